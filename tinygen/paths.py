@@ -1,0 +1,34 @@
+"""Where tinygen's own data files lie: at the top of a checkout, or inside an installed wheel."""
+
+import os
+from pathlib import Path
+
+_PACKAGE = Path(__file__).resolve().parent
+_CHECKOUT = _PACKAGE.parent
+_INSTALLED = _PACKAGE / "data"
+
+
+def _data(name: str) -> Path:
+    installed = _INSTALLED / name
+    return installed if installed.is_dir() else _CHECKOUT / name
+
+
+BOARDS = _data("boards")
+TEMPLATES = _data("templates")
+RUNTIME_C = _data("runtime_c")
+
+
+def cmsis_nn(explicit: Path | None = None) -> Path | None:
+    """Folder of the CMSIS-NN sources: `explicit`, `$TINYGEN_CMSIS_NN` or the submodule; None where there is none."""
+    named = explicit or os.environ.get("TINYGEN_CMSIS_NN")
+    folder = Path(named) if named else _CHECKOUT / "third_party" / "cmsis-nn"
+    return folder if (folder / "Include" / "arm_nnfunctions.h").is_file() else None
+
+
+def cache() -> Path:
+    """Folder for libraries that are built once and used again (`$TINYGEN_CACHE`, else the user's cache folder)."""
+    named = os.environ.get("TINYGEN_CACHE")
+    if named:
+        return Path(named)
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "tinygen"
