@@ -3,6 +3,8 @@
 A message has the form ``where: what is, what was expected. What to do.``
 """
 
+from dataclasses import dataclass
+
 
 class TinygenError(Exception):
     """Base of all errors shown to a user; `exit_code` is what the command line returns."""
@@ -42,3 +44,25 @@ class ToolError(TinygenError):
 
 class VerifyError(TinygenError):
     """tinygen itself broke an invariant: a defect in tinygen, never in the model."""
+
+
+@dataclass(frozen=True)
+class UnsupportedOperator:
+    """One operator at fault: its place in the user's file, and why it cannot be compiled."""
+
+    operator: str
+    index: int
+    name: str
+    reason: str
+
+
+class UnsupportedOperatorsError(UnsupportedModelError):
+    """Operators that tinygen cannot compile, all of them at once."""
+
+    def __init__(self, file: str, operators: tuple[UnsupportedOperator, ...]) -> None:
+        self.operators = operators
+        count = len(operators)
+        lines = [f"{file}: {count} operator{'s' if count > 1 else ''} cannot be compiled:"]
+        lines += [f"  operator {o.index} ({o.operator} '{o.name}'): {o.reason}." for o in operators]
+        lines.append("`tinygen supported-ops` lists what can.")
+        super().__init__("\n".join(lines))

@@ -1,0 +1,106 @@
+"""Bytes of an image by what they are for: code, the model's constants, data; harness left out."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+
+from elftools.elf.constants import SH_FLAGS
+from elftools.elf.elffile import ELFFile
+
+from tinygen.build import link_map
+from tinygen.build.link_map import LinkMap, Placement
+from tinygen.build.toolchain import map_file
+
+_CODE_OUTPUTS = (".text", ".rodata", ".data")
+_STRING_LITERALS = ".rodata.str"  # where GCC puts them: code, not model
+
+
+class Role(Enum):
+    """What an object file or archive given to the linker is for."""
+
+    MODEL = "model"  # generated code; its constants (.rodata) are the model's
+    KERNELS = "kernels"
+    HARNESS = "harness"  # start-up, input and output, the measuring program
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Bytes of an image, by the definitions of `tinygen bench`.
+
+    data, bss and flash are those of the whole image, harness included; stack and arenas are not in bss.
+    """
+
+    code_bytes: int  # .text, .rodata and .data image of model, kernels and the C library members they need
+    const_bytes: int  # the model's constants
+    data_bytes: int
+    bss_bytes: int
+    flash_bytes: int
+    arena_bytes: int  # sections .tg_arena*
+
+
+def measure(elf: Path, roles: Mapping[Path, Role]) -> Sizes:
+    """Sizes of `elf`, which `Toolchain.link` made; files without a role are libraries, counted where needed."""
+    image = link_map.parse(map_file(elf).read_text(encoding="utf-8"))
+    by_name = {str(file): role for file, role in roles.items()}
+    needed = _needed(image, by_name)
+    constants = [placed for placed in image.placements if _is_constant(placed, by_name)]
+    code = [placed for placed in image.placements if placed.output in _CODE_OUTPUTS and placed.file in needed]
+    sections = _section_sizes(elf)
+    return Sizes(
+        code_bytes=_total(code) - _total(constants),
+        const_bytes=_total(constants),
+        data_bytes=sections.get(".data", 0),
+        bss_bytes=sections.get(".bss", 0),
+        flash_bytes=sum(sections.get(name, 0) for name in (".vectors", *_CODE_OUTPUTS)),
+        arena_bytes=sum(size for name, size in sections.items() if name.startswith(".tg_arena")),
+    )
+
+
+def symbol_sizes(elf: Path) -> dict[str, int]:
+    """Bytes of each named function and object in `elf`; equal names (static ones) are added up."""
+    totals: dict[str, int] = {}
+    with elf.open("rb") as file:
+        table = ELFFile(file).get_section_by_name(".symtab")
+        for symbol in table.iter_symbols() if table else ():
+            if symbol["st_info"]["type"] in ("STT_FUNC", "STT_OBJECT"):
+                totals[symbol.name] = totals.get(symbol.name, 0) + int(symbol["st_size"])
+    return totals
+
+
+def _role(file: str, roles: Mapping[str, Role]) -> Role | None:
+    """Role of an object, or of the archive that an `archive(member)` stands in."""
+    return roles.get(file) or roles.get(file.partition("(")[0])
+
+
+def _needed(image: LinkMap, roles: Mapping[str, Role]) -> frozenset[str]:
+    """Files of model and kernels, and the library members reached from them without going through the harness."""
+    files = {placed.file for placed in image.placements}
+    waiting = [file for file in files if _role(file, roles) in (Role.MODEL, Role.KERNELS)]
+    needed: set[str] = set()
+    while waiting:
+        file = waiting.pop()
+        if file not in needed and _role(file, roles) is not Role.HARNESS:
+            needed.add(file)
+            waiting.extend(image.uses.get(file, ()))
+    return frozenset(needed)
+
+
+def _is_constant(placed: Placement, roles: Mapping[str, Role]) -> bool:
+    literal = placed.section.startswith(_STRING_LITERALS)
+    return placed.output == ".rodata" and not literal and _role(placed.file, roles) is Role.MODEL
+
+
+def _total(placements: list[Placement]) -> int:
+    return sum(placed.size for placed in placements)
+
+
+def _section_sizes(elf: Path) -> dict[str, int]:
+    with elf.open("rb") as file:
+        return dict(_allocated(ELFFile(file)))
+
+
+def _allocated(image: ELFFile) -> Iterator[tuple[str, int]]:
+    for section in image.iter_sections():
+        if section["sh_flags"] & SH_FLAGS.SHF_ALLOC:
+            yield section.name, int(section["sh_size"])

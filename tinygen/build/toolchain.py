@@ -1,0 +1,177 @@
+"""C compiler, archiver and linker for a board."""
+
+import hashlib
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+from tinygen import paths
+from tinygen.errors import DoesNotFitError, ToolError
+from tinygen.targets import Board
+
+WARNINGS = ("-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Wcast-qual", "-Werror")
+
+_ARM_GCC = "arm-none-eabi-gcc"
+_HOST_COMPILERS = ("cc", "gcc", "clang")
+_COMMON = ("-std=c11", "-ffunction-sections", "-fdata-sections")
+_WORKERS = 2
+_SHOWN_LINES = 12
+
+
+class Opt(StrEnum):
+    """Optimisation level of the C compiler."""
+
+    SIZE = "s"
+    TWO = "2"
+    THREE = "3"
+
+
+class Sanitizer(StrEnum):
+    """Run-time checks that host compilers can put into a program."""
+
+    ADDRESS = "address"
+    UNDEFINED = "undefined"
+
+
+@dataclass(frozen=True)
+class Toolchain:
+    """A compiler with the options of one board; make it with `for_board`."""
+
+    board: Board
+    cc: str  # path of the compiler
+    ar: str  # path of the archiver
+    version: str  # first line of the compiler's --version
+    flags: tuple[str, ...]  # core, optimisation level, sanitizers, sections
+
+    def compile(
+        self, sources: Sequence[Path], include: Sequence[Path], flags: Sequence[str], out_dir: Path
+    ) -> list[Path]:
+        """Object files of `sources`, in their order, as `out_dir/<stem>.o`; stems must differ."""
+        objects = [out_dir / f"{source.stem}.o" for source in sources]
+        if len(set(objects)) != len(objects):
+            raise ValueError(f"sources with equal stems: {sorted(source.name for source in sources)}")
+        out_dir.mkdir(parents=True, exist_ok=True)
+        options = [*self.flags, *flags, *(f"-I{folder}" for folder in include)]
+        commands = [
+            [self.cc, *options, "-c", str(source), "-o", str(out)]
+            for source, out in zip(sources, objects, strict=True)
+        ]
+        with ThreadPoolExecutor(_WORKERS) as pool:
+            list(pool.map(_run, commands))
+        return objects
+
+    def link(self, objects: Sequence[Path], script: Path | None, out: Path) -> Path:
+        """Executable `out` of objects and archives, with its linker map beside it as `<out>.map`."""
+        command = [self.cc, *self.flags, *map(str, objects), "-o", str(out)]
+        if not self.board.is_host:
+            command += [f"-T{script}", "-nostartfiles", "--specs=nano.specs", "-Wl,--gc-sections,--cref"]
+            command += [f"-Wl,-Map={map_file(out)}", "-Wl,--no-warn-rwx-segments"]
+        _run([*command, "-lm"])
+        return out
+
+    def library(
+        self, name: str, sources: Sequence[Path], include: Sequence[Path], flags: Sequence[str] = ()
+    ) -> Path:
+        """Static archive of `sources`, built once for equal contents, options and compiler, then kept in the cache.
+
+        Two processes may build it at the same time: each works in its own folder, and the last rename wins.
+        """
+        archive = paths.cache() / f"lib{name}-{self._fingerprint(sources, include, flags)}.a"
+        if archive.is_file():
+            return archive
+        archive.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=archive.parent) as folder:
+            objects = self.compile(sources, include, flags, Path(folder))
+            fresh = Path(folder) / archive.name
+            _run([self.ar, "rcsD", str(fresh), *map(str, objects)])
+            fresh.replace(archive)
+        return archive
+
+    def _fingerprint(self, sources: Sequence[Path], include: Sequence[Path], flags: Sequence[str]) -> str:
+        headers = sorted(header for folder in include for header in folder.rglob("*.h"))
+        digest = hashlib.sha256("\0".join((self.cc, self.version, *self.flags, *flags)).encode())
+        for file in (*sources, *headers):
+            digest.update(f"\0{file.name}\0".encode() + file.read_bytes())
+        return digest.hexdigest()[:16]
+
+
+def for_board(
+    board: Board, cc: str | None = None, opt: Opt = Opt.TWO, sanitizers: Sequence[Sanitizer] = ()
+) -> Toolchain:
+    """The toolchain that builds for `board`: `cc`, else arm-none-eabi-gcc or the host's compiler. ToolError."""
+    compiler = _find_host(cc) if board.is_host else _find_arm(cc, board)
+    checks = (f"-fsanitize={','.join(sanitizers)}", "-fno-sanitize-recover=all", "-g") if sanitizers else ()
+    return Toolchain(
+        board=board,
+        cc=compiler,
+        ar=_archiver(compiler),
+        version=_run([compiler, "--version"]).splitlines()[0],
+        flags=(*board.flags, *_COMMON, f"-O{opt}", *checks),
+    )
+
+
+def map_file(executable: Path) -> Path:
+    """Linker map that `Toolchain.link` writes beside `executable`."""
+    return executable.with_name(f"{executable.name}.map")
+
+
+def _find_arm(cc: str | None, board: Board) -> str:
+    compiler = shutil.which(cc or _ARM_GCC)
+    if compiler is None:
+        raise ToolError(_missing(cc or _ARM_GCC, board, "gcc-arm-none-eabi"))
+    specs = Path(_run([compiler, "-print-file-name=nano.specs"]).strip())
+    if not specs.is_file():  # the compiler echoes the bare name where it does not have the file
+        raise ToolError(
+            f"newlib: nano.specs not found by {compiler}, needed to build for {board.name}. "
+            "Install the Debian package libnewlib-arm-none-eabi."
+        )
+    return compiler
+
+
+def _find_host(cc: str | None) -> str:
+    for name in (cc,) if cc else _HOST_COMPILERS:
+        compiler = shutil.which(name)
+        if compiler is not None:
+            return compiler
+    tried = cc or ", ".join(_HOST_COMPILERS)
+    raise ToolError(f"{tried}: not found on PATH, needed to build for host. Install the Debian package gcc.")
+
+
+def _missing(tool: str, board: Board, package: str) -> str:
+    return (
+        f"{tool}: not found on PATH, needed to build for {board.name}. Install the Debian package {package}."
+    )
+
+
+def _archiver(compiler: str) -> str:
+    """`ar` of the same prefix as the compiler (arm-none-eabi-gcc -> arm-none-eabi-ar), else the host's."""
+    name = Path(compiler).name
+    sibling = name.removesuffix("gcc") + "ar" if name.endswith("gcc") else "ar"
+    return shutil.which(str(Path(compiler).with_name(sibling))) or sibling
+
+
+def _run(command: Sequence[str]) -> str:
+    """Standard output of a tool; where it fails, its first lines of complaint as an error."""
+    done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+    if done.returncode == 0:
+        return done.stdout
+    lines = [line for line in done.stderr.splitlines() if line.strip()]
+    overflow = next((line for line in lines if "do not fit into" in line), None)
+    if overflow is not None:
+        raise DoesNotFitError(_overflow_message(overflow, lines))
+    blamed = [line for line in lines if "error" in line or "undefined" in line] or lines
+    shown = "\n".join(blamed[:_SHOWN_LINES])
+    raise ToolError(f"{Path(command[0]).name}: failed with exit code {done.returncode}:\n{shown}")
+
+
+def _overflow_message(overflow: str, lines: Sequence[str]) -> str:
+    """The linker script's own words, and by how much the region is over."""
+    excess = next((line.split(" overflowed by ")[1] for line in lines if " overflowed by " in line), None)
+    message = overflow.split("ld: ", 1)[-1].strip()
+    over = f" ({excess} too many)" if excess else ""
+    return f"{message}{over}. Make the arena smaller or choose a larger target."

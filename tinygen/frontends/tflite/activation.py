@@ -1,0 +1,35 @@
+"""TFLite's fused activations and padding modes in the IR's terms."""
+
+import tflite
+
+from tinygen.frontends.tflite.node import Unsupported
+from tinygen.ir.tensor import Tensor
+from tinygen.ops.clamp import Activation, Clamp
+from tinygen.ops.window import PaddingMode
+
+_ACTIVATIONS = {
+    tflite.ActivationFunctionType.NONE: Activation.NONE,
+    tflite.ActivationFunctionType.RELU: Activation.RELU,
+    tflite.ActivationFunctionType.RELU6: Activation.RELU6,
+    tflite.ActivationFunctionType.RELU_N1_TO_1: Activation.RELU_N1_TO_1,
+}
+_PADDINGS = {tflite.Padding.SAME: PaddingMode.SAME, tflite.Padding.VALID: PaddingMode.VALID}
+
+
+def fused_clamp(code: int, output: Tensor) -> Clamp:
+    """The clamp of a fused activation on `output`."""
+    if code not in _ACTIVATIONS:
+        raise Unsupported(f"fused activation {code} is not one of NONE, RELU, RELU6, RELU_N1_TO_1")
+    quant = output.type.quant
+    if quant is None or not quant.is_per_tensor:
+        raise Unsupported(
+            f"output '{output.name}' is {output.type.dtype.value} without per-tensor quantization, int8 was expected"
+        )
+    return Clamp.of(_ACTIVATIONS[code], output.type)
+
+
+def padding_mode(code: int) -> PaddingMode:
+    """SAME or VALID."""
+    if code not in _PADDINGS:
+        raise Unsupported(f"padding {code} is neither SAME nor VALID")
+    return _PADDINGS[code]

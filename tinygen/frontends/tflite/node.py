@@ -1,0 +1,128 @@
+"""One TFLite operator while it is read: its tensors as IR tensors, its options, its place in the file."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+
+from tinygen.frontends.tflite.raw import RawOperator, RawTensor, TypeName
+from tinygen.ir.graph import Op, Source
+from tinygen.ir.tensor import Tensor
+from tinygen.ir.types import Array, DType, Quant, TensorType
+
+_Options = TypeVar("_Options")
+
+_DTYPES = {
+    TypeName.BOOL: DType.BOOL,
+    TypeName.INT8: DType.INT8,
+    TypeName.UINT8: DType.UINT8,
+    TypeName.INT16: DType.INT16,
+    TypeName.INT32: DType.INT32,
+    TypeName.INT64: DType.INT64,
+    TypeName.FLOAT32: DType.FLOAT32,
+}
+
+
+class Unsupported(ValueError):
+    """The operator cannot be read; the text is the reason, without the place."""
+
+
+@dataclass(frozen=True, eq=False)
+class Node:
+    """An operator with its tensors; readers turn it into IR operators."""
+
+    raw: RawOperator
+    tensors: Mapping[int, Tensor]  # by index in the file; may lack tensors of types that the IR does not have
+    file: str
+
+    @property
+    def name(self) -> str:
+        """Unique name: that of the first output."""
+        return self.output(0).name
+
+    @property
+    def source(self) -> Source:
+        """Place in the user's file."""
+        return Source(self.file, self.raw.index, f"{self.raw.name} '{self.name}'")
+
+    @property
+    def input_count(self) -> int:
+        """How many inputs the operator lists."""
+        return len(self.raw.inputs)
+
+    def input(self, position: int) -> Tensor:
+        """An input that must be there."""
+        tensor = self.optional_input(position)
+        if tensor is None:
+            raise Unsupported(f"input {position} is absent, it was expected")
+        return tensor
+
+    def optional_input(self, position: int) -> Tensor | None:
+        """An input that may be absent."""
+        if position >= len(self.raw.inputs) or self.raw.inputs[position] < 0:
+            return None
+        return self.tensors[self.raw.inputs[position]]
+
+    def constant(self, position: int, role: str) -> Array:
+        """The value of an input that must be a constant."""
+        tensor = self.input(position)
+        if tensor.data is None:
+            raise Unsupported(f"{role} '{tensor.name}' is computed at run time, a constant was expected")
+        return tensor.data
+
+    def integers(self, position: int, role: str) -> tuple[int, ...]:
+        """The values of a constant integer input, flat."""
+        values = self.constant(position, role)
+        if not np.issubdtype(values.dtype, np.integer):
+            raise Unsupported(f"{role} is {values.dtype}, integers were expected")
+        return tuple(int(value) for value in values.reshape(-1))
+
+    def output(self, position: int = 0) -> Tensor:
+        """An output."""
+        if position >= len(self.raw.outputs):
+            raise Unsupported(f"output {position} is absent, it was expected")
+        return self.tensors[self.raw.outputs[position]]
+
+    @property
+    def outputs(self) -> tuple[Tensor, ...]:
+        """All outputs."""
+        return tuple(self.output(position) for position in range(len(self.raw.outputs)))
+
+    def options(self, kind: type[_Options]) -> _Options:
+        """The builtin options, as the schema package's object."""
+        return self.raw.options(kind)
+
+
+Reader = Callable[[Node], Op]
+Readers = Mapping[str, Reader]
+
+
+def to_tensor(raw: RawTensor) -> Tensor:
+    """The IR tensor of a tensor in the file; Unsupported where the IR has no such type."""
+    dtype = _DTYPES.get(raw.type)
+    if dtype is None:
+        raise Unsupported(f"tensor '{raw.name}' has type {raw.type.value}")
+    if raw.is_dynamic and raw.data is None and any(_open_axes(raw)):
+        axis = _open_axes(raw).index(True)
+        raise Unsupported(f"axis {axis} of tensor '{raw.name}' has no fixed size")
+    data = raw.values()
+    return Tensor(raw.name, TensorType(dtype, raw.shape, _quant(raw, dtype)), data)
+
+
+def _open_axes(raw: RawTensor) -> list[bool]:
+    """Axes whose size the file leaves open; the first one is the batch, for which the stored shape (1) is taken."""
+    signature = raw.shape_signature or raw.shape
+    return [size < 0 and axis > 0 for axis, size in enumerate(signature)]
+
+
+def _quant(raw: RawTensor, dtype: DType) -> Quant | None:
+    stored = raw.quantization
+    if stored is None or not stored.scales or dtype not in (DType.INT8, DType.UINT8, DType.INT16):
+        return None
+    for scale in stored.scales:
+        if not (np.isfinite(scale) and scale > 0):
+            raise Unsupported(f"tensor '{raw.name}' has scale {scale}, a positive number was expected")
+    if len(stored.scales) == 1:
+        return Quant(stored.scales, stored.zero_points)
+    return Quant(stored.scales, stored.zero_points, stored.axis)

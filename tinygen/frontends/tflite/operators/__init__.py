@@ -1,0 +1,1 @@
+"""How TFLite spells operators: one reader per builtin operator, grouped by family."""

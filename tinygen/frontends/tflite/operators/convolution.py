@@ -1,0 +1,95 @@
+"""Convolutions and fully connected layers."""
+
+import tflite
+
+from tinygen.frontends.tflite.activation import fused_clamp, padding_mode
+from tinygen.frontends.tflite.node import Node, Readers, Unsupported
+from tinygen.ir.tensor import Tensor
+from tinygen.ops.conv2d import Conv2D
+from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
+from tinygen.ops.fully_connected import FullyConnected
+from tinygen.ops.window import HW, Padding, padding_for
+
+
+def read_conv2d(node: Node) -> Conv2D:
+    """CONV_2D."""
+    options = node.options(tflite.Conv2DOptions)
+    weights = _constant_weights(node)
+    stride = HW(options.StrideH(), options.StrideW())
+    dilation = HW(options.DilationHFactor(), options.DilationWFactor())
+    return Conv2D(
+        name=node.name,
+        source=node.source,
+        input=node.input(0),
+        weights=weights,
+        bias=_constant_bias(node),
+        output=node.output(),
+        stride=stride,
+        dilation=dilation,
+        padding=_padding(node, options.Padding(), stride, dilation),
+        clamp=fused_clamp(options.FusedActivationFunction(), node.output()),
+    )
+
+
+def read_depthwise_conv2d(node: Node) -> DepthwiseConv2D:
+    """DEPTHWISE_CONV_2D; the multiplier follows from the shapes."""
+    options = node.options(tflite.DepthwiseConv2DOptions)
+    weights = _constant_weights(node)
+    stride = HW(options.StrideH(), options.StrideW())
+    dilation = HW(options.DilationHFactor(), options.DilationWFactor())
+    return DepthwiseConv2D(
+        name=node.name,
+        source=node.source,
+        input=node.input(0),
+        weights=weights,
+        bias=_constant_bias(node),
+        output=node.output(),
+        stride=stride,
+        dilation=dilation,
+        padding=_padding(node, options.Padding(), stride, dilation),
+        clamp=fused_clamp(options.FusedActivationFunction(), node.output()),
+    )
+
+
+def read_fully_connected(node: Node) -> FullyConnected:
+    """FULLY_CONNECTED."""
+    options = node.options(tflite.FullyConnectedOptions)
+    if options.WeightsFormat() != tflite.FullyConnectedOptionsWeightsFormat.DEFAULT:
+        raise Unsupported("the weights are shuffled for another machine, the default format was expected")
+    return FullyConnected(
+        name=node.name,
+        source=node.source,
+        input=node.input(0),
+        weights=_constant_weights(node),
+        bias=_constant_bias(node),
+        output=node.output(),
+        clamp=fused_clamp(options.FusedActivationFunction(), node.output()),
+    )
+
+
+def _constant_weights(node: Node) -> Tensor:
+    node.constant(1, "weights")
+    return node.input(1)
+
+
+def _constant_bias(node: Node) -> Tensor | None:
+    bias = node.optional_input(2)
+    if bias is not None:
+        node.constant(2, "bias")
+    return bias
+
+
+def _padding(node: Node, code: int, stride: HW, dilation: HW) -> Padding:
+    input, weights = node.input(0).shape, node.input(1).shape
+    if len(input) != 4 or len(weights) != 4:
+        raise Unsupported(f"input {list(input)} and weights {list(weights)} must have 4 dimensions each")
+    if min(stride.h, stride.w, dilation.h, dilation.w) < 1:
+        raise Unsupported(f"stride {stride} and dilation {dilation} must be at least 1")
+    return padding_for(padding_mode(code), HW(*input[1:3]), HW(*weights[1:3]), stride, dilation)
+
+
+READERS: Readers = {
+    "CONV_2D": read_conv2d,
+    "DEPTHWISE_CONV_2D": read_depthwise_conv2d,
+    "FULLY_CONNECTED": read_fully_connected,
+}

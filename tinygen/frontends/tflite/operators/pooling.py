@@ -1,0 +1,46 @@
+"""Pools."""
+
+from typing import TypeVar
+
+import tflite
+
+from tinygen.frontends.tflite.activation import fused_clamp, padding_mode
+from tinygen.frontends.tflite.node import Node, Readers, Unsupported
+from tinygen.ops.pool2d import AveragePool2D, MaxPool2D
+from tinygen.ops.window import UNIT, HW, padding_for
+
+_Pool = TypeVar("_Pool", AveragePool2D, MaxPool2D)
+
+
+def read_average_pool2d(node: Node) -> AveragePool2D:
+    """AVERAGE_POOL_2D."""
+    return _read_pool(node, AveragePool2D)
+
+
+def read_max_pool2d(node: Node) -> MaxPool2D:
+    """MAX_POOL_2D."""
+    return _read_pool(node, MaxPool2D)
+
+
+def _read_pool(node: Node, kind: type[_Pool]) -> _Pool:
+    options = node.options(tflite.Pool2DOptions)
+    kernel = HW(options.FilterHeight(), options.FilterWidth())
+    stride = HW(options.StrideH(), options.StrideW())
+    input = node.input(0)
+    if len(input.shape) != 4 or min(kernel.h, kernel.w, stride.h, stride.w) < 1:
+        raise Unsupported(
+            f"input {list(input.shape)}, filter {kernel} and stride {stride} do not form a pool"
+        )
+    return kind(
+        name=node.name,
+        source=node.source,
+        input=input,
+        output=node.output(),
+        kernel=kernel,
+        stride=stride,
+        padding=padding_for(padding_mode(options.Padding()), HW(*input.shape[1:3]), kernel, stride, UNIT),
+        clamp=fused_clamp(options.FusedActivationFunction(), node.output()),
+    )
+
+
+READERS: Readers = {"AVERAGE_POOL_2D": read_average_pool2d, "MAX_POOL_2D": read_max_pool2d}

@@ -1,0 +1,173 @@
+"""The graph: operators in execution order, and the ports where the application meets them."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Self
+
+from tinygen.ir.tensor import Alias, Tensor
+from tinygen.ir.text import print_graph
+from tinygen.ir.types import Array, TensorType
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where in the user's file an operator stands."""
+
+    file: str
+    index: int
+    spelling: str
+
+    def __str__(self) -> str:
+        return f"{self.file}, operator {self.index} ({self.spelling})"
+
+
+Operand = Tensor | None | tuple[Tensor, ...]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Op:
+    """An operator. Subclasses add named operands and attributes; results are `output` or `outputs`.
+
+    Every field that holds a tensor, or a tuple of tensors, is an operand unless it is named `output(s)`.
+    """
+
+    name: str
+    source: Source
+
+    @property
+    def operands(self) -> tuple[Tensor, ...]:
+        """Tensors that are read, in field order, without absent ones."""
+        return tuple(t for field, value in self._tensors() if not _is_result(field) for t in value)
+
+    @property
+    def results(self) -> tuple[Tensor, ...]:
+        """Tensors that are written, in field order."""
+        return tuple(t for field, value in self._tensors() if _is_result(field) for t in value)
+
+    @property
+    def variable_operands(self) -> tuple[Tensor, ...]:
+        """Operands that are known only at run time, each once."""
+        return tuple(dict.fromkeys(t for t in self.operands if not t.is_constant))
+
+    @property
+    def macs(self) -> int:
+        """Multiply-accumulates of one execution."""
+        return 0
+
+    def verify(self) -> None:
+        """Raise ValueError, saying what is and what was expected, where the operator is not well formed."""
+
+    def aliases(self) -> tuple[Alias, ...]:
+        """Sharing of memory that leaves the operator nothing to do; empty where elements must move or change."""
+        return ()
+
+    def evaluate(self, values: "Values") -> tuple[Array, ...]:
+        """The results, to the bit, for the operands in `values`; one array per result."""
+        raise NotImplementedError(f"{type(self).__name__} has no reference")
+
+    def replace_tensors(self, mapping: Mapping[Tensor, Tensor]) -> Self:
+        """The same operator with tensors exchanged by `mapping`."""
+        changes: dict[str, Operand] = {}
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if isinstance(value, Tensor) and value in mapping:
+                changes[field.name] = mapping[value]
+            elif isinstance(value, tuple) and any(isinstance(t, Tensor) and t in mapping for t in value):
+                changes[field.name] = tuple(mapping.get(t, t) for t in value)
+        return replace(self, **changes) if changes else self  # type: ignore[arg-type]
+
+    def _tensors(self) -> Iterator[tuple[str, tuple[Tensor, ...]]]:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if isinstance(value, Tensor):
+                yield field.name, (value,)
+            elif isinstance(value, tuple) and value and isinstance(value[0], Tensor):
+                yield field.name, value
+
+
+def _is_result(field: str) -> bool:
+    return field in ("output", "outputs")
+
+
+class Values:
+    """Arrays by tensor: constants are their own value, the rest is looked up."""
+
+    def __init__(self, read: Callable[[Tensor], Array]) -> None:
+        self._read = read
+
+    def __getitem__(self, tensor: Tensor) -> Array:
+        return tensor.data if tensor.data is not None else self._read(tensor)
+
+
+@dataclass(frozen=True)
+class Port:
+    """An input or output of the model: the tensor in the graph, and its type as the application sees it."""
+
+    name: str
+    tensor: Tensor
+    external: TensorType
+
+    @property
+    def is_converted(self) -> bool:
+        """Whether values change form between the application and the graph."""
+        return (self.external.dtype, self.external.quant) != (self.tensor.type.dtype, self.tensor.type.quant)
+
+
+@dataclass(frozen=True, eq=False)
+class Graph:
+    """A network. Operators stand in execution order; rewriting gives a new Graph."""
+
+    name: str
+    inputs: tuple[Port, ...]
+    outputs: tuple[Port, ...]
+    ops: tuple[Op, ...]
+
+    @property
+    def tensors(self) -> tuple[Tensor, ...]:
+        """All tensors, each once: inputs, then operands and results in execution order."""
+        ordered = [port.tensor for port in self.inputs]
+        for op in self.ops:
+            ordered += [*op.operands, *op.results]
+        ordered += [port.tensor for port in self.outputs]
+        return tuple(dict.fromkeys(ordered))
+
+    @property
+    def producers(self) -> dict[Tensor, Op]:
+        """The operator that writes each tensor."""
+        return {result: op for op in self.ops for result in op.results}
+
+    @property
+    def consumers(self) -> dict[Tensor, tuple[Op, ...]]:
+        """The operators that read each tensor, in execution order; tensors that nobody reads are absent."""
+        readers: dict[Tensor, dict[Op, None]] = {}
+        for op in self.ops:
+            for operand in op.operands:
+                readers.setdefault(operand, {})[op] = None
+        return {tensor: tuple(ops) for tensor, ops in readers.items()}
+
+    @property
+    def input_tensors(self) -> tuple[Tensor, ...]:
+        """The tensors behind the inputs."""
+        return tuple(port.tensor for port in self.inputs)
+
+    @property
+    def output_tensors(self) -> tuple[Tensor, ...]:
+        """The tensors behind the outputs."""
+        return tuple(port.tensor for port in self.outputs)
+
+    @property
+    def macs(self) -> int:
+        """Multiply-accumulates of one inference."""
+        return sum(op.macs for op in self.ops)
+
+    def replace_tensors(self, mapping: Mapping[Tensor, Tensor]) -> "Graph":
+        """The same graph with tensors exchanged by `mapping`, everywhere."""
+        return replace(
+            self,
+            inputs=tuple(replace(p, tensor=mapping.get(p.tensor, p.tensor)) for p in self.inputs),
+            outputs=tuple(replace(p, tensor=mapping.get(p.tensor, p.tensor)) for p in self.outputs),
+            ops=tuple(op.replace_tensors(mapping) for op in self.ops),
+        )
+
+    def __str__(self) -> str:
+        return print_graph(self)

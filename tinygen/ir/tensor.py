@@ -1,0 +1,33 @@
+"""Tensors: the values that operators read and write."""
+
+from dataclasses import dataclass
+
+from tinygen.ir.types import Array, TensorType
+
+
+@dataclass(frozen=True, eq=False)
+class Tensor:
+    """A value. Compared by identity; `data` is set for constants."""
+
+    name: str
+    type: TensorType
+    data: Array | None = None
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether the value is known at compile time."""
+        return self.data is not None
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of the value."""
+        return self.type.shape
+
+
+@dataclass(frozen=True)
+class Alias:
+    """`part` may be the bytes of `whole` from `offset_bytes` on, instead of memory of its own."""
+
+    part: Tensor
+    whole: Tensor
+    offset_bytes: int = 0

@@ -1,0 +1,122 @@
+"""Graphs as MLIR text in generic syntax: `xdsl-opt --allow-unregistered-dialect` reads it.
+
+One operator a line; the same text stands in dumps, tests and the comments of the generated C.
+"""
+
+import re
+from dataclasses import fields
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from tinygen.ir.tensor import Tensor
+from tinygen.ir.types import TensorType
+
+if TYPE_CHECKING:
+    from tinygen.ir.graph import Graph, Op
+
+Attribute = object
+
+
+def print_graph(graph: "Graph") -> str:
+    """The graph as one MLIR function."""
+    inputs = ", ".join(f"{ssa_name(port.tensor)}: {type_text(port.tensor.type)}" for port in graph.inputs)
+    results = ", ".join(ssa_name(tensor) for tensor in graph.output_tensors)
+    types = ", ".join(type_text(tensor.type) for tensor in graph.output_tensors)
+    signature = ", ".join(type_text(port.tensor.type) for port in graph.inputs)
+    constants = [_print_constant(tensor) for tensor in graph.tensors if tensor.is_constant]
+    body = [*constants, *(print_op(op) for op in graph.ops), f'"func.return"({results}) : ({types}) -> ()']
+    lines = "\n".join(f"    {line}" for line in body)
+    return (
+        '"builtin.module"() ({\n'
+        f'  "func.func"() <{{sym_name = {_quoted(graph.name)}, function_type = ({signature}) -> ({types})}}> ({{\n'
+        f"  ^bb0({inputs}):\n{lines}\n"
+        "  }) : () -> ()\n"
+        "}) : () -> ()\n"
+    )
+
+
+def print_op(op: "Op") -> str:
+    """One operator as one line of MLIR."""
+    results = ", ".join(ssa_name(tensor) for tensor in op.results)
+    operands = ", ".join(ssa_name(tensor) for tensor in op.operands)
+    attributes = ", ".join(f"{key} = {text}" for key, text in _attributes(op))
+    inputs = ", ".join(type_text(tensor.type) for tensor in op.operands)
+    outputs = ", ".join(type_text(tensor.type) for tensor in op.results)
+    body = f" {{{attributes}}}" if attributes else ""
+    return f'{results} = "tinygen.{mnemonic(op)}"({operands}){body} : ({inputs}) -> ({outputs})'
+
+
+def mnemonic(op: "Op") -> str:
+    """The operator's name in snake case: Conv2D -> conv_2d, FullyConnected -> fully_connected."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z0-9])", "_", type(op).__name__).lower()
+
+
+def ssa_name(tensor: Tensor) -> str:
+    """The tensor's name as an MLIR value; characters that MLIR does not take become underscores."""
+    name = re.sub(r"[^A-Za-z0-9_$.-]", "_", tensor.name)
+    return f"%{name}" if name and not name[0].isdigit() and name[0] not in ".-" else f"%_{name}"
+
+
+def type_text(type: TensorType) -> str:
+    """The type as an MLIR tensor; per-tensor quantization stands in the encoding, per-channel only as its axis."""
+    dims = "".join(f"{dim}x" for dim in type.shape)
+    quant = type.quant
+    if quant is None:
+        return f"tensor<{dims}{type.dtype.value}>"
+    if quant.is_per_tensor:
+        encoding = f"{{scale = {_float(quant.scale)} : f32, zero_point = {quant.zero_point} : i32}}"
+    else:
+        encoding = f"{{axis = {quant.axis} : i32, channels = {len(quant.scales)} : i32}}"
+    return f"tensor<{dims}{type.dtype.value}, {encoding}>"
+
+
+def _print_constant(tensor: Tensor) -> str:
+    return f'{ssa_name(tensor)} = "tinygen.constant"() : () -> ({type_text(tensor.type)})'
+
+
+def _attributes(op: "Op") -> list[tuple[str, str]]:
+    skipped = ("name", "source")
+    found = []
+    for field in fields(op):
+        value = getattr(op, field.name)
+        if field.name in skipped or _holds_tensors(value):
+            continue
+        found.append((field.name, _attribute(value)))
+    return found
+
+
+def _holds_tensors(value: Attribute) -> bool:
+    if isinstance(value, tuple):
+        return bool(value) and isinstance(value[0], Tensor)
+    return value is None or isinstance(value, Tensor)
+
+
+def _attribute(value: Attribute) -> str:
+    match value:
+        case bool():
+            return "true" if value else "false"
+        case int():
+            return f"{value} : i64"
+        case float():
+            return f"{_float(value)} : f64"
+        case Enum():
+            return _quoted(str(value.value))
+        case str():
+            return _quoted(value)
+        case tuple():
+            return "[" + ", ".join(_attribute(item) for item in value) + "]"
+    named = [(field.name, getattr(value, field.name)) for field in fields(value)]  # type: ignore[arg-type]
+    return "{" + ", ".join(f"{key} = {_attribute(item)}" for key, item in named) + "}"
+
+
+def _float(value: float) -> str:
+    text = repr(float(value))
+    mantissa, _, exponent = text.partition("e")
+    if "." not in mantissa:
+        mantissa += ".0"
+    return f"{mantissa}e{exponent}" if exponent else mantissa
+
+
+def _quoted(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'

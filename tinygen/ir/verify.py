@@ -1,0 +1,71 @@
+"""Invariants of every graph, checked after import and after every pass."""
+
+import numpy as np
+
+from tinygen.errors import VerifyError
+from tinygen.ir.graph import Graph, Op
+from tinygen.ir.tensor import Tensor
+
+
+def verify(graph: Graph, after: str) -> None:
+    """Raise VerifyError, naming the stage `after` which the graph is broken.
+
+    Names are unique, tensors are defined once and before use, constants match their types, every operator is well
+    formed, outputs are defined.
+    """
+    try:
+        _check_names(graph)
+        _check_order(graph)
+        for tensor in graph.tensors:
+            _check_constant(tensor)
+        for op in graph.ops:
+            _check_op(op)
+    except ValueError as error:
+        raise VerifyError(
+            f"{graph.name}, after {after}: {error}. This is a defect in tinygen: please report it."
+        ) from error
+
+
+def _check_names(graph: Graph) -> None:
+    _check_unique("tensor", [tensor.name for tensor in graph.tensors])
+    _check_unique("operator", [op.name for op in graph.ops])
+
+
+def _check_unique(kind: str, names: list[str]) -> None:
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            raise ValueError(f"two {kind}s are named '{name}', names must be unique")
+        seen.add(name)
+
+
+def _check_order(graph: Graph) -> None:
+    defined = set(graph.input_tensors)
+    for op in graph.ops:
+        for operand in op.operands:
+            if not operand.is_constant and operand not in defined:
+                raise ValueError(f"{op.name} reads '{operand.name}' before it is defined")
+        for result in op.results:
+            if result in defined or result.is_constant:
+                raise ValueError(f"{op.name} defines '{result.name}' a second time")
+            defined.add(result)
+    for tensor in graph.output_tensors:
+        if tensor not in defined and not tensor.is_constant:
+            raise ValueError(f"output '{tensor.name}' is never defined")
+
+
+def _check_constant(tensor: Tensor) -> None:
+    if tensor.data is None:
+        return
+    if tensor.data.shape != tensor.shape or tensor.data.dtype != tensor.type.dtype.numpy:
+        raise ValueError(
+            f"constant '{tensor.name}' holds {tensor.data.dtype}{list(tensor.data.shape)}, "
+            f"its type is {np.dtype(tensor.type.dtype.numpy)}{list(tensor.shape)}"
+        )
+
+
+def _check_op(op: Op) -> None:
+    try:
+        op.verify()
+    except ValueError as error:
+        raise ValueError(f"{op.source}: {error}") from error

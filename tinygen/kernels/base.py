@@ -1,0 +1,92 @@
+"""How an operator runs: which C function, with which constants and how much scratch."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import ClassVar
+
+from tinygen.ir.graph import Op
+from tinygen.ir.tensor import Tensor
+from tinygen.ir.types import Array, DType
+from tinygen.targets.isa import Isa
+
+
+class Library(Enum):
+    """Where the C functions come from."""
+
+    CMSIS_NN = "cmsis-nn"
+    PORTABLE = "portable"
+
+
+class Objective(Enum):
+    """What a plan is chosen for."""
+
+    TIME = "time"
+    RAM = "ram"
+    SIZE = "size"
+    BALANCED = "balanced"
+
+
+@dataclass(frozen=True)
+class Toolbox:
+    """What kernels may be chosen from."""
+
+    library: Library
+    isa: Isa
+    objective: Objective = Objective.TIME
+
+    @property
+    def has_dsp_kernels(self) -> bool:
+        """Whether CMSIS-NN's variants for the DSP extension (without MVE) run."""
+        return self.library is Library.CMSIS_NN and self.isa is Isa.DSP
+
+    @property
+    def has_mve_kernels(self) -> bool:
+        """Whether CMSIS-NN's variants for MVE run."""
+        return self.library is Library.CMSIS_NN and self.isa is Isa.MVE
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """A constant array in flash; `name` is unique among the tables of one kernel."""
+
+    name: str
+    values: Array
+
+    @property
+    def dtype(self) -> DType:
+        """Element type."""
+        return DType.of(self.values.dtype)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Kernel:
+    """One operator on one target. Subclasses add the parameters that their template prints.
+
+    The C function takes pointers to `reads`, then to `writes`, then to scratch where `scratch_bytes` is not 0.
+    """
+
+    template: ClassVar[str]  # stem of the file in templates/ops
+    header: ClassVar[str] = "arm_nnfunctions.h"  # that declares the function
+
+    function: str
+    reads: tuple[Tensor, ...]
+    writes: tuple[Tensor, ...]
+    tables: tuple[Table, ...] = ()
+    scratch_bytes: int = 0
+    scratch_align: int = 4
+    in_place: tuple[
+        Tensor, ...
+    ] = ()  # operands whose memory the (single) result may take over, element by element
+
+    def table(self, name: str) -> Table:
+        """The table of that name."""
+        return next(table for table in self.tables if table.name == name)
+
+    def has_table(self, name: str) -> bool:
+        """Whether there is a table of that name."""
+        return any(table.name == name for table in self.tables)
+
+
+Lowering = Callable[[Op, Toolbox], Kernel]
+Lowerings = Mapping[type[Op], Lowering]

@@ -1,0 +1,71 @@
+"""Depthwise convolutions."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from tinygen.ir.graph import Op
+from tinygen.kernels.base import Kernel, Library, Toolbox
+from tinygen.kernels.cmsis_nn.requantization import per_channel_tables, weight_tables
+from tinygen.kernels.cmsis_nn.shapes import Dims, Offsets, Tile
+from tinygen.ops.clamp import Clamp
+from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
+from tinygen.ops.window import UNIT, HW
+
+_MVE_CHANNEL_BLOCK = 124  # channels that the MVE kernel gathers at a time (CH_IN_BLOCK_MVE)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class DepthwiseConvS8(Kernel):
+    """arm_depthwise_conv_s8, _s8_opt or _3x3_s8."""
+
+    template: ClassVar[str] = "depthwise_conv_s8"
+
+    offsets: Offsets
+    ch_mult: int
+    stride: Tile
+    padding: Tile
+    dilation: Tile
+    activation: Clamp
+    input_dims: Dims
+    filter_dims: Dims
+    output_dims: Dims
+
+
+def lower_depthwise_conv2d(op: Op, toolbox: Toolbox) -> Kernel:
+    """The depthwise kernel for `op`."""
+    assert isinstance(op, DepthwiseConv2D)
+    function, scratch_bytes = _choose(op, toolbox)
+    _, height, width, channels = op.weights.shape
+    return DepthwiseConvS8(
+        function=function,
+        reads=(op.input,),
+        writes=(op.output,),
+        tables=weight_tables(op.weights, op.bias) + per_channel_tables(op.output_stage, channels),
+        scratch_bytes=scratch_bytes,
+        offsets=Offsets(input=-op.input.type.zero_point, output=op.output.type.zero_point),
+        ch_mult=op.multiplier,
+        stride=Tile.of(op.stride),
+        padding=Tile(w=op.padding.left, h=op.padding.top),
+        dilation=Tile.of(op.dilation),
+        activation=op.clamp,
+        input_dims=Dims.nhwc(op.input.type),
+        filter_dims=Dims(1, height, width, channels),
+        output_dims=Dims.nhwc(op.output.type),
+    )
+
+
+def _choose(op: DepthwiseConv2D, toolbox: Toolbox) -> tuple[str, int]:
+    plain = op.multiplier == 1 and op.input.shape[0] == 1 and op.dilation == UNIT
+    if toolbox.library is Library.PORTABLE or not plain:
+        return "arm_depthwise_conv_s8", 0
+    kernel = op.window.kernel
+    if not toolbox.has_mve_kernels and kernel == HW(3, 3) and max(op.padding.top, op.padding.left) <= 1:
+        return "arm_depthwise_conv_3x3_s8", 0
+    return "arm_depthwise_conv_s8_opt", _opt_scratch_bytes(op, toolbox)
+
+
+def _opt_scratch_bytes(op: DepthwiseConv2D, toolbox: Toolbox) -> int:
+    area = op.window.kernel.h * op.window.kernel.w
+    if toolbox.has_mve_kernels:
+        return 4 * _MVE_CHANNEL_BLOCK * area
+    return 2 * area * op.input.shape[3] if toolbox.has_dsp_kernels else 0

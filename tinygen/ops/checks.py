@@ -1,0 +1,59 @@
+"""Checks that many operators share; each raises ValueError saying what is and what was expected."""
+
+from tinygen.ir.tensor import Tensor
+from tinygen.ir.types import DType
+
+
+def check_dtype(role: str, tensor: Tensor, *expected: DType) -> None:
+    """The element type is one of `expected`."""
+    if tensor.type.dtype not in expected:
+        names = " or ".join(dtype.value for dtype in expected)
+        raise ValueError(f"{role} '{tensor.name}' is {tensor.type.dtype.value}, {names} was expected")
+
+
+def check_rank(role: str, tensor: Tensor, rank: int) -> None:
+    """The tensor has that many dimensions."""
+    if len(tensor.shape) != rank:
+        raise ValueError(
+            f"{role} '{tensor.name}' has shape {list(tensor.shape)}, {rank} dimensions were expected"
+        )
+
+
+def check_shape(role: str, tensor: Tensor, expected: tuple[int, ...]) -> None:
+    """The tensor has exactly that shape."""
+    if tensor.shape != expected:
+        raise ValueError(
+            f"{role} '{tensor.name}' has shape {list(tensor.shape)}, {list(expected)} was expected"
+        )
+
+
+def check_per_tensor(role: str, tensor: Tensor) -> None:
+    """The tensor has one scale and one zero point, the latter within its element type."""
+    quant = tensor.type.quant
+    if quant is None or not quant.is_per_tensor:
+        raise ValueError(f"{role} '{tensor.name}' must be quantized per tensor")
+    dtype = tensor.type.dtype
+    if not dtype.min <= quant.zero_point <= dtype.max:
+        raise ValueError(
+            f"{role} '{tensor.name}' has zero point {quant.zero_point}, outside of {dtype.value}"
+        )
+
+
+def check_symmetric(role: str, tensor: Tensor, channels: int, axis: int) -> None:
+    """Weights are quantized with zero point 0, per tensor or per channel along `axis`."""
+    quant = tensor.type.quant
+    if quant is None:
+        raise ValueError(f"{role} '{tensor.name}' has no quantization")
+    if any(quant.zero_points):
+        raise ValueError(f"{role} '{tensor.name}' has a zero point other than 0")
+    if not quant.is_per_tensor and (len(quant.scales) != channels or quant.axis != axis):
+        raise ValueError(
+            f"{role} '{tensor.name}' has {len(quant.scales)} scales along axis {quant.axis}, "
+            f"{channels} along axis {axis} were expected"
+        )
+
+
+def check_same_quantization(first: Tensor, second: Tensor) -> None:
+    """Two tensors have equal scale, zero point and element type."""
+    if first.type.quant != second.type.quant or first.type.dtype != second.type.dtype:
+        raise ValueError(f"'{first.name}' and '{second.name}' must have the same quantization")

@@ -1,0 +1,58 @@
+"""The range that a fused activation leaves of an output."""
+
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+
+from tinygen.ir.types import TensorType
+from tinygen.ops.requantize import Int64Array, round_half_away
+
+
+class Activation(Enum):
+    """Activations that are a clamp, with their real bounds."""
+
+    NONE = (None, None)
+    RELU = (0.0, None)
+    RELU6 = (0.0, 6.0)
+    RELU_N1_TO_1 = (-1.0, 1.0)
+
+
+@dataclass(frozen=True)
+class Clamp:
+    """Smallest and largest stored value of an output."""
+
+    min: int
+    max: int
+
+    @classmethod
+    def none(cls, type: TensorType) -> "Clamp":
+        """The whole range of the element type."""
+        return cls(type.dtype.min, type.dtype.max)
+
+    @classmethod
+    def of(cls, activation: Activation, type: TensorType) -> "Clamp":
+        """The range of an activation on an output of `type` (TFLite's CalculateActivationRangeQuantized)."""
+        low, high = activation.value
+        return cls(
+            type.dtype.min if low is None else max(type.dtype.min, _quantize(low, type)),
+            type.dtype.max if high is None else min(type.dtype.max, _quantize(high, type)),
+        )
+
+    def apply(self, values: Int64Array) -> Int64Array:
+        """The values, limited to the range."""
+        return np.clip(values, self.min, self.max)
+
+    def intersect(self, other: "Clamp") -> "Clamp":
+        """The range that both allow, as if `other` were applied after this one."""
+        low = min(max(self.min, other.min), other.max)
+        return Clamp(low, max(min(self.max, other.max), low))
+
+    def verify(self, type: TensorType) -> None:
+        """Raise ValueError unless the range lies within the element type."""
+        if not type.dtype.min <= self.min <= self.max <= type.dtype.max:
+            raise ValueError(f"clamp [{self.min}, {self.max}] is not a range within {type.dtype.value}")
+
+
+def _quantize(real: float, type: TensorType) -> int:
+    return type.zero_point + round_half_away(float(np.float32(real) / np.float32(type.scale)))

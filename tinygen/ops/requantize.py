@@ -1,0 +1,80 @@
+"""Requantization as CMSIS-NN and TFLite Micro do it: a Q31 multiplier and a shift, rounded twice.
+
+Source of the formulas: gemmlowp's fixed point (saturating rounding doubling high multiply, rounding divide by a power
+of two), as used by `MultiplyByQuantizedMultiplier` of TFLite and `arm_nn_requantize` of CMSIS-NN.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+Int64Array = npt.NDArray[np.int64]
+Int8Array = npt.NDArray[np.int8]
+
+_Q31_ONE = 1 << 31
+_MAX_SHIFT = 30
+_MIN_SHIFT = -31
+
+
+@dataclass(frozen=True)
+class Multiplier:
+    """real = multiplier * 2**(shift - 31); multiplier in [2**30, 2**31) or 0, shift in [-31, 30]."""
+
+    multiplier: int
+    shift: int
+
+
+def quantize_multiplier(real: float) -> Multiplier:
+    """The Q31 multiplier and shift nearest to a non-negative real factor (TFLite's QuantizeMultiplier)."""
+    if not (real >= 0 and math.isfinite(real)):
+        raise ValueError(f"requantization factor {real} is not a finite number >= 0")
+    fraction, shift = math.frexp(real)
+    mantissa = round_half_away(fraction * _Q31_ONE)
+    if mantissa == _Q31_ONE:
+        mantissa, shift = mantissa // 2, shift + 1
+    if shift < _MIN_SHIFT:
+        return Multiplier(0, 0)
+    if shift > _MAX_SHIFT:
+        return Multiplier(_Q31_ONE - 1, _MAX_SHIFT)
+    return Multiplier(mantissa, shift)
+
+
+def round_half_away(value: float) -> int:
+    """The nearest integer; halves go away from zero, as C's round()."""
+    return math.floor(value + 0.5) if value >= 0 else math.ceil(value - 0.5)
+
+
+def doubling_high_multiply(a: Int64Array, b: Int64Array | int) -> Int64Array:
+    """round(a * b / 2**31) of int32 values, halves up; saturates only at (-2**31) * (-2**31)."""
+    return np.minimum((a * np.asarray(b, np.int64) + (1 << 30)) >> 31, _Q31_ONE - 1)
+
+
+def rounding_shift_right(value: Int64Array, bits: Int64Array | int) -> Int64Array:
+    """value / 2**bits rounded to nearest, halves away from zero."""
+    half = np.where(
+        np.asarray(bits) > 0, np.left_shift(1, np.maximum(np.asarray(bits) - 1, 0), dtype=np.int64), 0
+    )
+    return np.where(value >= 0, (value + half) >> bits, -((-value + half) >> bits))
+
+
+def requantize(value: Int64Array, multiplier: Int64Array | int, shift: Int64Array | int) -> Int64Array:
+    """value * multiplier * 2**(shift - 31), rounded twice; multiplier and shift broadcast (per channel: last axis)."""
+    left = np.maximum(np.asarray(shift, np.int64), 0)
+    right = np.maximum(-np.asarray(shift, np.int64), 0)
+    return rounding_shift_right(doubling_high_multiply(wrap_int32(value << left), multiplier), right)
+
+
+def wrap_int32(value: Int64Array) -> Int64Array:
+    """The value modulo 2**32 in [-2**31, 2**31), as 32-bit registers hold it."""
+    return value.astype(np.int32).astype(np.int64)
+
+
+def multiplier_arrays(factors: list[float]) -> tuple[Int64Array, Int64Array]:
+    """Multipliers and shifts of real factors, as arrays."""
+    quantized = [quantize_multiplier(factor) for factor in factors]
+    return (
+        np.array([q.multiplier for q in quantized], np.int64),
+        np.array([q.shift for q in quantized], np.int64),
+    )

@@ -1,0 +1,29 @@
+"""Reshape: the same elements under another shape."""
+
+from dataclasses import dataclass
+
+from tinygen.ir.graph import Op, Values
+from tinygen.ir.tensor import Alias, Tensor
+from tinygen.ir.types import Array
+from tinygen.ops.checks import check_same_quantization
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Reshape(Op):
+    """Any reshape, squeeze or expand; no element moves."""
+
+    input: Tensor
+    output: Tensor
+
+    def verify(self) -> None:
+        check_same_quantization(self.input, self.output)
+        if self.input.type.elements != self.output.type.elements:
+            raise ValueError(
+                f"input {list(self.input.shape)} and output {list(self.output.shape)} differ in their number of elements"
+            )
+
+    def aliases(self) -> tuple[Alias, ...]:
+        return (Alias(part=self.output, whole=self.input),)
+
+    def evaluate(self, values: Values) -> tuple[Array, ...]:
+        return (values[self.input].reshape(self.output.shape),)

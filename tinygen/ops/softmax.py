@@ -1,0 +1,128 @@
+"""Softmax over the last axis, in fixed point."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from tinygen.ir.graph import Op, Values
+from tinygen.ir.tensor import Tensor
+from tinygen.ir.types import Array, DType
+from tinygen.ops.checks import check_dtype, check_per_tensor, check_shape
+from tinygen.ops.requantize import (
+    Int64Array,
+    Multiplier,
+    doubling_high_multiply,
+    quantize_multiplier,
+    rounding_shift_right,
+    wrap_int32,
+)
+
+_DIFF_INTEGER_BITS = 5  # of the scaled difference to the largest input
+_SUM_INTEGER_BITS = 12  # of the sum of exponentials
+_Q31_MAX = (1 << 31) - 1
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Softmax(Op):
+    """int8 softmax with output scale 1/256 and zero point -128 (TFLite's reference, gemmlowp's fixed point)."""
+
+    input: Tensor
+    output: Tensor
+    beta: float
+
+    @property
+    def scaling(self) -> Multiplier:
+        """beta * input scale in Q5.26, as multiplier and left shift."""
+        factor = self.beta * self.input.type.scale * (1 << (31 - _DIFF_INTEGER_BITS))
+        return quantize_multiplier(min(factor, float(_Q31_MAX)))
+
+    @property
+    def diff_min(self) -> int:
+        """Differences to the largest input below this have an exponential of 0."""
+        radius = (
+            ((1 << _DIFF_INTEGER_BITS) - 1) * (1 << (31 - _DIFF_INTEGER_BITS)) / (1 << self.scaling.shift)
+        )
+        return -math.floor(radius)
+
+    @property
+    def row_size(self) -> int:
+        """Elements of the last axis."""
+        return self.input.shape[-1]
+
+    def verify(self) -> None:
+        check_dtype("input", self.input, DType.INT8)
+        check_dtype("output", self.output, DType.INT8)
+        check_per_tensor("input", self.input)
+        check_shape("output", self.output, self.input.shape)
+        if not self.input.shape:
+            raise ValueError("softmax of a scalar, at least one dimension was expected")
+        quant = self.output.type.quant
+        if quant is None or quant.scales != (1.0 / 256,) or quant.zero_points != (-128,):
+            raise ValueError(f"output '{self.output.name}' must have scale 1/256 and zero point -128")
+        if self.scaling.shift < 0:
+            raise ValueError(f"beta {self.beta} times scale {self.input.type.scale} is below 2**-27")
+
+    def evaluate(self, values: Values) -> tuple[Array, ...]:
+        rows = values[self.input].astype(np.int64).reshape(-1, self.row_size)
+        diff = rows - rows.max(axis=1, keepdims=True)
+        scaling = self.scaling
+        counts = diff >= self.diff_min
+        scaled = doubling_high_multiply(wrap_int32(diff << scaling.shift), scaling.multiplier)
+        exponentials = _exp_on_negative(np.where(counts, scaled, 0))
+        total = np.where(counts, rounding_shift_right(exponentials, _SUM_INTEGER_BITS), 0).sum(
+            axis=1, keepdims=True
+        )
+        headroom = 31 - np.floor(np.log2(total)).astype(np.int64)
+        reciprocal = _one_over_one_plus(wrap_int32((total << headroom) - (1 << 31)))
+        bits_over_unit = _SUM_INTEGER_BITS - headroom
+        product = doubling_high_multiply(reciprocal, exponentials)
+        stored = rounding_shift_right(product, bits_over_unit + 31 - 8) - 128
+        result = np.where(counts, np.clip(stored, -128, 127), -128)
+        return (result.astype(np.int8).reshape(self.output.shape),)
+
+
+def _exp_on_negative(a: Int64Array) -> Int64Array:
+    """exp(a) in Q0.31 for a <= 0 in Q5.26 (gemmlowp's exp_on_negative_values)."""
+    quarter = 1 << 24
+    mask = quarter - 1
+    remainder = (a & mask) - quarter
+    result = _exp_between_negative_quarter_and_0(remainder << _DIFF_INTEGER_BITS)
+    remaining = remainder - a
+    for exponent, factor in enumerate(_EXP_FACTORS, start=-2):
+        bit = 1 << (26 + exponent)
+        result = np.where(remaining & bit, doubling_high_multiply(result, factor), result)
+    return np.where(a == 0, _Q31_MAX, result)
+
+
+_EXP_FACTORS = (
+    1672461947,
+    1302514674,
+    790015084,
+    290630308,
+    39332535,
+    720401,
+    242,
+)  # exp(-2**k), k = -2..4, Q0.31
+
+
+def _exp_between_negative_quarter_and_0(a: Int64Array) -> Int64Array:
+    """exp(a) in Q0.31 for a in [-1/4, 0) in Q0.31: a fourth-order Taylor polynomial around -1/8."""
+    constant_term = 1895147668  # exp(-1/8)
+    one_third = 715827883
+    x = a + (1 << 28)
+    x2 = doubling_high_multiply(x, x)
+    x3 = doubling_high_multiply(x2, x)
+    x4_over_4 = rounding_shift_right(doubling_high_multiply(x2, x2), 2)
+    tail = rounding_shift_right(doubling_high_multiply(x4_over_4 + x3, one_third) + x2, 1)
+    return constant_term + doubling_high_multiply(x + tail, constant_term)
+
+
+def _one_over_one_plus(a: Int64Array) -> Int64Array:
+    """1 / (1 + a) in Q0.31 for a in [0, 1) in Q0.31: three Newton-Raphson steps on the half denominator."""
+    half_denominator = (a + _Q31_MAX + 1) >> 1
+    x = 1515870810 + doubling_high_multiply(half_denominator, -1010580540)  # 48/17 - 32/17 * d, in Q2.29
+    for _ in range(3):
+        error = (1 << 29) - doubling_high_multiply(half_denominator, x)
+        x = x + np.clip(doubling_high_multiply(x, error) << 2, -(1 << 31), _Q31_MAX)
+    return np.clip(x << 1, -(1 << 31), _Q31_MAX)

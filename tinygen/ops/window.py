@@ -1,0 +1,108 @@
+"""Sliding windows of convolutions and pools: stride, dilation, padding, and the output size they give."""
+
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+
+from tinygen.ir.types import Array
+
+
+@dataclass(frozen=True)
+class HW:
+    """Two numbers, along height and width."""
+
+    h: int
+    w: int
+
+
+@dataclass(frozen=True)
+class Padding:
+    """Rows and columns around the input; never negative."""
+
+    top: int
+    bottom: int
+    left: int
+    right: int
+
+
+NO_PADDING = Padding(0, 0, 0, 0)
+UNIT = HW(1, 1)
+
+
+class PaddingMode(Enum):
+    """Padding rules of TFLite and ONNX exporters."""
+
+    SAME = "same"
+    VALID = "valid"
+
+
+@dataclass(frozen=True)
+class Window:
+    """How a kernel moves over an input."""
+
+    kernel: HW
+    stride: HW = UNIT
+    dilation: HW = UNIT
+    padding: Padding = NO_PADDING
+
+    @property
+    def extent(self) -> HW:
+        """Rows and columns that one position covers."""
+        return HW(
+            (self.kernel.h - 1) * self.dilation.h + 1,
+            (self.kernel.w - 1) * self.dilation.w + 1,
+        )
+
+    def output_size(self, height: int, width: int) -> HW:
+        """Positions along height and width of an input of that size."""
+        pad = self.padding
+        return HW(
+            (height + pad.top + pad.bottom - self.extent.h) // self.stride.h + 1,
+            (width + pad.left + pad.right - self.extent.w) // self.stride.w + 1,
+        )
+
+    def patches(self, input: Array, fill: int) -> Array:
+        """All positions of an NHWC input, shape [N, OH, OW, KH, KW, C]; outside the input stands `fill`."""
+        pad = self.padding
+        padded = np.pad(
+            input, ((0, 0), (pad.top, pad.bottom), (pad.left, pad.right), (0, 0)), constant_values=fill
+        )
+        view = np.lib.stride_tricks.sliding_window_view(padded, (self.extent.h, self.extent.w), axis=(1, 2))
+        strided = view[:, :: self.stride.h, :: self.stride.w, :, :: self.dilation.h, :: self.dilation.w]
+        return strided.transpose(0, 1, 2, 4, 5, 3)
+
+    def verify(self, input: tuple[int, ...], output: tuple[int, ...]) -> None:
+        """Raise ValueError unless NHWC shapes agree with the window."""
+        numbers = (*_pair(self.kernel), *_pair(self.stride), *_pair(self.dilation))
+        if min(numbers) < 1:
+            raise ValueError(f"kernel, stride and dilation {numbers} must be at least 1")
+        if min(self.padding.top, self.padding.bottom, self.padding.left, self.padding.right) < 0:
+            raise ValueError(f"padding {self.padding} must not be negative")
+        if len(input) != 4 or len(output) != 4:
+            raise ValueError(f"input {list(input)} and output {list(output)} must be NHWC, 4 dimensions each")
+        size = self.output_size(input[1], input[2])
+        if (size.h, size.w) != output[1:3] or min(size.h, size.w) < 1:
+            raise ValueError(
+                f"a {self.kernel.h}x{self.kernel.w} window over {input[1]}x{input[2]} gives {size.h}x{size.w}, "
+                f"the output is {output[1]}x{output[2]}"
+            )
+
+
+def padding_for(mode: PaddingMode, size: HW, kernel: HW, stride: HW, dilation: HW) -> Padding:
+    """The padding of a mode; SAME puts the odd row or column at the bottom and right, as TFLite does."""
+    if mode is PaddingMode.VALID:
+        return NO_PADDING
+    top, bottom = _same(size.h, kernel.h, stride.h, dilation.h)
+    left, right = _same(size.w, kernel.w, stride.w, dilation.w)
+    return Padding(top, bottom, left, right)
+
+
+def _same(size: int, kernel: int, stride: int, dilation: int) -> tuple[int, int]:
+    positions = -(-size // stride)
+    total = max(0, (positions - 1) * stride + (kernel - 1) * dilation + 1 - size)
+    return total // 2, total - total // 2
+
+
+def _pair(hw: HW) -> tuple[int, int]:
+    return hw.h, hw.w

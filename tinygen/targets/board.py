@@ -1,0 +1,161 @@
+"""A machine that generated code runs on: core, instruction set, memories, and QEMU's model of it."""
+
+from enum import StrEnum
+from itertools import combinations
+from typing import Annotated, Self
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
+
+from tinygen.errors import UsageError
+from tinygen.targets.isa import ISAS_OF_CPU, Isa
+from tinygen.targets.size import parse_size
+
+_STACK_ALIGN = 8  # AAPCS: the stack pointer is a multiple of 8 at every public call
+
+
+class MemoryKind(StrEnum):
+    """What a memory may hold: code and constants, or anything that changes."""
+
+    ROM = "rom"
+    RAM = "ram"
+
+
+class EngineKind(StrEnum):
+    """Where the kernels of an engine come from."""
+
+    CMSIS_NN = "cmsis-nn"
+    TINYGEN = "tinygen"
+
+
+def _size(value: str | int) -> int:
+    try:
+        return parse_size(value)
+    except UsageError as error:
+        raise ValueError(str(error).removesuffix(" Correct the size.")) from None
+
+
+class _Frozen(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Memory(_Frozen):
+    """A region of addresses; `speed` 0 is the fastest of its kind on this board."""
+
+    name: str = Field(pattern="^[a-z][a-z0-9_]*$")
+    kind: MemoryKind
+    origin: int = Field(ge=0, lt=1 << 32)
+    size: Annotated[int, BeforeValidator(_size)]  # bytes
+    speed: int = Field(default=0, ge=0)
+    source: str  # the document or model that origin and size were taken from
+
+    @property
+    def end(self) -> int:
+        """First address behind the region."""
+        return self.origin + self.size
+
+
+class Engine(_Frozen):
+    """Something on the board that executes operators."""
+
+    kind: EngineKind
+
+
+class Qemu(_Frozen):
+    """How qemu-system-arm models the board."""
+
+    machine: str
+    systick_hz: int | None = Field(default=None, gt=0)  # clock of SysTick under QEMU; None: it cannot count
+    source: str
+
+
+class Board(_Frozen):
+    """One machine, as its TOML file describes it. Memories of a kind stand fastest first."""
+
+    name: str = Field(pattern="^[a-z0-9][a-z0-9_.-]*$")
+    description: str
+    cpu: str
+    isa: Isa
+    flags: tuple[str, ...] = ()  # compiler options for core and floating point
+    memories: tuple[Memory, ...] = Field(alias="memory", min_length=2)
+    stack_bytes: Annotated[int, BeforeValidator(_size)]
+    engines: tuple[Engine, ...] = Field(
+        default=(Engine(kind=EngineKind.CMSIS_NN), Engine(kind=EngineKind.TINYGEN)), alias="engine"
+    )
+    qemu: Qemu | None = None
+
+    @field_validator("stack_bytes")
+    @classmethod
+    def _aligned(cls, stack_bytes: int) -> int:
+        if stack_bytes % _STACK_ALIGN:
+            raise ValueError(f"is {stack_bytes}, expected a multiple of {_STACK_ALIGN}")
+        return stack_bytes
+
+    @model_validator(mode="after")
+    def _possible(self) -> Self:
+        for problem in (self._core_problem(), self._memory_problem()):
+            if problem:
+                raise ValueError(problem)
+        return self
+
+    def _core_problem(self) -> str | None:
+        isas = ISAS_OF_CPU.get(self.cpu)
+        if isas is None:
+            return f"cpu is {self.cpu!r}, expected one of {', '.join(ISAS_OF_CPU)}"
+        if self.isa not in isas:
+            return f"isa is '{self.isa}' with cpu {self.cpu!r}, expected {' or '.join(isas)}"
+        return None
+
+    def _memory_problem(self) -> str | None:
+        names = [memory.name for memory in self.memories]
+        if len(set(names)) != len(names):
+            return f"memory names are {', '.join(names)}, expected each name once"
+        for kind in MemoryKind:
+            speeds = [memory.speed for memory in self._of_kind(kind)]
+            if not speeds:
+                return f"no memory has kind '{kind}', expected at least one"
+            if speeds != sorted(speeds):
+                return f"speeds of the {kind} memories are {speeds}, expected the fastest (lowest) first"
+        for first, second in combinations(self.memories, 2):
+            if first.origin < second.end and second.origin < first.end:
+                return f"memories {first.name!r} and {second.name!r} overlap, expected separate addresses"
+        if self.stack_bytes >= self.main_ram.size:
+            return f"stack_bytes is {self.stack_bytes}, expected less than the {self.ram_bytes} of main RAM"
+        return None
+
+    def _of_kind(self, kind: MemoryKind) -> tuple[Memory, ...]:
+        return tuple(memory for memory in self.memories if memory.kind is kind)
+
+    @property
+    def is_host(self) -> bool:
+        """Whether programs run on the machine that tinygen runs on."""
+        return self.isa is Isa.HOST
+
+    @property
+    def rams(self) -> tuple[Memory, ...]:
+        """All RAM regions, fastest first."""
+        return self._of_kind(MemoryKind.RAM)
+
+    @property
+    def main_ram(self) -> Memory:
+        """RAM that holds stack, data and, unless told otherwise, the arena."""
+        return self.rams[0]
+
+    @property
+    def boot_memory(self) -> Memory:
+        """ROM that the core reads its vector table from."""
+        return self._of_kind(MemoryKind.ROM)[0]
+
+    @property
+    def code_memory(self) -> Memory:
+        """ROM that holds code and constants: the largest (the first of equals)."""
+        return max(self._of_kind(MemoryKind.ROM), key=lambda memory: memory.size)
+
+    @property
+    def ram_bytes(self) -> int:
+        """Bytes of main RAM."""
+        return self.main_ram.size
+
+    @property
+    def flash_bytes(self) -> int:
+        """Bytes for code and constants."""
+        return self.code_memory.size

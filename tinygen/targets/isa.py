@@ -1,0 +1,40 @@
+"""Instruction sets that decide which kernels run and how much scratch they need."""
+
+from enum import StrEnum
+
+
+class Isa(StrEnum):
+    """The instruction set that a core's kernels use."""
+
+    SCALAR = "scalar"
+    DSP = "dsp"
+    MVE = "mve"
+    HOST = "host"
+
+    @property
+    def macro_condition(self) -> str | None:
+        """C preprocessor condition that holds where code is compiled for this set; None: nothing to check."""
+        return _MACRO_CONDITIONS[self]
+
+
+# ACLE feature macros: CMSIS-NN chooses its code path by them, and the arena was planned for one path.
+_MVE = "(defined(__ARM_FEATURE_MVE) && (__ARM_FEATURE_MVE & 1))"
+_DSP = "defined(__ARM_FEATURE_DSP)"
+_MACRO_CONDITIONS = {
+    Isa.SCALAR: f"!{_MVE} && !{_DSP}",
+    Isa.DSP: f"!{_MVE} && {_DSP}",
+    Isa.MVE: _MVE,
+    Isa.HOST: None,
+}
+
+# What the cores can be built with: the options of Cortex-M33 (DSP) and Cortex-M55 (MVE) may be left out.
+ISAS_OF_CPU = {
+    "host": (Isa.HOST,),
+    "cortex-m0": (Isa.SCALAR,),
+    "cortex-m0plus": (Isa.SCALAR,),
+    "cortex-m3": (Isa.SCALAR,),
+    "cortex-m4": (Isa.DSP,),
+    "cortex-m7": (Isa.DSP,),
+    "cortex-m33": (Isa.DSP, Isa.SCALAR),
+    "cortex-m55": (Isa.MVE, Isa.DSP),
+}
