@@ -35,9 +35,7 @@ def _weights(writer: ModelWriter, shape: tuple[int, ...], axis: int) -> int:
 
 
 def _bias(writer: ModelWriter, channels: int) -> int:
-    return writer.tensor(
-        "b", (channels,), "int32", scale=[0.05 * 0.01] * channels, data=np.arange(channels) * 50
-    )
+    return writer.tensor("b", (channels,), "int32", scale=[0.05 * 0.01] * channels, data=np.arange(channels) * 50)
 
 
 def _conv(padding: int, output: tuple[int, ...], dilation: int = 1, activation: int = 0) -> Build:
@@ -87,9 +85,7 @@ def _binary(name: str, **options: Any) -> Build:
     return build
 
 
-def _unary(
-    name: str, scale: float = 0.05, zero_point: int = 3, x_scale: float = 0.05, **options: Any
-) -> Build:
+def _unary(name: str, scale: float = 0.05, zero_point: int = 3, x_scale: float = 0.05, **options: Any) -> Build:
     def build(writer: ModelWriter) -> tuple[list[int], list[int]]:
         x = _activation(writer, "x", 2, 8, scale=x_scale)
         y = _activation(writer, "y", 2, 8, scale=scale, zero_point=zero_point)
@@ -99,9 +95,7 @@ def _unary(
     return build
 
 
-def _shaped(
-    name: str, x: tuple[int, ...], y: tuple[int, ...], *constants: list[int], **options: Any
-) -> Build:
+def _shaped(name: str, x: tuple[int, ...], y: tuple[int, ...], *constants: list[int], **options: Any) -> Build:
     """An operator from shape `x` to shape `y` with int32 constants as further inputs."""
 
     def build(writer: ModelWriter) -> tuple[list[int], list[int]]:
@@ -266,9 +260,7 @@ MODELS: dict[str, Build] = {
     "slice": _shaped("SLICE", (4, 6), (2, 4), [1, 2], [2, 4]),
     "split": _split,
     "split v": _split_v,
-    "resize bilinear": _shaped(
-        "RESIZE_BILINEAR", (1, 3, 3, 2), (1, 5, 6, 2), [5, 6], half_pixel_centers=True
-    ),
+    "resize bilinear": _shaped("RESIZE_BILINEAR", (1, 3, 3, 2), (1, 5, 6, 2), [5, 6], half_pixel_centers=True),
     "resize nearest": _shaped("RESIZE_NEAREST_NEIGHBOR", (1, 3, 3, 2), (1, 6, 6, 2), [6, 6]),
     "transpose conv": _transpose_conv,
     "batch matmul": _batch_matmul,
@@ -293,10 +285,7 @@ def test_litert_runs_what_the_writer_writes(name: str) -> None:
     model = writer.finish(inputs, outputs)
     optimized = name in NOT_IN_REFERENCE_KERNELS
     details = interpreter(model, optimized=optimized).get_input_details()
-    values = [
-        (np.arange(math.prod(d["shape"])).reshape(d["shape"]) * 7 % 60 + 5).astype(d["dtype"])
-        for d in details
-    ]
+    values = [(np.arange(math.prod(d["shape"])).reshape(d["shape"]) * 7 % 60 + 5).astype(d["dtype"]) for d in details]
     run = run_reference(model, values, preserve_all=True, optimized=optimized)
     for index, output in zip(outputs, run.outputs, strict=True):
         assert output.shape == run.tensors[index].shape == writer.shape(index)
@@ -311,11 +300,7 @@ def test_what_the_writer_writes_decodes_to_what_was_asked_for(name: str, tmp_pat
     path.write_bytes(writer.finish(inputs, outputs))
     subgraph = schema.read(path).subgraphs[0]
     (operator,) = subgraph.operators
-    assert (
-        (list(subgraph.inputs), list(subgraph.outputs))
-        == (inputs, outputs)
-        == (inputs, list(operator.outputs))
-    )
+    assert (list(subgraph.inputs), list(subgraph.outputs)) == (inputs, outputs) == (inputs, list(operator.outputs))
     assert [tensor.shape for tensor in subgraph.tensors] == [writer.shape(t.index) for t in subgraph.tensors]
     kind, version = OPERATORS[operator.name]
     assert operator.version == version

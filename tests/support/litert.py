@@ -10,8 +10,11 @@ import pytest
 
 try:
     from ai_edge_litert.interpreter import Interpreter, OpResolverType
+    from ai_edge_litert.schema_py_generated import TensorType as LiteRTTensorType
 except ImportError:
-    Interpreter = None
+    Interpreter = OpResolverType = LiteRTTensorType = None
+
+__all__ = ["Array", "LiteRTTensorType", "ReferenceRun", "interpreter", "needs_litert", "run_reference"]
 
 Array = npt.NDArray[np.generic]
 

@@ -86,6 +86,16 @@ OPERATORS: dict[str, tuple[str | None, int]] = {
 
 
 @dataclass(frozen=True)
+class Signature:
+    """A named entry point: names of a subgraph's inputs and outputs, each with its tensor index."""
+
+    name: str
+    inputs: dict[str, int]
+    outputs: dict[str, int]
+    subgraph: int = 0
+
+
+@dataclass(frozen=True)
 class _Tensor:
     name: str | bytes
     shape: tuple[int, ...]
@@ -148,9 +158,7 @@ class ModelWriter:
             buffer = self._buffer(_stored(data, type)) if data is not None else 0
         shape_signature = None if signature is None else tuple(signature)
         tensors = self._subgraphs[-1].tensors
-        tensors.append(
-            _Tensor(name, tuple(shape), type, scales, points, axis, buffer, is_variable, shape_signature)
-        )
+        tensors.append(_Tensor(name, tuple(shape), type, scales, points, axis, buffer, is_variable, shape_signature))
         return len(tensors) - 1
 
     def operator(
@@ -190,23 +198,46 @@ class ModelWriter:
         outputs: Sequence[int],
         *,
         description: str = "written by a test",
-        schema_version: int = 3,
+        signatures: Sequence[Signature] = (),
     ) -> bytes:
         """The model as a file's bytes; `inputs` and `outputs` are those of the last subgraph."""
+        named = [self._signature(signature) for signature in signatures]
         self._subgraphs[-1].inputs, self._subgraphs[-1].outputs = inputs, outputs
         builder = self._builder
         subgraphs = self._tables([self._subgraph(subgraph) for subgraph in self._subgraphs])
         buffers = self._tables([self._stored_buffer(data) for data in self._buffers])
         codes = self._tables([self._code(*code) for code in self._codes])
+        signature_defs = self._tables(named) if named else None
         text = builder.CreateString(description)
         tflite.ModelStart(builder)
-        tflite.ModelAddVersion(builder, schema_version)
+        tflite.ModelAddVersion(builder, 3)
         tflite.ModelAddOperatorCodes(builder, codes)
         tflite.ModelAddSubgraphs(builder, subgraphs)
         tflite.ModelAddDescription(builder, text)
         tflite.ModelAddBuffers(builder, buffers)
+        if signature_defs is not None:
+            tflite.ModelAddSignatureDefs(builder, signature_defs)
         builder.Finish(tflite.ModelEnd(builder), b"TFL3")
         return bytes(builder.Output())
+
+    def _signature(self, signature: Signature) -> int:
+        builder = self._builder
+        inputs = self._tables([self._tensor_map(*entry) for entry in signature.inputs.items()])
+        outputs = self._tables([self._tensor_map(*entry) for entry in signature.outputs.items()])
+        key = builder.CreateString(signature.name)
+        tflite.SignatureDefStart(builder)
+        tflite.SignatureDefAddInputs(builder, inputs)
+        tflite.SignatureDefAddOutputs(builder, outputs)
+        tflite.SignatureDefAddSignatureKey(builder, key)
+        tflite.SignatureDefAddSubgraphIndex(builder, signature.subgraph)
+        return _end(tflite.SignatureDefEnd(builder))
+
+    def _tensor_map(self, name: str, index: int) -> int:
+        text = self._builder.CreateString(name)
+        tflite.TensorMapStart(self._builder)
+        tflite.TensorMapAddName(self._builder, text)
+        tflite.TensorMapAddTensorIndex(self._builder, index)
+        return _end(tflite.TensorMapEnd(self._builder))
 
     def _buffer(self, data: bytes) -> int:
         self._buffers.append(data)

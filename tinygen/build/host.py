@@ -20,7 +20,6 @@ def run(executable: Path, cwd: Path, timeout_s: float) -> Outcome:
         )
     except subprocess.TimeoutExpired:
         raise ToolError(
-            f"{executable.name} on host: no exit within {timeout_s:g} s, expected an end. "
-            "It hangs or needs more time."
+            f"{executable.name} on host: no exit within {timeout_s:g} s, expected an end. It hangs or needs more time."
         ) from None
     return outcome(done.returncode, (done.stdout + done.stderr).decode(errors="replace"))

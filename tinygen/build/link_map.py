@@ -7,14 +7,13 @@ from dataclasses import dataclass
 _PLACEMENT_TITLE = "Linker script and memory map"
 _REFERENCE_TITLE = "Cross Reference Table"
 _OUTPUT = re.compile(r"^(\.\S+)")
-_FILL = re.compile(r"^ \*fill\*\s+0x[0-9a-f]+\s+(0x[0-9a-f]+)")
 _INPUT = re.compile(r"^ (\S+)\s+0x[0-9a-f]+\s+(0x[0-9a-f]+) (\S.*)$")
 _CROSS = re.compile(r"^(\S+)?\s+(\S.*)$")
 
 
 @dataclass(frozen=True)
 class Placement:
-    """An input section that stands in the image, with the padding in front of it."""
+    """An input section that stands in the image, without padding."""
 
     output: str  # output section
     section: str
@@ -43,21 +42,18 @@ def _joined(text: str) -> list[str]:
 
 
 def _placements(lines: list[str]) -> Iterator[Placement]:
-    output, padding = "", 0
+    output = ""
     for line in lines:
         if match := _OUTPUT.match(line):
-            output, padding = match[1], 0
-        elif match := _FILL.match(line):
-            padding += int(match[1], 16)
+            output = match[1]
         elif match := _INPUT.match(line):
             size = int(match[2], 16)
             if size:
-                yield Placement(output, match[1], size + padding, match[3])
-                padding = 0
+                yield Placement(output, match[1], size, match[3])
 
 
 def _uses(lines: list[str]) -> dict[str, frozenset[str]]:
-    """The table lists each symbol with the file that defines it, then, one a line, the files that refer to it."""
+    """The table has each symbol with the file that defines it, then, one a line, the files that use it."""
     uses: dict[str, set[str]] = {}
     definer = ""
     for line in lines:

@@ -12,7 +12,7 @@ _QEMU = "qemu-system-arm"
 
 
 def run(elf: Path, board: Board, cwd: Path, timeout_s: float, icount: bool = True) -> Outcome:
-    """Boot `elf` and wait for its exit; files are opened in `cwd`. ToolError where it hangs or QEMU is missing.
+    """Boot `elf` and wait for its exit; files are opened in `cwd`. ToolError where it hangs.
 
     `icount`: one instruction takes one nanosecond of virtual time, so that it can count its instructions.
     """
@@ -24,12 +24,8 @@ def run(elf: Path, board: Board, cwd: Path, timeout_s: float, icount: bool = Tru
             f"{_QEMU}: not found on PATH, needed to run on {board.name}. Install the Debian package {_QEMU}."
         )
     command = [qemu, "-M", board.qemu.machine, "-nographic", "-monitor", "none", "-serial", "none"]
-    command += [
-        "-semihosting-config",
-        f"enable=on,target=native,arg={elf.stem}",
-        "-kernel",
-        str(elf.resolve()),
-    ]
+    command += ["-semihosting-config", f"enable=on,target=native,arg={elf.stem}"]
+    command += ["-kernel", str(elf.resolve())]
     command += ["-icount", "shift=0"] if icount else []
     try:
         done = subprocess.run(

@@ -1,5 +1,6 @@
 """Bytes of an image by what they are for: code, the model's constants, data; harness left out."""
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
@@ -13,7 +14,7 @@ from tinygen.build.link_map import LinkMap, Placement
 from tinygen.build.toolchain import map_file
 
 _CODE_OUTPUTS = (".text", ".rodata", ".data")
-_STRING_LITERALS = ".rodata.str"  # where GCC puts them: code, not model
+_STRING_LITERALS = re.compile(r"\.rodata(\.\w+)?\.str\d+\.\d+$")  # where GCC puts them: code, not model
 
 
 class Role(Enum):
@@ -28,7 +29,8 @@ class Role(Enum):
 class Sizes:
     """Bytes of an image, by the definitions of `tinygen bench`.
 
-    data, bss and flash are those of the whole image, harness included; stack and arenas are not in bss.
+    code and const are sums of sections without the padding between them. data, bss and flash are those of
+    the whole image, harness included; stack and arenas are not in bss.
     """
 
     code_bytes: int  # .text, .rodata and .data image of model, kernels and the C library members they need
@@ -40,7 +42,7 @@ class Sizes:
 
 
 def measure(elf: Path, roles: Mapping[Path, Role]) -> Sizes:
-    """Sizes of `elf`, which `Toolchain.link` made; files without a role are libraries, counted where needed."""
+    """Sizes of `elf` from `Toolchain.link`; files without a role are libraries, counted where needed."""
     image = link_map.parse(map_file(elf).read_text(encoding="utf-8"))
     by_name = {str(file): role for file, role in roles.items()}
     needed = _needed(image, by_name)
@@ -74,7 +76,7 @@ def _role(file: str, roles: Mapping[str, Role]) -> Role | None:
 
 
 def _needed(image: LinkMap, roles: Mapping[str, Role]) -> frozenset[str]:
-    """Files of model and kernels, and the library members reached from them without going through the harness."""
+    """Files of model and kernels, and the library members reached from them, not through the harness."""
     files = {placed.file for placed in image.placements}
     waiting = [file for file in files if _role(file, roles) in (Role.MODEL, Role.KERNELS)]
     needed: set[str] = set()
@@ -87,7 +89,7 @@ def _needed(image: LinkMap, roles: Mapping[str, Role]) -> frozenset[str]:
 
 
 def _is_constant(placed: Placement, roles: Mapping[str, Role]) -> bool:
-    literal = placed.section.startswith(_STRING_LITERALS)
+    literal = _STRING_LITERALS.search(placed.section) is not None
     return placed.output == ".rodata" and not literal and _role(placed.file, roles) is Role.MODEL
 
 

@@ -1,6 +1,7 @@
 """C compiler, archiver and linker for a board."""
 
 import hashlib
+import re
 import shutil
 import subprocess
 import tempfile
@@ -20,6 +21,7 @@ _ARM_GCC = "arm-none-eabi-gcc"
 _HOST_COMPILERS = ("cc", "gcc", "clang")
 _COMMON = ("-std=c11", "-ffunction-sections", "-fdata-sections")
 _WORKERS = 2
+_TOO_FEW = "bytes are too few for"  # in the assertions of the linker script
 _SHOWN_LINES = 12
 
 
@@ -58,8 +60,7 @@ class Toolchain:
         out_dir.mkdir(parents=True, exist_ok=True)
         options = [*self.flags, *flags, *(f"-I{folder}" for folder in include)]
         commands = [
-            [self.cc, *options, "-c", str(source), "-o", str(out)]
-            for source, out in zip(sources, objects, strict=True)
+            [self.cc, *options, "-c", str(source), "-o", str(out)] for source, out in zip(sources, objects, strict=True)
         ]
         with ThreadPoolExecutor(_WORKERS) as pool:
             list(pool.map(_run, commands))
@@ -74,10 +75,8 @@ class Toolchain:
         _run([*command, "-lm"])
         return out
 
-    def library(
-        self, name: str, sources: Sequence[Path], include: Sequence[Path], flags: Sequence[str] = ()
-    ) -> Path:
-        """Static archive of `sources`, built once for equal contents, options and compiler, then kept in the cache.
+    def library(self, name: str, sources: Sequence[Path], include: Sequence[Path], flags: Sequence[str] = ()) -> Path:
+        """Static archive of `sources`: built once for equal contents, options and compiler, then cached.
 
         Two processes may build it at the same time: each works in its own folder, and the last rename wins.
         """
@@ -103,8 +102,8 @@ class Toolchain:
 def for_board(
     board: Board, cc: str | None = None, opt: Opt = Opt.TWO, sanitizers: Sequence[Sanitizer] = ()
 ) -> Toolchain:
-    """The toolchain that builds for `board`: `cc`, else arm-none-eabi-gcc or the host's compiler. ToolError."""
-    compiler = _find_host(cc) if board.is_host else _find_arm(cc, board)
+    """The toolchain for `board`: `cc`, else arm-none-eabi-gcc or the host's compiler; ToolError."""
+    compiler = _find(cc, _HOST_COMPILERS, board, "gcc") if board.is_host else _find_arm(cc, board)
     checks = (f"-fsanitize={','.join(sanitizers)}", "-fno-sanitize-recover=all", "-g") if sanitizers else ()
     return Toolchain(
         board=board,
@@ -121,9 +120,7 @@ def map_file(executable: Path) -> Path:
 
 
 def _find_arm(cc: str | None, board: Board) -> str:
-    compiler = shutil.which(cc or _ARM_GCC)
-    if compiler is None:
-        raise ToolError(_missing(cc or _ARM_GCC, board, "gcc-arm-none-eabi"))
+    compiler = _find(cc, (_ARM_GCC,), board, "gcc-arm-none-eabi")
     specs = Path(_run([compiler, "-print-file-name=nano.specs"]).strip())
     if not specs.is_file():  # the compiler echoes the bare name where it does not have the file
         raise ToolError(
@@ -133,19 +130,14 @@ def _find_arm(cc: str | None, board: Board) -> str:
     return compiler
 
 
-def _find_host(cc: str | None) -> str:
-    for name in (cc,) if cc else _HOST_COMPILERS:
-        compiler = shutil.which(name)
-        if compiler is not None:
-            return compiler
-    tried = cc or ", ".join(_HOST_COMPILERS)
-    raise ToolError(f"{tried}: not found on PATH, needed to build for host. Install the Debian package gcc.")
-
-
-def _missing(tool: str, board: Board, package: str) -> str:
-    return (
-        f"{tool}: not found on PATH, needed to build for {board.name}. Install the Debian package {package}."
-    )
+def _find(cc: str | None, usual: Sequence[str], board: Board, package: str) -> str:
+    """Path of the compiler `cc`, if one is asked for, else of the first of the usual ones that is there."""
+    tried = (cc,) if cc else usual
+    found = next((path for path in map(shutil.which, tried) if path), None)
+    if found is None:
+        remedy = "Correct the compiler's name." if cc else f"Install the Debian package {package}."
+        raise ToolError(f"{', '.join(tried)}: not found on PATH, needed to build for {board.name}. {remedy}")
+    return found
 
 
 def _archiver(compiler: str) -> str:
@@ -161,7 +153,7 @@ def _run(command: Sequence[str]) -> str:
     if done.returncode == 0:
         return done.stdout
     lines = [line for line in done.stderr.splitlines() if line.strip()]
-    overflow = next((line for line in lines if "do not fit into" in line), None)
+    overflow = next((line for line in lines if _TOO_FEW in line), None)
     if overflow is not None:
         raise DoesNotFitError(_overflow_message(overflow, lines))
     blamed = [line for line in lines if "error" in line or "undefined" in line] or lines
@@ -171,7 +163,9 @@ def _run(command: Sequence[str]) -> str:
 
 def _overflow_message(overflow: str, lines: Sequence[str]) -> str:
     """The linker script's own words, and by how much the region is over."""
-    excess = next((line.split(" overflowed by ")[1] for line in lines if " overflowed by " in line), None)
+    memory = re.search(r"memory (\w+):", overflow)
+    region = f"region `{memory[1]}' overflowed by " if memory else "overflowed by "
+    excess = next((line.split(region)[1].split()[0] for line in lines if region in line), None)
     message = overflow.split("ld: ", 1)[-1].strip()
-    over = f" ({excess} too many)" if excess else ""
-    return f"{message}{over}. Make the arena smaller or choose a larger target."
+    over = f", {excess} more are needed" if excess else ""
+    return f"{message}{over}. Make the model smaller or choose a larger target."

@@ -2,9 +2,7 @@
 
 from dataclasses import dataclass
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
-from tinygen import paths
+from tinygen.codegen.environment import environment
 from tinygen.targets import Board, Memory, MemoryKind
 
 
@@ -33,23 +31,20 @@ def linker_script(board: Board, ram_bytes: int | None = None, flash_bytes: int |
     The arena goes into section `.tg_arena` (main RAM) or `.tg_arena.<memory>`.
     """
     regions = _regions(board, ram_bytes, flash_bytes)
-    environment = Environment(
-        loader=FileSystemLoader(paths.TEMPLATES),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
-    return environment.get_template("linker.ld.j2").render(
-        board=board.name,
-        description=board.description,
-        memories=regions,
-        checks=_checks(board, regions),
-        boot=board.boot_memory.name,
-        code=board.code_memory.name,
-        ram=board.main_ram.name,
-        rams=[memory.name for memory in board.rams],
-        stack_bytes=board.stack_bytes,
+    return (
+        environment()
+        .get_template("linker.ld.j2")
+        .render(
+            board=board.name,
+            description=board.description,
+            memories=regions,
+            checks=_checks(board, regions),
+            boot=board.boot_memory.name,
+            code=board.code_memory.name,
+            ram=board.main_ram.name,
+            other_rams=[memory.name for memory in board.rams[1:]],
+            stack_bytes=board.stack_bytes,
+        )
     )
 
 
@@ -78,5 +73,5 @@ def _arena_end(memory: Memory) -> tuple[str, str]:
 
 
 def _check(board: Board, region: _Region, what: str, end: str) -> _Check:
-    message = f"{board.name}, memory {region.name}: {what} do not fit into {region.length} bytes"
+    message = f"{board.name}, memory {region.name}: {region.length} bytes are too few for {what}"
     return _Check(region.name, end, message)

@@ -4,6 +4,7 @@ One operator a line; the same text stands in dumps, tests and the comments of th
 """
 
 import re
+from collections.abc import Callable
 from dataclasses import fields
 from enum import Enum
 from typing import TYPE_CHECKING
@@ -35,10 +36,11 @@ def print_graph(graph: "Graph") -> str:
     )
 
 
-def print_op(op: "Op") -> str:
-    """One operator as one line of MLIR."""
-    results = ", ".join(ssa_name(tensor) for tensor in op.results)
-    operands = ", ".join(ssa_name(tensor) for tensor in op.operands)
+def print_op(op: "Op", name: Callable[[Tensor], str] | None = None) -> str:
+    """One operator as one line of MLIR; `name` gives values other names than their tensors'."""
+    name = name or ssa_name
+    results = ", ".join(name(tensor) for tensor in op.results)
+    operands = ", ".join(name(tensor) for tensor in op.operands)
     attributes = ", ".join(f"{key} = {text}" for key, text in _attributes(op))
     inputs = ", ".join(type_text(tensor.type) for tensor in op.operands)
     outputs = ", ".join(type_text(tensor.type) for tensor in op.results)
@@ -96,17 +98,17 @@ def _attribute(value: Attribute) -> str:
         case bool():
             return "true" if value else "false"
         case int():
-            return f"{value} : i64"
+            return str(value)
         case float():
-            return f"{_float(value)} : f64"
+            return _float(value)
         case Enum():
             return _quoted(str(value.value))
         case str():
             return _quoted(value)
         case tuple():
             return "[" + ", ".join(_attribute(item) for item in value) + "]"
-    named = [(field.name, getattr(value, field.name)) for field in fields(value)]  # type: ignore[arg-type]
-    return "{" + ", ".join(f"{key} = {_attribute(item)}" for key, item in named) + "}"
+    parts = tuple(getattr(value, field.name) for field in fields(value))  # type: ignore[arg-type]
+    return _attribute(parts)
 
 
 def _float(value: float) -> str:

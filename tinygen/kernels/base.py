@@ -63,11 +63,13 @@ class Table:
 class Kernel:
     """One operator on one target. Subclasses add the parameters that their template prints.
 
-    The C function takes pointers to `reads`, then to `writes`, then to scratch where `scratch_bytes` is not 0.
+    The template's runner takes pointers to `reads`, then to `writes`, then to scratch (NULL where `scratch_bytes` is 0)
+    if it `takes_scratch`.
     """
 
     template: ClassVar[str]  # stem of the file in templates/ops
     header: ClassVar[str] = "arm_nnfunctions.h"  # that declares the function
+    takes_scratch: ClassVar[bool] = False
 
     function: str
     reads: tuple[Tensor, ...]
@@ -75,9 +77,7 @@ class Kernel:
     tables: tuple[Table, ...] = ()
     scratch_bytes: int = 0
     scratch_align: int = 4
-    in_place: tuple[
-        Tensor, ...
-    ] = ()  # operands whose memory the (single) result may take over, element by element
+    in_place: tuple[Tensor, ...] = ()  # operands whose memory the (single) result may take over, element by element
 
     def table(self, name: str) -> Table:
         """The table of that name."""

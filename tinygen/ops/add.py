@@ -2,12 +2,7 @@
 
 from dataclasses import dataclass
 
-import numpy as np
-
-from tinygen.ir.graph import Op, Values
-from tinygen.ir.tensor import Tensor
-from tinygen.ir.types import Array, DType
-from tinygen.ops.checks import check_dtype, check_per_tensor, check_shape
+from tinygen.ops.binary import Binary
 from tinygen.ops.clamp import Clamp
 from tinygen.ops.requantize import Int64Array, Multiplier, quantize_multiplier, requantize
 
@@ -24,12 +19,9 @@ class CommonScale:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Add(Op):
+class Add(Binary):
     """output = first + second, broadcast as in numpy."""
 
-    first: Tensor
-    second: Tensor
-    output: Tensor
     clamp: Clamp
     sign: int = 1  # of the second operand: -1 subtracts
 
@@ -45,25 +37,17 @@ class Add(Op):
         )
 
     def verify(self) -> None:
-        for role, tensor in (("first", self.first), ("second", self.second), ("output", self.output)):
-            check_dtype(role, tensor, DType.INT8)
-            check_per_tensor(role, tensor)
-        check_shape("output", self.output, np.broadcast_shapes(self.first.shape, self.second.shape))
+        super().verify()
         if self.sign not in (1, -1):
             raise ValueError(f"sign is {self.sign}, 1 or -1 was expected")
         self.clamp.verify(self.output.type)
 
-    def evaluate(self, values: Values) -> tuple[Array, ...]:
+    def combine(self, first: Int64Array, second: Int64Array) -> Int64Array:
         scales = self.scales
-        first = _scaled(values[self.first], self.first, scales.first)
-        second = _scaled(values[self.second], self.second, scales.second)
-        total = first + self.sign * second
-        stored = (
-            requantize(total, scales.output.multiplier, scales.output.shift) + self.output.type.zero_point
-        )
-        return (self.clamp.apply(stored).astype(np.int8),)
+        total = _scaled(first, scales.first) + self.sign * _scaled(second, scales.second)
+        stored = requantize(total, scales.output.multiplier, scales.output.shift) + self.output.type.zero_point
+        return self.clamp.apply(stored)
 
 
-def _scaled(stored: Array, tensor: Tensor, multiplier: Multiplier) -> Int64Array:
-    shifted = (stored.astype(np.int64) - tensor.type.zero_point) << LEFT_SHIFT
-    return requantize(shifted, multiplier.multiplier, multiplier.shift)
+def _scaled(centered: Int64Array, scaling: Multiplier) -> Int64Array:
+    return requantize(centered << LEFT_SHIFT, scaling.multiplier, scaling.shift)

@@ -14,17 +14,13 @@ def check_dtype(role: str, tensor: Tensor, *expected: DType) -> None:
 def check_rank(role: str, tensor: Tensor, rank: int) -> None:
     """The tensor has that many dimensions."""
     if len(tensor.shape) != rank:
-        raise ValueError(
-            f"{role} '{tensor.name}' has shape {list(tensor.shape)}, {rank} dimensions were expected"
-        )
+        raise ValueError(f"{role} '{tensor.name}' has shape {list(tensor.shape)}, {rank} dimensions were expected")
 
 
 def check_shape(role: str, tensor: Tensor, expected: tuple[int, ...]) -> None:
     """The tensor has exactly that shape."""
     if tensor.shape != expected:
-        raise ValueError(
-            f"{role} '{tensor.name}' has shape {list(tensor.shape)}, {list(expected)} was expected"
-        )
+        raise ValueError(f"{role} '{tensor.name}' has shape {list(tensor.shape)}, {list(expected)} was expected")
 
 
 def check_per_tensor(role: str, tensor: Tensor) -> None:
@@ -34,9 +30,7 @@ def check_per_tensor(role: str, tensor: Tensor) -> None:
         raise ValueError(f"{role} '{tensor.name}' must be quantized per tensor")
     dtype = tensor.type.dtype
     if not dtype.min <= quant.zero_point <= dtype.max:
-        raise ValueError(
-            f"{role} '{tensor.name}' has zero point {quant.zero_point}, outside of {dtype.value}"
-        )
+        raise ValueError(f"{role} '{tensor.name}' has zero point {quant.zero_point}, outside of {dtype.value}")
 
 
 def check_symmetric(role: str, tensor: Tensor, channels: int, axis: int) -> None:
@@ -57,3 +51,11 @@ def check_same_quantization(first: Tensor, second: Tensor) -> None:
     """Two tensors have equal scale, zero point and element type."""
     if first.type.quant != second.type.quant or first.type.dtype != second.type.dtype:
         raise ValueError(f"'{first.name}' and '{second.name}' must have the same quantization")
+
+
+def check_only_moved(input: Tensor, output: Tensor) -> None:
+    """Stored values keep their meaning wherever they move: equal element types and quantization, one scale at most."""
+    check_same_quantization(input, output)
+    quant = input.type.quant
+    if quant is not None and not quant.is_per_tensor:
+        raise ValueError(f"'{input.name}' is quantized along axis {quant.axis}, one scale was expected")

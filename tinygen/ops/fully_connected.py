@@ -44,11 +44,7 @@ class FullyConnected(Op):
         check_per_tensor("input", self.input)
         check_per_tensor("output", self.output)
         check_symmetric("weights", self.weights, units, axis=0)
-        if (
-            features == 0
-            or self.input.type.elements % features
-            or self.output.type.elements != self.rows * units
-        ):
+        if features == 0 or self.input.type.elements % features or self.output.type.elements != self.rows * units:
             raise ValueError(
                 f"weights {list(self.weights.shape)} do not fit input {list(self.input.shape)} "
                 f"and output {list(self.output.shape)}"

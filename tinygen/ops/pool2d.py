@@ -33,9 +33,7 @@ class _Pool2D(Op):
         check_per_tensor("input", self.input)
         check_same_quantization(self.input, self.output)
         self.window.verify(self.input.shape, self.output.shape)
-        check_shape(
-            "output", self.output, (self.input.shape[0], *self.output.shape[1:3], self.input.shape[3])
-        )
+        check_shape("output", self.output, (self.input.shape[0], *self.output.shape[1:3], self.input.shape[3]))
         pad = self.padding
         if max(pad.top, pad.bottom) >= self.kernel.h or max(pad.left, pad.right) >= self.kernel.w:
             raise ValueError(f"padding {pad} leaves windows without any input")

@@ -40,9 +40,7 @@ class Softmax(Op):
     @property
     def diff_min(self) -> int:
         """Differences to the largest input below this have an exponential of 0."""
-        radius = (
-            ((1 << _DIFF_INTEGER_BITS) - 1) * (1 << (31 - _DIFF_INTEGER_BITS)) / (1 << self.scaling.shift)
-        )
+        radius = ((1 << _DIFF_INTEGER_BITS) - 1) * (1 << (31 - _DIFF_INTEGER_BITS)) / (1 << self.scaling.shift)
         return -math.floor(radius)
 
     @property
@@ -70,9 +68,7 @@ class Softmax(Op):
         counts = diff >= self.diff_min
         scaled = doubling_high_multiply(wrap_int32(diff << scaling.shift), scaling.multiplier)
         exponentials = _exp_on_negative(np.where(counts, scaled, 0))
-        total = np.where(counts, rounding_shift_right(exponentials, _SUM_INTEGER_BITS), 0).sum(
-            axis=1, keepdims=True
-        )
+        total = np.where(counts, rounding_shift_right(exponentials, _SUM_INTEGER_BITS), 0).sum(axis=1, keepdims=True)
         headroom = 31 - np.floor(np.log2(total)).astype(np.int64)
         reciprocal = _one_over_one_plus(wrap_int32((total << headroom) - (1 << 31)))
         bits_over_unit = _SUM_INTEGER_BITS - headroom

@@ -65,9 +65,7 @@ class Window:
     def patches(self, input: Array, fill: int) -> Array:
         """All positions of an NHWC input, shape [N, OH, OW, KH, KW, C]; outside the input stands `fill`."""
         pad = self.padding
-        padded = np.pad(
-            input, ((0, 0), (pad.top, pad.bottom), (pad.left, pad.right), (0, 0)), constant_values=fill
-        )
+        padded = np.pad(input, ((0, 0), (pad.top, pad.bottom), (pad.left, pad.right), (0, 0)), constant_values=fill)
         view = np.lib.stride_tricks.sliding_window_view(padded, (self.extent.h, self.extent.w), axis=(1, 2))
         strided = view[:, :: self.stride.h, :: self.stride.w, :, :: self.dilation.h, :: self.dilation.w]
         return strided.transpose(0, 1, 2, 4, 5, 3)

@@ -10,9 +10,7 @@ Pass = Callable[[Graph], Graph]
 PASSES: tuple[Pass, ...] = ()
 
 
-def run(
-    graph: Graph, passes: Sequence[Pass] = PASSES, observe: Callable[[str, Graph], None] | None = None
-) -> Graph:
+def run(graph: Graph, passes: Sequence[Pass] = PASSES, observe: Callable[[str, Graph], None] | None = None) -> Graph:
     """The graph after all passes; `observe` sees the name of each pass that changed something, and its result."""
     for step in passes:
         name = step.__name__

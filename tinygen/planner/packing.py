@@ -1,46 +1,52 @@
 """Offsets for buffers with known lifetimes, so that the arena is small."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
+from tinygen.planner.first_fit import Instance
+from tinygen.planner.local_search import search
 from tinygen.planner.schedule import Buffer
-
-
-def lower_bound_bytes(buffers: Sequence[Buffer]) -> int:
-    """The most bytes live at one step: no packing is smaller."""
-    starts = {buffer.first_step for buffer in buffers}
-    return max(
-        (sum(b.bytes for b in buffers if b.first_step <= step <= b.last_step) for step in starts), default=0
-    )
+from tinygen.planner.solver import solve
 
 
 def pack(buffers: Sequence[Buffer]) -> Mapping[Buffer, int]:
-    """An offset for each buffer, such that buffers that are live together do not overlap."""
-    orders = (
-        sorted(buffers, key=lambda b: (-b.bytes, b.first_step)),
-        sorted(buffers, key=lambda b: (b.first_step, -b.bytes)),
-        sorted(buffers, key=lambda b: (-(b.last_step - b.first_step), -b.bytes)),
+    """An offset for each buffer, such that buffers that are live together do not overlap.
+
+    First fit in several orders, then local search, then the exact solver where it is installed; whoever meets the
+    lower bound first ends it.
+    """
+    instance = Instance.of(buffers)
+    bound = lower_bound_bytes(buffers)
+    order = min(_orders(buffers), key=lambda order: instance.arena_bytes(instance.first_fit(order)))
+    offsets = search(instance, order, bound)
+    if instance.arena_bytes(offsets) > bound:
+        offsets = solve(buffers, bound, offsets)
+    return dict(zip(buffers, offsets, strict=True))
+
+
+def lower_bound_bytes(buffers: Sequence[Buffer]) -> int:
+    """The most bytes live at one step, gaps for alignment included: no packing is smaller."""
+    steps = sorted({buffer.first_step for buffer in buffers})
+    return max((_stacked_bytes(b for b in buffers if b.first_step <= step <= b.last_step) for step in steps), default=0)
+
+
+def _stacked_bytes(live: Iterable[Buffer]) -> int:
+    """No stack of these buffers ends lower: all but the highest are followed by a gap up to the least alignment."""
+    buffers = tuple(live)
+    align = min(buffer.align for buffer in buffers)
+    gaps = [-buffer.bytes % align for buffer in buffers]
+    return sum(buffer.bytes for buffer in buffers) + sum(gaps) - max(gaps)
+
+
+def _orders(buffers: Sequence[Buffer]) -> tuple[tuple[int, ...], ...]:
+    """Large first, early first, long-lived first, and large areas of bytes and steps first."""
+
+    def steps(buffer: Buffer) -> int:
+        return buffer.last_step - buffer.first_step + 1
+
+    keys = (
+        [(-b.bytes, b.first_step) for b in buffers],
+        [(b.first_step, -b.bytes) for b in buffers],
+        [(-steps(b), -b.bytes) for b in buffers],
+        [(-steps(b) * b.bytes, -b.bytes) for b in buffers],
     )
-    return min((first_fit(order) for order in orders), key=arena_bytes)
-
-
-def first_fit(order: Sequence[Buffer]) -> dict[Buffer, int]:
-    """Each buffer in turn at the lowest offset that is free for its lifetime."""
-    offsets: dict[Buffer, int] = {}
-    for buffer in order:
-        neighbours = sorted((offsets[b], b.bytes) for b in offsets if b.overlaps_in_time(buffer))
-        offset = 0
-        for start, size in neighbours:
-            if start >= offset + buffer.bytes:
-                break
-            offset = max(offset, _align(start + size, buffer.align))
-        offsets[buffer] = offset
-    return offsets
-
-
-def arena_bytes(offsets: Mapping[Buffer, int]) -> int:
-    """The end of the highest buffer."""
-    return max((offset + buffer.bytes for buffer, offset in offsets.items()), default=0)
-
-
-def _align(offset: int, align: int) -> int:
-    return -(-offset // align) * align
+    return tuple(tuple(sorted(range(len(buffers)), key=key.__getitem__)) for key in keys)

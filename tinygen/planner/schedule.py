@@ -66,6 +66,11 @@ class Schedule:
     lower_bound_bytes: int  # no placement of these buffers is smaller
 
     @property
+    def calls(self) -> tuple[Call, ...]:
+        """All calls of kernels in execution order."""
+        return self.steps
+
+    @property
     def arena_bytes(self) -> int:
         """Size of the arena: activations, scratch and state."""
         return max((self.offsets[buffer] + buffer.bytes for buffer in self.buffers), default=0)
@@ -80,9 +85,13 @@ class Schedule:
         place = self.places[tensor]
         return self.offsets[place.buffer] + place.offset
 
+    def live_buffers(self, step: int) -> tuple[Buffer, ...]:
+        """The buffers that are live at a step."""
+        return tuple(buffer for buffer in self.buffers if buffer.first_step <= step <= buffer.last_step)
+
     def live_bytes(self, step: int) -> int:
         """Sum of the buffers that are live at a step."""
-        return sum(b.bytes for b in self.buffers if b.first_step <= step <= b.last_step)
+        return sum(buffer.bytes for buffer in self.live_buffers(step))
 
     @property
     def peak_step(self) -> int:

@@ -41,7 +41,7 @@ arm_cmsis_nn_status arm_convolve_wrapper_s8(const cmsis_nn_context *ctx,
 
 /**
  * Same as arm_convolve_wrapper_s8(). upscale_dims must be NULL (zero insertion is what arm_transpose_conv_s8() is for),
- * otherwise ARM_CMSIS_NN_NO_IMPL_ERROR. Input and output must not overlap.
+ * otherwise ARM_CMSIS_NN_ARG_ERROR. Input and output must not overlap.
  */
 arm_cmsis_nn_status arm_convolve_s8(const cmsis_nn_context *ctx,
                                     const cmsis_nn_conv_params *conv_params,
@@ -165,7 +165,6 @@ arm_cmsis_nn_status arm_depthwise_conv_wrapper_s8(const cmsis_nn_context *ctx,
 /**
  * Depthwise convolution with a 3x3 filter. Input and output must not overlap.
  * Returns ARM_CMSIS_NN_ARG_ERROR unless input and output have the same channels, padding.w <= 1 and the filter is 3x3.
- * Batch count and dilation are taken as 1.
  */
 arm_cmsis_nn_status arm_depthwise_conv_3x3_s8(const cmsis_nn_context *ctx,
                                               const cmsis_nn_dw_conv_params *dw_conv_params,
@@ -181,7 +180,7 @@ arm_cmsis_nn_status arm_depthwise_conv_3x3_s8(const cmsis_nn_context *ctx,
 
 /**
  * Depthwise convolution with as many output as input channels, otherwise ARM_CMSIS_NN_ARG_ERROR.
- * Batch count and dilation are taken as 1. Input and output must not overlap.
+ * Input and output must not overlap.
  */
 arm_cmsis_nn_status arm_depthwise_conv_s8_opt(const cmsis_nn_context *ctx,
                                               const cmsis_nn_dw_conv_params *dw_conv_params,
@@ -428,7 +427,7 @@ int32_t arm_avgpool_s8_get_buffer_size_mve(const int dim_dst_width,
 
 /**
  * Softmax of each row; the output has scale 1/256 and zero point -128. mult and shift (>= 0) scale a difference of two
- * inputs to Q5.26; differences under diff_min count as zero probability. Rows up to 511 elements. input and output may be the
+ * inputs to Q5.26; differences under diff_min count as zero probability. Rows up to 8191 elements. input and output may be the
  * same pointer.
  */
 void arm_softmax_s8(const int8_t *input,

@@ -2,7 +2,6 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "arm_nnfunctions.h"
-#include "pooling_window.h"
 #include "requantize.h"
 
 arm_cmsis_nn_status arm_avgpool_s8(const cmsis_nn_context *ctx,
@@ -13,7 +12,6 @@ arm_cmsis_nn_status arm_avgpool_s8(const cmsis_nn_context *ctx,
                                    const cmsis_nn_dims *output_dims,
                                    int8_t *output_data)
 {
-    const int32_t input_w = input_dims->w;
     const int32_t channels = input_dims->c;
     (void)ctx;
 
@@ -21,37 +19,38 @@ arm_cmsis_nn_status arm_avgpool_s8(const cmsis_nn_context *ctx,
     {
         return ARM_CMSIS_NN_ARG_ERROR;
     }
-    for (int32_t batch = 0; batch < input_dims->n; batch++)
+    for (int32_t batch = input_dims->n; batch > 0; batch--)
     {
-        for (int32_t out_y = 0; out_y < output_dims->h; out_y++)
+        int32_t top = -pool_params->padding.h;
+        for (int32_t out_y = output_dims->h; out_y > 0; out_y--)
         {
-            const span_t rows = window_span(out_y * pool_params->stride.h - pool_params->padding.h, filter_dims->h, input_dims->h);
-            for (int32_t out_x = 0; out_x < output_dims->w; out_x++)
+            int32_t left = -pool_params->padding.w;
+            for (int32_t out_x = output_dims->w; out_x > 0; out_x--)
             {
-                const span_t columns = window_span(out_x * pool_params->stride.w - pool_params->padding.w, filter_dims->w, input_w);
-                const int32_t count = (rows.end - rows.begin) * (columns.end - columns.begin);
-                if (count <= 0)
-                {
-                    return ARM_CMSIS_NN_ARG_ERROR;
-                }
                 for (int32_t c = 0; c < channels; c++)
                 {
                     int32_t sum = 0;
-                    for (int32_t y = rows.begin; y < rows.end; y++)
+                    int32_t count = 0;
+                    for (int32_t y = top > 0 ? top : 0; y < top + filter_dims->h && y < input_dims->h; y++)
                     {
-                        const int8_t *input = input_data + (y * input_w + columns.begin) * channels + c;
-                        for (int32_t x = columns.begin; x < columns.end; x++)
+                        for (int32_t x = left > 0 ? left : 0; x < left + filter_dims->w && x < input_dims->w; x++)
                         {
-                            sum += *input;
-                            input += channels;
+                            sum += input_data[(y * input_dims->w + x) * channels + c];
+                            count++;
                         }
                     }
-                    sum += sum > 0 ? count / 2 : -(count / 2);
+                    if (count == 0)
+                    {
+                        return ARM_CMSIS_NN_ARG_ERROR;
+                    }
+                    sum += sum > 0 ? count >> 1 : -(count >> 1);
                     *output_data++ = clamp_s8(sum / count, pool_params->activation.min, pool_params->activation.max);
                 }
+                left += pool_params->stride.w;
             }
+            top += pool_params->stride.h;
         }
-        input_data += input_dims->h * input_w * channels;
+        input_data += input_dims->h * input_dims->w * channels;
     }
     return ARM_CMSIS_NN_SUCCESS;
 }

@@ -21,7 +21,7 @@ arm_cmsis_nn_status arm_fully_connected_s8(const cmsis_nn_context *ctx,
     (void)ctx;
     (void)bias_dims;
 
-    for (int32_t batch = 0; batch < input_dims->n; batch++)
+    for (int32_t batch = input_dims->n; batch > 0; batch--)
     {
         fully_connected_row(fc_params, &quant_params->multiplier, &quant_params->shift, 0, input_data, depth, filter_data,
                             bias_data, output_data, rows);

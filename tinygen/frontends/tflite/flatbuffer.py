@@ -17,9 +17,10 @@ TABLE_COST: Final = 256
 INT8: Final = struct.Struct("<b")
 UINT8: Final = struct.Struct("<B")
 INT32: Final = struct.Struct("<i")
+UINT16: Final = struct.Struct("<H")
 UINT32: Final = struct.Struct("<I")
 UINT64: Final = struct.Struct("<Q")
-_VTABLE_START: Final = struct.Struct("<HH")
+_VTABLE_START_BYTES: Final = 4  # its own size and the table's
 _IDENTIFIER_END: Final = 8
 
 
@@ -29,17 +30,17 @@ class DamagedError(ValueError):
 
 @dataclass
 class Budget:
-    """How many more bytes may be visited: what stops a small file from describing endless work."""
+    """How many bytes of `kind` may be visited: what stops a small file from describing endless work."""
 
-    remaining: int
+    limit: int
+    kind: str
+    spent: int = 0
 
     def spend(self, cost: int, where: str) -> None:
-        """Take `cost` off; raises `DamagedError` when nothing is left."""
-        self.remaining -= cost
-        if self.remaining < 0:
-            raise DamagedError(
-                f"{where} exceeds the bound on the size of all tables, expected a smaller model"
-            )
+        """Count `cost` bytes; raises `DamagedError` once they exceed the limit."""
+        self.spent += cost
+        if self.spent > self.limit:
+            raise DamagedError(f"{where} takes {self.kind} over {self.limit} bytes, expected a smaller model")
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,9 +117,7 @@ class Table:
         start = head + UINT32.size
         room = (len(self.data) - start) // itemsize
         if count > room:
-            raise DamagedError(
-                f"{where} has {count} elements, expected at most the {room} up to the file's end"
-            )
+            raise DamagedError(f"{where} has {count} elements, expected at most the {room} up to the file's end")
         return start, count
 
 
@@ -137,12 +136,12 @@ def _follow(data: bytes, budget: Budget, position: int, where: str) -> Table:
     budget.spend(TABLE_COST, where)
     start = position + _unpack(data, UINT32, position, where)
     vtable = start - _unpack(data, INT32, start, where)
-    size, _ = _unpack_pair(data, vtable, where)
-    if size < _VTABLE_START.size or size % 2 or vtable + size > len(data):
+    size = _unpack(data, UINT16, vtable, where)
+    if size < _VTABLE_START_BYTES or size % 2 or vtable + size > len(data):
         raise DamagedError(f"{where or 'the root'} has a field table of {size} bytes at byte {vtable}, "
                            f"expected an even size within the file's {len(data)} bytes")  # fmt: skip
     count = size // 2 - 2
-    offsets: tuple[int, ...] = struct.unpack_from(f"<{count}H", data, vtable + _VTABLE_START.size)
+    offsets: tuple[int, ...] = struct.unpack_from(f"<{count}H", data, vtable + _VTABLE_START_BYTES)
     return Table(data, budget, start, tuple(start + offset if offset else 0 for offset in offsets), where)
 
 
@@ -152,15 +151,8 @@ def _unpack(data: bytes, form: struct.Struct, position: int, where: str) -> int:
     return value
 
 
-def _unpack_pair(data: bytes, position: int, where: str) -> tuple[int, int]:
-    _check_inside(data, position, _VTABLE_START.size, where)
-    first, second = _VTABLE_START.unpack_from(data, position)
-    return first, second
-
-
 def _check_inside(data: bytes, position: int, size: int, where: str) -> None:
     if position < 0 or position + size > len(data):
         raise DamagedError(
-            f"{where or 'the root'} points to byte {position}, "
-            f"expected a position within the file's {len(data)} bytes"
+            f"{where or 'the root'} points to byte {position}, expected a position within the file's {len(data)} bytes"
         )

@@ -5,20 +5,43 @@ from pathlib import Path
 
 from tinygen.errors import UnsupportedModelError, UnsupportedOperator, UnsupportedOperatorsError
 from tinygen.frontends.tflite.node import Node, Readers, Unsupported, to_tensor
-from tinygen.frontends.tflite.operators import convolution, elementwise, normalization, pooling, shape
+from tinygen.frontends.tflite.operators import (
+    activation,
+    convolution,
+    elementwise,
+    matmul,
+    movement,
+    normalization,
+    pooling,
+    reduction,
+    resize,
+    shape,
+    slicing,
+)
 from tinygen.frontends.tflite.raw import RawModel, RawOperator, RawSubgraph
 from tinygen.frontends.tflite.schema import read
 from tinygen.ir.graph import Graph, Op, Port
 from tinygen.ir.tensor import Tensor
+from tinygen.ir.types import DType
 from tinygen.ir.verify import verify
+from tinygen.ops.fold import fold
 
 READERS: Readers = {
+    **activation.READERS,
     **convolution.READERS,
     **elementwise.READERS,
+    **matmul.READERS,
+    **movement.READERS,
     **normalization.READERS,
     **pooling.READERS,
+    **reduction.READERS,
+    **resize.READERS,
     **shape.READERS,
+    **slicing.READERS,
 }
+INTEGER_READERS: Readers = shape.INTEGER_READERS
+
+_SHAPE_TYPES = (DType.INT32, DType.INT64)  # folded while reading, since other readers ask for their values
 
 
 def import_tflite(path: Path) -> Graph:
@@ -34,7 +57,9 @@ def import_tflite(path: Path) -> Graph:
     faults: list[UnsupportedOperator] = []
     for raw in subgraph.operators:
         try:
-            ops.append(_read_operator(raw, tensors, problems, path.name))
+            remaining, known = fold(_read_operator(raw, tensors, problems, path.name), only=_SHAPE_TYPES)
+            ops += remaining
+            tensors |= {index: known[tensors[index]] for index in raw.outputs if tensors[index] in known}
         except ValueError as error:
             faults.append(UnsupportedOperator(raw.name, raw.index, _name(raw, subgraph), str(error)))
     if faults:
@@ -61,16 +86,22 @@ def _tensors(subgraph: RawSubgraph) -> tuple[dict[int, Tensor], dict[int, str]]:
     return tensors, problems
 
 
-def _read_operator(raw: RawOperator, tensors: dict[int, Tensor], problems: dict[int, str], file: str) -> Op:
-    reader = READERS.get(raw.name)
-    if reader is None:
+def _read_operator(raw: RawOperator, tensors: dict[int, Tensor], problems: dict[int, str], file: str) -> tuple[Op, ...]:
+    if raw.name not in READERS and raw.name not in INTEGER_READERS:
         raise Unsupported("tinygen has no such operator")
     for index in (*raw.inputs, *raw.outputs):
         if index in problems:
             raise Unsupported(problems[index])
-    op = reader(Node(raw, tensors, file))
-    op.verify()
-    return op
+    node = Node(raw, tensors, file)
+    computes_shape = raw.name in INTEGER_READERS and node.output().type.dtype in _SHAPE_TYPES
+    reader = INTEGER_READERS[raw.name] if computes_shape else READERS.get(raw.name)
+    if reader is None:
+        raise Unsupported(f"output '{node.name}' is {node.output().type.dtype.value}, i32 or i64 was expected")
+    read_ops = reader(node)
+    ops = read_ops if isinstance(read_ops, tuple) else (read_ops,)
+    for op in ops:
+        op.verify()
+    return ops
 
 
 def _ports(
@@ -78,9 +109,7 @@ def _ports(
 ) -> Iterator[Port]:
     for index in indices:
         if index in problems:
-            raise UnsupportedModelError(
-                f"{model.path.name}: {problems[index]}, as an input or output of the model."
-            )
+            raise UnsupportedModelError(f"{model.path.name}: {problems[index]}, as an input or output of the model.")
         yield Port(tensors[index].name, tensors[index], tensors[index].type)
 
 

@@ -89,12 +89,20 @@ class Node:
         """All outputs."""
         return tuple(self.output(position) for position in range(len(self.raw.outputs)))
 
+    def intermediate(self, result: Tensor, role: str, shape: tuple[int, ...]) -> Tensor:
+        """A new tensor on the way to `result`: same element type and quantization, a name that nothing else has."""
+        taken = {tensor.name for tensor in self.tensors.values()}
+        name = f"{result.name}:{role}"
+        while name in taken:
+            name += "'"
+        return Tensor(name, TensorType(result.type.dtype, shape, result.type.quant))
+
     def options(self, kind: type[_Options]) -> _Options:
         """The builtin options, as the schema package's object."""
         return self.raw.options(kind)
 
 
-Reader = Callable[[Node], Op]
+Reader = Callable[[Node], Op | tuple[Op, ...]]
 Readers = Mapping[str, Reader]
 
 

@@ -17,6 +17,9 @@ import tflite
 from tinygen.errors import UnsupportedModelError
 from tinygen.frontends.tflite.flatbuffer import DamagedError, Table
 
+StoredBytes = npt.NDArray[np.uint8]
+
+_MAX_SHOWN_CHARACTERS = 60
 _Options = TypeVar("_Options")
 _ACCESSOR_ERRORS = (struct.error, IndexError, ValueError, TypeError, OverflowError, MemoryError)
 
@@ -89,10 +92,14 @@ def guarded(path: Path, where: str = "") -> Iterator[None]:
     except RefusedError as error:
         raise UnsupportedModelError(f"{_place(path, where)}: {error}") from error
     except _ACCESSOR_ERRORS as error:
-        what = (
-            f"its bytes cannot be decoded ({str(error) or type(error).__name__}), expected a whole flatbuffer"
-        )
+        what = "its bytes cannot be decoded, expected a whole flatbuffer"
         raise _invalid(path, where, what) from error
+
+
+def shown(text: str) -> str:
+    """`text` from the file, safe to print in a message: without control characters and not endless."""
+    shown = text.encode("unicode_escape").decode()
+    return shown if len(shown) <= _MAX_SHOWN_CHARACTERS else f"{shown[: _MAX_SHOWN_CHARACTERS - 3]}..."
 
 
 def _place(path: Path, where: str) -> str:
@@ -124,7 +131,7 @@ class RawTensor:
     shape_signature: tuple[int, ...] | None  # as stored; -1 where the converter saw a size change
     type: TypeName
     quantization: RawQuantization | None
-    data: npt.NDArray[np.uint8] | None  # stored bytes of a constant, as many as shape and type ask for
+    data: StoredBytes | None  # read-only; a constant's, as many as shape and type ask for
     is_variable: bool
 
     @property
@@ -154,9 +161,7 @@ class RawOperator:
     path: Path
     place: str  # "operator 7 (CONV_2D 'stem/conv')"
     index: int
-    name: (
-        str  # "CONV_2D", "CUSTOM:<code>", or "BUILTIN_<number>" for one that the schema package does not know
-    )
+    name: str  # "CONV_2D", "CUSTOM:<code>", or "BUILTIN_<number>" for one that the schema package does not know
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
     version: int
@@ -175,7 +180,7 @@ class RawOperator:
     def options(self, kind: type[_Options]) -> _Options:
         """The options as the schema package's object `kind`, whose accessors have all been tried."""
         if self.options_table is None or not self.has_options(kind):
-            found = "no options" if self.options_table is None else f"{_options_name(self.options_type)}"
+            found = "no options" if self.options_table is None else _options_name(self.options_type)
             raise UnsupportedModelError(
                 f"{self.where}: has {found}, expected {kind.__name__}. Convert the model again."
             )

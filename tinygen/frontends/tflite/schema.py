@@ -1,24 +1,20 @@
-"""Reads a TFLite file into plain data, trusting nothing in it: `read` and what it returns."""
+"""Reads a TFLite file into the plain data of `raw`, trusting nothing in it."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
-from itertools import count
 from pathlib import Path
 from typing import Final
 
-import numpy as np
-import numpy.typing as npt
 import tflite
 
 from tinygen.errors import UnsupportedModelError, UsageError
+from tinygen.frontends.tflite.dataflow import check_dataflow
 from tinygen.frontends.tflite.flatbuffer import (
     INT8,
     INT32,
     UINT8,
     UINT32,
-    UINT64,
     Budget,
     DamagedError,
     Table,
@@ -27,51 +23,29 @@ from tinygen.frontends.tflite.flatbuffer import (
 from tinygen.frontends.tflite.raw import (
     RawModel,
     RawOperator,
-    RawQuantization,
     RawSignature,
     RawSubgraph,
-    RawTensor,
-    RefusedError,
-    TypeName,
+    StoredBytes,
     guarded,
+    shown,
 )
 from tinygen.frontends.tflite.slots import (
-    BufferField,
     CodeField,
     ModelField,
     OperatorField,
-    QuantizationField,
     SignatureField,
     SubgraphField,
-    TensorField,
     TensorMapField,
 )
-
-__all__ = [
-    "RawModel",
-    "RawOperator",
-    "RawQuantization",
-    "RawSignature",
-    "RawSubgraph",
-    "RawTensor",
-    "TypeName",
-    "guarded",
-    "read",
-]
+from tinygen.frontends.tflite.tensors import decode_buffer, decode_tensors
 
 IDENTIFIER: Final = b"TFL3"
 VERSION: Final = 3
-MAX_FILE_BYTES: Final = 128 * 1024 * 1024
+MAX_FILE_BYTES: Final = 64 * 1024 * 1024  # no microcontroller has as much flash
 MAX_TABLE_BYTES: Final = 16 * 1024 * 1024  # tables, lists and names together, not the weights
 MAX_CONSTANT_BYTES: Final = 2 * MAX_FILE_BYTES  # over all tensors, which may share a buffer
-MAX_RANK: Final = 8
-MAX_SHOWN_CHARACTERS: Final = 60
-MAX_ELEMENTS: Final = 2**31 - 1
 
-_BUILTIN_NAMES: Final = {
-    code: name for name, code in vars(tflite.BuiltinOperator).items() if isinstance(code, int)
-}
-_TYPE_BY_CODE: Final = tuple(TypeName)
+_BUILTIN_NAMES: Final = {code: name for name, code in vars(tflite.BuiltinOperator).items() if isinstance(code, int)}
 
 
 @dataclass(frozen=True)
@@ -86,7 +60,7 @@ def read(path: Path) -> RawModel:
     """The model in the file at `path`; raises `UsageError` or `UnsupportedModelError`, nothing else."""
     data = _file_bytes(path)
     with guarded(path):
-        return _model(path, root_table(data, IDENTIFIER, Budget(MAX_TABLE_BYTES)))
+        return _model(path, root_table(data, IDENTIFIER, Budget(MAX_TABLE_BYTES, "all tables, lists and names")))
 
 
 def _file_bytes(path: Path) -> bytes:
@@ -112,8 +86,8 @@ def _model(path: Path, root: Table) -> RawModel:
     if version != VERSION:
         raise DamagedError(f"the schema version is {version}, expected {VERSION}")
     codes = tuple(_code(table) for table in root.tables(ModelField.OPERATOR_CODES))
-    buffers = tuple(_buffer(table) for table in root.tables(ModelField.BUFFERS))
-    constants = Budget(MAX_CONSTANT_BYTES)
+    buffers = tuple(decode_buffer(table) for table in root.tables(ModelField.BUFFERS))
+    constants = Budget(MAX_CONSTANT_BYTES, "all constants")
     subgraphs = tuple(
         _subgraph(path, index, table, codes, buffers, constants)
         for index, table in enumerate(root.tables(ModelField.SUBGRAPHS))
@@ -129,27 +103,8 @@ def _code(table: Table) -> _Code:
     code = max(deprecated, table.number(CodeField.BUILTIN_CODE, INT32))
     version = table.number(CodeField.VERSION, INT32, default=1)
     if code == tflite.BuiltinOperator.CUSTOM:
-        return _Code(f"CUSTOM:{_shown(table.string(CodeField.CUSTOM_CODE))}", version)
+        return _Code(f"CUSTOM:{shown(table.string(CodeField.CUSTOM_CODE))}", version)
     return _Code(_BUILTIN_NAMES.get(code, f"BUILTIN_{code}"), version)
-
-
-def _shown(text: str) -> str:
-    """`text` from the file, safe to print in a message: without control characters and not endless."""
-    shown = text.encode("unicode_escape").decode()
-    return shown if len(shown) <= MAX_SHOWN_CHARACTERS else f"{shown[: MAX_SHOWN_CHARACTERS - 3]}..."
-
-
-def _buffer(table: Table) -> npt.NDArray[np.uint8]:
-    """The stored bytes, empty for tensors that are not constant."""
-    offset = table.number(BufferField.OFFSET, UINT64)
-    if offset > 1:  # 0 and 1 mean "inside"
-        size = table.number(BufferField.SIZE, UINT64)
-        raise RefusedError(
-            f"{table.where} keeps {size} bytes outside of the flatbuffer, at byte {offset} of the file, "
-            "expected all data inside. Convert the model again; only models over 2 GB need this."
-        )
-    data = table.vector(BufferField.DATA, np.uint8)
-    return np.empty(0, np.uint8) if data is None else data.view(np.uint8)
 
 
 def _subgraph(
@@ -157,15 +112,11 @@ def _subgraph(
     index: int,
     table: Table,
     codes: Sequence[_Code],
-    buffers: Sequence[npt.NDArray[np.uint8]],
+    buffers: Sequence[StoredBytes],
     constants: Budget,
 ) -> RawSubgraph:
-    tensor_tables = table.tables(SubgraphField.TENSORS)
-    names = _unique_names([tensor.string(TensorField.NAME) for tensor in tensor_tables])
-    tensors = tuple(
-        _tensor(number, name, tensor, buffers, constants)
-        for number, (name, tensor) in enumerate(zip(names, tensor_tables, strict=True))
-    )
+    tensors = decode_tensors(table, buffers, constants)
+    names = [tensor.name for tensor in tensors]
     prefix = f"subgraph {index}, " if index else ""
     operators = tuple(
         _operator(path, prefix, number, operator, codes, names)
@@ -173,105 +124,8 @@ def _subgraph(
     )
     inputs = _operands(table, SubgraphField.INPUTS, len(tensors), lowest=0)
     outputs = _operands(table, SubgraphField.OUTPUTS, len(tensors), lowest=0)
+    check_dataflow(tensors, operators, inputs, outputs)
     return RawSubgraph(table.string(SubgraphField.NAME), tensors, operators, inputs, outputs)
-
-
-def _unique_names(stored: Sequence[str]) -> tuple[str, ...]:
-    """`stored`, with empty and repeated names replaced by new ones that carry the tensor's index."""
-    taken = set(stored)
-    seen: set[str] = set()
-    names: list[str] = []
-    for index, name in enumerate(stored):
-        if not name or name in seen:
-            stem = f"{name or 'tensor'}_{index}"
-            name = next(new for new in (f"{stem}{'_' * extra}" for extra in count()) if new not in taken)
-            taken.add(name)
-        seen.add(name)
-        names.append(name)
-    return tuple(names)
-
-
-def _tensor(
-    index: int, name: str, table: Table, buffers: Sequence[npt.NDArray[np.uint8]], constants: Budget
-) -> RawTensor:
-    if table.table(TensorField.SPARSITY) is not None:
-        raise RefusedError(
-            f"tensor {index} ('{_shown(name)}') is stored sparse, expected dense. Convert without sparsity."
-        )
-    shape = _shape(table)
-    code = table.number(TensorField.TYPE, INT8)
-    if not 0 <= code < len(_TYPE_BY_CODE):
-        raise DamagedError(f"{table.where}.type is {code}, expected 0 to {len(_TYPE_BY_CODE) - 1}")
-    type_name = _TYPE_BY_CODE[code]
-    return RawTensor(
-        index=index,
-        name=name,
-        shape=shape,
-        shape_signature=table.integers(TensorField.SHAPE_SIGNATURE),
-        type=type_name,
-        quantization=_quantization(table.table(TensorField.QUANTIZATION)),
-        data=_constant(table, shape, type_name, buffers, constants),
-        is_variable=table.number(TensorField.IS_VARIABLE, UINT8) != 0,
-    )
-
-
-def _shape(table: Table) -> tuple[int, ...]:
-    shape = table.integers(TensorField.SHAPE) or ()
-    if len(shape) > MAX_RANK:
-        raise DamagedError(f"{table.where}.shape has {len(shape)} dimensions, expected at most {MAX_RANK}")
-    if any(size < 0 for size in shape) or math.prod(shape) > MAX_ELEMENTS:
-        raise DamagedError(
-            f"{table.where}.shape is {list(shape)}, "
-            f"expected no negative size and at most {MAX_ELEMENTS} elements"
-        )
-    return shape
-
-
-def _constant(
-    table: Table,
-    shape: tuple[int, ...],
-    type: TypeName,
-    buffers: Sequence[npt.NDArray[np.uint8]],
-    constants: Budget,
-) -> npt.NDArray[np.uint8] | None:
-    """The tensor's stored bytes; None where there are none, unless a buffer says that the tensor is empty."""
-    index = table.number(TensorField.BUFFER, UINT32)
-    if index >= len(buffers):
-        raise DamagedError(f"{table.where}.buffer is {index}, expected less than the {len(buffers)} buffers")
-    data = buffers[index]
-    if data.size == 0:
-        return data if index and 0 in shape else None
-    constants.spend(data.size, f"{table.where}.buffer")
-    if type.bits is not None and data.size != (wanted := math.ceil(math.prod(shape) * type.bits / 8)):
-        raise DamagedError(
-            f"{table.where} has {data.size} bytes of data, "
-            f"expected {wanted} for shape {list(shape)} of {type}"
-        )
-    return data
-
-
-def _quantization(table: Table | None) -> RawQuantization | None:
-    """None where no scales are stored (older converters store only minimum and maximum)."""
-    if table is None:
-        return None
-    kind = table.number(QuantizationField.DETAILS_TYPE, UINT8)
-    if kind:
-        raise RefusedError(
-            f"{table.where} has custom or blockwise details (type {kind}), "
-            "expected one scale per tensor or channel. Quantize the model again."
-        )
-    scales = table.vector(QuantizationField.SCALE, "<f4")
-    if scales is None or not scales.size:
-        return None
-    table.budget.spend(scales.nbytes, table.where)
-    zero_points = table.integers(QuantizationField.ZERO_POINT, "<i8") or ()
-    if len(zero_points) != scales.size:
-        raise DamagedError(
-            f"{table.where} has {scales.size} scales and {len(zero_points)} zero points, "
-            "expected as many of each"
-        )
-    axis = table.number(QuantizationField.QUANTIZED_DIMENSION, INT32)
-    return RawQuantization(tuple(scales.tolist()), zero_points, axis)
 
 
 def _operator(
@@ -284,7 +138,7 @@ def _operator(
         )
     code = codes[code_index]
     outputs = _operands(table, OperatorField.OUTPUTS, len(names), lowest=0)
-    label = f"{code.name} '{_shown(names[outputs[0]])}'" if outputs else code.name
+    label = f"{code.name} '{shown(names[outputs[0]])}'" if outputs else code.name
     return RawOperator(
         path=path,
         place=f"{prefix}operator {index} ({label})",

@@ -9,7 +9,7 @@ from tinygen.kernels.cmsis_nn.requantization import per_channel_tables, weight_t
 from tinygen.kernels.cmsis_nn.shapes import Dims, Offsets, Tile
 from tinygen.ops.clamp import Clamp
 from tinygen.ops.conv2d import Conv2D
-from tinygen.ops.window import NO_PADDING, UNIT, HW
+from tinygen.ops.window import HW, NO_PADDING, UNIT
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -17,6 +17,7 @@ class ConvolveS8(Kernel):
     """arm_convolve_s8: any filter, stride, dilation and groups."""
 
     template: ClassVar[str] = "convolve_s8"
+    takes_scratch: ClassVar[bool] = True
 
     offsets: Offsets
     stride: Tile

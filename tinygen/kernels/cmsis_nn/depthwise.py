@@ -9,7 +9,7 @@ from tinygen.kernels.cmsis_nn.requantization import per_channel_tables, weight_t
 from tinygen.kernels.cmsis_nn.shapes import Dims, Offsets, Tile
 from tinygen.ops.clamp import Clamp
 from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
-from tinygen.ops.window import UNIT, HW
+from tinygen.ops.window import HW, UNIT
 
 _MVE_CHANNEL_BLOCK = 124  # channels that the MVE kernel gathers at a time (CH_IN_BLOCK_MVE)
 
@@ -19,6 +19,7 @@ class DepthwiseConvS8(Kernel):
     """arm_depthwise_conv_s8, _s8_opt or _3x3_s8."""
 
     template: ClassVar[str] = "depthwise_conv_s8"
+    takes_scratch: ClassVar[bool] = True
 
     offsets: Offsets
     ch_mult: int

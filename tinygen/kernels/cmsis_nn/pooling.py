@@ -15,6 +15,7 @@ class PoolS8(Kernel):
     """arm_avgpool_s8 or arm_max_pool_s8."""
 
     template: ClassVar[str] = "pool_s8"
+    takes_scratch: ClassVar[bool] = True
 
     stride: Tile
     padding: Tile

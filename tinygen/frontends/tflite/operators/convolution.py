@@ -8,7 +8,8 @@ from tinygen.ir.tensor import Tensor
 from tinygen.ops.conv2d import Conv2D
 from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
 from tinygen.ops.fully_connected import FullyConnected
-from tinygen.ops.window import HW, Padding, padding_for
+from tinygen.ops.transpose_conv2d import TransposeConv2D
+from tinygen.ops.window import HW, UNIT, Padding, padding_for
 
 
 def read_conv2d(node: Node) -> Conv2D:
@@ -48,6 +49,36 @@ def read_depthwise_conv2d(node: Node) -> DepthwiseConv2D:
         dilation=dilation,
         padding=_padding(node, options.Padding(), stride, dilation),
         clamp=fused_clamp(options.FusedActivationFunction(), node.output()),
+    )
+
+
+def read_transpose_conv(node: Node) -> TransposeConv2D:
+    """TRANSPOSE_CONV: the output's shape, the weights, the input and perhaps a bias."""
+    options = node.options(tflite.TransposeConvOptions)
+    output, stride = node.output(), HW(options.StrideH(), options.StrideW())
+    node.constant(1, "weights")
+    weights = node.input(1)
+    bias = node.optional_input(3)
+    if bias is not None:
+        node.constant(3, "bias")
+    if node.integers(0, "output shape") != output.shape or len(output.shape) != 4 or len(weights.shape) != 4:
+        raise Unsupported(f"output {list(output.shape)} and weights {list(weights.shape)} do not fit the output shape")
+    if min(stride.h, stride.w) < 1:
+        raise Unsupported(f"stride {stride} must be at least 1")
+    padding = padding_for(
+        padding_mode(options.Padding()), HW(*output.shape[1:3]), HW(*weights.shape[1:3]), stride, UNIT
+    )
+    return TransposeConv2D(
+        name=node.name,
+        source=node.source,
+        input=node.input(2),
+        weights=weights,
+        bias=bias,
+        output=output,
+        stride=stride,
+        top=padding.top,
+        left=padding.left,
+        clamp=fused_clamp(options.FusedActivationFunction(), output),
     )
 
 
@@ -92,4 +123,5 @@ READERS: Readers = {
     "CONV_2D": read_conv2d,
     "DEPTHWISE_CONV_2D": read_depthwise_conv2d,
     "FULLY_CONNECTED": read_fully_connected,
+    "TRANSPOSE_CONV": read_transpose_conv,
 }

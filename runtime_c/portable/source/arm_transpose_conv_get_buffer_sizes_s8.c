@@ -1,0 +1,40 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Transposed convolution needs no scratch.
+ */
+#include "arm_nnfunctions.h"
+
+int32_t arm_transpose_conv_s8_get_buffer_size(const cmsis_nn_transpose_conv_params *transpose_conv_params,
+                                              const cmsis_nn_dims *input_dims,
+                                              const cmsis_nn_dims *filter_dims,
+                                              const cmsis_nn_dims *output_dims)
+{
+    (void)transpose_conv_params;
+    (void)input_dims;
+    (void)filter_dims;
+    (void)output_dims;
+    return 0;
+}
+
+int32_t arm_transpose_conv_s8_get_buffer_size_mve(const cmsis_nn_transpose_conv_params *transpose_conv_params,
+                                                  const cmsis_nn_dims *input_dims,
+                                                  const cmsis_nn_dims *filter_dims,
+                                                  const cmsis_nn_dims *output_dims)
+{
+    (void)transpose_conv_params;
+    (void)input_dims;
+    (void)filter_dims;
+    (void)output_dims;
+    return 0;
+}
+
+int32_t arm_transpose_conv_s8_get_reverse_conv_buffer_size(const cmsis_nn_transpose_conv_params *transpose_conv_params,
+                                                           const cmsis_nn_dims *input_dims,
+                                                           const cmsis_nn_dims *filter_dims)
+{
+    (void)transpose_conv_params;
+    (void)input_dims;
+    (void)filter_dims;
+    return 0;
+}

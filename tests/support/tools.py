@@ -1,0 +1,30 @@
+"""Skip marks for what a machine may lack; each says what is then not tested."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tinygen import paths
+
+
+def _has_arm_gcc() -> bool:
+    gcc = shutil.which("arm-none-eabi-gcc")
+    if gcc is None:
+        return False
+    shown = subprocess.run([gcc, "-print-file-name=nano.specs"], capture_output=True, text=True, check=True)
+    return Path(shown.stdout.strip()).is_file()
+
+
+requires_arm_gcc = pytest.mark.skipif(
+    not _has_arm_gcc(), reason="arm-none-eabi-gcc or newlib missing: nothing is built for Cortex-M"
+)
+requires_qemu = pytest.mark.skipif(
+    not (_has_arm_gcc() and shutil.which("qemu-system-arm")),
+    reason="qemu-system-arm or arm-none-eabi-gcc missing: nothing is run on Cortex-M",
+)
+requires_clang = pytest.mark.skipif(shutil.which("clang") is None, reason="clang missing: nothing is built with it")
+requires_cmsis = pytest.mark.skipif(
+    paths.cmsis_nn() is None, reason="CMSIS-NN sources missing: its kernels are not tested"
+)

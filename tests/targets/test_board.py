@@ -1,0 +1,178 @@
+"""Boards: every file loads, impossible ones are refused with whole messages."""
+
+from pathlib import Path
+
+import pytest
+
+from tinygen import targets
+from tinygen.errors import UsageError
+from tinygen.targets import Isa, MemoryKind
+
+KNOWN = (
+    "host, lm3s6965evb, microbit, mps2-an382, mps2-an383, mps2-an385, mps2-an386, mps2-an500, mps2-an505, "
+    "mps3-an547, netduinoplus2, stm32vldiscovery, cortex-m0, cortex-m0plus, cortex-m3, cortex-m4, cortex-m7, "
+    "cortex-m33, cortex-m55"
+)
+
+GOOD = """
+name = "mine"
+description = "My board"
+cpu = "cortex-m4"
+isa = "dsp"
+stack_bytes = "2K"
+
+[[memory]]
+name = "flash"
+kind = "rom"
+origin = 0x08000000
+size = "256K"
+source = "data sheet"
+
+[[memory]]
+name = "tcm"
+kind = "ram"
+origin = 0x10000000
+size = "16K"
+source = "data sheet"
+
+[[memory]]
+name = "sram"
+kind = "ram"
+origin = 0x20000000
+size = "64KiB"
+speed = 1
+source = "data sheet"
+"""
+
+# RAM and flash in KiB, as the machines have them
+SIZES = {
+    "lm3s6965evb": ("cortex-m3", Isa.SCALAR, 64, 256),
+    "microbit": ("cortex-m0", Isa.SCALAR, 16, 256),
+    "mps2-an382": ("cortex-m0", Isa.SCALAR, 4096, 4096),
+    "mps2-an383": ("cortex-m0plus", Isa.SCALAR, 4096, 4096),
+    "mps2-an385": ("cortex-m3", Isa.SCALAR, 4096, 4096),
+    "mps2-an386": ("cortex-m4", Isa.DSP, 4096, 4096),
+    "mps2-an500": ("cortex-m7", Isa.DSP, 4096, 4096),
+    "mps2-an505": ("cortex-m33", Isa.DSP, 4096, 4096),
+    "mps3-an547": ("cortex-m55", Isa.MVE, 512, 2048),
+    "netduinoplus2": ("cortex-m4", Isa.DSP, 128, 1024),
+    "stm32vldiscovery": ("cortex-m3", Isa.SCALAR, 8, 128),
+}
+
+
+def _refusal(name_or_path: str) -> str:
+    with pytest.raises(UsageError) as caught:
+        targets.load(name_or_path)
+    return str(caught.value)
+
+
+def test_every_board_is_listed() -> None:
+    assert targets.names() == ("host", *sorted(SIZES))
+
+
+@pytest.mark.parametrize("name", targets.names())
+def test_board_file(name: str) -> None:
+    board = targets.load(name)
+    assert board.name == name
+    assert board.is_host == (board.qemu is None) == (name == "host")
+    if not board.is_host:
+        assert (board.cpu, board.isa, board.ram_bytes >> 10, board.flash_bytes >> 10) == SIZES[name]
+        assert f"-mcpu={board.cpu}" in board.flags
+
+
+@pytest.mark.parametrize("core", ["m0", "m0plus", "m3", "m4", "m7", "m33", "m55"])
+def test_bare_core_is_a_roomy_board(core: str) -> None:
+    board = targets.load(f"cortex-{core}")
+    assert board.cpu == f"cortex-{core}"
+    assert board.ram_bytes >= 512 << 10
+
+
+def test_own_board_file(tmp_path: Path) -> None:
+    file = tmp_path / "mine.toml"
+    file.write_text(GOOD)
+    board = targets.load(str(file))
+    assert [memory.name for memory in board.rams] == ["tcm", "sram"]
+    assert (board.main_ram.name, board.ram_bytes, board.rams[1].size) == ("tcm", 16384, 65536)
+    assert (board.code_memory.kind, board.code_memory.origin) == (MemoryKind.ROM, 0x08000000)
+    assert board.qemu is None
+
+
+def test_unknown_name() -> None:
+    assert _refusal("mps2-an38") == (
+        f"target 'mps2-an38': is not known, expected a TOML file or one of {KNOWN}. "
+        "Did you mean mps2-an386 or mps2-an385 or mps2-an383?"
+    )
+    assert _refusal("zzz") == (
+        f"target 'zzz': is not known, expected a TOML file or one of {KNOWN}. Choose one of them."
+    )
+
+
+def test_missing_file() -> None:
+    assert _refusal("no/such.toml") == ("no/such.toml: does not exist, expected a board's TOML file. Correct the path.")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "problem"),
+    [
+        ('cpu = "cortex-m4"', 'cpu = "cortex-m4"\nclock = 1', "key 'clock' is not known"),
+        ('name = "tcm"', 'name = "tcm"\nwidth = 1', "key 'memory.1.width' is not known"),
+        ('description = "My board"', "", "key 'description' is missing"),
+        (
+            'isa = "dsp"',
+            'isa = "neon"',
+            "key 'isa': Input should be 'scalar', 'dsp', 'mve' or 'host'",
+        ),
+        ('isa = "dsp"', 'isa = "mve"', "isa is 'mve' with cpu 'cortex-m4', expected dsp"),
+        (
+            'cpu = "cortex-m4"',
+            'cpu = "z80"',
+            "cpu is 'z80', expected one of host, cortex-m0, cortex-m0plus, cortex-m3, cortex-m4, cortex-m7, "
+            "cortex-m33, cortex-m55",
+        ),
+        (
+            'size = "16K"',
+            'size = "16Q"',
+            "key 'memory.1.size': size '16Q': is not a positive number of bytes, "
+            "expected a form like 64K, 64KiB, 65536 or 0x10000",
+        ),
+        ('stack_bytes = "2K"', "stack_bytes = 1001", "key 'stack_bytes': is 1001, expected a multiple of 8"),
+        (
+            'stack_bytes = "2K"',
+            'stack_bytes = "16K"',
+            "stack_bytes is 16384, expected less than the 16384 of main RAM",
+        ),
+        (
+            "origin = 0x20000000",
+            "origin = 0x10003FFF",
+            "memories 'tcm' and 'sram' overlap, expected separate addresses",
+        ),
+        (
+            'size = "16K"',
+            'size = "16K"\nspeed = 2',
+            "speeds of the ram memories are [2, 1], expected the fastest (lowest) first",
+        ),
+        ('name = "sram"', 'name = "tcm"', "memory names are flash, tcm, tcm, expected each name once"),
+        ('kind = "rom"', 'kind = "ram"', "no memory has kind 'rom', expected at least one"),
+        (
+            'isa = "dsp"',
+            "isa = ",
+            "is not valid TOML: Invalid value (at line 5, column 7)",
+        ),
+    ],
+)
+def test_bad_board_file(tmp_path: Path, old: str, new: str, problem: str) -> None:
+    file = tmp_path / "mine.toml"
+    file.write_text(GOOD.replace(old, new, 1))
+    assert _refusal(str(file)) == f"{file}: {problem}. Correct the file."
+
+
+def test_memories_may_touch(tmp_path: Path) -> None:
+    file = tmp_path / "mine.toml"
+    file.write_text(GOOD.replace("origin = 0x20000000", "origin = 0x10004000"))
+    assert targets.load(str(file)).rams[1].origin == 0x10004000
+
+
+def test_unreadable_file(tmp_path: Path) -> None:
+    file = tmp_path / "mine.toml"
+    file.write_bytes(b"\xff\xfe")
+    assert _refusal(str(file)).startswith(f"{file}: cannot be read (")

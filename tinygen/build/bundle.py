@@ -1,0 +1,52 @@
+"""The output folder: the model's C, all sources it needs, and a build file, so that it builds without tinygen."""
+
+from collections.abc import Sequence
+from pathlib import Path, PurePosixPath
+
+from tinygen.build.kernel_sources import SourceTree
+from tinygen.codegen.project import ProjectKind, render_project
+from tinygen.planner.schedule import Schedule
+
+
+def bundle(
+    schedule: Schedule, name: str, model_files: dict[str, str], trees: Sequence[SourceTree], kind: ProjectKind, opt: str
+) -> dict[str, str]:
+    """All files of the output folder by relative path."""
+    functions = [call.kernel.function for call in schedule.steps]
+    files = dict(model_files)
+    includes: list[str] = []
+    for tree in trees:
+        copied = _copied(tree, functions, model_files)
+        files |= copied
+        includes += sorted({str(PurePosixPath(path).parent) for path in copied if path.endswith(".h")})
+    sources = [path for path in files if path.endswith(".c")]
+    return files | render_project(schedule.board, name, kind, opt, sources, _roots(includes))
+
+
+def _copied(tree: SourceTree, functions: Sequence[str], model_files: dict[str, str]) -> dict[str, str]:
+    called = [*functions, *_called_helpers(tree, model_files)]
+    sources = tree.needed(called)
+    if not sources:
+        return {}
+    copied = {}
+    for file in (*sources, *tree.headers):
+        root = next(folder for folder in (*tree.source_folders, *tree.include) if folder in file.parents)
+        copied[f"{tree.name}/{root.name.lower()}/{file.relative_to(root).as_posix()}"] = _text(file)
+    if tree.licence:
+        copied[f"{tree.name}/LICENSE"] = _text(tree.licence)
+    return copied
+
+
+def _called_helpers(tree: SourceTree, model_files: dict[str, str]) -> list[str]:
+    """Functions that the generated text calls besides kernels, such as the conversions of inputs and outputs."""
+    text = "\n".join(content for file, content in model_files.items() if file.endswith(".c"))
+    return [source.stem for source in tree.sources if f"{source.stem}(" in text]
+
+
+def _roots(folders: Sequence[str]) -> list[str]:
+    """Include folders without those that headers name by a path of their own (`Internal/...`)."""
+    return [folder for folder in dict.fromkeys(folders) if not folder.endswith("/Internal")]
+
+
+def _text(file: Path) -> str:
+    return file.read_text(encoding="utf-8", errors="replace")

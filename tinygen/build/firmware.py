@@ -1,0 +1,70 @@
+"""Programs that run a model: the harness, the model and its kernels, linked for the host or a board."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tinygen.build import sizes, target_runtime
+from tinygen.build.kernel_sources import SourceTree
+from tinygen.build.sizes import Role, Sizes
+from tinygen.build.toolchain import WARNINGS, Toolchain
+from tinygen.codegen.harness import Measure, render_harness
+from tinygen.codegen.linker import linker_script
+from tinygen.planner.schedule import Schedule
+
+
+@dataclass(frozen=True)
+class Image:
+    """A linked program and what its object files are for."""
+
+    elf: Path
+    roles: dict[Path, Role]
+
+    def sizes(self) -> Sizes:
+        """Bytes by purpose."""
+        return sizes.measure(self.elf, self.roles)
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Memory that the linker may use: less than the board has, where given."""
+
+    ram_bytes: int | None = None
+    flash_bytes: int | None = None
+
+
+def build_firmware(
+    schedule: Schedule,
+    name: str,
+    model_files: dict[str, str],
+    trees: Sequence[SourceTree],
+    toolchain: Toolchain,
+    folder: Path,
+    samples: int,
+    measure: Measure,
+    limits: Limits,
+) -> Image:
+    """Compile and link the harness around the model in `folder`."""
+    files = model_files | render_harness(schedule, name, samples, measure)
+    for file, text in files.items():
+        (folder / file).write_text(text, encoding="utf-8")
+    board = toolchain.board
+    include = [folder, *(path for tree in trees for path in tree.include), target_runtime.INCLUDE]
+    model = toolchain.compile(
+        [folder / file for file in model_files if file.endswith(".c")],
+        include,
+        [*WARNINGS, "-include", str(folder / "after_operator.h")],
+        folder / "model",
+    )
+    harness = toolchain.compile([folder / "main.c"], include, WARNINGS, folder / "harness")
+    runtime = toolchain.library(
+        "target", target_runtime.sources(board), [target_runtime.INCLUDE], target_runtime.flags(board)
+    )
+    libraries = [toolchain.library(tree.name, tree.sources, tree.include) for tree in trees if tree.sources]
+    script = None
+    if not board.is_host:
+        script = folder / "linker.ld"
+        script.write_text(linker_script(board, limits.ram_bytes, limits.flash_bytes), encoding="utf-8")
+    elf = toolchain.link([*harness, *model, *libraries, runtime], script, folder / f"{name}.elf")
+    roles = dict.fromkeys(harness, Role.HARNESS) | dict.fromkeys(model, Role.MODEL)
+    return Image(elf, roles | dict.fromkeys(libraries, Role.KERNELS) | {runtime: Role.HARNESS})

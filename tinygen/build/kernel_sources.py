@@ -1,0 +1,87 @@
+"""The C sources behind a model's kernel functions: CMSIS-NN's, the portable ones, and tinygen's own operators."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from tinygen import paths
+from tinygen.errors import ToolError
+from tinygen.kernels.base import Library
+
+_COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
+_DEFINITION = re.compile(r"^(?!static)[A-Za-z_][\w\s*]*?\b(\w+)\s*\([^;{}()]*\)\s*\{", re.MULTILINE)
+_TABLE = re.compile(r"^(?!static|extern)(?:const\s+)?\w+\s+(?:const\s+)?(\w+)\s*\[[^;{}]*\]\s*=", re.MULTILINE)
+_IDENTIFIER = re.compile(r"\b[A-Za-z_]\w*\b")
+_FLOAT_SOURCE = re.compile(r"(_f16|_f32|_flt)\.c$")
+
+
+@dataclass(frozen=True)
+class SourceTree:
+    """Some folders of C sources and the headers that go with them."""
+
+    name: str
+    source_folders: tuple[Path, ...]
+    include: tuple[Path, ...]
+    licence: Path | None = None
+
+    @cached_property
+    def sources(self) -> tuple[Path, ...]:
+        """All C files, without float kernels."""
+        found = (file for folder in self.source_folders for file in folder.rglob("*.c"))
+        return tuple(sorted(file for file in found if not _FLOAT_SOURCE.search(file.name)))
+
+    @cached_property
+    def headers(self) -> tuple[Path, ...]:
+        """All headers: those in the include folders and those beside the sources."""
+        folders = (*self.include, *self.source_folders)
+        return tuple(sorted({file for folder in folders for file in folder.rglob("*.h")}))
+
+    def needed(self, functions: Iterable[str]) -> tuple[Path, ...]:
+        """The C files that define `functions` and whatever those use."""
+        definitions, uses = self._index
+        waiting = [definitions[name] for name in functions if name in definitions]
+        found: set[Path] = set()
+        while waiting:
+            file = waiting.pop()
+            if file not in found:
+                found.add(file)
+                waiting += [definitions[name] for name in uses[file] if name in definitions]
+        return tuple(sorted(found))
+
+    @cached_property
+    def _index(self) -> tuple[dict[str, Path], dict[Path, frozenset[str]]]:
+        definitions: dict[str, Path] = {}
+        uses: dict[Path, frozenset[str]] = {}
+        for file in self.sources:
+            text = _COMMENT.sub("", file.read_text(encoding="utf-8", errors="replace"))
+            uses[file] = frozenset(_IDENTIFIER.findall(text))
+            definitions |= {name: file for name in (*_DEFINITION.findall(text), *_TABLE.findall(text))}
+        return definitions, uses
+
+
+def operators() -> SourceTree:
+    """tinygen's own operators, the same for every kernel library."""
+    folder = paths.RUNTIME_C / "operators"
+    return SourceTree("operators", (folder,), (folder,))
+
+
+def kernel_library(library: Library, cmsis_nn: Path | None) -> SourceTree:
+    """The sources of a kernel library; ToolError where CMSIS-NN is asked for and not there."""
+    if library is Library.PORTABLE:
+        folder = paths.RUNTIME_C / "portable"
+        return SourceTree("portable", (folder / "source",), (folder / "include",))
+    folder_found = paths.cmsis_nn(cmsis_nn)
+    if folder_found is None:
+        raise ToolError(
+            f"CMSIS-NN: not found in {cmsis_nn or 'third_party/cmsis-nn or $TINYGEN_CMSIS_NN'}, its folder with "
+            "Include/ and Source/ was expected. Run `git submodule update --init`, name it with --cmsis-nn DIR, or use "
+            "--kernels portable."
+        )
+    return SourceTree(
+        "cmsis-nn",
+        (folder_found / "Source",),
+        (folder_found / "Include",),
+        folder_found / "LICENSE",
+    )

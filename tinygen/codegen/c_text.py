@@ -1,0 +1,94 @@
+"""Pieces of C text: identifiers, types, literals, comments."""
+
+import keyword
+import re
+import textwrap
+
+import numpy as np
+
+from tinygen.errors import UsageError
+from tinygen.ir.types import Array, DType
+
+_WIDTH = 110
+_C_TYPES = {
+    DType.BOOL: "uint8_t",
+    DType.INT8: "int8_t",
+    DType.UINT8: "uint8_t",
+    DType.INT16: "int16_t",
+    DType.INT32: "int32_t",
+    DType.INT64: "int64_t",
+    DType.FLOAT32: "float",
+}
+_C_KEYWORDS = frozenset(
+    "alignas alignof and asm auto bool break case catch char class const constexpr continue default delete do double "
+    "else enum extern false float for friend goto if inline int long main mutable namespace new not nullptr operator "
+    "or private protected public register restrict return short signed sizeof static struct switch template this "
+    "throw true try typedef typename union unsigned using virtual void volatile while xor".split()
+)
+
+
+def c_type(dtype: DType) -> str:
+    """The C type of an element."""
+    return _C_TYPES[dtype]
+
+
+def model_identifier(text: str) -> str:
+    """A C identifier for a model that the user named `text` (a file's stem, or the option --name)."""
+    name = re.sub(r"[^a-z0-9]+", "_", text.lower()).strip("_")
+    if not name:
+        return "model"
+    return f"model_{name}" if name[0].isdigit() or name in _C_KEYWORDS or keyword.iskeyword(name) else name
+
+
+def checked_identifier(text: str) -> str:
+    """`text` itself; UsageError unless it can be a model's name in C."""
+    if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", text) or text in _C_KEYWORDS:
+        raise UsageError(
+            f"--name: is '{text}', a C identifier was expected (letters, digits, underscores; no keyword). "
+            f"Try '{model_identifier(text)}'."
+        )
+    return text
+
+
+def initializer(values: Array) -> str:
+    """The elements of a flat array, wrapped into lines of equal indent."""
+    flat = values.reshape(-1)
+    if np.issubdtype(flat.dtype, np.floating):
+        items = [float_literal(float(value)) for value in flat]
+    else:
+        items = [_integer_literal(int(value), flat.dtype) for value in flat]
+    return textwrap.fill(", ".join(items), _WIDTH, initial_indent="    ", subsequent_indent="    ")
+
+
+def float_literal(value: float) -> str:
+    """A float32 value as C literal that reads back exactly."""
+    text = np.format_float_scientific(np.float32(value), unique=True, trim="0")
+    return f"{text}f"
+
+
+def inline_comment(text: str) -> str:
+    """Text that may stand inside a comment: nothing in it can end the comment early."""
+    return _printable(text.replace("*/", "* /").replace("/*", "/ *").replace("\\", "/"))
+
+
+def comment(*paragraphs: str) -> str:
+    """A block comment; nothing in the text can end it early."""
+    lines: list[str] = []
+    for paragraph in paragraphs:
+        text = inline_comment(paragraph)
+        lines += textwrap.wrap(text, _WIDTH, break_long_words=False, break_on_hyphens=False) or [""]
+    if len(lines) == 1:
+        return f"/* {lines[0]} */"
+    return "/*\n" + "\n".join(f" * {line}".rstrip() for line in lines) + "\n */"
+
+
+def _printable(text: str) -> str:
+    return "".join(character if " " <= character <= "~" else "?" for character in text)
+
+
+def _integer_literal(value: int, dtype: np.dtype[np.generic]) -> str:
+    if value == np.iinfo(np.int32).min and dtype == np.int32:
+        return "INT32_MIN"  # -2147483648 is the negation of a literal that does not fit
+    if dtype == np.int64:
+        return f"INT64_C({value})"
+    return str(value)

@@ -1,0 +1,19 @@
+"""The jinja environment of all templates: strict, and careful with white space."""
+
+from functools import cache
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from tinygen import paths
+
+
+@cache
+def environment() -> Environment:
+    """The one environment; compiled templates are kept in it."""
+    return Environment(
+        loader=FileSystemLoader(paths.TEMPLATES),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )

@@ -1,0 +1,81 @@
+"""Operators on one tensor, element by element, and quantization."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import TypeVar
+
+import tflite
+
+from tinygen.frontends.tflite.node import Node, Readers
+from tinygen.ir.graph import Op
+from tinygen.ir.types import DType
+from tinygen.ops.arithmetic_unary import Abs, Negate, Square
+from tinygen.ops.clamp import Activation
+from tinygen.ops.float_function import FloatFunction, Function
+from tinygen.ops.hard_swish import HardSwish
+from tinygen.ops.quantize import Dequantize, Quantize
+from tinygen.ops.relu import LeakyRelu, Relu
+from tinygen.ops.rescale import Rescale
+from tinygen.ops.roots import Rsqrt, Sqrt
+
+_Plain = TypeVar("_Plain", Abs, Dequantize, HardSwish, Negate, Quantize, Rescale, Rsqrt, Sqrt, Square)
+
+
+def read_relu(node: Node, activation: Activation) -> Relu:
+    """RELU, RELU6, RELU_N1_TO_1."""
+    return Relu(name=node.name, source=node.source, input=node.input(0), output=node.output(), activation=activation)
+
+
+def read_leaky_relu(node: Node) -> LeakyRelu:
+    """LEAKY_RELU."""
+    alpha = float(node.options(tflite.LeakyReluOptions).Alpha())
+    return LeakyRelu(name=node.name, source=node.source, input=node.input(0), output=node.output(), alpha=alpha)
+
+
+def read_gelu(node: Node) -> FloatFunction:
+    """GELU, exact or by its tanh approximation."""
+    approximate = node.options(tflite.GeluOptions).Approximate()
+    return read_function(node, Function.GELU_TANH if approximate else Function.GELU)
+
+
+def read_function(node: Node, function: Function) -> FloatFunction:
+    """A function that TFLite computes in float."""
+    return FloatFunction(
+        name=node.name, source=node.source, input=node.input(0), output=node.output(), function=function
+    )
+
+
+def read_quantize(node: Node) -> Op:
+    """QUANTIZE: from float32, or from one 8-bit quantization to another."""
+    is_real = node.input(0).type.dtype is DType.FLOAT32
+    return _read_plain(node, Quantize) if is_real else _read_plain(node, Rescale)
+
+
+def _plain(kind: type[_Plain]) -> Callable[[Node], Op]:
+    return partial(_read_plain, kind=kind)
+
+
+def _read_plain(node: Node, kind: type[_Plain]) -> _Plain:
+    return kind(name=node.name, source=node.source, input=node.input(0), output=node.output())
+
+
+READERS: Readers = {
+    "ABS": _plain(Abs),
+    "DEQUANTIZE": _plain(Dequantize),
+    "ELU": partial(read_function, function=Function.ELU),
+    "EXP": partial(read_function, function=Function.EXP),
+    "GELU": read_gelu,
+    "HARD_SWISH": _plain(HardSwish),
+    "LEAKY_RELU": read_leaky_relu,
+    "LOG": partial(read_function, function=Function.LOG),
+    "LOGISTIC": partial(read_function, function=Function.LOGISTIC),
+    "NEG": _plain(Negate),
+    "QUANTIZE": read_quantize,
+    "RELU": partial(read_relu, activation=Activation.RELU),
+    "RELU6": partial(read_relu, activation=Activation.RELU6),
+    "RELU_N1_TO_1": partial(read_relu, activation=Activation.RELU_N1_TO_1),
+    "RSQRT": _plain(Rsqrt),
+    "SQRT": _plain(Sqrt),
+    "SQUARE": _plain(Square),
+    "TANH": partial(read_function, function=Function.TANH),
+}

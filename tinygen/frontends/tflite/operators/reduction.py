@@ -1,0 +1,60 @@
+"""Reductions and ARG_MAX."""
+
+from typing import TypeVar
+
+from tinygen.frontends.tflite.node import Node, Readers, Unsupported
+from tinygen.ops.arg_max import ArgMax
+from tinygen.ops.reduction import Mean, ReduceMax, ReduceMin, Sum
+
+_Reduction = TypeVar("_Reduction", Mean, Sum, ReduceMax, ReduceMin)
+
+
+def read_mean(node: Node) -> Mean:
+    """MEAN."""
+    return _read_reduction(node, Mean)
+
+
+def read_sum(node: Node) -> Sum:
+    """SUM."""
+    return _read_reduction(node, Sum)
+
+
+def read_reduce_max(node: Node) -> ReduceMax:
+    """REDUCE_MAX."""
+    return _read_reduction(node, ReduceMax)
+
+
+def read_reduce_min(node: Node) -> ReduceMin:
+    """REDUCE_MIN."""
+    return _read_reduction(node, ReduceMin)
+
+
+def read_arg_max(node: Node) -> ArgMax:
+    """ARG_MAX."""
+    axes = _axes(node)
+    if len(axes) != 1:
+        raise Unsupported(f"axes {list(axes)}, one axis was expected")
+    return ArgMax(name=node.name, source=node.source, input=node.input(0), output=node.output(), axis=axes[0])
+
+
+def _read_reduction(node: Node, kind: type[_Reduction]) -> _Reduction:
+    """Whether reduced axes stay (keep_dims) shows in the output's shape."""
+    return kind(name=node.name, source=node.source, input=node.input(0), output=node.output(), axes=_axes(node))
+
+
+def _axes(node: Node) -> tuple[int, ...]:
+    """The axes of input 1, ascending, each once, counted from the front."""
+    rank = len(node.input(0).shape)
+    axes = node.integers(1, "axes")
+    if any(not -rank <= axis < rank for axis in axes):
+        raise Unsupported(f"axes {list(axes)} of {rank} dimensions, {-rank} to {rank - 1} were expected")
+    return tuple(sorted({axis % rank for axis in axes}))
+
+
+READERS: Readers = {
+    "ARG_MAX": read_arg_max,
+    "MEAN": read_mean,
+    "REDUCE_MAX": read_reduce_max,
+    "REDUCE_MIN": read_reduce_min,
+    "SUM": read_sum,
+}

@@ -1,0 +1,73 @@
+"""Products of matrices, batch by batch."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tinygen.ir.graph import Op, Values
+from tinygen.ir.tensor import Tensor
+from tinygen.ir.types import Array, DType
+from tinygen.ops.accumulate import exact_matmul
+from tinygen.ops.checks import check_dtype, check_per_tensor, check_shape
+from tinygen.ops.requantize import Multiplier, quantize_multiplier, requantize, wrap_int32
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class BatchMatMul(Op):
+    """int8 output[..., i, j] = sum over k of first[..., i, k] * second[..., k, j]; batch axes broadcast as in numpy."""
+
+    first: Tensor  # [..., M, K], or [..., K, M] where `transpose_first`
+    second: Tensor  # [..., K, N], or [..., N, K] where `transpose_second`
+    output: Tensor  # [..., M, N]
+    transpose_first: bool
+    transpose_second: bool
+
+    @property
+    def rows(self) -> int:
+        """M."""
+        return self.first.shape[-1 if self.transpose_first else -2]
+
+    @property
+    def depth(self) -> int:
+        """K."""
+        return self.first.shape[-2 if self.transpose_first else -1]
+
+    @property
+    def columns(self) -> int:
+        """N."""
+        return self.second.shape[-2 if self.transpose_second else -1]
+
+    @property
+    def scaling(self) -> Multiplier:
+        """From accumulators to the output."""
+        return quantize_multiplier(self.first.type.scale * self.second.type.scale / self.output.type.scale)
+
+    @property
+    def macs(self) -> int:
+        return self.output.type.elements * self.depth
+
+    def verify(self) -> None:
+        for role, tensor in (("first", self.first), ("second", self.second), ("output", self.output)):
+            check_dtype(role, tensor, DType.INT8)
+            check_per_tensor(role, tensor)
+            if len(tensor.shape) < 2 or tensor.type.elements == 0:
+                raise ValueError(f"{role} '{tensor.name}' has shape {list(tensor.shape)}, matrices were expected")
+        second_depth = self.second.shape[-1 if self.transpose_second else -2]
+        if second_depth != self.depth:
+            raise ValueError(
+                f"rows of {self.depth} elements and columns of {second_depth} elements, equal sizes were expected"
+            )
+        batches = np.broadcast_shapes(self.first.shape[:-2], self.second.shape[:-2])
+        check_shape("output", self.output, (*batches, self.rows, self.columns))
+
+    def evaluate(self, values: Values) -> tuple[Array, ...]:
+        first = values[self.first].astype(np.int64) - self.first.type.zero_point
+        second = values[self.second].astype(np.int64) - self.second.type.zero_point
+        if self.transpose_first:
+            first = first.swapaxes(-1, -2)
+        if self.transpose_second:
+            second = second.swapaxes(-1, -2)
+        accumulators = wrap_int32(exact_matmul(first, second))
+        scaling = self.scaling
+        stored = requantize(accumulators, scaling.multiplier, scaling.shift) + self.output.type.zero_point
+        return (np.clip(stored, -128, 127).astype(np.int8),)

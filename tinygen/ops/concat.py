@@ -1,0 +1,55 @@
+"""Concatenation along an axis."""
+
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+
+from tinygen.ir.graph import Op, Values
+from tinygen.ir.tensor import Alias, Tensor
+from tinygen.ir.types import Array
+from tinygen.ops.checks import check_only_moved, check_shape
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Concat(Op):
+    """The inputs one after the other along `axis`; all have the output's quantization."""
+
+    inputs: tuple[Tensor, ...]
+    output: Tensor
+    axis: int
+
+    @property
+    def runs(self) -> int:
+        """Contiguous stretches of the output that each input is spread over."""
+        return prod(self.output.shape[: self.axis])
+
+    @property
+    def run_offsets(self) -> tuple[int, ...]:
+        """Where each input begins within a stretch of all inputs, in bytes."""
+        offsets = [0]
+        for tensor in self.inputs[:-1]:
+            offsets.append(offsets[-1] + tensor.type.bytes // self.runs)
+        return tuple(offsets)
+
+    def verify(self) -> None:
+        rank = len(self.output.shape)
+        if not self.inputs or not 0 <= self.axis < rank:
+            raise ValueError(f"{len(self.inputs)} inputs along axis {self.axis} do not fit {rank} dimensions")
+        total = 0
+        for tensor in self.inputs:
+            check_only_moved(tensor, self.output)
+            along = tensor.shape[self.axis] if len(tensor.shape) == rank else 0
+            check_shape("input", tensor, (*self.output.shape[: self.axis], along, *self.output.shape[self.axis + 1 :]))
+            total += along
+        if total != self.output.shape[self.axis] or 0 in self.output.shape:
+            raise ValueError(f"the inputs have {total} along axis {self.axis}, the output {list(self.output.shape)}")
+
+    def aliases(self) -> tuple[Alias, ...]:
+        if self.runs != 1:
+            return ()
+        pairs = zip(self.inputs, self.run_offsets, strict=True)
+        return tuple(Alias(tensor, self.output, offset) for tensor, offset in pairs)
+
+    def evaluate(self, values: Values) -> tuple[Array, ...]:
+        return (np.concatenate([values[tensor] for tensor in self.inputs], self.axis),)

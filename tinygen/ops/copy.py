@@ -1,0 +1,23 @@
+"""Copy: the same elements in memory of their own."""
+
+from dataclasses import dataclass
+
+from tinygen.ir.graph import Op, Values
+from tinygen.ir.tensor import Tensor
+from tinygen.ir.types import Array
+from tinygen.ops.checks import check_only_moved, check_shape
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Copy(Op):
+    """A second tensor of the same value, for outputs that would otherwise be a constant or an input."""
+
+    input: Tensor
+    output: Tensor
+
+    def verify(self) -> None:
+        check_only_moved(self.input, self.output)
+        check_shape("output", self.output, self.input.shape)
+
+    def evaluate(self, values: Values) -> tuple[Array, ...]:
+        return (values[self.input],)

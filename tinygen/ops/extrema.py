@@ -1,0 +1,35 @@
+"""Elementwise maximum and minimum."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tinygen.ops.binary import Binary
+from tinygen.ops.checks import check_same_quantization
+from tinygen.ops.requantize import Int64Array
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class _Extremum(Binary):
+    """One of two stored values: all tensors have the same quantization."""
+
+    def verify(self) -> None:
+        super().verify()
+        check_same_quantization(self.first, self.output)
+        check_same_quantization(self.second, self.output)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Maximum(_Extremum):
+    """output = the larger of first and second."""
+
+    def combine(self, first: Int64Array, second: Int64Array) -> Int64Array:
+        return np.maximum(first, second) + self.output.type.zero_point
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Minimum(_Extremum):
+    """output = the smaller of first and second."""
+
+    def combine(self, first: Int64Array, second: Int64Array) -> Int64Array:
+        return np.minimum(first, second) + self.output.type.zero_point

@@ -1,0 +1,96 @@
+"""Functions that are computed in float32 between dequantization and quantization."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+import numpy.typing as npt
+
+from tinygen.ops.requantize import Int64Array
+from tinygen.ops.unary import Unary
+
+Float32Array = npt.NDArray[np.float32]
+
+_SATURATION = 1 << 20  # beyond every 8-bit output, and exact in float32
+
+
+class Function(Enum):
+    """Real functions, named as in MLIR's math dialect where it has them."""
+
+    ELU = "elu"
+    EXP = "exp"
+    GELU = "gelu"
+    GELU_TANH = "gelu_tanh"  # GELU by the tanh approximation
+    LOG = "log"
+    LOGISTIC = "logistic"
+    TANH = "tanh"
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class FloatFunction(Unary):
+    """output = function(input) as TFLite's 8-bit tables hold it: float32 throughout, halves rounded away from zero.
+
+    Results beyond the range saturate, infinities too. The logarithm of numbers <= 0 is the smallest output.
+    """
+
+    function: Function
+
+    def transform(self, centered: Int64Array) -> Int64Array:
+        real = np.float32(self.input.type.scale) * centered.astype(np.float32)
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+            scaled = _FUNCTIONS[self.function](real) * (np.float32(1) / np.float32(self.output.type.scale))
+        return _round_half_away(scaled) + self.output.type.zero_point
+
+
+def _round_half_away(values: Float32Array) -> Int64Array:
+    limited = np.clip(values.astype(np.float64), -_SATURATION, _SATURATION)
+    return np.copysign(np.floor(np.abs(limited) + 0.5), limited).astype(np.int64)
+
+
+def _rounded(function: Callable[[float], float], values: Float32Array) -> Float32Array:
+    """A function of the C library in float32: its double precision result, rounded."""
+    return np.array([function(float(value)) for value in values], np.float64).astype(np.float32)
+
+
+def _exp(values: Float32Array) -> Float32Array:
+    return np.exp(values.astype(np.float64)).astype(np.float32)
+
+
+def _elu(values: Float32Array) -> Float32Array:
+    return np.where(values < 0, np.expm1(np.minimum(values, 0).astype(np.float64)).astype(np.float32), values)
+
+
+def _logistic(values: Float32Array) -> Float32Array:
+    return np.float32(1) / (np.float32(1) + _exp(-values))
+
+
+def _log(values: Float32Array) -> Float32Array:
+    return np.log(np.maximum(values, 0).astype(np.float64)).astype(np.float32)
+
+
+def _tanh(values: Float32Array) -> Float32Array:
+    return np.tanh(values.astype(np.float64)).astype(np.float32)
+
+
+def _gelu(values: Float32Array) -> Float32Array:
+    half = np.float32(0.5) * values
+    return half * _rounded(math.erfc, values * np.float32(-math.sqrt(0.5)))
+
+
+def _gelu_tanh(values: Float32Array) -> Float32Array:
+    cubic = values + np.float32(0.044715) * values * values * values
+    bracket = np.float32(1) + _tanh(np.float32(math.sqrt(2 / math.pi)) * cubic)
+    return np.float32(0.5) * values * bracket
+
+
+_FUNCTIONS: dict[Function, Callable[[Float32Array], Float32Array]] = {
+    Function.ELU: _elu,
+    Function.EXP: _exp,
+    Function.GELU: _gelu,
+    Function.GELU_TANH: _gelu_tanh,
+    Function.LOG: _log,
+    Function.LOGISTIC: _logistic,
+    Function.TANH: _tanh,
+}

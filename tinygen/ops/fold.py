@@ -1,0 +1,46 @@
+"""Operators whose results are known while compiling."""
+
+from collections.abc import Collection, Iterable
+
+from tinygen.ir.graph import Op, Values
+from tinygen.ir.tensor import Tensor
+from tinygen.ir.types import Array, DType
+from tinygen.ops.shape_arithmetic import ShapeOf
+
+MAX_FOLDED_BYTES = 1 << 20  # a larger constant would not fit a microcontroller; bounds what a damaged file can ask for
+
+
+def fold(ops: Iterable[Op], only: Collection[DType] = tuple(DType)) -> tuple[tuple[Op, ...], dict[Tensor, Tensor]]:
+    """The operators that remain, and the results of the others as constants of the same names.
+
+    `ops` stand in execution order; those with a result of an element type that is not in `only` remain.
+    """
+    known: dict[Tensor, Tensor] = {}
+    remaining: list[Op] = []
+    for op in ops:
+        replaced = op.replace_tensors(known)
+        if _is_known(replaced) and all(result.type.dtype in only for result in replaced.results):
+            known |= _constants(replaced)
+        else:
+            remaining.append(replaced)
+    return tuple(remaining), known
+
+
+def _is_known(op: Op) -> bool:
+    depends_on_values = op.variable_operands and not isinstance(op, ShapeOf)
+    return not depends_on_values and sum(result.type.bytes for result in op.results) <= MAX_FOLDED_BYTES
+
+
+def _constants(op: Op) -> dict[Tensor, Tensor]:
+    arrays = op.evaluate(Values(_unknown))
+    return {result: _constant(result, array) for result, array in zip(op.results, arrays, strict=True)}
+
+
+def _constant(result: Tensor, array: Array) -> Tensor:
+    data = array.astype(result.type.dtype.numpy, copy=True)
+    data.flags.writeable = False
+    return Tensor(result.name, result.type, data)
+
+
+def _unknown(tensor: Tensor) -> Array:
+    raise ValueError(f"'{tensor.name}' is no constant")

@@ -1,0 +1,73 @@
+"""Selection by index along an axis."""
+
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+
+from tinygen.ir.graph import Op, Values
+from tinygen.ir.tensor import Tensor
+from tinygen.ir.types import Array, DType
+from tinygen.ops.checks import check_dtype, check_only_moved, check_shape
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Gather(Op):
+    """output[b, o, i, n] = input[b, o, indices[b, i], n]: b over the first `batch_dims` axes, i along `axis`."""
+
+    input: Tensor
+    indices: Tensor  # int32; int64 too where they are constant; first axes as the input's
+    output: Tensor
+    axis: int
+    batch_dims: int
+
+    @property
+    def batches(self) -> int:
+        """Lists of indices, each for its part of the input."""
+        return prod(self.input.shape[: self.batch_dims])
+
+    @property
+    def outer(self) -> int:
+        """Blocks of a batch that the same indices apply to."""
+        return prod(self.input.shape[self.batch_dims : self.axis])
+
+    @property
+    def axis_size(self) -> int:
+        """Choices: indices are in [0, axis_size)."""
+        return self.input.shape[self.axis]
+
+    @property
+    def index_count(self) -> int:
+        """Indices of a batch."""
+        return prod(self.indices.shape[self.batch_dims :])
+
+    @property
+    def slice_bytes(self) -> int:
+        """What one index selects."""
+        return prod(self.input.shape[self.axis + 1 :]) * self.input.type.dtype.bytes
+
+    def verify(self) -> None:
+        check_only_moved(self.input, self.output)
+        check_dtype("indices", self.indices, DType.INT32, *((DType.INT64,) if self.indices.is_constant else ()))
+        shape, chosen = self.input.shape, self.indices.shape
+        if not 0 <= self.batch_dims <= self.axis < len(shape) or self.batch_dims > len(chosen):
+            raise ValueError(
+                f"axis {self.axis} with {self.batch_dims} batch dimensions does not fit input {list(shape)} "
+                f"and indices {list(chosen)}"
+            )
+        if shape[: self.batch_dims] != chosen[: self.batch_dims] or 0 in (*shape, *chosen):
+            raise ValueError(f"input {list(shape)} and indices {list(chosen)} do not have the same batches")
+        check_shape("output", self.output, (*shape[: self.axis], *chosen[self.batch_dims :], *shape[self.axis + 1 :]))
+        if self.indices.data is not None:
+            self._check_range(self.indices.data)
+
+    def evaluate(self, values: Values) -> tuple[Array, ...]:
+        self._check_range(values[self.indices])
+        indices = values[self.indices].reshape(self.batches, 1, self.index_count, 1)
+        blocks = values[self.input].reshape(self.batches, self.outer, self.axis_size, -1)
+        return (np.take_along_axis(blocks, indices.astype(np.int64), axis=2).reshape(self.output.shape),)
+
+    def _check_range(self, indices: Array) -> None:
+        least, largest = int(indices.min()), int(indices.max())
+        if least < 0 or largest >= self.axis_size:
+            raise ValueError(f"indices from {least} to {largest}, 0 to {self.axis_size - 1} were expected")

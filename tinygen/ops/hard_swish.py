@@ -1,0 +1,70 @@
+"""Hard swish: x * relu6(x + 3) / 6, in 16-bit fixed point."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tinygen.ops.requantize import Int64Array, Multiplier, quantize_multiplier, rounding_shift_right
+from tinygen.ops.unary import Unary
+
+_INPUT_SHIFT = 7  # puts the 9 significant bits of a centered input at the top of 16
+_Q15_MAX = (1 << 15) - 1
+_FULL_SHIFT = 16  # a larger left shift saturates no further
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class HardSwish(Unary):
+    """int8 hard swish as TFLite's reference computes it, with 16-bit registers throughout."""
+
+    @property
+    def output_scaling(self) -> Multiplier:
+        """From the shifted input to the output's scale: 16-bit multiplier, shift <= 0."""
+        return _multiplier16(self._shifted_scale / np.float32(self.output.type.scale))
+
+    @property
+    def reluish_scaling(self) -> Multiplier:
+        """From the shifted input to a scale where 32768 stands for 3: 16-bit multiplier and shift."""
+        return _multiplier16(self._shifted_scale / (np.float32(3) / np.float32(1 << 15)))
+
+    def verify(self) -> None:
+        super().verify()
+        if self.output_scaling.shift > 0:
+            raise ValueError(
+                f"input scale {self.input.type.scale} is over {1 << _INPUT_SHIFT} times "
+                f"the output scale {self.output.type.scale}"
+            )
+
+    def transform(self, centered: Int64Array) -> Int64Array:
+        shifted = centered << _INPUT_SHIFT
+        output_scaling = self.output_scaling
+        preshift = _high_multiply(shifted, output_scaling.multiplier)
+        reluish = (_rescale(shifted, self.reluish_scaling) + (1 << 15)) >> 1
+        product = np.trunc(reluish * preshift / (1 << 15)).astype(np.int64)
+        stored = rounding_shift_right(product, -output_scaling.shift) + self.output.type.zero_point
+        return stored.astype(np.int16).astype(np.int64)
+
+    @property
+    def _shifted_scale(self) -> np.float32:
+        return np.float32(self.input.type.scale) / np.float32(1 << _INPUT_SHIFT)
+
+
+def _rescale(values: Int64Array, scaling: Multiplier) -> Int64Array:
+    """values * scaling, saturating: the last bit of a left shift comes after the product."""
+    if scaling.shift > 0:
+        early = _saturate(values << min(scaling.shift - 1, _FULL_SHIFT))
+        return _saturate(_high_multiply(early, scaling.multiplier) << 1)
+    return rounding_shift_right(_high_multiply(values, scaling.multiplier), -scaling.shift)
+
+
+def _high_multiply(values: Int64Array, multiplier: int) -> Int64Array:
+    """round(values * multiplier / 2**15), halves up."""
+    return (values * multiplier + (1 << 14)) >> 15
+
+
+def _saturate(values: Int64Array) -> Int64Array:
+    return np.clip(values, -_Q15_MAX - 1, _Q15_MAX)
+
+
+def _multiplier16(real: np.float32) -> Multiplier:
+    scaling = quantize_multiplier(float(real))
+    return Multiplier(min((scaling.multiplier + (1 << 15)) >> 16, _Q15_MAX), scaling.shift)

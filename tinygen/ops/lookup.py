@@ -1,0 +1,34 @@
+"""Table lookup: any function of one 8-bit input."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tinygen.ir.graph import Op, Values
+from tinygen.ir.tensor import Tensor
+from tinygen.ir.types import Array, DType
+from tinygen.ops.checks import check_dtype, check_shape
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Lookup(Op):
+    """output = table[input], element by element; the table is in the order of the input's bits as unsigned number."""
+
+    input: Tensor
+    table: Tensor  # [256], constant, of the output's element type
+    output: Tensor
+
+    def verify(self) -> None:
+        check_dtype("input", self.input, DType.INT8, DType.UINT8)
+        check_dtype("output", self.output, DType.INT8, DType.UINT8)
+        check_dtype("table", self.table, self.output.type.dtype)
+        check_shape("table", self.table, (256,))
+        if self.table.data is None:
+            raise ValueError(f"table '{self.table.name}' must be a constant")
+        if self.input.type.elements != self.output.type.elements:
+            raise ValueError(
+                f"input {list(self.input.shape)} and output {list(self.output.shape)} differ in their elements' number"
+            )
+
+    def evaluate(self, values: Values) -> tuple[Array, ...]:
+        return (np.asarray(values[self.table][values[self.input].view(np.uint8)]).reshape(self.output.shape),)

@@ -1,0 +1,31 @@
+"""Elementwise multiplication of quantized tensors."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tinygen.ops.binary import Binary
+from tinygen.ops.clamp import Clamp
+from tinygen.ops.requantize import Int64Array, Multiplier, quantize_multiplier, requantize
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Mul(Binary):
+    """output = first * second, broadcast as in numpy."""
+
+    clamp: Clamp
+
+    @property
+    def scaling(self) -> Multiplier:
+        """From the product's scale to the output's; in float32, as LiteRT has it."""
+        first, second, output = (np.float32(t.type.scale) for t in (self.first, self.second, self.output))
+        return quantize_multiplier(float(first * second / output))
+
+    def verify(self) -> None:
+        super().verify()
+        self.clamp.verify(self.output.type)
+
+    def combine(self, first: Int64Array, second: Int64Array) -> Int64Array:
+        scaling = self.scaling
+        product = requantize(first * second, scaling.multiplier, scaling.shift)
+        return self.clamp.apply(product + self.output.type.zero_point)

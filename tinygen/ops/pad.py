@@ -1,0 +1,87 @@
+"""Padding with a constant or with mirrored elements."""
+
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+
+from tinygen.ir.graph import Op, Values
+from tinygen.ir.tensor import Alias, Tensor
+from tinygen.ir.types import Array
+from tinygen.ops.checks import check_only_moved, check_shape
+
+
+class Mirror(Enum):
+    """How elements are repeated at an edge, named as in numpy."""
+
+    REFLECT = "reflect"  # without the edge itself: c b | a b c | b a
+    SYMMETRIC = "symmetric"  # with the edge: b a | a b c | c b
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class _Pad(Op):
+    """The input in the middle of a larger output."""
+
+    input: Tensor
+    output: Tensor
+    before: tuple[int, ...]  # elements added at the start of each axis
+    after: tuple[int, ...]  # elements added at the end of each axis
+
+    @property
+    def is_nothing(self) -> bool:
+        """Whether no element is added."""
+        return not any(self.before) and not any(self.after)
+
+    def verify(self) -> None:
+        check_only_moved(self.input, self.output)
+        rank = len(self.input.shape)
+        if len(self.before) != rank or len(self.after) != rank or min((*self.before, *self.after), default=0) < 0:
+            raise ValueError(
+                f"padding {list(self.before)} and {list(self.after)} must be {rank} numbers each, none negative"
+            )
+        sizes = zip(self.before, self.input.shape, self.after, strict=True)
+        check_shape("output", self.output, tuple(sum(parts) for parts in sizes))
+
+    def aliases(self) -> tuple[Alias, ...]:
+        return (Alias(self.output, self.input),) if self.is_nothing else ()
+
+    @property
+    def _widths(self) -> list[tuple[int, int]]:
+        return list(zip(self.before, self.after, strict=True))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Pad(_Pad):
+    """Padding with one stored value."""
+
+    value: int
+
+    def verify(self) -> None:
+        super().verify()
+        dtype = self.input.type.dtype
+        if dtype.bytes > 1 and self.value:
+            raise ValueError(f"the padding is {self.value} of {dtype.value}, 0 was expected")
+        if dtype.bytes == 1 and dtype.is_integer and not dtype.min <= self.value <= dtype.max:
+            raise ValueError(f"the padding is {self.value}, a value of {dtype.value} was expected")
+
+    def evaluate(self, values: Values) -> tuple[Array, ...]:
+        return (np.pad(values[self.input], self._widths, constant_values=self.value),)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class MirrorPad(_Pad):
+    """Padding that repeats the input backwards, at most once."""
+
+    mirror: Mirror
+
+    def verify(self) -> None:
+        super().verify()
+        edge = 1 if self.mirror is Mirror.REFLECT else 0
+        for axis, widths in enumerate(self._widths):
+            if max(widths) > self.input.shape[axis] - edge:
+                raise ValueError(
+                    f"padding {widths} along axis {axis} mirrors more than its {self.input.shape[axis] - edge} elements"
+                )
+
+    def evaluate(self, values: Values) -> tuple[Array, ...]:
+        return (np.pad(values[self.input], self._widths, mode=self.mirror.value),)

@@ -1,0 +1,51 @@
+"""Parametric ReLU: a slope for negative inputs that is a tensor of its own."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tinygen.ir.graph import Op, Values
+from tinygen.ir.tensor import Tensor
+from tinygen.ir.types import Array, DType
+from tinygen.ops.checks import check_dtype, check_per_tensor, check_shape
+from tinygen.ops.clamp import Clamp
+from tinygen.ops.requantize import Multiplier, quantize_multiplier, requantize
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Prelu(Op):
+    """output = input where it is positive, else alpha * input; alpha broadcasts to the input's shape."""
+
+    input: Tensor
+    alpha: Tensor
+    output: Tensor
+
+    @property
+    def identity(self) -> Multiplier:
+        """Requantization of positive inputs; in float32, as LiteRT has it."""
+        return quantize_multiplier(float(np.float32(self.input.type.scale) / np.float32(self.output.type.scale)))
+
+    @property
+    def slope(self) -> Multiplier:
+        """Requantization of products with alpha; in float32, as LiteRT has it."""
+        input_scale, alpha_scale, output_scale = (
+            np.float32(t.type.scale) for t in (self.input, self.alpha, self.output)
+        )
+        return quantize_multiplier(float(input_scale * alpha_scale / output_scale))
+
+    def verify(self) -> None:
+        for role, tensor in (("input", self.input), ("alpha", self.alpha), ("output", self.output)):
+            check_dtype(role, tensor, DType.INT8)
+            check_per_tensor(role, tensor)
+        check_shape("output", self.output, self.input.shape)
+        if np.broadcast_shapes(self.input.shape, self.alpha.shape) != self.input.shape:
+            raise ValueError(f"alpha {list(self.alpha.shape)} does not broadcast to input {list(self.input.shape)}")
+
+    def evaluate(self, values: Values) -> tuple[Array, ...]:
+        centered = values[self.input].astype(np.int64) - self.input.type.zero_point
+        alpha = values[self.alpha].astype(np.int64) - self.alpha.type.zero_point
+        identity, slope = self.identity, self.slope
+        positive = requantize(centered, identity.multiplier, identity.shift)
+        negative = requantize(centered * alpha, slope.multiplier, slope.shift)
+        stored = np.where(centered >= 0, positive, negative) + self.output.type.zero_point
+        return (Clamp.none(self.output.type).apply(stored).astype(np.int8),)

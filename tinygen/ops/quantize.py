@@ -1,0 +1,83 @@
+"""Between real values and 8-bit ones: the arithmetic at the boundary of a model."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tinygen.ir.graph import Op, Values
+from tinygen.ir.tensor import Tensor
+from tinygen.ir.types import Array, DType, TensorType
+from tinygen.ops.checks import check_dtype, check_per_tensor, check_shape
+from tinygen.ops.clamp import Clamp
+
+_SATURATION = 1 << 20  # beyond every 8-bit range, and exact in float32
+
+
+def quantize(values: Array, type: TensorType) -> Array:
+    """float32 values as TFLite stores them: divided by the scale in float32, halves away from zero, saturated.
+
+    Infinities and numbers beyond 2**31 saturate too (LiteRT leaves them to the processor); NaN becomes the zero point.
+    """
+    with np.errstate(over="ignore"):
+        scaled = (values.astype(np.float32) / np.float32(type.scale)).astype(np.float64)
+    limited = np.clip(np.where(np.isnan(scaled), 0.0, scaled), -_SATURATION, _SATURATION)
+    rounded = np.copysign(np.floor(np.abs(limited) + 0.5), limited).astype(np.int64)
+    return Clamp.none(type).apply(rounded + type.zero_point).astype(type.dtype.numpy)
+
+
+def dequantize(values: Array, type: TensorType) -> Array:
+    """The real values of stored ones, rounded once to float32."""
+    centered = values.astype(np.int32) - type.zero_point
+    return centered.astype(np.float32) * np.float32(type.scale)
+
+
+def flip_sign_bit(values: Array) -> Array:
+    """int8 as the uint8 that lies 128 above, and the reverse."""
+    flipped = values.view(np.uint8) ^ np.uint8(0x80)
+    return flipped if values.dtype == np.int8 else flipped.view(np.int8)
+
+
+def convert(values: Array, source: TensorType, target: TensorType) -> Array:
+    """Values of a port between the form that the application has and the one in the graph.
+
+    One of the types is int8, the other float32, or uint8 of the same scale with the zero point 128 above.
+    """
+    if source.dtype is target.dtype:
+        return values
+    if source.dtype is DType.FLOAT32:
+        return quantize(values, target)
+    return dequantize(values, source) if target.dtype is DType.FLOAT32 else flip_sign_bit(values)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Quantize(Op):
+    """float32 to int8; only at an input of the model, where the pass convert_boundaries takes it away."""
+
+    input: Tensor
+    output: Tensor
+
+    def verify(self) -> None:
+        check_dtype("input", self.input, DType.FLOAT32)
+        check_dtype("output", self.output, DType.INT8)
+        check_per_tensor("output", self.output)
+        check_shape("output", self.output, self.input.shape)
+
+    def evaluate(self, values: Values) -> tuple[Array, ...]:
+        return (quantize(values[self.input], self.output.type),)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Dequantize(Op):
+    """int8 to float32; only at an output of the model, where the pass convert_boundaries takes it away."""
+
+    input: Tensor
+    output: Tensor
+
+    def verify(self) -> None:
+        check_dtype("input", self.input, DType.INT8)
+        check_per_tensor("input", self.input)
+        check_dtype("output", self.output, DType.FLOAT32)
+        check_shape("output", self.output, self.input.shape)
+
+    def evaluate(self, values: Values) -> tuple[Array, ...]:
+        return (dequantize(values[self.input], self.input.type),)

@@ -1,0 +1,145 @@
+"""Reductions over arbitrary axes: mean, sum, largest and smallest value."""
+
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+
+from tinygen.ir.graph import Op, Values
+from tinygen.ir.tensor import Tensor
+from tinygen.ir.types import Array, DType
+from tinygen.ops.checks import check_dtype, check_per_tensor, check_same_quantization
+from tinygen.ops.requantize import Int64Array, Multiplier, quantize_multiplier, requantize, wrap_int32
+
+
+@dataclass(frozen=True)
+class Extents:
+    """A shape whose neighbouring axes are merged until kept and reduced axes take turns; absent ones are 1."""
+
+    outer: int  # kept
+    first: int  # reduced
+    middle: int  # kept
+    second: int  # reduced
+    inner: int  # kept
+
+
+def merge_axes(shape: tuple[int, ...], axes: tuple[int, ...]) -> Extents:
+    """The extents of a reduction of `axes`; ValueError where more than two groups of axes are reduced."""
+    merged = [1]  # kept, reduced, kept, ... in turns
+    for axis, size in enumerate(shape):
+        reduced = axis in axes
+        if size == 1:
+            continue
+        if reduced == (len(merged) % 2 == 0):
+            merged[-1] *= size
+        else:
+            merged.append(size)
+    if len(merged) > 5:
+        raise ValueError(
+            f"axes {list(axes)} of shape {list(shape)} lie apart in more than two groups, two at most were expected"
+        )
+    if len(merged) <= 3:  # one group: written as the second one, whose elements lie closest
+        outer, second, inner = (*merged, 1, 1)[:3]
+        return Extents(outer, 1, 1, second, inner)
+    outer, first, middle, second, inner = (*merged, 1)[:5]
+    return Extents(outer, first, middle, second, inner)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Reduction(Op):
+    """Reduction of int8 elements along `axes`; the output leaves them out or keeps them with size 1."""
+
+    input: Tensor
+    output: Tensor
+    axes: tuple[int, ...]  # ascending, not negative
+
+    @property
+    def extents(self) -> Extents:
+        """The reduction in at most two groups of axes."""
+        return merge_axes(self.input.shape, self.axes)
+
+    @property
+    def count(self) -> int:
+        """Input elements that make one output element."""
+        return prod(self.input.shape[axis] for axis in self.axes)
+
+    def verify(self) -> None:
+        check_dtype("input", self.input, DType.INT8)
+        check_dtype("output", self.output, DType.INT8)
+        check_per_tensor("input", self.input)
+        check_per_tensor("output", self.output)
+        rank = len(self.input.shape)
+        if list(self.axes) != sorted(set(self.axes)) or any(not 0 <= axis < rank for axis in self.axes):
+            raise ValueError(f"axes {list(self.axes)} are not ascending axes of shape {list(self.input.shape)}")
+        if self.input.type.elements == 0:
+            raise ValueError(f"input '{self.input.name}' has shape {list(self.input.shape)}, without any element")
+        kept = tuple(1 if axis in self.axes else size for axis, size in enumerate(self.input.shape))
+        squeezed = tuple(size for axis, size in enumerate(self.input.shape) if axis not in self.axes)
+        if self.output.shape not in (kept, squeezed):
+            raise ValueError(
+                f"output '{self.output.name}' has shape {list(self.output.shape)}, {list(squeezed)} or {list(kept)} "
+                "were expected"
+            )
+        merge_axes(self.input.shape, self.axes)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class _ScaledSum(Reduction):
+    """Sum of the real values, requantized."""
+
+    @property
+    def scaling(self) -> Multiplier:
+        """From the sum of the stored values (zero points taken off) to the output."""
+        return quantize_multiplier(self.input.type.scale / self.output.type.scale)
+
+    def evaluate(self, values: Values) -> tuple[Array, ...]:
+        sums: Int64Array = values[self.input].astype(np.int64).sum(axis=self.axes)
+        sums = wrap_int32(sums - self.input.type.zero_point * self.count)
+        scaling = self.scaling
+        stored = requantize(sums, scaling.multiplier, scaling.shift) + self.output.type.zero_point
+        return (np.clip(stored, -128, 127).astype(np.int8).reshape(self.output.shape),)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Sum(_ScaledSum):
+    """Sum along the axes."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Mean(_ScaledSum):
+    """Mean along the axes: the division by their size is part of the multiplier.
+
+    As TFLite's QuantizedMeanOrSum does it: the multiplier is shifted left by floor(log2(count)) bits (less where the
+    shift would leave its range) before it is divided by the count, and the quotient is cut off.
+    """
+
+    @property
+    def scaling(self) -> Multiplier:
+        whole = super().scaling
+        bits = min(self.count.bit_length() - 1, 32, 31 + whole.shift)
+        return Multiplier((whole.multiplier << bits) // self.count, whole.shift - bits)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class _Extreme(Reduction):
+    """One of the input's own values: both quantizations are the same."""
+
+    def verify(self) -> None:
+        super().verify()
+        check_same_quantization(self.input, self.output)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ReduceMax(_Extreme):
+    """Largest value along the axes."""
+
+    def evaluate(self, values: Values) -> tuple[Array, ...]:
+        return (np.asarray(values[self.input].max(axis=self.axes)).reshape(self.output.shape),)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ReduceMin(_Extreme):
+    """Smallest value along the axes."""
+
+    def evaluate(self, values: Values) -> tuple[Array, ...]:
+        return (np.asarray(values[self.input].min(axis=self.axes)).reshape(self.output.shape),)

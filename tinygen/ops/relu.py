@@ -1,0 +1,42 @@
+"""Rectifiers that stand alone: ReLU, ReLU6, ReLU in [-1, 1], and leaky ReLU."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tinygen.ops.clamp import Activation, Clamp
+from tinygen.ops.requantize import Int64Array, quantize_multiplier, requantize
+from tinygen.ops.unary import Unary
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Relu(Unary):
+    """A clamp, after requantization where input and output differ in scale or zero point."""
+
+    activation: Activation
+
+    @property
+    def clamp(self) -> Clamp:
+        """The range that the activation leaves of the output."""
+        return Clamp.of(self.activation, self.output.type)
+
+    def transform(self, centered: Int64Array) -> Int64Array:
+        factor = float(np.float32(self.input.type.scale) / np.float32(self.output.type.scale))
+        scaling = quantize_multiplier(factor)
+        return self.clamp.apply(requantize(centered, scaling.multiplier, scaling.shift) + self.output.type.zero_point)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class LeakyRelu(Unary):
+    """output = input where it is positive, else alpha * input."""
+
+    alpha: float
+
+    def transform(self, centered: Int64Array) -> Int64Array:
+        input_scale, output_scale = np.float32(self.input.type.scale), np.float32(self.output.type.scale)
+        identity = quantize_multiplier(float(input_scale / output_scale))
+        slope = float(input_scale * np.float32(self.alpha) / output_scale)
+        leaky = quantize_multiplier(abs(slope))
+        positive = requantize(centered, identity.multiplier, identity.shift)
+        negative = requantize(centered, leaky.multiplier, leaky.shift) * (-1 if slope < 0 else 1)
+        return np.where(centered >= 0, positive, negative) + self.output.type.zero_point

@@ -1,0 +1,67 @@
+"""Square root and its reciprocal."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from tinygen.ops.requantize import (
+    Int64Array,
+    Multiplier,
+    quantize_multiplier,
+    requantize,
+)
+from tinygen.ops.unary import Unary
+
+_DATA_SHIFT = 20  # fraction bits of the reciprocal root between its two roundings
+_Q31_MAX = (1 << 31) - 1
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Sqrt(Unary):
+    """output = sqrt(input) in float32, truncated as in LiteRT; 0 for negative inputs, which LiteRT refuses to run."""
+
+    def transform(self, centered: Int64Array) -> Int64Array:
+        real = np.float32(self.input.type.scale) * np.maximum(centered, 0).astype(np.float32)
+        truncated: Int64Array = np.trunc(np.sqrt(real) / np.float32(self.output.type.scale)).astype(np.int64)
+        return truncated + self.output.type.zero_point
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Rsqrt(Unary):
+    """output = 1 / sqrt(input) in fixed point; the largest output for 0 and, where LiteRT refuses to run, below."""
+
+    def transform(self, centered: Int64Array) -> Int64Array:
+        root = np.sqrt(np.float32(self.input.type.scale)) * np.float32(self.output.type.scale)
+        scaling = quantize_multiplier(1.0 / float(root))
+        roots = [inverse_sqrt(max(int(value), 1)) for value in centered]
+        fixed = np.array([_fixed(root) for root in roots], np.int64)
+        stored = requantize(fixed, scaling.multiplier, scaling.shift - _DATA_SHIFT) + self.output.type.zero_point
+        return np.where(centered > 0, stored, self.output.type.dtype.max)
+
+
+def inverse_sqrt(value: int) -> Multiplier:
+    """1 / sqrt(value) for value in [1, 2**29): gemmlowp's Newton-Raphson iteration in Q3.28, 5 steps from 1."""
+    if value == 1:
+        return Multiplier(_Q31_MAX, 0)
+    pairs = (31 - value.bit_length()) // 2 - 1  # of bits, to bring the value into [2**27, 2**29)
+    half_input = ((value << 2 * pairs >> 1) + 1) >> 1
+    half_three = 3 << 27
+    x = 1 << 28
+    for _ in range(5):
+        cube = _saturate(_multiply(_multiply(x, x), x) << 6)
+        x = _saturate((_multiply(half_three, x) - _multiply(half_input, cube)) << 3)
+    half_root_of_two = round(math.sqrt(0.5) * (1 << 31))
+    return Multiplier(_multiply(x, half_root_of_two) << max(pairs - 11, 0), min(pairs - 11, 0))
+
+
+def _fixed(root: Multiplier) -> int:
+    return int(requantize(np.array([1]), root.multiplier, root.shift + _DATA_SHIFT)[0])
+
+
+def _multiply(a: int, b: int) -> int:
+    return (a * b + (1 << 30)) >> 31
+
+
+def _saturate(value: int) -> int:
+    return min(max(value, -_Q31_MAX - 1), _Q31_MAX)

@@ -1,0 +1,58 @@
+"""Slices: a box of elements, with strides that may be negative."""
+
+from dataclasses import dataclass
+from math import prod
+
+from tinygen.ir.graph import Op, Values
+from tinygen.ir.tensor import Alias, Tensor
+from tinygen.ir.types import Array
+from tinygen.ops.checks import check_only_moved, check_rank
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Slice(Op):
+    """output[i, j, ...] = input[begin[0] + i * strides[0], begin[1] + j * strides[1], ...]."""
+
+    input: Tensor
+    output: Tensor  # same rank; its shape is the size of the box
+    begin: tuple[int, ...]
+    strides: tuple[int, ...]
+
+    @property
+    def is_contiguous(self) -> bool:
+        """Whether the elements stand side by side in the input, in the same order."""
+        sizes = self.output.shape
+        if any(stride != 1 and size > 1 for stride, size in zip(self.strides, sizes, strict=True)):
+            return False
+        cut = [axis for axis, size in enumerate(sizes) if size != self.input.shape[axis]]
+        return not cut or all(size == 1 for size in sizes[: cut[-1]])
+
+    @property
+    def first_element(self) -> int:
+        """Flat index in the input of the first element."""
+        return sum(begin * prod(self.input.shape[axis + 1 :]) for axis, begin in enumerate(self.begin))
+
+    def verify(self) -> None:
+        check_only_moved(self.input, self.output)
+        rank = len(self.input.shape)
+        check_rank("output", self.output, rank)
+        if len(self.begin) != rank or len(self.strides) != rank:
+            raise ValueError(f"begin {list(self.begin)} and strides {list(self.strides)} must have {rank} numbers each")
+        for axis, (begin, stride, size) in enumerate(zip(self.begin, self.strides, self.output.shape, strict=True)):
+            last = begin + (size - 1) * stride
+            if size < 1 or not (0 <= begin < self.input.shape[axis] and 0 <= last < self.input.shape[axis]):
+                raise ValueError(
+                    f"the slice takes {size} elements from {begin} on with stride {stride} along axis {axis}, "
+                    f"which has {self.input.shape[axis]}"
+                )
+
+    def aliases(self) -> tuple[Alias, ...]:
+        if not self.is_contiguous:
+            return ()
+        return (Alias(self.output, self.input, self.first_element * self.input.type.dtype.bytes),)
+
+    def evaluate(self, values: Values) -> tuple[Array, ...]:
+        taken = values[self.input]
+        for axis, (begin, stride, size) in enumerate(zip(self.begin, self.strides, self.output.shape, strict=True)):
+            taken = taken.take(range(begin, begin + size * stride, stride), axis)
+        return (taken,)

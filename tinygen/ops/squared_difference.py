@@ -1,0 +1,34 @@
+"""Square of the difference of two quantized tensors."""
+
+from dataclasses import dataclass
+
+from tinygen.ops.add import CommonScale
+from tinygen.ops.binary import Binary
+from tinygen.ops.clamp import Clamp
+from tinygen.ops.requantize import Int64Array, quantize_multiplier, requantize
+
+LEFT_SHIFT = 7  # headroom given to both inputs: 255**2 << 14 still fits into 31 bits
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SquaredDifference(Binary):
+    """output = (first - second)**2, broadcast as in numpy."""
+
+    @property
+    def scales(self) -> CommonScale:
+        """The requantization of both inputs and of the squared difference."""
+        first, second, output = (t.type.scale for t in (self.first, self.second, self.output))
+        twice_largest = 2.0 * max(first, second)
+        return CommonScale(
+            quantize_multiplier(first / twice_largest),
+            quantize_multiplier(second / twice_largest),
+            quantize_multiplier(twice_largest * twice_largest / ((1 << 2 * LEFT_SHIFT) * output)),
+        )
+
+    def combine(self, first: Int64Array, second: Int64Array) -> Int64Array:
+        scales = self.scales
+        scaled_first = requantize(first << LEFT_SHIFT, scales.first.multiplier, scales.first.shift)
+        scaled_second = requantize(second << LEFT_SHIFT, scales.second.multiplier, scales.second.shift)
+        difference = scaled_first - scaled_second
+        square = requantize(difference * difference, scales.output.multiplier, scales.output.shift)
+        return Clamp.none(self.output.type).apply(square + self.output.type.zero_point)

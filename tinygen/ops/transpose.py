@@ -1,0 +1,37 @@
+"""Permutation of axes."""
+
+from dataclasses import dataclass
+
+from tinygen.ir.graph import Op, Values
+from tinygen.ir.tensor import Alias, Tensor
+from tinygen.ir.types import Array
+from tinygen.ops.checks import check_only_moved, check_shape
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Transpose(Op):
+    """Axis i of the output is axis permutation[i] of the input."""
+
+    input: Tensor
+    output: Tensor
+    permutation: tuple[int, ...]
+
+    @property
+    def keeps_order(self) -> bool:
+        """Whether no element moves: only axes of size 1 change places."""
+        moved = [axis for axis in self.permutation if self.input.shape[axis] != 1]
+        return moved == sorted(moved)
+
+    def verify(self) -> None:
+        check_only_moved(self.input, self.output)
+        if sorted(self.permutation) != list(range(len(self.input.shape))):
+            raise ValueError(
+                f"permutation {list(self.permutation)} does not name each of {len(self.input.shape)} axes once"
+            )
+        check_shape("output", self.output, tuple(self.input.shape[axis] for axis in self.permutation))
+
+    def aliases(self) -> tuple[Alias, ...]:
+        return (Alias(self.output, self.input),) if self.keeps_order else ()
+
+    def evaluate(self, values: Values) -> tuple[Array, ...]:
+        return (values[self.input].transpose(self.permutation),)

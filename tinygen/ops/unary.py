@@ -1,0 +1,45 @@
+"""What operators share that compute each output from one input of 8 bits: they are a table of 256 entries."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tinygen.ir.graph import Op, Values
+from tinygen.ir.tensor import Tensor
+from tinygen.ir.types import Array, DType, TensorType
+from tinygen.ops.checks import check_dtype, check_per_tensor, check_shape
+from tinygen.ops.clamp import Clamp
+from tinygen.ops.requantize import Int64Array
+
+
+def all_stored(type: TensorType) -> Array:
+    """Every value of an 8-bit type in the order of its bits: 0, 1, ..., 127, -128, ..., -1 for int8."""
+    return np.arange(256, dtype=np.uint8).view(type.dtype.numpy)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Unary(Op):
+    """output = f(input), element by element; subclasses say what f is in `transform`."""
+
+    input: Tensor
+    output: Tensor
+
+    def transform(self, centered: Int64Array) -> Int64Array:
+        """The stored output, before it saturates, for stored inputs minus their zero point."""
+        raise NotImplementedError(f"{type(self).__name__} has no reference")
+
+    @property
+    def table(self) -> Array:
+        """The output for every input, in the order of the input's bits."""
+        centered = all_stored(self.input.type).astype(np.int64) - self.input.type.zero_point
+        saturated = Clamp.none(self.output.type).apply(self.transform(centered))
+        return saturated.astype(self.output.type.dtype.numpy)
+
+    def verify(self) -> None:
+        for role, tensor in (("input", self.input), ("output", self.output)):
+            check_dtype(role, tensor, DType.INT8)
+            check_per_tensor(role, tensor)
+        check_shape("output", self.output, self.input.shape)
+
+    def evaluate(self, values: Values) -> tuple[Array, ...]:
+        return (np.asarray(self.table[values[self.input].view(np.uint8)]),)

@@ -1,0 +1,14 @@
+"""Evaluates while compiling what does not depend on the inputs."""
+
+from dataclasses import replace
+
+from tinygen.ir.graph import Graph
+from tinygen.ops.fold import fold
+
+
+def fold_constants(graph: Graph) -> Graph:
+    """Replace results of operators with constant operands, and shapes, by constants."""
+    ops, known = fold(graph.ops)
+    if not known:
+        return graph
+    return replace(graph, ops=ops).replace_tensors(known)

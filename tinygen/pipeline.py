@@ -1,0 +1,130 @@
+"""From a model file to C, and to a program that runs: the stages in order."""
+
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from enum import Enum
+from pathlib import Path
+
+from tinygen import passes, paths
+from tinygen.build.bundle import bundle
+from tinygen.build.execute import Execution, Sample, execute
+from tinygen.build.firmware import Image, Limits, build_firmware
+from tinygen.build.kernel_sources import SourceTree, kernel_library, operators
+from tinygen.build.toolchain import Opt, Sanitizer, for_board
+from tinygen.codegen.c_text import checked_identifier, model_identifier
+from tinygen.codegen.harness import Measure
+from tinygen.codegen.project import ProjectKind
+from tinygen.codegen.render import render
+from tinygen.frontends import import_model
+from tinygen.ir.graph import Graph
+from tinygen.kernels.base import Library, Objective, Toolbox
+from tinygen.planner.plan import plan
+from tinygen.planner.schedule import Schedule
+from tinygen.targets import Board, load
+
+
+class Kernels(Enum):
+    """What the option --kernels asks for."""
+
+    AUTO = "auto"
+    CMSIS_NN = "cmsis-nn"
+    PORTABLE = "portable"
+
+
+@dataclass(frozen=True)
+class Options:
+    """Everything that decides what is generated."""
+
+    target: str = "host"
+    name: str | None = None
+    ram_bytes: int | None = None
+    flash_bytes: int | None = None
+    objective: Objective = Objective.TIME
+    kernels: Kernels = Kernels.AUTO
+    cmsis_nn: Path | None = None
+    opt: Opt | None = None
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """A model with its plan and its C text."""
+
+    source: Path
+    name: str
+    options: Options
+    imported: Graph
+    schedule: Schedule
+    library: Library
+    files: dict[str, str] = field(repr=False)  # the model's C, by file name
+
+    @property
+    def graph(self) -> Graph:
+        """The network after all passes."""
+        return self.schedule.graph
+
+    @property
+    def board(self) -> Board:
+        """The target."""
+        return self.schedule.board
+
+    @property
+    def opt(self) -> Opt:
+        """The C compiler's optimisation level."""
+        default = Opt.SIZE if self.options.objective is Objective.SIZE else Opt.TWO
+        return self.options.opt or default
+
+    @property
+    def trees(self) -> tuple[SourceTree, ...]:
+        """Sources of the kernels and of tinygen's own operators."""
+        return (kernel_library(self.library, self.options.cmsis_nn), operators())
+
+    def folder_files(self, kind: ProjectKind) -> dict[str, str]:
+        """All files of a self-contained output folder, by relative path."""
+        return bundle(self.schedule, self.name, self.files, self.trees, kind, self.opt)
+
+    def build(self, folder: Path, samples: int, measure: Measure, sanitizers: Sequence[Sanitizer] = ()) -> Image:
+        """A program in `folder` that runs the model on `samples` samples."""
+        toolchain = for_board(self.board, opt=self.opt, sanitizers=sanitizers)
+        limits = Limits(self.options.ram_bytes, self.options.flash_bytes)
+        return build_firmware(
+            self.schedule, self.name, self.files, self.trees, toolchain, folder, samples, measure, limits
+        )
+
+    def execute(self, inputs: Sequence[Sample], measure: Measure = Measure.INSTRUCTIONS) -> Execution:
+        """Build and run the model on `inputs`, in a folder that is gone afterwards."""
+        with work_folder() as folder:
+            return execute(self.build(folder, len(inputs), measure), self.schedule, inputs)
+
+
+Observer = Callable[[str, Graph], None]
+
+
+def compile_model(source: Path, options: Options, observe: Observer | None = None) -> Compiled:
+    """Import, simplify, plan and print a model; `observe` sees the graph after each pass that changed it."""
+    board = load(options.target)
+    library = choose_library(options)
+    name = checked_identifier(options.name) if options.name else model_identifier(source.stem)
+    imported = import_model(source)
+    graph = passes.run(imported, observe=observe)
+    schedule = plan(graph, board, Toolbox(library, board.isa, options.objective))
+    files = render(schedule, name, source.name)
+    return Compiled(source, name, options, imported, schedule, library, files)
+
+
+def choose_library(options: Options) -> Library:
+    """The kernel library that the options and this machine give."""
+    if options.kernels is Kernels.PORTABLE:
+        return Library.PORTABLE
+    if options.kernels is Kernels.CMSIS_NN or options.cmsis_nn is not None:
+        kernel_library(Library.CMSIS_NN, options.cmsis_nn)
+        return Library.CMSIS_NN
+    return Library.CMSIS_NN if paths.cmsis_nn() else Library.PORTABLE
+
+
+@contextmanager
+def work_folder() -> Iterator[Path]:
+    """A folder for a build, removed afterwards."""
+    with tempfile.TemporaryDirectory(prefix="tinygen-") as folder:
+        yield Path(folder)

@@ -1,0 +1,238 @@
+"""Whether a schedule is right, found without the solver: its buffers as rectangles, and its steps run on marked bytes.
+
+Every byte that a call writes gets a number of its own. A view's bytes have the numbers of what it views. Whoever reads
+a tensor must find exactly its numbers at its place.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+import numpy.typing as npt
+
+from tinygen.errors import VerifyError
+from tinygen.ir.graph import Op
+from tinygen.ir.tensor import Tensor
+from tinygen.planner.schedule import Buffer, Call, Schedule
+
+_Marks = npt.NDArray[np.int64]
+_NEVER_WRITTEN = -1
+_NOT_COVERED = -2  # a byte of a whole that none of its parts covers: equal to no byte of the arena
+
+
+def check(schedule: Schedule, limit_bytes: int | None = None) -> None:
+    """Raise VerifyError, naming buffers or steps, unless the schedule can be executed within `limit_bytes`."""
+    try:
+        _check_size(schedule, limit_bytes)
+        for buffer in schedule.buffers:
+            _check_offset(schedule, buffer)
+        for first, second in combinations(schedule.buffers, 2):
+            _check_apart(schedule, first, second)
+        for tensor in schedule.graph.tensors:
+            _check_place(schedule, tensor)
+        _check_lifetimes(schedule)
+        _Execution(schedule).run()
+    except ValueError as error:
+        raise VerifyError(
+            f"{schedule.graph.name}, after planning: {error}. This is a defect in tinygen: please report it."
+        ) from error
+
+
+def _check_size(schedule: Schedule, limit_bytes: int | None) -> None:
+    if limit_bytes is not None and schedule.arena_bytes > limit_bytes:
+        raise ValueError(f"the arena has {schedule.arena_bytes} bytes, at most {limit_bytes} were allowed")
+
+
+def _check_offset(schedule: Schedule, buffer: Buffer) -> None:
+    if buffer not in schedule.offsets:
+        raise ValueError(f"buffer '{buffer.name}' has no offset")
+    offset = schedule.offsets[buffer]
+    if offset < 0 or offset % buffer.align:
+        raise ValueError(f"buffer '{buffer.name}' lies at {offset}, a multiple of {buffer.align} was expected")
+
+
+def _check_apart(schedule: Schedule, first: Buffer, second: Buffer) -> None:
+    start = max(first.first_step, second.first_step)
+    together = start <= min(first.last_step, second.last_step)
+    begin = max(schedule.offsets[first], schedule.offsets[second])
+    end = min(schedule.offsets[first] + first.bytes, schedule.offsets[second] + second.bytes)
+    if together and begin < end:
+        raise ValueError(
+            f"buffers '{first.name}' and '{second.name}' share bytes {begin} to {end - 1} and are both live at "
+            f"step {start}"
+        )
+
+
+def _check_place(schedule: Schedule, tensor: Tensor) -> None:
+    if tensor.is_constant:
+        return
+    if tensor not in schedule.places:
+        raise ValueError(f"tensor '{tensor.name}' has no place")
+    place = schedule.places[tensor]
+    if place.buffer not in schedule.buffers:
+        raise ValueError(f"tensor '{tensor.name}' lies in buffer '{place.buffer.name}', which is not in the schedule")
+    if place.offset < 0 or place.offset + tensor.type.bytes > place.buffer.bytes:
+        raise ValueError(
+            f"tensor '{tensor.name}' takes bytes {place.offset} to {place.offset + tensor.type.bytes - 1} of buffer "
+            f"'{place.buffer.name}', which has {place.buffer.bytes}"
+        )
+    if schedule.address(tensor) % tensor.type.dtype.bytes:
+        raise ValueError(
+            f"tensor '{tensor.name}' lies at {schedule.address(tensor)}, "
+            f"a multiple of {tensor.type.dtype.bytes} was expected"
+        )
+
+
+def _check_lifetimes(schedule: Schedule) -> None:
+    """Whatever is touched lies in a buffer that is live then."""
+    places, last = schedule.places, max(len(schedule.steps) - 1, 0)
+    touched = [(0, places[t].buffer) for t in schedule.graph.input_tensors]
+    touched += [(last, places[t].buffer) for t in schedule.graph.output_tensors if not t.is_constant]
+    for step, call in enumerate(schedule.calls):
+        touched += [(step, places[t].buffer) for t in (*_variables(call.kernel.reads), *call.kernel.writes)]
+        touched += [(step, call.scratch)] if call.scratch else []
+    for step, buffer in touched:
+        if not buffer.first_step <= step <= buffer.last_step:
+            raise ValueError(
+                f"buffer '{buffer.name}' is used in step {step}, it is live from {buffer.first_step} "
+                f"to {buffer.last_step}"
+            )
+
+
+def _variables(tensors: Sequence[Tensor]) -> tuple[Tensor, ...]:
+    return tuple(tensor for tensor in tensors if not tensor.is_constant)
+
+
+@dataclass(frozen=True)
+class _Range:
+    """Bytes of the arena, and what lies there."""
+
+    label: str
+    start: int
+    end: int
+
+    def overlaps(self, other: "_Range") -> bool:
+        return max(self.start, other.start) < min(self.end, other.end)
+
+
+class _Execution:
+    """The steps, run on marks instead of values."""
+
+    def __init__(self, schedule: Schedule) -> None:
+        self._schedule = schedule
+        self._arena: _Marks = np.full(schedule.arena_bytes, _NEVER_WRITTEN)
+        self._expected: dict[Tensor, _Marks] = {}
+        self._writers: list[tuple[int, str]] = [(0, "nothing")]  # first mark, and what was written with it
+        self._next_mark = 0
+        called = {call.op for call in schedule.calls}
+        self._views = [op for op in schedule.graph.ops if op not in called]
+
+    def run(self) -> None:
+        """Raise ValueError at the first step that goes wrong."""
+        for tensor in self._schedule.graph.input_tensors:
+            self._write(tensor, "the model's inputs are written")
+        self._define_views()
+        for index, step in enumerate(self._schedule.steps):
+            where = f"step {index} ({step.op.name})"
+            match step:
+                case Call():
+                    self._call(step, where)
+            self._define_views()
+        for tensor in _variables(self._schedule.graph.output_tensors):
+            self._read(tensor, "after the last step, the application")
+        if self._views:
+            raise ValueError(f"operator '{self._views[0].name}' is neither called nor a view of known bytes")
+
+    def _call(self, call: Call, where: str) -> None:
+        kernel = call.kernel
+        _check_operands(call, where)
+        for tensor in _variables(kernel.reads):
+            self._read(tensor, where)
+        self._check_hazards(call, where)
+        if call.scratch is not None:
+            self._mark(self._range_of_scratch(call.scratch), f"scratch of {where}")
+        for tensor in kernel.writes:
+            self._write(tensor, where)
+
+    def _check_hazards(self, call: Call, where: str) -> None:
+        """Results and scratch touch nothing else of this call, but for results in place."""
+        kernel = call.kernel
+        reads = dict.fromkeys(_variables(kernel.reads))
+        scratch = [self._range_of_scratch(call.scratch)] if call.scratch else []
+        written = [(self._range(t), t) for t in kernel.writes]
+        for first, second in combinations([*(r for r, _ in written), *scratch], 2):
+            if first.overlaps(second):
+                raise ValueError(f"{where}: writes '{first.label}' and '{second.label}' to the same bytes")
+        for operand in reads:
+            source = self._range(operand)
+            for used in scratch:
+                if used.overlaps(source):
+                    raise ValueError(f"{where}: has its scratch in the bytes of its operand '{operand.name}'")
+            for target, result in written:
+                same = (source.start, source.end) == (target.start, target.end)
+                if target.overlaps(source) and not (operand in kernel.in_place and same):
+                    raise ValueError(f"{where}: writes '{result.name}' over its operand '{operand.name}'")
+
+    def _read(self, tensor: Tensor, where: str) -> None:
+        if tensor not in self._expected:
+            raise ValueError(f"{where}: reads '{tensor.name}' before it is written")
+        span = self._range(tensor)
+        wrong = np.flatnonzero(self._arena[span.start : span.end] != self._expected[tensor])
+        if wrong.size:
+            byte = int(wrong[0])
+            holds = self._writer(int(self._arena[span.start + byte]))
+            raise ValueError(f"{where}: reads '{tensor.name}', but byte {byte} of it was overwritten by {holds}")
+
+    def _write(self, tensor: Tensor, where: str) -> None:
+        self._expected[tensor] = self._mark(self._range(tensor), f"'{tensor.name}' when {where}")
+
+    def _mark(self, span: _Range, writer: str) -> _Marks:
+        marks = np.arange(self._next_mark, self._next_mark + span.end - span.start)
+        self._writers.append((self._next_mark, writer))
+        self._next_mark += span.end - span.start
+        self._arena[span.start : span.end] = marks
+        return marks
+
+    def _writer(self, mark: int) -> str:
+        return next((writer for first, writer in reversed(self._writers) if first <= mark), "nothing")
+
+    def _define_views(self) -> None:
+        """Give the results of views their marks as soon as all operands have theirs."""
+        for op in tuple(self._views):
+            if all(tensor in self._expected for tensor in op.variable_operands):
+                self._views.remove(op)
+                self._expected.update(self._view(op))
+
+    def _view(self, op: Op) -> Iterator[tuple[Tensor, _Marks]]:
+        aliases = op.aliases()
+        for result in op.results:
+            marks = np.full(result.type.bytes, _NOT_COVERED)
+            for alias in aliases:
+                size = alias.part.type.bytes
+                if alias.part is result:
+                    marks[:] = self._expected[alias.whole][alias.offset_bytes : alias.offset_bytes + size]
+                elif alias.whole is result:
+                    marks[alias.offset_bytes : alias.offset_bytes + size] = self._expected[alias.part]
+            yield result, marks
+
+    def _range(self, tensor: Tensor) -> _Range:
+        start = self._schedule.address(tensor)
+        return _Range(tensor.name, start, start + tensor.type.bytes)
+
+    def _range_of_scratch(self, buffer: Buffer) -> _Range:
+        start = self._schedule.offsets[buffer]
+        return _Range(buffer.name, start, start + buffer.bytes)
+
+
+def _check_operands(call: Call, where: str) -> None:
+    kernel = call.kernel
+    if set(_variables(kernel.reads)) != set(call.op.variable_operands) or set(kernel.writes) != set(call.op.results):
+        raise ValueError(f"{where}: its kernel does not read and write the tensors of its operator")
+    size = call.scratch.bytes if call.scratch else 0
+    align = call.scratch.align if call.scratch else kernel.scratch_align
+    if size < kernel.scratch_bytes or align % kernel.scratch_align:
+        raise ValueError(
+            f"{where}: has {size} bytes of scratch aligned to {align}, {kernel.scratch_bytes} aligned to "
+            f"{kernel.scratch_align} were expected"
+        )

@@ -1,0 +1,150 @@
+"""Runs a schedule on the numpy references, in an arena of exactly the planned bytes between guard zones.
+
+What nobody may rely on holds garbage: memory not yet written, results before their call unless in place, scratch before
+and after its call, buffers after their last step.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from tinygen.errors import VerifyError
+from tinygen.ir.graph import Op, Values
+from tinygen.ir.tensor import Tensor
+from tinygen.ir.types import Array
+from tinygen.planner.schedule import Buffer, Call, Schedule
+
+Observer = Callable[[Op, tuple[Array, ...]], None]
+
+_GUARD_BYTES = 4096
+
+
+def interpret(schedule: Schedule, inputs: Sequence[Array], observe: Observer | None = None) -> list[Array]:
+    """Outputs of the model as the graph has them, for one array per input of the graph's types.
+
+    `observe` sees every operator with its results: calls right after they ran, views once their operands are there.
+    Raises VerifyError where a step writes outside of the arena.
+    """
+    run = _Interpreter(schedule, observe)
+    for tensor, value in zip(schedule.graph.input_tensors, inputs, strict=True):
+        run.write(tensor, value)
+    run.steps()
+    values = Values(run.read)
+    return [values[tensor] for tensor in schedule.graph.output_tensors]
+
+
+class Memory:
+    """Bytes between guard zones. Addresses count from the start of the arena."""
+
+    def __init__(self, size: int) -> None:
+        self._random = np.random.default_rng(0)
+        self._bytes = np.frombuffer(bytearray(size + 2 * _GUARD_BYTES), np.uint8)
+        self._guard = self._random.integers(0, 256, _GUARD_BYTES, np.uint8)
+        self._bytes[:_GUARD_BYTES] = self._guard
+        self._bytes[_GUARD_BYTES + size :] = self._guard
+        self.spoil(0, size)
+
+    def spoil(self, start: int, size: int) -> None:
+        """Fill bytes with garbage."""
+        self._slice(start, size)[:] = self._random.integers(0, 256, size, np.uint8)
+
+    def load(self, start: int, size: int) -> npt.NDArray[np.uint8]:
+        """A copy of some bytes."""
+        return self._slice(start, size).copy()
+
+    def store(self, start: int, values: npt.NDArray[np.uint8]) -> None:
+        """Overwrite bytes."""
+        self._slice(start, values.size)[:] = values
+
+    @property
+    def guards_hold(self) -> bool:
+        """Whether nothing was written outside of the arena."""
+        head, tail = self._bytes[:_GUARD_BYTES], self._bytes[-_GUARD_BYTES:]
+        return np.array_equal(head, self._guard) and np.array_equal(tail, self._guard)
+
+    def _slice(self, start: int, size: int) -> npt.NDArray[np.uint8]:
+        first = _GUARD_BYTES + start
+        if first < 0 or first + size > self._bytes.size:
+            raise VerifyError(f"arena: bytes {start} to {start + size - 1} lie beyond its guard zones.")
+        return self._bytes[first : first + size]
+
+
+class _Interpreter:
+    """A schedule while it runs."""
+
+    def __init__(self, schedule: Schedule, observe: Observer | None) -> None:
+        self._schedule = schedule
+        self._observe = observe
+        self._memory = Memory(schedule.arena_bytes)
+        called = {call.op for call in schedule.calls}
+        self._views = [op for op in schedule.graph.ops if op not in called]
+        self._known: set[Tensor] = set()
+
+    def read(self, tensor: Tensor) -> Array:
+        """The value at the tensor's place."""
+        stored = self._memory.load(self._schedule.address(tensor), tensor.type.bytes)
+        return stored.view(tensor.type.dtype.numpy).reshape(tensor.shape)
+
+    def write(self, tensor: Tensor, value: Array) -> None:
+        """Put a value at the tensor's place; ValueError where it is of another type."""
+        if value.shape != tensor.shape or value.dtype != tensor.type.dtype.numpy:
+            raise ValueError(
+                f"'{tensor.name}' is given {value.dtype}{list(value.shape)}, "
+                f"{tensor.type.dtype.numpy}{list(tensor.shape)} was expected"
+            )
+        self._memory.store(self._schedule.address(tensor), np.ascontiguousarray(value).reshape(-1).view(np.uint8))
+        self._known.add(tensor)
+
+    def steps(self) -> None:
+        """Run all steps."""
+        self._settle_views()
+        last = len(self._schedule.steps) - 1
+        for index, step in enumerate(self._schedule.steps):
+            match step:
+                case Call():
+                    self._call(step)
+            if not self._memory.guards_hold:
+                raise VerifyError(f"step {index} ({step.op.name}): wrote outside of the arena.")
+            self._settle_views()
+            for buffer in self._schedule.buffers:
+                if buffer.last_step == index != last:
+                    self._spoil(buffer)
+
+    def _call(self, call: Call) -> None:
+        if call.scratch is not None:
+            self._spoil(call.scratch)
+        for result in call.op.results:
+            if not self._is_in_place(call, result):
+                self._memory.spoil(self._schedule.address(result), result.type.bytes)
+        results = call.op.evaluate(Values(self.read))
+        for tensor, value in zip(call.op.results, results, strict=True):
+            self.write(tensor, value)
+        if call.scratch is not None:
+            self._spoil(call.scratch)
+        self._report(call.op)
+
+    def _is_in_place(self, call: Call, result: Tensor) -> bool:
+        address = self._schedule.address(result)
+        return any(
+            self._schedule.address(tensor) == address for tensor in call.kernel.in_place if not tensor.is_constant
+        )
+
+    def _spoil(self, buffer: Buffer) -> None:
+        self._memory.spoil(self._schedule.offsets[buffer], buffer.bytes)
+
+    def _settle_views(self) -> None:
+        """Report views whose operands are all there: they have nothing to do."""
+        for op in self._ready_views():
+            self._known.update(op.results)
+            self._report(op)
+
+    def _ready_views(self) -> Iterator[Op]:
+        for op in tuple(self._views):
+            if self._known.issuperset(op.variable_operands):
+                self._views.remove(op)
+                yield op
+
+    def _report(self, op: Op) -> None:
+        if self._observe is not None:
+            self._observe(op, tuple(self.read(tensor) for tensor in op.results))

@@ -1,0 +1,98 @@
+"""Which operators are calls, which tensors share memory, and how long the buffers live: a plan without offsets."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from tinygen.errors import UnsupportedModelError
+from tinygen.ir.graph import Graph, Op
+from tinygen.ir.tensor import Tensor
+from tinygen.kernels.base import Kernel
+from tinygen.planner.packing import lower_bound_bytes
+from tinygen.planner.schedule import Buffer, BufferKind, Call, Place
+from tinygen.planner.sharing import LastReader, Sharing
+
+_TENSOR_ALIGN = 4  # word loads of int8 kernels are fastest there
+
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """Calls in order and the buffers that they need."""
+
+    graph: Graph
+    calls: tuple[Call, ...]
+    places: Mapping[Tensor, Place]
+    copied_bytes: int  # written by operators that could have been views
+
+    @cached_property
+    def buffers(self) -> tuple[Buffer, ...]:
+        """Buffers of tensors and scratch, each once."""
+        tensors = dict.fromkeys(place.buffer for place in self.places.values())
+        return (*tensors, *(call.scratch for call in self.calls if call.scratch))
+
+    @cached_property
+    def lower_bound_bytes(self) -> int:
+        """No packing of the buffers is smaller."""
+        return lower_bound_bytes(self.buffers)
+
+
+def lay_out(graph: Graph, kernels: Mapping[Op, Kernel], copied: frozenset[Op] = frozenset()) -> Layout:
+    """The layout with every view and in-place result that is allowed, except that `copied` operators are calls.
+
+    `kernels` may lack operators that are always views.
+    """
+    sharing = Sharing(graph)
+    called = [op for op in graph.ops if op in copied or not sharing.add_view(op)]
+    last_reader = LastReader(graph)
+    for op in called:
+        sharing.add_in_place(op, _kernel(op, kernels), last_reader)
+    steps = {op: index for index, op in enumerate(called)}
+    places = dict(_places(graph, sharing, steps))
+    calls = tuple(Call(op, kernels[op], _scratch(op, kernels[op], step)) for op, step in steps.items())
+    return Layout(graph, calls, places, sum(result.type.bytes for op in copied for result in op.results))
+
+
+def _kernel(op: Op, kernels: Mapping[Op, Kernel]) -> Kernel:
+    if op not in kernels:
+        raise UnsupportedModelError(
+            f"{op.source}: must copy elements here, tinygen has no kernel for that. Remove or replace the operator."
+        )
+    return kernels[op]
+
+
+def _places(graph: Graph, sharing: Sharing, steps: Mapping[Op, int]) -> Iterator[tuple[Tensor, Place]]:
+    lifetimes = _lifetimes(graph, sharing, steps)
+    buffers = {root: _buffer(root, sharing.members(root), *lifetime) for root, lifetime in lifetimes.items()}
+    for tensor in graph.tensors:
+        if not tensor.is_constant:
+            root, offset = sharing.root(tensor)
+            yield tensor, Place(buffers[root], offset)
+
+
+def _lifetimes(graph: Graph, sharing: Sharing, steps: Mapping[Op, int]) -> dict[Tensor, tuple[int, int]]:
+    """First and last step of every root; the application writes inputs before the first, reads outputs after the last.
+
+    A tensor that no call touches lives at the first step only.
+    """
+    uses: dict[Tensor, list[int]] = {sharing.root(t)[0]: [] for t in graph.tensors if not t.is_constant}
+    for op, step in steps.items():
+        for tensor in (*op.variable_operands, *op.results):
+            uses[sharing.root(tensor)[0]].append(step)
+    for tensor in graph.input_tensors:
+        uses[sharing.root(tensor)[0]].append(0)
+    for tensor in graph.output_tensors:
+        if not tensor.is_constant:
+            uses[sharing.root(tensor)[0]].append(max(len(steps) - 1, 0))
+    return {root: (min(found, default=0), max(found, default=0)) for root, found in uses.items()}
+
+
+def _buffer(root: Tensor, members: tuple[Tensor, ...], first_step: int, last_step: int) -> Buffer:
+    align = max(_TENSOR_ALIGN, *(member.type.dtype.bytes for member in members))
+    return Buffer(root.name, root.type.bytes, align, BufferKind.WHOLE, first_step, last_step)
+
+
+def _scratch(op: Op, kernel: Kernel, step: int) -> Buffer | None:
+    if not kernel.scratch_bytes:
+        return None
+    name = f"{op.name}:scratch"
+    return Buffer(name, kernel.scratch_bytes, kernel.scratch_align, BufferKind.SCRATCH, step, step)
