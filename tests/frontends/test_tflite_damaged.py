@@ -452,3 +452,13 @@ def test_what_an_accessor_raises_becomes_a_refusal(error: type[Exception]) -> No
     refusal = pytest.raises(UnsupportedModelError, match=f"^{re.escape(expected)}$")
     with refusal, guarded(Path("folder/k.tflite"), "tensor 3"):
         raise error("unpack_from requires a buffer of at least 4 bytes")
+
+
+def test_a_constant_at_an_odd_address_is_read_aligned(tmp_path: Path) -> None:
+    data = _model()
+    stored = struct.pack("<I", 5) + b"\0" + struct.pack("<Iii", 8, 3, 2)  # offset, one byte too many, count, numbers
+    tensor = _read(tmp_path, _with_field(data, _buffer(data, 1), BufferField.DATA, stored)).subgraphs[0].tensors[1]
+    values = tensor.values()
+    assert values is not None and values.tolist() == [3, 2]
+    assert tensor.data is not None and tensor.data.ctypes.data % 4 != 0
+    assert values.flags.aligned and not values.flags.writeable

@@ -5,7 +5,6 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-
 import tflite
 
 from tests.frontends.test_tflite_writer import MODELS

@@ -31,34 +31,48 @@ class Sharing:
         return (root, *others)
 
     def add_view(self, op: Op) -> bool:
-        """Let `op` do nothing by sharing memory; False where another use of a tensor forbids it."""
+        """Let `op` do nothing by sharing memory; False, and nothing changed, where that is not possible."""
+        before = dict(self._parents)
         aliases = op.aliases()
-        if not aliases or not all(self._may_alias(alias) for alias in aliases):
-            return False
-        if len({alias.part for alias in aliases}) != len(aliases):
-            return False
-        self._parents.update({alias.part: alias for alias in aliases})
-        return True
+        if aliases and all(self._bind(alias) for alias in aliases):
+            return True
+        self._parents = before
+        return False
 
     def add_in_place(self, op: Op, kernel: Kernel, last_reader: "LastReader") -> None:
         """Let the result of `op` take over an operand of the same size that nobody reads afterwards."""
         (result, *others) = op.results
-        if others or self._is_bound(result):
+        if others or result in self._parents:
             return
         for operand in kernel.in_place:
-            root, offset = self.root(operand)
-            same_bytes = offset == 0 and root.type.bytes == result.type.bytes == operand.type.bytes
-            if same_bytes and not operand.is_constant and last_reader.is_last(op, self.members(root)):
+            if self._may_take_over(operand, result, op) and last_reader.is_last(
+                op, self.members(self.root(operand)[0])
+            ):
                 self._parents[result] = Alias(part=result, whole=operand)
                 return
 
-    def _may_alias(self, alias: Alias) -> bool:
-        if alias.part.is_constant or alias.whole.is_constant or self._is_bound(alias.part):
-            return False
-        return self.root(alias.whole)[0] is not alias.part
+    def _bind(self, alias: Alias) -> bool:
+        """Place the part in the whole, with all that lives in its memory; False where it has another place already.
 
-    def _is_bound(self, tensor: Tensor) -> bool:
-        return tensor in self._parents
+        A part that is itself a piece of something larger stays there: its neighbours would land beside the whole's.
+        """
+        if alias.part.is_constant or alias.whole.is_constant:
+            return False
+        part, offset_in_part = self.root(alias.part)
+        whole, offset_in_whole = self.root(alias.whole)
+        if part is whole:
+            return offset_in_part == offset_in_whole + alias.offset_bytes
+        if offset_in_part or part.type.bytes != alias.part.type.bytes:
+            return False
+        self._parents[part] = Alias(part, whole, offset_in_whole + alias.offset_bytes)
+        return True
+
+    def _may_take_over(self, operand: Tensor, result: Tensor, op: Op) -> bool:
+        """Whether the operand fills its memory, and no other operand is read from elsewhere in it."""
+        root, _ = self.root(operand)
+        if operand.is_constant or not root.type.bytes == result.type.bytes == operand.type.bytes:
+            return False
+        return all(other.type.bytes == root.type.bytes for other in op.variable_operands if self.root(other)[0] is root)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,68 @@
+# tinygen: everything that a developer or a user of a checkout does, one target each.
+# `make run-qemu` and `make test` set up what they need; a second run does no set-up again.
+
+PYTHON  ?= python3
+MODEL   ?= examples/digits/digits_int8.tflite
+DATA    ?= $(if $(findstring digits_int8,$(MODEL)),examples/digits/digits_test.npz)
+BOARD   ?= mps2-an386
+KERNELS ?= auto
+JOBS    ?= 2
+PYTEST_FLAGS ?=
+
+VENV := .venv
+BIN := $(VENV)/bin
+
+.DEFAULT_GOAL := help
+
+.PHONY: help
+help: ## List all targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: run-qemu
+run-qemu: setup ## Generate, build and run a model in QEMU (MODEL=, DATA=, BOARD=, KERNELS=)
+	@$(BIN)/python -m examples.run_qemu "$(MODEL)" --target "$(BOARD)" --kernels "$(KERNELS)" $(if $(DATA),--data "$(DATA)")
+
+.PHONY: test
+test: setup ## Run all tests that this machine can run
+	@$(BIN)/python -m pytest -n $(JOBS) $(PYTEST_FLAGS)
+
+.PHONY: check
+check: setup ## Lint, formats, types, import order
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+	@$(BIN)/clang-format --dry-run -Werror $$(git ls-files 'runtime_c/*.c' 'runtime_c/*.h')
+	@$(BIN)/python -m pytest -q tests/test_layers.py
+
+.PHONY: format
+format: setup ## Format Python and C
+	@$(BIN)/ruff check --fix-only --quiet .
+	@$(BIN)/ruff format --quiet .
+	@$(BIN)/clang-format -i $$(git ls-files 'runtime_c/*.c' 'runtime_c/*.h')
+
+.PHONY: bench
+bench: setup ## Measure the MLPerf Tiny models again (benchmarks/)
+	@$(BIN)/python -m benchmarks.run
+
+.PHONY: setup
+setup: $(VENV)/.ready $(VENV)/.tools $(VENV)/.submodule ## Make the virtual environment, install tools, fetch CMSIS-NN
+
+$(VENV)/.ready: pyproject.toml
+	@echo "setting up $(VENV)"
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "$(PYTHON) is older than Python 3.11: name a newer one with make PYTHON=..."; exit 1; }
+	@$(PYTHON) -m venv $(VENV) || { sh .ci/install_tools.sh python3-venv && $(PYTHON) -m venv $(VENV); }
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	@touch $@
+
+$(VENV)/.tools: .ci/install_tools.sh | $(VENV)/.ready
+	@sh .ci/install_tools.sh gcc gcc-arm-none-eabi libnewlib-arm-none-eabi qemu-system-arm
+	@touch $@
+
+$(VENV)/.submodule: | $(VENV)/.ready
+	@sh .ci/fetch_submodule.sh
+	@touch $@
+
+.PHONY: clean
+clean: ## Remove the virtual environment and caches
+	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis

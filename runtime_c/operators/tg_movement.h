@@ -1,0 +1,55 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Operators that only move elements, of any size. Input and output must not overlap.
+ */
+#ifndef TG_MOVEMENT_H
+#define TG_MOVEMENT_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define TG_MAX_AXES 8
+
+/** One axis of a strided copy; steps may be negative. */
+struct tg_copy_axis {
+    int32_t count;       /* at least 1 */
+    int32_t input_step;  /* bytes from one element to the next */
+    int32_t output_step; /* bytes from one element to the next */
+};
+
+/** A box of elements in the input, and the box in the output where they go. */
+struct tg_strided_copy {
+    int32_t input_offset;  /* bytes to the first element */
+    int32_t output_offset; /* bytes to the first element */
+    int32_t element_bytes; /* what is contiguous on both sides */
+    int32_t axis_count;    /* at most TG_MAX_AXES */
+    const struct tg_copy_axis *axes; /* outermost first */
+};
+
+/** Copy the elements of a box. */
+void tg_strided_copy(const struct tg_strided_copy *copy, const void *input, void *output);
+
+/** An input seen as [batches, outer, axis_size, slice_bytes], and `index_count` indices for each batch. */
+struct tg_gather {
+    int32_t batches;
+    int32_t outer;
+    int32_t axis_size;
+    int32_t index_count;
+    int32_t slice_bytes;
+};
+
+/**
+ * Copy the slices that the indices select: output [batches, outer, index_count, slice_bytes].
+ * Returns 0, or 1 as soon as an index is not in [0, axis_size).
+ */
+int tg_gather(const struct tg_gather *gather, const void *input, const int32_t *indices, void *output);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,109 @@
+"""Transposed convolutions: as a convolution of a zero-interleaved input, or scattered into a rolling buffer."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from tinygen.ir.graph import Op
+from tinygen.kernels.base import Kernel, Library, Table, Toolbox
+from tinygen.kernels.cmsis_nn.convolution import ConvolveS8, im2col_bytes
+from tinygen.kernels.cmsis_nn.requantization import per_channel_tables, weight_tables
+from tinygen.kernels.cmsis_nn.shapes import Dims, Offsets, Tile
+from tinygen.ops.clamp import Clamp
+from tinygen.ops.transpose_conv2d import TransposeConv2D
+from tinygen.ops.window import HW, UNIT
+
+_SCATTERED_CHANNELS = 16  # up to here scattering is faster (REVERSE_TCOL_EFFICIENT_THRESHOLD)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class TransposeConvS8(Kernel):
+    """arm_transpose_conv_s8, or tg_transpose_conv_s8 with the same parameters."""
+
+    template: ClassVar[str] = "transpose_conv_s8"
+    takes_scratch: ClassVar[bool] = True
+
+    offsets: Offsets
+    stride: Tile
+    padding: Tile
+    activation: Clamp
+    input_dims: Dims
+    filter_dims: Dims
+    output_dims: Dims
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ConvolveUpscaledS8(ConvolveS8):
+    """arm_convolve_s8 on an input between whose rows and columns it reads zeros."""
+
+    template: ClassVar[str] = "convolve_upscaled_s8"
+
+    upscale_dims: Dims
+
+
+def lower_transpose_conv2d(op: Op, toolbox: Toolbox) -> Kernel:
+    """The kernel of a transposed convolution."""
+    assert isinstance(op, TransposeConv2D)
+    if toolbox.library is Library.PORTABLE:
+        return _scattered(op, 0)
+    if _is_convolution(op) and op.input.shape[3] > _SCATTERED_CHANNELS:
+        return _convolved(op, toolbox)
+    return _scattered(op, transpose_conv_s8_scratch_bytes(op))
+
+
+def transpose_conv_s8_scratch_bytes(op: TransposeConv2D) -> int:
+    """The rolling int32 buffer of arm_transpose_conv_s8: as many output rows as one input row reaches.
+
+    The library's own getter takes the vertical stride for the width as well, which is too little where the horizontal
+    stride is larger than that and than the filter's width.
+    """
+    width = (op.input.shape[2] - 1) * op.stride.w + max(op.kernel.w, op.stride.w)
+    return 4 * width * max(op.kernel.h, op.stride.h) * op.output.shape[3]
+
+
+def _is_convolution(op: TransposeConv2D) -> bool:
+    """The library interleaves with zeros for a stride of 2 only, and takes no negative padding."""
+    return max(op.stride.h, op.stride.w) <= 2 and op.top < op.kernel.h and op.left < op.kernel.w
+
+
+def _scattered(op: TransposeConv2D, scratch_bytes: int) -> Kernel:
+    channels, height, width, depth = op.weights.shape
+    return TransposeConvS8(
+        function="arm_transpose_conv_s8",
+        reads=(op.input,),
+        writes=(op.output,),
+        tables=weight_tables(op.weights, op.bias) + per_channel_tables(op.output_stage, channels),
+        scratch_bytes=scratch_bytes,
+        offsets=Offsets(input=-op.input.type.zero_point, output=op.output.type.zero_point),
+        stride=Tile.of(op.stride),
+        padding=Tile(w=op.left, h=op.top),
+        activation=op.clamp,
+        input_dims=Dims.nhwc(op.input.type),
+        filter_dims=Dims(channels, height, width, depth),
+        output_dims=Dims.nhwc(op.output.type),
+    )
+
+
+def _convolved(op: TransposeConv2D, toolbox: Toolbox) -> Kernel:
+    """Filters turned by 180 degrees move over the interleaved input; the library's wrapper turns them in RAM."""
+    channels, height, width, depth = op.weights.shape
+    batches, rows, columns, _ = op.input.shape
+    turned, *bias = weight_tables(op.weights, op.bias)
+    weights = Table("weights", np.ascontiguousarray(turned.values[:, ::-1, ::-1]))
+    return ConvolveUpscaledS8(
+        function="arm_convolve_s8",
+        reads=(op.input,),
+        writes=(op.output,),
+        tables=(weights, *bias, *per_channel_tables(op.output_stage, channels)),
+        scratch_bytes=im2col_bytes(height * width * depth, toolbox),
+        offsets=Offsets(input=-op.input.type.zero_point, output=op.output.type.zero_point),
+        stride=Tile.of(UNIT),
+        padding=Tile.of(HW(height - 1 - op.top, width - 1 - op.left)),
+        dilation=Tile.of(UNIT),
+        activation=op.clamp,
+        input_dims=Dims(batches, rows * op.stride.h, columns * op.stride.w, depth),
+        filter_dims=Dims(channels, height, width, depth),
+        output_dims=Dims.nhwc(op.output.type),
+        upscale_dims=Dims(0, op.stride.h, op.stride.w, 0),
+    )
