@@ -1,3 +1,23 @@
-"""tinygen: quantized networks become readable C for microcontrollers."""
+"""tinygen: quantized networks become readable C for microcontrollers.
+
+model = tinygen.compile("kws.tflite", target="mps2-an386", ram="32K")
+print(model.report)
+model.write("out/")
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tinygen.api import Model, compile  # noqa: A004  (as in `tinygen.compile`)
 
 __version__ = "0.1.0"
+
+__all__ = ["Model", "__version__", "compile"]
+
+
+def __getattr__(name: str) -> object:
+    """Loads what is behind `tinygen.compile` when it is first asked for: the command line starts quickly without."""
+    if name in ("Model", "compile"):
+        return getattr(import_module("tinygen.api"), name)
+    raise AttributeError(f"module 'tinygen' has no attribute {name!r}")

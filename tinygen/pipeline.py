@@ -20,6 +20,7 @@ from tinygen.codegen.render import render
 from tinygen.frontends import import_model
 from tinygen.ir.graph import Graph
 from tinygen.kernels.base import Library, Objective, Toolbox
+from tinygen.planner import fit
 from tinygen.planner.plan import plan
 from tinygen.planner.schedule import Schedule
 from tinygen.targets import Board, load
@@ -39,7 +40,7 @@ class Options:
 
     target: str = "host"
     name: str | None = None
-    ram_bytes: int | None = None
+    ram_bytes: int | None = None  # that the arena may take
     flash_bytes: int | None = None
     objective: Objective = Objective.TIME
     kernels: Kernels = Kernels.AUTO
@@ -76,6 +77,15 @@ class Compiled:
         return self.options.opt or default
 
     @property
+    def arena_limit_bytes(self) -> int:
+        """What the arena may take."""
+        return arena_limit_bytes(self.board, self.options)
+
+    def check_fits(self) -> None:
+        """Raise DoesNotFitError where arena or constants exceed the target or the options."""
+        fit.check_fits(self.schedule, self.arena_limit_bytes, flash_limit_bytes(self.board, self.options))
+
+    @property
     def trees(self) -> tuple[SourceTree, ...]:
         """Sources of the kernels and of tinygen's own operators."""
         return (kernel_library(self.library, self.options.cmsis_nn), operators())
@@ -84,18 +94,16 @@ class Compiled:
         """All files of a self-contained output folder, by relative path."""
         return bundle(self.schedule, self.name, self.files, self.trees, kind, self.opt)
 
-    def build(self, folder: Path, samples: int, measure: Measure, sanitizers: Sequence[Sanitizer] = ()) -> Image:
-        """A program in `folder` that runs the model on `samples` samples."""
+    def build(self, folder: Path, measure: Measure, sanitizers: Sequence[Sanitizer] = ()) -> Image:
+        """A program in `folder` that runs the model on the samples that `execute` gives it."""
         toolchain = for_board(self.board, opt=self.opt, sanitizers=sanitizers)
-        limits = Limits(self.options.ram_bytes, self.options.flash_bytes)
-        return build_firmware(
-            self.schedule, self.name, self.files, self.trees, toolchain, folder, samples, measure, limits
-        )
+        limits = Limits(flash_bytes=self.options.flash_bytes)  # --ram limits the arena: planned, not linked
+        return build_firmware(self.schedule, self.name, self.files, self.trees, toolchain, folder, measure, limits)
 
     def execute(self, inputs: Sequence[Sample], measure: Measure = Measure.INSTRUCTIONS) -> Execution:
         """Build and run the model on `inputs`, in a folder that is gone afterwards."""
         with work_folder() as folder:
-            return execute(self.build(folder, len(inputs), measure), self.schedule, inputs)
+            return execute(self.build(folder, measure), self.schedule, inputs)
 
 
 Observer = Callable[[str, Graph], None]
@@ -121,6 +129,17 @@ def choose_library(options: Options) -> Library:
         kernel_library(Library.CMSIS_NN, options.cmsis_nn)
         return Library.CMSIS_NN
     return Library.CMSIS_NN if paths.cmsis_nn() else Library.PORTABLE
+
+
+def arena_limit_bytes(board: Board, options: Options) -> int:
+    """What the arena may take: main RAM without the stack, or less where the options say so."""
+    room = fit.arena_room(board)
+    return room if options.ram_bytes is None else min(room, options.ram_bytes)
+
+
+def flash_limit_bytes(board: Board, options: Options) -> int:
+    """What code and constants may take: the board's flash, or less where the options say so."""
+    return board.flash_bytes if options.flash_bytes is None else min(board.flash_bytes, options.flash_bytes)
 
 
 @contextmanager

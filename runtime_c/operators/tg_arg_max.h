@@ -10,10 +10,8 @@
 static inline int32_t tg_first_largest(const int8_t *values, int32_t size, int32_t stride)
 {
     int32_t best = 0;
-    for (int32_t i = 1; i < size; i++)
-    {
-        if (values[i * stride] > values[best * stride])
-        {
+    for (int32_t i = 1; i < size; i++) {
+        if (values[i * stride] > values[best * stride]) {
             best = i;
         }
     }

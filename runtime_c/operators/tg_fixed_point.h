@@ -27,8 +27,7 @@ static inline int32_t tg_scale(int32_t value, int32_t multiplier, int32_t shift)
 /** The nearest int8 value. */
 static inline int8_t tg_saturate_s8(int32_t value)
 {
-    if (value < INT8_MIN)
-    {
+    if (value < INT8_MIN) {
         return INT8_MIN;
     }
     return (int8_t)(value > INT8_MAX ? INT8_MAX : value);
@@ -37,8 +36,7 @@ static inline int8_t tg_saturate_s8(int32_t value)
 /** The value, or the nearest end of the range, which lies within int8. */
 static inline int8_t tg_clamp_s8(int32_t value, int32_t min, int32_t max)
 {
-    if (value < min)
-    {
+    if (value < min) {
         return (int8_t)min;
     }
     return (int8_t)(value > max ? max : value);

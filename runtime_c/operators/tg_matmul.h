@@ -9,8 +9,7 @@
 #include <stdint.h>
 
 /** Where the elements of an operand lie, in elements from one to the next along each axis; 0 repeats. */
-struct tg_matmul_strides
-{
+struct tg_matmul_strides {
     int32_t outer_batch;
     int32_t inner_batch;
     int32_t vector; /**< to the next row of the first operand, to the next column of the second */
@@ -19,8 +18,7 @@ struct tg_matmul_strides
 };
 
 /** Sizes and requantization; the output is contiguous. */
-struct tg_matmul_params
-{
+struct tg_matmul_params {
     int32_t outer_batches;
     int32_t inner_batches;
     int32_t rows;
@@ -32,11 +30,7 @@ struct tg_matmul_params
 };
 
 /** output[b][i][j] = sum over k of first[b][i][k] * second[b][k][j], with any layout of both operands. */
-void tg_batch_matmul_s8(const struct tg_matmul_params *params,
-                        const struct tg_matmul_strides *first_strides,
-                        const struct tg_matmul_strides *second_strides,
-                        const int8_t *first,
-                        const int8_t *second,
-                        int8_t *output);
+void tg_batch_matmul_s8(const struct tg_matmul_params *params, const struct tg_matmul_strides *first_strides,
+    const struct tg_matmul_strides *second_strides, const int8_t *first, const int8_t *second, int8_t *output);
 
 #endif

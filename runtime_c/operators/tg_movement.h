@@ -23,10 +23,10 @@ struct tg_copy_axis {
 
 /** A box of elements in the input, and the box in the output where they go. */
 struct tg_strided_copy {
-    int32_t input_offset;  /* bytes to the first element */
-    int32_t output_offset; /* bytes to the first element */
-    int32_t element_bytes; /* what is contiguous on both sides */
-    int32_t axis_count;    /* at most TG_MAX_AXES */
+    int32_t input_offset;            /* bytes to the first element */
+    int32_t output_offset;           /* bytes to the first element */
+    int32_t element_bytes;           /* what is contiguous on both sides */
+    int32_t axis_count;              /* at most TG_MAX_AXES */
     const struct tg_copy_axis *axes; /* outermost first */
 };
 

@@ -10,18 +10,13 @@ void tg_reduce_extreme_s8(const struct tg_extents *extents, enum tg_extreme whic
     const int32_t block = extents->second * inner;
     const int32_t plane = extents->middle * block;
 
-    for (int32_t outer = 0; outer < extents->outer; outer++)
-    {
-        for (int32_t middle = 0; middle < extents->middle; middle++)
-        {
-            for (int32_t i = 0; i < inner; i++)
-            {
+    for (int32_t outer = 0; outer < extents->outer; outer++) {
+        for (int32_t middle = 0; middle < extents->middle; middle++) {
+            for (int32_t i = 0; i < inner; i++) {
                 const int8_t *start = input + middle * block + i;
                 int32_t best = sign * start[0];
-                for (int32_t first = 0; first < extents->first; first++)
-                {
-                    for (int32_t at = 0; at < block; at += inner)
-                    {
+                for (int32_t first = 0; first < extents->first; first++) {
+                    for (int32_t at = 0; at < block; at += inner) {
                         const int32_t value = sign * start[at];
                         best = value > best ? value : best;
                     }

@@ -9,8 +9,7 @@
 #include <stdint.h>
 
 /** Shape of the input, outermost axis first: kept, reduced, kept, reduced, kept. */
-struct tg_extents
-{
+struct tg_extents {
     int32_t outer;
     int32_t first;
     int32_t middle;
@@ -19,8 +18,7 @@ struct tg_extents
 };
 
 /** Requantization of a sum. */
-struct tg_sum_params
-{
+struct tg_sum_params {
     int32_t offset; /**< added to each sum of stored values: minus the input's zero point, once per element */
     int32_t multiplier;
     int32_t shift;
@@ -28,14 +26,14 @@ struct tg_sum_params
 };
 
 /** Largest value along the reduced axes, or the smallest one. */
-enum tg_extreme
-{
+enum tg_extreme {
     TG_LARGEST = 1,
     TG_SMALLEST = -1,
 };
 
 /** Sum along the reduced axes; a mean where the multiplier contains the division. */
-void tg_sum_s8(const struct tg_extents *extents, const struct tg_sum_params *params, const int8_t *input, int8_t *output);
+void tg_sum_s8(
+    const struct tg_extents *extents, const struct tg_sum_params *params, const int8_t *input, int8_t *output);
 
 /** Largest or smallest value along the reduced axes. */
 void tg_reduce_extreme_s8(const struct tg_extents *extents, enum tg_extreme which, const int8_t *input, int8_t *output);

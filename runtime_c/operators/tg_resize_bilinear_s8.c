@@ -3,15 +3,13 @@
  */
 #include "tg_resize.h"
 
-enum
-{
+enum {
     POSITION_BITS = 10,
     ONE = 1 << POSITION_BITS,
 };
 
 /** Two neighbouring rows or columns. */
-struct neighbours
-{
+struct neighbours {
     int32_t before;
     int32_t after;
     int32_t weight; /**< of `after`, in 1/1024; negative where the position lies before the first pixel */
@@ -33,29 +31,22 @@ static int8_t rounded(int32_t total)
     return (int8_t)((total + (total > 0 ? half : -half)) / (1 << (2 * POSITION_BITS)));
 }
 
-void tg_resize_bilinear_s8(const struct tg_resize_dims *dims,
-                           const struct tg_sampling *vertical,
-                           const struct tg_sampling *horizontal,
-                           const int8_t *input,
-                           int8_t *output)
+void tg_resize_bilinear_s8(const struct tg_resize_dims *dims, const struct tg_sampling *vertical,
+    const struct tg_sampling *horizontal, const int8_t *input, int8_t *output)
 {
     const int32_t channels = dims->channels;
     const int32_t row_size = dims->input_width * channels;
 
-    for (int32_t batch = 0; batch < dims->batches; batch++)
-    {
-        for (int32_t y = 0; y < dims->output_height; y++)
-        {
+    for (int32_t batch = 0; batch < dims->batches; batch++) {
+        for (int32_t y = 0; y < dims->output_height; y++) {
             const struct neighbours rows = neighbours_at(vertical, y, dims->input_height);
             const int8_t *above = input + rows.before * row_size;
             const int8_t *below = input + rows.after * row_size;
-            for (int32_t x = 0; x < dims->output_width; x++)
-            {
+            for (int32_t x = 0; x < dims->output_width; x++) {
                 const struct neighbours columns = neighbours_at(horizontal, x, dims->input_width);
                 const int32_t left = columns.before * channels;
                 const int32_t right = columns.after * channels;
-                for (int32_t c = 0; c < channels; c++)
-                {
+                for (int32_t c = 0; c < channels; c++) {
                     const int32_t top = above[left + c] * (ONE - columns.weight) + above[right + c] * columns.weight;
                     const int32_t bottom = below[left + c] * (ONE - columns.weight) + below[right + c] * columns.weight;
                     *output++ = rounded(top * (ONE - rows.weight) + bottom * rows.weight);

@@ -25,13 +25,19 @@ void model_step(void);
 void kernel(void);
 void fetch(void);
 void model_run(void);
-static const int8_t weights[1000] = {1, 2, 3};
+/* A model named "str...": its constants are no string literals, whatever their section is called. */
+static const int8_t str_weights[1000] = {1, 2, 3};
+const char *model_error(void);
+const char *model_error(void)
+{
+    return "a literal of 24 letters.";
+}
 static const int32_t biases[10] = {4, 5, 6};
 __attribute__((section(".tg_arena"))) int8_t model_arena[1024];
 static volatile uint32_t runs = 1;
 void model_run(void)
 {
-    memcpy(model_arena, weights, sizeof weights);
+    memcpy(model_arena, str_weights, sizeof str_weights);
     runs += (uint32_t)biases[runs % 10U];
     model_step();
     kernel();
@@ -51,6 +57,7 @@ HARNESS = r"""
 #include "tg_target.h"
 #include <stdlib.h>
 void model_run(void);
+const char *model_error(void);
 void fetch(void);
 static volatile char text[] = "12";
 static volatile char held[100];
@@ -62,7 +69,7 @@ void fetch(void)
 int main(void)
 {
     model_run();
-    held[0] = text[0];
+    held[0] = model_error()[0];
     tg_report("twelve", (uint64_t)atoi((const char *)text));
     return 0;
 }
@@ -91,7 +98,8 @@ def test_attribution(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     symbols = sizes.symbol_sizes(elf)
     assert measured.const_bytes == 1000 + 40
     assert measured.arena_bytes == 1024
-    known = 100 + 40 + symbols["model_run"] + 4  # and the image of `runs`
+    assert measured.static_bytes == 4
+    known = 100 + 40 + symbols["model_run"] + symbols["model_error"] + 25 + 4  # the literal, and the image of `runs`
     assert measured.code_bytes == known + _library_bytes(elf, name)
     assert "unused_kernel" not in symbols
     assert measured.flash_bytes > measured.code_bytes + measured.const_bytes + symbols["strtol"]

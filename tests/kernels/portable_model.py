@@ -27,7 +27,8 @@ def high_multiply(a: Int64, b: Int64 | int) -> Int64:
 def divide_by_power_of_two(values: Int64, exponent: Int64 | int) -> Int64:
     """values / 2^exponent to the nearest, ties away from zero."""
     half = (np.int64(1) << np.asarray(exponent, np.int64)) >> 1
-    return np.sign(values) * ((np.abs(values) + half) >> np.asarray(exponent, np.int64))
+    rounded: Int64 = np.sign(values) * ((np.abs(values) + half) >> np.asarray(exponent, np.int64))
+    return rounded
 
 
 def requantize(values: Int64, multiplier: Int64, shift: Int64) -> Int64:
@@ -57,9 +58,7 @@ def surround(values: Int64, padding: Pair, size: Pair, fill: int) -> Int64:
     return padded
 
 
-def convolution(
-    values: Int64, weights: Int64, stride: Pair, padding: Pair, dilation: Pair, output: Pair
-) -> Int64:
+def convolution(values: Int64, weights: Int64, stride: Pair, padding: Pair, dilation: Pair, output: Pair) -> Int64:
     """Grouped convolution of offset-free activations NHWC with filters OHWI: accumulators without bias."""
     channels_out, taps_h, taps_w, group_in = weights.shape
     groups = values.shape[3] // group_in
@@ -76,9 +75,7 @@ def convolution(
     return sums
 
 
-def transposed_convolution(
-    values: Int64, weights: Int64, stride: Pair, padding: Pair, output: Pair
-) -> Int64:
+def transposed_convolution(values: Int64, weights: Int64, stride: Pair, padding: Pair, output: Pair) -> Int64:
     """Each input element adds its filter to the output: accumulators without bias."""
     batches, height, width, _ = values.shape
     channels_out, taps_h, taps_w, _ = weights.shape
@@ -108,7 +105,14 @@ def pool(
 def rounded_mean(elements: Int64) -> Int64:
     """Mean along the first axis, ties away from zero."""
     sums, count = elements.sum(axis=0), elements.shape[0]
-    return np.sign(sums) * ((2 * np.abs(sums) + count) // (2 * count))
+    mean: Int64 = np.sign(sums) * ((2 * np.abs(sums) + count) // (2 * count))
+    return mean
+
+
+def largest(elements: Int64) -> Int64:
+    """Maximum along the first axis."""
+    maximum: Int64 = elements.max(axis=0)
+    return maximum
 
 
 def exp_of_negative(values: Int64) -> Int64:

@@ -123,7 +123,5 @@ def test_accuracy_of_the_reference_kernels_is_the_stated_one(
 
 
 def test_readme_states_the_tested_accuracy() -> None:
-    line = (
-        f"| int8 model, LiteRT reference kernels | {CORRECT} of {IMAGES} ({CORRECT / IMAGES * 100:.2f} %) |"
-    )
+    line = f"| int8 model, LiteRT reference kernels | {CORRECT} of {IMAGES} ({CORRECT / IMAGES * 100:.2f} %) |"
     assert line in (FOLDER / "README.md").read_text(encoding="utf-8").splitlines()

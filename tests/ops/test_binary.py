@@ -24,16 +24,16 @@ SHAPES = [
 ]
 
 
-def draw(name: str, rng: np.random.Generator) -> OperatorModel:
-    """A random model of one operator."""
-    model = OperatorModel(rng)
+def add_operator(name: str, model: OperatorModel) -> None:
+    """Add a random operator with inputs and an output of its own."""
+    rng = model.rng
     first_shape, second_shape = SHAPES[rng.integers(len(SHAPES))]
     shape = np.broadcast_shapes(first_shape, second_shape)
     if name in ("MAXIMUM", "MINIMUM"):
         scale, zero_point = random_scale(rng), random_zero_point(rng)
         operands = [model.input(*s, scale=scale, zero_point=zero_point) for s in (first_shape, second_shape)]
         model.writer.operator(name, operands, [model.output(*shape, scale=scale, zero_point=zero_point)])
-        return model
+        return
     first, second = random_scale(rng), random_scale(rng)
     operands = [model.input(*first_shape, scale=first), _second(model, second_shape, second)]
     natural = {"MUL": 64 * first * second, "SQUARED_DIFFERENCE": 64 * max(first, second) ** 2}.get(name)
@@ -44,7 +44,20 @@ def draw(name: str, rng: np.random.Generator) -> OperatorModel:
         model.writer.operator(name, operands, [output], fused_activation_function=activation)
     else:
         model.writer.operator(name, operands, [output])
-    return model
+
+
+def add_prelu(alpha_shape: tuple[int, ...], model: OperatorModel) -> None:
+    """Add a PRELU of random quantization with constant slopes."""
+    rng = model.rng
+    x = model.input(2, 3, 4, 5)
+    alpha = model.writer.tensor(
+        f"alpha{len(model.outputs)}",
+        alpha_shape,
+        scale=random_scale(rng),
+        zero_point=random_zero_point(rng),
+        data=random_int8(rng, alpha_shape),
+    )
+    model.writer.operator("PRELU", [x, alpha], [model.output(2, 3, 4, 5, scale=random_scale(rng))])
 
 
 def _second(model: OperatorModel, shape: tuple[int, ...], scale: float) -> int:
@@ -52,7 +65,9 @@ def _second(model: OperatorModel, shape: tuple[int, ...], scale: float) -> int:
     if model.rng.integers(2):
         return model.input(*shape, scale=scale)
     data = random_int8(model.rng, shape)
-    return model.writer.tensor("k", shape, scale=scale, zero_point=random_zero_point(model.rng), data=data)
+    return model.writer.tensor(
+        f"k{len(model.outputs)}", shape, scale=scale, zero_point=random_zero_point(model.rng), data=data
+    )
 
 
 @needs_litert
@@ -60,7 +75,8 @@ def _second(model: OperatorModel, shape: tuple[int, ...], scale: float) -> int:
 def test_against_litert(name: str) -> None:
     rng = np.random.default_rng(list(name.encode()))
     for _ in range(MODELS):
-        model = draw(name, rng)
+        model = OperatorModel(rng)
+        add_operator(name, model)
         data = model.finish()
         expected = run_reference(data, model.values).outputs[0]
         np.testing.assert_array_equal(evaluate(import_model(data), model.values)[0], expected)
@@ -72,15 +88,7 @@ def test_prelu_against_litert(alpha_shape: tuple[int, ...]) -> None:
     rng = np.random.default_rng(len(alpha_shape))
     for _ in range(MODELS // 5):
         model = OperatorModel(rng)
-        x = model.input(2, 3, 4, 5)
-        alpha = model.writer.tensor(
-            "alpha",
-            alpha_shape,
-            scale=random_scale(rng),
-            zero_point=random_zero_point(rng),
-            data=random_int8(rng, alpha_shape),
-        )
-        model.writer.operator("PRELU", [x, alpha], [model.output(2, 3, 4, 5, scale=random_scale(rng))])
+        add_prelu(alpha_shape, model)
         data = model.finish()
         expected = run_reference(data, model.values).outputs[0]
         np.testing.assert_array_equal(evaluate(import_model(data), model.values)[0], expected)

@@ -19,11 +19,12 @@ from tinygen.kernels.cmsis_nn.depthwise import DepthwiseConvS8
 from tinygen.kernels.cmsis_nn.fully_connected import FullyConnectedPerChannelS8, FullyConnectedS8
 from tinygen.kernels.cmsis_nn.pooling import PoolS8
 from tinygen.kernels.cmsis_nn.shapes import Dims, Offsets, Tile
-from tinygen.kernels.cmsis_nn.softmax import SoftmaxS8
+from tinygen.kernels.cmsis_nn.softmax import LongSoftmaxS8, SoftmaxS8
 from tinygen.kernels.cmsis_nn.transpose_conv import ConvolveUpscaledS8, TransposeConvS8
 from tinygen.ops.clamp import Clamp
 
-_GUARD = 64
+_GUARD_BYTES = 1 << 14  # before and behind each buffer
+_GUARD_VALUE = 0x5A
 _INT32 = ctypes.POINTER(ctypes.c_int32)
 
 
@@ -81,7 +82,7 @@ BatchMatMulC = _struct(
 
 
 def build_library(trees: Sequence[SourceTree], functions: Iterable[str], folder: Path) -> ctypes.CDLL:
-    """The functions, and all that they use, as a shared library for this machine; undefined behaviour traps."""
+    """The functions, and all that they use, as a shared library for this machine."""
     wanted = list(functions)
     sources = [str(file) for tree in trees for file in tree.needed(wanted)]
     include = [f"-I{path}" for tree in trees for path in tree.include]
@@ -91,27 +92,40 @@ def build_library(trees: Sequence[SourceTree], functions: Iterable[str], folder:
     return ctypes.CDLL(str(library))
 
 
+class Buffer:
+    """Bytes with guard zones on both sides."""
+
+    def __init__(self, count: int) -> None:
+        self._count = count
+        self._zone = np.full(count + 2 * _GUARD_BYTES, _GUARD_VALUE, np.int8)
+        self.bytes = self._zone[_GUARD_BYTES : _GUARD_BYTES + count]
+        self.bytes[:] = ~_GUARD_VALUE
+
+    def check(self, what: str) -> None:
+        """AssertionError where a guard zone was written."""
+        assert (self._zone[:_GUARD_BYTES] == _GUARD_VALUE).all(), f"bytes before the {what} were written"
+        assert (self._zone[_GUARD_BYTES + self._count :] == _GUARD_VALUE).all(), f"bytes behind the {what} were written"
+
+
 class Call:
-    """One call of a kernel: keeps what the pointers point to, and checks what lies behind it."""
+    """One call of a kernel: keeps what the pointers point to, and checks what lies around it."""
 
     def __init__(self, library: ctypes.CDLL, kernel: Kernel, inputs: Sequence[Array]) -> None:
         self._library = library
         self._kernel = kernel
         self._inputs = [np.ascontiguousarray(array) for array in inputs]
         self._tables = {table.name: np.ascontiguousarray(table.values) for table in kernel.tables}
-        self._scratch = _guarded(kernel.scratch_bytes)
-        self._outputs = [_guarded(tensor.type.bytes) for tensor in kernel.writes]
+        self._scratch = Buffer(kernel.scratch_bytes)
+        self._output = Buffer(kernel.writes[0].type.bytes)
 
-    def run(self) -> list[Array]:
-        """The outputs; AssertionError for a refusal or damage behind a buffer."""
+    def run(self) -> Array:
+        """The output; AssertionError for a refusal or damage around a buffer."""
         status = _CALLS[type(self._kernel)](self, self._kernel)
         assert status == 0, f"{self._kernel.function} refused with {status}"
-        _check(self._scratch, self._kernel.scratch_bytes, "scratch")
-        results: list[Array] = []
-        for buffer, tensor in zip(self._outputs, self._kernel.writes, strict=True):
-            _check(buffer, tensor.type.bytes, "output")
-            results.append(buffer[: tensor.type.bytes].view(tensor.type.dtype.numpy).reshape(tensor.shape))
-        return results
+        self._scratch.check("scratch")
+        self._output.check("output")
+        result = self._kernel.writes[0]
+        return self._output.bytes.view(result.type.dtype.numpy).reshape(result.shape)
 
     def function(self, *arguments: object) -> int:
         """Call the kernel's function; int arguments are passed as int32."""
@@ -122,7 +136,7 @@ class Call:
     @property
     def context(self) -> object:
         """The scratch as context."""
-        return _ref(ContextC(self._scratch.ctypes.data if self._kernel.scratch_bytes else None, 0))
+        return _ref(ContextC(self._scratch.bytes.ctypes.data if self._kernel.scratch_bytes else None, 0))
 
     @property
     def input(self) -> object:
@@ -136,8 +150,8 @@ class Call:
 
     @property
     def output(self) -> object:
-        """Address of the first output."""
-        return _address(self._outputs[0])
+        """Address of the output."""
+        return _address(self._output.bytes)
 
     def table(self, name: str) -> object:
         """Address of a table, NULL where it is absent."""
@@ -148,16 +162,6 @@ class Call:
         """Multipliers and shifts of the channels."""
         pointers = [self._tables[name].ctypes.data_as(_INT32) for name in ("multiplier", "shift")]
         return _ref(PerChannelC(*pointers))
-
-
-def _guarded(count: int) -> "np.typing.NDArray[np.int8]":
-    buffer = np.full(count + _GUARD, 0x5A, np.int8)
-    buffer[:count] = -0x5B
-    return buffer
-
-
-def _check(buffer: Array, count: int, what: str) -> None:
-    assert (buffer[count:] == 0x5A).all(), f"bytes behind the {what} were written"
 
 
 def _address(array: Array) -> object:
@@ -334,6 +338,10 @@ _CALLS: dict[type[Kernel], Callable[..., int]] = {
     FullyConnectedPerChannelS8: _fully_connected,
     FullyConnectedS8: _fully_connected,
     PoolS8: _pool,
+    LongSoftmaxS8: _softmax,
     SoftmaxS8: _softmax,
     TransposeConvS8: _transpose_conv,
 }
+
+CALLABLE = frozenset(_CALLS)
+"""Kernel classes that `Call` knows how to call."""

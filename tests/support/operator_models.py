@@ -2,27 +2,32 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import tflite
 
 from tests.support.tflite_writer import ModelWriter
 from tinygen.ir.types import Array
 
 Rng = np.random.Generator
+FloatArray = npt.NDArray[np.float32]
 SAME, VALID = tflite.Padding.SAME, tflite.Padding.VALID
 ACTIVATIONS = (0, 0, 1, 2, 3)  # NONE twice, RELU, RELU_N1_TO_1, RELU6
 
 
 @dataclass
 class OperatorModel:
-    """A model in the making, with random values for its inputs."""
+    """A model in the making, with random values for its inputs; several operators stand side by side."""
 
     rng: Rng
+    always_bias: bool = False  # LiteRT's int8 CONV_2D takes no other
     writer: ModelWriter = field(default_factory=ModelWriter)
     inputs: list[int] = field(default_factory=list)
     outputs: list[int] = field(default_factory=list)
     values: list[Array] = field(default_factory=list)
+    constants: int = 0
 
     def input(self, *shape: int, scale: float | None = None, zero_point: int | None = None) -> int:
         """An int8 input with random values, over the whole range or close together."""
@@ -47,17 +52,24 @@ class OperatorModel:
 
     def integers(self, *values: int) -> int:
         """A constant vector of int32."""
-        return self.writer.tensor(f"c{self.rng.integers(1 << 30)}", (len(values),), "int32", data=np.array(values))
+        return self.constant((len(values),), "int32", np.array(values))
 
-    def weights(self, shape: Sequence[int], axis: int, scale: Array) -> int:
+    def constant(self, shape: Sequence[int], type: str, data: Array, **quantization: Any) -> int:
+        """A constant of any kind."""
+        self.constants += 1
+        return self.writer.tensor(f"c{self.constants}", shape, type, data=data, **quantization)
+
+    def weights(self, shape: Sequence[int], axis: int, scale: FloatArray) -> int:
         """Constant symmetric weights, per channel where there are several scales."""
         data = self.rng.integers(-127, 128, shape)
-        return self.writer.tensor("w", shape, scale=scale.tolist(), axis=axis, data=data)
+        return self.constant(shape, "int8", data, scale=scale.tolist(), axis=axis)
 
-    def bias(self, channels: int, scale: Array) -> int:
-        """A constant int32 bias."""
+    def bias(self, channels: int, input_scale: float, weight_scale: FloatArray) -> list[int]:
+        """A constant int32 bias, or none."""
+        if self.rng.random() < 0.3 and not self.always_bias:
+            return []
         data = self.rng.integers(-20000, 20000, channels)
-        return self.writer.tensor("b", (channels,), "int32", scale=scale.tolist(), data=data)
+        return [self.constant((channels,), "int32", data, scale=(weight_scale * np.float32(input_scale)).tolist())]
 
     def finish(self) -> bytes:
         """The model file."""
@@ -71,7 +83,7 @@ def random_scale(rng: Rng) -> float:
 
 def random_zero_point(rng: Rng) -> int:
     """Any zero point, the ends more often."""
-    return int(rng.choice([-128, 127, 0, rng.integers(-128, 128), rng.integers(-128, 128)]))
+    return (-128, 127, 0, int(rng.integers(-128, 128)), int(rng.integers(-128, 128)))[rng.integers(5)]
 
 
 def random_int8(rng: Rng, shape: Sequence[int]) -> Array:
@@ -80,10 +92,9 @@ def random_int8(rng: Rng, shape: Sequence[int]) -> Array:
     return rng.integers(low, high, shape).astype(np.int8)
 
 
-def _channel_scales(rng: Rng, channels: int) -> Array:
+def _channel_scales(rng: Rng, channels: int) -> FloatArray:
     count = channels if rng.random() < 0.7 else 1
-    scales: Array = np.exp(rng.uniform(np.log(0.001), np.log(0.05), count)).astype(np.float32)
-    return scales
+    return np.exp(rng.uniform(np.log(0.001), np.log(0.05), count)).astype(np.float32)
 
 
 def _windowed_size(size: int, kernel: int, stride: int, dilation: int, padding: int) -> int:
@@ -91,7 +102,7 @@ def _windowed_size(size: int, kernel: int, stride: int, dilation: int, padding: 
     return -(-size // stride) if padding == SAME else (size - extent) // stride + 1
 
 
-def _accumulator_scale(rng: Rng, input_scale: float, weight_scales: Array, taps: int) -> float:
+def _accumulator_scale(rng: Rng, input_scale: float, weight_scales: FloatArray, taps: int) -> float:
     """An output scale that spreads random accumulators over int8, more or less."""
     spread = input_scale * float(weight_scales.astype(np.float64).mean()) * 74 * 74 * np.sqrt(taps) / 40
     return float(np.float32(spread * np.exp(rng.uniform(-1, 1))))
@@ -122,11 +133,10 @@ def _random_window(rng: Rng, dilated: bool = True) -> _Window:
     while True:
         dilation_h, dilation_w = rng.integers(1, 4, 2) if dilated and rng.random() < 0.3 else (1, 1)
         kernel_h, kernel_w = ((1, 1), (3, 3), tuple(rng.integers(1, 6, 2)), (1, rng.integers(1, 8)))[rng.integers(4)]
+        height, width, stride_h, stride_w = (int(n) for n in (*rng.integers(1, 12, 2), *rng.integers(1, 4, 2)))
+        padding = SAME if rng.random() < 0.5 else VALID
         window = _Window(
-            *(int(n) for n in (*rng.integers(1, 12, 2), kernel_h, kernel_w, *rng.integers(1, 4, 2))),
-            int(dilation_h),
-            int(dilation_w),
-            SAME if rng.random() < 0.5 else VALID,
+            height, width, int(kernel_h), int(kernel_w), stride_h, stride_w, int(dilation_h), int(dilation_w), padding
         )
         if min(window.output_h, window.output_w) >= 1:
             return window
@@ -140,8 +150,7 @@ def conv_2d(model: OperatorModel) -> None:
     scale, scales = random_scale(rng), _channel_scales(rng, channels)
     x = model.input(batches, window.height, window.width, groups * depth, scale=scale)
     operands = [x, model.weights((channels, window.kernel_h, window.kernel_w, depth), 0, scales)]
-    if rng.random() < 0.7:
-        operands.append(model.bias(channels, scales * np.float32(scale)))
+    operands += model.bias(channels, scale, scales)
     taps = window.kernel_h * window.kernel_w * depth
     y = model.output(
         batches, window.output_h, window.output_w, channels, scale=_accumulator_scale(rng, scale, scales, taps)
@@ -167,8 +176,7 @@ def depthwise_conv_2d(model: OperatorModel) -> None:
     scales = _channel_scales(rng, channels)
     x = model.input(batches, window.height, window.width, depth, scale=scale)
     operands = [x, model.weights((1, window.kernel_h, window.kernel_w, channels), 3, scales)]
-    if rng.random() < 0.7:
-        operands.append(model.bias(channels, scales * np.float32(scale)))
+    operands += model.bias(channels, scale, scales)
     taps = window.kernel_h * window.kernel_w
     y = model.output(
         batches, window.output_h, window.output_w, channels, scale=_accumulator_scale(rng, scale, scales, taps)
@@ -196,15 +204,16 @@ def transpose_conv(model: OperatorModel) -> None:
     channels, batches, scale = int(rng.integers(1, 7)), int(rng.integers(1, 3)), random_scale(rng)
     scales = _channel_scales(rng, channels)
     if padding == SAME:
-        out_h, out_w = (int(rng.integers((n - 1) * s + 1, n * s + 1)) for n, s in ((height, stride_h), (width, stride_w)))
+        out_h, out_w = (
+            int(rng.integers((n - 1) * s + 1, n * s + 1)) for n, s in ((height, stride_h), (width, stride_w))
+        )
     else:
         out_h, out_w = ((height - 1) * stride_h + kernel_h, (width - 1) * stride_w + kernel_w)
         out_h, out_w = out_h + int(rng.integers(0, stride_h)), out_w + int(rng.integers(0, stride_w))
     shape = model.integers(batches, out_h, out_w, channels)
     weights = model.weights((channels, kernel_h, kernel_w, depth), 0, scales)
     operands = [shape, weights, model.input(batches, height, width, depth, scale=scale)]
-    if rng.random() < 0.7:
-        operands.append(model.bias(channels, scales * np.float32(scale)))
+    operands += model.bias(channels, scale, scales)
     taps = max(1, kernel_h * kernel_w * depth // (stride_h * stride_w))
     y = model.output(batches, out_h, out_w, channels, scale=_accumulator_scale(rng, scale, scales, taps))
     model.writer.operator("TRANSPOSE_CONV", operands, [y], padding=padding, stride_h=stride_h, stride_w=stride_w)
@@ -218,8 +227,7 @@ def fully_connected(model: OperatorModel) -> None:
     keep = bool(rng.random() < 0.3)
     x = model.input(*((1, rows, features) if keep else (rows, features)), scale=scale)
     operands = [x, model.weights((units, features), 0, scales)]
-    if rng.random() < 0.7:
-        operands.append(model.bias(units, scales * np.float32(scale)))
+    operands += model.bias(units, scale, scales)
     y = model.output(
         *((1, rows, units) if keep else (rows, units)), scale=_accumulator_scale(rng, scale, scales, features)
     )
@@ -246,7 +254,7 @@ def batch_matmul(model: OperatorModel) -> None:
     shape = (*second_batches, *((columns, depth) if adj_y else (depth, columns)))
     if rng.random() < 0.5:
         data = random_int8(rng, shape)
-        second = model.writer.tensor("w", shape, scale=second_scale, zero_point=random_zero_point(rng), data=data)
+        second = model.constant(shape, "int8", data, scale=second_scale, zero_point=random_zero_point(rng))
     else:
         second = model.input(*shape, scale=second_scale)
     scale = _accumulator_scale(rng, first_scale, np.array([second_scale], np.float32), depth)
@@ -293,7 +301,7 @@ def softmax(model: OperatorModel) -> None:
     """SOFTMAX of any rank, with any beta and input scale."""
     rng = model.rng
     shape = [int(n) for n in rng.integers(1, 5, rng.integers(0, 4))] + [int(rng.choice([1, 2, 3, 10, 12, 100, 511]))]
-    x = model.input(*shape, scale=float(np.float32(np.exp(rng.uniform(np.log(1e-4), np.log(3))))))
+    x = model.input(*shape, scale=float(np.float32(np.exp(rng.uniform(np.log(1e-5), np.log(300))))))
     y = model.output(*shape, scale=1 / 256, zero_point=-128)
     model.writer.operator("SOFTMAX", [x], [y], beta=float(rng.choice([1.0, 0.5, 2.0, 0.1, rng.uniform(0.01, 8)])))
 
@@ -340,11 +348,11 @@ def arg_max(model: OperatorModel) -> None:
     rng = model.rng
     shape = [int(n) for n in rng.choice([1, 2, 3, 9], rng.integers(1, 5))]
     axis = int(rng.integers(-len(shape), len(shape)))
-    type = str(rng.choice(["int32", "int64"]))
+    index_type = str(rng.choice(["int32", "int64"]))
     out_shape = [n for a, n in enumerate(shape) if a != axis % len(shape)]
-    y = model.output(*out_shape, scale=1.0, type=type)
-    axis_tensor = model.writer.tensor("axis", (), "int32", data=axis)
-    output_type = getattr(tflite.TensorType, type.upper())
+    y = model.output(*out_shape, scale=1.0, type=index_type)
+    axis_tensor = model.constant((), "int32", np.array(axis))
+    output_type = getattr(tflite.TensorType, index_type.upper())
     model.writer.operator("ARG_MAX", [model.input(*shape), axis_tensor], [y], output_type=output_type)
 
 
@@ -389,8 +397,16 @@ BUILDERS: dict[str, Callable[[OperatorModel], None]] = {
 }
 
 
-def random_model(name: str, seed: int) -> OperatorModel:
+def random_model(name: str, seed: int, always_bias: bool = False) -> OperatorModel:
     """A random model of one operator; the same for the same seed."""
-    model = OperatorModel(np.random.default_rng([seed, *name.encode()]))
+    model = OperatorModel(np.random.default_rng([seed, *name.encode()]), always_bias)
     BUILDERS[name](model)
+    return model
+
+
+def side_by_side(names: Sequence[str], seed: int) -> OperatorModel:
+    """One model with all these operators, each with inputs and outputs of its own."""
+    model = OperatorModel(np.random.default_rng(seed))
+    for name in names:
+        BUILDERS[name](model)
     return model

@@ -128,9 +128,6 @@ class TransposeParams(ctypes.Structure):
     _fields_ = (("num_dims", ctypes.c_int32), ("permutations", ctypes.POINTER(ctypes.c_uint32)))
 
 
-Argument = ctypes.Structure | ctypes.Array[ctypes.c_int32] | Int8 | Int32 | int | None
-
-
 @dataclass(frozen=True)
 class Output:
     """Stands in an argument list for the output pointer."""
@@ -139,8 +136,18 @@ class Output:
 
 
 @dataclass(frozen=True)
+class InOutput:
+    """Stands in an argument list for an input that lies where the output will."""
+
+    values: Int8
+
+
+@dataclass(frozen=True)
 class Scratch:
     """Stands in an argument list for a context: NULL for the portable kernels, ample for CMSIS-NN."""
+
+
+Argument = ctypes.Structure | Int8 | Int32 | int | Output | InOutput | Scratch | None
 
 
 @dataclass(frozen=True)
@@ -151,7 +158,7 @@ class Kernels:
     library: ctypes.CDLL
     scratch: bool
 
-    def call(self, function: str, *arguments: Argument | Output | Scratch) -> tuple[int, Int8]:
+    def call(self, function: str, *arguments: Argument) -> tuple[int, Int8]:
         """Status and output of a call; the output stands at an odd address between guards, which must survive."""
         keep: list[object] = []
         size = next(argument.size for argument in arguments if isinstance(argument, Output))
@@ -165,8 +172,11 @@ class Kernels:
         assert (memory[start + size :] == GUARD_VALUE).all(), f"{self.name}: {function} wrote behind its output"
         return status, memory[start : start + size]
 
-    def _pass(self, argument: Argument | Output | Scratch, output: Int8, keep: list[object]) -> object:
+    def _pass(self, argument: Argument, output: Int8, keep: list[object]) -> object:
         if isinstance(argument, Output):
+            return ctypes.c_void_p(output.ctypes.data)
+        if isinstance(argument, InOutput):
+            output[: argument.values.size] = argument.values.reshape(-1)
             return ctypes.c_void_p(output.ctypes.data)
         if isinstance(argument, Scratch):
             memory = np.zeros(SCRATCH_BYTES, np.int8)

@@ -1,5 +1,6 @@
 """Running a built model on samples: files in, files out, numbers reported."""
 
+import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,10 +10,12 @@ import numpy as np
 from tinygen.build import host, qemu
 from tinygen.build.firmware import Image
 from tinygen.build.outcome import Outcome
-from tinygen.codegen.harness import INPUT_FILE, OUTPUT_FILE, TRACE_FILE, traced_results
+from tinygen.codegen.harness import INPUT_FILE, OUTPUT_FILE, TRACE_FILE
 from tinygen.errors import MismatchError, ToolError
-from tinygen.ir.graph import Port
+from tinygen.ir.graph import Port, Values
+from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array
+from tinygen.ops.quantize import convert
 from tinygen.planner.schedule import Schedule
 
 _OUTSIDE_ARENA = 3  # exit codes of the harness
@@ -37,38 +40,63 @@ def execute(image: Image, schedule: Schedule, inputs: Sequence[Sample]) -> Execu
     Raises MismatchError where the model writes outside of its arena, ToolError where the program fails otherwise.
     """
     folder = image.elf.parent
-    (folder / INPUT_FILE).write_bytes(_packed(inputs, schedule.graph.inputs))
+    (folder / INPUT_FILE).write_bytes(_packed(inputs, schedule))
     timeout_s = _BASE_TIMEOUT_S + len(inputs) * schedule.graph.macs / _MACS_PER_S
     board = schedule.board
-    if board.is_host:
-        outcome = host.run(image.elf, folder, timeout_s)
-    else:
-        outcome = qemu.run(image.elf, board, folder, timeout_s)
-    _check(outcome, schedule)
-    return Execution(_unpacked(folder / OUTPUT_FILE, schedule.graph.outputs, len(inputs)), outcome)
+    run = host.run(image.elf, folder, timeout_s) if board.is_host else qemu.run(image.elf, board, folder, timeout_s)
+    _check(run, schedule)
+    return Execution(_unpacked(folder / OUTPUT_FILE, schedule.graph.outputs, len(inputs)), run)
 
 
-def read_trace(image: Image, schedule: Schedule, samples: int) -> list[dict[str, Array]]:
-    """Per sample, the value of every result right after its operator, by tensor name."""
-    data = memoryview((image.elf.parent / TRACE_FILE).read_bytes())
-    position = 0
-    traces: list[dict[str, Array]] = []
-    for _ in range(samples):
-        values: dict[str, Array] = {}
-        for call, results in zip(schedule.steps, traced_results(schedule), strict=True):
-            for tensor, result in zip(call.op.results, results, strict=True):
-                raw = data[position : position + result.bytes]
-                values[tensor.name] = np.frombuffer(raw, tensor.type.dtype.numpy).reshape(tensor.shape)
-                position += result.bytes
-        traces.append(values)
-    return traces
+def read_trace(image: Image, schedule: Schedule, inputs: Sequence[Sample]) -> list[dict[Tensor, Array]]:
+    """Per sample of `inputs`, the value of every result of the graph as its operator wrote it.
+
+    The image is one of Measure.TRACE and has just run on `inputs`.
+    """
+    reader = _TraceReader((image.elf.parent / TRACE_FILE).read_bytes(), schedule)
+    return [reader.sample(sample) for sample in inputs]
 
 
-def _packed(inputs: Sequence[Sample], ports: Sequence[Port]) -> bytes:
-    chunks = []
+class _TraceReader:
+    """Puts the rows of a trace together."""
+
+    def __init__(self, data: bytes, schedule: Schedule) -> None:
+        self._data = data
+        self._schedule = schedule
+        self._position = 0
+
+    def sample(self, inputs: Sample) -> dict[Tensor, Array]:
+        """The results of the next sample; views have the value of what they view."""
+        ports = zip(self._schedule.graph.inputs, inputs, strict=True)
+        values = {port.tensor: convert(array, port.external, port.tensor.type) for port, array in ports}
+        for call in self._schedule.calls:
+            for tensor in call.kernel.writes:
+                self._store(values, tensor)
+        for op in self._schedule.graph.ops:
+            if not values.keys() >= set(op.results):
+                values.update(zip(op.results, op.evaluate(Values(values.__getitem__)), strict=True))
+        return values
+
+    def _store(self, values: dict[Tensor, Array], tensor: Tensor) -> None:
+        flat = np.frombuffer(self._data, tensor.type.dtype.numpy, tensor.type.elements, self._position)
+        self._position += tensor.type.bytes
+        part = self._schedule.pieces.get(tensor)
+        if part is None:
+            values[tensor] = flat.reshape(tensor.shape)
+            return
+        whole = values.setdefault(part.whole, np.empty(part.whole.shape, flat.dtype))
+        whole[:, part.rows.first : part.rows.end] = flat.reshape(tensor.shape)
+
+
+def _packed(inputs: Sequence[Sample], schedule: Schedule) -> bytes:
+    """The number of samples, then the samples: fetched inputs as they lie in the arena, others as the caller has them."""
+    chunks = [struct.pack("<I", len(inputs))]
     for sample in inputs:
-        for port, values in zip(ports, sample, strict=True):
-            chunks.append(np.ascontiguousarray(values, port.external.dtype.numpy).tobytes())
+        for port, values in zip(schedule.graph.inputs, sample, strict=True):
+            is_fetched = port.tensor in schedule.fetched
+            stored = convert(values, port.external, port.tensor.type) if is_fetched else values
+            dtype = port.tensor.type.dtype if is_fetched else port.external.dtype
+            chunks.append(np.ascontiguousarray(stored, dtype.numpy).tobytes())
     return b"".join(chunks)
 
 

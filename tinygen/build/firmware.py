@@ -40,12 +40,11 @@ def build_firmware(
     trees: Sequence[SourceTree],
     toolchain: Toolchain,
     folder: Path,
-    samples: int,
     measure: Measure,
     limits: Limits,
 ) -> Image:
     """Compile and link the harness around the model in `folder`."""
-    files = model_files | render_harness(schedule, name, samples, measure)
+    files = model_files | render_harness(schedule, name, measure)
     for file, text in files.items():
         (folder / file).write_text(text, encoding="utf-8")
     board = toolchain.board
@@ -53,7 +52,7 @@ def build_firmware(
     model = toolchain.compile(
         [folder / file for file in model_files if file.endswith(".c")],
         include,
-        [*WARNINGS, "-include", str(folder / "after_operator.h")],
+        [*WARNINGS, "-include", str(folder / "after_call.h")],
         folder / "model",
     )
     harness = toolchain.compile([folder / "main.c"], include, WARNINGS, folder / "harness")

@@ -14,7 +14,8 @@ _COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
 _DEFINITION = re.compile(r"^(?!static)[A-Za-z_][\w\s*]*?\b(\w+)\s*\([^;{}()]*\)\s*\{", re.MULTILINE)
 _TABLE = re.compile(r"^(?!static|extern)(?:const\s+)?\w+\s+(?:const\s+)?(\w+)\s*\[[^;{}]*\]\s*=", re.MULTILINE)
 _IDENTIFIER = re.compile(r"\b[A-Za-z_]\w*\b")
-_FLOAT_SOURCE = re.compile(r"(_f16|_f32|_flt)\.c$")
+_INCLUDED = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
+_FLOAT_SOURCE = re.compile(r"^arm_.*(_f16|_f32|_flt)\.c$")
 
 
 @dataclass(frozen=True)
@@ -55,10 +56,31 @@ class SourceTree:
         definitions: dict[str, Path] = {}
         uses: dict[Path, frozenset[str]] = {}
         for file in self.sources:
-            text = _COMMENT.sub("", file.read_text(encoding="utf-8", errors="replace"))
-            uses[file] = frozenset(_IDENTIFIER.findall(text))
-            definitions |= {name: file for name in (*_DEFINITION.findall(text), *_TABLE.findall(text))}
+            text = _code(file)
+            uses[file] = frozenset(_IDENTIFIER.findall(text + self._inline_code(text)))
+            definitions |= dict.fromkeys((*_DEFINITION.findall(text), *_TABLE.findall(text)), file)
         return definitions, uses
+
+    def _inline_code(self, text: str) -> str:
+        """The headers beside the sources that `text` includes, directly or not: their functions use others in turn."""
+        headers = self._private_headers
+        waiting = _INCLUDED.findall(text)
+        included: dict[str, str] = {}
+        while waiting:
+            name = waiting.pop()
+            if name in headers and name not in included:
+                included[name] = headers[name]
+                waiting += _INCLUDED.findall(headers[name])
+        return "".join(included.values())
+
+    @cached_property
+    def _private_headers(self) -> dict[str, str]:
+        """Text by name of the headers beside the sources; public ones declare everything and say nothing about use."""
+        return {file.name: _code(file) for folder in self.source_folders for file in sorted(folder.rglob("*.h"))}
+
+
+def _code(file: Path) -> str:
+    return _COMMENT.sub("", file.read_text(encoding="utf-8", errors="replace"))
 
 
 def operators() -> SourceTree:

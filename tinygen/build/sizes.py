@@ -14,6 +14,7 @@ from tinygen.build.link_map import LinkMap, Placement
 from tinygen.build.toolchain import map_file
 
 _CODE_OUTPUTS = (".text", ".rodata", ".data")
+_STATIC_OUTPUTS = (".data", ".bss")
 _STRING_LITERALS = re.compile(r"\.rodata(\.\w+)?\.str\d+\.\d+$")  # where GCC puts them: code, not model
 
 
@@ -35,6 +36,7 @@ class Sizes:
 
     code_bytes: int  # .text, .rodata and .data image of model, kernels and the C library members they need
     const_bytes: int  # the model's constants
+    static_bytes: int  # .data and .bss of model, kernels and the C library members they need
     data_bytes: int
     bss_bytes: int
     flash_bytes: int
@@ -47,11 +49,14 @@ def measure(elf: Path, roles: Mapping[Path, Role]) -> Sizes:
     by_name = {str(file): role for file, role in roles.items()}
     needed = _needed(image, by_name)
     constants = [placed for placed in image.placements if _is_constant(placed, by_name)]
-    code = [placed for placed in image.placements if placed.output in _CODE_OUTPUTS and placed.file in needed]
+    counted = [placed for placed in image.placements if placed.file in needed]
+    code = [placed for placed in counted if placed.output in _CODE_OUTPUTS]
+    static = [placed for placed in counted if placed.output in _STATIC_OUTPUTS]
     sections = _section_sizes(elf)
     return Sizes(
         code_bytes=_total(code) - _total(constants),
         const_bytes=_total(constants),
+        static_bytes=_total(static),
         data_bytes=sections.get(".data", 0),
         bss_bytes=sections.get(".bss", 0),
         flash_bytes=sum(sections.get(name, 0) for name in (".vectors", *_CODE_OUTPUTS)),

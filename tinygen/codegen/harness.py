@@ -1,6 +1,5 @@
-"""The measuring program around a model: feeds it samples from a file, writes outputs, counts and traces."""
+"""The measuring program around a model: feeds it all samples of a file, writes outputs, counts and traces."""
 
-from dataclasses import dataclass
 from enum import Enum
 
 from tinygen.codegen.environment import environment
@@ -10,7 +9,7 @@ from tinygen.planner.schedule import Schedule
 GUARD_BYTES = 64  # before and behind the arena
 INPUT_FILE = "inputs.bin"
 OUTPUT_FILE = "outputs.bin"
-TRACE_FILE = "trace.bin"
+TRACE_FILE = "trace.bin"  # what each call has written, in the order of the calls
 
 
 class Measure(Enum):
@@ -22,29 +21,11 @@ class Measure(Enum):
     TRACE = "trace"  # writes every operator's results
 
 
-@dataclass(frozen=True)
-class TracedResult:
-    """Bytes of the arena that an operator has just written."""
-
-    offset: int
-    bytes: int
-
-
-def traced_results(schedule: Schedule) -> list[list[TracedResult]]:
-    """Per call, its results in order."""
-    return [
-        [TracedResult(schedule.address(tensor), tensor.type.bytes) for tensor in call.op.results]
-        for call in schedule.steps
-    ]
-
-
-def render_harness(schedule: Schedule, name: str, samples: int, measure: Measure) -> dict[str, str]:
-    """`main.c` and the header `after_operator.h` that the model's source is compiled with."""
+def render_harness(schedule: Schedule, name: str, measure: Measure) -> dict[str, str]:
+    """`main.c` and the header `after_call.h` that the model's source is compiled with."""
     context = {
         "model": ModelText(name, schedule),
-        "samples": samples,
         "measure": measure.value,
-        "traced": traced_results(schedule),
         "guard_bytes": GUARD_BYTES,
         "input_file": INPUT_FILE,
         "output_file": OUTPUT_FILE,
@@ -52,5 +33,5 @@ def render_harness(schedule: Schedule, name: str, samples: int, measure: Measure
     }
     return {
         file: environment().get_template(f"harness/{file}.j2").render(context)
-        for file in ("main.c", "after_operator.h")
+        for file in ("main.c", "after_call.h")
     }

@@ -5,13 +5,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from tinygen.codegen.c_text import c_type, comment, float_literal, initializer, inline_comment
-from tinygen.ir.graph import Port
+from tinygen.codegen import blocks
+from tinygen.codegen.c_text import c_type, comment, initializer
+from tinygen.codegen.ports import PortText, common_ctype
+from tinygen.codegen.statements import CallText, Statement, Writer
+from tinygen.ir.graph import Op, Port
+from tinygen.ir.rows import has_rows, row_bytes
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.text import mnemonic, print_op
-from tinygen.ir.types import DType
 from tinygen.kernels.base import Kernel, Table
-from tinygen.planner.schedule import Call, Schedule
+from tinygen.planner.schedule import BufferKind, Call, Fetch, Fused, Schedule
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,101 +28,32 @@ class TableText:
 
 
 @dataclass(frozen=True, eq=False)
-class CallText:
-    """An operator: its layer description and the call of its kernel."""
+class LayerText:
+    """The constant that describes a layer, or its part on some rows."""
+
+    symbol: str
+    text: str
+
+
+@dataclass(frozen=True, eq=False)
+class OperatorText:
+    """An operator that is called: once on whole tensors, or on rows."""
 
     number: int  # from 1, in execution order
     symbol: str
     comment: str
-    kernel: Kernel
-    tables: dict[str, str]  # C symbol by the table's name
-    arguments: str
-
-    @property
-    def layer(self) -> str:
-        """Name of the constant that describes the layer."""
-        return f"{self.symbol}_layer"
+    layers: list[LayerText]
+    call: CallText | None  # where it is called once, on whole tensors
 
 
 @dataclass(frozen=True, eq=False)
-class PortText:
-    """An input or output of the model."""
+class FusedText:
+    """A chain of operators that runs row by row, as one function."""
 
-    index: int
-    role: str  # "input" or "output"
-    name: str
-    tensor: Tensor
-    port: Port
-    offset: int
-
-    @property
-    def description(self) -> str:
-        """Name and type, for a comment."""
-        dims = "x".join(str(dim) for dim in self.tensor.shape)
-        return inline_comment(f"'{self.name}', {self.ctype}[{dims}]")
-
-    @property
-    def pointer(self) -> str:
-        """Its first byte, from a context."""
-        base = f"context->arena + {self.offset}" if self.offset else "context->arena"
-        return base if self.ctype == "int8_t" else f"({self.ctype} *)(void *)({base})"
-
-    @property
-    def macro(self) -> str:
-        """Stem of its macros, without the model's name."""
-        return f"{self.role.upper()}{self.index}"
-
-    @property
-    def bytes(self) -> int:
-        """Bytes in the arena."""
-        return self.tensor.type.bytes
-
-    @property
-    def elements(self) -> int:
-        """Number of elements."""
-        return self.tensor.type.elements
-
-    @property
-    def shape(self) -> str:
-        """Shape as a C initializer."""
-        return "{" + ", ".join(str(dim) for dim in self.tensor.shape or (1,)) + "}"
-
-    @property
-    def rank(self) -> int:
-        """Number of dimensions."""
-        return len(self.tensor.shape or (1,))
-
-    @property
-    def scale(self) -> str | None:
-        """Scale as a C literal; None where the tensor is not quantized."""
-        quant = self.tensor.type.quant
-        return float_literal(quant.scale) if quant else None
-
-    @property
-    def zero_point(self) -> int:
-        """Zero point; 0 where the tensor is not quantized."""
-        quant = self.tensor.type.quant
-        return quant.zero_point if quant else 0
-
-    @property
-    def ctype(self) -> str:
-        """C type of an element in the arena."""
-        return c_type(self.tensor.type.dtype)
-
-    @property
-    def external_ctype(self) -> str:
-        """C type of an element as the application has it."""
-        return c_type(self.port.external.dtype)
-
-    @property
-    def is_converted(self) -> bool:
-        """Whether the application's elements differ from those in the arena."""
-        return self.port.is_converted
-
-    @property
-    def external_is_float(self) -> bool:
-        """Whether the application's elements are float."""
-        return self.port.external.dtype is DType.FLOAT32
+    symbol: str
+    comment: str
+    operators: list[OperatorText]
+    statements: tuple[Statement, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,115 +81,210 @@ class ModelText:
     @cached_property
     def tables(self) -> list[TableText]:
         """Constant arrays, each content once."""
-        unique = {symbol: table for _, symbol, table in self._named_tables}
+        unique = {symbol: table for symbol, table in self._symbols.values()}
         return [
             TableText(symbol, c_type(table.dtype), table.values.size, initializer(table.values))
             for symbol, table in unique.items()
         ]
 
     @cached_property
-    def calls(self) -> list[CallText]:
-        """Operators in execution order."""
-        symbols = {table: symbol for table, symbol, _ in self._named_tables}
-        return [self._call(index, call, symbols) for index, call in enumerate(self.schedule.steps)]
+    def items(self) -> list[OperatorText | FusedText]:
+        """Operators and fused chains in execution order."""
+        found: list[OperatorText | FusedText] = []
+        for step in self.schedule.steps:
+            if isinstance(step, Fused):
+                found.append(self._fused(step))
+            elif isinstance(step, Call):
+                found.append(self._operator(step.whole, self._writer.call(step)))
+        return found
+
+    @property
+    def operators(self) -> list[OperatorText]:
+        """All operators that are called, in the order of their numbers."""
+        nested = [item.operators if isinstance(item, FusedText) else [item] for item in self.items]
+        return [operator for group in nested for operator in group]
 
     @property
     def headers(self) -> list[str]:
-        """Headers of the kernel functions."""
-        return sorted({call.kernel.header for call in self.schedule.steps})
+        """Headers of the kernel functions, and of the conversions at the boundary."""
+        conversions = {"tg_quantize.h"} if self.has_conversions else set()
+        return sorted({call.kernel.header for call in self.schedule.calls} | conversions)
 
     @property
-    def kernels(self) -> list[Kernel]:
-        """One kernel per C function, in order of first use."""
-        return list({call.kernel.function: call.kernel for call in reversed(self.schedule.steps)}.values())[::-1]
+    def layer_types(self) -> list[str]:
+        """The structs that describe layers, each text once."""
+        return list(dict.fromkeys(blocks.types(kernel) for kernel in self._kernels))
+
+    @property
+    def runners(self) -> list[str]:
+        """The functions that call kernels, each once."""
+        return [blocks.runner(kernel) for kernel in self._kernels]
 
     @property
     def input_ctype(self) -> str:
         """Element type of all inputs, void where they differ."""
-        return _common_ctype(self.inputs)
+        return common_ctype(self.inputs)
 
     @property
     def output_ctype(self) -> str:
         """Element type of all outputs, void where they differ."""
-        return _common_ctype(self.outputs)
+        return common_ctype(self.outputs)
 
     @property
     def run_parameters(self) -> str:
-        """Parameters of the one-shot function: the application's buffers."""
-        inputs = [f"const {port.external_ctype} *input{port.index}" for port in self.inputs]
+        """Parameters of the one-shot function: the application's buffers, and what fetching rows needs."""
+        fetching = ["void *user"] if self.fetches_rows else []
+        inputs = [f"const {port.external_ctype} *input{port.index}" for port in self.inputs if not port.is_fetched]
         outputs = [f"{port.external_ctype} *output{port.index}" for port in self.outputs]
-        return ", ".join([*inputs, *outputs])
+        return ", ".join([*fetching, *inputs, *outputs])
 
     @property
     def has_conversions(self) -> bool:
         """Whether an input or output changes form at the boundary."""
         return any(port.is_converted for port in (*self.inputs, *self.outputs))
 
-    @cached_property
-    def _named_tables(self) -> list[tuple[Table, str, Table]]:
-        """Every table with its symbol, and the first table of the same content, whose symbol it is."""
-        first: dict[str, tuple[str, Table]] = {}
-        named = []
-        for index, call in enumerate(self.schedule.steps):
-            for table in call.kernel.tables:
-                symbol = f"{self.name}_{_symbol(call, index)}_{table.name}"
-                named.append((table, *first.setdefault(_content(table), (symbol, table))))
-        return named
+    @property
+    def fetches_rows(self) -> bool:
+        """Whether the application gives an input row by row."""
+        return any(isinstance(step, Fetch) for step in self.schedule.flat_steps)
 
-    def _call(self, index: int, call: Call, symbols: dict[Table, str]) -> CallText:
-        kernel = call.kernel
-        tables = {table.name: symbols[table] for table in kernel.tables}
-        constants = {tensor: symbol for tensor, symbol in _constant_symbols(kernel, symbols)}
-        arguments = [constants.get(tensor) or self._pointer(tensor) for tensor in (*kernel.reads, *kernel.writes)]
-        if kernel.takes_scratch:
-            arguments.append(f"arena + {self.schedule.offsets[call.scratch]}" if call.scratch else "NULL")
-        text = comment(str(call.op.source), print_op(call.op, self._value_name))
-        return CallText(index + 1, _symbol(call, index), text, kernel, tables, ", ".join(arguments))
+    @property
+    def has_whole_operators(self) -> bool:
+        """Whether an operator is called on whole tensors."""
+        return any(isinstance(item, OperatorText) for item in self.items)
+
+    @property
+    def has_fused_operators(self) -> bool:
+        """Whether a chain runs row by row."""
+        return any(isinstance(item, FusedText) for item in self.items)
+
+    @property
+    def fetched_row_bytes(self) -> int:
+        """Bytes of a row of the fetched input."""
+        (port,) = (port for port in self.inputs if port.is_fetched)
+        return row_bytes(port.tensor) if has_rows(port.tensor) else port.bytes
+
+    @property
+    def row_description(self) -> str:
+        """What a row of the fetched input is, for a comment."""
+        (port,) = (port for port in self.inputs if port.is_fetched)
+        shape = port.tensor.shape
+        if len(shape) != 4:
+            return f"all of it is one row of {port.tensor.type.elements} {port.ctype}"
+        return f"{shape[1]} rows of {shape[2]} x {shape[3]} {port.ctype}"
+
+    @cached_property
+    def _calls(self) -> dict[Op, list[Call]]:
+        """The calls of each operator, operators in the order of their first call."""
+        ordered: dict[Op, list[Call]] = {}
+        for step in self.schedule.steps:
+            if isinstance(step, Fused):
+                ordered |= {op: [] for op in step.ops}
+            elif isinstance(step, Call):
+                ordered[step.whole] = []
+        for call in self.schedule.calls:
+            ordered[call.whole].append(call)
+        return ordered
+
+    @cached_property
+    def _numbers(self) -> dict[Op, int]:
+        return {op: number for number, op in enumerate(self._calls, 1)}
+
+    @property
+    def _kernels(self) -> list[Kernel]:
+        """One kernel per runner, in order of first use."""
+        return list({call.kernel.runner: call.kernel for call in reversed(self.schedule.calls)}.values())[::-1]
+
+    def _symbol(self, op: Op) -> str:
+        return f"{mnemonic(op)}_{self._numbers[op] - 1}"
+
+    @cached_property
+    def _symbols(self) -> dict[Table, tuple[str, Table]]:
+        """For every table the symbol and the table of the first one with the same content."""
+        first: dict[str, tuple[str, Table]] = {}
+        found: dict[Table, tuple[str, Table]] = {}
+        for op, calls in self._calls.items():
+            for table in dict.fromkeys(table for call in calls for table in call.kernel.tables):
+                symbol = f"{self.name}_{self._symbol(op)}_{table.name}"
+                found[table] = first.setdefault(_content(table), (symbol, table))
+        return found
+
+    @cached_property
+    def _layers(self) -> dict[Op, dict[str, LayerText]]:
+        """The layers of each operator, by the text that describes them."""
+        return {op: self._layers_of(op, calls) for op, calls in self._calls.items()}
+
+    def _layers_of(self, op: Op, calls: Sequence[Call]) -> dict[str, LayerText]:
+        layers: dict[str, LayerText] = {}
+        for call in calls:
+            key = self._layer_key(call)
+            if key not in layers:
+                suffix = f"_{len(layers)}" if layers else ""
+                symbol = f"{self._symbol(op)}_layer{suffix}"
+                layers[key] = LayerText(symbol, blocks.layer(call.kernel, symbol, self._table_symbols(call)))
+        return layers
+
+    def _layer_key(self, call: Call) -> str:
+        return blocks.layer(call.kernel, "", self._table_symbols(call))
+
+    def _table_symbols(self, call: Call) -> dict[str, str]:
+        return {table.name: self._symbols[table][0] for table in call.kernel.tables}
+
+    @cached_property
+    def _writer(self) -> Writer:
+        return Writer(self.schedule, self._names, self._constants)
+
+    def _names(self, call: Call) -> tuple[int, str]:
+        return self._numbers[call.whole], self._layers[call.whole][self._layer_key(call)].symbol
+
+    def _constants(self, call: Call) -> dict[Tensor, str]:
+        """Constant operands with the symbol of the table that holds their value."""
+        found = {}
+        for tensor in call.kernel.reads:
+            if tensor.data is not None:
+                table = next(table for table in call.kernel.tables if table.values is tensor.data)
+                found[tensor] = self._symbols[table][0]
+        return found
+
+    def _operator(self, op: Op, call: CallText | None) -> OperatorText:
+        text = comment(str(op.source), print_op(op, self._value_name))
+        return OperatorText(self._numbers[op], self._symbol(op), text, list(self._layers[op].values()), call)
+
+    def _fused(self, fused: Fused) -> FusedText:
+        operators = [self._operator(op, None) for op in fused.ops]
+        first, last = operators[0].number, operators[-1].number
+        results = {result.name: self._symbol(op) for op in fused.ops for result in op.results}
+        rings = [
+            f"{results.get(buffer.name, buffer.name)}: {buffer.bytes} bytes at {self.schedule.offsets[buffer]}"
+            for buffer in self.schedule.buffers
+            if buffer.kind is BufferKind.RING and buffer.name in results
+        ]
+        span = f"Operator {first}" if first == last else f"Operators {first} to {last}"
+        held = f" Rings: {'; '.join(rings)}." if rings else ""
+        text = comment(f"{span}, row by row.{held}")
+        return FusedText(f"rows_of_{first}_to_{last}", text, operators, self._writer.fused(fused))
 
     @cached_property
     def _value_names(self) -> dict[Tensor, str]:
         """Short names for comments: values are called after the operator that makes them."""
         names = {port.tensor: f"%{port.role}_{port.index}" for port in self.inputs}
-        numbers = {call.op: _symbol(call, index) for index, call in enumerate(self.schedule.steps)}
         for index, op in enumerate(self.schedule.graph.ops):
-            symbol = numbers.get(op, f"{mnemonic(op)}_of_{index}")
+            symbol = self._symbol(op) if op in self._numbers else f"{mnemonic(op)}_of_{index}"
             names |= {result: f"%{symbol}" + ("" if n == 0 else f"_{n}") for n, result in enumerate(op.results)}
         return names
 
     def _value_name(self, tensor: Tensor) -> str:
         return self._value_names.get(tensor, "%constant")
 
-    def _pointer(self, tensor: Tensor) -> str:
-        address = self.schedule.address(tensor)
-        base = f"arena + {address}" if address else "arena"
-        ctype = c_type(tensor.type.dtype)
-        return base if ctype == "int8_t" else f"({ctype} *)(void *)({base})"
-
     def _ports(self, role: str, ports: Sequence[Port]) -> list[PortText]:
         return [
-            PortText(index, role, port.name, port.tensor, port, self.schedule.address(port.tensor))
-            for index, port in enumerate(ports)
+            PortText(index, role, port.name, port.tensor, port, self._offset(port)) for index, port in enumerate(ports)
         ]
 
-
-def _common_ctype(ports: list[PortText]) -> str:
-    ctypes = {port.ctype for port in ports}
-    return ctypes.pop() if len(ctypes) == 1 else "void"
-
-
-def _symbol(call: Call, index: int) -> str:
-    return f"{mnemonic(call.op)}_{index}"
+    def _offset(self, port: Port) -> int | None:
+        """Where a port lies in the arena; None where its rows are fetched."""
+        return None if port.tensor in self.schedule.fetched else self.schedule.address(port.tensor)
 
 
 def _content(table: Table) -> str:
     return f"{table.dtype.value}:{hashlib.sha256(table.values.tobytes()).hexdigest()}"
-
-
-def _constant_symbols(kernel: Kernel, symbols: dict[Table, str]) -> list[tuple[Tensor, str]]:
-    """Constant operands with the symbol of the table that holds their value."""
-    found = []
-    for tensor in kernel.reads:
-        if tensor.data is not None:
-            table = next(table for table in kernel.tables if table.values is tensor.data)
-            found.append((tensor, symbols[table]))
-    return found

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Self
 
+from tinygen.ir.rows import Piece, Rows, has_rows, piece
 from tinygen.ir.tensor import Alias, Tensor
 from tinygen.ir.text import print_graph
 from tinygen.ir.types import Array, TensorType
@@ -61,6 +62,23 @@ class Op:
         """Sharing of memory that leaves the operator nothing to do; empty where elements must move or change."""
         return ()
 
+    def rows_needed(self, operand: Tensor, rows: Rows) -> Rows | None:  # noqa: ARG002 - for subclasses
+        """Rows of `operand` that rows of the result are computed from; None where it takes more than rows."""
+        return None
+
+    def tile(self, rows: Rows) -> "Tile | None":
+        """The operator restricted to rows of its result; None where it cannot be restricted so."""
+        if len(self.results) != 1 or not has_rows(self.results[0]):
+            return None
+        pieces = [piece(self.results[0], rows)]
+        for operand in self.variable_operands:
+            needed = self.rows_needed(operand, rows) if has_rows(operand) else None
+            if needed is None:
+                return None
+            pieces.append(piece(operand, needed))
+        op = self.replace_tensors({part.whole: part.tensor for part in pieces})
+        return Tile(op, tuple(pieces))
+
     def evaluate(self, values: "Values") -> tuple[Array, ...]:
         """The results, to the bit, for the operands in `values`; one array per result."""
         raise NotImplementedError(f"{type(self).__name__} has no reference")
@@ -87,6 +105,24 @@ class Op:
 
 def _is_result(field: str) -> bool:
     return field in ("output", "outputs")
+
+
+@dataclass(frozen=True, eq=False)
+class Tile:
+    """An operator on some rows: an ordinary operator on pieces of tensors."""
+
+    op: Op
+    pieces: tuple[Piece, ...]  # the result's first, then one per operand
+
+    @property
+    def result(self) -> Piece:
+        """The rows that are computed."""
+        return self.pieces[0]
+
+    @property
+    def operands(self) -> tuple[Piece, ...]:
+        """The rows that are read."""
+        return self.pieces[1:]
 
 
 class Values:

@@ -40,12 +40,12 @@ class DType(Enum):
     @property
     def min(self) -> int:
         """Smallest value of an integer type."""
-        return int(np.iinfo(self.numpy).min)
+        return 0 if self is DType.UINT8 else -(1 << (8 * self.bytes - 1))
 
     @property
     def max(self) -> int:
         """Largest value of an integer type."""
-        return int(np.iinfo(self.numpy).max)
+        return (1 << (8 * self.bytes - (self is not DType.UINT8))) - 1
 
     @classmethod
     def of(cls, dtype: np.dtype[np.generic]) -> "DType":

@@ -64,12 +64,13 @@ class Kernel:
     """One operator on one target. Subclasses add the parameters that their template prints.
 
     The template's runner takes pointers to `reads`, then to `writes`, then to scratch (NULL where `scratch_bytes` is 0)
-    if it `takes_scratch`.
+    if it `takes_scratch`. Where their number varies, `reads_as_array` makes one array of the first ones.
     """
 
     template: ClassVar[str]  # stem of the file in templates/ops
     header: ClassVar[str] = "arm_nnfunctions.h"  # that declares the function
     takes_scratch: ClassVar[bool] = False
+    reads_as_array: ClassVar[bool] = False
 
     function: str
     reads: tuple[Tensor, ...]
@@ -79,6 +80,11 @@ class Kernel:
     scratch_align: int = 4
     in_place: tuple[Tensor, ...] = ()  # operands whose memory the (single) result may take over, element by element
 
+    @property
+    def runner(self) -> str:
+        """The generated function that makes the call: another one for each way to call the same function."""
+        return f"run_{self.function}"
+
     def table(self, name: str) -> Table:
         """The table of that name."""
         return next(table for table in self.tables if table.name == name)
@@ -86,6 +92,11 @@ class Kernel:
     def has_table(self, name: str) -> bool:
         """Whether there is a table of that name."""
         return any(table.name == name for table in self.tables)
+
+
+def constant_tables(*operands: Tensor) -> tuple[Table, ...]:
+    """Tables of those operands that are constants, for kernels that read them as any other operand."""
+    return tuple(Table(f"operand_{n}", tensor.data) for n, tensor in enumerate(operands) if tensor.data is not None)
 
 
 Lowering = Callable[[Op, Toolbox], Kernel]

@@ -3,26 +3,80 @@
 from tinygen.ir.graph import Op
 from tinygen.kernels.base import Kernel, Lowerings, Toolbox
 from tinygen.kernels.cmsis_nn.addition import lower_add
+from tinygen.kernels.cmsis_nn.batch_matmul import lower_batch_matmul
+from tinygen.kernels.cmsis_nn.concatenation import lower_concat
 from tinygen.kernels.cmsis_nn.convolution import lower_conv2d
+from tinygen.kernels.cmsis_nn.copying import lower_copy
 from tinygen.kernels.cmsis_nn.depthwise import lower_depthwise_conv2d
+from tinygen.kernels.cmsis_nn.extrema import lower_extremum
 from tinygen.kernels.cmsis_nn.fully_connected import lower_fully_connected
+from tinygen.kernels.cmsis_nn.multiplication import lower_mul
+from tinygen.kernels.cmsis_nn.pad import lower_pad
 from tinygen.kernels.cmsis_nn.pooling import lower_average_pool2d, lower_max_pool2d
 from tinygen.kernels.cmsis_nn.softmax import lower_softmax
+from tinygen.kernels.cmsis_nn.transpose import lower_transpose
+from tinygen.kernels.cmsis_nn.transpose_conv import lower_transpose_conv2d
+from tinygen.kernels.tinygen_c.elementwise import lower_prelu, lower_squared_difference
+from tinygen.kernels.tinygen_c.gather import lower_gather
+from tinygen.kernels.tinygen_c.lookup import lower_lookup
+from tinygen.kernels.tinygen_c.reduction import lower_arg_max, lower_reduce_max, lower_reduce_min, lower_sum
+from tinygen.kernels.tinygen_c.resize import lower_resize_bilinear, lower_resize_nearest
+from tinygen.kernels.tinygen_c.strided_copy import lower_mirror_pad, lower_slice
 from tinygen.ops.add import Add
+from tinygen.ops.arg_max import ArgMax
+from tinygen.ops.batch_matmul import BatchMatMul
+from tinygen.ops.concat import Concat
 from tinygen.ops.conv2d import Conv2D
+from tinygen.ops.copy import Copy
 from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
+from tinygen.ops.extrema import Maximum, Minimum
 from tinygen.ops.fully_connected import FullyConnected
+from tinygen.ops.gather import Gather
+from tinygen.ops.lookup import Lookup
+from tinygen.ops.mul import Mul
+from tinygen.ops.pad import MirrorPad, Pad
 from tinygen.ops.pool2d import AveragePool2D, MaxPool2D
+from tinygen.ops.prelu import Prelu
+from tinygen.ops.reduction import Mean, ReduceMax, ReduceMin, Sum
+from tinygen.ops.reshape import Reshape
+from tinygen.ops.resize import ResizeBilinear, ResizeNearest
+from tinygen.ops.slice import Slice
 from tinygen.ops.softmax import Softmax
+from tinygen.ops.squared_difference import SquaredDifference
+from tinygen.ops.transpose import Transpose
+from tinygen.ops.transpose_conv2d import TransposeConv2D
 
 LOWERINGS: Lowerings = {
     Add: lower_add,
+    ArgMax: lower_arg_max,
     AveragePool2D: lower_average_pool2d,
+    BatchMatMul: lower_batch_matmul,
+    Concat: lower_concat,
     Conv2D: lower_conv2d,
+    Copy: lower_copy,
     DepthwiseConv2D: lower_depthwise_conv2d,
     FullyConnected: lower_fully_connected,
+    Gather: lower_gather,
+    Lookup: lower_lookup,
     MaxPool2D: lower_max_pool2d,
+    Maximum: lower_extremum,
+    Mean: lower_sum,
+    Minimum: lower_extremum,
+    MirrorPad: lower_mirror_pad,
+    Mul: lower_mul,
+    Pad: lower_pad,
+    Prelu: lower_prelu,
+    ReduceMax: lower_reduce_max,
+    ReduceMin: lower_reduce_min,
+    Reshape: lower_copy,
+    ResizeBilinear: lower_resize_bilinear,
+    ResizeNearest: lower_resize_nearest,
+    Slice: lower_slice,
     Softmax: lower_softmax,
+    SquaredDifference: lower_squared_difference,
+    Sum: lower_sum,
+    Transpose: lower_transpose,
+    TransposeConv2D: lower_transpose_conv2d,
 }
 
 

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from tinygen.ops.binary import Binary
+from tinygen.ops.checks import check_scaling
 from tinygen.ops.clamp import Clamp
 from tinygen.ops.requantize import Int64Array, Multiplier, quantize_multiplier, requantize
 
@@ -40,6 +41,7 @@ class Add(Binary):
         super().verify()
         if self.sign not in (1, -1):
             raise ValueError(f"sign is {self.sign}, 1 or -1 was expected")
+        check_scaling("sum", self.scales.output, 0)
         self.clamp.verify(self.output.type)
 
     def combine(self, first: Int64Array, second: Int64Array) -> Int64Array:

@@ -1,6 +1,6 @@
 """Products of matrices, batch by batch."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -10,6 +10,15 @@ from tinygen.ir.types import Array, DType
 from tinygen.ops.accumulate import exact_matmul
 from tinygen.ops.checks import check_dtype, check_per_tensor, check_shape
 from tinygen.ops.requantize import Multiplier, quantize_multiplier, requantize, wrap_int32
+
+
+@dataclass(frozen=True)
+class Batches:
+    """Neighbouring batch axes along which the same operands advance; the others repeat."""
+
+    count: int
+    first_advances: bool
+    second_advances: bool
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -38,6 +47,19 @@ class BatchMatMul(Op):
         return self.second.shape[-2 if self.transpose_second else -1]
 
     @property
+    def batches(self) -> tuple[Batches, ...]:
+        """The batch axes, outermost first, merged; without those of size 1."""
+        rank = len(self.output.shape)
+        first, second = ((1,) * (rank - len(t.shape)) + t.shape[:-2] for t in (self.first, self.second))
+        merged: list[Batches] = []
+        for axis in (Batches(max(f, s), f > 1, s > 1) for f, s in zip(first, second, strict=True)):
+            if merged and replace(axis, count=1) == replace(merged[-1], count=1):
+                merged[-1] = replace(axis, count=axis.count * merged[-1].count)
+            elif axis.count > 1:
+                merged.append(axis)
+        return tuple(merged)
+
+    @property
     def scaling(self) -> Multiplier:
         """From accumulators to the output."""
         return quantize_multiplier(self.first.type.scale * self.second.type.scale / self.output.type.scale)
@@ -59,6 +81,11 @@ class BatchMatMul(Op):
             )
         batches = np.broadcast_shapes(self.first.shape[:-2], self.second.shape[:-2])
         check_shape("output", self.output, (*batches, self.rows, self.columns))
+        if len(self.batches) > 2:
+            raise ValueError(
+                f"operands of {list(self.first.shape)} and {list(self.second.shape)} repeat along batch axes by turns, "
+                "two groups of such axes at most were expected"
+            )
 
     def evaluate(self, values: Values) -> tuple[Array, ...]:
         first = values[self.first].astype(np.int64) - self.first.type.zero_point

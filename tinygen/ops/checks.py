@@ -2,6 +2,7 @@
 
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import DType
+from tinygen.ops.requantize import Multiplier
 
 
 def check_dtype(role: str, tensor: Tensor, *expected: DType) -> None:
@@ -59,3 +60,14 @@ def check_only_moved(input: Tensor, output: Tensor) -> None:
     quant = input.type.quant
     if quant is not None and not quant.is_per_tensor:
         raise ValueError(f"'{input.name}' is quantized along axis {quant.axis}, one scale was expected")
+    if 0 in output.shape:
+        raise ValueError(f"'{output.name}' has shape {list(output.shape)}, at least one element was expected")
+
+
+def check_scaling(role: str, scaling: Multiplier, max_shift: int) -> None:
+    """A requantization cannot overflow 32 bits: its multiplier is below 2**max_shift."""
+    if scaling.shift > max_shift:
+        raise ValueError(
+            f"the scale of the {role} is about {2**scaling.shift} times the output's, "
+            f"below {2**max_shift} times was expected"
+        )

@@ -1,10 +1,11 @@
 """2-D convolution with groups and dilation."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tinygen.ir.graph import Op, Values
+from tinygen.ir.graph import Op, Tile, Values
+from tinygen.ir.rows import Rows
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, DType
 from tinygen.ops.accumulate import OutputStage, exact_matmul
@@ -64,6 +65,16 @@ class Conv2D(Op):
         self.window.verify(self.input.shape, self.output.shape)
         check_shape("output", self.output, (self.input.shape[0], *self.output.shape[1:3], channels))
         self.clamp.verify(self.output.type)
+
+    def rows_needed(self, operand: Tensor, rows: Rows) -> Rows | None:  # noqa: ARG002 - there is only one
+        return self.window.rows_needed(rows, self.input.shape[1])
+
+    def tile(self, rows: Rows) -> Tile | None:
+        tile = super().tile(rows)
+        if tile is None:
+            return None
+        padding = self.window.padding_of(rows, self.input.shape[1])
+        return replace(tile, op=replace(tile.op, padding=padding))  # type: ignore[call-arg]
 
     def evaluate(self, values: Values) -> tuple[Array, ...]:
         zero_point = self.input.type.zero_point

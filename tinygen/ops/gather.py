@@ -16,7 +16,7 @@ class Gather(Op):
     """output[b, o, i, n] = input[b, o, indices[b, i], n]: b over the first `batch_dims` axes, i along `axis`."""
 
     input: Tensor
-    indices: Tensor  # int32; int64 too where they are constant; first axes as the input's
+    indices: Tensor  # int32; its first axes are the batches
     output: Tensor
     axis: int
     batch_dims: int
@@ -48,7 +48,7 @@ class Gather(Op):
 
     def verify(self) -> None:
         check_only_moved(self.input, self.output)
-        check_dtype("indices", self.indices, DType.INT32, *((DType.INT64,) if self.indices.is_constant else ()))
+        check_dtype("indices", self.indices, DType.INT32)
         shape, chosen = self.input.shape, self.indices.shape
         if not 0 <= self.batch_dims <= self.axis < len(shape) or self.batch_dims > len(chosen):
             raise ValueError(

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tinygen.ops.requantize import Int64Array, Multiplier, quantize_multiplier, rounding_shift_right
+from tinygen.ops.requantize import Int64Array, Multiplier, quantize_multiplier
 from tinygen.ops.unary import Unary
 
 _INPUT_SHIFT = 7  # puts the 9 significant bits of a centered input at the top of 16
@@ -40,7 +40,7 @@ class HardSwish(Unary):
         preshift = _high_multiply(shifted, output_scaling.multiplier)
         reluish = (_rescale(shifted, self.reluish_scaling) + (1 << 15)) >> 1
         product = np.trunc(reluish * preshift / (1 << 15)).astype(np.int64)
-        stored = rounding_shift_right(product, -output_scaling.shift) + self.output.type.zero_point
+        stored = _shift_right(product, -output_scaling.shift) + self.output.type.zero_point
         return stored.astype(np.int16).astype(np.int64)
 
     @property
@@ -53,12 +53,19 @@ def _rescale(values: Int64Array, scaling: Multiplier) -> Int64Array:
     if scaling.shift > 0:
         early = _saturate(values << min(scaling.shift - 1, _FULL_SHIFT))
         return _saturate(_high_multiply(early, scaling.multiplier) << 1)
-    return rounding_shift_right(_high_multiply(values, scaling.multiplier), -scaling.shift)
+    return _shift_right(_high_multiply(values, scaling.multiplier), -scaling.shift)
 
 
 def _high_multiply(values: Int64Array, multiplier: int) -> Int64Array:
     """round(values * multiplier / 2**15), halves up."""
     return (values * multiplier + (1 << 14)) >> 15
+
+
+def _shift_right(values: Int64Array, bits: int) -> Int64Array:
+    """values / 2**bits, halves away from zero; with a 16-bit mask, so that from 16 bits on numbers round outwards."""
+    mask = int(np.array((1 << bits) - 1).astype(np.int16))
+    threshold = (mask >> 1) + (values < 0)
+    return (values >> bits) + ((values & mask) > threshold)
 
 
 def _saturate(values: Int64Array) -> Int64Array:

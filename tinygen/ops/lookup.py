@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tinygen.ir.graph import Op, Values
+from tinygen.ir.rows import Rows
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, DType
 from tinygen.ops.checks import check_dtype, check_shape
@@ -29,6 +30,9 @@ class Lookup(Op):
             raise ValueError(
                 f"input {list(self.input.shape)} and output {list(self.output.shape)} differ in their elements' number"
             )
+
+    def rows_needed(self, operand: Tensor, rows: Rows) -> Rows | None:
+        return rows if operand.shape == self.output.shape else None
 
     def evaluate(self, values: Values) -> tuple[Array, ...]:
         return (np.asarray(values[self.table][values[self.input].view(np.uint8)]).reshape(self.output.shape),)

@@ -5,8 +5,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from tinygen.ops.binary import Binary
+from tinygen.ops.checks import check_scaling
 from tinygen.ops.clamp import Clamp
 from tinygen.ops.requantize import Int64Array, Multiplier, quantize_multiplier, requantize
+
+_MAX_SHIFT = 14  # 255 * 255 << 14 fits into 31 bits
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -23,6 +26,7 @@ class Mul(Binary):
 
     def verify(self) -> None:
         super().verify()
+        check_scaling("product", self.scaling, _MAX_SHIFT)
         self.clamp.verify(self.output.type)
 
     def combine(self, first: Int64Array, second: Int64Array) -> Int64Array:

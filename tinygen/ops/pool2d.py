@@ -1,10 +1,11 @@
 """Average and max pooling."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tinygen.ir.graph import Op, Values
+from tinygen.ir.graph import Op, Tile, Values
+from tinygen.ir.rows import Rows
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, DType
 from tinygen.ops.checks import check_dtype, check_per_tensor, check_same_quantization, check_shape
@@ -38,6 +39,16 @@ class _Pool2D(Op):
         if max(pad.top, pad.bottom) >= self.kernel.h or max(pad.left, pad.right) >= self.kernel.w:
             raise ValueError(f"padding {pad} leaves windows without any input")
         self.clamp.verify(self.output.type)
+
+    def rows_needed(self, operand: Tensor, rows: Rows) -> Rows | None:  # noqa: ARG002 - there is only one
+        return self.window.rows_needed(rows, self.input.shape[1])
+
+    def tile(self, rows: Rows) -> Tile | None:
+        tile = super().tile(rows)
+        if tile is None:
+            return None
+        padding = self.window.padding_of(rows, self.input.shape[1])
+        return replace(tile, op=replace(tile.op, padding=padding))  # type: ignore[call-arg]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -7,9 +7,13 @@ import numpy as np
 from tinygen.ir.graph import Op, Values
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, DType
-from tinygen.ops.checks import check_dtype, check_per_tensor, check_shape
+from tinygen.ops.broadcast import Broadcast
+from tinygen.ops.checks import check_dtype, check_per_tensor, check_scaling, check_shape
 from tinygen.ops.clamp import Clamp
 from tinygen.ops.requantize import Multiplier, quantize_multiplier, requantize
+
+_MAX_IDENTITY_SHIFT = 22  # 255 << 22 fits into 31 bits
+_MAX_PRODUCT_SHIFT = 14  # 255 * 255 << 14 too
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -33,6 +37,11 @@ class Prelu(Op):
         )
         return quantize_multiplier(float(input_scale * alpha_scale / output_scale))
 
+    @property
+    def broadcast(self) -> Broadcast:
+        """Which elements of input and alpha meet."""
+        return Broadcast.of(self.input.shape, self.alpha.shape)
+
     def verify(self) -> None:
         for role, tensor in (("input", self.input), ("alpha", self.alpha), ("output", self.output)):
             check_dtype(role, tensor, DType.INT8)
@@ -40,6 +49,10 @@ class Prelu(Op):
         check_shape("output", self.output, self.input.shape)
         if np.broadcast_shapes(self.input.shape, self.alpha.shape) != self.input.shape:
             raise ValueError(f"alpha {list(self.alpha.shape)} does not broadcast to input {list(self.input.shape)}")
+
+        Broadcast.of(self.input.shape, self.alpha.shape)
+        check_scaling("input", self.identity, _MAX_IDENTITY_SHIFT)
+        check_scaling("product", self.slope, _MAX_PRODUCT_SHIFT)
 
     def evaluate(self, values: Values) -> tuple[Array, ...]:
         centered = values[self.input].astype(np.int64) - self.input.type.zero_point

@@ -19,7 +19,8 @@ class Reshape(Op):
         check_same_quantization(self.input, self.output)
         if self.input.type.elements != self.output.type.elements:
             raise ValueError(
-                f"input {list(self.input.shape)} and output {list(self.output.shape)} differ in their number of elements"
+                f"input {list(self.input.shape)} and output {list(self.output.shape)} "
+                "must have the same number of elements"
             )
 
     def aliases(self) -> tuple[Alias, ...]:

@@ -13,6 +13,7 @@ from tinygen.ops.requantize import Int64Array
 
 POSITION_BITS = 10  # fractional bits of a position in the input, for bilinear interpolation
 _ONE = 1 << POSITION_BITS
+_LARGEST_SIZE = 32767  # positions of rows and columns are int16 in the tables of the target
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -31,6 +32,11 @@ class _Resize(Op):
             check_rank(role, tensor, 4)
             if tensor.type.elements == 0:
                 raise ValueError(f"{role} '{tensor.name}' has shape {list(tensor.shape)}, without any element")
+            if max(tensor.shape[1:3]) > _LARGEST_SIZE:
+                raise ValueError(
+                    f"{role} '{tensor.name}' has shape {list(tensor.shape)}, at most {_LARGEST_SIZE} rows and columns "
+                    "were expected"
+                )
         check_same_quantization(self.input, self.output)
         check_shape("output", self.output, (self.input.shape[0], *self.output.shape[1:3], self.input.shape[3]))
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tinygen.ir.graph import Op, Values
+from tinygen.ir.rows import Rows
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, DType
 from tinygen.ops.checks import check_dtype, check_per_tensor, check_shape
@@ -60,6 +61,9 @@ class Softmax(Op):
             raise ValueError(f"output '{self.output.name}' must have scale 1/256 and zero point -128")
         if self.scaling.shift < 0:
             raise ValueError(f"beta {self.beta} times scale {self.input.type.scale} is below 2**-27")
+
+    def rows_needed(self, operand: Tensor, rows: Rows) -> Rows | None:
+        return rows if operand.shape == self.output.shape else None
 
     def evaluate(self, values: Values) -> tuple[Array, ...]:
         rows = values[self.input].astype(np.int64).reshape(-1, self.row_size)

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from tinygen.ops.add import CommonScale
 from tinygen.ops.binary import Binary
+from tinygen.ops.checks import check_scaling
 from tinygen.ops.clamp import Clamp
 from tinygen.ops.requantize import Int64Array, quantize_multiplier, requantize
 
@@ -24,6 +25,10 @@ class SquaredDifference(Binary):
             quantize_multiplier(second / twice_largest),
             quantize_multiplier(twice_largest * twice_largest / ((1 << 2 * LEFT_SHIFT) * output)),
         )
+
+    def verify(self) -> None:
+        super().verify()
+        check_scaling("squared difference", self.scales.output, 0)
 
     def combine(self, first: Int64Array, second: Int64Array) -> Int64Array:
         scales = self.scales

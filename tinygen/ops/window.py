@@ -1,10 +1,11 @@
 """Sliding windows of convolutions and pools: stride, dilation, padding, and the output size they give."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 import numpy as np
 
+from tinygen.ir.rows import Rows
 from tinygen.ir.types import Array
 
 
@@ -61,6 +62,18 @@ class Window:
             (height + pad.top + pad.bottom - self.extent.h) // self.stride.h + 1,
             (width + pad.left + pad.right - self.extent.w) // self.stride.w + 1,
         )
+
+    def rows_needed(self, rows: Rows, height: int) -> Rows | None:
+        """Rows of an input of `height` rows under the given output rows; None where they lie in the padding alone."""
+        first = max(0, rows.first * self.stride.h - self.padding.top)
+        end = min(height, (rows.end - 1) * self.stride.h - self.padding.top + self.extent.h)
+        return Rows(first, end) if first < end else None
+
+    def padding_of(self, rows: Rows, height: int) -> Padding:
+        """What is left of the padding around the rows that `rows_needed` gives."""
+        top = max(0, self.padding.top - rows.first * self.stride.h)
+        bottom = max(0, (rows.end - 1) * self.stride.h - self.padding.top + self.extent.h - height)
+        return replace(self.padding, top=top, bottom=bottom)
 
     def patches(self, input: Array, fill: int) -> Array:
         """All positions of an NHWC input, shape [N, OH, OW, KH, KW, C]; outside the input stands `fill`."""

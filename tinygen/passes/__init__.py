@@ -4,10 +4,27 @@ from collections.abc import Callable, Sequence
 
 from tinygen.ir.graph import Graph
 from tinygen.ir.verify import verify
+from tinygen.passes.convert_boundaries import convert_boundaries
+from tinygen.passes.copy_outputs import copy_outputs
+from tinygen.passes.fold_constants import fold_constants
+from tinygen.passes.fold_padding import fold_padding
+from tinygen.passes.fuse_clamps import fuse_clamps
+from tinygen.passes.remove_reshapes import remove_reshapes
+from tinygen.passes.remove_unused import remove_unused
+from tinygen.passes.tabulate import tabulate
 
 Pass = Callable[[Graph], Graph]
 
-PASSES: tuple[Pass, ...] = ()
+PASSES: tuple[Pass, ...] = (
+    fold_constants,
+    convert_boundaries,
+    fold_padding,
+    fuse_clamps,
+    tabulate,
+    remove_reshapes,
+    remove_unused,
+    copy_outputs,
+)
 
 
 def run(graph: Graph, passes: Sequence[Pass] = PASSES, observe: Callable[[str, Graph], None] | None = None) -> Graph:

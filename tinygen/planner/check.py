@@ -86,7 +86,7 @@ def _check_place(schedule: Schedule, tensor: Tensor) -> None:
 
 def _check_lifetimes(schedule: Schedule) -> None:
     """Whatever is touched lies in a buffer that is live then."""
-    places, last = schedule.places, max(len(schedule.steps) - 1, 0)
+    places, last = schedule.places, max(len(schedule.flat_steps) - 1, 0)
     touched = [(0, places[t].buffer) for t in schedule.graph.input_tensors]
     touched += [(last, places[t].buffer) for t in schedule.graph.output_tensors if not t.is_constant]
     for step, call in enumerate(schedule.calls):
@@ -130,19 +130,23 @@ class _Execution:
 
     def run(self) -> None:
         """Raise ValueError at the first step that goes wrong."""
+        for op in self._views:
+            if not op.aliases():
+                raise ValueError(f"operator '{op.name}' is neither called nor a view of other tensors")
         for tensor in self._schedule.graph.input_tensors:
             self._write(tensor, "the model's inputs are written")
         self._define_views()
-        for index, step in enumerate(self._schedule.steps):
-            where = f"step {index} ({step.op.name})"
+        for index, step in enumerate(self._schedule.flat_steps):
             match step:
                 case Call():
-                    self._call(step, where)
+                    self._call(step, f"step {index} ({step.op.name})")
+                case _:
+                    raise ValueError(f"step {index} is a {type(step).__name__}, only calls can be checked")
             self._define_views()
         for tensor in _variables(self._schedule.graph.output_tensors):
             self._read(tensor, "after the last step, the application")
         if self._views:
-            raise ValueError(f"operator '{self._views[0].name}' is neither called nor a view of known bytes")
+            raise ValueError(f"operator '{self._views[0].name}' is a view of bytes that are never written")
 
     def _call(self, call: Call, where: str) -> None:
         kernel = call.kernel

@@ -45,17 +45,10 @@ def _greedy(graph: Graph, kernels: Mapping[Op, Kernel], candidates: list[Op]) ->
 
 
 def _at_peak(layout: Layout, ops: list[Op]) -> Iterator[Op]:
-    starts = {buffer.first_step for buffer in layout.buffers}
-
-    def live(step: int) -> set[str]:
-        return {b.name for b in layout.buffers if b.first_step <= step <= b.last_step}
-
-    sizes = {buffer.name: buffer.bytes for buffer in layout.buffers}
-    peak = live(max(sorted(starts), key=lambda step: sum(sizes[name] for name in live(step)), default=0))
+    peak = layout.buffers_at_peak
     for op in ops:
-        if any(
-            alias.whole in layout.places and layout.places[alias.whole].buffer.name in peak for alias in op.aliases()
-        ):
+        wholes = [alias.whole for alias in op.aliases() if alias.whole in layout.places]
+        if any(layout.places[whole].buffer in peak for whole in wholes):
             yield op
 
 

@@ -6,13 +6,13 @@ from ortools.sat.python import cp_model
 
 from tinygen.planner.schedule import Buffer
 
-_EFFORT = 4.0  # CP-SAT's deterministic time: the same result on every machine, some seconds at most
+_EFFORT = 0.25  # CP-SAT's deterministic time, some seconds at most: the same result on every machine
 
 
 def solve(buffers: Sequence[Buffer], bound: int, offsets: tuple[int, ...]) -> tuple[int, ...]:
-    """Offsets of a smaller arena than the known `offsets` give; `offsets` where none is found. `bound` is a lower bound.
+    """Offsets of a smaller arena than the known `offsets` give; `offsets` where none is found.
 
-    Every buffer is a rectangle of steps and bytes; no two overlap.
+    Every buffer is a rectangle of steps and bytes; no two overlap. No arena is smaller than `bound`.
     """
     known = max(offset + buffer.bytes for offset, buffer in zip(offsets, buffers, strict=True))
     model = cp_model.CpModel()

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from tinygen import targets
 from tinygen.errors import DoesNotFitError
 from tinygen.planner.constants import const_bytes
-from tinygen.planner.schedule import Schedule
+from tinygen.planner.schedule import Call, Schedule
 from tinygen.targets.board import Board
 
 
@@ -51,10 +51,17 @@ def _where(schedule: Schedule) -> str:
 
 def _peak(schedule: Schedule) -> Iterator[str]:
     step = schedule.peak_step
-    place = f"step {step}, {schedule.steps[step].op.source}" if schedule.steps else "inputs and outputs"
-    yield f"Peak: {place}, with {schedule.live_bytes(step)} bytes live:"
+    yield f"Peak: {_place(schedule, step)}, with {schedule.live_bytes(step)} bytes live:"
     for buffer in sorted(schedule.live_buffers(step), key=lambda buffer: -buffer.bytes):
         yield f"  {buffer.bytes:>8} '{buffer.name}'"
+
+
+def _place(schedule: Schedule, step: int) -> str:
+    """The step, and the operator in the user's file that it belongs to."""
+    for found in schedule.flat_steps[step : step + 1]:
+        if isinstance(found, Call):
+            return f"step {step}, {found.whole.source}"
+    return f"step {step}"
 
 
 def _remedy(schedule: Schedule, is_limited_by_option: bool) -> str:

@@ -99,11 +99,13 @@ class _Interpreter:
     def steps(self) -> None:
         """Run all steps."""
         self._settle_views()
-        last = len(self._schedule.steps) - 1
-        for index, step in enumerate(self._schedule.steps):
+        last = len(self._schedule.flat_steps) - 1
+        for index, step in enumerate(self._schedule.flat_steps):
             match step:
                 case Call():
                     self._call(step)
+                case _:
+                    raise VerifyError(f"step {index} is a {type(step).__name__}, only calls can be interpreted.")
             if not self._memory.guards_hold:
                 raise VerifyError(f"step {index} ({step.op.name}): wrote outside of the arena.")
             self._settle_views()
@@ -125,10 +127,8 @@ class _Interpreter:
         self._report(call.op)
 
     def _is_in_place(self, call: Call, result: Tensor) -> bool:
-        address = self._schedule.address(result)
-        return any(
-            self._schedule.address(tensor) == address for tensor in call.kernel.in_place if not tensor.is_constant
-        )
+        addresses = [self._schedule.address(tensor) for tensor in call.kernel.in_place if not tensor.is_constant]
+        return self._schedule.address(result) in addresses
 
     def _spoil(self, buffer: Buffer) -> None:
         self._memory.spoil(self._schedule.offsets[buffer], buffer.bytes)

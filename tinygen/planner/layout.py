@@ -35,6 +35,13 @@ class Layout:
         """No packing of the buffers is smaller."""
         return lower_bound_bytes(self.buffers)
 
+    @property
+    def buffers_at_peak(self) -> frozenset[Buffer]:
+        """The buffers that are live at the step, the first of equals, with the most live bytes."""
+        steps = range(len(self.calls))
+        live = [frozenset(b for b in self.buffers if b.first_step <= step <= b.last_step) for step in steps]
+        return max(live, key=lambda buffers: sum(b.bytes for b in buffers), default=frozenset())
+
 
 def lay_out(graph: Graph, kernels: Mapping[Op, Kernel], copied: frozenset[Op] = frozenset()) -> Layout:
     """The layout with every view and in-place result that is allowed, except that `copied` operators are calls.
@@ -55,7 +62,7 @@ def lay_out(graph: Graph, kernels: Mapping[Op, Kernel], copied: frozenset[Op] = 
 def _kernel(op: Op, kernels: Mapping[Op, Kernel]) -> Kernel:
     if op not in kernels:
         raise UnsupportedModelError(
-            f"{op.source}: must copy elements here, tinygen has no kernel for that. Remove or replace the operator."
+            f"{op.source}: has no kernel, one was expected as its result cannot share memory. Replace the operator."
         )
     return kernels[op]
 

@@ -1,10 +1,13 @@
 """The schedule: calls in order, the buffers they use, and where the buffers lie."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from enum import Enum
+from functools import cached_property
+from itertools import chain
 
 from tinygen.ir.graph import Graph, Op
+from tinygen.ir.rows import Piece
 from tinygen.ir.tensor import Tensor
 from tinygen.kernels.base import Kernel
 from tinygen.targets.board import Board
@@ -14,7 +17,9 @@ class BufferKind(Enum):
     """What a buffer holds."""
 
     WHOLE = "whole"  # one or more tensors, entirely
-    SCRATCH = "scratch"  # working memory of one call
+    RING = "ring"  # the rows of a tensor that are still needed
+    SUMS = "sums"  # int32 sums of an average
+    SCRATCH = "scratch"  # working memory of the calls of one operator
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,14 +48,56 @@ class Place:
 
 @dataclass(frozen=True, eq=False)
 class Call:
-    """One call of a kernel on whole tensors."""
+    """One call of a kernel. Where an operator is split, `op` is its part on some rows, and `whole` all of it."""
 
     op: Op
     kernel: Kernel
     scratch: Buffer | None
+    split_from: Op | None = None
+
+    @property
+    def whole(self) -> Op:
+        """The operator of the graph."""
+        return self.split_from or self.op
 
 
-Step = Call
+@dataclass(frozen=True, eq=False)
+class Shift:
+    """Rows of a ring move inside its buffer, from one offset to another; the ranges may overlap."""
+
+    buffer: Buffer
+    source: int
+    target: int
+    bytes: int
+
+
+@dataclass(frozen=True, eq=False)
+class Fetch:
+    """The application writes rows of an input where `piece` lies."""
+
+    port: int  # index of the model's input
+    piece: Piece
+
+
+FlatStep = Call | Shift | Fetch
+
+
+@dataclass(frozen=True, eq=False)
+class Loop:
+    """Iterations that differ only in the places they touch and the rows they fetch, by constant distances."""
+
+    iterations: tuple[tuple[FlatStep, ...], ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Fused:
+    """A chain of operators that runs row by row."""
+
+    ops: tuple[Op, ...]
+    steps: tuple[FlatStep | Loop, ...]
+
+
+Step = FlatStep | Loop | Fused
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,11 +111,23 @@ class Schedule:
     places: Mapping[Tensor, Place]  # of every tensor that is not a constant
     offsets: Mapping[Buffer, int]  # from the start of the arena
     lower_bound_bytes: int  # no placement of these buffers is smaller
+    pieces: Mapping[Tensor, Piece] = field(default_factory=dict)  # tensors that are rows of a tensor of the graph
 
-    @property
+    @cached_property
+    def flat_steps(self) -> tuple[FlatStep, ...]:
+        """All steps in execution order, loops unrolled."""
+        return tuple(chain.from_iterable(_unrolled(step) for step in self.steps))
+
+    @cached_property
     def calls(self) -> tuple[Call, ...]:
-        """All calls of kernels in execution order."""
-        return self.steps
+        """All calls of kernels in execution order, loops unrolled."""
+        return tuple(step for step in self.flat_steps if isinstance(step, Call))
+
+    @cached_property
+    def fetched(self) -> frozenset[Tensor]:
+        """Inputs of the model that the application gives by rows."""
+        fetches = (step for step in self.flat_steps if isinstance(step, Fetch))
+        return frozenset(step.piece.whole for step in fetches)
 
     @property
     def arena_bytes(self) -> int:
@@ -96,4 +155,13 @@ class Schedule:
     @property
     def peak_step(self) -> int:
         """Index of the step at which most bytes are live; 0 where there is none."""
-        return max(range(len(self.steps)), key=self.live_bytes, default=0)
+        return max(range(len(self.flat_steps)), key=self.live_bytes, default=0)
+
+
+def _unrolled(step: Step) -> Iterable[FlatStep]:
+    match step:
+        case Loop():
+            return chain.from_iterable(step.iterations)
+        case Fused():
+            return chain.from_iterable(_unrolled(inner) for inner in step.steps)
+    return (step,)

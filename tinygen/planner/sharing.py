@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 
 from tinygen.ir.graph import Graph, Op
 from tinygen.ir.tensor import Alias, Tensor
@@ -83,16 +84,16 @@ class LastReader:
 
     def is_last(self, op: Op, tensors: Iterable[Tensor]) -> bool:
         """Whether no operator after `op` reads or writes one of `tensors`, and none is an output of the model."""
-        positions = {other: index for index, other in enumerate(self.graph.ops)}
-        outputs = set(self.graph.output_tensors)
-        for tensor in tensors:
-            if tensor in outputs:
-                return False
-            users = [*self.graph.consumers.get(tensor, ()), *self._producer(tensor)]
-            if any(positions[user] > positions[op] for user in users):
-                return False
-        return True
+        return all(self._last_uses[tensor] <= self._positions[op] for tensor in tensors)
 
-    def _producer(self, tensor: Tensor) -> tuple[Op, ...]:
-        producer = self.graph.producers.get(tensor)
-        return (producer,) if producer else ()
+    @cached_property
+    def _positions(self) -> dict[Op, int]:
+        return {op: position for position, op in enumerate(self.graph.ops)}
+
+    @cached_property
+    def _last_uses(self) -> dict[Tensor, int]:
+        """Position of the operator that reads or writes a tensor last; behind all of them for outputs."""
+        uses = dict.fromkeys(self.graph.input_tensors, -1)
+        for op, position in self._positions.items():
+            uses.update(dict.fromkeys((*op.operands, *op.results), position))
+        return uses | dict.fromkeys(self.graph.output_tensors, len(self._positions))

@@ -4,20 +4,14 @@
 #include "arm_nnfunctions.h"
 #include "convolution.h"
 
-arm_cmsis_nn_status arm_convolve_1x1_s8(const cmsis_nn_context *ctx,
-                                        const cmsis_nn_conv_params *conv_params,
-                                        const cmsis_nn_per_channel_quant_params *quant_params,
-                                        const cmsis_nn_dims *input_dims,
-                                        const int8_t *input_data,
-                                        const cmsis_nn_dims *filter_dims,
-                                        const int8_t *filter_data,
-                                        const cmsis_nn_dims *bias_dims,
-                                        const int32_t *bias_data,
-                                        const cmsis_nn_dims *output_dims,
-                                        int8_t *output_data)
+arm_cmsis_nn_status arm_convolve_1x1_s8(const cmsis_nn_context *ctx, const cmsis_nn_conv_params *conv_params,
+    const cmsis_nn_per_channel_quant_params *quant_params, const cmsis_nn_dims *input_dims, const int8_t *input_data,
+    const cmsis_nn_dims *filter_dims, const int8_t *filter_data, const cmsis_nn_dims *bias_dims,
+    const int32_t *bias_data, const cmsis_nn_dims *output_dims, int8_t *output_data)
 {
     const bool valid = (conv_params->padding.w == 0) & (conv_params->padding.h == 0);
     const tg_convolution kind = valid ? TG_CONVOLUTION : TG_INVALID;
     (void)ctx;
-    return tg_convolve(kind, conv_params, quant_params, input_dims, input_data, filter_dims, filter_data, bias_dims, bias_data, output_dims, output_data);
+    return tg_convolve(kind, conv_params, quant_params, input_dims, input_data, filter_dims, filter_data, bias_dims,
+        bias_data, output_dims, output_data);
 }

@@ -5,9 +5,7 @@
 
 #include "arm_nnfunctions.h"
 
-void arm_reshape_s8(const int8_t *input,
-                    int8_t *output,
-                    const uint32_t total_size)
+void arm_reshape_s8(const int8_t *input, int8_t *output, const uint32_t total_size)
 {
     memmove(output, input, total_size);
 }

@@ -6,9 +6,7 @@
 #include "arm_nnfunctions.h"
 
 int32_t arm_transpose_conv_s8_get_buffer_size(const cmsis_nn_transpose_conv_params *transpose_conv_params,
-                                              const cmsis_nn_dims *input_dims,
-                                              const cmsis_nn_dims *filter_dims,
-                                              const cmsis_nn_dims *output_dims)
+    const cmsis_nn_dims *input_dims, const cmsis_nn_dims *filter_dims, const cmsis_nn_dims *output_dims)
 {
     (void)transpose_conv_params;
     (void)input_dims;
@@ -18,9 +16,7 @@ int32_t arm_transpose_conv_s8_get_buffer_size(const cmsis_nn_transpose_conv_para
 }
 
 int32_t arm_transpose_conv_s8_get_buffer_size_mve(const cmsis_nn_transpose_conv_params *transpose_conv_params,
-                                                  const cmsis_nn_dims *input_dims,
-                                                  const cmsis_nn_dims *filter_dims,
-                                                  const cmsis_nn_dims *output_dims)
+    const cmsis_nn_dims *input_dims, const cmsis_nn_dims *filter_dims, const cmsis_nn_dims *output_dims)
 {
     (void)transpose_conv_params;
     (void)input_dims;
@@ -30,8 +26,7 @@ int32_t arm_transpose_conv_s8_get_buffer_size_mve(const cmsis_nn_transpose_conv_
 }
 
 int32_t arm_transpose_conv_s8_get_reverse_conv_buffer_size(const cmsis_nn_transpose_conv_params *transpose_conv_params,
-                                                           const cmsis_nn_dims *input_dims,
-                                                           const cmsis_nn_dims *filter_dims)
+    const cmsis_nn_dims *input_dims, const cmsis_nn_dims *filter_dims)
 {
     (void)transpose_conv_params;
     (void)input_dims;

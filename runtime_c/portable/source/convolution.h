@@ -26,8 +26,7 @@
  * It is passed on instead of returned early: a function without branches forwards its eleven arguments where they are,
  * as a mere jump.
  */
-typedef enum
-{
+typedef enum {
     TG_CONVOLUTION,
     TG_DEPTHWISE,
     TG_INVALID,
@@ -39,76 +38,63 @@ typedef enum
  * Returns ARM_CMSIS_NN_ARG_ERROR for TG_INVALID and where the groups do not divide the input or output channels.
  */
 static inline arm_cmsis_nn_status convolve_inline(tg_convolution kind, const cmsis_nn_conv_params *params,
-                                                  const cmsis_nn_per_channel_quant_params *quant,
-                                                  const cmsis_nn_dims *input_dims, const int8_t *input,
-                                                  const cmsis_nn_dims *filter_dims, const int8_t *filter,
-                                                  const cmsis_nn_dims *bias_dims, const int32_t *bias,
-                                                  const cmsis_nn_dims *output_dims, int8_t *output)
+    const cmsis_nn_per_channel_quant_params *quant, const cmsis_nn_dims *input_dims, const int8_t *input,
+    const cmsis_nn_dims *filter_dims, const int8_t *filter, const cmsis_nn_dims *bias_dims, const int32_t *bias,
+    const cmsis_nn_dims *output_dims, int8_t *output)
 {
     const bool depthwise = kind == TG_DEPTHWISE;
-    const int32_t filter_w = filter_dims->w;
     const int32_t group_c = depthwise ? 1 : filter_dims->c;
     const int32_t groups = input_dims->c / group_c;
-    const int32_t group_outputs = groups > 0 ? output_dims->c / groups : 0;
-    const int32_t channel_step = depthwise ? 1 : filter_dims->h * filter_w * group_c;
-    tap_row row;
     (void)bias_dims;
-
-    if (kind == TG_INVALID || groups * group_c != input_dims->c || groups * group_outputs != output_dims->c)
-    {
+    if (kind == TG_INVALID || input_dims->c % group_c != 0 || output_dims->c % groups != 0) {
         return ARM_CMSIS_NN_ARG_ERROR;
     }
+
+    const bool single_taps = depthwise && !TG_SHARED_CONVOLUTION;
+    const int32_t group_outputs = output_dims->c / groups;
+    const int32_t channel_step = depthwise ? 1 : filter_dims->h * filter_dims->w * group_c;
+    tap_row row;
     row.input_offset = params->input_offset;
     row.input_step = params->dilation.w * input_dims->c;
     row.weight_step = depthwise ? output_dims->c : group_c;
-    for (int32_t batch = input_dims->n; batch > 0; batch--)
-    {
+    for (int32_t batch = input_dims->n; batch > 0; batch--) {
         int32_t top = -params->padding.h;
-        for (int32_t out_y = output_dims->h; out_y > 0; out_y--)
-        {
+        for (int32_t out_y = output_dims->h; out_y > 0; out_y--) {
             int32_t left = -params->padding.w;
-            for (int32_t out_x = output_dims->w; out_x > 0; out_x--)
-            {
+            for (int32_t out_x = output_dims->w; out_x > 0; out_x--) {
                 /* Drop the columns of taps that lie left and right of the input. */
                 const int8_t *weights = filter;
                 int32_t x = left;
-                row.taps = filter_w;
-                for (; x < 0; x += params->dilation.w)
-                {
+                int32_t taps = filter_dims->w;
+                for (; x < 0; x += params->dilation.w) {
                     weights += row.weight_step;
-                    row.taps--;
+                    taps--;
                 }
-                while (x + (row.taps - 1) * params->dilation.w >= input_dims->w)
-                {
-                    row.taps--;
+                while (x + (taps - 1) * params->dilation.w >= input_dims->w) {
+                    taps--;
                 }
                 /* Where neighbouring taps lie on neighbouring inputs, all of them are one long tap. */
-                row.run = group_c;
-                if (row.input_step == group_c && row.weight_step == group_c)
-                {
-                    row.run *= row.taps;
-                    row.taps = 1;
-                }
-                for (int32_t out_c = 0; out_c < output_dims->c; out_c++)
-                {
+                const bool contiguous = !single_taps && row.input_step == group_c && row.weight_step == group_c;
+                row.run = contiguous ? group_c * taps : group_c;
+                row.taps = contiguous ? 1 : taps;
+                for (int32_t out_c = 0; out_c < output_dims->c; out_c++) {
                     const int8_t *row_weights = weights;
                     uint32_t sum = bias != NULL ? (uint32_t)bias[out_c] : 0U;
                     int32_t y = top;
-                    for (int32_t filter_y = filter_dims->h; filter_y > 0; filter_y--)
-                    {
-                        if (y >= 0 && y < input_dims->h)
-                        {
+                    for (int32_t filter_y = filter_dims->h; filter_y > 0; filter_y--) {
+                        if (y >= 0 && y < input_dims->h) {
                             const int32_t in_c = out_c / group_outputs * group_c;
-                            sum = accumulate_taps(sum, input + (y * input_dims->w + x) * input_dims->c + in_c, row_weights,
-                                                  &row);
+                            const int8_t *row_input = input + (y * input_dims->w + x) * input_dims->c + in_c;
+                            sum = single_taps ? accumulate_single_taps(sum, row_input, row_weights, &row)
+                                              : tg_accumulate_taps(sum, row_input, row_weights, &row);
                         }
-                        row_weights += filter_w * row.weight_step;
+                        row_weights += filter_dims->w * row.weight_step;
                         y += params->dilation.h;
                     }
                     weights += channel_step;
                     const int32_t scaled = requantize((int32_t)sum, quant->multiplier[out_c], quant->shift[out_c]);
-                    *output++ = clamp_s8(wrapping_add(scaled, params->output_offset), params->activation.min,
-                                         params->activation.max);
+                    *output++ = clamp_s8(
+                        wrapping_add(scaled, params->output_offset), params->activation.min, params->activation.max);
                 }
                 left += params->stride.w;
             }
@@ -121,17 +107,14 @@ static inline arm_cmsis_nn_status convolve_inline(tg_convolution kind, const cms
 
 /** convolve_inline() as a function. TG_DEPTHWISE is valid where TG_SHARED_CONVOLUTION is set. */
 arm_cmsis_nn_status tg_convolve(tg_convolution kind, const cmsis_nn_conv_params *params,
-                                const cmsis_nn_per_channel_quant_params *quant, const cmsis_nn_dims *input_dims,
-                                const int8_t *input, const cmsis_nn_dims *filter_dims, const int8_t *filter,
-                                const cmsis_nn_dims *bias_dims, const int32_t *bias, const cmsis_nn_dims *output_dims,
-                                int8_t *output);
+    const cmsis_nn_per_channel_quant_params *quant, const cmsis_nn_dims *input_dims, const int8_t *input,
+    const cmsis_nn_dims *filter_dims, const int8_t *filter, const cmsis_nn_dims *bias_dims, const int32_t *bias,
+    const cmsis_nn_dims *output_dims, int8_t *output);
 
 /** Depthwise convolution for TG_DEPTHWISE, ARM_CMSIS_NN_ARG_ERROR for TG_INVALID. */
 arm_cmsis_nn_status tg_depthwise_convolve(tg_convolution kind, const cmsis_nn_dw_conv_params *params,
-                                          const cmsis_nn_per_channel_quant_params *quant,
-                                          const cmsis_nn_dims *input_dims, const int8_t *input,
-                                          const cmsis_nn_dims *filter_dims, const int8_t *filter,
-                                          const cmsis_nn_dims *bias_dims, const int32_t *bias,
-                                          const cmsis_nn_dims *output_dims, int8_t *output);
+    const cmsis_nn_per_channel_quant_params *quant, const cmsis_nn_dims *input_dims, const int8_t *input,
+    const cmsis_nn_dims *filter_dims, const int8_t *filter, const cmsis_nn_dims *bias_dims, const int32_t *bias,
+    const cmsis_nn_dims *output_dims, int8_t *output);
 
 #endif

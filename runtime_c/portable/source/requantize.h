@@ -17,8 +17,8 @@ static inline int32_t wrapping_add(int32_t a, int32_t b)
 /**
  * value * multiplier / 2^31 * 2^shift, for shift in -31..30.
  *
- * Rounds twice: the product to the nearest (ties up), the right shift to the nearest (ties away from zero). A left shift
- * comes before the product and wraps.
+ * Rounds twice: the product to the nearest (ties up), the right shift to the nearest (ties away from zero). A left
+ * shift comes before the product and wraps.
  */
 static inline int32_t requantize_inline(int32_t value, int32_t multiplier, int32_t shift)
 {

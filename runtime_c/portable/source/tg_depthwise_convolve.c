@@ -4,26 +4,26 @@
 #include "convolution.h"
 
 arm_cmsis_nn_status tg_depthwise_convolve(tg_convolution kind, const cmsis_nn_dw_conv_params *params,
-                                          const cmsis_nn_per_channel_quant_params *quant,
-                                          const cmsis_nn_dims *input_dims, const int8_t *input,
-                                          const cmsis_nn_dims *filter_dims, const int8_t *filter,
-                                          const cmsis_nn_dims *bias_dims, const int32_t *bias,
-                                          const cmsis_nn_dims *output_dims, int8_t *output)
+    const cmsis_nn_per_channel_quant_params *quant, const cmsis_nn_dims *input_dims, const int8_t *input,
+    const cmsis_nn_dims *filter_dims, const int8_t *filter, const cmsis_nn_dims *bias_dims, const int32_t *bias,
+    const cmsis_nn_dims *output_dims, int8_t *output)
 {
     const cmsis_nn_conv_params conv_params = {
-        params->input_offset, params->output_offset, params->stride,
-        params->padding,      params->dilation,      params->activation,
+        params->input_offset,
+        params->output_offset,
+        params->stride,
+        params->padding,
+        params->dilation,
+        params->activation,
     };
 
-    if (TG_SHARED_CONVOLUTION)
-    {
-        return tg_convolve(kind, &conv_params, quant, input_dims, input, filter_dims, filter, bias_dims, bias,
-                           output_dims, output);
+    if (TG_SHARED_CONVOLUTION) {
+        return tg_convolve(
+            kind, &conv_params, quant, input_dims, input, filter_dims, filter, bias_dims, bias, output_dims, output);
     }
-    if (kind != TG_DEPTHWISE)
-    {
+    if (kind != TG_DEPTHWISE) {
         return ARM_CMSIS_NN_ARG_ERROR;
     }
     return convolve_inline(TG_DEPTHWISE, &conv_params, quant, input_dims, input, filter_dims, filter, bias_dims, bias,
-                           output_dims, output);
+        output_dims, output);
 }

@@ -53,11 +53,13 @@ def import_tflite(path: Path) -> Graph:
     model = read(path)
     subgraph = model.subgraphs[0]
     tensors, problems = _tensors(subgraph)
+    names = frozenset(raw.name for raw in subgraph.tensors)
     ops: list[Op] = []
     faults: list[UnsupportedOperator] = []
     for raw in subgraph.operators:
         try:
-            remaining, known = fold(_read_operator(raw, tensors, problems, path.name), only=_SHAPE_TYPES)
+            node = Node(raw, tensors, path.name, names)
+            remaining, known = fold(_read_operator(node, problems), only=_SHAPE_TYPES)
             ops += remaining
             tensors |= {index: known[tensors[index]] for index in raw.outputs if tensors[index] in known}
         except ValueError as error:
@@ -66,7 +68,7 @@ def import_tflite(path: Path) -> Graph:
         raise UnsupportedOperatorsError(path.name, tuple(faults))
     graph = Graph(
         path.stem,
-        tuple(_ports(model, subgraph.inputs, tensors, problems)),
+        _inputs(model, subgraph.inputs, tensors, problems),
         tuple(_ports(model, subgraph.outputs, tensors, problems)),
         tuple(ops),
     )
@@ -86,13 +88,13 @@ def _tensors(subgraph: RawSubgraph) -> tuple[dict[int, Tensor], dict[int, str]]:
     return tensors, problems
 
 
-def _read_operator(raw: RawOperator, tensors: dict[int, Tensor], problems: dict[int, str], file: str) -> tuple[Op, ...]:
+def _read_operator(node: Node, problems: dict[int, str]) -> tuple[Op, ...]:
+    raw = node.raw
     if raw.name not in READERS and raw.name not in INTEGER_READERS:
         raise Unsupported("tinygen has no such operator")
     for index in (*raw.inputs, *raw.outputs):
         if index in problems:
             raise Unsupported(problems[index])
-    node = Node(raw, tensors, file)
     computes_shape = raw.name in INTEGER_READERS and node.output().type.dtype in _SHAPE_TYPES
     reader = INTEGER_READERS[raw.name] if computes_shape else READERS.get(raw.name)
     if reader is None:
@@ -102,6 +104,19 @@ def _read_operator(raw: RawOperator, tensors: dict[int, Tensor], problems: dict[
     for op in ops:
         op.verify()
     return ops
+
+
+def _inputs(
+    model: RawModel, indices: tuple[int, ...], tensors: dict[int, Tensor], problems: dict[int, str]
+) -> tuple[Port, ...]:
+    ports = tuple(_ports(model, indices, tensors, problems))
+    for port in ports:
+        if port.tensor.is_constant:
+            raise UnsupportedModelError(
+                f"{model.path.name}, input '{port.name}': is a constant, a tensor without data was expected. "
+                "Convert the model again."
+            )
+    return ports
 
 
 def _ports(

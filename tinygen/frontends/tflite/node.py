@@ -35,6 +35,7 @@ class Node:
     raw: RawOperator
     tensors: Mapping[int, Tensor]  # by index in the file; may lack tensors of types that the IR does not have
     file: str
+    names: frozenset[str]  # of all tensors in the file
 
     @property
     def name(self) -> str:
@@ -91,9 +92,8 @@ class Node:
 
     def intermediate(self, result: Tensor, role: str, shape: tuple[int, ...]) -> Tensor:
         """A new tensor on the way to `result`: same element type and quantization, a name that nothing else has."""
-        taken = {tensor.name for tensor in self.tensors.values()}
         name = f"{result.name}:{role}"
-        while name in taken:
+        while name in self.names:
             name += "'"
         return Tensor(name, TensorType(result.type.dtype, shape, result.type.quant))
 

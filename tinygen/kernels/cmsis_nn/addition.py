@@ -1,17 +1,18 @@
-"""Elementwise addition of tensors of the same shape."""
+"""Elementwise addition."""
 
 from dataclasses import dataclass
 from typing import ClassVar
 
 from tinygen.ir.graph import Op
-from tinygen.kernels.base import Kernel, Toolbox
+from tinygen.kernels.base import Kernel, Toolbox, constant_tables
+from tinygen.kernels.tinygen_c.elementwise import broadcast_sum, full_size
 from tinygen.ops.add import LEFT_SHIFT, Add, CommonScale
 from tinygen.ops.clamp import Clamp
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ElementwiseAddS8(Kernel):
-    """arm_elementwise_add_s8."""
+    """arm_elementwise_add_s8: tensors of the same shape."""
 
     template: ClassVar[str] = "elementwise_add_s8"
 
@@ -25,13 +26,16 @@ class ElementwiseAddS8(Kernel):
 
 
 def lower_add(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 - the same for all targets
-    """The addition kernel for `op`."""
+    """The addition kernel for `op`; CMSIS-NN has none that broadcasts or subtracts."""
     assert isinstance(op, Add)
+    if op.sign < 0 or not op.broadcast.is_flat:
+        return broadcast_sum(op)
     return ElementwiseAddS8(
         function="arm_elementwise_add_s8",
         reads=(op.first, op.second),
         writes=(op.output,),
-        in_place=(op.first, op.second),
+        tables=constant_tables(op.first, op.second),
+        in_place=full_size(op.output, op.first, op.second),
         first_offset=-op.first.type.zero_point,
         second_offset=-op.second.type.zero_point,
         output_offset=op.output.type.zero_point,

@@ -8,7 +8,7 @@ import numpy as np
 
 from tinygen.ir.graph import Op
 from tinygen.ir.tensor import Tensor
-from tinygen.kernels.base import Kernel, Table, Toolbox
+from tinygen.kernels.base import Kernel, Toolbox, constant_tables
 from tinygen.kernels.cmsis_nn.shapes import Dims, Offsets
 from tinygen.kernels.tinygen_c.matmul import lower_any_batch_matmul
 from tinygen.ops.batch_matmul import BatchMatMul
@@ -43,7 +43,7 @@ def lower_batch_matmul(op: Op, toolbox: Toolbox) -> Kernel:
         function="arm_batch_matmul_s8",
         reads=(op.first, second),
         writes=(op.output,),
-        tables=() if second.data is None else (Table("second", second.data),),
+        tables=constant_tables(op.first, second),
         scratch_bytes=batch_matmul_s8_scratch_bytes(op, toolbox),
         offsets=Offsets(input=-op.first.type.zero_point, output=op.output.type.zero_point),
         second_offset=-op.second.type.zero_point,

@@ -3,13 +3,17 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
+
 from tinygen.ir.graph import Op
+from tinygen.ir.tensor import Tensor
+from tinygen.ir.types import DType, TensorType
 from tinygen.kernels.base import Kernel, Library, Toolbox
 from tinygen.kernels.cmsis_nn.requantization import per_channel_tables, weight_tables
 from tinygen.kernels.cmsis_nn.shapes import Dims, Offsets, Tile
 from tinygen.ops.clamp import Clamp
 from tinygen.ops.conv2d import Conv2D
-from tinygen.ops.window import HW, NO_PADDING, UNIT
+from tinygen.ops.window import NO_PADDING, UNIT
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -45,7 +49,7 @@ def lower_conv2d(op: Op, toolbox: Toolbox) -> Kernel:
         function=function,
         reads=(op.input,),
         writes=(op.output,),
-        tables=weight_tables(op.weights, op.bias) + per_channel_tables(op.output_stage, channels),
+        tables=weight_tables(op.weights, _bias(op)) + per_channel_tables(op.output_stage, channels),
         scratch_bytes=scratch_bytes,
         offsets=Offsets(input=-op.input.type.zero_point, output=op.output.type.zero_point),
         stride=Tile.of(op.stride),
@@ -56,6 +60,14 @@ def lower_conv2d(op: Op, toolbox: Toolbox) -> Kernel:
         filter_dims=Dims(channels, height, width, depth),
         output_dims=Dims.nhwc(op.output.type),
     )
+
+
+def _bias(op: Conv2D) -> Tensor | None:
+    """The bias; zeros where groups lack one: from the second group on the library reads behind a bias of NULL."""
+    if op.bias is not None or op.groups == 1:
+        return op.bias
+    zeros = np.zeros(op.weights.shape[0], np.int32)
+    return Tensor(f"{op.name}:zeros", TensorType(DType.INT32, zeros.shape), zeros)
 
 
 def _choose(op: Conv2D, toolbox: Toolbox) -> tuple[type[ConvolveS8], str, int]:
@@ -72,12 +84,16 @@ def _is_1x1(op: Conv2D) -> bool:
 
 
 def convolve_s8_scratch_bytes(op: Conv2D, toolbox: Toolbox) -> int:
-    """Im2col buffer of arm_convolve_s8: two int16 columns, or four int8 columns in whole vectors with MVE.
+    """Scratch of arm_convolve_s8.
 
-    The library takes the input's channels here, also where groups make the filters shallower.
+    The library takes the input's channels for the depth, also where groups make the filters shallower.
     """
-    kernel: HW = op.window.kernel
-    column = kernel.h * kernel.w * op.input.shape[3]
+    kernel = op.window.kernel
+    return im2col_bytes(kernel.h * kernel.w * op.input.shape[3], toolbox)
+
+
+def im2col_bytes(column: int, toolbox: Toolbox) -> int:
+    """Two int16 columns of an im2col matrix, or with MVE four int8 columns in whole vectors."""
     if toolbox.has_mve_kernels:
         return 64 * -(-column // 16)
     return 4 * (4 * -(-column // 4))

@@ -5,6 +5,8 @@ from typing import ClassVar
 
 from tinygen.ir.graph import Op
 from tinygen.kernels.base import Kernel, Library, Toolbox
+from tinygen.kernels.cmsis_nn.convolution import lower_conv2d
+from tinygen.kernels.cmsis_nn.depthwise_as_convolution import as_convolution, is_cheaper_as_convolution
 from tinygen.kernels.cmsis_nn.requantization import per_channel_tables, weight_tables
 from tinygen.kernels.cmsis_nn.shapes import Dims, Offsets, Tile
 from tinygen.ops.clamp import Clamp
@@ -35,6 +37,8 @@ class DepthwiseConvS8(Kernel):
 def lower_depthwise_conv2d(op: Op, toolbox: Toolbox) -> Kernel:
     """The depthwise kernel for `op`."""
     assert isinstance(op, DepthwiseConv2D)
+    if is_cheaper_as_convolution(op, toolbox):
+        return lower_conv2d(as_convolution(op), toolbox)
     function, scratch_bytes = _choose(op, toolbox)
     _, height, width, channels = op.weights.shape
     return DepthwiseConvS8(

@@ -4,9 +4,13 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tinygen.ir.graph import Op
-from tinygen.kernels.base import Kernel, Toolbox
+from tinygen.kernels.base import Kernel, Library, Toolbox
 from tinygen.ops.requantize import Multiplier
 from tinygen.ops.softmax import Softmax
+
+_LONG_ROW = 512
+"""Exponentials that add up to this much make CMSIS-NN shift an int32 by 32 bits: undefined in C, with a result that
+differs between cores and compilers. Shorter rows cannot get there."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -21,11 +25,20 @@ class SoftmaxS8(Kernel):
     diff_min: int
 
 
-def lower_softmax(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 - the same for all targets
+@dataclass(frozen=True, eq=False, kw_only=True)
+class LongSoftmaxS8(SoftmaxS8):
+    """tg_softmax_s8: the same for rows of any length."""
+
+    header: ClassVar[str] = "tg_softmax.h"
+
+
+def lower_softmax(op: Op, toolbox: Toolbox) -> Kernel:
     """The softmax kernel for `op`."""
     assert isinstance(op, Softmax)
-    return SoftmaxS8(
-        function="arm_softmax_s8",
+    is_long = toolbox.library is Library.CMSIS_NN and op.row_size >= _LONG_ROW
+    kind, function = (LongSoftmaxS8, "tg_softmax_s8") if is_long else (SoftmaxS8, "arm_softmax_s8")
+    return kind(
+        function=function,
         reads=(op.input,),
         writes=(op.output,),
         in_place=(op.input,),

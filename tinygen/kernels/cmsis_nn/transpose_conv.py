@@ -19,7 +19,7 @@ _SCATTERED_CHANNELS = 16  # up to here scattering is faster (REVERSE_TCOL_EFFICI
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class TransposeConvS8(Kernel):
-    """arm_transpose_conv_s8, or tg_transpose_conv_s8 with the same parameters."""
+    """arm_transpose_conv_s8: one input row after the other is added into a rolling buffer of output rows."""
 
     template: ClassVar[str] = "transpose_conv_s8"
     takes_scratch: ClassVar[bool] = True
@@ -34,6 +34,15 @@ class TransposeConvS8(Kernel):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
+class AnyTransposeConvS8(TransposeConvS8):
+    """tg_transpose_conv_s8: any output size, without scratch, but slower."""
+
+    template: ClassVar[str] = "any_transpose_conv_s8"
+    header: ClassVar[str] = "tg_transpose_conv.h"
+    takes_scratch: ClassVar[bool] = False
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
 class ConvolveUpscaledS8(ConvolveS8):
     """arm_convolve_s8 on an input between whose rows and columns it reads zeros."""
 
@@ -41,15 +50,21 @@ class ConvolveUpscaledS8(ConvolveS8):
 
     upscale_dims: Dims
 
+    @property
+    def runner(self) -> str:
+        return f"run_{self.function}_upscaled"
+
 
 def lower_transpose_conv2d(op: Op, toolbox: Toolbox) -> Kernel:
     """The kernel of a transposed convolution."""
     assert isinstance(op, TransposeConv2D)
     if toolbox.library is Library.PORTABLE:
-        return _scattered(op, 0)
-    if _is_convolution(op) and op.input.shape[3] > _SCATTERED_CHANNELS:
+        return _transposed(op, TransposeConvS8, "arm_transpose_conv_s8", 0)
+    if op.input.shape[3] > _SCATTERED_CHANNELS and _is_convolution(op):
         return _convolved(op, toolbox)
-    return _scattered(op, transpose_conv_s8_scratch_bytes(op))
+    if _fills_output(op):
+        return _transposed(op, TransposeConvS8, "arm_transpose_conv_s8", transpose_conv_s8_scratch_bytes(op))
+    return _transposed(op, AnyTransposeConvS8, "tg_transpose_conv_s8", 0)
 
 
 def transpose_conv_s8_scratch_bytes(op: TransposeConv2D) -> int:
@@ -67,10 +82,25 @@ def _is_convolution(op: TransposeConv2D) -> bool:
     return max(op.stride.h, op.stride.w) <= 2 and op.top < op.kernel.h and op.left < op.kernel.w
 
 
-def _scattered(op: TransposeConv2D, scratch_bytes: int) -> Kernel:
+def _fills_output(op: TransposeConv2D) -> bool:
+    """Whether arm_transpose_conv_s8 writes the whole output and nothing else.
+
+    It writes `stride.h` rows for each input row, also behind the end of a lower output, then the rest of the filter's
+    height; where the output is larger than what the input reaches, it leaves rows unwritten and reads columns of the
+    next row. Padding that reaches beyond the last input row puts its rolling buffer out of step.
+    """
+    _, height, width, _ = op.input.shape
+    _, out_height, out_width, _ = op.output.shape
+    rows = height * op.stride.h
+    last_row = rows + max(op.kernel.h - op.stride.h, 0)
+    last_column = (width - 1) * op.stride.w + max(op.kernel.w, op.stride.w)
+    return op.top <= rows <= op.top + out_height <= last_row and op.left + out_width <= last_column
+
+
+def _transposed(op: TransposeConv2D, kind: type[TransposeConvS8], function: str, scratch_bytes: int) -> Kernel:
     channels, height, width, depth = op.weights.shape
-    return TransposeConvS8(
-        function="arm_transpose_conv_s8",
+    return kind(
+        function=function,
         reads=(op.input,),
         writes=(op.output,),
         tables=weight_tables(op.weights, op.bias) + per_channel_tables(op.output_stage, channels),

@@ -1,14 +1,10 @@
 """Matrix products with any layout of the operands."""
 
 from dataclasses import dataclass
-from math import prod
 from typing import ClassVar
 
-import numpy as np
-
-from tinygen.ir.tensor import Tensor
-from tinygen.kernels.base import Kernel, Table
-from tinygen.ops.batch_matmul import BatchMatMul
+from tinygen.kernels.base import Kernel, constant_tables
+from tinygen.ops.batch_matmul import Batches, BatchMatMul
 from tinygen.ops.requantize import Multiplier
 
 
@@ -27,7 +23,7 @@ class Strides:
 class AnyBatchMatMulS8(Kernel):
     """tg_batch_matmul_s8."""
 
-    template: ClassVar[str] = "tg_batch_matmul_s8"
+    template: ClassVar[str] = "any_batch_matmul_s8"
     header: ClassVar[str] = "tg_matmul.h"
 
     outer_batches: int
@@ -43,31 +39,37 @@ class AnyBatchMatMulS8(Kernel):
 
 def lower_any_batch_matmul(op: BatchMatMul) -> Kernel:
     """tinygen's own function, for transposed and broadcast operands."""
-    outer, inner, (first_outer, first_inner), (second_outer, second_inner) = _merged_batches(op)
-    first_size, second_size = op.rows * op.depth, op.columns * op.depth
+    outer, inner = _outer_and_inner(op)
     first = (1, op.rows) if op.transpose_first else (op.depth, 1)
     second = (op.depth, 1) if op.transpose_second else (1, op.columns)
+    first_batches = _batch_strides(op.rows * op.depth, inner.count, outer.first_advances, inner.first_advances)
+    second_batches = _batch_strides(op.columns * op.depth, inner.count, outer.second_advances, inner.second_advances)
     return AnyBatchMatMulS8(
         function="tg_batch_matmul_s8",
         reads=(op.first, op.second),
         writes=(op.output,),
-        tables=tuple(Table(n, t.data) for n, t in _operands(op) if t.data is not None),
-        outer_batches=outer,
-        inner_batches=inner,
+        tables=constant_tables(op.first, op.second),
+        outer_batches=outer.count,
+        inner_batches=inner.count,
         rows=op.rows,
         depth=op.depth,
         columns=op.columns,
         scaling=op.scaling,
         output_zero_point=op.output.type.zero_point,
-        first=Strides(first_outer * first_size, first_inner * first_size, *first, -op.first.type.zero_point),
-        second=Strides(second_outer * second_size, second_inner * second_size, *second, -op.second.type.zero_point),
+        first=Strides(*first_batches, *first, -op.first.type.zero_point),
+        second=Strides(*second_batches, *second, -op.second.type.zero_point),
     )
 
 
-def _operands(op: BatchMatMul) -> tuple[tuple[str, Tensor], ...]:
-    return ("first", op.first), ("second", op.second)
+def _outer_and_inner(op: BatchMatMul) -> tuple[Batches, Batches]:
+    """The batch axes as exactly two groups."""
+    none = Batches(1, False, False)
+    outer, inner = (none, none, *op.batches)[-2:]
+    return outer, inner
 
 
-def _merged_batches(op: BatchMatMul) -> tuple[int, int, tuple[int, int], tuple[int, int]]:
-    """Outer and inner number of batches, and the strides of both operands along them, in matrices."""
-    raise NotImplementedError
+def _batch_strides(size: int, inner_count: int, outer_advances: bool, inner_advances: bool) -> tuple[int, int]:
+    """Elements from one outer and from one inner batch to the next, for matrices of `size` elements."""
+    inner_stride = size if inner_advances else 0
+    per_outer = size * (inner_count if inner_advances else 1)
+    return per_outer if outer_advances else 0, inner_stride

@@ -21,7 +21,7 @@ def read_add(node: Node) -> Add:
 
 
 def read_sub(node: Node) -> Add:
-    """SUB."""
+    """SUB: the second operand counts negative."""
     return _read_sum(node, node.options(tflite.SubOptions).FusedActivationFunction(), sign=-1)
 
 

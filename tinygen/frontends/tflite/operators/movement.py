@@ -1,10 +1,12 @@
 """Operators that only move elements: padding, joining, transposing, gathering."""
 
+import numpy as np
 import tflite
 
 from tinygen.frontends.tflite.node import Node, Readers, Unsupported
 from tinygen.ir.graph import Op
 from tinygen.ir.tensor import Tensor
+from tinygen.ir.types import DType, TensorType
 from tinygen.ops.concat import Concat
 from tinygen.ops.gather import Gather
 from tinygen.ops.pad import Mirror, MirrorPad, Pad
@@ -30,7 +32,7 @@ def read_pad_v2(node: Node) -> Pad:
     if node.input(2).type.quant != node.input(0).type.quant:
         raise Unsupported("the padding value must have the input's quantization")
     number = value.reshape(-1)[0].item()
-    if number != int(number):
+    if not float(number).is_integer():
         raise Unsupported(f"the padding value is {number}, an integer was expected")
     return _pad(node, int(number))
 
@@ -88,14 +90,15 @@ def read_transpose(node: Node) -> Transpose:
 def read_gather(node: Node) -> Gather:
     """GATHER."""
     options = node.options(tflite.GatherOptions)
+    batch_dims = options.BatchDims()
     return Gather(
         name=node.name,
         source=node.source,
         input=node.input(0),
-        indices=node.input(1),
+        indices=_int32_indices(node.input(1)),
         output=node.output(),
         axis=axis_index(options.Axis(), len(node.input(0).shape)),
-        batch_dims=axis_index(options.BatchDims(), len(node.input(1).shape) + 1),
+        batch_dims=batch_dims if batch_dims >= 0 else batch_dims + len(node.input(1).shape),
     )
 
 
@@ -134,6 +137,14 @@ def _swap_blocks(node: Node, shape: tuple[int, ...]) -> tuple[Op, ...]:
         Transpose(name=swapped.name, source=node.source, input=split, output=swapped, permutation=permutation),
         Reshape(name=node.name, source=node.source, input=swapped, output=node.output()),
     )
+
+
+def _int32_indices(indices: Tensor) -> Tensor:
+    """Constant int64 indices as int32; those out of range stay so."""
+    if indices.data is None or indices.type.dtype is not DType.INT64:
+        return indices
+    data = indices.data.clip(DType.INT32.min, DType.INT32.max).astype(np.int32)
+    return Tensor(indices.name, TensorType(DType.INT32, indices.shape), data)
 
 
 def _nhwc(tensor: Tensor) -> tuple[int, int, int, int]:

@@ -77,13 +77,17 @@ def _cuts(node: Node) -> list[_Cut]:
     """The cut of each axis of the input; checks the output's shape, in which axes are missing or new."""
     options = node.options(tflite.StridedSliceOptions)
     shape = node.input(0).shape
-    numbers = zip(*(node.integers(at, role) for at, role in ((1, "begin"), (2, "end"), (3, "strides"))), strict=True)
-    specified = len(node.integers(1, "begin"))
+    positions = [node.integers(at, role) for at, role in ((1, "begin"), (2, "end"), (3, "strides"))]
+    specified = len(positions[0])
+    if any(len(numbers) != specified for numbers in positions):
+        raise Unsupported(
+            f"begin, end and strides have {[len(numbers) for numbers in positions]} numbers, equally many were expected"
+        )
     new_axes, ellipsis = options.NewAxisMask(), options.EllipsisMask()
     consumed = sum(not _bit(new_axes, at) and not _bit(ellipsis, at) for at in range(specified))
     cuts: list[_Cut] = []
     expected: list[int] = []
-    for at, (begin, end, stride) in enumerate(numbers):
+    for at, (begin, end, stride) in enumerate(zip(*positions, strict=True)):
         if _bit(ellipsis, at):
             skipped = len(shape) - consumed
             expected += shape[len(cuts) : len(cuts) + skipped]

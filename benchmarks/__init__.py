@@ -1,0 +1,1 @@
+"""Measurements of tinygen on public models, beside those of other tools."""

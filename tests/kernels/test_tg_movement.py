@@ -1,0 +1,133 @@
+"""Generated C that moves elements, on the host and on emulated cores, against LiteRT."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.support.litert import needs_litert, run_reference
+from tests.support.movement_models import OPERATORS, MovementModel, random_model
+from tests.support.tflite_writer import ModelWriter
+from tests.support.tools import requires_arm_gcc, requires_cmsis, requires_qemu
+from tinygen.build.execute import execute
+from tinygen.build.toolchain import WARNINGS, Sanitizer
+from tinygen.codegen.harness import Measure
+from tinygen.errors import TinygenError
+from tinygen.paths import RUNTIME_C
+from tinygen.pipeline import Kernels, Options, compile_model
+
+SANITIZERS = (Sanitizer.ADDRESS, Sanitizer.UNDEFINED)
+MATRICES = (((7, 9), (1, 0)), ((2, 5, 11), (0, 2, 1)), ((3, 2, 4, 9), (0, 1, 3, 2)), ((2, 3, 4), (2, 0, 1)))
+
+
+def _model(each: int) -> MovementModel:
+    """Random operators of every kind, and transposes that CMSIS-NN does faster."""
+    model = random_model(list(OPERATORS), seed=11, each=each)
+    for shape, permutation in MATRICES:
+        x, y = model.input(shape, "int8"), model.output([shape[axis] for axis in permutation], "int8")
+        model.writer.operator("TRANSPOSE", [x, model.constant(permutation)], [y])
+    return model
+
+
+@needs_litert
+@pytest.mark.parametrize(
+    ("target", "kernels"),
+    [
+        ("host", Kernels.PORTABLE),
+        pytest.param("host", Kernels.CMSIS_NN, marks=requires_cmsis),
+        pytest.param("mps2-an386", Kernels.PORTABLE, marks=requires_qemu),
+        pytest.param("mps2-an386", Kernels.CMSIS_NN, marks=[requires_qemu, requires_cmsis]),
+        pytest.param("mps3-an547", Kernels.CMSIS_NN, marks=[requires_qemu, requires_cmsis]),
+    ],
+    ids=lambda value: value.value if isinstance(value, Kernels) else value,
+)
+def test_generated_code_moves_what_litert_moves(target: str, kernels: Kernels, tmp_path: Path) -> None:
+    model = _model(each=4)
+    path = tmp_path / "moves.tflite"
+    path.write_bytes(model.finish())
+    compiled = compile_model(path, Options(target=target, kernels=kernels))
+    sanitizers = SANITIZERS if target == "host" else ()
+    image = compiled.build(tmp_path, Measure.INSTRUCTIONS, sanitizers)
+    (outputs,) = execute(image, compiled.schedule, [model.values]).outputs
+    for output, want in zip(outputs, run_reference(path, model.values).outputs, strict=True):
+        np.testing.assert_array_equal(output, want)
+    functions = {call.kernel.function for call in compiled.schedule.calls}
+    assert functions >= {"arm_concatenation_s8_x", "arm_pad_s8", "tg_gather", "tg_strided_copy"}
+    assert ("arm_transpose_s8" in functions) == (kernels is Kernels.CMSIS_NN)
+
+
+@needs_litert
+def test_outputs_that_are_inputs_constants_or_each_other_are_right(tmp_path: Path) -> None:
+    writer = ModelWriter()
+    x = writer.tensor("x", (2, 6), scale=0.1)
+    constant = writer.tensor("constant", (3,), scale=0.1, data=[1, -2, 3])
+    flat, flat_again = writer.tensor("flat", (12,), scale=0.1), writer.tensor("flat_again", (3, 4), scale=0.1)
+    twice = writer.tensor("twice", (2, 40_000), scale=0.1)
+    long = writer.tensor("long", (1, 40_000), scale=0.1)
+    writer.operator("RESHAPE", [x, writer.tensor("s", (1,), "int32", data=[12])], [flat], new_shape=[12])
+    writer.operator("RESHAPE", [flat, writer.tensor("t", (2,), "int32", data=[3, 4])], [flat_again], new_shape=[3, 4])
+    writer.operator("CONCATENATION", [long, long], [twice], axis=0)
+    path = tmp_path / "outputs.tflite"
+    path.write_bytes(writer.finish([x, long], [x, constant, flat, flat_again, twice]))
+    values = [np.arange(12, dtype=np.int8).reshape(2, 6), (np.arange(40_000) % 251 - 128).astype(np.int8)[None]]
+    compiled = compile_model(path, Options(kernels=Kernels.PORTABLE))
+    image = compiled.build(tmp_path, Measure.INSTRUCTIONS, SANITIZERS)
+    (outputs,) = execute(image, compiled.schedule, [values]).outputs
+    for output, want in zip(outputs, run_reference(path, values).outputs, strict=True):
+        np.testing.assert_array_equal(output, want)
+
+
+def test_an_index_out_of_range_is_reported_as_the_operator_that_failed(tmp_path: Path) -> None:
+    writer = ModelWriter()
+    x, y = writer.tensor("x", (4, 3), scale=0.1), writer.tensor("y", (2, 3), scale=0.1)
+    indices = writer.tensor("indices", (2,), "int32")
+    writer.operator("GATHER", [x, indices], [y], axis=0)
+    path = tmp_path / "gather.tflite"
+    path.write_bytes(writer.finish([x, indices], [y]))
+    compiled = compile_model(path, Options(kernels=Kernels.PORTABLE))
+    image = compiled.build(tmp_path, Measure.INSTRUCTIONS, SANITIZERS)
+    rows = np.arange(12, dtype=np.int8).reshape(4, 3)
+    (outputs,) = execute(image, compiled.schedule, [[rows, np.array([3, 0], np.int32)]]).outputs
+    np.testing.assert_array_equal(outputs[0], rows[[3, 0]])
+    for wrong in (-1, 4):
+        with pytest.raises(TinygenError, match=r"operator 0 \(GATHER 'y'\) returned an error"):
+            execute(image, compiled.schedule, [[rows, np.array([0, wrong], np.int32)]])
+
+
+@pytest.mark.parametrize(
+    "compiler",
+    [
+        ("gcc",),
+        ("clang",),
+        ("arm-none-eabi-gcc", "-mcpu=cortex-m0", "-mthumb"),
+        ("arm-none-eabi-gcc", "-mcpu=cortex-m55"),
+    ],
+    ids=("gcc", "clang", "cortex-m0", "cortex-m55"),
+)
+def test_no_compiler_warns(compiler: tuple[str, ...], tmp_path: Path) -> None:
+    if shutil.which(compiler[0]) is None:
+        pytest.skip(f"{compiler[0]} is not installed: its warnings were not looked at")
+    path = tmp_path / "moves.tflite"
+    path.write_bytes(_model(each=2).finish())
+    compiled = compile_model(path, Options(kernels=Kernels.PORTABLE))
+    for name, text in compiled.files.items():
+        (tmp_path / name).write_text(text)
+    operators = RUNTIME_C / "operators"
+    sources = [operators / "tg_strided_copy.c", operators / "tg_gather.c", tmp_path / "moves.c"]
+    includes = [f"-I{folder}" for tree in compiled.trees for folder in tree.include]
+    command = [*compiler, "-std=c11", "-O2", "-ffreestanding", *WARNINGS, *includes, "-S", *map(str, sources)]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@requires_arm_gcc
+@pytest.mark.parametrize(("name", "most"), [("tg_strided_copy", 184), ("tg_gather", 116)])
+def test_the_functions_are_small(name: str, most: int, tmp_path: Path) -> None:
+    """.text at -Os on Cortex-M4; 180 and 114 bytes with arm-none-eabi-gcc 12.2.1."""
+    source, built = RUNTIME_C / "operators" / f"{name}.c", tmp_path / "built.o"
+    options = ["-mcpu=cortex-m4", "-mthumb", "-std=c11", "-Os"]
+    subprocess.run(["arm-none-eabi-gcc", *options, "-c", str(source), "-o", str(built)], check=True)
+    sizes = subprocess.run(["arm-none-eabi-size", str(built)], check=True, capture_output=True, text=True).stdout
+    assert int(sizes.splitlines()[1].split()[0]) <= most

@@ -1,0 +1,93 @@
+"""Models that tinygen cannot compile are refused, with every operator at fault."""
+
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.support.shared import shared_file
+from tests.support.tflite_writer import ModelWriter
+from tinygen.errors import UnsupportedOperatorsError
+from tinygen.frontends import import_model
+
+# Operators at fault by kind. Reshapes of floats are none: they move no values.
+REFUSED = {
+    "mlperf_tiny/ad01_fp32": {"FULLY_CONNECTED": 10},
+    "mlperf_tiny/kws_fp32_qualcomm": {
+        "AVERAGE_POOL_2D": 1,
+        "CONV_2D": 4,
+        "DEPTHWISE_CONV_2D": 5,
+        "FULLY_CONNECTED": 1,
+        "SOFTMAX": 1,
+    },
+    "mlperf_tiny/kws_ref_model_float32": {
+        "AVERAGE_POOL_2D": 1,
+        "CONV_2D": 5,
+        "DEPTHWISE_CONV_2D": 4,
+        "FULLY_CONNECTED": 1,
+        "SOFTMAX": 1,
+    },
+    "mlperf_tiny/pretrainedResnet": {"ADD": 3, "AVERAGE_POOL_2D": 1, "CONV_2D": 9, "FULLY_CONNECTED": 1, "SOFTMAX": 1},
+    "mlperf_tiny/vww_96_float": {
+        "AVERAGE_POOL_2D": 1,
+        "CONV_2D": 14,
+        "DEPTHWISE_CONV_2D": 13,
+        "FULLY_CONNECTED": 1,
+        "SOFTMAX": 1,
+    },
+    "open/mww_v2_vad_streaming_int8": {"ASSIGN_VARIABLE": 4, "CALL_ONCE": 1, "READ_VARIABLE": 4, "VAR_HANDLE": 4},
+    "open/tflm_hello_world_float": {"FULLY_CONNECTED": 3},
+    "open/tflm_keyword_scrambled_8bit": {"QUANTIZE": 2, "SOFTMAX": 1, "SVDF": 7},
+    "open/tflm_keyword_scrambled_i16": {"QUANTIZE": 2, "SOFTMAX": 1, "SVDF": 7},
+    "open/tflm_mnist_lstm_int8": {"UNIDIRECTIONAL_SEQUENCE_LSTM": 1},
+}
+
+KEYWORD_MESSAGE = """\
+tflm_keyword_scrambled_8bit.tflite: 10 operators cannot be compiled:
+  operator 0 (QUANTIZE 'tensor_0'): input 'tensor_52' is i16, i8 or ui8 was expected.
+  operator 1 (SVDF 'tensor_5'): tinygen has no such operator.
+  operator 3 (SVDF 'tensor_13'): tinygen has no such operator.
+  operator 5 (SVDF 'tensor_21'): tinygen has no such operator.
+  operator 7 (SVDF 'tensor_29'): tinygen has no such operator.
+  operator 9 (SVDF 'tensor_37'): tinygen has no such operator.
+  operator 10 (SVDF 'tensor_42'): tinygen has no such operator.
+  operator 11 (SVDF 'tensor_47'): tinygen has no such operator.
+  operator 13 (SOFTMAX 'tensor_51'): output 'tensor_51' is i16, i8 was expected.
+  operator 14 (QUANTIZE 'tensor_53'): input 'tensor_51' is i16, i8 or ui8 was expected.
+`tinygen supported-ops` lists what can."""
+
+
+def _refusal(model: Path) -> UnsupportedOperatorsError:
+    with pytest.raises(UnsupportedOperatorsError) as caught:
+        import_model(model)
+    return caught.value
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_every_operator_at_fault_is_listed(name: str) -> None:
+    refusal = _refusal(shared_file(f"models/{name}.tflite"))
+    assert Counter(operator.operator for operator in refusal.operators) == REFUSED[name]
+    assert all(operator.reason for operator in refusal.operators)
+    assert refusal.exit_code == 3
+
+
+def test_whole_message() -> None:
+    assert str(_refusal(shared_file("models/open/tflm_keyword_scrambled_8bit.tflite"))) == KEYWORD_MESSAGE
+
+
+@pytest.mark.parametrize("activations", ["float32", "int16"])
+def test_other_activations(activations: str, tmp_path: Path) -> None:
+    """int8 weights with float activations (hybrid, dynamic range), or with int16 ones."""
+    quantization = {"scale": 0.1} if activations == "int16" else {}
+    model = ModelWriter()
+    x = model.tensor("x", (1, 4), activations, **quantization)  # type: ignore[arg-type]
+    weights = model.tensor("weights", (2, 4), scale=0.05, data=np.arange(8))
+    hidden = model.tensor("hidden", (1, 2), activations, **quantization)  # type: ignore[arg-type]
+    y = model.tensor("y", (1, 2), activations, **quantization)  # type: ignore[arg-type]
+    model.operator("FULLY_CONNECTED", [x, weights, -1], [hidden])
+    model.operator("LOGISTIC", [hidden], [y])
+    file = tmp_path / "other.tflite"
+    file.write_bytes(model.finish([x], [y]))
+    found = [(operator.index, operator.operator, operator.name) for operator in _refusal(file).operators]
+    assert found == [(0, "FULLY_CONNECTED", "hidden"), (1, "LOGISTIC", "y")]

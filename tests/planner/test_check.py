@@ -1,0 +1,230 @@
+"""The checker: every class of defect, planted into a right schedule, is found and named."""
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from tests.support.graphs import GraphBuilder
+from tinygen import targets
+from tinygen.errors import VerifyError
+from tinygen.ir.tensor import Tensor
+from tinygen.kernels.base import Library, Toolbox
+from tinygen.ops.window import HW
+from tinygen.planner.check import check
+from tinygen.planner.plan import plan
+from tinygen.planner.schedule import Buffer, Place, Schedule
+
+_BOARD = targets.load("mps2-an386")
+
+
+def _schedule() -> Schedule:
+    """conv (with scratch), a residual added in place, a view, a fully connected layer, softmax in place."""
+    build = GraphBuilder()
+    image = build.input(1, 6, 6, 2)
+    stem = build.conv(image, 4, HW(3, 3))
+    branch = build.conv(stem, 4, HW(3, 3))
+    total = build.add(stem, branch)
+    flat = build.reshape(total, 1, 144)
+    output = build.softmax(build.fully_connected(flat, 10))
+    return plan(build.graph(output), _BOARD, Toolbox(Library.CMSIS_NN, _BOARD.isa))
+
+
+def _buffer(schedule: Schedule, name: str) -> Buffer:
+    return next(buffer for buffer in schedule.buffers if buffer.name == name)
+
+
+def _tensor(schedule: Schedule, name: str) -> Tensor:
+    return next(tensor for tensor in schedule.places if tensor.name == name)
+
+
+def _move(schedule: Schedule, name: str, offset: int) -> Schedule:
+    return replace(schedule, offsets={**schedule.offsets, _buffer(schedule, name): offset})
+
+
+def _replace_buffer(schedule: Schedule, old: Buffer, new: Buffer) -> Schedule:
+    places = {t: replace(p, buffer=new) if p.buffer is old else p for t, p in schedule.places.items()}
+    return replace(
+        schedule,
+        buffers=tuple(new if buffer is old else buffer for buffer in schedule.buffers),
+        steps=tuple(replace(call, scratch=new) if call.scratch is old else call for call in schedule.calls),
+        places=places,
+        offsets={new if buffer is old else buffer: offset for buffer, offset in schedule.offsets.items()},
+    )
+
+
+def _live(schedule: Schedule, name: str, first: int, last: int) -> Schedule:
+    old = _buffer(schedule, name)
+    return _replace_buffer(schedule, old, replace(old, first_step=first, last_step=last))
+
+
+def _put(schedule: Schedule, name: str, place: Place) -> Schedule:
+    return replace(schedule, places={**schedule.places, _tensor(schedule, name): place})
+
+
+def _own_buffer(schedule: Schedule, name: str, offset: int, first: int, last: int) -> Schedule:
+    """The tensor in a buffer of its own, at an offset, for some steps."""
+    tensor = _tensor(schedule, name)
+    buffer = replace(schedule.buffers[0], name=f"own:{name}", bytes=tensor.type.bytes, first_step=first, last_step=last)
+    moved = _put(schedule, name, Place(buffer, 0))
+    return replace(moved, buffers=(*moved.buffers, buffer), offsets={**moved.offsets, buffer: offset})
+
+
+def _without_scratch(schedule: Schedule) -> Schedule:
+    return replace(schedule, steps=(replace(schedule.calls[0], scratch=None), *schedule.calls[1:]))
+
+
+def _kernel_not_in_place(schedule: Schedule) -> Schedule:
+    call = schedule.calls[2]
+    kernel = replace(call.kernel, in_place=())
+    return replace(schedule, steps=(*schedule.calls[:2], replace(call, kernel=kernel), *schedule.calls[3:]))
+
+
+def _overlapping_lies(schedule: Schedule) -> Schedule:
+    """The result of the second convolution over the first one's, whose lifetime is said to have ended."""
+    stem = schedule.offsets[_buffer(schedule, "t0")]
+    return _move(_live(schedule, "t0", 0, 0), "t1", stem)
+
+
+def test_the_schedule_is_right_before_it_is_damaged() -> None:
+    schedule = _schedule()
+    check(schedule)
+    check(schedule, limit_bytes=schedule.arena_bytes)
+    names = {tensor.name: place.buffer.name for tensor, place in schedule.places.items()}
+    assert names == {"in0": "in0", "t0": "t0", "t1": "t1", "t2": "t0", "t3": "t0", "t4": "t4", "t5": "t4"}
+    assert [call.op.name for call in schedule.calls] == ["op0", "op1", "op2", "op4", "op5"]
+
+
+_DEFECTS: list[tuple[str, Callable[[Schedule], Schedule], str]] = [
+    (
+        "two live buffers overlap",
+        lambda s: _move(s, "t1", s.offsets[_buffer(s, "t0")]),
+        r"buffers 't0' and 't1' share bytes \d+ to \d+ and are both live at step 1",
+    ),
+    (
+        "scratch overlaps a live buffer",
+        lambda s: _move(s, "op1:scratch", s.offsets[_buffer(s, "t1")]),
+        r"buffers 't1' and 'op1:scratch' share bytes \d+ to \d+ and are both live at step 1",
+    ),
+    (
+        "an unaligned offset",
+        lambda s: _move(s, "t4", 1001),
+        r"buffer 't4' lies at 1001, a multiple of 4 was expected",
+    ),
+    (
+        "a negative offset",
+        lambda s: _move(s, "t4", -4),
+        r"buffer 't4' lies at -4, a multiple of 4 was expected",
+    ),
+    (
+        "a buffer without offset",
+        lambda s: replace(s, offsets={b: o for b, o in s.offsets.items() if b.name != "t4"}),
+        r"buffer 't4' has no offset",
+    ),
+    (
+        "a place behind the end of its buffer",
+        lambda s: _put(s, "t4", Place(_buffer(s, "t4"), 4)),
+        r"tensor 't4' takes bytes 4 to 13 of buffer 't4', which has 10",
+    ),
+    (
+        "a tensor without place",
+        lambda s: replace(s, places={t: p for t, p in s.places.items() if t.name != "t4"}),
+        r"tensor 't4' has no place",
+    ),
+    (
+        "a place in an unknown buffer",
+        lambda s: _put(s, "t4", Place(replace(_buffer(s, "t4")), 0)),
+        r"tensor 't4' lies in buffer 't4', which is not in the schedule",
+    ),
+    (
+        "a lifetime that ends early",
+        lambda s: _live(s, "t0", 0, 2),
+        r"buffer 't0' is used in step 3, it is live from 0 to 2",
+    ),
+    (
+        "an output that dies before the application reads it",
+        lambda s: _live(s, "t4", 3, 3),
+        r"buffer 't4' is used in step 4, it is live from 3 to 3",
+    ),
+    (
+        "an input that is not there from the start",
+        lambda s: _move(_live(s, "in0", 1, 1), "in0", 512),
+        r"buffer 'in0' is used in step 0, it is live from 1 to 1",
+    ),
+    (
+        "a result over an operand that is needed later",
+        lambda s: _own_buffer(replace(s, places=dict(s.places)), "t1", s.offsets[_buffer(s, "t0")], 1, 2),
+        r"buffers 't0' and 'own:t1' share bytes \d+ to \d+ and are both live at step 1",
+    ),
+    (
+        "a lifetime that lies, and memory given away in it",
+        _overlapping_lies,
+        r"buffer 't0' is used in step 1, it is live from 0 to 0",
+    ),
+    (
+        "calls in the wrong order",
+        lambda s: replace(_live(s, "t0", 0, 4), steps=(*s.calls[:3], s.calls[4], s.calls[3])),
+        r"step 3 \(op5\): reads 't4' before it is written",
+    ),
+    (
+        "in place where the kernel cannot",
+        _kernel_not_in_place,
+        r"step 2 \(op2\): writes 't2' over its operand 't0'",
+    ),
+    (
+        "a view that lies elsewhere",
+        lambda s: _put(s, "t3", Place(_buffer(s, "t4"), 0)),
+        r"tensor 't3' takes bytes 0 to 143 of buffer 't4', which has 10",
+    ),
+    (
+        "a view of other bytes",
+        lambda s: _own_buffer(s, "t3", 512, 2, 3),
+        r"step 3 \(op4\): reads 't3', but byte 0 of it was overwritten by nothing",
+    ),
+    (
+        "scratch that is missing",
+        _without_scratch,
+        r"step 0 \(op0\): has 0 bytes of scratch aligned to 4, 80 aligned to 4 were expected",
+    ),
+    (
+        "a call that is missing",
+        lambda s: replace(_live(s, "t4", 3, 3), steps=s.calls[:3] + s.calls[4:]),
+        r"operator 'op4' is neither called nor a view of other tensors",
+    ),
+]
+
+
+@pytest.mark.parametrize(("damage", "message"), [pytest.param(d, m, id=name) for name, d, m in _DEFECTS])
+def test_a_planted_defect_is_found(damage: Callable[[Schedule], Schedule], message: str) -> None:
+    with pytest.raises(VerifyError, match=rf"^net, after planning: {message}.*This is a defect in tinygen") as caught:
+        check(damage(_schedule()))
+    assert not re.search(r"0x[0-9a-f]+", str(caught.value))
+
+
+def test_an_arena_over_the_limit() -> None:
+    schedule = _schedule()
+    with pytest.raises(VerifyError, match=rf"the arena has {schedule.arena_bytes} bytes, at most 100 were allowed"):
+        check(schedule, limit_bytes=100)
+
+
+def test_bytes_overwritten_although_lifetimes_agree() -> None:
+    """Lifetimes only look right: the second convolution gets the first one's bytes, in one buffer with it."""
+    schedule = _schedule()
+    both = _buffer(schedule, "t0")
+    with pytest.raises(VerifyError, match=r"step 1 \(op1\): writes 't1' over its operand 't0'"):
+        check(_put(schedule, "t1", Place(both, 0)))
+
+
+def test_an_operand_overwritten_between_its_writer_and_its_reader() -> None:
+    build = GraphBuilder()
+    image = build.input(1, 4, 4, 2)
+    first = build.conv(image, 2)
+    second = build.conv(image, 2)
+    output = build.add(first, second)
+    schedule = plan(build.graph(output), _BOARD, Toolbox(Library.CMSIS_NN, _BOARD.isa))
+    shared = schedule.places[first].buffer
+    with pytest.raises(
+        VerifyError, match=r"step 2 \(op2\): reads 't0', but byte 0 of it was overwritten by 't1' when step 1 \(op1\)"
+    ):
+        check(replace(schedule, places={**schedule.places, second: Place(shared, 0)}))

@@ -1,0 +1,39 @@
+"""Measurements add up, repeat, and are what the generated code alone costs."""
+
+import pytest
+
+from tests.support.models import compiled_model
+from tests.support.tools import requires_qemu
+from tinygen.report.bench import bench
+
+MODEL = "str_ww_ref_model"
+TICK = 40  # instructions of a tick of SysTick at 25 MHz
+CALL_OF_THE_COUNTER = 60  # instructions, roughly, around each operator
+
+
+@pytest.mark.qemu
+@requires_qemu
+def test_operators_add_up() -> None:
+    compiled = compiled_model(MODEL, "mps2-an386")
+    found = bench(compiled, per_op=True)
+    calls = compiled.schedule.calls
+    assert found.instructions is not None and found.stack_bytes is not None and found.code_bytes is not None
+    assert [op.kernel for op in found.per_op] == [call.kernel.function for call in calls]
+    assert sum(op.macs for op in found.per_op) == compiled.graph.macs
+    assert found.per_op[0].operator in ("CONV_2D", "DEPTHWISE_CONV_2D")
+    total = sum(op.instructions or 0 for op in found.per_op)
+    assert abs(total - found.instructions) <= len(calls) * (TICK + CALL_OF_THE_COUNTER)
+    assert found.instructions > compiled.graph.macs  # no scalar kernel does more than one in an instruction
+    assert found.flash_bytes == found.code_bytes + found.const_bytes
+    assert found.ram_bytes == found.arena_bytes + found.stack_bytes
+    assert 0 < found.stack_bytes < 1024
+    assert bench(compiled, per_op=True) == found
+
+
+def test_host_counts_nothing() -> None:
+    compiled = compiled_model(MODEL, "host")
+    found = bench(compiled, per_op=True)
+    assert (found.instructions, found.stack_bytes, found.ram_bytes, found.code_bytes) == (None, None, None, None)
+    assert found.arena_bytes == compiled.schedule.arena_bytes
+    assert found.const_bytes > 50_000
+    assert {op.instructions for op in found.per_op} == {None}

@@ -1,0 +1,239 @@
+"""Small int8 graphs built directly in IR, and a hypothesis strategy of random ones."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from hypothesis import strategies as st
+
+from tinygen.ir.graph import Graph, Op, Port, Source, Values
+from tinygen.ir.tensor import Tensor
+from tinygen.ir.types import Array, DType, Quant, TensorType
+from tinygen.ops.add import Add
+from tinygen.ops.clamp import Clamp
+from tinygen.ops.concat import Concat
+from tinygen.ops.conv2d import Conv2D
+from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
+from tinygen.ops.fully_connected import FullyConnected
+from tinygen.ops.pool2d import AveragePool2D, MaxPool2D
+from tinygen.ops.reshape import Reshape
+from tinygen.ops.slice import Slice
+from tinygen.ops.softmax import Softmax
+from tinygen.ops.window import HW, UNIT, PaddingMode, Window, padding_for
+
+ACTIVATION = Quant((0.05,), (-3,))
+_PROBABILITY = Quant((1.0 / 256,), (-128,))
+_3X3 = HW(3, 3)
+_TYPICAL = 74  # standard deviation of uniform int8 values
+
+
+class GraphBuilder:
+    """Adds operators one by one; all activations have the same quantization, so that any two can be combined."""
+
+    def __init__(self, seed: int = 0) -> None:
+        self.inputs: list[Tensor] = []
+        self.ops: list[Op] = []
+        self._random = np.random.default_rng(seed)
+
+    def input(self, *shape: int) -> Tensor:
+        """A further input of the model."""
+        self.inputs.append(Tensor(f"in{len(self.inputs)}", TensorType(DType.INT8, shape, ACTIVATION)))
+        return self.inputs[-1]
+
+    def conv(self, input: Tensor, channels: int, kernel: HW = UNIT, stride: HW = UNIT) -> Tensor:
+        """A convolution with SAME padding."""
+        window, size = _same(input, kernel, stride)
+        weights = self._weights((channels, kernel.h, kernel.w, input.shape[3]), 0)
+        output = self._result((input.shape[0], size.h, size.w, channels))
+        return self._add(
+            Conv2D,
+            input=input,
+            weights=weights,
+            bias=self._bias(channels, input, weights),
+            output=output,
+            stride=stride,
+            dilation=UNIT,
+            padding=window.padding,
+            clamp=Clamp.none(output.type),
+        )
+
+    def depthwise(self, input: Tensor, multiplier: int = 1, kernel: HW = _3X3, stride: HW = UNIT) -> Tensor:
+        """A depthwise convolution with SAME padding."""
+        window, size = _same(input, kernel, stride)
+        channels = input.shape[3] * multiplier
+        weights = self._weights((1, kernel.h, kernel.w, channels), 3)
+        output = self._result((input.shape[0], size.h, size.w, channels))
+        return self._add(
+            DepthwiseConv2D,
+            input=input,
+            weights=weights,
+            bias=self._bias(channels, input, weights),
+            output=output,
+            stride=stride,
+            dilation=UNIT,
+            padding=window.padding,
+            clamp=Clamp.none(output.type),
+        )
+
+    def fully_connected(self, input: Tensor, units: int) -> Tensor:
+        """A fully connected layer over all elements."""
+        weights = self._weights((units, input.type.elements), 0)
+        output = self._result((1, units))
+        bias = self._bias(units, input, weights)
+        clamp = Clamp.none(output.type)
+        return self._add(FullyConnected, input=input, weights=weights, bias=bias, output=output, clamp=clamp)
+
+    def pool(self, kind: type[AveragePool2D] | type[MaxPool2D], input: Tensor, kernel: HW, stride: HW) -> Tensor:
+        """A pooling with SAME padding."""
+        window, size = _same(input, kernel, stride)
+        output = self._result((input.shape[0], size.h, size.w, input.shape[3]), input.type.quant)
+        clamp = Clamp.none(output.type)
+        return self._add(
+            kind, input=input, output=output, kernel=kernel, stride=stride, padding=window.padding, clamp=clamp
+        )
+
+    def add(self, first: Tensor, second: Tensor) -> Tensor:
+        """A sum, broadcast."""
+        output = self._result(np.broadcast_shapes(first.shape, second.shape))
+        return self._add(Add, first=first, second=second, output=output, clamp=Clamp.none(output.type))
+
+    def reshape(self, input: Tensor, *shape: int) -> Tensor:
+        """The same elements."""
+        return self._add(Reshape, input=input, output=self._result(shape, input.type.quant))
+
+    def softmax(self, input: Tensor) -> Tensor:
+        """Softmax over the last axis."""
+        return self._add(Softmax, input=input, output=self._result(input.shape, _PROBABILITY), beta=1.0)
+
+    def concat(self, inputs: Sequence[Tensor], axis: int) -> Tensor:
+        """Inputs of one quantization, one after the other."""
+        shape = list(inputs[0].shape)
+        shape[axis] = sum(tensor.shape[axis] for tensor in inputs)
+        return self._add(
+            Concat, inputs=tuple(inputs), output=self._result(tuple(shape), inputs[0].type.quant), axis=axis
+        )
+
+    def slice(self, input: Tensor, axis: int, first: int, size: int) -> Tensor:
+        """Some rows, columns or channels."""
+        shape, begin = list(input.shape), [0] * len(input.shape)
+        shape[axis], begin[axis] = size, first
+        output = self._result(tuple(shape), input.type.quant)
+        strides = (1,) * len(shape)
+        return self._add(Slice, input=input, output=output, begin=tuple(begin), strides=strides)
+
+    def graph(self, *outputs: Tensor) -> Graph:
+        """The graph so far."""
+        return Graph("net", _ports(self.inputs), _ports(outputs), tuple(self.ops))
+
+    def _add(self, kind: type[Op], **fields: object) -> Tensor:
+        index = len(self.ops)
+        op = kind(name=f"op{index}", source=Source("net", index, kind.__name__), **fields)
+        op.verify()
+        self.ops.append(op)
+        return op.results[0]
+
+    def _result(self, shape: tuple[int, ...], quant: Quant | None = ACTIVATION) -> Tensor:
+        return Tensor(f"t{len(self.ops)}", TensorType(DType.INT8, shape, quant))
+
+    def _weights(self, shape: tuple[int, ...], axis: int) -> Tensor:
+        fan_in = max(int(np.prod(shape)) // shape[axis], 1)
+        scales = self._random.uniform(0.5, 1.5, shape[axis]).astype(np.float32) / np.float32(_TYPICAL * fan_in**0.5)
+        quant = Quant(tuple(float(scale) for scale in scales), (0,) * len(scales), axis)
+        data = self._random.integers(-127, 128, shape, np.int8)
+        return Tensor(f"w{len(self.ops)}", TensorType(DType.INT8, shape, quant), data)
+
+    def _bias(self, channels: int, input: Tensor, weights: Tensor) -> Tensor:
+        assert weights.type.quant is not None
+        quant = Quant(tuple(input.type.scale * scale for scale in weights.type.quant.scales), (0,) * channels, 0)
+        data = self._random.integers(-500, 500, (channels,), np.int32)
+        return Tensor(f"b{len(self.ops)}", TensorType(DType.INT32, (channels,), quant), data)
+
+
+def random_inputs(graph: Graph, seed: int) -> list[Array]:
+    """A value for every input of a graph with int8 inputs."""
+    random = np.random.default_rng(seed)
+    return [random.integers(-128, 128, tensor.shape, np.int8) for tensor in graph.input_tensors]
+
+
+def evaluate(graph: Graph, inputs: Sequence[Array]) -> dict[Tensor, Array]:
+    """The value of every variable tensor, each in memory of its own: what any plan has to reproduce."""
+    values = dict(zip(graph.input_tensors, inputs, strict=True))
+    for op in graph.ops:
+        results = op.evaluate(Values(values.__getitem__))
+        values.update(zip(op.results, results, strict=True))
+    return values
+
+
+@st.composite
+def graphs(draw: st.DrawFn, max_ops: int = 10) -> Graph:
+    """Random networks: branches, residuals, dead ends, views, one or two inputs and outputs."""
+    build = GraphBuilder(draw(st.integers(0, 1000)))
+    sizes = st.integers(2, 7)
+    tensors = [
+        build.input(1, draw(sizes), draw(sizes), draw(st.integers(1, 6))) for _ in range(draw(st.integers(1, 2)))
+    ]
+    for _ in range(draw(st.integers(1, max_ops))):
+        tensors.append(_draw_op(draw, build, tensors))
+    results = tensors[len(build.inputs) :]
+    others = draw(st.lists(st.sampled_from(results), max_size=1))
+    return build.graph(*dict.fromkeys([results[-1], *others]))
+
+
+def _draw_op(draw: st.DrawFn, build: GraphBuilder, tensors: list[Tensor]) -> Tensor:
+    """An operator on any tensor so far, more often on late ones."""
+    source = draw(st.sampled_from([*tensors, *tensors[-2:]]))
+    kind = draw(st.sampled_from(["conv", "depthwise", "pool", "add", "concat", "slice", "reshape", "dense", "softmax"]))
+    if len(source.shape) != 4:
+        kind = draw(st.sampled_from(["add", "dense", "softmax", "unflatten"]))
+    kernel = HW(draw(st.integers(1, 3)), draw(st.integers(1, 3)))
+    stride = HW(draw(st.integers(1, 2)), draw(st.integers(1, 2)))
+    match kind:
+        case "conv":
+            return build.conv(source, draw(st.integers(1, 8)), kernel, stride)
+        case "depthwise":
+            return build.depthwise(source, draw(st.integers(1, 2)), kernel, stride)
+        case "pool":
+            return build.pool(AveragePool2D if draw(st.booleans()) else MaxPool2D, source, kernel, stride)
+        case "add":
+            return build.add(source, draw(st.sampled_from([t for t in tensors if _broadcasts(t, source)])))
+        case "concat":
+            return _draw_concat(draw, build, tensors, source)
+        case "slice":
+            axis = draw(st.integers(1, 3))
+            first = draw(st.integers(0, source.shape[axis] - 1))
+            return build.slice(source, axis, first, draw(st.integers(1, source.shape[axis] - first)))
+        case "reshape":
+            n, h, w, c = source.shape
+            return build.reshape(source, *draw(st.sampled_from([(1, n * h * w * c), (n, w, h, c), (n, h * w, 1, c)])))
+        case "unflatten":
+            return build.reshape(source, 1, 1, 1, source.type.elements)
+        case "dense":
+            return build.fully_connected(source, draw(st.integers(1, 12)))
+        case _:
+            return build.softmax(source)
+
+
+def _draw_concat(draw: st.DrawFn, build: GraphBuilder, tensors: list[Tensor], first: Tensor) -> Tensor:
+    axis = draw(st.integers(1, 3))
+
+    def rest(tensor: Tensor) -> tuple[int, ...]:
+        return tensor.shape[:axis] + tensor.shape[axis + 1 :]
+
+    fitting = [t for t in tensors if len(t.shape) == 4 and rest(t) == rest(first) and t.type.quant == first.type.quant]
+    return build.concat([first, *draw(st.lists(st.sampled_from(fitting), min_size=1, max_size=2))], axis)
+
+
+def _broadcasts(first: Tensor, second: Tensor) -> bool:
+    """Whether the shapes can be added; a dimension that neither has is not made."""
+    pairs = zip(first.shape, second.shape, strict=False)
+    return len(first.shape) == len(second.shape) and all(a == b or 1 in (a, b) for a, b in pairs)
+
+
+def _same(input: Tensor, kernel: HW, stride: HW) -> tuple[Window, HW]:
+    _, height, width, _ = input.shape
+    padding = padding_for(PaddingMode.SAME, HW(height, width), kernel, stride, UNIT)
+    window = Window(kernel, stride, UNIT, padding)
+    return window, window.output_size(height, width)
+
+
+def _ports(tensors: Sequence[Tensor]) -> tuple[Port, ...]:
+    return tuple(Port(tensor.name, tensor, tensor.type) for tensor in tensors)

@@ -1,0 +1,360 @@
+"""What the command line says where something is wrong: whole messages, exit codes, never a traceback."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.support.command_line import DIGITS, DIGITS_DATA, Ended, tinygen, tinygen_process
+from tests.support.tflite_writer import ModelWriter
+from tests.support.tools import requires_arm_gcc
+from tinygen import __version__, targets
+from tinygen.cli import compile as compile_module
+from tinygen.cli.group import ENTRIES
+from tinygen.cli.terminal import INTERRUPTED
+
+BOARDS = ", ".join(targets.names())
+CORES = "cortex-m0, cortex-m0plus, cortex-m3, cortex-m4, cortex-m7, cortex-m33, cortex-m55"
+SIZE_FORMS = "is not a positive number of bytes, expected a form like 64K, 64KiB, 65536 or 0x10000. Correct the size."
+
+
+def said(ended: Ended) -> str:
+    """The error message, which stands last, after what a command noted."""
+    notes = [line for line in ended.stderr.splitlines(keepends=True) if line.startswith("kernels: ")]
+    return ended.stderr.removeprefix("".join(notes)).removeprefix("tinygen: ").rstrip("\n")
+
+
+@pytest.fixture(autouse=True)
+def work_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "empty.tflite").write_bytes(b"")
+    (tmp_path / "text.tflite").write_text("no flatbuffer at all")
+    (tmp_path / "weights.bin").write_bytes(b"\0")
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder.tflite").mkdir()
+    (tmp_path / "taken").mkdir()
+    (tmp_path / "taken" / "mine.txt").write_text("mine")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("model", "code", "message"),
+    [
+        ("none.tflite", 2, "none.tflite: there is no such file. Name a .tflite model."),
+        ("folder", 2, "folder: is a folder, a model file was expected. Name a .tflite model."),
+        ("folder.tflite", 2, "folder.tflite: is a folder, a model file was expected. Name a .tflite model."),
+        (
+            "weights.bin",
+            3,
+            "weights.bin: has the suffix '.bin', one of .tflite was expected. Convert the model, or rename the file.",
+        ),
+        (
+            "empty.tflite",
+            3,
+            "empty.tflite: is not a valid TFLite model: the file has 0 bytes, expected at least 8. "
+            "Convert or download it again.",
+        ),
+        (
+            "text.tflite",
+            3,
+            "text.tflite: is not a valid TFLite model: the file identifier is b'latb', expected b'TFL3'. "
+            "Convert or download it again.",
+        ),
+        ("n" * 300 + ".tflite", 1, "n" * 300 + ".tflite: File name too long."),
+    ],
+)
+@pytest.mark.parametrize("command", ["inspect", "compile"])
+def test_models_that_are_none(command: str, model: str, code: int, message: str) -> None:
+    ended = tinygen(command, model, *(["-o", "out"] if command == "compile" else []))
+    assert (ended.code, said(ended), ended.stdout) == (code, message, "")
+    assert not Path("out").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            ["-t", "mps2-an368"],
+            f"target 'mps2-an368': is not known, expected a TOML file or one of {BOARDS}, {CORES}. "
+            "Did you mean mps2-an386 or mps2-an385 or mps2-an383?",
+        ),
+        (["-t", "none.toml"], "none.toml: does not exist, expected a board's TOML file. Correct the path."),
+        (["--ram", "64X"], f"size '64X': {SIZE_FORMS}"),
+        (["--ram", "0"], f"size '0': {SIZE_FORMS}"),
+        (["--flash", "many"], f"size 'many': {SIZE_FORMS}"),
+        (["-O", "speed"], "--optimize: is 'speed', one of time, ram, size, balanced was expected. Choose one of them."),
+        (
+            ["--kernels", "native"],
+            "--kernels: is 'native', one of auto, cmsis-nn, portable was expected. Choose one of them.",
+        ),
+        (["--cc-opt", "0"], "--cc-opt: is '0', one of s, 2, 3 was expected. Choose one of them."),
+        (
+            ["--input", "streamed"],
+            "--input streamed: is not available yet, 'resident' was expected. Leave the option out.",
+        ),
+        (
+            ["--ctable", "m.json"],
+            "--ctable m.json: calibration is not available yet, an int8 model without it was expected. "
+            "Leave the option out.",
+        ),
+    ],
+)
+@pytest.mark.parametrize("command", ["compile", "inspect", "run", "validate", "bench"])
+def test_planning_options(command: str, options: list[str], message: str) -> None:
+    ended = tinygen(command, DIGITS, *options, *(["-o", "out"] if command == "compile" else []))
+    assert (ended.code, said(ended), ended.stdout) == (2, message, "")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            ["-n", "3-digits"],
+            "--name: is '3-digits', a C identifier was expected (letters, digits, underscores; no keyword). "
+            "Try 'model_3_digits'.",
+        ),
+        (["--project", "zephyr"], "--project: is 'zephyr', one of make, cmake was expected. Choose one of them."),
+        (
+            ["--report", "html,json"],
+            "--report: is 'html,json', 'json' was expected: html is not available yet. Leave it out.",
+        ),
+        (["--dump", "out"], "--dump out: is the output folder, another one was expected. Choose one."),
+        (
+            ["-o", "taken"],
+            "taken: is not empty and was not made by tinygen, an empty or new folder was expected. "
+            "Choose another output folder, or overwrite files there with --force.",
+        ),
+        (["-o", "weights.bin"], "weights.bin: is a file, a folder was expected. Choose another output folder."),
+        (
+            ["-o", "/proc/tinygen"],
+            "/proc/tinygen: cannot be written (No such file or directory). Choose another output folder.",
+        ),
+    ],
+)
+def test_options_of_compile(work_folder: Path, options: list[str], message: str) -> None:
+    before = sorted(path.name for path in work_folder.rglob("*"))
+    ended = tinygen("compile", DIGITS, "-o", "out", *options)
+    assert (ended.code, said(ended), ended.stdout) == (2, message, "")
+    assert sorted(path.name for path in work_folder.rglob("*")) == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            ["run", DIGITS, "--input", "none.npy"],
+            "none.npy: cannot be read as samples (No such file or directory), an .npz or .npy file of numpy was "
+            "expected. Write it with numpy.save or numpy.savez.",
+        ),
+        (
+            ["validate", DIGITS, "--data", "weights.bin"],
+            "weights.bin: cannot be read as samples (it is in another form, or damaged), an .npz or .npy file of numpy "
+            "was expected. Write it with numpy.save or numpy.savez.",
+        ),
+        (
+            ["run", DIGITS, "--input", "a.npy", "--input", "b.npy"],
+            "--input: names the files a.npy, b.npy, one was expected. Put all arrays into one .npz.",
+        ),
+        (
+            ["run", DIGITS, "--output", "y.csv"],
+            "--output y.csv: has the suffix '.csv', '.npz' was expected. Rename it.",
+        ),
+        (
+            ["validate", DIGITS, "--against", "keras"],
+            "--against: is 'keras', one of litert, ort, simulator was expected. Choose one of them.",
+        ),
+        (
+            ["bench", DIGITS, "--compare", "tflm"],
+            "--compare: is 'tflm', one of cmsis-nn, portable was expected. Choose one of them.",
+        ),
+    ],
+)
+def test_options_of_other_commands(arguments: list[str | Path], message: str) -> None:
+    ended = tinygen(*arguments)
+    assert (ended.code, said(ended), ended.stdout) == (2, message, "")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["complie", "x"], "No such command 'complie'. Did you mean 'compile'?"),
+        (["compile", "x.tflite"], "Missing option '-o'"),
+        (["inspect"], "Missing argument 'MODEL'"),
+        (["inspect", "x.tflite", "--rom", "3"], "No such option: --rom"),
+        (["validate", "x.tflite", "--samples", "0"], "'--samples'"),
+    ],
+)
+def test_what_the_parser_refuses(arguments: list[str], words: str) -> None:
+    ended = tinygen(*arguments)
+    assert ended.code == 2
+    assert words in re.sub(r"[\s│]+", " ", ended.stderr)
+    assert ended.stdout == ""
+
+
+def test_operators_that_are_not_supported_are_all_listed() -> None:
+    writer = ModelWriter()
+    x = writer.tensor("x", (1, 4), "float32")
+    y = writer.tensor("y", (1, 4), "float32")
+    z = writer.tensor("z", (1, 4), "float32")
+    writer.operator("SOFTMAX", [x], [y], beta=1.0)
+    writer.operator("CUSTOM", [y], [z])
+    Path("float.tflite").write_bytes(writer.finish([x], [z]))
+    ended = tinygen("compile", "float.tflite", "-o", "out")
+    assert ended.code == 3
+    assert said(ended).startswith("float.tflite: 2 operators cannot be compiled:\n  operator 0 (SOFTMAX 'y'): ")
+    assert said(ended).endswith("`tinygen supported-ops` lists what can.")
+    assert not Path("out").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--ram", "1K"], "the arena needs 1536 bytes of RAM, 1024 are available without the stack."),
+        (["--flash", "4K"], "weights and other constants need "),
+    ],
+)
+def test_models_that_do_not_fit(options: list[str], words: str) -> None:
+    ended = tinygen("compile", DIGITS, "-o", "out", *options)
+    assert ended.code == 4
+    assert said(ended).startswith("digits_int8 for mps2-an386: ")
+    assert words in said(ended)
+    assert not Path("out").exists()
+
+
+def test_kernels_that_are_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TINYGEN_CMSIS_NN", "nowhere")
+    ended = tinygen("compile", DIGITS, "-o", "out", "--kernels", "cmsis-nn")
+    assert ended.code == 6
+    assert said(ended).startswith("CMSIS-NN: not found in ")
+    assert said(ended).endswith(" or use --kernels portable.")
+    assert tinygen("inspect", DIGITS).stderr == "kernels: portable (CMSIS-NN not found)\n"
+
+
+@pytest.mark.parametrize(
+    ("target", "tools", "package"),
+    [("host", [], "gcc"), ("mps2-an386", [], "gcc-arm-none-eabi")],
+)
+def test_a_missing_compiler(work_folder: Path, target: str, tools: list[str], package: str) -> None:
+    ended = _without_tools(work_folder, tools, "run", DIGITS, "-t", target)
+    assert ended.code == 6
+    assert said(ended).endswith(
+        f"not found on PATH, needed to build for {target}. Install the Debian package {package}."
+    )
+
+
+@requires_arm_gcc
+def test_a_missing_emulator(work_folder: Path) -> None:
+    tools = ["arm-none-eabi-gcc", "arm-none-eabi-ar"]
+    ended = _without_tools(work_folder, tools, "bench", DIGITS)
+    assert (ended.code, said(ended)) == (
+        6,
+        "qemu-system-arm: not found on PATH, needed to run on mps2-an386. Install the Debian package qemu-system-arm.",
+    )
+
+
+def test_nothing_is_needed_to_inspect_and_compile(work_folder: Path) -> None:
+    assert _without_tools(work_folder, [], "inspect", DIGITS).code == 0
+    assert _without_tools(work_folder, [], "compile", DIGITS, "-o", "out").code == 0
+
+
+def test_doctor_without_a_compiler(work_folder: Path) -> None:
+    ended = _without_tools(work_folder, [], "doctor", "--json")
+    assert (ended.code, said(ended)) == (
+        6,
+        "C compiler: not found on PATH, needed for the host. Run `apt install gcc`.",
+    )
+    assert ended.document["host"] is ended.document["cortex_m"] is False
+
+
+def _without_tools(folder: Path, tools: list[str], *arguments: str | Path) -> Ended:
+    """A command with nothing but `tools` on its PATH."""
+    path = folder / "bin"
+    path.mkdir(exist_ok=True)
+    for tool in tools:
+        found = next(Path(entry, tool) for entry in os.environ["PATH"].split(":") if Path(entry, tool).exists())
+        (path / tool).symlink_to(found)
+    return tinygen_process(*arguments, cwd=folder, environment={"PATH": str(path)})
+
+
+def test_errors_in_json_mode_are_one_document() -> None:
+    ended = tinygen("run", "none.tflite", "--json")
+    assert ended.document == {"error": "none.tflite: there is no such file. Name a .tflite model.", "exit_code": 2}
+
+
+def test_an_unexpected_error_is_one_line_and_with_v_a_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object) -> None:
+        raise ZeroDivisionError("of all things")
+
+    monkeypatch.setattr(compile_module, "compile_model", broken)
+    message = "internal error (ZeroDivisionError: of all things). Please report it, with the model."
+    ended = tinygen("compile", DIGITS, "-o", "out")
+    assert (ended.code, said(ended), "Traceback" in ended.stderr) == (1, message, False)
+    for before, after in (([], ["-v"]), (["-v"], [])):
+        ended = tinygen(*before, "compile", DIGITS, "-o", "out", *after)
+        assert (ended.code, "Traceback" in ended.stderr) == (1, True)
+        assert ended.stderr.endswith(f"tinygen: {message}\n")
+
+
+def test_an_interrupt_ends_quietly(work_folder: Path) -> None:
+    process = _interruptible(work_folder, "validate", DIGITS, "--data", DIGITS_DATA, "--against", "simulator")
+    assert process.stderr is not None
+    assert process.stderr.readline().startswith("kernels: ")  # now it builds and runs
+    time.sleep(0.2)
+    process.send_signal(signal.SIGINT)
+    _, stderr = process.communicate(timeout=60)
+    assert (process.returncode, stderr) == (INTERRUPTED, "tinygen: interrupted.\n")
+
+
+def _interruptible(folder: Path, *arguments: str | Path) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-c", "from tinygen.cli import main; main()", *map(str, arguments)],
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def test_a_closed_pipe_is_no_traceback(work_folder: Path) -> None:
+    process = _interruptible(work_folder, "supported-ops", "--json")
+    assert process.stdout is not None
+    process.stdout.close()
+    assert process.stderr is not None
+    assert "Traceback" not in process.stderr.read()
+    process.wait(timeout=60)
+
+
+def test_version_and_help() -> None:
+    assert tinygen("--version").stdout == f"tinygen {__version__}\n"
+    assert tinygen("-h").code == tinygen("--help").code == 0
+    listed = tinygen("--help").stdout
+    for entry in ENTRIES:
+        assert entry.name in listed
+        for name in (entry.name, *entry.aliases):
+            shown = tinygen(name, "--help")
+            assert shown.code == 0
+            assert entry.example in re.sub(r"\s+", " ", shown.stdout)
+    assert not any(alias in listed for entry in ENTRIES for alias in entry.aliases)
+
+
+def test_help_loads_nothing_heavy(work_folder: Path) -> None:
+    """Help takes under half a second only without numpy and the frontends."""
+    program = (
+        "import sys; sys.argv[1:] = ['--help']\nfrom tinygen.cli import main\ntry: main()\nfinally: print(*sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], cwd=work_folder, capture_output=True, text=True, check=True)
+    loaded = done.stdout.splitlines()[-1].split()
+    heavy = {"numpy", "onnx", "ortools", "tflite", "pydantic", "jinja2", "ai_edge_litert", "tinygen.pipeline"}
+    assert "tinygen.cli.group" in loaded
+    assert heavy.isdisjoint(loaded)
+
+
+def test_quiet_prints_nothing_but_errors() -> None:
+    for before, after in (([], ["-q"]), (["-q"], [])):
+        assert tinygen(*before, "inspect", DIGITS, *after) == Ended(0, "", "")
+    assert said(tinygen("inspect", "none.tflite", "-q")) != ""

@@ -1,0 +1,178 @@
+"""tinygen from Python: compile a model, run it, prove it, write it."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from tinygen.build.output import write_folder
+from tinygen.build.toolchain import Opt
+from tinygen.codegen.project import ProjectKind
+from tinygen.errors import UsageError
+from tinygen.ir.graph import Port
+from tinygen.ir.types import Array
+from tinygen.kernels.base import Objective
+from tinygen.pipeline import Compiled, Kernels, Options, compile_model
+from tinygen.report.compilation import Compilation, report_compilation
+from tinygen.targets import parse_size
+from tinygen.verify.oracle import Oracle
+from tinygen.verify.samples import Samples, load_samples, stack_samples
+from tinygen.verify.validate import Validation, validate
+
+DEFAULT_SAMPLES = 5  # drawn where no data is given
+
+_Choice = TypeVar("_Choice", bound=Enum)
+
+Arrays = npt.ArrayLike | Sequence[npt.ArrayLike] | Mapping[str, npt.ArrayLike]
+Data = str | Path | Arrays
+
+
+@dataclass(frozen=True)
+class Model:
+    """A compiled model."""
+
+    compiled: Compiled
+
+    @property
+    def report(self) -> Compilation:
+        """Arena, constants, work, kernels, and the files that `write` writes."""
+        return report(self.compiled, self.compiled.folder_files(ProjectKind.MAKE))
+
+    def run(self, x: Data) -> Array | tuple[Array, ...]:
+        """The outputs of the generated C for one or more samples; for a board, under QEMU.
+
+        `x` is an array for the only input, a list or a dictionary of arrays for several, or the path of an .npy or .npz
+        file. An array has its input's shape, or samples as first axis. The first axis of an output counts samples too.
+        One array for one output, a tuple for several.
+        """
+        outputs = stack_outputs(self.compiled.execute(self._samples(x)).outputs)
+        return outputs[0] if len(outputs) == 1 else outputs
+
+    def validate(
+        self,
+        data: Data | None = None,
+        samples: int | None = None,
+        against: str = "litert",
+        seed: int = 0,
+        per_layer: bool = False,
+    ) -> Validation:
+        """Compare with an oracle on `data`, or on drawn samples."""
+        given = None if data is None else self._samples(data)
+        count = samples if samples is not None else DEFAULT_SAMPLES if given is None else len(given)
+        return validate(self.compiled, given, count, choice(Oracle, "against", against), seed, per_layer)
+
+    def write(self, out: str | Path, project: str = "make", force: bool = False) -> Path:
+        """Write the model's C, all sources it needs and a build file into the folder `out`."""
+        files = self.compiled.folder_files(choice(ProjectKind, "project", project))
+        write_folder(Path(out), files, force)
+        return Path(out)
+
+    def _samples(self, data: Data) -> Samples:
+        ports = self.compiled.graph.inputs
+        if isinstance(data, str | Path):
+            return load_samples(Path(data), ports)
+        return stack_samples(_named_arrays(data, ports), ports, self.compiled.name)
+
+
+def compile(  # noqa: A001  (called as `tinygen.compile`)
+    path: str | Path,
+    target: str = "host",
+    *,
+    name: str | None = None,
+    ram: str | int | None = None,
+    flash: str | int | None = None,
+    optimize: str = "time",
+    kernels: str = "auto",
+    cmsis_nn: str | Path | None = None,
+    cc_opt: str | None = None,
+) -> Model:
+    """Compile a model file for a target; the options are those of `tinygen compile`.
+
+    Raises a `tinygen.errors.TinygenError`; the one that fits says whether model, options or a tool are at fault.
+    """
+    options = options_from_text(
+        target,
+        name=name,
+        ram=ram,
+        flash=flash,
+        optimize=optimize,
+        kernels=kernels,
+        cmsis_nn=None if cmsis_nn is None else Path(cmsis_nn),
+        cc_opt=cc_opt,
+    )
+    compiled = compile_model(Path(path), options)
+    compiled.check_fits()
+    return Model(compiled)
+
+
+def options_from_text(
+    target: str,
+    *,
+    name: str | None = None,
+    ram: str | int | None = None,
+    flash: str | int | None = None,
+    optimize: str = "time",
+    kernels: str = "auto",
+    cmsis_nn: Path | None = None,
+    cc_opt: str | None = None,
+) -> Options:
+    """Options as people write them; UsageError."""
+    return Options(
+        target=target,
+        name=name,
+        ram_bytes=None if ram is None else parse_size(ram),
+        flash_bytes=None if flash is None else parse_size(flash),
+        objective=choice(Objective, "optimize", optimize),
+        kernels=choice(Kernels, "kernels", kernels),
+        cmsis_nn=cmsis_nn,
+        opt=None if cc_opt is None else choice(Opt, "cc-opt", str(cc_opt)),
+    )
+
+
+def choice(values: type[_Choice], option: str, text: str) -> _Choice:
+    """The value called `text`; UsageError that names the others."""
+    for value in values:
+        if value.value == text:
+            return value
+    known = ", ".join(str(value.value) for value in values)
+    raise UsageError(f"--{option}: is '{text}', one of {known} was expected. Choose one of them.")
+
+
+def report(compiled: Compiled, files: Iterable[str]) -> Compilation:
+    """The report on a compiled model that is written as `files`."""
+    return report_compilation(
+        compiled.schedule, compiled.name, compiled.source, compiled.library.value, files, compiled.arena_limit_bytes
+    )
+
+
+def stack_outputs(samples: Sequence[Sequence[Array]]) -> tuple[Array, ...]:
+    """Per output, one array with samples as first axis: in place of the model's own first axis where that is 1."""
+    return tuple(_stacked(list(column)) for column in zip(*samples, strict=True))
+
+
+def _stacked(column: Sequence[Array]) -> Array:
+    first = column[0]
+    return np.concatenate(column) if first.ndim and first.shape[0] == 1 else np.stack(column)
+
+
+def _named_arrays(data: Arrays, ports: Sequence[Port]) -> dict[str, Array]:
+    """Arrays by the names of inputs; one that has just its input's shape becomes one sample."""
+    if isinstance(data, Mapping):
+        given = {name: np.asarray(values) for name, values in data.items()}
+    elif len(ports) == 1:
+        given = {"in0": np.asarray(data)}
+    elif isinstance(data, Sequence) and len(data) == len(ports):
+        given = {f"in{index}": np.asarray(values) for index, values in enumerate(data)}
+    else:
+        count = len(data) if isinstance(data, Sequence) else 1
+        names = ", ".join(port.name for port in ports)
+        raise UsageError(
+            f"inputs: {count} {'is' if count == 1 else 'are'} given, {len(ports)} were expected ({names}). "
+            "Give a list of arrays, or a dictionary with the names of the inputs."
+        )
+    shapes = {key: port.external.shape for i, port in enumerate(ports) for key in (port.name, f"in{i}")}
+    return {key: array[np.newaxis] if array.shape == shapes.get(key) else array for key, array in given.items()}

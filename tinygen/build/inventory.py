@@ -1,0 +1,94 @@
+"""Which tools and packages this machine has."""
+
+import platform
+import shutil
+import subprocess
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from tinygen import paths
+
+_HOST_COMPILERS = ("cc", "gcc", "clang")
+_PACKAGES = {  # optional ones, with what they are for
+    "ai-edge-litert": ("validate against LiteRT", "pip install 'tinygen[litert]'"),
+    "ortools": ("optimal packing of large arenas", "pip install 'tinygen[solver]'"),
+    "onnxruntime": ("ONNX models: not yet", "pip install onnxruntime"),
+    "torch": ("models of PyTorch: not yet", "pip install torch"),
+    "tensorflow": ("train the example again", "pip install tensorflow"),
+}
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A tool, or that it is missing."""
+
+    name: str
+    needed_for: str
+    version: str | None  # None: missing
+    path: str | None
+    remedy: str  # a command that installs it
+    is_essential: bool = False  # for generating, building and running on the host
+
+
+def take_inventory() -> tuple[Finding, ...]:
+    """Everything that tinygen makes use of."""
+    return (
+        Finding("python", "tinygen itself", platform.python_version(), None, "", is_essential=True),
+        _host_compiler(),
+        _tool("arm-none-eabi-gcc", "building for Cortex-M", "apt install gcc-arm-none-eabi"),
+        _newlib(),
+        _tool("qemu-system-arm", "running on Cortex-M boards", "apt install qemu-system-arm"),
+        _cmsis_nn(),
+        _tool("make", "building the output folder", "apt install make"),
+        _tool("cmake", "building the output folder of --project cmake", "apt install cmake"),
+        *(_package(name, *purpose) for name, purpose in _PACKAGES.items()),
+    )
+
+
+def _host_compiler() -> Finding:
+    name = next((name for name in _HOST_COMPILERS if shutil.which(name)), _HOST_COMPILERS[0])
+    found = _tool(name, "building for the host", "apt install gcc")
+    return Finding("C compiler", found.needed_for, found.version, found.path, found.remedy, is_essential=True)
+
+
+def _tool(name: str, needed_for: str, remedy: str) -> Finding:
+    path = shutil.which(name)
+    return Finding(name, needed_for, _first_line([path, "--version"]) if path else None, path, remedy)
+
+
+def _newlib() -> Finding:
+    remedy = "apt install libnewlib-arm-none-eabi"
+    gcc = shutil.which("arm-none-eabi-gcc")
+    specs = Path(_first_line([gcc, "-print-file-name=nano.specs"]) or "") if gcc else Path()
+    is_there = specs.is_file()
+    return Finding(
+        "newlib", "building for Cortex-M", "found" if is_there else None, str(specs) if is_there else None, remedy
+    )
+
+
+def _cmsis_nn() -> Finding:
+    folder = paths.cmsis_nn()
+    found = None
+    if folder:
+        commit = _first_line(["git", "-C", str(folder), "rev-parse", "HEAD"]) if (folder / ".git").exists() else None
+        found = f"commit {commit}" if commit else "found"
+    remedy = "git submodule update --init, or set TINYGEN_CMSIS_NN to its folder"
+    return Finding("CMSIS-NN", "Arm's kernels, else portable ones", found, str(folder) if folder else None, remedy)
+
+
+def _package(name: str, needed_for: str, remedy: str) -> Finding:
+    try:
+        return Finding(name, needed_for, version(name), None, remedy)
+    except PackageNotFoundError:
+        return Finding(name, needed_for, None, None, remedy)
+
+
+def _first_line(command: list[str]) -> str | None:
+    """What a tool says first; None where it cannot be run."""
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=20, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    lines = done.stdout.splitlines()
+    return lines[0].strip() if done.returncode == 0 and lines else None

@@ -1,0 +1,70 @@
+"""`tinygen bench`: instructions, stack, code and constants."""
+
+from dataclasses import dataclass, replace
+from typing import Annotated
+
+import typer
+
+from tinygen.api import choice
+from tinygen.cli.command import MICROCONTROLLER
+from tinygen.cli.command import command as as_command
+from tinygen.cli.kernel_note import kernel_note
+from tinygen.cli.options import Model, Seed
+from tinygen.cli.terminal import Terminal
+from tinygen.kernels.base import Library
+from tinygen.pipeline import Compiled, Kernels, Options, compile_model
+from tinygen.report.bench import Bench, bench
+from tinygen.report.measurement import bench_table, comparison_table, operator_bench_table
+
+PerOp = Annotated[bool, typer.Option("--per-op", help="Count the instructions of each operator too.")]
+Compare = Annotated[
+    str | None,
+    typer.Option("--compare", metavar="LIBRARY", help="Measure with these kernels too: cmsis-nn.", show_default=False),
+]
+
+
+@dataclass(frozen=True)
+class ComparedBench(Bench):
+    """A measurement beside that of other kernels."""
+
+    compare: Bench
+
+
+@as_command(MICROCONTROLLER)
+def command(
+    terminal: Terminal,
+    model: Model,
+    options: Options,
+    per_op: PerOp = False,
+    compare: Compare = None,
+    seed: Seed = 0,
+) -> None:
+    """Measure one inference under QEMU: instructions, stack, code and constants. The host measures sizes only."""
+    library = None if compare is None else choice(Library, "compare", compare)
+    with terminal.progress(f"measuring {model.name}"):
+        compiled = _compiled(terminal, model, options)
+        measured = bench(compiled, per_op, seed)
+        reference = None
+        if library is not None:
+            reference = bench(
+                _compiled(terminal, model, replace(options, kernels=Kernels(library.value))), per_op, seed
+            )
+    tables = [bench_table(_title(compiled), measured)]
+    if per_op:
+        tables.append(operator_bench_table(measured.per_op))
+    if reference is None:
+        terminal.result(measured, *tables)
+        return
+    tables.append(comparison_table(f"Reference: {compare}", measured, reference))
+    terminal.result(ComparedBench(**vars(measured), compare=reference), *tables)
+
+
+def _compiled(terminal: Terminal, model: Model, options: Options) -> Compiled:
+    compiled = compile_model(model, options)
+    terminal.note(kernel_note(compiled))
+    compiled.check_fits()
+    return compiled
+
+
+def _title(compiled: Compiled) -> str:
+    return f"{compiled.source.name} on {compiled.board.name}, {compiled.library.value} kernels, -O{compiled.opt.value}"

@@ -1,0 +1,126 @@
+"""What all commands share: their options for output and planning, and how they end."""
+
+import inspect
+from collections.abc import Callable, Mapping
+from functools import wraps
+from inspect import Parameter
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from tinygen.api import options_from_text
+from tinygen.cli import options as given
+from tinygen.cli.options import InputMode, Split
+from tinygen.cli.terminal import Terminal
+from tinygen.errors import UsageError
+from tinygen.pipeline import Options
+
+Command = Callable[..., None]
+Provider = Callable[..., Any]  # makes one argument of a command from options of its own
+
+MICROCONTROLLER = "cortex-m4"  # default target of commands that generate and measure
+HOST = "host"  # default target of commands that show what a model computes
+
+
+def command(target: str = HOST) -> Callable[[Command], Command]:
+    """Makes a function a command: `terminal` and `options` among its parameters become options of the command line.
+
+    Every error ends as a message and an exit code.
+    """
+    providers = {"terminal": terminal_from_options, "options": _planning(target)}
+
+    def decorate(function: Command) -> Command:
+        @wraps(function)
+        def run(**values: Any) -> None:
+            terminal = _provide(terminal_from_options, values)
+            try:
+                function(
+                    **{
+                        name: terminal if name == "terminal" else _value(name, providers, values)
+                        for name in inspect.signature(function).parameters
+                    }
+                )
+            except (typer.Exit, BrokenPipeError):
+                raise
+            except (Exception, KeyboardInterrupt) as error:
+                raise typer.Exit(terminal.failure(error)) from None
+
+        parameters = _expanded(function, providers)
+        run.__signature__ = inspect.Signature(list(parameters.values()))  # type: ignore[attr-defined]
+        run.__annotations__ = {name: parameter.annotation for name, parameter in parameters.items()}
+        return run
+
+    return decorate
+
+
+def terminal_from_options(
+    context: typer.Context, json: given.Json = False, verbose: given.Verbose = False, quiet: given.Quiet = False
+) -> Terminal:
+    """The terminal; -v and -q count before the command's name too."""
+    group = context.parent.params if context.parent else {}
+    return Terminal(verbose or bool(group.get("verbose")), quiet or bool(group.get("quiet")), json)
+
+
+def _planning(default_target: str) -> Provider:
+    def planning(
+        target: given.Target = default_target,
+        ram: given.Ram = None,
+        flash: given.Flash = None,
+        optimize: given.Optimize = "time",
+        input: given.Input = InputMode.RESIDENT,
+        split: given.SplitMode = Split.AUTO,  # noqa: ARG001  (operators are not split yet: both plan the same)
+        kernels: given.KernelChoice = "auto",
+        cmsis_nn: given.CmsisNn = None,
+        cc_opt: given.CcOpt = None,
+        ctable: given.Calibration = None,
+    ) -> Options:
+        refuse_streaming(input is InputMode.STREAMED)
+        _refuse_calibration(ctable)
+        return options_from_text(
+            target,
+            ram=ram,
+            flash=flash,
+            optimize=optimize,
+            kernels=kernels,
+            cmsis_nn=cmsis_nn,
+            cc_opt=cc_opt,
+        )
+
+    return planning
+
+
+def refuse_streaming(is_asked: bool) -> None:
+    """UsageError where the input is to be streamed."""
+    if is_asked:
+        raise UsageError("--input streamed: is not available yet, 'resident' was expected. Leave the option out.")
+
+
+def _refuse_calibration(ctable: Path | None) -> None:
+    if ctable is not None:
+        raise UsageError(
+            f"--ctable {ctable}: calibration is not available yet, an int8 model without it was expected. "
+            "Leave the option out."
+        )
+
+
+def _expanded(function: Command, providers: Mapping[str, Provider]) -> dict[str, Parameter]:
+    """Parameters of the function, those that are provided replaced by the parameters of their providers.
+
+    A parameter of the function hides one of the same name of a provider.
+    """
+    own = inspect.signature(function).parameters
+    expanded = {name: parameter for name, parameter in own.items() if name not in providers}
+    for name in own:
+        if name in providers:
+            for parameter in inspect.signature(providers[name]).parameters.values():
+                expanded.setdefault(parameter.name, parameter)
+    return {name: parameter.replace(kind=Parameter.KEYWORD_ONLY) for name, parameter in expanded.items()}
+
+
+def _value(name: str, providers: Mapping[str, Provider], values: Mapping[str, Any]) -> Any:
+    return _provide(providers[name], values) if name in providers else values[name]
+
+
+def _provide(provider: Provider, values: Mapping[str, Any]) -> Any:
+    return provider(**{name: values[name] for name in inspect.signature(provider).parameters})

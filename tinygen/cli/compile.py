@@ -1,0 +1,84 @@
+"""`tinygen compile`: a model becomes a folder of C."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tinygen import api
+from tinygen.api import choice
+from tinygen.build.output import write_folder
+from tinygen.cli.command import MICROCONTROLLER
+from tinygen.cli.command import command as as_command
+from tinygen.cli.dump import Dump
+from tinygen.cli.kernel_note import kernel_note
+from tinygen.cli.options import Model
+from tinygen.cli.terminal import Terminal
+from tinygen.codegen.project import ProjectKind
+from tinygen.errors import UsageError
+from tinygen.pipeline import Options, compile_model
+from tinygen.report.compilation import compilation_table, kernel_table
+from tinygen.report.document import json_text
+
+_REPORT_FILE = "report.json"
+
+Out = Annotated[Path, typer.Option("-o", "--output", metavar="OUT", help="Folder to write.", show_default=False)]
+Name = Annotated[
+    str | None,
+    typer.Option("-n", "--name", help="Prefix of all C names (default: from the file's name).", show_default=False),
+]
+Project = Annotated[str, typer.Option("--project", metavar="KIND", help="Build file to write: make or cmake.")]
+DumpTo = Annotated[
+    Path | None,
+    typer.Option("--dump", metavar="DIR", help="Write the graph after each pass that changed it.", show_default=False),
+]
+Report = Annotated[
+    str | None,
+    typer.Option("--report", metavar="FORMATS", help="Reports to write into the folder: json.", show_default=False),
+]
+Force = Annotated[bool, typer.Option("--force", help="Overwrite files that tinygen did not write.")]
+
+
+@as_command(MICROCONTROLLER)
+def command(
+    terminal: Terminal,
+    model: Model,
+    out: Out,
+    options: Options,
+    name: Name = None,
+    project: Project = "make",
+    dump: DumpTo = None,
+    report: Report = None,
+    force: Force = False,
+) -> None:
+    """Write C for a model: a folder that builds on its own, without tinygen and Python."""
+    if dump is not None and dump.resolve() == out.resolve():
+        raise UsageError(f"--dump {dump}: is the output folder, another one was expected. Choose one.")
+    kind = choice(ProjectKind, "project", project)
+    formats = _report_formats(report)
+    passes = Dump()
+    with terminal.progress(f"compiling {model.name}"):
+        compiled = compile_model(model, replace(options, name=name), passes.observe)
+    terminal.note(kernel_note(compiled))
+    if dump is not None:
+        write_folder(dump, passes.files(compiled.imported), force)
+    compiled.check_fits()
+    files = compiled.folder_files(kind)
+    summary = api.report(compiled, [*files, *formats])
+    if formats:
+        files[_REPORT_FILE] = json_text(summary) + "\n"
+    write_folder(out, files, force)
+    tables = [compilation_table(summary, out)]
+    terminal.result(summary, *tables, *([kernel_table(summary)] if terminal.verbose else []))
+
+
+def _report_formats(report: str | None) -> tuple[str, ...]:
+    """File names of the reports asked for."""
+    asked = {name for name in (report or "").split(",") if name}
+    if unknown := asked - {"json"}:
+        raise UsageError(
+            f"--report: is '{report}', 'json' was expected: {', '.join(sorted(unknown))} is not available yet. "
+            "Leave it out."
+        )
+    return (_REPORT_FILE,) if asked else ()

@@ -1,0 +1,19 @@
+"""`tinygen doctor`: what is installed, and how to get the rest."""
+
+from tinygen.build.inventory import take_inventory
+from tinygen.cli.command import command as as_command
+from tinygen.cli.terminal import Terminal
+from tinygen.errors import ToolError
+from tinygen.report.health import health_table, judge
+
+
+@as_command()
+def command(terminal: Terminal) -> None:
+    """Show which tools are there and how to get the others. Exit code 6 where not even the host can be used."""
+    with terminal.progress("looking for tools"):
+        health = judge(take_inventory())
+    terminal.result(health, health_table(health))
+    missing = [tool for tool in health.tools if tool.is_essential and tool.version is None]
+    if missing:
+        names, remedies = ", ".join(tool.name for tool in missing), " and ".join(tool.remedy for tool in missing)
+        raise ToolError(f"{names}: not found on PATH, needed for the host. Run `{remedies}`.")

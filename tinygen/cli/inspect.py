@@ -1,0 +1,40 @@
+"""`tinygen inspect`: is the model supported, does it fit, where is the peak."""
+
+from typing import Annotated
+
+import typer
+
+from tinygen.cli.command import MICROCONTROLLER
+from tinygen.cli.command import command as as_command
+from tinygen.cli.kernel_note import kernel_note
+from tinygen.cli.options import Model
+from tinygen.cli.terminal import Terminal
+from tinygen.errors import UnsupportedOperatorsError
+from tinygen.pipeline import Options, arena_limit_bytes, compile_model, flash_limit_bytes
+from tinygen.report.inspection import inspect_schedule, inspect_unsupported, peak_table, summary_table
+from tinygen.report.operators import operator_table
+from tinygen.targets import load
+
+Ops = Annotated[bool, typer.Option("--ops", help="List the operators with shapes, work, bytes and kernels.")]
+
+
+@as_command(MICROCONTROLLER)
+def command(terminal: Terminal, model: Model, options: Options, ops: Ops = False) -> None:
+    """Show whether a model is supported and fits, and what stands in the way. Needs no C compiler, writes nothing."""
+    board = load(options.target)
+    limits = arena_limit_bytes(board, options), flash_limit_bytes(board, options)
+    try:
+        with terminal.progress(f"planning {model.name}"):
+            compiled = compile_model(model, options)
+    except UnsupportedOperatorsError as error:
+        terminal.result(inspect_unsupported(model, board, *limits, error.operators))
+        raise
+    terminal.note(kernel_note(compiled))
+    inspection = inspect_schedule(model, compiled.schedule, *limits, with_ops=ops)
+    tables = [summary_table(inspection)]
+    if inspection.peak_step and inspection.fits:
+        tables.append(peak_table(inspection.peak_step))
+    if ops:
+        tables.append(operator_table(inspection.ops))
+    terminal.result(inspection, *tables)
+    compiled.check_fits()

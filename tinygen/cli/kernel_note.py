@@ -1,0 +1,24 @@
+"""The line that says which kernels were chosen."""
+
+import os
+from pathlib import Path
+
+from tinygen.build.kernel_sources import kernel_library
+from tinygen.kernels.base import Library
+from tinygen.pipeline import Compiled, Kernels
+
+
+def kernel_note(compiled: Compiled) -> str:
+    """Which library the generated code calls, and why."""
+    if compiled.library is Library.CMSIS_NN:
+        folder = kernel_library(Library.CMSIS_NN, compiled.options.cmsis_nn).include[0].parent
+        return f"kernels: CMSIS-NN from {_shown(folder)}"
+    if compiled.options.kernels is Kernels.AUTO:
+        return "kernels: portable (CMSIS-NN not found)"
+    return "kernels: portable"
+
+
+def _shown(folder: Path) -> str:
+    """The path from the working directory, where the folder lies inside of it."""
+    relative = os.path.relpath(folder)
+    return str(folder) if relative.startswith("..") else relative

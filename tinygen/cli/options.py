@@ -1,0 +1,106 @@
+"""Options as the parser sees them: one name for each, so that they read and work alike on every command."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+_PLANNING = "Planning options"
+
+
+class InputMode(StrEnum):
+    """Where the model's input stands."""
+
+    RESIDENT = "resident"
+    STREAMED = "streamed"
+
+
+class Split(StrEnum):
+    """Whether operators may be split to save RAM."""
+
+    AUTO = "auto"
+    OFF = "off"
+
+
+Model = Annotated[Path, typer.Argument(metavar="MODEL", help="The network, a .tflite file.", show_default=False)]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of tables.")]
+Verbose = Annotated[bool, typer.Option("-v", "--verbose", help="Say more; show tracebacks of internal errors.")]
+Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="Print errors only (and JSON, if asked for).")]
+Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of random inputs, where no data is given.")]
+
+Target = Annotated[
+    str,
+    typer.Option(
+        "-t",
+        "--target",
+        help="Board, path of a board's TOML file, 'host', or a bare core such as cortex-m4.",
+        rich_help_panel=_PLANNING,
+    ),
+]
+Ram = Annotated[
+    str | None,
+    typer.Option(
+        "--ram",
+        metavar="SIZE",
+        help="RAM that the arena may take, such as 64K (default: the board's, less the stack).",
+        show_default=False,
+        rich_help_panel=_PLANNING,
+    ),
+]
+Flash = Annotated[
+    str | None,
+    typer.Option(
+        "--flash",
+        metavar="SIZE",
+        help="Flash that code and constants may take (default: the board's).",
+        show_default=False,
+        rich_help_panel=_PLANNING,
+    ),
+]
+Optimize = Annotated[
+    str,
+    typer.Option(
+        "-O",
+        "--optimize",
+        metavar="GOAL",
+        help="What the plan is chosen for: time, ram, size or balanced.",
+        rich_help_panel=_PLANNING,
+    ),
+]
+Input = Annotated[
+    InputMode, typer.Option("--input", help="Whether the whole input stands in RAM.", rich_help_panel=_PLANNING)
+]
+SplitMode = Annotated[
+    Split, typer.Option("--split", help="Splitting of operators to save RAM.", rich_help_panel=_PLANNING)
+]
+KernelChoice = Annotated[
+    str,
+    typer.Option(
+        "--kernels",
+        metavar="LIBRARY",
+        help="auto (CMSIS-NN where it is found, else portable), cmsis-nn or portable.",
+        rich_help_panel=_PLANNING,
+    ),
+]
+CmsisNn = Annotated[
+    Path | None,
+    typer.Option(
+        "--cmsis-nn",
+        metavar="DIR",
+        help="Folder of CMSIS-NN's sources (default: $TINYGEN_CMSIS_NN or the submodule).",
+        show_default=False,
+        rich_help_panel=_PLANNING,
+    ),
+]
+CcOpt = Annotated[
+    str | None,
+    typer.Option(
+        "--cc-opt",
+        metavar="LEVEL",
+        help="Optimisation level of the C compiler: s, 2 or 3 (default: 2; s with -O size).",
+        show_default=False,
+        rich_help_panel=_PLANNING,
+    ),
+]
+Calibration = Annotated[Path | None, typer.Option("--ctable", "--calibrate", metavar="FILE", hidden=True)]

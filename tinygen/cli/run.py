@@ -1,0 +1,107 @@
+"""`tinygen run`: generate, build, execute."""
+
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import typer
+
+from tinygen.api import stack_outputs
+from tinygen.build.outcome import Outcome
+from tinygen.cli.command import HOST, refuse_streaming
+from tinygen.cli.command import command as as_command
+from tinygen.cli.kernel_note import kernel_note
+from tinygen.cli.options import InputMode, Model, Seed
+from tinygen.cli.terminal import Terminal
+from tinygen.errors import UsageError
+from tinygen.ir.types import Array
+from tinygen.pipeline import Compiled, Options, compile_model
+from tinygen.report.execution import Run, nested, output_table, run_table
+from tinygen.verify.samples import Samples, load_samples, random_samples
+
+Inputs = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--input",
+        metavar="FILE",
+        help="Samples, .npy or .npz with an array per input (named as in the model, or in0, in1, ...); "
+        "the first axis counts samples. Without it, one random sample.",
+        show_default=False,
+    ),
+]
+Output = Annotated[
+    Path | None,
+    typer.Option("--output", metavar="FILE", help="Write the outputs as .npz: out0, out1, ...", show_default=False),
+]
+
+
+@as_command(HOST)
+def command(
+    terminal: Terminal,
+    model: Model,
+    options: Options,
+    input: Inputs = None,
+    output: Output = None,
+    seed: Seed = 0,
+) -> None:
+    """Generate, build and execute a model, on this machine or under QEMU, and show its outputs."""
+    file = _input_file(input or [])
+    _check_output(output)
+    with terminal.progress(f"running {model.name}"):
+        compiled = compile_model(model, options)
+        compiled.check_fits()
+        samples = _samples(compiled, file, seed)
+        terminal.note(kernel_note(compiled))
+        execution = compiled.execute(samples)
+    arrays = stack_outputs(execution.outputs)
+    names = [port.name for port in compiled.graph.outputs]
+    if output is not None:
+        _write(output, arrays)
+    run = Run(
+        model=model.name,
+        target=compiled.board.name,
+        kernels=compiled.library.value,
+        samples=len(samples),
+        outputs={name: nested(array) for name, array in zip(names, arrays, strict=True)},
+        instructions=_per_inference(compiled, execution.outcome, len(samples)),
+        arena_bytes=compiled.schedule.arena_bytes,
+    )
+    terminal.result(run, run_table(run), output_table(names, arrays))
+
+
+def _input_file(given: list[str]) -> Path | None:
+    """The file among the values of --input, which also says whether the input is resident or streamed."""
+    refuse_streaming(InputMode.STREAMED in given)
+    files = [value for value in given if value != InputMode.RESIDENT]
+    if len(files) > 1:
+        raise UsageError(
+            f"--input: names the files {', '.join(files)}, one was expected. Put all arrays into one .npz."
+        )
+    return Path(files[0]) if files else None
+
+
+def _samples(compiled: Compiled, file: Path | None, seed: int) -> Samples:
+    ports = compiled.graph.inputs
+    if file is None:
+        return random_samples(ports, 1, seed)
+    samples = load_samples(file, ports)
+    if not samples:
+        raise UsageError(f"{file}: holds 0 samples, at least 1 was expected.")
+    return samples
+
+
+def _per_inference(compiled: Compiled, outcome: Outcome, samples: int) -> int | None:
+    """Instructions of one sample, on average; the host counts none."""
+    return None if compiled.board.is_host else outcome.values["instructions"] // samples
+
+
+def _check_output(output: Path | None) -> None:
+    if output is not None and output.suffix != ".npz":
+        raise UsageError(f"--output {output}: has the suffix '{output.suffix}', '.npz' was expected. Rename it.")
+
+
+def _write(output: Path, arrays: tuple[Array, ...]) -> None:
+    try:
+        np.savez(output, **{f"out{index}": array for index, array in enumerate(arrays)})  # type: ignore[arg-type]
+    except OSError as error:
+        raise UsageError(f"--output {output}: cannot be written ({error.strerror}). Choose another file.") from None

@@ -1,0 +1,21 @@
+"""`tinygen supported-ops`: which operators models may have."""
+
+from typing import Annotated
+
+import typer
+
+from tinygen.cli.command import command as as_command
+from tinygen.cli.terminal import Terminal
+from tinygen.report.supported import supported_markdown, supported_operators, supported_table
+
+Markdown = Annotated[bool, typer.Option("--markdown", help="Print a Markdown table.")]
+
+
+@as_command()
+def command(terminal: Terminal, markdown: Markdown = False) -> None:
+    """List the operators that models may have: int8, and float32 or uint8 at the model's inputs and outputs."""
+    operators = supported_operators()
+    if markdown and not terminal.json:
+        terminal.text(supported_markdown(operators))
+        return
+    terminal.result({"tflite": operators}, supported_table(operators))

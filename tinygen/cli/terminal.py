@@ -1,0 +1,86 @@
+"""What a command prints: results on stdout, everything else on stderr."""
+
+import sys
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from io import StringIO
+
+from rich.console import Console, RenderableType
+from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+from tinygen.errors import TinygenError
+from tinygen.report.document import json_text
+
+_WIDTH_OF_FILES = 1000
+INTERRUPTED = 130  # exit code of shells for Ctrl-C
+
+Step = Callable[[int, int], None]  # done, of how many
+
+
+class Terminal:
+    """One command's way to print; remembers whether the document of --json has been printed."""
+
+    def __init__(self, verbose: bool, quiet: bool, json: bool) -> None:
+        self.verbose = verbose
+        self.quiet = quiet
+        self.json = json
+        self._has_document = False
+
+    def result(self, document: object, *tables: RenderableType) -> None:
+        """The document where --json is given, else the tables."""
+        if self.json:
+            self._print_document(json_text(document))
+        elif not self.quiet:
+            for table in tables:
+                _print(table)
+
+    def text(self, text: str) -> None:
+        """A result that is plain text."""
+        sys.stdout.write(text)
+
+    def note(self, text: str) -> None:
+        """A line beside the result."""
+        if not self.quiet:
+            sys.stderr.write(f"{text}\n")
+
+    def failure(self, error: BaseException) -> int:
+        """Show an error; returns the exit code."""
+        if isinstance(error, KeyboardInterrupt):
+            code, message = INTERRUPTED, "interrupted."
+        elif isinstance(error, TinygenError):
+            code, message = error.exit_code, str(error)
+        elif isinstance(error, OSError) and error.strerror:
+            code, message = 1, f"{error.filename or 'system'}: {error.strerror}."
+        else:
+            code, message = 1, f"internal error ({type(error).__name__}: {error}). Please report it, with the model."
+            if self.verbose:
+                sys.stderr.write("".join(traceback.format_exception(error)))
+        sys.stderr.write(f"tinygen: {message}\n")
+        if self.json and not self._has_document:
+            self._print_document(json_text({"error": message, "exit_code": code}))
+        return code
+
+    @contextmanager
+    def progress(self, what: str) -> Iterator[Step]:
+        """Shows that work goes on, on a terminal; elsewhere nothing."""
+        columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+        hidden = self.quiet or not sys.stderr.isatty()
+        with Progress(*columns, console=Console(stderr=True), transient=True, disable=hidden) as bar:
+            task = bar.add_task(what, total=None)
+            yield lambda done, total: bar.update(task, completed=done, total=total)
+
+    def _print_document(self, text: str) -> None:
+        self._has_document = True
+        sys.stdout.write(f"{text}\n")
+
+
+def _print(table: RenderableType) -> None:
+    """As wide as the terminal; into a file or pipe, as wide as the text, without blanks at the ends of lines."""
+    if sys.stdout.isatty():
+        Console().print(table)
+        return
+    console = Console(file=StringIO(), width=_WIDTH_OF_FILES)
+    with console.capture() as captured:
+        console.print(table)
+    sys.stdout.write("".join(f"{line.rstrip()}\n" for line in captured.get().splitlines()))

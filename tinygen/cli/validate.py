@@ -1,0 +1,80 @@
+"""`tinygen validate`: outputs and inner tensors against a reference."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tinygen.api import DEFAULT_SAMPLES, choice
+from tinygen.cli.command import HOST
+from tinygen.cli.command import command as as_command
+from tinygen.cli.kernel_note import kernel_note
+from tinygen.cli.options import Model, Seed
+from tinygen.cli.terminal import Terminal
+from tinygen.errors import MismatchError
+from tinygen.pipeline import Options, compile_model
+from tinygen.report.validation import layer_table, validation_table
+from tinygen.verify.oracle import Oracle
+from tinygen.verify.samples import load_samples
+from tinygen.verify.validate import Validation, validate
+
+Against = Annotated[
+    str, typer.Option("--against", metavar="ORACLE", help="litert (its reference kernels) or simulator (tinygen's).")
+]
+Data = Annotated[
+    Path | None,
+    typer.Option(
+        "--data",
+        metavar="FILE",
+        help="Samples, .npz or .npy with an array per input (named as in the model, or in0, in1, ...); "
+        "the first axis counts samples. Without it, random samples.",
+        show_default=False,
+    ),
+]
+SampleCount = Annotated[
+    int | None,
+    typer.Option(
+        "--samples",
+        min=1,
+        help=f"How many samples to compare (default: all of --data, or {DEFAULT_SAMPLES}).",
+        show_default=False,
+    ),
+]
+PerLayer = Annotated[bool, typer.Option("--per-layer", help="List the differences of each operator.")]
+
+
+@as_command(HOST)
+def command(
+    terminal: Terminal,
+    model: Model,
+    options: Options,
+    against: Against = "litert",
+    data: Data = None,
+    samples: SampleCount = None,
+    per_layer: PerLayer = False,
+    seed: Seed = 0,
+) -> None:
+    """Run a model on the target and compare every tensor with a reference, to the bit."""
+    oracle = choice(Oracle, "against", against)
+    compiled = compile_model(model, options)
+    compiled.check_fits()
+    terminal.note(kernel_note(compiled))
+    given = None if data is None else load_samples(data, compiled.graph.inputs)
+    count = samples if samples is not None else DEFAULT_SAMPLES if given is None else len(given)
+    with terminal.progress(f"validating {model.name}") as progress:
+        found = validate(compiled, given, count, oracle, seed, per_layer, progress)
+    tables = [validation_table(model.name, found)]
+    if per_layer:
+        tables.append(layer_table(found.layers))
+    terminal.result(found, *tables)
+    if not found.exact:
+        raise MismatchError(_mismatch(model, found))
+
+
+def _mismatch(model: Path, found: Validation) -> str:
+    where = f"{model.name} on {found.target}"
+    what = f"{found.mismatches} elements differ from {found.oracle.value} in {found.samples} samples, 0 were expected."
+    if found.first_mismatch is None:
+        return f"{where}: {what}"
+    first = found.first_mismatch
+    return f"{where}: {what} First: {first.operator} '{first.name}' ({first.side.value}). Please report this."

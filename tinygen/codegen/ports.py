@@ -1,0 +1,117 @@
+"""Inputs and outputs of a model in the words of the templates."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tinygen.codegen.c_text import c_type, float_literal, inline_comment
+from tinygen.ir.graph import Port
+from tinygen.ir.tensor import Tensor
+from tinygen.ir.types import DType
+
+_CONVERSIONS = {
+    (True, DType.FLOAT32): "tg_quantize_f32_s8",
+    (True, DType.UINT8): "tg_quantize_u8_s8",
+    (False, DType.FLOAT32): "tg_dequantize_s8_f32",
+    (False, DType.UINT8): "tg_dequantize_s8_u8",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class PortText:
+    """An input or output of the model."""
+
+    index: int
+    role: str  # "input" or "output"
+    name: str
+    tensor: Tensor
+    port: Port
+    offset: int | None  # in the arena; None where the application gives rows
+
+    @property
+    def is_fetched(self) -> bool:
+        """Whether the application gives it row by row."""
+        return self.offset is None
+
+    @property
+    def description(self) -> str:
+        """Name and type, for a comment."""
+        dims = "x".join(str(dim) for dim in self.tensor.shape)
+        return inline_comment(f"'{self.name}', {self.ctype}[{dims}]")
+
+    @property
+    def pointer(self) -> str:
+        """Its first byte, from a context."""
+        base = f"context->arena + {self.offset}" if self.offset else "context->arena"
+        return base if self.ctype == "int8_t" else f"({self.ctype} *)(void *)({base})"
+
+    @property
+    def macro(self) -> str:
+        """Stem of its macros, without the model's name."""
+        return f"{self.role.upper()}{self.index}"
+
+    @property
+    def bytes(self) -> int:
+        """Bytes in the arena."""
+        return self.tensor.type.bytes
+
+    @property
+    def elements(self) -> int:
+        """Number of elements."""
+        return self.tensor.type.elements
+
+    @property
+    def shape(self) -> str:
+        """Shape as a C initializer."""
+        return "{" + ", ".join(str(dim) for dim in self.tensor.shape or (1,)) + "}"
+
+    @property
+    def rank(self) -> int:
+        """Number of dimensions."""
+        return len(self.tensor.shape or (1,))
+
+    @property
+    def scale(self) -> str | None:
+        """Scale as a C literal; None where the tensor is not quantized."""
+        quant = self.tensor.type.quant
+        return float_literal(quant.scale) if quant else None
+
+    @property
+    def zero_point(self) -> int:
+        """Zero point; 0 where the tensor is not quantized."""
+        quant = self.tensor.type.quant
+        return quant.zero_point if quant else 0
+
+    @property
+    def ctype(self) -> str:
+        """C type of an element in the arena."""
+        return c_type(self.tensor.type.dtype)
+
+    @property
+    def external_ctype(self) -> str:
+        """C type of an element as the application has it."""
+        return c_type(self.port.external.dtype)
+
+    @property
+    def is_converted(self) -> bool:
+        """Whether the application's elements differ from those in the arena."""
+        return self.port.is_converted
+
+    @property
+    def external_is_float(self) -> bool:
+        """Whether the application's elements are float."""
+        return self.port.external.dtype is DType.FLOAT32
+
+    @property
+    def conversion(self) -> str:
+        """The call that converts between the application's `values` and the arena."""
+        is_input = self.role == "input"
+        function = _CONVERSIONS[is_input, self.port.external.dtype]
+        pointers = ["values", self.pointer] if is_input else [self.pointer, "values"]
+        scaling = [self.scale or "", str(self.zero_point)] if self.external_is_float else []
+        return f"{function}({', '.join([*pointers, str(self.elements), *scaling])})"
+
+
+def common_ctype(ports: Sequence[PortText]) -> str:
+    """Element type of all ports, void where they differ."""
+    ctypes = {port.ctype for port in ports}
+    return ctypes.pop() if len(ctypes) == 1 else "void"

@@ -1,0 +1,152 @@
+"""Steps of a fused chain as C statements: calls, moves of ring rows, fetches of input rows, loops."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from tinygen.codegen.c_text import c_type
+from tinygen.ir.tensor import Tensor
+from tinygen.planner.schedule import Call, Fetch, FlatStep, Fused, Loop, Schedule, Shift
+
+
+@dataclass(frozen=True)
+class CallText:
+    """A call of a kernel's runner."""
+
+    kind: ClassVar[str] = "call"
+
+    number: int  # of the operator, from 1
+    runner: str
+    layer: str
+    arguments: str
+    results: tuple["ResultText", ...]
+
+
+@dataclass(frozen=True)
+class ResultText:
+    """Bytes that a call has written."""
+
+    pointer: str
+    bytes: int
+
+
+@dataclass(frozen=True)
+class ShiftText:
+    """A move of rows inside their ring."""
+
+    kind: ClassVar[str] = "shift"
+
+    target: str
+    source: str
+    bytes: int
+
+
+@dataclass(frozen=True)
+class FetchText:
+    """Rows that the application writes."""
+
+    kind: ClassVar[str] = "fetch"
+
+    first: str
+    count: int
+    rows: str
+
+
+@dataclass(frozen=True)
+class LoopText:
+    """A loop over `i`."""
+
+    kind: ClassVar[str] = "loop"
+
+    count: int
+    body: tuple["Statement", ...]
+
+
+Statement = CallText | ShiftText | FetchText | LoopText
+
+Names = Callable[[Call], tuple[int, str]]  # number of the operator and symbol of the layer
+
+
+@dataclass(frozen=True)
+class Address:
+    """A place in the arena that may move by a constant distance in each iteration of a loop."""
+
+    offset: int
+    step: int = 0
+
+    def pointer(self, ctype: str = "int8_t") -> str:
+        """C expression for it."""
+        terms = ["arena", *([str(self.offset)] if self.offset else []), *_moving(self.step)]
+        text = " + ".join(terms)
+        return text if ctype == "int8_t" else f"({ctype} *)(void *)({text})"
+
+
+@dataclass(frozen=True)
+class Writer:
+    """Writes the steps of one schedule."""
+
+    schedule: Schedule
+    names: Names
+    constants: Callable[[Call], dict[Tensor, str]]  # symbols of constant operands
+
+    def fused(self, fused: Fused) -> tuple[Statement, ...]:
+        """The statements of a chain."""
+        return tuple(self._step(step) for step in fused.steps)
+
+    def call(self, call: Call, following: Call | None = None) -> CallText:
+        """A call; `following` is the same call in the next iteration of a loop."""
+        number, layer = self.names(call)
+        kernel, after = call.kernel, (following or call).kernel
+        constants = self.constants(call)
+        reads = [
+            constants.get(tensor) or self._tensor(tensor, other)
+            for tensor, other in zip(kernel.reads, after.reads, strict=True)
+        ]
+        arguments = [f"(const void *const[]){{{', '.join(reads)}}}"] if kernel.reads_as_array else reads
+        writes = [self._tensor(tensor, other) for tensor, other in zip(kernel.writes, after.writes, strict=True)]
+        arguments += writes
+        if kernel.takes_scratch:
+            arguments.append(f"arena + {self.schedule.offsets[call.scratch]}" if call.scratch else "NULL")
+        results = tuple(
+            ResultText(self._address(tensor, other).pointer(), tensor.type.bytes)
+            for tensor, other in zip(kernel.writes, after.writes, strict=True)
+        )
+        return CallText(number, kernel.runner, layer, ", ".join(arguments), results)
+
+    def _step(self, step: FlatStep | Loop) -> Statement:
+        if isinstance(step, Loop):
+            first, second = step.iterations[:2]
+            body = tuple(self._flat(a, b) for a, b in zip(first, second, strict=True))
+            return LoopText(len(step.iterations), body)
+        return self._flat(step, step)
+
+    def _flat(self, step: FlatStep, following: FlatStep) -> Statement:
+        match step, following:
+            case Call(), Call():
+                return self.call(step, following)
+            case Shift(), _:
+                base = self.schedule.offsets[step.buffer]
+                return ShiftText(
+                    Address(base + step.target).pointer(), Address(base + step.source).pointer(), step.bytes
+                )
+            case Fetch(), Fetch():
+                first, after = step.piece.rows.first, following.piece.rows.first
+                rows = self._address(step.piece.tensor, following.piece.tensor).pointer()
+                return FetchText(_affine(first, after - first), step.piece.rows.count, rows)
+        raise TypeError(f"{step} and {following} are not the same step of two iterations")
+
+    def _tensor(self, tensor: Tensor, following: Tensor) -> str:
+        return self._address(tensor, following).pointer(c_type(tensor.type.dtype))
+
+    def _address(self, tensor: Tensor, following: Tensor) -> Address:
+        offset = self.schedule.address(tensor)
+        return Address(offset, self.schedule.address(following) - offset)
+
+
+def _moving(step: int) -> Sequence[str]:
+    return [f"{step} * i"] if step else []
+
+
+def _affine(first: int, step: int) -> str:
+    terms = [*([str(first)] if first or not step else []), *_moving(step)]
+    return " + ".join(terms)

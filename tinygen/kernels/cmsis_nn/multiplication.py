@@ -1,0 +1,45 @@
+"""Elementwise multiplication."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from tinygen.ir.graph import Op
+from tinygen.kernels.base import Kernel, Toolbox, constant_tables
+from tinygen.kernels.tinygen_c.elementwise import broadcast_product, full_size
+from tinygen.ops.clamp import Clamp
+from tinygen.ops.mul import Mul
+from tinygen.ops.requantize import Multiplier
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ElementwiseMulS8(Kernel):
+    """arm_elementwise_mul_s8: tensors of the same shape."""
+
+    template: ClassVar[str] = "elementwise_mul_s8"
+
+    first_offset: int
+    second_offset: int
+    output_offset: int
+    scaling: Multiplier
+    activation: Clamp
+    block_size: int
+
+
+def lower_mul(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 - the same for all targets
+    """The multiplication kernel for `op`; CMSIS-NN has none that broadcasts."""
+    assert isinstance(op, Mul)
+    if not op.broadcast.is_flat:
+        return broadcast_product(op)
+    return ElementwiseMulS8(
+        function="arm_elementwise_mul_s8",
+        reads=(op.first, op.second),
+        writes=(op.output,),
+        tables=constant_tables(op.first, op.second),
+        in_place=full_size(op.output, op.first, op.second),
+        first_offset=-op.first.type.zero_point,
+        second_offset=-op.second.type.zero_point,
+        output_offset=op.output.type.zero_point,
+        scaling=op.scaling,
+        activation=op.clamp,
+        block_size=op.output.type.elements,
+    )

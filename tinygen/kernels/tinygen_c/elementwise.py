@@ -1,0 +1,150 @@
+"""Operators on two tensors of any shapes that broadcast."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from tinygen.ir.graph import Op
+from tinygen.ir.tensor import Tensor
+from tinygen.kernels.base import Kernel, Toolbox, constant_tables
+from tinygen.ops.add import Add, CommonScale
+from tinygen.ops.broadcast import Broadcast
+from tinygen.ops.clamp import Clamp
+from tinygen.ops.extrema import Maximum, Minimum
+from tinygen.ops.mul import Mul
+from tinygen.ops.prelu import Prelu
+from tinygen.ops.requantize import Multiplier
+from tinygen.ops.squared_difference import SquaredDifference
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class _BroadcastS8(Kernel):
+    """What they share."""
+
+    header: ClassVar[str] = "tg_elementwise.h"
+
+    broadcast: Broadcast
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class CommonScaleS8(_BroadcastS8):
+    """tg_add_s8, tg_sub_s8 or tg_squared_difference_s8."""
+
+    template: ClassVar[str] = "common_scale_s8"
+
+    first_offset: int
+    second_offset: int
+    output_offset: int
+    scales: CommonScale
+    activation: Clamp
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ProductS8(_BroadcastS8):
+    """tg_mul_s8."""
+
+    template: ClassVar[str] = "product_s8"
+
+    first_offset: int
+    second_offset: int
+    output_offset: int
+    scaling: Multiplier
+    activation: Clamp
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ExtremumS8(_BroadcastS8):
+    """tg_maximum_s8 or tg_minimum_s8."""
+
+    template: ClassVar[str] = "broadcast_extremum_s8"
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PreluS8(_BroadcastS8):
+    """tg_prelu_s8."""
+
+    template: ClassVar[str] = "prelu_s8"
+
+    input_offset: int
+    alpha_offset: int
+    output_offset: int
+    identity: Multiplier
+    slope: Multiplier
+
+
+def broadcast_sum(op: Add) -> Kernel:
+    """Addition or subtraction."""
+    return _common_scale(op, "tg_add_s8" if op.sign > 0 else "tg_sub_s8", op.clamp)
+
+
+def lower_squared_difference(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 - the same for all targets
+    """The squared difference kernel for `op`."""
+    assert isinstance(op, SquaredDifference)
+    return _common_scale(op, "tg_squared_difference_s8", Clamp.none(op.output.type))
+
+
+def broadcast_product(op: Mul) -> Kernel:
+    """Multiplication."""
+    return ProductS8(
+        function="tg_mul_s8",
+        reads=(op.first, op.second),
+        writes=(op.output,),
+        tables=constant_tables(op.first, op.second),
+        in_place=full_size(op.output, op.first, op.second),
+        broadcast=op.broadcast.padded,
+        first_offset=-op.first.type.zero_point,
+        second_offset=-op.second.type.zero_point,
+        output_offset=op.output.type.zero_point,
+        scaling=op.scaling,
+        activation=op.clamp,
+    )
+
+
+def broadcast_extremum(op: Maximum | Minimum) -> Kernel:
+    """Maximum or minimum."""
+    return ExtremumS8(
+        function="tg_maximum_s8" if isinstance(op, Maximum) else "tg_minimum_s8",
+        reads=(op.first, op.second),
+        writes=(op.output,),
+        tables=constant_tables(op.first, op.second),
+        in_place=full_size(op.output, op.first, op.second),
+        broadcast=op.broadcast.padded,
+    )
+
+
+def lower_prelu(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 - the same for all targets
+    """The parametric ReLU kernel for `op`."""
+    assert isinstance(op, Prelu)
+    return PreluS8(
+        function="tg_prelu_s8",
+        reads=(op.input, op.alpha),
+        writes=(op.output,),
+        tables=constant_tables(op.input, op.alpha),
+        in_place=full_size(op.output, op.input, op.alpha),
+        broadcast=op.broadcast.padded,
+        input_offset=-op.input.type.zero_point,
+        alpha_offset=-op.alpha.type.zero_point,
+        output_offset=op.output.type.zero_point,
+        identity=op.identity,
+        slope=op.slope,
+    )
+
+
+def full_size(output: Tensor, *operands: Tensor) -> tuple[Tensor, ...]:
+    """Operands that are read once, element by element, and are not constants."""
+    return tuple(t for t in operands if t.type.elements == output.type.elements and not t.is_constant)
+
+
+def _common_scale(op: Add | SquaredDifference, function: str, activation: Clamp) -> Kernel:
+    return CommonScaleS8(
+        function=function,
+        reads=(op.first, op.second),
+        writes=(op.output,),
+        tables=constant_tables(op.first, op.second),
+        in_place=full_size(op.output, op.first, op.second),
+        broadcast=op.broadcast.padded,
+        first_offset=-op.first.type.zero_point,
+        second_offset=-op.second.type.zero_point,
+        output_offset=op.output.type.zero_point,
+        scales=op.scales,
+        activation=activation,
+    )

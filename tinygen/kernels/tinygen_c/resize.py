@@ -1,0 +1,62 @@
+"""Resizing of images."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from tinygen.ir.graph import Op
+from tinygen.kernels.base import Kernel, Table, Toolbox
+from tinygen.kernels.cmsis_nn.shapes import Dims
+from tinygen.ops.resize import ResizeBilinear, ResizeNearest, Sampling
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ResizeNearestS8(Kernel):
+    """tg_resize_nearest_s8, with tables `rows` and `columns`."""
+
+    template: ClassVar[str] = "resize_nearest_s8"
+    header: ClassVar[str] = "tg_resize.h"
+
+    input_dims: Dims
+    output_dims: Dims
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ResizeBilinearS8(Kernel):
+    """tg_resize_bilinear_s8."""
+
+    template: ClassVar[str] = "resize_bilinear_s8"
+    header: ClassVar[str] = "tg_resize.h"
+
+    input_dims: Dims
+    output_dims: Dims
+    vertical: Sampling
+    horizontal: Sampling
+
+
+def lower_resize_nearest(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 - the same for all targets
+    """Copies; the source of each row and column is found here, so that the target needs no float arithmetic."""
+    assert isinstance(op, ResizeNearest)
+    return ResizeNearestS8(
+        function="tg_resize_nearest_s8",
+        reads=(op.input,),
+        writes=(op.output,),
+        tables=(Table("rows", np.array(op.rows, np.int16)), Table("columns", np.array(op.columns, np.int16))),
+        input_dims=Dims.nhwc(op.input.type),
+        output_dims=Dims.nhwc(op.output.type),
+    )
+
+
+def lower_resize_bilinear(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 - the same for all targets
+    """Integer interpolation."""
+    assert isinstance(op, ResizeBilinear)
+    return ResizeBilinearS8(
+        function="tg_resize_bilinear_s8",
+        reads=(op.input,),
+        writes=(op.output,),
+        input_dims=Dims.nhwc(op.input.type),
+        output_dims=Dims.nhwc(op.output.type),
+        vertical=op.vertical,
+        horizontal=op.horizontal,
+    )

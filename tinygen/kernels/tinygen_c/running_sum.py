@@ -1,0 +1,89 @@
+"""Averages as their rows come."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from tinygen.ir.graph import Op
+from tinygen.kernels.base import Kernel, Toolbox
+from tinygen.ops.clamp import Clamp
+from tinygen.ops.requantize import Multiplier
+from tinygen.ops.running_sum import DivideSums, ScaleSums, SumRows
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SumRowsS8(Kernel):
+    """tg_sum_rows_s8; the first rows clear the sums."""
+
+    template: ClassVar[str] = "sum_rows_s8"
+    header: ClassVar[str] = "tg_running_sum.h"
+
+    pixels: int
+    channels: int
+    is_first: bool
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class DivideSumsS8(Kernel):
+    """tg_divide_sums_s8."""
+
+    template: ClassVar[str] = "divide_sums_s8"
+    header: ClassVar[str] = "tg_running_sum.h"
+
+    channels: int
+    count: int
+    activation: Clamp
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ScaleSumsS8(Kernel):
+    """tg_scale_sums_s8."""
+
+    template: ClassVar[str] = "scale_sums_s8"
+    header: ClassVar[str] = "tg_running_sum.h"
+
+    channels: int
+    offset: int
+    scaling: Multiplier
+    zero_point: int
+
+
+def lower_sum_rows(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 - the same for all targets
+    """Add rows to the sums, which lie where they lay before."""
+    assert isinstance(op, SumRows)
+    channels = op.input.shape[-1]
+    return SumRowsS8(
+        function="tg_sum_rows_s8",
+        reads=(op.input,),
+        writes=(op.output,),
+        in_place=() if op.before is None else (op.before,),
+        pixels=op.input.type.elements // channels,
+        channels=channels,
+        is_first=op.before is None,
+    )
+
+
+def lower_divide_sums(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 - the same for all targets
+    """Finish an average pool."""
+    assert isinstance(op, DivideSums)
+    return DivideSumsS8(
+        function="tg_divide_sums_s8",
+        reads=(op.input,),
+        writes=(op.output,),
+        channels=op.input.type.elements,
+        count=op.count,
+        activation=op.clamp,
+    )
+
+
+def lower_scale_sums(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 - the same for all targets
+    """Finish a mean."""
+    assert isinstance(op, ScaleSums)
+    return ScaleSumsS8(
+        function="tg_scale_sums_s8",
+        reads=(op.input,),
+        writes=(op.output,),
+        channels=op.input.type.elements,
+        offset=op.offset,
+        scaling=op.scaling,
+        zero_point=op.output.type.zero_point,
+    )

@@ -1,0 +1,78 @@
+"""A graph as the splitting planner sees it: calls in order, tensors by the memory they live in."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from tinygen.ir.graph import Graph, Op
+from tinygen.ir.rows import Rows, has_rows
+from tinygen.ir.tensor import Tensor
+from tinygen.kernels.base import Kernel
+from tinygen.ops.running_sum import RunningSum, running_sum
+from tinygen.planner.sharing import Sharing
+
+
+@dataclass(frozen=True, eq=False)
+class Network:
+    """The calls of a graph in order. Views have no call; the tensors of a view live in one root tensor."""
+
+    graph: Graph
+    calls: tuple[Op, ...]
+    kernels: Mapping[Op, Kernel]
+    sharing: Sharing
+    fetched: frozenset[Tensor] = frozenset()  # inputs that the application gives by rows
+
+    def root(self, tensor: Tensor) -> Tensor:
+        """The tensor whose memory holds `tensor`."""
+        return self.sharing.root(tensor)[0]
+
+    @cached_property
+    def inputs(self) -> frozenset[Tensor]:
+        """Roots that hold an input of the model before the first call."""
+        return frozenset(self.root(tensor) for tensor in self.graph.input_tensors) - self.fetched
+
+    @cached_property
+    def outputs(self) -> frozenset[Tensor]:
+        """Roots that hold an output of the model after the last call."""
+        return frozenset(self.root(t) for t in self.graph.output_tensors if not t.is_constant)
+
+    @cached_property
+    def lifetimes(self) -> dict[Tensor, tuple[int, int]]:
+        """First and last call that touches each root; resident inputs from call 0 on, outputs up to the last."""
+        found: dict[Tensor, tuple[int, int]] = {}
+        touched = [(0, root) for root in self.inputs]
+        for index, op in enumerate(self.calls):
+            touched += [(index, self.root(tensor)) for tensor in (*op.variable_operands, *op.results)]
+        touched += [(len(self.calls) - 1, root) for root in self.outputs]
+        for index, root in touched:
+            first, last = found.get(root, (index, index))
+            found[root] = min(first, index), max(last, index)
+        return found
+
+    @cached_property
+    def private(self) -> frozenset[Tensor]:
+        """Roots that hold only themselves and are neither input nor output of the model."""
+        ports = {self.root(tensor) for tensor in self.graph.input_tensors} | self.outputs
+        return frozenset(r for r in self.lifetimes if r not in ports and len(self.sharing.members(r)) == 1)
+
+    @cached_property
+    def sums(self) -> dict[Op, RunningSum]:
+        """The calls that are averages over whole images."""
+        found = ((op, running_sum(op)) for op in self.calls)
+        return {op: sum for op, sum in found if sum is not None and sum.input.shape[1] > 1}
+
+    @cached_property
+    def row_wise(self) -> frozenset[Op]:
+        """The calls that can run row by row."""
+        return frozenset(op for op in self.calls if op in self.sums or _has_tiles(op))
+
+
+def _has_tiles(op: Op) -> bool:
+    """Whether each row of the result can be computed on its own."""
+    result = op.results[0]
+    if len(op.results) != 1 or not has_rows(result):
+        return False
+    return all(
+        has_rows(operand) and all(op.rows_needed(operand, Rows(row, row + 1)) for row in range(result.shape[1]))
+        for operand in op.variable_operands
+    )

@@ -1,0 +1,160 @@
+"""From a segmentation to a schedule: row steps become calls on pieces of tensors, shifts and fetches, rolled into loops."""
+
+from collections.abc import Hashable
+from dataclasses import dataclass, field, replace
+
+from tinygen.ir.graph import Op, Tile
+from tinygen.ir.rows import Piece, Rows, all_rows, has_rows, piece
+from tinygen.ir.tensor import Tensor
+from tinygen.kernels.base import Kernel, Toolbox
+from tinygen.kernels.select import select
+from tinygen.planner.block import Block
+from tinygen.planner.network import Network
+from tinygen.planner.roll import roll
+from tinygen.planner.schedule import Buffer, BufferKind, Call, Fetch, FlatStep, Fused, Place, Schedule, Shift, Step
+from tinygen.planner.segment import BufferKey, Scratch, Segment, memory, steps_of
+from tinygen.planner.stream import AddRows, Compute, FetchRows, FinishSum, RowStep, ShiftRows, Touch
+from tinygen.targets.board import Board
+
+_MOVES = 3000
+
+
+@dataclass(eq=False)
+class _Lowering:
+    """Buffers, places and kernels while steps become calls."""
+
+    network: Network
+    toolbox: Toolbox
+    buffers: dict[BufferKey, Buffer]
+    places: dict[Tensor, Place] = field(default_factory=dict)
+    pieces: dict[Tensor, Piece] = field(default_factory=dict)
+    same: dict[Call, Hashable] = field(default_factory=dict)
+    kernels: dict[Hashable, tuple[Op, Kernel]] = field(default_factory=dict)
+
+    def lower(self, step: RowStep) -> FlatStep:
+        """One step."""
+        match step:
+            case Compute():
+                return self._compute(step)
+            case AddRows():
+                return self._add_rows(step)
+            case FinishSum():
+                sum = self.network.sums[step.op]
+                self._put(sum.sums, step.reads[0])
+                self._put(step.op.results[0], step.writes[0])
+                return self._call(sum.finish, step.op, ("finish", step.op))
+            case ShiftRows():
+                source, target = step.reads[0], step.writes[0]
+                return Shift(self.buffers[step.tensor], source.offset, target.offset, target.bytes)
+            case FetchRows():
+                port = self.network.graph.input_tensors.index(step.tensor)
+                part = self._piece(step.tensor, step.rows, step.writes[0])
+                return Fetch(port, part)
+        raise TypeError(f"unknown step {step}")
+
+    def _compute(self, step: Compute) -> Call:
+        result = step.op.results[0]
+        touched = zip((*step.op.results, *step.op.variable_operands), (*step.writes, *step.reads), strict=True)
+        if all(touch.bytes == tensor.type.bytes for tensor, touch in touched) or not has_rows(result):
+            for tensor, touch in zip(step.op.results, step.writes, strict=True):
+                self._put(tensor, touch)
+            for tensor, touch in zip(step.op.variable_operands, step.reads, strict=True):
+                self._put(tensor, touch)
+            return self._call(step.op, step.op, ("whole", step.op))
+        tile = step.op.tile(step.rows)
+        assert tile is not None, "only operators with tiles are in chains"
+        self._register(tile, step)
+        counts = tuple(part.rows.count for part in tile.pieces)
+        return self._call(tile.op, step.op, ("rows", step.op, counts, getattr(tile.op, "padding", None)))
+
+    def _register(self, tile: Tile, step: Compute) -> None:
+        for part, touch in zip(tile.pieces, (*step.writes, *step.reads), strict=True):
+            self._put(part.tensor, touch)
+            self.pieces[part.tensor] = part
+
+    def _add_rows(self, step: AddRows) -> Call:
+        sum = self.network.sums[step.op]
+        rows = self._piece(sum.input, step.rows, step.reads[0])
+        self._put(sum.sums, step.writes[0])
+        before = sum.sums if len(step.reads) > 1 else None
+        after = Tensor(f"{sum.sums.name}[{step.rows.end}]", sum.sums.type)
+        self._put(after, step.writes[0])
+        self.pieces[after] = Piece(after, sum.sums, all_rows(sum.sums))
+        op = sum.add(rows.tensor, before, after)
+        return self._call(op, step.op, ("add", step.op, step.rows.count, before is None))
+
+    def _piece(self, tensor: Tensor, rows: Rows, touch: Touch) -> Piece:
+        if not has_rows(tensor) or rows == all_rows(tensor):
+            part = Piece(tensor, tensor, rows)
+        else:
+            part = piece(tensor, rows)
+            self.pieces[part.tensor] = part
+        self._put(part.tensor, touch)
+        return part
+
+    def _put(self, tensor: Tensor, touch: Touch) -> None:
+        root, offset = self.network.sharing.root(touch.tensor)
+        self.places[tensor] = Place(self.buffers[root], offset + touch.offset)
+
+    def _call(self, op: Op, whole: Op, key: Hashable) -> Call:
+        """A call of `op`; operators of equal key share the tables of one kernel."""
+        if key not in self.kernels:
+            self.kernels[key] = (op, select(op, self.toolbox))
+        first, kernel = self.kernels[key]
+        moved = dict(zip((*first.operands, *first.results), (*op.operands, *op.results), strict=True))
+        kernel = replace(
+            kernel,
+            reads=tuple(moved[t] for t in kernel.reads),
+            writes=tuple(moved[t] for t in kernel.writes),
+            in_place=tuple(moved[t] for t in kernel.in_place),
+        )
+        scratch = self.buffers[Scratch(whole)] if kernel.scratch_bytes else None
+        call = Call(op, kernel, scratch, split_from=None if op is whole else whole)
+        self.same[call] = key
+        return call
+
+
+def split(network: Network, segments: tuple[Segment, ...], board: Board, toolbox: Toolbox) -> Schedule:
+    """The schedule of a segmentation, with the smallest arena found."""
+    rows = [steps_of(network, segment) for segment in segments]
+    needed = memory(network, [step for steps in rows for step in steps], network.inputs, network.outputs)
+    offsets = needed.placed(_MOVES)
+    buffers = {key: _buffer(network, key, block) for key, block in needed.blocks.items()}
+    lowering = _Lowering(network, toolbox, buffers)
+    for tensor in network.graph.tensors:
+        root = network.root(tensor)
+        if root in buffers and buffers[root].kind is BufferKind.WHOLE:
+            lowering.places[tensor] = Place(buffers[root], network.sharing.root(tensor)[1])
+    steps: list[Step] = []
+    for segment, row_steps in zip(segments, rows, strict=True):
+        flat = [lowering.lower(step) for step in row_steps]
+        if segment.rows_per_call is None:
+            steps += flat
+        else:
+            ops = network.calls[segment.first : segment.end]
+            steps.append(Fused(ops, tuple(roll(flat, lowering.places, lowering.same))))
+    return Schedule(
+        graph=network.graph,
+        board=board,
+        steps=tuple(steps),
+        buffers=tuple(buffers.values()),
+        places=lowering.places,
+        offsets={buffers[key]: offset for key, offset in offsets.items()},
+        lower_bound_bytes=needed.bound_bytes,
+        pieces=lowering.pieces,
+    )
+
+
+def _buffer(network: Network, key: BufferKey, block: Block) -> Buffer:
+    first = (block.live & -block.live).bit_length() - 1
+    last = block.live.bit_length() - 1
+    return Buffer(block.name, block.bytes, block.align, _kind(network, key, block), first // 2, last // 2)
+
+
+def _kind(network: Network, key: BufferKey, block: Block) -> BufferKind:
+    if isinstance(key, Scratch):
+        return BufferKind.SCRATCH
+    if key in {sum.sums for sum in network.sums.values()}:
+        return BufferKind.SUMS
+    is_whole = block.bytes == key.type.bytes
+    return BufferKind.WHOLE if is_whole else BufferKind.RING

@@ -1,0 +1,235 @@
+"""Runs a chain of operators row by row, on demand: which rows are computed when, and where in its buffer each row lies.
+
+The last operator asks for the rows it needs, its producers ask for theirs, and so on. A tensor inside the chain is held
+in a ring: just the rows that somebody still needs, always contiguous, the oldest at the start. When rows are no longer
+needed the rest moves to the start. Averages over whole images add up rows as they come. Nothing is computed twice.
+
+A descending chain is the mirror image: it runs from the last row to the first, and rings hold their oldest row at the
+end.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from tinygen.ir.graph import Op
+from tinygen.ir.rows import Rows, all_rows, has_rows, row_bytes
+from tinygen.ir.tensor import Tensor
+from tinygen.ops.running_sum import RunningSum
+
+
+@dataclass(frozen=True)
+class Touch:
+    """Bytes of a tensor's buffer that a step reads or writes."""
+
+    tensor: Tensor
+    offset: int
+    bytes: int
+
+
+@dataclass(frozen=True)
+class RowStep:
+    """One step of a stream, as far as memory is concerned."""
+
+    reads: tuple[Touch, ...]
+    writes: tuple[Touch, ...]
+
+
+@dataclass(frozen=True)
+class Compute(RowStep):
+    """An operator computes rows of its result."""
+
+    op: Op
+    rows: Rows
+
+
+@dataclass(frozen=True)
+class AddRows(RowStep):
+    """Rows are added to the sums of an average; `reads` are the rows and, unless it is the first time, the sums."""
+
+    op: Op
+    rows: Rows
+
+
+@dataclass(frozen=True)
+class FinishSum(RowStep):
+    """The sums of an average become its result."""
+
+    op: Op
+
+
+@dataclass(frozen=True)
+class ShiftRows(RowStep):
+    """The rows of a ring that are still needed move to its start."""
+
+    tensor: Tensor
+
+
+@dataclass(frozen=True)
+class FetchRows(RowStep):
+    """The application gives rows of an input."""
+
+    tensor: Tensor
+    rows: Rows
+
+
+@dataclass(frozen=True)
+class Chain:
+    """Consecutive operators of a graph, and what is held of the tensors between them."""
+
+    ops: tuple[Op, ...]
+    rings: frozenset[Tensor]  # computed and read inside the chain only
+    fetched: frozenset[Tensor]  # inputs of the model, read inside the chain only, which the application gives by rows
+    sums: Mapping[Op, RunningSum]  # of the operators that are averages over whole images
+    rows_per_call: int
+    descending: bool = False
+
+
+def stream(chain: Chain) -> list[RowStep]:
+    """The steps of a chain. Every operator in it either has a tile for any of its rows, or a running sum."""
+    steps = _Stream(chain).run()
+    return _mirrored(steps, chain) if chain.descending else steps
+
+
+def held_bytes(steps: Sequence[RowStep]) -> dict[Tensor, int]:
+    """Bytes of each buffer that the steps touch."""
+    sizes: dict[Tensor, int] = {}
+    for step in steps:
+        for touch in (*step.reads, *step.writes):
+            sizes[touch.tensor] = max(sizes.get(touch.tensor, 0), touch.offset + touch.bytes)
+    return sizes
+
+
+class _Held:
+    """The rows of a ring that are there: the first of them lies at the start of its buffer."""
+
+    def __init__(self) -> None:
+        self.first = 0
+        self.end = 0
+
+
+class _Stream:
+    """A chain while it runs; where it descends, rows are counted from the last one."""
+
+    def __init__(self, chain: Chain) -> None:
+        self._chain = chain
+        self._done = dict.fromkeys(chain.ops, 0)  # rows of the result, or of the input of an average
+        self._producers = {op.results[0]: op for op in chain.ops}
+        self._held = {tensor: _Held() for tensor in (*chain.rings, *chain.fetched)}
+        self._readers: dict[Tensor, list[Op]] = {tensor: [] for tensor in self._held}
+        for op in chain.ops:
+            for operand in op.variable_operands:
+                if operand in self._readers:
+                    self._readers[operand].append(op)
+        self._steps: list[RowStep] = []
+
+    def run(self) -> list[RowStep]:
+        """All steps: the last operator's rows in order, then rows of other results that nobody asked for."""
+        for op in reversed(self._chain.ops):
+            self._compute(op, op.results[0].shape[1])
+        return self._steps
+
+    def _compute(self, op: Op, end: int) -> None:
+        """Compute rows of `op` up to `end`."""
+        if op in self._chain.sums:
+            self._sum(op, self._chain.sums[op])
+            return
+        while self._done[op] < end:
+            first = self._done[op]
+            rows = Rows(first, min(end, first + self._chain.rows_per_call))
+            needed = [(operand, self._needed(op, operand, rows)) for operand in op.variable_operands]
+            for operand, operand_rows in needed:
+                self._provide(operand, operand_rows.end)
+            reads = tuple(self._touch(operand, operand_rows) for operand, operand_rows in needed)
+            self._done[op] = rows.end
+            writes = (self._append(op.results[0], rows),)
+            self._steps.append(Compute(reads, writes, op, self._actual(op.results[0], rows)))
+            for operand, _ in needed:
+                self._release(operand)
+
+    def _sum(self, op: Op, sum: RunningSum) -> None:
+        """Add all rows of the input, as many at a time as a call takes, and finish."""
+        height = sum.input.shape[1]
+        sums = Touch(sum.sums, 0, sum.sums.type.bytes)
+        while self._done[op] < height:
+            rows = Rows(self._done[op], min(height, self._done[op] + self._chain.rows_per_call))
+            self._provide(sum.input, rows.end)
+            reads = (self._touch(sum.input, rows),) + ((sums,) if rows.first else ())
+            self._done[op] = rows.end
+            self._steps.append(AddRows(reads, (sums,), op, self._actual(sum.input, rows)))
+            self._release(sum.input)
+            if rows.end == height:
+                self._steps.append(FinishSum((sums,), (self._whole(op.results[0]),), op))
+
+    def _provide(self, tensor: Tensor, end: int) -> None:
+        """Make rows of `tensor` up to `end` available."""
+        if tensor in self._producers:
+            self._compute(self._producers[tensor], end)
+        elif tensor in self._chain.fetched:
+            held = self._held[tensor]
+            while held.end < end:
+                rows = Rows(held.end, min(end, held.end + self._chain.rows_per_call))
+                self._steps.append(FetchRows((), (self._append(tensor, rows),), tensor, rows))
+
+    def _append(self, tensor: Tensor, rows: Rows) -> Touch:
+        if tensor in self._held:
+            self._held[tensor].end = rows.end
+        return self._touch(tensor, rows)
+
+    def _whole(self, tensor: Tensor) -> Touch:
+        return self._append(tensor, all_rows(tensor)) if has_rows(tensor) else Touch(tensor, 0, tensor.type.bytes)
+
+    def _touch(self, tensor: Tensor, rows: Rows) -> Touch:
+        first = self._held[tensor].first if tensor in self._held else 0
+        size = row_bytes(tensor)
+        return Touch(tensor, (rows.first - first) * size, rows.count * size)
+
+    def _release(self, tensor: Tensor) -> None:
+        """Drop rows of a ring that nobody needs any more; the others move to its start."""
+        if tensor not in self._held:
+            return
+        held = self._held[tensor]
+        needed = min(self._next_row(reader, tensor) for reader in self._readers[tensor])
+        dropped = min(needed, held.end)
+        if dropped <= held.first:
+            return
+        kept = Rows(dropped, held.end)
+        source = self._touch(tensor, kept)
+        held.first = dropped
+        if kept.count:
+            self._steps.append(ShiftRows((source,), (self._touch(tensor, kept),), tensor))
+
+    def _next_row(self, reader: Op, tensor: Tensor) -> int:
+        """First row of `tensor` that `reader` will still read."""
+        done = self._done[reader]
+        if reader in self._chain.sums:
+            return done
+        if done >= reader.results[0].shape[1]:
+            return tensor.shape[1]
+        return self._needed(reader, tensor, Rows(done, done + 1)).first
+
+    def _needed(self, op: Op, operand: Tensor, rows: Rows) -> Rows:
+        needed = op.rows_needed(operand, self._actual(op.results[0], rows))
+        if needed is None:
+            raise ValueError(f"{op.name}: its rows {rows.first} to {rows.end - 1} cannot be computed on their own")
+        return self._actual(operand, needed)
+
+    def _actual(self, tensor: Tensor, rows: Rows) -> Rows:
+        """Rows counted from the other end, where the chain descends."""
+        if not self._chain.descending:
+            return rows
+        height = tensor.shape[1]
+        return Rows(height - rows.end, height - rows.first)
+
+
+def _mirrored(steps: Sequence[RowStep], chain: Chain) -> list[RowStep]:
+    """The steps with every buffer turned upside down."""
+    sizes = held_bytes(steps)
+
+    def turned(touch: Touch) -> Touch:
+        size = sizes[touch.tensor] if touch.tensor in chain.rings else touch.tensor.type.bytes
+        return replace(touch, offset=size - touch.offset - touch.bytes)
+
+    return [
+        replace(step, reads=tuple(turned(t) for t in step.reads), writes=tuple(turned(t) for t in step.writes))
+        for step in steps
+    ]

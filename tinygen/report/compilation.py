@@ -1,0 +1,73 @@
+"""What was generated: the document of `tinygen compile`."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import RenderableType
+
+from tinygen.planner.constants import const_bytes
+from tinygen.planner.schedule import Schedule
+from tinygen.report.operators import kernel_functions
+from tinygen.report.table import count, facts, listing, size
+
+
+@dataclass(frozen=True)
+class Compilation:
+    """A model's C and what it needs."""
+
+    name: str
+    model: str  # file name
+    target: str
+    library: str
+    files: tuple[str, ...]  # relative to the output folder
+    arena_bytes: int
+    arena_limit_bytes: int
+    const_bytes: int
+    macs: int
+    extra_macs: int
+    kernels: Mapping[str, str]  # function by operator
+
+    def __str__(self) -> str:
+        return "\n".join(f"{name:<10}  {value}" for name, value in _rows(self))
+
+
+def report_compilation(
+    schedule: Schedule, name: str, model: Path, library: str, files: Iterable[str], arena_limit_bytes: int
+) -> Compilation:
+    """The report on a compiled model with its files."""
+    return Compilation(
+        name=name,
+        model=model.name,
+        target=schedule.board.name,
+        library=library,
+        files=tuple(sorted(files)),
+        arena_bytes=schedule.arena_bytes,
+        arena_limit_bytes=arena_limit_bytes,
+        const_bytes=const_bytes(schedule),
+        macs=schedule.graph.macs,
+        extra_macs=0,
+        kernels=kernel_functions(schedule),
+    )
+
+
+def compilation_table(compilation: Compilation, folder: Path) -> RenderableType:
+    """The summary, with the folder that was written."""
+    rows = [*_rows(compilation), ("files", f"{len(compilation.files)} in {folder}")]
+    return facts(f"{compilation.model} for {compilation.target}", rows)
+
+
+def kernel_table(compilation: Compilation) -> RenderableType:
+    """The function of each operator."""
+    return listing(("operator", "kernel"), compilation.kernels.items(), "Kernels")
+
+
+def _rows(compilation: Compilation) -> list[tuple[str, str]]:
+    functions = len(set(compilation.kernels.values()))
+    return [
+        ("name", compilation.name),
+        ("arena", f"{size(compilation.arena_bytes)}, fits into {count(compilation.arena_limit_bytes)}"),
+        ("constants", size(compilation.const_bytes)),
+        ("MACs", count(compilation.macs)),
+        ("kernels", f"{compilation.library}, {len(compilation.kernels)} calls of {functions} functions"),
+    ]

@@ -1,0 +1,64 @@
+"""What a model computed: the document of `tinygen run`."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from rich.console import RenderableType
+
+from tinygen.ir.types import Array
+from tinygen.report.document import Json
+from tinygen.report.table import count, facts, listing, size
+
+_SHOWN_VALUES = 5
+_SHOWN_SAMPLES = 10
+
+
+@dataclass(frozen=True)
+class Run:
+    """Outputs and what they took."""
+
+    model: str
+    target: str
+    kernels: str
+    samples: int
+    outputs: Mapping[str, Json]  # nested lists; the first axis counts samples
+    instructions: int | None  # of one inference; None where the target cannot count
+    arena_bytes: int
+
+
+def nested(values: Array) -> Json:
+    """The elements as nested lists."""
+    elements: Json = values.tolist()
+    return elements
+
+
+def run_table(run: Run) -> RenderableType:
+    """The numbers of a run."""
+    rows = [
+        ("samples", count(run.samples)),
+        ("kernels", run.kernels),
+        ("arena", size(run.arena_bytes)),
+        ("instructions", "not counted" if run.instructions is None else f"{count(run.instructions)} per inference"),
+    ]
+    return facts(f"{run.model} on {run.target}", rows)
+
+
+def output_table(names: Sequence[str], arrays: Sequence[Array]) -> RenderableType:
+    """The largest values of each output and where they stand, for the first samples."""
+    samples = min(len(arrays[0]), _SHOWN_SAMPLES) if arrays else 0
+    rows = [
+        (str(sample), name, _largest(array[sample]))
+        for sample in range(samples)
+        for name, array in zip(names, arrays, strict=True)
+    ]
+    left = len(arrays[0]) - samples if arrays else 0
+    title = f"Largest values, as index: value{f'; {left} more samples' if left else ''}"
+    return listing(("sample", "output", "largest"), rows, title)
+
+
+def _largest(values: Array) -> str:
+    flat = values.reshape(-1)
+    order = np.argsort(flat.astype(np.float64), kind="stable")[::-1][:_SHOWN_VALUES]
+    shown = ", ".join(f"{index}: {flat[index].item():.6g}" for index in order)
+    return f"{shown}, ..." if flat.size > _SHOWN_VALUES else shown

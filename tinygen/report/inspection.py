@@ -1,0 +1,141 @@
+"""Whether a model is supported and fits a machine: the document of `tinygen inspect`."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import RenderableType
+
+from tinygen.errors import UnsupportedOperator
+from tinygen.planner.constants import const_bytes
+from tinygen.planner.schedule import Call, Schedule
+from tinygen.report.operators import OperatorRow, kind, operator_rows
+from tinygen.report.table import count, facts, listing, short_name, size
+from tinygen.targets import Board
+
+
+@dataclass(frozen=True)
+class LiveBuffer:
+    """A buffer at the peak."""
+
+    name: str
+    bytes: int
+
+
+@dataclass(frozen=True)
+class Peak:
+    """The step at which most bytes are live."""
+
+    step: int
+    index: int  # of the operator in the model file
+    operator: str
+    name: str
+    live_bytes: int
+    buffers: tuple[LiveBuffer, ...]
+
+
+@dataclass(frozen=True)
+class Inspection:
+    """What planning a model for a target says; numbers are None where the model cannot be planned."""
+
+    model: str
+    target: str
+    fits: bool
+    arena_bytes: int | None
+    arena_limit_bytes: int
+    lower_bound_bytes: int | None
+    unsplit_bytes: int | None
+    macs: int | None
+    extra_macs: int | None
+    const_bytes: int | None
+    const_limit_bytes: int
+    peak_step: Peak | None
+    unsupported: tuple[UnsupportedOperator, ...] = ()
+    ops: tuple[OperatorRow, ...] = ()
+
+
+def inspect_schedule(
+    model: Path, schedule: Schedule, arena_limit_bytes: int, const_limit_bytes: int, with_ops: bool
+) -> Inspection:
+    """The inspection of a planned model."""
+    constants = const_bytes(schedule)
+    return Inspection(
+        model=str(model),
+        target=schedule.board.name,
+        fits=schedule.arena_bytes <= arena_limit_bytes and constants <= const_limit_bytes,
+        arena_bytes=schedule.arena_bytes,
+        arena_limit_bytes=arena_limit_bytes,
+        lower_bound_bytes=schedule.lower_bound_bytes,
+        unsplit_bytes=schedule.arena_bytes,
+        macs=schedule.graph.macs,
+        extra_macs=0,
+        const_bytes=constants,
+        const_limit_bytes=const_limit_bytes,
+        peak_step=_peak(schedule),
+        ops=operator_rows(schedule) if with_ops else (),
+    )
+
+
+def inspect_unsupported(
+    model: Path,
+    board: Board,
+    arena_limit_bytes: int,
+    const_limit_bytes: int,
+    unsupported: tuple[UnsupportedOperator, ...],
+) -> Inspection:
+    """The inspection of a model that cannot be planned."""
+    return Inspection(
+        model=str(model),
+        target=board.name,
+        fits=False,
+        arena_bytes=None,
+        arena_limit_bytes=arena_limit_bytes,
+        lower_bound_bytes=None,
+        unsplit_bytes=None,
+        macs=None,
+        extra_macs=None,
+        const_bytes=None,
+        const_limit_bytes=const_limit_bytes,
+        peak_step=None,
+        unsupported=unsupported,
+    )
+
+
+def _peak(schedule: Schedule) -> Peak | None:
+    step = schedule.peak_step
+    calls = [at for at in schedule.flat_steps[: step + 1] if isinstance(at, Call)]
+    if not calls:
+        return None
+    op = calls[-1].whole  # rows that are moved or fetched belong to the call before
+    live = sorted(schedule.live_buffers(step), key=lambda buffer: -buffer.bytes)
+    return Peak(
+        step=step,
+        index=op.source.index,
+        operator=kind(op),
+        name=op.name,
+        live_bytes=schedule.live_bytes(step),
+        buffers=tuple(LiveBuffer(buffer.name, buffer.bytes) for buffer in live),
+    )
+
+
+def summary_table(inspection: Inspection) -> RenderableType:
+    """Arena, constants and work, and whether they fit."""
+    rows = [
+        ("fits", "yes" if inspection.fits else "no"),
+        ("arena", f"{size(inspection.arena_bytes)} of {count(inspection.arena_limit_bytes)}"),
+        ("lower bound", size(inspection.lower_bound_bytes)),
+        ("constants", f"{size(inspection.const_bytes)} of {count(inspection.const_limit_bytes)}, without code"),
+        ("MACs", count(inspection.macs)),
+    ]
+    if inspection.peak_step:
+        peak = inspection.peak_step
+        rows.append(
+            ("peak", f"operator {peak.index} ({peak.operator} '{short_name(peak.name)}'), {size(peak.live_bytes)} live")
+        )
+    return facts(f"{inspection.model} for {inspection.target}", rows)
+
+
+def peak_table(peak: Peak) -> RenderableType:
+    """The buffers that are live at the peak."""
+    return listing(
+        ("bytes", "buffer"), ((buffer.bytes, short_name(buffer.name)) for buffer in peak.buffers), "Live at the peak"
+    )

@@ -1,0 +1,54 @@
+"""Tables of `tinygen bench`."""
+
+from rich.console import RenderableType
+
+from tinygen.report.bench import Bench, OperatorBench
+from tinygen.report.table import count, facts, listing, short_name, size
+
+
+def bench_table(title: str, measured: Bench) -> RenderableType:
+    """The numbers of one model on one target."""
+    rows = [
+        ("instructions", _measured(measured.instructions, f"{count(measured.instructions)} per inference")),
+        ("arena", size(measured.arena_bytes)),
+        ("stack", _measured(measured.stack_bytes, size(measured.stack_bytes))),
+        ("RAM", _measured(measured.ram_bytes, size(measured.ram_bytes))),
+        ("code", _measured(measured.code_bytes, size(measured.code_bytes))),
+        ("constants", size(measured.const_bytes)),
+        ("flash", _measured(measured.flash_bytes, size(measured.flash_bytes))),
+    ]
+    return facts(title, rows)
+
+
+def operator_bench_table(operators: tuple[OperatorBench, ...]) -> RenderableType:
+    """Instructions of each operator."""
+    rows = (
+        (
+            operator.operator,
+            short_name(operator.name),
+            operator.kernel,
+            "" if operator.instructions is None else operator.instructions,
+            operator.macs,
+        )
+        for operator in operators
+    )
+    return listing(("operator", "name", "kernel", "instructions", "MACs"), rows, "Operators")
+
+
+def comparison_table(title: str, measured: Bench, reference: Bench) -> RenderableType:
+    """The same numbers with the other kernels, and the ratio to them."""
+    numbers = (
+        ("instructions", measured.instructions, reference.instructions),
+        ("stack", measured.stack_bytes, reference.stack_bytes),
+        ("code", measured.code_bytes, reference.code_bytes),
+    )
+    rows = ((name, count(own), count(other), _ratio(own, other)) for name, own, other in numbers)
+    return listing(("", "this", "reference", "ratio"), rows, title)
+
+
+def _measured(number: int | None, text: str) -> str:
+    return "not measured on this target" if number is None else text
+
+
+def _ratio(own: int | None, other: int | None) -> str:
+    return f"{own / other:.2f}" if own is not None and other else "-"

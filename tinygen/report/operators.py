@@ -1,0 +1,88 @@
+"""What runs a model: its operators with shapes, work and kernels."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from rich.console import RenderableType
+
+from tinygen.ir.graph import Op
+from tinygen.planner.schedule import Schedule
+from tinygen.report.table import listing, shape, short_name
+
+NO_KERNEL = ""  # of operators that leave nothing to do
+
+
+@dataclass(frozen=True)
+class OperatorRow:
+    """One operator of the plan."""
+
+    index: int  # in the model file
+    operator: str
+    name: str
+    inputs: tuple[tuple[int, ...], ...]  # shapes of what is known only at run time
+    outputs: tuple[tuple[int, ...], ...]
+    macs: int
+    kernel: str
+    const_bytes: int
+    output_bytes: int
+    scratch_bytes: int
+
+
+def kind(op: Op) -> str:
+    """The operator as the user's file spells it, such as CONV_2D."""
+    return op.source.spelling.split(" ", 1)[0]
+
+
+def operator_rows(schedule: Schedule) -> tuple[OperatorRow, ...]:
+    """All operators in execution order."""
+    kernels = {call.whole: call.kernel for call in schedule.calls}
+    rows = []
+    for op in schedule.graph.ops:
+        kernel = kernels.get(op)
+        row = OperatorRow(
+            index=op.source.index,
+            operator=kind(op),
+            name=op.name,
+            inputs=tuple(tensor.shape for tensor in op.variable_operands),
+            outputs=tuple(tensor.shape for tensor in op.results),
+            macs=op.macs,
+            kernel=kernel.function if kernel else NO_KERNEL,
+            const_bytes=sum(table.values.nbytes for table in kernel.tables) if kernel else 0,
+            output_bytes=sum(tensor.type.bytes for tensor in op.results),
+            scratch_bytes=kernel.scratch_bytes if kernel else 0,
+        )
+        rows.append(row)
+    return tuple(rows)
+
+
+def kernel_functions(schedule: Schedule) -> Mapping[str, str]:
+    """The function that runs each operator; spellings that an operator shares with others are made unique."""
+    functions: dict[str, str] = {}
+    for op, kernel in {call.whole: call.kernel for call in schedule.calls}.items():
+        spelling = op.source.spelling
+        functions[f"{spelling}, {op.name}" if spelling in functions else spelling] = kernel.function
+    return functions
+
+
+def operator_table(rows: tuple[OperatorRow, ...]) -> RenderableType:
+    """The operators, one a line."""
+    columns = ("", "operator", "name", "inputs", "outputs", "MACs", "constants", "output", "scratch", "kernel")
+    return listing(
+        columns,
+        (
+            (
+                row.index,
+                row.operator,
+                short_name(row.name),
+                ", ".join(map(shape, row.inputs)),
+                ", ".join(map(shape, row.outputs)),
+                row.macs,
+                row.const_bytes,
+                row.output_bytes,
+                row.scratch_bytes,
+                row.kernel or "(nothing to do)",
+            )
+            for row in rows
+        ),
+        title="Operators; bytes of constants, output and scratch",
+    )

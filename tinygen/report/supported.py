@@ -1,0 +1,82 @@
+"""The operators that models may have, taken from the frontend's own table."""
+
+import re
+from dataclasses import dataclass
+from functools import partial
+from types import UnionType
+from typing import get_args, get_type_hints
+
+from rich.console import RenderableType
+
+from tinygen.frontends.tflite.importer import INTEGER_READERS, READERS
+from tinygen.frontends.tflite.node import Reader
+from tinygen.ir.graph import Op
+from tinygen.report.table import listing
+
+_NAMES = re.compile(r"[A-Z0-9_]+(, [A-Z0-9_]+)*( and [A-Z0-9_]+)?[:;,]? *")  # as readers' documentation begins
+_SHAPES_ONLY = "on int32 and int64 values that are known when the model is compiled, such as shapes"
+
+
+@dataclass(frozen=True)
+class SupportedOperator:
+    """One operator of TFLite."""
+
+    operator: str
+    meaning: str  # what it computes, empty where the name says it
+    remark: str  # how it is read, and limits
+
+
+def supported_operators() -> tuple[SupportedOperator, ...]:
+    """All operators by name."""
+    return tuple(_supported(name) for name in sorted({*READERS, *INTEGER_READERS}))
+
+
+def supported_table(operators: tuple[SupportedOperator, ...]) -> RenderableType:
+    """The operators, one a line."""
+    rows = ((operator.operator, operator.meaning, operator.remark) for operator in operators)
+    return listing(("TFLite operator", "computes", "remark"), rows, "Operators of int8 models")
+
+
+def supported_markdown(operators: tuple[SupportedOperator, ...]) -> str:
+    """The operators as a Markdown table."""
+    cells = ((operator.operator, operator.meaning, operator.remark) for operator in operators)
+    rows = [f"| {' | '.join(cell.replace('|', '&#124;') for cell in row)} |" for row in cells]
+    return "\n".join(["| TFLite operator | computes | remark |", "|---|---|---|", *rows]) + "\n"
+
+
+def _supported(name: str) -> SupportedOperator:
+    reader = READERS.get(name)
+    if reader is None:
+        return SupportedOperator(name, "", f"only {_SHAPES_ONLY}")
+    remarks = [_remark(name, reader), f"also {_SHAPES_ONLY}" if name in INTEGER_READERS else ""]
+    return SupportedOperator(name, _meaning(reader), "; ".join(remark for remark in remarks if remark))
+
+
+def _meaning(reader: Reader) -> str:
+    """The first line of the documentation of the operator that is read."""
+    kinds = [kind for kind in _kinds(reader) if kind is not Op]
+    return _first_line(kinds[0].__doc__) if len(kinds) == 1 else ""
+
+
+def _kinds(reader: Reader) -> list[type[Op]]:
+    """Operators of the IR that a reader makes, as far as its types say."""
+    members: tuple[object, ...] = ()
+    if isinstance(reader, partial):
+        members = tuple(reader.keywords.values())
+        reader = reader.func
+    hint = get_type_hints(reader)["return"]
+    members += get_args(hint) if isinstance(hint, UnionType) else (hint,)
+    return [member for member in members if isinstance(member, type) and issubclass(member, Op)]
+
+
+def _remark(name: str, reader: Reader) -> str:
+    """What a reader's documentation says after the operator's name."""
+    if isinstance(reader, partial):
+        return ""
+    text = _first_line(reader.__doc__)
+    names = _NAMES.match(text)
+    return text[names.end() :] if names and name in names[0] else ""
+
+
+def _first_line(text: str | None) -> str:
+    return (text or "").strip().partition("\n")[0].rstrip(".")

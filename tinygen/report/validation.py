@@ -1,0 +1,38 @@
+"""Tables of `tinygen validate`."""
+
+from rich.console import RenderableType
+
+from tinygen.report.table import count, facts, listing, short_name
+from tinygen.verify.validate import Layer, Validation
+
+
+def validation_table(model: str, found: Validation) -> RenderableType:
+    """The verdict."""
+    rows = [
+        ("exact", "yes" if found.exact else "no"),
+        ("samples", count(found.samples)),
+        ("mismatches", count(found.mismatches)),
+        ("largest difference", f"{found.max_abs_diff} LSB"),
+        ("oracle", found.oracle.value),
+        ("kernels", found.kernels),
+    ]
+    return facts(f"{model} on {found.target}", rows)
+
+
+def layer_table(layers: tuple[Layer, ...]) -> RenderableType:
+    """Differences of each operator: of the target from the references, of the references from the oracle."""
+    columns = ("", "operator", "name", "kernel", "mismatches", "LSB", "oracle: mismatches", "oracle: LSB")
+    rows = (
+        (
+            "" if layer.index is None else layer.index,
+            layer.operator,
+            short_name(layer.name),
+            layer.kernel or "",
+            layer.mismatches,
+            layer.max_abs_diff,
+            layer.oracle_mismatches,
+            layer.oracle_max_abs_diff,
+        )
+        for layer in layers
+    )
+    return listing(columns, rows, "Target against references; references against the oracle")

@@ -1,0 +1,43 @@
+"""Differences between what is and what should be, stage by stage of a network."""
+
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+
+from tinygen.ir.graph import Port
+from tinygen.ir.types import Array, DType
+
+
+class Side(Enum):
+    """What was compared at a stage."""
+
+    TARGET = "target"  # the program on the target with the numpy references, from the same input of the model
+    ORACLE = "oracle"  # the numpy reference with the oracle, from the oracle's own inputs of the operator
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One tensor of one sample."""
+
+    stage: int
+    side: Side
+    tensor: str
+    max_abs_diff: int  # LSB
+    mismatches: int  # elements that differ by more than is allowed
+
+
+def compare(stage: int, side: Side, tensor: str, actual: Array, expected: Array, allowed: int = 0) -> Comparison:
+    """Compare stored integers; `allowed` LSB are no mismatch."""
+    difference = np.abs(actual.astype(np.int64) - expected.astype(np.int64))
+    return Comparison(stage, side, tensor, int(difference.max(initial=0)), int(np.count_nonzero(difference > allowed)))
+
+
+def compare_port(stage: int, side: Side, port: Port, actual: Array, expected: Array) -> Comparison:
+    """Compare an output as the application has it: floats too must be equal, their difference is told in LSB."""
+    if port.external.dtype is not DType.FLOAT32:
+        return compare(stage, side, port.name, actual, expected)
+    mismatches = int(np.count_nonzero(actual != expected))
+    difference = np.abs(actual.astype(np.float64) - expected.astype(np.float64))
+    lsb = port.tensor.type.scale
+    return Comparison(stage, side, port.name, round(float(difference.max(initial=0)) / lsb), mismatches)

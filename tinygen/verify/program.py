@@ -1,0 +1,33 @@
+"""What proofs and measurements need of a compiled model; the pipeline's `Compiled` is one."""
+
+from pathlib import Path
+from typing import Protocol
+
+from tinygen.build.firmware import Image
+from tinygen.codegen.harness import Measure
+from tinygen.ir.graph import Graph
+from tinygen.kernels.base import Library
+from tinygen.planner.schedule import Schedule
+
+
+class Program(Protocol):
+    """A planned model that can be built into a measuring program."""
+
+    @property
+    def source(self) -> Path:
+        """The model file."""
+
+    @property
+    def imported(self) -> Graph:
+        """The graph before any pass."""
+
+    @property
+    def schedule(self) -> Schedule:
+        """The plan, with the graph after all passes."""
+
+    @property
+    def library(self) -> Library:
+        """Where the kernels come from."""
+
+    def build(self, folder: Path, measure: Measure) -> Image:
+        """A program in `folder` that runs the model on samples."""

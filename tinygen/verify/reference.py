@@ -1,0 +1,32 @@
+"""The numpy references of all operators of a graph, one after the other."""
+
+from collections.abc import Mapping, Sequence
+
+from tinygen.ir.graph import Graph, Values
+from tinygen.ir.tensor import Tensor
+from tinygen.ir.types import Array, DType, TensorType
+from tinygen.ops.quantize import convert
+
+
+def evaluate(graph: Graph, inputs: Sequence[Array]) -> dict[Tensor, Array]:
+    """Every tensor that is not a constant, for inputs as the application has them."""
+    arrays = {
+        port.tensor: convert(values, port.external, port.tensor.type)
+        for port, values in zip(graph.inputs, inputs, strict=True)
+    }
+    values = Values(arrays.__getitem__)
+    for op in graph.ops:
+        arrays.update(zip(op.results, op.evaluate(values), strict=True))
+    return arrays
+
+
+def outputs(graph: Graph, arrays: Mapping[Tensor, Array]) -> list[Array]:
+    """The outputs as the application has them."""
+    values = Values(arrays.__getitem__)
+    return [convert(values[port.tensor], port.tensor.type, port.external) for port in graph.outputs]
+
+
+def as_type(values: Array, tensor: Tensor) -> Array:
+    """The same numbers in the form of `tensor`: passes may have changed shape, and the element type at a boundary."""
+    source = TensorType(DType.of(values.dtype), values.shape, tensor.type.quant)
+    return convert(values, source, tensor.type).reshape(tensor.shape)

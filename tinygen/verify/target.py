@@ -1,0 +1,51 @@
+"""First half of the rule of `exact`: every tensor of a run on the target equals the numpy references'."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from tinygen.build.execute import Sample
+from tinygen.ir.graph import Graph
+from tinygen.ir.tensor import Tensor
+from tinygen.ir.types import Array
+from tinygen.planner.schedule import Schedule
+from tinygen.verify import reference
+from tinygen.verify.comparison import Comparison, Side, compare, compare_port
+from tinygen.verify.stages import first_operator, first_output
+
+
+@dataclass(frozen=True)
+class TargetRun:
+    """What the program on the target made of one sample."""
+
+    outputs: Sample  # as the application has them
+    tensors: Mapping[Tensor, Array]  # right after their operators
+
+
+@dataclass(frozen=True)
+class ReferenceRun:
+    """What the numpy references make of the same sample."""
+
+    outputs: Sample
+    tensors: Mapping[Tensor, Array]  # of the graph after the passes
+
+
+def run_references(imported: Graph, simplified: Graph, inputs: Sample) -> ReferenceRun:
+    """Values of the imported graph wherever it has the tensor, so that the passes are proven along with the code."""
+    original = reference.evaluate(imported, inputs)
+    by_name = {tensor.name: array for tensor, array in original.items()}
+    tensors = dict(reference.evaluate(simplified, inputs))
+    for tensor in tensors:
+        if tensor.name in by_name:
+            tensors[tensor] = reference.as_type(by_name[tensor.name], tensor)
+    return ReferenceRun(reference.outputs(imported, original), tensors)
+
+
+def compare_target(schedule: Schedule, target: TargetRun, expected: ReferenceRun) -> Iterator[Comparison]:
+    """All traced tensors and all outputs of one sample."""
+    stages = {op: stage for stage, op in enumerate(schedule.graph.ops, first_operator(schedule))}
+    for op, stage in stages.items():
+        for tensor in op.results:
+            yield compare(stage, Side.TARGET, tensor.name, target.tensors[tensor], expected.tensors[tensor])
+    ports = zip(schedule.graph.outputs, target.outputs, expected.outputs, strict=True)
+    for stage, (port, actual, wanted) in enumerate(ports, first_output(schedule)):
+        yield compare_port(stage, Side.TARGET, port, actual, wanted)

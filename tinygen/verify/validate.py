@@ -1,0 +1,158 @@
+"""Proof that a model computes on its target what it should, by the rule of `exact`.
+
+A run is exact when, for all samples, (a) every tensor that still exists after the passes, right after its operator on
+the target, equals the numpy references' given the same input of the model, and (b) each operator's numpy reference,
+given LiteRT's own inputs for it, equals LiteRT's output (FULLY_CONNECTED within 1 LSB, for LiteRT rounds once there).
+Against the simulator: (a) only.
+"""
+
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tinygen.build.execute import Sample, execute, read_trace
+from tinygen.build.firmware import Image
+from tinygen.codegen.harness import Measure
+from tinygen.errors import UsageError
+from tinygen.verify.comparison import Comparison, Side
+from tinygen.verify.litert import LiteRT
+from tinygen.verify.oracle import Oracle
+from tinygen.verify.per_operator import compare_operators
+from tinygen.verify.program import Program
+from tinygen.verify.samples import Samples, random_samples
+from tinygen.verify.stages import stages
+from tinygen.verify.target import TargetRun, compare_target, run_references
+
+_BATCH = 16  # samples of one run on the target, whose traces are held at a time
+
+Progress = Callable[[int, int], None]  # samples done, of how many
+
+
+@dataclass(frozen=True)
+class FirstMismatch:
+    """The first operator, in execution order, that differs for any sample."""
+
+    operator: str
+    name: str  # of the tensor
+    side: Side
+
+
+@dataclass(frozen=True)
+class Layer:
+    """One stage of the network over all samples; differences in LSB, mismatches in elements."""
+
+    index: int | None
+    operator: str
+    name: str
+    kernel: str | None
+    max_abs_diff: int  # between target and references
+    mismatches: int
+    oracle_max_abs_diff: int  # between references and oracle, operator by operator
+    oracle_mismatches: int
+
+
+@dataclass(frozen=True)
+class Validation:
+    """What was found."""
+
+    exact: bool
+    samples: int
+    max_abs_diff: int  # largest of all comparisons, in LSB: above 0 in an exact run only where LiteRT rounds otherwise
+    mismatches: int  # elements of all compared tensors that break the rule: exact means 0
+    first_mismatch: FirstMismatch | None
+    oracle: Oracle
+    target: str
+    kernels: str
+    layers: tuple[Layer, ...]  # empty unless asked for
+
+
+def validate(
+    compiled: Program,
+    data: Samples | None = None,
+    samples: int = 5,
+    against: Oracle = Oracle.LITERT,
+    seed: int = 0,
+    per_layer: bool = False,
+    progress: Progress | None = None,
+) -> Validation:
+    """Run the first `samples` of `data`, or as many drawn ones, on the target and compare every tensor.
+
+    Raises UsageError and ToolError where the oracle cannot be had; differences are no error here.
+    """
+    litert = _oracle(compiled, against)
+    chosen = random_samples(compiled.schedule.graph.inputs, samples, seed) if data is None else data[:samples]
+    if not chosen:
+        raise UsageError("validation: has 0 samples, at least 1 was expected.")
+    comparisons: list[Comparison] = []
+    for done, found in enumerate(_compare_all(compiled, chosen, litert), 1):
+        comparisons += found
+        if progress is not None:
+            progress(done, len(chosen))
+    mismatches = sum(comparison.mismatches for comparison in comparisons)
+    return Validation(
+        exact=mismatches == 0,
+        samples=len(chosen),
+        max_abs_diff=max((comparison.max_abs_diff for comparison in comparisons), default=0),
+        mismatches=mismatches,
+        first_mismatch=_first_mismatch(compiled, comparisons),
+        oracle=against,
+        target=compiled.schedule.board.name,
+        kernels=compiled.library.value,
+        layers=tuple(_layers(compiled, comparisons)) if per_layer else (),
+    )
+
+
+def _oracle(compiled: Program, against: Oracle) -> LiteRT | None:
+    if against is Oracle.ONNXRUNTIME:
+        raise UsageError(
+            f"--against {against}: onnxruntime is for ONNX models, which tinygen cannot read yet. "
+            f"Use --against {Oracle.LITERT} or {Oracle.SIMULATOR}."
+        )
+    return LiteRT(compiled.source) if against is Oracle.LITERT else None
+
+
+def _compare_all(compiled: Program, samples: Samples, litert: LiteRT | None) -> Iterator[list[Comparison]]:
+    """The comparisons of each sample."""
+    with tempfile.TemporaryDirectory(prefix="tinygen-") as folder:
+        image = compiled.build(Path(folder), Measure.TRACE)
+        for first in range(0, len(samples), _BATCH):
+            batch = samples[first : first + _BATCH]
+            for inputs, run in zip(batch, _run(compiled, image, batch), strict=True):
+                yield _compare(compiled, inputs, run, litert)
+
+
+def _run(compiled: Program, image: Image, batch: Samples) -> list[TargetRun]:
+    execution = execute(image, compiled.schedule, batch)
+    traces = read_trace(image, compiled.schedule, batch)
+    return [TargetRun(*run) for run in zip(execution.outputs, traces, strict=True)]
+
+
+def _compare(compiled: Program, inputs: Sample, run: TargetRun, litert: LiteRT | None) -> list[Comparison]:
+    schedule = compiled.schedule
+    comparisons = [*compare_target(schedule, run, run_references(compiled.imported, schedule.graph, inputs))]
+    if litert is not None:
+        comparisons += compare_operators(schedule, inputs, litert.run(inputs))
+    return comparisons
+
+
+def _first_mismatch(compiled: Program, comparisons: Sequence[Comparison]) -> FirstMismatch | None:
+    wrong = [comparison for comparison in comparisons if comparison.mismatches]
+    if not wrong:
+        return None
+    first = min(wrong, key=lambda comparison: comparison.stage)
+    return FirstMismatch(stages(compiled.schedule)[first.stage].operator, first.tensor, first.side)
+
+
+def _layers(compiled: Program, comparisons: Sequence[Comparison]) -> Iterator[Layer]:
+    for position, stage in enumerate(stages(compiled.schedule)):
+        here = [comparison for comparison in comparisons if comparison.stage == position]
+        target = [comparison for comparison in here if comparison.side is Side.TARGET]
+        oracle = [comparison for comparison in here if comparison.side is Side.ORACLE]
+        yield Layer(stage.index, stage.operator, stage.name, stage.kernel, *_worst(target), *_worst(oracle))
+
+
+def _worst(comparisons: Sequence[Comparison]) -> tuple[int, int]:
+    """Largest difference and number of mismatches."""
+    largest = max((comparison.max_abs_diff for comparison in comparisons), default=0)
+    return largest, sum(comparison.mismatches for comparison in comparisons)
