@@ -80,6 +80,17 @@ def test_several_inputs_and_outputs(tmp_path: Path) -> None:
     )
 
 
+def test_an_array_of_the_inputs_shape_is_one_sample(tmp_path: Path) -> None:
+    writer = ModelWriter()
+    x, y = (writer.tensor(name, (2, 4), scale=1.0, zero_point=0) for name in ("x", "y"))
+    writer.operator("ABS", [x], [y])
+    (tmp_path / "pair.tflite").write_bytes(writer.finish([x], [y]))
+    pair = tinygen.compile(tmp_path / "pair.tflite")
+    values = np.array([[1, -2, 3, -4], [-5, 6, -7, 8]], np.int8)
+    np.testing.assert_array_equal(pair.run(values), np.abs(values)[np.newaxis])
+    np.testing.assert_array_equal(pair.run(np.stack([values, -values])), np.abs(np.stack([values, values])))
+
+
 def test_report(model: tinygen.Model) -> None:
     assert (model.report.arena_bytes, model.report.target, model.report.extra_macs) == (1536, "host", 0)
     assert "1,536 bytes" in str(model.report)

@@ -21,7 +21,7 @@ from tinygen.frontends import import_model
 from tinygen.ir.graph import Graph
 from tinygen.kernels.base import Library, Objective, Toolbox
 from tinygen.planner import fit
-from tinygen.planner.plan import plan
+from tinygen.planner.plan import Request, plan
 from tinygen.planner.schedule import Schedule
 from tinygen.targets import Board, load
 
@@ -43,6 +43,8 @@ class Options:
     ram_bytes: int | None = None  # that the arena may take
     flash_bytes: int | None = None
     objective: Objective = Objective.TIME
+    may_split: bool = True
+    fetches_input: bool = False
     kernels: Kernels = Kernels.AUTO
     cmsis_nn: Path | None = None
     opt: Opt | None = None
@@ -116,7 +118,8 @@ def compile_model(source: Path, options: Options, observe: Observer | None = Non
     name = checked_identifier(options.name) if options.name else model_identifier(source.stem)
     imported = import_model(source)
     graph = passes.run(imported, observe=observe)
-    schedule = plan(graph, board, Toolbox(library, board.isa, options.objective))
+    request = Request(arena_limit_bytes(board, options), options.may_split, options.fetches_input)
+    schedule = plan(graph, board, Toolbox(library, board.isa, options.objective), request)
     files = render(schedule, name, source.name)
     return Compiled(source, name, options, imported, schedule, library, files)
 

@@ -13,7 +13,7 @@ from tests.support.operator_models import random_model
 from tests.support.reference import evaluate, import_model
 from tests.support.tools import requires_cmsis
 from tinygen.build.kernel_sources import kernel_library, operators
-from tinygen.ir.graph import Graph, Op
+from tinygen.ir.graph import Graph, Op, Values
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, Quant
 from tinygen.kernels.base import Library, Toolbox
@@ -111,7 +111,7 @@ def test_softmax_of_rows_that_cmsis_nn_gets_wrong(library: ctypes.CDLL) -> None:
     """Equal values in rows of 512 and more: no share reaches 1/512, so all outputs are the zero point."""
     model = random_model("SOFTMAX", 0)
     graph = import_model(model.finish())
-    for size in (511, 512, 600, 5000):
+    for size in (511, 512, 600, 5000, 8191):
         old = graph.ops[0]
         shape = (2, size)
         tensors = {t: Tensor(t.name, replace(t.type, shape=shape)) for t in (*old.operands, *old.results)}
@@ -121,6 +121,7 @@ def test_softmax_of_rows_that_cmsis_nn_gets_wrong(library: ctypes.CDLL) -> None:
         assert result is not None
         assert result[0] == ("arm_softmax_s8" if size < 512 else "tg_softmax_s8")
         assert (result[1] == (-127 if size < 512 else -128)).all()
+        assert np.array_equal(result[1], op.evaluate(Values({op.operands[0]: values}.__getitem__))[0])
 
 
 def test_the_own_softmax_is_cmsis_nn_s(library: ctypes.CDLL) -> None:

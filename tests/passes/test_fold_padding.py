@@ -18,18 +18,19 @@ Build = Callable[[GraphBuilder], Graph]
 RNG = np.random.default_rng(5)
 ZERO_POINT, LOWEST = 3, -128
 BEFORE, AFTER = (0, 2, 0, 0), (0, 1, 3, 0)
+TALL, FLAT = HW(3, 4), HW(2, 4)  # a flat window lies in the two rows of padding at the top, without any input
 
 
 def _padded(builder: GraphBuilder, value: int = ZERO_POINT, channels: int = 0) -> Tensor:
     return builder.pad(builder.input(1, 4, 5, 2), (*BEFORE[:3], channels), AFTER, value)
 
 
-def _convolution(builder: GraphBuilder, padded: Tensor) -> Tensor:
-    return builder.convolution(padded, builder.weights(RNG, 4, 3, 2, padded.shape[3]))
+def _convolution(builder: GraphBuilder, padded: Tensor, kernel: HW = TALL) -> Tensor:
+    return builder.convolution(padded, builder.weights(RNG, 4, kernel.h, kernel.w, padded.shape[3]))
 
 
-def _one(value: int, channels: int = 0) -> Build:
-    return lambda builder: builder.finish(_convolution(builder, _padded(builder, value, channels)))
+def _one(value: int, channels: int = 0, kernel: HW = TALL) -> Build:
+    return lambda builder: builder.finish(_convolution(builder, _padded(builder, value, channels), kernel))
 
 
 def _two(builder: GraphBuilder) -> Graph:
@@ -53,14 +54,15 @@ def _pool(value: int, kernel: HW) -> Build:
 
 CASES: dict[str, tuple[Build, bool]] = {
     "convolution": (_one(ZERO_POINT), True),
+    "windows of padding only": (_one(ZERO_POINT, kernel=FLAT), False),
     "another value": (_one(0), False),
     "channels": (_one(ZERO_POINT, channels=1), False),
     "two readers": (_two, True),
     "an addition reads it too": (_read_by_an_addition_too, False),
     "an output of the model": (_output, False),
-    "max pool, lowest value": (_pool(LOWEST, HW(3, 4)), True),
-    "max pool, zero point": (_pool(ZERO_POINT, HW(3, 4)), False),
-    "max pool, windows of padding only": (_pool(LOWEST, HW(2, 4)), False),
+    "max pool, lowest value": (_pool(LOWEST, TALL), True),
+    "max pool, zero point": (_pool(ZERO_POINT, TALL), False),
+    "max pool, windows of padding only": (_pool(LOWEST, FLAT), False),
 }
 
 

@@ -72,7 +72,7 @@ def test_the_arena_is_no_larger_than_planned() -> None:
         places={**schedule.places, output: Place(short, 0)},
         offsets={**schedule.offsets, short: schedule.arena_bytes - 1},
     )
-    with pytest.raises(VerifyError, match=r"step 1 \(op1\): wrote outside of the arena"):
+    with pytest.raises(VerifyError, match=r"step 1( \(op1\))?: wrote outside of the arena"):
         interpret(damaged, random_inputs(schedule.graph, 0))
 
 

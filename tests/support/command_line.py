@@ -2,14 +2,17 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Mapping
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
-from typer.testing import CliRunner
+import pytest
 
 from tinygen.cli import app
 
@@ -33,10 +36,15 @@ class Ended:
 
 def tinygen(*arguments: str | Path) -> Ended:
     """Run a command in this process; nothing but SystemExit may come out of it."""
-    result = CliRunner().invoke(app, [str(argument) for argument in arguments])
-    if result.exception is not None and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    return Ended(result.exit_code, result.stdout, result.stderr)
+    stdout, stderr = StringIO(), StringIO()
+    with redirect_stdout(stdout), redirect_stderr(stderr), pytest.raises(SystemExit) as ended:
+        app([str(argument) for argument in arguments], prog_name="tinygen")
+    return Ended(int(ended.value.code or 0), _plain(stdout.getvalue()), _plain(stderr.getvalue()))
+
+
+def _plain(text: str) -> str:
+    """Without the colours that the parser's own messages have under FORCE_COLOR and on build servers."""
+    return re.sub(r"\x1b\[[0-9;]*m", "", text)
 
 
 def tinygen_process(*arguments: str | Path, cwd: Path, environment: Mapping[str, str] | None = None) -> Ended:

@@ -9,11 +9,12 @@ from tests.support.litert import needs_litert
 from tests.support.operator_models import side_by_side
 from tests.support.tflite_writer import ModelWriter
 from tests.support.tools import requires_qemu
-from tinygen.codegen.harness import traced_results
+from tinygen.errors import UnsupportedModelError
 from tinygen.pipeline import Compiled, Kernels, Options, compile_model
+from tinygen.verify.oracle import Oracle
 from tinygen.verify.validate import validate
 
-OPERATORS = ("ARG_MAX", "AVERAGE_POOL_2D", "FULLY_CONNECTED", "MAX_POOL_2D", "MEAN", "SOFTMAX", "TRANSPOSE_CONV")
+OPERATORS = ("ARG_MAX", "AVERAGE_POOL_2D", "FULLY_CONNECTED", "MEAN", "SOFTMAX", "SUM", "TRANSPOSE_CONV")
 
 
 def _compiled(model: bytes, folder: Path, target: str = "host") -> Compiled:
@@ -61,8 +62,9 @@ def _with_boundary(boundary: str) -> bytes:
     return model.finish([x], [y])
 
 
-def test_views_are_traced_when_complete(tmp_path: Path) -> None:
-    """A concatenation whose parts are written in place is looked at after its last part."""
+@needs_litert
+def test_views(tmp_path: Path) -> None:
+    """A concatenation whose parts are written in place is a stage without a kernel."""
     model = ModelWriter()
     x = model.tensor("x", (1, 8), scale=0.1)
     parts = [model.tensor(f"part{i}", (1, 8), scale=0.2) for i in range(2)]
@@ -76,6 +78,19 @@ def test_views_are_traced_when_complete(tmp_path: Path) -> None:
     compiled = _compiled(model.finish([x], [y]), tmp_path)
     calls = compiled.schedule.calls
     assert "whole" not in {result.name for call in calls for result in call.op.results}
-    names = [traced.tensor.name for traced in traced_results(compiled.schedule)]
-    assert names == ["part0", "part1", "whole", "y"]
-    assert validate(compiled, samples=2).exact
+    found = validate(compiled, samples=2, per_layer=True)
+    assert found.exact
+    assert "whole" in {layer.name for layer in found.layers if layer.kernel is None}
+
+
+@needs_litert
+def test_inputs_that_litert_refuses(tmp_path: Path) -> None:
+    """Its square root stops at negative inputs, tinygen's gives 0."""
+    model = ModelWriter()
+    x = model.tensor("x", (1, 50), scale=0.1)
+    y = model.tensor("y", (1, 50), scale=0.02, zero_point=-128)
+    model.operator("SQRT", [x], [y])
+    compiled = _compiled(model.finish([x], [y]), tmp_path)
+    with pytest.raises(UnsupportedModelError, match=r"^model\.tflite: LiteRT's reference kernels refuse it \("):
+        validate(compiled, samples=1)
+    assert validate(compiled, samples=1, against=Oracle.SIMULATOR).exact

@@ -12,7 +12,7 @@ def bundle(
     schedule: Schedule, name: str, model_files: dict[str, str], trees: Sequence[SourceTree], kind: ProjectKind, opt: str
 ) -> dict[str, str]:
     """All files of the output folder by relative path."""
-    functions = [call.kernel.function for call in schedule.steps]
+    functions = [call.kernel.function for call in schedule.calls]
     files = dict(model_files)
     includes: list[str] = []
     for tree in trees:

@@ -261,7 +261,8 @@ class ModelText:
         ]
         span = f"Operator {first}" if first == last else f"Operators {first} to {last}"
         held = f" Rings: {'; '.join(rings)}." if rings else ""
-        text = comment(f"{span}, row by row.{held}")
+        how = "row by row" if any(not isinstance(step, (Call, Fetch)) for step in fused.steps) else "on a fetched input"
+        text = comment(f"{span}, {how}.{held}")
         return FusedText(f"rows_of_{first}_to_{last}", text, operators, self._writer.fused(fused))
 
     @cached_property

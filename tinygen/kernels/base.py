@@ -78,6 +78,7 @@ class Kernel:
     tables: tuple[Table, ...] = ()
     scratch_bytes: int = 0
     scratch_align: int = 4
+    updates: tuple[Tensor, ...] = ()  # operands read through the pointer to the result, which must lie where they lie
     in_place: tuple[Tensor, ...] = ()  # operands whose memory the (single) result may take over, element by element
 
     @property

@@ -21,6 +21,7 @@ from tinygen.kernels.tinygen_c.gather import lower_gather
 from tinygen.kernels.tinygen_c.lookup import lower_lookup
 from tinygen.kernels.tinygen_c.reduction import lower_arg_max, lower_reduce_max, lower_reduce_min, lower_sum
 from tinygen.kernels.tinygen_c.resize import lower_resize_bilinear, lower_resize_nearest
+from tinygen.kernels.tinygen_c.running_sum import lower_divide_sums, lower_scale_sums, lower_sum_rows
 from tinygen.kernels.tinygen_c.strided_copy import lower_mirror_pad, lower_slice
 from tinygen.ops.add import Add
 from tinygen.ops.arg_max import ArgMax
@@ -40,6 +41,7 @@ from tinygen.ops.prelu import Prelu
 from tinygen.ops.reduction import Mean, ReduceMax, ReduceMin, Sum
 from tinygen.ops.reshape import Reshape
 from tinygen.ops.resize import ResizeBilinear, ResizeNearest
+from tinygen.ops.running_sum import DivideSums, ScaleSums, SumRows
 from tinygen.ops.slice import Slice
 from tinygen.ops.softmax import Softmax
 from tinygen.ops.squared_difference import SquaredDifference
@@ -47,6 +49,9 @@ from tinygen.ops.transpose import Transpose
 from tinygen.ops.transpose_conv2d import TransposeConv2D
 
 LOWERINGS: Lowerings = {
+    DivideSums: lower_divide_sums,
+    ScaleSums: lower_scale_sums,
+    SumRows: lower_sum_rows,
     Add: lower_add,
     ArgMax: lower_arg_max,
     AveragePool2D: lower_average_pool2d,

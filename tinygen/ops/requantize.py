@@ -54,7 +54,8 @@ def doubling_high_multiply(a: Int64Array, b: Int64Array | int) -> Int64Array:
 def rounding_shift_right(value: Int64Array, bits: Int64Array | int) -> Int64Array:
     """value / 2**bits rounded to nearest, halves away from zero."""
     half = np.where(np.asarray(bits) > 0, np.left_shift(1, np.maximum(np.asarray(bits) - 1, 0), dtype=np.int64), 0)
-    return np.where(value >= 0, (value + half) >> bits, -((-value + half) >> bits))
+    shifted: Int64Array = np.where(value >= 0, (value + half) >> bits, -((-value + half) >> bits))
+    return shifted
 
 
 def requantize(value: Int64Array, multiplier: Int64Array | int, shift: Int64Array | int) -> Int64Array:

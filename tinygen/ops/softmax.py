@@ -22,6 +22,7 @@ from tinygen.ops.requantize import (
 _DIFF_INTEGER_BITS = 5  # of the scaled difference to the largest input
 _SUM_INTEGER_BITS = 12  # of the sum of exponentials
 _Q31_MAX = (1 << 31) - 1
+_LONGEST_ROW = (1 << (_SUM_INTEGER_BITS + 1)) - 1  # whose sum of exponentials still fits uint32
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -56,6 +57,8 @@ class Softmax(Op):
         check_shape("output", self.output, self.input.shape)
         if not self.input.shape:
             raise ValueError("softmax of a scalar, at least one dimension was expected")
+        if not 1 <= self.row_size <= _LONGEST_ROW:
+            raise ValueError(f"rows of {self.row_size} elements, 1 to {_LONGEST_ROW} were expected")
         quant = self.output.type.quant
         if quant is None or quant.scales != (1.0 / 256,) or quant.zero_points != (-128,):
             raise ValueError(f"output '{self.output.name}' must have scale 1/256 and zero point -128")

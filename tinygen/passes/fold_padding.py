@@ -16,7 +16,8 @@ Windowed = Conv2D | DepthwiseConv2D | MaxPool2D
 def fold_padding(graph: Graph) -> Graph:
     """Let convolutions and max pools pad by themselves where their padding means the same.
 
-    Average pools do not count their own padding, so they keep a Pad before them.
+    Average pools do not count their own padding, so they keep a Pad before them. So do windows that lie in nothing but
+    padding: there CMSIS-NN's depthwise kernels clear more scratch than they have.
     """
     pads = {op.output: op for op in graph.ops if isinstance(op, Pad)}
     folded = {pad.output: pad for pad in pads.values() if _folds_everywhere(pad, graph)}
@@ -41,15 +42,15 @@ def _folds_everywhere(pad: Pad, graph: Graph) -> bool:
 def _folds_into(pad: Pad, reader: Op) -> bool:
     match reader:
         case Conv2D() | DepthwiseConv2D():
-            return pad.value == pad.input.type.zero_point
+            return pad.value == pad.input.type.zero_point and _every_window_has_input(pad, reader)
         case MaxPool2D():
             return pad.value == pad.input.type.dtype.min and _every_window_has_input(pad, reader)
     return False
 
 
-def _every_window_has_input(pad: Pad, pool: MaxPool2D) -> bool:
-    total = _sum(pad, pool.padding)
-    return max(total.top, total.bottom) < pool.kernel.h and max(total.left, total.right) < pool.kernel.w
+def _every_window_has_input(pad: Pad, reader: Windowed) -> bool:
+    total, extent = _sum(pad, reader.padding), reader.window.extent
+    return max(total.top, total.bottom) < extent.h and max(total.left, total.right) < extent.w
 
 
 def _with_padding(op: Op, pads: dict[Tensor, Pad]) -> Op:

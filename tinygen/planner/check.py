@@ -13,8 +13,9 @@ import numpy.typing as npt
 
 from tinygen.errors import VerifyError
 from tinygen.ir.graph import Op
+from tinygen.ir.rows import Piece, row_bytes
 from tinygen.ir.tensor import Tensor
-from tinygen.planner.schedule import Buffer, Call, Schedule
+from tinygen.planner.schedule import Buffer, Call, Fetch, FlatStep, Schedule, Shift
 
 _Marks = npt.NDArray[np.int64]
 _NEVER_WRITTEN = -1
@@ -27,10 +28,13 @@ def check(schedule: Schedule, limit_bytes: int | None = None) -> None:
         _check_size(schedule, limit_bytes)
         for buffer in schedule.buffers:
             _check_offset(schedule, buffer)
-        for first, second in combinations(schedule.buffers, 2):
-            _check_apart(schedule, first, second)
-        for tensor in schedule.graph.tensors:
-            _check_place(schedule, tensor)
+        if not schedule.pieces:  # rows of buffers may overlap: running them on marks tells whether they may
+            for first, second in combinations(schedule.buffers, 2):
+                _check_apart(schedule, first, second)
+        in_pieces = {part.whole for part in schedule.pieces.values()} - schedule.places.keys()
+        for tensor in (*schedule.graph.tensors, *schedule.pieces):
+            if tensor not in in_pieces:
+                _check_place(schedule, tensor)
         _check_lifetimes(schedule)
         _Execution(schedule).run()
     except ValueError as error:
@@ -87,17 +91,29 @@ def _check_place(schedule: Schedule, tensor: Tensor) -> None:
 def _check_lifetimes(schedule: Schedule) -> None:
     """Whatever is touched lies in a buffer that is live then."""
     places, last = schedule.places, max(len(schedule.flat_steps) - 1, 0)
-    touched = [(0, places[t].buffer) for t in schedule.graph.input_tensors]
+    touched = [(0, places[t].buffer) for t in schedule.graph.input_tensors if t not in schedule.fetched]
     touched += [(last, places[t].buffer) for t in schedule.graph.output_tensors if not t.is_constant]
-    for step, call in enumerate(schedule.calls):
-        touched += [(step, places[t].buffer) for t in (*_variables(call.kernel.reads), *call.kernel.writes)]
-        touched += [(step, call.scratch)] if call.scratch else []
-    for step, buffer in touched:
-        if not buffer.first_step <= step <= buffer.last_step:
+    for index, step in enumerate(schedule.flat_steps):
+        touched += [(index, buffer) for buffer in _buffers_of(schedule, step)]
+    for when, buffer in touched:
+        if not buffer.first_step <= when <= buffer.last_step:
             raise ValueError(
-                f"buffer '{buffer.name}' is used in step {step}, it is live from {buffer.first_step} "
+                f"buffer '{buffer.name}' is used in step {when}, it is live from {buffer.first_step} "
                 f"to {buffer.last_step}"
             )
+
+
+def _buffers_of(schedule: Schedule, step: FlatStep) -> list[Buffer]:
+    """The buffers that a step touches."""
+    match step:
+        case Call():
+            tensors = (*_variables(step.kernel.reads), *step.kernel.writes)
+            scratch = [step.scratch] if step.scratch else []
+            return [*(schedule.places[tensor].buffer for tensor in tensors), *scratch]
+        case Shift():
+            return [step.buffer]
+        case Fetch():
+            return [schedule.places[step.piece.tensor].buffer]
 
 
 def _variables(tensors: Sequence[Tensor]) -> tuple[Tensor, ...]:
@@ -125,7 +141,7 @@ class _Execution:
         self._expected: dict[Tensor, _Marks] = {}
         self._writers: list[tuple[int, str]] = [(0, "nothing")]  # first mark, and what was written with it
         self._next_mark = 0
-        called = {call.op for call in schedule.calls}
+        called = {call.whole for call in schedule.calls}
         self._views = [op for op in schedule.graph.ops if op not in called]
 
     def run(self) -> None:
@@ -134,25 +150,37 @@ class _Execution:
             if not op.aliases():
                 raise ValueError(f"operator '{op.name}' is neither called nor a view of other tensors")
         for tensor in self._schedule.graph.input_tensors:
-            self._write(tensor, "the model's inputs are written")
+            if tensor not in self._schedule.fetched:
+                self._write(tensor, "the model's inputs are written")
         self._define_views()
         for index, step in enumerate(self._schedule.flat_steps):
+            where = f"step {index}"
             match step:
                 case Call():
-                    self._call(step, f"step {index} ({step.op.name})")
-                case _:
-                    raise ValueError(f"step {index} is a {type(step).__name__}, only calls can be checked")
+                    self._call(step, f"{where} ({step.whole.name})")
+                case Shift():
+                    self._shift(step)
+                case Fetch():
+                    self._write(step.piece.tensor, f"{where} fetches rows")
             self._define_views()
         for tensor in _variables(self._schedule.graph.output_tensors):
             self._read(tensor, "after the last step, the application")
         if self._views:
             raise ValueError(f"operator '{self._views[0].name}' is a view of bytes that are never written")
 
+    def _shift(self, shift: Shift) -> None:
+        start = self._schedule.offsets[shift.buffer]
+        source, target = start + shift.source, start + shift.target
+        self._arena[target : target + shift.bytes] = self._arena[source : source + shift.bytes].copy()
+
     def _call(self, call: Call, where: str) -> None:
         kernel = call.kernel
         _check_operands(call, where)
-        for tensor in _variables(kernel.reads):
+        for tensor in _variables((*kernel.reads, *kernel.updates)):
             self._read(tensor, where)
+        for tensor in kernel.updates:
+            if self._schedule.address(tensor) != self._schedule.address(kernel.writes[0]):
+                raise ValueError(f"{where}: updates '{tensor.name}', which does not lie where its result lies")
         self._check_hazards(call, where)
         if call.scratch is not None:
             self._mark(self._range_of_scratch(call.scratch), f"scratch of {where}")
@@ -179,17 +207,32 @@ class _Execution:
                     raise ValueError(f"{where}: writes '{result.name}' over its operand '{operand.name}'")
 
     def _read(self, tensor: Tensor, where: str) -> None:
-        if tensor not in self._expected:
+        marks = self._marks_of(tensor)
+        if marks is None or (marks == _NEVER_WRITTEN).any():
             raise ValueError(f"{where}: reads '{tensor.name}' before it is written")
         span = self._range(tensor)
-        wrong = np.flatnonzero(self._arena[span.start : span.end] != self._expected[tensor])
+        wrong = np.flatnonzero(self._arena[span.start : span.end] != marks)
         if wrong.size:
             byte = int(wrong[0])
             holds = self._writer(int(self._arena[span.start + byte]))
             raise ValueError(f"{where}: reads '{tensor.name}', but byte {byte} of it was overwritten by {holds}")
 
     def _write(self, tensor: Tensor, where: str) -> None:
-        self._expected[tensor] = self._mark(self._range(tensor), f"'{tensor.name}' when {where}")
+        marks = self._mark(self._range(tensor), f"'{tensor.name}' when {where}")
+        part = self._schedule.pieces.get(tensor)
+        if part is None:
+            self._expected[tensor] = marks
+        else:
+            whole = self._expected.setdefault(part.whole, np.full(part.whole.type.bytes, _NEVER_WRITTEN))
+            whole[_bytes_of(part)] = marks
+
+    def _marks_of(self, tensor: Tensor) -> _Marks | None:
+        """The marks that a tensor, or the rows of one, must have."""
+        part = self._schedule.pieces.get(tensor)
+        if part is None:
+            return self._expected.get(tensor)
+        whole = self._expected.get(part.whole)
+        return None if whole is None else whole[_bytes_of(part)]
 
     def _mark(self, span: _Range, writer: str) -> _Marks:
         marks = np.arange(self._next_mark, self._next_mark + span.end - span.start)
@@ -204,9 +247,12 @@ class _Execution:
     def _define_views(self) -> None:
         """Give the results of views their marks as soon as all operands have theirs."""
         for op in tuple(self._views):
-            if all(tensor in self._expected for tensor in op.variable_operands):
+            if all(self._is_complete(tensor) for tensor in op.variable_operands):
                 self._views.remove(op)
                 self._expected.update(self._view(op))
+
+    def _is_complete(self, tensor: Tensor) -> bool:
+        return tensor in self._expected and not (self._expected[tensor] == _NEVER_WRITTEN).any()
 
     def _view(self, op: Op) -> Iterator[tuple[Tensor, _Marks]]:
         aliases = op.aliases()
@@ -229,9 +275,17 @@ class _Execution:
         return _Range(buffer.name, start, start + buffer.bytes)
 
 
+def _bytes_of(part: Piece) -> slice:
+    """Where the rows lie in the whole tensor."""
+    size = row_bytes(part.whole)
+    return slice(part.rows.first * size, part.rows.end * size)
+
+
 def _check_operands(call: Call, where: str) -> None:
     kernel = call.kernel
-    if set(_variables(kernel.reads)) != set(call.op.variable_operands) or set(kernel.writes) != set(call.op.results):
+    if set(_variables((*kernel.reads, *kernel.updates))) != set(call.op.variable_operands) or set(kernel.writes) != set(
+        call.op.results
+    ):
         raise ValueError(f"{where}: its kernel does not read and write the tensors of its operator")
     size = call.scratch.bytes if call.scratch else 0
     align = call.scratch.align if call.scratch else kernel.scratch_align

@@ -11,9 +11,10 @@ import numpy.typing as npt
 
 from tinygen.errors import VerifyError
 from tinygen.ir.graph import Op, Values
+from tinygen.ir.rows import Piece, all_rows
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array
-from tinygen.planner.schedule import Buffer, Call, Schedule
+from tinygen.planner.schedule import Buffer, Call, Fetch, Schedule, Shift
 
 Observer = Callable[[Op, tuple[Array, ...]], None]
 
@@ -23,12 +24,14 @@ _GUARD_BYTES = 4096
 def interpret(schedule: Schedule, inputs: Sequence[Array], observe: Observer | None = None) -> list[Array]:
     """Outputs of the model as the graph has them, for one array per input of the graph's types.
 
-    `observe` sees every operator with its results: calls right after they ran, views once their operands are there.
+    `observe` sees every operator with its results: calls right after they ran, on whatever rows they ran, views once
+    their operands are there.
     Raises VerifyError where a step writes outside of the arena.
     """
-    run = _Interpreter(schedule, observe)
+    run = _Interpreter(schedule, inputs, observe)
     for tensor, value in zip(schedule.graph.input_tensors, inputs, strict=True):
-        run.write(tensor, value)
+        if tensor not in schedule.fetched:
+            run.write(tensor, value)
     run.steps()
     values = Values(run.read)
     return [values[tensor] for tensor in schedule.graph.output_tensors]
@@ -73,13 +76,15 @@ class Memory:
 class _Interpreter:
     """A schedule while it runs."""
 
-    def __init__(self, schedule: Schedule, observe: Observer | None) -> None:
+    def __init__(self, schedule: Schedule, inputs: Sequence[Array], observe: Observer | None) -> None:
         self._schedule = schedule
+        self._inputs = inputs
         self._observe = observe
         self._memory = Memory(schedule.arena_bytes)
-        called = {call.op for call in schedule.calls}
+        called = {call.whole for call in schedule.calls}
         self._views = [op for op in schedule.graph.ops if op not in called]
         self._known: set[Tensor] = set()
+        self._begun: set[Tensor] = set()  # their first or last rows were written
 
     def read(self, tensor: Tensor) -> Array:
         """The value at the tensor's place."""
@@ -94,7 +99,19 @@ class _Interpreter:
                 f"{tensor.type.dtype.numpy}{list(tensor.shape)} was expected"
             )
         self._memory.store(self._schedule.address(tensor), np.ascontiguousarray(value).reshape(-1).view(np.uint8))
-        self._known.add(tensor)
+        part = self._schedule.pieces.get(tensor)
+        if part is None:
+            self._known.add(tensor)
+        elif part.rows == all_rows(part.whole):
+            self._known.add(part.whole)
+        elif part.rows.end == part.whole.shape[1] or part.rows.first == 0:
+            self._settle(part)
+
+    def _settle(self, part: Piece) -> None:
+        """Rows come in order, up or down: a tensor is complete when its last or its first rows came second."""
+        if part.whole in self._begun:
+            self._known.add(part.whole)
+        self._begun.add(part.whole)
 
     def steps(self) -> None:
         """Run all steps."""
@@ -104,14 +121,26 @@ class _Interpreter:
             match step:
                 case Call():
                     self._call(step)
-                case _:
-                    raise VerifyError(f"step {index} is a {type(step).__name__}, only calls can be interpreted.")
+                case Shift():
+                    self._shift(step)
+                case Fetch():
+                    rows = step.piece.rows
+                    value = self._inputs[step.port]
+                    self.write(step.piece.tensor, value[:, rows.first : rows.end] if value.ndim == 4 else value)
             if not self._memory.guards_hold:
-                raise VerifyError(f"step {index} ({step.op.name}): wrote outside of the arena.")
+                raise VerifyError(f"step {index}: wrote outside of the arena.")
             self._settle_views()
-            for buffer in self._schedule.buffers:
-                if buffer.last_step == index != last:
-                    self._spoil(buffer)
+            if not self._schedule.pieces:  # buffers of rows may overlap others while those are in use
+                self._spoil_ended(index, last)
+
+    def _spoil_ended(self, index: int, last: int) -> None:
+        for buffer in self._schedule.buffers:
+            if buffer.last_step == index != last:
+                self._spoil(buffer)
+
+    def _shift(self, shift: Shift) -> None:
+        start = self._schedule.offsets[shift.buffer]
+        self._memory.store(start + shift.target, self._memory.load(start + shift.source, shift.bytes))
 
     def _call(self, call: Call) -> None:
         if call.scratch is not None:
@@ -127,7 +156,8 @@ class _Interpreter:
         self._report(call.op)
 
     def _is_in_place(self, call: Call, result: Tensor) -> bool:
-        addresses = [self._schedule.address(tensor) for tensor in call.kernel.in_place if not tensor.is_constant]
+        shared = (*call.kernel.in_place, *call.kernel.updates)
+        addresses = [self._schedule.address(tensor) for tensor in shared if not tensor.is_constant]
         return self._schedule.address(result) in addresses
 
     def _spoil(self, buffer: Buffer) -> None:

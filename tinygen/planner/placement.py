@@ -61,8 +61,8 @@ def _lowest(taken: Sequence[Gap], align: int) -> int:
 def place(blocks: Sequence[Block], in_place: Sequence[InPlace] = (), moves: int = 3000) -> list[int]:
     """Offsets by index for a small arena.
 
-    First fit in several orders, then late-acceptance hill climbing (Burke and Bykov, 2017) with a fixed seed and at most
-    `moves` moves; it ends where the bound is met.
+    First fit in several orders, then late-acceptance hill climbing (Burke and Bykov, 2017) with a fixed seed and at
+    most `moves` moves; it ends where the bound is met.
     """
     problem = Placing.of(blocks, in_place)
     bound = bound_bytes(blocks)

@@ -1,26 +1,60 @@
 """From a graph to a schedule: order, kernels, sharing, lifetimes, offsets."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from tinygen.ir.graph import Graph, Op
-from tinygen.kernels.base import Kernel, Toolbox
+from tinygen.kernels.base import Kernel, Objective, Toolbox
 from tinygen.kernels.select import LOWERINGS, select
 from tinygen.planner.check import check
 from tinygen.planner.copies import layouts
 from tinygen.planner.layout import Layout
+from tinygen.planner.network import Network
 from tinygen.planner.order import best_order
 from tinygen.planner.packing import pack
 from tinygen.planner.schedule import Schedule
+from tinygen.planner.sharing import Sharing
+from tinygen.planner.splitting import split_plan
 from tinygen.targets.board import Board
 
 
-def plan(graph: Graph, board: Board, toolbox: Toolbox) -> Schedule:
-    """The schedule of whole tensors with the smallest arena found; of equals the first in the order of the graph."""
+@dataclass(frozen=True)
+class Request:
+    """What a plan is asked for."""
+
+    limit_bytes: int | None = None  # that the arena should not exceed
+    may_split: bool = True
+    fetches_input: bool = False  # the application gives the input by rows
+
+
+def plan(graph: Graph, board: Board, toolbox: Toolbox, request: Request = Request()) -> Schedule:
+    """The schedule that serves the toolbox's objective; it may exceed the limit where nothing smaller is found.
+
+    Whole tensors are fastest: they are left only for an objective or a limit that asks for less memory.
+    """
     kernels = {op: select(op, toolbox) for op in graph.ops if type(op) in LOWERINGS}
     orders = dict.fromkeys((graph, best_order(graph)))
-    schedule = min((_plan(order, board, kernels) for order in orders), key=lambda schedule: schedule.arena_bytes)
+    whole = min((_plan(order, board, kernels) for order in orders), key=lambda schedule: schedule.arena_bytes)
+    schedule = whole
+    if request.fetches_input or (request.may_split and not _suffices(whole, toolbox.objective, request)):
+        network = _network(whole.graph, kernels, request)
+        found = split_plan(network, board, toolbox, request.limit_bytes, request.may_split)
+        schedule = found if request.fetches_input or found.arena_bytes < whole.arena_bytes else whole
     check(schedule)
     return schedule
+
+
+def _suffices(whole: Schedule, objective: Objective, request: Request) -> bool:
+    """Whether whole tensors are what the objective asks for."""
+    fits = request.limit_bytes is None or whole.arena_bytes <= request.limit_bytes
+    return fits and objective in (Objective.TIME, Objective.SIZE)
+
+
+def _network(graph: Graph, kernels: Mapping[Op, Kernel], request: Request) -> Network:
+    sharing = Sharing(graph)
+    calls = tuple(op for op in graph.ops if not sharing.add_view(op))
+    fetched = frozenset(graph.input_tensors) if request.fetches_input else frozenset()
+    return Network(graph, calls, kernels, sharing, fetched)
 
 
 def _plan(graph: Graph, board: Board, kernels: Mapping[Op, Kernel]) -> Schedule:

@@ -1,4 +1,4 @@
-"""One segment of a network: a single call on whole tensors, or a chain that runs row by row; and the memory it takes."""
+"""One segment of a network, a call on whole tensors or a chain that runs row by row, and the memory it takes."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""From a segmentation to a schedule: row steps become calls on pieces of tensors, shifts and fetches, rolled into loops."""
+"""From a segmentation to a schedule: row steps become calls on pieces of tensors, shifts, fetches, and loops of these."""
 
 from collections.abc import Hashable
 from dataclasses import dataclass, field, replace
@@ -106,6 +106,7 @@ class _Lowering:
             kernel,
             reads=tuple(moved[t] for t in kernel.reads),
             writes=tuple(moved[t] for t in kernel.writes),
+            updates=tuple(moved[t] for t in kernel.updates),
             in_place=tuple(moved[t] for t in kernel.in_place),
         )
         scratch = self.buffers[Scratch(whole)] if kernel.scratch_bytes else None
@@ -128,9 +129,9 @@ def split(network: Network, segments: tuple[Segment, ...], board: Board, toolbox
     steps: list[Step] = []
     for segment, row_steps in zip(segments, rows, strict=True):
         flat = [lowering.lower(step) for step in row_steps]
-        if segment.rows_per_call is None:
+        if segment.rows_per_call is None and len(flat) == 1:
             steps += flat
-        else:
+        else:  # a chain, or an operator whose input is fetched
             ops = network.calls[segment.first : segment.end]
             steps.append(Fused(ops, tuple(roll(flat, lowering.places, lowering.same))))
     return Schedule(

@@ -6,6 +6,7 @@ A model of cycles comes later: `cycles_model` is None. The host counts nothing, 
 """
 
 import tempfile
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,7 +14,9 @@ from tinygen.build.execute import execute
 from tinygen.build.outcome import Outcome
 from tinygen.build.sizes import Sizes
 from tinygen.codegen.harness import Measure
+from tinygen.ir.graph import Op
 from tinygen.planner.constants import const_bytes
+from tinygen.planner.schedule import Call, Fused, Schedule
 from tinygen.verify.program import Program
 from tinygen.verify.samples import Samples, random_samples
 from tinygen.verify.stages import spelled
@@ -69,17 +72,26 @@ def bench(compiled: Program, per_op: bool = False, seed: int = 0) -> Bench:
 
 
 def _operators(compiled: Program, samples: Samples) -> tuple[OperatorBench, ...]:
-    """Every call; on the host without instructions."""
-    calls = compiled.schedule.calls
-    if compiled.schedule.board.is_host:
-        counts: list[int | None] = [None] * len(calls)
-    else:
-        values = _measure(compiled, Measure.INSTRUCTIONS_PER_OPERATOR, samples)[0].values
-        counts = [values[f"operator_{number}"] for number in range(1, len(calls) + 1)]
+    """Every operator that is called, wholly or by rows; on the host without instructions."""
+    schedule = compiled.schedule
+    functions = {call.whole: call.kernel.function for call in schedule.calls}
+    counts: dict[str, int] = {}
+    if not schedule.board.is_host:
+        counts = _measure(compiled, Measure.INSTRUCTIONS_PER_OPERATOR, samples)[0].values
     return tuple(
-        OperatorBench(call.op.name, spelled(call.op), call.kernel.function, count, None, call.op.macs)
-        for call, count in zip(calls, counts, strict=True)
+        OperatorBench(op.name, spelled(op), functions[op], counts.get(f"operator_{number}"), None, op.macs)
+        for number, op in enumerate(_numbered(schedule), 1)
+        if op in functions
     )
+
+
+def _numbered(schedule: Schedule) -> Iterator[Op]:
+    """Operators in the order of their numbers in the generated code."""
+    for step in schedule.steps:
+        if isinstance(step, Fused):
+            yield from step.ops
+        elif isinstance(step, Call):
+            yield step.whole
 
 
 def _measure(compiled: Program, measure: Measure, samples: Samples) -> tuple[Outcome, Sizes]:

@@ -32,6 +32,7 @@ class LiteRT:
                 "ai-edge-litert: not installed, needed to compare with LiteRT. "
                 "Run `pip install tinygen[litert]`, or compare with --against simulator."
             )
+        self._file = model.name
         self._names = {tensor.index: tensor.name for tensor in read(model).subgraphs[0].tensors}
         try:
             self._interpreter = Interpreter(
@@ -41,18 +42,24 @@ class LiteRT:
             )
             self._interpreter.allocate_tensors()
         except (RuntimeError, ValueError) as error:
-            raise UnsupportedModelError(
-                f"{model.name}: LiteRT's reference kernels refuse it ({_first_line(error)}). "
-                "Compare with --against simulator."
-            ) from error
+            raise self._refusal(error) from error
 
     def run(self, inputs: Sample) -> ReferenceRun:
         """One inference."""
         for detail, values in zip(self._interpreter.get_input_details(), inputs, strict=True):
             self._interpreter.set_tensor(detail["index"], values)
-        self._interpreter.invoke()
+        try:
+            self._interpreter.invoke()
+        except RuntimeError as error:
+            raise self._refusal(error) from error
         outputs = [self._interpreter.get_tensor(detail["index"]) for detail in self._interpreter.get_output_details()]
         return ReferenceRun(outputs, self._tensors())
+
+    def _refusal(self, error: Exception) -> UnsupportedModelError:
+        lines = str(error).strip().splitlines() or [type(error).__name__]
+        return UnsupportedModelError(
+            f"{self._file}: LiteRT's reference kernels refuse it ({lines[0]}). Compare with --against simulator."
+        )
 
     def _tensors(self) -> dict[str, Array]:
         tensors = {}
@@ -62,7 +69,3 @@ class LiteRT:
             except ValueError:  # a tensor that no operator has filled holds nothing that can be read
                 continue
         return tensors
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0]

@@ -18,7 +18,7 @@ class Stage:
 
 def stages(schedule: Schedule) -> tuple[Stage, ...]:
     """All stages in order; the operator at position i of the graph is stage `first_operator(schedule) + i`."""
-    functions = {call.op: call.kernel.function for call in schedule.calls}
+    functions = {call.whole: call.kernel.function for call in schedule.calls}
     graph = schedule.graph
     return (
         *(Stage(None, "INPUT", port.name, None) for port in graph.inputs),

@@ -41,9 +41,8 @@ def run_references(imported: Graph, simplified: Graph, inputs: Sample) -> Refere
 
 
 def compare_target(schedule: Schedule, target: TargetRun, expected: ReferenceRun) -> Iterator[Comparison]:
-    """All traced tensors and all outputs of one sample."""
-    stages = {op: stage for stage, op in enumerate(schedule.graph.ops, first_operator(schedule))}
-    for op, stage in stages.items():
+    """All results of operators and all outputs of one sample."""
+    for stage, op in enumerate(schedule.graph.ops, first_operator(schedule)):
         for tensor in op.results:
             yield compare(stage, Side.TARGET, tensor.name, target.tensors[tensor], expected.tensors[tensor])
     ports = zip(schedule.graph.outputs, target.outputs, expected.outputs, strict=True)

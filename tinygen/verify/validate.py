@@ -2,8 +2,8 @@
 
 A run is exact when, for all samples, (a) every tensor that still exists after the passes, right after its operator on
 the target, equals the numpy references' given the same input of the model, and (b) each operator's numpy reference,
-given LiteRT's own inputs for it, equals LiteRT's output (FULLY_CONNECTED within 1 LSB, for LiteRT rounds once there).
-Against the simulator: (a) only.
+given LiteRT's own inputs for it, equals LiteRT's output (FULLY_CONNECTED within 1 LSB, for LiteRT rounds once there;
+SUM not at all, for LiteRT's is broken). Against the simulator: (a) only.
 """
 
 import tempfile

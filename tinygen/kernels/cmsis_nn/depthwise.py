@@ -63,8 +63,9 @@ def _choose(op: DepthwiseConv2D, toolbox: Toolbox) -> tuple[str, int]:
     plain = op.multiplier == 1 and op.input.shape[0] == 1 and op.dilation == UNIT
     if toolbox.library is Library.PORTABLE or not plain:
         return "arm_depthwise_conv_s8", 0
-    kernel = op.window.kernel
-    if not toolbox.has_mve_kernels and kernel == HW(3, 3) and max(op.padding.top, op.padding.left) <= 1:
+    kernel, pad = op.window.kernel, op.padding
+    widest = max(pad.top, pad.bottom, pad.left, pad.right)  # the 3x3 kernel reads wrong columns with 2 at the right
+    if not toolbox.has_mve_kernels and kernel == HW(3, 3) and widest <= 1:
         return "arm_depthwise_conv_3x3_s8", 0
     return "arm_depthwise_conv_s8_opt", _opt_scratch_bytes(op, toolbox)
 

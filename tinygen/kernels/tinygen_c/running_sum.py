@@ -55,7 +55,7 @@ def lower_sum_rows(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 - the sa
         function="tg_sum_rows_s8",
         reads=(op.input,),
         writes=(op.output,),
-        in_place=() if op.before is None else (op.before,),
+        updates=() if op.before is None else (op.before,),
         pixels=op.input.type.elements // channels,
         channels=channels,
         is_first=op.before is None,
