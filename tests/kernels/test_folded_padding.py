@@ -76,11 +76,11 @@ def _window(
 
 
 @needs_litert
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("target", "kernels"),
     [
         ("host", Kernels.PORTABLE),
-        pytest.param("host", Kernels.CMSIS_NN, marks=requires_cmsis),
         pytest.param("mps2-an386", Kernels.CMSIS_NN, marks=[requires_qemu, requires_cmsis]),
         pytest.param("mps3-an547", Kernels.CMSIS_NN, marks=[requires_qemu, requires_cmsis]),
     ],

@@ -49,9 +49,6 @@ from tinygen.ops.transpose import Transpose
 from tinygen.ops.transpose_conv2d import TransposeConv2D
 
 LOWERINGS: Lowerings = {
-    DivideSums: lower_divide_sums,
-    ScaleSums: lower_scale_sums,
-    SumRows: lower_sum_rows,
     Add: lower_add,
     ArgMax: lower_arg_max,
     AveragePool2D: lower_average_pool2d,
@@ -60,6 +57,7 @@ LOWERINGS: Lowerings = {
     Conv2D: lower_conv2d,
     Copy: lower_copy,
     DepthwiseConv2D: lower_depthwise_conv2d,
+    DivideSums: lower_divide_sums,
     FullyConnected: lower_fully_connected,
     Gather: lower_gather,
     Lookup: lower_lookup,
@@ -76,10 +74,12 @@ LOWERINGS: Lowerings = {
     Reshape: lower_copy,
     ResizeBilinear: lower_resize_bilinear,
     ResizeNearest: lower_resize_nearest,
+    ScaleSums: lower_scale_sums,
     Slice: lower_slice,
     Softmax: lower_softmax,
     SquaredDifference: lower_squared_difference,
     Sum: lower_sum,
+    SumRows: lower_sum_rows,
     Transpose: lower_transpose,
     TransposeConv2D: lower_transpose_conv2d,
 }

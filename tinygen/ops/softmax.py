@@ -128,4 +128,5 @@ def _one_over_one_plus(a: Int64Array) -> Int64Array:
     for _ in range(3):
         error = (1 << 29) - doubling_high_multiply(half_denominator, x)
         x = x + np.clip(doubling_high_multiply(x, error) << 2, -(1 << 31), _Q31_MAX)
-    return np.clip(x << 1, -(1 << 31), _Q31_MAX)
+    reciprocal: Int64Array = np.clip(x << 1, -(1 << 31), _Q31_MAX)
+    return reciprocal
