@@ -115,7 +115,7 @@ def test_options_are_those_of_the_command_line() -> None:
     small = tinygen.compile(str(DIGITS), target="mps2-an386", ram="8K", name="digits", kernels="portable", cc_opt="s")
     assert (small.report.name, small.report.library, small.report.arena_limit_bytes) == ("digits", "portable", 8192)
     with pytest.raises(DoesNotFitError, match="the arena needs 1536 bytes of RAM, 1024 are available"):
-        tinygen.compile(DIGITS, ram=1024)
+        tinygen.compile(DIGITS, ram=1024, split=False)
     with pytest.raises(UsageError, match="--kernels: is 'fast', one of auto, cmsis-nn, portable was expected"):
         tinygen.compile(DIGITS, kernels="fast")
 

@@ -71,13 +71,23 @@ def test_inspect() -> None:
 
 
 def test_inspect_of_a_model_that_does_not_fit() -> None:
-    ended = tinygen("inspect", DIGITS, "--json", "--ram", "1K")
+    ended = tinygen("inspect", DIGITS, "--json", "--ram", "1K", "--split", "off")
     assert ended.code == 4
     assert ended.document.keys() >= INSPECT_KEYS
     assert (ended.document["fits"], ended.document["arena_bytes"]) == (False, DIGITS_ARENA)
     assert "the arena needs 1536 bytes of RAM, 1024 are available" in ended.stderr
-    exact = tinygen("inspect", DIGITS, "--json", "--ram", str(DIGITS_ARENA))
+    exact = tinygen("inspect", DIGITS, "--json", "--ram", str(DIGITS_ARENA), "--split", "off")
     assert (exact.code, exact.document["fits"]) == (0, True)
+
+
+def test_inspect_of_a_model_that_fits_when_it_is_split() -> None:
+    limit = DIGITS_ARENA - 256
+    document = tinygen("inspect", DIGITS, "--json", "--ram", str(limit)).document
+    assert document["lower_bound_bytes"] <= document["arena_bytes"] <= limit < document["unsplit_bytes"] == DIGITS_ARENA
+    assert (document["fits"], document["macs"]) == (True, DIGITS_MACS)
+    assert document["extra_macs"] >= 0
+    smallest = tinygen("inspect", DIGITS, "--json", "-O", "ram").document
+    assert smallest["arena_bytes"] <= document["arena_bytes"]
 
 
 def test_inspect_of_an_unsupported_model(tmp_path: Path) -> None:
@@ -122,6 +132,14 @@ def test_run_draws_inputs_from_the_seed() -> None:
         tinygen("run", DIGITS, "--json", *seed).document["outputs"] for seed in ([], ["--seed", "0"], ["--seed", "1"])
     ]
     assert runs[0] == runs[1] != runs[2]
+
+
+def test_run_takes_both_meanings_of_input(tmp_path: Path) -> None:
+    """`--input` names a file, and says on all commands whether the input is resident."""
+    np.save(tmp_path / "x.npy", np.load(DIGITS_DATA)["in0"][:2])
+    ended = tinygen("run", DIGITS, "--json", "--input", "resident", "--input", tmp_path / "x.npy")
+    assert (ended.code, ended.document["samples"]) == (0, 2)
+    assert tinygen("run", DIGITS, "--json", "--input", "resident").document["samples"] == 1
 
 
 @pytest.mark.parametrize(

@@ -214,7 +214,7 @@ def test_operators_that_are_not_supported_are_all_listed() -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["--ram", "1K"], "the arena needs 1536 bytes of RAM, 1024 are available without the stack."),
+        (["--ram", "1K", "--split", "off"], "the arena needs 1536 bytes of RAM, 1024 are available without the stack."),
         (["--flash", "4K"], "weights and other constants need "),
     ],
 )

@@ -78,7 +78,7 @@ class Model:
         return stack_samples(_named_arrays(data, ports), ports, self.compiled.name)
 
 
-def compile(  # noqa: A001  (called as `tinygen.compile`)
+def compile(
     path: str | Path,
     target: str = "host",
     *,
@@ -86,6 +86,7 @@ def compile(  # noqa: A001  (called as `tinygen.compile`)
     ram: str | int | None = None,
     flash: str | int | None = None,
     optimize: str = "time",
+    split: bool = True,
     kernels: str = "auto",
     cmsis_nn: str | Path | None = None,
     cc_opt: str | None = None,
@@ -100,6 +101,7 @@ def compile(  # noqa: A001  (called as `tinygen.compile`)
         ram=ram,
         flash=flash,
         optimize=optimize,
+        split=split,
         kernels=kernels,
         cmsis_nn=None if cmsis_nn is None else Path(cmsis_nn),
         cc_opt=cc_opt,
@@ -116,6 +118,7 @@ def options_from_text(
     ram: str | int | None = None,
     flash: str | int | None = None,
     optimize: str = "time",
+    split: bool = True,
     kernels: str = "auto",
     cmsis_nn: Path | None = None,
     cc_opt: str | None = None,
@@ -127,6 +130,7 @@ def options_from_text(
         ram_bytes=None if ram is None else parse_size(ram),
         flash_bytes=None if flash is None else parse_size(flash),
         objective=choice(Objective, "optimize", optimize),
+        may_split=split,
         kernels=choice(Kernels, "kernels", kernels),
         cmsis_nn=cmsis_nn,
         opt=None if cc_opt is None else choice(Opt, "cc-opt", str(cc_opt)),

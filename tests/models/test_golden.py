@@ -28,6 +28,8 @@ SMALL_BOARDS = (
     ("netduinoplus2", "vww_96_int8"),
 )
 
+LARGE = ("pretrainedResnet_large_int8",)  # 76 million multiplications
+
 LIBRARIES = (
     Library.PORTABLE,
     pytest.param(Library.CMSIS_NN, marks=(pytest.mark.cmsis, requires_cmsis)),
@@ -55,7 +57,7 @@ def test_host(name: str, library: Library, tmp_path: Path) -> None:
 @requires_qemu
 @pytest.mark.parametrize("library", LIBRARIES)
 @pytest.mark.parametrize("board", BOARDS)
-@pytest.mark.parametrize("name", SUPPORTED)
+@pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.slow) if n in LARGE else n for n in SUPPORTED])
 def test_cortex_m(name: str, board: str, library: Library, tmp_path: Path) -> None:
     _check(name, board, library, tmp_path, SAMPLES)
 

@@ -69,7 +69,7 @@ def _planning(default_target: str) -> Provider:
         flash: given.Flash = None,
         optimize: given.Optimize = "time",
         input: given.Input = InputMode.RESIDENT,
-        split: given.SplitMode = Split.AUTO,  # noqa: ARG001  (operators are not split yet: both plan the same)
+        split: given.SplitMode = Split.AUTO,
         kernels: given.KernelChoice = "auto",
         cmsis_nn: given.CmsisNn = None,
         cc_opt: given.CcOpt = None,
@@ -82,6 +82,7 @@ def _planning(default_target: str) -> Provider:
             ram=ram,
             flash=flash,
             optimize=optimize,
+            split=split is Split.AUTO,
             kernels=kernels,
             cmsis_nn=cmsis_nn,
             cc_opt=cc_opt,

@@ -1,5 +1,6 @@
 """`tinygen inspect`: is the model supported, does it fit, where is the peak."""
 
+from dataclasses import replace
 from typing import Annotated
 
 import typer
@@ -10,7 +11,8 @@ from tinygen.cli.kernel_note import kernel_note
 from tinygen.cli.options import Model
 from tinygen.cli.terminal import Terminal
 from tinygen.errors import UnsupportedOperatorsError
-from tinygen.pipeline import Options, arena_limit_bytes, compile_model, flash_limit_bytes
+from tinygen.pipeline import Compiled, Options, arena_limit_bytes, compile_model, flash_limit_bytes
+from tinygen.planner.schedule import Call
 from tinygen.report.inspection import inspect_schedule, inspect_unsupported, peak_table, summary_table
 from tinygen.report.operators import operator_table
 from tinygen.targets import load
@@ -30,7 +32,7 @@ def command(terminal: Terminal, model: Model, options: Options, ops: Ops = False
         terminal.result(inspect_unsupported(model, board, *limits, error.operators))
         raise
     terminal.note(kernel_note(compiled))
-    inspection = inspect_schedule(model, compiled.schedule, *limits, with_ops=ops)
+    inspection = inspect_schedule(model, compiled.schedule, _unsplit_bytes(compiled), *limits, with_ops=ops)
     tables = [summary_table(inspection)]
     if inspection.peak_step and inspection.fits:
         tables.append(peak_table(inspection.peak_step))
@@ -38,3 +40,12 @@ def command(terminal: Terminal, model: Model, options: Options, ops: Ops = False
         tables.append(operator_table(inspection.ops))
     terminal.result(inspection, *tables)
     compiled.check_fits()
+
+
+def _unsplit_bytes(compiled: Compiled) -> int:
+    """The arena of the same model with whole tensors."""
+    is_split = any(not isinstance(step, Call) for step in compiled.schedule.steps)
+    if not is_split:
+        return compiled.schedule.arena_bytes
+    whole = compile_model(compiled.source, replace(compiled.options, may_split=False))
+    return whole.schedule.arena_bytes

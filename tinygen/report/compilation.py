@@ -8,7 +8,7 @@ from rich.console import RenderableType
 
 from tinygen.planner.constants import const_bytes
 from tinygen.planner.schedule import Schedule
-from tinygen.report.operators import kernel_functions
+from tinygen.report.operators import extra_macs, kernel_functions
 from tinygen.report.table import count, facts, listing, size
 
 
@@ -46,7 +46,7 @@ def report_compilation(
         arena_limit_bytes=arena_limit_bytes,
         const_bytes=const_bytes(schedule),
         macs=schedule.graph.macs,
-        extra_macs=0,
+        extra_macs=extra_macs(schedule),
         kernels=kernel_functions(schedule),
     )
 

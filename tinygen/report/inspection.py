@@ -8,7 +8,7 @@ from rich.console import RenderableType
 from tinygen.errors import UnsupportedOperator
 from tinygen.planner.constants import const_bytes
 from tinygen.planner.schedule import Call, Schedule
-from tinygen.report.operators import OperatorRow, kind, operator_rows
+from tinygen.report.operators import OperatorRow, extra_macs, kind, operator_rows
 from tinygen.report.table import count, facts, listing, short_name, size
 from tinygen.targets import Board
 
@@ -54,9 +54,14 @@ class Inspection:
 
 
 def inspect_schedule(
-    model: Path, schedule: Schedule, arena_limit_bytes: int, const_limit_bytes: int, with_ops: bool
+    model: Path,
+    schedule: Schedule,
+    unsplit_bytes: int,
+    arena_limit_bytes: int,
+    const_limit_bytes: int,
+    with_ops: bool,
 ) -> Inspection:
-    """The inspection of a planned model."""
+    """The inspection of a planned model; `unsplit_bytes` is the arena that it needs with whole tensors."""
     constants = const_bytes(schedule)
     return Inspection(
         model=str(model),
@@ -65,9 +70,9 @@ def inspect_schedule(
         arena_bytes=schedule.arena_bytes,
         arena_limit_bytes=arena_limit_bytes,
         lower_bound_bytes=schedule.lower_bound_bytes,
-        unsplit_bytes=schedule.arena_bytes,
+        unsplit_bytes=unsplit_bytes,
         macs=schedule.graph.macs,
-        extra_macs=0,
+        extra_macs=extra_macs(schedule),
         const_bytes=constants,
         const_limit_bytes=const_limit_bytes,
         peak_step=_peak(schedule),
@@ -123,8 +128,9 @@ def summary_table(inspection: Inspection) -> RenderableType:
         ("fits", "yes" if inspection.fits else "no"),
         ("arena", f"{size(inspection.arena_bytes)} of {count(inspection.arena_limit_bytes)}"),
         ("lower bound", size(inspection.lower_bound_bytes)),
+        ("unsplit arena", size(inspection.unsplit_bytes)),
         ("constants", f"{size(inspection.const_bytes)} of {count(inspection.const_limit_bytes)}, without code"),
-        ("MACs", count(inspection.macs)),
+        ("MACs", f"{count(inspection.macs)}, and {count(inspection.extra_macs)} again because of splitting"),
     ]
     if inspection.peak_step:
         peak = inspection.peak_step

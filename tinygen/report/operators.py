@@ -55,6 +55,12 @@ def operator_rows(schedule: Schedule) -> tuple[OperatorRow, ...]:
     return tuple(rows)
 
 
+def extra_macs(schedule: Schedule) -> int:
+    """Multiply-accumulates that are done again because operators are split: rows at the borders of their parts."""
+    whole = dict.fromkeys(call.whole for call in schedule.calls)
+    return sum(call.op.macs for call in schedule.calls) - sum(op.macs for op in whole)
+
+
 def kernel_functions(schedule: Schedule) -> Mapping[str, str]:
     """The function that runs each operator; spellings that an operator shares with others are made unique."""
     functions: dict[str, str] = {}
