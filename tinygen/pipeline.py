@@ -17,6 +17,7 @@ from tinygen.codegen.c_text import checked_identifier, model_identifier
 from tinygen.codegen.harness import Measure
 from tinygen.codegen.project import ProjectKind
 from tinygen.codegen.render import render
+from tinygen.errors import UsageError
 from tinygen.frontends import import_model
 from tinygen.ir.graph import Graph
 from tinygen.kernels.base import Library, Objective, Toolbox
@@ -118,10 +119,22 @@ def compile_model(source: Path, options: Options, observe: Observer | None = Non
     name = checked_identifier(options.name) if options.name else model_identifier(source.stem)
     imported = import_model(source)
     graph = passes.run(imported, observe=observe)
+    if options.fetches_input:
+        _check_one_input(graph)
     request = Request(arena_limit_bytes(board, options), options.may_split, options.fetches_input)
     schedule = plan(graph, board, Toolbox(library, board.isa, options.objective), request)
     files = render(schedule, name, source.name)
     return Compiled(source, name, options, imported, schedule, library, files)
+
+
+def _check_one_input(graph: Graph) -> None:
+    """Raise UsageError where it is not clear which input the application gives by rows."""
+    if len(graph.inputs) != 1:
+        names = ", ".join(f"'{port.name}'" for port in graph.inputs)
+        raise UsageError(
+            f"--input streamed: {graph.name} has {len(graph.inputs)} inputs ({names}), 1 was expected. "
+            "Leave the option out."
+        )
 
 
 def choose_library(options: Options) -> Library:

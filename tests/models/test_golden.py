@@ -30,6 +30,11 @@ SMALL_BOARDS = (
 
 LARGE = ("pretrainedResnet_large_int8",)  # 76 million multiplications
 
+TFLM_TARGETS = (
+    "host",
+    *(pytest.param(board, marks=(pytest.mark.qemu, requires_qemu)) for board in ("mps2-an386", "mps3-an547")),
+)
+
 LIBRARIES = (
     Library.PORTABLE,
     pytest.param(Library.CMSIS_NN, marks=(pytest.mark.cmsis, requires_cmsis)),
@@ -80,10 +85,8 @@ def test_sanitizers_find_nothing(name: str, cc: str, tmp_path: Path) -> None:
     assert run.outcome.text == "instructions=0\n"  # no complaint
 
 
-@pytest.mark.qemu
-@requires_qemu
 @pytest.mark.parametrize("library", LIBRARIES)
-@pytest.mark.parametrize("target", ["host", "mps2-an386", "mps3-an547"])
+@pytest.mark.parametrize("target", TFLM_TARGETS)
 @pytest.mark.parametrize("name", MLPERF_TINY)
 def test_tflm(name: str, target: str, library: Library, tmp_path: Path) -> None:
     """The final word: no difference is allowed, for fully connected layers neither."""

@@ -4,7 +4,6 @@ import sys
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from io import StringIO
 
 from rich.console import Console, RenderableType
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
@@ -12,7 +11,7 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeEl
 from tinygen.errors import TinygenError
 from tinygen.report.document import json_text
 
-_WIDTH_OF_FILES = 1000
+_WIDEST = 1000  # columns
 INTERRUPTED = 130  # exit code of shells for Ctrl-C
 
 Step = Callable[[int, int], None]  # done, of how many
@@ -76,11 +75,8 @@ class Terminal:
 
 
 def _print(table: RenderableType) -> None:
-    """As wide as the terminal; into a file or pipe, as wide as the text, without blanks at the ends of lines."""
-    if sys.stdout.isatty():
-        Console().print(table)
-        return
-    console = Console(file=StringIO(), width=_WIDTH_OF_FILES)
+    """As wide as the text: a narrow terminal breaks lines, but never numbers. No blanks at the ends of lines."""
+    console = Console(width=_WIDEST)
     with console.capture() as captured:
         console.print(table)
     sys.stdout.write("".join(f"{line.rstrip()}\n" for line in captured.get().splitlines()))

@@ -173,6 +173,19 @@ class ModelText:
             return f"all of it is one row of {port.tensor.type.elements} {port.ctype}"
         return f"{shape[1]} rows of {shape[2]} x {shape[3]} {port.ctype}"
 
+    @property
+    def fetched_form(self) -> str | None:
+        """How to make the int8 rows from the values that the model's file takes; None where it takes int8."""
+        (port,) = (port for port in self.inputs if port.is_fetched)
+        if not port.is_converted:
+            return None
+        macros = f"{self.upper}_{port.macro}"
+        if port.external_is_float:
+            made = f"value / {macros}_SCALE to the nearest, halves away from zero, + {macros}_ZERO_POINT, saturated"
+        else:
+            made = "value - 128"
+        return f"The model takes {port.external_ctype} here, the rows are {port.ctype}: {made}."
+
     @cached_property
     def _calls(self) -> dict[Op, list[Call]]:
         """The calls of each operator, operators in the order of their first call."""

@@ -4,10 +4,13 @@ One operator a line; the same text stands in dumps, tests and the comments of th
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import fields
 from enum import Enum
+from itertools import count
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import TensorType
@@ -20,12 +23,13 @@ Attribute = object
 
 def print_graph(graph: "Graph") -> str:
     """The graph as one MLIR function."""
-    inputs = ", ".join(f"{ssa_name(port.tensor)}: {type_text(port.tensor.type)}" for port in graph.inputs)
-    results = ", ".join(ssa_name(tensor) for tensor in graph.output_tensors)
+    name = _unique_names(graph.tensors).__getitem__
+    inputs = ", ".join(f"{name(port.tensor)}: {type_text(port.tensor.type)}" for port in graph.inputs)
+    results = ", ".join(name(tensor) for tensor in graph.output_tensors)
     types = ", ".join(type_text(tensor.type) for tensor in graph.output_tensors)
     signature = ", ".join(type_text(port.tensor.type) for port in graph.inputs)
-    constants = [_print_constant(tensor) for tensor in graph.tensors if tensor.is_constant]
-    body = [*constants, *(print_op(op) for op in graph.ops), f'"func.return"({results}) : ({types}) -> ()']
+    constants = [_print_constant(tensor, name) for tensor in graph.tensors if tensor.is_constant]
+    body = [*constants, *(print_op(op, name) for op in graph.ops), f'"func.return"({results}) : ({types}) -> ()']
     lines = "\n".join(f"    {line}" for line in body)
     return (
         '"builtin.module"() ({\n'
@@ -36,9 +40,8 @@ def print_graph(graph: "Graph") -> str:
     )
 
 
-def print_op(op: "Op", name: Callable[[Tensor], str] | None = None) -> str:
-    """One operator as one line of MLIR; `name` gives values other names than their tensors'."""
-    name = name or ssa_name
+def print_op(op: "Op", name: Callable[[Tensor], str]) -> str:
+    """One operator as one line of MLIR; `name` gives the names of values."""
     results = ", ".join(name(tensor) for tensor in op.results)
     operands = ", ".join(name(tensor) for tensor in op.operands)
     attributes = ", ".join(f"{key} = {text}" for key, text in _attributes(op))
@@ -59,6 +62,16 @@ def ssa_name(tensor: Tensor) -> str:
     return f"%{name}" if name and not name[0].isdigit() and name[0] not in ".-" else f"%_{name}"
 
 
+def _unique_names(tensors: Iterable[Tensor]) -> dict[Tensor, str]:
+    """MLIR values of different tensors; a number is added where names are equal in MLIR's characters."""
+    names: dict[str, Tensor] = {}
+    for tensor in tensors:
+        name = ssa_name(tensor)
+        numbered = (f"{name}_{number}" for number in count(1))
+        names[name if name not in names else next(other for other in numbered if other not in names)] = tensor
+    return {tensor: name for name, tensor in names.items()}
+
+
 def type_text(type: TensorType) -> str:
     """The type as an MLIR tensor; per-tensor quantization stands in the encoding, per-channel only as its axis."""
     dims = "".join(f"{dim}x" for dim in type.shape)
@@ -66,14 +79,14 @@ def type_text(type: TensorType) -> str:
     if quant is None:
         return f"tensor<{dims}{type.dtype.value}>"
     if quant.is_per_tensor:
-        encoding = f"{{scale = {_float(quant.scale)} : f32, zero_point = {quant.zero_point} : i32}}"
+        encoding = f"{{scale = {_float32(quant.scale)} : f32, zero_point = {quant.zero_point} : i32}}"
     else:
         encoding = f"{{axis = {quant.axis} : i32, channels = {len(quant.scales)} : i32}}"
     return f"tensor<{dims}{type.dtype.value}, {encoding}>"
 
 
-def _print_constant(tensor: Tensor) -> str:
-    return f'{ssa_name(tensor)} = "tinygen.constant"() : () -> ({type_text(tensor.type)})'
+def _print_constant(tensor: Tensor, name: Callable[[Tensor], str]) -> str:
+    return f'{name(tensor)} = "tinygen.constant"() : () -> ({type_text(tensor.type)})'
 
 
 def _attributes(op: "Op") -> list[tuple[str, str]]:
@@ -102,7 +115,7 @@ def _attribute(value: Attribute) -> str:
         case float():
             return _float(value)
         case Enum():
-            return _quoted(str(value.value))
+            return _quoted(value.value if isinstance(value.value, str) else value.name.lower())
         case str():
             return _quoted(value)
         case tuple():
@@ -111,8 +124,17 @@ def _attribute(value: Attribute) -> str:
     return _attribute(parts)
 
 
+def _float32(value: float) -> str:
+    """The shortest text that reads back as the same float32."""
+    return _with_point(str(np.float32(value)))
+
+
 def _float(value: float) -> str:
-    text = repr(float(value))
+    return _with_point(repr(float(value)))
+
+
+def _with_point(text: str) -> str:
+    """The number with a decimal point, as MLIR asks for."""
     mantissa, _, exponent = text.partition("e")
     if "." not in mantissa:
         mantissa += ".0"
@@ -120,5 +142,7 @@ def _float(value: float) -> str:
 
 
 def _quoted(text: str) -> str:
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    """The text as MLIR string: quotes, backslashes and bytes beyond ASCII as two hexadecimal digits."""
+    plain = frozenset(range(ord(" "), ord("~") + 1)) - {ord('"'), ord("\\")}
+    escaped = "".join(chr(byte) if byte in plain else f"\\{byte:02X}" for byte in text.encode())
     return f'"{escaped}"'

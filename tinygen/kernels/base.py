@@ -100,5 +100,5 @@ def constant_tables(*operands: Tensor) -> tuple[Table, ...]:
     return tuple(Table(f"operand_{n}", tensor.data) for n, tensor in enumerate(operands) if tensor.data is not None)
 
 
-Lowering = Callable[[Op, Toolbox], Kernel]
+Lowering = Callable[[Op, Toolbox], Kernel | tuple[Kernel, ...]]  # several: see `select.variants`
 Lowerings = Mapping[type[Op], Lowering]

@@ -1,4 +1,4 @@
-"""The kernel of each operator: one explicit table."""
+"""The kernels of each operator: one explicit table."""
 
 from tinygen.ir.graph import Op
 from tinygen.kernels.base import Kernel, Lowerings, Toolbox
@@ -85,6 +85,18 @@ LOWERINGS: Lowerings = {
 }
 
 
-def select(op: Op, toolbox: Toolbox) -> Kernel:
-    """The kernel that runs `op`; KeyError for operators that only move or rename memory."""
-    return LOWERINGS[type(op)](op, toolbox)
+def variants(op: Op, toolbox: Toolbox) -> tuple[Kernel, ...]:
+    """The kernels that can run `op`, all of the same result: the fastest first, each further one with less scratch.
+
+    KeyError for operators that only move or rename memory.
+    """
+    found = LOWERINGS[type(op)](op, toolbox)
+    return found if isinstance(found, tuple) else (found,)
+
+
+def select(op: Op, toolbox: Toolbox, scratch_bytes: int | None = None) -> Kernel:
+    """The fastest kernel that makes do with that much scratch; without a limit the fastest."""
+    found = variants(op, toolbox)
+    if scratch_bytes is None:
+        return found[0]
+    return next((kernel for kernel in found if kernel.scratch_bytes <= scratch_bytes), found[-1])

@@ -113,7 +113,7 @@ def live_bytes(blocks: Sequence[Block]) -> list[int]:
     changes = [0] * (end + 1)
     for block in blocks:
         for part in block.parts:
-            for first, last in _runs(part.live):
+            for first, last in runs(part.live):
                 changes[first] += part.bytes
                 changes[last + 1] -= part.bytes
     total, levels = 0, []
@@ -123,7 +123,7 @@ def live_bytes(blocks: Sequence[Block]) -> list[int]:
     return levels
 
 
-def _runs(live: int) -> list[tuple[int, int]]:
+def runs(live: int) -> list[tuple[int, int]]:
     """The maximal runs of consecutive ticks in a set."""
     found = []
     position = 0

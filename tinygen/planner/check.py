@@ -61,11 +61,21 @@ def _check_apart(schedule: Schedule, first: Buffer, second: Buffer) -> None:
     together = start <= min(first.last_step, second.last_step)
     begin = max(schedule.offsets[first], schedule.offsets[second])
     end = min(schedule.offsets[first] + first.bytes, schedule.offsets[second] + second.bytes)
-    if together and begin < end:
+    if together and begin < end and not _takes_over(schedule, first, second, start):
         raise ValueError(
             f"buffers '{first.name}' and '{second.name}' share bytes {begin} to {end - 1} and are both live at "
             f"step {start}"
         )
+
+
+def _takes_over(schedule: Schedule, first: Buffer, second: Buffer, step: int) -> bool:
+    """Whether one buffer ends at a step whose call may write its result over it; running it tells whether it does."""
+    call = schedule.flat_steps[step]
+    if step != min(first.last_step, second.last_step) or not isinstance(call, Call):
+        return False
+    results = {schedule.places[tensor].buffer for tensor in call.kernel.writes}
+    operands = {schedule.places[tensor].buffer for tensor in call.kernel.in_place}
+    return (first in operands and second in results) or (second in operands and first in results)
 
 
 def _check_place(schedule: Schedule, tensor: Tensor) -> None:

@@ -1,7 +1,7 @@
 """From a graph to a schedule: order, kernels, sharing, lifetimes, offsets."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tinygen.ir.graph import Graph, Op
 from tinygen.kernels.base import Kernel, Objective, Toolbox
@@ -14,7 +14,7 @@ from tinygen.planner.order import best_order
 from tinygen.planner.packing import pack
 from tinygen.planner.schedule import Schedule
 from tinygen.planner.sharing import Sharing
-from tinygen.planner.splitting import split_plan
+from tinygen.planner.splitting import every_plan, split_plan
 from tinygen.targets.board import Board
 
 
@@ -27,21 +27,42 @@ class Request:
     fetches_input: bool = False  # the application gives the input by rows
 
 
+@dataclass(frozen=True)
+class CurvePoint:
+    """A schedule and its price."""
+
+    schedule: Schedule
+    extra_instructions: int  # beyond those on whole tensors, estimated
+
+
 def plan(graph: Graph, board: Board, toolbox: Toolbox, request: Request = Request()) -> Schedule:
     """The schedule that serves the toolbox's objective; it may exceed the limit where nothing smaller is found.
 
     Whole tensors are fastest: they are left only for an objective or a limit that asks for less memory.
     """
-    kernels = {op: select(op, toolbox) for op in graph.ops if type(op) in LOWERINGS}
+    kernels = _kernels(graph, toolbox)
     orders = dict.fromkeys((graph, best_order(graph)))
     whole = min((_plan(order, board, kernels) for order in orders), key=lambda schedule: schedule.arena_bytes)
     schedule = whole
     if request.fetches_input or (request.may_split and not _suffices(whole, toolbox.objective, request)):
-        network = _network(whole.graph, kernels, request)
+        network = _network(whole.graph, kernels, request.fetches_input)
         found = split_plan(network, board, toolbox, request.limit_bytes, request.may_split)
         schedule = found if request.fetches_input or found.arena_bytes < whole.arena_bytes else whole
     check(schedule)
     return schedule
+
+
+def curve(graph: Graph, board: Board, toolbox: Toolbox, fetches_input: bool) -> tuple[CurvePoint, ...]:
+    """From the fastest schedule to the smallest: each next one is smaller, and no faster one is as small."""
+    fastest = replace(toolbox, objective=Objective.TIME)
+    whole = plan(graph, board, fastest, Request(may_split=False, fetches_input=fetches_input))
+    network = _network(whole.graph, _kernels(whole.graph, fastest), fetches_input)
+    points = [CurvePoint(whole, 0)]
+    for path, schedule in every_plan(network, board, fastest):
+        if schedule.arena_bytes < points[-1].schedule.arena_bytes:
+            check(schedule)
+            points.append(CurvePoint(schedule, round(path.extra_instructions)))
+    return tuple(points)
 
 
 def _suffices(whole: Schedule, objective: Objective, request: Request) -> bool:
@@ -50,10 +71,14 @@ def _suffices(whole: Schedule, objective: Objective, request: Request) -> bool:
     return fits and objective in (Objective.TIME, Objective.SIZE)
 
 
-def _network(graph: Graph, kernels: Mapping[Op, Kernel], request: Request) -> Network:
+def _kernels(graph: Graph, toolbox: Toolbox) -> dict[Op, Kernel]:
+    return {op: select(op, toolbox) for op in graph.ops if type(op) in LOWERINGS}
+
+
+def _network(graph: Graph, kernels: Mapping[Op, Kernel], fetches_input: bool) -> Network:
     sharing = Sharing(graph)
     calls = tuple(op for op in graph.ops if not sharing.add_view(op))
-    fetched = frozenset(graph.input_tensors) if request.fetches_input else frozenset()
+    fetched = frozenset(graph.input_tensors) if fetches_input else frozenset()
     return Network(graph, calls, kernels, sharing, fetched)
 
 

@@ -31,6 +31,15 @@ def split_plan(network: Network, board: Board, toolbox: Toolbox, limit_bytes: in
     return fitting[0] if fitting else min(found, key=lambda schedule: schedule.arena_bytes)
 
 
+def every_plan(network: Network, board: Board, toolbox: Toolbox) -> Iterator[tuple[Segmentation, Schedule]]:
+    """Schedules with less and less memory, each the cheapest found in fewer bytes than the one before."""
+    search = SegmentationSearch(network)
+    path = search.within(max(search.sizes))
+    while path is not None:
+        yield path, split(network, _directed(network, path.segments), board, toolbox)
+        path = search.within(path.bytes - 1)
+
+
 def _candidates(
     network: Network, search: SegmentationSearch, objective: Objective, limit_bytes: int | None
 ) -> Iterator[Segmentation]:

@@ -128,9 +128,9 @@ def summary_table(inspection: Inspection) -> RenderableType:
         ("fits", "yes" if inspection.fits else "no"),
         ("arena", f"{size(inspection.arena_bytes)} of {count(inspection.arena_limit_bytes)}"),
         ("lower bound", size(inspection.lower_bound_bytes)),
-        ("unsplit arena", size(inspection.unsplit_bytes)),
+        ("whole tensors", size(inspection.unsplit_bytes)),
         ("constants", f"{size(inspection.const_bytes)} of {count(inspection.const_limit_bytes)}, without code"),
-        ("MACs", f"{count(inspection.macs)}, and {count(inspection.extra_macs)} again because of splitting"),
+        ("MACs", f"{count(inspection.macs)}, and {count(inspection.extra_macs)} done again by splitting"),
     ]
     if inspection.peak_step:
         peak = inspection.peak_step

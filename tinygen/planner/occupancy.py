@@ -1,0 +1,104 @@
+"""What the arena holds while a schedule runs, byte by byte: derived from its steps alone."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from tinygen.ir.tensor import Tensor
+from tinygen.planner.block import Block, live_bytes, read_tick, written_tick
+from tinygen.planner.lifetimes import Access, Traffic, blocks
+from tinygen.planner.schedule import Buffer, Call, Fetch, FlatStep, Schedule, Shift
+
+
+@dataclass(frozen=True)
+class Live:
+    """Bytes of a buffer that hold something at a step."""
+
+    buffer: Buffer
+    bytes: int
+
+
+@dataclass(frozen=True)
+class Occupancy:
+    """The buffers with the ticks at which their parts are live."""
+
+    blocks: Mapping[Buffer, Block]
+    levels: tuple[int, ...]  # live bytes at each tick, two a step
+
+    @property
+    def peak_bytes(self) -> int:
+        """The most bytes that are live at once."""
+        return max(self.levels)
+
+    @property
+    def peak_step(self) -> int:
+        """The first step at which most bytes are live."""
+        return self.levels.index(self.peak_bytes) // 2
+
+    def at(self, step: int) -> tuple[Live, ...]:
+        """What is live at a step, when it reads or when its results are there: the larger of the two; largest first."""
+        ticks = (read_tick(step), written_tick(step))
+        tick = 1 << max(ticks, key=lambda tick: self.levels[tick])
+        found = (
+            Live(buffer, sum(part.bytes for part in block.parts if part.live & tick))
+            for buffer, block in self.blocks.items()
+        )
+        return tuple(sorted((live for live in found if live.bytes), key=lambda live: -live.bytes))
+
+
+def occupancy(schedule: Schedule) -> Occupancy:
+    """The occupancy of a schedule; resident inputs are there before its first step, outputs after its last one."""
+    traffic = [_traffic(schedule, step) for step in schedule.flat_steps]
+    outputs = (tensor for tensor in schedule.graph.output_tensors if not tensor.is_constant)
+    traffic.append(Traffic(reads=tuple(_access(schedule, tensor) for tensor in outputs), writes=()))
+    inputs = (tensor for tensor in schedule.graph.input_tensors if tensor not in schedule.fetched)
+    found = blocks(
+        traffic,
+        sizes={buffer: buffer.bytes for buffer in schedule.buffers},
+        aligns={buffer: buffer.align for buffer in schedule.buffers},
+        names={buffer: buffer.name for buffer in schedule.buffers},
+        before=frozenset(schedule.places[tensor].buffer for tensor in inputs),
+        after=frozenset(),
+    )
+    ticks = 2 * max(1, len(schedule.flat_steps))
+    during = {buffer: _until(block, ticks) for buffer, block in found.items()}
+    levels = live_bytes(list(during.values()))
+    return Occupancy(during, (*levels, *[0] * (ticks - len(levels))))
+
+
+def _until(block: Block, ticks: int) -> Block:
+    """The block before a tick."""
+    parts = (replace(part, live=part.live & ((1 << ticks) - 1)) for part in block.parts)
+    return replace(block, parts=tuple(part for part in parts if part.live))
+
+
+def _traffic(schedule: Schedule, step: FlatStep) -> Traffic[Buffer]:
+    match step:
+        case Fetch():
+            return Traffic((), (_access(schedule, step.piece.tensor),))
+        case Shift():
+            source = Access(step.buffer, step.source, step.bytes)
+            return Traffic((source,), (Access(step.buffer, step.target, step.bytes),))
+        case Call():
+            return _call(schedule, step)
+
+
+def _call(schedule: Schedule, call: Call) -> Traffic[Buffer]:
+    kernel = call.kernel
+    operands = [tensor for tensor in (*kernel.reads, *kernel.updates) if not tensor.is_constant]
+    reads = tuple(_access(schedule, tensor) for tensor in operands)
+    writes = tuple(_access(schedule, tensor) for tensor in kernel.writes)
+    if call.scratch:
+        writes += (Access(call.scratch, 0, call.scratch.bytes),)
+    shared = {*kernel.in_place, *kernel.updates}
+    in_place = (read for tensor, read in zip(operands, reads, strict=True) if tensor in shared)
+    result = schedule.address(kernel.writes[0])
+    return Traffic(reads, writes, tuple(read for read in in_place if _address(schedule, read) == result))
+
+
+def _access(schedule: Schedule, tensor: Tensor) -> Access[Buffer]:
+    place = schedule.places[tensor]
+    return Access(place.buffer, place.offset, tensor.type.bytes)
+
+
+def _address(schedule: Schedule, access: Access[Buffer]) -> int:
+    return schedule.offsets[access.key] + access.offset
