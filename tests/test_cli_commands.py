@@ -297,3 +297,11 @@ def test_documents_are_plain_json() -> None:
     }
     with pytest.raises(TypeError, match="object has no JSON form"):
         json_text({"x": object()})
+
+
+def test_run_with_a_streamed_input() -> None:
+    """The rows that the application gives make the same outputs as the whole input."""
+    ended = [tinygen("run", DIGITS, "--kernels", "portable", "--json", *more) for more in ([], ["--input", "streamed"])]
+    assert [run.code for run in ended] == [0, 0]
+    whole, streamed = (json.loads(run.stdout) for run in ended)
+    assert whole["outputs"] == streamed["outputs"]

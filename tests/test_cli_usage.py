@@ -94,10 +94,6 @@ def test_models_that_are_none(command: str, model: str, code: int, message: str)
         ),
         (["--cc-opt", "0"], "--cc-opt: is '0', one of s, 2, 3 was expected. Choose one of them."),
         (
-            ["--input", "streamed"],
-            "--input streamed: is not available yet, 'resident' was expected. Leave the option out.",
-        ),
-        (
             ["--ctable", "m.json"],
             "--ctable m.json: calibration is not available yet, an int8 model without it was expected. "
             "Leave the option out.",

@@ -87,11 +87,12 @@ def compile(
     flash: str | int | None = None,
     optimize: str = "time",
     split: bool = True,
+    streamed: bool = False,
     kernels: str = "auto",
     cmsis_nn: str | Path | None = None,
     cc_opt: str | None = None,
 ) -> Model:
-    """Compile a model file for a target; the options are those of `tinygen compile`.
+    """Compile a model file for a target; the options are those of `tinygen compile` (`streamed`: --input streamed).
 
     Raises a `tinygen.errors.TinygenError`; the one that fits says whether model, options or a tool are at fault.
     """
@@ -102,6 +103,7 @@ def compile(
         flash=flash,
         optimize=optimize,
         split=split,
+        streamed=streamed,
         kernels=kernels,
         cmsis_nn=None if cmsis_nn is None else Path(cmsis_nn),
         cc_opt=cc_opt,
@@ -119,6 +121,7 @@ def options_from_text(
     flash: str | int | None = None,
     optimize: str = "time",
     split: bool = True,
+    streamed: bool = False,
     kernels: str = "auto",
     cmsis_nn: Path | None = None,
     cc_opt: str | None = None,
@@ -131,6 +134,7 @@ def options_from_text(
         flash_bytes=None if flash is None else parse_size(flash),
         objective=choice(Objective, "optimize", optimize),
         may_split=split,
+        fetches_input=streamed,
         kernels=choice(Kernels, "kernels", kernels),
         cmsis_nn=cmsis_nn,
         opt=None if cc_opt is None else choice(Opt, "cc-opt", str(cc_opt)),

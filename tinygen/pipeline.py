@@ -22,7 +22,7 @@ from tinygen.frontends import import_model
 from tinygen.ir.graph import Graph
 from tinygen.kernels.base import Library, Objective, Toolbox
 from tinygen.planner import fit
-from tinygen.planner.plan import Request, plan
+from tinygen.planner.plan import CurvePoint, Request, curve, plan
 from tinygen.planner.schedule import Schedule
 from tinygen.targets import Board, load
 
@@ -80,13 +80,23 @@ class Compiled:
         return self.options.opt or default
 
     @property
+    def toolbox(self) -> Toolbox:
+        """What its kernels are chosen from."""
+        return _toolbox(self.board, self.library, self.options)
+
+    @property
     def arena_limit_bytes(self) -> int:
         """What the arena may take."""
         return arena_limit_bytes(self.board, self.options)
 
     def check_fits(self) -> None:
-        """Raise DoesNotFitError where arena or constants exceed the target or the options."""
-        fit.check_fits(self.schedule, self.arena_limit_bytes, flash_limit_bytes(self.board, self.options))
+        """Raise DoesNotFitError where arena or constants exceed the target or the options; it says what would help."""
+        remedies = fit.remedies(self.schedule, self.toolbox, _request(self.board, self.options))
+        fit.check_fits(self.schedule, self.arena_limit_bytes, flash_limit_bytes(self.board, self.options), remedies)
+
+    def curve(self) -> tuple[CurvePoint, ...]:
+        """What less RAM costs: schedules from whole tensors down to the smallest arena."""
+        return curve(self.graph, self.board, self.toolbox, self.options.fetches_input)
 
     @property
     def trees(self) -> tuple[SourceTree, ...]:
@@ -121,8 +131,7 @@ def compile_model(source: Path, options: Options, observe: Observer | None = Non
     graph = passes.run(imported, observe=observe)
     if options.fetches_input:
         _check_one_input(graph)
-    request = Request(arena_limit_bytes(board, options), options.may_split, options.fetches_input)
-    schedule = plan(graph, board, Toolbox(library, board.isa, options.objective), request)
+    schedule = plan(graph, board, _toolbox(board, library, options), _request(board, options))
     files = render(schedule, name, source.name)
     return Compiled(source, name, options, imported, schedule, library, files)
 
@@ -156,6 +165,14 @@ def arena_limit_bytes(board: Board, options: Options) -> int:
 def flash_limit_bytes(board: Board, options: Options) -> int:
     """What code and constants may take: the board's flash, or less where the options say so."""
     return board.flash_bytes if options.flash_bytes is None else min(board.flash_bytes, options.flash_bytes)
+
+
+def _toolbox(board: Board, library: Library, options: Options) -> Toolbox:
+    return Toolbox(library, board.isa, options.objective)
+
+
+def _request(board: Board, options: Options) -> Request:
+    return Request(arena_limit_bytes(board, options), options.may_split, options.fetches_input)
 
 
 @contextmanager

@@ -75,7 +75,6 @@ def _planning(default_target: str) -> Provider:
         cc_opt: given.CcOpt = None,
         ctable: given.Calibration = None,
     ) -> Options:
-        refuse_streaming(input is InputMode.STREAMED)
         _refuse_calibration(ctable)
         return options_from_text(
             target,
@@ -83,18 +82,13 @@ def _planning(default_target: str) -> Provider:
             flash=flash,
             optimize=optimize,
             split=split is Split.AUTO,
+            streamed=input is InputMode.STREAMED,
             kernels=kernels,
             cmsis_nn=cmsis_nn,
             cc_opt=cc_opt,
         )
 
     return planning
-
-
-def refuse_streaming(is_asked: bool) -> None:
-    """UsageError where the input is to be streamed."""
-    if is_asked:
-        raise UsageError("--input streamed: is not available yet, 'resident' was expected. Leave the option out.")
 
 
 def _refuse_calibration(ctable: Path | None) -> None:

@@ -1,5 +1,6 @@
 """`tinygen run`: generate, build, execute."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -8,7 +9,7 @@ import typer
 
 from tinygen.api import stack_outputs
 from tinygen.build.outcome import Outcome
-from tinygen.cli.command import HOST, refuse_streaming
+from tinygen.cli.command import HOST
 from tinygen.cli.command import command as as_command
 from tinygen.cli.kernel_note import kernel_note
 from tinygen.cli.options import InputMode, Model, Seed
@@ -46,6 +47,7 @@ def command(
 ) -> None:
     """Generate, build and execute a model, on this machine or under QEMU, and show its outputs."""
     file = _input_file(input or [])
+    options = replace(options, fetches_input=InputMode.STREAMED in (input or []))
     _check_output(output)
     with terminal.progress(f"running {model.name}"):
         compiled = compile_model(model, options)
@@ -71,8 +73,7 @@ def command(
 
 def _input_file(given: list[str]) -> Path | None:
     """The file among the values of --input, which also says whether the input is resident or streamed."""
-    refuse_streaming(InputMode.STREAMED in given)
-    files = [value for value in given if value != InputMode.RESIDENT]
+    files = [value for value in given if value not in set(InputMode)]
     if len(files) > 1:
         raise UsageError(
             f"--input: names the files {', '.join(files)}, one was expected. Put all arrays into one .npz."

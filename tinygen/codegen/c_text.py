@@ -10,6 +10,8 @@ from tinygen.errors import UsageError
 from tinygen.ir.types import Array, DType
 
 _WIDTH = 110
+_NO_BREAK = "\N{NO-BREAK SPACE}"
+_WHOLE = re.compile(r"\w+ = \[[^][]*\]|tensor<[^>]*>")  # what a line of MLIR is not broken inside of
 _C_TYPES = {
     DType.BOOL: "uint8_t",
     DType.INT8: "int8_t",
@@ -19,12 +21,18 @@ _C_TYPES = {
     DType.INT64: "int64_t",
     DType.FLOAT32: "float",
 }
-_C_KEYWORDS = frozenset(
+_KEYWORDS = (
     "alignas alignof and asm auto bool break case catch char class const constexpr continue default delete do double "
     "else enum extern false float for friend goto if inline int long main mutable namespace new not nullptr operator "
     "or private protected public register restrict return short signed sizeof static struct switch template this "
-    "throw true try typedef typename union unsigned using virtual void volatile while xor".split()
+    "throw true try typedef typename union unsigned using virtual void volatile while xor"
 )
+_HEADERS = (  # a model's header must not hide another
+    "arm_nn_math_types arm_nn_types arm_nnfunctions arm_nnsupportfunctions assert complex ctype errno fenv float "
+    "inttypes iso646 limits locale math setjmp signal stdalign stdarg stdatomic stdbool stddef stdint stdio stdlib "
+    "stdnoreturn string tgmath threads time uchar wchar wctype"
+)
+_RESERVED = frozenset((*_KEYWORDS.split(), *_HEADERS.split(), *keyword.kwlist))
 
 
 def c_type(dtype: DType) -> str:
@@ -37,17 +45,21 @@ def model_identifier(text: str) -> str:
     name = re.sub(r"[^a-z0-9]+", "_", text.lower()).strip("_")
     if not name:
         return "model"
-    return f"model_{name}" if name[0].isdigit() or name in _C_KEYWORDS or keyword.iskeyword(name) else name
+    return f"model_{name}" if name[0].isdigit() or _is_reserved(name) else name
 
 
 def checked_identifier(text: str) -> str:
     """`text` itself; UsageError unless it can be a model's name in C."""
-    if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", text) or text in _C_KEYWORDS:
+    if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", text) or _is_reserved(text.lower()):
         raise UsageError(
-            f"--name: is '{text}', a C identifier was expected (letters, digits, underscores; no keyword). "
+            f"--name: is '{text}', a C identifier was expected (letters, digits, underscores; no keyword, no header of C). "
             f"Try '{model_identifier(text)}'."
         )
     return text
+
+
+def _is_reserved(name: str) -> bool:
+    return name in _RESERVED or name.startswith("tg_")
 
 
 def initializer(values: Array) -> str:
@@ -75,8 +87,9 @@ def comment(*paragraphs: str) -> str:
     """A block comment; nothing in the text can end it early."""
     lines: list[str] = []
     for paragraph in paragraphs:
-        text = inline_comment(paragraph)
+        text = _WHOLE.sub(lambda found: found[0].replace(" ", _NO_BREAK), inline_comment(paragraph))
         lines += textwrap.wrap(text, _WIDTH, break_long_words=False, break_on_hyphens=False) or [""]
+    lines = [line.replace(_NO_BREAK, " ") for line in lines]
     if len(lines) == 1:
         return f"/* {lines[0]} */"
     return "/*\n" + "\n".join(f" * {line}".rstrip() for line in lines) + "\n */"

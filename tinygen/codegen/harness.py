@@ -32,6 +32,5 @@ def render_harness(schedule: Schedule, name: str, measure: Measure) -> dict[str,
         "trace_file": TRACE_FILE,
     }
     return {
-        file: environment().get_template(f"harness/{file}.j2").render(context)
-        for file in ("main.c", "after_call.h")
+        file: environment().get_template(f"harness/{file}.j2").render(context) for file in ("main.c", "after_call.h")
     }

@@ -6,15 +6,16 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from tinygen.codegen import blocks
-from tinygen.codegen.c_text import c_type, comment, initializer
+from tinygen.codegen.c_text import c_type, initializer
+from tinygen.codegen.captions import Captions
 from tinygen.codegen.ports import PortText, common_ctype
 from tinygen.codegen.statements import CallText, Statement, Writer
 from tinygen.ir.graph import Op, Port
 from tinygen.ir.rows import has_rows, row_bytes
 from tinygen.ir.tensor import Tensor
-from tinygen.ir.text import mnemonic, print_op
+from tinygen.ir.text import mnemonic
 from tinygen.kernels.base import Kernel, Table
-from tinygen.planner.schedule import BufferKind, Call, Fetch, Fused, Schedule
+from tinygen.planner.schedule import Call, Fetch, Fused, Schedule
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +33,7 @@ class LayerText:
     """The constant that describes a layer, or its part on some rows."""
 
     symbol: str
+    comment: str | None  # which rows, where it is a part
     text: str
 
 
@@ -81,7 +83,7 @@ class ModelText:
     @cached_property
     def tables(self) -> list[TableText]:
         """Constant arrays, each content once."""
-        unique = {symbol: table for symbol, table in self._symbols.values()}
+        unique = dict(self._symbols.values())
         return [
             TableText(symbol, c_type(table.dtype), table.values.size, initializer(table.values))
             for symbol, table in unique.items()
@@ -103,6 +105,11 @@ class ModelText:
         """All operators that are called, in the order of their numbers."""
         nested = [item.operators if isinstance(item, FusedText) else [item] for item in self.items]
         return [operator for group in nested for operator in group]
+
+    @property
+    def arena_map(self) -> str:
+        """A comment: where everything lies."""
+        return self._captions.arena()
 
     @property
     def headers(self) -> list[str]:
@@ -228,14 +235,15 @@ class ModelText:
         return {op: self._layers_of(op, calls) for op, calls in self._calls.items()}
 
     def _layers_of(self, op: Op, calls: Sequence[Call]) -> dict[str, LayerText]:
-        layers: dict[str, LayerText] = {}
+        alike: dict[str, list[Call]] = {}
         for call in calls:
-            key = self._layer_key(call)
-            if key not in layers:
-                suffix = f"_{len(layers)}" if layers else ""
-                symbol = f"{self._symbol(op)}_layer{suffix}"
-                layers[key] = LayerText(symbol, blocks.layer(call.kernel, symbol, self._table_symbols(call)))
-        return layers
+            alike.setdefault(self._layer_key(call), []).append(call)
+        return {key: self._layer(op, index, calls) for index, (key, calls) in enumerate(alike.items())}
+
+    def _layer(self, op: Op, index: int, calls: Sequence[Call]) -> LayerText:
+        symbol = f"{self._symbol(op)}_layer{f'_{index}' if index else ''}"
+        text = blocks.layer(calls[0].kernel, symbol, self._table_symbols(calls[0]))
+        return LayerText(symbol, self._captions.rows(calls), text)
 
     def _layer_key(self, call: Call) -> str:
         return blocks.layer(call.kernel, "", self._table_symbols(call))
@@ -245,7 +253,7 @@ class ModelText:
 
     @cached_property
     def _writer(self) -> Writer:
-        return Writer(self.schedule, self._names, self._constants)
+        return Writer(self.schedule, self._names, self._constants, self._captions.content)
 
     def _names(self, call: Call) -> tuple[int, str]:
         return self._numbers[call.whole], self._layers[call.whole][self._layer_key(call)].symbol
@@ -260,35 +268,19 @@ class ModelText:
         return found
 
     def _operator(self, op: Op, call: CallText | None) -> OperatorText:
-        text = comment(str(op.source), print_op(op, self._value_name))
-        return OperatorText(self._numbers[op], self._symbol(op), text, list(self._layers[op].values()), call)
+        layers = list(self._layers[op].values())
+        return OperatorText(self._numbers[op], self._symbol(op), self._captions.operator(op), layers, call)
 
     def _fused(self, fused: Fused) -> FusedText:
         operators = [self._operator(op, None) for op in fused.ops]
         first, last = operators[0].number, operators[-1].number
-        results = {result.name: self._symbol(op) for op in fused.ops for result in op.results}
-        rings = [
-            f"{results.get(buffer.name, buffer.name)}: {buffer.bytes} bytes at {self.schedule.offsets[buffer]}"
-            for buffer in self.schedule.buffers
-            if buffer.kind is BufferKind.RING and buffer.name in results
-        ]
         span = f"Operator {first}" if first == last else f"Operators {first} to {last}"
-        held = f" Rings: {'; '.join(rings)}." if rings else ""
-        how = "row by row" if any(not isinstance(step, (Call, Fetch)) for step in fused.steps) else "on a fetched input"
-        text = comment(f"{span}, {how}.{held}")
-        return FusedText(f"rows_of_{first}_to_{last}", text, operators, self._writer.fused(fused))
+        statements = self._writer.fused(fused)
+        return FusedText(f"rows_of_{first}_to_{last}", self._captions.fused(fused, span), operators, statements)
 
     @cached_property
-    def _value_names(self) -> dict[Tensor, str]:
-        """Short names for comments: values are called after the operator that makes them."""
-        names = {port.tensor: f"%{port.role}_{port.index}" for port in self.inputs}
-        for index, op in enumerate(self.schedule.graph.ops):
-            symbol = self._symbol(op) if op in self._numbers else f"{mnemonic(op)}_of_{index}"
-            names |= {result: f"%{symbol}" + ("" if n == 0 else f"_{n}") for n, result in enumerate(op.results)}
-        return names
-
-    def _value_name(self, tensor: Tensor) -> str:
-        return self._value_names.get(tensor, "%constant")
+    def _captions(self) -> Captions:
+        return Captions(self.schedule, {op: self._symbol(op) for op in self._numbers})
 
     def _ports(self, role: str, ports: Sequence[Port]) -> list[PortText]:
         return [

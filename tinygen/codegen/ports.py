@@ -39,9 +39,14 @@ class PortText:
         return inline_comment(f"'{self.name}', {self.ctype}[{dims}]")
 
     @property
+    def address(self) -> str:
+        """Its first byte, from the arena's."""
+        return f"arena + {self.offset}" if self.offset else "arena"
+
+    @property
     def pointer(self) -> str:
-        """Its first byte, from a context."""
-        base = f"context->arena + {self.offset}" if self.offset else "context->arena"
+        """Its first element, from a context."""
+        base = f"context->{self.address}"
         return base if self.ctype == "int8_t" else f"({self.ctype} *)(void *)({base})"
 
     @property

@@ -3,6 +3,7 @@
 from tinygen import __version__
 from tinygen.codegen.c_text import comment
 from tinygen.codegen.environment import environment
+from tinygen.codegen.line_breaks import break_lines
 from tinygen.codegen.model import ModelText
 from tinygen.planner.schedule import Schedule
 
@@ -27,4 +28,5 @@ def render(schedule: Schedule, name: str, source: str) -> dict[str, str]:
         f"{name}_weights.h": "weights.h.j2",
         f"{name}_weights.c": "weights.c.j2",
     }
-    return {file: environment().get_template(template).render(context) for file, template in files.items()}
+    texts = {file: environment().get_template(template).render(context) for file, template in files.items()}
+    return texts | {file: break_lines(texts[file]) for file in (f"{name}.h", f"{name}.c")}

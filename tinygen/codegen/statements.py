@@ -4,9 +4,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from tinygen.codegen.c_text import c_type
+from tinygen.codegen.c_text import c_type, inline_comment
 from tinygen.ir.tensor import Tensor
-from tinygen.planner.schedule import Call, Fetch, FlatStep, Fused, Loop, Schedule, Shift
+from tinygen.planner.schedule import Buffer, Call, Fetch, FlatStep, Fused, Loop, Schedule, Shift
 
 
 @dataclass(frozen=True)
@@ -39,6 +39,7 @@ class ShiftText:
     target: str
     source: str
     bytes: int
+    content: str
 
 
 @dataclass(frozen=True)
@@ -88,6 +89,7 @@ class Writer:
     schedule: Schedule
     names: Names
     constants: Callable[[Call], dict[Tensor, str]]  # symbols of constant operands
+    content: Callable[[Buffer], str]
 
     def fused(self, fused: Fused) -> tuple[Statement, ...]:
         """The statements of a chain."""
@@ -126,9 +128,8 @@ class Writer:
                 return self.call(step, following)
             case Shift(), _:
                 base = self.schedule.offsets[step.buffer]
-                return ShiftText(
-                    Address(base + step.target).pointer(), Address(base + step.source).pointer(), step.bytes
-                )
+                target, source = (Address(base + offset).pointer() for offset in (step.target, step.source))
+                return ShiftText(target, source, step.bytes, inline_comment(self.content(step.buffer)))
             case Fetch(), Fetch():
                 first, after = step.piece.rows.first, following.piece.rows.first
                 rows = self._address(step.piece.tensor, following.piece.tensor).pointer()

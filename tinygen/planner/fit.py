@@ -1,12 +1,35 @@
 """Whether a schedule fits a machine; if not, what stands in the way and what would help."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from itertools import chain, islice
 
 from tinygen import targets
 from tinygen.errors import DoesNotFitError
+from tinygen.kernels.base import Toolbox
 from tinygen.planner.constants import const_bytes
-from tinygen.planner.schedule import Call, Schedule
+from tinygen.planner.occupancy import occupancy
+from tinygen.planner.plan import Request, plan
+from tinygen.planner.schedule import BufferKind, Call, Schedule
 from tinygen.targets.board import Board
+
+_MOST_REMEDIES = 3
+_MOST_BUFFERS = 8  # of the peak, that a message lists
+
+_HOLDS = {
+    BufferKind.WHOLE: "",
+    BufferKind.RING: ", rows that are still needed",
+    BufferKind.SUMS: ", sums of an average",
+    BufferKind.SCRATCH: "",  # its name says so
+}
+
+
+@dataclass(frozen=True)
+class Remedy:
+    """Options that make the arena smaller."""
+
+    options: str  # as on the command line
+    arena_bytes: int
 
 
 def arena_room(board: Board) -> int:
@@ -14,35 +37,59 @@ def arena_room(board: Board) -> int:
     return board.ram_bytes - board.stack_bytes
 
 
-def check_fits(schedule: Schedule, ram_bytes: int, flash_bytes: int) -> None:
+def check_fits(schedule: Schedule, ram_bytes: int, flash_bytes: int, remedies: Iterable[Remedy] = ()) -> None:
     """Raise DoesNotFitError where the arena exceeds `ram_bytes` or the constant tables exceed `flash_bytes`.
 
     `ram_bytes` is what the arena may take, without the stack. Code and the program's own data are not counted: the
-    linker has the last word.
+    linker has the last word. `remedies` are looked at only where the arena is too large.
     """
     if schedule.arena_bytes > ram_bytes:
-        raise DoesNotFitError("\n".join(_arena_too_large(schedule, ram_bytes)))
+        raise DoesNotFitError("\n".join(_arena_too_large(schedule, ram_bytes, remedies)))
     if const_bytes(schedule) > flash_bytes:
         raise DoesNotFitError("\n".join(_tables_too_large(schedule, flash_bytes)))
 
 
-def _arena_too_large(schedule: Schedule, ram_bytes: int) -> Iterator[str]:
+def remedies(schedule: Schedule, toolbox: Toolbox, request: Request) -> Iterator[Remedy]:
+    """Other requests that give a smaller arena than `schedule`, which was planned by `request`; planned one by one."""
+    split = ("--split auto",) if not request.may_split else ()
+    streamed = ("--input streamed",) if not request.fetches_input else ()
+    both = (*split, *streamed) if split and streamed else ()
+    for options in (split, streamed, both):
+        if not options:
+            continue
+        asked = replace(
+            request,
+            may_split=request.may_split or options != streamed,
+            fetches_input=request.fetches_input or options != split,
+        )
+        arena_bytes = plan(schedule.graph, schedule.board, toolbox, asked).arena_bytes
+        if arena_bytes < schedule.arena_bytes:
+            yield Remedy(" ".join(options), arena_bytes)
+
+
+def _arena_too_large(schedule: Schedule, ram_bytes: int, remedies: Iterable[Remedy]) -> Iterator[str]:
     yield (
         f"{_where(schedule)}: the arena needs {schedule.arena_bytes} bytes of RAM, {ram_bytes} are available "
         "without the stack."
     )
     yield from _peak(schedule)
-    yield f"No placement of the buffers needs less than {schedule.lower_bound_bytes} bytes."
-    yield _remedy(schedule, is_limited_by_option=ram_bytes < schedule.arena_bytes <= arena_room(schedule.board))
+    yield f"No placement of these buffers needs less than {schedule.lower_bound_bytes} bytes."
+    room = arena_room(schedule.board)
+    limit = f"--ram {schedule.arena_bytes}: {schedule.board.name} has {room} bytes beside the stack"
+    raised = [limit] if ram_bytes < schedule.arena_bytes <= room else []
+    found = chain(raised, _options(remedies, ram_bytes), _larger_board(schedule))
+    yield from _what_helps(found)
 
 
 def _tables_too_large(schedule: Schedule, flash_bytes: int) -> Iterator[str]:
+    needed = const_bytes(schedule)
     yield (
-        f"{_where(schedule)}: weights and other constants need {const_bytes(schedule)} bytes of flash, "
-        f"{flash_bytes} are available."
+        f"{_where(schedule)}: weights and other constants need {needed} bytes of flash, {flash_bytes} are available."
     )
-    limited = flash_bytes < const_bytes(schedule) <= schedule.board.flash_bytes
-    yield _remedy(schedule, is_limited_by_option=limited)
+    room = schedule.board.flash_bytes
+    limit = f"--flash {needed}: {schedule.board.name} has {room} bytes; the code needs room, too"
+    raised = [limit] if flash_bytes < needed <= room else []
+    yield from _what_helps(chain(raised, _larger_board(schedule)))
 
 
 def _where(schedule: Schedule) -> str:
@@ -50,34 +97,55 @@ def _where(schedule: Schedule) -> str:
 
 
 def _peak(schedule: Schedule) -> Iterator[str]:
-    step = schedule.peak_step
-    yield f"Peak: {_place(schedule, step)}, with {schedule.live_bytes(step)} bytes live:"
-    for buffer in sorted(schedule.live_buffers(step), key=lambda buffer: -buffer.bytes):
-        yield f"  {buffer.bytes:>8} '{buffer.name}'"
+    found = occupancy(schedule)
+    live = found.at(found.peak_step)
+    yield f"Peak: {_place(schedule, found.peak_step)}, with {found.peak_bytes} bytes live:"
+    for one in live[:_MOST_BUFFERS]:
+        yield f"  {one.bytes:>8} '{one.buffer.name}'{_HOLDS[one.buffer.kind]}"
+    if others := live[_MOST_BUFFERS:]:
+        yield f"  {sum(one.bytes for one in others):>8} in {len(others)} smaller ones"
 
 
 def _place(schedule: Schedule, step: int) -> str:
-    """The step, and the operator in the user's file that it belongs to."""
-    for found in schedule.flat_steps[step : step + 1]:
+    """The step, and the operator in the user's file that it belongs to; rows are moved and fetched for the next one."""
+    for found in schedule.flat_steps[step:]:
         if isinstance(found, Call):
             return f"step {step}, {found.whole.source}"
     return f"step {step}"
 
 
-def _remedy(schedule: Schedule, is_limited_by_option: bool) -> str:
-    boards = ", ".join(board.name for board in _larger_boards(schedule))
-    remedies = [
-        "raise the limit, the board has more" if is_limited_by_option else "",
-        "use a smaller model",
-        f"choose a board with the same instruction set that holds it: {boards}" if boards else "",
-    ]
-    text = ", or ".join(remedy for remedy in remedies if remedy)
-    return f"{text[0].upper()}{text[1:]}."
+def _what_helps(found: Iterable[str]) -> Iterator[str]:
+    lines = list(islice(found, _MOST_REMEDIES))
+    yield "What helps:" if lines else "Use a smaller model."
+    yield from (f"  {line}" for line in lines)
 
 
-def _larger_boards(schedule: Schedule) -> Iterator[Board]:
-    """Boards with room for arena and tables. Only those of the same instruction set: scratch depends on it."""
-    for board in map(targets.load, targets.names()):
-        fits = schedule.arena_bytes <= arena_room(board) and const_bytes(schedule) <= board.flash_bytes
-        if fits and board.isa is schedule.board.isa and board.name != schedule.board.name:
-            yield board
+def _options(remedies: Iterable[Remedy], ram_bytes: int) -> Iterator[str]:
+    """Options that suffice; where none does, the one that comes closest."""
+    too_large = []
+    suffices = False
+    for remedy in remedies:
+        if remedy.arena_bytes <= ram_bytes:
+            suffices = True
+            yield f"{remedy.options}: {remedy.arena_bytes} bytes"
+        else:
+            too_large.append(remedy)
+    if too_large and not suffices:
+        closest = min(too_large, key=lambda remedy: remedy.arena_bytes)
+        yield f"{closest.options}: {closest.arena_bytes} bytes, which is less, but not enough"
+
+
+def _larger_board(schedule: Schedule) -> Iterator[str]:
+    """The smallest board with room for arena and tables; of the same instruction set, as scratch depends on it."""
+    boards = [board for board in map(targets.load, targets.names()) if _holds(board, schedule)]
+    if boards:
+        board = min(boards, key=lambda board: (arena_room(board), board.flash_bytes, board.name))
+        yield (
+            f"--target {board.name}: has {arena_room(board)} bytes of RAM beside the stack, {board.flash_bytes} bytes "
+            "of flash and the same instruction set"
+        )
+
+
+def _holds(board: Board, schedule: Schedule) -> bool:
+    fits = schedule.arena_bytes <= arena_room(board) and const_bytes(schedule) <= board.flash_bytes
+    return fits and board.isa is schedule.board.isa and board.name != schedule.board.name

@@ -53,15 +53,18 @@ def plan(graph: Graph, board: Board, toolbox: Toolbox, request: Request = Reques
 
 
 def curve(graph: Graph, board: Board, toolbox: Toolbox, fetches_input: bool) -> tuple[CurvePoint, ...]:
-    """From the fastest schedule to the smallest: each next one is smaller, and no faster one is as small."""
+    """From whole tensors to the smallest arena: each next schedule is smaller, and none that is as fast is smaller."""
     fastest = replace(toolbox, objective=Objective.TIME)
-    whole = plan(graph, board, fastest, Request(may_split=False, fetches_input=fetches_input))
-    network = _network(whole.graph, _kernels(whole.graph, fastest), fetches_input)
-    points = [CurvePoint(whole, 0)]
+    whole = CurvePoint(plan(graph, board, fastest, Request(may_split=False, fetches_input=fetches_input)), 0)
+    ordered = whole.schedule.graph
+    network = _network(ordered, _kernels(ordered, fastest), fetches_input)
+    points = [whole]
     for path, schedule in every_plan(network, board, fastest):
         if schedule.arena_bytes < points[-1].schedule.arena_bytes:
             check(schedule)
-            points.append(CurvePoint(schedule, round(path.extra_instructions)))
+            point = CurvePoint(schedule, round(path.extra_instructions))
+            kept = points[1:] if points[-1].extra_instructions < point.extra_instructions else points[1:-1]
+            points = [whole, *kept, point]
     return tuple(points)
 
 

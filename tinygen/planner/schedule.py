@@ -10,7 +10,7 @@ from tinygen.ir.graph import Graph, Op
 from tinygen.ir.rows import Piece
 from tinygen.ir.tensor import Tensor
 from tinygen.kernels.base import Kernel
-from tinygen.targets.board import Board
+from tinygen.targets.board import Board, Memory
 
 
 class BufferKind(Enum):
@@ -24,7 +24,7 @@ class BufferKind(Enum):
 
 @dataclass(frozen=True, eq=False)
 class Buffer:
-    """A range of the arena. Compared by identity."""
+    """A range of an arena. Compared by identity."""
 
     name: str
     bytes: int
@@ -100,6 +100,14 @@ class Fused:
 Step = FlatStep | Loop | Fused
 
 
+@dataclass(frozen=True)
+class Arena:
+    """What buffers take of one memory."""
+
+    memory: Memory
+    bytes: int
+
+
 @dataclass(frozen=True, eq=False)
 class Schedule:
     """All that code generation needs to know of memory."""
@@ -109,9 +117,10 @@ class Schedule:
     steps: tuple[Step, ...]
     buffers: tuple[Buffer, ...]
     places: Mapping[Tensor, Place]  # of every tensor that is not a constant
-    offsets: Mapping[Buffer, int]  # from the start of the arena
+    offsets: Mapping[Buffer, int]  # from the start of the arena that the buffer lies in
     lower_bound_bytes: int  # no placement of these buffers is smaller
     pieces: Mapping[Tensor, Piece] = field(default_factory=dict)  # tensors that are rows of a tensor of the graph
+    spilled: Mapping[Buffer, Memory] = field(default_factory=dict)  # buffers that do not lie in main RAM
 
     @cached_property
     def flat_steps(self) -> tuple[FlatStep, ...]:
@@ -129,20 +138,46 @@ class Schedule:
         fetches = (step for step in self.flat_steps if isinstance(step, Fetch))
         return frozenset(step.piece.whole for step in fetches)
 
+    def memory(self, buffer: Buffer) -> Memory:
+        """The memory that a buffer lies in."""
+        return self.spilled.get(buffer, self.board.main_ram)
+
+    @cached_property
+    def arenas(self) -> tuple[Arena, ...]:
+        """One for each memory that is used, the fastest first; at least one."""
+        ends: dict[str, int] = {}
+        for buffer in self.buffers:
+            name = self.memory(buffer).name
+            ends[name] = max(ends.get(name, 0), self.offsets[buffer] + buffer.bytes)
+        used = [Arena(memory, ends[memory.name]) for memory in self.board.rams if memory.name in ends]
+        return tuple(used) or (Arena(self.board.main_ram, 0),)
+
     @property
     def arena_bytes(self) -> int:
-        """Size of the arena: activations, scratch and state."""
-        return max((self.offsets[buffer] + buffer.bytes for buffer in self.buffers), default=0)
+        """Size of all arenas: activations, scratch and state."""
+        return sum(arena.bytes for arena in self.arenas)
 
     @property
     def arena_align(self) -> int:
-        """Alignment that the arena needs."""
+        """Alignment that every arena needs."""
         return max((buffer.align for buffer in self.buffers), default=1)
 
     def address(self, tensor: Tensor) -> int:
-        """First byte of a tensor, from the start of the arena."""
+        """First byte of a tensor, from the start of the arena that it lies in."""
         place = self.places[tensor]
         return self.offsets[place.buffer] + place.offset
+
+    def touched(self, step: FlatStep) -> tuple[Buffer, ...]:
+        """The buffers that a step reads or writes."""
+        match step:
+            case Call():
+                tensors = (*step.kernel.reads, *step.kernel.updates, *step.kernel.writes)
+                scratch = (step.scratch,) if step.scratch else ()
+                return (*(self.places[tensor].buffer for tensor in tensors if not tensor.is_constant), *scratch)
+            case Shift():
+                return (step.buffer,)
+            case Fetch():
+                return (self.places[step.piece.tensor].buffer,)
 
     def live_buffers(self, step: int) -> tuple[Buffer, ...]:
         """The buffers that are live at a step."""

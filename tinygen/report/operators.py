@@ -1,5 +1,6 @@
 """What runs a model: its operators with shapes, work and kernels."""
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -19,10 +20,12 @@ class OperatorRow:
     index: int  # in the model file
     operator: str
     name: str
+    place: str  # in the model file, as messages say it
     inputs: tuple[tuple[int, ...], ...]  # shapes of what is known only at run time
     outputs: tuple[tuple[int, ...], ...]
     macs: int
     kernel: str
+    calls: int  # of the kernel, more than one where the operator is split
     const_bytes: int
     output_bytes: int
     scratch_bytes: int
@@ -36,6 +39,7 @@ def kind(op: Op) -> str:
 def operator_rows(schedule: Schedule) -> tuple[OperatorRow, ...]:
     """All operators in execution order."""
     kernels = {call.whole: call.kernel for call in schedule.calls}
+    calls = Counter(call.whole for call in schedule.calls)
     rows = []
     for op in schedule.graph.ops:
         kernel = kernels.get(op)
@@ -43,10 +47,12 @@ def operator_rows(schedule: Schedule) -> tuple[OperatorRow, ...]:
             index=op.source.index,
             operator=kind(op),
             name=op.name,
+            place=str(op.source),
             inputs=tuple(tensor.shape for tensor in op.variable_operands),
             outputs=tuple(tensor.shape for tensor in op.results),
             macs=op.macs,
             kernel=kernel.function if kernel else NO_KERNEL,
+            calls=calls[op],
             const_bytes=sum(table.values.nbytes for table in kernel.tables) if kernel else 0,
             output_bytes=sum(tensor.type.bytes for tensor in op.results),
             scratch_bytes=kernel.scratch_bytes if kernel else 0,

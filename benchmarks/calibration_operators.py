@@ -1,0 +1,213 @@
+"""Operators to measure kernels on: of random shapes, from a few pixels to some rows of an image, each from a seed."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from random import Random
+
+import numpy as np
+
+from tinygen.ir.graph import Op, Source
+from tinygen.ir.tensor import Tensor
+from tinygen.ir.types import DType, Quant, TensorType
+from tinygen.ops.add import Add
+from tinygen.ops.clamp import Clamp
+from tinygen.ops.conv2d import Conv2D
+from tinygen.ops.copy import Copy
+from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
+from tinygen.ops.fully_connected import FullyConnected
+from tinygen.ops.lookup import Lookup
+from tinygen.ops.mul import Mul
+from tinygen.ops.pool2d import AveragePool2D, MaxPool2D
+from tinygen.ops.running_sum import DivideSums, SumRows
+from tinygen.ops.softmax import Softmax
+from tinygen.ops.window import HW, NO_PADDING, UNIT, PaddingMode, Window, padding_for
+
+_ACTIVATION = Quant((0.05,), (-3,))
+_PROBABILITY = Quant((1.0 / 256,), (-128,))
+_MOST_MACS = 300_000
+_CHANNELS = (4, 8, 16, 24, 32, 48, 64, 96, 128, 256)
+_FILTERS = (HW(3, 3), HW(3, 3), HW(5, 5), HW(10, 4), HW(1, 3), HW(3, 1), HW(2, 2))
+_LONG_FILTERS = (HW(3, 1), HW(5, 1), HW(9, 1), HW(15, 1), HW(5, 5), HW(7, 7), HW(4, 4))
+
+
+def operators() -> tuple[Op, ...]:
+    """All operators; the same each time."""
+    families: tuple[tuple[int, Callable[[Random], Op]], ...] = (
+        (60, lambda random: _convolution(random, random.choice(_FILTERS), random.choice((1, 1, 2)))),
+        (60, lambda random: _convolution(random, UNIT, 1)),
+        (30, lambda random: _convolution(random, UNIT, 2)),
+        (50, lambda random: _depthwise(random, HW(3, 3), random.choice((1, 1, 2)))),
+        (50, lambda random: _depthwise(random, random.choice(_LONG_FILTERS), random.choice((1, 1, 2)))),
+        (15, _single_channel_depthwise),
+        (30, _fully_connected),
+        (12, lambda random: _pool(random, AveragePool2D)),
+        (12, lambda random: _pool(random, MaxPool2D)),
+        (10, lambda random: _binary(random, Add)),
+        (10, lambda random: _binary(random, Mul)),
+        (8, _softmax),
+        (8, _copy),
+        (8, _lookup),
+        (12, _sum_rows),
+        (8, _divide_sums),
+    )
+    return tuple(_named(op, index) for index, op in enumerate(_drawn(families)))
+
+
+def _drawn(families: tuple[tuple[int, Callable[[Random], Op]], ...]) -> Iterator[Op]:
+    random = Random(0)
+    for count, draw in families:
+        taken = 0
+        while taken < count:
+            op = draw(random)
+            if op.macs <= _MOST_MACS:
+                taken += 1
+                yield op
+
+
+def _named(op: Op, index: int) -> Op:
+    return replace(op, name=f"op{index}", source=Source("calibration", index, type(op).__name__))
+
+
+_NOWHERE = Source("calibration", 0, "")
+
+
+def _image(random: Random, channels: int) -> Tensor:
+    height = random.choice((1, 2, 3, 4, 6, 8, 12))
+    width = random.choice((1, 2, 3, 4, 5, 6, 8, 11, 12, 16, 24, 32, 48))
+    return _tensor((1, height, width, channels))
+
+
+def _convolution(random: Random, kernel: HW, stride: int) -> Op:
+    input = _image(random, random.choice((1, 3, *_CHANNELS)))
+    channels = random.choice((2, 10, *_CHANNELS))
+    window, size = _same(input, kernel, HW(stride, stride))
+    output = _tensor((1, size.h, size.w, channels))
+    weights = _weights((channels, kernel.h, kernel.w, input.shape[3]), axis=0)
+    return Conv2D(
+        name="",
+        source=_NOWHERE,
+        input=input,
+        weights=weights,
+        bias=_bias(channels),
+        output=output,
+        stride=window.stride,
+        dilation=UNIT,
+        padding=window.padding,
+        clamp=Clamp.none(output.type),
+    )
+
+
+def _depthwise(random: Random, kernel: HW, stride: int) -> Op:
+    return _depthwise_of(_image(random, random.choice((3, 6, *_CHANNELS))), 1, kernel, stride)
+
+
+def _single_channel_depthwise(random: Random) -> Op:
+    return _depthwise_of(_image(random, 1), random.choice(_CHANNELS), random.choice(_FILTERS), 1)
+
+
+def _depthwise_of(input: Tensor, multiplier: int, kernel: HW, stride: int) -> Op:
+    channels = input.shape[3] * multiplier
+    window, size = _same(input, kernel, HW(stride, stride))
+    output = _tensor((1, size.h, size.w, channels))
+    return DepthwiseConv2D(
+        name="",
+        source=_NOWHERE,
+        input=input,
+        weights=_weights((1, kernel.h, kernel.w, channels), axis=3),
+        bias=_bias(channels),
+        output=output,
+        stride=window.stride,
+        dilation=UNIT,
+        padding=window.padding,
+        clamp=Clamp.none(output.type),
+    )
+
+
+def _fully_connected(random: Random) -> Op:
+    input, units = _tensor((1, random.randrange(8, 640))), random.choice((1, 2, 8, 10, 12, 64, 128))
+    output = _tensor((1, units))
+    weights = _weights((units, input.type.elements), axis=0, scales=random.choice((1, 1, units)))
+    clamp = Clamp.none(output.type)
+    return FullyConnected(
+        name="", source=_NOWHERE, input=input, weights=weights, bias=_bias(units), output=output, clamp=clamp
+    )
+
+
+def _pool(random: Random, kind: type[AveragePool2D] | type[MaxPool2D]) -> Op:
+    input = _tensor((1, random.choice((2, 4, 6, 8)), random.choice((2, 4, 6, 12, 24)), random.choice(_CHANNELS)))
+    _, height, width, channels = input.shape
+    kernel = random.choice((HW(2, 2), HW(height, width)))
+    output = _tensor((1, height // kernel.h, width // kernel.w, channels))
+    clamp = Clamp.none(output.type)
+    return kind(
+        name="",
+        source=_NOWHERE,
+        input=input,
+        output=output,
+        kernel=kernel,
+        stride=kernel,
+        padding=NO_PADDING,
+        clamp=clamp,
+    )
+
+
+def _binary(random: Random, kind: type[Add] | type[Mul]) -> Op:
+    first = _image(random, random.choice(_CHANNELS))
+    second, output = _tensor(first.shape), _tensor(first.shape)
+    return kind(name="", source=_NOWHERE, first=first, second=second, output=output, clamp=Clamp.none(output.type))
+
+
+def _softmax(random: Random) -> Op:
+    input = _tensor((1, random.randrange(2, 64)))
+    output = Tensor("result", TensorType(DType.INT8, input.shape, _PROBABILITY))
+    return Softmax(name="", source=_NOWHERE, input=input, output=output, beta=1.0)
+
+
+def _copy(random: Random) -> Op:
+    input = _image(random, random.choice(_CHANNELS))
+    return Copy(name="", source=_NOWHERE, input=input, output=_tensor(input.shape))
+
+
+def _lookup(random: Random) -> Op:
+    input = _image(random, random.choice(_CHANNELS))
+    table = Tensor("table", TensorType(DType.INT8, (256,)), np.arange(256, dtype=np.uint8).view(np.int8))
+    return Lookup(name="", source=_NOWHERE, input=input, table=table, output=_tensor(input.shape))
+
+
+def _sum_rows(random: Random) -> Op:
+    input = _image(random, random.choice(_CHANNELS))
+    return SumRows(name="", source=_NOWHERE, input=input, before=None, output=_sums(input.shape[3]))
+
+
+def _divide_sums(random: Random) -> Op:
+    sums = _sums(random.choice(_CHANNELS))
+    output = _tensor(sums.shape)
+    clamp = Clamp.none(output.type)
+    return DivideSums(name="", source=_NOWHERE, input=sums, output=output, count=64, clamp=clamp)
+
+
+def _sums(channels: int) -> Tensor:
+    return Tensor("sums", TensorType(DType.INT32, (1, 1, 1, channels)))
+
+
+def _tensor(shape: tuple[int, ...]) -> Tensor:
+    return Tensor("tensor", TensorType(DType.INT8, shape, _ACTIVATION))
+
+
+def _weights(shape: tuple[int, ...], axis: int, scales: int | None = None) -> Tensor:
+    """Weights whose products fill the range of the output, so that kernels requantize as in a trained network."""
+    count = shape[axis] if scales is None else scales
+    scale = float(np.float32(1 / (74 * (np.prod(shape) / shape[axis]) ** 0.5)))
+    quant = Quant((scale,) * count, (0,) * count, axis if count > 1 else None)
+    data = np.random.default_rng(0).integers(-127, 128, shape, np.int8)
+    return Tensor("weights", TensorType(DType.INT8, shape, quant), data)
+
+
+def _bias(channels: int) -> Tensor:
+    return Tensor("bias", TensorType(DType.INT32, (channels,)), np.arange(channels, dtype=np.int32))
+
+
+def _same(input: Tensor, kernel: HW, stride: HW) -> tuple[Window, HW]:
+    size = HW(*input.shape[1:3])
+    window = Window(kernel, stride, UNIT, padding_for(PaddingMode.SAME, size, kernel, stride, UNIT))
+    return window, window.output_size(size.h, size.w)

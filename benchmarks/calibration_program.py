@@ -1,0 +1,77 @@
+"""A small program that measures what a schedule does between calls: moving rows, and reading them from outside."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from tinygen.build import qemu, target_runtime
+from tinygen.build.toolchain import WARNINGS, for_board
+from tinygen.codegen.linker import linker_script
+from tinygen.pipeline import work_folder
+from tinygen.targets.board import Board
+
+_TIMES = 50
+_BYTES = (40, 64, 100, 160, 256, 512, 768, 1024, 1280)
+_RATIOS = (0.5, 2.0)  # of the distance to the bytes: two of three rows stay, or one
+
+_HEAD = """\
+#include <stdint.h>
+#include <string.h>
+#include "tg_target.h"
+
+int8_t memory[4096];
+
+int main(void)
+{
+    const int file = tg_open_read("rows.bin");
+"""
+
+_LOOP = """\
+    tg_count_start();
+    for (int i = 0; i < %d; ++i) {
+        %s;
+    }
+    tg_report("%s", tg_count_stop());
+"""
+
+
+def moves(board: Board) -> Iterator[tuple[int, float]]:
+    """Bytes moved and the instructions of doing so."""
+    values = _run(board)
+    for bytes in _BYTES:
+        for distance in _distances(bytes):
+            yield bytes, values[f"move_{bytes}_{distance}"] / _TIMES
+
+
+def reads(board: Board) -> Iterator[float]:
+    """Instructions of fetching rows as the measuring harness does."""
+    values = _run(board)
+    for bytes in _BYTES:
+        yield values[f"read_{bytes}"] / _TIMES
+
+
+def _run(board: Board) -> dict[str, int]:
+    parts = [_HEAD]
+    for bytes in _BYTES:
+        parts.append(_LOOP % (_TIMES, f"(void)tg_read(file, memory, {bytes})", f"read_{bytes}"))
+        for distance in _distances(bytes):
+            move = f"memmove(memory, memory + {distance}, {bytes})"
+            parts.append(_LOOP % (_TIMES, move, f"move_{bytes}_{distance}"))
+    parts.append("    return 0;\n}\n")
+    with work_folder() as folder:
+        return qemu.run(_built("".join(parts), board, folder), board, folder, timeout_s=60).values
+
+
+def _distances(bytes: int) -> Iterator[int]:
+    return (int(bytes * ratio) for ratio in _RATIOS)
+
+
+def _built(source: str, board: Board, folder: Path) -> Path:
+    (folder / "main.c").write_text(source, encoding="utf-8")
+    (folder / "rows.bin").write_bytes(bytes(max(_BYTES)))
+    toolchain = for_board(board)
+    include = [target_runtime.INCLUDE]
+    runtime = toolchain.library("target", target_runtime.sources(board), include, target_runtime.flags(board))
+    script = folder / "linker.ld"
+    script.write_text(linker_script(board), encoding="utf-8")
+    objects = toolchain.compile([folder / "main.c"], include, WARNINGS, folder / "objects")
+    return toolchain.link([*objects, runtime], script, folder / "moves.elf")

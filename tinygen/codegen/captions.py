@@ -1,0 +1,118 @@
+"""Comments of the generated C: where an operator comes from, what it computes, where values lie."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+
+from tinygen.codegen.c_text import comment
+from tinygen.ir.graph import Op
+from tinygen.ir.rows import Rows
+from tinygen.ir.tensor import Tensor
+from tinygen.ir.text import mnemonic, print_op
+from tinygen.planner.schedule import Buffer, BufferKind, Call, Fetch, Fused, Schedule
+
+
+@dataclass(frozen=True, eq=False)
+class Captions:
+    """Comments on one schedule; `symbols` are the C names of the operators that are called."""
+
+    schedule: Schedule
+    symbols: Mapping[Op, str]
+
+    def operator(self, op: Op) -> str:
+        """The operator in the user's file, and its line of MLIR."""
+        names = {tensor: f"%{name}" for tensor, name in (_constants(op) | self._values).items()}
+        source = replace(op.source, spelling=_first_name(op.source.spelling))
+        return comment(str(source), print_op(op, names.__getitem__))
+
+    def fused(self, fused: Fused, span: str) -> str:
+        """What runs row by row, and how much of each value is kept."""
+        if all(isinstance(step, (Call, Fetch)) for step in fused.steps):
+            return comment(f"{span}, on a fetched input.")
+        results = {name for op in fused.ops for result in op.results if (name := self._values.get(result))}
+        rings = [buffer for buffer in self.schedule.buffers if buffer.kind is BufferKind.RING]
+        kept = [f"  {b.bytes:6}  {self.content(b)}" for b in rings if self.content(b) in results]
+        heading = f"{span}, row by row."
+        return comment(f"{heading} Bytes of each value that are kept at a time:" if kept else heading, *kept)
+
+    def arena(self) -> str:
+        """Where everything lies."""
+        offsets = self.schedule.offsets
+        places = sorted(self.schedule.buffers, key=lambda buffer: (offsets[buffer], buffer.first_step))
+        lines = [f"  {offsets[buffer]:6}  {buffer.bytes:6}  {self.content(buffer)}" for buffer in places]
+        return comment("The arena: first byte, bytes, value. A place is used again when its value is spent.", *lines)
+
+    def content(self, buffer: Buffer) -> str:
+        """What a buffer holds: values are called after the operator that makes them."""
+        if values := self._whole_values.get(buffer):
+            return ", ".join(values)
+        stem, _, use = buffer.name.rpartition(":")  # such as <operator>:scratch
+        if stem in self._by_name:
+            return f"{self._by_name[stem]}, {use}"
+        return self._by_name.get(buffer.name, _first_name(buffer.name))
+
+    def rows(self, calls: Sequence[Call]) -> str | None:
+        """The rows that calls of one layer compute, or else read; None where they take whole tensors."""
+        for what, tensors in (
+            ("Row", [tensor for call in calls for tensor in call.op.results]),
+            ("Input row", [tensor for call in calls for tensor in call.op.operands]),
+        ):
+            rows = [self.schedule.pieces[tensor].rows for tensor in tensors if tensor in self.schedule.pieces]
+            if rows:
+                plural = "s" if len(set(rows)) > 1 or rows[0].count > 1 else ""
+                return comment(f"{what}{plural} {', '.join(_spans(rows))}.")
+        return None
+
+    @cached_property
+    def _values(self) -> dict[Tensor, str]:
+        """Short names of the graph's values."""
+        names = {tensor: f"input_{index}" for index, tensor in enumerate(self.schedule.graph.input_tensors)}
+        for index, op in enumerate(self.schedule.graph.ops):
+            symbol = self.symbols.get(op, f"{mnemonic(op)}_of_{index}")
+            names |= {result: symbol + (f"_{n}" if n else "") for n, result in enumerate(op.results)}
+        return names
+
+    @cached_property
+    def _whole_values(self) -> dict[Buffer, list[str]]:
+        """The values that lie in each buffer, if entirely."""
+        found: dict[Buffer, list[str]] = {}
+        for tensor, name in self._values.items():
+            if tensor in self.schedule.places:
+                found.setdefault(self.schedule.places[tensor].buffer, []).append(name)
+        return found
+
+    @cached_property
+    def _by_name(self) -> dict[str, str]:
+        """Short names by those that the planner gives to buffers."""
+        return {op.name: symbol for op, symbol in self.symbols.items()} | {
+            tensor.name: name for tensor, name in self._values.items()
+        }
+
+
+def _constants(op: Op) -> dict[Tensor, str]:
+    """Constant operands, called after their fields: weights, bias."""
+    names: dict[Tensor, str] = {}
+    for field in fields(op):
+        value = getattr(op, field.name)
+        if isinstance(value, Tensor):
+            names[value] = field.name
+        elif isinstance(value, tuple):
+            names |= {item: f"{field.name}_{n}" for n, item in enumerate(value) if isinstance(item, Tensor)}
+    return {tensor: name for tensor, name in names.items() if tensor.is_constant}
+
+
+def _first_name(spelling: str) -> str:
+    """Without all but the first of the names that a converter joins for a fused operator."""
+    return re.sub(r";[^']*", ";...", spelling)
+
+
+def _spans(rows: Iterable[Rows]) -> list[str]:
+    """Rows that follow each other as one span each: 0, 2 to 5."""
+    merged: list[Rows] = []
+    for span in sorted(set(rows)):
+        if merged and span.first <= merged[-1].end:
+            merged[-1] = Rows(merged[-1].first, max(merged[-1].end, span.end))
+        else:
+            merged.append(span)
+    return [str(span.first) if span.count == 1 else f"{span.first} to {span.end - 1}" for span in merged]

@@ -1,0 +1,126 @@
+"""What less RAM costs: the document, table and picture of the curve."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rich.console import RenderableType
+
+from tinygen.planner.plan import CurvePoint
+from tinygen.planner.schedule import Fused
+from tinygen.report.axis import Tick, nice_ticks
+from tinygen.report.operators import extra_macs
+from tinygen.report.table import count, listing
+
+_LEFT, _RIGHT, _TOP, _BOTTOM = 70.0, 24.0, 14.0, 44.0
+_WIDTH, _HEIGHT = 560.0, 260.0
+_HEADROOM = 1.08
+
+
+@dataclass(frozen=True)
+class CurveRow:
+    """A schedule on the curve: none that is as fast is smaller."""
+
+    input: str  # resident or streamed
+    arena_bytes: int
+    lower_bound_bytes: int
+    extra_macs: int
+    extra_instructions: int  # beyond whole tensors; estimated
+    fused_operators: int  # that run row by row
+
+
+@dataclass(frozen=True)
+class Dot:
+    """A point of the curve in the picture."""
+
+    x: float
+    y: float
+    row: CurveRow
+
+
+@dataclass(frozen=True)
+class Line:
+    """The points of one input mode, the smallest arena first, and a staircase through them."""
+
+    input: str
+    path: str
+    dots: tuple[Dot, ...]
+
+
+@dataclass(frozen=True)
+class CurvePicture:
+    """Everything that the template draws."""
+
+    width: float
+    height: float
+    left: float
+    right: float
+    top: float
+    bottom: float
+    lines: tuple[Line, ...]
+    bytes: tuple[Tick, ...]
+    instructions: tuple[Tick, ...]
+
+
+def curve_rows(points: Sequence[CurvePoint], is_streamed: bool) -> tuple[CurveRow, ...]:
+    """The rows of one input mode."""
+    return tuple(
+        CurveRow(
+            input="streamed" if is_streamed else "resident",
+            arena_bytes=point.schedule.arena_bytes,
+            lower_bound_bytes=point.schedule.lower_bound_bytes,
+            extra_macs=extra_macs(point.schedule),
+            extra_instructions=point.extra_instructions,
+            fused_operators=sum(len(step.ops) for step in point.schedule.steps if isinstance(step, Fused)),
+        )
+        for point in points
+    )
+
+
+def curve_table(rows: Sequence[CurveRow]) -> RenderableType:
+    """The curve for people."""
+    columns = ("input", "arena", "lower bound", "extra MACs", "extra instructions", "operators by rows")
+    cells = (
+        (
+            row.input,
+            row.arena_bytes,
+            row.lower_bound_bytes,
+            row.extra_macs,
+            row.extra_instructions,
+            row.fused_operators,
+        )
+        for row in rows
+    )
+    return listing(columns, cells, "What less RAM costs; instructions are estimates")
+
+
+def curve_picture(rows: Sequence[CurveRow]) -> CurvePicture | None:
+    """Arena across, extra instructions up; None where there is but one point for each input mode."""
+    modes = list(dict.fromkeys(row.input for row in rows))
+    if len(rows) <= len(modes):
+        return None
+    most_bytes = max(row.arena_bytes for row in rows) * _HEADROOM
+    most = max(1, *(row.extra_instructions for row in rows)) * _HEADROOM
+
+    def x(size: float) -> float:
+        return round(_LEFT + (_WIDTH - _LEFT - _RIGHT) * size / most_bytes, 2)
+
+    def y(instructions: float) -> float:
+        return round(_HEIGHT - _BOTTOM - (_HEIGHT - _TOP - _BOTTOM) * instructions / most, 2)
+
+    def line(mode: str) -> Line:
+        own = sorted((row for row in rows if row.input == mode), key=lambda row: row.arena_bytes)
+        dots = tuple(Dot(x(row.arena_bytes), y(row.extra_instructions), row) for row in own)
+        steps = "".join(f"H{dot.x:g}V{dot.y:g}" for dot in dots[1:])
+        return Line(mode, f"M{dots[0].x:g} {dots[0].y:g}{steps}", dots)
+
+    return CurvePicture(
+        width=_WIDTH,
+        height=_HEIGHT,
+        left=_LEFT,
+        right=_WIDTH - _RIGHT,
+        top=_TOP,
+        bottom=_HEIGHT - _BOTTOM,
+        lines=tuple(line(mode) for mode in modes),
+        bytes=tuple(Tick(x(value), count(value)) for value in nice_ticks(int(most_bytes), 6)),
+        instructions=tuple(Tick(y(value), count(value)) for value in nice_ticks(int(most), 5)),
+    )

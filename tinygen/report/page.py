@@ -1,0 +1,63 @@
+"""The report of `tinygen compile` as one HTML page that needs nothing else."""
+
+import json
+from dataclasses import dataclass
+from functools import cache
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from tinygen import __version__, paths
+from tinygen.report.compilation import Compilation
+from tinygen.report.curve import CurveRow, curve_picture
+from tinygen.report.memory_map import memory_map
+from tinygen.report.plan import Plan, Role
+from tinygen.report.table import count, shape, short_name
+
+_MOST_CONSTANTS = 25  # shown one by one
+
+
+@dataclass(frozen=True)
+class Report(Compilation):
+    """All of what `tinygen compile` can say: the document of `--report`."""
+
+    plan: Plan
+    curve: tuple[CurveRow, ...]
+
+    @property
+    def unsplit_bytes(self) -> int:
+        """The arena with whole tensors."""
+        return next(row.arena_bytes for row in self.curve if row.input == self.input)
+
+
+def html_page(report: Report) -> str:
+    """The page."""
+    constants = report.plan.constants
+    return (
+        _environment()
+        .get_template("report.html.j2")
+        .render(
+            report=report,
+            plan=report.plan,
+            map=memory_map(report.plan),
+            curve=curve_picture(report.curve),
+            roles=[role for role in Role if any(buffer.role is role for buffer in report.plan.buffers)],
+            steps=json.dumps([[step.text, step.live_bytes] for step in report.plan.steps], separators=(",", ":")),
+            constants=constants[:_MOST_CONSTANTS],
+            other_constants=constants[_MOST_CONSTANTS:],
+            version=__version__,
+        )
+    )
+
+
+@cache
+def _environment() -> Environment:
+    """Escapes everything: names in a model are whatever its author wrote."""
+    environment = Environment(
+        loader=FileSystemLoader(paths.TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters.update(count=count, shape=shape, short=short_name)
+    return environment

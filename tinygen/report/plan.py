@@ -1,0 +1,296 @@
+"""What a plan does, as a document: buffers over time, segments, steps, operators, constants."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+from functools import cached_property
+from itertools import groupby
+
+from tinygen.ir.graph import Op
+from tinygen.ir.rows import Piece, row_bytes
+from tinygen.planner.block import Part, runs
+from tinygen.planner.constants import shared_tables
+from tinygen.planner.occupancy import Occupancy, occupancy
+from tinygen.planner.schedule import Buffer, BufferKind, Call, Fetch, FlatStep, Fused, Loop, Schedule, Shift, Step
+from tinygen.report.operators import OperatorRow, kind, operator_rows
+
+
+class Role(Enum):
+    """What a buffer is for."""
+
+    INPUT = "input"
+    OUTPUT = "output"
+    WHOLE = "whole tensor"
+    RING = "ring of rows"
+    SUMS = "running sums"
+    SCRATCH = "scratch"
+
+
+@dataclass(frozen=True)
+class LivePart:
+    """Bytes of the arena that hold something from one tick to another.
+
+    A step is two ticks: 2 * step, at which it reads, and 2 * step + 1, from which its results are there.
+    """
+
+    offset: int  # from the start of the arena
+    bytes: int
+    first_tick: int
+    last_tick: int  # inclusive
+
+
+@dataclass(frozen=True)
+class BufferRow:
+    """A range of the arena."""
+
+    label: str  # short, such as "rows of 3"
+    name: str
+    role: Role
+    offset: int
+    bytes: int
+    first_step: int
+    last_step: int
+    held_rows: int | None  # of a ring
+    all_rows: int | None  # of the tensor behind it
+    parts: tuple[LivePart, ...]
+
+
+@dataclass(frozen=True)
+class StepRow:
+    """One step: a call, a move of rows, or a fetch of rows."""
+
+    text: str
+    live_bytes: int
+
+
+@dataclass(frozen=True)
+class Stage:
+    """An operator in a segment, and where it leaves its result."""
+
+    index: int  # in the model file
+    operator: str
+    name: str
+    calls: int
+    stores: tuple[BufferRow, ...]
+
+
+@dataclass(frozen=True)
+class LoopRow:
+    """A loop of the generated code."""
+
+    iterations: int
+    steps: int  # of one iteration
+
+
+@dataclass(frozen=True)
+class SegmentRow:
+    """Operators that run row by row, fused, or one after the other on whole tensors."""
+
+    first_step: int
+    end_step: int  # exclusive
+    is_fused: bool
+    is_descending: bool  # from the last row to the first
+    stages: tuple[Stage, ...]
+    loops: tuple[LoopRow, ...]
+    moves: int  # of rows within rings
+    fetches: int
+
+
+@dataclass(frozen=True)
+class ConstantRow:
+    """A table in flash."""
+
+    index: int  # of the first operator that uses it
+    operator: str
+    name: str
+    bytes: int
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The schedule of a model."""
+
+    arena_bytes: int
+    lower_bound_bytes: int
+    live_bytes: tuple[int, ...]  # at each tick
+    peak_bytes: int
+    peak_step: int
+    steps: tuple[StepRow, ...]
+    buffers: tuple[BufferRow, ...]
+    segments: tuple[SegmentRow, ...]
+    operators: tuple[OperatorRow, ...]
+    constants: tuple[ConstantRow, ...]  # the largest first
+
+
+def describe(schedule: Schedule) -> Plan:
+    """The document of a schedule."""
+    return _Description(schedule, occupancy(schedule)).plan()
+
+
+@dataclass(frozen=True)
+class _Description:
+    schedule: Schedule
+    occupancy: Occupancy
+
+    def plan(self) -> Plan:
+        schedule, levels = self.schedule, self.occupancy.levels
+        return Plan(
+            arena_bytes=schedule.arena_bytes,
+            lower_bound_bytes=schedule.lower_bound_bytes,
+            live_bytes=levels,
+            peak_bytes=self.occupancy.peak_bytes,
+            peak_step=self.occupancy.peak_step,
+            steps=tuple(
+                StepRow(self._text(step), max(levels[2 * index : 2 * index + 2]))
+                for index, step in enumerate(schedule.flat_steps)
+            ),
+            buffers=tuple(self.rows.values()),
+            segments=self._segments(),
+            operators=operator_rows(schedule),
+            constants=_constants(schedule),
+        )
+
+    @cached_property
+    def rows(self) -> Mapping[Buffer, BufferRow]:
+        """Every buffer's row."""
+        return {buffer: self._buffer(buffer) for buffer in self.schedule.buffers}
+
+    @cached_property
+    def writers(self) -> Mapping[Buffer, Op]:
+        """The operator that writes first into a buffer; inputs have none."""
+        found: dict[Buffer, Op] = {}
+        for call in self.schedule.calls:
+            written = [self.schedule.places[tensor].buffer for tensor in call.kernel.writes]
+            for buffer in (*written, *([call.scratch] if call.scratch else [])):
+                found.setdefault(buffer, call.whole)
+        return found
+
+    @cached_property
+    def contents(self) -> Mapping[Buffer, Piece]:
+        """For buffers that hold rows, one piece of the tensor."""
+        places = self.schedule.places
+        return {places[tensor].buffer: piece for tensor, piece in self.schedule.pieces.items() if tensor in places}
+
+    def _buffer(self, buffer: Buffer) -> BufferRow:
+        piece = self.contents.get(buffer) if buffer.kind is BufferKind.RING else None
+        return BufferRow(
+            label=self._label(buffer),
+            name=buffer.name,
+            role=self._role(buffer),
+            offset=self.schedule.offsets[buffer],
+            bytes=buffer.bytes,
+            first_step=buffer.first_step,
+            last_step=buffer.last_step,
+            held_rows=buffer.bytes // row_bytes(piece.whole) if piece else None,
+            all_rows=piece.whole.shape[1] if piece else None,
+            parts=_live_parts(self.occupancy.blocks[buffer].parts, self.schedule.offsets[buffer]),
+        )
+
+    def _label(self, buffer: Buffer) -> str:
+        port = self._ports.get(buffer)
+        if port is not None:
+            return port
+        writer = self.writers.get(buffer)
+        what = {BufferKind.SCRATCH: "scratch of ", BufferKind.SUMS: "sums of ", BufferKind.RING: "rows of "}
+        return f"{what.get(buffer.kind, '')}{writer.source.index}" if writer else buffer.name
+
+    @cached_property
+    def _ports(self) -> Mapping[Buffer, str]:
+        """Buffers that hold inputs of the model."""
+        places = self.schedule.places
+        fetches = (step for step in self.schedule.flat_steps if isinstance(step, Fetch))
+        found = {places[fetch.piece.tensor].buffer: f"input {fetch.port}" for fetch in fetches}
+        for index, tensor in enumerate(self.schedule.graph.input_tensors):
+            if tensor not in self.schedule.fetched:
+                found[places[tensor].buffer] = f"input {index}"
+        return found
+
+    def _role(self, buffer: Buffer) -> Role:
+        if buffer in self._ports:
+            return Role.INPUT
+        outputs = (tensor for tensor in self.schedule.graph.output_tensors if not tensor.is_constant)
+        if buffer in {self.schedule.places[tensor].buffer for tensor in outputs}:
+            return Role.OUTPUT
+        return Role[buffer.kind.name]
+
+    def _text(self, step: FlatStep) -> str:
+        match step:
+            case Fetch():
+                return f"fetch {_rows(step.piece)} of input {step.port}"
+            case Shift():
+                return f"move {step.bytes} bytes within {self.rows[step.buffer].label}"
+            case Call():
+                piece = self.schedule.pieces.get(step.op.results[0])
+                part = f", {_rows(piece)}" if piece and piece.rows.count < piece.whole.shape[1] else ""
+                return f"{step.whole.source.index} {kind(step.whole)}{part}"
+
+    def _segments(self) -> tuple[SegmentRow, ...]:
+        segments = []
+        start = 0
+        for is_fused, group in groupby(self.schedule.steps, key=lambda step: isinstance(step, Fused)):
+            parts: list[tuple[Step, ...]] = [(step,) for step in group] if is_fused else [tuple(group)]
+            for part in parts:
+                segments.append(self._segment(part, start))
+                start = segments[-1].end_step
+        return tuple(segments)
+
+    def _segment(self, steps: tuple[Step, ...], start: int) -> SegmentRow:
+        inner = [step for outer in steps for step in (outer.steps if isinstance(outer, Fused) else (outer,))]
+        flat: list[FlatStep] = []
+        for step in inner:
+            flat += [each for body in step.iterations for each in body] if isinstance(step, Loop) else [step]
+        calls = [step for step in flat if isinstance(step, Call)]
+        return SegmentRow(
+            first_step=start,
+            end_step=start + len(flat),
+            is_fused=isinstance(steps[0], Fused),
+            is_descending=self._descends(calls),
+            stages=tuple(self._stage(op, calls) for op in dict.fromkeys(call.whole for call in calls)),
+            loops=tuple(LoopRow(len(step.iterations), len(step.iterations[0])) for step in inner if isinstance(step, Loop)),
+            moves=sum(isinstance(step, Shift) for step in flat),
+            fetches=sum(isinstance(step, Fetch) for step in flat),
+        )
+
+    def _stage(self, op: Op, calls: list[Call]) -> Stage:
+        own = [call for call in calls if call.whole is op]
+        written = dict.fromkeys(self.schedule.places[tensor].buffer for call in own for tensor in call.kernel.writes)
+        return Stage(op.source.index, kind(op), op.name, len(own), tuple(self.rows[buffer] for buffer in written))
+
+    def _descends(self, calls: list[Call]) -> bool:
+        first: dict[Op, int] = {}
+        for call in calls:
+            piece = self.schedule.pieces.get(call.op.results[0])
+            if piece and piece.rows.first != first.setdefault(call.whole, piece.rows.first):
+                return piece.rows.first < first[call.whole]
+        return False
+
+
+def _live_parts(parts: tuple[Part, ...], offset: int) -> tuple[LivePart, ...]:
+    """Rectangles that cover the parts; neighbours that live from the same tick to the same tick are one."""
+    found: list[LivePart] = []
+    above: dict[tuple[int, int], LivePart] = {}
+    for part in parts:
+        below, above = above, {}
+        for first, last in runs(part.live):
+            start = offset + part.offset
+            one = below.get((first, last))
+            if one and one.offset + one.bytes == start:
+                found.remove(one)
+                start = one.offset
+            above[first, last] = LivePart(start, offset + part.offset + part.bytes - start, first, last)
+            found.append(above[first, last])
+    return tuple(found)
+
+
+def _rows(piece: Piece) -> str:
+    first, last = piece.rows.first, piece.rows.end - 1
+    return f"row {first}" if first == last else f"rows {first} to {last}"
+
+
+def _constants(schedule: Schedule) -> tuple[ConstantRow, ...]:
+    stored = dict.fromkeys(shared_tables(schedule).values())
+    users = {table: call.whole for call in reversed(schedule.calls) for table in call.kernel.tables}
+    rows = (
+        ConstantRow(users[table].source.index, kind(users[table]), table.name, table.values.nbytes) for table in stored
+    )
+    return tuple(sorted(rows, key=lambda row: -row.bytes))
