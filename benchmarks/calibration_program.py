@@ -10,7 +10,7 @@ from tinygen.pipeline import work_folder
 from tinygen.targets.board import Board
 
 _TIMES = 50
-_BYTES = (40, 64, 100, 160, 256, 512, 768, 1024, 1280)
+_BYTES = (120, 160, 256, 512, 768, 1024, 1280)
 _RATIOS = (0.5, 2.0)  # of the distance to the bytes: two of three rows stay, or one
 
 _HEAD = """\

@@ -111,7 +111,7 @@ def test_planning_options(command: str, options: list[str], message: str) -> Non
     [
         (
             ["-n", "3-digits"],
-            "--name: is '3-digits', a C identifier was expected (letters, digits, underscores; no keyword). "
+            "--name: is '3-digits', a C identifier was expected (letters, digits, underscores; no reserved name). "
             "Try 'model_3_digits'.",
         ),
         (["--project", "zephyr"], "--project: is 'zephyr', one of make, cmake was expected. Choose one of them."),

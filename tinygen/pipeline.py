@@ -94,9 +94,9 @@ class Compiled:
         remedies = fit.remedies(self.schedule, self.toolbox, _request(self.board, self.options))
         fit.check_fits(self.schedule, self.arena_limit_bytes, flash_limit_bytes(self.board, self.options), remedies)
 
-    def curve(self) -> tuple[CurvePoint, ...]:
+    def curve(self, fetches_input: bool) -> tuple[CurvePoint, ...]:
         """What less RAM costs: schedules from whole tensors down to the smallest arena."""
-        return curve(self.graph, self.board, self.toolbox, self.options.fetches_input)
+        return curve(self.graph, self.board, self.toolbox, fetches_input)
 
     @property
     def trees(self) -> tuple[SourceTree, ...]:

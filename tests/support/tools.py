@@ -24,6 +24,7 @@ requires_qemu = pytest.mark.skipif(
     not (_has_arm_gcc() and shutil.which("qemu-system-arm")),
     reason="qemu-system-arm or arm-none-eabi-gcc missing: nothing is run on Cortex-M",
 )
+requires_host_cc = pytest.mark.skipif(shutil.which("cc") is None, reason="no host compiler: nothing is built with it")
 requires_clang = pytest.mark.skipif(shutil.which("clang") is None, reason="clang missing: nothing is built with it")
 requires_cmsis = pytest.mark.skipif(
     paths.cmsis_nn() is None, reason="CMSIS-NN sources missing: its kernels are not tested"

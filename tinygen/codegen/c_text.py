@@ -52,7 +52,7 @@ def checked_identifier(text: str) -> str:
     """`text` itself; UsageError unless it can be a model's name in C."""
     if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", text) or _is_reserved(text.lower()):
         raise UsageError(
-            f"--name: is '{text}', a C identifier was expected (letters, digits, underscores; no keyword, no header of C). "
+            f"--name: is '{text}', a C identifier was expected (letters, digits, underscores; no reserved name). "
             f"Try '{model_identifier(text)}'."
         )
     return text
@@ -79,8 +79,10 @@ def float_literal(value: float) -> str:
 
 
 def inline_comment(text: str) -> str:
-    """Text that may stand inside a comment: nothing in it can end the comment early."""
-    return _printable(text.replace("*/", "* /").replace("/*", "/ *").replace("\\", "/"))
+    """Text that may stand inside a comment: nothing in it can end the comment early, or join it with the next line."""
+    plain = "".join(character if " " <= character <= "~" else "?" for character in text.replace("\\", "/"))
+    without_trigraphs = re.sub(r"\?(?=\?)", "? ", plain)
+    return without_trigraphs.replace("*/", "* /").replace("/*", "/ *")
 
 
 def comment(*paragraphs: str) -> str:
@@ -95,13 +97,11 @@ def comment(*paragraphs: str) -> str:
     return "/*\n" + "\n".join(f" * {line}".rstrip() for line in lines) + "\n */"
 
 
-def _printable(text: str) -> str:
-    return "".join(character if " " <= character <= "~" else "?" for character in text)
-
-
 def _integer_literal(value: int, dtype: np.dtype[np.generic]) -> str:
     if value == np.iinfo(np.int32).min and dtype == np.int32:
         return "INT32_MIN"  # -2147483648 is the negation of a literal that does not fit
     if dtype == np.int64:
+        if value == np.iinfo(np.int64).min:
+            return "INT64_MIN"
         return f"INT64_C({value})"
     return str(value)

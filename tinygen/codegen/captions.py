@@ -7,7 +7,7 @@ from functools import cached_property
 
 from tinygen.codegen.c_text import comment
 from tinygen.ir.graph import Op
-from tinygen.ir.rows import Rows
+from tinygen.ir.rows import Rows, all_rows
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.text import mnemonic, print_op
 from tinygen.planner.schedule import Buffer, BufferKind, Call, Fetch, Fused, Schedule
@@ -58,10 +58,11 @@ class Captions:
             ("Row", [tensor for call in calls for tensor in call.op.results]),
             ("Input row", [tensor for call in calls for tensor in call.op.operands]),
         ):
-            rows = [self.schedule.pieces[tensor].rows for tensor in tensors if tensor in self.schedule.pieces]
-            if rows:
-                plural = "s" if len(set(rows)) > 1 or rows[0].count > 1 else ""
-                return comment(f"{what}{plural} {', '.join(_spans(rows))}.")
+            pieces = [self.schedule.pieces[tensor] for tensor in tensors if tensor in self.schedule.pieces]
+            spans = _spans({piece.rows for piece in pieces if piece.rows != all_rows(piece.whole)})
+            if spans:
+                plural = "" if len(spans) == 1 and spans[0].isdigit() else "s"
+                return comment(f"{what}{plural} {', '.join(spans)}.")
         return None
 
     @cached_property
@@ -110,7 +111,7 @@ def _first_name(spelling: str) -> str:
 def _spans(rows: Iterable[Rows]) -> list[str]:
     """Rows that follow each other as one span each: 0, 2 to 5."""
     merged: list[Rows] = []
-    for span in sorted(set(rows)):
+    for span in sorted(rows):
         if merged and span.first <= merged[-1].end:
             merged[-1] = Rows(merged[-1].first, max(merged[-1].end, span.end))
         else:

@@ -1,54 +1,36 @@
 """Average and max pooling."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
-from tinygen.ir.graph import Op, Tile, Values
-from tinygen.ir.rows import Rows
-from tinygen.ir.tensor import Tensor
-from tinygen.ir.types import Array, DType
-from tinygen.ops.checks import check_dtype, check_per_tensor, check_same_quantization, check_shape
-from tinygen.ops.clamp import Clamp
-from tinygen.ops.window import HW, Padding, Window
+from tinygen.ir.graph import Values
+from tinygen.ir.types import Array
+from tinygen.ops.checks import check_same_quantization
+from tinygen.ops.window import HW, Window
+from tinygen.ops.windowed import Windowed
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class _Pool2D(Op):
-    """Pooling over a window; padding never counts; input and output have the same quantization."""
+class _Pool2D(Windowed):
+    """Pooling over a window; padding never counts; input and output have the same quantization and channels."""
 
-    input: Tensor  # [N, H, W, C]
-    output: Tensor  # [N, OH, OW, C]
     kernel: HW
-    stride: HW
-    padding: Padding
-    clamp: Clamp
 
     @property
     def window(self) -> Window:
-        """How the kernel moves over the input."""
         return Window(self.kernel, self.stride, padding=self.padding)
 
+    @property
+    def channels(self) -> int:
+        return self.input.shape[3]
+
     def verify(self) -> None:
-        check_dtype("input", self.input, DType.INT8)
-        check_per_tensor("input", self.input)
         check_same_quantization(self.input, self.output)
-        self.window.verify(self.input.shape, self.output.shape)
-        check_shape("output", self.output, (self.input.shape[0], *self.output.shape[1:3], self.input.shape[3]))
+        super().verify()
         pad = self.padding
         if max(pad.top, pad.bottom) >= self.kernel.h or max(pad.left, pad.right) >= self.kernel.w:
             raise ValueError(f"padding {pad} leaves windows without any input")
-        self.clamp.verify(self.output.type)
-
-    def rows_needed(self, operand: Tensor, rows: Rows) -> Rows | None:  # noqa: ARG002 - there is only one
-        return self.window.rows_needed(rows, self.input.shape[1])
-
-    def tile(self, rows: Rows) -> Tile | None:
-        tile = super().tile(rows)
-        if tile is None:
-            return None
-        padding = self.window.padding_of(rows, self.input.shape[1])
-        return replace(tile, op=replace(tile.op, padding=padding))  # type: ignore[call-arg]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -48,7 +48,8 @@ def round_half_away(value: float) -> int:
 
 def doubling_high_multiply(a: Int64Array, b: Int64Array | int) -> Int64Array:
     """round(a * b / 2**31) of int32 values, halves up; saturates only at (-2**31) * (-2**31)."""
-    return np.minimum((a * np.asarray(b, np.int64) + (1 << 30)) >> 31, _Q31_ONE - 1)
+    high: Int64Array = (a * np.asarray(b, np.int64) + (1 << 30)) >> 31
+    return np.where(high < _Q31_ONE, high, _Q31_ONE - 1)
 
 
 def rounding_shift_right(value: Int64Array, bits: Int64Array | int) -> Int64Array:

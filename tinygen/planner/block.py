@@ -5,11 +5,13 @@ are sets of ticks, held as bits of an integer: whether two parts ever meet is on
 
 A tensor that is read row by row frees its memory from the top, and one that is written row by row takes it from the
 top. So two blocks that are live at the same time may still overlap, as far as no two parts meet that are live together
-(the diagonal memory optimisation of Lee and Nirjon, arXiv 2010.01668, for any parts).
+(the diagonal memory optimisation of Lee and Nirjon, arXiv 2010.01668, for any parts). A tensor that is live as a whole
+is a block with one part.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from math import gcd
 
 
 def read_tick(step: int) -> int:
@@ -38,7 +40,7 @@ class Part:
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """A range of the arena with the lifetimes of its parts. Compared by identity."""
+    """A range of the arena with the lifetimes of its parts, ascending by offset. Compared by identity."""
 
     name: str
     bytes: int
@@ -51,6 +53,11 @@ class Block:
         for part in self.parts:
             live |= part.live
         object.__setattr__(self, "live", live)
+
+
+def whole_block(name: str, bytes: int, align: int, first_step: int, last_step: int) -> Block:
+    """A block all of which is live from one step to another, both included."""
+    return Block(name, bytes, align, (Part(0, bytes, ticks(read_tick(first_step), written_tick(last_step))),))
 
 
 @dataclass(frozen=True)
@@ -67,8 +74,11 @@ class InPlace:
 Gap = tuple[int, int]  # open interval
 
 
-def forbidden(first: Block, second: Block, in_place: Sequence[InPlace]) -> list[Gap]:
-    """Open intervals of `second's offset - first's offset` at which live parts would overlap, merged and ascending."""
+def forbidden(first: Block, second: Block, in_place: Sequence[InPlace] = ()) -> list[Gap]:
+    """Open intervals of `second's offset - first's offset` at which live parts would overlap, merged and ascending.
+
+    `in_place`: the pairs of operand and result in these two blocks.
+    """
     if not first.live & second.live and not in_place:
         return []
     found = [
@@ -78,8 +88,7 @@ def forbidden(first: Block, second: Block, in_place: Sequence[InPlace]) -> list[
         if a.live & b.live
     ]
     for pair in in_place:
-        if {pair.operand, pair.result} == {first, second}:
-            found += _beside(first, pair)
+        found += _beside(first, pair)
     return _merged(found)
 
 
@@ -103,8 +112,41 @@ def _merged(gaps: list[Gap]) -> list[Gap]:
 
 
 def bound_bytes(blocks: Sequence[Block]) -> int:
-    """The most bytes live at one tick: no placement of the blocks is smaller."""
-    return max(live_bytes(blocks), default=0)
+    """The most bytes live at one tick, gaps for alignment included: no placement of the blocks is smaller."""
+    levels = live_bytes(blocks)
+    best = max(levels, default=0)
+    most_gaps = sum(len(block.parts) * (block.align - 1) for block in blocks)
+    for tick in sorted(_changes(blocks), key=levels.__getitem__, reverse=True):
+        if levels[tick] + most_gaps <= best:
+            break
+        best = max(best, _stacked_bytes(blocks, tick))
+    return best
+
+
+def _changes(blocks: Sequence[Block]) -> set[int]:
+    """Ticks at which a part begins to live: at one of them most bytes are live."""
+    return {first for block in blocks for part in block.parts for first, _ in runs(part.live)}
+
+
+def _stacked_bytes(blocks: Sequence[Block], tick: int) -> int:
+    """No arrangement of what is live at a tick ends lower: all ranges but the highest are followed by a gap up to the
+    least alignment. What lies inside a block off that alignment lowers it."""
+    ranges = [(block, offset, size) for block in blocks for offset, size in _live_ranges(block, tick)]
+    align = gcd(*(block.align for block, _, _ in ranges), *(offset for _, offset, _ in ranges))
+    gaps = [-size % align for _, _, size in ranges]
+    return sum(size for _, _, size in ranges) + sum(gaps) - max(gaps)
+
+
+def _live_ranges(block: Block, tick: int) -> list[tuple[int, int]]:
+    """Offset and bytes of what is live at a tick, neighbours merged."""
+    ranges: list[tuple[int, int]] = []
+    for part in block.parts:
+        if part.live >> tick & 1:
+            if ranges and sum(ranges[-1]) == part.offset:
+                ranges[-1] = (ranges[-1][0], ranges[-1][1] + part.bytes)
+            else:
+                ranges.append((part.offset, part.bytes))
+    return ranges
 
 
 def live_bytes(blocks: Sequence[Block]) -> list[int]:

@@ -6,7 +6,7 @@ a tensor must find exactly its numbers at its place.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import accumulate, combinations
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +15,7 @@ from tinygen.errors import VerifyError
 from tinygen.ir.graph import Op
 from tinygen.ir.rows import Piece, row_bytes
 from tinygen.ir.tensor import Tensor
-from tinygen.planner.schedule import Buffer, Call, Fetch, FlatStep, Schedule, Shift
+from tinygen.planner.schedule import Buffer, Call, Fetch, Schedule, Shift
 
 _Marks = npt.NDArray[np.int64]
 _NEVER_WRITTEN = -1
@@ -54,9 +54,16 @@ def _check_offset(schedule: Schedule, buffer: Buffer) -> None:
     offset = schedule.offsets[buffer]
     if offset < 0 or offset % buffer.align:
         raise ValueError(f"buffer '{buffer.name}' lies at {offset}, a multiple of {buffer.align} was expected")
+    if schedule.memory(buffer) not in schedule.board.rams:
+        raise ValueError(
+            f"buffer '{buffer.name}' lies in memory '{schedule.memory(buffer).name}', which {schedule.board.name} "
+            "does not have"
+        )
 
 
 def _check_apart(schedule: Schedule, first: Buffer, second: Buffer) -> None:
+    if schedule.memory(first) != schedule.memory(second):
+        return
     start = max(first.first_step, second.first_step)
     together = start <= min(first.last_step, second.last_step)
     begin = max(schedule.offsets[first], schedule.offsets[second])
@@ -104,7 +111,7 @@ def _check_lifetimes(schedule: Schedule) -> None:
     touched = [(0, places[t].buffer) for t in schedule.graph.input_tensors if t not in schedule.fetched]
     touched += [(last, places[t].buffer) for t in schedule.graph.output_tensors if not t.is_constant]
     for index, step in enumerate(schedule.flat_steps):
-        touched += [(index, buffer) for buffer in _buffers_of(schedule, step)]
+        touched += [(index, buffer) for buffer in schedule.touched(step)]
     for when, buffer in touched:
         if not buffer.first_step <= when <= buffer.last_step:
             raise ValueError(
@@ -113,26 +120,13 @@ def _check_lifetimes(schedule: Schedule) -> None:
             )
 
 
-def _buffers_of(schedule: Schedule, step: FlatStep) -> list[Buffer]:
-    """The buffers that a step touches."""
-    match step:
-        case Call():
-            tensors = (*_variables(step.kernel.reads), *step.kernel.writes)
-            scratch = [step.scratch] if step.scratch else []
-            return [*(schedule.places[tensor].buffer for tensor in tensors), *scratch]
-        case Shift():
-            return [step.buffer]
-        case Fetch():
-            return [schedule.places[step.piece.tensor].buffer]
-
-
 def _variables(tensors: Sequence[Tensor]) -> tuple[Tensor, ...]:
     return tuple(tensor for tensor in tensors if not tensor.is_constant)
 
 
 @dataclass(frozen=True)
 class _Range:
-    """Bytes of the arena, and what lies there."""
+    """Bytes of all arenas, one behind the other, and what lies there."""
 
     label: str
     start: int
@@ -147,7 +141,9 @@ class _Execution:
 
     def __init__(self, schedule: Schedule) -> None:
         self._schedule = schedule
-        self._arena: _Marks = np.full(schedule.arena_bytes, _NEVER_WRITTEN)
+        self._arena: _Marks = np.full(schedule.arena_bytes, _NEVER_WRITTEN)  # all of them, one behind the other
+        starts = accumulate((arena.bytes for arena in schedule.arenas), initial=0)
+        self._starts = dict(zip((arena.memory for arena in schedule.arenas), starts, strict=False))
         self._expected: dict[Tensor, _Marks] = {}
         self._writers: list[tuple[int, str]] = [(0, "nothing")]  # first mark, and what was written with it
         self._next_mark = 0
@@ -179,7 +175,7 @@ class _Execution:
             raise ValueError(f"operator '{self._views[0].name}' is a view of bytes that are never written")
 
     def _shift(self, shift: Shift) -> None:
-        start = self._schedule.offsets[shift.buffer]
+        start = self._start(shift.buffer)
         source, target = start + shift.source, start + shift.target
         self._arena[target : target + shift.bytes] = self._arena[source : source + shift.bytes].copy()
 
@@ -189,7 +185,7 @@ class _Execution:
         for tensor in _variables((*kernel.reads, *kernel.updates)):
             self._read(tensor, where)
         for tensor in kernel.updates:
-            if self._schedule.address(tensor) != self._schedule.address(kernel.writes[0]):
+            if self._range(tensor).start != self._range(kernel.writes[0]).start:
                 raise ValueError(f"{where}: updates '{tensor.name}', which does not lie where its result lies")
         self._check_hazards(call, where)
         if call.scratch is not None:
@@ -277,12 +273,16 @@ class _Execution:
             yield result, marks
 
     def _range(self, tensor: Tensor) -> _Range:
-        start = self._schedule.address(tensor)
+        place = self._schedule.places[tensor]
+        start = self._start(place.buffer) + place.offset
         return _Range(tensor.name, start, start + tensor.type.bytes)
 
     def _range_of_scratch(self, buffer: Buffer) -> _Range:
-        start = self._schedule.offsets[buffer]
+        start = self._start(buffer)
         return _Range(buffer.name, start, start + buffer.bytes)
+
+    def _start(self, buffer: Buffer) -> int:
+        return self._starts[self._schedule.memory(buffer)] + self._schedule.offsets[buffer]
 
 
 def _bytes_of(part: Piece) -> slice:

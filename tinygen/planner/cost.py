@@ -5,7 +5,7 @@ that was not measured costs what the average of similar work does: plans are onl
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import astuple, dataclass, fields
 from functools import cache
 from pathlib import Path
@@ -15,6 +15,7 @@ from tinygen.ir.tensor import Tensor
 from tinygen.kernels.base import Kernel, Library, Toolbox
 from tinygen.ops.conv2d import Conv2D
 from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
+from tinygen.planner.stream import AddRows, Compute, FetchRows, FinishSum, RowStep, ShiftRows
 from tinygen.targets.isa import Isa
 
 COSTS_FILE = Path(__file__).with_name("instruction_costs.json")
@@ -22,7 +23,7 @@ MEMMOVE = "memmove"
 FETCH = "fetch"
 
 _PIXELS_AT_ONCE = {Isa.MVE: 4}
-_GATHERS_PADDING = ("arm_depthwise_conv_s8_opt", "arm_convolve_s8")  # multiply it, others skip it
+_GATHERS_PADDING = ("arm_depthwise_conv_s8_opt", "arm_convolve_s8")  # of CMSIS-NN: multiply it, others skip it
 _ROW_BY_ROW = ("arm_convolve_1x1_s8",)
 
 
@@ -33,7 +34,7 @@ class Work:
     call: float = 0.0
     weight: float = 0.0  # elements of the filters, read once more by each call, or by each row of it
     pixel: float = 0.0  # positions of the result
-    tap: float = 0.0  # pixels of the input that are gathered for multiplication
+    tap: float = 0.0  # pieces of the input that are gathered for multiplication, or multiplied at one go
     operand: float = 0.0  # elements of these, or elements read where nothing is multiplied
     output: float = 0.0  # elements of the result
     mac: float = 0.0
@@ -62,28 +63,56 @@ class Costs:
         costs = self.functions.get(shape_class(op, kernel)) or self._similar(op)
         return work(op, kernel.function, self.toolbox, rows).times(costs)
 
-    def sum_rows(self, input: Tensor, rows: int) -> float:
+    def steps(self, steps: Iterable[RowStep], kernels: Mapping[Op, Kernel]) -> float:
+        """Of a chain, or of one call."""
+        calls: dict[tuple[Op, int], float] = {}  # there are many alike
+        total = 0.0
+        for step in steps:
+            match step:
+                case Compute():
+                    key = (step.op, step.rows.count)
+                    if key not in calls:
+                        calls[key] = self.call(step.op, kernels[step.op], _rows_of_part(step))
+                    total += calls[key]
+                case AddRows():
+                    total += self._sum_rows(step.reads[0].tensor, step.rows.count)
+                case FinishSum():
+                    total += self._finish_sums(step.op.results[0])
+                case ShiftRows():
+                    total += self._shift(step.reads[0].bytes)
+                case FetchRows():
+                    total += self._fetch()
+        return total
+
+    def _sum_rows(self, input: Tensor, rows: int) -> float:
         """Of adding rows of an input to the sums of an average."""
         elements = input.type.elements * rows // input.shape[1]
         return Work(call=1, pixel=elements // input.shape[-1], operand=elements).times(self.functions["tg_sum_rows_s8"])
 
-    def finish_sums(self, output: Tensor) -> float:
+    def _finish_sums(self, output: Tensor) -> float:
         """Of turning sums into averages."""
         elements = output.type.elements
         done = Work(call=1, pixel=1, operand=elements, output=elements)
         return done.times(self.functions["tg_divide_sums_s8"])
 
-    def shift(self, bytes: int) -> float:
+    def _shift(self, bytes: int) -> float:
         """Of moving rows to the start of a ring."""
         return Work(call=1, operand=bytes).times(self.functions[MEMMOVE])
 
-    def fetch(self) -> float:
+    def _fetch(self) -> float:
         """Of asking the application for rows, without what it does to get them."""
         return Work(call=1).times(self.functions[FETCH])
 
     def _similar(self, op: Op) -> Work:
         """Of functions that were not measured: those of a simple one that multiplies, or does not."""
         return self.functions["arm_depthwise_conv_s8" if op.macs else "arm_elementwise_mul_s8"]
+
+
+def _rows_of_part(step: Compute) -> int | None:
+    """None for a call that computes all of its result."""
+    result = step.op.results[0]
+    is_whole = step.writes[0].bytes == result.type.bytes or len(result.shape) != 4
+    return None if is_whole else step.rows.count
 
 
 def shape_class(op: Op, kernel: Kernel) -> str:
@@ -110,10 +139,10 @@ def work(op: Op, function: str, toolbox: Toolbox, rows: int | None = None) -> Wo
         call=1,
         weight=passes * channels * depth,
         pixel=pixels,
-        tap=pixels * _taps(op),
+        tap=_pieces(op, toolbox, pixels),
         operand=pixels * depth,
         output=outputs,
-        mac=outputs * depth * _share_inside(op, function),
+        mac=outputs * depth * _share_inside(op, function, toolbox),
         rest=outputs * (lanes % 16),
         single=pixels * (channels % 4) if isinstance(op, DepthwiseConv2D) else outputs * (depth % 4),
         tail_output=tail * channels,
@@ -121,8 +150,14 @@ def work(op: Op, function: str, toolbox: Toolbox, rows: int | None = None) -> Wo
     )
 
 
-def _taps(op: Op) -> int:
-    return op.window.kernel.h * op.window.kernel.w if isinstance(op, (Conv2D, DepthwiseConv2D)) else 0
+def _pieces(op: Op, toolbox: Toolbox, pixels: float) -> float:
+    """CMSIS-NN gathers pixels; the portable convolution multiplies rows of a filter with what lies under them."""
+    if not isinstance(op, (Conv2D, DepthwiseConv2D)):
+        return 0.0
+    kernel = op.window.kernel
+    if toolbox.library is Library.PORTABLE:
+        return pixels * kernel.h * op.output.shape[3]
+    return pixels * kernel.h * kernel.w
 
 
 def _left_over_pixels(function: str, toolbox: Toolbox, result: Tensor, pixels: float) -> float:
@@ -136,9 +171,10 @@ def _left_over_pixels(function: str, toolbox: Toolbox, result: Tensor, pixels: f
     return pixels % at_once
 
 
-def _share_inside(op: Op, function: str) -> float:
-    """The part of a depthwise convolution's multiplications that are of elements of the input, not of padding."""
-    if not isinstance(op, DepthwiseConv2D) or function in _GATHERS_PADDING:
+def _share_inside(op: Op, function: str, toolbox: Toolbox) -> float:
+    """The part of a convolution's multiplications that is done: of elements of the input, where padding is skipped."""
+    gathers = toolbox.library is Library.CMSIS_NN and function in _GATHERS_PADDING
+    if gathers or not isinstance(op, (Conv2D, DepthwiseConv2D)):
         return 1.0
     _, height, width, _ = op.input.shape
     window, size = op.window, op.output.shape[1:3]

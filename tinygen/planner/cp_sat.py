@@ -1,47 +1,73 @@
-"""Packing as a constraint problem for OR-Tools' CP-SAT. Only `solver` imports this module."""
+"""Placement as a constraint problem for OR-Tools' CP-SAT. Only `solver` imports this module."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 
 from ortools.sat.python import cp_model
 
-from tinygen.planner.schedule import Buffer
+from tinygen.planner.block import Gap
+from tinygen.planner.first_fit import Problem
 
-_EFFORT = 0.25  # CP-SAT's deterministic time, some seconds at most: the same result on every machine
 
-
-def solve(buffers: Sequence[Buffer], bound: int, offsets: tuple[int, ...]) -> tuple[int, ...]:
+def solve(problem: Problem, offsets: Mapping[int, int], effort: float) -> Mapping[int, int]:
     """Offsets of a smaller arena than the known `offsets` give; `offsets` where none is found.
 
-    Every buffer is a rectangle of steps and bytes; no two overlap. No arena is smaller than `bound`.
+    The distance of any two blocks lies beside what is forbidden. `effort` is CP-SAT's deterministic time, some seconds
+    for each: the same result on every machine.
     """
-    known = max(offset + buffer.bytes for offset, buffer in zip(offsets, buffers, strict=True))
-    model = cp_model.CpModel()
-    arena = model.new_int_var(bound, known - 1, "arena")
-    blocks = []
-    lifetimes, ranges = [], []
-    for index, buffer in enumerate(buffers):
-        block = model.new_int_var(0, max(known - 1 - buffer.bytes, 0) // buffer.align, f"block{index}")
-        start = block * buffer.align
-        model.add(start + buffer.bytes <= arena)
-        model.add_hint(block, offsets[index] // buffer.align)
-        lifetimes.append(model.new_fixed_size_interval_var(buffer.first_step, _steps(buffer), f"lifetime{index}"))
-        ranges.append(model.new_fixed_size_interval_var(start, buffer.bytes, f"range{index}"))
-        blocks.append(block)
-    model.add_no_overlap_2d(lifetimes, ranges)
-    model.minimize(arena)
-    solver = _solver()
-    if solver.solve(model) not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
-        return offsets
-    return tuple(solver.value(block) * buffer.align for block, buffer in zip(blocks, buffers, strict=True))
-
-
-def _solver() -> cp_model.CpSolver:
+    model = _Model(problem, offsets)
     solver = cp_model.CpSolver()
     solver.parameters.num_workers = 1
     solver.parameters.random_seed = 0
-    solver.parameters.max_deterministic_time = _EFFORT
-    return solver
+    solver.parameters.max_deterministic_time = effort
+    if solver.solve(model.model) not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+        return offsets
+    return {
+        index: solver.value(start)
+        for index, start in enumerate(model.starts)
+        if solver.boolean_value(model.is_taken[index])
+    }
 
 
-def _steps(buffer: Buffer) -> int:
-    return buffer.last_step - buffer.first_step + 1
+class _Model:
+    """Variables: the arena, an offset for each item, and which of its blocks each item takes."""
+
+    def __init__(self, problem: Problem, known: Mapping[int, int]) -> None:
+        self.model = cp_model.CpModel()
+        self._problem = problem
+        self._limit = max(offset + problem.blocks[index].bytes for index, offset in known.items()) - 1
+        self._arena = self.model.new_int_var(problem.bound, self._limit, "arena")
+        self.starts: list[cp_model.LinearExpr] = []
+        self.is_taken: list[cp_model.IntVar] = []
+        for item in problem.alternatives:
+            self._add_item(item, known)
+        for first, found in enumerate(problem.gaps):
+            for second, gaps in found.items():
+                if second < first:
+                    self._keep_apart(first, second, gaps)
+        self.model.minimize(self._arena)
+
+    def _add_item(self, item: tuple[int, ...], known: Mapping[int, int]) -> None:
+        blocks = [self._problem.blocks[index] for index in item]
+        align = blocks[0].align
+        room = self._limit - min(block.bytes for block in blocks)
+        multiple = self.model.new_int_var(0, max(room, 0) // align, f"block{item[0]}")
+        for index, block in zip(item, blocks, strict=True):
+            taken = self.model.new_bool_var(f"taken{index}") if len(item) > 1 else self.model.new_constant(1)
+            self.starts.append(multiple * align)
+            self.is_taken.append(taken)
+            self.model.add(multiple * align + block.bytes <= self._arena).only_enforce_if(taken)
+            if len(item) > 1:
+                self.model.add_hint(taken, index in known)
+            if index in known:
+                self.model.add_hint(multiple, known[index] // align)
+        self.model.add_exactly_one(self.is_taken[-len(item) :])
+
+    def _keep_apart(self, first: int, second: int, gaps: list[Gap]) -> None:
+        lows = [-self._limit, *(high for _, high in gaps)]
+        highs = [*(low for low, _ in gaps), self._limit]
+        allowed = [[low, high] for low, high in zip(lows, highs, strict=True) if low <= high]
+        distance = self.starts[first] - self.starts[second]
+        taken = [self.is_taken[first], self.is_taken[second]]
+        self.model.add_linear_expression_in_domain(distance, cp_model.Domain.from_intervals(allowed)).only_enforce_if(
+            taken
+        )

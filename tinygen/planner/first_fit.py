@@ -1,52 +1,77 @@
-"""First fit: buffers take, in a given order, the lowest offset that is free for their lifetime."""
+"""First fit: blocks take, in a given order, the lowest offset that nothing placed before them forbids."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
-from tinygen.planner.schedule import Buffer
+from tinygen.planner.block import Block, Gap, InPlace, bound_bytes, forbidden
 
 
 @dataclass(frozen=True)
-class Instance:
-    """Buffers to be placed, by index, with those that are live at the same time as each of them."""
+class Problem:
+    """Items to be placed. Each has alternative blocks, of which one is chosen; blocks are known by index.
 
-    buffers: tuple[Buffer, ...]
-    neighbours: tuple[tuple[int, ...], ...]
+    An order has one block of every item.
+    """
+
+    blocks: tuple[Block, ...]
+    alternatives: tuple[tuple[int, ...], ...]  # of each item
+    gaps: tuple[dict[int, list[Gap]], ...]  # of each block to those of other items: forbidden distances
 
     @classmethod
-    def of(cls, buffers: Sequence[Buffer]) -> "Instance":
-        """The instance of some buffers."""
-        neighbours = (
-            tuple(i for i, other in enumerate(buffers) if other is not buffer and other.overlaps_in_time(buffer))
-            for buffer in buffers
-        )
-        return cls(tuple(buffers), tuple(neighbours))
+    def of(cls, items: Sequence[Sequence[Block]], in_place: Sequence[InPlace] = ()) -> "Problem":
+        """The problem of placing some items."""
+        blocks = tuple(block for item in items for block in item)
+        owner = [number for number, item in enumerate(items) for _ in item]
+        numbers = iter(range(len(blocks)))
+        pairs: dict[frozenset[Block], list[InPlace]] = {}
+        for pair in in_place:
+            pairs.setdefault(frozenset((pair.operand, pair.result)), []).append(pair)
+        gaps: tuple[dict[int, list[Gap]], ...] = tuple({} for _ in blocks)
+        for i, first in enumerate(blocks):
+            for j in range(i + 1, len(blocks)):
+                second = blocks[j]
+                if owner[i] == owner[j]:
+                    continue
+                found = forbidden(first, second, pairs.get(frozenset((first, second)), ()))
+                if found:
+                    gaps[j][i] = found
+                    gaps[i][j] = [(-high, -low) for low, high in reversed(found)]
+        return cls(blocks, tuple(tuple(next(numbers) for _ in item) for item in items), gaps)
 
-    def first_fit(self, order: Sequence[int]) -> tuple[int, ...]:
-        """Offsets by index, placing the buffers in `order`."""
-        unplaced = -1
-        offsets = [unplaced] * len(self.buffers)
+    @cached_property
+    def bound(self) -> int:
+        """No placement ends lower. The blocks of an item have equally many bytes live at any tick."""
+        return bound_bytes([self.blocks[item[0]] for item in self.alternatives])
+
+    @cached_property
+    def item_of(self) -> dict[int, tuple[int, ...]]:
+        """The item that each block is an alternative of."""
+        return {index: item for item in self.alternatives for index in item}
+
+    def first_fit(self, order: Sequence[int]) -> dict[int, int]:
+        """Offsets of the blocks in `order`."""
+        offsets: dict[int, int] = {}
         for index in order:
-            taken = sorted(
-                (offsets[n], offsets[n] + self.buffers[n].bytes) for n in self.neighbours[index] if offsets[n] >= 0
-            )
-            offsets[index] = _lowest_gap(taken, self.buffers[index])
-        return tuple(offsets)
+            taken = [
+                (offsets[other] + low, offsets[other] + high)
+                for other, gaps in self.gaps[index].items()
+                if other in offsets
+                for low, high in gaps
+            ]
+            offsets[index] = _lowest(sorted(taken), self.blocks[index].align)
+        return offsets
 
-    def ends(self, offsets: Sequence[int]) -> list[int]:
-        """First byte behind each buffer."""
-        return [offset + buffer.bytes for offset, buffer in zip(offsets, self.buffers, strict=True)]
-
-    def arena_bytes(self, offsets: Sequence[int]) -> int:
-        """End of the highest buffer."""
-        return max(self.ends(offsets), default=0)
+    def arena_bytes(self, offsets: dict[int, int]) -> int:
+        """End of the highest block."""
+        return max((offset + self.blocks[index].bytes for index, offset in offsets.items()), default=0)
 
 
-def _lowest_gap(taken: Sequence[tuple[int, int]], buffer: Buffer) -> int:
-    """The lowest aligned offset for `buffer` beside ranges sorted by their start."""
+def _lowest(taken: Sequence[Gap], align: int) -> int:
     offset = 0
-    for start, end in taken:
-        if start >= offset + buffer.bytes:
+    for low, high in taken:
+        if offset <= low:
             break
-        offset = max(offset, -(-end // buffer.align) * buffer.align)
+        if offset < high:
+            offset = -(-high // align) * align
     return offset

@@ -1,4 +1,4 @@
-"""Runs a schedule on the numpy references, in an arena of exactly the planned bytes between guard zones.
+"""Runs a schedule on the numpy references, in arenas of exactly the planned bytes between guard zones.
 
 What nobody may rely on holds garbage: memory not yet written, results before their call unless in place, scratch before
 and after its call, buffers after their last step.
@@ -37,8 +37,8 @@ def interpret(schedule: Schedule, inputs: Sequence[Array], observe: Observer | N
     return [values[tensor] for tensor in schedule.graph.output_tensors]
 
 
-class Memory:
-    """Bytes between guard zones. Addresses count from the start of the arena."""
+class GuardedArena:
+    """An arena between guard zones. Addresses count from the start of the arena."""
 
     def __init__(self, size: int) -> None:
         self._random = np.random.default_rng(0)
@@ -80,7 +80,7 @@ class _Interpreter:
         self._schedule = schedule
         self._inputs = inputs
         self._observe = observe
-        self._memory = Memory(schedule.arena_bytes)
+        self._arenas = {arena.memory: GuardedArena(arena.bytes) for arena in schedule.arenas}
         called = {call.whole for call in schedule.calls}
         self._views = [op for op in schedule.graph.ops if op not in called]
         self._known: set[Tensor] = set()
@@ -88,7 +88,7 @@ class _Interpreter:
 
     def read(self, tensor: Tensor) -> Array:
         """The value at the tensor's place."""
-        stored = self._memory.load(self._schedule.address(tensor), tensor.type.bytes)
+        stored = self._arena_of(tensor).load(self._schedule.address(tensor), tensor.type.bytes)
         return stored.view(tensor.type.dtype.numpy).reshape(tensor.shape)
 
     def write(self, tensor: Tensor, value: Array) -> None:
@@ -98,7 +98,8 @@ class _Interpreter:
                 f"'{tensor.name}' is given {value.dtype}{list(value.shape)}, "
                 f"{tensor.type.dtype.numpy}{list(tensor.shape)} was expected"
             )
-        self._memory.store(self._schedule.address(tensor), np.ascontiguousarray(value).reshape(-1).view(np.uint8))
+        stored = np.ascontiguousarray(value).reshape(-1).view(np.uint8)
+        self._arena_of(tensor).store(self._schedule.address(tensor), stored)
         part = self._schedule.pieces.get(tensor)
         if part is None:
             self._known.add(tensor)
@@ -127,7 +128,7 @@ class _Interpreter:
                     rows = step.piece.rows
                     value = self._inputs[step.port]
                     self.write(step.piece.tensor, value[:, rows.first : rows.end] if value.ndim == 4 else value)
-            if not self._memory.guards_hold:
+            if not all(arena.guards_hold for arena in self._arenas.values()):
                 raise VerifyError(f"step {index}: wrote outside of the arena.")
             self._settle_views()
             if not self._schedule.pieces:  # buffers of rows may overlap others while those are in use
@@ -139,15 +140,15 @@ class _Interpreter:
                 self._spoil(buffer)
 
     def _shift(self, shift: Shift) -> None:
-        start = self._schedule.offsets[shift.buffer]
-        self._memory.store(start + shift.target, self._memory.load(start + shift.source, shift.bytes))
+        start, arena = self._schedule.offsets[shift.buffer], self._arena(shift.buffer)
+        arena.store(start + shift.target, arena.load(start + shift.source, shift.bytes))
 
     def _call(self, call: Call) -> None:
         if call.scratch is not None:
             self._spoil(call.scratch)
         for result in call.op.results:
             if not self._is_in_place(call, result):
-                self._memory.spoil(self._schedule.address(result), result.type.bytes)
+                self._arena_of(result).spoil(self._schedule.address(result), result.type.bytes)
         results = call.op.evaluate(Values(self.read))
         for tensor, value in zip(call.op.results, results, strict=True):
             self.write(tensor, value)
@@ -157,11 +158,20 @@ class _Interpreter:
 
     def _is_in_place(self, call: Call, result: Tensor) -> bool:
         shared = (*call.kernel.in_place, *call.kernel.updates)
-        addresses = [self._schedule.address(tensor) for tensor in shared if not tensor.is_constant]
-        return self._schedule.address(result) in addresses
+        operands = (tensor for tensor in shared if not tensor.is_constant)
+        return any(self._location(tensor) == self._location(result) for tensor in operands)
 
     def _spoil(self, buffer: Buffer) -> None:
-        self._memory.spoil(self._schedule.offsets[buffer], buffer.bytes)
+        self._arena(buffer).spoil(self._schedule.offsets[buffer], buffer.bytes)
+
+    def _location(self, tensor: Tensor) -> tuple[GuardedArena, int]:
+        return self._arena_of(tensor), self._schedule.address(tensor)
+
+    def _arena_of(self, tensor: Tensor) -> GuardedArena:
+        return self._arena(self._schedule.places[tensor].buffer)
+
+    def _arena(self, buffer: Buffer) -> GuardedArena:
+        return self._arenas[self._schedule.memory(buffer)]
 
     def _settle_views(self) -> None:
         """Report views whose operands are all there: they have nothing to do."""

@@ -1,4 +1,4 @@
-"""What the arena holds while a schedule runs, byte by byte: derived from its steps alone."""
+"""What the arenas hold while a schedule runs, byte by byte: derived from its steps alone."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -47,7 +47,7 @@ class Occupancy:
 
 def occupancy(schedule: Schedule) -> Occupancy:
     """The occupancy of a schedule; resident inputs are there before its first step, outputs after its last one."""
-    traffic = [_traffic(schedule, step) for step in schedule.flat_steps]
+    traffic = [step_traffic(schedule, step) for step in schedule.flat_steps]
     outputs = (tensor for tensor in schedule.graph.output_tensors if not tensor.is_constant)
     traffic.append(Traffic(reads=tuple(_access(schedule, tensor) for tensor in outputs), writes=()))
     inputs = (tensor for tensor in schedule.graph.input_tensors if tensor not in schedule.fetched)
@@ -71,7 +71,8 @@ def _until(block: Block, ticks: int) -> Block:
     return replace(block, parts=tuple(part for part in parts if part.live))
 
 
-def _traffic(schedule: Schedule, step: FlatStep) -> Traffic[Buffer]:
+def step_traffic(schedule: Schedule, step: FlatStep) -> Traffic[Buffer]:
+    """What a step reads and writes, its scratch included."""
     match step:
         case Fetch():
             return Traffic((), (_access(schedule, step.piece.tensor),))
@@ -91,8 +92,8 @@ def _call(schedule: Schedule, call: Call) -> Traffic[Buffer]:
         writes += (Access(call.scratch, 0, call.scratch.bytes),)
     shared = {*kernel.in_place, *kernel.updates}
     in_place = (read for tensor, read in zip(operands, reads, strict=True) if tensor in shared)
-    result = schedule.address(kernel.writes[0])
-    return Traffic(reads, writes, tuple(read for read in in_place if _address(schedule, read) == result))
+    result = _location(schedule, writes[0])
+    return Traffic(reads, writes, tuple(read for read in in_place if _location(schedule, read) == result))
 
 
 def _access(schedule: Schedule, tensor: Tensor) -> Access[Buffer]:
@@ -100,5 +101,6 @@ def _access(schedule: Schedule, tensor: Tensor) -> Access[Buffer]:
     return Access(place.buffer, place.offset, tensor.type.bytes)
 
 
-def _address(schedule: Schedule, access: Access[Buffer]) -> int:
-    return schedule.offsets[access.key] + access.offset
+def _location(schedule: Schedule, access: Access[Buffer]) -> tuple[str, int]:
+    """Memory and offset from the start of its arena."""
+    return schedule.memory(access.key).name, schedule.offsets[access.key] + access.offset

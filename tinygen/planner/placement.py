@@ -1,119 +1,63 @@
-"""Offsets for blocks: first fit beside everything that is forbidden, then local search over the order."""
+"""Offsets for blocks, so that the arena is small."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from random import Random
 
-from tinygen.planner.block import Block, Gap, InPlace, bound_bytes, forbidden
-
-_MEMORY = 40  # moves that acceptance looks back
+from tinygen.planner.block import Block, InPlace
+from tinygen.planner.first_fit import Problem
+from tinygen.planner.local_search import search
+from tinygen.planner.solver import solve
 
 
 @dataclass(frozen=True)
-class Placing:
-    """Blocks by index, with the forbidden distances of each to the others."""
+class Effort:
+    """How long to search for a placement that misses its bound."""
 
-    blocks: tuple[Block, ...]
-    gaps: tuple[dict[int, list[Gap]], ...]
-
-    @classmethod
-    def of(cls, blocks: Sequence[Block], in_place: Sequence[InPlace] = ()) -> "Placing":
-        """The problem of placing some blocks."""
-        gaps: tuple[dict[int, list[Gap]], ...] = tuple({} for _ in blocks)
-        for i, first in enumerate(blocks):
-            for j in range(i + 1, len(blocks)):
-                second = blocks[j]
-                pairs = [p for p in in_place if {p.operand, p.result} == {first, second}]
-                found = forbidden(first, second, pairs)
-                if found:
-                    gaps[j][i] = found
-                    gaps[i][j] = [(-high, -low) for low, high in reversed(found)]
-        return cls(tuple(blocks), gaps)
-
-    def first_fit(self, order: Sequence[int]) -> list[int]:
-        """Offsets by index: each block in turn at the lowest offset that nothing placed before it forbids."""
-        offsets = [-1] * len(self.blocks)
-        for index in order:
-            taken = [
-                (offsets[other] + low, offsets[other] + high)
-                for other, gaps in self.gaps[index].items()
-                if offsets[other] >= 0
-                for low, high in gaps
-            ]
-            offsets[index] = _lowest(sorted(taken), self.blocks[index].align)
-        return offsets
-
-    def arena_bytes(self, offsets: Sequence[int]) -> int:
-        """End of the highest block."""
-        return max((o + b.bytes for o, b in zip(offsets, self.blocks, strict=True)), default=0)
+    moves: int  # of local search
+    exact: float  # deterministic time of the exact solver
 
 
-def _lowest(taken: Sequence[Gap], align: int) -> int:
-    offset = 0
-    for low, high in taken:
-        if offset <= low:
-            break
-        if offset < high:
-            offset = -(-high // align) * align
-    return offset
+QUICK = Effort(moves=300, exact=0)
+THOROUGH = Effort(moves=3000, exact=0.25)
 
 
-def place(blocks: Sequence[Block], in_place: Sequence[InPlace] = (), moves: int = 3000) -> list[int]:
-    """Offsets by index for a small arena.
+def place(
+    items: Sequence[Sequence[Block]], in_place: Sequence[InPlace] = (), effort: Effort = THOROUGH
+) -> dict[Block, int]:
+    """For each item one of its alternative blocks, with its offset, such that no two live parts overlap.
 
-    First fit in several orders, then late-acceptance hill climbing (Burke and Bykov, 2017) with a fixed seed and at
-    most `moves` moves; it ends where the bound is met.
+    First fit in several orders, then local search, then the exact solver where it is installed; whoever meets the
+    lower bound first ends it. Of an item's blocks all have as many bytes live at any tick.
     """
-    problem = Placing.of(blocks, in_place)
-    bound = bound_bytes(blocks)
-    order = min(_orders(blocks), key=lambda order: problem.arena_bytes(problem.first_fit(order)))
-    return _search(problem, list(order), bound, moves)
+    problem = Problem.of(items, in_place)
+    order = min(_orders(problem), key=lambda order: problem.arena_bytes(problem.first_fit(order)))
+    offsets: Mapping[int, int] = search(problem, order, effort.moves)
+    if effort.exact and problem.arena_bytes(dict(offsets)) > problem.bound:
+        offsets = solve(problem, offsets, effort.exact)
+    return {problem.blocks[index]: offset for index, offset in offsets.items()}
 
 
-def _orders(blocks: Sequence[Block]) -> list[list[int]]:
-    lifetimes = [block.live.bit_count() for block in blocks]
-    starts = [(block.live & -block.live).bit_length() for block in blocks]
-    indices = range(len(blocks))
-    keys = (
-        [(-b.bytes, starts[i]) for i, b in enumerate(blocks)],
-        [(starts[i], -b.bytes) for i, b in enumerate(blocks)],
-        [(-lifetimes[i], -b.bytes) for i, b in enumerate(blocks)],
-        [(-lifetimes[i] * b.bytes, -b.bytes) for i, b in enumerate(blocks)],
-    )
-    return [sorted(indices, key=key.__getitem__) for key in keys]
+def arena_bytes(offsets: Mapping[Block, int]) -> int:
+    """End of the highest block."""
+    return max((offset + block.bytes for block, offset in offsets.items()), default=0)
 
 
-def _search(problem: Placing, order: list[int], bound: int, moves: int) -> list[int]:
-    random = Random(0)
-    best = offsets = problem.first_fit(order)
-    best_cost = cost = problem.arena_bytes(offsets)
-    history = [cost] * _MEMORY
-    for move in range(moves):
-        if best_cost <= bound:
-            break
-        candidate = _moved(random, problem, order, offsets)
-        moved = problem.first_fit(candidate)
-        moved_cost = problem.arena_bytes(moved)
-        if moved_cost <= max(cost, history[move % _MEMORY]):
-            order, offsets, cost = candidate, moved, moved_cost
-        if cost < best_cost:
-            best, best_cost = offsets, cost
-        history[move % _MEMORY] = cost
-    return best
+def _orders(problem: Problem) -> list[list[int]]:
+    """Large first, early first, long-lived first, and large areas of bytes and ticks first; with all items' first
+    blocks, and with the first and the last ones taking turns."""
+    firsts = [item[0] for item in problem.alternatives]
+    turns = [item[-(number % 2)] for number, item in enumerate(problem.alternatives)]
+    chosen = [firsts, turns] if turns != firsts else [firsts]
+    return [sorted(indices, key=key) for indices in chosen for key in _keys(problem)]
 
 
-def _moved(random: Random, problem: Placing, order: list[int], offsets: Sequence[int]) -> list[int]:
-    """An order that places a block at the top of the arena, or one beside it, earlier, or swaps it with another."""
-    ends = [o + b.bytes for o, b in zip(offsets, problem.blocks, strict=True)]
-    top = max(ends)
-    chosen = random.choice([index for index, end in enumerate(ends) if end == top])
-    if problem.gaps[chosen] and random.random() < 0.5:
-        chosen = random.choice(sorted(problem.gaps[chosen]))
-    changed = list(order)
-    position = changed.index(chosen)
-    if random.random() < 0.5:
-        changed.insert(random.randrange(position + 1), changed.pop(position))
-    else:
-        other = random.randrange(len(changed))
-        changed[position], changed[other] = changed[other], changed[position]
-    return changed
+def _keys(problem: Problem) -> list[Callable[[int], tuple[int, int]]]:
+    sizes = [block.bytes for block in problem.blocks]
+    lifetimes = [block.live.bit_count() for block in problem.blocks]
+    starts = [(block.live & -block.live).bit_length() for block in problem.blocks]
+    return [
+        lambda i: (-sizes[i], starts[i]),
+        lambda i: (starts[i], -sizes[i]),
+        lambda i: (-lifetimes[i], -sizes[i]),
+        lambda i: (-lifetimes[i] * sizes[i], -sizes[i]),
+    ]

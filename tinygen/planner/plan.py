@@ -14,6 +14,7 @@ from tinygen.planner.order import best_order
 from tinygen.planner.packing import pack
 from tinygen.planner.schedule import Schedule
 from tinygen.planner.sharing import Sharing
+from tinygen.planner.spill import rooms, spill
 from tinygen.planner.splitting import every_plan, split_plan
 from tinygen.targets.board import Board
 
@@ -48,8 +49,18 @@ def plan(graph: Graph, board: Board, toolbox: Toolbox, request: Request = Reques
         network = _network(whole.graph, kernels, request.fetches_input)
         found = split_plan(network, board, toolbox, request.limit_bytes, request.may_split)
         schedule = found if request.fetches_input or found.arena_bytes < whole.arena_bytes else whole
+    schedule = _in_memories(schedule, request)
     check(schedule)
     return schedule
+
+
+def _in_memories(schedule: Schedule, request: Request) -> Schedule:
+    """The schedule, with some buffers outside of main RAM where it has too little for them; a limit is for all RAM."""
+    room_bytes = rooms(schedule.board)[schedule.board.main_ram]
+    is_limited = request.limit_bytes is not None and request.limit_bytes < room_bytes
+    if is_limited or schedule.arena_bytes <= room_bytes:
+        return schedule
+    return spill(schedule) or schedule
 
 
 def curve(graph: Graph, board: Board, toolbox: Toolbox, fetches_input: bool) -> tuple[CurvePoint, ...]:

@@ -1,22 +1,22 @@
 """The exact solver where the optional package `ortools` is installed."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from importlib.util import find_spec
 
-from tinygen.planner.schedule import Buffer
+from tinygen.planner.first_fit import Problem
 
-Solve = Callable[[Sequence[Buffer], int, tuple[int, ...]], tuple[int, ...]]
+Solve = Callable[[Problem, Mapping[int, int], float], Mapping[int, int]]
 
 
 def is_installed() -> bool:
-    """Whether plans that miss their lower bound are given to the exact solver."""
+    """Whether placements that miss their lower bound are given to the exact solver."""
     return find_spec("ortools") is not None
 
 
-def solve(buffers: Sequence[Buffer], bound: int, offsets: tuple[int, ...]) -> tuple[int, ...]:
+def solve(problem: Problem, offsets: Mapping[int, int], effort: float) -> Mapping[int, int]:
     """Offsets of a smaller arena than the known `offsets` give; `offsets` where none is found."""
     if not is_installed():
         return offsets
     exact: Solve = import_module("tinygen.planner.cp_sat").solve  # loads for half a second: only when it is needed
-    return exact(buffers, bound, offsets)
+    return exact(problem, offsets, effort)

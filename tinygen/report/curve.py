@@ -11,6 +11,8 @@ from tinygen.report.axis import Tick, nice_ticks
 from tinygen.report.operators import extra_macs
 from tinygen.report.table import count, listing
 
+RESIDENT, STREAMED = "resident", "streamed"  # how the model gets its input
+
 _LEFT, _RIGHT, _TOP, _BOTTOM = 70.0, 24.0, 14.0, 44.0
 _WIDTH, _HEIGHT = 560.0, 260.0
 _HEADROOM = 1.08
@@ -65,7 +67,7 @@ def curve_rows(points: Sequence[CurvePoint], is_streamed: bool) -> tuple[CurveRo
     """The rows of one input mode."""
     return tuple(
         CurveRow(
-            input="streamed" if is_streamed else "resident",
+            input=STREAMED if is_streamed else RESIDENT,
             arena_bytes=point.schedule.arena_bytes,
             lower_bound_bytes=point.schedule.lower_bound_bytes,
             extra_macs=extra_macs(point.schedule),

@@ -7,10 +7,11 @@ from functools import cache
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from tinygen import __version__, paths
+from tinygen.planner.schedule import Schedule
 from tinygen.report.compilation import Compilation
-from tinygen.report.curve import CurveRow, curve_picture
+from tinygen.report.curve import RESIDENT, STREAMED, CurveRow, curve_picture
 from tinygen.report.memory_map import memory_map
-from tinygen.report.plan import Plan, Role
+from tinygen.report.plan import Plan, Role, describe
 from tinygen.report.table import count, shape, short_name
 
 _MOST_CONSTANTS = 25  # shown one by one
@@ -20,13 +21,26 @@ _MOST_CONSTANTS = 25  # shown one by one
 class Report(Compilation):
     """All of what `tinygen compile` can say: the document of `--report`."""
 
+    cpu: str
+    isa: str
+    input: str  # resident or streamed
+    unsplit_bytes: int  # the arena with whole tensors
     plan: Plan
     curve: tuple[CurveRow, ...]
 
-    @property
-    def unsplit_bytes(self) -> int:
-        """The arena with whole tensors."""
-        return next(row.arena_bytes for row in self.curve if row.input == self.input)
+
+def full_report(compilation: Compilation, schedule: Schedule, curve: tuple[CurveRow, ...]) -> Report:
+    """The report on a schedule; `curve` begins, for each input mode, with whole tensors."""
+    input = STREAMED if schedule.fetched else RESIDENT
+    return Report(
+        **vars(compilation),
+        cpu=schedule.board.cpu,
+        isa=schedule.board.isa.value,
+        input=input,
+        unsplit_bytes=next(row.arena_bytes for row in curve if row.input == input),
+        plan=describe(schedule),
+        curve=curve,
+    )
 
 
 def html_page(report: Report) -> str:

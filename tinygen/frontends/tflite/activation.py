@@ -2,7 +2,7 @@
 
 import tflite
 
-from tinygen.frontends.tflite.node import Unsupported
+from tinygen.frontends.tflite.node import UnsupportedError
 from tinygen.ir.tensor import Tensor
 from tinygen.ops.clamp import Activation, Clamp
 from tinygen.ops.window import PaddingMode
@@ -19,10 +19,10 @@ _PADDINGS = {tflite.Padding.SAME: PaddingMode.SAME, tflite.Padding.VALID: Paddin
 def fused_clamp(code: int, output: Tensor) -> Clamp:
     """The clamp of a fused activation on `output`."""
     if code not in _ACTIVATIONS:
-        raise Unsupported(f"fused activation {code} is not one of NONE, RELU, RELU6, RELU_N1_TO_1")
+        raise UnsupportedError(f"fused activation {code} is not one of NONE, RELU, RELU6, RELU_N1_TO_1")
     quant = output.type.quant
     if quant is None or not quant.is_per_tensor:
-        raise Unsupported(
+        raise UnsupportedError(
             f"output '{output.name}' is {output.type.dtype.value} without per-tensor quantization, int8 was expected"
         )
     return Clamp.of(_ACTIVATIONS[code], output.type)
@@ -31,5 +31,5 @@ def fused_clamp(code: int, output: Tensor) -> Clamp:
 def padding_mode(code: int) -> PaddingMode:
     """SAME or VALID."""
     if code not in _PADDINGS:
-        raise Unsupported(f"padding {code} is neither SAME nor VALID")
+        raise UnsupportedError(f"padding {code} is neither SAME nor VALID")
     return _PADDINGS[code]

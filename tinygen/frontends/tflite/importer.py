@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tinygen.errors import UnsupportedModelError, UnsupportedOperator, UnsupportedOperatorsError
-from tinygen.frontends.tflite.node import Node, Readers, Unsupported, to_tensor
+from tinygen.frontends.tflite.node import Node, Readers, UnsupportedError, to_tensor
 from tinygen.frontends.tflite.operators import (
     activation,
     convolution,
@@ -83,7 +83,7 @@ def _tensors(subgraph: RawSubgraph) -> tuple[dict[int, Tensor], dict[int, str]]:
     for raw in subgraph.tensors:
         try:
             tensors[raw.index] = to_tensor(raw)
-        except Unsupported as error:
+        except UnsupportedError as error:
             problems[raw.index] = str(error)
     return tensors, problems
 
@@ -91,14 +91,14 @@ def _tensors(subgraph: RawSubgraph) -> tuple[dict[int, Tensor], dict[int, str]]:
 def _read_operator(node: Node, problems: dict[int, str]) -> tuple[Op, ...]:
     raw = node.raw
     if raw.name not in READERS and raw.name not in INTEGER_READERS:
-        raise Unsupported("tinygen has no such operator")
+        raise UnsupportedError("tinygen has no such operator")
     for index in (*raw.inputs, *raw.outputs):
         if index in problems:
-            raise Unsupported(problems[index])
+            raise UnsupportedError(problems[index])
     computes_shape = raw.name in INTEGER_READERS and node.output().type.dtype in _SHAPE_TYPES
     reader = INTEGER_READERS[raw.name] if computes_shape else READERS.get(raw.name)
     if reader is None:
-        raise Unsupported(f"output '{node.name}' is {node.output().type.dtype.value}, i32 or i64 was expected")
+        raise UnsupportedError(f"output '{node.name}' is {node.output().type.dtype.value}, i32 or i64 was expected")
     read_ops = reader(node)
     ops = read_ops if isinstance(read_ops, tuple) else (read_ops,)
     for op in ops:

@@ -24,7 +24,7 @@ _DTYPES = {
 }
 
 
-class Unsupported(ValueError):
+class UnsupportedError(ValueError):
     """The operator cannot be read; the text is the reason, without the place."""
 
 
@@ -56,7 +56,7 @@ class Node:
         """An input that must be there."""
         tensor = self.optional_input(position)
         if tensor is None:
-            raise Unsupported(f"input {position} is absent, it was expected")
+            raise UnsupportedError(f"input {position} is absent, it was expected")
         return tensor
 
     def optional_input(self, position: int) -> Tensor | None:
@@ -69,20 +69,20 @@ class Node:
         """The value of an input that must be a constant."""
         tensor = self.input(position)
         if tensor.data is None:
-            raise Unsupported(f"{role} '{tensor.name}' is computed at run time, a constant was expected")
+            raise UnsupportedError(f"{role} '{tensor.name}' is computed at run time, a constant was expected")
         return tensor.data
 
     def integers(self, position: int, role: str) -> tuple[int, ...]:
         """The values of a constant integer input, flat."""
         values = self.constant(position, role)
         if not np.issubdtype(values.dtype, np.integer):
-            raise Unsupported(f"{role} is {values.dtype}, integers were expected")
+            raise UnsupportedError(f"{role} is {values.dtype}, integers were expected")
         return tuple(int(value) for value in values.reshape(-1))
 
     def output(self, position: int = 0) -> Tensor:
         """An output."""
         if position >= len(self.raw.outputs):
-            raise Unsupported(f"output {position} is absent, it was expected")
+            raise UnsupportedError(f"output {position} is absent, it was expected")
         return self.tensors[self.raw.outputs[position]]
 
     @property
@@ -107,13 +107,13 @@ Readers = Mapping[str, Reader]
 
 
 def to_tensor(raw: RawTensor) -> Tensor:
-    """The IR tensor of a tensor in the file; Unsupported where the IR has no such type."""
+    """The IR tensor of a tensor in the file; UnsupportedError where the IR has no such type."""
     dtype = _DTYPES.get(raw.type)
     if dtype is None:
-        raise Unsupported(f"tensor '{raw.name}' has type {raw.type.value}")
+        raise UnsupportedError(f"tensor '{raw.name}' has type {raw.type.value}")
     if raw.is_dynamic and raw.data is None and any(_open_axes(raw)):
         axis = _open_axes(raw).index(True)
-        raise Unsupported(f"axis {axis} of tensor '{raw.name}' has no fixed size")
+        raise UnsupportedError(f"axis {axis} of tensor '{raw.name}' has no fixed size")
     data = raw.values()
     return Tensor(raw.name, TensorType(dtype, raw.shape, _quant(raw, dtype)), data)
 
@@ -130,7 +130,7 @@ def _quant(raw: RawTensor, dtype: DType) -> Quant | None:
         return None
     for scale in stored.scales:
         if not (np.isfinite(scale) and scale > 0):
-            raise Unsupported(f"tensor '{raw.name}' has scale {scale}, a positive number was expected")
+            raise UnsupportedError(f"tensor '{raw.name}' has scale {scale}, a positive number was expected")
     if len(stored.scales) == 1:
         return Quant(stored.scales, stored.zero_points)
     return Quant(stored.scales, stored.zero_points, stored.axis)

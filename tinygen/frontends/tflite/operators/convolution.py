@@ -1,9 +1,11 @@
 """Convolutions and fully connected layers."""
 
+from typing import TypeVar
+
 import tflite
 
 from tinygen.frontends.tflite.activation import fused_clamp, padding_mode
-from tinygen.frontends.tflite.node import Node, Readers, Unsupported
+from tinygen.frontends.tflite.node import Node, Readers, UnsupportedError
 from tinygen.ir.tensor import Tensor
 from tinygen.ops.conv2d import Conv2D
 from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
@@ -11,34 +13,26 @@ from tinygen.ops.fully_connected import FullyConnected
 from tinygen.ops.transpose_conv2d import TransposeConv2D
 from tinygen.ops.window import HW, UNIT, Padding, padding_for
 
+_Convolution = TypeVar("_Convolution", Conv2D, DepthwiseConv2D)
+
 
 def read_conv2d(node: Node) -> Conv2D:
     """CONV_2D."""
-    options = node.options(tflite.Conv2DOptions)
-    weights = _constant_weights(node)
-    stride = HW(options.StrideH(), options.StrideW())
-    dilation = HW(options.DilationHFactor(), options.DilationWFactor())
-    return Conv2D(
-        name=node.name,
-        source=node.source,
-        input=node.input(0),
-        weights=weights,
-        bias=_constant_bias(node),
-        output=node.output(),
-        stride=stride,
-        dilation=dilation,
-        padding=_padding(node, options.Padding(), stride, dilation),
-        clamp=fused_clamp(options.FusedActivationFunction(), node.output()),
-    )
+    return _read_convolution(node, node.options(tflite.Conv2DOptions), Conv2D)
 
 
 def read_depthwise_conv2d(node: Node) -> DepthwiseConv2D:
     """DEPTHWISE_CONV_2D; the multiplier follows from the shapes."""
-    options = node.options(tflite.DepthwiseConv2DOptions)
+    return _read_convolution(node, node.options(tflite.DepthwiseConv2DOptions), DepthwiseConv2D)
+
+
+def _read_convolution(
+    node: Node, options: tflite.Conv2DOptions | tflite.DepthwiseConv2DOptions, kind: type[_Convolution]
+) -> _Convolution:
     weights = _constant_weights(node)
     stride = HW(options.StrideH(), options.StrideW())
     dilation = HW(options.DilationHFactor(), options.DilationWFactor())
-    return DepthwiseConv2D(
+    return kind(
         name=node.name,
         source=node.source,
         input=node.input(0),
@@ -62,9 +56,9 @@ def read_transpose_conv(node: Node) -> TransposeConv2D:
     if bias is not None:
         node.constant(3, "bias")
     if node.integers(0, "output shape") != output.shape or len(output.shape) != 4 or len(weights.shape) != 4:
-        raise Unsupported(f"output {list(output.shape)} and weights {list(weights.shape)} do not fit the output shape")
+        raise UnsupportedError(f"output {list(output.shape)} and weights {list(weights.shape)} do not fit the output shape")
     if min(stride.h, stride.w) < 1:
-        raise Unsupported(f"stride {stride} must be at least 1")
+        raise UnsupportedError(f"stride {stride} must be at least 1")
     padding = padding_for(
         padding_mode(options.Padding()), HW(*output.shape[1:3]), HW(*weights.shape[1:3]), stride, UNIT
     )
@@ -86,7 +80,7 @@ def read_fully_connected(node: Node) -> FullyConnected:
     """FULLY_CONNECTED."""
     options = node.options(tflite.FullyConnectedOptions)
     if options.WeightsFormat() != tflite.FullyConnectedOptionsWeightsFormat.DEFAULT:
-        raise Unsupported("the weights are shuffled for another machine, the default format was expected")
+        raise UnsupportedError("the weights are shuffled for another machine, the default format was expected")
     return FullyConnected(
         name=node.name,
         source=node.source,
@@ -113,9 +107,9 @@ def _constant_bias(node: Node) -> Tensor | None:
 def _padding(node: Node, code: int, stride: HW, dilation: HW) -> Padding:
     input, weights = node.input(0).shape, node.input(1).shape
     if len(input) != 4 or len(weights) != 4:
-        raise Unsupported(f"input {list(input)} and weights {list(weights)} must have 4 dimensions each")
+        raise UnsupportedError(f"input {list(input)} and weights {list(weights)} must have 4 dimensions each")
     if min(stride.h, stride.w, dilation.h, dilation.w) < 1:
-        raise Unsupported(f"stride {stride} and dilation {dilation} must be at least 1")
+        raise UnsupportedError(f"stride {stride} and dilation {dilation} must be at least 1")
     return padding_for(padding_mode(code), HW(*input[1:3]), HW(*weights[1:3]), stride, dilation)
 
 

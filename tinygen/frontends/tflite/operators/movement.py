@@ -3,7 +3,7 @@
 import numpy as np
 import tflite
 
-from tinygen.frontends.tflite.node import Node, Readers, Unsupported
+from tinygen.frontends.tflite.node import Node, Readers, UnsupportedError
 from tinygen.ir.graph import Op
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import DType, TensorType
@@ -26,14 +26,14 @@ def read_pad_v2(node: Node) -> Pad:
     """PADV2: with a given value, stored as the input's elements are."""
     value = node.constant(2, "padding value")
     if value.size != 1 or node.input(2).type.dtype is not node.input(0).type.dtype:
-        raise Unsupported(
+        raise UnsupportedError(
             f"the padding value is {value.dtype}{list(value.shape)}, one element like the input's was expected"
         )
     if node.input(2).type.quant != node.input(0).type.quant:
-        raise Unsupported("the padding value must have the input's quantization")
+        raise UnsupportedError("the padding value must have the input's quantization")
     number = value.reshape(-1)[0].item()
     if not float(number).is_integer():
-        raise Unsupported(f"the padding value is {number}, an integer was expected")
+        raise UnsupportedError(f"the padding value is {number}, an integer was expected")
     return _pad(node, int(number))
 
 
@@ -41,7 +41,7 @@ def read_mirror_pad(node: Node) -> MirrorPad:
     """MIRROR_PAD."""
     mode = node.options(tflite.MirrorPadOptions).Mode()
     if mode not in _MIRRORS:
-        raise Unsupported(f"mode {mode} is neither REFLECT nor SYMMETRIC")
+        raise UnsupportedError(f"mode {mode} is neither REFLECT nor SYMMETRIC")
     before, after = _paddings(node)
     return MirrorPad(
         name=node.name,
@@ -58,7 +58,7 @@ def read_concatenation(node: Node) -> Concat:
     """CONCATENATION."""
     options = node.options(tflite.ConcatenationOptions)
     if options.FusedActivationFunction() != tflite.ActivationFunctionType.NONE:
-        raise Unsupported(f"fused activation {options.FusedActivationFunction()}, none was expected")
+        raise UnsupportedError(f"fused activation {options.FusedActivationFunction()}, none was expected")
     return Concat(
         name=node.name,
         source=node.source,
@@ -107,7 +107,7 @@ def read_depth_to_space(node: Node) -> tuple[Op, ...]:
     block = node.options(tflite.DepthToSpaceOptions).BlockSize()
     batch, height, width, channels = _nhwc(node.input(0))
     if block < 1 or channels % (block * block):
-        raise Unsupported(f"{channels} channels do not divide into blocks of {block} x {block}")
+        raise UnsupportedError(f"{channels} channels do not divide into blocks of {block} x {block}")
     return _swap_blocks(node, (batch, height, width, block, block, channels // (block * block)))
 
 
@@ -116,14 +116,14 @@ def read_space_to_depth(node: Node) -> tuple[Op, ...]:
     block = node.options(tflite.SpaceToDepthOptions).BlockSize()
     batch, height, width, channels = _nhwc(node.input(0))
     if block < 1 or height % block or width % block:
-        raise Unsupported(f"{height} x {width} pixels do not divide into blocks of {block} x {block}")
+        raise UnsupportedError(f"{height} x {width} pixels do not divide into blocks of {block} x {block}")
     return _swap_blocks(node, (batch, height // block, block, width // block, block, channels))
 
 
 def axis_index(axis: int, rank: int) -> int:
     """An axis counted from the start."""
     if not -rank <= axis < rank:
-        raise Unsupported(f"axis {axis} of {rank} dimensions")
+        raise UnsupportedError(f"axis {axis} of {rank} dimensions")
     return axis % rank
 
 
@@ -149,7 +149,7 @@ def _int32_indices(indices: Tensor) -> Tensor:
 
 def _nhwc(tensor: Tensor) -> tuple[int, int, int, int]:
     if len(tensor.shape) != 4:
-        raise Unsupported(f"input '{tensor.name}' has shape {list(tensor.shape)}, 4 dimensions were expected")
+        raise UnsupportedError(f"input '{tensor.name}' has shape {list(tensor.shape)}, 4 dimensions were expected")
     batch, height, width, channels = tensor.shape
     return batch, height, width, channels
 
@@ -176,7 +176,7 @@ def _pad(node: Node, value: int) -> Pad:
 def _paddings(node: Node) -> tuple[tuple[int, ...], tuple[int, ...]]:
     numbers = node.integers(1, "padding")
     if len(numbers) % 2:
-        raise Unsupported(f"{len(numbers)} padding numbers, two for each axis were expected")
+        raise UnsupportedError(f"{len(numbers)} padding numbers, two for each axis were expected")
     return numbers[0::2], numbers[1::2]
 
 

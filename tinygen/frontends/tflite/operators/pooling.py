@@ -5,7 +5,7 @@ from typing import TypeVar
 import tflite
 
 from tinygen.frontends.tflite.activation import fused_clamp, padding_mode
-from tinygen.frontends.tflite.node import Node, Readers, Unsupported
+from tinygen.frontends.tflite.node import Node, Readers, UnsupportedError
 from tinygen.ops.pool2d import AveragePool2D, MaxPool2D
 from tinygen.ops.window import HW, UNIT, padding_for
 
@@ -28,7 +28,7 @@ def _read_pool(node: Node, kind: type[_Pool]) -> _Pool:
     stride = HW(options.StrideH(), options.StrideW())
     input = node.input(0)
     if len(input.shape) != 4 or min(kernel.h, kernel.w, stride.h, stride.w) < 1:
-        raise Unsupported(f"input {list(input.shape)}, filter {kernel} and stride {stride} do not form a pool")
+        raise UnsupportedError(f"input {list(input.shape)}, filter {kernel} and stride {stride} do not form a pool")
     return kind(
         name=node.name,
         source=node.source,

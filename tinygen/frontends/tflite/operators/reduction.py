@@ -2,7 +2,7 @@
 
 from typing import TypeVar
 
-from tinygen.frontends.tflite.node import Node, Readers, Unsupported
+from tinygen.frontends.tflite.node import Node, Readers, UnsupportedError
 from tinygen.ops.arg_max import ArgMax
 from tinygen.ops.reduction import Mean, ReduceMax, ReduceMin, Sum
 
@@ -33,7 +33,7 @@ def read_arg_max(node: Node) -> ArgMax:
     """ARG_MAX."""
     axes = _axes(node)
     if len(axes) != 1:
-        raise Unsupported(f"axes {list(axes)}, one axis was expected")
+        raise UnsupportedError(f"axes {list(axes)}, one axis was expected")
     return ArgMax(name=node.name, source=node.source, input=node.input(0), output=node.output(), axis=axes[0])
 
 
@@ -47,7 +47,7 @@ def _axes(node: Node) -> tuple[int, ...]:
     rank = len(node.input(0).shape)
     axes = node.integers(1, "axes")
     if any(not -rank <= axis < rank for axis in axes):
-        raise Unsupported(f"axes {list(axes)} of {rank} dimensions, {-rank} to {rank - 1} were expected")
+        raise UnsupportedError(f"axes {list(axes)} of {rank} dimensions, {-rank} to {rank - 1} were expected")
     return tuple(sorted({axis % rank for axis in axes}))
 
 

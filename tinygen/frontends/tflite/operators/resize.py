@@ -2,7 +2,7 @@
 
 import tflite
 
-from tinygen.frontends.tflite.node import Node, Readers, Unsupported
+from tinygen.frontends.tflite.node import Node, Readers, UnsupportedError
 from tinygen.ops.resize import ResizeBilinear, ResizeNearest
 
 
@@ -37,7 +37,7 @@ def read_resize_nearest_neighbor(node: Node) -> ResizeNearest:
 def _check_size(node: Node) -> None:
     size = node.integers(1, "size")
     if size != node.output().shape[1:3]:
-        raise Unsupported(f"size {list(size)} does not fit output {list(node.output().shape)}")
+        raise UnsupportedError(f"size {list(size)} does not fit output {list(node.output().shape)}")
 
 
 READERS: Readers = {

@@ -2,7 +2,7 @@
 
 import tflite
 
-from tinygen.frontends.tflite.node import Node, Reader, Readers, Unsupported
+from tinygen.frontends.tflite.node import Node, Reader, Readers, UnsupportedError
 from tinygen.ops.reshape import Reshape
 from tinygen.ops.shape_arithmetic import IntegerFunction, ShapeArithmetic, ShapeOf
 
@@ -12,7 +12,7 @@ def read_reshape(node: Node) -> Reshape:
     wanted = _wanted_shape(node)
     shape = node.output().shape
     if wanted is not None and not _agrees(wanted, shape):
-        raise Unsupported(f"the new shape is {list(wanted)}, the output has shape {list(shape)}")
+        raise UnsupportedError(f"the new shape is {list(wanted)}, the output has shape {list(shape)}")
     return read_reshape_to_output(node)
 
 
@@ -29,7 +29,7 @@ def read_shape(node: Node) -> ShapeOf:
 def read_product(node: Node) -> ShapeArithmetic:
     """REDUCE_PROD of a whole vector."""
     if node.input(0).shape and node.integers(1, "axis") not in ((0,), (-1,)):
-        raise Unsupported(f"the product over axis {list(node.integers(1, 'axis'))} of a shape, axis 0 was expected")
+        raise UnsupportedError(f"the product over axis {list(node.integers(1, 'axis'))} of a shape, axis 0 was expected")
     return _arithmetic(node, IntegerFunction.PRODUCT, 1)
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import tflite
 
-from tinygen.frontends.tflite.node import Node, Readers, Unsupported
+from tinygen.frontends.tflite.node import Node, Readers, UnsupportedError
 from tinygen.frontends.tflite.operators.movement import axis_index
 from tinygen.ir.graph import Op
 from tinygen.ir.tensor import Tensor
@@ -18,12 +18,12 @@ def read_slice(node: Node) -> Slice:
     whole, output = node.input(0), node.output()
     begin, size = node.integers(1, "begin"), node.integers(2, "size")
     if len(begin) != len(whole.shape) or len(size) != len(whole.shape):
-        raise Unsupported(f"begin {list(begin)} and size {list(size)} do not fit {len(whole.shape)} dimensions")
+        raise UnsupportedError(f"begin {list(begin)} and size {list(size)} do not fit {len(whole.shape)} dimensions")
     sizes = tuple(
         extent - start if taken == -1 else taken for extent, start, taken in zip(whole.shape, begin, size, strict=True)
     )
     if sizes != output.shape:
-        raise Unsupported(f"the slice has shape {list(sizes)}, the output {list(output.shape)}")
+        raise UnsupportedError(f"the slice has shape {list(sizes)}, the output {list(output.shape)}")
     return _slice(node, whole, output, begin)
 
 
@@ -43,7 +43,7 @@ def read_unpack(node: Node) -> tuple[Op, ...]:
     axis = axis_index(node.options(tflite.UnpackOptions).Axis(), len(whole.shape))
     shape = (*whole.shape[:axis], 1, *whole.shape[axis + 1 :])
     if len(node.outputs) != whole.shape[axis]:
-        raise Unsupported(f"{len(node.outputs)} outputs of {whole.shape[axis]} along axis {axis}")
+        raise UnsupportedError(f"{len(node.outputs)} outputs of {whole.shape[axis]} along axis {axis}")
     ops: list[Op] = []
     for position, output in enumerate(node.outputs):
         part = node.intermediate(output, "part", shape)
@@ -57,7 +57,7 @@ def read_strided_slice(node: Node) -> tuple[Op, ...]:
     cuts = _cuts(node)
     sizes = tuple(len(cut.indices) for cut in cuts)
     if not all(sizes):
-        raise Unsupported(f"the slice has shape {list(sizes)}, it must not be empty")
+        raise UnsupportedError(f"the slice has shape {list(sizes)}, it must not be empty")
     begin, strides = tuple(cut.indices[0] for cut in cuts), tuple(cut.indices.step for cut in cuts)
     if sizes == output.shape:
         return (_slice(node, whole, output, begin, strides),)
@@ -80,7 +80,7 @@ def _cuts(node: Node) -> list[_Cut]:
     positions = [node.integers(at, role) for at, role in ((1, "begin"), (2, "end"), (3, "strides"))]
     specified = len(positions[0])
     if any(len(numbers) != specified for numbers in positions):
-        raise Unsupported(
+        raise UnsupportedError(
             f"begin, end and strides have {[len(numbers) for numbers in positions]} numbers, equally many were expected"
         )
     new_axes, ellipsis = options.NewAxisMask(), options.EllipsisMask()
@@ -99,17 +99,17 @@ def _cuts(node: Node) -> list[_Cut]:
             cuts.append(cut)
             expected += [] if cut.is_shrunk else [len(cut.indices)]
         else:
-            raise Unsupported(f"{specified} positions for {len(shape)} dimensions")
+            raise UnsupportedError(f"{specified} positions for {len(shape)} dimensions")
     expected += shape[len(cuts) :]
     cuts += [_Cut(range(size)) for size in shape[len(cuts) :]]
     if tuple(expected) != node.output().shape:
-        raise Unsupported(f"the slice has shape {expected}, the output {list(node.output().shape)}")
+        raise UnsupportedError(f"the slice has shape {expected}, the output {list(node.output().shape)}")
     return cuts
 
 
 def _cut(options: tflite.StridedSliceOptions, at: int, begin: int, end: int, stride: int, size: int) -> _Cut:
     if stride == 0:
-        raise Unsupported("stride 0, another number was expected")
+        raise UnsupportedError("stride 0, another number was expected")
     first = None if _bit(options.BeginMask(), at) else begin
     if _bit(options.ShrinkAxisMask(), at):
         index = axis_index(first or 0, size)
@@ -126,10 +126,10 @@ def _split(node: Node, input: Tensor, axis: int) -> tuple[Op, ...]:
     starts = [0]
     for output in node.outputs:
         if len(output.shape) != len(input.shape):
-            raise Unsupported(f"part '{output.name}' has shape {list(output.shape)}, the input {list(input.shape)}")
+            raise UnsupportedError(f"part '{output.name}' has shape {list(output.shape)}, the input {list(input.shape)}")
         starts.append(starts[-1] + output.shape[axis])
     if starts.pop() != input.shape[axis]:
-        raise Unsupported(f"the parts do not add up to {input.shape[axis]} along axis {axis}")
+        raise UnsupportedError(f"the parts do not add up to {input.shape[axis]} along axis {axis}")
     pairs = zip(node.outputs, starts, strict=True)
     return tuple(_slice(node, input, output, _along(input, axis, start)) for output, start in pairs)
 
@@ -137,7 +137,7 @@ def _split(node: Node, input: Tensor, axis: int) -> tuple[Op, ...]:
 def _axis(node: Node, position: int, input: Tensor) -> int:
     values = node.integers(position, "axis")
     if len(values) != 1:
-        raise Unsupported(f"axis is {list(values)}, one number was expected")
+        raise UnsupportedError(f"axis is {list(values)}, one number was expected")
     return axis_index(values[0], len(input.shape))
 
 

@@ -1,0 +1,13 @@
+/* tower: made by tinygen VERSION from tower.tflite for mps2-an386 (cortex-m4, dsp). Do not edit. */
+#ifndef TOWER_WEIGHTS_H
+#define TOWER_WEIGHTS_H
+
+#include <stdint.h>
+
+extern const int8_t tower_conv_2d_0_weights[36];
+extern const int32_t tower_conv_2d_0_bias[4];
+extern const int32_t tower_conv_2d_0_multiplier[4];
+extern const int32_t tower_conv_2d_0_shift[4];
+extern const int8_t tower_conv_2d_1_weights[144];
+
+#endif

@@ -1,0 +1,83 @@
+"""Models that are small enough to read the C made of them."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+import tflite
+
+from tests.support.tflite_writer import ModelWriter
+
+_SCALE = 0.0625
+
+
+def classifier(names: Sequence[str] = ("image", "stem", "logits", "probabilities")) -> bytes:
+    """Convolution, fully connected layer, softmax; its values are called `names`."""
+    writer = ModelWriter()
+    image = writer.tensor(names[0], (1, 4, 4, 1), scale=_SCALE, zero_point=-8)
+    stem = writer.tensor(names[1], (1, 2, 2, 2), scale=_SCALE, zero_point=-128)
+    logits = writer.tensor(names[2], (1, 3), scale=0.125, zero_point=3)
+    probabilities = writer.tensor(names[3], (1, 3), scale=1 / 256, zero_point=-128)
+    filters = _weights(writer, "stem_filters", (2, 3, 3, 1), [0.01, 0.02])
+    writer.operator(
+        "CONV_2D",
+        [image, filters, _bias(writer, "stem_bias", [0.01 * _SCALE, 0.02 * _SCALE])],
+        [stem],
+        stride_h=2,
+        stride_w=2,
+        padding=tflite.Padding.SAME,
+        fused_activation_function=tflite.ActivationFunctionType.RELU,
+    )
+    weights = _weights(writer, "weights", (3, 8), [0.03])
+    writer.operator("FULLY_CONNECTED", [stem, weights, _bias(writer, "bias", [0.03 * _SCALE], 3)], [logits])
+    writer.operator("SOFTMAX", [logits], [probabilities], beta=1.0)
+    return writer.finish([image], [probabilities])
+
+
+def tower() -> bytes:
+    """Two convolutions on a high image and a mean over it: worth running row by row."""
+    writer = ModelWriter()
+    image = writer.tensor("image", (1, 16, 4, 1), scale=_SCALE, zero_point=-8)
+    first = writer.tensor("first", (1, 16, 4, 4), scale=_SCALE, zero_point=-128)
+    second = writer.tensor("second", (1, 16, 4, 4), scale=_SCALE, zero_point=-128)
+    mean = writer.tensor("mean", (1, 1, 1, 4), scale=_SCALE, zero_point=-128)
+    previous = image
+    for name, output in (("first", first), ("second", second)):
+        filters = _weights(writer, f"{name}_filters", (4, 3, 3, writer.shape(previous)[3]), [0.01])
+        bias = _bias(writer, f"{name}_bias", [0.01 * _SCALE], 4)
+        writer.operator(
+            "CONV_2D", [previous, filters, bias], [output], stride_h=1, stride_w=1, padding=tflite.Padding.SAME
+        )
+        previous = output
+    writer.operator(
+        "AVERAGE_POOL_2D",
+        [second],
+        [mean],
+        stride_h=1,
+        stride_w=1,
+        filter_height=16,
+        filter_width=4,
+        padding=tflite.Padding.VALID,
+    )
+    return writer.finish([image], [mean])
+
+
+def lookup_then_gather() -> bytes:
+    """ABS, then GATHER with indices that are known only at run time."""
+    writer = ModelWriter()
+    values = writer.tensor("values", (4,), scale=_SCALE)
+    indices = writer.tensor("indices", (2,), "int32")
+    positive = writer.tensor("positive", (4,), scale=_SCALE)
+    chosen = writer.tensor("chosen", (2,), scale=_SCALE)
+    writer.operator("ABS", [values], [positive])
+    writer.operator("GATHER", [positive, indices], [chosen], axis=0)
+    return writer.finish([values, indices], [chosen])
+
+
+def _weights(writer: ModelWriter, name: str, shape: Sequence[int], scales: Sequence[float]) -> int:
+    values: npt.NDArray[np.int64] = (np.arange(np.prod(shape)) * 37 % 255 - 127).reshape(shape)
+    return writer.tensor(name, shape, scale=scales, data=values)
+
+
+def _bias(writer: ModelWriter, name: str, scales: Sequence[float], channels: int = 2) -> int:
+    return writer.tensor(name, (channels,), "int32", scale=scales, data=np.arange(channels) * 100 - 50)
