@@ -72,7 +72,9 @@ def test_document_and_files(tmp_path: Path) -> None:
     written = {str(path.relative_to(out)) for path in out.rglob("*") if path.is_file()}
     assert written == {*document["files"], MANIFEST}
     assert {"digits_int8.h", "digits_int8.c", "Makefile", "report.json"} <= written
-    assert json.loads((out / "report.json").read_text()) == document
+    report = json.loads((out / "report.json").read_text())
+    assert document.items() <= report.items()
+    assert report["plan"]["arena_bytes"] == report["curve"][0]["arena_bytes"] == document["arena_bytes"]
     assert len(document["kernels"]) == 8
     assert all(function.startswith("arm_") for function in document["kernels"].values())
     assert "CMakeLists.txt" in tinygen("convert", DIGITS, "-o", out, "--json", "--project", "cmake").document["files"]

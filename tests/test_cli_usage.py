@@ -45,13 +45,13 @@ def work_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.parametrize(
     ("model", "code", "message"),
     [
-        ("none.tflite", 2, "none.tflite: there is no such file. Name a .tflite model."),
-        ("folder", 2, "folder: is a folder, a model file was expected. Name a .tflite model."),
-        ("folder.tflite", 2, "folder.tflite: is a folder, a model file was expected. Name a .tflite model."),
+        ("none.tflite", 2, "none.tflite: there is no such file. Name a .tflite or .onnx model."),
+        ("folder", 2, "folder: is a folder, a model file was expected. Name a .tflite or .onnx model."),
+        ("folder.tflite", 2, "folder.tflite: is a folder, a model file was expected. Name a .tflite or .onnx model."),
         (
             "weights.bin",
             3,
-            "weights.bin: has the suffix '.bin', one of .tflite was expected. Convert the model, or rename the file.",
+            "weights.bin: has the suffix '.bin', one of .tflite, .onnx was expected. Convert the model, or rename the file.",
         ),
         (
             "empty.tflite",
@@ -116,8 +116,8 @@ def test_planning_options(command: str, options: list[str], message: str) -> Non
         ),
         (["--project", "zephyr"], "--project: is 'zephyr', one of make, cmake was expected. Choose one of them."),
         (
-            ["--report", "html,json"],
-            "--report: is 'html,json', 'json' was expected: html is not available yet. Leave it out.",
+            ["--report", "html,pdf"],
+            "--report: is 'pdf', one of json, html was expected. Choose one of them.",
         ),
         (["--dump", "out"], "--dump out: is the output folder, another one was expected. Choose one."),
         (
@@ -279,7 +279,7 @@ def _without_tools(folder: Path, tools: list[str], *arguments: str | Path) -> En
 
 def test_errors_in_json_mode_are_one_document() -> None:
     ended = tinygen("run", "none.tflite", "--json")
-    assert ended.document == {"error": "none.tflite: there is no such file. Name a .tflite model.", "exit_code": 2}
+    assert ended.document == {"error": "none.tflite: there is no such file. Name a .tflite or .onnx model.", "exit_code": 2}
 
 
 def test_an_unexpected_error_is_one_line_and_with_v_a_traceback(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,6 +18,7 @@ LAYERS = (
     ("build",),
     ("verify",),
     ("report",),
+    ("mlperf",),
     ("pipeline",),
     ("api",),
     ("cli",),

@@ -18,6 +18,7 @@ from tinygen.ir.types import Array
 from tinygen.kernels.base import Objective
 from tinygen.pipeline import Compiled, Kernels, Options, compile_model
 from tinygen.report.compilation import Compilation, report_compilation
+from tinygen.report.curve import CurveRow, curve_rows
 from tinygen.targets import parse_size
 from tinygen.verify.oracle import Oracle
 from tinygen.verify.samples import Samples, load_samples, stack_samples
@@ -56,14 +57,15 @@ class Model:
         self,
         data: Data | None = None,
         samples: int | None = None,
-        against: str = "litert",
+        against: str | None = None,
         seed: int = 0,
         per_layer: bool = False,
     ) -> Validation:
-        """Compare with an oracle on `data`, or on drawn samples."""
+        """Compare with an oracle on `data`, or on drawn samples; by default the one that runs the model's file."""
         given = None if data is None else self._samples(data)
         count = samples if samples is not None else DEFAULT_SAMPLES if given is None else len(given)
-        return validate(self.compiled, given, count, choice(Oracle, "against", against), seed, per_layer)
+        oracle = None if against is None else choice(Oracle, "against", against)
+        return validate(self.compiled, given, count, oracle, seed, per_layer)
 
     def write(self, out: str | Path, project: str = "make", force: bool = False) -> Path:
         """Write the model's C, all sources it needs and a build file into the folder `out`."""
@@ -155,6 +157,12 @@ def report(compiled: Compiled, files: Iterable[str]) -> Compilation:
     return report_compilation(
         compiled.schedule, compiled.name, compiled.source, compiled.library.value, files, compiled.arena_limit_bytes
     )
+
+
+def curve(compiled: Compiled) -> tuple[CurveRow, ...]:
+    """What less RAM costs with the input resident and, where the options say so, streamed."""
+    modes = (False, True) if compiled.options.fetches_input else (False,)
+    return tuple(row for streamed in modes for row in curve_rows(compiled.curve(streamed), streamed))
 
 
 def stack_outputs(samples: Sequence[Sequence[Array]]) -> tuple[Array, ...]:

@@ -11,7 +11,7 @@ from tinygen import passes, paths
 from tinygen.build.bundle import bundle
 from tinygen.build.execute import Execution, Sample, execute
 from tinygen.build.firmware import Image, Limits, build_firmware
-from tinygen.build.kernel_sources import SourceTree, kernel_library, operators
+from tinygen.build.kernel_sources import SourceTree, kernel_library, native, operators
 from tinygen.build.toolchain import Opt, Sanitizer, for_board
 from tinygen.codegen.c_text import checked_identifier, model_identifier
 from tinygen.codegen.harness import Measure
@@ -33,6 +33,7 @@ class Kernels(Enum):
     AUTO = "auto"
     CMSIS_NN = "cmsis-nn"
     PORTABLE = "portable"
+    NATIVE = "native"
 
 
 @dataclass(frozen=True)
@@ -86,8 +87,9 @@ class Compiled:
 
     @property
     def arena_limit_bytes(self) -> int:
-        """What the arena may take."""
-        return arena_limit_bytes(self.board, self.options)
+        """What the arena may take, or all arenas together where there are several."""
+        room = fit.room_bytes(self.schedule)
+        return room if self.options.ram_bytes is None else min(room, self.options.ram_bytes)
 
     def check_fits(self) -> None:
         """Raise DoesNotFitError where arena or constants exceed the target or the options; it says what would help."""
@@ -101,7 +103,8 @@ class Compiled:
     @property
     def trees(self) -> tuple[SourceTree, ...]:
         """Sources of the kernels and of tinygen's own operators."""
-        return (kernel_library(self.library, self.options.cmsis_nn), operators())
+        trees = (kernel_library(self.library, self.options.cmsis_nn), operators())
+        return (*trees, native()) if self.toolbox.has_native_kernels else trees
 
     def folder_files(self, kind: ProjectKind) -> dict[str, str]:
         """All files of a self-contained output folder, by relative path."""
@@ -168,7 +171,7 @@ def flash_limit_bytes(board: Board, options: Options) -> int:
 
 
 def _toolbox(board: Board, library: Library, options: Options) -> Toolbox:
-    return Toolbox(library, board.isa, options.objective)
+    return Toolbox(library, board.isa, options.objective, options.kernels is Kernels.NATIVE)
 
 
 def _request(board: Board, options: Options) -> Request:

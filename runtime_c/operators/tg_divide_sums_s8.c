@@ -4,8 +4,7 @@
 #include "tg_fixed_point.h"
 #include "tg_running_sum.h"
 
-void tg_divide_sums_s8(
-    const int32_t *sums, int32_t channels, int32_t count, int32_t min, int32_t max, int8_t *output)
+void tg_divide_sums_s8(const int32_t *sums, int32_t channels, int32_t count, int32_t min, int32_t max, int8_t *output)
 {
     const int32_t half = count / 2;
 

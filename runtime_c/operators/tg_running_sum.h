@@ -12,16 +12,10 @@
 void tg_sum_rows_s8(const int8_t *input, int32_t pixels, int32_t channels, int32_t *sums);
 
 /** Sums divided by `count`, halves away from zero, limited to [min, max]. May not work in place. */
-void tg_divide_sums_s8(
-    const int32_t *sums, int32_t channels, int32_t count, int32_t min, int32_t max, int8_t *output);
+void tg_divide_sums_s8(const int32_t *sums, int32_t channels, int32_t count, int32_t min, int32_t max, int8_t *output);
 
 /** Sums plus `offset`, times multiplier * 2^(shift - 31), plus the output's zero point, saturated. */
-void tg_scale_sums_s8(const int32_t *sums,
-    int32_t channels,
-    int32_t offset,
-    int32_t multiplier,
-    int32_t shift,
-    int32_t zero_point,
-    int8_t *output);
+void tg_scale_sums_s8(const int32_t *sums, int32_t channels, int32_t offset, int32_t multiplier, int32_t shift,
+    int32_t zero_point, int8_t *output);
 
 #endif

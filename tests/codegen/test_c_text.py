@@ -103,6 +103,12 @@ def test_literals_read_back_exactly(tmp_path: Path) -> None:
     assert written == b"".join(array.tobytes() for array in arrays)
 
 
+def test_smallest_integers_have_names() -> None:
+    """-2147483648 would be the negation of a literal that does not fit."""
+    assert initializer(np.array([-(2**31), -1], np.int32)) == "    INT32_MIN, -1"
+    assert initializer(np.array([-(2**63), -1], np.int64)) == "    INT64_MIN, INT64_C(-1)"
+
+
 def test_float_literals_are_floats_and_short() -> None:
     assert float_literal(struct.unpack("<f", b"\xcd\xcc\xcc\x3d")[0]) == "1.0e-01f"
     assert re.fullmatch(r"-?\d\.\d+e[+-]\d+f", float_literal(-(2.0**-149)))

@@ -41,9 +41,10 @@ def _pooled(boundary: str) -> bytes:
     y = model.tensor("y", (1, 5, 4, 3), **inner)  # type: ignore[arg-type]
     if boundary != "int8":
         model.operator("QUANTIZE", [x], [q])
-    window = {"padding": 1, "filter_height": 2, "filter_width": 2}
-    model.operator("MAX_POOL_2D", [q], [largest], stride_h=1, stride_w=1, **window)
-    model.operator("AVERAGE_POOL_2D", [largest], [y], stride_h=2, stride_w=2, **window)
+    for kind, source, result, stride in (("MAX_POOL_2D", q, largest, 1), ("AVERAGE_POOL_2D", largest, y, 2)):
+        model.operator(
+            kind, [source], [result], padding=1, filter_height=2, filter_width=2, stride_h=stride, stride_w=stride
+        )
     return model.finish([x], [y])
 
 

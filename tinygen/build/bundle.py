@@ -9,10 +9,16 @@ from tinygen.planner.schedule import Schedule
 
 
 def bundle(
-    schedule: Schedule, name: str, model_files: dict[str, str], trees: Sequence[SourceTree], kind: ProjectKind, opt: str
+    schedule: Schedule,
+    name: str,
+    model_files: dict[str, str],
+    trees: Sequence[SourceTree],
+    kind: ProjectKind,
+    opt: str,
+    wanted: Sequence[str] = (),
 ) -> dict[str, str]:
-    """All files of the output folder by relative path."""
-    functions = [call.kernel.function for call in schedule.calls]
+    """All files of the output folder by relative path; `wanted`: functions of `trees` for the application's own use."""
+    functions = [*wanted, *(call.kernel.function for call in schedule.calls)]
     files = dict(model_files)
     includes: list[str] = []
     for tree in trees:

@@ -89,6 +89,12 @@ def operators() -> SourceTree:
     return SourceTree("operators", (folder,), (folder,))
 
 
+def native() -> SourceTree:
+    """tinygen's specialised kernels."""
+    folder = paths.RUNTIME_C / "native"
+    return SourceTree("native", (folder,), (folder,))
+
+
 def kernel_library(library: Library, cmsis_nn: Path | None) -> SourceTree:
     """The sources of a kernel library; ToolError where CMSIS-NN is asked for and not there."""
     if library is Library.PORTABLE:

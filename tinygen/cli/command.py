@@ -58,7 +58,7 @@ def terminal_from_options(
     context: typer.Context, json: given.Json = False, verbose: given.Verbose = False, quiet: given.Quiet = False
 ) -> Terminal:
     """The terminal; -v and -q count before the command's name too."""
-    group = context.parent.params if context.parent else {}
+    group = context.find_root().params
     return Terminal(verbose or bool(group.get("verbose")), quiet or bool(group.get("quiet")), json)
 
 

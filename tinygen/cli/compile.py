@@ -1,13 +1,14 @@
 """`tinygen compile`: a model becomes a folder of C."""
 
 from dataclasses import replace
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from tinygen import api
-from tinygen.api import choice
+from tinygen.api import choice, curve
 from tinygen.build.output import write_folder
 from tinygen.cli.command import MICROCONTROLLER
 from tinygen.cli.command import command as as_command
@@ -20,8 +21,20 @@ from tinygen.errors import UsageError
 from tinygen.pipeline import Options, compile_model
 from tinygen.report.compilation import compilation_table, kernel_table
 from tinygen.report.document import json_text
+from tinygen.report.page import FullReport, full_report, html_page
 
-_REPORT_FILE = "report.json"
+
+class ReportFormat(StrEnum):
+    """How a report is written."""
+
+    JSON = "json"
+    HTML = "html"
+
+    @property
+    def file(self) -> str:
+        """Its name in the output folder."""
+        return f"report.{self.value}"
+
 
 Out = Annotated[Path, typer.Option("-o", "--output", metavar="OUT", help="Folder to write.", show_default=False)]
 Name = Annotated[
@@ -35,7 +48,9 @@ DumpTo = Annotated[
 ]
 Report = Annotated[
     str | None,
-    typer.Option("--report", metavar="FORMATS", help="Reports to write into the folder: json.", show_default=False),
+    typer.Option(
+        "--report", metavar="FORMATS", help="Reports to write into the folder: html, json or both.", show_default=False
+    ),
 ]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite files that tinygen did not write.")]
 
@@ -56,7 +71,7 @@ def command(
     if dump is not None and dump.resolve() == out.resolve():
         raise UsageError(f"--dump {dump}: is the output folder, another one was expected. Choose one.")
     kind = choice(ProjectKind, "project", project)
-    formats = _report_formats(report)
+    formats = tuple(choice(ReportFormat, "report", name) for name in (report or "").split(",") if name)
     passes = Dump()
     with terminal.progress(f"compiling {model.name}"):
         compiled = compile_model(model, replace(options, name=name), passes.observe)
@@ -65,20 +80,15 @@ def command(
         write_folder(dump, passes.files(compiled.imported), force)
     compiled.check_fits()
     files = compiled.folder_files(kind)
-    summary = api.report(compiled, [*files, *formats])
+    summary = api.report(compiled, [*files, *(format.file for format in formats)])
     if formats:
-        files[_REPORT_FILE] = json_text(summary) + "\n"
+        with terminal.progress(f"reporting on {model.name}"):
+            full = full_report(summary, compiled.schedule, curve(compiled))
+            files |= {format.file: _text(full, format) for format in formats}
     write_folder(out, files, force)
     tables = [compilation_table(summary, out)]
     terminal.result(summary, *tables, *([kernel_table(summary)] if terminal.verbose else []))
 
 
-def _report_formats(report: str | None) -> tuple[str, ...]:
-    """File names of the reports asked for."""
-    asked = {name for name in (report or "").split(",") if name}
-    if unknown := asked - {"json"}:
-        raise UsageError(
-            f"--report: is '{report}', 'json' was expected: {', '.join(sorted(unknown))} is not available yet. "
-            "Leave it out."
-        )
-    return (_REPORT_FILE,) if asked else ()
+def _text(report: FullReport, format: ReportFormat) -> str:
+    return html_page(report) if format is ReportFormat.HTML else json_text(report) + "\n"

@@ -18,6 +18,7 @@ class Entry:
     summary: str
     example: str
     aliases: tuple[str, ...] = ()
+    is_group: bool = False  # commands of its own, as the module's `app`
 
 
 ENTRIES = (
@@ -54,6 +55,13 @@ ENTRIES = (
         "Measure instructions, stack, code and constants.",
         "tinygen bench kws.tflite -t mps2-an386 --per-op",
     ),
+    Entry(
+        "mlperf",
+        "tinygen.cli.mlperf",
+        "Write MLPerf Tiny firmware, and drive it as the benchmark's runner does.",
+        "tinygen mlperf kws kws.tflite -t mps2-an386 -o kws/",
+        is_group=True,
+    ),
     Entry("targets", "tinygen.cli.targets", "List the boards.", "tinygen targets"),
     Entry(
         "supported-ops",
@@ -74,7 +82,10 @@ class LazyCommand(TyperCommand):
 
     def make_context(self, *args: Any, **kwargs: Any) -> typer.Context:  # the parser library's own signature
         """The context of the real command."""
-        command = import_module(self._entry.module).command
+        module = import_module(self._entry.module)
+        if self._entry.is_group:
+            return cast(typer.Context, get_command(module.app).make_context(*args, **kwargs))
+        command = module.command
         real = typer.Typer(add_completion=False)
         real.command(
             self._entry.name,

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from tinygen import api
 from tinygen.cli.command import MICROCONTROLLER
 from tinygen.cli.command import command as as_command
 from tinygen.cli.kernel_note import kernel_note
@@ -13,15 +14,18 @@ from tinygen.cli.terminal import Terminal
 from tinygen.errors import UnsupportedOperatorsError
 from tinygen.pipeline import Compiled, Options, arena_limit_bytes, compile_model, flash_limit_bytes
 from tinygen.planner.schedule import Call
+from tinygen.report.curve import curve_table
 from tinygen.report.inspection import inspect_schedule, inspect_unsupported, peak_table, summary_table
 from tinygen.report.operators import operator_table
 from tinygen.targets import load
 
 Ops = Annotated[bool, typer.Option("--ops", help="List the operators with shapes, work, bytes and kernels.")]
 
+Curve = Annotated[bool, typer.Option("--curve", help="Show what less RAM costs, down to the smallest arena.")]
+
 
 @as_command(MICROCONTROLLER)
-def command(terminal: Terminal, model: Model, options: Options, ops: Ops = False) -> None:
+def command(terminal: Terminal, model: Model, options: Options, ops: Ops = False, curve: Curve = False) -> None:
     """Show whether a model is supported and fits, and what stands in the way. Needs no C compiler, writes nothing."""
     board = load(options.target)
     limits = arena_limit_bytes(board, options), flash_limit_bytes(board, options)
@@ -32,12 +36,18 @@ def command(terminal: Terminal, model: Model, options: Options, ops: Ops = False
         terminal.result(inspect_unsupported(model, board, *limits, error.operators))
         raise
     terminal.note(kernel_note(compiled))
-    inspection = inspect_schedule(model, compiled.schedule, _unsplit_bytes(compiled), *limits, with_ops=ops)
+    with terminal.progress(f"measuring {model.name}"):
+        points = api.curve(compiled) if curve else ()
+        unsplit_bytes = _unsplit_bytes(compiled)
+    limits = compiled.arena_limit_bytes, limits[1]  # of all memories that the plan uses
+    inspection = inspect_schedule(model, compiled.schedule, unsplit_bytes, *limits, ops, points)
     tables = [summary_table(inspection)]
     if inspection.peak_step and inspection.fits:
         tables.append(peak_table(inspection.peak_step))
     if ops:
         tables.append(operator_table(inspection.ops))
+    if curve:
+        tables.append(curve_table(inspection.curve))
     terminal.result(inspection, *tables)
     compiled.check_fits()
 

@@ -19,7 +19,14 @@ from tinygen.verify.samples import load_samples
 from tinygen.verify.validate import Validation, validate
 
 Against = Annotated[
-    str, typer.Option("--against", metavar="ORACLE", help="litert (its reference kernels) or simulator (tinygen's).")
+    str | None,
+    typer.Option(
+        "--against",
+        metavar="ORACLE",
+        help="litert (its reference kernels; for TFLite models), ort (onnxruntime; for ONNX models) or simulator "
+        "(tinygen's references alone).",
+        show_default="the one that runs the model's file",
+    ),
 ]
 Data = Annotated[
     Path | None,
@@ -48,14 +55,14 @@ def command(
     terminal: Terminal,
     model: Model,
     options: Options,
-    against: Against = "litert",
+    against: Against = None,
     data: Data = None,
     samples: SampleCount = None,
     per_layer: PerLayer = False,
     seed: Seed = 0,
 ) -> None:
     """Run a model on the target and compare every tensor with a reference, to the bit."""
-    oracle = choice(Oracle, "against", against)
+    oracle = None if against is None else choice(Oracle, "against", against)
     compiled = compile_model(model, options)
     compiled.check_fits()
     terminal.note(kernel_note(compiled))

@@ -38,10 +38,19 @@ class Captions:
 
     def arena(self) -> str:
         """Where everything lies."""
+        heading = "The arena: first byte, bytes, value. A place is used again when its value is spent."
+        if len(self.schedule.arenas) == 1:
+            return comment(heading, *self._places(self.schedule.buffers))
+        lines = [heading.replace("The arena", "The arenas")]
+        for arena in self.schedule.arenas:
+            inside = [buffer for buffer in self.schedule.buffers if self.schedule.memory(buffer) == arena.memory]
+            lines += [f"In {arena.memory.name}:", *self._places(inside)]
+        return comment(*lines)
+
+    def _places(self, buffers: Iterable[Buffer]) -> list[str]:
         offsets = self.schedule.offsets
-        places = sorted(self.schedule.buffers, key=lambda buffer: (offsets[buffer], buffer.first_step))
-        lines = [f"  {offsets[buffer]:6}  {buffer.bytes:6}  {self.content(buffer)}" for buffer in places]
-        return comment("The arena: first byte, bytes, value. A place is used again when its value is spent.", *lines)
+        places = sorted(buffers, key=lambda buffer: (offsets[buffer], buffer.first_step))
+        return [f"  {offsets[buffer]:6}  {buffer.bytes:6}  {self.content(buffer)}" for buffer in places]
 
     def content(self, buffer: Buffer) -> str:
         """What a buffer holds: values are called after the operator that makes them."""

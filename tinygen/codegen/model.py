@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from tinygen.codegen import blocks
+from tinygen.codegen.arenas import ArenaText, arena_symbol, arena_texts, touched_arenas
 from tinygen.codegen.c_text import c_type, initializer
 from tinygen.codegen.captions import Captions
 from tinygen.codegen.ports import PortText, common_ctype
@@ -15,7 +16,7 @@ from tinygen.ir.rows import has_rows, row_bytes
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.text import mnemonic
 from tinygen.kernels.base import Kernel, Table
-from tinygen.planner.schedule import Call, Fetch, Fused, Schedule
+from tinygen.planner.schedule import Call, Fetch, Fused, Schedule, unrolled
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +47,7 @@ class OperatorText:
     comment: str
     layers: list[LayerText]
     call: CallText | None  # where it is called once, on whole tensors
+    arenas: list[str]  # that this call uses
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,6 +58,7 @@ class FusedText:
     comment: str
     operators: list[OperatorText]
     statements: tuple[Statement, ...]
+    arenas: list[str]  # that these use
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,7 +100,8 @@ class ModelText:
             if isinstance(step, Fused):
                 found.append(self._fused(step))
             elif isinstance(step, Call):
-                found.append(self._operator(step.whole, self._writer.call(step)))
+                arenas = touched_arenas(self.schedule, [step])
+                found.append(self._operator(step.whole, self._writer.call(step), arenas))
         return found
 
     @property
@@ -105,6 +109,32 @@ class ModelText:
         """All operators that are called, in the order of their numbers."""
         nested = [item.operators if isinstance(item, FusedText) else [item] for item in self.items]
         return [operator for group in nested for operator in group]
+
+    @property
+    def arenas(self) -> list[ArenaText]:
+        """The memory that the application gives, the fastest first."""
+        return arena_texts(self.schedule)
+
+    @property
+    def arena_memories(self) -> str:
+        """Which arena is planned for which memory, for a comment."""
+        return ", ".join(f"{self.upper}_{arena.macro}_BYTES are for {arena.memory}" for arena in self.arenas)
+
+    @property
+    def init_parameters(self) -> str:
+        """The arenas, as parameters."""
+        return ", ".join(f"void *{arena.symbol}" for arena in self.arenas)
+
+    @property
+    def guarded_arenas(self) -> str:
+        """The arenas of the harness, as arguments."""
+        return ", ".join(f"guarded_{arena.symbol}.bytes" for arena in self.arenas)
+
+    @property
+    def context_members(self) -> str:
+        """Initializers of a context in the one-shot function, whose variables are called like the members."""
+        members = [arena.symbol for arena in self.arenas] + (["user"] if self.fetches_rows else [])
+        return ", ".join(f".{member} = {member}" for member in members)
 
     @property
     def arena_map(self) -> str:
@@ -120,7 +150,7 @@ class ModelText:
     @property
     def layer_types(self) -> list[str]:
         """The structs that describe layers, each text once."""
-        return list(dict.fromkeys(blocks.types(kernel) for kernel in self._kernels))
+        return [text for text in dict.fromkeys(blocks.types(kernel) for kernel in self._kernels) if text]
 
     @property
     def runners(self) -> list[str]:
@@ -156,9 +186,10 @@ class ModelText:
         return any(isinstance(step, Fetch) for step in self.schedule.flat_steps)
 
     @property
-    def has_whole_operators(self) -> bool:
-        """Whether an operator is called on whole tensors."""
-        return any(isinstance(item, OperatorText) for item in self.items)
+    def arenas_of_whole_operators(self) -> list[str]:
+        """The arenas that operators on whole tensors use."""
+        used = {arena for item in self.items if isinstance(item, OperatorText) for arena in item.arenas}
+        return [arena.symbol for arena in self.arenas if arena.symbol in used]
 
     @property
     def has_fused_operators(self) -> bool:
@@ -267,29 +298,32 @@ class ModelText:
                 found[tensor] = self._symbols[table][0]
         return found
 
-    def _operator(self, op: Op, call: CallText | None) -> OperatorText:
+    def _operator(self, op: Op, call: CallText | None = None, arenas: Sequence[str] = ()) -> OperatorText:
         layers = list(self._layers[op].values())
-        return OperatorText(self._numbers[op], self._symbol(op), self._captions.operator(op), layers, call)
+        caption = self._captions.operator(op)
+        return OperatorText(self._numbers[op], self._symbol(op), caption, layers, call, list(arenas))
 
     def _fused(self, fused: Fused) -> FusedText:
-        operators = [self._operator(op, None) for op in fused.ops]
+        operators = [self._operator(op) for op in fused.ops]
         first, last = operators[0].number, operators[-1].number
         span = f"Operator {first}" if first == last else f"Operators {first} to {last}"
         statements = self._writer.fused(fused)
-        return FusedText(f"rows_of_{first}_to_{last}", self._captions.fused(fused, span), operators, statements)
+        caption = self._captions.fused(fused, span)
+        arenas = touched_arenas(self.schedule, unrolled(fused))
+        return FusedText(f"rows_of_{first}_to_{last}", caption, operators, statements, arenas)
 
     @cached_property
     def _captions(self) -> Captions:
         return Captions(self.schedule, {op: self._symbol(op) for op in self._numbers})
 
     def _ports(self, role: str, ports: Sequence[Port]) -> list[PortText]:
-        return [
-            PortText(index, role, port.name, port.tensor, port, self._offset(port)) for index, port in enumerate(ports)
-        ]
+        return [self._port(index, role, port) for index, port in enumerate(ports)]
 
-    def _offset(self, port: Port) -> int | None:
-        """Where a port lies in the arena; None where its rows are fetched."""
-        return None if port.tensor in self.schedule.fetched else self.schedule.address(port.tensor)
+    def _port(self, index: int, role: str, port: Port) -> PortText:
+        if port.tensor in self.schedule.fetched:
+            return PortText(index, role, port.name, port.tensor, port, offset=None)
+        arena = arena_symbol(self.schedule, self.schedule.places[port.tensor].buffer)
+        return PortText(index, role, port.name, port.tensor, port, self.schedule.address(port.tensor), arena)
 
 
 def _content(table: Table) -> str:

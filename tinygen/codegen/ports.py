@@ -25,7 +25,8 @@ class PortText:
     name: str
     tensor: Tensor
     port: Port
-    offset: int | None  # in the arena; None where the application gives rows
+    offset: int | None  # in its arena; None where the application gives rows
+    arena: str = "arena"  # C name of a pointer to that arena
 
     @property
     def is_fetched(self) -> bool:
@@ -40,8 +41,8 @@ class PortText:
 
     @property
     def address(self) -> str:
-        """Its first byte, from the arena's."""
-        return f"arena + {self.offset}" if self.offset else "arena"
+        """Its first byte, from its arena's."""
+        return f"{self.arena} + {self.offset}" if self.offset else self.arena
 
     @property
     def pointer(self) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from tinygen.codegen.arenas import arena_symbol
 from tinygen.codegen.c_text import c_type, inline_comment
 from tinygen.ir.tensor import Tensor
 from tinygen.planner.schedule import Buffer, Call, Fetch, FlatStep, Fused, Loop, Schedule, Shift
@@ -70,14 +71,15 @@ Names = Callable[[Call], tuple[int, str]]  # number of the operator and symbol o
 
 @dataclass(frozen=True)
 class Address:
-    """A place in the arena that may move by a constant distance in each iteration of a loop."""
+    """A place in an arena that may move by a constant distance in each iteration of a loop."""
 
+    arena: str
     offset: int
     step: int = 0
 
     def pointer(self, ctype: str = "int8_t") -> str:
         """C expression for it."""
-        terms = ["arena", *([str(self.offset)] if self.offset else []), *_moving(self.step)]
+        terms = [self.arena, *([str(self.offset)] if self.offset else []), *_moving(self.step)]
         text = " + ".join(terms)
         return text if ctype == "int8_t" else f"({ctype} *)(void *)({text})"
 
@@ -108,7 +110,7 @@ class Writer:
         writes = [self._tensor(tensor, other) for tensor, other in zip(kernel.writes, after.writes, strict=True)]
         arguments += writes
         if kernel.takes_scratch:
-            arguments.append(f"arena + {self.schedule.offsets[call.scratch]}" if call.scratch else "NULL")
+            arguments.append(self._within(call.scratch).pointer() if call.scratch else "NULL")
         results = tuple(
             ResultText(self._address(tensor, other).pointer(), tensor.type.bytes)
             for tensor, other in zip(kernel.writes, after.writes, strict=True)
@@ -127,8 +129,7 @@ class Writer:
             case Call(), Call():
                 return self.call(step, following)
             case Shift(), _:
-                base = self.schedule.offsets[step.buffer]
-                target, source = (Address(base + offset).pointer() for offset in (step.target, step.source))
+                target, source = (self._within(step.buffer, at).pointer() for at in (step.target, step.source))
                 return ShiftText(target, source, step.bytes, inline_comment(self.content(step.buffer)))
             case Fetch(), Fetch():
                 first, after = step.piece.rows.first, following.piece.rows.first
@@ -140,8 +141,13 @@ class Writer:
         return self._address(tensor, following).pointer(c_type(tensor.type.dtype))
 
     def _address(self, tensor: Tensor, following: Tensor) -> Address:
-        offset = self.schedule.address(tensor)
-        return Address(offset, self.schedule.address(following) - offset)
+        place = self.schedule.places[tensor]
+        step = self.schedule.address(following) - self.schedule.address(tensor)
+        return self._within(place.buffer, place.offset, step)
+
+    def _within(self, buffer: Buffer, offset: int = 0, step: int = 0) -> Address:
+        """A place some bytes behind the start of a buffer."""
+        return Address(arena_symbol(self.schedule, buffer), self.schedule.offsets[buffer] + offset, step)
 
 
 def _moving(step: int) -> Sequence[str]:

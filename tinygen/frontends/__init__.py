@@ -1,24 +1,31 @@
 """Frontends: how file formats spell a network."""
 
+from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 
 from tinygen.errors import UnsupportedModelError, UsageError
-from tinygen.frontends.tflite.importer import import_tflite
 from tinygen.ir.graph import Graph
 
-_IMPORTERS = {".tflite": import_tflite}
+Importer = Callable[[Path], Graph]
+
+_IMPORTERS = {  # by suffix: module and function; a module, and the packages that it needs, load only for its files
+    ".tflite": ("tinygen.frontends.tflite.importer", "import_tflite"),
+    ".onnx": ("tinygen.frontends.onnx.importer", "import_onnx"),
+}
 
 
 def import_model(path: Path) -> Graph:
     """The graph of a model file, by its suffix."""
     if not path.exists():
-        raise UsageError(f"{path}: there is no such file. Name a .tflite model.")
+        raise UsageError(f"{path}: there is no such file. Name a .tflite or .onnx model.")
     if path.is_dir():
-        raise UsageError(f"{path}: is a folder, a model file was expected. Name a .tflite model.")
-    importer = _IMPORTERS.get(path.suffix.lower())
-    if importer is None:
+        raise UsageError(f"{path}: is a folder, a model file was expected. Name a .tflite or .onnx model.")
+    if path.suffix.lower() not in _IMPORTERS:
         raise UnsupportedModelError(
             f"{path.name}: has the suffix '{path.suffix}', one of {', '.join(_IMPORTERS)} was expected. "
             "Convert the model, or rename the file."
         )
+    module, name = _IMPORTERS[path.suffix.lower()]
+    importer: Importer = getattr(import_module(module), name)
     return importer(path)

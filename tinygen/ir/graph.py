@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from typing import Self
 
 from tinygen.ir.rows import Piece, Rows, has_rows, piece
@@ -35,17 +36,17 @@ class Op:
     name: str
     source: Source
 
-    @property
+    @cached_property
     def operands(self) -> tuple[Tensor, ...]:
         """Tensors that are read, in field order, without absent ones."""
         return tuple(t for field, value in self._tensors() if not _is_result(field) for t in value)
 
-    @property
+    @cached_property
     def results(self) -> tuple[Tensor, ...]:
         """Tensors that are written, in field order."""
         return tuple(t for field, value in self._tensors() if _is_result(field) for t in value)
 
-    @property
+    @cached_property
     def variable_operands(self) -> tuple[Tensor, ...]:
         """Operands that are known only at run time, each once."""
         return tuple(dict.fromkeys(t for t in self.operands if not t.is_constant))

@@ -109,7 +109,7 @@ class TensorType:
         """Number of elements."""
         return prod(self.shape)
 
-    @property
+    @cached_property
     def bytes(self) -> int:
         """Size in memory, without padding."""
         return self.elements * self.dtype.bytes

@@ -34,6 +34,7 @@ class Toolbox:
     library: Library
     isa: Isa
     objective: Objective = Objective.TIME
+    has_native_kernels: bool = False  # tinygen's own, which `library` backs
 
     @property
     def has_dsp_kernels(self) -> bool:

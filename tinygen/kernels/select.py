@@ -16,6 +16,7 @@ from tinygen.kernels.cmsis_nn.pooling import lower_average_pool2d, lower_max_poo
 from tinygen.kernels.cmsis_nn.softmax import lower_softmax
 from tinygen.kernels.cmsis_nn.transpose import lower_transpose
 from tinygen.kernels.cmsis_nn.transpose_conv import lower_transpose_conv2d
+from tinygen.kernels.native.select import native_kernel
 from tinygen.kernels.tinygen_c.elementwise import lower_prelu, lower_squared_difference
 from tinygen.kernels.tinygen_c.gather import lower_gather
 from tinygen.kernels.tinygen_c.lookup import lower_lookup
@@ -91,7 +92,11 @@ def variants(op: Op, toolbox: Toolbox) -> tuple[Kernel, ...]:
     KeyError for operators that only move or rename memory.
     """
     found = LOWERINGS[type(op)](op, toolbox)
-    return found if isinstance(found, tuple) else (found,)
+    others = found if isinstance(found, tuple) else (found,)
+    native = native_kernel(op) if toolbox.has_native_kernels else None
+    if native is None:
+        return others
+    return (native, *(kernel for kernel in others if kernel.scratch_bytes < native.scratch_bytes))
 
 
 def select(op: Op, toolbox: Toolbox, scratch_bytes: int | None = None) -> Kernel:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 from enum import Enum
+from functools import cached_property
 
 import numpy as np
 
@@ -47,7 +48,7 @@ class Window:
     dilation: HW = UNIT
     padding: Padding = NO_PADDING
 
-    @property
+    @cached_property
     def extent(self) -> HW:
         """Rows and columns that one position covers."""
         return HW(

@@ -1,6 +1,7 @@
 """What convolutions and pools share: a window that moves over an NHWC image."""
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from tinygen.ir.graph import Op, Tile
 from tinygen.ir.rows import Rows
@@ -22,7 +23,7 @@ class Windowed(Op):
     padding: Padding
     clamp: Clamp
 
-    @property
+    @cached_property
     def window(self) -> Window:
         """How the window moves over the input."""
         raise NotImplementedError
@@ -60,7 +61,7 @@ class Convolution(Windowed):
     bias: Tensor | None  # [C_OUT], int32
     dilation: HW
 
-    @property
+    @cached_property
     def window(self) -> Window:
         _, height, width, _ = self.weights.shape
         return Window(HW(height, width), self.stride, self.dilation, self.padding)

@@ -6,7 +6,7 @@ that was not measured costs what the average of similar work does: plans are onl
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import astuple, dataclass, fields
+from dataclasses import astuple, dataclass, field, fields
 from functools import cache
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from tinygen.ir.tensor import Tensor
 from tinygen.kernels.base import Kernel, Library, Toolbox
 from tinygen.ops.conv2d import Conv2D
 from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
+from tinygen.planner.schedule import Call, Fetch, FlatStep, Schedule, Shift
 from tinygen.planner.stream import AddRows, Compute, FetchRows, FinishSum, RowStep, ShiftRows
 from tinygen.targets.isa import Isa
 
@@ -22,8 +23,7 @@ COSTS_FILE = Path(__file__).with_name("instruction_costs.json")
 MEMMOVE = "memmove"
 FETCH = "fetch"
 
-_PIXELS_AT_ONCE = {Isa.MVE: 4}
-_GATHERS_PADDING = ("arm_depthwise_conv_s8_opt", "arm_convolve_s8")  # of CMSIS-NN: multiply it, others skip it
+_AT_ONCE = {Isa.MVE: 4}  # else 2
 _ROW_BY_ROW = ("arm_convolve_1x1_s8",)
 
 
@@ -40,7 +40,7 @@ class Work:
     mac: float = 0.0
     rest: float = 0.0  # multiplications that do not fill a vector of 16
     single: float = 0.0  # multiplications, or channels of a depthwise convolution, that do not fill one of 4
-    tail_output: float = 0.0  # outputs of pixels that are left over where kernels take several at once
+    tail_output: float = 0.0  # outputs that are left over where kernels take several at once
     tail_mac: float = 0.0
 
     def times(self, costs: "Work") -> float:
@@ -57,39 +57,56 @@ class Costs:
 
     toolbox: Toolbox
     functions: Mapping[str, Work]
+    _known: dict[tuple[Op, str, int | None], float] = field(default_factory=dict)  # calls: there are many alike
 
     def call(self, op: Op, kernel: Kernel, rows: int | None = None) -> float:
         """Of computing rows of the result of `op`; without a number all of them."""
-        costs = self.functions.get(shape_class(op, kernel)) or self._similar(op)
-        return work(op, kernel.function, self.toolbox, rows).times(costs)
+        key = op, kernel.function, rows
+        if key not in self._known:
+            costs = self.functions.get(shape_class(op, kernel)) or self._similar(op)
+            self._known[key] = work(op, kernel.function, self.toolbox, rows).times(costs)
+        return self._known[key]
 
     def steps(self, steps: Iterable[RowStep], kernels: Mapping[Op, Kernel]) -> float:
         """Of a chain, or of one call."""
-        calls: dict[tuple[Op, int], float] = {}  # there are many alike
         total = 0.0
         for step in steps:
             match step:
                 case Compute():
-                    key = (step.op, step.rows.count)
-                    if key not in calls:
-                        calls[key] = self.call(step.op, kernels[step.op], _rows_of_part(step))
-                    total += calls[key]
+                    total += self.call(step.op, kernels[step.op], _rows_of_part(step))
                 case AddRows():
-                    total += self._sum_rows(step.reads[0].tensor, step.rows.count)
+                    tensor = step.reads[0].tensor
+                    total += self._add(tensor, step.rows.count / tensor.shape[1])
                 case FinishSum():
-                    total += self._finish_sums(step.op.results[0])
+                    total += self._finish(step.op.results[0])
                 case ShiftRows():
                     total += self._shift(step.reads[0].bytes)
                 case FetchRows():
                     total += self._fetch()
         return total
 
-    def _sum_rows(self, input: Tensor, rows: int) -> float:
-        """Of adding rows of an input to the sums of an average."""
-        elements = input.type.elements * rows // input.shape[1]
-        return Work(call=1, pixel=elements // input.shape[-1], operand=elements).times(self.functions["tg_sum_rows_s8"])
+    def step(self, step: FlatStep) -> float:
+        """Of one step of a schedule."""
+        match step:
+            case Call():
+                return self.call(step.op, step.kernel)
+            case Shift():
+                return self._shift(step.bytes)
+            case Fetch():
+                return self._fetch()
 
-    def _finish_sums(self, output: Tensor) -> float:
+    def average(self, op: Op, calls: int) -> float:
+        """Of an average over a whole image, in that many calls."""
+        (input,) = op.variable_operands
+        return self._add(input, 1.0, calls) + self._finish(op.results[0])
+
+    def _add(self, input: Tensor, share: float, calls: int = 1) -> float:
+        """Of adding a share of an input to the sums of an average."""
+        elements = input.type.elements * share
+        added = Work(call=calls, pixel=elements / input.shape[-1], operand=elements)
+        return added.times(self.functions["tg_sum_rows_s8"])
+
+    def _finish(self, output: Tensor) -> float:
         """Of turning sums into averages."""
         elements = output.type.elements
         done = Work(call=1, pixel=1, operand=elements, output=elements)
@@ -105,7 +122,7 @@ class Costs:
 
     def _similar(self, op: Op) -> Work:
         """Of functions that were not measured: those of a simple one that multiplies, or does not."""
-        return self.functions["arm_depthwise_conv_s8" if op.macs else "arm_elementwise_mul_s8"]
+        return self.functions["arm_convolve_s8" if op.macs else "arm_elementwise_mul_s8"]
 
 
 def _rows_of_part(step: Compute) -> int | None:
@@ -132,57 +149,76 @@ def work(op: Op, function: str, toolbox: Toolbox, rows: int | None = None) -> Wo
         operands = sum(tensor.type.elements for tensor in op.variable_operands) * share
         return Work(call=1, pixel=pixels, operand=operands, output=outputs)
     depth = op.macs // result.type.elements  # multiplications per output
-    tail = _left_over_pixels(function, toolbox, result, pixels)
+    left_over = _left_over_outputs(op, function, toolbox, pixels)
     passes = pixels / result.shape[2] if function in _ROW_BY_ROW else 1
     lanes = -depth if toolbox.isa is Isa.MVE else depth  # vectors are padded, or the rest is done otherwise
     return Work(
         call=1,
         weight=passes * channels * depth,
         pixel=pixels,
-        tap=_pieces(op, toolbox, pixels),
+        tap=_pieces(op, function, toolbox, pixels),
         operand=pixels * depth,
         output=outputs,
         mac=outputs * depth * _share_inside(op, function, toolbox),
         rest=outputs * (lanes % 16),
         single=pixels * (channels % 4) if isinstance(op, DepthwiseConv2D) else outputs * (depth % 4),
-        tail_output=tail * channels,
-        tail_mac=tail * channels * depth,
+        tail_output=left_over,
+        tail_mac=left_over * depth,
     )
 
 
-def _pieces(op: Op, toolbox: Toolbox, pixels: float) -> float:
-    """CMSIS-NN gathers pixels; the portable convolution multiplies rows of a filter with what lies under them."""
+def _pieces(op: Op, function: str, toolbox: Toolbox, pixels: float) -> float:
+    """Pixels that are gathered; where nothing is, rows of the filters that are multiplied with what lies under them."""
     if not isinstance(op, (Conv2D, DepthwiseConv2D)):
         return 0.0
     kernel = op.window.kernel
+    if _gathers(function, toolbox):
+        return pixels * kernel.h * kernel.w
+    return pixels * op.output.shape[3] * kernel.h * _shares_inside(op).h
+
+
+def _left_over_outputs(op: Op, function: str, toolbox: Toolbox, pixels: float) -> float:
+    """Outputs that are left over where a kernel takes several pixels at once, or several outputs of a single pixel."""
     if toolbox.library is Library.PORTABLE:
-        return pixels * kernel.h * op.output.shape[3]
-    return pixels * kernel.h * kernel.w
-
-
-def _left_over_pixels(function: str, toolbox: Toolbox, result: Tensor, pixels: float) -> float:
-    """Pixels of a call that are computed one by one."""
-    if toolbox.library is Library.PORTABLE or len(result.shape) != 4:
         return 0.0
-    at_once = _PIXELS_AT_ONCE.get(toolbox.isa, 2)
-    if function in _ROW_BY_ROW:
-        width = result.shape[2]
-        return pixels / width * (width % at_once)
-    return pixels % at_once
+    at_once = _AT_ONCE.get(toolbox.isa, 2)
+    shape = op.results[0].shape
+    if len(shape) != 4:
+        return float(shape[-1] % at_once)
+    width, channels = shape[2:]
+    return channels * (pixels / width * (width % at_once) if function in _ROW_BY_ROW else pixels % at_once)
 
 
 def _share_inside(op: Op, function: str, toolbox: Toolbox) -> float:
     """The part of a convolution's multiplications that is done: of elements of the input, where padding is skipped."""
-    gathers = toolbox.library is Library.CMSIS_NN and function in _GATHERS_PADDING
-    if gathers or not isinstance(op, (Conv2D, DepthwiseConv2D)):
+    if _gathers(function, toolbox) or not isinstance(op, (Conv2D, DepthwiseConv2D)):
         return 1.0
+    shares = _shares_inside(op)
+    return shares.h * shares.w
+
+
+def _gathers(function: str, toolbox: Toolbox) -> bool:
+    """Whether inputs are copied to scratch first, padding included."""
+    if function == "arm_depthwise_conv_s8_opt":
+        return toolbox.has_dsp_kernels or toolbox.has_mve_kernels  # the generic function under another name elsewhere
+    return toolbox.library is Library.CMSIS_NN and function == "arm_convolve_s8"
+
+
+@dataclass(frozen=True)
+class _Shares:
+    """Parts of a window's rows and columns, over all positions, that lie inside the input."""
+
+    h: float
+    w: float
+
+
+def _shares_inside(op: Conv2D | DepthwiseConv2D) -> _Shares:
     _, height, width, _ = op.input.shape
     window, size = op.window, op.output.shape[1:3]
-    shares = (
+    return _Shares(
         _inside(height, size[0], window.kernel.h, window.stride.h, window.dilation.h, window.padding.top),
         _inside(width, size[1], window.kernel.w, window.stride.w, window.dilation.w, window.padding.left),
     )
-    return shares[0] * shares[1]
 
 
 @cache
@@ -211,9 +247,7 @@ def _tables() -> dict[str, dict[str, Work]]:
     }
 
 
-def whole_instructions(op: Op) -> float:
-    return op.macs * 2.2
-
-
-def extra_instructions(ops, steps) -> float:  # type: ignore
-    return max(0, len(steps) - len(ops)) * 160.0
+def estimated_instructions(schedule: Schedule, library: Library) -> float:
+    """Of one inference, as the table predicts it."""
+    found = costs(Toolbox(library, schedule.board.isa))
+    return sum(found.step(step) for step in schedule.flat_steps)

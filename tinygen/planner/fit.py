@@ -10,7 +10,8 @@ from tinygen.kernels.base import Toolbox
 from tinygen.planner.constants import const_bytes
 from tinygen.planner.occupancy import occupancy
 from tinygen.planner.plan import Request, plan
-from tinygen.planner.schedule import BufferKind, Call, Schedule
+from tinygen.planner.schedule import Buffer, BufferKind, Call, Schedule
+from tinygen.planner.spill import rooms
 from tinygen.targets.board import Board
 
 _MOST_REMEDIES = 3
@@ -20,7 +21,7 @@ _HOLDS = {
     BufferKind.WHOLE: "",
     BufferKind.RING: ", rows that are still needed",
     BufferKind.SUMS: ", sums of an average",
-    BufferKind.SCRATCH: "",  # its name says so
+    BufferKind.SCRATCH: ", scratch",
 }
 
 
@@ -37,13 +38,23 @@ def arena_room(board: Board) -> int:
     return board.ram_bytes - board.stack_bytes
 
 
+def room_bytes(schedule: Schedule) -> int:
+    """Bytes that its arenas may take: those of main RAM, or of all memories where it uses several."""
+    return sum(rooms(schedule.board).values()) if schedule.spilled else arena_room(schedule.board)
+
+
+def fits_ram(schedule: Schedule, ram_bytes: int) -> bool:
+    """Whether the arena fits into `ram_bytes`; one that is spread over several memories was made to fit those."""
+    return schedule.arena_bytes <= ram_bytes or bool(schedule.spilled)
+
+
 def check_fits(schedule: Schedule, ram_bytes: int, flash_bytes: int, remedies: Iterable[Remedy] = ()) -> None:
     """Raise DoesNotFitError where the arena exceeds `ram_bytes` or the constant tables exceed `flash_bytes`.
 
     `ram_bytes` is what the arena may take, without the stack. Code and the program's own data are not counted: the
     linker has the last word. `remedies` are looked at only where the arena is too large.
     """
-    if schedule.arena_bytes > ram_bytes:
+    if not fits_ram(schedule, ram_bytes):
         raise DoesNotFitError("\n".join(_arena_too_large(schedule, ram_bytes, remedies)))
     if const_bytes(schedule) > flash_bytes:
         raise DoesNotFitError("\n".join(_tables_too_large(schedule, flash_bytes)))
@@ -72,6 +83,9 @@ def _arena_too_large(schedule: Schedule, ram_bytes: int, remedies: Iterable[Reme
         f"{_where(schedule)}: the arena needs {schedule.arena_bytes} bytes of RAM, {ram_bytes} are available "
         "without the stack."
     )
+    if len(schedule.board.rams) > 1 and not schedule.spilled and ram_bytes >= arena_room(schedule.board):
+        memories = " and ".join(f"{size} bytes of {memory.name}" for memory, size in rooms(schedule.board).items())
+        yield f"Nor do its buffers fit when they are spread over {memories}."
     yield from _peak(schedule)
     yield f"No placement of these buffers needs less than {schedule.lower_bound_bytes} bytes."
     room = arena_room(schedule.board)
@@ -101,7 +115,7 @@ def _peak(schedule: Schedule) -> Iterator[str]:
     live = found.at(found.peak_step)
     yield f"Peak: {_place(schedule, found.peak_step)}, with {found.peak_bytes} bytes live:"
     for one in live[:_MOST_BUFFERS]:
-        yield f"  {one.bytes:>8} '{one.buffer.name}'{_HOLDS[one.buffer.kind]}"
+        yield f"  {one.bytes:>8} '{_first_name(one.buffer)}'{_HOLDS[one.buffer.kind]}"
     if others := live[_MOST_BUFFERS:]:
         yield f"  {sum(one.bytes for one in others):>8} in {len(others)} smaller ones"
 
@@ -110,8 +124,15 @@ def _place(schedule: Schedule, step: int) -> str:
     """The step, and the operator in the user's file that it belongs to; rows are moved and fetched for the next one."""
     for found in schedule.flat_steps[step:]:
         if isinstance(found, Call):
-            return f"step {step}, {found.whole.source}"
+            source = found.whole.source
+            return f"step {step}, {source.file}, operator {source.index} ({source.spelling.split(' ', 1)[0]})"
     return f"step {step}"
+
+
+def _first_name(buffer: Buffer) -> str:
+    """The first of the names that a converter joins for a fused operator."""
+    first, separator, _ = buffer.name.partition(";")
+    return f"{first};..." if separator else first
 
 
 def _what_helps(found: Iterable[str]) -> Iterator[str]:
@@ -141,8 +162,8 @@ def _larger_board(schedule: Schedule) -> Iterator[str]:
     if boards:
         board = min(boards, key=lambda board: (arena_room(board), board.flash_bytes, board.name))
         yield (
-            f"--target {board.name}: has {arena_room(board)} bytes of RAM beside the stack, {board.flash_bytes} bytes "
-            "of flash and the same instruction set"
+            f"--target {board.name}: {arena_room(board)} bytes of RAM beside the stack, {board.flash_bytes} bytes of "
+            "flash, the same instruction set"
         )
 
 

@@ -8,7 +8,7 @@ from tinygen.errors import UnsupportedModelError
 from tinygen.ir.graph import Graph, Op
 from tinygen.ir.tensor import Tensor
 from tinygen.kernels.base import Kernel
-from tinygen.planner.packing import lower_bound_bytes
+from tinygen.planner.block import Block, bound_bytes, whole_block
 from tinygen.planner.schedule import Buffer, BufferKind, Call, Place
 from tinygen.planner.sharing import LastReader, Sharing
 
@@ -31,9 +31,14 @@ class Layout:
         return (*tensors, *(call.scratch for call in self.calls if call.scratch))
 
     @cached_property
+    def blocks(self) -> dict[Buffer, Block]:
+        """The buffers with their lifetimes."""
+        return {b: whole_block(b.name, b.bytes, b.align, b.first_step, b.last_step) for b in self.buffers}
+
+    @cached_property
     def lower_bound_bytes(self) -> int:
-        """No packing of the buffers is smaller."""
-        return lower_bound_bytes(self.buffers)
+        """No placement of the buffers is smaller."""
+        return bound_bytes(list(self.blocks.values()))
 
     @property
     def buffers_at_peak(self) -> frozenset[Buffer]:

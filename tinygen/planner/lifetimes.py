@@ -5,7 +5,7 @@ Knows nothing of rows, rings or kernels: only which step reads and writes which 
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 from tinygen.planner.block import Block, Part, read_tick, ticks, written_tick
 
@@ -13,8 +13,7 @@ from tinygen.planner.block import Block, Part, read_tick, ticks, written_tick
 Key = TypeVar("Key", bound=Hashable)
 
 
-@dataclass(frozen=True)
-class Access(Generic[Key]):
+class Access(NamedTuple, Generic[Key]):
     """Bytes of a buffer, by the buffer's key."""
 
     key: Key
@@ -22,8 +21,7 @@ class Access(Generic[Key]):
     bytes: int
 
 
-@dataclass(frozen=True)
-class Traffic(Generic[Key]):
+class Traffic(NamedTuple, Generic[Key]):
     """What one step does to memory. The first result may take over the bytes of operands in `in_place`."""
 
     reads: tuple[Access[Key], ...]
@@ -46,13 +44,15 @@ class _Buffer:
     bytes: int
     cuts: set[int] = field(default_factory=set)
     pieces: list[_Piece] = field(default_factory=list)
+    numbers: dict[int, int] = field(default_factory=dict)  # of the pieces that begin, or at last end, at each cut
 
     def cut(self) -> None:
         ends = sorted({0, self.bytes, *self.cuts})
         self.pieces = [_Piece(start, end - start) for start, end in zip(ends, ends[1:], strict=False)]
+        self.numbers = {end: number for number, end in enumerate(ends)}
 
     def within(self, access: Access[Key]) -> list[_Piece]:
-        return [p for p in self.pieces if access.offset <= p.offset < access.offset + access.bytes]
+        return self.pieces[self.numbers[access.offset] : self.numbers[access.offset + access.bytes]]
 
 
 def blocks(

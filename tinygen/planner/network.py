@@ -10,6 +10,7 @@ from tinygen.ir.tensor import Tensor
 from tinygen.kernels.base import Kernel
 from tinygen.ops.running_sum import RunningSum, running_sum
 from tinygen.planner.sharing import Sharing
+from tinygen.planner.stream import RowDemand
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,6 +26,11 @@ class Network:
     def root(self, tensor: Tensor) -> Tensor:
         """The tensor whose memory holds `tensor`."""
         return self.sharing.root(tensor)[0]
+
+    @cached_property
+    def demand(self) -> RowDemand:
+        """Which rows the operators need."""
+        return RowDemand()
 
     @cached_property
     def inputs(self) -> frozenset[Tensor]:

@@ -11,7 +11,7 @@ from tinygen.planner.copies import layouts
 from tinygen.planner.layout import Layout
 from tinygen.planner.network import Network
 from tinygen.planner.order import best_order
-from tinygen.planner.packing import pack
+from tinygen.planner.placement import place
 from tinygen.planner.schedule import Schedule
 from tinygen.planner.sharing import Sharing
 from tinygen.planner.spill import rooms, spill
@@ -92,8 +92,9 @@ def _kernels(graph: Graph, toolbox: Toolbox) -> dict[Op, Kernel]:
 def _network(graph: Graph, kernels: Mapping[Op, Kernel], fetches_input: bool) -> Network:
     sharing = Sharing(graph)
     calls = tuple(op for op in graph.ops if not sharing.add_view(op))
-    fetched = frozenset(graph.input_tensors) if fetches_input else frozenset()
-    return Network(graph, calls, kernels, sharing, fetched)
+    read = {tensor for op in calls for tensor in op.variable_operands}
+    fetched = read.intersection(graph.input_tensors) if fetches_input else ()
+    return Network(graph, calls, kernels, sharing, frozenset(fetched))
 
 
 def _plan(graph: Graph, board: Board, kernels: Mapping[Op, Kernel]) -> Schedule:
@@ -110,5 +111,8 @@ def _plan(graph: Graph, board: Board, kernels: Mapping[Op, Kernel]) -> Schedule:
 
 
 def _place(layout: Layout, board: Board) -> Schedule:
-    buffers = layout.buffers
-    return Schedule(layout.graph, board, layout.calls, buffers, layout.places, pack(buffers), layout.lower_bound_bytes)
+    placed = place([(block,) for block in layout.blocks.values()])
+    offsets = {buffer: placed[block] for buffer, block in layout.blocks.items()}
+    return Schedule(
+        layout.graph, board, layout.calls, layout.buffers, layout.places, offsets, layout.lower_bound_bytes
+    )

@@ -125,7 +125,7 @@ class Schedule:
     @cached_property
     def flat_steps(self) -> tuple[FlatStep, ...]:
         """All steps in execution order, loops unrolled."""
-        return tuple(chain.from_iterable(_unrolled(step) for step in self.steps))
+        return tuple(chain.from_iterable(unrolled(step) for step in self.steps))
 
     @cached_property
     def calls(self) -> tuple[Call, ...]:
@@ -193,10 +193,11 @@ class Schedule:
         return max(range(len(self.flat_steps)), key=self.live_bytes, default=0)
 
 
-def _unrolled(step: Step) -> Iterable[FlatStep]:
+def unrolled(step: Step) -> Iterable[FlatStep]:
+    """The steps that one step consists of, in execution order."""
     match step:
         case Loop():
             return chain.from_iterable(step.iterations)
         case Fused():
-            return chain.from_iterable(_unrolled(inner) for inner in step.steps)
+            return chain.from_iterable(unrolled(inner) for inner in step.steps)
     return (step,)

@@ -1,7 +1,8 @@
 """One segment of a network, a call on whole tensors or a chain that runs row by row, and the memory it takes."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain, product
 
 from tinygen.ir.graph import Op
 from tinygen.ir.rows import Rows
@@ -9,7 +10,7 @@ from tinygen.ir.tensor import Tensor
 from tinygen.planner.block import Block, InPlace, bound_bytes
 from tinygen.planner.lifetimes import Access, Traffic, blocks
 from tinygen.planner.network import Network
-from tinygen.planner.placement import place
+from tinygen.planner.placement import Effort, arena_bytes, place
 from tinygen.planner.stream import AddRows, Chain, Compute, FetchRows, RowStep, Touch, held_bytes, stream
 
 _TENSOR_ALIGN = 4  # word loads of int8 kernels are fastest there
@@ -23,6 +24,8 @@ class Segment:
     end: int
     rows_per_call: int | None = None
     descending: bool = False
+    late: frozenset[Tensor] = frozenset()  # rings that move their rows late
+    scratch: tuple[int | None, ...] = ()  # bytes that the kernel of each call may take, None for the fastest kernel
 
 
 @dataclass(frozen=True)
@@ -37,29 +40,45 @@ BufferKey = Tensor | Scratch
 
 @dataclass(frozen=True)
 class Memory:
-    """The blocks that some steps need."""
+    """The blocks that some steps need: of each buffer one, or several to choose from."""
 
-    blocks: Mapping[BufferKey, Block]
+    blocks: Mapping[BufferKey, tuple[Block, ...]]
     in_place: tuple[InPlace, ...]
 
     @property
     def bound_bytes(self) -> int:
-        """No placement is smaller."""
-        return bound_bytes(list(self.blocks.values()))
+        """No placement of the first blocks is smaller."""
+        return bound_bytes(self.first_blocks)
 
-    def placed(self, moves: int) -> dict[BufferKey, int]:
-        """An offset for each block, found with at most that many moves."""
-        return dict(zip(self.blocks, place(list(self.blocks.values()), self.in_place, moves), strict=True))
+    @property
+    def first_blocks(self) -> list[Block]:
+        """The first of each buffer's blocks."""
+        return [block for block, *_ in self.blocks.values()]
 
-    def arena_bytes(self, offsets: Mapping[BufferKey, int]) -> int:
-        """The end of the highest block."""
-        return max((offsets[key] + block.bytes for key, block in self.blocks.items()), default=0)
+    def placed(self, effort: Effort) -> "Placed":
+        """The best placement found."""
+        offsets = place(list(self.blocks.values()), self.in_place, effort)
+        chosen = {key: next(b for b in blocks if b in offsets) for key, blocks in self.blocks.items()}
+        return Placed(
+            offsets={key: offsets[block] for key, block in chosen.items()},
+            others=frozenset(key for key, block in chosen.items() if block is not self.blocks[key][0]),
+            arena_bytes=arena_bytes(offsets),
+        )
+
+
+@dataclass(frozen=True)
+class Placed:
+    """Where blocks lie."""
+
+    offsets: Mapping[BufferKey, int]
+    others: frozenset[BufferKey]  # buffers that did not take their first block
+    arena_bytes: int
 
 
 def steps_of(network: Network, segment: Segment) -> list[RowStep]:
     """What a segment does, step by step."""
     if segment.rows_per_call is not None:
-        return stream(_chain(network, segment, segment.rows_per_call))
+        return stream(chain_of(network, segment, segment.rows_per_call))
     op = network.calls[segment.first]
     fetched = [t for t in op.variable_operands if t in network.fetched and network.lifetimes[t][0] == segment.first]
     fetches = [FetchRows((), (_whole(tensor),), tensor, _every_row(tensor)) for tensor in fetched]
@@ -67,13 +86,22 @@ def steps_of(network: Network, segment: Segment) -> list[RowStep]:
     return [*fetches, Compute(reads, tuple(_whole(t) for t in op.results), op, _every_row(op.results[0]))]
 
 
-def memory_of(network: Network, segment: Segment) -> Memory:
+def choices_of(network: Network, segment: Segment) -> list[list[RowStep]]:
+    """The steps with all rings moving their rows early, and with all of them moving late, moment by moment."""
+    if segment.rows_per_call is None:
+        return [steps_of(network, segment)] * 2
+    rows = chain_of(network, segment, segment.rows_per_call)
+    rings = rows.rings | rows.fetched
+    return [stream(replace(rows, late=late, waits=True)) for late in (frozenset(), rings)]
+
+
+def memory_of(network: Network, segment: Segment, choices: Sequence[Sequence[RowStep]]) -> Memory:
     """The blocks of a segment on its own; what passes through it untouched is not among them."""
     before = {root for root, (first, _) in network.lifetimes.items() if first < segment.first}
     after = {root for root, (_, last) in network.lifetimes.items() if last >= segment.end}
     before |= network.inputs if segment.first == 0 else set()
     after |= network.outputs if segment.end == len(network.calls) else set()
-    return memory(network, steps_of(network, segment), frozenset(before), frozenset(after))
+    return memory(network, choices, frozenset(before), frozenset(after))
 
 
 def passing_bytes(network: Network, segment: Segment) -> int:
@@ -87,17 +115,56 @@ def passing_bytes(network: Network, segment: Segment) -> int:
     )
 
 
+def crossing_bytes(network: Network, cut: int) -> int:
+    """Bytes of what is live between call `cut - 1` and call `cut`: any segment that begins or ends there takes them."""
+
+    def crosses(root: Tensor, first: int, last: int) -> bool:
+        begins = first < cut or (cut == 0 and root in network.inputs)
+        return begins and (last >= cut or (cut == len(network.calls) and root in network.outputs))
+
+    return sum(root.type.bytes for root, lifetime in network.lifetimes.items() if crosses(root, *lifetime))
+
+
 def _passes(network: Network, root: Tensor, segment: Segment, first: int, last: int) -> bool:
     begins = first < segment.first or (segment.first == 0 and root in network.inputs)
     ends = last >= segment.end or (segment.end == len(network.calls) and root in network.outputs)
     return begins and ends
 
 
-def memory(network: Network, steps: Sequence[RowStep], before: frozenset[Tensor], after: frozenset[Tensor]) -> Memory:
-    """The blocks that steps need; `before` hold values when they begin, `after` when they end."""
-    traffic = [traffic_of(network, step) for step in steps]
+def memory_of_all(network: Network, segments: Sequence[Segment]) -> Memory:
+    """The blocks of all segments, one after the other, with all choices that their rings have."""
+    found = [choices_of(network, segment) for segment in segments]
+    choices = [list(chain.from_iterable(steps)) for steps in zip(*found, strict=True)]
+    return memory(network, choices, network.inputs, network.outputs)
+
+
+def memory(
+    network: Network, choices: Sequence[Sequence[RowStep]], before: frozenset[Tensor], after: frozenset[Tensor]
+) -> Memory:
+    """The blocks that steps need; `before` hold values when they begin, `after` when they end.
+
+    `choices` are lists of equally many steps that differ only in where rings hold their rows; each ring can follow
+    another one.
+    """
+    traffic = [[traffic_of(network, step) for step in steps] for steps in choices]
+    found = [_blocks(network, steps, t, before, after) for steps, t in zip(choices, traffic, strict=True)]
+    for later in found[1:]:
+        later.update({key: block for key, block in found[0].items() if block.parts == later[key].parts})
+    return Memory(
+        {key: tuple(dict.fromkeys(blocks[key] for blocks in found)) for key in found[0]},
+        tuple(dict.fromkeys(chain.from_iterable(_in_place(moment, found) for moment in zip(*traffic, strict=True)))),
+    )
+
+
+def _blocks(
+    network: Network,
+    steps: Sequence[RowStep],
+    traffic: Sequence[Traffic[BufferKey]],
+    before: frozenset[Tensor],
+    after: frozenset[Tensor],
+) -> dict[BufferKey, Block]:
     sizes = _sizes(network, steps, traffic)
-    found = blocks(
+    return blocks(
         traffic,
         sizes,
         aligns={key: _align(key) for key in sizes},
@@ -105,13 +172,19 @@ def memory(network: Network, steps: Sequence[RowStep], before: frozenset[Tensor]
         before=frozenset(before & sizes.keys()),
         after=frozenset(after & sizes.keys()),
     )
-    pairs = (
-        InPlace(found[read.key], read.offset, found[t.writes[0].key], t.writes[0].offset, read.bytes)
-        for t in traffic
-        for read in t.in_place
-        if read.key != t.writes[0].key
-    )
-    return Memory(found, tuple(dict.fromkeys(pairs)))
+
+
+def _in_place(
+    moment: Sequence[Traffic[BufferKey]], found: Sequence[Mapping[BufferKey, Block]]
+) -> Iterator[InPlace]:
+    """The pairs of one step, for each choice of the operand's ring and of the result's."""
+    for reading, writing in product(range(len(moment)), repeat=2):
+        for read in moment[reading].in_place:
+            write = moment[writing].writes[0]
+            if read.key != write.key:
+                yield InPlace(
+                    found[reading][read.key], read.offset, found[writing][write.key], write.offset, read.bytes
+                )
 
 
 def traffic_of(network: Network, step: RowStep) -> Traffic[BufferKey]:
@@ -133,7 +206,8 @@ def traffic_of(network: Network, step: RowStep) -> Traffic[BufferKey]:
     return Traffic(reads, writes, shared)
 
 
-def _chain(network: Network, segment: Segment, rows_per_call: int) -> Chain:
+def chain_of(network: Network, segment: Segment, rows_per_call: int) -> Chain:
+    """The chain of a segment that runs row by row."""
     ops = network.calls[segment.first : segment.end]
 
     def stays(tensor: Tensor) -> bool:
@@ -141,13 +215,17 @@ def _chain(network: Network, segment: Segment, rows_per_call: int) -> Chain:
         return segment.first <= first and last < segment.end
 
     results = {result for op in ops for result in op.results}
+    rings = frozenset(t for t in results if t in network.private and len(t.shape) == 4 and stays(t))
+    fetched = frozenset(t for t in network.fetched if len(t.shape) == 4 and stays(t))
     return Chain(
         ops,
-        rings=frozenset(t for t in results if t in network.private and len(t.shape) == 4 and stays(t)),
-        fetched=frozenset(t for t in network.fetched if len(t.shape) == 4 and stays(t)),
+        rings,
+        fetched,
         sums={op: network.sums[op] for op in ops if op in network.sums},
         rows_per_call=rows_per_call,
         descending=segment.descending,
+        late=segment.late & (rings | fetched),
+        demand=network.demand,
     )
 
 

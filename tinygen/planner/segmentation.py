@@ -2,28 +2,21 @@
 
 Every cut keeps the tensors that cross it whole, so what a segment needs depends on its two cuts alone, and a
 segmentation is a path over the cuts: the arena is its largest edge, the cost its sum (msf-CNN, arXiv 2505.11483, here
-with partial overlap of buffers). Edges are bounded first and placed only where a best path runs through them.
+with partial overlap of buffers). Between two cuts there are several edges: with more rows per call or with other
+kernels. Edges are guessed or bounded first, and looked at more closely only where a best path runs through them.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from tinygen.planner.cost import extra_instructions
+from tinygen.kernels.base import Toolbox
+from tinygen.planner.edges import Edge, EdgeFinder, Known
 from tinygen.planner.network import Network
-from tinygen.planner.segment import Segment, memory_of, passing_bytes, steps_of
+from tinygen.planner.segment import Segment
 
-_MOVES_PER_EDGE = 300
-_ROWS_PER_CALL = (1,)
-
-
-@dataclass(frozen=True)
-class Edge:
-    """A segment with what it takes."""
-
-    segment: Segment
-    bytes: int
-    extra_instructions: float
-    is_placed: bool  # whether a placement of that size is known; otherwise `bytes` is a lower bound
+_ROWS_PER_CALL = (2, 4, 8)  # beside 1
+_NOWHERE = (float("inf"), float("inf"))
+_CHAIN = 0.001  # of all instructions, that a further chain must save: what crosses a cut is hard to place
 
 
 @dataclass(frozen=True)
@@ -32,86 +25,133 @@ class Segmentation:
 
     segments: tuple[Segment, ...]
     bytes: int  # of the largest segment on its own
-    extra_instructions: float
+    extra_instructions: float  # beyond one call of each operator's fastest kernel on whole tensors
 
 
 class SegmentationSearch:
     """Finds segmentations of one network; what it learns about segments is kept."""
 
-    def __init__(self, network: Network) -> None:
+    def __init__(self, network: Network, toolbox: Toolbox) -> None:
         self._network = network
-        self._edges = {edge.segment: edge for edge in self._bounded()}
+        self._finder = EdgeFinder(network, toolbox)
+        self._has_guessed = False
+        self._edges: list[dict[Segment, Edge]] = [{} for _ in network.calls]  # by first call
+        for segment in self._segments():
+            self._add(*self._finder.bounded(segment))
+
+    @property
+    def whole_instructions(self) -> float:
+        """Of whole tensors with the fastest kernels."""
+        return self._finder.whole_instructions
 
     def smallest(self) -> Segmentation:
-        """The segmentation with the smallest arena; of equals the one with the least extra instructions."""
+        """The segmentation with the smallest arena, one row per call; of equals the one with the least instructions."""
         while True:
-            path = self._path(self._path(None).bytes)
-            if self._place(path):
-                return path
+            path = self._path(None)
+            if self._look_closer(path):
+                return _segmentation(path)
+
+    def cheaper(self, segment: Segment, limit_bytes: int) -> list[Segment]:
+        """Other ways to run the calls of a segment in that arena, the cheapest first; all cheaper than it."""
+        own = self._edges[segment.first][replace(segment, descending=False)]
+        others = [edge for edge in self._edges[segment.first].values() if edge.segment.end == segment.end]
+        self._look_closer(tuple(edge for edge in others if edge.known is Known.GUESSED))
+        found = [
+            edge
+            for edge in self._edges[segment.first].values()
+            if edge.segment.end == segment.end
+            and edge.bytes <= limit_bytes
+            and edge.extra_instructions < own.extra_instructions
+        ]
+        return [edge.segment for edge in sorted(found, key=lambda edge: edge.extra_instructions)]
 
     def within(self, limit_bytes: int) -> Segmentation | None:
         """The segmentation with the least extra instructions in that arena; None where there is none."""
-        while True:
-            if self._path(None).bytes > limit_bytes:
-                return None
-            path = self._path(limit_bytes)
-            if self._place(path):
-                return path
+        self._guess()
+        while path := self._path(limit_bytes):
+            if self._look_closer(path):
+                return _segmentation(path)
+        return None
 
     @property
     def sizes(self) -> list[int]:
         """Sizes of all known edges, ascending: the arenas that a segmentation can have."""
-        return sorted({edge.bytes for edge in self._edges.values()})
+        return sorted({edge.bytes for edges in self._edges for edge in edges.values()})
 
-    def _bounded(self) -> Iterator[Edge]:
+    def _segments(self) -> Iterator[Segment]:
         network = self._network
         for first in range(len(network.calls)):
-            yield self._bound(Segment(first, first + 1))
+            yield Segment(first, first + 1)
             for end in range(first + 1, len(network.calls) + 1):
                 if network.calls[end - 1] not in network.row_wise:
                     break
-                for rows in _ROWS_PER_CALL:
-                    yield self._bound(Segment(first, end, rows))
+                yield Segment(first, end, 1)
 
-    def _bound(self, segment: Segment) -> Edge:
-        network = self._network
-        steps = steps_of(network, segment)
-        extra = extra_instructions(network.calls[segment.first : segment.end], steps)
-        bound = memory_of(network, segment).bound_bytes + passing_bytes(network, segment)
-        return Edge(segment, bound, extra, is_placed=False)
+    def _guess(self) -> None:
+        """Add the chains with more rows per call, once."""
+        if self._has_guessed:
+            return
+        self._has_guessed = True
+        known = [edge for edges in self._edges for edge in edges.values() if edge.segment.rows_per_call == 1]
+        for edge in known:
+            guesses = (self._finder.guessed(edge, rows) for rows in _ROWS_PER_CALL)
+            self._add(*(guess for guess in guesses if guess))
 
-    def _place(self, path: Segmentation) -> bool:
-        """Place the segments of a path that were only bounded; whether that changed none of them."""
+    def _add(self, *edges: Edge) -> None:
+        for edge in edges:
+            self._edges[edge.segment.first].setdefault(edge.segment, edge)
+
+    def _look_closer(self, path: tuple[Edge, ...]) -> bool:
+        """Learn more about the edges of a path; whether there was nothing to learn that changes it."""
         unchanged = True
-        for segment in path.segments:
-            edge = self._edges[segment]
-            if not edge.is_placed:
-                memory = memory_of(self._network, segment)
-                placed = memory.arena_bytes(memory.placed(_MOVES_PER_EDGE)) + passing_bytes(self._network, segment)
-                self._edges[segment] = replace(edge, bytes=placed, is_placed=True)
-                unchanged &= placed == edge.bytes
+        for edge in path:
+            edges = self._edges[edge.segment.first]
+            if edge.known is Known.GUESSED:
+                del edges[edge.segment]
+                self._add(*self._finder.bounded(edge.segment))
+                unchanged = False
+            elif edge.known is Known.BOUNDED:
+                placed = edges[edge.segment] = self._finder.placed(edge)
+                unchanged &= placed.bytes == edge.bytes
         return unchanged
 
-    def _path(self, limit_bytes: int | None) -> Segmentation:
-        """The path of smallest bytes, or among those within a limit the cheapest."""
-        best: list[Segmentation | None] = [Segmentation((), 0, 0.0)] + [None] * len(self._network.calls)
-        for edge in sorted(self._edges.values(), key=lambda edge: edge.segment.first):
-            before, known = best[edge.segment.first], best[edge.segment.end]
-            if before is None or (limit_bytes is not None and edge.bytes > limit_bytes):
+    def _path(self, limit_bytes: int | None) -> tuple[Edge, ...]:
+        """The path of smallest bytes, or among those within a limit the cheapest; of equals the other. Empty: none."""
+        ends = len(self._network.calls)
+        best = [(0.0, 0.0), *[_NOWHERE] * ends]
+        through: list[Edge | None] = [None] * (ends + 1)
+        chain = _CHAIN * self.whole_instructions
+        for first, edges in enumerate(self._edges):
+            bytes, extra = best[first] if limit_bytes is None else reversed(best[first])
+            if bytes == float("inf"):
                 continue
-            found = Segmentation(
-                (*before.segments, edge.segment),
-                max(before.bytes, edge.bytes),
-                before.extra_instructions + edge.extra_instructions,
-            )
-            if known is None or _rank(found, limit_bytes) < _rank(known, limit_bytes):
-                best[edge.segment.end] = found
-        result = best[-1]
-        assert result is not None, "whole tensors are always a path, within a limit that the smallest path meets"
-        return result
+            for edge in edges.values():
+                if limit_bytes is not None and edge.bytes > limit_bytes:
+                    continue
+                price = edge.extra_instructions + (chain if edge.segment.rows_per_call else 0.0)
+                found = (max(bytes, edge.bytes), extra + price)
+                rank = found if limit_bytes is None else (found[1], found[0])
+                if rank < best[edge.segment.end]:
+                    best[edge.segment.end], through[edge.segment.end] = rank, edge
+        return _backwards(through)
 
 
-def _rank(path: Segmentation, limit_bytes: int | None) -> tuple[float, float]:
-    if limit_bytes is None:
-        return path.bytes, path.extra_instructions
-    return path.extra_instructions, path.bytes
+def _backwards(through: list[Edge | None]) -> tuple[Edge, ...]:
+    path: list[Edge] = []
+    end = len(through) - 1
+    while end > 0:
+        edge = through[end]
+        if edge is None:
+            return ()
+        path.append(edge)
+        end = edge.segment.first
+    return tuple(reversed(path))
+
+
+def _segmentation(path: tuple[Edge, ...]) -> Segmentation:
+    extra = sum(edge.extra_instructions for edge in path)
+    return Segmentation(tuple(edge.segment for edge in path), _bytes(path), extra)
+
+
+def _bytes(path: tuple[Edge, ...]) -> int:
+    return max((edge.bytes for edge in path), default=0)

@@ -4,20 +4,21 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 
-from tinygen.planner.block import Block, InPlace, bound_bytes
+from tinygen.planner.block import Block, InPlace, bound_bytes, whole_block
 from tinygen.planner.lifetimes import Traffic
 from tinygen.planner.occupancy import occupancy, step_traffic
-from tinygen.planner.placement import place
+from tinygen.planner.placement import THOROUGH, Effort, place
 from tinygen.planner.schedule import Buffer, Schedule
 from tinygen.targets.board import Board, Memory
 
-_QUICK_MOVES = 100  # while it is tried whether a buffer still fits
-_MOVES = 3000
+_PROGRAM_BYTES = 256  # of main RAM, left to the data of the program around the model where there is other memory
+_QUICK = Effort(moves=100, exact=0)  # while it is tried whether a buffer still fits
 
 
 def rooms(board: Board) -> dict[Memory, int]:
-    """Bytes that arenas may take of each RAM, the fastest first: main RAM holds the stack, too."""
-    return {memory: memory.size - (board.stack_bytes if memory is board.main_ram else 0) for memory in board.rams}
+    """Bytes that arenas may take of each RAM, the fastest first; main RAM also holds stack and data of the program."""
+    taken = {board.main_ram: board.stack_bytes + _PROGRAM_BYTES}
+    return {memory: memory.size - taken.get(memory, 0) for memory in board.rams}
 
 
 def spill(schedule: Schedule) -> Schedule | None:
@@ -54,8 +55,10 @@ class _Packing:
     @classmethod
     def of(cls, schedule: Schedule) -> "_Packing":
         traffic = [step_traffic(schedule, step) for step in schedule.flat_steps]
-        blocks = occupancy(schedule).blocks
-        pairs = dict.fromkeys(chain.from_iterable(_in_place(step, blocks) for step in traffic))
+        blocks = _blocks(schedule)
+        pairs = dict.fromkeys(
+            chain.from_iterable(_in_place(step, blocks) for step in traffic) if schedule.pieces else ()
+        )
         moved = dict.fromkeys(schedule.buffers, 0)
         for access in chain.from_iterable((*step.reads, *step.writes) for step in traffic):
             moved[access.key] += access.bytes
@@ -71,16 +74,24 @@ class _Packing:
             return True
         if bound_bytes([self.blocks[buffer] for buffer in buffers]) > room_bytes:
             return False
-        return _end(self._placed(buffers, _QUICK_MOVES)) <= room_bytes
+        return _end(self._placed(buffers, _QUICK)) <= room_bytes
 
     def smallest(self, buffers: Sequence[Buffer]) -> dict[Buffer, int]:
         """Offsets of buffers that lie together: not above what `fits` has found."""
-        return min((self._placed(buffers, moves) for moves in (_QUICK_MOVES, _MOVES)), key=_end)
+        return min((self._placed(buffers, effort) for effort in (_QUICK, THOROUGH)), key=_end)
 
-    def _placed(self, buffers: Sequence[Buffer], moves: int) -> dict[Buffer, int]:
+    def _placed(self, buffers: Sequence[Buffer], effort: Effort) -> dict[Buffer, int]:
         blocks = [self.blocks[buffer] for buffer in buffers]
         pairs = [pair for pair in self.in_place if pair.operand in blocks and pair.result in blocks]
-        return dict(zip(buffers, place(blocks, pairs, moves), strict=True))
+        placed = place([(block,) for block in blocks], pairs, effort)
+        return {buffer: placed[block] for buffer, block in zip(buffers, blocks, strict=True)}
+
+
+def _blocks(schedule: Schedule) -> Mapping[Buffer, Block]:
+    """Lifetimes: of each byte where there are rows, else of entire buffers."""
+    if schedule.pieces:
+        return occupancy(schedule).blocks
+    return {b: whole_block(b.name, b.bytes, b.align, b.first_step, b.last_step) for b in schedule.buffers}
 
 
 def _in_place(step: Traffic[Buffer], blocks: Mapping[Buffer, Block]) -> Iterator[InPlace]:

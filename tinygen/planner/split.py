@@ -2,6 +2,7 @@
 
 from collections.abc import Hashable
 from dataclasses import dataclass, field, replace
+from itertools import chain
 
 from tinygen.ir.graph import Op, Tile
 from tinygen.ir.rows import Piece, Rows, all_rows, has_rows, piece
@@ -9,14 +10,14 @@ from tinygen.ir.tensor import Tensor
 from tinygen.kernels.base import Kernel, Toolbox
 from tinygen.kernels.select import select
 from tinygen.planner.block import Block
+from tinygen.planner.edges import with_kernels
 from tinygen.planner.network import Network
+from tinygen.planner.placement import THOROUGH
 from tinygen.planner.roll import roll
 from tinygen.planner.schedule import Buffer, BufferKind, Call, Fetch, FlatStep, Fused, Place, Schedule, Shift, Step
-from tinygen.planner.segment import BufferKey, Scratch, Segment, memory, steps_of
+from tinygen.planner.segment import BufferKey, Scratch, Segment, memory, memory_of_all, steps_of
 from tinygen.planner.stream import AddRows, Compute, FetchRows, FinishSum, RowStep, ShiftRows, Touch
 from tinygen.targets.board import Board
-
-_MOVES = 3000
 
 
 @dataclass(eq=False)
@@ -99,7 +100,8 @@ class _Lowering:
     def _call(self, op: Op, whole: Op, key: Hashable) -> Call:
         """A call of `op`; operators of equal key share the tables of one kernel."""
         if key not in self.kernels:
-            self.kernels[key] = (op, select(op, self.toolbox))
+            scratch_bytes = self.network.kernels[whole].scratch_bytes  # what there is room for
+            self.kernels[key] = (op, select(op, self.toolbox, scratch_bytes))
         first, kernel = self.kernels[key]
         moved = dict(zip((*first.operands, *first.results), (*op.operands, *op.results), strict=True))
         kernel = replace(
@@ -117,10 +119,13 @@ class _Lowering:
 
 def split(network: Network, segments: tuple[Segment, ...], board: Board, toolbox: Toolbox) -> Schedule:
     """The schedule of a segmentation, with the smallest arena found."""
-    rows = [steps_of(network, segment) for segment in segments]
-    needed = memory(network, [step for steps in rows for step in steps], network.inputs, network.outputs)
-    offsets = needed.placed(_MOVES)
-    buffers = {key: _buffer(network, key, block) for key, block in needed.blocks.items()}
+    network = with_kernels(network, segments, toolbox)
+    placed = memory_of_all(network, segments).placed(THOROUGH)
+    late = frozenset(key for key in placed.others if isinstance(key, Tensor))
+    rows = [steps_of(network, replace(segment, late=late)) for segment in segments]
+    needed = memory(network, [list(chain.from_iterable(rows))], network.inputs, network.outputs)
+    blocks = {key: block for key, (block,) in needed.blocks.items()}
+    buffers = {key: _buffer(network, key, block) for key, block in blocks.items()}
     lowering = _Lowering(network, toolbox, buffers)
     for tensor in network.graph.tensors:
         root = network.root(tensor)
@@ -140,7 +145,7 @@ def split(network: Network, segments: tuple[Segment, ...], board: Board, toolbox
         steps=tuple(steps),
         buffers=tuple(buffers.values()),
         places=lowering.places,
-        offsets={buffers[key]: offset for key, offset in offsets.items()},
+        offsets={buffers[key]: offset for key, offset in placed.offsets.items()},
         lower_bound_bytes=needed.bound_bytes,
         pieces=lowering.pieces,
     )

@@ -4,17 +4,18 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from tinygen.kernels.base import Objective, Toolbox
-from tinygen.planner.cost import whole_instructions
+from tinygen.planner.edges import with_kernels
 from tinygen.planner.network import Network
+from tinygen.planner.placement import QUICK
 from tinygen.planner.schedule import Schedule
-from tinygen.planner.segment import Segment, memory, steps_of
+from tinygen.planner.segment import Segment, memory_of_all
 from tinygen.planner.segmentation import Segmentation, SegmentationSearch
 from tinygen.planner.split import split
 from tinygen.targets.board import Board
 
 _BALANCED_EXTRA = 0.05  # of the instructions on whole tensors, that -O balanced may spend
-_QUICK_MOVES = 300
 _FEWER_BYTES = 0.97  # of a limit that a segmentation kept alone, but not together
+_TRIES = 4  # segmentations that are placed as a whole
 
 
 def split_plan(network: Network, board: Board, toolbox: Toolbox, limit_bytes: int | None, may_split: bool) -> Schedule:
@@ -22,66 +23,95 @@ def split_plan(network: Network, board: Board, toolbox: Toolbox, limit_bytes: in
     if not may_split:
         segments = tuple(Segment(index, index + 1) for index in range(len(network.calls)))
         return split(network, segments, board, toolbox)
-    search = SegmentationSearch(network)
-    found = [
-        split(network, _directed(network, path.segments), board, toolbox)
-        for path in _candidates(network, search, toolbox.objective, limit_bytes)
-    ]
-    fitting = [s for s in found if limit_bytes is None or s.arena_bytes <= limit_bytes]
-    return fitting[0] if fitting else min(found, key=lambda schedule: schedule.arena_bytes)
+    return _Planner(network, board, toolbox).plan(limit_bytes)
+
+
+class _Planner:
+    """Tries segmentations: how much memory one takes is known when all of it is placed."""
+
+    def __init__(self, network: Network, board: Board, toolbox: Toolbox) -> None:
+        self._network = network
+        self._board = board
+        self._toolbox = toolbox
+        self._search = SegmentationSearch(network, toolbox)
+
+    def plan(self, limit_bytes: int | None) -> Schedule:
+        """What the objective asks for."""
+        smallest = self._search.smallest()
+        objective = self._toolbox.objective
+        if objective in (Objective.TIME, Objective.SIZE) and limit_bytes is not None:
+            fitting = self._fastest(limit_bytes)
+            if fitting:
+                return fitting
+        if objective is Objective.BALANCED:
+            smallest = self._within_budget(smallest)
+        schedule, segments = self._schedule(smallest)
+        return self._fastest(schedule.arena_bytes) or self._improved(segments, schedule)
+
+    def _fastest(self, limit_bytes: int) -> Schedule | None:
+        """A schedule with few instructions within a limit, if one is found quickly."""
+        limit = limit_bytes
+        for _ in range(_TRIES):
+            path = self._search.within(limit)
+            if path is None:
+                break
+            schedule, segments = self._schedule(path)
+            if schedule.arena_bytes <= limit_bytes:
+                return self._improved(segments, schedule)
+            limit = min(int(limit * _FEWER_BYTES), path.bytes - 1)
+        return None
+
+    def _within_budget(self, smallest: Segmentation) -> Segmentation:
+        """The smallest segmentation that costs little more than whole tensors."""
+        budget = _BALANCED_EXTRA * self._search.whole_instructions
+        if smallest.extra_instructions <= budget:
+            return smallest
+        sizes = [size for size in self._search.sizes if size > smallest.bytes]
+        low, high = 0, len(sizes) - 1
+        best = self._search.within(sizes[high])
+        while low < high:
+            middle = (low + high) // 2
+            path = self._search.within(sizes[middle])
+            if path is not None and path.extra_instructions <= budget:
+                best, high = path, middle
+            else:
+                low = middle + 1
+        return best or smallest
+
+    def _schedule(self, path: Segmentation) -> tuple[Schedule, tuple[Segment, ...]]:
+        segments = _directed(self._network, path.segments, self._toolbox)
+        return split(self._network, segments, self._board, self._toolbox), segments
+
+    def _improved(self, segments: tuple[Segment, ...], schedule: Schedule) -> Schedule:
+        """A schedule in the same arena with other kernels or more rows per call, one segment after the other."""
+        limit, chosen = schedule.arena_bytes, segments
+        for index, segment in enumerate(segments):
+            for other in self._search.cheaper(segment, limit):
+                changed = replace(other, descending=segment.descending)
+                tried = (*chosen[:index], changed, *chosen[index + 1 :])
+                if _size(with_kernels(self._network, tried, self._toolbox), tried)[0] <= limit:
+                    chosen = tried
+                    break
+        improved = split(self._network, chosen, self._board, self._toolbox)
+        return improved if improved.arena_bytes <= limit else schedule
 
 
 def every_plan(network: Network, board: Board, toolbox: Toolbox) -> Iterator[tuple[Segmentation, Schedule]]:
     """Schedules with less and less memory, each the cheapest found in fewer bytes than the one before."""
-    search = SegmentationSearch(network)
+    search = SegmentationSearch(network, toolbox)
     path = search.within(max(search.sizes))
     while path is not None:
-        yield path, split(network, _directed(network, path.segments), board, toolbox)
+        yield path, split(network, _directed(network, path.segments, toolbox), board, toolbox)
         path = search.within(path.bytes - 1)
 
 
-def _candidates(
-    network: Network, search: SegmentationSearch, objective: Objective, limit_bytes: int | None
-) -> Iterator[Segmentation]:
-    """Segmentations, the preferred one first; the smallest last."""
-    smallest = search.smallest()
-    if objective is Objective.BALANCED:
-        budget = _BALANCED_EXTRA * sum(whole_instructions(op) for op in network.calls)
-        yield _within_budget(search, smallest, budget)
-    elif objective in (Objective.TIME, Objective.SIZE) and limit_bytes is not None:
-        limit = limit_bytes
-        while limit > smallest.bytes:
-            path = search.within(limit)
-            if path is None:
-                break
-            yield path
-            limit = min(int(limit * _FEWER_BYTES), path.bytes - 1)
-    yield smallest
-
-
-def _within_budget(search: SegmentationSearch, smallest: Segmentation, budget: float) -> Segmentation:
-    """The smallest segmentation that costs at most `budget` extra instructions."""
-    if smallest.extra_instructions <= budget:
-        return smallest
-    sizes = [size for size in search.sizes if size > smallest.bytes]
-    low, high = 0, len(sizes) - 1
-    best = search.within(sizes[high])
-    while low < high:
-        middle = (low + high) // 2
-        path = search.within(sizes[middle])
-        if path is not None and path.extra_instructions <= budget:
-            best, high = path, middle
-        else:
-            low = middle + 1
-    return best or smallest
-
-
-def _directed(network: Network, segments: tuple[Segment, ...]) -> tuple[Segment, ...]:
+def _directed(network: Network, segments: tuple[Segment, ...], toolbox: Toolbox) -> tuple[Segment, ...]:
     """The segments, some of them descending where that makes the arena smaller.
 
     A chain that runs up leaves its result below its input, one that runs down above it: taking turns, results need not
     wander off. Found by turning one chain after the other.
     """
+    network = with_kernels(network, segments, toolbox)
     best, bound = _size(network, segments)
     for index, segment in enumerate(segments):
         if best <= bound:
@@ -97,9 +127,8 @@ def _directed(network: Network, segments: tuple[Segment, ...]) -> tuple[Segment,
 
 def _size(network: Network, segments: tuple[Segment, ...]) -> tuple[int, int]:
     """Arena bytes of a quick placement, and the bound of any."""
-    steps = [step for segment in segments for step in steps_of(network, segment)]
-    needed = memory(network, steps, network.inputs, network.outputs)
-    return needed.arena_bytes(needed.placed(_QUICK_MOVES)), needed.bound_bytes
+    needed = memory_of_all(network, segments)
+    return needed.placed(QUICK).arena_bytes, needed.bound_bytes
 
 
 def _reads_fetched(network: Network, segment: Segment) -> bool:

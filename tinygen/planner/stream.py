@@ -1,15 +1,18 @@
 """Runs a chain of operators row by row, on demand: which rows are computed when, and where in its buffer each row lies.
 
 The last operator asks for the rows it needs, its producers ask for theirs, and so on. A tensor inside the chain is held
-in a ring: just the rows that somebody still needs, always contiguous, the oldest at the start. When rows are no longer
-needed the rest moves to the start. Averages over whole images add up rows as they come. Nothing is computed twice.
+in a ring: just the rows that somebody still needs, always contiguous. When rows are no longer needed the rest moves to
+the start of the ring: at once, which leaves room at its end, or not before the next row needs the room, which leaves
+room at its start. Room at the end of one ring and at the start of its neighbour can be the same. Averages over whole
+images add up rows as they come. Nothing is computed twice.
 
 A descending chain is the mirror image: it runs from the last row to the first, and rings hold their oldest row at the
 end.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from tinygen.ir.graph import Op
 from tinygen.ir.rows import Rows, all_rows, has_rows, row_bytes
@@ -17,8 +20,7 @@ from tinygen.ir.tensor import Tensor
 from tinygen.ops.running_sum import RunningSum
 
 
-@dataclass(frozen=True)
-class Touch:
+class Touch(NamedTuple):
     """Bytes of a tensor's buffer that a step reads or writes."""
 
     tensor: Tensor
@@ -65,11 +67,34 @@ class ShiftRows(RowStep):
 
 
 @dataclass(frozen=True)
+class Wait(RowStep):
+    """Nothing: where a ring could move its rows and does not, if moments shall agree whenever rings move theirs."""
+
+
+@dataclass(frozen=True)
 class FetchRows(RowStep):
     """The application gives rows of an input."""
 
     tensor: Tensor
     rows: Rows
+
+
+class RowDemand:
+    """Which rows of an operand rows of a result are computed from; each asked once."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[Op, Tensor, int, int], Rows] = {}
+
+    def of(self, op: Op, operand: Tensor, rows: Rows) -> Rows:
+        """The rows; ValueError where they cannot be computed on their own."""
+        key = (op, operand, rows.first, rows.end)
+        found = self._known.get(key)
+        if found is None:
+            found = op.rows_needed(operand, rows)
+            if found is None:
+                raise ValueError(f"{op.name}: its rows {rows.first} to {rows.end - 1} cannot be computed on their own")
+            self._known[key] = found
+        return found
 
 
 @dataclass(frozen=True)
@@ -82,11 +107,15 @@ class Chain:
     sums: Mapping[Op, RunningSum]  # of the operators that are averages over whole images
     rows_per_call: int
     descending: bool = False
+    late: frozenset[Tensor] = frozenset()  # rings that move their rows only when the next one needs the room
+    waits: bool = False  # whether all choices of `late` give equally many steps
+    demand: RowDemand = field(default_factory=RowDemand)
 
 
 def stream(chain: Chain) -> list[RowStep]:
     """The steps of a chain. Every operator in it either has a tile for any of its rows, or a running sum."""
-    steps = _Stream(chain).run()
+    room = held_bytes(_Stream(replace(chain, late=frozenset()), {}).run()) if chain.late else {}
+    steps = _Stream(chain, room).run()
     return _mirrored(steps, chain) if chain.descending else steps
 
 
@@ -100,9 +129,11 @@ def held_bytes(steps: Sequence[RowStep]) -> dict[Tensor, int]:
 
 
 class _Held:
-    """The rows of a ring that are there: the first of them lies at the start of its buffer."""
+    """The rows of a ring that are needed: [first, end). Row `start` would lie at the start of its buffer."""
 
-    def __init__(self) -> None:
+    def __init__(self, room: int | None) -> None:
+        self.room = room  # rows that fit, where it moves them late
+        self.start = 0
         self.first = 0
         self.end = 0
 
@@ -110,11 +141,14 @@ class _Held:
 class _Stream:
     """A chain while it runs; where it descends, rows are counted from the last one."""
 
-    def __init__(self, chain: Chain) -> None:
+    def __init__(self, chain: Chain, room: Mapping[Tensor, int]) -> None:
         self._chain = chain
         self._done = dict.fromkeys(chain.ops, 0)  # rows of the result, or of the input of an average
         self._producers = {op.results[0]: op for op in chain.ops}
-        self._held = {tensor: _Held() for tensor in (*chain.rings, *chain.fetched)}
+        self._held = {
+            tensor: _Held(room[tensor] // row_bytes(tensor) if tensor in chain.late else None)
+            for tensor in (*chain.rings, *chain.fetched)
+        }
         self._readers: dict[Tensor, list[Op]] = {tensor: [] for tensor in self._held}
         for op in chain.ops:
             for operand in op.variable_operands:
@@ -172,19 +206,24 @@ class _Stream:
 
     def _append(self, tensor: Tensor, rows: Rows) -> Touch:
         if tensor in self._held:
-            self._held[tensor].end = rows.end
+            held = self._held[tensor]
+            if held.room is None or rows.end - held.start <= held.room:
+                self._wait()
+            else:
+                self._move(tensor, held)
+            held.end = rows.end
         return self._touch(tensor, rows)
 
     def _whole(self, tensor: Tensor) -> Touch:
         return self._append(tensor, all_rows(tensor)) if has_rows(tensor) else Touch(tensor, 0, tensor.type.bytes)
 
     def _touch(self, tensor: Tensor, rows: Rows) -> Touch:
-        first = self._held[tensor].first if tensor in self._held else 0
+        first = self._held[tensor].start if tensor in self._held else 0
         size = row_bytes(tensor)
         return Touch(tensor, (rows.first - first) * size, rows.count * size)
 
     def _release(self, tensor: Tensor) -> None:
-        """Drop rows of a ring that nobody needs any more; the others move to its start."""
+        """Drop rows of a ring that nobody needs any more."""
         if tensor not in self._held:
             return
         held = self._held[tensor]
@@ -192,11 +231,25 @@ class _Stream:
         dropped = min(needed, held.end)
         if dropped <= held.first:
             return
-        kept = Rows(dropped, held.end)
-        source = self._touch(tensor, kept)
         held.first = dropped
+        if held.room is None or dropped == held.end:
+            self._move(tensor, held)
+        else:
+            self._wait()
+
+    def _move(self, tensor: Tensor, held: _Held) -> None:
+        """Move the rows of a ring to its start."""
+        kept = Rows(held.first, held.end)
+        source = self._touch(tensor, kept)
+        held.start = held.first
         if kept.count:
             self._steps.append(ShiftRows((source,), (self._touch(tensor, kept),), tensor))
+        else:
+            self._wait()
+
+    def _wait(self) -> None:
+        if self._chain.waits:
+            self._steps.append(Wait((), ()))
 
     def _next_row(self, reader: Op, tensor: Tensor) -> int:
         """First row of `tensor` that `reader` will still read."""
@@ -208,10 +261,7 @@ class _Stream:
         return self._needed(reader, tensor, Rows(done, done + 1)).first
 
     def _needed(self, op: Op, operand: Tensor, rows: Rows) -> Rows:
-        needed = op.rows_needed(operand, self._actual(op.results[0], rows))
-        if needed is None:
-            raise ValueError(f"{op.name}: its rows {rows.first} to {rows.end - 1} cannot be computed on their own")
-        return self._actual(operand, needed)
+        return self._actual(operand, self._chain.demand.of(op, operand, self._actual(op.results[0], rows)))
 
     def _actual(self, tensor: Tensor, rows: Rows) -> Rows:
         """Rows counted from the other end, where the chain descends."""
@@ -227,7 +277,7 @@ def _mirrored(steps: Sequence[RowStep], chain: Chain) -> list[RowStep]:
 
     def turned(touch: Touch) -> Touch:
         size = sizes[touch.tensor] if touch.tensor in chain.rings else touch.tensor.type.bytes
-        return replace(touch, offset=size - touch.offset - touch.bytes)
+        return Touch(touch.tensor, size - touch.offset - touch.bytes, touch.bytes)
 
     return [
         replace(step, reads=tuple(turned(t) for t in step.reads), writes=tuple(turned(t) for t in step.writes))

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from rich.console import RenderableType
 
 from tinygen.planner.plan import CurvePoint
-from tinygen.planner.schedule import Fused
 from tinygen.report.axis import Tick, nice_ticks
 from tinygen.report.operators import extra_macs
 from tinygen.report.table import count, listing
@@ -72,7 +71,7 @@ def curve_rows(points: Sequence[CurvePoint], is_streamed: bool) -> tuple[CurveRo
             lower_bound_bytes=point.schedule.lower_bound_bytes,
             extra_macs=extra_macs(point.schedule),
             extra_instructions=point.extra_instructions,
-            fused_operators=sum(len(step.ops) for step in point.schedule.steps if isinstance(step, Fused)),
+            fused_operators=len({call.whole for call in point.schedule.calls if call.split_from}),
         )
         for point in points
     )

@@ -7,7 +7,10 @@ from rich.console import RenderableType
 
 from tinygen.errors import UnsupportedOperator
 from tinygen.planner.constants import const_bytes
+from tinygen.planner.fit import fits_ram
+from tinygen.planner.occupancy import occupancy
 from tinygen.planner.schedule import Call, Schedule
+from tinygen.report.curve import CurveRow
 from tinygen.report.operators import OperatorRow, extra_macs, kind, operator_rows
 from tinygen.report.table import count, facts, listing, short_name, size
 from tinygen.targets import Board
@@ -18,7 +21,7 @@ class LiveBuffer:
     """A buffer at the peak."""
 
     name: str
-    bytes: int
+    bytes: int  # that are live then
 
 
 @dataclass(frozen=True)
@@ -51,6 +54,7 @@ class Inspection:
     peak_step: Peak | None
     unsupported: tuple[UnsupportedOperator, ...] = ()
     ops: tuple[OperatorRow, ...] = ()
+    curve: tuple[CurveRow, ...] = ()
 
 
 def inspect_schedule(
@@ -60,13 +64,14 @@ def inspect_schedule(
     arena_limit_bytes: int,
     const_limit_bytes: int,
     with_ops: bool,
+    curve: tuple[CurveRow, ...],
 ) -> Inspection:
     """The inspection of a planned model; `unsplit_bytes` is the arena that it needs with whole tensors."""
     constants = const_bytes(schedule)
     return Inspection(
         model=str(model),
         target=schedule.board.name,
-        fits=schedule.arena_bytes <= arena_limit_bytes and constants <= const_limit_bytes,
+        fits=fits_ram(schedule, arena_limit_bytes) and constants <= const_limit_bytes,
         arena_bytes=schedule.arena_bytes,
         arena_limit_bytes=arena_limit_bytes,
         lower_bound_bytes=schedule.lower_bound_bytes,
@@ -77,6 +82,7 @@ def inspect_schedule(
         const_limit_bytes=const_limit_bytes,
         peak_step=_peak(schedule),
         ops=operator_rows(schedule) if with_ops else (),
+        curve=curve,
     )
 
 
@@ -106,19 +112,19 @@ def inspect_unsupported(
 
 
 def _peak(schedule: Schedule) -> Peak | None:
-    step = schedule.peak_step
-    calls = [at for at in schedule.flat_steps[: step + 1] if isinstance(at, Call)]
+    found = occupancy(schedule)
+    step = found.peak_step
+    calls = [at for at in schedule.flat_steps[step:] if isinstance(at, Call)]
     if not calls:
         return None
-    op = calls[-1].whole  # rows that are moved or fetched belong to the call before
-    live = sorted(schedule.live_buffers(step), key=lambda buffer: -buffer.bytes)
+    op = calls[0].whole  # rows are moved and fetched for the call that follows
     return Peak(
         step=step,
         index=op.source.index,
         operator=kind(op),
         name=op.name,
-        live_bytes=schedule.live_bytes(step),
-        buffers=tuple(LiveBuffer(buffer.name, buffer.bytes) for buffer in live),
+        live_bytes=found.peak_bytes,
+        buffers=tuple(LiveBuffer(live.buffer.name, live.bytes) for live in found.at(step)),
     )
 
 

@@ -18,7 +18,7 @@ _MOST_CONSTANTS = 25  # shown one by one
 
 
 @dataclass(frozen=True)
-class Report(Compilation):
+class FullReport(Compilation):
     """All of what `tinygen compile` can say: the document of `--report`."""
 
     cpu: str
@@ -29,10 +29,10 @@ class Report(Compilation):
     curve: tuple[CurveRow, ...]
 
 
-def full_report(compilation: Compilation, schedule: Schedule, curve: tuple[CurveRow, ...]) -> Report:
+def full_report(compilation: Compilation, schedule: Schedule, curve: tuple[CurveRow, ...]) -> FullReport:
     """The report on a schedule; `curve` begins, for each input mode, with whole tensors."""
     input = STREAMED if schedule.fetched else RESIDENT
-    return Report(
+    return FullReport(
         **vars(compilation),
         cpu=schedule.board.cpu,
         isa=schedule.board.isa.value,
@@ -43,7 +43,7 @@ def full_report(compilation: Compilation, schedule: Schedule, curve: tuple[Curve
     )
 
 
-def html_page(report: Report) -> str:
+def html_page(report: FullReport) -> str:
     """The page."""
     constants = report.plan.constants
     return (

@@ -33,7 +33,7 @@ class LivePart:
     A step is two ticks: 2 * step, at which it reads, and 2 * step + 1, from which its results are there.
     """
 
-    offset: int  # from the start of the arena
+    offset: int  # from the start of the arena in its memory
     bytes: int
     first_tick: int
     last_tick: int  # inclusive
@@ -46,13 +46,22 @@ class BufferRow:
     label: str  # short, such as "rows of 3"
     name: str
     role: Role
-    offset: int
+    memory: str
+    offset: int  # from the start of the arena in that memory
     bytes: int
     first_step: int
     last_step: int
     held_rows: int | None  # of a ring
     all_rows: int | None  # of the tensor behind it
     parts: tuple[LivePart, ...]
+
+
+@dataclass(frozen=True)
+class ArenaRow:
+    """What buffers take of one memory of the board."""
+
+    memory: str
+    bytes: int
 
 
 @dataclass(frozen=True)
@@ -110,7 +119,8 @@ class ConstantRow:
 class Plan:
     """The schedule of a model."""
 
-    arena_bytes: int
+    arenas: tuple[ArenaRow, ...]
+    arena_bytes: int  # of all of them
     lower_bound_bytes: int
     live_bytes: tuple[int, ...]  # at each tick
     peak_bytes: int
@@ -135,6 +145,7 @@ class _Description:
     def plan(self) -> Plan:
         schedule, levels = self.schedule, self.occupancy.levels
         return Plan(
+            arenas=tuple(ArenaRow(arena.memory.name, arena.bytes) for arena in schedule.arenas),
             arena_bytes=schedule.arena_bytes,
             lower_bound_bytes=schedule.lower_bound_bytes,
             live_bytes=levels,
@@ -177,6 +188,7 @@ class _Description:
             label=self._label(buffer),
             name=buffer.name,
             role=self._role(buffer),
+            memory=self.schedule.memory(buffer).name,
             offset=self.schedule.offsets[buffer],
             bytes=buffer.bytes,
             first_step=buffer.first_step,
@@ -228,9 +240,9 @@ class _Description:
         segments = []
         start = 0
         for is_fused, group in groupby(self.schedule.steps, key=lambda step: isinstance(step, Fused)):
-            parts: list[tuple[Step, ...]] = [(step,) for step in group] if is_fused else [tuple(group)]
-            for part in parts:
-                segments.append(self._segment(part, start))
+            together = tuple(group)
+            for steps in ((step,) for step in together) if is_fused else (together,):
+                segments.append(self._segment(steps, start))
                 start = segments[-1].end_step
         return tuple(segments)
 
@@ -240,13 +252,14 @@ class _Description:
         for step in inner:
             flat += [each for body in step.iterations for each in body] if isinstance(step, Loop) else [step]
         calls = [step for step in flat if isinstance(step, Call)]
+        loops = [step for step in inner if isinstance(step, Loop)]
         return SegmentRow(
             first_step=start,
             end_step=start + len(flat),
-            is_fused=isinstance(steps[0], Fused),
+            is_fused=any(call.split_from for call in calls),
             is_descending=self._descends(calls),
             stages=tuple(self._stage(op, calls) for op in dict.fromkeys(call.whole for call in calls)),
-            loops=tuple(LoopRow(len(step.iterations), len(step.iterations[0])) for step in inner if isinstance(step, Loop)),
+            loops=tuple(LoopRow(len(loop.iterations), len(loop.iterations[0])) for loop in loops),
             moves=sum(isinstance(step, Shift) for step in flat),
             fetches=sum(isinstance(step, Fetch) for step in flat),
         )

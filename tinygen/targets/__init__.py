@@ -1,6 +1,6 @@
 """The machines that code is generated for: boards, their memories and instruction sets."""
 
-from tinygen.targets.board import Board, Engine, EngineKind, Memory, MemoryKind, Qemu
+from tinygen.targets.board import Board, Engine, EngineKind, Memory, MemoryKind, Qemu, Timer, TimerKind, Uart, UartKind
 from tinygen.targets.catalog import load, names
 from tinygen.targets.isa import Isa
 from tinygen.targets.size import format_size, parse_size
@@ -13,6 +13,10 @@ __all__ = [
     "Memory",
     "MemoryKind",
     "Qemu",
+    "Timer",
+    "TimerKind",
+    "Uart",
+    "UartKind",
     "format_size",
     "load",
     "names",

@@ -27,6 +27,18 @@ class EngineKind(StrEnum):
     TINYGEN = "tinygen"
 
 
+class UartKind(StrEnum):
+    """Programming model of a serial port."""
+
+    CMSDK = "cmsdk"  # the APB UART of Arm's Cortex-M System Design Kit
+
+
+class TimerKind(StrEnum):
+    """Programming model of a free-running counter."""
+
+    MPS_FPGAIO = "mps-fpgaio"  # COUNTER and PRESCALE of the FPGA system control of Arm's MPS boards
+
+
 def _size(value: str | int) -> int:
     try:
         return parse_size(value)
@@ -60,6 +72,24 @@ class Engine(_Frozen):
     kind: EngineKind
 
 
+class Uart(_Frozen):
+    """The serial port that benchmark firmware talks over."""
+
+    kind: UartKind
+    base: int = Field(ge=0, lt=1 << 32)  # address of its registers
+    clock_hz: int = Field(gt=0)
+    source: str  # the document or model that the address was taken from
+
+
+class Timer(_Frozen):
+    """The counter that benchmark firmware measures microseconds with."""
+
+    kind: TimerKind
+    base: int = Field(ge=0, lt=1 << 32)  # address of its registers
+    clock_hz: int = Field(gt=0)
+    source: str  # the document or model that the address was taken from
+
+
 class Qemu(_Frozen):
     """How qemu-system-arm models the board."""
 
@@ -81,6 +111,8 @@ class Board(_Frozen):
     engines: tuple[Engine, ...] = Field(
         default=(Engine(kind=EngineKind.CMSIS_NN), Engine(kind=EngineKind.TINYGEN)), alias="engine"
     )
+    uart: Uart | None = None
+    timer: Timer | None = None
     qemu: Qemu | None = None
 
     @field_validator("stack_bytes")

@@ -8,6 +8,8 @@ import numpy as np
 from tinygen.ir.graph import Port
 from tinygen.ir.types import Array, DType
 
+_FLOAT_ROUNDING = 1 + 1e-5  # what products with a float32 scale add to a difference in LSB
+
 
 class Side(Enum):
     """What was compared at a stage."""
@@ -33,11 +35,13 @@ def compare(stage: int, side: Side, tensor: str, actual: Array, expected: Array,
     return Comparison(stage, side, tensor, int(difference.max(initial=0)), int(np.count_nonzero(difference > allowed)))
 
 
-def compare_port(stage: int, side: Side, port: Port, actual: Array, expected: Array) -> Comparison:
-    """Compare an output as the application has it: floats too must be equal, their difference is told in LSB."""
+def compare_port(
+    stage: int, side: Side, port: Port, actual: Array, expected: Array, allowed: int = 0
+) -> Comparison:
+    """Compare an output as the application has it: floats too must be equal, or within the `allowed` LSB."""
     if port.external.dtype is not DType.FLOAT32:
-        return compare(stage, side, port.name, actual, expected)
-    mismatches = int(np.count_nonzero(actual != expected))
-    difference = np.abs(actual.astype(np.float64) - expected.astype(np.float64))
+        return compare(stage, side, port.name, actual, expected, allowed)
     lsb = port.tensor.type.scale
+    difference = np.abs(actual.astype(np.float64) - expected.astype(np.float64))
+    mismatches = int(np.count_nonzero(~(difference <= allowed * lsb * _FLOAT_ROUNDING)))
     return Comparison(stage, side, port.name, round(float(difference.max(initial=0)) / lsb), mismatches)

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 from tinygen.build.execute import Sample
 from tinygen.errors import ToolError, UnsupportedModelError
@@ -21,6 +22,14 @@ class ReferenceRun:
 
     outputs: list[Array]
     tensors: Mapping[str, Array]  # by the names that the frontend gives
+    allowed_lsb: int = 0  # by which every operator may differ
+
+
+class InferenceEngine(Protocol):
+    """Runs a model's file and shows its inner tensors."""
+
+    def run(self, inputs: Sample) -> ReferenceRun:
+        """One inference."""
 
 
 class LiteRT:

@@ -31,18 +31,18 @@ def compare_operators(schedule: Schedule, inputs: Sample, oracle: ReferenceRun) 
     for port, values in zip(graph.inputs, inputs, strict=True):
         own = convert(values, port.external, port.tensor.type)
         known[port.tensor] = theirs = _oracle_value(port.tensor, oracle.tensors, own)
-        yield compare(next(stage), Side.ORACLE, port.name, own, theirs)
+        yield compare(next(stage), Side.ORACLE, port.name, own, theirs, oracle.allowed_lsb)
     for op in graph.ops:
         here = next(stage)
         results = op.evaluate(Values(known.__getitem__))
         for tensor, own in zip(op.results, results, strict=True):
             known[tensor] = theirs = _oracle_value(tensor, oracle.tensors, own)
             if not isinstance(op, _WITHOUT_ORACLE):
-                yield compare(here, Side.ORACLE, tensor.name, own, theirs, _allowed(op))
+                yield compare(here, Side.ORACLE, tensor.name, own, theirs, max(_allowed(op), oracle.allowed_lsb))
     values_of = Values(known.__getitem__)
     for port, expected in zip(graph.outputs, oracle.outputs, strict=True):
         own = convert(values_of[port.tensor], port.tensor.type, port.external)
-        yield compare_port(next(stage), Side.ORACLE, port, own, expected)
+        yield compare_port(next(stage), Side.ORACLE, port, own, expected, oracle.allowed_lsb)
 
 
 def _oracle_value(tensor: Tensor, theirs: Mapping[str, Array], own: Array) -> Array:

@@ -3,12 +3,14 @@
 A run is exact when, for all samples, (a) every tensor that still exists after the passes, right after its operator on
 the target, equals the numpy references' given the same input of the model, and (b) each operator's numpy reference,
 given LiteRT's own inputs for it, equals LiteRT's output (FULLY_CONNECTED within 1 LSB, for LiteRT rounds once there;
-SUM not at all, for LiteRT's is broken). Against the simulator: (a) only.
+SUM not at all, for LiteRT's is broken). Against onnxruntime, which requantizes in float32, every operator has 1 LSB.
+Against the simulator: (a) only.
 """
 
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 
 from tinygen.build.execute import Sample, execute, read_trace
@@ -16,8 +18,8 @@ from tinygen.build.firmware import Image
 from tinygen.codegen.harness import Measure
 from tinygen.errors import UsageError
 from tinygen.verify.comparison import Comparison, Side
-from tinygen.verify.litert import LiteRT
-from tinygen.verify.oracle import Oracle
+from tinygen.verify.litert import InferenceEngine, LiteRT
+from tinygen.verify.oracle import Oracle, oracle_for
 from tinygen.verify.per_operator import compare_operators
 from tinygen.verify.program import Program
 from tinygen.verify.samples import Samples, random_samples
@@ -58,7 +60,7 @@ class Validation:
 
     exact: bool
     samples: int
-    max_abs_diff: int  # largest of all comparisons, in LSB: above 0 in an exact run only where LiteRT rounds otherwise
+    max_abs_diff: int  # largest of all comparisons, in LSB: above 0 in an exact run only where the oracle rounds otherwise
     mismatches: int  # elements of all compared tensors that break the rule: exact means 0
     first_mismatch: FirstMismatch | None
     oracle: Oracle
@@ -71,21 +73,24 @@ def validate(
     compiled: Program,
     data: Samples | None = None,
     samples: int = 5,
-    against: Oracle = Oracle.LITERT,
+    against: Oracle | None = None,
     seed: int = 0,
     per_layer: bool = False,
     progress: Progress | None = None,
 ) -> Validation:
     """Run the first `samples` of `data`, or as many drawn ones, on the target and compare every tensor.
 
+    The oracle is the one that runs the model's own file, unless another one is named.
+
     Raises UsageError and ToolError where the oracle cannot be had; differences are no error here.
     """
-    litert = _oracle(compiled, against)
+    oracle = against or oracle_for(compiled.source)
+    engine = _engine(compiled, oracle)
     chosen = random_samples(compiled.schedule.graph.inputs, samples, seed) if data is None else data[:samples]
     if not chosen:
         raise UsageError("validation: has 0 samples, at least 1 was expected.")
     comparisons: list[Comparison] = []
-    for done, found in enumerate(_compare_all(compiled, chosen, litert), 1):
+    for done, found in enumerate(_compare_all(compiled, chosen, engine), 1):
         comparisons += found
         if progress is not None:
             progress(done, len(chosen))
@@ -96,30 +101,38 @@ def validate(
         max_abs_diff=max((comparison.max_abs_diff for comparison in comparisons), default=0),
         mismatches=mismatches,
         first_mismatch=_first_mismatch(compiled, comparisons),
-        oracle=against,
+        oracle=oracle,
         target=compiled.schedule.board.name,
         kernels=compiled.library.value,
         layers=tuple(_layers(compiled, comparisons)) if per_layer else (),
     )
 
 
-def _oracle(compiled: Program, against: Oracle) -> LiteRT | None:
-    if against is Oracle.ONNXRUNTIME:
+def _engine(compiled: Program, oracle: Oracle) -> InferenceEngine | None:
+    """What runs the model's file; None where the references alone are asked for."""
+    if oracle is Oracle.SIMULATOR:
+        return None
+    right = oracle_for(compiled.source)
+    if oracle is not right:
         raise UsageError(
-            f"--against {against}: onnxruntime is for ONNX models, which tinygen cannot read yet. "
-            f"Use --against {Oracle.LITERT} or {Oracle.SIMULATOR}."
+            f"--against {oracle}: cannot run {compiled.source.name}, {right} or {Oracle.SIMULATOR} was expected. "
+            "Name one of them, or leave the option out."
         )
-    return LiteRT(compiled.source) if against is Oracle.LITERT else None
+    if oracle is Oracle.LITERT:
+        return LiteRT(compiled.source)
+    engine: Callable[[Path], InferenceEngine]
+    engine = import_module("tinygen.verify.onnxruntime").OnnxRuntime  # loads onnx: only when it is needed
+    return engine(compiled.source)
 
 
-def _compare_all(compiled: Program, samples: Samples, litert: LiteRT | None) -> Iterator[list[Comparison]]:
+def _compare_all(compiled: Program, samples: Samples, engine: InferenceEngine | None) -> Iterator[list[Comparison]]:
     """The comparisons of each sample."""
     with tempfile.TemporaryDirectory(prefix="tinygen-") as folder:
         image = compiled.build(Path(folder), Measure.TRACE)
         for first in range(0, len(samples), _BATCH):
             batch = samples[first : first + _BATCH]
             for inputs, run in zip(batch, _run(compiled, image, batch), strict=True):
-                yield _compare(compiled, inputs, run, litert)
+                yield _compare(compiled, inputs, run, engine)
 
 
 def _run(compiled: Program, image: Image, batch: Samples) -> list[TargetRun]:
@@ -128,11 +141,11 @@ def _run(compiled: Program, image: Image, batch: Samples) -> list[TargetRun]:
     return [TargetRun(*run) for run in zip(execution.outputs, traces, strict=True)]
 
 
-def _compare(compiled: Program, inputs: Sample, run: TargetRun, litert: LiteRT | None) -> list[Comparison]:
+def _compare(compiled: Program, inputs: Sample, run: TargetRun, engine: InferenceEngine | None) -> list[Comparison]:
     schedule = compiled.schedule
     comparisons = [*compare_target(schedule, run, run_references(compiled.imported, schedule.graph, inputs))]
-    if litert is not None:
-        comparisons += compare_operators(schedule, inputs, litert.run(inputs))
+    if engine is not None:
+        comparisons += compare_operators(schedule, inputs, engine.run(inputs))
     return comparisons
 
 

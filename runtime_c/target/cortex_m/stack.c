@@ -16,14 +16,14 @@ __attribute__((naked)) void tg_stack_paint(void)
                      "ldr r0, =tg_stack_limit\n\t"
                      "mov r1, sp\n\t"
                      "ldr r2, =" TEXT(PATTERN) "\n"
-                     "1:\n\t"
-                     "stmia r0!, {r2}\n\t"
-                     "cmp r0, r1\n\t"
-                     "blo 1b\n\t"
-                     "ldr r0, =painted_end\n\t"
-                     "str r1, [r0]\n\t"
-                     "bx lr\n\t"
-                     ".ltorg");
+                                               "1:\n\t"
+                                               "stmia r0!, {r2}\n\t"
+                                               "cmp r0, r1\n\t"
+                                               "blo 1b\n\t"
+                                               "ldr r0, =painted_end\n\t"
+                                               "str r1, [r0]\n\t"
+                                               "bx lr\n\t"
+                                               ".ltorg");
 }
 
 uint32_t tg_stack_used(void)

@@ -16,7 +16,7 @@ void tg_fault(uint32_t pc);
 #define SCB_CPACR (*(volatile uint32_t *)0xE000ED88U)
 
 #define CCR_UNALIGN_TRP (1U << 3)
-#define CCR_LOB (1U << 19)       /* Armv8.1-M: low-overhead loops */
+#define CCR_LOB (1U << 19)           /* Armv8.1-M: low-overhead loops */
 #define CPACR_CP10_CP11 (0xFU << 20) /* FPU and MVE */
 
 #define PC_UNKNOWN 0xFFFFFFFFU /* no instruction has an odd address */
@@ -117,6 +117,6 @@ __attribute__((used, section(".vectors"))) static const struct {
     vector handlers[15];
 } vectors = {
     tg_stack_top,
-    {Reset_Handler, fault_entry, fault_entry, fault_entry, fault_entry, fault_entry, fault_entry, 0, 0, 0,
-     fault_entry, fault_entry, 0, fault_entry, SysTick_Handler},
+    {Reset_Handler, fault_entry, fault_entry, fault_entry, fault_entry, fault_entry, fault_entry, 0, 0, 0, fault_entry,
+        fault_entry, 0, fault_entry, SysTick_Handler},
 };

@@ -1,0 +1,121 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Kernels for one layer at a time: all that is known while generating (interleaved weights, folded biases,
+ * requantization constants) comes prepared in a stream of 32-bit words. docs/kernels.md has pictures of the layouts.
+ *
+ * Cores with the DSP extension run assembly; all others, and the host, run C with the same results.
+ */
+#ifndef TG_NATIVE_H
+#define TG_NATIVE_H
+
+#include <stdint.h>
+
+/** A convolution, batch 1 at a time. */
+struct tg_native_convolve {
+    int32_t batches;
+    int32_t input_height;
+    int32_t input_width;
+    int32_t depth; /**< input channels */
+    int32_t kernel_height;
+    int32_t kernel_width;
+    int32_t stride_height;
+    int32_t stride_width;
+    int32_t pad_top;
+    int32_t pad_left;
+    int32_t output_height;
+    int32_t output_width;
+    int32_t channels; /**< output channels, at least 2 */
+    int32_t zero_point; /**< of the input: what the padding holds */
+    int32_t min; /**< clamp of the output */
+    int32_t max;
+    const int32_t *stream; /**< one piece for each pair of channels: see tg_native_gemm_s8 */
+};
+
+/** How a filter of 3x3 moves over a padded plane of 16-bit values. */
+struct tg_native_plane {
+    int32_t position_step; /**< bytes between outputs of a line */
+    int32_t block_bytes; /**< of a line of the plane, under blocks of 4 outputs */
+    int32_t rest_bytes; /**< under the outputs that are left */
+    int32_t row_bytes; /**< of a line of the plane */
+    int32_t line_advance; /**< bytes of the plane between lines of output */
+    int32_t lines; /**< of output */
+    int32_t line_skip; /**< bytes from behind a line of output to the next one */
+};
+
+/** A depthwise convolution with 3x3 filters, seen as lines of positions: rows of columns, or columns of rows. */
+struct tg_native_depthwise {
+    int32_t batches;
+    int32_t channels;
+    int32_t input_bytes; /**< of one batch */
+    int32_t input_lines; /**< that the filter reaches */
+    int32_t input_positions;
+    int32_t input_line_step; /**< bytes */
+    int32_t input_position_step;
+    int32_t first_line; /**< lines of padding before the input */
+    int32_t first_position;
+    int32_t plane_lines;
+    int32_t plane_positions; /**< even */
+    int32_t zero_point;
+    int32_t output_bytes;
+    int32_t min;
+    int32_t max;
+    struct tg_native_plane plane;
+    const int32_t *stream; /**< 10 words for each channel: see tg_native_plane_3x3_s8 */
+};
+
+/** A fully connected layer. */
+struct tg_native_fully_connected {
+    int32_t rows;
+    int32_t features;
+    int32_t units;
+    int32_t min;
+    int32_t max;
+    const int32_t *stream; /**< one piece for each 8 units: see tg_native_gemv_s8 */
+};
+
+/** An addition: what each operand contributes, and how the sum is requantized. */
+struct tg_native_add {
+    int32_t size;
+    const int32_t *first; /**< twice the rescaled value of -128 to 127 */
+    const int32_t *second;
+    int32_t multiplier;
+    int32_t offset; /**< output zero point and rounding */
+    int32_t shift;
+    int32_t min;
+    int32_t max;
+};
+
+/**
+ * Convolution; scratch holds the columns of 4 pixels as 16-bit values, and 4 pixels of output where there are fewer.
+ *
+ * The functions named `relu` round negative values up at halves, which a clamp at the output's zero point hides.
+ */
+void tg_native_convolve_s8(const struct tg_native_convolve *layer, const int8_t *input, int8_t *output, void *scratch);
+void tg_native_convolve_relu_s8(const struct tg_native_convolve *layer, const int8_t *input, int8_t *output,
+    void *scratch);
+
+/** Convolution with 1x1 filters at stride 1, without padding. */
+void tg_native_convolve_1x1_s8(const struct tg_native_convolve *layer, const int8_t *input, int8_t *output,
+    void *scratch);
+void tg_native_convolve_1x1_relu_s8(const struct tg_native_convolve *layer, const int8_t *input, int8_t *output,
+    void *scratch);
+
+/** Depthwise convolution with 3x3 filters; the stride along a line is in the name. Scratch holds one padded plane. */
+void tg_native_depthwise_3x3_s8(const struct tg_native_depthwise *layer, const int8_t *input, int8_t *output,
+    void *scratch);
+void tg_native_depthwise_3x3_relu_s8(const struct tg_native_depthwise *layer, const int8_t *input, int8_t *output,
+    void *scratch);
+void tg_native_depthwise_3x3_stride2_s8(const struct tg_native_depthwise *layer, const int8_t *input, int8_t *output,
+    void *scratch);
+void tg_native_depthwise_3x3_stride2_relu_s8(const struct tg_native_depthwise *layer, const int8_t *input,
+    int8_t *output, void *scratch);
+
+/** Fully connected layer; scratch holds one input vector as 16-bit values. */
+void tg_native_fully_connected_s8(const struct tg_native_fully_connected *layer, const int8_t *input, int8_t *output,
+    void *scratch);
+
+/** Sum of two tensors of the same shape; the output may be the memory of an operand. */
+void tg_native_add_s8(const struct tg_native_add *layer, const int8_t *first, const int8_t *second, int8_t *output);
+
+#endif

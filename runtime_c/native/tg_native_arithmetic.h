@@ -1,0 +1,107 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Arithmetic that the native kernels share; on cores with the DSP extension one or two instructions each.
+ */
+#ifndef TG_NATIVE_ARITHMETIC_H
+#define TG_NATIVE_ARITHMETIC_H
+
+#include <stdint.h>
+#include <string.h>
+
+#if defined(__ARM_FEATURE_DSP) && defined(__thumb2__)
+#define TG_NATIVE_DSP 1
+#else
+#define TG_NATIVE_DSP 0
+#endif
+
+#define TG_NAKED __attribute__((naked, noinline))
+
+/** The four bytes at `bytes`, the first one lowest. */
+static inline uint32_t tg_word(const int8_t *bytes)
+{
+#if TG_NATIVE_DSP
+    uint32_t word;
+    memcpy(&word, bytes, sizeof word); /* one load: these cores take any address */
+    return word;
+#else
+    return (uint32_t)(uint8_t)bytes[0] | (uint32_t)(uint8_t)bytes[1] << 8 | (uint32_t)(uint8_t)bytes[2] << 16
+        | (uint32_t)(uint8_t)bytes[3] << 24;
+#endif
+}
+
+/** Bytes 0 and 2 of a word as two signed 16-bit numbers. */
+static inline uint32_t tg_even_bytes(uint32_t word)
+{
+#if TG_NATIVE_DSP
+    uint32_t pair;
+    __asm__("sxtb16 %0, %1" : "=r"(pair) : "r"(word));
+    return pair;
+#else
+    return ((uint32_t)(int8_t)(uint8_t)word & 0xffffU) | (uint32_t)(int8_t)(uint8_t)(word >> 16) << 16;
+#endif
+}
+
+/** Bytes 1 and 3 of a word as two signed 16-bit numbers. */
+static inline uint32_t tg_odd_bytes(uint32_t word)
+{
+#if TG_NATIVE_DSP
+    uint32_t pair;
+    __asm__("sxtb16 %0, %1, ror #8" : "=r"(pair) : "r"(word));
+    return pair;
+#else
+    return tg_even_bytes(word >> 8);
+#endif
+}
+
+/** A number as both halves of a word. */
+static inline uint32_t tg_both_halves(int32_t value)
+{
+    return ((uint32_t)value & 0xffffU) | (uint32_t)value << 16;
+}
+
+/** offset + value * multiplier / 2**32, rounded to nearest, halves up. */
+static inline int32_t tg_scaled(int32_t value, int32_t multiplier, int32_t offset)
+{
+#if TG_NATIVE_DSP
+    int32_t result;
+    __asm__("smmlar %0, %1, %2, %3" : "=r"(result) : "r"(value), "r"(multiplier), "r"(offset));
+    return result;
+#else
+    return offset + (int32_t)(((int64_t)value * multiplier + 0x80000000LL) >> 32);
+#endif
+}
+
+/** The nearest number that fits int8. */
+static inline int32_t tg_saturated(int32_t value)
+{
+#if TG_NATIVE_DSP
+    int32_t result;
+    __asm__("ssat %0, #8, %1" : "=r"(result) : "r"(value) : "cc");
+    return result;
+#else
+    return value < -128 ? -128 : value > 127 ? 127 : value;
+#endif
+}
+
+/** The low and the high half of a word as signed numbers. */
+static inline int32_t tg_low(uint32_t word)
+{
+    return (int16_t)(uint16_t)word;
+}
+
+static inline int32_t tg_high(uint32_t word)
+{
+    return (int16_t)(uint16_t)(word >> 16);
+}
+
+/** sum + a.low * b.low + a.high * b.high, modulo 2**32. */
+static inline int32_t tg_dual_mac(uint32_t a, uint32_t b, int32_t sum)
+{
+    return (int32_t)((uint32_t)sum + (uint32_t)(tg_low(a) * tg_low(b)) + (uint32_t)(tg_high(a) * tg_high(b)));
+}
+
+/** Limits bytes to [min, max]; nothing to do where that is the whole range. */
+void tg_native_clamp_s8(int8_t *values, int32_t size, int32_t min, int32_t max);
+
+#endif

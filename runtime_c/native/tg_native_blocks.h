@@ -1,0 +1,26 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * A convolution as blocks of 4 pixels.
+ */
+#ifndef TG_NATIVE_BLOCKS_H
+#define TG_NATIVE_BLOCKS_H
+
+#include "tg_native.h"
+#include "tg_native_gemm.h"
+
+/** Packs what the filters see at 4 pixels of the output, the first one numbered `first`. */
+typedef void tg_native_pack(const struct tg_native_convolve *layer, const int8_t *input, int32_t first,
+    uint32_t *columns);
+
+/** Runs a convolution: `quads` is the number of elements of a filter / 4, rounded up. */
+void tg_native_blocks(const struct tg_native_convolve *layer, const int8_t *input, int8_t *output, void *scratch,
+    tg_native_pack *pack, tg_native_gemm *gemm);
+
+/** Any filter. */
+tg_native_pack tg_native_pack_windows;
+
+/** 1x1 filters at stride 1 without padding: pixels of the input lie side by side. */
+tg_native_pack tg_native_pack_pixels;
+
+#endif

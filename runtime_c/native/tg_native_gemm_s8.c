@@ -1,0 +1,6 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "tg_native_gemm_body.h"
+
+TG_GEMM_FUNCTION(tg_native_gemm_s8, TG_GEMM_OUTPUT, 0)

@@ -1,0 +1,29 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Matrix product of one vector with groups of 8 units.
+ *
+ * `vector` holds 16-bit values: of each 4 elements the first and third in one word, the second and fourth in the next.
+ * `stream` holds for each group, in words:
+ *
+ *     8 biases
+ *     for each 4 elements 8 words: 4 int8 weights of each unit
+ *     multiplier, offset, shift of each unit
+ */
+#ifndef TG_NATIVE_GEMV_H
+#define TG_NATIVE_GEMV_H
+
+#include <stdint.h>
+
+#define TG_NATIVE_UNITS 8
+
+/** Words of a group. */
+static inline int32_t tg_native_group_words(int32_t quads)
+{
+    return TG_NATIVE_UNITS * (quads + 4);
+}
+
+/** `quads`: elements / 4, at least 1; `groups` at least 1. */
+void tg_native_gemv_s8(const int32_t *stream, const uint32_t *vector, int32_t quads, int32_t groups, int8_t *output);
+
+#endif

@@ -1,0 +1,70 @@
+"""What less RAM costs: from whole tensors down, every point right, smaller and dearer than the one before."""
+
+import numpy as np
+import pytest
+
+from tests.support.graphs import GraphBuilder, evaluate, random_inputs
+from tinygen import targets
+from tinygen.ir.graph import Graph
+from tinygen.kernels.base import Library, Objective, Toolbox
+from tinygen.ops.window import HW
+from tinygen.planner.interpret import interpret
+from tinygen.planner.plan import Request, curve, plan
+from tinygen.report.curve import curve_picture, curve_rows
+
+_M4 = targets.load("mps2-an386")
+_TOOLBOX = Toolbox(Library.CMSIS_NN, _M4.isa, Objective.TIME)
+
+
+def _tower() -> Graph:
+    build = GraphBuilder()
+    tensor = build.input(1, 24, 24, 2)
+    for channels, stride in ((8, 2), (6, 1), (8, 1), (4, 2)):
+        tensor = build.depthwise(build.conv(tensor, channels, HW(3, 3), HW(stride, stride)))
+    return build.graph(build.softmax(build.fully_connected(tensor, 10)))
+
+
+@pytest.mark.parametrize("fetches_input", [False, True])
+def test_every_point_is_right_and_none_is_in_vain(fetches_input: bool) -> None:
+    graph = _tower()
+    points = curve(graph, _M4, _TOOLBOX, fetches_input)
+    assert len(points) > 3
+    whole = plan(graph, _M4, _TOOLBOX, Request(may_split=False, fetches_input=fetches_input))
+    assert (points[0].schedule.arena_bytes, points[0].extra_instructions) == (whole.arena_bytes, 0)
+    sizes = [point.schedule.arena_bytes for point in points]
+    costs = [point.extra_instructions for point in points]
+    assert sizes == sorted(set(sizes), reverse=True)
+    assert costs == sorted(costs) and len(set(costs[1:])) == len(costs) - 1
+    smallest = plan(graph, _M4, Toolbox(_TOOLBOX.library, _M4.isa, Objective.RAM), Request(None, True, fetches_input))
+    assert sizes[-1] == smallest.arena_bytes
+    inputs = random_inputs(graph, seed=3)
+    expected = evaluate(graph, inputs)
+    for point in points:
+        for tensor, value in zip(graph.output_tensors, interpret(point.schedule, inputs), strict=True):
+            np.testing.assert_array_equal(value, expected[tensor])
+
+
+@pytest.mark.parametrize("fraction", [0.0, 0.4, 0.8])
+def test_a_limit_between_the_ends_gives_a_plan_that_fits(fraction: float) -> None:
+    graph = _tower()
+    sizes = [point.schedule.arena_bytes for point in curve(graph, _M4, _TOOLBOX, fetches_input=False)]
+    limit = round(sizes[-1] + fraction * (sizes[0] - sizes[-1]))
+    assert plan(graph, _M4, _TOOLBOX, Request(limit)).arena_bytes <= limit
+
+
+def test_a_network_that_nothing_makes_smaller_has_one_point_and_no_picture() -> None:
+    build = GraphBuilder()
+    graph = build.graph(build.fully_connected(build.input(1, 64), 8))
+    points = curve(graph, _M4, _TOOLBOX, fetches_input=False)
+    assert [point.schedule.arena_bytes for point in points] == [72]
+    assert curve_picture(curve_rows(points, is_streamed=False)) is None
+
+
+def test_the_picture_goes_up_where_the_arena_gets_smaller() -> None:
+    rows = curve_rows(curve(_tower(), _M4, _TOOLBOX, fetches_input=False), is_streamed=False)
+    picture = curve_picture(rows)
+    assert picture is not None
+    [line] = picture.lines
+    assert [dot.row for dot in line.dots] == list(reversed(rows))
+    assert all(a.x < b.x and a.y <= b.y for a, b in zip(line.dots, line.dots[1:], strict=False))
+    assert all(picture.left < dot.x < picture.right and picture.top < dot.y <= picture.bottom for dot in line.dots)

@@ -1,0 +1,47 @@
+"""Whole networks as graphs, with random weights: what matters is their shapes."""
+
+from tests.support.graphs import GraphBuilder
+from tinygen.ir.graph import Graph
+from tinygen.ir.tensor import Tensor
+from tinygen.ops.pool2d import AveragePool2D
+from tinygen.ops.window import HW, UNIT
+
+_CHANNELS_PER_BLOCK = 8  # numbers of channels are multiples of it
+_STAGES = (  # expansion, channels, blocks, stride (Sandler et al., MobileNetV2, 2018, table 2)
+    (1, 16, 1, 1),
+    (6, 24, 2, 2),
+    (6, 32, 3, 2),
+    (6, 64, 4, 2),
+    (6, 96, 3, 1),
+    (6, 160, 3, 2),
+    (6, 320, 1, 1),
+)
+
+
+def mobilenet_v2(size: int, width: float = 1.0, classes: int = 1000) -> Graph:
+    """MobileNetV2 for square images, 65 operators."""
+    build = GraphBuilder()
+    tensor = build.conv(build.input(1, size, size, 3), _channels(32, width), HW(3, 3), HW(2, 2))
+    for expansion, channels, blocks, stride in _STAGES:
+        for block in range(blocks):
+            tensor = _bottleneck(build, tensor, expansion, _channels(channels, width), 1 if block else stride)
+    tensor = build.conv(tensor, max(1280, _channels(1280, width)))
+    _, height, width_left, channels = tensor.shape
+    tensor = build.pool(AveragePool2D, tensor, HW(height, width_left), HW(height, width_left))
+    tensor = build.fully_connected(build.reshape(tensor, 1, channels), classes)
+    return build.graph(build.softmax(tensor))
+
+
+def _bottleneck(build: GraphBuilder, input: Tensor, expansion: int, channels: int, stride: int) -> Tensor:
+    tensor = build.conv(input, input.shape[3] * expansion) if expansion > 1 else input
+    tensor = build.depthwise(tensor, kernel=HW(3, 3), stride=HW(stride, stride))
+    tensor = build.conv(tensor, channels, UNIT)
+    return build.add(input, tensor) if tensor.shape == input.shape else tensor
+
+
+def _channels(channels: int, width: float) -> int:
+    """The multiple of 8 nearest to the scaled number, at least 90 % of it."""
+    scaled = channels * width
+    step = _CHANNELS_PER_BLOCK
+    rounded = max(step, int(scaled + step / 2) // step * step)
+    return rounded + step if rounded < 0.9 * scaled else rounded

@@ -1,0 +1,139 @@
+"""What the README and the pages beside it show is what happens: commands, Python, C, and numbers."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmarks import tflm
+from tests.support.command_line import DIGITS, DIGITS_DATA
+from tests.support.litert import needs_litert
+from tests.support.tools import requires_host_cc, requires_qemu
+from tinygen.build.toolchain import WARNINGS
+from tinygen.codegen.project import ProjectKind
+from tinygen.pipeline import Kernels, Options, compile_model
+
+CHECKOUT = Path(__file__).resolve().parents[1]
+README = (CHECKOUT / "README.md").read_text(encoding="utf-8")
+GENERATED_CODE = (CHECKOUT / "docs" / "generated-code.md").read_text(encoding="utf-8")
+MAIN = """
+#include <stdio.h>
+#include "digits.h"
+
+int read_digit(const int8_t image[DIGITS_INPUT0_BYTES]);
+
+int main(void)
+{
+    int8_t image[DIGITS_INPUT0_BYTES];
+
+    while (fread(image, sizeof image, 1, stdin) == 1) {
+        printf("%d ", read_digit(image));
+    }
+    return 0;
+}
+"""
+
+
+def blocks(page: str, language: str) -> list[str]:
+    """Fenced blocks."""
+    return re.findall(rf"^```{language}\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+
+
+def run(command: list[str], folder: Path, text: str | None = None) -> str:
+    """A command that finds this environment's `tinygen` first."""
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    environment = {**os.environ, "PATH": path, "PYTHONPATH": str(CHECKOUT)}
+    done = subprocess.run(
+        command, cwd=folder, input=text, env=environment, capture_output=True, text=True, check=False, timeout=600
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@requires_qemu
+@needs_litert
+@pytest.mark.qemu
+@pytest.mark.slow
+def test_the_tutorial_works_when_pasted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    [tutorial] = blocks(README, "sh")
+    assert len(tutorial.splitlines()) == 10
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    shown = run(["sh", "-ex"], CHECKOUT, tutorial)
+    [folder] = tmp_path.glob("tmp.*")
+    assert (folder / "digits" / "libdigits.a").is_file()
+    assert (folder / "small" / "digits.c").is_file()
+    with np.load(folder / "scores.npz") as scores, np.load(DIGITS_DATA) as data:
+        [values] = scores.values()
+        assert (values.argmax(axis=-1) == data["labels"]).sum() == 361  # as LiteRT: examples/digits/README.md
+    assert re.search(r"exact +yes", shown)
+    assert re.search(r"instructions +[1-9]", shown)
+
+
+@requires_qemu
+@needs_litert
+@pytest.mark.qemu
+@pytest.mark.slow
+def test_the_python_works_when_pasted(tmp_path: Path) -> None:
+    [text] = blocks(README, "python")
+    assert len([line for line in text.splitlines() if line]) == 4
+    (tmp_path / "examples").symlink_to(CHECKOUT / "examples")
+    shown = run([sys.executable, "-"], tmp_path, text)
+    assert "[0 1 2 3 4 5 6 7 8 9] True digits" in shown
+    assert (tmp_path / "digits" / "Makefile").is_file()
+
+
+@requires_host_cc
+def test_the_application_compiles_and_reads_digits(tmp_path: Path) -> None:
+    [text] = blocks(README, "c")
+    files = compile_model(DIGITS, Options(name="digits", kernels=Kernels.PORTABLE)).folder_files(ProjectKind.MAKE)
+    for file, content in {**files, "application.c": text, "main.c": MAIN}.items():
+        (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / file).write_text(content)
+    sources = ["application.c", "main.c", *(file for file in files if file.endswith(".c"))]
+    include = ["-I.", "-Iportable/include", "-Iportable/source"]
+    run(["cc", "-std=c11", *WARNINGS, *include, *sources, "-lm", "-o", "program"], tmp_path)
+    with np.load(DIGITS_DATA) as data:
+        images, labels = data["in0"], data["labels"]
+    done = subprocess.run([tmp_path / "program"], input=images.tobytes(), capture_output=True, check=True)
+    assert (np.array(done.stdout.split(), int) == labels).sum() == 361
+
+
+def test_the_numbers_are_those_that_were_measured() -> None:
+    stored = json.loads((CHECKOUT / "benchmarks" / "mlperf_tiny.json").read_text(encoding="utf-8"))["measurements"]
+    rival, board = tflm.load(), "mps2-an386"
+    found = {(m["model"], m["kernels"], m["opt"]): m for m in stored if m["target"] == board}
+    ratios = []
+    for model in rival.arena_bytes[board]:
+        small, fast = (found[model, "cmsis-nn", opt] for opt in ("s", "2"))
+        numbers = (
+            small["arena_bytes"],
+            rival.arena_bytes[board][model],
+            small["code_bytes"],
+            found[model, "portable", "s"]["code_bytes"],
+            rival.code_bytes[board][model],
+            fast["instructions"],
+            rival.instructions[board][model]["2"],
+        )
+        assert f"| {model} | {' | '.join(f'{number:,}' for number in numbers)} |" in README
+        ratios.append(found[model, "portable", "2"]["instructions"] / fast["instructions"])
+    assert f"{min(ratios):.1f} to {max(ratios):.1f} times" in README
+
+
+def test_excerpts_of_generated_code_are_true() -> None:
+    golden = (CHECKOUT / "tests" / "codegen" / "golden" / "classifier.c").read_text(encoding="utf-8")
+    excerpts = blocks(GENERATED_CODE, "c")
+    assert len(excerpts) == 2
+    for excerpt in excerpts:
+        assert excerpt in golden
+
+
+@pytest.mark.parametrize("page", ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "docs/generated-code.md"])
+def test_links_lead_somewhere(page: str) -> None:
+    text = (CHECKOUT / page).read_text(encoding="utf-8")
+    for target in re.findall(r"\]\(([^)#]+)\)", text):
+        assert target.startswith("https://") or (CHECKOUT / page).parent.joinpath(target).exists(), target

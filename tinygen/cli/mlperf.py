@@ -1,0 +1,196 @@
+"""`tinygen mlperf`: firmware for the tasks of MLPerf Tiny, and a runner that drives it."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tinygen.api import choice, report
+from tinygen.build.output import write_folder
+from tinygen.cli.command import MICROCONTROLLER
+from tinygen.cli.command import command as as_command
+from tinygen.cli.kernel_note import kernel_note
+from tinygen.cli.options import Model, Seed
+from tinygen.cli.terminal import Terminal
+from tinygen.errors import UsageError
+from tinygen.mlperf import session
+from tinygen.mlperf.dataset import DataSet, load_data, random_data
+from tinygen.mlperf.firmware import firmware_files
+from tinygen.mlperf.runner import WINDOWS, Accuracy, Performance
+from tinygen.mlperf.session import Mode, Plan, Program, Session
+from tinygen.mlperf.tables import session_table
+from tinygen.mlperf.tasks import TASKS, Task
+from tinygen.mlperf.transport import TransportKind
+from tinygen.pipeline import Options, compile_model
+from tinygen.report.compilation import compilation_table
+from tinygen.report.document import json_text
+from tinygen.targets import load
+
+_RESULTS_FILE = "results.json"
+
+Out = Annotated[Path, typer.Option("-o", "--output", metavar="OUT", help="Folder to write.", show_default=False)]
+Force = Annotated[bool, typer.Option("--force", help="Overwrite files that tinygen did not write.")]
+FirmwarePath = Annotated[
+    Path, typer.Argument(metavar="ELF|FOLDER", help="Firmware, or the folder that it is built in.", show_default=False)
+]
+TaskName = Annotated[
+    str | None,
+    typer.Option("--task", help="kws, ic, vww, ad or sww (default: that of the folder).", show_default=False),
+]
+ModeName = Annotated[str, typer.Option("--mode", help="accuracy or performance.")]
+Data = Annotated[
+    Path | None,
+    typer.Option(
+        "--data",
+        metavar="FOLDER|FILE",
+        help="The runner's folder with its y_labels.csv, or an .npz with samples x and labels y.",
+        show_default=False,
+    ),
+]
+TransportName = Annotated[
+    str, typer.Option("--transport", help="uart (as the official runner) or semihosting (whole data sets, faster).")
+]
+Port = Annotated[
+    str | None,
+    typer.Option("--port", metavar="DEVICE", help="A real board's serial port, instead of QEMU.", show_default=False),
+]
+Samples = Annotated[
+    int | None, typer.Option("--samples", min=1, help="Use only the first ones (default: all).", show_default=False)
+]
+Iterations = Annotated[
+    int | None,
+    typer.Option(
+        "--iterations", min=1, help="Inferences of a window (default: as many as take ten seconds).", show_default=False
+    ),
+]
+Warmups = Annotated[
+    int | None, typer.Option("--warmups", min=0, help="Inferences before them (default: the runner's).")
+]
+ResultsFile = Annotated[
+    Path | None,
+    typer.Option(
+        "-o", "--output", metavar="FILE", help="Results (default: results.json beside the ELF).", show_default=False
+    ),
+]
+Machine = Annotated[
+    str | None,
+    typer.Option("-t", "--target", help="Board that QEMU plays (default: the folder's).", show_default=False),
+]
+
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="Example: tinygen mlperf kws kws.tflite -t mps2-an386 -o kws/",
+)
+
+
+@app.callback()
+def mlperf() -> None:
+    """MLPerf Tiny: write the firmware of a task, and drive it as the benchmark's runner does."""
+
+
+def _firmware_command(task: Task) -> Callable[..., None]:
+    @as_command(MICROCONTROLLER)
+    def command(terminal: Terminal, model: Model, out: Out, options: Options, force: Force = False) -> None:
+        with terminal.progress(f"compiling {model.name}"):
+            compiled = compile_model(model, options)
+            compiled.check_fits()
+            files = firmware_files(
+                task,
+                compiled.schedule,
+                compiled.name,
+                compiled.files,
+                compiled.trees,
+                compiled.opt,
+                compiled.options.flash_bytes,
+            )
+        terminal.note(kernel_note(compiled))
+        write_folder(out, files, force)
+        summary = report(compiled, files)
+        terminal.result(summary, compilation_table(summary, out))
+        terminal.note(f"`make -C {out}` builds {task.name}.elf; `tinygen mlperf run {out}` builds and drives it.")
+
+    return command
+
+
+for _task in TASKS.values():
+    app.command(
+        _task.name,
+        help=f"Write the firmware of {_task.title} ({_task.model_version}): a folder that builds on its own.",
+        epilog=f"Example: tinygen mlperf {_task.name} model.tflite -t mps2-an386 -o firmware/",
+    )(_firmware_command(_task))
+
+
+@app.command("run", epilog="Example: tinygen mlperf run kws/ --mode accuracy --data kws01.npz --transport semihosting")
+@as_command()
+def run(
+    terminal: Terminal,
+    firmware: FirmwarePath,
+    task: TaskName = None,
+    mode: ModeName = Mode.ACCURACY.value,
+    data: Data = None,
+    transport: TransportName = TransportKind.UART.value,
+    port: Port = None,
+    target: Machine = None,
+    samples: Samples = None,
+    iterations: Iterations = None,
+    warmups: Warmups = None,
+    output: ResultsFile = None,
+    seed: Seed = 0,
+) -> None:
+    """Drive firmware by the runner's protocol, under QEMU or on a board, and write results.json."""
+    kind = choice(TransportKind, "transport", transport)
+    plan = Plan(choice(Mode, "mode", mode), samples, iterations, warmups)
+    with terminal.progress("building the firmware"):
+        program = session.find_program(firmware, kind)
+    chosen = _task_of(program, task)
+    found = _data(chosen, plan, data, seed)
+    machine = port or _machine(program, target)
+    ends = session.attach(port, chosen) if port else session.start(program, machine, kind)
+    with terminal.progress(f"{chosen.model_version}, {plan.mode}") as progress, ends as transport_ends:
+        identity, measured = session.drive(transport_ends, chosen, found, plan, progress)
+    result = Session(
+        task=chosen.name,
+        mode=plan.mode,
+        transport="serial port" if port else kind.value,
+        target=machine,
+        device=identity,
+        data=found.source,
+        accuracy=measured if isinstance(measured, Accuracy) else None,
+        performance=measured if isinstance(measured, Performance) else None,
+    )
+    (output or program.elf.with_name(_RESULTS_FILE)).write_text(json_text(result) + "\n", encoding="utf-8")
+    terminal.result(result, session_table(result))
+
+
+def _task_of(program: Program, asked: str | None) -> Task:
+    name = asked or program.task
+    if name is None:
+        raise UsageError(f"{program.elf}: says nothing of its task, --task was expected: one of {', '.join(TASKS)}.")
+    if name not in TASKS:
+        raise UsageError(f"--task: is '{name}', one of {', '.join(TASKS)} was expected. Choose one of them.")
+    return TASKS[name]
+
+
+def _data(task: Task, plan: Plan, source: Path | None, seed: int) -> DataSet:
+    if source is not None:
+        return load_data(source, task)
+    if plan.mode is Mode.ACCURACY:
+        raise UsageError("--data: is missing, accuracy mode needs samples and labels. Name a folder or an .npz file.")
+    return random_data(task, WINDOWS, seed)
+
+
+def _machine(program: Program, target: str | None) -> str:
+    if target is not None:
+        board = load(target)
+        machine = board.qemu.machine if board.qemu else None
+    else:
+        machine = program.machine
+    if machine is None:
+        raise UsageError(
+            f"{program.elf}: its board has no QEMU machine, or is not known. Name a board with -t, or a serial port "
+            "with --port."
+        )
+    return machine

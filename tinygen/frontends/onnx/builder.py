@@ -1,0 +1,148 @@
+"""Collects the operators of a graph; gives tensors the order of axes and the quantization that readers ask for."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from tinygen.frontends.onnx.raw import RawNode, UnsupportedError
+from tinygen.frontends.onnx.values import Order, Pending, Placed, Quantized, Real
+from tinygen.ir.graph import Op, Source
+from tinygen.ir.tensor import Tensor
+from tinygen.ir.types import Array, DType, Quant, TensorType
+from tinygen.ops.rescale import Rescale
+from tinygen.ops.reshape import Reshape
+from tinygen.ops.transpose import Transpose
+
+NHWC: Order = (0, 2, 3, 1)
+
+
+class EarlierOperatorError(ValueError):
+    """An operator that turns out not to be compilable when a later one asks for its result."""
+
+    def __init__(self, node: RawNode, reason: str) -> None:
+        super().__init__(reason)
+        self.node = node
+
+
+@dataclass
+class Builder:
+    """Operators in execution order, grown by readers; names are unique."""
+
+    file: str
+    onnx_names: frozenset[str]
+    ops: list[Op] = field(default_factory=list)
+    layouts: dict[str, Order] = field(default_factory=dict)  # of tensors that the file has too, by name
+    _names: set[str] = field(default_factory=set)
+    _made: dict[Pending, Placed] = field(default_factory=dict)
+    _arranged: dict[tuple[Tensor, Order], Tensor] = field(default_factory=dict)
+    _makers: dict[Tensor, Op] = field(default_factory=dict)
+
+    def source(self, node: RawNode) -> Source:
+        """Place of a node in the user's file."""
+        return Source(self.file, node.index, node.spelling)
+
+    def add(self, op: Op) -> None:
+        """Append an operator that is well formed; ValueError where it is not."""
+        op.verify()
+        self.ops.append(op)
+        self._makers |= dict.fromkeys(op.results, op)
+
+    def maker(self, tensor: Tensor) -> Op | None:
+        """The operator that computes a tensor, where one does."""
+        return self._makers.get(tensor)
+
+    def claim(self, name: str) -> str:
+        """`name` for a tensor that the file has under it, or a new one where it is taken."""
+        while name in self._names:
+            name += "'"
+        self._names.add(name)
+        return name
+
+    def derive(self, name: str, role: str) -> str:
+        """A name for a tensor that the file does not have."""
+        derived = f"{name}:{role}"
+        while derived in self._names or derived in self.onnx_names:
+            derived += "'"
+        self._names.add(derived)
+        return derived
+
+    def constant(self, name: str, data: Array, quant: Quant | None = None) -> Tensor:
+        """A constant of the IR under a new name."""
+        contiguous = np.ascontiguousarray(data).reshape(data.shape)
+        contiguous.flags.writeable = False
+        return Tensor(name, TensorType(DType.of(data.dtype), data.shape, quant), contiguous)
+
+    def int8(self, name: str, shape: tuple[int, ...], quant: Quant) -> Tensor:
+        """A tensor that an operator will write."""
+        return Tensor(name, TensorType(DType.INT8, shape, quant))
+
+    def quantized(self, value: Real) -> Placed:
+        """The value in the quantization that it has by itself; UnsupportedError where there is none."""
+        if isinstance(value, Quantized):
+            return value.placed
+        if value.exact is None:
+            raise UnsupportedError(f"'{value.name}' is float32, a result of DequantizeLinear was expected")
+        return self.at(value, value.exact, value.name)
+
+    def at(self, value: Real, quant: Quant, name: str) -> Placed:
+        """The value in the quantization `quant`; `name` is for a tensor that has to be made."""
+        own = value.placed.quant if isinstance(value, Quantized) else value.exact
+        if own is not None and own != quant:
+            return self._rescaled(self.quantized(value), quant, name, value)
+        if isinstance(value, Quantized):
+            return value.placed
+        placed = self._made.get(value)
+        if placed is None:
+            placed = self._made[value] = value.make(quant, self.claim(name))
+        elif placed.quant != quant:
+            raise UnsupportedError(f"'{value.name}' is quantized in two different ways, one was expected")
+        return placed
+
+    def arranged(self, placed: Placed, order: Order) -> Tensor:
+        """The tensor with its axes in the given order of the ONNX tensor's; transposed where it is not."""
+        if placed.order == order:
+            return placed.tensor
+        key = placed.tensor, order
+        if key not in self._arranged:
+            permutation = tuple(placed.order.index(axis) for axis in order)
+            self._arranged[key] = self._transposed(placed.tensor, permutation)
+        return self._arranged[key]
+
+    def plain(self, placed: Placed) -> Tensor:
+        """The tensor with its axes as in the file."""
+        return self.arranged(placed, tuple(range(len(placed.order))))
+
+    def reshaped(self, tensor: Tensor, shape: tuple[int, ...], name: str, source: Source) -> Tensor:
+        """The elements under another shape."""
+        if tensor.shape == shape:
+            return tensor
+        if tensor.data is not None:
+            return self.constant(name, tensor.data.reshape(shape), tensor.type.quant)
+        output = Tensor(name, TensorType(tensor.type.dtype, shape, tensor.type.quant))
+        self.add(Reshape(name=name, source=source, input=tensor, output=output))
+        return output
+
+    def _transposed(self, tensor: Tensor, permutation: Order) -> Tensor:
+        shape = tuple(tensor.shape[axis] for axis in permutation)
+        quant = tensor.type.quant
+        if quant is not None and quant.axis is not None:
+            quant = Quant(quant.scales, quant.zero_points, permutation.index(quant.axis))
+        name = self.derive(tensor.name, "transposed")
+        if tensor.data is not None:
+            return self.constant(name, tensor.data.transpose(permutation), quant)
+        output = Tensor(name, TensorType(tensor.type.dtype, shape, quant))
+        source = self._source_of(tensor)
+        self.add(Transpose(name=name, source=source, input=tensor, output=output, permutation=permutation))
+        return output
+
+    def _rescaled(self, placed: Placed, quant: Quant, name: str, value: Real) -> Placed:
+        output = self.int8(self.claim(name), placed.tensor.shape, quant)
+        node = value.node if isinstance(value, Pending) else None
+        source = self.source(node) if node is not None else self._source_of(placed.tensor)
+        self.add(Rescale(name=output.name, source=source, input=placed.tensor, output=output))
+        return Placed(output, placed.order)
+
+    def _source_of(self, tensor: Tensor) -> Source:
+        """Where a tensor that needs another form comes from: its operator, or the first one for inputs."""
+        maker = self.maker(tensor)
+        return maker.source if maker is not None else Source(self.file, 0, f"Input '{tensor.name}'")

@@ -1,0 +1,124 @@
+"""From the bytes of an ONNX file to a RawModel: the one module that sees protobuf messages of whole models."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from google.protobuf.message import DecodeError
+from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto
+
+from tinygen.errors import UnsupportedModelError
+from tinygen.frontends.onnx.raw import Attribute, RawInput, RawModel, RawNode, UnsupportedError
+from tinygen.frontends.onnx.tensor_data import array_of
+from tinygen.frontends.onnx.tensor_types import dtype_of_code
+from tinygen.ir.types import Array
+
+OLDEST_OPSET, NEWEST_OPSET = 11, 26
+_MAX_DIM = 1 << 31
+_DEFAULT_DOMAINS = ("", "ai.onnx")
+
+
+def read(path: Path) -> RawModel:
+    """The model in a file; UnsupportedModelError where it is damaged or of another version."""
+    try:
+        return _model(ModelProto.FromString(path.read_bytes()), path)
+    except DecodeError:
+        raise _damaged(path, "it is no protobuf message of ONNX") from None
+    except (UnsupportedError, UnicodeDecodeError) as error:
+        raise _damaged(path, str(error)) from None
+    except OSError as error:
+        raise UnsupportedModelError(
+            f"{path.name}: cannot be read ({error.strerror}), a file was expected. Check its permissions."
+        ) from None
+
+
+def _damaged(path: Path, reason: str) -> UnsupportedModelError:
+    return UnsupportedModelError(f"{path.name}: {reason}, an ONNX model was expected. Export the model again.")
+
+
+def _model(message: ModelProto, path: Path) -> RawModel:
+    graph = message.graph
+    if not graph.node:
+        raise UnsupportedError("it holds no operators")
+    constants, unreadable = _constants(graph.initializer, path.parent)
+    if graph.sparse_initializer:
+        raise UnsupportedError("it holds sparse constants, which tinygen cannot read")
+    return RawModel(
+        path=path,
+        opset=_opset(message, path),
+        inputs=tuple(_port(port) for port in graph.input if port.name not in {*constants, *unreadable}),
+        outputs=tuple(_port(port) for port in graph.output),
+        constants=constants,
+        unreadable=unreadable,
+        nodes=_nodes(graph, path.parent),
+    )
+
+
+def _opset(message: ModelProto, path: Path) -> int:
+    versions = [entry.version for entry in message.opset_import if entry.domain in _DEFAULT_DOMAINS]
+    version = max(versions, default=1)
+    if not OLDEST_OPSET <= version <= NEWEST_OPSET:
+        raise UnsupportedModelError(
+            f"{path.name}: is of opset {version}, {OLDEST_OPSET} to {NEWEST_OPSET} were expected. "
+            "Convert it with onnx.version_converter, or export it with another opset_version."
+        )
+    return version
+
+
+def _constants(tensors: Sequence[TensorProto], folder: Path) -> tuple[dict[str, Array], dict[str, str]]:
+    """Constants by name, and for those that cannot be read the reason why."""
+    constants: dict[str, Array] = {}
+    unreadable: dict[str, str] = {}
+    for tensor in tensors:
+        try:
+            constants[tensor.name] = array_of(tensor, folder)
+        except UnsupportedError as error:
+            unreadable[tensor.name] = f"constant '{tensor.name}': {error}"
+    return constants, unreadable
+
+
+def _port(port: ValueInfoProto) -> RawInput:
+    if not port.type.HasField("tensor_type") or not port.type.tensor_type.HasField("shape"):
+        raise UnsupportedError(f"'{port.name}' is no tensor with a known number of dimensions")
+    dims = []
+    for axis, dim in enumerate(port.type.tensor_type.shape.dim):
+        if dim.HasField("dim_value"):
+            if not 0 < dim.dim_value < _MAX_DIM:
+                raise UnsupportedError(f"axis {axis} of '{port.name}' has size {dim.dim_value}")
+            dims.append(dim.dim_value)
+        else:
+            dims.append(dim.dim_param)
+    return RawInput(port.name, dtype_of_code(port.type.tensor_type.elem_type).name, tuple(dims))
+
+
+def _nodes(graph: GraphProto, folder: Path) -> tuple[RawNode, ...]:
+    return tuple(_node(node, index, folder) for index, node in enumerate(graph.node))
+
+
+def _node(node: NodeProto, index: int, folder: Path) -> RawNode:
+    domain = "" if node.domain in _DEFAULT_DOMAINS else node.domain
+    attributes: dict[str, Attribute] = {}
+    problem = ""
+    for attribute in node.attribute:
+        try:
+            attributes[attribute.name] = _attribute(attribute, folder)
+        except (UnsupportedError, UnicodeDecodeError) as error:
+            problem = f"attribute '{attribute.name}': {error}"
+    inputs, outputs = tuple(node.input), tuple(node.output)
+    return RawNode(index, domain, node.op_type, node.name, inputs, outputs, attributes, problem)
+
+
+def _attribute(attribute: AttributeProto, folder: Path) -> Attribute:
+    match attribute.type:
+        case AttributeProto.INT:
+            return attribute.i
+        case AttributeProto.FLOAT:
+            return attribute.f
+        case AttributeProto.STRING:
+            return attribute.s.decode()
+        case AttributeProto.INTS:
+            return tuple(attribute.ints)
+        case AttributeProto.FLOATS:
+            return tuple(attribute.floats)
+        case AttributeProto.TENSOR:
+            return array_of(attribute.t, folder)
+    raise UnsupportedError("numbers, a text or a tensor were expected")

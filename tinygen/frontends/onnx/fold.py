@@ -1,0 +1,197 @@
+"""Operators on constants, computed while reading: what exporters leave of shapes and parameters."""
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+
+from tinygen.frontends.onnx.node import MAX_RANK, Node
+from tinygen.frontends.onnx.raw import UnsupportedError
+from tinygen.frontends.onnx.tensor_types import dtype_of_code
+from tinygen.frontends.onnx.values import Known, Missing, Value
+from tinygen.ir.types import Array
+
+_MAX_ELEMENTS = 1 << 22  # of a result; more would not fit a microcontroller
+
+
+def fold(node: Node) -> Value | None:
+    """The constant that a node computes; None where it depends on more than constants."""
+    operator = node.raw.operator
+    if operator == "Shape":
+        return Known(_shape(node))
+    if operator not in FOLDED or any(not isinstance(value, Known) for value in _inputs(node)):
+        return None
+    try:
+        result = np.asarray(FOLDED[operator](node))
+    except (IndexError, TypeError, OverflowError, MemoryError) as error:
+        raise UnsupportedError(f"its constants cannot be computed ({error})") from None
+    if result.size > _MAX_ELEMENTS or result.ndim > MAX_RANK:
+        raise UnsupportedError(f"its constant result has shape {list(result.shape)}, a smaller one was expected")
+    return Known(result)
+
+
+def _inputs(node: Node) -> list[Value]:
+    return [node.values[name] for name in node.raw.inputs if name]
+
+
+def _shape(node: Node) -> Array:
+    value = node.values[node.raw.inputs[0]] if node.has_input(0) else Missing("nothing", is_reported=True)
+    if isinstance(value, Missing):
+        raise UnsupportedError(f"the shape of the result of {value.origin} is not known")
+    rank = len(value.shape)
+    start, end = node.int("start", 0), node.int("end", rank)
+    return np.array(value.shape[start:end], np.int64)
+
+
+def _array(node: Node, position: int) -> Array:
+    return node.constant(position, f"input {position}")
+
+
+def _constant(node: Node) -> Array:
+    attributes = node.raw.attributes
+    for name, dtype in (
+        ("value_int", np.int64),
+        ("value_ints", np.int64),
+        ("value_float", np.float32),
+        ("value_floats", np.float32),
+    ):
+        if name in attributes:
+            return np.array(attributes[name], dtype)
+    value = attributes.get("value")
+    if not isinstance(value, np.ndarray):
+        raise UnsupportedError("holds no numbers, a tensor was expected")
+    return value
+
+
+def _constant_of_shape(node: Node) -> Array:
+    sizes = node.integers(0, "shape")
+    value = node.raw.attributes.get("value", np.zeros(1, np.float32))
+    if not isinstance(value, np.ndarray) or value.size != 1 or not _is_small(sizes):
+        raise UnsupportedError(f"fills shape {list(sizes)} with {value}, one number and a small shape were expected")
+    return np.full(sizes, value.reshape(-1)[0], value.dtype)
+
+
+def _range(node: Node) -> Array:
+    start, limit, delta = (_array(node, position).reshape(-1)[0] for position in range(3))
+    if not np.isfinite([start, limit, delta]).all() or delta == 0 or abs((limit - start) / delta) > _MAX_ELEMENTS:
+        raise UnsupportedError(f"counts from {start} to {limit} by {delta}, a small range was expected")
+    return np.arange(start, limit, delta)
+
+
+def _expand(node: Node) -> Array:
+    sizes = node.integers(1, "shape")
+    if not _is_small(sizes):
+        raise UnsupportedError(f"expands to {list(sizes)}, a small shape was expected")
+    return np.broadcast_to(_array(node, 0), np.broadcast_shapes(_array(node, 0).shape, sizes))
+
+
+def _is_small(sizes: tuple[int, ...]) -> bool:
+    elements = 1
+    for size in sizes:
+        elements *= max(size, 0)
+    return len(sizes) <= MAX_RANK and all(size >= 0 for size in sizes) and elements <= _MAX_ELEMENTS
+
+
+def _cast(node: Node) -> Array:
+    with np.errstate(all="ignore"):
+        return _array(node, 0).astype(dtype_of_code(node.int("to", 0)))
+
+
+def _concat(node: Node) -> Array:
+    return np.concatenate([_array(node, position) for position in range(node.input_count)], node.int("axis", 0))
+
+
+def _gather(node: Node) -> Array:
+    return np.take(_array(node, 0), _array(node, 1), axis=node.int("axis", 0))
+
+
+def _reshape(node: Node) -> Array:
+    own, sizes = _array(node, 0), node.integers(1, "shape")
+    return own.reshape([own.shape[axis] if size == 0 else size for axis, size in enumerate(sizes)])
+
+
+def _squeeze(node: Node) -> Array:
+    axes = node.integers(1, "axes") if node.has_input(1) else node.raw.attributes.get("axes")
+    return np.squeeze(_array(node, 0), None if axes is None else tuple(np.asarray(axes).tolist()))
+
+
+def _unsqueeze(node: Node) -> Array:
+    axes = node.integers(1, "axes") if node.has_input(1) else node.ints("axes")
+    if len(axes) + _array(node, 0).ndim > MAX_RANK:
+        raise UnsupportedError(f"adds axes {list(axes)}, {MAX_RANK} dimensions at most were expected")
+    return np.expand_dims(_array(node, 0), axes)
+
+
+def _transpose(node: Node) -> Array:
+    rank = _array(node, 0).ndim
+    return _array(node, 0).transpose(node.ints("perm", tuple(reversed(range(rank)))))
+
+
+def _slice(node: Node) -> Array:
+    own, starts, ends = _array(node, 0), node.integers(1, "starts"), node.integers(2, "ends")
+    axes = node.integers(3, "axes") if node.has_input(3) else tuple(range(len(starts)))
+    steps = node.integers(4, "steps") if node.has_input(4) else (1,) * len(starts)
+    index = [slice(None)] * own.ndim
+    for axis, start, end, step in zip(axes, starts, ends, steps, strict=True):
+        index[axis] = slice(start, end, step)
+    return own[tuple(index)]
+
+
+def _flatten(node: Node) -> Array:
+    own, axis = _array(node, 0), node.int("axis", 1)
+    return own.reshape(int(np.prod(own.shape[:axis])), -1)
+
+
+def _divide(first: Array, second: Array) -> Array:
+    if not np.issubdtype(first.dtype, np.integer):
+        return np.asarray(np.divide(first, second))
+    if not np.all(second):
+        raise UnsupportedError("divides by 0, another number was expected")
+    return np.asarray(np.trunc(np.true_divide(first, second)).astype(first.dtype))
+
+
+def _binary(function: Callable[[Array, Array], Array]) -> Callable[[Node], Array]:
+    def fold_two(node: Node) -> Array:
+        first, second = _array(node, 0), _array(node, 1)
+        if first.dtype != second.dtype or not _is_small(np.broadcast_shapes(first.shape, second.shape)):
+            raise UnsupportedError(f"operands are {first.dtype}{list(first.shape)} and {second.dtype}{list(second.shape)}")
+        with np.errstate(all="ignore"):
+            return np.asarray(function(first, second))
+
+    return fold_two
+
+
+def _unary(function: Callable[[Array], Array]) -> Callable[[Node], Array]:
+    def fold_one(node: Node) -> Array:
+        with np.errstate(all="ignore"):
+            return np.asarray(function(_array(node, 0)))
+
+    return fold_one
+
+
+FOLDED: Mapping[str, Callable[[Node], Array]] = {
+    "Add": _binary(np.add),
+    "Cast": _cast,
+    "Ceil": _unary(np.ceil),
+    "Concat": _concat,
+    "Constant": _constant,
+    "ConstantOfShape": _constant_of_shape,
+    "Div": _binary(_divide),
+    "Equal": _binary(np.equal),
+    "Expand": _expand,
+    "Flatten": _flatten,
+    "Floor": _unary(np.floor),
+    "Gather": _gather,
+    "Greater": _binary(np.greater),
+    "Identity": _unary(np.asarray),
+    "Less": _binary(np.less),
+    "Mul": _binary(np.multiply),
+    "Neg": _unary(np.negative),
+    "Range": _range,
+    "Reshape": _reshape,
+    "Slice": _slice,
+    "Sqrt": _unary(np.sqrt),
+    "Squeeze": _squeeze,
+    "Sub": _binary(np.subtract),
+    "Transpose": _transpose,
+    "Unsqueeze": _unsqueeze,
+}

@@ -1,0 +1,149 @@
+"""From an ONNX file to a graph."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from tinygen.errors import UnsupportedModelError, UnsupportedOperator, UnsupportedOperatorsError
+from tinygen.frontends.onnx.boundary import input_port, missing, output_port
+from tinygen.frontends.onnx.builder import Builder, EarlierOperatorError
+from tinygen.frontends.onnx.decode import read
+from tinygen.frontends.onnx.fold import fold
+from tinygen.frontends.onnx.node import Node
+from tinygen.frontends.onnx.qoperator import expand
+from tinygen.frontends.onnx.raw import RawModel, RawNode, UnsupportedError
+from tinygen.frontends.onnx.registry import READERS
+from tinygen.frontends.onnx.values import Known, Missing, Order, Value
+from tinygen.ir.graph import Graph, Port
+from tinygen.ir.verify import verify
+
+
+@dataclass(frozen=True)
+class Imported:
+    """A graph, and where the file's tensors are in it."""
+
+    graph: Graph
+    layouts: Mapping[str, Order]  # by name: which axis of the file's tensor each axis of the graph's is
+
+
+def import_onnx(path: Path) -> Graph:
+    """The graph of a quantized ONNX model: int8 operators, NHWC; inputs and outputs stand as in the file.
+
+    Raises UnsupportedModelError for a damaged file, UnsupportedOperatorsError listing every operator that cannot be
+    compiled, those that compute with float32 among them.
+    """
+    return import_with_layouts(path).graph
+
+
+def import_with_layouts(path: Path) -> Imported:
+    """As `import_onnx`, with the order of axes of each tensor that the file has too."""
+    model = read(path)
+    nodes = expand(model)
+    builder = Builder(path.name, _names(model, nodes))
+    values: dict[str, Value] = {name: Known(array) for name, array in model.constants.items()}
+    inputs = []
+    for input in model.inputs:
+        port, values[input.name] = input_port(builder, model, input, nodes)
+        inputs.append(port)
+    faults: dict[RawNode, str] = {}
+    for node in nodes:
+        _check_defined(model, node, values)
+        values |= _read(model, node, values, builder, faults)
+    outputs = _outputs(model, values, builder, faults)
+    if faults:
+        raise UnsupportedOperatorsError(path.name, _reported(faults))
+    graph = Graph(path.stem, tuple(inputs), outputs, tuple(builder.ops))
+    verify(graph, "import")
+    return Imported(graph, builder.layouts)
+
+
+def _names(model: RawModel, nodes: tuple[RawNode, ...]) -> frozenset[str]:
+    return frozenset((*model.constants, *(port.name for port in model.inputs), *(o for n in nodes for o in n.outputs)))
+
+
+def _check_defined(model: RawModel, node: RawNode, values: Mapping[str, Value]) -> None:
+    """Raise UnsupportedModelError unless inputs are defined before the node, and outputs only by it."""
+    where = f"{model.path.name}, operator {node.index} ({node.spelling})"
+    for name in node.inputs:
+        if name and name not in values and name not in model.unreadable:
+            raise UnsupportedModelError(
+                f"{where}: reads '{name}', which nothing before it defines, an ONNX graph in order was expected. "
+                "Export the model again."
+            )
+    for name in node.outputs:
+        if name in values or name in model.unreadable:
+            raise UnsupportedModelError(
+                f"{where}: defines '{name}' a second time, once was expected. Export the model again."
+            )
+
+
+def _read(
+    model: RawModel, node: RawNode, values: Mapping[str, Value], builder: Builder, faults: dict[RawNode, str]
+) -> Mapping[str, Value]:
+    """The results of a node; stand-ins, with an entry in `faults`, where it cannot be compiled."""
+    inputs = [values.get(name) for name in node.inputs if name]
+    if any(isinstance(value, Missing) and not value.is_reported for value in inputs):
+        return missing(node, is_reported=False)
+    if node.operator == "QuantizeLinear" and isinstance(inputs[0] if inputs else None, Missing):
+        return missing(node, is_reported=False)
+    try:
+        return _results(model, node, Node(node, values, builder, model.opset))
+    except EarlierOperatorError as fault:
+        faults.setdefault(fault.node, str(fault))
+        return missing(node, is_reported=False)
+    except ValueError as error:
+        faults[node] = str(error)
+        return missing(node, is_reported=True)
+
+
+def _results(model: RawModel, raw: RawNode, node: Node) -> Mapping[str, Value]:
+    for name in raw.inputs:
+        if name in model.unreadable:
+            raise UnsupportedError(model.unreadable[name])
+    if raw.problem:
+        raise UnsupportedError(raw.problem)
+    if not raw.outputs or not raw.outputs[0]:
+        raise UnsupportedError("has no output, one was expected")
+    results = (fold(node) if not raw.domain else None) or _by_reader(node)
+    listed = results if isinstance(results, tuple) else (results,)
+    return {name: value for name, value in zip(raw.outputs, listed, strict=False) if name}
+
+
+def _by_reader(node: Node) -> Value | tuple[Value, ...]:
+    reader = None if node.raw.domain else READERS.get(node.raw.operator)
+    if reader is None:
+        raise UnsupportedError("tinygen has no such operator")
+    return reader(node)
+
+
+def _outputs(
+    model: RawModel, values: Mapping[str, Value], builder: Builder, faults: dict[RawNode, str]
+) -> tuple[Port, ...]:
+    """The ports of outputs; where operators are at fault those alone are reported."""
+    ports = []
+    for output in model.outputs:
+        value = values.get(output.name)
+        if value is None:
+            raise UnsupportedModelError(
+                f"{model.path.name}, output '{output.name}': nothing defines it, a result of an operator was expected. "
+                "Export the model again."
+            )
+        if isinstance(value, Missing):
+            continue
+        try:
+            ports.append(output_port(builder, model, output, value))
+        except EarlierOperatorError as fault:
+            faults.setdefault(fault.node, str(fault))
+        except ValueError as error:
+            raise UnsupportedModelError(
+                f"{model.path.name}, output '{output.name}': {error}. Quantize the model."
+            ) from None
+    return tuple(ports)
+
+
+def _reported(faults: Mapping[RawNode, str]) -> tuple[UnsupportedOperator, ...]:
+    """One entry per operator of the file, in its order."""
+    first: dict[int, UnsupportedOperator] = {}
+    for node, reason in faults.items():
+        first.setdefault(node.index, UnsupportedOperator(node.kind, node.index, node.label, reason))
+    return tuple(first[index] for index in sorted(first))

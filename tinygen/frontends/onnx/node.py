@@ -1,0 +1,212 @@
+"""One ONNX node while it is read: its inputs as values, its attributes, its place in the file."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from tinygen.frontends.onnx.builder import Builder, EarlierOperatorError
+from tinygen.frontends.onnx.raw import RawNode, UnsupportedError
+from tinygen.frontends.onnx.values import Known, Make, Missing, Order, Pending, Placed, Quantized, Real, Value
+from tinygen.ir.graph import Op, Source
+from tinygen.ir.types import Array, Quant
+
+MAX_RANK = 8
+
+
+@dataclass(frozen=True, eq=False)
+class Node:
+    """A node with the values of its inputs; readers return the values of its outputs."""
+
+    raw: RawNode
+    values: Mapping[str, Value]
+    builder: Builder
+    opset: int
+
+    @property
+    def output_name(self) -> str:
+        """Name of the first output."""
+        return self.raw.outputs[0]
+
+    @property
+    def source(self) -> Source:
+        """Place in the user's file."""
+        return self.builder.source(self.raw)
+
+    @property
+    def input_count(self) -> int:
+        """Inputs that are listed, absent ones included."""
+        return len(self.raw.inputs)
+
+    def has_input(self, position: int) -> bool:
+        """Whether an input is there."""
+        return position < len(self.raw.inputs) and self.raw.inputs[position] != ""
+
+    def value(self, position: int) -> Value:
+        """An input that must be there."""
+        if not self.has_input(position):
+            raise UnsupportedError(f"input {position} is absent, it was expected")
+        value = self.values[self.raw.inputs[position]]
+        if isinstance(value, Missing):
+            raise UnsupportedError(f"input '{self.raw.inputs[position]}' is the float32 result of {value.origin}")
+        return value
+
+    def real(self, position: int) -> Real:
+        """An input of real values that are, or will be, quantized."""
+        value, name = self.value(position), self.raw.inputs[position]
+        match value:
+            case Quantized() | Pending():
+                return value
+            case Known():
+                raise UnsupportedError(
+                    f"constant '{name}' is {value.array.dtype}, int8 or uint8 with DequantizeLinear was expected"
+                )
+        raise UnsupportedError(f"input '{name}' is a quantized integer, a result of DequantizeLinear was expected")
+
+    def quantized(self, position: int) -> Placed:
+        """An input whose quantization is known: int8, per tensor, or a constant."""
+        try:
+            return self.builder.quantized(self.real(position))
+        except EarlierOperatorError:
+            raise
+        except UnsupportedError as error:
+            raise UnsupportedError(f"input {position}: {error}") from None
+
+    def activation(self, position: int) -> Placed:
+        """An input with one scale and zero point."""
+        placed = self.quantized(position)
+        if not placed.quant.is_per_tensor:
+            raise UnsupportedError(f"input {position} is quantized per channel, per tensor was expected")
+        return placed
+
+    def weights(self, position: int) -> Placed:
+        """A quantized input that is constant: int8, per tensor or per channel."""
+        if not isinstance(self.value(position), Known) and self.quantized(position).tensor.data is None:
+            raise UnsupportedError(
+                f"weights '{self.raw.inputs[position]}' are computed at run time, a constant was expected"
+            )
+        return self.quantized(position)
+
+    def constant(self, position: int, role: str) -> Array:
+        """An input that must be constant, as the file has it."""
+        value = self.value(position)
+        if not isinstance(value, Known):
+            raise UnsupportedError(f"{role} '{self.raw.inputs[position]}' is computed at run time, a constant was expected")
+        return value.array
+
+    def integers(self, position: int, role: str) -> tuple[int, ...]:
+        """A constant vector of integers."""
+        array = self.constant(position, role)
+        if not np.issubdtype(array.dtype, np.integer) or array.size > (1 << 16):
+            raise UnsupportedError(f"{role} is {array.dtype}{list(array.shape)}, a few integers were expected")
+        return tuple(int(number) for number in array.reshape(-1))
+
+    def shape(self, position: int) -> tuple[int, ...]:
+        """Shape of an input."""
+        value = self.value(position)
+        assert not isinstance(value, Missing)
+        return value.shape
+
+    def int(self, name: str, default: int) -> int:
+        """An integer attribute."""
+        value = self.raw.attributes.get(name, default)
+        if not isinstance(value, int):
+            raise UnsupportedError(f"attribute '{name}' is no integer")
+        return value
+
+    def float(self, name: str, default: float) -> float:
+        """A finite real attribute."""
+        value = self.raw.attributes.get(name, default)
+        if not isinstance(value, int | float) or not np.isfinite(value):
+            raise UnsupportedError(f"attribute '{name}' is no finite number")
+        return float(value)
+
+    def text(self, name: str, default: str) -> str:
+        """A text attribute."""
+        value = self.raw.attributes.get(name, default)
+        if not isinstance(value, str):
+            raise UnsupportedError(f"attribute '{name}' is no text")
+        return value
+
+    def ints(self, name: str, default: tuple[int, ...] | None = None) -> tuple[int, ...]:
+        """An attribute of integers, as many as the default has."""
+        value = self.raw.attributes.get(name, default)
+        if not isinstance(value, tuple) or not all(isinstance(number, int) for number in value):
+            raise UnsupportedError(f"attribute '{name}' is no list of integers")
+        if default and len(value) != len(default):
+            raise UnsupportedError(f"attribute '{name}' has {len(value)} numbers, {len(default)} were expected")
+        return tuple(int(number) for number in value)
+
+    def check_attributes(self, **expected: int) -> None:
+        """Attributes that may have one value only."""
+        for name, value in expected.items():
+            if self.int(name, value) != value:
+                raise UnsupportedError(f"attribute '{name}' is {self.int(name, value)}, {value} was expected")
+
+    def axes_of(self, axes: tuple[int, ...], rank: int) -> tuple[int, ...]:
+        """Axes without negative numbers, ascending; UnsupportedError where they do not fit `rank` dimensions."""
+        if any(not -rank <= axis < rank for axis in axes) or len({axis % rank for axis in axes}) != len(axes):
+            raise UnsupportedError(f"axes {list(axes)} of {rank} dimensions, different ones that exist were expected")
+        return tuple(sorted(axis % rank for axis in axes))
+
+    def axis(self, axis: int, rank: int) -> int:
+        """One axis without negative number."""
+        return self.axes_of((axis,), rank)[0]
+
+    def pending(
+        self,
+        shape: tuple[int, ...],
+        make: Make,
+        exact: Quant | None = None,
+        range: Quant | None = None,
+        name: str = "",
+    ) -> Pending:
+        """The result, once its quantization is known; what then goes wrong is this node's fault."""
+
+        def guarded(quant: Quant, name: str) -> Placed:
+            try:
+                return make(quant, name)
+            except EarlierOperatorError:
+                raise
+            except ValueError as error:
+                raise EarlierOperatorError(self.raw, str(error)) from None
+
+        return Pending(self.raw, name or self.output_name, shape, guarded, exact, range)
+
+    def kept(
+        self,
+        inputs: tuple[Real, ...],
+        shape: tuple[int, ...],
+        make: Callable[[tuple[Placed, ...], Quant, str], Placed],
+        name: str = "",
+    ) -> Pending:
+        """The result of an operator that moves or limits its inputs' values: all have the result's quantization."""
+        own = [value.placed.quant if isinstance(value, Quantized) else value.exact for value in inputs]
+        ranges = [value.range for value in inputs if isinstance(value, Pending)]
+
+        def build(quant: Quant, name: str) -> Placed:
+            placed = tuple(
+                self.builder.at(value, quant, self.raw.inputs[position]) for position, value in self._pairs(inputs)
+            )
+            return make(placed, quant, name)
+
+        exact = own[0] if len(set(own)) == 1 else None
+        return self.pending(shape, build, exact, ranges[0] if len(inputs) == 1 and ranges else None, name)
+
+    def _pairs(self, inputs: tuple[Real, ...]) -> list[tuple[int, Real]]:
+        positions = [self.raw.inputs.index(name) for name in self.raw.inputs if name]
+        return list(zip(positions, inputs, strict=False))
+
+    def emit(self, op: Op, order: Order) -> Placed:
+        """Append an operator with one result."""
+        self.builder.add(op)
+        return Placed(op.results[0], order)
+
+
+Reader = Callable[[Node], Value | tuple[Value, ...]]
+Readers = Mapping[str, Reader]
+
+
+def to_int8(array: Array) -> Array:
+    """int8 as it is, uint8 128 below."""
+    return (array ^ np.uint8(0x80)).view(np.int8) if array.dtype == np.uint8 else array

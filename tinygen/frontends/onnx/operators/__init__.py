@@ -1,0 +1,1 @@
+"""Readers: one short function per ONNX operator."""

@@ -1,0 +1,91 @@
+"""Limits of values, and softmax."""
+
+import numpy as np
+
+from tinygen.frontends.onnx.node import Node, Readers
+from tinygen.frontends.onnx.operators.function import PROBABILITY, scalar
+from tinygen.frontends.onnx.raw import UnsupportedError
+from tinygen.frontends.onnx.values import Order, Pending, Placed
+from tinygen.ir.tensor import Tensor
+from tinygen.ir.types import Quant
+from tinygen.ops.clamp import Activation
+from tinygen.ops.extrema import Maximum, Minimum
+from tinygen.ops.quantize import quantize
+from tinygen.ops.relu import Relu
+from tinygen.ops.rescale import Rescale
+from tinygen.ops.softmax import Softmax
+
+Bounds = tuple[float | None, float | None]
+
+
+def read_relu(node: Node) -> Pending:
+    """Relu."""
+    return _limited(node, (0.0, None))
+
+
+def read_clip(node: Node) -> Pending:
+    """Clip: constant limits."""
+    low, high = (scalar(node, position, role) if node.has_input(position) else None for position, role in _LIMITS)
+    if low is not None and high is not None and low > high:
+        raise UnsupportedError(f"limits are {low} and {high}, the first below the second was expected")
+    return _limited(node, (low, high))
+
+
+def read_softmax(node: Node) -> Pending:
+    """Softmax: along any axis; as an output of the model without QuantizeLinear it has scale 1/256."""
+    input = node.activation(0)
+    rank = len(input.shape)
+    axis = node.axis(node.int("axis", -1 if node.opset >= 13 else 1), rank)
+    if node.opset < 13 and any(size != 1 for size in input.shape[axis + 1 :]):
+        raise UnsupportedError(f"in opset {node.opset} it takes axes {axis} to {rank - 1} as one, a last axis was expected")
+    order: Order = (*(other for other in range(rank) if other != axis), axis)
+
+    def make(quant: Quant, name: str) -> Placed:
+        rows = node.builder.arranged(input, order)
+        is_same = quant == PROBABILITY
+        result = node.builder.int8(name if is_same else node.builder.derive(name, "softmax"), rows.shape, PROBABILITY)
+        node.builder.add(Softmax(name=result.name, source=node.source, input=rows, output=result, beta=1.0))
+        if is_same:
+            return Placed(result, order)
+        output = node.builder.int8(name, rows.shape, quant)
+        return node.emit(Rescale(name=name, source=node.source, input=result, output=output), order)
+
+    return node.pending(input.shape, make, range=PROBABILITY)
+
+
+def _limited(node: Node, bounds: Bounds) -> Pending:
+    """Values within bounds: a clamp in whatever quantization the result has."""
+    input = node.real(0)
+
+    def make(inputs: tuple[Placed, ...], quant: Quant, name: str) -> Placed:
+        tensor, order = inputs[0].tensor, inputs[0].order
+        activation = next((a for a in Activation if a.value == bounds), None)
+        if activation is not None:
+            output = node.builder.int8(name, tensor.shape, quant)
+            op = Relu(name=name, source=node.source, input=tensor, output=output, activation=activation)
+            return node.emit(op, order)
+        return Placed(_clamped(node, tensor, name, bounds), order)
+
+    return node.kept((input,), input.shape, make)
+
+
+def _clamped(node: Node, tensor: Tensor, name: str, bounds: Bounds) -> Tensor:
+    """Maximum with the lower bound, then minimum with the upper one, where there are such bounds."""
+    steps = [(kind, bound) for kind, bound in zip((Maximum, Minimum), bounds, strict=True) if bound is not None]
+    for index, (kind, bound) in enumerate(steps, 1):
+        own = name if index == len(steps) else node.builder.derive(name, "raised")
+        output = Tensor(own, tensor.type)
+        limit = _stored(node, tensor, bound)
+        node.builder.add(kind(name=own, source=node.source, first=tensor, second=limit, output=output))
+        tensor = output
+    return tensor
+
+
+def _stored(node: Node, tensor: Tensor, bound: float) -> Tensor:
+    stored = quantize(np.full((1,) * max(1, len(tensor.shape)), bound, np.float32), tensor.type)
+    return node.builder.constant(node.builder.derive(tensor.name, "bound"), stored, tensor.type.quant)
+
+
+_LIMITS = ((1, "minimum"), (2, "maximum"))
+
+READERS: Readers = {"Clip": read_clip, "Relu": read_relu, "Softmax": read_softmax}

@@ -1,0 +1,53 @@
+"""Biases: int32 in the scale of the accumulators, whatever scale the file has them in."""
+
+import numpy as np
+
+from tinygen.frontends.onnx.node import Node
+from tinygen.frontends.onnx.raw import UnsupportedError
+from tinygen.frontends.onnx.values import Known
+from tinygen.ir.tensor import Tensor
+from tinygen.ir.types import Array, DType, Quant
+
+_SAME_SCALE = 1e-5  # relative: exporters round the product of two scales to float32
+_INT32 = np.iinfo(np.int32)
+
+
+def bias_of(
+    node: Node, position: int, input: Quant, weights: Quant | None, channels: int, factor: float = 1.0
+) -> Tensor | None:
+    """The bias of `channels` channels in an optional input, times `factor`; float32 constants are quantized here."""
+    if not node.has_input(position):
+        return None
+    assert weights is not None
+    scales = input.scale * np.broadcast_to(np.array(weights.scales, np.float64), (channels,))
+    data, own = _values(node, position, scales)
+    flat = data.reshape(-1)
+    if flat.size not in (1, channels) or (data.ndim and data.shape[-1] != flat.size):
+        raise UnsupportedError(f"bias has shape {list(data.shape)}, [{channels}] was expected")
+    ratios = own * factor / scales
+    if data.dtype != np.float32 and np.all(np.abs(ratios - 1) < _SAME_SCALE):
+        ratios = np.ones(channels)
+    with np.errstate(over="ignore", invalid="ignore"):
+        stored = np.rint(flat.astype(np.float64) * ratios)
+    if not np.all((stored >= _INT32.min) & (stored <= _INT32.max)):
+        raise UnsupportedError("bias does not fit int32 in the scale of input and weights")
+    return node.builder.constant(node.builder.derive(node.output_name, "bias"), stored.astype(np.int32))
+
+
+def _values(node: Node, position: int, accumulators: Array) -> tuple[Array, Array]:
+    """Stored values without zero points, and their scales: 1 for float32, those of `accumulators` for plain int32."""
+    value = node.value(position)
+    if isinstance(value, Known):
+        if value.array.dtype not in (np.float32, np.int32):
+            raise UnsupportedError(f"bias is {value.array.dtype} without scale, int32 was expected")
+        return value.array, np.ones(1) if value.array.dtype == np.float32 else accumulators
+    tensor = node.builder.plain(node.quantized(position))
+    if tensor.data is None:
+        raise UnsupportedError(f"bias '{node.raw.inputs[position]}' is computed at run time, a constant was expected")
+    quant = tensor.type.quant
+    assert quant is not None
+    if quant.is_per_tensor and tensor.type.dtype is not DType.INT32:
+        return tensor.data.astype(np.int64) - quant.zero_point, np.array(quant.scales)
+    if any(quant.zero_points):
+        raise UnsupportedError("bias has a zero point other than 0")
+    return tensor.data, np.array(quant.scales)

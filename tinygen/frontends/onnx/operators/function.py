@@ -1,0 +1,138 @@
+"""Functions of one tensor, element by element: each becomes a table of 256 entries."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from tinygen.frontends.onnx.node import Node, Readers
+from tinygen.frontends.onnx.raw import UnsupportedError
+from tinygen.frontends.onnx.values import Known, Pending, Placed, Quantized
+from tinygen.ir.tensor import Tensor
+from tinygen.ir.types import Quant
+from tinygen.ops.float_function import FloatFunction, Function
+from tinygen.ops.real_function import RealFunction, RealKind
+from tinygen.ops.relu import LeakyRelu
+from tinygen.ops.unary import Unary
+
+PROBABILITY = Quant((1 / 256,), (-128,))  # covers [0, 1), 1 saturates
+_SYMMETRIC_UNIT = Quant((1 / 128,), (0,))  # covers [-1, 1), 1 saturates
+_SELU = (1.67326319217681884765625, 1.05070102214813232421875)  # ONNX's defaults
+_PLAIN = {
+    "Abs": RealKind.ABS,
+    "Ceil": RealKind.CEIL,
+    "Erf": RealKind.ERF,
+    "Exp": RealKind.EXP,
+    "Floor": RealKind.FLOOR,
+    "HardSwish": RealKind.HARD_SWISH,
+    "Log": RealKind.LOG,
+    "Mish": RealKind.MISH,
+    "Neg": RealKind.NEGATIVE,
+    "Reciprocal": RealKind.RECIPROCAL,
+    "Round": RealKind.ROUND,
+    "Sign": RealKind.SIGN,
+    "Softplus": RealKind.SOFTPLUS,
+    "Softsign": RealKind.SOFTSIGN,
+    "Sqrt": RealKind.SQRT,
+}
+
+
+def read_leaky_relu(node: Node) -> Pending:
+    """LeakyRelu."""
+    alpha = node.float("alpha", 0.01)
+
+    def make(input: Tensor, output: Tensor) -> Unary:
+        return LeakyRelu(name=output.name, source=node.source, input=input, output=output, alpha=alpha)
+
+    return _unary(node, make)
+
+
+def read_sigmoid(node: Node) -> Pending:
+    """Sigmoid: as an output of the model without QuantizeLinear it has scale 1/256."""
+    return _float_function(node, Function.LOGISTIC, PROBABILITY)
+
+
+def read_tanh(node: Node) -> Pending:
+    """Tanh: as an output of the model without QuantizeLinear it has scale 1/128."""
+    return _float_function(node, Function.TANH, _SYMMETRIC_UNIT)
+
+
+def read_plain(node: Node) -> Pending:
+    """Functions without parameters."""
+    return _real_function(node, _PLAIN[node.raw.operator])
+
+
+def read_hard_sigmoid(node: Node) -> Pending:
+    """HardSigmoid."""
+    return _real_function(node, RealKind.HARD_SIGMOID, node.float("alpha", 0.2), node.float("beta", 0.5))
+
+
+def read_elu(node: Node) -> Pending:
+    """Elu."""
+    return _real_function(node, RealKind.ELU, node.float("alpha", 1.0))
+
+
+def read_selu(node: Node) -> Pending:
+    """Selu."""
+    return _real_function(node, RealKind.SELU, node.float("alpha", _SELU[0]), node.float("gamma", _SELU[1]))
+
+
+def read_gelu(node: Node) -> Pending:
+    """Gelu: exact, or approximated with tanh."""
+    is_tanh = node.text("approximate", "none") == "tanh"
+    return _real_function(node, RealKind.GELU_TANH if is_tanh else RealKind.GELU)
+
+
+def read_pow(node: Node) -> Pending:
+    """Pow: with one constant exponent."""
+    return _real_function(node, RealKind.POWER, scalar(node, 1, "exponent"))
+
+
+def scalar(node: Node, position: int, role: str) -> float:
+    """The one real number in a constant input, as it is or through DequantizeLinear."""
+    value = node.value(position)
+    if isinstance(value, Quantized) and value.placed.tensor.data is not None and value.placed.tensor.data.size == 1:
+        type = value.placed.tensor.type
+        return type.scale * (int(value.placed.tensor.data.reshape(-1)[0]) - type.zero_point)
+    array = value.array if isinstance(value, Known) else node.constant(position, role)
+    if array.size != 1 or array.dtype == np.bool_ or not np.isfinite(array.astype(np.float64)).all():
+        raise UnsupportedError(f"{role} is {array.dtype}{list(array.shape)}, one finite number was expected")
+    return float(array.reshape(-1)[0])
+
+
+def _float_function(node: Node, function: Function, range: Quant) -> Pending:
+    def make(input: Tensor, output: Tensor) -> Unary:
+        return FloatFunction(name=output.name, source=node.source, input=input, output=output, function=function)
+
+    return _unary(node, make, range)
+
+
+def _real_function(node: Node, kind: RealKind, *parameters: float) -> Pending:
+    def make(input: Tensor, output: Tensor) -> Unary:
+        return RealFunction(
+            name=output.name, source=node.source, input=input, output=output, kind=kind, parameters=parameters
+        )
+
+    return _unary(node, make)
+
+
+def _unary(node: Node, kind: Callable[[Tensor, Tensor], Unary], range: Quant | None = None) -> Pending:
+    input = node.activation(0)
+
+    def make(quant: Quant, name: str) -> Placed:
+        output = node.builder.int8(name, input.tensor.shape, quant)
+        return node.emit(kind(input.tensor, output), input.order)
+
+    return node.pending(input.shape, make, range=range)
+
+
+READERS: Readers = {
+    **dict.fromkeys(_PLAIN, read_plain),
+    "Elu": read_elu,
+    "Gelu": read_gelu,
+    "HardSigmoid": read_hard_sigmoid,
+    "LeakyRelu": read_leaky_relu,
+    "Pow": read_pow,
+    "Selu": read_selu,
+    "Sigmoid": read_sigmoid,
+    "Tanh": read_tanh,
+}

@@ -1,0 +1,190 @@
+"""Operators that move elements: concatenation, slices, padding, selection."""
+
+import numpy as np
+
+from tinygen.frontends.onnx.node import Node, Readers
+from tinygen.frontends.onnx.operators.function import scalar
+from tinygen.frontends.onnx.raw import UnsupportedError
+from tinygen.frontends.onnx.values import Pending, Placed, Real
+from tinygen.ir.types import Quant
+from tinygen.ops.concat import Concat
+from tinygen.ops.gather import Gather
+from tinygen.ops.pad import Mirror, MirrorPad, Pad
+from tinygen.ops.quantize import quantize
+from tinygen.ops.slice import Slice
+
+_MIRRORS = {"reflect": Mirror.REFLECT}
+_MAX_PAD = 1 << 20
+
+
+def read_concat(node: Node) -> Pending:
+    """Concat: inputs of other scales are rescaled to the result's."""
+    inputs = tuple(node.real(position) for position in range(node.input_count))
+    shapes = [value.shape for value in inputs]
+    rank = len(shapes[0])
+    axis = node.axis(node.int("axis", 0), rank)
+    if any(len(s) != rank or (*s[:axis], *s[axis + 1 :]) != _without(shapes[0], axis) for s in shapes):
+        raise UnsupportedError(f"shapes {[list(s) for s in shapes]} do not fit each other along axis {axis}")
+    shape = (*shapes[0][:axis], sum(s[axis] for s in shapes), *shapes[0][axis + 1 :])
+
+    def make(placed: tuple[Placed, ...], quant: Quant, name: str) -> Placed:
+        order = next((p.order for p in placed if not p.tensor.is_constant), placed[0].order)
+        output = node.builder.int8(name, tuple(shape[a] for a in order), quant)
+        tensors = tuple(node.builder.arranged(p, order) for p in placed)
+        op = Concat(name=name, source=node.source, inputs=tensors, output=output, axis=order.index(axis))
+        return node.emit(op, order)
+
+    return node.kept(inputs, shape, make)
+
+
+def read_slice(node: Node) -> Pending:
+    """Slice: constant limits, any steps."""
+    input = node.real(0)
+    rank = len(input.shape)
+    starts, ends = node.integers(1, "starts"), node.integers(2, "ends")
+    axes = node.integers(3, "axes") if node.has_input(3) else tuple(range(len(starts)))
+    steps = node.integers(4, "steps") if node.has_input(4) else (1,) * len(starts)
+    if not len(starts) == len(ends) == len(axes) == len(steps):
+        raise UnsupportedError(f"{len(starts)} starts, {len(ends)} ends, {len(axes)} axes, {len(steps)} steps")
+    node.axes_of(axes, rank)
+    begin, strides, shape = [0] * rank, [1] * rank, list(input.shape)
+    for axis, start, end, step in zip(axes, starts, ends, steps, strict=True):
+        if step == 0:
+            raise UnsupportedError(f"the step along axis {axis} is 0, another number was expected")
+        taken = range(input.shape[axis])[start:end:step]
+        begin[axis], strides[axis], shape[axis] = taken.start, step, len(taken)
+    return _slice(node, input, tuple(begin), tuple(strides), tuple(shape))
+
+
+def read_split(node: Node) -> tuple[Pending, ...]:
+    """Split: into constant or equal parts."""
+    input = node.real(0)
+    axis = node.axis(node.int("axis", 0), len(input.shape))
+    begin = [0] * len(input.shape)
+    parts = []
+    for number, size in enumerate(_split_sizes(node, input.shape[axis])):
+        shape = (*input.shape[:axis], size, *input.shape[axis + 1 :])
+        parts.append(_slice(node, input, tuple(begin), (1,) * len(shape), shape, number))
+        begin[axis] += size
+    return tuple(parts)
+
+
+def read_pad(node: Node) -> Pending:
+    """Pad: constant widths; with one value, or reflected."""
+    input = node.real(0)
+    rank = len(input.shape)
+    widths, mode = node.integers(1, "pads"), node.text("mode", "constant")
+    axes = node.integers(3, "axes") if node.has_input(3) else tuple(range(rank))
+    node.axes_of(axes, rank)
+    if len(widths) != 2 * len(axes) or not all(0 <= width <= _MAX_PAD for width in widths):
+        raise UnsupportedError(f"pads are {list(widths)}, {2 * len(axes)} numbers >= 0 were expected")
+    if mode != "constant" and mode not in _MIRRORS:
+        raise UnsupportedError(f"mode is '{mode}', constant or reflect was expected")
+    value = scalar(node, 2, "padding") if mode == "constant" and node.has_input(2) else 0.0
+    before, after = [0] * rank, [0] * rank
+    for position, axis in enumerate(axes):
+        before[axis], after[axis] = widths[position], widths[position + len(axes)]
+    shape = tuple(sum(sizes) for sizes in zip(before, input.shape, after, strict=True))
+
+    def make(inputs: tuple[Placed, ...], quant: Quant, name: str) -> Placed:
+        tensor, order = inputs[0].tensor, inputs[0].order
+        output = node.builder.int8(name, tuple(shape[axis] for axis in order), quant)
+        ends = tuple(tuple(widths[axis] for axis in order) for widths in (before, after))
+        if mode in _MIRRORS:
+            mirrored = MirrorPad(
+                name=name,
+                source=node.source,
+                input=tensor,
+                output=output,
+                before=ends[0],
+                after=ends[1],
+                mirror=_MIRRORS[mode],
+            )
+            return node.emit(mirrored, order)
+        stored = int(quantize(np.array(value, np.float32), output.type))
+        op = Pad(
+            name=name, source=node.source, input=tensor, output=output, before=ends[0], after=ends[1], value=stored
+        )
+        return node.emit(op, order)
+
+    return node.kept((input,), shape, make)
+
+
+def read_gather(node: Node) -> Pending:
+    """Gather: with constant indices."""
+    input = node.real(0)
+    axis = node.axis(node.int("axis", 0), len(input.shape))
+    given = node.constant(1, "indices")
+    size = input.shape[axis]
+    if given.dtype not in (np.int32, np.int64) or given.size == 0 or given.min() < -size or given.max() >= size:
+        raise UnsupportedError(f"indices are {given.dtype}{list(given.shape)}, numbers within axis {axis} were expected")
+    indices = np.where(given < 0, given + size, given).astype(np.int32)
+    shape = (*input.shape[:axis], *indices.shape, *input.shape[axis + 1 :])
+
+    def make(inputs: tuple[Placed, ...], quant: Quant, name: str) -> Placed:
+        op = Gather(
+            name=name,
+            source=node.source,
+            input=node.builder.plain(inputs[0]),
+            indices=node.builder.constant(node.builder.derive(name, "indices"), indices),
+            output=node.builder.int8(name, shape, quant),
+            axis=axis,
+            batch_dims=0,
+        )
+        return node.emit(op, tuple(range(len(shape))))
+
+    return node.kept((input,), shape, make)
+
+
+def _slice(
+    node: Node,
+    input: Real,
+    begin: tuple[int, ...],
+    strides: tuple[int, ...],
+    shape: tuple[int, ...],
+    output: int = 0,
+) -> Pending:
+    if 0 in shape:
+        raise UnsupportedError(f"the result has shape {list(shape)}, at least one element was expected")
+
+    def make(inputs: tuple[Placed, ...], quant: Quant, name: str) -> Placed:
+        order = inputs[0].order
+        op = Slice(
+            name=name,
+            source=node.source,
+            input=inputs[0].tensor,
+            output=node.builder.int8(name, tuple(shape[axis] for axis in order), quant),
+            begin=tuple(begin[axis] for axis in order),
+            strides=tuple(strides[axis] for axis in order),
+        )
+        return node.emit(op, order)
+
+    return node.kept((input,), shape, make, node.raw.outputs[output])
+
+
+def _split_sizes(node: Node, size: int) -> tuple[int, ...]:
+    """Sizes along the axis: an input since opset 13, an attribute before, else equal ones (the last smaller)."""
+    count = len(node.raw.outputs)
+    if node.has_input(1):
+        sizes = node.integers(1, "split")
+    elif "split" in node.raw.attributes:
+        sizes = node.ints("split")
+    else:
+        part = -(-size // max(count, 1))
+        sizes = tuple(min(part, size - part * number) for number in range(count))
+    if len(sizes) != count or any(part < 1 for part in sizes) or sum(sizes) != size:
+        raise UnsupportedError(f"{size} elements in parts of {list(sizes)}, {count} parts that fill them were expected")
+    return sizes
+
+
+def _without(shape: tuple[int, ...], axis: int) -> tuple[int, ...]:
+    return (*shape[:axis], *shape[axis + 1 :])
+
+
+READERS: Readers = {
+    "Concat": read_concat,
+    "Gather": read_gather,
+    "Pad": read_pad,
+    "Slice": read_slice,
+    "Split": read_split,
+}

@@ -1,0 +1,110 @@
+"""QuantizeLinear and DequantizeLinear: where real values get their quantization."""
+
+import numpy as np
+
+from tinygen.frontends.onnx.node import Node, Readers, to_int8
+from tinygen.frontends.onnx.raw import UnsupportedError
+from tinygen.frontends.onnx.values import Known, Placed, Quantized, Stored, Value
+from tinygen.ir.types import Array, Quant
+
+_UNSIGNED_OFFSET = 128  # from uint8 in the file to int8 in the IR
+_TYPES = {2: np.dtype(np.uint8), 3: np.dtype(np.int8)}  # of the attribute output_dtype
+_CONSTANT_TYPES = (np.dtype(np.int8), np.dtype(np.uint8), np.dtype(np.int32))
+
+
+def read_quantize(node: Node) -> Value:
+    """QuantizeLinear: to int8 or uint8, per tensor."""
+    dtype = _output_type(node)
+    value = node.value(0)
+    if isinstance(value, Known):
+        return Known(_quantized_constant(node, value.array, dtype))
+    if dtype not in (np.int8, np.uint8):
+        raise UnsupportedError(f"the result is {dtype}, int8 or uint8 was expected")
+    quant = quant_of(node, dtype, value.shape)
+    if not quant.is_per_tensor:
+        raise UnsupportedError("an activation is quantized per channel, per tensor was expected")
+    placed = node.builder.at(node.real(0), quant, node.output_name)
+    if placed.tensor.name == node.output_name:
+        node.builder.layouts[node.output_name] = placed.order
+    return Stored(placed, dtype == np.uint8)
+
+
+def read_dequantize(node: Node) -> Value:
+    """DequantizeLinear: of activations per tensor, of constants per tensor or per channel."""
+    value = node.value(0)
+    if isinstance(value, Known):
+        return _dequantized_constant(node, value.array)
+    if not isinstance(value, Stored):
+        raise UnsupportedError(f"input '{node.raw.inputs[0]}' is float32, quantized integers were expected")
+    quant = quant_of(node, np.dtype(np.uint8 if value.is_unsigned else np.int8), value.shape)
+    if quant != value.placed.quant:
+        raise UnsupportedError(
+            f"input '{node.raw.inputs[0]}' was quantized with scale {value.placed.quant.scales[0]} and is read with "
+            f"{quant.scales[0]}, or with another zero point: the same were expected"
+        )
+    return Quantized(value.placed)
+
+
+def quant_of(node: Node, dtype: np.dtype[np.generic], shape: tuple[int, ...]) -> Quant:
+    """The quantization in inputs 1 and 2, for integers of `dtype` that are stored 128 lower where they are uint8."""
+    if node.int("block_size", 0):
+        raise UnsupportedError("is quantized in blocks, per tensor or per channel was expected")
+    scales = node.constant(1, "scale")
+    zero_points = node.constant(2, "zero point") if node.has_input(2) else np.zeros(scales.shape, dtype)
+    if zero_points.dtype != dtype or scales.size not in (1, zero_points.size) and zero_points.size != 1:
+        raise UnsupportedError(f"zero points are {zero_points.dtype}{list(zero_points.shape)}, {dtype} were expected")
+    axis = node.int("axis", 1)
+    if scales.size > 1:
+        axis = node.axis(axis, len(shape))
+        if scales.shape != (shape[axis],):
+            raise UnsupportedError(f"{list(scales.shape)} scales along axis {axis} of {list(shape)}")
+    return make_quant(scales, zero_points, axis)
+
+
+def make_quant(scales: Array, zero_points: Array, axis: int) -> Quant:
+    """A quantization of the IR."""
+    offset = _UNSIGNED_OFFSET if zero_points.dtype == np.uint8 else 0
+    numbers = tuple(float(scale) for scale in scales.astype(np.float32).reshape(-1))
+    for scale in numbers:
+        if not (np.isfinite(scale) and scale > 0):
+            raise UnsupportedError(f"scale is {scale}, a positive number was expected")
+    stored = np.broadcast_to(zero_points.reshape(-1).astype(np.int64) - offset, (len(numbers),))
+    return Quant(numbers, tuple(int(zero_point) for zero_point in stored), axis if len(numbers) > 1 else None)
+
+
+def _output_type(node: Node) -> np.dtype[np.generic]:
+    if node.has_input(2):
+        return node.constant(2, "zero point").dtype
+    code = node.int("output_dtype", 0) or 2
+    if code not in _TYPES:
+        raise UnsupportedError(f"the result is of ONNX type {code}, int8 or uint8 was expected")
+    return _TYPES[code]
+
+
+def _dequantized_constant(node: Node, array: Array) -> Quantized:
+    if array.dtype not in _CONSTANT_TYPES:
+        raise UnsupportedError(f"constant '{node.raw.inputs[0]}' is {array.dtype}, int8, uint8 or int32 was expected")
+    quant = quant_of(node, array.dtype, array.shape)
+    tensor = node.builder.constant(node.builder.derive(node.raw.inputs[0], "constant"), to_int8(array), quant)
+    return Quantized(Placed(tensor, tuple(range(array.ndim))))
+
+
+def _quantized_constant(node: Node, array: Array, dtype: np.dtype[np.generic]) -> Array:
+    """What QuantizeLinear makes of float weights: divided in float32, halves to even, saturated."""
+    if array.dtype != np.float32 or dtype not in _CONSTANT_TYPES:
+        raise UnsupportedError(f"a constant is quantized from {array.dtype} to {dtype}, float32 to int8 was expected")
+    quant_of(node, dtype, array.shape)  # checks shapes and values
+    scales = node.constant(1, "scale").astype(np.float32)
+    zero_points = node.constant(2, "zero point") if node.has_input(2) else np.zeros((), dtype)
+    along = [1] * array.ndim
+    if scales.size > 1:
+        along[node.axis(node.int("axis", 1), array.ndim)] = -1
+    numbers = [numbers.reshape(along) if numbers.size > 1 else numbers.reshape(()) for numbers in (scales, zero_points)]
+    with np.errstate(over="ignore", invalid="ignore"):
+        rounded = np.rint(array / numbers[0]) + numbers[1].astype(np.float32)
+    limits = np.iinfo(dtype)
+    finite = np.nan_to_num(rounded.astype(np.float64), nan=0.0, posinf=limits.max, neginf=limits.min)
+    return np.clip(finite, limits.min, limits.max).astype(dtype)
+
+
+READERS: Readers = {"DequantizeLinear": read_dequantize, "QuantizeLinear": read_quantize}

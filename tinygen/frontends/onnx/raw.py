@@ -1,0 +1,66 @@
+"""An ONNX model in plain types, checked: what the rest of the frontend reads instead of protobuf messages."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from tinygen.ir.types import Array
+
+Attribute = int | float | str | tuple[int, ...] | tuple[float, ...] | Array
+
+
+class UnsupportedError(ValueError):
+    """Something cannot be compiled; the text is the reason, without the place."""
+
+
+@dataclass(frozen=True)
+class RawInput:
+    """A named input or output of the model."""
+
+    name: str
+    dtype: str  # numpy's name
+    shape: tuple[int | str, ...]  # symbolic sizes by name, "" where they have none
+
+
+@dataclass(frozen=True, eq=False)
+class RawNode:
+    """One node; absent inputs and outputs are empty names."""
+
+    index: int
+    domain: str
+    operator: str
+    name: str
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    attributes: Mapping[str, Attribute]
+    problem: str = ""  # why its attributes cannot be read
+    part_of: str = ""  # the operator in the file, where that is spelled as several nodes
+
+    @property
+    def spelling(self) -> str:
+        """Kind and name, as users know them."""
+        return f"{self.kind} '{self.label}'"
+
+    @property
+    def kind(self) -> str:
+        """The operator as the file has it."""
+        operator = self.part_of or self.operator
+        return f"{self.domain}.{operator}" if self.domain else operator
+
+    @property
+    def label(self) -> str:
+        """The node's name, or that of its first output."""
+        return self.name or next((output for output in self.outputs if output), "")
+
+
+@dataclass(frozen=True, eq=False)
+class RawModel:
+    """What a file holds."""
+
+    path: Path
+    opset: int  # of the default domain
+    inputs: tuple[RawInput, ...]
+    outputs: tuple[RawInput, ...]
+    constants: Mapping[str, Array]
+    unreadable: Mapping[str, str]  # constants that are not in `constants`, with the reason
+    nodes: tuple[RawNode, ...]

@@ -1,0 +1,30 @@
+"""All operators that ONNX models may have; needs no package onnx, so that they can be listed without it."""
+
+from tinygen.frontends.onnx.node import Readers
+from tinygen.frontends.onnx.operators import (
+    activation,
+    convolution,
+    elementwise,
+    function,
+    matmul,
+    movement,
+    pooling,
+    quantization,
+    reduction,
+    resize,
+    shape,
+)
+
+READERS: Readers = {
+    **activation.READERS,
+    **convolution.READERS,
+    **elementwise.READERS,
+    **function.READERS,
+    **matmul.READERS,
+    **movement.READERS,
+    **pooling.READERS,
+    **quantization.READERS,
+    **reduction.READERS,
+    **resize.READERS,
+    **shape.READERS,
+}

@@ -1,0 +1,81 @@
+"""Constants of an ONNX file: inside of the protobuf message, or in files beside the model."""
+
+import os
+from math import prod
+from pathlib import Path
+
+import numpy as np
+from onnx import TensorProto
+
+from tinygen.frontends.onnx.raw import UnsupportedError
+from tinygen.frontends.onnx.tensor_types import dtype_of_code
+from tinygen.ir.types import Array
+
+_MAX_BYTES = 1 << 31
+_STORED_AS_BITS = (TensorProto.FLOAT16, TensorProto.BFLOAT16)  # in int32_data
+
+
+def array_of(tensor: TensorProto, folder: Path) -> Array:
+    """The value of a constant, read-only; external data is mapped, from within `folder` only."""
+    dtype, shape = dtype_of_code(tensor.data_type), tuple(tensor.dims)
+    if any(size < 0 for size in shape) or prod(shape) * dtype.itemsize > _MAX_BYTES:
+        raise UnsupportedError(f"its shape is {list(shape)}, sizes >= 0 and at most {_MAX_BYTES} bytes were expected")
+    flat = _flat(tensor, dtype, prod(shape), folder)
+    if flat.size != prod(shape):
+        raise UnsupportedError(f"it holds {flat.size} elements, {prod(shape)} were expected for shape {list(shape)}")
+    array = flat.reshape(shape)
+    array.flags.writeable = False
+    return array
+
+
+def _flat(tensor: TensorProto, dtype: np.dtype[np.generic], count: int, folder: Path) -> Array:
+    if tensor.data_location == TensorProto.EXTERNAL:
+        return _external(tensor, dtype, count, folder)
+    if tensor.HasField("raw_data"):
+        if len(tensor.raw_data) != count * dtype.itemsize:
+            raise UnsupportedError(f"it holds {len(tensor.raw_data)} bytes, {count * dtype.itemsize} were expected")
+        return np.frombuffer(tensor.raw_data, dtype.newbyteorder("<")).astype(dtype, copy=False)
+    if tensor.data_type in _STORED_AS_BITS:
+        return np.array(tensor.int32_data, np.int64).astype(np.uint16).view(dtype)
+    match tensor.data_type:
+        case TensorProto.FLOAT:
+            return np.array(tensor.float_data, dtype)
+        case TensorProto.DOUBLE:
+            return np.array(tensor.double_data, dtype)
+        case TensorProto.INT64:
+            return np.array(tensor.int64_data, dtype)
+    return np.array(tensor.int32_data, np.int64).astype(dtype)
+
+
+def _external(tensor: TensorProto, dtype: np.dtype[np.generic], count: int, folder: Path) -> Array:
+    entries = {entry.key: entry.value for entry in tensor.external_data}
+    file = _file_within(folder, entries.get("location", ""))
+    offset = _number(entries, "offset", 0)
+    length = _number(entries, "length", count * dtype.itemsize)
+    if length != count * dtype.itemsize or offset + length > file.stat().st_size:
+        raise UnsupportedError(
+            f"its data are bytes {offset} to {offset + length} of '{file.name}', which has {file.stat().st_size}, "
+            f"for {count * dtype.itemsize} bytes"
+        )
+    if count == 0:
+        return np.empty(0, dtype)
+    return np.memmap(file, dtype.newbyteorder("<"), "r", offset, (count,)).view(np.ndarray)
+
+
+def _file_within(folder: Path, location: str) -> Path:
+    """The file of a relative path that, links followed, stays in `folder`."""
+    inside, file = Path(os.path.realpath(folder)), Path(os.path.realpath(folder / location))
+    if not location or "\0" in location or Path(location).is_absolute() or inside not in file.parents:
+        raise UnsupportedError(f"its data lie in '{location}', a file within the model's folder was expected")
+    if not file.is_file():
+        raise UnsupportedError(f"its data lie in '{location}', which does not exist beside the model")
+    return file
+
+
+def _number(entries: dict[str, str], key: str, default: int) -> int:
+    text = entries.get(key, "")
+    if not text:
+        return default
+    if not (text.isascii() and text.isdigit() and len(text) < 19):
+        raise UnsupportedError(f"the {key} of its data is '{text[:40]}', a number was expected")
+    return int(text)

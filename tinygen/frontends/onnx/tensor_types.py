@@ -1,0 +1,27 @@
+"""ONNX's element types by their numbers in the format."""
+
+import ml_dtypes
+import numpy as np
+
+from tinygen.frontends.onnx.raw import UnsupportedError
+
+_DTYPES = {
+    1: np.dtype(np.float32),
+    2: np.dtype(np.uint8),
+    3: np.dtype(np.int8),
+    4: np.dtype(np.uint16),
+    5: np.dtype(np.int16),
+    6: np.dtype(np.int32),
+    7: np.dtype(np.int64),
+    9: np.dtype(np.bool_),
+    10: np.dtype(np.float16),
+    11: np.dtype(np.float64),
+    16: np.dtype(ml_dtypes.bfloat16),
+}
+
+
+def dtype_of_code(code: int) -> np.dtype[np.generic]:
+    """The numpy type of an element type; UnsupportedError where tinygen has none."""
+    if code not in _DTYPES:
+        raise UnsupportedError(f"elements are of ONNX type {code}, integers of 8 to 64 bits or floats were expected")
+    return _DTYPES[code]

@@ -1,0 +1,103 @@
+"""What is known of an ONNX tensor while its graph is read.
+
+Real values have no quantization of their own in ONNX: a QuantizeLinear somewhere behind an operator gives it. An
+operator's result is therefore `Pending` until then, and becomes an int8 operator of the IR in the right scale at once.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tinygen.frontends.onnx.raw import RawNode, UnsupportedError
+from tinygen.ir.tensor import Tensor
+from tinygen.ir.types import Array, Quant
+
+Order = tuple[int, ...]  # of axes
+
+
+@dataclass(frozen=True, eq=False)
+class Placed:
+    """An ONNX tensor in the IR: axis i of `tensor` is axis order[i] of the ONNX tensor."""
+
+    tensor: Tensor
+    order: Order
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of the ONNX tensor."""
+        sizes = dict(zip(self.order, self.tensor.shape, strict=True))
+        return tuple(sizes[axis] for axis in range(len(sizes)))
+
+    @property
+    def quant(self) -> Quant:
+        """Quantization of the tensor."""
+        if self.tensor.type.quant is None:
+            raise UnsupportedError(f"'{self.tensor.name}' is not quantized")
+        return self.tensor.type.quant
+
+    def axis(self, onnx_axis: int) -> int:
+        """The tensor's axis that is `onnx_axis` in the file."""
+        return self.order.index(onnx_axis)
+
+
+@dataclass(frozen=True, eq=False)
+class Known:
+    """A constant, as the file has it."""
+
+    array: Array
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of the constant."""
+        return self.array.shape
+
+
+@dataclass(frozen=True, eq=False)
+class Stored:
+    """Integers of a quantized tensor: what QuantizeLinear gives and DequantizeLinear takes."""
+
+    placed: Placed
+    is_unsigned: bool  # uint8 in the file; the IR has int8, 128 below
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of the ONNX tensor."""
+        return self.placed.shape
+
+
+@dataclass(frozen=True, eq=False)
+class Quantized:
+    """Real values of a quantized tensor: what DequantizeLinear gives."""
+
+    placed: Placed
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of the ONNX tensor."""
+        return self.placed.shape
+
+
+Make = Callable[[Quant, str], Placed]  # with a quantization, and the name that the result shall have
+
+
+@dataclass(frozen=True, eq=False)
+class Pending:
+    """Real values whose quantization is not known yet."""
+
+    node: RawNode | None  # that computes them; None for an input of the model
+    name: str
+    shape: tuple[int, ...]
+    make: Make
+    exact: Quant | None = None  # in which nothing is lost: that of operands whose values only move or are limited
+    range: Quant | None = None  # that covers all values there can be, for outputs of the model
+
+
+@dataclass(frozen=True, eq=False)
+class Missing:
+    """The result of an operator that cannot be compiled; operators behind it are reported only where it is float."""
+
+    origin: str
+    is_reported: bool  # whether an operator that reads it is a fault too
+
+
+Real = Quantized | Pending
+Value = Known | Stored | Quantized | Pending | Missing

@@ -1,0 +1,127 @@
+"""The firmware folder of a task: model, submission, command parser, port, start-up, linker script, Makefile."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from tinygen import paths
+from tinygen.build import target_runtime
+from tinygen.build.bundle import bundle
+from tinygen.build.kernel_sources import SourceTree
+from tinygen.codegen.environment import environment
+from tinygen.codegen.linker import linker_script
+from tinygen.codegen.model import ModelText
+from tinygen.codegen.project import ProjectKind
+from tinygen.errors import UnsupportedModelError, UsageError
+from tinygen.ir.graph import Port
+from tinygen.ir.types import DType
+from tinygen.mlperf.description import DESCRIPTION_FILE, Description
+from tinygen.mlperf.tasks import InputForm, Task
+from tinygen.planner.schedule import Schedule
+from tinygen.report.document import json_text
+from tinygen.targets import Board, TimerKind, UartKind
+
+_QUANTIZE = "tg_quantize_f32_s8"
+_START = ("startup.c", "semihosting.c")
+
+
+def firmware_files(
+    task: Task,
+    schedule: Schedule,
+    name: str,
+    model_files: dict[str, str],
+    trees: Sequence[SourceTree],
+    opt: str,
+    flash_bytes: int | None = None,
+) -> dict[str, str]:
+    """All files of the folder by relative path.
+
+    Raises UnsupportedModelError where the model is not one of the task, UsageError where the board is the host.
+    """
+    board = schedule.board
+    _check_board(board)
+    _check_model(task, schedule)
+    description = Description(task.name, board.name, board.qemu.machine if board.qemu else None, task.name)
+    context = _context(task, schedule, name, opt, description)
+    files = {f"mlperf/{file.name}": file.read_text(encoding="utf-8") for file in _own_sources()}
+    files |= {f"target/{file.name}": file.read_text(encoding="utf-8") for file in _start_sources(board)}
+    files |= {
+        f"model/{file}": text
+        for file, text in bundle(
+            schedule, name, model_files, trees, ProjectKind.MAKE, opt, (_QUANTIZE,) if _is_window(task) else ()
+        ).items()
+    }
+    for file in ("mlperf_config.h", "submission.c", "Makefile"):
+        files[file] = environment().get_template(f"mlperf/{file}.j2").render(context)
+    files["linker.ld"] = linker_script(board, flash_bytes=flash_bytes)
+    files[DESCRIPTION_FILE] = json_text(description) + "\n"
+    return files
+
+
+def _context(
+    task: Task, schedule: Schedule, name: str, opt: str, description: Description
+) -> Mapping[str, object]:  # what templates print
+    model = ModelText(name, schedule)
+    board = schedule.board
+    return {
+        "task": task,
+        "model": model,
+        "upper": model.upper,
+        "board": board,
+        "opt": opt,
+        "flags": " ".join(board.flags),
+        "port": _port(board) or "",
+        "elf": description.uart_elf,
+        "semihosting_elf": description.semihosting_elf,
+        "download_bytes": task.sample_bytes,
+        "is_image": task.form is InputForm.IMAGE,
+        "is_float_window": _is_window(task),
+        "keeps_sample": _is_window(task) or model.fetches_rows,
+    }
+
+
+def _is_window(task: Task) -> bool:
+    return task.form is InputForm.WINDOW
+
+
+def _port(board: Board) -> str | None:
+    """The port of the board's serial port and counter; None where the user has to write one."""
+    if board.uart is None or board.timer is None:
+        return None
+    return {(UartKind.CMSDK, TimerKind.MPS_FPGAIO): "mlperf/port_cmsdk_uart.c"}[board.uart.kind, board.timer.kind]
+
+
+def _own_sources() -> list[Path]:
+    return sorted(file for file in (paths.RUNTIME_C / "mlperf").iterdir() if file.suffix in {".c", ".h", ".cpp"})
+
+
+def _start_sources(board: Board) -> list[Path]:
+    sources = [file for file in target_runtime.sources(board) if file.name in _START]
+    return [*sources, *sorted(target_runtime.INCLUDE.glob("*.h"))]
+
+
+def _check_board(board: Board) -> None:
+    if board.is_host:
+        raise UsageError(f"--target {board.name}: is no microcontroller, expected a board. See `tinygen targets`.")
+
+
+def _check_model(task: Task, schedule: Schedule) -> None:
+    graph = schedule.graph
+    for role, ports, elements in (
+        ("input", graph.inputs, task.input_elements),
+        ("output", graph.outputs, task.output_elements),
+    ):
+        if len(ports) != 1:
+            raise _unsuitable(task, schedule, f"has {len(ports)} {role}s", f"1 {role}")
+        if not _is_int8(ports[0]) or ports[0].tensor.type.elements != elements:
+            raise _unsuitable(task, schedule, f"{role} is {ports[0].tensor.type}", f"{elements} int8 values")
+
+
+def _is_int8(port: Port) -> bool:
+    kind = port.tensor.type
+    return kind.dtype is DType.INT8 and kind.quant is not None
+
+
+def _unsuitable(task: Task, schedule: Schedule, what: str, expected: str) -> UnsupportedModelError:
+    return UnsupportedModelError(
+        f"{schedule.graph.name}: {what}, {expected} was expected for {task.title}. Choose the task of this model."
+    )

@@ -1,0 +1,46 @@
+"""Top-1 accuracy, area under the ROC curve and median, as the benchmark's runner defines them."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+Labels = npt.NDArray[np.int64]
+
+
+def correct(scores: Floats, labels: Labels) -> int:
+    """How many rows of `scores` [sample, class] have their largest value, the first of equals, at the label."""
+    return int(np.sum(np.argmax(scores, axis=1) == labels))
+
+
+def auc(scores: Floats, labels: Labels) -> float | None:
+    """Area under the ROC curve of `scores` [sample, class]; None where a class is missing.
+
+    One column: a score of class 1. Two: the second counts. More: each class against the rest, averaged, of
+    probabilities that are made to add up to 1.
+    """
+    if scores.shape[1] == 1:
+        return binary_auc(scores[:, 0], labels == 1)
+    normalized = scores / np.sum(scores, axis=1, keepdims=True)
+    if scores.shape[1] == 2:
+        return binary_auc(normalized[:, 1], labels == 1)
+    areas = [binary_auc(normalized[:, index], labels == index) for index in range(scores.shape[1])]
+    found = [area for area in areas if area is not None]
+    return float(np.mean(found)) if len(found) == len(areas) else None
+
+
+def binary_auc(scores: Floats, is_positive: npt.NDArray[np.bool_]) -> float | None:
+    """Share of pairs (positive, negative) whose positive has the higher score, ties by half (Mann and Whitney)."""
+    positives = np.sort(scores[is_positive])
+    negatives = np.sort(scores[~is_positive])
+    if not len(positives) or not len(negatives):
+        return None
+    below = np.searchsorted(negatives, positives, side="left")
+    not_above = np.searchsorted(negatives, positives, side="right")
+    return float(np.sum(below + not_above) / 2 / (len(positives) * len(negatives)))
+
+
+def median(values: Sequence[float]) -> float:
+    """The middle value, or the mean of the two in the middle."""
+    return float(np.median(np.asarray(values)))

@@ -1,0 +1,113 @@
+"""One run of the runner: a program found or built, started, driven, and what came of it."""
+
+import shutil
+import subprocess
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+from tinygen.errors import ToolError, UsageError
+from tinygen.mlperf.dataset import DataSet
+from tinygen.mlperf.description import read_description
+from tinygen.mlperf.device import Device, Identity
+from tinygen.mlperf.runner import Accuracy, Performance, Progress, accuracy, performance
+from tinygen.mlperf.tasks import Task
+from tinygen.mlperf.transport import Transport, TransportKind, open_port, qemu_semihosting, qemu_uart
+
+
+class Mode(StrEnum):
+    """What is measured."""
+
+    ACCURACY = "accuracy"
+    PERFORMANCE = "performance"
+
+
+@dataclass(frozen=True)
+class Program:
+    """Firmware that can be started."""
+
+    elf: Path
+    task: str | None  # None: nobody has said it
+    machine: str | None  # of QEMU
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a session does."""
+
+    mode: Mode
+    samples: int | None = None  # of accuracy mode; None: all
+    iterations: int | None = None  # of performance mode; None: as many as the rules ask for
+    warmups: int | None = None
+
+
+@dataclass(frozen=True)
+class Session:
+    """What the runner has found."""
+
+    task: str
+    mode: Mode
+    transport: str
+    target: str  # QEMU's machine, or the serial port
+    device: Identity
+    data: str
+    accuracy: Accuracy | None
+    performance: Performance | None
+
+
+def find_program(path: Path, transport: TransportKind) -> Program:
+    """The program in a firmware folder, built where it has to be, or the ELF file itself."""
+    if not path.is_dir():
+        if not path.is_file():
+            raise UsageError(
+                f"{path}: does not exist, an ELF file or a firmware folder was expected. Correct the path."
+            )
+        if not (path.parent / "mlperf.json").is_file():
+            return Program(path, None, None)
+        description = read_description(path.parent)
+        return Program(path, description.task, description.qemu_machine)
+    description = read_description(path)
+    is_uart = transport is TransportKind.UART
+    elf = description.uart_elf if is_uart else description.semihosting_elf
+    _make(path, elf)
+    return Program(path / elf, description.task, description.qemu_machine)
+
+
+def start(program: Program, machine: str, transport: TransportKind) -> AbstractContextManager[Transport]:
+    """QEMU with the program, ready to be talked to."""
+    run = qemu_uart if transport is TransportKind.UART else qemu_semihosting
+    return run(program.elf, machine)
+
+
+def attach(port: str, task: Task) -> AbstractContextManager[Transport]:
+    """A board that runs already, at a serial port."""
+    return open_port(port, baud=task.baud)
+
+
+def drive(
+    transport: Transport, task: Task, data: DataSet, plan: Plan, progress: Progress
+) -> tuple[Identity, Accuracy | Performance]:
+    """Identify the device as the runner does, then measure."""
+    device = Device(transport)
+    identity = device.identify()
+    if identity.model != task.model_version:
+        raise UsageError(
+            f"firmware: is for {identity.model}, {task.model_version} was expected. Choose the task of this program."
+        )
+    if plan.mode is Mode.ACCURACY:
+        return identity, accuracy(device, task, data, plan.samples, progress)
+    return identity, performance(device, task, data, plan.iterations, plan.warmups, progress)
+
+
+def _make(folder: Path, elf: str) -> None:
+    make = shutil.which("make")
+    if make is None:
+        raise ToolError("make: not found on PATH, needed to build the firmware. Install the Debian package make.")
+    done = subprocess.run(
+        [make, "-s", "-j2", "-C", str(folder), elf], capture_output=True, text=True, errors="replace", check=False
+    )
+    if done.returncode:
+        blamed = [line for line in done.stderr.splitlines() if line.strip()]
+        shown = "\n".join(blamed[-12:])
+        raise ToolError(f"{folder}: make failed with exit code {done.returncode}:\n{shown}")

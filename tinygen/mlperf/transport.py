@@ -1,0 +1,189 @@
+"""How bytes get to the firmware and back: over the UART of a board that QEMU models, or through semihosting."""
+
+import os
+import re
+import select
+import shutil
+import subprocess
+import tempfile
+import termios
+import time
+import tty
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+from tinygen.errors import ToolError
+
+_QEMU = "qemu-system-arm"
+_PTY = re.compile(r"redirected to (/dev/\S+) ")
+_START_S = 10.0  # QEMU names its pty at once
+_QUIET_S = 0.3  # what the firmware says at boot has passed
+_READ_BYTES = 65536
+_OUTSTANDING = 64  # commands; their answers fit into a pipe
+_SHOWN_CHARACTERS = 300
+_COMMANDS, _REPLIES = "mlperf.commands", "mlperf.replies"  # names as in port_semihosting.c
+
+
+class TransportKind(StrEnum):
+    """How the firmware is talked to."""
+
+    UART = "uart"
+    SEMIHOSTING = "semihosting"
+
+
+@dataclass(frozen=True)
+class Emulator:
+    """QEMU while it runs."""
+
+    process: subprocess.Popen[bytes]
+    log: Path  # what it prints: the name of its pty, the report of a fault
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether it runs no more."""
+        return self.process.poll() is not None
+
+    @property
+    def words(self) -> str:
+        """The end of what it has printed."""
+        return self.log.read_bytes().decode(errors="replace")[-_SHOWN_CHARACTERS:]
+
+
+@dataclass(frozen=True)
+class Transport:
+    """Two open ends, and how many commands may be under way."""
+
+    commands: int  # file descriptors
+    replies: int
+    outstanding: int  # commands that are sent before an answer is waited for
+    emulator: Emulator | None  # that answers; None: a real device
+
+    def write(self, data: bytes, timeout_s: float) -> None:
+        """Send all of `data`; ToolError where the other side takes nothing."""
+        while data:
+            _, ready, _ = select.select([], [self.commands], [], timeout_s)
+            if not ready:
+                self._check_alive()
+                raise ToolError(f"firmware: takes no commands for {timeout_s:g} s, an answer was expected.")
+            data = data[os.write(self.commands, data) :]
+
+    def read(self, timeout_s: float) -> bytes:
+        """What has come, at least one byte; nothing where nothing comes in time."""
+        end = time.monotonic() + timeout_s
+        while (left := end - time.monotonic()) > 0:
+            ready, _, _ = select.select([self.replies], [], [], min(left, 1.0))
+            if ready:
+                return os.read(self.replies, _READ_BYTES)
+            self._check_alive()
+        return b""
+
+    def drain(self) -> None:
+        """Forget what has come, until it is quiet."""
+        while self.read(_QUIET_S):
+            pass
+
+    def _check_alive(self) -> None:
+        if self.emulator is not None and self.emulator.has_ended:
+            raise ToolError(
+                f"firmware: ended with code {self.emulator.process.returncode}, an answer was expected. "
+                f"{_QEMU} printed: {self.emulator.words!r}"
+            )
+
+
+@contextmanager
+def open_port(path: str, emulator: Emulator | None = None, baud: int | None = None) -> Iterator[Transport]:
+    """The serial port `path`, raw; what came before is forgotten. A pty has no baud rate."""
+    try:
+        port = os.open(path, os.O_RDWR | os.O_NOCTTY)
+    except OSError as error:
+        raise ToolError(f"{path}: cannot be opened ({error.strerror}), a serial port was expected.") from None
+    try:
+        _make_raw(port, path, baud)
+        transport = Transport(port, port, 1, emulator)
+        transport.drain()
+        yield transport
+    finally:
+        os.close(port)
+
+
+def _make_raw(port: int, path: str, baud: int | None) -> None:
+    try:
+        tty.setraw(port)
+        if baud is not None:
+            settings = termios.tcgetattr(port)
+            settings[4] = settings[5] = getattr(termios, f"B{baud}")  # speeds in and out
+            termios.tcsetattr(port, termios.TCSANOW, settings)
+    except termios.error:
+        raise ToolError(f"{path}: is no serial port, or not one of {baud} baud. Name another.") from None
+
+
+@contextmanager
+def qemu_pty(elf: Path, machine: str) -> Iterator[tuple[str, Emulator]]:
+    """QEMU running `elf`, and the path of the pty that its UART is on."""
+    with _qemu(elf, machine, "pty") as emulator:
+        yield _pty_path(emulator), emulator
+
+
+@contextmanager
+def qemu_uart(elf: Path, machine: str) -> Iterator[Transport]:
+    """QEMU running `elf` with its UART open."""
+    with qemu_pty(elf, machine) as (path, emulator), open_port(path, emulator) as transport:
+        yield transport
+
+
+@contextmanager
+def qemu_semihosting(elf: Path, machine: str) -> Iterator[Transport]:
+    """QEMU running the semihosting variant of the firmware: its two files are pipes."""
+    with ExitStack() as stack:
+        ends: list[int] = []
+
+        def make_pipes(folder: Path) -> None:
+            for name in (_COMMANDS, _REPLIES):
+                os.mkfifo(folder / name)
+                ends.append(os.open(folder / name, os.O_RDWR | os.O_NONBLOCK))  # both ways: nobody is waited for
+                stack.callback(os.close, ends[-1])
+
+        emulator = stack.enter_context(_qemu(elf, machine, "none", make_pipes))
+        transport = Transport(ends[0], ends[1], _OUTSTANDING, emulator)
+        transport.drain()
+        yield transport
+
+
+@contextmanager
+def _qemu(
+    elf: Path, machine: str, serial: str, prepare: Callable[[Path], None] | None = None
+) -> Iterator[Emulator]:
+    """QEMU in a folder of its own, which is prepared first."""
+    qemu = shutil.which(_QEMU)
+    if qemu is None:
+        raise ToolError(f"{_QEMU}: not found on PATH, needed to run firmware. Install the Debian package {_QEMU}.")
+    command = [qemu, "-M", machine, "-nographic", "-monitor", "none", "-serial", serial]
+    command += ["-semihosting-config", "enable=on,target=native", "-kernel", str(elf.resolve())]
+    with tempfile.TemporaryDirectory(prefix="tinygen-") as name:
+        folder = Path(name)
+        if prepare is not None:
+            prepare(folder)
+        log = folder / "qemu.log"
+        with (
+            log.open("wb") as output,
+            subprocess.Popen(
+                command, cwd=folder, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT
+            ) as process,
+        ):
+            try:
+                yield Emulator(process, log)
+            finally:
+                process.kill()
+
+
+def _pty_path(emulator: Emulator) -> str:
+    end = time.monotonic() + _START_S
+    while time.monotonic() < end and not emulator.has_ended:
+        found = _PTY.search(emulator.words)
+        if found:
+            return found[1]
+        time.sleep(0.01)
+    raise ToolError(f"{_QEMU}: names no pty within {_START_S:g} s, one was expected. It printed: {emulator.words!r}")

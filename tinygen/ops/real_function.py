@@ -1,0 +1,125 @@
+"""Functions of one 8-bit value as ONNX defines quantization: real arithmetic, halves rounded to even."""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+import numpy.typing as npt
+
+from tinygen.ops.requantize import Int64Array
+from tinygen.ops.unary import Unary
+
+Reals = npt.NDArray[np.float64]
+_SATURATION = 1 << 20  # beyond every 8-bit output
+
+
+class RealKind(Enum):
+    """What is computed; parameters in the order of ONNX's attributes."""
+
+    ABS = "abs"
+    CEIL = "ceil"
+    ELU = "elu"  # alpha
+    ERF = "erf"
+    EXP = "exp"
+    FLOOR = "floor"
+    GELU = "gelu"
+    GELU_TANH = "gelu_tanh"
+    HARD_SIGMOID = "hard_sigmoid"  # alpha, beta
+    HARD_SWISH = "hard_swish"
+    LOG = "log"
+    MISH = "mish"
+    NEGATIVE = "negative"
+    POWER = "power"  # exponent
+    RECIPROCAL = "reciprocal"
+    ROUND = "round"
+    SELU = "selu"  # alpha, gamma
+    SIGN = "sign"
+    SOFTPLUS = "softplus"
+    SOFTSIGN = "softsign"
+    SQRT = "sqrt"
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class RealFunction(Unary):
+    """output = kind(input): exact up to one rounding; what is no number becomes the zero point, the rest saturates."""
+
+    kind: RealKind
+    parameters: tuple[float, ...] = ()
+
+    def transform(self, centered: Int64Array) -> Int64Array:
+        with np.errstate(all="ignore"):
+            real = _FUNCTIONS[self.kind](self.input.type.scale * centered.astype(np.float64), *self.parameters)
+            scaled = np.nan_to_num(real / self.output.type.scale, nan=0.0, posinf=_SATURATION, neginf=-_SATURATION)
+        rounded: Int64Array = np.rint(np.clip(scaled, -_SATURATION, _SATURATION)).astype(np.int64)
+        return rounded + self.output.type.zero_point
+
+
+def _elementwise(function: Callable[[float], float]) -> Callable[[Reals], Reals]:
+    return lambda x: np.array([function(float(value)) for value in x], np.float64)
+
+
+def _elu(x: Reals, alpha: float) -> Reals:
+    return np.where(x < 0, alpha * np.expm1(np.minimum(x, 0)), x)
+
+
+def _selu(x: Reals, alpha: float, gamma: float) -> Reals:
+    return gamma * _elu(x, alpha)
+
+
+def _erf(x: Reals) -> Reals:
+    return _elementwise(math.erf)(x)
+
+
+def _gelu(x: Reals) -> Reals:
+    return 0.5 * x * (1 + _erf(x * math.sqrt(0.5)))
+
+
+def _gelu_tanh(x: Reals) -> Reals:
+    return 0.5 * x * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))
+
+
+def _hard_sigmoid(x: Reals, alpha: float, beta: float) -> Reals:
+    return np.clip(alpha * x + beta, 0, 1)
+
+
+def _hard_swish(x: Reals) -> Reals:
+    return x * _hard_sigmoid(x, 1 / 6, 0.5)
+
+
+def _softplus(x: Reals) -> Reals:
+    return np.logaddexp(0, x)
+
+
+def _mish(x: Reals) -> Reals:
+    return x * np.tanh(_softplus(x))
+
+
+def _softsign(x: Reals) -> Reals:
+    return x / (1 + np.abs(x))
+
+
+_FUNCTIONS: Mapping[RealKind, Callable[..., Reals]] = {
+    RealKind.ABS: np.abs,
+    RealKind.CEIL: np.ceil,
+    RealKind.ELU: _elu,
+    RealKind.ERF: _erf,
+    RealKind.EXP: np.exp,
+    RealKind.FLOOR: np.floor,
+    RealKind.GELU: _gelu,
+    RealKind.GELU_TANH: _gelu_tanh,
+    RealKind.HARD_SIGMOID: _hard_sigmoid,
+    RealKind.HARD_SWISH: _hard_swish,
+    RealKind.LOG: np.log,
+    RealKind.MISH: _mish,
+    RealKind.NEGATIVE: np.negative,
+    RealKind.POWER: np.power,
+    RealKind.RECIPROCAL: np.reciprocal,
+    RealKind.ROUND: np.rint,
+    RealKind.SELU: _selu,
+    RealKind.SIGN: np.sign,
+    RealKind.SOFTPLUS: _softplus,
+    RealKind.SOFTSIGN: _softsign,
+    RealKind.SQRT: np.sqrt,
+}

@@ -1,0 +1,162 @@
+"""What segments take: bytes and instructions, for the kernels and the rows per call that they may run with."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import IntEnum
+
+from tinygen.ir.graph import Op
+from tinygen.ir.rows import Rows, row_bytes
+from tinygen.kernels.base import Kernel, Toolbox
+from tinygen.kernels.select import select, variants
+from tinygen.planner.block import live_bytes, read_tick, written_tick
+from tinygen.planner.cost import costs
+from tinygen.planner.network import Network
+from tinygen.planner.placement import QUICK
+from tinygen.planner.segment import Memory, Segment, choices_of, memory_of, passing_bytes, steps_of
+from tinygen.planner.stream import Compute, RowStep
+
+
+class Known(IntEnum):
+    """How far an edge has been looked at."""
+
+    GUESSED = 0  # neither bytes nor instructions are exact; it needs no fewer bytes
+    BOUNDED = 1  # instructions as estimated, bytes that no placement goes below
+    PLACED = 2  # a placement of that size is known
+
+
+@dataclass(frozen=True)
+class Edge:
+    """A segment with what it takes."""
+
+    segment: Segment
+    bytes: int
+    extra_instructions: float  # beyond one call of each operator's fastest kernel on whole tensors
+    known: Known
+
+
+class EdgeFinder:
+    """Evaluates segments of one network."""
+
+    def __init__(self, network: Network, toolbox: Toolbox) -> None:
+        self._network = network
+        self._toolbox = toolbox
+        self._costs = costs(toolbox)
+        self._variants = {op: variants(op, toolbox) for op in network.calls}
+        smallest = {op: found[-1] for op, found in self._variants.items()}
+        self._frugal = replace(network, kernels={**network.kernels, **smallest})
+        self._parts: dict[tuple[Op, int], float] = {}
+        self._least: dict[tuple[Op, int], int] = {}
+        self._whole = {op: self._costs.call(op, found[0]) for op, found in self._variants.items()}
+
+    @property
+    def whole_instructions(self) -> float:
+        """Of one call of each operator's fastest kernel on whole tensors."""
+        return sum(self._whole.values())
+
+    def bounded(self, segment: Segment) -> list[Edge]:
+        """A segment with the kernels that are worth it: each next edge takes more bytes and fewer instructions."""
+        steps = steps_of(self._network, segment)
+        memory = memory_of(self._frugal, segment, [steps])
+        passing = passing_bytes(self._network, segment)
+        room = self._room(memory, steps)
+        found: list[Edge] = []
+        for limit in self._limits(memory, room):
+            kernels = {op: self._fastest(op, limit - taken) for op, taken in room.items()}
+            extra = self._extra(segment, steps, kernels)
+            if not found or extra < found[-1].extra_instructions:
+                scratch = tuple(kernels[op].scratch_bytes if op in kernels else None for op in self._ops(segment))
+                chosen = replace(segment, scratch=scratch if kernels else ())
+                found.append(Edge(chosen, limit + passing, extra, Known.BOUNDED))
+        return found
+
+    def guessed(self, edge: Edge, rows_per_call: int) -> Edge | None:
+        """The chain of `edge` with more rows per call; None where that cannot help."""
+        segment = replace(edge.segment, rows_per_call=rows_per_call, scratch=())
+        ops = self._ops(segment)
+        if rows_per_call >= max(map(self._height, ops)):
+            return None
+        extra = sum(self._in_parts(op, rows_per_call) - self._whole[op] for op in ops)
+        if extra >= edge.extra_instructions:
+            return None
+        least = max(self._least_bytes(op, rows_per_call) for op in ops)
+        return Edge(segment, max(edge.bytes, least), extra, Known.GUESSED)
+
+    def placed(self, edge: Edge) -> Edge:
+        """The edge with the bytes of a placement."""
+        network = with_kernels(self._network, (edge.segment,), self._toolbox)
+        memory = memory_of(network, edge.segment, choices_of(network, edge.segment))
+        size = memory.placed(QUICK).arena_bytes + passing_bytes(network, edge.segment)
+        return replace(edge, bytes=size, known=Known.PLACED)
+
+    def _ops(self, segment: Segment) -> tuple[Op, ...]:
+        return self._network.calls[segment.first : segment.end]
+
+    def _room(self, memory: Memory, steps: Sequence[RowStep]) -> dict[Op, int]:
+        """For the operators with a choice: the most bytes that are live, without their scratch, while they run."""
+        found: dict[Op, int] = {}
+        choosy = [index for index, s in enumerate(steps) if isinstance(s, Compute) and len(self._variants[s.op]) > 1]
+        if not choosy:
+            return found
+        levels = live_bytes(memory.first_blocks)
+        for index in choosy:
+            step = steps[index]
+            assert isinstance(step, Compute)
+            level = max(levels[read_tick(index)], levels[written_tick(index)])
+            without = level - self._variants[step.op][-1].scratch_bytes
+            found[step.op] = max(found.get(step.op, 0), without)
+        return found
+
+    def _limits(self, memory: Memory, room: Mapping[Op, int]) -> list[int]:
+        """The sizes, ascending, at which another kernel can be had."""
+        least = memory.bound_bytes
+        with_scratch = {taken + kernel.scratch_bytes for op, taken in room.items() for kernel in self._variants[op]}
+        return [least, *sorted(size for size in with_scratch if size > least)]
+
+    def _fastest(self, op: Op, scratch_bytes: int) -> Kernel:
+        return next(kernel for kernel in self._variants[op] if kernel.scratch_bytes <= scratch_bytes)
+
+    def _extra(self, segment: Segment, steps: Sequence[RowStep], kernels: Mapping[Op, Kernel]) -> float:
+        whole = sum(self._whole[op] for op in self._ops(segment))
+        return self._costs.steps(steps, {**self._network.kernels, **kernels}) - whole
+
+    def _in_parts(self, op: Op, rows: int) -> float:
+        """Instructions of all rows of `op`, that many at a time."""
+        if (op, rows) not in self._parts:
+            self._parts[op, rows] = self._of_parts(op, rows)
+        return self._parts[op, rows]
+
+    def _of_parts(self, op: Op, rows: int) -> float:
+        kernel = self._variants[op][0]
+        full, rest = divmod(self._height(op), rows)
+        if op in self._network.sums:
+            return self._costs.average(op, calls=full + bool(rest))
+        part = self._costs.call(op, kernel, rows) * full
+        return part + (self._costs.call(op, kernel, rest) if rest else 0.0)
+
+    def _height(self, op: Op) -> int:
+        """Rows that a chain computes one after the other: those of the result, or of an average's input."""
+        tensor = self._network.sums[op].input if op in self._network.sums else op.results[0]
+        return tensor.shape[1]
+
+    def _least_bytes(self, op: Op, rows: int) -> int:
+        """Bytes that are live at least when `op` computes rows: those that it reads."""
+        if (op, rows) not in self._least:
+            count = min(rows, self._height(op))
+            needed = (
+                [] if op in self._network.sums else [op.rows_needed(t, Rows(0, count)) for t in op.variable_operands]
+            )
+            spans = zip(op.variable_operands, needed, strict=False)
+            self._least[op, rows] = sum(span.count * row_bytes(tensor) for tensor, span in spans if span)
+        return self._least[op, rows]
+
+
+def with_kernels(network: Network, segments: Sequence[Segment], toolbox: Toolbox) -> Network:
+    """The network with the kernels that segments chose by their scratch."""
+    chosen = {op: select(op, toolbox, bytes) for segment in segments for op, bytes in _limited(network, segment)}
+    return replace(network, kernels={**network.kernels, **chosen}) if chosen else network
+
+
+def _limited(network: Network, segment: Segment) -> Iterator[tuple[Op, int]]:
+    for op, scratch_bytes in zip(network.calls[segment.first :], segment.scratch, strict=False):
+        if scratch_bytes is not None:
+            yield op, scratch_bytes
