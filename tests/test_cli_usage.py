@@ -51,7 +51,8 @@ def work_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (
             "weights.bin",
             3,
-            "weights.bin: has the suffix '.bin', one of .tflite, .onnx was expected. Convert the model, or rename the file.",
+            "weights.bin: has the suffix '.bin', one of .tflite, .onnx was expected. "
+            "Convert the model, or rename the file.",
         ),
         (
             "empty.tflite",
@@ -279,7 +280,10 @@ def _without_tools(folder: Path, tools: list[str], *arguments: str | Path) -> En
 
 def test_errors_in_json_mode_are_one_document() -> None:
     ended = tinygen("run", "none.tflite", "--json")
-    assert ended.document == {"error": "none.tflite: there is no such file. Name a .tflite or .onnx model.", "exit_code": 2}
+    assert ended.document == {
+        "error": "none.tflite: there is no such file. Name a .tflite or .onnx model.",
+        "exit_code": 2,
+    }
 
 
 def test_an_unexpected_error_is_one_line_and_with_v_a_traceback(monkeypatch: pytest.MonkeyPatch) -> None:

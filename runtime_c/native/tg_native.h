@@ -25,22 +25,23 @@ struct tg_native_convolve {
     int32_t pad_left;
     int32_t output_height;
     int32_t output_width;
-    int32_t channels; /**< output channels, at least 2 */
+    int32_t channels;   /**< output channels, at least 2 */
     int32_t zero_point; /**< of the input: what the padding holds */
-    int32_t min; /**< clamp of the output */
+    int32_t min;        /**< clamp of the output */
     int32_t max;
-    const int32_t *stream; /**< one piece for each pair of channels: see tg_native_gemm_s8 */
+    int32_t quads;         /**< elements of a filter, as they are packed, / 4 */
+    const int32_t *stream; /**< one piece for each pair of channels: see tg_native_gemm.h */
 };
 
 /** How a filter of 3x3 moves over a padded plane of 16-bit values. */
 struct tg_native_plane {
     int32_t position_step; /**< bytes between outputs of a line */
-    int32_t block_bytes; /**< of a line of the plane, under blocks of 4 outputs */
-    int32_t rest_bytes; /**< under the outputs that are left */
-    int32_t row_bytes; /**< of a line of the plane */
-    int32_t line_advance; /**< bytes of the plane between lines of output */
-    int32_t lines; /**< of output */
-    int32_t line_skip; /**< bytes from behind a line of output to the next one */
+    int32_t block_bytes;   /**< of a line of the plane, under blocks of 4 outputs */
+    int32_t rest_bytes;    /**< under the outputs that are left */
+    int32_t row_bytes;     /**< of a line of the plane */
+    int32_t line_advance;  /**< bytes of the plane between lines of output */
+    int32_t lines;         /**< of output */
+    int32_t line_skip;     /**< bytes from behind a line of output to the next one */
 };
 
 /** A depthwise convolution with 3x3 filters, seen as lines of positions: rows of columns, or columns of rows. */
@@ -61,7 +62,7 @@ struct tg_native_depthwise {
     int32_t min;
     int32_t max;
     struct tg_native_plane plane;
-    const int32_t *stream; /**< 10 words for each channel: see tg_native_plane_3x3_s8 */
+    const int32_t *stream; /**< 10 words for each channel: see tg_native_planes.h */
 };
 
 /** A fully connected layer. */
@@ -71,7 +72,7 @@ struct tg_native_fully_connected {
     int32_t units;
     int32_t min;
     int32_t max;
-    const int32_t *stream; /**< one piece for each 8 units: see tg_native_gemv_s8 */
+    const int32_t *stream; /**< one piece for each 8 units: see tg_native_gemv.h */
 };
 
 /** An addition: what each operand contributes, and how the sum is requantized. */
@@ -87,33 +88,34 @@ struct tg_native_add {
 };
 
 /**
- * Convolution; scratch holds the columns of 4 pixels as 16-bit values, and 4 pixels of output where there are fewer.
+ * Convolution; scratch holds the columns of 4 pixels as 16-bit values, and behind them a row of the filter in bytes, or
+ * 4 pixels of output where there are fewer.
  *
  * The functions named `relu` round negative values up at halves, which a clamp at the output's zero point hides.
  */
 void tg_native_convolve_s8(const struct tg_native_convolve *layer, const int8_t *input, int8_t *output, void *scratch);
-void tg_native_convolve_relu_s8(const struct tg_native_convolve *layer, const int8_t *input, int8_t *output,
-    void *scratch);
+void tg_native_convolve_relu_s8(
+    const struct tg_native_convolve *layer, const int8_t *input, int8_t *output, void *scratch);
 
 /** Convolution with 1x1 filters at stride 1, without padding. */
-void tg_native_convolve_1x1_s8(const struct tg_native_convolve *layer, const int8_t *input, int8_t *output,
-    void *scratch);
-void tg_native_convolve_1x1_relu_s8(const struct tg_native_convolve *layer, const int8_t *input, int8_t *output,
-    void *scratch);
+void tg_native_convolve_1x1_s8(
+    const struct tg_native_convolve *layer, const int8_t *input, int8_t *output, void *scratch);
+void tg_native_convolve_1x1_relu_s8(
+    const struct tg_native_convolve *layer, const int8_t *input, int8_t *output, void *scratch);
 
 /** Depthwise convolution with 3x3 filters; the stride along a line is in the name. Scratch holds one padded plane. */
-void tg_native_depthwise_3x3_s8(const struct tg_native_depthwise *layer, const int8_t *input, int8_t *output,
-    void *scratch);
-void tg_native_depthwise_3x3_relu_s8(const struct tg_native_depthwise *layer, const int8_t *input, int8_t *output,
-    void *scratch);
-void tg_native_depthwise_3x3_stride2_s8(const struct tg_native_depthwise *layer, const int8_t *input, int8_t *output,
-    void *scratch);
-void tg_native_depthwise_3x3_stride2_relu_s8(const struct tg_native_depthwise *layer, const int8_t *input,
-    int8_t *output, void *scratch);
+void tg_native_depthwise_3x3_s8(
+    const struct tg_native_depthwise *layer, const int8_t *input, int8_t *output, void *scratch);
+void tg_native_depthwise_3x3_relu_s8(
+    const struct tg_native_depthwise *layer, const int8_t *input, int8_t *output, void *scratch);
+void tg_native_depthwise_3x3_stride2_s8(
+    const struct tg_native_depthwise *layer, const int8_t *input, int8_t *output, void *scratch);
+void tg_native_depthwise_3x3_stride2_relu_s8(
+    const struct tg_native_depthwise *layer, const int8_t *input, int8_t *output, void *scratch);
 
 /** Fully connected layer; scratch holds one input vector as 16-bit values. */
-void tg_native_fully_connected_s8(const struct tg_native_fully_connected *layer, const int8_t *input, int8_t *output,
-    void *scratch);
+void tg_native_fully_connected_s8(
+    const struct tg_native_fully_connected *layer, const int8_t *input, int8_t *output, void *scratch);
 
 /** Sum of two tensors of the same shape; the output may be the memory of an operand. */
 void tg_native_add_s8(const struct tg_native_add *layer, const int8_t *first, const int8_t *second, int8_t *output);

@@ -16,6 +16,7 @@
 #endif
 
 #define TG_NAKED __attribute__((naked, noinline))
+#define TG_NOINLINE __attribute__((noinline)) /* keeps registers free in the caller */
 
 /** The four bytes at `bytes`, the first one lowest. */
 static inline uint32_t tg_word(const int8_t *bytes)
@@ -25,8 +26,8 @@ static inline uint32_t tg_word(const int8_t *bytes)
     memcpy(&word, bytes, sizeof word); /* one load: these cores take any address */
     return word;
 #else
-    return (uint32_t)(uint8_t)bytes[0] | (uint32_t)(uint8_t)bytes[1] << 8 | (uint32_t)(uint8_t)bytes[2] << 16
-        | (uint32_t)(uint8_t)bytes[3] << 24;
+    return (uint32_t)(uint8_t)bytes[0] | (uint32_t)(uint8_t)bytes[1] << 8 | (uint32_t)(uint8_t)bytes[2] << 16 |
+           (uint32_t)(uint8_t)bytes[3] << 24;
 #endif
 }
 
@@ -54,10 +55,10 @@ static inline uint32_t tg_odd_bytes(uint32_t word)
 #endif
 }
 
-/** A number as both halves of a word. */
-static inline uint32_t tg_both_halves(int32_t value)
+/** Two 16-bit numbers as one word. */
+static inline uint32_t tg_pair(int32_t low, int32_t high)
 {
-    return ((uint32_t)value & 0xffffU) | (uint32_t)value << 16;
+    return ((uint32_t)low & 0xffffU) | (uint32_t)high << 16;
 }
 
 /** offset + value * multiplier / 2**32, rounded to nearest, halves up. */
@@ -99,6 +100,12 @@ static inline int32_t tg_high(uint32_t word)
 static inline int32_t tg_dual_mac(uint32_t a, uint32_t b, int32_t sum)
 {
     return (int32_t)((uint32_t)sum + (uint32_t)(tg_low(a) * tg_low(b)) + (uint32_t)(tg_high(a) * tg_high(b)));
+}
+
+/** Twice a number, modulo 2**32. */
+static inline int32_t tg_doubled(int32_t value)
+{
+    return (int32_t)(2U * (uint32_t)value);
 }
 
 /** Limits bytes to [min, max]; nothing to do where that is the whole range. */

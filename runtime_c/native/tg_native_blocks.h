@@ -10,10 +10,10 @@
 #include "tg_native_gemm.h"
 
 /** Packs what the filters see at 4 pixels of the output, the first one numbered `first`. */
-typedef void tg_native_pack(const struct tg_native_convolve *layer, const int8_t *input, int32_t first,
-    uint32_t *columns);
+typedef void tg_native_pack(
+    const struct tg_native_convolve *layer, const int8_t *input, int32_t first, uint32_t *columns);
 
-/** Runs a convolution: `quads` is the number of elements of a filter / 4, rounded up. */
+/** Runs a convolution. */
 void tg_native_blocks(const struct tg_native_convolve *layer, const int8_t *input, int8_t *output, void *scratch,
     tg_native_pack *pack, tg_native_gemm *gemm);
 

@@ -19,8 +19,8 @@ static void expand(const int8_t *input, int32_t features, uint32_t *vector)
     }
 }
 
-void tg_native_fully_connected_s8(const struct tg_native_fully_connected *layer, const int8_t *input, int8_t *output,
-    void *scratch)
+void tg_native_fully_connected_s8(
+    const struct tg_native_fully_connected *layer, const int8_t *input, int8_t *output, void *scratch)
 {
     const int32_t quads = (layer->features + 3) / 4;
     const int32_t groups = layer->units / TG_NATIVE_UNITS;

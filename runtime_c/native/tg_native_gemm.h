@@ -11,8 +11,8 @@
  *         c0[k] c1[k] c0[k+2] c1[k+2]     c0[k+1] c1[k+1] c0[k+3] c1[k+3]
  *     multiplier, offset, shift of channel 0, then of channel 1
  *
- * An output is ((acc * multiplier / 2**31, rounded) + offset) >> shift, saturated: `offset` holds the zero point, scaled,
- * and one half. The plain function subtracts 1 where acc is negative, so that halves go away from zero.
+ * An output is ((acc * multiplier / 2**31, rounded) + offset) >> shift, saturated: `offset` holds the zero point,
+ * scaled, and one half. The plain function subtracts 1 where acc is negative, so that halves go away from zero.
  */
 #ifndef TG_NATIVE_GEMM_H
 #define TG_NATIVE_GEMM_H
@@ -20,8 +20,8 @@
 #include <stdint.h>
 
 /** `quads`: elements of a filter / 4, at least 1. Outputs of pixel p start at output + p * pixel_step. */
-typedef void tg_native_gemm(const int32_t *stream, const uint32_t *columns, int32_t quads, int32_t pairs, int8_t *output,
-    int32_t pixel_step);
+typedef void tg_native_gemm(
+    const int32_t *stream, const uint32_t *columns, int32_t quads, int32_t pairs, int8_t *output, int32_t pixel_step);
 
 tg_native_gemm tg_native_gemm_s8;
 tg_native_gemm tg_native_gemm_relu_s8;

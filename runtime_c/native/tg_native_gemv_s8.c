@@ -6,6 +6,8 @@
 
 #if TG_NATIVE_DSP
 
+/* clang-format off: assembly in columns */
+
 /*
  * r0        stream                     r1        vector
  * r2 - r9   sums of 8 units            r10, r11  two activations each
@@ -15,75 +17,73 @@
  *        [sp, 16] end of the outputs
  */
 
-#define UNIT(sum) \
-    "ldr    r12, [r0], #4                   \n" \
-    "sxtb16 lr, r12                         \n" \
-    "sxtb16 r12, r12, ror #8                \n" \
-    "smlad  " sum ", lr, r10, " sum "       \n" \
+#define UNIT(sum)                                                                                                      \
+    "ldr    r12, [r0], #4                   \n"                                                                        \
+    "sxtb16 lr, r12                         \n"                                                                        \
+    "sxtb16 r12, r12, ror #8                \n"                                                                        \
+    "smlad  " sum ", lr, r10, " sum "       \n"                                                                        \
     "smlad  " sum ", r12, r11, " sum "      \n"
 
 /* 42 instructions for 32 multiplications. */
-#define FOUR_ELEMENTS \
-    "ldr    r10, [r1], #4                   \n" \
-    "ldr    r11, [r1], #4                   \n" \
-    UNIT("r2") UNIT("r3") UNIT("r4") UNIT("r5") UNIT("r6") UNIT("r7") UNIT("r8") UNIT("r9")
+#define FOUR_ELEMENTS                                                                                                  \
+    "ldr    r10, [r1], #4                   \n"                                                                        \
+    "ldr    r11, [r1], #4                   \n" UNIT("r2") UNIT("r3") UNIT("r4") UNIT("r5") UNIT("r6") UNIT("r7")      \
+        UNIT("r8") UNIT("r9")
 
-#define OUTPUT(sum) \
-    "ldr    r10, [r0], #4                   \n" \
-    "ldr    r11, [r0], #4                   \n" \
-    "ldr    r12, [r0], #4                   \n" \
-    "add    r11, r11, " sum ", asr #31      \n" /* halves of negative values go down */ \
-    "lsl    " sum ", " sum ", #1            \n" \
-    "smmlar " sum ", " sum ", r10, r11      \n" \
-    "asr    " sum ", " sum ", r12           \n" \
-    "ssat   " sum ", #8, " sum "            \n" \
+#define OUTPUT(sum)                                                                                                    \
+    "ldr    r10, [r0], #4                   \n"                                                                        \
+    "ldr    r11, [r0], #4                   \n"                                                                        \
+    "ldr    r12, [r0], #4                   \n"                                                                        \
+    "add    r11, r11, " sum ", asr #31      \n" /* halves of negative values go down */                                \
+    "lsl    " sum ", " sum ", #1            \n"                                                                        \
+    "smmlar " sum ", " sum ", r10, r11      \n"                                                                        \
+    "asr    " sum ", " sum ", r12           \n"                                                                        \
+    "ssat   " sum ", #8, " sum "            \n"                                                                        \
     "strb   " sum ", [lr], #1               \n"
 
 TG_NAKED void tg_native_gemv_s8(const int32_t *stream __attribute__((unused)),
     const uint32_t *vector __attribute__((unused)), int32_t quads __attribute__((unused)),
     int32_t groups __attribute__((unused)), int8_t *output __attribute__((unused)))
 {
-    __asm volatile(
-        "push   {r4-r11, lr}            \n"
-        "sub    sp, #20                 \n"
-        "ldr    r4, [sp, #56]           \n" /* output */
-        "add    r5, r4, r3, lsl #3      \n"
-        "lsr    r6, r2, #2              \n"
-        "add    r6, r1, r6, lsl #5      \n" /* 16 elements: 32 bytes of the vector */
-        "add    r7, r1, r2, lsl #3      \n"
-        "str    r1, [sp]                \n"
-        "strd   r6, r7, [sp, #4]        \n"
-        "strd   r4, r5, [sp, #12]       \n"
-        "1:                             \n" /* a group of units */
-        "ldm    r0!, {r2-r9}            \n"
-        "ldr    r12, [sp, #4]           \n"
-        "cmp    r1, r12                 \n"
-        "beq    3f                      \n"
-        "2:                             \n" /* 16 elements */
-        FOUR_ELEMENTS FOUR_ELEMENTS FOUR_ELEMENTS FOUR_ELEMENTS
-        "ldr    r12, [sp, #4]           \n"
-        "cmp    r1, r12                 \n"
-        "bne    2b                      \n"
-        "3:                             \n"
-        "ldr    r12, [sp, #8]           \n"
-        "cmp    r1, r12                 \n"
-        "beq    5f                      \n"
-        "4:                             \n" /* 4 of the rest */
-        FOUR_ELEMENTS
-        "ldr    r12, [sp, #8]           \n"
-        "cmp    r1, r12                 \n"
-        "bne    4b                      \n"
-        "5:                             \n"
-        "ldr    lr, [sp, #12]           \n"
-        OUTPUT("r2") OUTPUT("r3") OUTPUT("r4") OUTPUT("r5") OUTPUT("r6") OUTPUT("r7") OUTPUT("r8") OUTPUT("r9")
-        "str    lr, [sp, #12]           \n"
-        "ldr    r12, [sp, #16]          \n"
-        "ldr    r1, [sp]                \n"
-        "cmp    lr, r12                 \n"
-        "bne    1b                      \n"
-        "add    sp, #20                 \n"
-        "pop    {r4-r11, pc}            \n");
+    __asm volatile("push   {r4-r11, lr}            \n"
+                   "sub    sp, #20                 \n"
+                   "ldr    r4, [sp, #56]           \n" /* output */
+                   "add    r5, r4, r3, lsl #3      \n"
+                   "lsr    r6, r2, #2              \n"
+                   "add    r6, r1, r6, lsl #5      \n" /* 16 elements: 32 bytes of the vector */
+                   "add    r7, r1, r2, lsl #3      \n"
+                   "str    r1, [sp]                \n"
+                   "strd   r6, r7, [sp, #4]        \n"
+                   "strd   r4, r5, [sp, #12]       \n"
+                   "1:                             \n" /* a group of units */
+                   "ldm    r0!, {r2-r9}            \n"
+                   "ldr    r12, [sp, #4]           \n"
+                   "cmp    r1, r12                 \n"
+                   "beq    3f                      \n"
+                   "2:                             \n" /* 16 elements */
+        FOUR_ELEMENTS FOUR_ELEMENTS FOUR_ELEMENTS FOUR_ELEMENTS "ldr    r12, [sp, #4]           \n"
+                   "cmp    r1, r12                 \n"
+                   "bne    2b                      \n"
+                   "3:                             \n"
+                   "ldr    r12, [sp, #8]           \n"
+                   "cmp    r1, r12                 \n"
+                   "beq    5f                      \n"
+                   "4:                             \n" /* 4 of the rest */
+        FOUR_ELEMENTS "ldr    r12, [sp, #8]           \n"
+                   "cmp    r1, r12                 \n"
+                   "bne    4b                      \n"
+                   "5:                             \n"
+                   "ldr    lr, [sp, #12]           \n" OUTPUT("r2") OUTPUT("r3") OUTPUT("r4") OUTPUT("r5") OUTPUT("r6")
+                       OUTPUT("r7") OUTPUT("r8") OUTPUT("r9") "str    lr, [sp, #12]           \n"
+                                                              "ldr    r12, [sp, #16]          \n"
+                                                              "ldr    r1, [sp]                \n"
+                                                              "cmp    lr, r12                 \n"
+                                                              "bne    1b                      \n"
+                                                              "add    sp, #20                 \n"
+                                                              "pop    {r4-r11, pc}            \n");
 }
+
+/* clang-format on */
 
 #else
 
@@ -99,7 +99,7 @@ void tg_native_gemv_s8(const int32_t *stream, const uint32_t *vector, int32_t qu
                 sum = tg_dual_mac(tg_even_bytes(word), vector[2 * i], sum);
                 sum = tg_dual_mac(tg_odd_bytes(word), vector[2 * i + 1], sum);
             }
-            *output++ = (int8_t)tg_saturated(tg_scaled(2 * sum, scale[0], scale[1] - (sum < 0)) >> scale[2]);
+            *output++ = (int8_t)tg_saturated(tg_scaled(tg_doubled(sum), scale[0], scale[1] - (sum < 0)) >> scale[2]);
         }
     }
 }

@@ -17,8 +17,8 @@ static inline uint32_t *pack_four(uint32_t a, uint32_t b, uint32_t c, uint32_t d
     return to + 8;
 }
 
-void tg_native_pack_pixels(const struct tg_native_convolve *layer, const int8_t *input, int32_t first,
-    uint32_t *columns)
+void tg_native_pack_pixels(
+    const struct tg_native_convolve *layer, const int8_t *input, int32_t first, uint32_t *columns)
 {
     const int32_t depth = layer->depth;
     const int32_t pixels = layer->input_height * layer->input_width - first;

@@ -1,12 +1,21 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * A column holds the whole words of each row of the filter first, then the bytes that are left of all rows.
+ * A column holds the whole words of each row of the filter first, then the bytes that are left: of 1 or 2 those of
+ * several rows in one word, of 3 a word for each row.
  */
 #include "tg_native_blocks.h"
 #include "tg_native_columns.h"
 
-static uint32_t *pack_run(const int8_t *from, int32_t words, uint32_t *to)
+/* Where the words of a pixel go, and the word of left bytes that is being filled. */
+struct column {
+    uint32_t *to;
+    uint32_t *rest_to;
+    uint32_t word;
+    int32_t filled;
+};
+
+static inline uint32_t *pack_run(const int8_t *from, int32_t words, uint32_t *to)
 {
     for (; words >= 4; words -= 4, from += 16) {
         to = tg_pack_word(tg_word(from), to);
@@ -20,7 +29,7 @@ static uint32_t *pack_run(const int8_t *from, int32_t words, uint32_t *to)
     return to;
 }
 
-static uint32_t *fill_run(uint32_t pair, int32_t words, uint32_t *to)
+static inline uint32_t *fill_run(uint32_t pair, int32_t words, uint32_t *to)
 {
     for (; words > 0; words--, to += 8) {
         to[0] = pair;
@@ -29,126 +38,179 @@ static uint32_t *fill_run(uint32_t pair, int32_t words, uint32_t *to)
     return to;
 }
 
-static void pack_inside(const struct tg_native_convolve *layer, const int8_t *from, uint32_t *to)
+/* `count` left bytes of a row, at most 3. */
+static inline void add_rest(struct column *column, uint32_t bytes, int32_t count)
 {
-    const int32_t step = layer->input_width * layer->depth;
-    const int32_t length = layer->kernel_width * layer->depth;
-    const int32_t rest = length % 4;
-    const int32_t rows = layer->kernel_height;
+    column->word |= bytes << column->filled;
+    column->filled += 8 * count;
+    if (column->filled + 8 * count > 32) {
+        column->rest_to = tg_pack_word(column->word, column->rest_to);
+        column->word = 0;
+        column->filled = 0;
+    }
+}
+
+static inline void pack_row(struct column *column, const int8_t *from, int32_t words, int32_t rest)
+{
+    column->to = pack_run(from, words, column->to);
+    if (rest != 0) {
+        add_rest(column, tg_partial_word(from + 4 * words, rest), rest);
+    }
+}
+
+static inline void end_column(struct column *column)
+{
+    if (column->filled != 0) {
+        (void)tg_pack_word(column->word, column->rest_to);
+    }
+}
+
+/* What is the same for all pixels. */
+struct filter {
+    int32_t rows;
+    int32_t words; /* whole ones of a row */
+    int32_t rest;  /* bytes that are left */
+    int32_t step;  /* bytes of the input from row to row */
+};
+
+/* A filter inside the input, of whole words at least one a row: left bytes are the last ones of a word as well. */
+static TG_NOINLINE void pack_inside(const struct filter *filter, const int8_t *from, uint32_t *to, uint32_t *rest_to)
+{
+    const int32_t words = filter->words;
+    const int32_t bits = 8 * filter->rest;
+    const int32_t skip = filter->step - 4 * words;
     uint32_t word = 0;
     int32_t filled = 0;
 
-    for (int32_t row = 0; row < rows; row++) {
-        to = pack_run(from + row * step, length / 4, to);
-    }
-    for (int32_t row = 0; row < rows && rest != 0; row++) {
-        const int8_t *const bytes = from + row * step + length - rest;
-        for (int32_t i = 0; i < rest; i++) {
-            word |= (uint32_t)(uint8_t)bytes[i] << filled;
-            filled += 8;
-            if (filled == 32) {
-                to = tg_pack_word(word, to);
+    for (int32_t row = filter->rows; row > 0; row--) {
+        for (int32_t i = 0; i < words; i++, from += 4) {
+            to = tg_pack_word(tg_word(from), to);
+        }
+        if (bits != 0) {
+            word |= (tg_word(from + bits / 8 - 4) >> (32 - bits)) << filled;
+            filled += bits;
+            if (filled + bits > 32) {
+                rest_to = tg_pack_word(word, rest_to);
                 word = 0;
                 filled = 0;
             }
         }
+        from += skip;
     }
     if (filled != 0) {
-        (void)tg_pack_word(word, to);
+        (void)tg_pack_word(word, rest_to);
     }
 }
 
-/* At the border, where pixels are whole words. */
-static void pack_border_words(const struct tg_native_convolve *layer, const int8_t *input, int32_t y, int32_t x,
-    uint32_t *to)
+/* The same where no bytes are left and words are many. */
+static TG_NOINLINE void pack_inside_runs(const struct filter *filter, const int8_t *from, uint32_t *to)
 {
-    const uint32_t pair = tg_both_halves(layer->zero_point);
+    for (int32_t row = filter->rows; row > 0; row--, from += filter->step) {
+        to = pack_run(from, filter->words, to);
+    }
+}
+
+/* A row of the filter that lies partly beside the input, where pixels are whole words. */
+static void pack_partial_words(
+    const struct tg_native_convolve *layer, const int8_t *from, int32_t left, int32_t right, struct column *column)
+{
+    const uint32_t pair = tg_pair(layer->zero_point, layer->zero_point);
     const int32_t words = layer->depth / 4;
-    const int32_t left = x < 0 ? -x : 0;
-    const int32_t beyond = x + layer->kernel_width - layer->input_width;
-    const int32_t right = beyond > 0 ? beyond : 0;
 
-    for (int32_t row = y; row < y + layer->kernel_height; row++) {
-        if (row < 0 || row >= layer->input_height) {
-            to = fill_run(pair, layer->kernel_width * words, to);
-            continue;
-        }
-        to = fill_run(pair, left * words, to);
-        to = pack_run(input + (row * layer->input_width + x + left) * layer->depth,
-            (layer->kernel_width - left - right) * words, to);
-        to = fill_run(pair, right * words, to);
-    }
+    column->to = fill_run(pair, left * words, column->to);
+    column->to = pack_run(from, (layer->kernel_width - left - right) * words, column->to);
+    column->to = fill_run(pair, right * words, column->to);
 }
 
-/* Bytes [first, end) of one row of the filter, at the border. */
-static uint32_t *pack_border_bytes(const struct tg_native_convolve *layer, const int8_t *input, int32_t row, int32_t x,
-    int32_t first, int32_t end, uint32_t *to, uint32_t *word, int32_t *filled)
-{
-    const int32_t width = layer->input_width * layer->depth;
-    const int32_t start = x * layer->depth;
-    const int32_t is_inside = row >= 0 && row < layer->input_height;
-
-    for (int32_t i = start + first; i < start + end; i++) {
-        const int32_t value = is_inside && i >= 0 && i < width ? input[row * width + i] : layer->zero_point;
-        *word |= (uint32_t)(uint8_t)value << *filled;
-        *filled += 8;
-        if (*filled == 32) {
-            to = tg_pack_word(*word, to);
-            *word = 0;
-            *filled = 0;
-        }
-    }
-    return to;
-}
-
-/* At the border, byte by byte. */
-static void pack_border(const struct tg_native_convolve *layer, const int8_t *input, int32_t y, int32_t x, uint32_t *to)
+/* The same for any depth, by way of `line`. */
+static void pack_partial_bytes(const struct tg_native_convolve *layer, const int8_t *from, int32_t left, int32_t right,
+    struct column *column, int8_t *line)
 {
     const int32_t length = layer->kernel_width * layer->depth;
-    const int32_t whole = length - length % 4;
-    uint32_t word = 0;
-    int32_t filled = 0;
+    const int32_t end = length - right * layer->depth;
+    int32_t i = 0;
 
-    for (int32_t row = 0; row < layer->kernel_height; row++) {
-        to = pack_border_bytes(layer, input, y + row, x, 0, whole, to, &word, &filled);
+    for (; i < left * layer->depth; i++) {
+        line[i] = (int8_t)layer->zero_point;
     }
-    for (int32_t row = 0; row < layer->kernel_height; row++) {
-        to = pack_border_bytes(layer, input, y + row, x, whole, length, to, &word, &filled);
+    for (; i < end; i++) {
+        line[i] = *from++;
     }
-    if (filled != 0) {
-        (void)tg_pack_word(word, to);
+    for (; i < length; i++) {
+        line[i] = (int8_t)layer->zero_point;
+    }
+    pack_row(column, line, length / 4, length % 4);
+}
+
+static void pack_outside(const struct tg_native_convolve *layer, struct column *column)
+{
+    const uint32_t pair = tg_pair(layer->zero_point, layer->zero_point);
+    const int32_t length = layer->kernel_width * layer->depth;
+    const int32_t rest = length % 4;
+
+    column->to = fill_run(pair, length / 4, column->to);
+    if (rest != 0) {
+        add_rest(column, ((uint32_t)(uint8_t)layer->zero_point * 0x01010101U) >> (32 - 8 * rest), rest);
     }
 }
 
-static void pack_window(const struct tg_native_convolve *layer, const int8_t *input, int32_t y, int32_t x, uint32_t *to)
+static TG_NOINLINE void pack_border(const struct tg_native_convolve *layer, const int8_t *input, int32_t y, int32_t x,
+    struct column column, int8_t *line)
 {
-    const int32_t is_inside = y >= 0 && x >= 0 && y + layer->kernel_height <= layer->input_height
-        && x + layer->kernel_width <= layer->input_width;
+    const int32_t beyond = x + layer->kernel_width - layer->input_width;
+    const int32_t left = x < 0 ? -x : 0;
+    const int32_t right = beyond > 0 ? beyond : 0;
+    const int32_t length = layer->kernel_width * layer->depth;
 
-    if (is_inside) {
-        pack_inside(layer, input + (y * layer->input_width + x) * layer->depth, to);
-    } else if (layer->depth % 4 == 0) {
-        pack_border_words(layer, input, y, x, to);
-    } else {
-        pack_border(layer, input, y, x, to);
+    for (int32_t row = y; row < y + layer->kernel_height; row++) {
+        const int8_t *from = input;
+        if (row < 0 || row >= layer->input_height || left + right >= layer->kernel_width) {
+            pack_outside(layer, &column);
+            continue;
+        }
+        from += (row * layer->input_width + x + left) * layer->depth;
+        if (left + right == 0) {
+            pack_row(&column, from, length / 4, length % 4);
+        } else if (layer->depth % 4 == 0) {
+            pack_partial_words(layer, from, left, right, &column);
+        } else {
+            pack_partial_bytes(layer, from, left, right, &column, line);
+        }
     }
+    end_column(&column);
 }
 
-void tg_native_pack_windows(const struct tg_native_convolve *layer, const int8_t *input, int32_t first,
-    uint32_t *columns)
+void tg_native_pack_windows(
+    const struct tg_native_convolve *layer, const int8_t *input, int32_t first, uint32_t *columns)
 {
-    const int32_t width = layer->output_width;
-    int32_t row = first / width;
-    int32_t column = first - row * width;
+    const uint32_t length = (uint32_t)(layer->kernel_width * layer->depth);
+    const struct filter filter = {
+        .rows = layer->kernel_height,
+        .words = (int32_t)(length / 4U),
+        .rest = (int32_t)(length % 4U),
+        .step = layer->input_width * layer->depth,
+    };
+    const int32_t last_x = layer->input_width - layer->kernel_width;
+    const int32_t last_y = layer->input_height - layer->kernel_height;
+    int8_t *const line = (int8_t *)(columns + 8 * layer->quads);
+    int32_t row = (int32_t)((uint32_t)first / (uint32_t)layer->output_width);
+    int32_t position = first - row * layer->output_width;
 
-    for (int32_t pixel = 0; pixel < 4; pixel++) {
-        pack_window(layer, input, row * layer->stride_height - layer->pad_top,
-            column * layer->stride_width - layer->pad_left, columns + pixel);
-        if (++column == width) {
-            column = 0;
-            if (row < layer->output_height - 1) { /* of less than 4 pixels the last ones are not used */
-                row++;
-            }
+    for (uint32_t *to = columns; to < columns + 4; to++) {
+        const int32_t y = row * layer->stride_height - layer->pad_top;
+        const int32_t x = position * layer->stride_width - layer->pad_left;
+        const int32_t from = y * filter.step + x * layer->depth;
+        uint32_t *const rest_to = to + 8 * filter.rows * filter.words;
+        if (y < 0 || x < 0 || y > last_y || x > last_x || filter.words == 0) {
+            pack_border(layer, input, y, x, (struct column){.to = to, .rest_to = rest_to}, line);
+        } else if (filter.rest != 0 || filter.words < 4) {
+            pack_inside(&filter, input + from, to, rest_to);
+        } else {
+            pack_inside_runs(&filter, input + from, to);
+        }
+        if (++position == layer->output_width) {
+            position = 0;
+            row += row < layer->output_height - 1; /* of less than 4 pixels the last ones are not used */
         }
     }
 }

@@ -40,7 +40,7 @@ void tg_native_planes(const struct tg_native_depthwise *layer, const int8_t *inp
     uint32_t *const words = scratch;
 
     for (int32_t i = 0; i < layer->plane_lines * layer->plane_positions / 2; i++) {
-        words[i] = tg_both_halves(layer->zero_point);
+        words[i] = tg_pair(layer->zero_point, layer->zero_point);
     }
     for (int32_t batch = 0; batch < layer->batches; batch++) {
         for (int32_t channel = 0; channel < layer->channels; channel++) {

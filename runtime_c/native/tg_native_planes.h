@@ -14,8 +14,8 @@
 #define TG_NATIVE_CHANNEL_WORDS 10
 
 /** The outputs of one channel, from its plane. */
-typedef void tg_native_plane_function(const int32_t *channel, const int16_t *plane, int8_t *output,
-    const struct tg_native_plane *geometry);
+typedef void tg_native_plane_function(
+    const int32_t *channel, const int16_t *plane, int8_t *output, const struct tg_native_plane *geometry);
 
 tg_native_plane_function tg_native_plane_3x3_s8;
 tg_native_plane_function tg_native_plane_3x3_relu_s8;

@@ -1,5 +1,6 @@
 """The command parser on the host, under sanitizers, against a model of the protocol."""
 
+import os
 import random
 import subprocess
 from collections.abc import Iterator
@@ -16,6 +17,7 @@ from tinygen.targets import load
 CAPACITY = 64  # small, so that its end is met often
 STREAMS = 20_000
 SOURCES = ("command_line.c", "commands.c", "download.c", "submitter.c", "main.c")
+API = os.environ.get("TINYGEN_MLPERF_API")  # folder benchmark/ of mlcommons/tiny
 CONFIG = '#define TH_VENDOR_NAME_STRING "tinygen"\n#define TH_MODEL_VERSION "kws01"\n'
 
 
@@ -140,6 +142,35 @@ def test_random_streams(parser: Path, seed: int) -> None:
     differing = next((i for i, (a, b) in enumerate(zip(said, expected, strict=False)) if a != b), None)
     assert differing is None, f"line {differing}: {said[differing - 3 : differing + 2]} {expected[differing]!r}"
     assert len(said) == len(expected)
+
+
+def _sessions(source: random.Random) -> Iterator[str]:
+    """What a runner sends: downloads as long as announced, inferences, questions, and words that are no commands."""
+    for _ in range(1000):
+        data = source.randbytes(source.choice((8, 16, 64, source.randrange(1, CAPACITY))))
+        yield from source.choices(
+            ("name", "profile", "timestamp", "results", "foo bar", "db", "db load", "infer 0"), k=2
+        )
+        yield f"db load {len(data)}"
+        yield from (f"db {data[start : start + 31].hex()}" for start in range(0, len(data), 31))
+        yield from ("db print",) * (len(data) % 8 == 0)
+        yield source.choice(("infer 1 0", "infer 5 2", "infer 3", "infer", "infer 2x 3y"))
+
+
+@pytest.mark.skipif(API is None, reason="$TINYGEN_MLPERF_API not set: the parser is not compared with the official one")
+def test_answers_are_those_of_the_official_api(parser: Path, tmp_path: Path) -> None:
+    mlperf = paths.RUNTIME_C / "mlperf"
+    official = tmp_path / "official.o"
+    options = ["-w", "-std=gnu++17", '-DTH_MODEL_VERSION="kws01"', f"-I{API}", "-c", mlperf / "official_api.cpp"]
+    subprocess.run(["c++", *options, "-o", official], check=True)
+    (tmp_path / "mlperf_config.h").write_text(CONFIG.replace("tinygen", "unspecified"))
+    sources = [mlperf / "submitter.c", mlperf / "main.c", Path(__file__).with_name("feeder.c")]
+    toolchain = for_board(load("host"))
+    objects = toolchain.compile(sources, [tmp_path, mlperf], WARNINGS, tmp_path)
+    program = toolchain.link([*objects, official], None, tmp_path / "official")
+    stream = "".join(f"{command}%" for command in _sessions(random.Random(2)))
+    expected = [line.replace("unspecified", "tinygen") for line in _said(program, stream)]
+    assert _said(parser, stream) == expected
 
 
 @requires_clang

@@ -1,5 +1,7 @@
 """What less RAM costs: from whole tensors down, every point right, smaller and dearer than the one before."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 
@@ -9,13 +11,14 @@ from tinygen.ir.graph import Graph
 from tinygen.kernels.base import Library, Objective, Toolbox
 from tinygen.ops.window import HW
 from tinygen.planner.interpret import interpret
-from tinygen.planner.plan import Request, curve, plan
+from tinygen.planner.plan import CurvePoint, Request, curve, plan
 from tinygen.report.curve import curve_picture, curve_rows
 
 _M4 = targets.load("mps2-an386")
 _TOOLBOX = Toolbox(Library.CMSIS_NN, _M4.isa, Objective.TIME)
 
 
+@cache
 def _tower() -> Graph:
     build = GraphBuilder()
     tensor = build.input(1, 24, 24, 2)
@@ -24,17 +27,22 @@ def _tower() -> Graph:
     return build.graph(build.softmax(build.fully_connected(tensor, 10)))
 
 
+@cache
+def _points(fetches_input: bool) -> tuple[CurvePoint, ...]:
+    return curve(_tower(), _M4, _TOOLBOX, fetches_input)
+
+
 @pytest.mark.parametrize("fetches_input", [False, True])
 def test_every_point_is_right_and_none_is_in_vain(fetches_input: bool) -> None:
     graph = _tower()
-    points = curve(graph, _M4, _TOOLBOX, fetches_input)
+    points = _points(fetches_input)
     assert len(points) > 3
     whole = plan(graph, _M4, _TOOLBOX, Request(may_split=False, fetches_input=fetches_input))
     assert (points[0].schedule.arena_bytes, points[0].extra_instructions) == (whole.arena_bytes, 0)
     sizes = [point.schedule.arena_bytes for point in points]
     costs = [point.extra_instructions for point in points]
     assert sizes == sorted(set(sizes), reverse=True)
-    assert costs == sorted(costs) and len(set(costs[1:])) == len(costs) - 1
+    assert costs[1:] == sorted(set(costs[1:]))
     smallest = plan(graph, _M4, Toolbox(_TOOLBOX.library, _M4.isa, Objective.RAM), Request(None, True, fetches_input))
     assert sizes[-1] == smallest.arena_bytes
     inputs = random_inputs(graph, seed=3)
@@ -47,7 +55,7 @@ def test_every_point_is_right_and_none_is_in_vain(fetches_input: bool) -> None:
 @pytest.mark.parametrize("fraction", [0.0, 0.4, 0.8])
 def test_a_limit_between_the_ends_gives_a_plan_that_fits(fraction: float) -> None:
     graph = _tower()
-    sizes = [point.schedule.arena_bytes for point in curve(graph, _M4, _TOOLBOX, fetches_input=False)]
+    sizes = [point.schedule.arena_bytes for point in _points(False)]
     limit = round(sizes[-1] + fraction * (sizes[0] - sizes[-1]))
     assert plan(graph, _M4, _TOOLBOX, Request(limit)).arena_bytes <= limit
 
@@ -61,7 +69,7 @@ def test_a_network_that_nothing_makes_smaller_has_one_point_and_no_picture() -> 
 
 
 def test_the_picture_goes_up_where_the_arena_gets_smaller() -> None:
-    rows = curve_rows(curve(_tower(), _M4, _TOOLBOX, fetches_input=False), is_streamed=False)
+    rows = curve_rows(_points(False), is_streamed=False)
     picture = curve_picture(rows)
     assert picture is not None
     [line] = picture.lines

@@ -14,7 +14,7 @@ from tinygen.kernels.select import select
 from tinygen.passes.copy_outputs import copy_outputs
 from tinygen.planner.interpret import interpret
 from tinygen.planner.layout import lay_out
-from tinygen.planner.packing import pack
+from tinygen.planner.placement import place
 from tinygen.planner.plan import plan
 from tinygen.planner.schedule import Schedule
 from tinygen.targets import load
@@ -157,8 +157,10 @@ def test_random_graphs_run_in_shared_memory(seeds: range) -> None:
 def _without_search(graph: Graph) -> Schedule:
     """Every view that is allowed, in the order of the graph."""
     layout = lay_out(graph, {op: select(op, TOOLBOX) for op in graph.ops})
-    buffers = layout.buffers
-    return Schedule(graph, load("host"), layout.calls, buffers, layout.places, pack(buffers), layout.lower_bound_bytes)
+    placed = place([(block,) for block in layout.blocks.values()])
+    offsets = {buffer: placed[block] for buffer, block in layout.blocks.items()}
+    bound = layout.lower_bound_bytes
+    return Schedule(graph, load("host"), layout.calls, layout.buffers, layout.places, offsets, bound)
 
 
 def _assert_right(schedule: Schedule) -> None:

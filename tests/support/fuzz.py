@@ -22,6 +22,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import FrameType
 
+import onnx
+
+from tests.support.onnx_mutations import mutate_message
 from tinygen.errors import TinygenError, VerifyError
 from tinygen.frontends.tflite.schema import read
 
@@ -29,6 +32,7 @@ ROOT = Path(__file__).resolve().parents[2]
 ADDRESS_SPACE_BYTES = 4 << 30  # a last stop for the machine's sake; the resident set is what is tested
 _EXTREMES = (0, 1, 2, 0x7F, 0xFF, 0xFFFF, 0x10000, 0x7FFFFFFF, 0x80000000, 0xFFFFFFF0, 0xFFFFFFFC, 0xFFFFFFFF)
 _LONGEST_CONSTANT_BYTES = 64
+_MESSAGES = 0.8  # of the mutations of ONNX files
 
 
 @dataclass(frozen=True)
@@ -129,7 +133,16 @@ def _outcome(function: Callable[[Path], object], path: Path, seconds: float) -> 
     return True
 
 
+def _mutated(path: Path, data: bytes, places: Sequence[int], random_: random.Random) -> bytes:
+    """Bytes of any file; of ONNX files messages more often, for protobuf refuses most changes of bytes."""
+    if path.suffix == ".onnx" and random_.random() < _MESSAGES:
+        return mutate_message(data, random_)
+    return mutate(data, places, random_)
+
+
 def _constants(path: Path) -> list[bytes]:
+    if path.suffix == ".onnx":
+        return [tensor.raw_data for tensor in onnx.load(str(path)).graph.initializer]
     tensors = [tensor for subgraph in read(path).subgraphs for tensor in subgraph.tensors]
     return [tensor.data.tobytes() for tensor in tensors if tensor.data is not None]
 
@@ -141,10 +154,10 @@ def _run(
     places = [structure(model, _constants(file)) for model, file in zip(models, files, strict=True)]
     counts, slowest, failure = {True: 0, False: 0}, 0.0, None
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "mutated.tflite"
         for number in range(mutations):
             which = number % len(files)
-            path.write_bytes(mutate(models[which], places[which], random.Random(f"{seed}/{number}")))
+            path = Path(folder) / f"mutated{files[which].suffix}"
+            path.write_bytes(_mutated(path, models[which], places[which], random.Random(f"{seed}/{number}")))
             start = time.perf_counter()
             outcome = _outcome(function, path, seconds)
             slowest = max(slowest, time.perf_counter() - start)

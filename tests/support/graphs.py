@@ -14,11 +14,16 @@ from tinygen.ops.concat import Concat
 from tinygen.ops.conv2d import Conv2D
 from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
 from tinygen.ops.fully_connected import FullyConnected
+from tinygen.ops.lookup import Lookup
+from tinygen.ops.mul import Mul
+from tinygen.ops.pad import Pad
 from tinygen.ops.pool2d import AveragePool2D, MaxPool2D
+from tinygen.ops.prelu import Prelu
+from tinygen.ops.reduction import Mean
 from tinygen.ops.reshape import Reshape
 from tinygen.ops.slice import Slice
 from tinygen.ops.softmax import Softmax
-from tinygen.ops.window import HW, UNIT, PaddingMode, Window, padding_for
+from tinygen.ops.window import HW, NO_PADDING, UNIT, Padding, PaddingMode, Window, padding_for
 
 ACTIVATION = Quant((0.05,), (-3,))
 _PROBABILITY = Quant((1.0 / 256,), (-128,))
@@ -39,9 +44,17 @@ class GraphBuilder:
         self.inputs.append(Tensor(f"in{len(self.inputs)}", TensorType(DType.INT8, shape, ACTIVATION)))
         return self.inputs[-1]
 
-    def conv(self, input: Tensor, channels: int, kernel: HW = UNIT, stride: HW = UNIT) -> Tensor:
-        """A convolution with SAME padding."""
-        window, size = _same(input, kernel, stride)
+    def conv(
+        self,
+        input: Tensor,
+        channels: int,
+        kernel: HW = UNIT,
+        stride: HW = UNIT,
+        padding: Padding | None = None,
+        dilation: HW = UNIT,
+    ) -> Tensor:
+        """A convolution with SAME padding, or the given one."""
+        window, size = _window(input, kernel, stride, padding, dilation)
         weights = self._weights((channels, kernel.h, kernel.w, input.shape[3]), 0)
         output = self._result((input.shape[0], size.h, size.w, channels))
         return self._add(
@@ -51,14 +64,22 @@ class GraphBuilder:
             bias=self._bias(channels, input, weights),
             output=output,
             stride=stride,
-            dilation=UNIT,
+            dilation=dilation,
             padding=window.padding,
             clamp=Clamp.none(output.type),
         )
 
-    def depthwise(self, input: Tensor, multiplier: int = 1, kernel: HW = _3X3, stride: HW = UNIT) -> Tensor:
-        """A depthwise convolution with SAME padding."""
-        window, size = _same(input, kernel, stride)
+    def depthwise(
+        self,
+        input: Tensor,
+        multiplier: int = 1,
+        kernel: HW = _3X3,
+        stride: HW = UNIT,
+        padding: Padding | None = None,
+        dilation: HW = UNIT,
+    ) -> Tensor:
+        """A depthwise convolution with SAME padding, or the given one."""
+        window, size = _window(input, kernel, stride, padding, dilation)
         channels = input.shape[3] * multiplier
         weights = self._weights((1, kernel.h, kernel.w, channels), 3)
         output = self._result((input.shape[0], size.h, size.w, channels))
@@ -69,7 +90,7 @@ class GraphBuilder:
             bias=self._bias(channels, input, weights),
             output=output,
             stride=stride,
-            dilation=UNIT,
+            dilation=dilation,
             padding=window.padding,
             clamp=Clamp.none(output.type),
         )
@@ -82,9 +103,16 @@ class GraphBuilder:
         clamp = Clamp.none(output.type)
         return self._add(FullyConnected, input=input, weights=weights, bias=bias, output=output, clamp=clamp)
 
-    def pool(self, kind: type[AveragePool2D] | type[MaxPool2D], input: Tensor, kernel: HW, stride: HW) -> Tensor:
-        """A pooling with SAME padding."""
-        window, size = _same(input, kernel, stride)
+    def pool(
+        self,
+        kind: type[AveragePool2D] | type[MaxPool2D],
+        input: Tensor,
+        kernel: HW,
+        stride: HW,
+        padding: Padding | None = None,
+    ) -> Tensor:
+        """A pooling with SAME padding, or the given one."""
+        window, size = _window(input, kernel, stride, padding, UNIT)
         output = self._result((input.shape[0], size.h, size.w, input.shape[3]), input.type.quant)
         clamp = Clamp.none(output.type)
         return self._add(
@@ -95,6 +123,35 @@ class GraphBuilder:
         """A sum, broadcast."""
         output = self._result(np.broadcast_shapes(first.shape, second.shape))
         return self._add(Add, first=first, second=second, output=output, clamp=Clamp.none(output.type))
+
+    def mul(self, first: Tensor, second: Tensor) -> Tensor:
+        """A product, broadcast."""
+        output = self._result(np.broadcast_shapes(first.shape, second.shape))
+        return self._add(Mul, first=first, second=second, output=output, clamp=Clamp.none(output.type))
+
+    def mean(self, input: Tensor) -> Tensor:
+        """The mean of each channel, as [N, C]."""
+        batches, _, _, channels = input.shape
+        return self._add(Mean, input=input, output=self._result((batches, channels)), axes=(1, 2))
+
+    def prelu(self, input: Tensor) -> Tensor:
+        """A slope for each channel where the input is negative."""
+        alpha = self._weights((1, 1, input.shape[3]), 2)
+        quant = Quant((0.01,), (3,))
+        slopes = Tensor(alpha.name, TensorType(DType.INT8, alpha.shape, quant), alpha.data)
+        return self._add(Prelu, input=input, alpha=slopes, output=self._result(input.shape))
+
+    def lookup(self, input: Tensor) -> Tensor:
+        """Any function of each element."""
+        data = self._random.integers(-128, 128, 256, np.int8)
+        table = Tensor(f"w{len(self.ops)}", TensorType(DType.INT8, (256,)), data)
+        return self._add(Lookup, input=input, table=table, output=self._result(input.shape))
+
+    def pad(self, input: Tensor, before: tuple[int, ...], after: tuple[int, ...]) -> Tensor:
+        """The input with zero points around it."""
+        shape = tuple(b + size + a for b, size, a in zip(before, input.shape, after, strict=True))
+        output = self._result(shape, input.type.quant)
+        return self._add(Pad, input=input, output=output, before=before, after=after, value=input.type.zero_point)
 
     def reshape(self, input: Tensor, *shape: int) -> Tensor:
         """The same elements."""
@@ -178,6 +235,84 @@ def graphs(draw: st.DrawFn, max_ops: int = 10) -> Graph:
     return build.graph(*dict.fromkeys([results[-1], *others]))
 
 
+@st.composite
+def images(draw: st.DrawFn, max_ops: int = 8) -> Graph:
+    """Random networks on images, most of whose operators can run row by row: any strides, kernels, asymmetric pads,
+    odd widths, residuals, concatenations, several readers, inputs and outputs, an average over the image at the end."""
+    build = GraphBuilder(draw(st.integers(0, 1000)))
+    shape = (1, draw(st.integers(1, 13)), draw(st.integers(1, 5)), draw(st.integers(1, 4)))
+    tensors = [build.input(*shape) for _ in range(draw(st.integers(1, 2)))]
+    for _ in range(draw(st.integers(1, max_ops))):
+        tensors.append(_draw_row_op(draw, build, tensors))
+    results = tensors[len(build.inputs) :]
+    others = draw(st.lists(st.sampled_from(results), max_size=1))
+    return build.graph(*dict.fromkeys([_draw_end(draw, build, results[-1]), *others]))
+
+
+def _draw_row_op(draw: st.DrawFn, build: GraphBuilder, tensors: list[Tensor]) -> Tensor:
+    """An operator on any image so far, more often on the last one."""
+    source = draw(st.sampled_from([*tensors, *tensors[-1:] * len(tensors)]))
+    kinds = ("conv", "depthwise", "pool", "residual", "concat", "slice", "pad", "prelu", "lookup", "softmax")
+    kind = draw(st.sampled_from((*kinds, *kinds[:4])))
+    stride = HW(draw(st.integers(1, 3)), draw(st.integers(1, 2)))
+    kernel = HW(draw(st.integers(1, 4)), draw(st.integers(1, 3)))
+    match kind:
+        case "conv" | "depthwise":
+            dilation = HW(draw(st.sampled_from([1, 1, 2])), 1)
+            padding = draw(_paddings(source, HW((kernel.h - 1) * dilation.h + 1, kernel.w)))
+            if kind == "conv":
+                return build.conv(source, draw(st.integers(1, 6)), kernel, stride, padding, dilation)
+            return build.depthwise(source, draw(st.sampled_from([1, 1, 2])), kernel, stride, padding, dilation)
+        case "pool":
+            pool = draw(st.sampled_from([AveragePool2D, MaxPool2D]))
+            return build.pool(pool, source, kernel, stride, draw(_paddings(source, kernel)))
+        case "residual":
+            other = draw(st.sampled_from([t for t in tensors if _broadcasts(t, source)]))
+            return draw(st.sampled_from([build.add, build.mul]))(source, other)
+        case "concat":
+            return _draw_concat(draw, build, tensors, source)
+        case "slice":
+            axis = draw(st.integers(1, 3))
+            first = draw(st.integers(0, source.shape[axis] - 1))
+            return build.slice(source, axis, first, draw(st.integers(1, source.shape[axis] - first)))
+        case "pad":
+            sides = st.tuples(st.just(0), st.sampled_from([0, 0, 1]), st.integers(0, 2), st.integers(0, 2))
+            return build.pad(source, draw(sides), draw(sides))
+        case "prelu":
+            return build.prelu(source)
+        case "lookup":
+            return build.lookup(source)
+        case _:
+            return build.softmax(source)
+
+
+@st.composite
+def _paddings(draw: st.DrawFn, source: Tensor, extent: HW) -> Padding | None:
+    """SAME or any padding smaller than the window, such that the window fits."""
+    if draw(st.booleans()):
+        return None
+    _, height, width, _ = source.shape
+    top, bottom = draw(st.integers(0, extent.h - 1)), draw(st.integers(0, extent.h - 1))
+    left, right = draw(st.integers(0, extent.w - 1)), draw(st.integers(0, extent.w - 1))
+    fits = height + top + bottom >= extent.h and width + left + right >= extent.w
+    return Padding(top, bottom, left, right) if fits else None
+
+
+def _draw_end(draw: st.DrawFn, build: GraphBuilder, last: Tensor) -> Tensor:
+    """The last result, or its average over the image, in either form, or a layer on all of it."""
+    _, height, width, _ = last.shape
+    size = HW(height, width)
+    match draw(st.sampled_from(["nothing", "pool", "mean", "dense"])):
+        case "pool":
+            return build.pool(AveragePool2D, last, size, size, NO_PADDING)
+        case "mean":
+            return build.mean(last)
+        case "dense":
+            return build.fully_connected(last, 3)
+        case _:
+            return last
+
+
 def _draw_op(draw: st.DrawFn, build: GraphBuilder, tensors: list[Tensor]) -> Tensor:
     """An operator on any tensor so far, more often on late ones."""
     source = draw(st.sampled_from([*tensors, *tensors[-2:]]))
@@ -228,10 +363,12 @@ def _broadcasts(first: Tensor, second: Tensor) -> bool:
     return len(first.shape) == len(second.shape) and all(a == b or 1 in (a, b) for a, b in pairs)
 
 
-def _same(input: Tensor, kernel: HW, stride: HW) -> tuple[Window, HW]:
+def _window(
+    input: Tensor, kernel: HW, stride: HW, padding: Padding | None, dilation: HW
+) -> tuple[Window, HW]:
     _, height, width, _ = input.shape
-    padding = padding_for(PaddingMode.SAME, HW(height, width), kernel, stride, UNIT)
-    window = Window(kernel, stride, UNIT, padding)
+    same = padding_for(PaddingMode.SAME, HW(height, width), kernel, stride, dilation)
+    window = Window(kernel, stride, dilation, padding or same)
     return window, window.output_size(height, width)
 
 

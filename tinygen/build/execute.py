@@ -89,7 +89,7 @@ class _TraceReader:
 
 
 def _packed(inputs: Sequence[Sample], schedule: Schedule) -> bytes:
-    """The number of samples, then the samples: fetched inputs as they lie in the arena, others as the caller has them."""
+    """The number of samples, then the samples: fetched inputs as in the arena, others as the caller has them."""
     chunks = [struct.pack("<I", len(inputs))]
     for sample in inputs:
         for port, values in zip(schedule.graph.inputs, sample, strict=True):

@@ -1,5 +1,6 @@
 """`tinygen mlperf`: firmware for the tasks of MLPerf Tiny, and a runner that drives it."""
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
@@ -21,7 +22,7 @@ from tinygen.mlperf.runner import WINDOWS, Accuracy, Performance
 from tinygen.mlperf.session import Mode, Plan, Program, Session
 from tinygen.mlperf.tables import session_table
 from tinygen.mlperf.tasks import TASKS, Task
-from tinygen.mlperf.transport import TransportKind
+from tinygen.mlperf.transport import TransportKind, qemu_pty
 from tinygen.pipeline import Options, compile_model
 from tinygen.report.compilation import compilation_table
 from tinygen.report.document import json_text
@@ -163,6 +164,19 @@ def run(
     )
     (output or program.elf.with_name(_RESULTS_FILE)).write_text(json_text(result) + "\n", encoding="utf-8")
     terminal.result(result, session_table(result))
+
+
+@app.command("serve", epilog="Example: tinygen mlperf serve kws/")
+@as_command()
+def serve(terminal: Terminal, firmware: FirmwarePath, target: Machine = None) -> None:
+    """Run firmware under QEMU with its UART on a pty, for the benchmark's own runner, until Ctrl-C."""
+    with terminal.progress("building the firmware"):
+        program = session.find_program(firmware, TransportKind.UART)
+    with qemu_pty(program.elf, _machine(program, target)) as (path, emulator):
+        terminal.text(f"{path}\n")
+        sys.stdout.flush()  # a script waits for it
+        terminal.note(f"in the runner's folder: {session.runner_command(path)}")
+        emulator.process.wait()
 
 
 def _task_of(program: Program, asked: str | None) -> Task:

@@ -306,11 +306,13 @@ class ModelText:
     def _fused(self, fused: Fused) -> FusedText:
         operators = [self._operator(op) for op in fused.ops]
         first, last = operators[0].number, operators[-1].number
-        span = f"Operator {first}" if first == last else f"Operators {first} to {last}"
+        is_single = first == last
+        span = f"Operator {first}" if is_single else f"Operators {first} to {last}"
+        symbol = operators[0].symbol if is_single else f"operators_{first}_to_{last}"
         statements = self._writer.fused(fused)
         caption = self._captions.fused(fused, span)
         arenas = touched_arenas(self.schedule, unrolled(fused))
-        return FusedText(f"rows_of_{first}_to_{last}", caption, operators, statements, arenas)
+        return FusedText(symbol, caption, operators, statements, arenas)
 
     @cached_property
     def _captions(self) -> Captions:

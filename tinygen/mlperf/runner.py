@@ -16,6 +16,7 @@ from tinygen.mlperf.tasks import Task
 WINDOWS = 5  # measured windows of performance mode
 MINIMUM_S = 10.0  # of each, by the device's clock, and of all of them, by the host's
 
+_PROBE_S = 1.0  # of the measurement that says how many iterations are enough
 _MARGIN = 1.2  # more iterations than the time just asks for: emulated time varies
 
 Progress = Callable[[int, int], None]
@@ -123,12 +124,11 @@ def performance(
 
 
 def _enough(device: Device, task: Task) -> int:
-    """Iterations that take ten seconds: the runner's own number where that is enough."""
+    """Iterations that take ten seconds."""
     single = device.infer(1, 1)
-    probe = max(1, min(task.iterations, math.ceil(1e6 / max(single.elapsed_us, 1))))
-    measured = device.infer(probe, 0)
-    seconds = max(measured.elapsed_s, 1e-6) / probe
-    return max(task.iterations, math.ceil(MINIMUM_S * _MARGIN / seconds))
+    probe = max(1, min(task.iterations, math.ceil(_PROBE_S * 1e6 / max(single.elapsed_us, 1))))
+    seconds = max(device.infer(probe, 0).elapsed_s, 1e-6) / probe
+    return math.ceil(MINIMUM_S * _MARGIN / seconds)
 
 
 def _throughput(count: int, elapsed_us: int) -> float:

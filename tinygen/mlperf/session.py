@@ -15,6 +15,9 @@ from tinygen.mlperf.runner import Accuracy, Performance, Progress, accuracy, per
 from tinygen.mlperf.tasks import Task
 from tinygen.mlperf.transport import Transport, TransportKind, open_port, qemu_semihosting, qemu_uart
 
+_SHIM = Path(__file__).resolve().parent / "official_runner"  # with a sitecustomize.py
+_USB_ID = "0483:374B"  # of the device under test in the runner's lists of devices
+
 
 class Mode(StrEnum):
     """What is measured."""
@@ -78,6 +81,14 @@ def start(program: Program, machine: str, transport: TransportKind) -> AbstractC
     """QEMU with the program, ready to be talked to."""
     run = qemu_uart if transport is TransportKind.UART else qemu_semihosting
     return run(program.elf, machine)
+
+
+def runner_command(pty: str) -> str:
+    """How the benchmark's own runner is pointed at a pty: to be called in its folder benchmark/runner."""
+    return (
+        f"TINYGEN_SERIAL_PORTS={pty}={_USB_ID} PYTHONPATH={_SHIM} "
+        "python main.py -d devices_kws_ic_vww.yaml -s DATASETS -m a"
+    )
 
 
 def attach(port: str, task: Task) -> AbstractContextManager[Transport]:

@@ -153,9 +153,7 @@ def qemu_semihosting(elf: Path, machine: str) -> Iterator[Transport]:
 
 
 @contextmanager
-def _qemu(
-    elf: Path, machine: str, serial: str, prepare: Callable[[Path], None] | None = None
-) -> Iterator[Emulator]:
+def _qemu(elf: Path, machine: str, serial: str, prepare: Callable[[Path], None] | None = None) -> Iterator[Emulator]:
     """QEMU in a folder of its own, which is prepared first."""
     qemu = shutil.which(_QEMU)
     if qemu is None:

@@ -2,6 +2,8 @@
 
 from collections.abc import Collection, Iterable
 
+import numpy as np
+
 from tinygen.ir.graph import Op, Values
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, DType
@@ -37,7 +39,7 @@ def _constants(op: Op) -> dict[Tensor, Tensor]:
 
 
 def _constant(result: Tensor, array: Array) -> Tensor:
-    data = array.astype(result.type.dtype.numpy, copy=True)
+    data = np.array(array, result.type.dtype.numpy)  # an array of its own, for results without axes too
     data.flags.writeable = False
     return Tensor(result.name, result.type, data)
 

@@ -6,6 +6,7 @@ from enum import Enum
 import numpy as np
 
 from tinygen.ir.graph import Op, Values
+from tinygen.ir.rows import Rows
 from tinygen.ir.tensor import Alias, Tensor
 from tinygen.ir.types import Array
 from tinygen.ops.checks import check_only_moved, check_shape
@@ -44,6 +45,9 @@ class _Pad(Op):
 
     def aliases(self) -> tuple[Alias, ...]:
         return (Alias(self.output, self.input),) if self.is_nothing else ()
+
+    def rows_needed(self, operand: Tensor, rows: Rows) -> Rows | None:  # noqa: ARG002 - there is only one
+        return None if self.before[1] or self.after[1] else rows
 
     @property
     def _widths(self) -> list[tuple[int, int]]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tinygen.ir.graph import Op, Values
+from tinygen.ir.rows import Rows
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, DType
 from tinygen.ops.broadcast import Broadcast
@@ -53,6 +54,12 @@ class Prelu(Op):
         Broadcast.of(self.input.shape, self.alpha.shape)
         check_scaling("input", self.identity, _MAX_IDENTITY_SHIFT)
         check_scaling("product", self.slope, _MAX_PRODUCT_SHIFT)
+
+    def rows_needed(self, operand: Tensor, rows: Rows) -> Rows | None:
+        if self.alpha.is_constant and len(self.alpha.shape) == 4 and self.alpha.shape[1] > 1:
+            return None  # every row has slopes of its own
+        height = operand.shape[1]
+        return rows if height == self.output.shape[1] else Rows(0, height)
 
     def evaluate(self, values: Values) -> tuple[Array, ...]:
         centered = values[self.input].astype(np.int64) - self.input.type.zero_point

@@ -1,9 +1,10 @@
 """Slices: a box of elements, with strides that may be negative."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
-from tinygen.ir.graph import Op, Values
+from tinygen.ir.graph import Op, Tile, Values
+from tinygen.ir.rows import Rows
 from tinygen.ir.tensor import Alias, Tensor
 from tinygen.ir.types import Array
 from tinygen.ops.checks import check_only_moved, check_rank
@@ -50,6 +51,17 @@ class Slice(Op):
         if not self.is_contiguous:
             return ()
         return (Alias(self.output, self.input, self.first_element * self.input.type.dtype.bytes),)
+
+    def rows_needed(self, operand: Tensor, rows: Rows) -> Rows | None:  # noqa: ARG002 - there is only one
+        begin, stride = self.begin[1], self.strides[1]
+        return Rows(begin + rows.first * stride, begin + (rows.end - 1) * stride + 1) if stride > 0 else None
+
+    def tile(self, rows: Rows) -> Tile | None:
+        tile = super().tile(rows)
+        if tile is None:
+            return None
+        batch, _, *others = self.begin
+        return replace(tile, op=replace(tile.op, begin=(batch, 0, *others)))  # type: ignore[call-arg]
 
     def evaluate(self, values: Values) -> tuple[Array, ...]:
         taken = values[self.input]

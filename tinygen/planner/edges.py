@@ -12,7 +12,7 @@ from tinygen.planner.block import live_bytes, read_tick, written_tick
 from tinygen.planner.cost import costs
 from tinygen.planner.network import Network
 from tinygen.planner.placement import QUICK
-from tinygen.planner.segment import Memory, Segment, choices_of, memory_of, passing_bytes, steps_of
+from tinygen.planner.segment import Memory, Segment, choices_of, crossing_bytes, memory_of, passing_bytes, steps_of
 from tinygen.planner.stream import Compute, RowStep
 
 
@@ -32,6 +32,7 @@ class Edge:
     bytes: int
     extra_instructions: float  # beyond one call of each operator's fastest kernel on whole tensors
     known: Known
+    is_frugal: bool = True  # whether its kernels are those with the least scratch
 
 
 class EdgeFinder:
@@ -44,6 +45,7 @@ class EdgeFinder:
         self._variants = {op: variants(op, toolbox) for op in network.calls}
         smallest = {op: found[-1] for op, found in self._variants.items()}
         self._frugal = replace(network, kernels={**network.kernels, **smallest})
+        self._crossing_bytes = [crossing_bytes(network, cut) for cut in range(len(network.calls) + 1)]
         self._parts: dict[tuple[Op, int], float] = {}
         self._least: dict[tuple[Op, int], int] = {}
         self._whole = {op: self._costs.call(op, found[0]) for op, found in self._variants.items()}
@@ -59,15 +61,25 @@ class EdgeFinder:
         memory = memory_of(self._frugal, segment, [steps])
         passing = passing_bytes(self._network, segment)
         room = self._room(memory, steps)
-        found: list[Edge] = []
+        smallest = {op: self._variants[op][-1] for op in room}
+        found = [self._edge(segment, steps, smallest, memory.bound_bytes + passing)]
         for limit in self._limits(memory, room):
             kernels = {op: self._fastest(op, limit - taken) for op, taken in room.items()}
-            extra = self._extra(segment, steps, kernels)
-            if not found or extra < found[-1].extra_instructions:
-                scratch = tuple(kernels[op].scratch_bytes if op in kernels else None for op in self._ops(segment))
-                chosen = replace(segment, scratch=scratch if kernels else ())
-                found.append(Edge(chosen, limit + passing, extra, Known.BOUNDED))
+            edge = self._edge(segment, steps, kernels, limit + passing)
+            if edge.extra_instructions < found[-1].extra_instructions:
+                found.append(replace(edge, is_frugal=False))
         return found
+
+    def _edge(self, segment: Segment, steps: Sequence[RowStep], kernels: Mapping[Op, Kernel], bytes: int) -> Edge:
+        scratch = tuple(kernels[op].scratch_bytes if op in kernels else None for op in self._ops(segment))
+        chosen = replace(segment, scratch=scratch if kernels else ())
+        return Edge(chosen, bytes, self._extra(segment, steps, kernels), Known.BOUNDED)
+
+    def sketched(self, segment: Segment) -> Edge:
+        """A chain before it is looked at: what crosses its ends, and the instructions of its rows one by one."""
+        extra = sum(self._in_parts(op, 1) - self._whole[op] for op in self._ops(segment))
+        least = max(self._crossing_bytes[segment.first], self._crossing_bytes[segment.end])
+        return Edge(segment, least, extra, Known.GUESSED)
 
     def guessed(self, edge: Edge, rows_per_call: int) -> Edge | None:
         """The chain of `edge` with more rows per call; None where that cannot help."""

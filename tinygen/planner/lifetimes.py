@@ -73,7 +73,8 @@ def blocks(
     for key in before:
         for piece in buffers[key].pieces:
             piece.written = 0
-            piece.live |= 1  # whole inputs are there at the first tick, read or not
+            # Whole inputs are there at the first tick, read or not; those that no step touches for all of the first.
+            piece.live |= 1 if buffers[key].cuts else 1 << read_tick(0) | 1 << written_tick(0)
     for index, step in enumerate(traffic):
         _run(index, step, buffers)
     end = written_tick(max(len(traffic) - 1, 0))

@@ -8,6 +8,7 @@ from tinygen.kernels.base import Kernel, Objective, Toolbox
 from tinygen.kernels.select import LOWERINGS, select
 from tinygen.planner.check import check
 from tinygen.planner.copies import layouts
+from tinygen.planner.cost import estimated_instructions
 from tinygen.planner.layout import Layout
 from tinygen.planner.network import Network
 from tinygen.planner.order import best_order
@@ -15,7 +16,7 @@ from tinygen.planner.placement import place
 from tinygen.planner.schedule import Schedule
 from tinygen.planner.sharing import Sharing
 from tinygen.planner.spill import rooms, spill
-from tinygen.planner.splitting import every_plan, split_plan
+from tinygen.planner.splitting import smaller_plans, split_plan
 from tinygen.targets.board import Board
 
 
@@ -66,17 +67,18 @@ def _in_memories(schedule: Schedule, request: Request) -> Schedule:
 def curve(graph: Graph, board: Board, toolbox: Toolbox, fetches_input: bool) -> tuple[CurvePoint, ...]:
     """From whole tensors to the smallest arena: each next schedule is smaller, and none that is as fast is smaller."""
     fastest = replace(toolbox, objective=Objective.TIME)
-    whole = CurvePoint(plan(graph, board, fastest, Request(may_split=False, fetches_input=fetches_input)), 0)
-    ordered = whole.schedule.graph
-    network = _network(ordered, _kernels(ordered, fastest), fetches_input)
-    points = [whole]
-    for path, schedule in every_plan(network, board, fastest):
-        if schedule.arena_bytes < points[-1].schedule.arena_bytes:
-            check(schedule)
-            point = CurvePoint(schedule, round(path.extra_instructions))
-            kept = points[1:] if points[-1].extra_instructions < point.extra_instructions else points[1:-1]
-            points = [whole, *kept, point]
-    return tuple(points)
+    whole = plan(graph, board, fastest, Request(may_split=False, fetches_input=fetches_input))
+    network = _network(whole.graph, _kernels(whole.graph, fastest), fetches_input)
+    base = estimated_instructions(whole, toolbox.library)
+    points: list[CurvePoint] = []
+    smallest = plan(graph, board, replace(toolbox, objective=Objective.RAM), Request(fetches_input=fetches_input))
+    for schedule in (*smaller_plans(network, board, fastest, whole.arena_bytes), smallest):
+        if schedule.arena_bytes >= (points[-1].schedule if points else whole).arena_bytes:
+            continue
+        check(schedule)
+        point = CurvePoint(schedule, round(estimated_instructions(schedule, toolbox.library) - base))
+        points = [*(p for p in points if p.extra_instructions < point.extra_instructions), point]
+    return (CurvePoint(whole, 0), *points)
 
 
 def _suffices(whole: Schedule, objective: Objective, request: Request) -> bool:
@@ -113,6 +115,4 @@ def _plan(graph: Graph, board: Board, kernels: Mapping[Op, Kernel]) -> Schedule:
 def _place(layout: Layout, board: Board) -> Schedule:
     placed = place([(block,) for block in layout.blocks.values()])
     offsets = {buffer: placed[block] for buffer, block in layout.blocks.items()}
-    return Schedule(
-        layout.graph, board, layout.calls, layout.buffers, layout.places, offsets, layout.lower_bound_bytes
-    )
+    return Schedule(layout.graph, board, layout.calls, layout.buffers, layout.places, offsets, layout.lower_bound_bytes)

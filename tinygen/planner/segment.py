@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from itertools import chain, product
 
 from tinygen.ir.graph import Op
-from tinygen.ir.rows import Rows
+from tinygen.ir.rows import Rows, has_rows
 from tinygen.ir.tensor import Tensor
 from tinygen.planner.block import Block, InPlace, bound_bytes
 from tinygen.planner.lifetimes import Access, Traffic, blocks
@@ -78,12 +78,20 @@ class Placed:
 def steps_of(network: Network, segment: Segment) -> list[RowStep]:
     """What a segment does, step by step."""
     if segment.rows_per_call is not None:
-        return stream(chain_of(network, segment, segment.rows_per_call))
+        rows = chain_of(network, segment, segment.rows_per_call)
+        return [*_fetches(network, segment, rows.fetched), *stream(rows)]
     op = network.calls[segment.first]
-    fetched = [t for t in op.variable_operands if t in network.fetched and network.lifetimes[t][0] == segment.first]
-    fetches = [FetchRows((), (_whole(tensor),), tensor, _every_row(tensor)) for tensor in fetched]
     reads = tuple(_whole(tensor) for tensor in op.variable_operands)
-    return [*fetches, Compute(reads, tuple(_whole(t) for t in op.results), op, _every_row(op.results[0]))]
+    compute = Compute(reads, tuple(_whole(t) for t in op.results), op, _every_row(op.results[0]))
+    return [*_fetches(network, segment, frozenset()), compute]
+
+
+def _fetches(network: Network, segment: Segment, by_rows: frozenset[Tensor]) -> list[FetchRows]:
+    """Of inputs that a segment is the first to read and that are fetched whole."""
+    ops = network.calls[segment.first : segment.end]
+    read = dict.fromkeys(network.root(tensor) for op in ops for tensor in op.variable_operands)
+    first = (t for t in read if t in network.fetched - by_rows and network.lifetimes[t][0] >= segment.first)
+    return [FetchRows((), (_whole(tensor),), tensor, _every_row(tensor)) for tensor in first]
 
 
 def choices_of(network: Network, segment: Segment) -> list[list[RowStep]]:
@@ -92,7 +100,8 @@ def choices_of(network: Network, segment: Segment) -> list[list[RowStep]]:
         return [steps_of(network, segment)] * 2
     rows = chain_of(network, segment, segment.rows_per_call)
     rings = rows.rings | rows.fetched
-    return [stream(replace(rows, late=late, waits=True)) for late in (frozenset(), rings)]
+    fetches = _fetches(network, segment, rows.fetched)
+    return [[*fetches, *stream(replace(rows, late=late, waits=True))] for late in (frozenset(), rings)]
 
 
 def memory_of(network: Network, segment: Segment, choices: Sequence[Sequence[RowStep]]) -> Memory:
@@ -101,7 +110,7 @@ def memory_of(network: Network, segment: Segment, choices: Sequence[Sequence[Row
     after = {root for root, (_, last) in network.lifetimes.items() if last >= segment.end}
     before |= network.inputs if segment.first == 0 else set()
     after |= network.outputs if segment.end == len(network.calls) else set()
-    return memory(network, choices, frozenset(before), frozenset(after))
+    return _memory(network, choices, {}, frozenset(before), frozenset(after))
 
 
 def passing_bytes(network: Network, segment: Segment) -> int:
@@ -134,20 +143,33 @@ def _passes(network: Network, root: Tensor, segment: Segment, first: int, last: 
 def memory_of_all(network: Network, segments: Sequence[Segment]) -> Memory:
     """The blocks of all segments, one after the other, with all choices that their rings have."""
     found = [choices_of(network, segment) for segment in segments]
-    choices = [list(chain.from_iterable(steps)) for steps in zip(*found, strict=True)]
-    return memory(network, choices, network.inputs, network.outputs)
+    early, late = ([step for choices in found for step in choices[which]] for which in range(2))
+    return memory_of_steps(network, [early, late])
 
 
-def memory(
-    network: Network, choices: Sequence[Sequence[RowStep]], before: frozenset[Tensor], after: frozenset[Tensor]
+def memory_of_steps(network: Network, choices: Sequence[Sequence[RowStep]]) -> Memory:
+    """The blocks of all steps of a network; inputs and outputs that no step touches are there, too."""
+    ports = network.inputs | network.outputs
+    return _memory(network, choices, {root: root.type.bytes for root in ports}, network.inputs, network.outputs)
+
+
+def _memory(
+    network: Network,
+    choices: Sequence[Sequence[RowStep]],
+    ports: Mapping[Tensor, int],
+    before: frozenset[Tensor],
+    after: frozenset[Tensor],
 ) -> Memory:
-    """The blocks that steps need; `before` hold values when they begin, `after` when they end.
+    """The blocks that steps need, and those of `ports`; `before` hold values when they begin, `after` when they end.
 
     `choices` are lists of equally many steps that differ only in where rings hold their rows; each ring can follow
     another one.
     """
     traffic = [[traffic_of(network, step) for step in steps] for steps in choices]
-    found = [_blocks(network, steps, t, before, after) for steps, t in zip(choices, traffic, strict=True)]
+    found = [
+        _blocks({**ports, **_sizes(network, steps, t)}, t, before, after)
+        for steps, t in zip(choices, traffic, strict=True)
+    ]
     for later in found[1:]:
         later.update({key: block for key, block in found[0].items() if block.parts == later[key].parts})
     return Memory(
@@ -157,13 +179,11 @@ def memory(
 
 
 def _blocks(
-    network: Network,
-    steps: Sequence[RowStep],
+    sizes: Mapping[BufferKey, int],
     traffic: Sequence[Traffic[BufferKey]],
     before: frozenset[Tensor],
     after: frozenset[Tensor],
 ) -> dict[BufferKey, Block]:
-    sizes = _sizes(network, steps, traffic)
     return blocks(
         traffic,
         sizes,
@@ -216,7 +236,8 @@ def chain_of(network: Network, segment: Segment, rows_per_call: int) -> Chain:
 
     results = {result for op in ops for result in op.results}
     rings = frozenset(t for t in results if t in network.private and len(t.shape) == 4 and stays(t))
-    fetched = frozenset(t for t in network.fetched if len(t.shape) == 4 and stays(t))
+    alone = (t for t in network.fetched if len(network.sharing.members(t)) == 1)
+    fetched = frozenset(t for t in alone if has_rows(t) and stays(t))
     return Chain(
         ops,
         rings,

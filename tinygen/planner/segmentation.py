@@ -37,7 +37,10 @@ class SegmentationSearch:
         self._has_guessed = False
         self._edges: list[dict[Segment, Edge]] = [{} for _ in network.calls]  # by first call
         for segment in self._segments():
-            self._add(*self._finder.bounded(segment))
+            if segment.rows_per_call is None:
+                self._add(*self._finder.bounded(segment))
+            else:
+                self._add(self._finder.sketched(segment))
 
     @property
     def whole_instructions(self) -> float:
@@ -45,7 +48,11 @@ class SegmentationSearch:
         return self._finder.whole_instructions
 
     def smallest(self) -> Segmentation:
-        """The segmentation with the smallest arena, one row per call; of equals the one with the least instructions."""
+        """The segmentation with the smallest arena; of equals the one with the least instructions.
+
+        One row per call, and the kernels with the least scratch: what runs in the same arena, but faster, is known when
+        all segments are placed together.
+        """
         while True:
             path = self._path(None)
             if self._look_closer(path):
@@ -116,7 +123,10 @@ class SegmentationSearch:
         return unchanged
 
     def _path(self, limit_bytes: int | None) -> tuple[Edge, ...]:
-        """The path of smallest bytes, or among those within a limit the cheapest; of equals the other. Empty: none."""
+        """The path of smallest bytes, or of those within a limit the cheapest, each by the other among equals.
+
+        Empty where there is none.
+        """
         ends = len(self._network.calls)
         best = [(0.0, 0.0), *[_NOWHERE] * ends]
         through: list[Edge | None] = [None] * (ends + 1)
@@ -126,7 +136,7 @@ class SegmentationSearch:
             if bytes == float("inf"):
                 continue
             for edge in edges.values():
-                if limit_bytes is not None and edge.bytes > limit_bytes:
+                if not edge.is_frugal if limit_bytes is None else edge.bytes > limit_bytes:
                     continue
                 price = edge.extra_instructions + (chain if edge.segment.rows_per_call else 0.0)
                 found = (max(bytes, edge.bytes), extra + price)

@@ -15,7 +15,7 @@ from tinygen.planner.network import Network
 from tinygen.planner.placement import THOROUGH
 from tinygen.planner.roll import roll
 from tinygen.planner.schedule import Buffer, BufferKind, Call, Fetch, FlatStep, Fused, Place, Schedule, Shift, Step
-from tinygen.planner.segment import BufferKey, Scratch, Segment, memory, memory_of_all, steps_of
+from tinygen.planner.segment import BufferKey, Scratch, Segment, memory_of_all, memory_of_steps, steps_of
 from tinygen.planner.stream import AddRows, Compute, FetchRows, FinishSum, RowStep, ShiftRows, Touch
 from tinygen.targets.board import Board
 
@@ -123,7 +123,7 @@ def split(network: Network, segments: tuple[Segment, ...], board: Board, toolbox
     placed = memory_of_all(network, segments).placed(THOROUGH)
     late = frozenset(key for key in placed.others if isinstance(key, Tensor))
     rows = [steps_of(network, replace(segment, late=late)) for segment in segments]
-    needed = memory(network, [list(chain.from_iterable(rows))], network.inputs, network.outputs)
+    needed = memory_of_steps(network, [list(chain.from_iterable(rows))])
     blocks = {key: block for key, (block,) in needed.blocks.items()}
     buffers = {key: _buffer(network, key, block) for key, block in blocks.items()}
     lowering = _Lowering(network, toolbox, buffers)

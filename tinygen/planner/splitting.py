@@ -1,6 +1,6 @@
 """Which segmentation serves an objective, and in which direction each chain runs."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from tinygen.kernels.base import Objective, Toolbox
@@ -96,33 +96,55 @@ class _Planner:
         return improved if improved.arena_bytes <= limit else schedule
 
 
-def every_plan(network: Network, board: Board, toolbox: Toolbox) -> Iterator[tuple[Segmentation, Schedule]]:
-    """Schedules with less and less memory, each the cheapest found in fewer bytes than the one before."""
-    search = SegmentationSearch(network, toolbox)
-    path = search.within(max(search.sizes))
-    while path is not None:
-        yield path, split(network, _directed(network, path.segments, toolbox), board, toolbox)
-        path = search.within(path.bytes - 1)
+def smaller_plans(network: Network, board: Board, toolbox: Toolbox, below_bytes: int) -> Iterator[Schedule]:
+    """Schedules with less and less memory, down to the smallest that is found."""
+    planner = _Planner(network, board, toolbox)
+    while True:
+        limit_bytes = min(below_bytes - 1, int(below_bytes * _FEWER_BYTES))
+        schedule = planner.plan(limit_bytes)
+        if schedule.arena_bytes < below_bytes:
+            yield schedule
+        if schedule.arena_bytes > limit_bytes:
+            break
+        below_bytes = schedule.arena_bytes
 
 
 def _directed(network: Network, segments: tuple[Segment, ...], toolbox: Toolbox) -> tuple[Segment, ...]:
     """The segments, some of them descending where that makes the arena smaller.
 
     A chain that runs up leaves its result below its input, one that runs down above it: taking turns, results need not
-    wander off. Found by turning one chain after the other.
+    wander off. Found by turning one chain after the other, from all of them running up, and from their taking turns.
     """
     network = with_kernels(network, segments, toolbox)
+    chains = [i for i, s in enumerate(segments) if s.rows_per_call is not None and not _reads_fetched(network, s)]
     best, bound = _size(network, segments)
-    for index, segment in enumerate(segments):
+    found = segments
+    for start in dict.fromkeys((frozenset[int](), frozenset(chains[1::2]), frozenset(chains[0::2]))):
         if best <= bound:
             break
-        if segment.rows_per_call is None or _reads_fetched(network, segment):
-            continue
-        turned = (*segments[:index], replace(segment, descending=True), *segments[index + 1 :])
-        size, _ = _size(network, turned)
+        descending, size = _turned_one_by_one(network, segments, chains, start, bound)
         if size < best:
-            segments, best = turned, size
-    return segments
+            found, best = _descending(segments, descending), size
+    return found
+
+
+def _turned_one_by_one(
+    network: Network, segments: tuple[Segment, ...], chains: Sequence[int], descending: frozenset[int], bound: int
+) -> tuple[frozenset[int], int]:
+    """Which chains run down, beginning with `descending`, and the arena bytes of that."""
+    best, _ = _size(network, _descending(segments, descending))
+    for index in chains:
+        if best <= bound:
+            break
+        turned = descending ^ {index}
+        size, _ = _size(network, _descending(segments, turned))
+        if size < best:
+            descending, best = turned, size
+    return descending, best
+
+
+def _descending(segments: Sequence[Segment], chains: frozenset[int]) -> tuple[Segment, ...]:
+    return tuple(replace(segment, descending=index in chains) for index, segment in enumerate(segments))
 
 
 def _size(network: Network, segments: tuple[Segment, ...]) -> tuple[int, int]:

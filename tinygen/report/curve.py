@@ -101,12 +101,13 @@ def curve_picture(rows: Sequence[CurveRow]) -> CurvePicture | None:
         return None
     most_bytes = max(row.arena_bytes for row in rows) * _HEADROOM
     most = max(1, *(row.extra_instructions for row in rows)) * _HEADROOM
+    least = min(0, *(row.extra_instructions for row in rows))  # a smaller plan may be a faster one
 
     def x(size: float) -> float:
         return round(_LEFT + (_WIDTH - _LEFT - _RIGHT) * size / most_bytes, 2)
 
     def y(instructions: float) -> float:
-        return round(_HEIGHT - _BOTTOM - (_HEIGHT - _TOP - _BOTTOM) * instructions / most, 2)
+        return round(_HEIGHT - _BOTTOM - (_HEIGHT - _TOP - _BOTTOM) * (instructions - least) / (most - least), 2)
 
     def line(mode: str) -> Line:
         own = sorted((row for row in rows if row.input == mode), key=lambda row: row.arena_bytes)

@@ -35,9 +35,7 @@ def compare(stage: int, side: Side, tensor: str, actual: Array, expected: Array,
     return Comparison(stage, side, tensor, int(difference.max(initial=0)), int(np.count_nonzero(difference > allowed)))
 
 
-def compare_port(
-    stage: int, side: Side, port: Port, actual: Array, expected: Array, allowed: int = 0
-) -> Comparison:
+def compare_port(stage: int, side: Side, port: Port, actual: Array, expected: Array, allowed: int = 0) -> Comparison:
     """Compare an output as the application has it: floats too must be equal, or within the `allowed` LSB."""
     if port.external.dtype is not DType.FLOAT32:
         return compare(stage, side, port.name, actual, expected, allowed)

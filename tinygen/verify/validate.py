@@ -60,7 +60,9 @@ class Validation:
 
     exact: bool
     samples: int
-    max_abs_diff: int  # largest of all comparisons, in LSB: above 0 in an exact run only where the oracle rounds otherwise
+    max_abs_diff: (
+        int  # largest of all comparisons, in LSB: above 0 in an exact run only where the oracle rounds otherwise
+    )
     mismatches: int  # elements of all compared tensors that break the rule: exact means 0
     first_mismatch: FirstMismatch | None
     oracle: Oracle

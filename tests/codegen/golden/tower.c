@@ -273,7 +273,7 @@ static const struct divide_sums_layer average_pool_2d_2_layer_2 = {
     .max = 127,
 };
 
-static int rows_of_1_to_3(tower_context *context)
+static int operators_1_to_3(tower_context *context)
 {
     int8_t *const arena = context->arena;
 
@@ -293,6 +293,7 @@ static int rows_of_1_to_3(tower_context *context)
         return 3;
     }
     TOWER_AFTER_CALL(context, 3, arena + 48, 16);
+
     for (int32_t i = 0; i < 13; ++i) {
         if (run_arm_convolve_s8(&conv_2d_0_layer_1, arena + 64 + 4 * i, arena + 32, NULL) != 0) {
             return 1;
@@ -357,7 +358,7 @@ int tower_invoke(tower_context *context)
 {
     int status;
 
-    status = rows_of_1_to_3(context);
+    status = operators_1_to_3(context);
     if (status != 0) {
         return status;
     }

@@ -38,19 +38,19 @@ def input_port(builder: Builder, model: RawModel, input: RawInput, nodes: Sequen
     return Port(input.name, tensor, external), Stored(Placed(tensor, tuple(range(len(shape)))), is_unsigned)
 
 
-def output_port(builder: Builder, model: RawModel, output: RawInput, value: Value) -> Port:
+def output_port(builder: Builder, model: RawModel, output: str, value: Value) -> Port:
     """The port of an output; its axes stand as in the file."""
     match value:
         case Stored():
             tensor = builder.plain(value.placed)
-            return Port(output.name, tensor, _external(tensor.type, value.is_unsigned))
+            return Port(output, tensor, _external(tensor.type, value.is_unsigned))
         case Quantized():
             return _float_output(builder, output, value.placed)
         case Pending():
             return _float_output(builder, output, _in_own_range(builder, value))
     what = "a constant" if isinstance(value, Known) else "not computed"
     raise UnsupportedModelError(
-        f"{model.path.name}, output '{output.name}': is {what}, a result of the model's operators was expected. "
+        f"{model.path.name}, output '{output}': is {what}, a result of the model's operators was expected. "
         "Export the model again."
     )
 
@@ -69,20 +69,20 @@ def _in_own_range(builder: Builder, value: Pending) -> Placed:
     """The value in the quantization that it has or whose range covers it; a fault of its operator otherwise."""
     quant = value.exact or value.range
     if quant is not None:
-        return builder.at(value, quant, builder.derive(value.name, "quantized"))
+        return builder.at(value, quant, f"{value.name}:quantized")
     reason = f"its result '{value.name}' is float32, QuantizeLinear and DequantizeLinear behind it were expected"
     if value.node is None:
         raise UnsupportedError(reason)
     raise EarlierOperatorError(value.node, reason)
 
 
-def _float_output(builder: Builder, output: RawInput, placed: Placed) -> Port:
+def _float_output(builder: Builder, output: str, placed: Placed) -> Port:
     input = builder.plain(placed)
-    name = builder.claim(output.name)
+    name = builder.claim(output)
     real = Tensor(name, TensorType(DType.FLOAT32, input.shape))
     source = Source(builder.file, len(builder.ops), f"DequantizeLinear '{name}'")
     builder.add(Dequantize(name=name, source=source, input=input, output=real))
-    return Port(output.name, real, real.type)
+    return Port(output, real, real.type)
 
 
 def _fixed_shape(model: RawModel, input: RawInput) -> tuple[int, ...]:

@@ -46,7 +46,7 @@ def _model(message: ModelProto, path: Path) -> RawModel:
         path=path,
         opset=_opset(message, path),
         inputs=tuple(_port(port) for port in graph.input if port.name not in {*constants, *unreadable}),
-        outputs=tuple(_port(port) for port in graph.output),
+        outputs=tuple(port.name for port in graph.output),
         constants=constants,
         unreadable=unreadable,
         nodes=_nodes(graph, path.parent),

@@ -38,7 +38,7 @@ def _shape(node: Node) -> Array:
     if isinstance(value, Missing):
         raise UnsupportedError(f"the shape of the result of {value.origin} is not known")
     rank = len(value.shape)
-    start, end = node.int("start", 0), node.int("end", rank)
+    start, end = node.integer("start", 0), node.integer("end", rank)
     return np.array(value.shape[start:end], np.int64)
 
 
@@ -93,15 +93,18 @@ def _is_small(sizes: tuple[int, ...]) -> bool:
 
 def _cast(node: Node) -> Array:
     with np.errstate(all="ignore"):
-        return _array(node, 0).astype(dtype_of_code(node.int("to", 0)))
+        return _array(node, 0).astype(dtype_of_code(node.integer("to", 0)))
 
 
 def _concat(node: Node) -> Array:
-    return np.concatenate([_array(node, position) for position in range(node.input_count)], node.int("axis", 0))
+    return np.concatenate([_array(node, position) for position in range(node.input_count)], node.integer("axis", 0))
 
 
 def _gather(node: Node) -> Array:
-    return np.take(_array(node, 0), _array(node, 1), axis=node.int("axis", 0))
+    indices = _array(node, 1)
+    if not np.issubdtype(indices.dtype, np.integer):
+        raise UnsupportedError(f"indices are {indices.dtype}, integers were expected")
+    return np.asarray(np.take(_array(node, 0), indices.astype(np.int64), axis=node.integer("axis", 0)))
 
 
 def _reshape(node: Node) -> Array:
@@ -115,7 +118,7 @@ def _squeeze(node: Node) -> Array:
 
 
 def _unsqueeze(node: Node) -> Array:
-    axes = node.integers(1, "axes") if node.has_input(1) else node.ints("axes")
+    axes = node.integers(1, "axes") if node.has_input(1) else node.integer_list("axes")
     if len(axes) + _array(node, 0).ndim > MAX_RANK:
         raise UnsupportedError(f"adds axes {list(axes)}, {MAX_RANK} dimensions at most were expected")
     return np.expand_dims(_array(node, 0), axes)
@@ -123,7 +126,7 @@ def _unsqueeze(node: Node) -> Array:
 
 def _transpose(node: Node) -> Array:
     rank = _array(node, 0).ndim
-    return _array(node, 0).transpose(node.ints("perm", tuple(reversed(range(rank)))))
+    return _array(node, 0).transpose(node.integer_list("perm", tuple(reversed(range(rank)))))
 
 
 def _slice(node: Node) -> Array:
@@ -137,7 +140,7 @@ def _slice(node: Node) -> Array:
 
 
 def _flatten(node: Node) -> Array:
-    own, axis = _array(node, 0), node.int("axis", 1)
+    own, axis = _array(node, 0), node.integer("axis", 1)
     return own.reshape(int(np.prod(own.shape[:axis])), -1)
 
 
@@ -153,7 +156,9 @@ def _binary(function: Callable[[Array, Array], Array]) -> Callable[[Node], Array
     def fold_two(node: Node) -> Array:
         first, second = _array(node, 0), _array(node, 1)
         if first.dtype != second.dtype or not _is_small(np.broadcast_shapes(first.shape, second.shape)):
-            raise UnsupportedError(f"operands are {first.dtype}{list(first.shape)} and {second.dtype}{list(second.shape)}")
+            raise UnsupportedError(
+                f"operands are {first.dtype}{list(first.shape)} and {second.dtype}{list(second.shape)}"
+            )
         with np.errstate(all="ignore"):
             return np.asarray(function(first, second))
 

@@ -122,10 +122,10 @@ def _outputs(
     """The ports of outputs; where operators are at fault those alone are reported."""
     ports = []
     for output in model.outputs:
-        value = values.get(output.name)
+        value = values.get(output)
         if value is None:
             raise UnsupportedModelError(
-                f"{model.path.name}, output '{output.name}': nothing defines it, a result of an operator was expected. "
+                f"{model.path.name}, output '{output}': nothing defines it, a result of an operator was expected. "
                 "Export the model again."
             )
         if isinstance(value, Missing):
@@ -135,9 +135,7 @@ def _outputs(
         except EarlierOperatorError as fault:
             faults.setdefault(fault.node, str(fault))
         except ValueError as error:
-            raise UnsupportedModelError(
-                f"{model.path.name}, output '{output.name}': {error}. Quantize the model."
-            ) from None
+            raise UnsupportedModelError(f"{model.path.name}, output '{output}': {error}. Quantize the model.") from None
     return tuple(ports)
 
 

@@ -10,6 +10,7 @@ from tinygen.frontends.onnx.raw import RawNode, UnsupportedError
 from tinygen.frontends.onnx.values import Known, Make, Missing, Order, Pending, Placed, Quantized, Real, Value
 from tinygen.ir.graph import Op, Source
 from tinygen.ir.types import Array, Quant
+from tinygen.ops.quantize import flip_sign_bit
 
 MAX_RANK = 8
 
@@ -91,7 +92,9 @@ class Node:
         """An input that must be constant, as the file has it."""
         value = self.value(position)
         if not isinstance(value, Known):
-            raise UnsupportedError(f"{role} '{self.raw.inputs[position]}' is computed at run time, a constant was expected")
+            raise UnsupportedError(
+                f"{role} '{self.raw.inputs[position]}' is computed at run time, a constant was expected"
+            )
         return value.array
 
     def integers(self, position: int, role: str) -> tuple[int, ...]:
@@ -107,14 +110,14 @@ class Node:
         assert not isinstance(value, Missing)
         return value.shape
 
-    def int(self, name: str, default: int) -> int:
+    def integer(self, name: str, default: int) -> int:
         """An integer attribute."""
         value = self.raw.attributes.get(name, default)
         if not isinstance(value, int):
             raise UnsupportedError(f"attribute '{name}' is no integer")
         return value
 
-    def float(self, name: str, default: float) -> float:
+    def number(self, name: str, default: float) -> float:
         """A finite real attribute."""
         value = self.raw.attributes.get(name, default)
         if not isinstance(value, int | float) or not np.isfinite(value):
@@ -128,7 +131,7 @@ class Node:
             raise UnsupportedError(f"attribute '{name}' is no text")
         return value
 
-    def ints(self, name: str, default: tuple[int, ...] | None = None) -> tuple[int, ...]:
+    def integer_list(self, name: str, default: tuple[int, ...] | None = None) -> tuple[int, ...]:
         """An attribute of integers, as many as the default has."""
         value = self.raw.attributes.get(name, default)
         if not isinstance(value, tuple) or not all(isinstance(number, int) for number in value):
@@ -140,8 +143,8 @@ class Node:
     def check_attributes(self, **expected: int) -> None:
         """Attributes that may have one value only."""
         for name, value in expected.items():
-            if self.int(name, value) != value:
-                raise UnsupportedError(f"attribute '{name}' is {self.int(name, value)}, {value} was expected")
+            if self.integer(name, value) != value:
+                raise UnsupportedError(f"attribute '{name}' is {self.integer(name, value)}, {value} was expected")
 
     def axes_of(self, axes: tuple[int, ...], rank: int) -> tuple[int, ...]:
         """Axes without negative numbers, ascending; UnsupportedError where they do not fit `rank` dimensions."""
@@ -209,4 +212,4 @@ Readers = Mapping[str, Reader]
 
 def to_int8(array: Array) -> Array:
     """int8 as it is, uint8 128 below."""
-    return (array ^ np.uint8(0x80)).view(np.int8) if array.dtype == np.uint8 else array
+    return flip_sign_bit(array) if array.dtype == np.uint8 else array

@@ -123,7 +123,6 @@ EXPANSIONS: Mapping[tuple[str, str], Spread] = {
     (_MICROSOFT, "QLinearGlobalAveragePool"): _global_average_pool,
     (_MICROSOFT, "QLinearLeakyRelu"): _unary("LeakyRelu"),
     (_MICROSOFT, "QLinearMul"): _binary("Mul"),
-    (_MICROSOFT, "QLinearReduceMean"): _unary("ReduceMean"),
     (_MICROSOFT, "QLinearSigmoid"): _unary("Sigmoid"),
     (_MICROSOFT, "QLinearSoftmax"): _unary("Softmax"),
 }

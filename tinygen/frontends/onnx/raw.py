@@ -15,7 +15,7 @@ class UnsupportedError(ValueError):
 
 @dataclass(frozen=True)
 class RawInput:
-    """A named input or output of the model."""
+    """An input of the model."""
 
     name: str
     dtype: str  # numpy's name
@@ -60,7 +60,7 @@ class RawModel:
     path: Path
     opset: int  # of the default domain
     inputs: tuple[RawInput, ...]
-    outputs: tuple[RawInput, ...]
+    outputs: tuple[str, ...]
     constants: Mapping[str, Array]
     unreadable: Mapping[str, str]  # constants that are not in `constants`, with the reason
     nodes: tuple[RawNode, ...]

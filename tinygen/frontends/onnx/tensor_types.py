@@ -5,7 +5,7 @@ import numpy as np
 
 from tinygen.frontends.onnx.raw import UnsupportedError
 
-_DTYPES = {
+_DTYPES: dict[int, np.dtype[np.generic]] = {
     1: np.dtype(np.float32),
     2: np.dtype(np.uint8),
     3: np.dtype(np.int8),

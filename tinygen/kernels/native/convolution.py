@@ -30,6 +30,7 @@ class NativeConvolveS8(Kernel):
     window: Window
     zero_point: int
     activation: Clamp
+    quads: int
 
 
 def lower_conv2d(op: Op) -> Kernel | None:
@@ -42,20 +43,28 @@ def lower_conv2d(op: Op) -> Kernel | None:
     if short is None:
         return None
     columns = _columns(weights)
-    pixels = op.output.shape[1] * op.output.shape[2]
-    tail_bytes = _PIXELS * len(weights) if pixels < _PIXELS else 0
     return NativeConvolveS8(
         function=_function(op, short),
         reads=(op.input,),
         writes=(op.output,),
         tables=(Table("stream", stream(columns, short)),),
-        scratch_bytes=2 * _PIXELS * columns.shape[1] + tail_bytes,
+        scratch_bytes=2 * _PIXELS * columns.shape[1] + _further_bytes(op),
         input_shape=op.input.shape,
         output_shape=op.output.shape,
         window=op.window,
         zero_point=op.input.type.zero_point,
         activation=op.clamp,
+        quads=columns.shape[1] // 4,
     )
+
+
+def _further_bytes(op: Conv2D) -> int:
+    """A row of the filter, where some lie partly beside the input, or a block of outputs, where there is none."""
+    _, _, width, depth = op.weights.shape
+    line_bytes = -(-width * depth // 4) * 4 if depth % 4 and (op.padding.left or op.padding.right) else 0
+    pixels = op.output.shape[1] * op.output.shape[2]
+    block_bytes = _PIXELS * op.output.shape[3] if pixels < _PIXELS else 0
+    return max(line_bytes, block_bytes)
 
 
 def _function(op: Conv2D, short: ShortRequantization) -> str:
@@ -66,13 +75,16 @@ def _function(op: Conv2D, short: ShortRequantization) -> str:
 def _columns(weights: Array) -> Array:
     """Filters [C, KH, KW, D] as [C, elements] in the order of packing.
 
-    The whole words of each row come first, then the bytes that are left of all rows, then zeros.
+    The whole words of each row come first, then the bytes that are left: of 1 or 2 those of several rows in one word,
+    of 3 a word for each row. Zeros fill words.
     """
     channels, height = weights.shape[:2]
     rows = weights.reshape(channels, height, -1)
     whole = rows.shape[2] // 4 * 4
-    parts = (rows[:, :, :whole].reshape(channels, -1), rows[:, :, whole:].reshape(channels, -1))
-    joined = np.concatenate(parts, axis=1)
+    left = rows[:, :, whole:]
+    if left.shape[2] == 3:
+        left = np.pad(left, ((0, 0), (0, 0), (0, 1)))
+    joined = np.concatenate((rows[:, :, :whole].reshape(channels, -1), left.reshape(channels, -1)), axis=1)
     return np.pad(joined, ((0, 0), (0, -joined.shape[1] % 4)))
 
 

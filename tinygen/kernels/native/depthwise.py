@@ -23,6 +23,7 @@ _LINE_COST = 1.2  # of starting a line
 class Axis:
     """One of the two axes of a plane."""
 
+    is_vertical: bool  # in the tensors
     inputs: int
     outputs: int
     stride: int
@@ -90,7 +91,7 @@ def lower_depthwise_conv2d(op: Op) -> Kernel | None:
     if short is None or axes is None:
         return None
     lines, positions = axes
-    filters = weights[0] if lines.input_step >= positions.input_step else weights[0].transpose(1, 0, 2)
+    filters = weights[0] if lines.is_vertical else weights[0].transpose(1, 0, 2)
     return NativeDepthwise3x3S8(
         function=_function(positions.stride, short),
         reads=(op.input,),
@@ -116,8 +117,8 @@ def _axes(op: DepthwiseConv2D) -> tuple[Axis, Axis] | None:
     """What is taken for lines and for positions: the cheaper way of rows and columns."""
     _, height, width, channels = op.input.shape
     _, rows, columns, _ = op.output.shape
-    vertical = Axis(height, rows, op.stride.h, op.padding.top, width * channels, columns * channels)
-    horizontal = Axis(width, columns, op.stride.w, op.padding.left, channels, channels)
+    vertical = Axis(True, height, rows, op.stride.h, op.padding.top, width * channels, columns * channels)
+    horizontal = Axis(False, width, columns, op.stride.w, op.padding.left, channels, channels)
     possible = [pair for pair in ((vertical, horizontal), (horizontal, vertical)) if pair[1].stride in (1, 2)]
     return min(possible, key=lambda pair: _cost(*pair), default=None)
 

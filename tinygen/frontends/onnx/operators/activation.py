@@ -35,9 +35,11 @@ def read_softmax(node: Node) -> Pending:
     """Softmax: along any axis; as an output of the model without QuantizeLinear it has scale 1/256."""
     input = node.activation(0)
     rank = len(input.shape)
-    axis = node.axis(node.int("axis", -1 if node.opset >= 13 else 1), rank)
+    axis = node.axis(node.integer("axis", -1 if node.opset >= 13 else 1), rank)
     if node.opset < 13 and any(size != 1 for size in input.shape[axis + 1 :]):
-        raise UnsupportedError(f"in opset {node.opset} it takes axes {axis} to {rank - 1} as one, a last axis was expected")
+        raise UnsupportedError(
+            f"in opset {node.opset} it takes axes {axis} to {rank - 1} as one, a last axis was expected"
+        )
     order: Order = (*(other for other in range(rank) if other != axis), axis)
 
     def make(quant: Quant, name: str) -> Placed:

@@ -24,7 +24,7 @@ def bias_of(
     flat = data.reshape(-1)
     if flat.size not in (1, channels) or (data.ndim and data.shape[-1] != flat.size):
         raise UnsupportedError(f"bias has shape {list(data.shape)}, [{channels}] was expected")
-    ratios = own * factor / scales
+    ratios = own.astype(np.float64) * factor / scales
     if data.dtype != np.float32 and np.all(np.abs(ratios - 1) < _SAME_SCALE):
         ratios = np.ones(channels)
     with np.errstate(over="ignore", invalid="ignore"):

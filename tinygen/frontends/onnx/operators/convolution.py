@@ -20,7 +20,7 @@ def read_conv(node: Node) -> Pending:
     """Conv: 1-D and 2-D, with groups, dilation and any padding; constant weights."""
     input, weights = node.activation(0), node.weights(1)
     frame = Frame.of(input.shape)
-    shape, groups = weights.shape, node.int("group", 1)
+    shape, groups = weights.shape, node.integer("group", 1)
     if len(shape) != frame.rank or groups < 1 or input.shape[1] != shape[1] * groups:
         raise UnsupportedError(f"weights {list(shape)} in {groups} groups do not fit an input of {list(input.shape)}")
     size = frame.size(input.shape)
@@ -59,7 +59,7 @@ def read_conv_transpose(node: Node) -> Pending:
     node.check_attributes(group=1)
     if len(input.shape) != 4 or len(weights.shape) != 4 or input.shape[1] != weights.shape[0]:
         raise UnsupportedError(f"weights {list(weights.shape)} do not fit an input of {list(input.shape)}")
-    if node.ints("dilations", (1, 1)) != (1, 1):
+    if node.integer_list("dilations", (1, 1)) != (1, 1):
         raise UnsupportedError("is dilated, dilations of 1 were expected")
     frame, channels = Frame(4), weights.shape[1]
     window = window_of(node, frame, frame.size(input.shape), weights.shape[2:])
@@ -88,18 +88,18 @@ def read_conv_transpose(node: Node) -> Pending:
 
 def _transposed_size(node: Node, size: HW, kernel: HW, stride: HW) -> tuple[int, int, HW]:
     """Rows and columns dropped at the start, and the output's size."""
-    extra = node.ints("output_padding", (0, 0))
+    extra = node.integer_list("output_padding", (0, 0))
     full = [
         (size.h - 1) * stride.h + kernel.h + extra[0],
         (size.w - 1) * stride.w + kernel.w + extra[1],
     ]
     mode, wanted = node.text("auto_pad", "NOTSET"), node.raw.attributes.get("output_shape")
     if mode == "NOTSET" and wanted is None:
-        pads = node.ints("pads", (0, 0, 0, 0))
+        pads = node.integer_list("pads", (0, 0, 0, 0))
         return pads[0], pads[1], HW(full[0] - pads[0] - pads[2], full[1] - pads[1] - pads[3])
     if mode == "VALID":
         return 0, 0, HW(*full)
-    target = node.ints("output_shape", (size.h * stride.h, size.w * stride.w))
+    target = node.integer_list("output_shape", (size.h * stride.h, size.w * stride.w))
     total = [max(0, whole - part) for whole, part in zip(full, target, strict=True)]
     before = [number // 2 if mode == "SAME_UPPER" else number - number // 2 for number in total]
     return before[0], before[1], HW(*target)

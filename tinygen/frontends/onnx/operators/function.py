@@ -38,7 +38,7 @@ _PLAIN = {
 
 def read_leaky_relu(node: Node) -> Pending:
     """LeakyRelu."""
-    alpha = node.float("alpha", 0.01)
+    alpha = node.number("alpha", 0.01)
 
     def make(input: Tensor, output: Tensor) -> Unary:
         return LeakyRelu(name=output.name, source=node.source, input=input, output=output, alpha=alpha)
@@ -63,17 +63,17 @@ def read_plain(node: Node) -> Pending:
 
 def read_hard_sigmoid(node: Node) -> Pending:
     """HardSigmoid."""
-    return _real_function(node, RealKind.HARD_SIGMOID, node.float("alpha", 0.2), node.float("beta", 0.5))
+    return _real_function(node, RealKind.HARD_SIGMOID, node.number("alpha", 0.2), node.number("beta", 0.5))
 
 
 def read_elu(node: Node) -> Pending:
     """Elu."""
-    return _real_function(node, RealKind.ELU, node.float("alpha", 1.0))
+    return _real_function(node, RealKind.ELU, node.number("alpha", 1.0))
 
 
 def read_selu(node: Node) -> Pending:
     """Selu."""
-    return _real_function(node, RealKind.SELU, node.float("alpha", _SELU[0]), node.float("gamma", _SELU[1]))
+    return _real_function(node, RealKind.SELU, node.number("alpha", _SELU[0]), node.number("gamma", _SELU[1]))
 
 
 def read_gelu(node: Node) -> Pending:

@@ -22,7 +22,7 @@ def read_gemm(node: Node) -> Pending:
         raise UnsupportedError(f"operands are {list(input.shape)} and {list(weights.shape)}, matrices were expected")
     node.check_attributes(transA=0)
     return _fully_connected(
-        node, input, weights, is_transposed=node.int("transB", 0) != 0, alpha=node.float("alpha", 1.0)
+        node, input, weights, is_transposed=node.integer("transB", 0) != 0, alpha=node.number("alpha", 1.0)
     )
 
 
@@ -68,7 +68,7 @@ def _fully_connected(node: Node, input: Placed, weights: Placed, is_transposed: 
     axis = None if quant.axis is None else (quant.axis if is_transposed else 1 - quant.axis)
     scaled = Quant(tuple(scale * alpha for scale in quant.scales), quant.zero_points, axis)
     units = by_unit.shape[0]
-    bias = bias_of(node, 2, input.quant, scaled, units, node.float("beta", 1.0))
+    bias = bias_of(node, 2, input.quant, scaled, units, node.number("beta", 1.0))
     shape = (*input.shape[:-1], units)
 
     def make(quant: Quant, name: str) -> Placed:

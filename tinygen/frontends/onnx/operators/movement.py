@@ -22,7 +22,7 @@ def read_concat(node: Node) -> Pending:
     inputs = tuple(node.real(position) for position in range(node.input_count))
     shapes = [value.shape for value in inputs]
     rank = len(shapes[0])
-    axis = node.axis(node.int("axis", 0), rank)
+    axis = node.axis(node.integer("axis", 0), rank)
     if any(len(s) != rank or (*s[:axis], *s[axis + 1 :]) != _without(shapes[0], axis) for s in shapes):
         raise UnsupportedError(f"shapes {[list(s) for s in shapes]} do not fit each other along axis {axis}")
     shape = (*shapes[0][:axis], sum(s[axis] for s in shapes), *shapes[0][axis + 1 :])
@@ -59,7 +59,7 @@ def read_slice(node: Node) -> Pending:
 def read_split(node: Node) -> tuple[Pending, ...]:
     """Split: into constant or equal parts."""
     input = node.real(0)
-    axis = node.axis(node.int("axis", 0), len(input.shape))
+    axis = node.axis(node.integer("axis", 0), len(input.shape))
     begin = [0] * len(input.shape)
     parts = []
     for number, size in enumerate(_split_sizes(node, input.shape[axis])):
@@ -113,12 +113,13 @@ def read_pad(node: Node) -> Pending:
 def read_gather(node: Node) -> Pending:
     """Gather: with constant indices."""
     input = node.real(0)
-    axis = node.axis(node.int("axis", 0), len(input.shape))
-    given = node.constant(1, "indices")
+    axis = node.axis(node.integer("axis", 0), len(input.shape))
+    numbers = node.integers(1, "indices")
     size = input.shape[axis]
-    if given.dtype not in (np.int32, np.int64) or given.size == 0 or given.min() < -size or given.max() >= size:
-        raise UnsupportedError(f"indices are {given.dtype}{list(given.shape)}, numbers within axis {axis} were expected")
-    indices = np.where(given < 0, given + size, given).astype(np.int32)
+    if not numbers or min(numbers) < -size or max(numbers) >= size:
+        raise UnsupportedError(f"indices are {list(numbers[:10])}, numbers within axis {axis} ({size}) were expected")
+    wrapped = [number % size for number in numbers]
+    indices = np.array(wrapped, np.int32).reshape(node.constant(1, "indices").shape)
     shape = (*input.shape[:axis], *indices.shape, *input.shape[axis + 1 :])
 
     def make(inputs: tuple[Placed, ...], quant: Quant, name: str) -> Placed:
@@ -168,7 +169,7 @@ def _split_sizes(node: Node, size: int) -> tuple[int, ...]:
     if node.has_input(1):
         sizes = node.integers(1, "split")
     elif "split" in node.raw.attributes:
-        sizes = node.ints("split")
+        sizes = node.integer_list("split")
     else:
         part = -(-size // max(count, 1))
         sizes = tuple(min(part, size - part * number) for number in range(count))

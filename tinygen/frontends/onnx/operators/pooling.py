@@ -34,8 +34,8 @@ def read_average_pool(node: Node) -> Pending:
     """AveragePool: 1-D and 2-D; the result may have a scale of its own."""
     frame = Frame.of(node.shape(0))
     window = window_of(node, frame, frame.size(node.shape(0)), ())
-    counts_padding = node.int("count_include_pad", 0) != 0
-    if counts_padding and node.int("ceil_mode", 0):
+    counts_padding = node.integer("count_include_pad", 0) != 0
+    if counts_padding and node.integer("ceil_mode", 0):
         raise UnsupportedError("counts its padding with ceil_mode, one of them was expected")
     return _average_pool(node, window, counts_padding)
 

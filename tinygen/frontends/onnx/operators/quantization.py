@@ -5,9 +5,10 @@ import numpy as np
 from tinygen.frontends.onnx.node import Node, Readers, to_int8
 from tinygen.frontends.onnx.raw import UnsupportedError
 from tinygen.frontends.onnx.values import Known, Placed, Quantized, Stored, Value
-from tinygen.ir.types import Array, Quant
+from tinygen.ir.types import Array, DType, Quant
 
 _UNSIGNED_OFFSET = 128  # from uint8 in the file to int8 in the IR
+_SMALLEST_SCALE, _LARGEST_SCALE = 1e-14, 1e12  # per tensor: quotients of products of two stay within float32
 _TYPES = {2: np.dtype(np.uint8), 3: np.dtype(np.int8)}  # of the attribute output_dtype
 _CONSTANT_TYPES = (np.dtype(np.int8), np.dtype(np.uint8), np.dtype(np.int32))
 
@@ -20,7 +21,7 @@ def read_quantize(node: Node) -> Value:
         return Known(_quantized_constant(node, value.array, dtype))
     if dtype not in (np.int8, np.uint8):
         raise UnsupportedError(f"the result is {dtype}, int8 or uint8 was expected")
-    quant = quant_of(node, dtype, value.shape)
+    quant = quant_of(node, dtype, node.shape(0))
     if not quant.is_per_tensor:
         raise UnsupportedError("an activation is quantized per channel, per tensor was expected")
     placed = node.builder.at(node.real(0), quant, node.output_name)
@@ -47,13 +48,13 @@ def read_dequantize(node: Node) -> Value:
 
 def quant_of(node: Node, dtype: np.dtype[np.generic], shape: tuple[int, ...]) -> Quant:
     """The quantization in inputs 1 and 2, for integers of `dtype` that are stored 128 lower where they are uint8."""
-    if node.int("block_size", 0):
+    if node.integer("block_size", 0):
         raise UnsupportedError("is quantized in blocks, per tensor or per channel was expected")
     scales = node.constant(1, "scale")
     zero_points = node.constant(2, "zero point") if node.has_input(2) else np.zeros(scales.shape, dtype)
-    if zero_points.dtype != dtype or scales.size not in (1, zero_points.size) and zero_points.size != 1:
+    if zero_points.dtype != dtype or zero_points.size not in (1, scales.size):
         raise UnsupportedError(f"zero points are {zero_points.dtype}{list(zero_points.shape)}, {dtype} were expected")
-    axis = node.int("axis", 1)
+    axis = node.integer("axis", 1)
     if scales.size > 1:
         axis = node.axis(axis, len(shape))
         if scales.shape != (shape[axis],):
@@ -68,6 +69,8 @@ def make_quant(scales: Array, zero_points: Array, axis: int) -> Quant:
     for scale in numbers:
         if not (np.isfinite(scale) and scale > 0):
             raise UnsupportedError(f"scale is {scale}, a positive number was expected")
+    if len(numbers) == 1 and not _SMALLEST_SCALE <= numbers[0] <= _LARGEST_SCALE:
+        raise UnsupportedError(f"scale is {numbers[0]}, {_SMALLEST_SCALE} to {_LARGEST_SCALE} was expected")
     stored = np.broadcast_to(zero_points.reshape(-1).astype(np.int64) - offset, (len(numbers),))
     return Quant(numbers, tuple(int(zero_point) for zero_point in stored), axis if len(numbers) > 1 else None)
 
@@ -75,7 +78,7 @@ def make_quant(scales: Array, zero_points: Array, axis: int) -> Quant:
 def _output_type(node: Node) -> np.dtype[np.generic]:
     if node.has_input(2):
         return node.constant(2, "zero point").dtype
-    code = node.int("output_dtype", 0) or 2
+    code = node.integer("output_dtype", 0) or 2
     if code not in _TYPES:
         raise UnsupportedError(f"the result is of ONNX type {code}, int8 or uint8 was expected")
     return _TYPES[code]
@@ -93,17 +96,17 @@ def _quantized_constant(node: Node, array: Array, dtype: np.dtype[np.generic]) -
     """What QuantizeLinear makes of float weights: divided in float32, halves to even, saturated."""
     if array.dtype != np.float32 or dtype not in _CONSTANT_TYPES:
         raise UnsupportedError(f"a constant is quantized from {array.dtype} to {dtype}, float32 to int8 was expected")
-    quant_of(node, dtype, array.shape)  # checks shapes and values
-    scales = node.constant(1, "scale").astype(np.float32)
-    zero_points = node.constant(2, "zero point") if node.has_input(2) else np.zeros((), dtype)
+    quant = quant_of(node, dtype, array.shape)
     along = [1] * array.ndim
-    if scales.size > 1:
-        along[node.axis(node.int("axis", 1), array.ndim)] = -1
-    numbers = [numbers.reshape(along) if numbers.size > 1 else numbers.reshape(()) for numbers in (scales, zero_points)]
+    if quant.axis is not None:
+        along[quant.axis] = -1
+    offset = _UNSIGNED_OFFSET if dtype == np.uint8 else 0
+    scales = np.array(quant.scales, np.float32).reshape(along)
+    zero_points = np.array(quant.zero_points, np.float64).reshape(along) + offset
     with np.errstate(over="ignore", invalid="ignore"):
-        rounded = np.rint(array / numbers[0]) + numbers[1].astype(np.float32)
-    limits = np.iinfo(dtype)
-    finite = np.nan_to_num(rounded.astype(np.float64), nan=0.0, posinf=limits.max, neginf=limits.min)
+        stored = np.rint((array.astype(np.float32) / scales).astype(np.float64)) + zero_points
+    limits = DType.of(dtype)
+    finite = np.nan_to_num(stored, nan=0.0, posinf=limits.max, neginf=limits.min)
     return np.clip(finite, limits.min, limits.max).astype(dtype)
 
 

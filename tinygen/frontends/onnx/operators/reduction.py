@@ -35,7 +35,7 @@ def read_extreme(node: Node) -> Pending:
 
 
 def _reduce(node: Node, kind: type[Reduction], input: Placed, axes: tuple[int, ...], quant: Quant, name: str) -> Placed:
-    keeps = node.int("keepdims", 1) != 0
+    keeps = node.integer("keepdims", 1) != 0
     kept_order = input.order if keeps else tuple(axis for axis in input.order if axis not in axes)
     sizes = {axis: 1 if axis in axes else size for axis, size in enumerate(input.shape)}
     output = node.builder.int8(name, tuple(sizes[axis] for axis in kept_order), quant)
@@ -54,14 +54,14 @@ def _axes(node: Node, rank: int) -> tuple[int, ...]:
     """Axes: an input in newer opsets, an attribute before; all where none are named."""
     given = node.integers(1, "axes") if node.has_input(1) else ()
     if not node.has_input(1) and "axes" in node.raw.attributes:
-        given = node.ints("axes")
-    if not given and node.int("noop_with_empty_axes", 0):
+        given = node.integer_list("axes")
+    if not given and node.integer("noop_with_empty_axes", 0):
         raise UnsupportedError("reduces no axes, at least one was expected")
     return node.axes_of(given, rank) if given else tuple(range(rank))
 
 
 def _shape(node: Node, shape: tuple[int, ...], axes: tuple[int, ...]) -> tuple[int, ...]:
-    if node.int("keepdims", 1):
+    if node.integer("keepdims", 1):
         return tuple(1 if axis in axes else size for axis, size in enumerate(shape))
     return tuple(size for axis, size in enumerate(shape) if axis not in axes)
 

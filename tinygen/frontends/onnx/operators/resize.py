@@ -74,7 +74,7 @@ def _nearest_flags(node: Node, transformation: str, input: Real, size: tuple[int
 
 def _size(node: Node, shape: tuple[int, ...]) -> tuple[int, int]:
     """Height and width of the result, from input 3 or from the factors in input 2."""
-    axes = node.axes_of(node.ints("axes"), 4) if "axes" in node.raw.attributes else (0, 1, 2, 3)
+    axes = node.axes_of(node.integer_list("axes"), 4) if "axes" in node.raw.attributes else (0, 1, 2, 3)
     own = [shape[axis] for axis in axes]
     has_sizes = node.has_input(3) and node.constant(3, "sizes").size > 0
     sizes = node.integers(3, "sizes") if has_sizes else _scaled(node, own)

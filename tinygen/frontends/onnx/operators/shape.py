@@ -28,7 +28,7 @@ def read_reshape(node: Node) -> Value:
     own = node.shape(0)
     if len(sizes) > MAX_RANK or sizes.count(-1) > 1 or any(size < -1 for size in sizes):
         raise UnsupportedError(f"shape is {list(sizes)}, up to {MAX_RANK} sizes with one -1 at most were expected")
-    if not node.int("allowzero", 0):
+    if not node.integer("allowzero", 0):
         if any(size == 0 and axis >= len(own) for axis, size in enumerate(sizes)):
             raise UnsupportedError(f"shape {list(sizes)} copies axes that {list(own)} does not have")
         sizes = tuple(own[axis] if size == 0 else size for axis, size in enumerate(sizes))
@@ -41,7 +41,7 @@ def read_reshape(node: Node) -> Value:
 def read_flatten(node: Node) -> Value:
     """Flatten: to two dimensions."""
     own = node.shape(0)
-    axis = node.int("axis", 1)
+    axis = node.integer("axis", 1)
     axis = axis + len(own) if axis < 0 else axis
     if not 0 <= axis <= len(own):
         raise UnsupportedError(f"axis {axis} of shape {list(own)}, an axis that exists was expected")
@@ -74,7 +74,7 @@ def read_transpose(node: Node) -> Value:
     """Transpose: costs nothing, the next operator reads its axes in another order."""
     value = node.value(0)
     rank = len(node.shape(0))
-    permutation = node.ints("perm", tuple(reversed(range(rank))))
+    permutation = node.integer_list("perm", tuple(reversed(range(rank))))
     if sorted(permutation) != list(range(rank)):
         raise UnsupportedError(f"perm {list(permutation)} does not name each of {rank} axes once")
     if isinstance(value, Stored):
@@ -103,7 +103,7 @@ def _axes(node: Node) -> tuple[int, ...] | None:
     """Axes of squeezing operators: an input since opset 13, an attribute before."""
     if node.has_input(1):
         return node.integers(1, "axes")
-    return node.ints("axes") if "axes" in node.raw.attributes else None
+    return node.integer_list("axes") if "axes" in node.raw.attributes else None
 
 
 def _reshaped(node: Node, shape: tuple[int, ...]) -> Value:

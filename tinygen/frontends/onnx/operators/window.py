@@ -63,15 +63,15 @@ class Frame:
 def window_of(node: Node, frame: Frame, size: HW, kernel: tuple[int, ...]) -> Window:
     """The window over an input of `size`; ceil_mode becomes padding at the end."""
     axes = frame.rank - 2
-    shape = node.ints("kernel_shape", kernel) if kernel else node.ints("kernel_shape")
+    shape = node.integer_list("kernel_shape", kernel) if kernel else node.integer_list("kernel_shape")
     if len(shape) != axes or (kernel and shape != kernel):
         raise UnsupportedError(f"kernel_shape is {list(shape)}, {list(kernel)} of the weights was expected")
-    numbers = (*shape, *node.ints("strides", (1,) * axes), *node.ints("dilations", (1,) * axes))
+    numbers = (*shape, *node.integer_list("strides", (1,) * axes), *node.integer_list("dilations", (1,) * axes))
     if not all(0 < number <= _MAX_NUMBER for number in numbers):
         raise UnsupportedError(f"kernel, strides and dilations {list(numbers)}, positive numbers were expected")
     bare = Window(_pair(numbers[:axes]), _pair(numbers[axes : 2 * axes]), _pair(numbers[2 * axes :]))
     padded = replace(bare, padding=_padding(node, axes, size, bare))
-    return _with_ceil(padded, size) if node.int("ceil_mode", 0) else padded
+    return _with_ceil(padded, size) if node.integer("ceil_mode", 0) else padded
 
 
 def output_size(window: Window, size: HW) -> HW:
@@ -85,7 +85,7 @@ def output_size(window: Window, size: HW) -> HW:
 def _padding(node: Node, axes: int, size: HW, window: Window) -> Padding:
     mode = node.text("auto_pad", "NOTSET")
     if mode == "NOTSET":
-        pads = node.ints("pads", (0,) * (2 * axes))
+        pads = node.integer_list("pads", (0,) * (2 * axes))
         if not all(0 <= number <= _MAX_NUMBER for number in pads):
             raise UnsupportedError(f"pads are {list(pads)}, numbers >= 0 were expected")
         before, after = _pair(pads[:axes], 0), _pair(pads[axes:], 0)

@@ -56,7 +56,9 @@ def read_transpose_conv(node: Node) -> TransposeConv2D:
     if bias is not None:
         node.constant(3, "bias")
     if node.integers(0, "output shape") != output.shape or len(output.shape) != 4 or len(weights.shape) != 4:
-        raise UnsupportedError(f"output {list(output.shape)} and weights {list(weights.shape)} do not fit the output shape")
+        raise UnsupportedError(
+            f"output {list(output.shape)} and weights {list(weights.shape)} do not fit the output shape"
+        )
     if min(stride.h, stride.w) < 1:
         raise UnsupportedError(f"stride {stride} must be at least 1")
     padding = padding_for(

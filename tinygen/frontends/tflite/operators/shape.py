@@ -29,7 +29,9 @@ def read_shape(node: Node) -> ShapeOf:
 def read_product(node: Node) -> ShapeArithmetic:
     """REDUCE_PROD of a whole vector."""
     if node.input(0).shape and node.integers(1, "axis") not in ((0,), (-1,)):
-        raise UnsupportedError(f"the product over axis {list(node.integers(1, 'axis'))} of a shape, axis 0 was expected")
+        raise UnsupportedError(
+            f"the product over axis {list(node.integers(1, 'axis'))} of a shape, axis 0 was expected"
+        )
     return _arithmetic(node, IntegerFunction.PRODUCT, 1)
 
 

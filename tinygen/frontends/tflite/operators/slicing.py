@@ -126,7 +126,9 @@ def _split(node: Node, input: Tensor, axis: int) -> tuple[Op, ...]:
     starts = [0]
     for output in node.outputs:
         if len(output.shape) != len(input.shape):
-            raise UnsupportedError(f"part '{output.name}' has shape {list(output.shape)}, the input {list(input.shape)}")
+            raise UnsupportedError(
+                f"part '{output.name}' has shape {list(output.shape)}, the input {list(input.shape)}"
+            )
         starts.append(starts[-1] + output.shape[axis])
     if starts.pop() != input.shape[axis]:
         raise UnsupportedError(f"the parts do not add up to {input.shape[axis]} along axis {axis}")

@@ -1,0 +1,42 @@
+"""Damaged ONNX files: whatever the bytes, tinygen refuses them with a `TinygenError` or compiles them to a graph."""
+
+from pathlib import Path
+
+from tests.support.fuzz import survive
+from tests.support.onnx_models import CASES, single
+from tests.support.onnx_qoperators import QOPERATORS, qoperator_model
+from tests.support.shared import shared_file
+from tinygen import passes
+from tinygen.frontends import import_model
+
+SEED = 20240611
+MEMORY_LIMIT_BYTES = 700_000_000
+TARGET = "tests.frontends.test_onnx_fuzz:import_and_simplify"
+
+
+def import_and_simplify(path: Path) -> None:
+    """What reads a model before anything is planned."""
+    passes.run(import_model(path))
+
+
+def _check(files: list[Path], mutations: int) -> None:
+    survival = survive(TARGET, files, mutations, SEED)
+    print(f"seed {SEED}: {survival}")
+    assert survival.failure is None
+    assert survival.refused + survival.accepted == mutations
+    assert min(survival.refused, survival.accepted) > mutations // 20
+    assert survival.peak_resident_bytes < MEMORY_LIMIT_BYTES
+
+
+def test_mutations_of_written_models(tmp_path: Path) -> None:
+    contents = {name: single(name).finish() for name in CASES}
+    contents |= {name: qoperator_model(name) for name in QOPERATORS}
+    files = []
+    for name, content in contents.items():
+        files.append(tmp_path / f"{name.replace(' ', '_')}.onnx")
+        files[-1].write_bytes(content)
+    _check(files, mutations=3000)
+
+
+def test_mutations_of_real_models() -> None:
+    _check(sorted(shared_file("models").glob("open/*.onnx")), mutations=500)

@@ -1,0 +1,122 @@
+"""The firmware folder: what is refused, what a board without a known serial port gets, warnings, the official API."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.mlperf.programs import write_firmware
+from tests.support.command_line import DIGITS, tinygen
+from tests.support.models import model_file
+from tests.support.tools import requires_arm_gcc
+from tinygen import targets
+from tinygen.build.toolchain import WARNINGS, for_board
+from tinygen.mlperf.tasks import TASKS, Task
+
+PORTABLE = ("--kernels", "portable")
+MAKE = ("make", "-s", "-j2")
+API = os.environ.get("TINYGEN_MLPERF_API")
+requires_api = pytest.mark.skipif(
+    API is None,
+    reason="$TINYGEN_MLPERF_API (folder benchmark/ of mlcommons/tiny) not set: no firmware is built with it",
+)
+
+
+def _refused(*arguments: str | Path) -> str:
+    ended = tinygen("mlperf", *arguments)
+    assert ended.code in {2, 3}, ended.stdout
+    return ended.stderr.splitlines()[-1].removeprefix("tinygen: ")
+
+
+def test_wrong_model(tmp_path: Path) -> None:
+    said = _refused("kws", DIGITS, "-t", "mps2-an386", *PORTABLE, "-o", tmp_path / "fw")
+    assert said.endswith(", 490 int8 values was expected for keyword spotting. Choose the task of this model.")
+    assert not (tmp_path / "fw").exists()
+
+
+def test_host_is_no_board(tmp_path: Path) -> None:
+    assert _refused("kws", model_file("kws_ref_model"), "-t", "host", *PORTABLE, "-o", tmp_path / "fw") == (
+        "--target host: is no microcontroller, expected a board. See `tinygen targets`."
+    )
+
+
+def test_wrong_arguments_of_run(tmp_path: Path) -> None:
+    elf = tmp_path / "fw.elf"
+    elf.write_bytes(b"")
+    missing = tmp_path / "none"
+    assert _refused("run", missing) == (
+        f"{missing}: does not exist, an ELF file or a firmware folder was expected. Correct the path."
+    )
+    assert _refused("run", elf) == (
+        f"{elf}: says nothing of its task, --task was expected: one of kws, ic, vww, ad, sww."
+    )
+    assert _refused("run", elf, "--task", "cats") == (
+        "--task: is 'cats', one of kws, ic, vww, ad, sww was expected. Choose one of them."
+    )
+    assert _refused("run", elf, "--task", "kws") == (
+        "--data: is missing, accuracy mode needs samples and labels. Name a folder or an .npz file."
+    )
+    assert _refused("run", elf, "--task", "kws", "--mode", "performance") == (
+        f"{elf}: its board has no QEMU machine, or is not known. Name a board with -t, or a serial port with --port."
+    )
+    assert _refused("run", tmp_path) == (
+        f"{tmp_path}/mlperf.json: is missing or damaged, a firmware folder was expected. "
+        "Make one with `tinygen mlperf TASK MODEL`."
+    )
+    assert _refused("run", elf, "--mode", "energy") == (
+        "--mode: is 'energy', one of accuracy, performance was expected. Choose one of them."
+    )
+
+
+def test_unknown_port(tmp_path: Path) -> None:
+    elf = tmp_path / "fw.elf"
+    elf.write_bytes(b"")
+    ended = tinygen("mlperf", "run", elf, "--task", "kws", "--mode", "performance", "--port", tmp_path / "tty")
+    assert (ended.code, ended.stderr) == (
+        6,
+        f"tinygen: {tmp_path}/tty: cannot be opened (No such file or directory), a serial port was expected.\n",
+    )
+
+
+def test_boards_of_arm_have_a_uart_and_a_timer() -> None:
+    for name in targets.names():
+        board = targets.load(name)
+        assert (board.uart is not None) == (board.timer is not None) == name.startswith("mps")
+
+
+@requires_arm_gcc
+def test_board_of_ones_own(tmp_path: Path) -> None:
+    """Where tinygen knows no serial port, the user's four functions are asked for, and are enough."""
+    write_firmware(TASKS["ad"], "netduinoplus2", tmp_path / "fw")
+    refused = subprocess.run([*MAKE, "-C", tmp_path / "fw"], capture_output=True, text=True, check=False)
+    assert refused.returncode != 0
+    assert "make PORT=my_board.c with the four functions of mlperf/port.h" in refused.stderr
+    (tmp_path / "fw" / "my_board.c").write_text(
+        '#include "port.h"\n'
+        "void port_start(void)\n{\n}\n"
+        "char port_read(void)\n{\n    return '%';\n}\n"
+        "void port_write(char character)\n{\n    (void)character;\n}\n"
+        "uint32_t port_microseconds(void)\n{\n    return 0;\n}\n"
+    )
+    options = ("PORT=my_board.c", "DB_BYTES=2560", "VENDOR=acme")
+    subprocess.run([*MAKE, "-C", tmp_path / "fw", *options], check=True)
+    assert b"acme" in (tmp_path / "fw" / "ad.elf").read_bytes()
+
+
+@requires_arm_gcc
+@pytest.mark.parametrize("task", TASKS.values(), ids=TASKS.keys())
+def test_no_warnings(task: Task, tmp_path: Path) -> None:
+    """All C of the folder but the kernels', with the project's warnings as errors."""
+    compiled = write_firmware(task, "mps2-an386", tmp_path)
+    sources = [tmp_path / "submission.c", *(tmp_path / "mlperf").glob("*.c"), *(tmp_path / "target").glob("*.c")]
+    include = [tmp_path, *(tmp_path / name for name in ("mlperf", "target", "model", "model/operators/operators"))]
+    for_board(compiled.board).compile(sources, include, WARNINGS, tmp_path / "objects")
+
+
+@requires_api
+@requires_arm_gcc
+def test_official_api(tmp_path: Path) -> None:
+    write_firmware(TASKS["kws"], "mps2-an386", tmp_path / "fw")
+    subprocess.run([*MAKE, "-C", tmp_path / "fw", f"API={API}"], check=True)
+    assert b"unspecified" in (tmp_path / "fw" / "kws.elf").read_bytes()

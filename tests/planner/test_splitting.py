@@ -1,0 +1,147 @@
+"""Split schedules of random networks: any segmentation computes what whole tensors give, in the planned bytes."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.support.graphs import evaluate, images, random_inputs
+from tinygen import targets
+from tinygen.ir.graph import Graph, Op
+from tinygen.ir.rows import all_rows
+from tinygen.ir.tensor import Tensor
+from tinygen.ir.types import Array
+from tinygen.kernels.base import Kernel, Library, Objective, Toolbox
+from tinygen.kernels.select import select
+from tinygen.planner.check import check
+from tinygen.planner.interpret import interpret
+from tinygen.planner.network import Network
+from tinygen.planner.plan import Request, plan
+from tinygen.planner.schedule import Call, Fetch, FlatStep, Fused, Loop, Schedule, Shift
+from tinygen.planner.segment import Segment
+from tinygen.planner.sharing import Sharing
+from tinygen.planner.split import split
+
+_BOARDS = [targets.load(name) for name in ("mps2-an386", "mps3-an547", "mps2-an385")]
+_toolboxes = st.builds(
+    lambda board, library: (board, Toolbox(library, board.isa, Objective.RAM)),
+    st.sampled_from(_BOARDS),
+    st.sampled_from(Library),
+)
+
+
+def _network(graph: Graph, toolbox: Toolbox, fetches_input: bool) -> Network:
+    sharing = Sharing(graph)
+    calls = tuple(op for op in graph.ops if not sharing.add_view(op))
+    read = {tensor for op in calls for tensor in op.variable_operands}
+    fetched = frozenset(read.intersection(graph.input_tensors)) if fetches_input else frozenset[Tensor]()
+    kernels: dict[Op, Kernel] = {op: select(op, toolbox) for op in calls}
+    return Network(graph, calls, kernels, sharing, fetched)
+
+
+@st.composite
+def _segmentations(draw: st.DrawFn, network: Network) -> tuple[Segment, ...]:
+    """Any cuts, directions and rows per call."""
+    segments: list[Segment] = []
+    while (first := segments[-1].end if segments else 0) < len(network.calls):
+        longest = first
+        while longest < len(network.calls) and network.calls[longest] in network.row_wise:
+            longest += 1
+        if longest == first or draw(st.integers(0, 3)) == 0:
+            segments.append(Segment(first, first + 1))
+            continue
+        end = draw(st.integers(first + 1, longest))
+        fetches = any(t in network.fetched for op in network.calls[first:end] for t in op.variable_operands)
+        descending = not fetches and draw(st.booleans())
+        segments.append(Segment(first, end, draw(st.integers(1, 3)), descending))
+    return tuple(segments)
+
+
+@given(st.data(), images(), _toolboxes, st.booleans())
+@settings(max_examples=500, deadline=None)
+def test_any_segmentation_computes_what_whole_tensors_give(
+    data: st.DataObject, graph: Graph, chosen: tuple[targets.Board, Toolbox], fetches_input: bool
+) -> None:
+    board, toolbox = chosen
+    network = _network(graph, toolbox, fetches_input)
+    schedule = split(network, data.draw(_segmentations(network)), board, toolbox)
+    _assert_right(schedule)
+    for loop in _loops(schedule):
+        _assert_affine(schedule, loop)
+
+
+@given(images(max_ops=6), _toolboxes, st.booleans())
+@settings(max_examples=60, deadline=None)
+def test_the_chosen_plan_is_right_and_no_larger_than_whole_tensors(
+    graph: Graph, chosen: tuple[targets.Board, Toolbox], fetches_input: bool
+) -> None:
+    board, toolbox = chosen
+    small = plan(graph, board, toolbox, Request(fetches_input=fetches_input))
+    _assert_right(small)
+    whole = plan(graph, board, toolbox, Request(fetches_input=fetches_input, may_split=False))
+    assert small.arena_bytes <= whole.arena_bytes
+
+
+def _assert_right(schedule: Schedule) -> None:
+    """The checker agrees, the bound holds, and the interpreter, between guard zones, gives the references' values."""
+    check(schedule, limit_bytes=schedule.arena_bytes)
+    assert schedule.lower_bound_bytes <= schedule.arena_bytes
+    graph = schedule.graph
+    inputs = random_inputs(graph, seed=1)
+    expected = evaluate(graph, inputs)
+
+    def observe(op: Op, results: tuple[Array, ...]) -> None:
+        for tensor, value in zip(op.results, results, strict=True):
+            part = schedule.pieces.get(tensor)
+            if part is None and tensor in expected:
+                np.testing.assert_array_equal(value, expected[tensor], err_msg=tensor.name)
+            elif part is not None and part.whole in expected and part.whole is not tensor:
+                rows = part.rows if part.rows else all_rows(part.whole)
+                np.testing.assert_array_equal(value, expected[part.whole][:, rows.first : rows.end], tensor.name)
+
+    for tensor, value in zip(graph.output_tensors, interpret(schedule, inputs, observe), strict=True):
+        np.testing.assert_array_equal(value, expected[tensor], err_msg=tensor.name)
+
+
+def _loops(schedule: Schedule) -> Iterator[Loop]:
+    for step in schedule.steps:
+        if isinstance(step, Fused):
+            yield from (inner for inner in step.steps if isinstance(inner, Loop))
+
+
+def _assert_affine(schedule: Schedule, loop: Loop) -> None:
+    """Written once with the first iteration's numbers plus iteration times distance, a loop is its steps."""
+    first, second = loop.iterations[:2]
+    for count, iteration in enumerate(loop.iterations):
+        for start, then, step in zip(first, second, iteration, strict=True):
+            numbers, next_numbers = _numbers(schedule, start), _numbers(schedule, then)
+            expected = tuple(a + count * (b - a) for a, b in zip(numbers, next_numbers, strict=True))
+            assert _numbers(schedule, step) == expected
+            assert _fixed(step) == _fixed(start)
+
+
+def _numbers(schedule: Schedule, step: FlatStep) -> tuple[int, ...]:
+    match step:
+        case Call():
+            tensors = (*step.kernel.reads, *step.kernel.writes)
+            return tuple(schedule.address(tensor) for tensor in tensors if not tensor.is_constant)
+        case Fetch():
+            return schedule.address(step.piece.tensor), step.piece.rows.first, step.piece.rows.count
+        case Shift():
+            return step.source, step.target, step.bytes
+
+
+def _fixed(step: FlatStep) -> tuple[object, ...]:
+    """What the one call in the loop's body says: of a kernel all but the tensors it touches."""
+    match step:
+        case Call():
+            kernel = replace(step.kernel, reads=(), writes=(), updates=(), in_place=())
+            tables = tuple(table.values.tobytes() for table in kernel.tables)
+            fields = {name: value for name, value in vars(kernel).items() if name != "tables"}
+            return (type(kernel), tables, step.scratch, tuple(fields.items()))
+        case Fetch():
+            return (step.port,)
+        case Shift():
+            return (step.buffer,)

@@ -1,0 +1,206 @@
+"""Random layers for the native kernels: all sizes, and values at the ends of what their proofs allow."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from tests.support.operator_models import SAME, VALID, OperatorModel, Rng, random_zero_point
+from tests.support.reference import evaluate
+from tinygen.build.execute import execute
+from tinygen.build.toolchain import Sanitizer
+from tinygen.codegen.harness import Measure
+from tinygen.ir.types import Array
+from tinygen.kernels.base import Library
+from tinygen.pipeline import Kernels, Options, compile_model
+
+_SIZES = (1, 2, 3, 4, 5, 7, 8, 9, 16, 17, 31, 64, 100, 150, 299, 300)
+_ACTIVATIONS = (0, 1, 1, 2, 3)  # NONE, RELU twice, RELU_N1_TO_1, RELU6
+_MOST_MACS = 60_000
+_FEWEST_SUM_ELEMENTS = 512
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How many layers of a program ran natively, and which differ from their references."""
+
+    layers: int
+    native: int
+    functions: frozenset[str]
+    differing: tuple[str, ...]
+
+
+def convolution(model: OperatorModel) -> None:
+    """CONV_2D without dilation and groups."""
+    rng = model.rng
+    while True:
+        kernel = ((1, 1), (1, 1), (3, 3), (int(rng.integers(1, 11)), int(rng.integers(1, 6))))[rng.integers(4)]
+        height, width, stride_h, stride_w = (int(n) for n in (*rng.integers(1, 14, 2), *rng.integers(1, 4, 2)))
+        if rng.random() < 0.5:
+            stride_h = stride_w = 1
+        depth, channels = (int(n) for n in rng.choice(_SIZES, 2))
+        padding = SAME if rng.random() < 0.5 else VALID
+        rows, columns = _output(height, kernel[0], stride_h, padding), _output(width, kernel[1], stride_w, padding)
+        macs = rows * columns * channels * depth * kernel[0] * kernel[1]
+        if rows > 0 and columns > 0 and macs <= _MOST_MACS:
+            break
+    batches = 2 if rng.random() < 0.1 else 1
+    x_scale, scales, y_scale = _scales(rng, channels, depth * kernel[0] * kernel[1])
+    x = model.input(batches, height, width, depth, scale=x_scale)
+    operands = [x, _weights(model, (channels, *kernel, depth), 0, scales), *_bias(model, channels, x_scale, scales)]
+    y = model.output(batches, rows, columns, channels, scale=y_scale, zero_point=random_zero_point(rng))
+    model.writer.operator(
+        "CONV_2D",
+        operands,
+        [y],
+        padding=padding,
+        stride_h=stride_h,
+        stride_w=stride_w,
+        dilation_h_factor=1,
+        dilation_w_factor=1,
+        fused_activation_function=int(rng.choice(_ACTIVATIONS)),
+    )
+
+
+def depthwise(model: OperatorModel) -> None:
+    """DEPTHWISE_CONV_2D with 3x3 filters."""
+    rng = model.rng
+    while True:
+        height, width, stride_h, stride_w = (int(n) for n in (*rng.integers(1, 20, 2), *rng.integers(1, 3, 2)))
+        channels = int(rng.choice(_SIZES))
+        padding = SAME if rng.random() < 0.6 else VALID
+        rows, columns = _output(height, 3, stride_h, padding), _output(width, 3, stride_w, padding)
+        if rows > 0 and columns > 0 and rows * columns * channels * 9 <= _MOST_MACS:
+            break
+    batches = 2 if rng.random() < 0.1 else 1
+    x_scale, scales, y_scale = _scales(rng, channels, 9)
+    x = model.input(batches, height, width, channels, scale=x_scale)
+    operands = [x, _weights(model, (1, 3, 3, channels), 3, scales), *_bias(model, channels, x_scale, scales)]
+    y = model.output(batches, rows, columns, channels, scale=y_scale, zero_point=random_zero_point(rng))
+    model.writer.operator(
+        "DEPTHWISE_CONV_2D",
+        operands,
+        [y],
+        padding=padding,
+        stride_h=stride_h,
+        stride_w=stride_w,
+        dilation_h_factor=1,
+        dilation_w_factor=1,
+        depth_multiplier=1,
+        fused_activation_function=int(rng.choice(_ACTIVATIONS)),
+    )
+
+
+def fully_connected(model: OperatorModel) -> None:
+    """FULLY_CONNECTED of one or several rows."""
+    rng = model.rng
+    features, units, rows = int(rng.choice(_SIZES)), int(rng.choice(_SIZES)), int(rng.choice((1, 1, 2)))
+    x_scale, scales, y_scale = _scales(rng, units, features)
+    x = model.input(rows, features, scale=x_scale)
+    operands = [x, _weights(model, (units, features), 0, scales), *_bias(model, units, x_scale, scales)]
+    y = model.output(rows, units, scale=y_scale, zero_point=random_zero_point(rng))
+    model.writer.operator(
+        "FULLY_CONNECTED",
+        operands,
+        [y],
+        version=12 if len(scales) > 1 else None,
+        keep_num_dims=False,
+        fused_activation_function=int(rng.choice(_ACTIVATIONS)),
+    )
+
+
+def addition(model: OperatorModel) -> None:
+    """ADD of tensors of the same shape."""
+    rng = model.rng
+    size = int(rng.integers(_FEWEST_SUM_ELEMENTS, 2 * _FEWEST_SUM_ELEMENTS))
+    scales = [float(np.float32(np.exp(rng.uniform(np.log(0.01), np.log(1.0))))) for _ in range(3)]
+    if rng.random() < 0.3:
+        scales = [1.0, float(rng.choice((1.0, 0.5, 2.0))), float(rng.choice((1.0, 2.0, 4.0)))]
+    x, y = (model.input(1, size, scale=scale) for scale in scales[:2])
+    out = model.output(1, size, scale=scales[2])
+    model.writer.operator("ADD", [x, y], [out], fused_activation_function=int(rng.choice(_ACTIVATIONS)))
+
+
+FAMILIES: dict[str, Callable[[OperatorModel], None]] = {
+    "addition": addition,
+    "convolution": convolution,
+    "depthwise": depthwise,
+    "fully_connected": fully_connected,
+}
+
+
+def check(family: str, count: int, seed: int, target: str, folder: Path, sanitizers: bool = False) -> Outcome:
+    """Run `count` random layers side by side in one program, against their numpy references."""
+    model = OperatorModel(np.random.default_rng([seed, *family.encode()]))
+    for _ in range(count):
+        FAMILIES[family](model)
+    source = folder / "layers.tflite"
+    source.write_bytes(model.finish())
+    compiled = compile_model(source, Options(target=target, kernels=Kernels.NATIVE, may_split=False))
+    checks = [Sanitizer.ADDRESS, Sanitizer.UNDEFINED] if sanitizers else []
+    if sanitizers:  # CMSIS-NN itself shifts negative numbers to the left
+        compiled = replace(compiled, library=Library.PORTABLE)
+    image = compiled.build(folder, Measure.INSTRUCTIONS, checks)
+    (outputs,) = execute(image, compiled.schedule, [model.values]).outputs
+    expected = evaluate(compiled.imported, model.values)
+    ops = compiled.imported.ops
+    differing = [
+        f"{op.source}: {[tensor.shape for tensor in op.operands]} -> {op.results[0].shape}"
+        for op, output, right in zip(ops, outputs, expected, strict=True)
+        if not np.array_equal(output, right)
+    ]
+    functions = [call.kernel.function for call in compiled.schedule.calls]
+    native = [function for function in functions if function.startswith("tg_native")]
+    return Outcome(count, len(native), frozenset(native), tuple(differing))
+
+
+def _output(size: int, kernel: int, stride: int, padding: int) -> int:
+    return -(-size // stride) if padding == SAME else (size - kernel) // stride + 1
+
+
+def _weights(model: OperatorModel, shape: tuple[int, ...], axis: int, scales: list[float]) -> int:
+    """Any weights, those of extreme values and of all zeros more often."""
+    rng = model.rng
+    data: Array = rng.integers(-127, 128, shape)
+    kind = rng.integers(6)
+    if kind == 0:
+        data = np.full(shape, 127)
+    elif kind == 1:
+        data = np.full(shape, -127)
+    elif kind == 2:
+        data = rng.choice((-127, 127), shape)
+    elif kind == 3:
+        data = rng.integers(-3, 4, shape)
+    dead = rng.random(shape[axis]) < 0.1
+    where = [1] * len(shape)
+    where[axis] = shape[axis]
+    data = np.where(dead.reshape(where), 0, data)
+    return model.constant(shape, "int8", data, scale=scales, axis=axis)
+
+
+def _bias(model: OperatorModel, channels: int, x_scale: float, scales: list[float]) -> list[int]:
+    rng = model.rng
+    if rng.random() < 0.2:
+        return []
+    largest = int(rng.choice((10, 5000, 100_000, (1 << 29))))
+    data = rng.integers(-largest, largest, channels)
+    return [model.constant((channels,), "int32", data, scale=(np.array(scales) * x_scale).tolist())]
+
+
+def _scales(rng: Rng, channels: int, taps: int) -> tuple[float, list[float], float]:
+    """Scales of input, weights and output: powers of two, where every multiplier is 2**30 and halves abound, or any.
+
+    The outputs mostly spread over int8; some factors are at or above 1, or so small that all outputs are equal.
+    """
+    shift = int(np.log2(74 * 74 * np.sqrt(taps) / 60)) + 1
+    if rng.random() < 0.4:
+        exponents = shift + rng.integers(-2, 3, channels)
+        exponents = np.where(rng.random(channels) < 0.05, rng.integers(0, 32, channels), exponents)
+        factors = 2.0**-exponents
+    else:
+        factors = 2.0**-shift * np.exp(rng.uniform(-1, 1, channels))
+    nearest = np.float32(1) - np.finfo(np.float32).epsneg
+    factors = factors * float(rng.choice((1.0, 1.0, nearest)))  # multipliers just below 2**31
+    y_scale = float(rng.choice((1.0, 0.5)))
+    return 1.0, (factors * y_scale).astype(np.float32).tolist(), y_scale

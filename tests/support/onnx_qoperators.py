@@ -1,0 +1,117 @@
+"""QOperator models for tests: operators on integers, with scales as inputs."""
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+import numpy.typing as npt
+
+from tests.support.onnx_writer import OnnxWriter, Value
+
+MICROSOFT = "com.microsoft"
+Build = Callable[["Integers"], None]
+X_SCALE, Y_SCALE = 0.03, 0.05
+
+
+class Integers:
+    """A writer of operators on int8 or uint8."""
+
+    def __init__(self, seed: int, dtype: type[np.generic]) -> None:
+        self.writer = OnnxWriter()
+        self.rng = np.random.default_rng(seed)
+        self.dtype = dtype
+
+    def input(self, *shape: int) -> list[Value]:
+        """An input of the model, quantized by a node, with scale and zero point."""
+        parameters = self.scaling(X_SCALE)
+        return [self.writer.node("QuantizeLinear", [self.writer.port(shape), *parameters]), *parameters]
+
+    def scaling(self, scale: float) -> list[Value]:
+        """Scale and zero point of an activation."""
+        offset = 128 if self.dtype is np.uint8 else 0
+        return self.writer.scaling(scale, int(self.rng.integers(-30, 31)) + offset, self.dtype)
+
+    def weights(self, *shape: int, channels: int = 0) -> list[Value]:
+        """Constant int8 weights, with scales and zero points; per channel where `channels` is given."""
+        scales = self.rng.uniform(0.002, 0.01, channels or None)
+        stored = self.rng.integers(-127, 128, shape, np.int8)
+        zero_points = np.zeros(np.shape(scales), np.int8)
+        return [self.writer.constant(a) for a in (stored, np.asarray(scales, np.float32), zero_points)]
+
+    def bias(self, channels: int) -> Value:
+        """A constant int32 bias in the scale of the accumulators."""
+        stored: npt.NDArray[np.int32] = self.rng.integers(-2000, 2000, channels).astype(np.int32)
+        return self.writer.constant(stored)
+
+    def finish(self, value: Value, last: list[Value]) -> None:
+        """The result through DequantizeLinear as output of the model."""
+        self.writer.output(self.writer.node("DequantizeLinear", [value, *last]))
+
+
+def conv(model: Integers) -> None:
+    """QLinearConv with a bias."""
+    y = model.scaling(Y_SCALE)
+    inputs = [*model.input(1, 3, 7, 7), *model.weights(6, 3, 3, 3, channels=6), *y, model.bias(6)]
+    model.finish(model.writer.node("QLinearConv", inputs, {"pads": [1, 1, 1, 1], "strides": [2, 2]}), y)
+
+
+def matmul(model: Integers) -> None:
+    """QLinearMatMul."""
+    y = model.scaling(Y_SCALE)
+    model.finish(model.writer.node("QLinearMatMul", [*model.input(3, 12), *model.weights(12, 5), *y]), y)
+
+
+def gemm(model: Integers) -> None:
+    """QGemm."""
+    y = model.scaling(Y_SCALE)
+    inputs = [*model.input(2, 12), *model.weights(5, 12, channels=5), model.bias(5), *y]
+    model.finish(model.writer.node("QGemm", inputs, {"transB": 1}, domain=MICROSOFT), y)
+
+
+def binary(operator: str) -> Build:
+    """Two inputs."""
+
+    def build(model: Integers) -> None:
+        y = model.scaling(Y_SCALE)
+        inputs = [*model.input(1, 4, 5, 5), *model.input(1, 4, 1, 1), *y]
+        model.finish(model.writer.node(operator, inputs, domain=MICROSOFT), y)
+
+    return build
+
+
+def unary(operator: str, scale: float, **attributes: int | float | list[int]) -> Build:
+    """One input."""
+
+    def build(model: Integers) -> None:
+        y = model.scaling(scale)
+        model.finish(model.writer.node(operator, [*model.input(1, 4, 6, 6), *y], attributes, domain=MICROSOFT), y)
+
+    return build
+
+
+def concat(model: Integers) -> None:
+    """QLinearConcat."""
+    y = model.scaling(Y_SCALE)
+    inputs = [*y, *model.input(1, 2, 3), *model.input(1, 4, 3)]
+    model.finish(model.writer.node("QLinearConcat", inputs, {"axis": 1}, domain=MICROSOFT), y)
+
+
+QOPERATORS: Mapping[str, Build] = {
+    "QLinearConv": conv,
+    "QLinearMatMul": matmul,
+    "QGemm": gemm,
+    "QLinearAdd": binary("QLinearAdd"),
+    "QLinearMul": binary("QLinearMul"),
+    "QLinearConcat": concat,
+    "QLinearAveragePool": unary("QLinearAveragePool", 0.02, kernel_shape=[2, 2], strides=[2, 2]),
+    "QLinearGlobalAveragePool": unary("QLinearGlobalAveragePool", 0.02),
+    "QLinearLeakyRelu": unary("QLinearLeakyRelu", 0.03, alpha=0.2),
+    "QLinearSigmoid": unary("QLinearSigmoid", 1 / 256),
+    "QLinearSoftmax": unary("QLinearSoftmax", 1 / 256, axis=-1, opset=13),
+}
+
+
+def qoperator_model(name: str, dtype: type[np.generic] = np.int8) -> bytes:
+    """A model of one operator."""
+    model = Integers(7, dtype)
+    QOPERATORS[name](model)
+    return model.writer.finish()
