@@ -90,8 +90,8 @@ def test_models_that_are_none(command: str, model: str, code: int, message: str)
         (["--flash", "many"], f"size 'many': {SIZE_FORMS}"),
         (["-O", "speed"], "--optimize: is 'speed', one of time, ram, size, balanced was expected. Choose one of them."),
         (
-            ["--kernels", "native"],
-            "--kernels: is 'native', one of auto, cmsis-nn, portable was expected. Choose one of them.",
+            ["--kernels", "fast"],
+            "--kernels: is 'fast', one of auto, cmsis-nn, portable, native was expected. Choose one of them.",
         ),
         (["--cc-opt", "0"], "--cc-opt: is '0', one of s, 2, 3 was expected. Choose one of them."),
         (

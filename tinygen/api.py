@@ -155,7 +155,7 @@ def choice(values: type[_Choice], option: str, text: str) -> _Choice:
 def report(compiled: Compiled, files: Iterable[str]) -> Compilation:
     """The report on a compiled model that is written as `files`."""
     return report_compilation(
-        compiled.schedule, compiled.name, compiled.source, compiled.library.value, files, compiled.arena_limit_bytes
+        compiled.schedule, compiled.name, compiled.source, compiled.kernels, files, compiled.arena_limit_bytes
     )
 
 

@@ -24,6 +24,7 @@ from tinygen.kernels.base import Library, Objective, Toolbox
 from tinygen.planner import fit
 from tinygen.planner.plan import CurvePoint, Request, curve, plan
 from tinygen.planner.schedule import Schedule
+from tinygen.planner.spill import rooms
 from tinygen.targets import Board, load
 
 
@@ -79,6 +80,11 @@ class Compiled:
         """The C compiler's optimisation level."""
         default = Opt.SIZE if self.options.objective is Objective.SIZE else Opt.TWO
         return self.options.opt or default
+
+    @property
+    def kernels(self) -> str:
+        """What its kernels are, as messages and reports name it."""
+        return Kernels.NATIVE.value if self.toolbox.has_native_kernels else self.library.value
 
     @property
     def toolbox(self) -> Toolbox:
@@ -175,7 +181,9 @@ def _toolbox(board: Board, library: Library, options: Options) -> Toolbox:
 
 
 def _request(board: Board, options: Options) -> Request:
-    return Request(arena_limit_bytes(board, options), options.may_split, options.fetches_input)
+    room = rooms(board)[board.main_ram]  # a plan that takes all of main RAM leaves the program nothing for its data
+    limit = room if options.ram_bytes is None else min(room, options.ram_bytes)
+    return Request(limit, options.may_split, options.fetches_input)
 
 
 @contextmanager

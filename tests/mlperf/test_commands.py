@@ -162,7 +162,7 @@ def test_answers_are_those_of_the_official_api(parser: Path, tmp_path: Path) -> 
     mlperf = paths.RUNTIME_C / "mlperf"
     official = tmp_path / "official.o"
     options = ["-w", "-std=gnu++17", '-DTH_MODEL_VERSION="kws01"', f"-I{API}", "-c", mlperf / "official_api.cpp"]
-    subprocess.run(["c++", *options, "-o", official], check=True)
+    subprocess.run(["c++", *map(str, options), "-o", str(official)], check=True)
     (tmp_path / "mlperf_config.h").write_text(CONFIG.replace("tinygen", "unspecified"))
     sources = [mlperf / "submitter.c", mlperf / "main.c", Path(__file__).with_name("feeder.c")]
     toolchain = for_board(load("host"))

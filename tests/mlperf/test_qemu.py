@@ -1,6 +1,9 @@
-"""The firmware under QEMU: all tasks over both transports, against the outputs of TFLite Micro; and a line that misbehaves."""
+"""The firmware under QEMU: all tasks over both transports, with the results of TFLite Micro; a line that misbehaves."""
 
 import os
+import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,6 +16,7 @@ from tests.support.command_line import tinygen
 from tests.support.models import model_file
 from tests.support.shared import shared_file
 from tests.support.tools import requires_cmsis, requires_qemu
+from tinygen.errors import ToolError
 from tinygen.kernels.base import Library
 from tinygen.mlperf import session
 from tinygen.mlperf.device import Device
@@ -117,12 +121,17 @@ def test_streamed_input(tmp_path: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def kws(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Vector]]:
-    """The pty of running firmware, and something to ask it."""
+def firmware(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Vector]:
+    """A folder of keyword spotting, and something to ask it."""
     folder = tmp_path_factory.mktemp("kws") / "fw"
-    vector = vectors(TASKS["kws"], write_firmware(TASKS["kws"], BOARD, folder))[0]
-    program = session.find_program(folder, UART)
-    with qemu_pty(program.elf, "mps2-an386") as (path, _):
+    return folder, vectors(TASKS["kws"], write_firmware(TASKS["kws"], BOARD, folder))[0]
+
+
+@pytest.fixture(scope="module")
+def kws(firmware: tuple[Path, Vector]) -> Iterator[tuple[str, Vector]]:
+    """The pty of running firmware, and something to ask it."""
+    folder, vector = firmware
+    with qemu_pty(session.find_program(folder, UART).elf, BOARD) as (path, _):
         yield path, vector
 
 
@@ -197,3 +206,41 @@ def test_second_runner(kws: tuple[str, Vector]) -> None:
         device = Device(port)
         device.command("")
         _check(device, vector)
+
+
+def test_serve(tmp_path: Path) -> None:
+    """Firmware on a pty for other programs, until it is interrupted; the shim shows them the pty."""
+    write_firmware(TASKS["ad"], BOARD, tmp_path / "fw")
+    command = [sys.executable, "-c", "from tinygen.cli import main; main()", "mlperf", "serve", str(tmp_path / "fw")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as serving:
+        assert serving.stdout is not None and serving.stderr is not None
+        path = serving.stdout.readline().strip()
+        hint = serving.stderr.readline()
+        with open_port(path) as port:
+            assert Device(port).identify().model == "ad01"
+        serving.send_signal(signal.SIGINT)
+        assert serving.wait(20) == 130
+    assert f"TINYGEN_SERIAL_PORTS={path}=0483:374B PYTHONPATH=" in hint
+
+
+def test_firmware_that_ends(firmware: tuple[Path, Vector]) -> None:
+    """The runner says so instead of waiting, on both transports."""
+    for transport in (UART, SEMIHOSTING):
+        with _running(firmware[0], transport) as device:
+            device.identify()
+            assert device.transport.emulator is not None
+            device.transport.emulator.process.kill()
+            with pytest.raises(ToolError) as caught:
+                device.command("name")
+            assert str(caught.value).startswith("firmware: ended with code -9, an answer was expected.")
+
+
+def test_only_stale_programs_are_built(firmware: tuple[Path, Vector]) -> None:
+    """A program made with options of the user's stays, until its sources change."""
+    folder, _ = firmware
+    subprocess.run(["make", "-s", "-C", folder, "VENDOR=acme"], check=True)
+    elf = session.find_program(folder, UART).elf
+    assert b"acme" in elf.read_bytes()
+    assert session.find_program(folder / "kws-semihosting.elf", UART).elf == elf
+    (folder / "submission.c").touch()
+    assert b"acme" not in session.find_program(elf, UART).elf.read_bytes()

@@ -19,8 +19,9 @@ from tinygen.verify.oracle import Oracle
 from tinygen.verify.samples import Samples, random_samples
 from tinygen.verify.validate import validate
 
-# Largest difference to onnxruntime over three golden inputs, in LSB of the output: it requantizes in float32.
-MODELS = {"kaijiang_ic_resnet_qdq": 300, "kaijiang_kws_qdq": 300, "mlonmcu_micro_kws_m_qdq": 300}
+# Largest difference to onnxruntime over three golden inputs, in 1/256: it requantizes in float32, and 1 LSB of the
+# logits (scale 0.17 in the first two models) moves a probability by up to 11/256.
+MODELS = {"kaijiang_ic_resnet_qdq": 13, "kaijiang_kws_qdq": 15, "mlonmcu_micro_kws_m_qdq": 0.001}
 ON_HOST = 100
 ONNXRUNTIME_RIGHT = 902  # of the 1000 keyword inputs
 ALLOWED_LOSS = 3  # 0.3 points
@@ -88,7 +89,8 @@ def test_argmax_of_random_inputs(name: str, tmp_path: Path) -> None:
     compiled = _compiled(name, "host")
     inputs = random_samples(compiled.graph.inputs, ON_HOST, seed=1)
     outputs = _outputs(compiled, inputs, tmp_path)
-    expected = np.stack([run_onnxruntime(_model(name), sample)[0].reshape(-1) for sample in inputs])
+    runs = [run_onnxruntime(_model(name), sample)[0].reshape(-1) for sample in inputs]
+    expected = np.stack(runs).astype(np.float64)
     agreeing = int(np.sum(outputs.argmax(axis=1) == expected.argmax(axis=1)))
     lsb = compiled.graph.outputs[0].tensor.type.scale
     print(f"{name}: argmax agrees on {agreeing}, at most {np.abs(outputs - expected).max() / lsb:.2f} LSB")

@@ -10,18 +10,15 @@ from hypothesis import strategies as st
 from tests.support.graphs import evaluate, images, random_inputs
 from tinygen import targets
 from tinygen.ir.graph import Graph, Op
-from tinygen.ir.rows import all_rows
-from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array
 from tinygen.kernels.base import Kernel, Library, Objective, Toolbox
-from tinygen.kernels.select import select
+from tinygen.kernels.select import LOWERINGS, select
 from tinygen.planner.check import check
 from tinygen.planner.interpret import interpret
 from tinygen.planner.network import Network
 from tinygen.planner.plan import Request, plan
 from tinygen.planner.schedule import Call, Fetch, FlatStep, Fused, Loop, Schedule, Shift
 from tinygen.planner.segment import Segment
-from tinygen.planner.sharing import Sharing
 from tinygen.planner.split import split
 
 _BOARDS = [targets.load(name) for name in ("mps2-an386", "mps3-an547", "mps2-an385")]
@@ -33,12 +30,8 @@ _toolboxes = st.builds(
 
 
 def _network(graph: Graph, toolbox: Toolbox, fetches_input: bool) -> Network:
-    sharing = Sharing(graph)
-    calls = tuple(op for op in graph.ops if not sharing.add_view(op))
-    read = {tensor for op in calls for tensor in op.variable_operands}
-    fetched = frozenset(read.intersection(graph.input_tensors)) if fetches_input else frozenset[Tensor]()
-    kernels: dict[Op, Kernel] = {op: select(op, toolbox) for op in calls}
-    return Network(graph, calls, kernels, sharing, fetched)
+    kernels: dict[Op, Kernel] = {op: select(op, toolbox) for op in graph.ops if type(op) in LOWERINGS}
+    return Network.of(graph, kernels, fetches_input)
 
 
 @st.composite
@@ -97,8 +90,8 @@ def _assert_right(schedule: Schedule) -> None:
             part = schedule.pieces.get(tensor)
             if part is None and tensor in expected:
                 np.testing.assert_array_equal(value, expected[tensor], err_msg=tensor.name)
-            elif part is not None and part.whole in expected and part.whole is not tensor:
-                rows = part.rows if part.rows else all_rows(part.whole)
+            elif part is not None and part.whole in expected:
+                rows = part.rows
                 np.testing.assert_array_equal(value, expected[part.whole][:, rows.first : rows.end], tensor.name)
 
     for tensor, value in zip(graph.output_tensors, interpret(schedule, inputs, observe), strict=True):

@@ -135,10 +135,10 @@ def test_the_page_needs_nothing_else_and_is_always_the_same() -> None:
 
 def test_names_of_a_model_are_only_text() -> None:
     hostile = html_page(_report(_tower(_HOSTILE), Objective.RAM, False, model=f"{_HOSTILE}.tflite".replace("/", "_")))
-    plain = html_page(_report(_tower(), Objective.RAM, fetches_input=False))
     assert "alert(1)" in hostile
-    found, expected = _Page(hostile), _Page(plain)
-    assert [tag for tag, _ in found.elements] == [tag for tag, _ in expected.elements]
+    found = _Page(hostile)
+    tags = [tag for tag, _ in found.elements]
+    assert tags.count("script") == 1 and "img" not in tags and not found.open
     assert not [name for _, attributes in found.elements for name in attributes if name.startswith("on")]
 
 

@@ -363,9 +363,7 @@ def _broadcasts(first: Tensor, second: Tensor) -> bool:
     return len(first.shape) == len(second.shape) and all(a == b or 1 in (a, b) for a, b in pairs)
 
 
-def _window(
-    input: Tensor, kernel: HW, stride: HW, padding: Padding | None, dilation: HW
-) -> tuple[Window, HW]:
+def _window(input: Tensor, kernel: HW, stride: HW, padding: Padding | None, dilation: HW) -> tuple[Window, HW]:
     _, height, width, _ = input.shape
     same = padding_for(PaddingMode.SAME, HW(height, width), kernel, stride, dilation)
     window = Window(kernel, stride, dilation, padding or same)

@@ -200,7 +200,7 @@ def _scales(rng: Rng, channels: int, taps: int) -> tuple[float, list[float], flo
         factors = 2.0**-exponents
     else:
         factors = 2.0**-shift * np.exp(rng.uniform(-1, 1, channels))
-    nearest = np.float32(1) - np.finfo(np.float32).epsneg
+    nearest = float(np.float32(1) - np.finfo(np.float32).epsneg)
     factors = factors * float(rng.choice((1.0, 1.0, nearest)))  # multipliers just below 2**31
     y_scale = float(rng.choice((1.0, 0.5)))
     return 1.0, (factors * y_scale).astype(np.float32).tolist(), y_scale

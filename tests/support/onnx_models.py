@@ -1,12 +1,12 @@
 """Quantized ONNX operators for tests: each case adds inputs, nodes and outputs to a model."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 
-from tests.support.onnx_writer import Attribute, OnnxWriter, Value
+from tests.support.onnx_writer import DEFAULT_OPSET, Attribute, OnnxWriter, Value
 
 Generator = np.random.Generator
 Int8Array = npt.NDArray[np.int8]
@@ -160,6 +160,17 @@ def unary(operator: str, scale: float = 0.03, **attributes: Attribute) -> Case:
     return lambda draw: draw.output(draw.node(operator, draw.input(1, 300), **attributes), scale)
 
 
+def of_positive(draw: Draw) -> None:
+    """Functions that not all numbers have."""
+    x = draw.writer.requantized(draw.node("Abs", draw.input(1, 300)), 0.02, 0, draw.dtype)
+    draw.output(draw.node("Sqrt", x), 0.02)
+    draw.output(draw.node("Log", x), 0.04)
+    draw.output(draw.node("Reciprocal", x), 0.05)
+    draw.output(draw.node("Pow", x, draw.real(1.5)), 0.05)
+    draw.output(draw.node("Sign", draw.node("Relu", x)), 0.02)
+    draw.output(draw.node("Ceil", x), 0.03)
+
+
 def clip(draw: Draw) -> None:
     """Limits that no fused activation has, and one limit alone."""
     x = draw.input(1, 300)
@@ -297,20 +308,38 @@ CASES: Mapping[str, Case] = {
     "neg": unary("Neg"),
     "abs": unary("Abs"),
     "floor": unary("Floor"),
+    "functions of positive numbers": of_positive,
     "round": unary("Round"),
 }
 
 
-def single(name: str, seed: int = 0, dtype: type[np.generic] = np.int8) -> OnnxWriter:
+NEWER_CASES: Mapping[str, Case] = {  # of operators that came after the default opset
+    "gelu": unary("Gelu"),
+    "gelu by tanh": unary("Gelu", approximate="tanh"),
+    "mish": unary("Mish"),
+}
+
+_OLD = ("conv", "max pool", "average pool", "global average pool", "add", "mul", "extremes", "clip", "softmax", "gemm")
+
+OPSETS: Mapping[int, Sequence[str]] = {  # cases whose spelling is right in opsets other than the default one
+    11: ("conv relu", "max pool", "average pool", "add", "mul", "extremes", "clip", "leaky relu", "hard sigmoid"),
+    13: (*_OLD, "shapes", "movement", "resize", "hard sigmoid"),
+    DEFAULT_OPSET: tuple(CASES),
+    18: (*_OLD, "movement", "hard swish"),
+    21: (*_OLD, *NEWER_CASES, "conv transpose", "movement", "resize", "flatten after conv"),
+}
+
+
+def single(name: str, seed: int = 0, dtype: type[np.generic] = np.int8, opset: int = DEFAULT_OPSET) -> OnnxWriter:
     """A model of one case."""
-    writer = OnnxWriter()
-    CASES[name](Draw(writer, np.random.default_rng([seed, *name.encode()]), dtype))
+    writer = OnnxWriter(opset)
+    {**CASES, **NEWER_CASES}[name](Draw(writer, np.random.default_rng([seed, *name.encode()]), dtype))
     return writer
 
 
-def all_cases(seed: int = 0, dtype: type[np.generic] = np.int8) -> OnnxWriter:
-    """One model of all cases side by side."""
+def combined(names: Sequence[str], seed: int = 0) -> OnnxWriter:
+    """One model of several cases side by side."""
     writer = OnnxWriter()
-    for name, build in CASES.items():
-        build(Draw(writer, np.random.default_rng([seed, *name.encode()]), dtype))
+    for name in names:
+        CASES[name](Draw(writer, np.random.default_rng([seed, *name.encode()])))
     return writer

@@ -78,7 +78,7 @@ class OnnxWriter:
         scale = np.asarray(scales, np.float32)
         zero_points = np.full(scale.shape, zero_point, array.dtype)
         parameters = [self.constant(array), self.constant(scale), self.constant(zero_points)]
-        return self.node("DequantizeLinear", parameters, {"axis": axis})
+        return self.node("DequantizeLinear", parameters, {"axis": axis} if scale.ndim else NONE)
 
     def output(self, value: Value, dtype: type[np.generic] = np.float32) -> None:
         """An output of the model."""

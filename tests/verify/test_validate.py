@@ -128,8 +128,8 @@ def test_messages(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(UsageError) as usage:
         validate(compiled, against=Oracle.ONNXRUNTIME)
     assert str(usage.value) == (
-        "--against ort: onnxruntime is for ONNX models, which tinygen cannot read yet. "
-        "Use --against litert or simulator."
+        f"--against ort: cannot run {MODEL}.tflite, litert or simulator was expected. "
+        "Name one of them, or leave the option out."
     )
     monkeypatch.setattr(litert, "Interpreter", None)
     with pytest.raises(ToolError) as missing:

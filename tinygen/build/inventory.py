@@ -13,7 +13,7 @@ _HOST_COMPILERS = ("cc", "gcc", "clang")
 _PACKAGES = {  # optional ones, with what they are for
     "ai-edge-litert": ("validate against LiteRT", "pip install 'tinygen[litert]'"),
     "ortools": ("optimal packing of large arenas", "pip install 'tinygen[solver]'"),
-    "onnxruntime": ("ONNX models: not yet", "pip install onnxruntime"),
+    "onnxruntime": ("validate ONNX models", "pip install 'tinygen[onnxruntime]'"),
     "torch": ("models of PyTorch: not yet", "pip install torch"),
     "tensorflow": ("train the example again", "pip install tensorflow"),
 }

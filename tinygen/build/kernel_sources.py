@@ -58,7 +58,7 @@ class SourceTree:
         for file in self.sources:
             text = _code(file)
             uses[file] = frozenset(_IDENTIFIER.findall(text + self._inline_code(text)))
-            definitions |= dict.fromkeys((*_DEFINITION.findall(text), *_TABLE.findall(text)), file)
+            definitions |= dict.fromkeys((file.stem, *_DEFINITION.findall(text), *_TABLE.findall(text)), file)
         return definitions, uses
 
     def _inline_code(self, text: str) -> str:

@@ -67,4 +67,4 @@ def _compiled(terminal: Terminal, model: Model, options: Options) -> Compiled:
 
 
 def _title(compiled: Compiled) -> str:
-    return f"{compiled.source.name} on {compiled.board.name}, {compiled.library.value} kernels, -O{compiled.opt.value}"
+    return f"{compiled.source.name} on {compiled.board.name}, {compiled.kernels} kernels, -O{compiled.opt.value}"

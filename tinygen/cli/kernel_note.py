@@ -10,12 +10,13 @@ from tinygen.pipeline import Compiled, Kernels
 
 def kernel_note(compiled: Compiled) -> str:
     """Which library the generated code calls, and why."""
+    native = "native, else " if compiled.toolbox.has_native_kernels else ""
     if compiled.library is Library.CMSIS_NN:
         folder = kernel_library(Library.CMSIS_NN, compiled.options.cmsis_nn).include[0].parent
-        return f"kernels: CMSIS-NN from {_shown(folder)}"
-    if compiled.options.kernels is Kernels.AUTO:
-        return "kernels: portable (CMSIS-NN not found)"
-    return "kernels: portable"
+        return f"kernels: {native}CMSIS-NN from {_shown(folder)}"
+    if compiled.options.kernels is Kernels.PORTABLE:
+        return "kernels: portable"
+    return f"kernels: {native}portable (CMSIS-NN not found)"
 
 
 def _shown(folder: Path) -> str:

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -96,7 +97,7 @@ def _firmware_command(task: Task) -> Callable[..., None]:
     @as_command(MICROCONTROLLER)
     def command(terminal: Terminal, model: Model, out: Out, options: Options, force: Force = False) -> None:
         with terminal.progress(f"compiling {model.name}"):
-            compiled = compile_model(model, options)
+            compiled = compile_model(model, replace(options, name=task.name))  # its headers hide no other
             compiled.check_fits()
             files = firmware_files(
                 task,

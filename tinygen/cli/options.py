@@ -79,7 +79,7 @@ KernelChoice = Annotated[
     typer.Option(
         "--kernels",
         metavar="LIBRARY",
-        help="auto (CMSIS-NN where it is found, else portable), cmsis-nn or portable.",
+        help="auto (CMSIS-NN where it is found, else portable), cmsis-nn, portable, or native (tinygen's own).",
         rich_help_panel=_PLANNING,
     ),
 ]

@@ -62,7 +62,7 @@ def command(
     run = Run(
         model=model.name,
         target=compiled.board.name,
-        kernels=compiled.library.value,
+        kernels=compiled.kernels,
         samples=len(samples),
         outputs={name: nested(array) for name, array in zip(names, arrays, strict=True)},
         instructions=_per_inference(compiled, execution.outcome, len(samples)),

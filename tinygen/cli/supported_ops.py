@@ -6,7 +6,12 @@ import typer
 
 from tinygen.cli.command import command as as_command
 from tinygen.cli.terminal import Terminal
-from tinygen.report.supported import supported_markdown, supported_operators, supported_table
+from tinygen.report.supported import (
+    supported_markdown,
+    supported_onnx_operators,
+    supported_operators,
+    supported_table,
+)
 
 Markdown = Annotated[bool, typer.Option("--markdown", help="Print a Markdown table.")]
 
@@ -14,8 +19,8 @@ Markdown = Annotated[bool, typer.Option("--markdown", help="Print a Markdown tab
 @as_command()
 def command(terminal: Terminal, markdown: Markdown = False) -> None:
     """List the operators that models may have: int8, and float32 or uint8 at the model's inputs and outputs."""
-    operators = supported_operators()
+    operators = {"tflite": supported_operators(), "onnx": supported_onnx_operators()}
     if markdown and not terminal.json:
-        terminal.text(supported_markdown(operators))
+        terminal.text("\n".join(supported_markdown(*entry) for entry in operators.items()))
         return
-    terminal.result({"tflite": operators}, supported_table(operators))
+    terminal.result(operators, *(supported_table(*entry) for entry in operators.items()))

@@ -116,11 +116,6 @@ class ModelText:
         return arena_texts(self.schedule)
 
     @property
-    def arena_memories(self) -> str:
-        """Which arena is planned for which memory, for a comment."""
-        return ", ".join(f"{self.upper}_{arena.macro}_BYTES are for {arena.memory}" for arena in self.arenas)
-
-    @property
     def init_parameters(self) -> str:
         """The arenas, as parameters."""
         return ", ".join(f"void *{arena.symbol}" for arena in self.arenas)

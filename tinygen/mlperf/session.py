@@ -9,13 +9,15 @@ from pathlib import Path
 
 from tinygen.errors import ToolError, UsageError
 from tinygen.mlperf.dataset import DataSet
-from tinygen.mlperf.description import read_description
+from tinygen.mlperf.description import DESCRIPTION_FILE, read_description
 from tinygen.mlperf.device import Device, Identity
 from tinygen.mlperf.runner import Accuracy, Performance, Progress, accuracy, performance
 from tinygen.mlperf.tasks import Task
 from tinygen.mlperf.transport import Transport, TransportKind, open_port, qemu_semihosting, qemu_uart
 
 _SHIM = Path(__file__).resolve().parent / "official_runner"  # with a sitecustomize.py
+_SHOWN_LINES = 12
+_SOURCES = ("mlperf", "model", "target")  # folders
 _USB_ID = "0483:374B"  # of the device under test in the runner's lists of devices
 
 
@@ -60,21 +62,31 @@ class Session:
 
 
 def find_program(path: Path, transport: TransportKind) -> Program:
-    """The program in a firmware folder, built where it has to be, or the ELF file itself."""
-    if not path.is_dir():
-        if not path.is_file():
-            raise UsageError(
-                f"{path}: does not exist, an ELF file or a firmware folder was expected. Correct the path."
-            )
-        if not (path.parent / "mlperf.json").is_file():
-            return Program(path, None, None)
-        description = read_description(path.parent)
+    """The program in a firmware folder, built where it has to be; or an ELF file of any other origin."""
+    if not path.exists():
+        raise UsageError(f"{path}: does not exist, an ELF file or a firmware folder was expected. Correct the path.")
+    folder = path if path.is_dir() else path.parent
+    if path.is_file() and not (folder / DESCRIPTION_FILE).is_file():
+        return Program(path, None, None)
+    description = read_description(folder)
+    elves = {
+        TransportKind.UART: description.uart_elf,
+        TransportKind.SEMIHOSTING: description.semihosting_elf,
+    }
+    if path.is_file() and path.name not in elves.values():
         return Program(path, description.task, description.qemu_machine)
-    description = read_description(path)
-    is_uart = transport is TransportKind.UART
-    elf = description.uart_elf if is_uart else description.semihosting_elf
-    _make(path, elf)
-    return Program(path / elf, description.task, description.qemu_machine)
+    elf = folder / elves[transport]
+    if not _is_current(elf):
+        _make(elf)
+    return Program(elf, description.task, description.qemu_machine)
+
+
+def _is_current(elf: Path) -> bool:
+    """Whether the program is there and younger than its sources; the user may have made it with options of his own."""
+    if not elf.is_file():
+        return False
+    sources = (*elf.parent.glob("*.*"), *(file for name in _SOURCES for file in (elf.parent / name).rglob("*.[ch]")))
+    return all(file.stat().st_mtime <= elf.stat().st_mtime for file in sources if file.suffix in {".c", ".h", ".ld"})
 
 
 def start(program: Program, machine: str, transport: TransportKind) -> AbstractContextManager[Transport]:
@@ -111,14 +123,13 @@ def drive(
     return identity, performance(device, task, data, plan.iterations, plan.warmups, progress)
 
 
-def _make(folder: Path, elf: str) -> None:
+def _make(elf: Path) -> None:
     make = shutil.which("make")
     if make is None:
         raise ToolError("make: not found on PATH, needed to build the firmware. Install the Debian package make.")
-    done = subprocess.run(
-        [make, "-s", "-j2", "-C", str(folder), elf], capture_output=True, text=True, errors="replace", check=False
-    )
+    command = [make, "-s", "-j2", "-C", str(elf.parent), elf.name]
+    done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
     if done.returncode:
         blamed = [line for line in done.stderr.splitlines() if line.strip()]
-        shown = "\n".join(blamed[-12:])
-        raise ToolError(f"{folder}: make failed with exit code {done.returncode}:\n{shown}")
+        shown = "\n".join(blamed[-_SHOWN_LINES:])
+        raise ToolError(f"{elf.parent}: make failed with exit code {done.returncode}:\n{shown}")

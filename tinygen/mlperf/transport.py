@@ -21,6 +21,8 @@ _QEMU = "qemu-system-arm"
 _PTY = re.compile(r"redirected to (/dev/\S+) ")
 _START_S = 10.0  # QEMU names its pty at once
 _QUIET_S = 0.3  # what the firmware says at boot has passed
+_LOOK_S = 1.0  # between two looks whether QEMU still runs
+_HUNG_UP_S = 0.05
 _READ_BYTES = 65536
 _OUTSTANDING = 64  # commands; their answers fit into a pipe
 _SHOWN_CHARACTERS = 300
@@ -68,17 +70,32 @@ class Transport:
             if not ready:
                 self._check_alive()
                 raise ToolError(f"firmware: takes no commands for {timeout_s:g} s, an answer was expected.")
-            data = data[os.write(self.commands, data) :]
+            try:
+                data = data[os.write(self.commands, data) :]
+            except OSError as error:
+                self._check_alive()
+                raise ToolError(f"firmware: the line is broken ({error.strerror}), an answer was expected.") from None
 
     def read(self, timeout_s: float) -> bytes:
         """What has come, at least one byte; nothing where nothing comes in time."""
         end = time.monotonic() + timeout_s
         while (left := end - time.monotonic()) > 0:
-            ready, _, _ = select.select([self.replies], [], [], min(left, 1.0))
-            if ready:
-                return os.read(self.replies, _READ_BYTES)
+            ready, _, _ = select.select([self.replies], [], [], min(left, _LOOK_S))
+            received = self._received() if ready else b""
+            if received:
+                return received
             self._check_alive()
         return b""
+
+    def _received(self) -> bytes:
+        """What stands at the line; nothing, after a moment, where the other side has hung up."""
+        try:
+            received = os.read(self.replies, _READ_BYTES)
+        except OSError:
+            received = b""
+        if not received:
+            time.sleep(_HUNG_UP_S)
+        return received
 
     def drain(self) -> None:
         """Forget what has come, until it is quiet."""
@@ -97,7 +114,7 @@ class Transport:
 def open_port(path: str, emulator: Emulator | None = None, baud: int | None = None) -> Iterator[Transport]:
     """The serial port `path`, raw; what came before is forgotten. A pty has no baud rate."""
     try:
-        port = os.open(path, os.O_RDWR | os.O_NOCTTY)
+        port = os.open(path, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK)
     except OSError as error:
         raise ToolError(f"{path}: cannot be opened ({error.strerror}), a serial port was expected.") from None
     try:

@@ -61,7 +61,8 @@ def _elementwise(function: Callable[[float], float]) -> Callable[[Reals], Reals]
 
 
 def _elu(x: Reals, alpha: float) -> Reals:
-    return np.where(x < 0, alpha * np.expm1(np.minimum(x, 0)), x)
+    result: Reals = np.where(x < 0, alpha * np.expm1(np.minimum(x, 0)), x)
+    return result
 
 
 def _selu(x: Reals, alpha: float, gamma: float) -> Reals:
@@ -77,11 +78,13 @@ def _gelu(x: Reals) -> Reals:
 
 
 def _gelu_tanh(x: Reals) -> Reals:
-    return 0.5 * x * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))
+    result: Reals = 0.5 * x * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))
+    return result
 
 
 def _hard_sigmoid(x: Reals, alpha: float, beta: float) -> Reals:
-    return np.clip(alpha * x + beta, 0, 1)
+    result: Reals = np.clip(alpha * x + beta, 0, 1)
+    return result
 
 
 def _hard_swish(x: Reals) -> Reals:
@@ -89,11 +92,13 @@ def _hard_swish(x: Reals) -> Reals:
 
 
 def _softplus(x: Reals) -> Reals:
-    return np.logaddexp(0, x)
+    result: Reals = np.logaddexp(0.0, x)
+    return result
 
 
 def _mish(x: Reals) -> Reals:
-    return x * np.tanh(_softplus(x))
+    result: Reals = x * np.tanh(_softplus(x))
+    return result
 
 
 def _softsign(x: Reals) -> Reals:

@@ -28,7 +28,7 @@ def check(schedule: Schedule, limit_bytes: int | None = None) -> None:
         _check_size(schedule, limit_bytes)
         for buffer in schedule.buffers:
             _check_offset(schedule, buffer)
-        if not schedule.pieces:  # rows of buffers may overlap: running them on marks tells whether they may
+        if not schedule.is_interleaved:  # otherwise running them on marks tells whether they may overlap
             for first, second in combinations(schedule.buffers, 2):
                 _check_apart(schedule, first, second)
         in_pieces = {part.whole for part in schedule.pieces.values()} - schedule.places.keys()

@@ -6,13 +6,14 @@ that was not measured costs what the average of similar work does: plans are onl
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import astuple, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from functools import cache
 from pathlib import Path
 
 from tinygen.ir.graph import Op
 from tinygen.ir.tensor import Tensor
 from tinygen.kernels.base import Kernel, Library, Toolbox
+from tinygen.kernels.native.costs import NATIVE_COSTS
 from tinygen.ops.conv2d import Conv2D
 from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
 from tinygen.planner.schedule import Call, Fetch, FlatStep, Schedule, Shift
@@ -45,7 +46,9 @@ class Work:
 
     def times(self, costs: "Work") -> float:
         """Instructions of this work."""
-        return sum(amount * cost for amount, cost in zip(astuple(self), astuple(costs), strict=True))
+        amounts, prices = vars(self), vars(costs)
+        total: float = sum(amounts[term] * prices[term] for term in TERMS)
+        return total
 
 
 TERMS = tuple(field.name for field in fields(Work))
@@ -114,11 +117,12 @@ class Costs:
 
     def _shift(self, bytes: int) -> float:
         """Of moving rows to the start of a ring."""
-        return Work(call=1, operand=bytes).times(self.functions[MEMMOVE])
+        costs = self.functions[MEMMOVE]
+        return costs.call + bytes * costs.operand
 
     def _fetch(self) -> float:
         """Of asking the application for rows, without what it does to get them."""
-        return Work(call=1).times(self.functions[FETCH])
+        return self.functions[FETCH].call
 
     def _similar(self, op: Op) -> Work:
         """Of functions that were not measured: those of a simple one that multiplies, or does not."""
@@ -230,7 +234,10 @@ def _inside(extent: int, positions: int, kernel: int, stride: int, dilation: int
 
 def costs(toolbox: Toolbox) -> Costs:
     """The measured costs that fit a toolbox best."""
-    return Costs(toolbox, _tables()[table_name(toolbox.library, toolbox.isa)])
+    functions = _tables()[table_name(toolbox.library, toolbox.isa)]
+    if toolbox.has_native_kernels:
+        functions = functions | {function: Work(**terms) for function, terms in NATIVE_COSTS.items()}
+    return Costs(toolbox, functions)
 
 
 def table_name(library: Library, isa: Isa) -> str:

@@ -131,7 +131,7 @@ class _Interpreter:
             if not all(arena.guards_hold for arena in self._arenas.values()):
                 raise VerifyError(f"step {index}: wrote outside of the arena.")
             self._settle_views()
-            if not self._schedule.pieces:  # buffers of rows may overlap others while those are in use
+            if not self._schedule.is_interleaved:
                 self._spoil_ended(index, last)
 
     def _spoil_ended(self, index: int, last: int) -> None:

@@ -23,6 +23,15 @@ class Network:
     sharing: Sharing
     fetched: frozenset[Tensor] = frozenset()  # inputs that the application gives by rows
 
+    @classmethod
+    def of(cls, graph: Graph, kernels: Mapping[Op, Kernel], fetches_input: bool) -> "Network":
+        """The network of a graph; inputs that nobody reads, or that lie inside of other tensors, are not fetched."""
+        sharing = Sharing(graph)
+        calls = tuple(op for op in graph.ops if not sharing.add_view(op))
+        read = {tensor for op in calls for tensor in op.variable_operands}
+        fetched = (t for t in graph.input_tensors if fetches_input and t in read and sharing.root(t)[0] is t)
+        return cls(graph, calls, kernels, sharing, frozenset(fetched))
+
     def root(self, tensor: Tensor) -> Tensor:
         """The tensor whose memory holds `tensor`."""
         return self.sharing.root(tensor)[0]

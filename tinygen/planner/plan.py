@@ -14,7 +14,6 @@ from tinygen.planner.network import Network
 from tinygen.planner.order import best_order
 from tinygen.planner.placement import place
 from tinygen.planner.schedule import Schedule
-from tinygen.planner.sharing import Sharing
 from tinygen.planner.spill import rooms, spill
 from tinygen.planner.splitting import smaller_plans, split_plan
 from tinygen.targets.board import Board
@@ -47,7 +46,7 @@ def plan(graph: Graph, board: Board, toolbox: Toolbox, request: Request = Reques
     whole = min((_plan(order, board, kernels) for order in orders), key=lambda schedule: schedule.arena_bytes)
     schedule = whole
     if request.fetches_input or (request.may_split and not _suffices(whole, toolbox.objective, request)):
-        network = _network(whole.graph, kernels, request.fetches_input)
+        network = Network.of(whole.graph, kernels, request.fetches_input)
         found = split_plan(network, board, toolbox, request.limit_bytes, request.may_split)
         schedule = found if request.fetches_input or found.arena_bytes < whole.arena_bytes else whole
     schedule = _in_memories(schedule, request)
@@ -68,7 +67,7 @@ def curve(graph: Graph, board: Board, toolbox: Toolbox, fetches_input: bool) -> 
     """From whole tensors to the smallest arena: each next schedule is smaller, and none that is as fast is smaller."""
     fastest = replace(toolbox, objective=Objective.TIME)
     whole = plan(graph, board, fastest, Request(may_split=False, fetches_input=fetches_input))
-    network = _network(whole.graph, _kernels(whole.graph, fastest), fetches_input)
+    network = Network.of(whole.graph, _kernels(whole.graph, fastest), fetches_input)
     base = estimated_instructions(whole, toolbox.library)
     points: list[CurvePoint] = []
     smallest = plan(graph, board, replace(toolbox, objective=Objective.RAM), Request(fetches_input=fetches_input))
@@ -89,14 +88,6 @@ def _suffices(whole: Schedule, objective: Objective, request: Request) -> bool:
 
 def _kernels(graph: Graph, toolbox: Toolbox) -> dict[Op, Kernel]:
     return {op: select(op, toolbox) for op in graph.ops if type(op) in LOWERINGS}
-
-
-def _network(graph: Graph, kernels: Mapping[Op, Kernel], fetches_input: bool) -> Network:
-    sharing = Sharing(graph)
-    calls = tuple(op for op in graph.ops if not sharing.add_view(op))
-    read = {tensor for op in calls for tensor in op.variable_operands}
-    fetched = read.intersection(graph.input_tensors) if fetches_input else ()
-    return Network(graph, calls, kernels, sharing, frozenset(fetched))
 
 
 def _plan(graph: Graph, board: Board, kernels: Mapping[Op, Kernel]) -> Schedule:

@@ -246,8 +246,21 @@ def chain_of(network: Network, segment: Segment, rows_per_call: int) -> Chain:
         rows_per_call=rows_per_call,
         descending=segment.descending,
         late=segment.late & (rings | fetched),
+        writers=_writers(network, ops),
         demand=network.demand,
     )
+
+
+def _writers(network: Network, ops: Sequence[Op]) -> dict[tuple[Op, Tensor], tuple[Op, ...]]:
+    """Operators of a chain that write into memory that a later one reads under another name."""
+    results = {result for op in ops for result in op.results}
+    roots = {op: network.root(op.results[0]) for op in ops}
+    return {
+        (op, operand): tuple(writer for writer in ops[:index] if roots[writer] is network.root(operand))
+        for index, op in enumerate(ops)
+        for operand in op.variable_operands
+        if operand not in results
+    }
 
 
 def _sizes(network: Network, steps: Sequence[RowStep], traffic: Sequence[Traffic[BufferKey]]) -> dict[BufferKey, int]:

@@ -11,7 +11,7 @@ from tinygen.planner.placement import THOROUGH, Effort, place
 from tinygen.planner.schedule import Buffer, Schedule
 from tinygen.targets.board import Board, Memory
 
-_PROGRAM_BYTES = 256  # of main RAM, left to the data of the program around the model where there is other memory
+_PROGRAM_BYTES = 256  # of main RAM, left to the data of the program around the model
 _QUICK = Effort(moves=100, exact=0)  # while it is tried whether a buffer still fits
 
 

@@ -148,6 +148,7 @@ def split(network: Network, segments: tuple[Segment, ...], board: Board, toolbox
         offsets={buffers[key]: offset for key, offset in placed.offsets.items()},
         lower_bound_bytes=needed.bound_bytes,
         pieces=lowering.pieces,
+        is_interleaved=True,
     )
 
 

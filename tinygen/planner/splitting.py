@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from tinygen.kernels.base import Objective, Toolbox
+from tinygen.planner.cost import estimated_instructions
 from tinygen.planner.edges import with_kernels
 from tinygen.planner.network import Network
 from tinygen.planner.placement import QUICK
@@ -43,10 +44,19 @@ class _Planner:
             fitting = self._fastest(limit_bytes)
             if fitting:
                 return fitting
-        if objective is Objective.BALANCED:
-            smallest = self._within_budget(smallest)
-        schedule, segments = self._schedule(smallest)
+        schedule = self._improved_or_faster(smallest)
+        if objective is Objective.BALANCED and not self._is_within_budget(schedule):
+            return self._improved_or_faster(self._within_budget(smallest))
+        return schedule
+
+    def _improved_or_faster(self, path: Segmentation) -> Schedule:
+        """A segmentation placed, or what runs in the same arena, but faster."""
+        schedule, segments = self._schedule(path)
         return self._fastest(schedule.arena_bytes) or self._improved(segments, schedule)
+
+    def _is_within_budget(self, schedule: Schedule) -> bool:
+        estimated = estimated_instructions(schedule, self._toolbox.library)
+        return estimated <= (1 + _BALANCED_EXTRA) * self._search.whole_instructions
 
     def _fastest(self, limit_bytes: int) -> Schedule | None:
         """A schedule with few instructions within a limit, if one is found quickly."""

@@ -109,6 +109,7 @@ class Chain:
     descending: bool = False
     late: frozenset[Tensor] = frozenset()  # rings that move their rows only when the next one needs the room
     waits: bool = False  # whether all choices of `late` give equally many steps
+    writers: Mapping[tuple[Op, Tensor], tuple[Op, ...]] = field(default_factory=dict)  # of what a reader sees by a view
     demand: RowDemand = field(default_factory=RowDemand)
 
 
@@ -172,7 +173,7 @@ class _Stream:
             rows = Rows(first, min(end, first + self._chain.rows_per_call))
             needed = [(operand, self._needed(op, operand, rows)) for operand in op.variable_operands]
             for operand, operand_rows in needed:
-                self._provide(operand, operand_rows.end)
+                self._provide(op, operand, operand_rows.end)
             reads = tuple(self._touch(operand, operand_rows) for operand, operand_rows in needed)
             self._done[op] = rows.end
             writes = (self._append(op.results[0], rows),)
@@ -186,7 +187,7 @@ class _Stream:
         sums = Touch(sum.sums, 0, sum.sums.type.bytes)
         while self._done[op] < height:
             rows = Rows(self._done[op], min(height, self._done[op] + self._chain.rows_per_call))
-            self._provide(sum.input, rows.end)
+            self._provide(op, sum.input, rows.end)
             reads = (self._touch(sum.input, rows),) + ((sums,) if rows.first else ())
             self._done[op] = rows.end
             self._steps.append(AddRows(reads, (sums,), op, self._actual(sum.input, rows)))
@@ -194,8 +195,10 @@ class _Stream:
             if rows.end == height:
                 self._steps.append(FinishSum((sums,), (self._whole(op.results[0]),), op))
 
-    def _provide(self, tensor: Tensor, end: int) -> None:
+    def _provide(self, reader: Op, tensor: Tensor, end: int) -> None:
         """Make rows of `tensor` up to `end` available."""
+        for writer in self._chain.writers.get((reader, tensor), ()):
+            self._compute(writer, writer.results[0].shape[1])
         if tensor in self._producers:
             self._compute(self._producers[tensor], end)
         elif tensor in self._chain.fetched:

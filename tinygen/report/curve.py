@@ -12,7 +12,7 @@ from tinygen.report.table import count, listing
 
 RESIDENT, STREAMED = "resident", "streamed"  # how the model gets its input
 
-_LEFT, _RIGHT, _TOP, _BOTTOM = 70.0, 24.0, 14.0, 44.0
+_LEFT, _RIGHT, _TOP, _BOTTOM = 92.0, 24.0, 14.0, 44.0
 _WIDTH, _HEIGHT = 560.0, 260.0
 _HEADROOM = 1.08
 

@@ -1,4 +1,4 @@
-"""The operators that models may have, taken from the frontend's own table."""
+"""The operators that models may have, taken from the frontends' own tables."""
 
 import re
 from dataclasses import dataclass
@@ -8,18 +8,23 @@ from typing import get_args, get_type_hints
 
 from rich.console import RenderableType
 
+from tinygen.frontends.onnx.fold import FOLDED
+from tinygen.frontends.onnx.node import Reader as OnnxReader
+from tinygen.frontends.onnx.qoperator import EXPANSIONS
+from tinygen.frontends.onnx.registry import READERS as ONNX_READERS
 from tinygen.frontends.tflite.importer import INTEGER_READERS, READERS
 from tinygen.frontends.tflite.node import Reader
 from tinygen.ir.graph import Op
 from tinygen.report.table import listing
 
 _NAMES = re.compile(r"[A-Z0-9_]+(, [A-Z0-9_]+)*( and [A-Z0-9_]+)?[:;,]? *")  # as readers' documentation begins
+_FORMATS = {"tflite": "TFLite", "onnx": "ONNX"}
 _SHAPES_ONLY = "on int32 and int64 values that are known when the model is compiled, such as shapes"
 
 
 @dataclass(frozen=True)
 class SupportedOperator:
-    """One operator of TFLite."""
+    """One operator of a file format."""
 
     operator: str
     meaning: str  # what it computes, empty where the name says it
@@ -27,21 +32,40 @@ class SupportedOperator:
 
 
 def supported_operators() -> tuple[SupportedOperator, ...]:
-    """All operators by name."""
+    """TFLite's operators by name."""
     return tuple(_supported(name) for name in sorted({*READERS, *INTEGER_READERS}))
 
 
-def supported_table(operators: tuple[SupportedOperator, ...]) -> RenderableType:
-    """The operators, one a line."""
+def supported_onnx_operators() -> tuple[SupportedOperator, ...]:
+    """ONNX's operators by name, those of com.microsoft among them."""
+    quantized = {name: "as the operator between DequantizeLinear and QuantizeLinear" for _, name in EXPANSIONS}
+    folded = dict.fromkeys((*FOLDED, "Shape"), "only on constants, such as shapes")
+    read = {name: _onnx_remark(name, reader) for name, reader in ONNX_READERS.items()}
+    remarks = {**quantized, **folded, **read}
+    return tuple(SupportedOperator(name, "", remarks[name]) for name in sorted(remarks))
+
+
+def _onnx_remark(name: str, reader: OnnxReader) -> str:
+    """What a reader's documentation says after the operators' names and a colon."""
+    names, colon, text = _first_line(reader.__doc__).partition(": ")
+    return text if colon and re.search(rf"\b{name}\b", names) else ""
+
+
+def supported_table(format: str, operators: tuple[SupportedOperator, ...]) -> RenderableType:
+    """The operators of a file format, one a line."""
     rows = ((operator.operator, operator.meaning, operator.remark) for operator in operators)
-    return listing(("TFLite operator", "computes", "remark"), rows, "Operators of int8 models")
+    return listing(_headings(format), rows, f"Operators of quantized {_FORMATS[format]} models")
 
 
-def supported_markdown(operators: tuple[SupportedOperator, ...]) -> str:
-    """The operators as a Markdown table."""
+def supported_markdown(format: str, operators: tuple[SupportedOperator, ...]) -> str:
+    """The operators of a file format as a Markdown table."""
     cells = ((operator.operator, operator.meaning, operator.remark) for operator in operators)
     rows = [f"| {' | '.join(cell.replace('|', '&#124;') for cell in row)} |" for row in cells]
-    return "\n".join(["| TFLite operator | computes | remark |", "|---|---|---|", *rows]) + "\n"
+    return "\n".join([f"| {' | '.join(_headings(format))} |", "|---|---|---|", *rows]) + "\n"
+
+
+def _headings(format: str) -> tuple[str, str, str]:
+    return f"{_FORMATS[format]} operator", "computes", "remark"
 
 
 def _supported(name: str) -> SupportedOperator:

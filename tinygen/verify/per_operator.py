@@ -4,13 +4,12 @@ from collections.abc import Iterator, Mapping
 from itertools import count
 
 from tinygen.build.execute import Sample
-from tinygen.ir.graph import Op, Values
+from tinygen.ir.graph import Graph, Op, Values
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array
 from tinygen.ops.fully_connected import FullyConnected
 from tinygen.ops.quantize import convert
 from tinygen.ops.reduction import Sum
-from tinygen.planner.schedule import Schedule
 from tinygen.verify.comparison import Comparison, Side, compare, compare_port
 from tinygen.verify.litert import ReferenceRun
 from tinygen.verify.reference import as_type
@@ -19,13 +18,12 @@ _FULLY_CONNECTED_LSB = 1  # LiteRT rounds once there, TFLM, CMSIS-NN and tinygen
 _WITHOUT_ORACLE = (Sum,)  # LiteRT's reference kernel for int8 never sets its multiplier: its results mean nothing
 
 
-def compare_operators(schedule: Schedule, inputs: Sample, oracle: ReferenceRun) -> Iterator[Comparison]:
+def compare_operators(graph: Graph, inputs: Sample, oracle: ReferenceRun) -> Iterator[Comparison]:
     """All operators of one sample, and the conversions at inputs and outputs.
 
     A tensor that the passes or the frontend have made, which the oracle lacks, takes the reference's value: what
     stands for a chain of the user's operators is compared at the chain's end.
     """
-    graph = schedule.graph
     stage = count()
     known: dict[Tensor, Array] = {}
     for port, values in zip(graph.inputs, inputs, strict=True):

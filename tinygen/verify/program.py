@@ -6,7 +6,6 @@ from typing import Protocol
 from tinygen.build.firmware import Image
 from tinygen.codegen.harness import Measure
 from tinygen.ir.graph import Graph
-from tinygen.kernels.base import Library
 from tinygen.planner.schedule import Schedule
 
 
@@ -26,8 +25,8 @@ class Program(Protocol):
         """The plan, with the graph after all passes."""
 
     @property
-    def library(self) -> Library:
-        """Where the kernels come from."""
+    def kernels(self) -> str:
+        """What its kernels are, as reports name it."""
 
     def build(self, folder: Path, measure: Measure) -> Image:
         """A program in `folder` that runs the model on samples."""

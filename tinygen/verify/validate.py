@@ -105,7 +105,7 @@ def validate(
         first_mismatch=_first_mismatch(compiled, comparisons),
         oracle=oracle,
         target=compiled.schedule.board.name,
-        kernels=compiled.library.value,
+        kernels=compiled.kernels,
         layers=tuple(_layers(compiled, comparisons)) if per_layer else (),
     )
 
@@ -147,7 +147,7 @@ def _compare(compiled: Program, inputs: Sample, run: TargetRun, engine: Inferenc
     schedule = compiled.schedule
     comparisons = [*compare_target(schedule, run, run_references(compiled.imported, schedule.graph, inputs))]
     if engine is not None:
-        comparisons += compare_operators(schedule, inputs, engine.run(inputs))
+        comparisons += compare_operators(schedule.graph, inputs, engine.run(inputs))
     return comparisons
 
 

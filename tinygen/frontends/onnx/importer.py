@@ -17,6 +17,8 @@ from tinygen.frontends.onnx.values import Known, Missing, Order, Value
 from tinygen.ir.graph import Graph, Port
 from tinygen.ir.verify import verify
 
+_QUANTIZING = ("QuantizeLinear", "DequantizeLinear")  # behind which a model is quantized, had they been compiled
+
 
 @dataclass(frozen=True)
 class Imported:
@@ -93,7 +95,7 @@ def _read(
         return missing(node, is_reported=False)
     except ValueError as error:
         faults[node] = str(error)
-        return missing(node, is_reported=True)
+        return missing(node, is_reported=node.operator not in _QUANTIZING)
 
 
 def _results(model: RawModel, raw: RawNode, node: Node) -> Mapping[str, Value]:

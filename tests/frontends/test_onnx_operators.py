@@ -1,0 +1,82 @@
+"""ONNX operators against onnxruntime, each fed its own inputs: within 1 LSB, int8 and uint8; and as C on the host."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.support.onnx_models import CASES, OPSETS, combined, single
+from tests.support.onnx_qoperators import QOPERATORS, qoperator_model
+from tests.support.onnx_runtime import needs_onnxruntime
+from tests.support.onnx_writer import DEFAULT_OPSET
+from tinygen import passes
+from tinygen.frontends import import_model
+from tinygen.ir.graph import Graph
+from tinygen.ops.reshape import Reshape
+from tinygen.ops.transpose import Transpose
+from tinygen.pipeline import Kernels, Options, compile_model
+from tinygen.verify.onnxruntime import OnnxRuntime
+from tinygen.verify.per_operator import compare_operators
+from tinygen.verify.samples import random_samples
+from tinygen.verify.validate import validate
+
+SAMPLES = 6
+PARTS = 8  # programs that all cases are spread over
+TYPES = (np.int8, np.uint8)
+
+
+def check(content: bytes, folder: Path) -> Graph:
+    """The graph of a model whose operators all are within 1 LSB of onnxruntime's."""
+    file = folder / "model.onnx"
+    file.write_bytes(content)
+    graph = passes.run(import_model(file))
+    engine = OnnxRuntime(file)
+    for inputs in random_samples(graph.inputs, SAMPLES, seed=3):
+        for found in compare_operators(graph, inputs, engine.run(inputs)):
+            assert found.max_abs_diff <= 1, found
+            assert not found.mismatches, found
+    return graph
+
+
+@needs_onnxruntime
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("name", CASES)
+def test_operator(name: str, dtype: type[np.generic], tmp_path: Path) -> None:
+    check(single(name, dtype=dtype).finish(), tmp_path)
+
+
+@needs_onnxruntime
+@pytest.mark.parametrize("opset", [opset for opset in OPSETS if opset != DEFAULT_OPSET])
+def test_opsets(opset: int, tmp_path: Path) -> None:
+    for name in OPSETS[opset]:
+        check(single(name, opset=opset).finish(), tmp_path)
+
+
+@needs_onnxruntime
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("name", QOPERATORS)
+def test_qoperator(name: str, dtype: type[np.generic], tmp_path: Path) -> None:
+    graph = check(qoperator_model(name, dtype), tmp_path)
+    assert {op.source.spelling.split()[0] for op in graph.ops} & {name}
+
+
+@needs_onnxruntime
+@pytest.mark.parametrize("part", range(PARTS))
+def test_as_c(part: int, tmp_path: Path) -> None:
+    file = tmp_path / "model.onnx"
+    file.write_bytes(combined(sorted(CASES)[part::PARTS]).finish())
+    found = validate(compile_model(file, Options(kernels=Kernels.PORTABLE)), samples=3)
+    assert found.exact, found.first_mismatch
+
+
+def _moves(graph: Graph) -> Sequence[str]:
+    kinds = (Reshape, Transpose)
+    return [type(op).__name__ for op in graph.ops if isinstance(op, kinds)]
+
+
+@needs_onnxruntime
+def test_flattened_images_cost_no_transpose(tmp_path: Path) -> None:
+    """One transpose of the input, one of the output that stands in the file's order; none before the layer."""
+    graph = check(single("flatten after conv").finish(), tmp_path)
+    assert _moves(graph) == ["Transpose", "Transpose", "Reshape"]

@@ -1,0 +1,262 @@
+"""ONNX models that tinygen does not compile: whole messages; and files that reach for data outside of their folder."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto
+
+from tests.support.onnx_models import Draw, single
+from tests.support.onnx_writer import OnnxWriter
+from tests.support.shared import shared_file
+from tinygen.errors import UnsupportedModelError, UnsupportedOperatorsError
+from tinygen.frontends import import_model
+
+ENDING = "`tinygen supported-ops` lists what can."
+
+
+def message(content: bytes, folder: Path) -> str:
+    """What the refusal of a model says."""
+    file = folder / "m.onnx"
+    file.write_bytes(content)
+    with pytest.raises(UnsupportedModelError) as raised:
+        import_model(file)
+    return str(raised.value)
+
+
+def drawn() -> Draw:
+    """An empty model."""
+    return Draw(OnnxWriter(), np.random.default_rng(0))
+
+
+def float_conv() -> Draw:
+    """Two float operators behind quantized ones."""
+    draw = drawn()
+    x = draw.input(1, 2, 4, 4)
+    w = draw.writer.constant(np.zeros((3, 2, 1, 1), np.float32))
+    draw.output(draw.node("Relu", draw.node("Conv", x, w)))
+    return draw
+
+
+def float_island() -> Draw:
+    """A sum of two tensors that goes on without QuantizeLinear, and into an output."""
+    draw = drawn()
+    y = draw.node("Add", draw.input(1, 4), draw.input(1, 4))
+    draw.output(draw.node("Mul", y, draw.input(1, 4)))
+    draw.writer.output(y)
+    return draw
+
+
+def unknown_operators() -> Draw:
+    """An operator that ONNX does not have, one that tinygen does not have, both listed; what follows them is not."""
+    draw = drawn()
+    x = draw.input(1, 4, scale=0.5)
+    y = draw.writer.node("Spin", [x], domain="my.ops")
+    z = draw.writer.requantized(draw.node("Det", x), 0.5, 0)
+    draw.output(draw.node("Add", y, draw.writer.requantized(y, 0.5, 0)))
+    draw.output(draw.node("Add", z, z))
+    return draw
+
+
+def dilated_pool() -> Draw:
+    """A form of a known operator that tinygen does not have."""
+    draw = drawn()
+    draw.output(draw.node("MaxPool", draw.input(1, 2, 8, 8), kernel_shape=[2, 2], dilations=[2, 2]))
+    return draw
+
+
+def two_scales() -> Draw:
+    """A sum that is quantized twice."""
+    draw = drawn()
+    y = draw.node("Add", draw.input(1, 4), draw.input(1, 4))
+    draw.output(y, 0.5)
+    draw.output(y, 0.25)
+    return draw
+
+
+OPERATORS: dict[str, tuple[Callable[[], Draw], str]] = {
+    "float weights": (
+        float_conv,
+        "m.onnx: 2 operators cannot be compiled:\n"
+        "  operator 2 (Conv 'n2'): input 1: constant 'c2' is float32, int8 or uint8 with DequantizeLinear was "
+        "expected.\n"
+        "  operator 3 (Relu 'n3'): input 't2' is the float32 result of Conv 'n2'.\n",
+    ),
+    "float island": (
+        float_island,
+        "m.onnx: 2 operators cannot be compiled:\n"
+        "  operator 4 (Add 'n4'): its result 't4' is float32, QuantizeLinear and DequantizeLinear behind it were "
+        "expected.\n"
+        "  operator 7 (Mul 'n7'): input 0: 't4' is float32, a result of DequantizeLinear was expected.\n",
+    ),
+    "unknown": (
+        unknown_operators,
+        "m.onnx: 2 operators cannot be compiled:\n"
+        "  operator 2 (my.ops.Spin 'n2'): tinygen has no such operator.\n"
+        "  operator 3 (Det 'n3'): tinygen has no such operator.\n",
+    ),
+    "dilated pool": (
+        dilated_pool,
+        "m.onnx: 1 operator cannot be compiled:\n"
+        "  operator 2 (MaxPool 'n2'): is dilated, dilations of 1 were expected.\n",
+    ),
+    "two scales": (
+        two_scales,
+        "m.onnx: 1 operator cannot be compiled:\n"
+        "  operator 7 (QuantizeLinear 'n7'): 't4' is quantized in two different ways, one was expected.\n",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", OPERATORS)
+def test_operators(name: str, tmp_path: Path) -> None:
+    build, expected = OPERATORS[name]
+    assert message(build().writer.finish(), tmp_path) == expected + ENDING
+
+
+def test_float_models_list_every_operator(tmp_path: Path) -> None:
+    content = shared_file("models/open/mlonmcu_micro_kws_m_fp32.onnx").read_bytes()
+    file = tmp_path / "m.onnx"
+    file.write_bytes(content)
+    with pytest.raises(UnsupportedOperatorsError) as raised:
+        import_model(file)
+    nodes = onnx.ModelProto.FromString(content).graph.node
+    listed = {operator.index for operator in raised.value.operators}
+    assert listed == {index for index, node in enumerate(nodes) if index > 0}  # 0 is a Reshape of the input
+
+
+def _with_opset(version: int) -> bytes:
+    model = single("add").model()
+    model.opset_import[0].version = version
+    content: bytes = model.SerializeToString()
+    return content
+
+
+def _backwards() -> bytes:
+    model = single("add").model()
+    nodes = [onnx.NodeProto.FromString(node.SerializeToString()) for node in model.graph.node]
+    del model.graph.node[:]
+    model.graph.node.extend(reversed(nodes))
+    content: bytes = model.SerializeToString()
+    return content
+
+
+def _with_input(shape: list[int | str | None], dtype: type[np.generic] = np.float32) -> bytes:
+    draw = drawn()
+    x = draw.writer.port(shape, dtype, "image")
+    draw.output(draw.node("Relu", x))
+    return draw.writer.finish()
+
+
+FILES: dict[str, tuple[bytes, str]] = {
+    "empty": (b"", "m.onnx: it holds no operators, an ONNX model was expected. Export the model again."),
+    "other format": (
+        b"TFL3 and what follows",
+        "m.onnx: it is no protobuf message of ONNX, an ONNX model was expected. Export the model again.",
+    ),
+    "old opset": (
+        _with_opset(9),
+        "m.onnx: is of opset 9, 11 to 26 were expected. "
+        "Convert it with onnx.version_converter, or export it with another opset_version.",
+    ),
+    "order": (
+        _backwards(),
+        "m.onnx, operator 0 (DequantizeLinear 'n6'): reads 't5', which nothing before it defines, an ONNX graph in "
+        "order was expected. Export the model again.",
+    ),
+    "open size": (
+        _with_input(["batch", 3, "height", 8]),
+        "m.onnx, input 'image': the size of axis 2 is open ('height'), a number was expected. "
+        "Export the model with a fixed size.",
+    ),
+    "huge": (
+        _with_input([1, 1 << 20, 1 << 20]),
+        "m.onnx, input 'image': has shape [1, 1048576, 1048576], at most 268435456 elements were expected. "
+        "Export the model with a smaller input.",
+    ),
+    "negative": (
+        _with_input([1, -4]),
+        "m.onnx: axis 1 of 'image' has size -4, an ONNX model was expected. Export the model again.",
+    ),
+    "indices": (
+        _with_input([1, 4], np.int64),
+        "m.onnx, input 'image': is int64, float32, int8 or uint8 was expected. "
+        "Export the model with another input type.",
+    ),
+    "scale unknown": (
+        _with_input([1, 4], np.uint8),
+        "m.onnx, input 'image': is uint8 and no DequantizeLinear reads it, which says what it means. "
+        "Give the input a scale.",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_files(name: str, tmp_path: Path) -> None:
+    content, expected = FILES[name]
+    assert message(content, tmp_path) == expected
+
+
+def test_an_open_batch_is_one(tmp_path: Path) -> None:
+    draw = drawn()
+    x = draw.writer.requantized(draw.writer.port(["n", 3, 4, 4]), 0.1, 0)
+    draw.output(draw.node("MaxPool", x, kernel_shape=[2, 2]), 0.1)
+    file = tmp_path / "m.onnx"
+    file.write_bytes(draw.writer.finish())
+    assert import_model(file).inputs[0].external.shape == (1, 3, 4, 4)
+
+
+def _external(location: str, offset: int = 0) -> bytes:
+    """A model whose first large constant, 800 bytes, lies in another file."""
+    model = single("conv 1x1").model()
+    tensor = next(tensor for tensor in model.graph.initializer if tensor.name == "c2")
+    tensor.ClearField("raw_data")
+    tensor.data_location = TensorProto.EXTERNAL
+    for key, value in (("location", location), ("offset", str(offset)), ("length", "32")):
+        tensor.external_data.add(key=key, value=value)
+    content: bytes = model.SerializeToString()
+    return content
+
+
+def _weights() -> bytes:
+    tensor = next(tensor for tensor in single("conv 1x1").model().graph.initializer if tensor.name == "c2")
+    data: bytes = tensor.raw_data
+    return data
+
+
+def test_external_data_beside_the_model(tmp_path: Path) -> None:
+    (tmp_path / "whole.onnx").write_bytes(single("conv 1x1").finish())
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "w.bin").write_bytes(b"head" + _weights())
+    (tmp_path / "split.onnx").write_bytes(_external("data/w.bin", offset=4))
+    whole, split = (import_model(tmp_path / f"{name}.onnx") for name in ("whole", "split"))
+    constants = [[t.data.tobytes() for t in graph.tensors if t.data is not None] for graph in (whole, split)]
+    assert constants[0] == constants[1]
+
+
+@pytest.mark.parametrize(
+    ("location", "reason"),
+    [
+        ("../secret.bin", "its data lie in '../secret.bin', a file within the model's folder was expected"),
+        ("link.bin", "its data lie in 'link.bin', a file within the model's folder was expected"),
+        ("folder/secret.bin", "its data lie in 'folder/secret.bin', a file within the model's folder was expected"),
+        ("/etc/passwd", "its data lie in '/etc/passwd', a file within the model's folder was expected"),
+        ("", "its data lie in '', a file within the model's folder was expected"),
+        (".", "its data lie in '.', a file within the model's folder was expected"),
+        ("none.bin", "its data lie in 'none.bin', which does not exist beside the model"),
+        ("short.bin", "its data are bytes 0 to 32 of 'short.bin', which has 5, for 32 bytes"),
+    ],
+)
+def test_external_data_elsewhere(location: str, reason: str, tmp_path: Path) -> None:
+    folder = tmp_path / "model"
+    folder.mkdir()
+    (tmp_path / "secret.bin").write_bytes(_weights())
+    (folder / "short.bin").write_bytes(b"short")
+    (folder / "link.bin").symlink_to(tmp_path / "secret.bin")
+    (folder / "folder").symlink_to(tmp_path)
+    found = message(_external(location), folder)
+    assert re.search(r"operator \d+ \(DequantizeLinear", found)
+    assert f"constant 'c2': {reason}" in found
