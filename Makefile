@@ -44,6 +44,10 @@ format: setup ## Format Python and C
 bench: setup ## Measure the MLPerf Tiny models again (benchmarks/)
 	@$(BIN)/python -m benchmarks.run
 
+.PHONY: sweep
+sweep: setup ## Run thousands of random layers on native kernels (LAYERS=)
+	@$(BIN)/python -m benchmarks.sweep --layers $(or $(LAYERS),2000)
+
 .PHONY: setup
 setup: $(VENV)/.ready $(VENV)/.tools $(VENV)/.submodule ## Make the virtual environment, install tools, fetch CMSIS-NN
 

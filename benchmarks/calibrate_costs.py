@@ -26,7 +26,7 @@ from tinygen.ir.tensor import Tensor
 from tinygen.kernels.base import Kernel, Library, Toolbox
 from tinygen.kernels.select import variants
 from tinygen.pipeline import Compiled, Options, work_folder
-from tinygen.planner.cost import COSTS_FILE, FETCH, MEMMOVE, TERMS, Work, shape_class, table_name, work
+from tinygen.planner.cost import COSTS_FILE, FETCH, MEMMOVE, MEMMOVE_UP, TERMS, Work, shape_class, table_name, work
 from tinygen.planner.schedule import Buffer, BufferKind, Call, Place, Schedule
 from tinygen.targets import load
 from tinygen.targets.board import Board
@@ -58,7 +58,8 @@ def measure(board: Board, library: Library) -> Iterator[Sample]:
         part = pairs[first : first + _CALLS_PER_PROGRAM]
         for (op, kernel), instructions in zip(part, _run(part, board, library), strict=True):
             yield Sample(shape_class(op, kernel), work(op, kernel.function, toolbox), instructions)
-    yield from (Sample(MEMMOVE, Work(call=1, operand=bytes), found) for bytes, found in moves(board))
+    for function, is_up in ((MEMMOVE, False), (MEMMOVE_UP, True)):
+        yield from (Sample(function, Work(call=1, operand=bytes), found) for bytes, found in moves(board, is_up))
     yield from (Sample(FETCH, Work(call=1), found) for found in reads(board))
 
 

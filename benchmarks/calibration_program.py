@@ -34,12 +34,14 @@ _LOOP = """\
 """
 
 
-def moves(board: Board) -> Iterator[tuple[int, float]]:
-    """Bytes moved and the instructions of doing so."""
+def moves(board: Board, is_up: bool) -> Iterator[tuple[int, float]]:
+    """Bytes moved, to a lower address or up over themselves, and the instructions of doing so."""
     values = _run(board)
     for bytes in _BYTES:
         for distance in _distances(bytes):
-            yield bytes, values[f"move_{bytes}_{distance}"] / _TIMES
+            if is_up and distance >= bytes:
+                continue
+            yield bytes, values[f"{'up' if is_up else 'down'}_{bytes}_{distance}"] / _TIMES
 
 
 def reads(board: Board) -> Iterator[float]:
@@ -54,8 +56,10 @@ def _run(board: Board) -> dict[str, int]:
     for bytes in _BYTES:
         parts.append(_LOOP % (_TIMES, f"(void)tg_read(file, memory, {bytes})", f"read_{bytes}"))
         for distance in _distances(bytes):
-            move = f"memmove(memory, memory + {distance}, {bytes})"
-            parts.append(_LOOP % (_TIMES, move, f"move_{bytes}_{distance}"))
+            down = f"memmove(memory, memory + {distance}, {bytes})"
+            up = f"memmove(memory + {distance}, memory, {bytes})"
+            parts.append(_LOOP % (_TIMES, down, f"down_{bytes}_{distance}"))
+            parts.append(_LOOP % (_TIMES, up, f"up_{bytes}_{distance}"))
     parts.append("    return 0;\n}\n")
     with work_folder() as folder:
         return qemu.run(_built("".join(parts), board, folder), board, folder, timeout_s=60).values

@@ -29,9 +29,10 @@ _DEFAULT_MODELS = _HERE.parents[1] / "shared" / "models" / "mlperf_tiny"
 _HEAD = """\
 # Native kernels beside CMSIS-NN
 
-Made by `python -m benchmarks.native`; do not edit. {target} (Cortex-M4), {compiler}, -O2, whole tensors; instructions of
-one inference under QEMU with `-icount shift=0`. What a kernel does is in `docs/kernels.md`. Winograd, pruning of dead
-channels, and depthwise filters other than 3x3 are not built yet: the goals of IC, VWW and SWW count on them.
+Made by `python -m benchmarks.native`; do not edit. {target} (Cortex-M4), {compiler}, -O2, whole tensors;
+instructions of one inference under QEMU with `-icount shift=0`. What a kernel does is in `docs/kernels.md`. Winograd,
+pruning of dead channels, and depthwise filters other than 3x3 are not built yet: the goals of IC, VWW and SWW count on
+them.
 """
 
 
@@ -64,8 +65,8 @@ def markdown(compiler: str, comparisons: Sequence[Comparison]) -> str:
 
 def _networks(comparisons: Sequence[Comparison]) -> str:
     lines = [
-        "| model | CMSIS-NN | native | CMSIS-NN / native | goal, M | arena | CMSIS-NN's | code | CMSIS-NN's | constants "
-        "| CMSIS-NN's |",
+        "| model | CMSIS-NN | native | CMSIS-NN / native | goal, M "
+        "| arena | CMSIS-NN's | code | CMSIS-NN's | constants | CMSIS-NN's |",
         "| --- | --: | --: | --: | --: | --: | --: | --: | --: | --: | --: |",
     ]
     for each in comparisons:

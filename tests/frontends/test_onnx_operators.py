@@ -11,12 +11,15 @@ from tests.support.onnx_qoperators import QOPERATORS, qoperator_model
 from tests.support.onnx_runtime import needs_onnxruntime
 from tests.support.onnx_writer import DEFAULT_OPSET
 from tinygen import passes
+from tinygen.errors import ToolError, UsageError
 from tinygen.frontends import import_model
 from tinygen.ir.graph import Graph
 from tinygen.ops.reshape import Reshape
 from tinygen.ops.transpose import Transpose
 from tinygen.pipeline import Kernels, Options, compile_model
+from tinygen.verify import onnxruntime
 from tinygen.verify.onnxruntime import OnnxRuntime
+from tinygen.verify.oracle import Oracle
 from tinygen.verify.per_operator import compare_operators
 from tinygen.verify.samples import random_samples
 from tinygen.verify.validate import validate
@@ -80,3 +83,22 @@ def test_flattened_images_cost_no_transpose(tmp_path: Path) -> None:
     """One transpose of the input, one of the output that stands in the file's order; none before the layer."""
     graph = check(single("flatten after conv").finish(), tmp_path)
     assert _moves(graph) == ["Transpose", "Transpose", "Reshape"]
+
+
+def test_oracles_that_cannot_run_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "model.onnx"
+    file.write_bytes(single("add").finish())
+    compiled = compile_model(file, Options(kernels=Kernels.PORTABLE))
+    with pytest.raises(UsageError) as usage:
+        validate(compiled, against=Oracle.LITERT)
+    assert str(usage.value) == (
+        "--against litert: cannot run model.onnx, ort or simulator was expected. "
+        "Name one of them, or leave the option out."
+    )
+    monkeypatch.setattr(onnxruntime, "onnxruntime", None)
+    with pytest.raises(ToolError) as missing:
+        validate(compiled)
+    assert str(missing.value) == (
+        "onnxruntime: not installed, needed to compare with it. "
+        "Run `pip install tinygen[onnxruntime]`, or compare with --against simulator."
+    )

@@ -77,6 +77,16 @@ def two_scales() -> Draw:
     return draw
 
 
+def endless() -> Draw:
+    """More operators without QuantizeLinear than a stack holds."""
+    draw = drawn()
+    x = draw.input(1, 4)
+    for _ in range(3000):
+        x = draw.node("Relu", x)
+    draw.output(x)
+    return draw
+
+
 OPERATORS: dict[str, tuple[Callable[[], Draw], str]] = {
     "float weights": (
         float_conv,
@@ -102,6 +112,12 @@ OPERATORS: dict[str, tuple[Callable[[], Draw], str]] = {
         dilated_pool,
         "m.onnx: 1 operator cannot be compiled:\n"
         "  operator 2 (MaxPool 'n2'): is dilated, dilations of 1 were expected.\n",
+    ),
+    "endless": (
+        endless,
+        "m.onnx: 1 operator cannot be compiled:\n"
+        "  operator 3002 (QuantizeLinear 'n3002'): hundreds of operators before it have no QuantizeLinear, one behind "
+        "each was expected.\n",
     ),
     "two scales": (
         two_scales,

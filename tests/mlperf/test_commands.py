@@ -128,7 +128,7 @@ def _damaged(source: random.Random, command: str) -> str:
 
 def _streams(source: random.Random) -> Iterator[str]:
     for _ in range(STREAMS):
-        commands = (_damaged(source, _command(source)) for _ in range(source.randrange(1, 7)))
+        commands = (_damaged(source, _command(source)) for _ in range(source.randrange(1, 5)))
         yield "".join(command + source.choice("%%%%%%%%%%%%%%%%%%% ") for command in commands) + "%"
 
 

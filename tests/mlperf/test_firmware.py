@@ -12,7 +12,7 @@ from tests.support.models import model_file
 from tests.support.tools import requires_arm_gcc
 from tinygen import targets
 from tinygen.build.toolchain import WARNINGS, for_board
-from tinygen.mlperf.tasks import TASKS, Task
+from tinygen.mlperf.tasks import TASKS
 
 PORTABLE = ("--kernels", "portable")
 MAKE = ("make", "-s", "-j2")
@@ -105,10 +105,10 @@ def test_board_of_ones_own(tmp_path: Path) -> None:
 
 
 @requires_arm_gcc
-@pytest.mark.parametrize("task", TASKS.values(), ids=TASKS.keys())
-def test_no_warnings(task: Task, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["kws", "ic", "ad"])  # one for each form of input
+def test_no_warnings(name: str, tmp_path: Path) -> None:
     """All C of the folder but the kernels', with the project's warnings as errors."""
-    compiled = write_firmware(task, "mps2-an386", tmp_path)
+    compiled = write_firmware(TASKS[name], "mps2-an386", tmp_path)
     sources = [tmp_path / "submission.c", *(tmp_path / "mlperf").glob("*.c"), *(tmp_path / "target").glob("*.c")]
     include = [tmp_path, *(tmp_path / name for name in ("mlperf", "target", "model", "model/operators/operators"))]
     for_board(compiled.board).compile(sources, include, WARNINGS, tmp_path / "objects")

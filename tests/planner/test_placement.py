@@ -1,4 +1,4 @@
-"""Placement: against brute force, on hard shapes, on many blocks, with parts and alternatives; with and without CP-SAT."""
+"""Placement: against brute force, on hard shapes, on many blocks, with parts and alternatives, without CP-SAT too."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -65,8 +65,7 @@ _shapes = st.tuples(st.integers(1, 40), st.integers(0, 7), st.integers(0, 4), st
 
 def _drawn(shapes: Sequence[tuple[int, int, int, int]]) -> list[Block]:
     return [
-        whole_block(f"b{i}", size, align, first, first + steps)
-        for i, (size, first, steps, align) in enumerate(shapes)
+        whole_block(f"b{i}", size, align, first, first + steps) for i, (size, first, steps, align) in enumerate(shapes)
     ]
 
 
@@ -258,9 +257,7 @@ def test_alternatives_let_neighbours_share_their_free_rows(monkeypatch: pytest.M
 
 def _shifted(block: Block, steps: int) -> Block:
     """The block two ticks later for each step."""
-    return Block(
-        block.name, block.bytes, 1, tuple(Part(p.offset, p.bytes, p.live << 2 * steps) for p in block.parts)
-    )
+    return Block(block.name, block.bytes, 1, tuple(Part(p.offset, p.bytes, p.live << 2 * steps) for p in block.parts))
 
 
 @requires_ortools

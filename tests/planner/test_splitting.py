@@ -84,8 +84,11 @@ def _assert_right(schedule: Schedule) -> None:
     graph = schedule.graph
     inputs = random_inputs(graph, seed=1)
     expected = evaluate(graph, inputs)
+    views = set(graph.ops) - {call.whole for call in schedule.calls}
 
     def observe(op: Op, results: tuple[Array, ...]) -> None:
+        if op in views:  # nobody may read them: their bytes may hold something else by now
+            return
         for tensor, value in zip(op.results, results, strict=True):
             part = schedule.pieces.get(tensor)
             if part is None and tensor in expected:

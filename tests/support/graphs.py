@@ -264,7 +264,7 @@ def _draw_row_op(draw: st.DrawFn, build: GraphBuilder, tensors: list[Tensor]) ->
                 return build.conv(source, draw(st.integers(1, 6)), kernel, stride, padding, dilation)
             return build.depthwise(source, draw(st.sampled_from([1, 1, 2])), kernel, stride, padding, dilation)
         case "pool":
-            pool = draw(st.sampled_from([AveragePool2D, MaxPool2D]))
+            pool: type[AveragePool2D] | type[MaxPool2D] = AveragePool2D if draw(st.booleans()) else MaxPool2D
             return build.pool(pool, source, kernel, stride, draw(_paddings(source, kernel)))
         case "residual":
             other = draw(st.sampled_from([t for t in tensors if _broadcasts(t, source)]))

@@ -63,22 +63,26 @@ class Session:
 
 def find_program(path: Path, transport: TransportKind) -> Program:
     """The program in a firmware folder, built where it has to be; or an ELF file of any other origin."""
-    if not path.exists():
-        raise UsageError(f"{path}: does not exist, an ELF file or a firmware folder was expected. Correct the path.")
     folder = path if path.is_dir() else path.parent
-    if path.is_file() and not (folder / DESCRIPTION_FILE).is_file():
-        return Program(path, None, None)
+    if not path.is_dir() and not (folder / DESCRIPTION_FILE).is_file():
+        return Program(_existing(path), None, None)
     description = read_description(folder)
     elves = {
         TransportKind.UART: description.uart_elf,
         TransportKind.SEMIHOSTING: description.semihosting_elf,
     }
-    if path.is_file() and path.name not in elves.values():
-        return Program(path, description.task, description.qemu_machine)
+    if not path.is_dir() and path.name not in elves.values():
+        return Program(_existing(path), description.task, description.qemu_machine)
     elf = folder / elves[transport]
     if not _is_current(elf):
         _make(elf)
     return Program(elf, description.task, description.qemu_machine)
+
+
+def _existing(path: Path) -> Path:
+    if not path.is_file():
+        raise UsageError(f"{path}: does not exist, an ELF file or a firmware folder was expected. Correct the path.")
+    return path
 
 
 def _is_current(elf: Path) -> bool:

@@ -102,7 +102,8 @@ def _mish(x: Reals) -> Reals:
 
 
 def _softsign(x: Reals) -> Reals:
-    return x / (1 + np.abs(x))
+    result: Reals = x / (1 + np.abs(x))
+    return result
 
 
 _FUNCTIONS: Mapping[RealKind, Callable[..., Reals]] = {

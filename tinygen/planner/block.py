@@ -11,6 +11,7 @@ is a block with one part.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from math import gcd
 
 
@@ -121,6 +122,16 @@ def bound_bytes(blocks: Sequence[Block]) -> int:
             break
         best = max(best, _stacked_bytes(blocks, tick))
     return best
+
+
+def least_bytes(items: Sequence[Sequence[Block]]) -> int:
+    """No placement is smaller that takes one of the blocks of each item."""
+    fixed = [item[0] for item in items if len(item) == 1]
+    chosen = [[live_bytes([block]) for block in item] for item in items if len(item) > 1]
+    if not chosen:
+        return bound_bytes(fixed)
+    least = [list(map(min, *levels)) for levels in chosen]
+    return max(map(sum, zip_longest(live_bytes(fixed), *least, fillvalue=0)), default=0)
 
 
 def _changes(blocks: Sequence[Block]) -> set[int]:

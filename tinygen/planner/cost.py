@@ -22,6 +22,7 @@ from tinygen.targets.isa import Isa
 
 COSTS_FILE = Path(__file__).with_name("instruction_costs.json")
 MEMMOVE = "memmove"
+MEMMOVE_UP = "memmove up"  # to a higher address, over itself: newlib does it byte by byte
 FETCH = "fetch"
 
 _AT_ONCE = {Isa.MVE: 4}  # else 2
@@ -83,7 +84,7 @@ class Costs:
                 case FinishSum():
                     total += self._finish(step.op.results[0])
                 case ShiftRows():
-                    total += self._shift(step.reads[0].bytes)
+                    total += self._shift(step.reads[0].offset, step.writes[0].offset, step.reads[0].bytes)
                 case FetchRows():
                     total += self._fetch()
         return total
@@ -94,7 +95,7 @@ class Costs:
             case Call():
                 return self.call(step.op, step.kernel)
             case Shift():
-                return self._shift(step.bytes)
+                return self._shift(step.source, step.target, step.bytes)
             case Fetch():
                 return self._fetch()
 
@@ -115,9 +116,9 @@ class Costs:
         done = Work(call=1, pixel=1, operand=elements, output=elements)
         return done.times(self.functions["tg_divide_sums_s8"])
 
-    def _shift(self, bytes: int) -> float:
+    def _shift(self, source: int, target: int, bytes: int) -> float:
         """Of moving rows to the start of a ring."""
-        costs = self.functions[MEMMOVE]
+        costs = self.functions[MEMMOVE_UP if source < target < source + bytes else MEMMOVE]
         return costs.call + bytes * costs.operand
 
     def _fetch(self) -> float:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from tinygen.planner.block import Block, Gap, InPlace, bound_bytes, forbidden
+from tinygen.planner.block import Block, Gap, InPlace, forbidden, least_bytes
 
 
 @dataclass(frozen=True)
@@ -41,8 +41,8 @@ class Problem:
 
     @cached_property
     def bound(self) -> int:
-        """No placement ends lower. The blocks of an item have equally many bytes live at any tick."""
-        return bound_bytes([self.blocks[item[0]] for item in self.alternatives])
+        """No placement ends lower, whichever alternatives it takes."""
+        return least_bytes([[self.blocks[index] for index in item] for item in self.alternatives])
 
     @cached_property
     def item_of(self) -> dict[int, tuple[int, ...]]:

@@ -5,10 +5,10 @@ Knows nothing of rows, rings or kernels: only which step reads and writes which 
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Generic, NamedTuple, TypeVar
 
 from tinygen.planner.block import Block, Part, read_tick, ticks, written_tick
-
 
 Key = TypeVar("Key", bound=Hashable)
 
@@ -48,7 +48,7 @@ class _Buffer:
 
     def cut(self) -> None:
         ends = sorted({0, self.bytes, *self.cuts})
-        self.pieces = [_Piece(start, end - start) for start, end in zip(ends, ends[1:], strict=False)]
+        self.pieces = [_Piece(start, end - start) for start, end in pairwise(ends)]
         self.numbers = {end: number for number, end in enumerate(ends)}
 
     def within(self, access: Access[Key]) -> list[_Piece]:
@@ -85,7 +85,7 @@ def blocks(
 
 
 def _run(index: int, step: Traffic[Key], buffers: Mapping[Key, _Buffer]) -> None:
-    """Operands live until the step reads them, or, where a result is written in place of others, until it is written."""
+    """Operands live until the step reads them; where a result is written in place of others, until it is written."""
     for access in step.reads:
         shared = not step.in_place or access in step.in_place
         for piece in buffers[access.key].within(access):

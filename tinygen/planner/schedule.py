@@ -120,7 +120,7 @@ class Schedule:
     offsets: Mapping[Buffer, int]  # from the start of the arena that the buffer lies in
     lower_bound_bytes: int  # no placement of these buffers is smaller
     pieces: Mapping[Tensor, Piece] = field(default_factory=dict)  # tensors that are rows of a tensor of the graph
-    is_interleaved: bool = False  # whether buffers share bytes while both live, where at most one of them holds anything
+    is_interleaved: bool = False  # whether buffers may share bytes while both live, as far as one holds nothing there
     spilled: Mapping[Buffer, Memory] = field(default_factory=dict)  # buffers that do not lie in main RAM
 
     @cached_property

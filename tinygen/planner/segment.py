@@ -7,7 +7,7 @@ from itertools import chain, product
 from tinygen.ir.graph import Op
 from tinygen.ir.rows import Rows, has_rows
 from tinygen.ir.tensor import Tensor
-from tinygen.planner.block import Block, InPlace, bound_bytes
+from tinygen.planner.block import Block, InPlace, least_bytes
 from tinygen.planner.lifetimes import Access, Traffic, blocks
 from tinygen.planner.network import Network
 from tinygen.planner.placement import Effort, arena_bytes, place
@@ -47,8 +47,8 @@ class Memory:
 
     @property
     def bound_bytes(self) -> int:
-        """No placement of the first blocks is smaller."""
-        return bound_bytes(self.first_blocks)
+        """No placement is smaller."""
+        return least_bytes(list(self.blocks.values()))
 
     @property
     def first_blocks(self) -> list[Block]:
@@ -156,7 +156,7 @@ def memory_of_steps(network: Network, choices: Sequence[Sequence[RowStep]]) -> M
 def _memory(
     network: Network,
     choices: Sequence[Sequence[RowStep]],
-    ports: Mapping[Tensor, int],
+    ports: Mapping[BufferKey, int],
     before: frozenset[Tensor],
     after: frozenset[Tensor],
 ) -> Memory:
@@ -194,9 +194,7 @@ def _blocks(
     )
 
 
-def _in_place(
-    moment: Sequence[Traffic[BufferKey]], found: Sequence[Mapping[BufferKey, Block]]
-) -> Iterator[InPlace]:
+def _in_place(moment: Sequence[Traffic[BufferKey]], found: Sequence[Mapping[BufferKey, Block]]) -> Iterator[InPlace]:
     """The pairs of one step, for each choice of the operand's ring and of the result's."""
     for reading, writing in product(range(len(moment)), repeat=2):
         for read in moment[reading].in_place:

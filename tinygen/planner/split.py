@@ -1,4 +1,4 @@
-"""From a segmentation to a schedule: row steps become calls on pieces of tensors, shifts, fetches, and loops of these."""
+"""From a segmentation to a schedule: row steps become calls on pieces of tensors, shifts, fetches, and loops."""
 
 from collections.abc import Hashable
 from dataclasses import dataclass, field, replace
@@ -120,7 +120,8 @@ class _Lowering:
 def split(network: Network, segments: tuple[Segment, ...], board: Board, toolbox: Toolbox) -> Schedule:
     """The schedule of a segmentation, with the smallest arena found."""
     network = with_kernels(network, segments, toolbox)
-    placed = memory_of_all(network, segments).placed(THOROUGH)
+    choices = memory_of_all(network, segments)
+    placed = choices.placed(THOROUGH)
     late = frozenset(key for key in placed.others if isinstance(key, Tensor))
     rows = [steps_of(network, replace(segment, late=late)) for segment in segments]
     needed = memory_of_steps(network, [list(chain.from_iterable(rows))])
@@ -146,7 +147,7 @@ def split(network: Network, segments: tuple[Segment, ...], board: Board, toolbox
         buffers=tuple(buffers.values()),
         places=lowering.places,
         offsets={buffers[key]: offset for key, offset in placed.offsets.items()},
-        lower_bound_bytes=needed.bound_bytes,
+        lower_bound_bytes=choices.bound_bytes,
         pieces=lowering.pieces,
         is_interleaved=True,
     )

@@ -16,6 +16,7 @@ from tinygen.targets.board import Board
 
 _BALANCED_EXTRA = 0.05  # of the instructions on whole tensors, that -O balanced may spend
 _FEWER_BYTES = 0.97  # of a limit that a segmentation kept alone, but not together
+_BUDGET_STEP = 0.01  # of an arena: how close the search for the smallest one within a budget comes
 _TRIES = 4  # segmentations that are placed as a whole
 
 
@@ -52,11 +53,14 @@ class _Planner:
     def _improved_or_faster(self, path: Segmentation) -> Schedule:
         """A segmentation placed, or what runs in the same arena, but faster."""
         schedule, segments = self._schedule(path)
-        return self._fastest(schedule.arena_bytes) or self._improved(segments, schedule)
+        improved, faster = self._improved(segments, schedule), self._fastest(schedule.arena_bytes)
+        return min(improved, faster, key=self._instructions) if faster else improved
+
+    def _instructions(self, schedule: Schedule) -> float:
+        return estimated_instructions(schedule, self._toolbox.library)
 
     def _is_within_budget(self, schedule: Schedule) -> bool:
-        estimated = estimated_instructions(schedule, self._toolbox.library)
-        return estimated <= (1 + _BALANCED_EXTRA) * self._search.whole_instructions
+        return self._instructions(schedule) <= (1 + _BALANCED_EXTRA) * self._search.whole_instructions
 
     def _fastest(self, limit_bytes: int) -> Schedule | None:
         """A schedule with few instructions within a limit, if one is found quickly."""
@@ -76,16 +80,15 @@ class _Planner:
         budget = _BALANCED_EXTRA * self._search.whole_instructions
         if smallest.extra_instructions <= budget:
             return smallest
-        sizes = [size for size in self._search.sizes if size > smallest.bytes]
-        low, high = 0, len(sizes) - 1
-        best = self._search.within(sizes[high])
-        while low < high:
+        best, low, high = None, smallest.bytes, max(self._search.sizes)
+        while high - low > _BUDGET_STEP * high:
             middle = (low + high) // 2
-            path = self._search.within(sizes[middle])
+            path = self._search.within(middle)
             if path is not None and path.extra_instructions <= budget:
-                best, high = path, middle
+                best, high = path, path.bytes
             else:
-                low = middle + 1
+                low = middle
+        best = best or self._search.within(high)
         return best or smallest
 
     def _schedule(self, path: Segmentation) -> tuple[Schedule, tuple[Segment, ...]]:

@@ -39,7 +39,7 @@ def supported_operators() -> tuple[SupportedOperator, ...]:
 def supported_onnx_operators() -> tuple[SupportedOperator, ...]:
     """ONNX's operators by name, those of com.microsoft among them."""
     quantized = {name: "as the operator between DequantizeLinear and QuantizeLinear" for _, name in EXPANSIONS}
-    folded = dict.fromkeys((*FOLDED, "Shape"), "only on constants, such as shapes")
+    folded = {**dict.fromkeys(FOLDED, "only on constants, such as shapes"), "Shape": "of any tensor"}
     read = {name: _onnx_remark(name, reader) for name, reader in ONNX_READERS.items()}
     remarks = {**quantized, **folded, **read}
     return tuple(SupportedOperator(name, "", remarks[name]) for name in sorted(remarks))

@@ -17,6 +17,7 @@ from tinygen.frontends.onnx.values import Known, Missing, Order, Value
 from tinygen.ir.graph import Graph, Port
 from tinygen.ir.verify import verify
 
+_TOO_LONG = "hundreds of operators before it have no QuantizeLinear, one behind each was expected"
 _QUANTIZING = ("QuantizeLinear", "DequantizeLinear")  # behind which a model is quantized, had they been compiled
 
 
@@ -93,6 +94,9 @@ def _read(
     except EarlierOperatorError as fault:
         faults.setdefault(fault.node, str(fault))
         return missing(node, is_reported=False)
+    except RecursionError:
+        faults[node] = _TOO_LONG
+        return missing(node, is_reported=False)
     except ValueError as error:
         faults[node] = str(error)
         return missing(node, is_reported=node.operator not in _QUANTIZING)
@@ -136,6 +140,10 @@ def _outputs(
             ports.append(output_port(builder, model, output, value))
         except EarlierOperatorError as fault:
             faults.setdefault(fault.node, str(fault))
+        except RecursionError:
+            raise UnsupportedModelError(
+                f"{model.path.name}, output '{output}': {_TOO_LONG}. Quantize the model."
+            ) from None
         except ValueError as error:
             raise UnsupportedModelError(f"{model.path.name}, output '{output}': {error}. Quantize the model.") from None
     return tuple(ports)

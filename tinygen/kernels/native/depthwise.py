@@ -90,13 +90,13 @@ def lower_depthwise_conv2d(op: Op) -> Kernel | None:
     axes = _axes(op)
     if short is None or axes is None:
         return None
-    lines, positions = axes
-    filters = weights[0] if lines.is_vertical else weights[0].transpose(1, 0, 2)
+    lines, positions = axes  # tiles of one operator may differ in this, so the tables have different names
+    name, filters = ("stream", weights[0]) if lines.is_vertical else ("transposed", weights[0].transpose(1, 0, 2))
     return NativeDepthwise3x3S8(
         function=_function(positions.stride, short),
         reads=(op.input,),
         writes=(op.output,),
-        tables=(Table("stream", _stream(filters, short)),),
+        tables=(Table(name, _stream(filters, short)),),
         scratch_bytes=2 * lines.plane * _even(positions.plane),
         batches=op.input.shape[0],
         channels=op.input.shape[3],

@@ -1,0 +1,46 @@
+"""MobileNetV2 1.0 for 224x224 images: arenas and planning time; a small sibling also computes the right values."""
+
+import time
+
+import numpy as np
+import pytest
+
+from tests.support.graphs import evaluate, random_inputs
+from tests.support.networks import mobilenet_v2
+from tinygen import targets
+from tinygen.ir.graph import Graph
+from tinygen.kernels.base import Library, Objective, Toolbox
+from tinygen.planner.interpret import interpret
+from tinygen.planner.plan import Request, plan
+from tinygen.planner.schedule import Schedule
+
+_M4 = targets.load("mps2-an386")
+_MOST_SECONDS = 60
+
+
+def _plan(graph: Graph, fetches_input: bool) -> Schedule:
+    """The smallest plan; its steps were run on marks by the checker."""
+    toolbox = Toolbox(Library.CMSIS_NN, _M4.isa, Objective.RAM)
+    return plan(graph, _M4, toolbox, Request(fetches_input=fetches_input))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("fetches_input", "arena_bytes"), [(False, 199_024), (True, 125_776)])
+def test_arena_and_planning_time(fetches_input: bool, arena_bytes: int) -> None:
+    graph = mobilenet_v2(224)
+    start = time.process_time()
+    schedule = _plan(graph, fetches_input)
+    seconds = time.process_time() - start
+    print(f"fetches_input={fetches_input}: {schedule.arena_bytes} bytes, planned in {seconds:.1f} s")
+    assert schedule.lower_bound_bytes <= schedule.arena_bytes <= arena_bytes
+    assert seconds < _MOST_SECONDS
+
+
+@pytest.mark.parametrize("fetches_input", [False, True])
+def test_a_small_sibling_computes_the_right_values(fetches_input: bool) -> None:
+    graph = mobilenet_v2(32, width=0.25, classes=10)
+    schedule = _plan(graph, fetches_input)
+    inputs = random_inputs(graph, seed=1)
+    expected = evaluate(graph, inputs)
+    for tensor, value in zip(graph.output_tensors, interpret(schedule, inputs), strict=True):
+        np.testing.assert_array_equal(value, expected[tensor])
