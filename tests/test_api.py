@@ -116,7 +116,7 @@ def test_options_are_those_of_the_command_line() -> None:
     assert (small.report.name, small.report.library, small.report.arena_limit_bytes) == ("digits", "portable", 8192)
     with pytest.raises(DoesNotFitError, match="the arena needs 1536 bytes of RAM, 1024 are available"):
         tinygen.compile(DIGITS, ram=1024, split=False)
-    with pytest.raises(UsageError, match="--kernels: is 'fast', one of auto, cmsis-nn, portable was expected"):
+    with pytest.raises(UsageError, match="--kernels: is 'fast', one of auto, cmsis-nn, portable, native was expected"):
         tinygen.compile(DIGITS, kernels="fast")
 
 

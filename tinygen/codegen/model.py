@@ -11,6 +11,7 @@ from tinygen.codegen.c_text import c_type, initializer
 from tinygen.codegen.captions import Captions
 from tinygen.codegen.ports import PortText, common_ctype
 from tinygen.codegen.statements import CallText, Statement, Writer
+from tinygen.errors import VerifyError
 from tinygen.ir.graph import Op, Port
 from tinygen.ir.rows import has_rows, row_bytes
 from tinygen.ir.tensor import Tensor
@@ -249,10 +250,13 @@ class ModelText:
         """For every table the symbol and the table of the first one with the same content."""
         first: dict[str, tuple[str, Table]] = {}
         found: dict[Table, tuple[str, Table]] = {}
+        contents: dict[str, str] = {}
         for op, calls in self._calls.items():
             for table in dict.fromkeys(table for call in calls for table in call.kernel.tables):
-                symbol = f"{self.name}_{self._symbol(op)}_{table.name}"
-                found[table] = first.setdefault(_content(table), (symbol, table))
+                symbol, content = f"{self.name}_{self._symbol(op)}_{table.name}", _content(table)
+                found[table] = first.setdefault(content, (symbol, table))
+                if contents.setdefault(symbol, content) != content:
+                    raise VerifyError(f"{symbol}: two tables of different content have that name. Please report this.")
         return found
 
     @cached_property
