@@ -18,7 +18,7 @@ from tinygen.planner.interpret import interpret
 from tinygen.planner.network import Network
 from tinygen.planner.plan import Request, plan
 from tinygen.planner.schedule import Call, Fetch, FlatStep, Fused, Loop, Schedule, Shift
-from tinygen.planner.segment import Segment
+from tinygen.planner.segment import Segment, memory_of_all
 from tinygen.planner.split import split
 
 _BOARDS = [targets.load(name) for name in ("mps2-an386", "mps3-an547", "mps2-an385")]
@@ -59,7 +59,10 @@ def test_any_segmentation_computes_what_whole_tensors_give(
 ) -> None:
     board, toolbox = chosen
     network = _network(graph, toolbox, fetches_input)
-    schedule = split(network, data.draw(_segmentations(network)), board, toolbox)
+    segments = data.draw(_segmentations(network))
+    for blocks in memory_of_all(network, segments).blocks.values():
+        assert len({block.bytes for block in blocks}) == 1, "a ring takes as much memory whenever it moves its rows"
+    schedule = split(network, segments, board, toolbox)
     _assert_right(schedule)
     for loop in _loops(schedule):
         _assert_affine(schedule, loop)
