@@ -128,6 +128,8 @@ def test_the_kernel_depends_on_what_is_asked_for(board: str) -> None:
     assert functions(Objective.TIME, 1_800) == small
 
 
+@pytest.mark.cmsis
+@requires_cmsis
 @pytest.mark.parametrize("streamed", [False, True], ids=["resident", "streamed"])
 @pytest.mark.parametrize("name", MLPERF_TINY)
 def test_m55_needs_no_more_memory_than_m4(name: str, streamed: bool) -> None:
