@@ -184,15 +184,6 @@ class Schedule:
         """The buffers that are live at a step."""
         return tuple(buffer for buffer in self.buffers if buffer.first_step <= step <= buffer.last_step)
 
-    def live_bytes(self, step: int) -> int:
-        """Sum of the buffers that are live at a step."""
-        return sum(buffer.bytes for buffer in self.live_buffers(step))
-
-    @property
-    def peak_step(self) -> int:
-        """Index of the step at which most bytes are live; 0 where there is none."""
-        return max(range(len(self.flat_steps)), key=self.live_bytes, default=0)
-
 
 def unrolled(step: Step) -> Iterable[FlatStep]:
     """The steps that one step consists of, in execution order."""
