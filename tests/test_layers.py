@@ -16,6 +16,7 @@ LAYERS = (
     ("planner",),
     ("codegen",),
     ("build",),
+    ("cycles",),
     ("verify",),
     ("report",),
     ("mlperf",),

@@ -5,10 +5,13 @@ import pytest
 from tests.support.models import compiled_model
 from tests.support.tools import requires_qemu
 from tinygen.report.bench import bench
+from tinygen.report.counting import Counter, count, count_operators
+from tinygen.verify.samples import random_samples
 
 MODEL = "str_ww_ref_model"
 TICK = 40  # instructions of a tick of SysTick at 25 MHz
-CALL_OF_THE_COUNTER = 60  # instructions, roughly, around each operator
+CALL_OF_THE_COUNTER = 12  # instructions, at most, around each operator
+CALL_OF_THE_SYSTICK = 60  # of the harness, which SysTick counts too
 
 
 @pytest.mark.qemu
@@ -22,12 +25,31 @@ def test_operators_add_up() -> None:
     assert sum(op.macs for op in found.per_op) == compiled.graph.macs
     assert found.per_op[0].operator in ("CONV_2D", "DEPTHWISE_CONV_2D")
     total = sum(op.instructions or 0 for op in found.per_op)
-    assert abs(total - found.instructions) <= len(calls) * (TICK + CALL_OF_THE_COUNTER)
+    assert abs(total - found.instructions) <= len(calls) * CALL_OF_THE_COUNTER
     assert found.instructions > compiled.graph.macs  # no scalar kernel does more than one in an instruction
     assert found.flash_bytes == found.code_bytes + found.const_bytes
     assert found.ram_bytes == found.arena_bytes + found.stack_bytes
     assert 0 < found.stack_bytes < 1024
     assert bench(compiled, per_op=True) == found
+
+
+@pytest.mark.qemu
+@requires_qemu
+def test_two_ways_of_counting_agree() -> None:
+    compiled = compiled_model(MODEL, "mps2-an386")
+    samples = random_samples(compiled.graph.inputs, 1, 0)
+    by_plugin, sizes = count(compiled, samples, Counter.PLUGIN)
+    by_systick, same_sizes = count(compiled, samples, Counter.SYSTICK)
+    assert by_plugin.instructions is not None and by_systick.instructions is not None
+    assert abs(by_plugin.instructions - by_systick.instructions) <= TICK
+    assert by_systick.cycles is None and sizes == same_sizes
+    assert by_plugin.cycles is not None and by_plugin.cycles > by_plugin.instructions
+    assert sum(by_plugin.histogram.values()) == by_plugin.instructions
+    operators = count_operators(compiled, samples, Counter.SYSTICK)
+    exact = count_operators(compiled, samples, Counter.PLUGIN)
+    assert operators.keys() == exact.keys()
+    for number, found in operators.items():
+        assert abs((found.instructions or 0) - (exact[number].instructions or 0)) <= TICK + CALL_OF_THE_SYSTICK
 
 
 def test_host_counts_nothing() -> None:

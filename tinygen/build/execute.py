@@ -34,8 +34,8 @@ class Execution:
     outcome: Outcome
 
 
-def execute(image: Image, schedule: Schedule, inputs: Sequence[Sample]) -> Execution:
-    """Run `image` on `inputs` in the folder it was built in.
+def execute(image: Image, schedule: Schedule, inputs: Sequence[Sample], plugin: str | None = None) -> Execution:
+    """Run `image` on `inputs` in the folder it was built in, on QEMU with `plugin`, which then does the counting.
 
     Raises MismatchError where the model writes outside of its arena, ToolError where the program fails otherwise.
     """
@@ -43,7 +43,10 @@ def execute(image: Image, schedule: Schedule, inputs: Sequence[Sample]) -> Execu
     (folder / INPUT_FILE).write_bytes(_packed(inputs, schedule))
     timeout_s = _BASE_TIMEOUT_S + len(inputs) * schedule.graph.macs / _MACS_PER_S
     board = schedule.board
-    run = host.run(image.elf, folder, timeout_s) if board.is_host else qemu.run(image.elf, board, folder, timeout_s)
+    if board.is_host:
+        run = host.run(image.elf, folder, timeout_s)
+    else:
+        run = qemu.run(image.elf, board, folder, timeout_s, icount=plugin is None, plugin=plugin)
     _check(run, schedule)
     return Execution(_unpacked(folder / OUTPUT_FILE, schedule.graph.outputs, len(inputs)), run)
 

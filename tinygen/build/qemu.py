@@ -11,10 +11,13 @@ from tinygen.targets import Board
 _QEMU = "qemu-system-arm"
 
 
-def run(elf: Path, board: Board, cwd: Path, timeout_s: float, icount: bool = True) -> Outcome:
+def run(
+    elf: Path, board: Board, cwd: Path, timeout_s: float, icount: bool = True, plugin: str | None = None
+) -> Outcome:
     """Boot `elf` and wait for its exit; files are opened in `cwd`. ToolError where it hangs.
 
     `icount`: one instruction takes one nanosecond of virtual time, so that it can count its instructions.
+    `plugin`: a TCG plugin with its arguments, as QEMU's option takes them.
     """
     if board.qemu is None:
         raise ToolError(f"{board.name}: has no QEMU machine, expected a board with one. Run it on hardware.")
@@ -27,6 +30,7 @@ def run(elf: Path, board: Board, cwd: Path, timeout_s: float, icount: bool = Tru
     command += ["-semihosting-config", f"enable=on,target=native,arg={elf.stem}"]
     command += ["-kernel", str(elf.resolve())]
     command += ["-icount", "shift=0"] if icount else []
+    command += ["-plugin", plugin] if plugin else []
     try:
         done = subprocess.run(
             command, cwd=cwd, stdin=subprocess.DEVNULL, capture_output=True, timeout=timeout_s, check=False

@@ -91,6 +91,19 @@ class Toolchain:
             fresh.replace(archive)
         return archive
 
+    def shared_object(self, name: str, sources: Sequence[Path], flags: Sequence[str] = ()) -> Path:
+        """Shared object of `sources` for this machine, cached like a library."""
+        fresh_flags = ("-shared", "-fPIC", *flags)
+        shared = paths.cache() / f"{name}-{self._fingerprint(sources, (), fresh_flags)}.so"
+        if shared.is_file():
+            return shared
+        shared.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=shared.parent) as folder:
+            fresh = Path(folder) / shared.name
+            _run([self.cc, *self.flags, *fresh_flags, *map(str, sources), "-o", str(fresh)])
+            fresh.replace(shared)
+        return shared
+
     def _fingerprint(self, sources: Sequence[Path], include: Sequence[Path], flags: Sequence[str]) -> str:
         headers = sorted(header for folder in include for header in folder.rglob("*.h"))
         digest = hashlib.sha256("\0".join((self.cc, self.version, *self.flags, *flags)).encode())

@@ -14,6 +14,7 @@ from tinygen.cli.terminal import Terminal
 from tinygen.kernels.base import Library
 from tinygen.pipeline import Compiled, Kernels, Options, compile_model
 from tinygen.report.bench import Bench, bench
+from tinygen.report.counting import Counter, available_counter
 from tinygen.report.measurement import bench_table, comparison_table, operator_bench_table
 
 PerOp = Annotated[bool, typer.Option("--per-op", help="Count the instructions of each operator too.")]
@@ -41,6 +42,9 @@ def command(
 ) -> None:
     """Measure one inference under QEMU: instructions, stack, code and constants. The host measures sizes only."""
     library = None if compare is None else choice(Library, "compare", compare)
+    counter, reason = available_counter()
+    if counter is not Counter.PLUGIN:
+        terminal.note(f"Counting by SysTick, without cycles. {reason}")
     with terminal.progress(f"measuring {model.name}"):
         compiled = _compiled(terminal, model, options)
         measured = bench(compiled, per_op, seed)

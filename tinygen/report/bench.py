@@ -1,25 +1,27 @@
 """What a model costs on its target: instructions, stack, memory, code.
 
-Instructions are those that QEMU executes with `-icount shift=0` for one inference on inputs drawn from a seed: the same
-number each time. They are read from SysTick: on the boards that clock it at 25 MHz in steps of 40, at 32 MHz of 31.25.
-A model of cycles comes later: `cycles_model` is None. The host counts nothing, and its code is not measured.
+Instructions are those that QEMU executes for one inference on inputs drawn from a seed: the same number each time
+(`report.counting` says how they are counted). Cycles are modelled from them. The host counts nothing, and its code is
+not measured.
 """
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from tinygen.build.execute import execute
-from tinygen.build.outcome import Outcome
-from tinygen.build.sizes import Sizes
 from tinygen.codegen.harness import Measure
+from tinygen.cycles.kind import Kind
 from tinygen.ir.graph import Op
 from tinygen.planner.constants import const_bytes
 from tinygen.planner.schedule import Call, Fused, Schedule
+from tinygen.report.counting import Count, Counter, available_counter, count, count_operators
 from tinygen.verify.program import Program
 from tinygen.verify.samples import Samples, random_samples
 from tinygen.verify.stages import spelled
+
+_UNCOUNTED = Count(None, None, {})
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,7 @@ class OperatorBench:
     instructions: int | None  # with the few that call the counter
     cycles_model: int | None
     macs: int
+    histogram: Mapping[Kind, int]  # instructions by kind; empty where the plugin has not counted
 
 
 @dataclass(frozen=True)
@@ -46,6 +49,7 @@ class Bench:
     code_bytes: int | None  # model, kernels, and what they need of the C library
     const_bytes: int  # the model's constants; on the host without the structs of parameters
     flash_bytes: int | None  # code and constants
+    counted_by: Counter | None
     per_op: tuple[OperatorBench, ...]  # empty unless asked for
 
 
@@ -53,36 +57,41 @@ def bench(compiled: Program, per_op: bool = False, seed: int = 0) -> Bench:
     """Measure one inference. Raises ToolError where compiler or emulator is missing or fails."""
     schedule = compiled.schedule
     samples = random_samples(schedule.graph.inputs, 1, seed)
-    operators = _operators(compiled, samples) if per_op else ()
     if schedule.board.is_host:
-        return Bench(None, None, schedule.arena_bytes, None, None, None, const_bytes(schedule), None, operators)
-    run, sizes = _measure(compiled, Measure.INSTRUCTIONS, samples)
-    stack_bytes = _measure(compiled, Measure.STACK, samples)[0].values["stack_bytes"]
+        constants = const_bytes(schedule)
+        return Bench(
+            None, None, schedule.arena_bytes, None, None, None, constants, None, None, _operators(compiled, {}, per_op)
+        )
+    counter, _ = available_counter()
+    total, sizes = count(compiled, samples, counter)
+    stack_bytes = _stack_bytes(compiled, samples)
+    counts = count_operators(compiled, samples, counter) if per_op else {}
     return Bench(
-        instructions=run.values["instructions"],
-        cycles_model=None,
+        instructions=total.instructions,
+        cycles_model=total.cycles,
         arena_bytes=schedule.arena_bytes,
         ram_bytes=sizes.static_bytes + schedule.arena_bytes + stack_bytes,
         stack_bytes=stack_bytes,
         code_bytes=sizes.code_bytes,
         const_bytes=sizes.const_bytes,
         flash_bytes=sizes.code_bytes + sizes.const_bytes,
-        per_op=operators,
+        counted_by=counter,
+        per_op=_operators(compiled, counts, per_op),
     )
 
 
-def _operators(compiled: Program, samples: Samples) -> tuple[OperatorBench, ...]:
-    """Every operator that is called, wholly or by rows; on the host without instructions."""
+def _operators(compiled: Program, counts: Mapping[int, Count], per_op: bool) -> tuple[OperatorBench, ...]:
+    """Every operator that is called, wholly or by rows."""
     schedule = compiled.schedule
     functions = {call.whole: call.kernel.function for call in schedule.calls}
-    counts: dict[str, int] = {}
-    if not schedule.board.is_host:
-        counts = _measure(compiled, Measure.INSTRUCTIONS_PER_OPERATOR, samples)[0].values
+    numbered = enumerate(_numbered(schedule), 1) if per_op else ()
     return tuple(
-        OperatorBench(op.name, spelled(op), functions[op], counts.get(f"operator_{number}"), None, op.macs)
-        for number, op in enumerate(_numbered(schedule), 1)
-        if op in functions
+        _operator(op, functions[op], counts.get(number, _UNCOUNTED)) for number, op in numbered if op in functions
     )
+
+
+def _operator(op: Op, function: str, taken: Count) -> OperatorBench:
+    return OperatorBench(op.name, spelled(op), function, taken.instructions, taken.cycles, op.macs, taken.histogram)
 
 
 def _numbered(schedule: Schedule) -> Iterator[Op]:
@@ -94,8 +103,7 @@ def _numbered(schedule: Schedule) -> Iterator[Op]:
             yield step.whole
 
 
-def _measure(compiled: Program, measure: Measure, samples: Samples) -> tuple[Outcome, Sizes]:
-    """One measuring program, built and run under QEMU, and its sizes."""
+def _stack_bytes(compiled: Program, samples: Samples) -> int:
     with tempfile.TemporaryDirectory(prefix="tinygen-") as folder:
-        image = compiled.build(Path(folder), measure)
-        return execute(image, compiled.schedule, samples).outcome, image.sizes()
+        image = compiled.build(Path(folder), Measure.STACK)
+        return execute(image, compiled.schedule, samples).outcome.values["stack_bytes"]

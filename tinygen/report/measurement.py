@@ -5,11 +5,14 @@ from rich.console import RenderableType
 from tinygen.report.bench import Bench, OperatorBench
 from tinygen.report.table import count, facts, listing, short_name, size
 
+_SHOWN_KINDS = 3
+
 
 def bench_table(title: str, measured: Bench) -> RenderableType:
     """The numbers of one model on one target."""
     rows = [
         ("instructions", _measured(measured.instructions, f"{count(measured.instructions)} per inference")),
+        ("modelled cycles", _measured(measured.cycles_model, count(measured.cycles_model))),
         ("arena", size(measured.arena_bytes)),
         ("stack", _measured(measured.stack_bytes, size(measured.stack_bytes))),
         ("RAM", _measured(measured.ram_bytes, size(measured.ram_bytes))),
@@ -21,24 +24,35 @@ def bench_table(title: str, measured: Bench) -> RenderableType:
 
 
 def operator_bench_table(operators: tuple[OperatorBench, ...]) -> RenderableType:
-    """Instructions of each operator."""
+    """Instructions and cycles of each operator, and the kinds of instructions that take most of its time."""
     rows = (
         (
             operator.operator,
             short_name(operator.name),
             operator.kernel,
             "" if operator.instructions is None else operator.instructions,
+            "" if operator.cycles_model is None else operator.cycles_model,
             operator.macs,
+            "" if not operator.instructions or not operator.macs else f"{operator.instructions / operator.macs:.2f}",
+            _most_frequent(operator),
         )
         for operator in operators
     )
-    return listing(("operator", "name", "kernel", "instructions", "MACs"), rows, "Operators")
+    titles = ("operator", "name", "kernel", "instructions", "cycles", "MACs", "per MAC", "most frequent")
+    return listing(titles, rows, "Operators")
+
+
+def _most_frequent(operator: OperatorBench) -> str:
+    """The kinds that make most instructions, with their shares."""
+    most = sorted(operator.histogram.items(), key=lambda item: -item[1])[:_SHOWN_KINDS]
+    return ", ".join(f"{kind} {number / (operator.instructions or 1):.0%}" for kind, number in most)
 
 
 def comparison_table(title: str, measured: Bench, reference: Bench) -> RenderableType:
     """The same numbers with the other kernels, and the ratio to them."""
     numbers = (
         ("instructions", measured.instructions, reference.instructions),
+        ("modelled cycles", measured.cycles_model, reference.cycles_model),
         ("stack", measured.stack_bytes, reference.stack_bytes),
         ("code", measured.code_bytes, reference.code_bytes),
     )

@@ -1,0 +1,75 @@
+"""What stands in an executable: its instructions and where its symbols lie."""
+
+import re
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from elftools.elf.elffile import ELFFile
+from elftools.elf.sections import SymbolTableSection
+
+from tinygen.errors import ToolError
+from tinygen.targets import Board, Isa
+
+_OBJDUMP = "arm-none-eabi-objdump"
+_LINE = re.compile(r"^\s*([0-9a-f]+):\t((?:[0-9a-f]{4} ?){1,2})\s*\t(\S+)(?:\t(.*))?$", re.MULTILINE)
+_MVE_OPTIONS = ("-m", "armv8.1-m.main", "-M", "force-thumb")  # attributes of the file do not suffice for these
+_THUMB_BIT = 1
+
+
+@dataclass(frozen=True)
+class Instruction:
+    """One Thumb instruction."""
+
+    address: int
+    size: int  # bytes: 2 or 4
+    mnemonic: str  # without the width suffixes .n and .w
+    operands: str
+
+
+@dataclass(frozen=True)
+class Symbol:
+    """A function or variable; `address` of a function without the Thumb bit."""
+
+    address: int
+    size: int  # bytes
+
+    @property
+    def end(self) -> int:
+        """First address behind it."""
+        return self.address + self.size
+
+
+def disassemble(elf: Path, board: Board) -> dict[int, Instruction]:
+    """The instructions of `elf` by address. ToolError where objdump is missing or fails."""
+    objdump = shutil.which(_OBJDUMP)
+    if objdump is None:
+        raise ToolError(f"{_OBJDUMP}: not found on PATH, needed for modelled cycles. Install binutils-arm-none-eabi.")
+    options = _MVE_OPTIONS if board.isa is Isa.MVE else ()
+    done = subprocess.run([objdump, "-d", *options, str(elf)], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise ToolError(f"{_OBJDUMP}: failed with exit code {done.returncode}:\n{done.stderr[-500:]}")
+    found = (_instruction(*match) for match in _LINE.findall(done.stdout))
+    return {instruction.address: instruction for instruction in found}
+
+
+def _instruction(address: str, halfwords: str, mnemonic: str, operands: str) -> Instruction:
+    plain = mnemonic.removesuffix(".n").removesuffix(".w")
+    return Instruction(int(address, 16), 2 * len(halfwords.split()), plain, operands.split("\t")[0].strip())
+
+
+def symbols(elf: Path) -> dict[str, Symbol]:
+    """Functions and variables of `elf` by name; of local symbols with equal names the last."""
+    with elf.open("rb") as stream:
+        tables = [part for part in ELFFile(stream).iter_sections() if isinstance(part, SymbolTableSection)]
+        return {
+            symbol.name: Symbol(_address(symbol["st_value"], symbol["st_info"]["type"]), symbol["st_size"])
+            for table in tables
+            for symbol in table.iter_symbols()
+            if symbol["st_info"]["type"] in ("STT_FUNC", "STT_OBJECT")
+        }
+
+
+def _address(value: int, kind: str) -> int:
+    return value & ~_THUMB_BIT if kind == "STT_FUNC" else value

@@ -1,0 +1,125 @@
+"""Kinds of Thumb instructions, as timing tables tell them apart, and the registers they use."""
+
+import re
+from enum import StrEnum
+
+from tinygen.build.disassembly import Instruction
+
+
+class Kind(StrEnum):
+    """What an instruction occupies."""
+
+    ARITHMETIC = "arithmetic"
+    MULTIPLY = "multiply"  # with or without accumulation, SMLAD and its like included
+    LONG_MULTIPLY = "long multiply"  # 64-bit results
+    DIVIDE = "divide"
+    LOAD = "load"
+    LOAD_MULTIPLE = "load multiple"
+    STORE = "store"
+    STORE_MULTIPLE = "store multiple"
+    BRANCH = "branch"
+    CALL = "call"  # and returns and other jumps to an address in a register
+    LOOP = "loop"  # low-overhead loops of Armv8.1-M
+    PREDICATE = "predicate"  # IT and VPT
+    FLOAT = "float"
+    FLOAT_DIVIDE = "float divide"
+    VECTOR_LOAD = "vector load"
+    VECTOR_STORE = "vector store"
+    VECTOR_MULTIPLY = "vector multiply"
+    VECTOR_ARITHMETIC = "vector arithmetic"
+
+    @property
+    def is_vector(self) -> bool:
+        """Whether it takes the four beats of a 128-bit instruction of MVE."""
+        return self.value.startswith("vector")
+
+
+_CONDITION = "(?:eq|ne|cs|hs|cc|lo|mi|pl|vs|vc|hi|ls|ge|lt|gt|le|al)"
+# The first pattern that matches the whole mnemonic, without the types of vector elements, decides.
+_PATTERNS = (
+    (Kind.PREDICATE, r"i[te]{1,4}|vp(st|t)[te]*"),
+    (Kind.LOOP, r"(dls|wls)(tp)?|le(tp)?|lctp"),
+    (Kind.BRANCH, f"b{_CONDITION}?|cbn?z"),
+    (Kind.CALL, rf"blx?{_CONDITION}?|bx(ns)?{_CONDITION}?|tb[bh]"),
+    (Kind.DIVIDE, rf"[us]div{_CONDITION}?"),
+    (Kind.LONG_MULTIPLY, rf"([us]mull|[us]mlal|umaal|smlald|smlsld|smlal[bt][bt])(x|s)?{_CONDITION}?"),
+    (Kind.MULTIPLY, rf"(mul|mla|mls|sm[lm]?[au]?[lwsd]\w*|smmul|smmla|smmls|smu\w+|sml\w+|smm\w+)s?{_CONDITION}?"),
+    (Kind.LOAD_MULTIPLE, rf"(ldm\w*|pop|vldm\w*|vpop|ldrd|vlldm){_CONDITION}?"),
+    (Kind.STORE_MULTIPLE, rf"(stm\w*|push|vstm\w*|vpush|strd|vlstm){_CONDITION}?"),
+    (Kind.LOAD, r"ldr\w*|ldrex\w*"),
+    (Kind.STORE, r"str\w*"),
+)
+_COMPILED = tuple((kind, re.compile(pattern)) for kind, pattern in _PATTERNS)
+_FLOAT_DIVIDE = re.compile(r"vdiv|vsqrt")
+_VECTOR_MULTIPLY = re.compile(
+    r"v(q?r?d?)?(ml|mul|fma|fms|cmla|cmul|dmul|dmlah|dmlsdh)\w*|vr?mlal?dav\w*|vabav|vq?r?dmul\w*"
+)
+_REGISTER = re.compile(r"\b(r1[0-5]|r[0-9]|sl|fp|ip|sp|lr|pc|[sdq][0-9]{1,2})\b")
+_RANGE = re.compile(r"\b([rsdq])(\d+)-[rsdq](\d+)\b")
+_ALIASES = {"sl": "r10", "fp": "r11", "ip": "r12"}
+_WITHOUT_RESULT = re.compile(r"cmp|cmn|tst|teq|str|stm|push|vstr|vstm|vpush|vst|b$|b[a-z]{2}$|cb|vcmp|it|nop|vp[st]")
+
+
+def kind_of(instruction: Instruction) -> Kind:
+    """The kind of `instruction`. A load into the program counter is a load; see `loads_pc`."""
+    stem = instruction.mnemonic.split(".", 1)[0]
+    for kind, pattern in _COMPILED:
+        if pattern.fullmatch(stem):
+            return kind
+    return _coprocessor_kind(stem, instruction.operands) if stem.startswith("v") else Kind.ARITHMETIC
+
+
+def _coprocessor_kind(stem: str, operands: str) -> Kind:
+    if not re.search(r"\bq[0-7]\b", operands):
+        if stem.startswith("vldr"):
+            return Kind.LOAD
+        if stem.startswith("vstr"):
+            return Kind.STORE
+        return Kind.FLOAT_DIVIDE if _FLOAT_DIVIDE.match(stem) else Kind.FLOAT
+    if stem.startswith(("vldr", "vld2", "vld4")):
+        return Kind.VECTOR_LOAD
+    if stem.startswith(("vstr", "vst2", "vst4")):
+        return Kind.VECTOR_STORE
+    return Kind.VECTOR_MULTIPLY if _VECTOR_MULTIPLY.fullmatch(stem) else Kind.VECTOR_ARITHMETIC
+
+
+def registers(operands: str) -> tuple[str, ...]:
+    """Registers named in `operands`, ranges spelled out, in their order."""
+    spelled = _RANGE.sub(lambda match: _spelled(*match.groups()), operands)
+    return tuple(_ALIASES.get(name, name) for name in _REGISTER.findall(spelled))
+
+
+def _spelled(letter: str, first: str, last: str) -> str:
+    return ", ".join(f"{letter}{number}" for number in range(int(first), int(last) + 1))
+
+
+def transferred(instruction: Instruction) -> int:
+    """How many registers a load or store of several transfers."""
+    if "{" in instruction.operands:
+        return len(registers(instruction.operands[instruction.operands.index("{") :]))
+    return 2  # LDRD, STRD
+
+
+def loads_pc(instruction: Instruction) -> bool:
+    """Whether a load is a jump too, as a function's return."""
+    targets, _, address = instruction.operands.partition("[")
+    return ("pc" in registers(targets) and not address.startswith("pc")) or "pc}" in instruction.operands
+
+
+def written(instruction: Instruction) -> frozenset[str]:
+    """Registers that hold a result; written-back addresses are left out."""
+    names = registers(instruction.operands)
+    if not names or _WITHOUT_RESULT.match(instruction.mnemonic):
+        return frozenset()
+    kind = kind_of(instruction)
+    if kind is Kind.LOAD_MULTIPLE:
+        return frozenset(names[:2] if instruction.mnemonic.startswith("ldrd") else names)
+    return frozenset(names[: 2 if kind is Kind.LONG_MULTIPLY else 1])
+
+
+def read(instruction: Instruction) -> frozenset[str]:
+    """Registers that are needed: all named but a first that is only written."""
+    names = registers(instruction.operands)
+    only_written = written(instruction) and instruction.operands.count(",") >= 2
+    moves = re.match(r"mov|mvn|ldr|[us]xt|clz|rev|vldr|vmov|vdup|adr", instruction.mnemonic)
+    return frozenset(names[1:] if only_written or moves else names)

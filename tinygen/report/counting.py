@@ -1,0 +1,80 @@
+"""Instructions and modelled cycles of an inference: from the counting plugin, else from SysTick.
+
+The plugin counts each instruction of the model and nothing else. Where it cannot be built, or QEMU refuses it, SysTick
+counts under `-icount shift=0`, without cycles: on boards that clock it at 25 MHz in steps of 40 instructions, at 32 MHz
+of 31.25.
+"""
+
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+from tinygen.build.counting_plugin import counting_plugin
+from tinygen.build.execute import execute
+from tinygen.build.firmware import Image
+from tinygen.build.instruction_counts import Profile, profiles
+from tinygen.build.sizes import Sizes
+from tinygen.codegen.harness import Measure
+from tinygen.cycles.kind import Kind
+from tinygen.cycles.model import cycles, histogram, instructions
+from tinygen.cycles.timing import TIMINGS
+from tinygen.errors import ToolError
+from tinygen.planner.schedule import Schedule
+from tinygen.verify.program import Program
+from tinygen.verify.samples import Samples
+
+
+class Counter(StrEnum):
+    """What has counted."""
+
+    PLUGIN = "plugin"
+    SYSTICK = "systick"
+
+
+@dataclass(frozen=True)
+class Count:
+    """What executing took."""
+
+    instructions: int | None  # None where nothing has counted
+    cycles: int | None  # modelled; None where the plugin has not counted
+    histogram: Mapping[Kind, int]  # instructions by kind; empty where the plugin has not counted
+
+
+def available_counter() -> tuple[Counter, str]:
+    """The best counter of this machine; where it is not the plugin, the reason."""
+    try:
+        counting_plugin()
+    except ToolError as error:
+        return Counter.SYSTICK, str(error)
+    return Counter.PLUGIN, ""
+
+
+def count(compiled: Program, samples: Samples, counter: Counter) -> tuple[Count, Sizes]:
+    """One inference each on `samples`, and the sizes of the program."""
+    with tempfile.TemporaryDirectory(prefix="tinygen-") as folder:
+        image = compiled.build(Path(folder), Measure.INSTRUCTIONS)
+        return _total(image, compiled.schedule, samples, counter), image.sizes()
+
+
+def _total(image: Image, schedule: Schedule, samples: Samples, counter: Counter) -> Count:
+    if counter is Counter.SYSTICK:
+        return Count(execute(image, schedule, samples).outcome.values["instructions"], None, {})
+    return _count(profiles(image, schedule, samples)[0], schedule)
+
+
+def count_operators(compiled: Program, samples: Samples, counter: Counter) -> Mapping[int, Count]:
+    """The same by the operators' numbers in the generated code, with the few instructions that call the harness."""
+    with tempfile.TemporaryDirectory(prefix="tinygen-") as folder:
+        schedule = compiled.schedule
+        image = compiled.build(Path(folder), Measure.INSTRUCTIONS_PER_OPERATOR)
+        if counter is Counter.PLUGIN:
+            return {number: _count(found, schedule) for number, found in profiles(image, schedule, samples).items()}
+        values = execute(image, schedule, samples).outcome.values
+    counts = {int(key.removeprefix("operator_")): value for key, value in values.items() if key.startswith("operator_")}
+    return {number: Count(value, None, {}) for number, value in counts.items()}
+
+
+def _count(profile: Profile, schedule: Schedule) -> Count:
+    return Count(instructions(profile), cycles(profile, TIMINGS[schedule.board.cpu]), histogram(profile))
