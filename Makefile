@@ -41,8 +41,13 @@ format: setup ## Format Python and C
 	@$(BIN)/clang-format -i $$(git ls-files 'runtime_c/*.c' 'runtime_c/*.h')
 
 .PHONY: bench
-bench: setup ## Measure the MLPerf Tiny models again (benchmarks/)
-	@$(BIN)/python -m benchmarks.run
+bench: setup ## Measure the MLPerf Tiny models again (benchmarks/mlperf)
+	@PATH="$(BIN):$$PATH" tinygen bench --suite mlperf -t mps2-an385,mps2-an386,mps3-an547 --compare cmsis-nn,portable \
+		-o benchmarks/mlperf
+
+.PHONY: models
+models: setup ## Fetch the MLPerf Tiny reference models (models/, not in git)
+	@$(BIN)/tinygen mlperf models models/mlperf_tiny
 
 .PHONY: sweep
 sweep: setup ## Run thousands of random layers on native kernels (LAYERS=)

@@ -20,7 +20,9 @@ LAYERS = (
     ("verify",),
     ("report",),
     ("mlperf",),
+    ("calib",),
     ("pipeline",),
+    ("suite",),
     ("api",),
     ("cli",),
 )

@@ -25,6 +25,11 @@ def cmsis_nn(explicit: Path | None = None) -> Path | None:
     return folder if (folder / "Include" / "arm_nnfunctions.h").is_file() else None
 
 
+def reference_models() -> tuple[Path, ...]:
+    """Folders where the models of MLPerf Tiny may lie: of `make models`, or in a folder `shared` beside the checkout."""
+    return _CHECKOUT / "models" / "mlperf_tiny", _CHECKOUT.parent / "shared" / "models" / "mlperf_tiny"
+
+
 def cache() -> Path:
     """Folder for libraries that are built once and used again (`$TINYGEN_CACHE`, else the user's cache folder)."""
     named = os.environ.get("TINYGEN_CACHE")

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import tflm
 from tests.support.models import MLPERF_TINY, compiled_model, model_file
 from tests.support.tools import requires_cmsis, requires_qemu
 from tinygen.build.toolchain import Opt, for_board
 from tinygen.codegen.harness import GUARD_BYTES, Measure
 from tinygen.kernels.base import Library
+from tinygen.mlperf.rivals import tflm
 from tinygen.pipeline import Kernels, Options, compile_model
 from tinygen.report.bench import Bench, bench
 from tinygen.targets import load
@@ -46,7 +46,7 @@ def test_memory_and_code(name: str, library: Library) -> None:
     assert found.code_bytes is not None and found.ram_bytes is not None and found.stack_bytes is not None
     assert found.code_bytes <= CODE_BYTES[library][name] * _allowance()
     assert found.ram_bytes == found.arena_bytes + found.stack_bytes + STATIC_BYTES
-    assert found.ram_bytes < tflm.load().ram_bytes[BOARD][name]
+    assert found.ram_bytes < tflm().ram_bytes[BOARD][name]
 
 
 @pytest.mark.qemu
@@ -70,4 +70,4 @@ def test_instructions(name: str, opt: Opt) -> None:
     """With the same kernels at the same level, at most what TFLM executes."""
     found = _bench(name, Library.CMSIS_NN, opt).instructions
     assert found is not None
-    assert found <= tflm.load().instructions[BOARD][name][opt.value] * _allowance()
+    assert found <= tflm().instructions[BOARD][name][opt.value] * _allowance()

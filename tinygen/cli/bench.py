@@ -1,6 +1,7 @@
 """`tinygen bench`: instructions, stack, code and constants."""
 
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -9,18 +10,58 @@ from tinygen.api import choice
 from tinygen.cli.command import MICROCONTROLLER
 from tinygen.cli.command import command as as_command
 from tinygen.cli.kernel_note import kernel_note
-from tinygen.cli.options import Model, Seed
+from tinygen.cli.options import Seed
+from tinygen.cli.suite import SuiteName, measure_suite
 from tinygen.cli.terminal import Terminal
+from tinygen.errors import UsageError
 from tinygen.kernels.base import Library
 from tinygen.pipeline import Compiled, Kernels, Options, compile_model
 from tinygen.report.bench import Bench, bench
 from tinygen.report.counting import Counter, available_counter
 from tinygen.report.measurement import bench_table, comparison_table, operator_bench_table
 
+_SUITE = "The suite"
+
 PerOp = Annotated[bool, typer.Option("--per-op", help="Count the instructions of each operator too.")]
 Compare = Annotated[
     str | None,
     typer.Option("--compare", metavar="LIBRARY", help="Measure with these kernels too: cmsis-nn.", show_default=False),
+]
+Model = Annotated[
+    Path | None, typer.Argument(metavar="[MODEL]", help="The network; left out with --suite.", show_default=False)
+]
+SuiteOption = Annotated[
+    SuiteName | None,
+    typer.Option(
+        "--suite",
+        help="Measure all models of MLPerf Tiny instead, by goal, beside TFLM; -t takes boards separated by commas.",
+        show_default=False,
+        rich_help_panel=_SUITE,
+    ),
+]
+Goals = Annotated[
+    str, typer.Option("--goals", metavar="GOALS", help="Goals of -O, separated by commas.", rich_help_panel=_SUITE)
+]
+Models = Annotated[
+    Path | None,
+    typer.Option(
+        "--models",
+        metavar="FOLDER",
+        help="The reference models (default: those of `make models`).",
+        show_default=False,
+        rich_help_panel=_SUITE,
+    ),
+]
+SuiteOut = Annotated[
+    Path | None,
+    typer.Option(
+        "-o",
+        "--output",
+        metavar="FOLDER",
+        help="Where the suite's Markdown, JSON and picture go.",
+        show_default=False,
+        rich_help_panel=_SUITE,
+    ),
 ]
 
 
@@ -34,17 +75,26 @@ class ComparedBench(Bench):
 @as_command(MICROCONTROLLER)
 def command(
     terminal: Terminal,
-    model: Model,
     options: Options,
+    model: Model = None,
     per_op: PerOp = False,
     compare: Compare = None,
     seed: Seed = 0,
+    suite: SuiteOption = None,
+    goals: Goals = "time,balanced,ram,size",
+    models: Models = None,
+    output: SuiteOut = None,
 ) -> None:
     """Measure one inference under QEMU: instructions, stack, code and constants. The host measures sizes only."""
-    library = None if compare is None else choice(Library, "compare", compare)
+    if (model is None) is (suite is None):
+        raise UsageError("bench: a MODEL or --suite was expected, and not both. Name one.")
     counter, reason = available_counter()
     if counter is not Counter.PLUGIN:
         terminal.note(f"Counting by SysTick, without cycles. {reason}")
+    if model is None:
+        measure_suite(terminal, options, goals, compare, models, output)
+        return
+    library = None if compare is None else choice(Library, "compare", compare)
     with terminal.progress(f"measuring {model.name}"):
         compiled = _compiled(terminal, model, options)
         measured = bench(compiled, per_op, seed)
@@ -63,7 +113,7 @@ def command(
     terminal.result(ComparedBench(**vars(measured), compare=reference), *tables)
 
 
-def _compiled(terminal: Terminal, model: Model, options: Options) -> Compiled:
+def _compiled(terminal: Terminal, model: Path, options: Options) -> Compiled:
     compiled = compile_model(model, options)
     terminal.note(kernel_note(compiled))
     compiled.check_fits()

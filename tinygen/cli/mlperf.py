@@ -19,6 +19,7 @@ from tinygen.errors import UsageError
 from tinygen.mlperf import session
 from tinygen.mlperf.dataset import DataSet, load_data, random_data
 from tinygen.mlperf.firmware import firmware_files
+from tinygen.mlperf.models import fetch
 from tinygen.mlperf.runner import WINDOWS, Accuracy, Performance
 from tinygen.mlperf.session import Mode, Plan, Program, Session
 from tinygen.mlperf.tables import session_table
@@ -36,6 +37,7 @@ Force = Annotated[bool, typer.Option("--force", help="Overwrite files that tinyg
 FirmwarePath = Annotated[
     Path, typer.Argument(metavar="ELF|FOLDER", help="Firmware, or the folder that it is built in.", show_default=False)
 ]
+ModelsFolder = Annotated[Path, typer.Argument(metavar="FOLDER", help="Where they go.", show_default=False)]
 TaskName = Annotated[
     str | None,
     typer.Option("--task", help="kws, ic, vww, ad or sww (default: that of the folder).", show_default=False),
@@ -178,6 +180,15 @@ def serve(terminal: Terminal, firmware: FirmwarePath, target: Machine = None) ->
         sys.stdout.flush()  # a script waits for it
         terminal.note(f"in the runner's folder: {session.runner_command(path)}")
         emulator.process.wait()
+
+
+@app.command("models", epilog="Example: tinygen mlperf models models/mlperf_tiny")
+@as_command()
+def models(terminal: Terminal, folder: ModelsFolder) -> None:
+    """Fetch the benchmark's reference models and check them; those that are there already stay."""
+    with terminal.progress("fetching") as step:
+        files = fetch(folder, step)
+    terminal.result({"models": [str(file) for file in files]}, *(str(file) for file in files))
 
 
 def _task_of(program: Program, asked: str | None) -> Task:

@@ -23,11 +23,15 @@ def listing(columns: Sequence[str], rows: Iterable[Sequence[str | int]], title: 
     cells = [list(row) for row in rows]
     table = Table(box=box.SIMPLE, pad_edge=False)
     for index, column in enumerate(columns):
-        is_number = bool(cells) and all(isinstance(row[index], int) or row[index] == "" for row in cells)
+        is_number = bool(cells) and all(_is_number(row[index]) for row in cells)
         table.add_column(Text(column), justify="right" if is_number else "left", overflow="fold")
     for row in cells:
         table.add_row(*(Text(count(cell) if isinstance(cell, int) else cell) for cell in row))
     return Group(Text(title), table)
+
+
+def _is_number(cell: str | int) -> bool:
+    return isinstance(cell, int) or not cell.strip("0123456789,.-")
 
 
 def count(number: int | None) -> str:

@@ -1,0 +1,84 @@
+"""The suite measures what it says, and its page and picture are those of its numbers."""
+
+import json
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+import pytest
+
+from tests.support.models import MLPERF_TINY, model_file
+from tests.support.tools import requires_arm_gcc, requires_qemu
+from tinygen import paths
+from tinygen.errors import UsageError
+from tinygen.kernels.base import Objective
+from tinygen.mlperf.rivals import published, tflm
+from tinygen.mlperf.tasks import TASKS
+from tinygen.pipeline import Kernels, Options
+from tinygen.suite.measure import GOALS, Suite, SuitePlan, SuiteRow, TflmRatio, best, run_suite
+from tinygen.suite.picture import picture
+from tinygen.suite.tables import markdown
+
+STORED = Path(__file__).resolve().parents[2] / "benchmarks" / "mlperf"
+RAM_OF_TFLM = {"kws": 0.35, "ic": 0.35, "vww": 0.35, "sww": 0.45, "ad": 0.45}  # at most, with -O ram
+
+
+def _plan(targets: tuple[str, ...], goals: tuple[Objective, ...], models: Path) -> SuitePlan:
+    return SuitePlan(targets, goals, (Kernels.AUTO,), models, "tinygen bench --suite mlperf")
+
+
+def _ignore(done: int, total: int) -> None:
+    assert 0 <= done < total
+
+
+@pytest.mark.qemu
+@requires_qemu
+@pytest.mark.slow
+def test_ram_beside_tflm() -> None:
+    models = model_file("ad01_int8").parent
+    suite = run_suite(_plan(("mps2-an386", "mps3-an547"), (Objective.RAM,), models), Options(), _ignore)
+    assert [(row.target, row.task) for row in suite.rows] == [
+        (target, task) for target in ("mps2-an386", "mps3-an547") for task in TASKS
+    ]
+    for row in suite.rows:
+        assert row.tflm_ram is not None and row.tflm_code is None
+        assert row.tflm_ram.ratio <= RAM_OF_TFLM[row.task], row
+        assert row.ram_bytes >= row.arena_bytes + row.stack_bytes
+        assert row.instructions_per_mac == round(row.instructions / row.macs, 3)
+
+
+@requires_arm_gcc
+def test_refusals(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="the host counts nothing"):
+        run_suite(_plan(("mps2-an386", "host"), GOALS, tmp_path), Options(), _ignore)
+    with pytest.raises(UsageError, match=r"kws_ref_model.tflite: not found in .* Fetch the reference models"):
+        run_suite(_plan(("mps2-an386",), GOALS, tmp_path), Options(), _ignore)
+
+
+def test_page_and_picture_are_those_of_the_stored_numbers() -> None:
+    stored = json.loads((STORED / "mlperf.json").read_text(encoding="utf-8"))
+    suite = Suite(**{**stored, "rows": tuple(_row(record) for record in stored["rows"])})
+    assert {row.task for row in suite.rows} == set(TASKS)
+    assert markdown(suite) == (STORED / "mlperf.md").read_text(encoding="utf-8")
+    drawn = picture(suite)
+    assert drawn == (STORED / "mlperf.svg").read_text(encoding="utf-8")
+    texts = {element.text for element in ElementTree.fromstring(drawn).iter() if element.text}
+    fastest = next(best(suite.rows, "mps2-an386", Objective.TIME))
+    assert any(text.startswith(f"{fastest.instructions:,}") for text in texts)
+
+
+def _row(record: dict[str, object]) -> SuiteRow:
+    ratios = {key: TflmRatio(**value) for key, value in record.items() if isinstance(value, dict)}
+    return SuiteRow(**{**record, **ratios})  # type: ignore[arg-type]
+
+
+def test_rivals_are_complete() -> None:
+    rival = tflm()
+    for by_board in (rival.arena_bytes, rival.ram_bytes, rival.code_bytes, rival.instructions):
+        assert "mps2-an386" in by_board
+        assert all(set(by_model) == set(MLPERF_TINY) for by_model in by_board.values())
+    for peers in published().million_cycles.values():
+        assert all(set(by_task) <= set(TASKS) for by_task in peers.values())
+
+
+def test_the_picture_s_template_is_installed() -> None:
+    assert (paths.TEMPLATES / "suite.svg.j2").is_file()

@@ -1,0 +1,44 @@
+"""`tinygen bench --suite mlperf`: all tasks of MLPerf Tiny on any boards."""
+
+import shlex
+import sys
+from enum import StrEnum
+from pathlib import Path
+
+from tinygen.api import choice
+from tinygen.build.output import write_folder
+from tinygen.cli.terminal import Terminal
+from tinygen.kernels.base import Library, Objective
+from tinygen.pipeline import Kernels, Options
+from tinygen.report.document import json_text
+from tinygen.suite.measure import SuitePlan, run_suite
+from tinygen.suite.picture import picture
+from tinygen.suite.tables import markdown, suite_tables
+
+
+class SuiteName(StrEnum):
+    """Models that are measured together."""
+
+    MLPERF = "mlperf"
+
+
+def measure_suite(
+    terminal: Terminal, options: Options, goals: str, compare: str | None, models: Path | None, out: Path | None
+) -> None:
+    """Measure on all boards of `options.target`, separated by commas; show the table, and write it into `out`."""
+    others = [] if compare is None else [choice(Library, "compare", name) for name in compare.split(",")]
+    plan = SuitePlan(
+        targets=tuple(options.target.split(",")),
+        goals=tuple(choice(Objective, "goals", goal) for goal in goals.split(",")),
+        kernels=(options.kernels, *(Kernels(library.value) for library in others)),
+        models=models,
+        command=shlex.join(["tinygen", *sys.argv[1:]]),
+    )
+    with terminal.progress("measuring MLPerf Tiny") as step:
+        suite = run_suite(plan, options, step)
+    if out is not None:
+        files = {"mlperf.md": markdown(suite), "mlperf.json": f"{json_text(suite)}\n", "mlperf.svg": picture(suite)}
+        write_folder(out, files)
+    terminal.result(suite, *suite_tables(suite))
+    if out is not None:
+        terminal.note(f"{out}: wrote mlperf.md, mlperf.json, mlperf.svg")

@@ -1,0 +1,1 @@
+"""All tasks of MLPerf Tiny at once: what they cost on boards, beside the figures of others."""
