@@ -16,7 +16,7 @@ BIN := $(VENV)/bin
 
 .PHONY: help
 help: ## List all targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: run-qemu
 run-qemu: setup ## Generate, build and run a model in QEMU (MODEL=, DATA=, BOARD=, KERNELS=)
@@ -48,6 +48,10 @@ bench: setup ## Measure the MLPerf Tiny models again (benchmarks/mlperf)
 .PHONY: models
 models: setup ## Fetch the MLPerf Tiny reference models (models/, not in git)
 	@$(BIN)/tinygen mlperf models models/mlperf_tiny
+
+.PHONY: calibrate-costs
+calibrate-costs: setup ## Measure what kernels cost again, for the planner and for --kernels auto
+	@$(BIN)/python -m benchmarks.calibrate_costs
 
 .PHONY: sweep
 sweep: setup ## Run thousands of random layers on native kernels (LAYERS=)

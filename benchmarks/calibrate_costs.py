@@ -1,7 +1,8 @@
 """Measures kernels under QEMU and writes the planner's table of costs, tinygen/planner/instruction_costs.json.
 
-    python -m benchmarks.calibrate_costs
+    python -m benchmarks.calibrate_costs [native]
 
+With `native` it measures tinygen's own kernels only, and keeps the rest of the table.
 Needs arm-none-eabi-gcc, QEMU and the CMSIS-NN submodule. The same versions of these give the same file. Each kernel
 runs operators of random shapes; a linear model of its work, without negative terms, is fitted to the instructions, each
 measurement weighted by its inverse, so that the relative error counts. Prints that error for each function.
@@ -9,7 +10,7 @@ measurement weighted by its inverse, so that the relative error counts. Prints t
 
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import astuple, dataclass, replace
 from pathlib import Path
 
@@ -24,9 +25,26 @@ from tinygen.codegen.render import render
 from tinygen.ir.graph import Graph, Op, Port
 from tinygen.ir.tensor import Tensor
 from tinygen.kernels.base import Kernel, Library, Toolbox
+from tinygen.kernels.native.costs import native_instructions
+from tinygen.kernels.native.select import native_kernels
 from tinygen.kernels.select import variants
-from tinygen.pipeline import Compiled, Options, work_folder
-from tinygen.planner.cost import COSTS_FILE, FETCH, MEMMOVE, MEMMOVE_UP, TERMS, Work, shape_class, table_name, work
+from tinygen.ops.clamp import Clamp
+from tinygen.ops.conv2d import Conv2D
+from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
+from tinygen.ops.fully_connected import FullyConnected
+from tinygen.pipeline import Compiled, Kernels, Options, work_folder
+from tinygen.planner.cost import (
+    COSTS_FILE,
+    FETCH,
+    MEMMOVE,
+    MEMMOVE_UP,
+    TERMS,
+    Work,
+    native_table_name,
+    shape_class,
+    table_name,
+    work,
+)
 from tinygen.planner.schedule import Buffer, BufferKind, Call, Place, Schedule
 from tinygen.targets import load
 from tinygen.targets.board import Board
@@ -39,6 +57,7 @@ _ALIGN = 16
 _SWEEPS = 20_000
 
 FloatArray = npt.NDArray[np.float64]
+Table = dict[str, dict[str, float]]  # cost of a unit of work, by function and kind of work
 
 
 @dataclass(frozen=True)
@@ -51,21 +70,41 @@ class Sample:
 
 
 def measure(board: Board, library: Library) -> Iterator[Sample]:
-    """All kernels of a library on a board."""
+    """All kernels of a library on a board, and what a schedule does between calls."""
     toolbox = Toolbox(library, board.isa)
-    pairs = [(op, kernel) for op in operators() for kernel in variants(op, toolbox)]
-    for first in range(0, len(pairs), _CALLS_PER_PROGRAM):
-        part = pairs[first : first + _CALLS_PER_PROGRAM]
-        for (op, kernel), instructions in zip(part, _run(part, board, library), strict=True):
-            yield Sample(shape_class(op, kernel), work(op, kernel.function, toolbox), instructions)
+    yield from _measure([(op, kernel) for op in operators() for kernel in variants(op, toolbox)], board, toolbox)
     for function, is_up in ((MEMMOVE, False), (MEMMOVE_UP, True)):
         yield from (Sample(function, Work(call=1, operand=bytes), found) for bytes, found in moves(board, is_up))
     yield from (Sample(FETCH, Work(call=1), found) for found in reads(board))
 
 
-def _run(pairs: Sequence[tuple[Op, Kernel]], board: Board, library: Library) -> list[float]:
+def measure_native(board: Board) -> Iterator[Sample]:
+    """All of tinygen's own kernels on a board whose costs have no formula of their own."""
+    toolbox = Toolbox(Library.PORTABLE, board.isa, has_native_kernels=True)
+    pairs = [(op, kernel) for op in _with_rectified(operators()) for kernel in native_kernels(op, toolbox)]
+    yield from _measure(
+        [pair for pair in pairs if native_instructions(pair[0], pair[1].function) is None], board, toolbox
+    )
+
+
+def _with_rectified(ops: Iterable[Op]) -> Iterator[Op]:
+    """The operators, and those that multiply once more with a clamp, for which there are shorter kernels."""
+    for op in ops:
+        yield op
+        if isinstance(op, Conv2D | DepthwiseConv2D | FullyConnected):
+            yield replace(op, name=f"{op.name}_relu", clamp=Clamp(op.output.type.zero_point, 127))
+
+
+def _measure(pairs: Sequence[tuple[Op, Kernel]], board: Board, toolbox: Toolbox) -> Iterator[Sample]:
+    for first in range(0, len(pairs), _CALLS_PER_PROGRAM):
+        part = pairs[first : first + _CALLS_PER_PROGRAM]
+        for (op, kernel), instructions in zip(part, _run(part, board, toolbox), strict=True):
+            yield Sample(shape_class(op, kernel), work(op, kernel.function, toolbox), instructions)
+
+
+def _run(pairs: Sequence[tuple[Op, Kernel]], board: Board, toolbox: Toolbox) -> list[float]:
     """Instructions of each call, without those of counting."""
-    program = _program(pairs, board, library)
+    program = _program(pairs, board, toolbox)
     samples = random_samples(program.graph.inputs, 1, 0)
     values = []
     for counts in (Measure.INSTRUCTIONS_PER_OPERATOR, Measure.INSTRUCTIONS):
@@ -76,13 +115,14 @@ def _run(pairs: Sequence[tuple[Op, Kernel]], board: Board, library: Library) -> 
     return [instructions - counting for instructions in each]
 
 
-def _program(pairs: Sequence[tuple[Op, Kernel]], board: Board, library: Library) -> Compiled:
+def _program(pairs: Sequence[tuple[Op, Kernel]], board: Board, toolbox: Toolbox) -> Compiled:
     """A model that calls the kernels one after the other, on inputs of their own."""
     graph, kernels = _graph(pairs)
     schedule = _schedule(graph, kernels, board)
-    options = Options(target=board.name)
+    kernels_option = Kernels.NATIVE if toolbox.has_native_kernels else Kernels(toolbox.library.value)
+    options = Options(target=board.name, kernels=kernels_option)
     files = render(schedule, "calibration", "calibration")
-    return Compiled(Path("calibration"), "calibration", options, graph, schedule, library, files)
+    return Compiled(Path("calibration"), "calibration", options, graph, schedule, toolbox.library, toolbox, files)
 
 
 def _graph(pairs: Sequence[tuple[Op, Kernel]]) -> tuple[Graph, dict[Op, Kernel]]:
@@ -153,20 +193,27 @@ def models(samples: Sequence[Sample]) -> Iterator[tuple[str, Work, FloatArray]]:
             yield function, costs, predicted / measured - 1
 
 
+def _table(name: str, samples: Iterable[Sample]) -> Table:
+    """The costs of all functions that were measured often enough."""
+    table: Table = {}
+    for function, costs, errors in models(list(samples)):
+        terms = zip(TERMS, astuple(costs), strict=True)
+        table[function] = {term: cost for term, cost in terms if cost}
+        mean, worst = np.abs(errors).mean(), np.abs(errors).max()
+        print(f"{name} {function}: {len(errors)} calls, {mean:.1%} off, at most {worst:.1%}", file=sys.stderr)
+    return table
+
+
 def main() -> None:
     """Measure all boards and libraries, show errors, write the file."""
-    tables: dict[str, dict[str, dict[str, float]]] = {}
-    for name in _BOARDS:
-        board = load(name)
-        for library in Library:
+    tables: dict[str, Table] = {}
+    for board in map(load, _BOARDS):
+        tables[native_table_name(board.isa)] = _table(native_table_name(board.isa), measure_native(board))
+        for library in () if sys.argv[1:] == ["native"] else Library:
             table = table_name(library, board.isa)
-            tables[table] = {}
-            for function, costs, errors in models(list(measure(board, library))):
-                terms = zip(TERMS, astuple(costs), strict=True)
-                tables[table][function] = {term: cost for term, cost in terms if cost}
-                mean, worst = np.abs(errors).mean(), np.abs(errors).max()
-                print(f"{table} {function}: {len(errors)} calls, {mean:.1%} off, at most {worst:.1%}", file=sys.stderr)
-    text = json.dumps({"made_by": "python -m benchmarks.calibrate_costs", "instructions": tables}, indent=2)
+            tables[table] = _table(table, measure(board, library))
+    kept = json.loads(COSTS_FILE.read_text(encoding="utf-8"))["instructions"]
+    text = json.dumps({"made_by": "python -m benchmarks.calibrate_costs", "instructions": kept | tables}, indent=2)
     COSTS_FILE.write_text(f"{text}\n", encoding="utf-8")
 
 

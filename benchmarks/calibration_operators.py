@@ -17,6 +17,7 @@ from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
 from tinygen.ops.fully_connected import FullyConnected
 from tinygen.ops.lookup import Lookup
 from tinygen.ops.mul import Mul
+from tinygen.ops.partial_products import AddProducts
 from tinygen.ops.pool2d import AveragePool2D, MaxPool2D
 from tinygen.ops.running_sum import DivideSums, SumRows
 from tinygen.ops.softmax import Softmax
@@ -49,6 +50,7 @@ def operators() -> tuple[Op, ...]:
         (8, _lookup),
         (12, _sum_rows),
         (8, _divide_sums),
+        (16, _add_products),
     )
     return tuple(_named(op, index) for index, op in enumerate(_drawn(families)))
 
@@ -184,6 +186,20 @@ def _divide_sums(random: Random) -> Op:
     output = _tensor(sums.shape)
     clamp = Clamp.none(output.type)
     return DivideSums(name="", source=_NOWHERE, input=sums, output=output, count=64, clamp=clamp)
+
+
+def _add_products(random: Random) -> Op:
+    input, units = _image(random, random.choice(_CHANNELS)), random.choice((1, 2, 8, 10, 12, 64, 128))
+    return AddProducts(
+        name="",
+        source=_NOWHERE,
+        input=input,
+        weights=_weights((units, input.type.elements), axis=0),
+        before=None,
+        output=_sums(units + 1),
+        first_feature=0,
+        descending=False,
+    )
 
 
 def _sums(channels: int) -> Tensor:

@@ -1,31 +1,53 @@
 """Runs thousands of random layers on native kernels, against the numpy references of their operators.
 
-    python -m benchmarks.sweep [--layers 2000] [--boards mps2-an386,mps2-an505] [--seed 0] [--families convolution]
+    python -m benchmarks.sweep [--layers 2000] [--boards mps2-an386,mps2-an505] [--families convolution] [--seed 0]
 
-Needs arm-none-eabi-gcc and QEMU, a host compiler for the board `host`. Ends with code 1 where a layer differs.
+Needs arm-none-eabi-gcc and QEMU, a host compiler for the board `host`. Layers run in programs of a hundred, each drawn
+from a seed of its own: the first from --seed, the next from the number after it. What fails is printed with the command
+that runs it again. Ends with code 1 where a layer differs or a program fails.
 """
 
 import argparse
 import sys
 import tempfile
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
-from tests.support.native_layers import FAMILIES, Outcome, check
+from tests.support.native_layers import FAMILIES, check
+from tinygen.errors import TinygenError
 
 _BATCH = 100  # layers in one program
-_BOARDS = "host,mps2-an385,mps2-an386,mps2-an500,mps2-an505,mps3-an547"
+_BOARDS = "host,mps2-an382,mps2-an385,mps2-an386,mps2-an500,mps2-an505,mps3-an547"  # M0, M3, M4, M7, M33, M55
 
 
-def sweep(family: str, layers: int, seed: int, board: str) -> Iterator[Outcome]:
+@dataclass(frozen=True)
+class Batch:
+    """One program of random layers."""
+
+    layers: int
+    native: int
+    failures: tuple[str, ...]
+
+
+def sweep(family: str, layers: int, seed: int, board: str) -> Iterator[Batch]:
     """The outcomes of programs that have `layers` layers together."""
     for number, first in enumerate(range(0, layers, _BATCH)):
+        yield _run(family, min(_BATCH, layers - first), seed + number, board)
+
+
+def _run(family: str, layers: int, seed: int, board: str) -> Batch:
+    again = f"python -m benchmarks.sweep --boards {board} --families {family} --layers {layers} --seed {seed}"
+    try:
         with tempfile.TemporaryDirectory(prefix="tinygen-") as folder:
-            yield check(family, min(_BATCH, layers - first), 1000 * seed + number, board, Path(folder))
+            found = check(family, layers, seed, board, Path(folder))
+    except TinygenError as error:
+        return Batch(layers, 0, (f"{error} Again: {again}",))
+    return Batch(layers, found.native, tuple(f"{layer}. Again: {again}" for layer in found.differing))
 
 
 def main() -> int:
-    """Print a line for each family and board."""
+    """Print a line for each family and board, and one for each failure."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--layers", type=int, default=2000)
     parser.add_argument("--boards", default=_BOARDS)
@@ -35,12 +57,16 @@ def main() -> int:
     failed = 0
     for board in given.boards.split(","):
         for family in given.families.split(","):
-            outcomes = list(sweep(family, given.layers, given.seed, board))
-            differing = [layer for outcome in outcomes for layer in outcome.differing]
-            native = sum(outcome.native for outcome in outcomes)
-            print(f"{board:12} {family:16} {given.layers} layers, {native} native, {len(differing)} differ", flush=True)
-            print(*(f"    {layer}" for layer in differing), sep="\n", end="")
-            failed += len(differing)
+            layers = native = failures = 0
+            for batch in sweep(family, given.layers, given.seed, board):
+                layers, native, failures = layers + batch.layers, native + batch.native, failures + len(batch.failures)
+                for failure in batch.failures:
+                    print(f"    {failure}", flush=True)
+            print(
+                f"{board:12} {family:16} {layers} layers, {native} calls of native kernels, {failures} failures",
+                flush=True,
+            )
+            failed += failures
     return 1 if failed else 0
 
 

@@ -95,9 +95,8 @@ def test_models_that_are_none(command: str, model: str, code: int, message: str)
         ),
         (["--cc-opt", "0"], "--cc-opt: is '0', one of s, 2, 3 was expected. Choose one of them."),
         (
-            ["--ctable", "m.json"],
-            "--ctable m.json: calibration is not available yet, an int8 model without it was expected. "
-            "Leave the option out.",
+            ["--ctable", "m.json", "--calibrate", "m.npz"],
+            "--ctable and --calibrate: both are given, one was expected. Leave one out.",
         ),
     ],
 )

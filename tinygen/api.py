@@ -18,10 +18,11 @@ from tinygen.ir.types import Array
 from tinygen.kernels.base import Objective
 from tinygen.pipeline import Compiled, Kernels, Options, compile_model
 from tinygen.report.compilation import Compilation, report_compilation
-from tinygen.report.curve import CurveRow, curve_rows
+from tinygen.report.curve import REREADABLE, RESIDENT, STREAMED, CurveRow, curve_rows
 from tinygen.targets import parse_size
 from tinygen.verify.oracle import Oracle
 from tinygen.verify.samples import Samples, load_samples, stack_samples
+from tinygen.verify.signal import load_calls
 from tinygen.verify.validate import Validation, validate
 
 DEFAULT_SAMPLES = 5  # drawn where no data is given
@@ -63,7 +64,8 @@ class Model:
     ) -> Validation:
         """Compare with an oracle on `data`, or on drawn samples; by default the one that runs the model's file."""
         given = None if data is None else self._samples(data)
-        count = samples if samples is not None else DEFAULT_SAMPLES if given is None else len(given)
+        drawn = DEFAULT_SAMPLES if given is None else results_of(self.compiled, given)
+        count = samples if samples is not None else drawn
         oracle = None if against is None else choice(Oracle, "against", against)
         return validate(self.compiled, given, count, oracle, seed, per_layer)
 
@@ -76,7 +78,7 @@ class Model:
     def _samples(self, data: Data) -> Samples:
         ports = self.compiled.graph.inputs
         if isinstance(data, str | Path):
-            return load_samples(Path(data), ports)
+            return load_inputs(self.compiled, Path(data))
         return stack_samples(_named_arrays(data, ports), ports, self.compiled.name)
 
 
@@ -89,12 +91,20 @@ def compile(
     flash: str | int | None = None,
     optimize: str = "time",
     split: bool = True,
+    shrink: bool = True,
     streamed: bool = False,
+    rereadable: bool = False,
+    recompute: str | float = "5%",
+    stream: str | None = None,
     kernels: str = "auto",
     cmsis_nn: str | Path | None = None,
     cc_opt: str | None = None,
+    allow_float: bool = False,
+    ctable: str | Path | None = None,
+    calibrate: str | Path | None = None,
 ) -> Model:
-    """Compile a model file for a target; the options are those of `tinygen compile` (`streamed`: --input streamed).
+    """Compile a model file for a target; the options are those of `tinygen compile` (`streamed`: --input streamed,
+    `rereadable`: --input rereadable).
 
     Raises a `tinygen.errors.TinygenError`; the one that fits says whether model, options or a tool are at fault.
     """
@@ -105,10 +115,17 @@ def compile(
         flash=flash,
         optimize=optimize,
         split=split,
+        shrink=shrink,
         streamed=streamed,
+        rereadable=rereadable,
+        recompute=recompute,
+        stream=stream,
         kernels=kernels,
         cmsis_nn=None if cmsis_nn is None else Path(cmsis_nn),
         cc_opt=cc_opt,
+        allow_float=allow_float,
+        ctable=None if ctable is None else Path(ctable),
+        calibrate=None if calibrate is None else Path(calibrate),
     )
     compiled = compile_model(Path(path), options)
     compiled.check_fits()
@@ -123,10 +140,17 @@ def options_from_text(
     flash: str | int | None = None,
     optimize: str = "time",
     split: bool = True,
+    shrink: bool = True,
     streamed: bool = False,
+    rereadable: bool = False,
+    recompute: str | float = "5%",
+    stream: str | None = None,
     kernels: str = "auto",
     cmsis_nn: Path | None = None,
     cc_opt: str | None = None,
+    allow_float: bool = False,
+    ctable: Path | None = None,
+    calibrate: Path | None = None,
 ) -> Options:
     """Options as people write them; UsageError."""
     return Options(
@@ -136,11 +160,29 @@ def options_from_text(
         flash_bytes=None if flash is None else parse_size(flash),
         objective=choice(Objective, "optimize", optimize),
         may_split=split,
-        fetches_input=streamed,
+        may_shrink=shrink,
+        fetches_input=streamed or rereadable,
+        rereads_input=rereadable,
+        recompute=parse_share(recompute),
+        stream=stream,
         kernels=choice(Kernels, "kernels", kernels),
         cmsis_nn=cmsis_nn,
         opt=None if cc_opt is None else choice(Opt, "cc-opt", str(cc_opt)),
+        allow_float=allow_float,
+        ctable=ctable,
+        calibrate=calibrate,
     )
+
+
+def parse_share(text: str | float) -> float:
+    """A share written as 5% or 0.05; UsageError."""
+    try:
+        share = float(str(text).removesuffix("%")) / (100 if str(text).endswith("%") else 1)
+    except ValueError:
+        share = -1.0
+    if not 0 <= share < float("inf"):
+        raise UsageError(f"--recompute: is '{text}', a share such as 5% or 0.05 was expected.")
+    return share
 
 
 def choice(values: type[_Choice], option: str, text: str) -> _Choice:
@@ -155,14 +197,38 @@ def choice(values: type[_Choice], option: str, text: str) -> _Choice:
 def report(compiled: Compiled, files: Iterable[str]) -> Compilation:
     """The report on a compiled model that is written as `files`."""
     return report_compilation(
-        compiled.schedule, compiled.name, compiled.source, compiled.kernels, files, compiled.arena_limit_bytes
+        compiled.schedule,
+        compiled.name,
+        compiled.source,
+        compiled.kernels,
+        files,
+        compiled.arena_limit_bytes,
+        compiled.saved,
     )
 
 
 def curve(compiled: Compiled) -> tuple[CurveRow, ...]:
     """What less RAM costs with the input resident and, where the options say so, streamed."""
-    modes = (False, True) if compiled.options.fetches_input else (False,)
-    return tuple(row for streamed in modes for row in curve_rows(compiled.curve(streamed), streamed))
+    options = compiled.options
+    rows = curve_rows(compiled.curve(fetches_input=False), RESIDENT)
+    if options.fetches_input:
+        rows += curve_rows(compiled.curve(fetches_input=True), STREAMED)
+    if options.rereads_input:
+        rows += curve_rows(compiled.curve(fetches_input=True, rereads_input=True), REREADABLE)
+    return rows
+
+
+def load_inputs(compiled: Compiled, file: Path) -> Samples:
+    """The samples in a file; for a stream, the inputs of its calls in turn: see `load_samples` and `load_calls`."""
+    if compiled.graph.stream is not None:
+        return load_calls(file, compiled.imported, compiled.graph)
+    return load_samples(file, compiled.graph.inputs)
+
+
+def results_of(compiled: Compiled, inputs: Samples) -> int:
+    """How many outputs count that samples, or the calls of a stream, give."""
+    stream = compiled.graph.stream
+    return len(inputs) - (stream.warmup_calls - 1 if stream else 0)
 
 
 def stack_outputs(samples: Sequence[Sequence[Array]]) -> tuple[Array, ...]:

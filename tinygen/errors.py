@@ -46,6 +46,9 @@ class VerifyError(TinygenError):
     """tinygen itself broke an invariant: a defect in tinygen, never in the model."""
 
 
+LISTED = "`tinygen supported-ops` lists what can."
+
+
 @dataclass(frozen=True)
 class UnsupportedOperator:
     """One operator at fault: its place in the user's file, and why it cannot be compiled."""
@@ -59,10 +62,10 @@ class UnsupportedOperator:
 class UnsupportedOperatorsError(UnsupportedModelError):
     """Operators that tinygen cannot compile, all of them at once."""
 
-    def __init__(self, file: str, operators: tuple[UnsupportedOperator, ...]) -> None:
+    def __init__(self, file: str, operators: tuple[UnsupportedOperator, ...], remedy: str = LISTED) -> None:
         self.operators = operators
         count = len(operators)
         lines = [f"{file}: {count} operator{'s' if count > 1 else ''} cannot be compiled:"]
         lines += [f"  operator {o.index} ({o.operator} '{o.name}'): {o.reason}." for o in operators]
-        lines.append("`tinygen supported-ops` lists what can.")
+        lines.append(remedy)
         super().__init__("\n".join(lines))

@@ -3,7 +3,7 @@
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from pathlib import Path
 
@@ -13,19 +13,31 @@ from tinygen.build.execute import Execution, Sample, execute
 from tinygen.build.firmware import Image, Limits, build_firmware
 from tinygen.build.kernel_sources import SourceTree, kernel_library, native, operators
 from tinygen.build.toolchain import Opt, Sanitizer, for_board
+from tinygen.calib.calibrator import Calibration
+from tinygen.calib.follow import follow
 from tinygen.codegen.c_text import checked_identifier, model_identifier
 from tinygen.codegen.harness import Measure
 from tinygen.codegen.project import ProjectKind
 from tinygen.codegen.render import render
 from tinygen.errors import UsageError
 from tinygen.frontends import import_model
+from tinygen.frontends.spelling import AS_IN_FILE, Spelling
 from tinygen.ir.graph import Graph
 from tinygen.kernels.base import Library, Objective, Toolbox
+from tinygen.kernels.native.select import is_native
+from tinygen.passes.shrink import shrink
+from tinygen.passes.shrinking.saving import NOTHING_SAVED, Saving, saving
+from tinygen.passes.streaming import to_stream
 from tinygen.planner import fit
+from tinygen.planner.constants import const_bytes
 from tinygen.planner.plan import CurvePoint, Request, curve, plan
 from tinygen.planner.schedule import Schedule
 from tinygen.planner.spill import rooms
 from tinygen.targets import Board, load
+from tinygen.targets.isa import Isa
+
+_TILES = (4, 2, 0)  # outputs per side for Winograd's method
+_CODE_BYTES = 24 << 10  # that are left for code where weights could grow
 
 
 class Kernels(Enum):
@@ -47,10 +59,18 @@ class Options:
     flash_bytes: int | None = None
     objective: Objective = Objective.TIME
     may_split: bool = True
+    may_shrink: bool = True
     fetches_input: bool = False
+    rereads_input: bool = False  # the application can give rows of the input again, and any columns of them
+    recompute: float = 0.05  # of the model's multiplications, that splitting may do again
+    stream: str | None = None  # axis along which each call takes the next columns: an index, or a name
     kernels: Kernels = Kernels.AUTO
     cmsis_nn: Path | None = None
     opt: Opt | None = None
+    allow_float: bool = False  # operators on float32 run as such
+    spelling: Spelling = AS_IN_FILE  # what an ONNX file leaves open
+    ctable: Path | None = None  # that a float model is quantized by
+    calibrate: Path | None = None  # samples to make such a table of
 
 
 @dataclass(frozen=True)
@@ -63,7 +83,20 @@ class Compiled:
     imported: Graph
     schedule: Schedule
     library: Library
+    toolbox: Toolbox  # what its kernels were chosen from
     files: dict[str, str] = field(repr=False)  # the model's C, by file name
+    calibration: Calibration | None = None  # that it follows, where the file holds a float model
+    saved: Saving = NOTHING_SAVED  # by shrinking the graph
+
+    @property
+    def spelling(self) -> Spelling:
+        """What the user says about the model's inputs."""
+        return self.options.spelling
+
+    @property
+    def is_calibrated(self) -> bool:
+        """Whether the file holds a float model that a table has made int8."""
+        return self.calibration is not None
 
     @property
     def graph(self) -> Graph:
@@ -84,12 +117,13 @@ class Compiled:
     @property
     def kernels(self) -> str:
         """What its kernels are, as messages and reports name it."""
-        return Kernels.NATIVE.value if self.toolbox.has_native_kernels else self.library.value
+        return Kernels.NATIVE.value if self.has_native_kernels else self.library.value
 
     @property
-    def toolbox(self) -> Toolbox:
-        """What its kernels are chosen from."""
-        return _toolbox(self.board, self.library, self.options)
+    def has_native_kernels(self) -> bool:
+        """Whether some of its kernels are, or were asked to be, tinygen's own."""
+        found = any(is_native(call.kernel) for call in self.schedule.calls)
+        return found or self.options.kernels is Kernels.NATIVE
 
     @property
     def arena_limit_bytes(self) -> int:
@@ -99,18 +133,20 @@ class Compiled:
 
     def check_fits(self) -> None:
         """Raise DoesNotFitError where arena or constants exceed the target or the options; it says what would help."""
-        remedies = fit.remedies(self.schedule, self.toolbox, _request(self.board, self.options))
+        remedies = fit.remedies(self.schedule, self.toolbox, _request(self.board, self.options, self.imported))
         fit.check_fits(self.schedule, self.arena_limit_bytes, flash_limit_bytes(self.board, self.options), remedies)
 
-    def curve(self, fetches_input: bool) -> tuple[CurvePoint, ...]:
+    def curve(self, fetches_input: bool, rereads_input: bool = False) -> tuple[CurvePoint, ...]:
         """What less RAM costs: schedules from whole tensors down to the smallest arena."""
-        return curve(self.graph, self.board, self.toolbox, fetches_input)
+        request = _request(self.board, self.options, self.imported)
+        asked = replace(request, fetches_input=fetches_input, rereads_input=rereads_input)
+        return curve(self.graph, self.board, self.toolbox, asked)
 
     @property
     def trees(self) -> tuple[SourceTree, ...]:
         """Sources of the kernels and of tinygen's own operators."""
         trees = (kernel_library(self.library, self.options.cmsis_nn), operators())
-        return (*trees, native()) if self.toolbox.has_native_kernels else trees
+        return (*trees, native()) if self.has_native_kernels else trees
 
     def folder_files(self, kind: ProjectKind) -> dict[str, str]:
         """All files of a self-contained output folder, by relative path."""
@@ -136,13 +172,55 @@ def compile_model(source: Path, options: Options, observe: Observer | None = Non
     board = load(options.target)
     library = choose_library(options)
     name = checked_identifier(options.name) if options.name else model_identifier(source.stem)
-    imported = import_model(source)
-    graph = passes.run(imported, observe=observe)
+    imported = import_model(source, options.spelling)
+    calibration = follow(source, imported, options.ctable, options.calibrate, board)
+    if calibration is not None:
+        imported = calibration.graph
+    graph, saved = _simplified(imported, options, observe)
+    if options.stream is not None:
+        # CMSIS-NN's and tinygen's kernels for DSP and scalar cores take pixels in pairs; with MVE it is all the same
+        has_fast_products = library is Library.CMSIS_NN and board.isa is not Isa.MVE
+        graph = _streamed(graph, options, has_fast_products, observe)
     if options.fetches_input:
         _check_one_input(graph)
-    schedule = plan(graph, board, _toolbox(board, library, options), _request(board, options))
+    toolbox, schedule = _planned(graph, board, library, options, imported)
     files = render(schedule, name, source.name)
-    return Compiled(source, name, options, imported, schedule, library, files)
+    return Compiled(source, name, options, imported, schedule, library, toolbox, files, calibration, saved)
+
+
+def _planned(
+    graph: Graph, board: Board, library: Library, options: Options, imported: Graph
+) -> tuple[Toolbox, Schedule]:
+    """The plan with the largest weights that fit the flash, as these are the fastest."""
+    request, limit = _request(board, options, imported), flash_limit_bytes(board, options) - _CODE_BYTES
+    for toolbox in _toolboxes(board, library, options):
+        schedule = plan(graph, board, toolbox, request)
+        if const_bytes(schedule) <= limit:
+            break
+    return toolbox, schedule
+
+
+def _simplified(imported: Graph, options: Options, observe: Observer | None) -> tuple[Graph, Saving]:
+    """The graph after all passes, and what shrinking it has saved."""
+    steps = passes.FLOAT_PASSES if options.allow_float else passes.PASSES
+    at = steps.index(shrink)
+    whole = passes.run(imported, steps[:at], observe)
+    graph = passes.run(whole, steps[at:] if options.may_shrink else steps[at + 1 :], observe)
+    return graph, saving(whole, graph)
+
+
+def _streamed(graph: Graph, options: Options, has_fast_products: bool, observe: Observer | None) -> Graph:
+    """The graph of one call of a stream."""
+    assert options.stream is not None
+    if options.fetches_input:
+        raise UsageError(
+            "--stream, --input streamed: are given both, one was expected. The input of one call is small: leave the "
+            "latter out."
+        )
+    step = to_stream(graph, options.stream, has_fast_products)
+    if observe is not None:
+        observe("stream", step)
+    return step
 
 
 def _check_one_input(graph: Graph) -> None:
@@ -162,6 +240,8 @@ def choose_library(options: Options) -> Library:
     if options.kernels is Kernels.CMSIS_NN or options.cmsis_nn is not None:
         kernel_library(Library.CMSIS_NN, options.cmsis_nn)
         return Library.CMSIS_NN
+    if options.kernels is Kernels.AUTO and options.objective is Objective.SIZE:
+        return Library.PORTABLE  # its kernels share most of their code
     return Library.CMSIS_NN if paths.cmsis_nn() else Library.PORTABLE
 
 
@@ -176,14 +256,21 @@ def flash_limit_bytes(board: Board, options: Options) -> int:
     return board.flash_bytes if options.flash_bytes is None else min(board.flash_bytes, options.flash_bytes)
 
 
-def _toolbox(board: Board, library: Library, options: Options) -> Toolbox:
-    return Toolbox(library, board.isa, options.objective, options.kernels is Kernels.NATIVE)
+def _toolboxes(board: Board, library: Library, options: Options) -> Iterator[Toolbox]:
+    """What kernels may be chosen from, those of large weights first."""
+    is_small, by_cost = options.objective is Objective.SIZE, options.kernels is Kernels.AUTO
+    has_native = options.kernels is Kernels.NATIVE or (by_cost and not is_small and not board.is_host)
+    for tile in _TILES if has_native and not is_small else (0,):
+        yield Toolbox(library, board.isa, options.objective, has_native, by_cost, tile)
+    if has_native and by_cost:
+        yield Toolbox(library, board.isa, options.objective)
 
 
-def _request(board: Board, options: Options) -> Request:
+def _request(board: Board, options: Options, imported: Graph) -> Request:
     room = rooms(board)[board.main_ram]  # a plan that takes all of main RAM leaves the program nothing for its data
     limit = room if options.ram_bytes is None else min(room, options.ram_bytes)
-    return Request(limit, options.may_split, options.fetches_input)
+    extra_macs = int(options.recompute * imported.macs)
+    return Request(limit, options.may_split, options.fetches_input, options.rereads_input, extra_macs)
 
 
 @contextmanager

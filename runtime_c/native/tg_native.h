@@ -30,21 +30,25 @@ struct tg_native_convolve {
     int32_t min;        /**< clamp of the output */
     int32_t max;
     int32_t quads;         /**< elements of a filter, as they are packed, / 4 */
+    int32_t pair_words;    /**< of the stream; not for Winograd */
     const int32_t *stream; /**< one piece for each pair of channels: see tg_native_gemm.h */
 };
 
-/** How a filter of 3x3 moves over a padded plane of 16-bit values. */
+/** How a filter moves over a padded plane of 16-bit values. */
 struct tg_native_plane {
     int32_t position_step; /**< bytes between outputs of a line */
-    int32_t block_bytes;   /**< of a line of the plane, under blocks of 4 outputs */
-    int32_t rest_bytes;    /**< under the outputs that are left */
+    int32_t block_bytes;   /**< of a line of the plane: 3x3 under blocks of 4 outputs, else under all outputs */
+    int32_t rest;          /**< outputs of a line that are no block of 4 */
     int32_t row_bytes;     /**< of a line of the plane */
-    int32_t line_advance;  /**< bytes of the plane between lines of output */
+    int32_t row_skip;      /**< to the next line of outputs: 3x3 from behind the outputs, else from their start */
     int32_t lines;         /**< of output */
     int32_t line_skip;     /**< bytes from behind a line of output to the next one */
+    int32_t filter_lines;  /**< these three not for 3x3 */
+    int32_t filter_bytes;  /**< of a line of the plane that one position of a filter takes */
+    int32_t filter_skip;   /**< row_bytes - filter_bytes */
 };
 
-/** A depthwise convolution with 3x3 filters, seen as lines of positions: rows of columns, or columns of rows. */
+/** A depthwise convolution, seen as lines of positions: rows of columns, or columns of rows. */
 struct tg_native_depthwise {
     int32_t batches;
     int32_t channels;
@@ -55,14 +59,15 @@ struct tg_native_depthwise {
     int32_t input_position_step;
     int32_t first_line; /**< lines of padding before the input */
     int32_t first_position;
-    int32_t plane_lines;
-    int32_t plane_positions; /**< even */
+    int32_t plane_words;
+    int32_t plane_positions; /**< of a line; even */
     int32_t zero_point;
     int32_t output_bytes;
     int32_t min;
     int32_t max;
     struct tg_native_plane plane;
-    const int32_t *stream; /**< 10 words for each channel: see tg_native_planes.h */
+    int32_t channel_words; /**< of the stream */
+    const int32_t *stream; /**< for each channel: see tg_native_planes.h */
 };
 
 /** A fully connected layer. */
@@ -73,6 +78,24 @@ struct tg_native_fully_connected {
     int32_t min;
     int32_t max;
     const int32_t *stream; /**< one piece for each 8 units: see tg_native_gemv.h */
+};
+
+/** Pooling; windows reach beside the input in part at most. */
+struct tg_native_pool {
+    int32_t batches;
+    int32_t input_height;
+    int32_t input_width;
+    int32_t channels;
+    int32_t kernel_height;
+    int32_t kernel_width;
+    int32_t stride_height;
+    int32_t stride_width;
+    int32_t pad_top;
+    int32_t pad_left;
+    int32_t output_height;
+    int32_t output_width;
+    int32_t min; /**< clamp of the output */
+    int32_t max;
 };
 
 /** An addition: what each operand contributes, and how the sum is requantized. */
@@ -91,7 +114,7 @@ struct tg_native_add {
  * Convolution; scratch holds the columns of 4 pixels as 16-bit values, and behind them a row of the filter in bytes, or
  * 4 pixels of output where there are fewer.
  *
- * The functions named `relu` round negative values up at halves, which a clamp at the output's zero point hides.
+ * The functions named `relu` requantize by one multiplication, which is proven for clamps at the output's zero point.
  */
 void tg_native_convolve_s8(const struct tg_native_convolve *layer, const int8_t *input, int8_t *output, void *scratch);
 void tg_native_convolve_relu_s8(
@@ -101,6 +124,25 @@ void tg_native_convolve_relu_s8(
 void tg_native_convolve_1x1_s8(
     const struct tg_native_convolve *layer, const int8_t *input, int8_t *output, void *scratch);
 void tg_native_convolve_1x1_relu_s8(
+    const struct tg_native_convolve *layer, const int8_t *input, int8_t *output, void *scratch);
+
+/**
+ * Convolution of inputs with 1 to 4 channels; scratch has behind the columns a word and the rows under one row of outputs
+ * with their padding, each with 3 bytes more and filled up to whole words.
+ */
+void tg_native_convolve_shallow_s8(
+    const struct tg_native_convolve *layer, const int8_t *input, int8_t *output, void *scratch);
+void tg_native_convolve_shallow_relu_s8(
+    const struct tg_native_convolve *layer, const int8_t *input, int8_t *output, void *scratch);
+
+/**
+ * Convolution with 3x3 filters at stride 1, depth at least 4, in tiles of 2x2 or 4x4 outputs: see tg_native_winograd.h.
+ *
+ * `stream` is its own; scratch holds the values and the products of 4 tiles, and behind them a pixel of padding.
+ */
+void tg_native_winograd_2x2_s8(
+    const struct tg_native_convolve *layer, const int8_t *input, int8_t *output, void *scratch);
+void tg_native_winograd_4x4_s8(
     const struct tg_native_convolve *layer, const int8_t *input, int8_t *output, void *scratch);
 
 /** Depthwise convolution with 3x3 filters; the stride along a line is in the name. Scratch holds one padded plane. */
@@ -113,9 +155,25 @@ void tg_native_depthwise_3x3_stride2_s8(
 void tg_native_depthwise_3x3_stride2_relu_s8(
     const struct tg_native_depthwise *layer, const int8_t *input, int8_t *output, void *scratch);
 
+/** The same with filters of any size. */
+void tg_native_depthwise_s8(
+    const struct tg_native_depthwise *layer, const int8_t *input, int8_t *output, void *scratch);
+void tg_native_depthwise_relu_s8(
+    const struct tg_native_depthwise *layer, const int8_t *input, int8_t *output, void *scratch);
+void tg_native_depthwise_stride2_s8(
+    const struct tg_native_depthwise *layer, const int8_t *input, int8_t *output, void *scratch);
+void tg_native_depthwise_stride2_relu_s8(
+    const struct tg_native_depthwise *layer, const int8_t *input, int8_t *output, void *scratch);
+
 /** Fully connected layer; scratch holds one input vector as 16-bit values. */
 void tg_native_fully_connected_s8(
     const struct tg_native_fully_connected *layer, const int8_t *input, int8_t *output, void *scratch);
+
+/** Mean of windows of at most 255 values, halves away from zero. */
+void tg_native_average_pool_s8(const struct tg_native_pool *layer, const int8_t *input, int8_t *output);
+
+/** Largest values of windows. */
+void tg_native_max_pool_s8(const struct tg_native_pool *layer, const int8_t *input, int8_t *output);
 
 /** Sum of two tensors of the same shape; the output may be the memory of an operand. */
 void tg_native_add_s8(const struct tg_native_add *layer, const int8_t *first, const int8_t *second, int8_t *output);

@@ -15,6 +15,8 @@
 #define TG_NATIVE_DSP 0
 #endif
 
+#define TG_LINEAR_SHIFT 2 /* in the assembly, too */
+
 #define TG_NAKED __attribute__((naked, noinline))
 #define TG_NOINLINE __attribute__((noinline)) /* keeps registers free in the caller */
 
@@ -83,6 +85,18 @@ static inline int32_t tg_saturated(int32_t value)
 #else
     return value < -128 ? -128 : value > 127 ? 127 : value;
 #endif
+}
+
+/** An output from a doubled sum; `scale`: multiplier, offset and shift. Halves of negative values go down. */
+static inline int8_t tg_rounded(int32_t doubled, const int32_t *scale)
+{
+    return (int8_t)tg_saturated(tg_scaled(doubled, scale[0], scale[1] + (doubled >> 31)) >> scale[2]);
+}
+
+/** An output by one multiplication; `scale`: multiplier and offset. */
+static inline int8_t tg_linear(int32_t sum, const int32_t *scale)
+{
+    return (int8_t)tg_saturated((scale[1] + (int32_t)(((int64_t)sum * scale[0]) >> 32)) >> TG_LINEAR_SHIFT);
 }
 
 /** The low and the high half of a word as signed numbers. */

@@ -14,7 +14,7 @@ static void multiply(
 
     if (channels % 2 != 0) {
         gemm(stream, columns, quads, 1, output, channels);
-        stream += 2 * quads + 8;
+        stream += layer->pair_words;
     }
     gemm(stream, columns, quads, channels / 2, output + channels % 2, channels);
     tg_native_clamp_s8(output, 4 * channels, layer->min, layer->max);

@@ -23,4 +23,7 @@ tg_native_pack tg_native_pack_windows;
 /** 1x1 filters at stride 1 without padding: pixels of the input lie side by side. */
 tg_native_pack tg_native_pack_pixels;
 
+/** Inputs of 1 to 4 channels. */
+tg_native_pack tg_native_pack_shallow;
+
 #endif

@@ -19,7 +19,7 @@
  * r2 - r5   sums of channel 0, pixels 0 to 3        r6 - r9   sums of channel 1
  * r10, r11  weights of channel 0 and 1, two each    r12, lr   activations of two pixels, two each
  *
- * Frame: [sp] columns, [sp, 4] end of their part that is a multiple of 16 elements, [sp, 8] end of all,
+ * Frame: [sp] columns, [sp, 4] end of the elements that do not fill 16, which come first, [sp, 8] end of all,
  *        [sp, 12] end of the outputs of pixel 0, [sp, 16] output, [sp, 20] pixel_step
  */
 
@@ -41,20 +41,32 @@
     "smlad  r5, r10, lr,  r5        \n"                                                                                \
     "smlad  r9, r11, lr,  r9        \n"
 
+/* The first ones of a pair, with the biases in r2 and r6. */
+#define TG_GEMM_FIRST_2                                                                                                \
+    "ldr    r10, [r0], #4           \n"                                                                                \
+    "ldr    r12, [r1], #4           \n"                                                                                \
+    "ldr    lr,  [r1], #4           \n"                                                                                \
+    "sxtb16 r11, r10, ror #8        \n"                                                                                \
+    "sxtb16 r10, r10                \n"                                                                                \
+    "smlad  r3, r10, lr,  r2        \n"                                                                                \
+    "smlad  r7, r11, lr,  r6        \n"                                                                                \
+    "ldr    lr,  [r1], #4           \n"                                                                                \
+    "smlad  r4, r10, lr,  r2        \n"                                                                                \
+    "smlad  r8, r11, lr,  r6        \n"                                                                                \
+    "ldr    lr,  [r1], #4           \n"                                                                                \
+    "smlad  r5, r10, lr,  r2        \n"                                                                                \
+    "smlad  r9, r11, lr,  r6        \n"                                                                                \
+    "smlad  r2, r10, r12, r2        \n"                                                                                \
+    "smlad  r6, r11, r12, r6        \n"
+
 #define TG_GEMM_4 TG_GEMM_2 TG_GEMM_2
-#define TG_GEMM_16 TG_GEMM_4 TG_GEMM_4 TG_GEMM_4 TG_GEMM_4
+#define TG_GEMM_12 TG_GEMM_4 TG_GEMM_4 TG_GEMM_4
 
 /* Multiplier, offset and shift of one channel in r10, r11, r12. */
 #define TG_GEMM_SCALE                                                                                                  \
     "ldr    r10, [r0], #4           \n"                                                                                \
     "ldr    r11, [r0], #4           \n"                                                                                \
     "ldr    r12, [r0], #4           \n"
-
-#define TG_GEMM_OUTPUT_RELU(sum)                                                                                       \
-    "lsl    " sum ", " sum ", #1             \n"                                                                       \
-    "smmlar " sum ", " sum ", r10, r11       \n"                                                                       \
-    "asr    " sum ", " sum ", r12            \n"                                                                       \
-    "ssat   " sum ", #8, " sum "             \n"
 
 #define TG_GEMM_OUTPUT(sum)                                                                                            \
     "add    lr, r11, " sum ", asr #31        \n" /* halves of negative values go down */                               \
@@ -63,70 +75,87 @@
     "asr    " sum ", " sum ", r12            \n"                                                                       \
     "ssat   " sum ", #8, " sum "             \n"
 
-#define TG_GEMM_BODY(OUTPUT)                                                                                           \
-    __asm volatile("push   {r4-r11, lr}            \n"                                                                 \
-                   "sub    sp, #28                 \n"                                                                 \
-                   "ldrd   r4, r5, [sp, #64]       \n" /* output, pixel_step */                                        \
-                   "add    r6, r4, r3, lsl #1      \n"                                                                 \
-                   "lsr    r7, r2, #2              \n"                                                                 \
-                   "add    r7, r1, r7, lsl #7      \n" /* 16 elements: 128 bytes of columns */                         \
-                   "add    r8, r1, r2, lsl #5      \n"                                                                 \
-                   "str    r1, [sp]                \n"                                                                 \
-                   "strd   r7, r8, [sp, #4]        \n"                                                                 \
-                   "str    r6, [sp, #12]           \n"                                                                 \
-                   "strd   r4, r5, [sp, #16]       \n"                                                                 \
-                   "1:                             \n" /* a pair of channels */                                        \
-                   "ldr    r2, [r0], #4            \n"                                                                 \
-                   "ldr    r6, [r0], #4            \n"                                                                 \
-                   "mov    r3, r2                  \n"                                                                 \
-                   "mov    r4, r2                  \n"                                                                 \
-                   "mov    r5, r2                  \n"                                                                 \
-                   "mov    r7, r6                  \n"                                                                 \
-                   "mov    r8, r6                  \n"                                                                 \
-                   "mov    r9, r6                  \n"                                                                 \
-                   "ldr    r12, [sp, #4]           \n"                                                                 \
-                   "cmp    r1, r12                 \n"                                                                 \
-                   "beq    3f                      \n"                                                                 \
-                   "2:                             \n" /* 16 elements */                                               \
-        TG_GEMM_16 "ldr    r12, [sp, #4]           \n"                                                                 \
-                   "cmp    r1, r12                 \n"                                                                 \
-                   "bne    2b                      \n"                                                                 \
-                   "3:                             \n"                                                                 \
-                   "ldr    r12, [sp, #8]           \n"                                                                 \
-                   "cmp    r1, r12                 \n"                                                                 \
-                   "beq    5f                      \n"                                                                 \
-                   "4:                             \n" /* 4 of the rest */                                             \
-        TG_GEMM_4 "ldr    r12, [sp, #8]           \n"                                                                  \
-                   "cmp    r1, r12                 \n"                                                                 \
-                   "bne    4b                      \n"                                                                 \
-                   "5:                             \n" TG_GEMM_SCALE OUTPUT("r2") OUTPUT("r3") OUTPUT("r4")            \
-                       OUTPUT("r5") TG_GEMM_SCALE OUTPUT("r6") OUTPUT("r7") OUTPUT("r8") OUTPUT(                       \
-                           "r9") "ldr    r10, [sp, #16]          \n"                                                   \
-                                 "ldr    r11, [sp, #20]          \n"                                                   \
-                                 "ldr    r12, [sp, #12]          \n"                                                   \
-                                 "bfi    r2, r6, #8, #8          \n" /* both channels of a pixel lie side by side */   \
-                                 "strh   r2, [r10]               \n"                                                   \
-                                 "bfi    r3, r7, #8, #8          \n"                                                   \
-                                 "strh   r3, [r10, r11]          \n"                                                   \
-                                 "add    lr, r10, r11, lsl #1    \n"                                                   \
-                                 "bfi    r4, r8, #8, #8          \n"                                                   \
-                                 "strh   r4, [lr]                \n"                                                   \
-                                 "bfi    r5, r9, #8, #8          \n"                                                   \
-                                 "strh   r5, [lr, r11]           \n"                                                   \
-                                 "add    r10, #2                 \n"                                                   \
-                                 "str    r10, [sp, #16]          \n"                                                   \
-                                 "ldr    r1, [sp]                \n"                                                   \
-                                 "cmp    r10, r12                \n"                                                   \
-                                 "bne    1b                      \n"                                                   \
-                                 "add    sp, #28                 \n"                                                   \
-                                 "pop    {r4-r11, pc}            \n")
+/* Multiplier and offset; the shift is TG_LINEAR_SHIFT. */
+#define TG_GEMM_SCALE_RELU                                                                                             \
+    "ldr    r10, [r0], #4           \n"                                                                                \
+    "ldr    r11, [r0], #4           \n"
 
-#define TG_GEMM_FUNCTION(name, OUTPUT, IS_RELU)                                                                        \
+#define TG_GEMM_OUTPUT_RELU(sum)                                                                                       \
+    "smmla  " sum ", " sum ", r10, r11       \n"                                                                       \
+    "ssat   " sum ", #8, " sum ", asr #2     \n"
+
+#define TG_GEMM_BODY(SCALE, OUTPUT)                                                                                    \
+    __asm volatile(                                                                                                    \
+        "push   {r4-r11, lr}            \n"                                                                            \
+        "sub    sp, #28                 \n"                                                                            \
+        "ldrd   r4, r5, [sp, #64]       \n" /* output, pixel_step */                                                   \
+        "add    r6, r4, r3, lsl #1      \n"                                                                            \
+        "and    r7, r2, #3              \n"                                                                            \
+        "add    r7, r1, r7, lsl #5      \n" /* 4 elements: 32 bytes of columns */                                      \
+        "add    r8, r1, r2, lsl #5      \n"                                                                            \
+        "str    r1, [sp]                \n"                                                                            \
+        "strd   r7, r8, [sp, #4]        \n"                                                                            \
+        "str    r6, [sp, #12]           \n"                                                                            \
+        "strd   r4, r5, [sp, #16]       \n"                                                                            \
+        "1:                             \n" /* a pair of channels */                                                   \
+        "ldr    r12, [sp, #4]           \n"                                                                            \
+        "ldr    r2, [r0], #4            \n"                                                                            \
+        "ldr    r6, [r0], #4            \n"                                                                            \
+        "cmp    r1, r12                 \n"                                                                            \
+        "bne    4f                      \n"                                                                            \
+        TG_GEMM_FIRST_2 TG_GEMM_2 TG_GEMM_12                                                                           \
+        "ldr    r12, [sp, #8]           \n"                                                                            \
+        "cmp    r1, r12                 \n"                                                                            \
+        "beq    3f                      \n"                                                                            \
+        "2:                             \n" /* 16 elements */                                                          \
+        TG_GEMM_4 TG_GEMM_12                                                                                           \
+        "ldr    r12, [sp, #8]           \n"                                                                            \
+        "cmp    r1, r12                 \n"                                                                            \
+        "bne    2b                      \n"                                                                            \
+        "3:                             \n"                                                                            \
+        SCALE OUTPUT("r2") OUTPUT("r3") OUTPUT("r4") OUTPUT("r5")                                                      \
+        SCALE OUTPUT("r6") OUTPUT("r7") OUTPUT("r8") OUTPUT("r9")                                                      \
+        "ldr    r10, [sp, #16]          \n"                                                                            \
+        "ldr    r11, [sp, #20]          \n"                                                                            \
+        "ldr    r12, [sp, #12]          \n"                                                                            \
+        "bfi    r2, r6, #8, #8          \n" /* both channels of a pixel lie side by side */                            \
+        "strh   r2, [r10]               \n"                                                                            \
+        "bfi    r3, r7, #8, #8          \n"                                                                            \
+        "strh   r3, [r10, r11]          \n"                                                                            \
+        "add    lr, r10, r11, lsl #1    \n"                                                                            \
+        "bfi    r4, r8, #8, #8          \n"                                                                            \
+        "strh   r4, [lr]                \n"                                                                            \
+        "bfi    r5, r9, #8, #8          \n"                                                                            \
+        "strh   r5, [lr, r11]           \n"                                                                            \
+        "add    r10, #2                 \n"                                                                            \
+        "str    r10, [sp, #16]          \n"                                                                            \
+        "ldr    r1, [sp]                \n"                                                                            \
+        "cmp    r10, r12                \n"                                                                            \
+        "bne    1b                      \n"                                                                            \
+        "add    sp, #28                 \n"                                                                            \
+        "pop    {r4-r11, pc}            \n"                                                                            \
+        "4:                             \n" /* elements that do not fill 16, 4 at a time */                            \
+        TG_GEMM_FIRST_2 TG_GEMM_2                                                                                      \
+        "ldr    r12, [sp, #4]           \n"                                                                            \
+        "cmp    r1, r12                 \n"                                                                            \
+        "beq    6f                      \n"                                                                            \
+        "5:                             \n"                                                                            \
+        TG_GEMM_4                                                                                                      \
+        "ldr    r12, [sp, #4]           \n"                                                                            \
+        "cmp    r1, r12                 \n"                                                                            \
+        "bne    5b                      \n"                                                                            \
+        "6:                             \n"                                                                            \
+        "ldr    r12, [sp, #8]           \n"                                                                            \
+        "cmp    r1, r12                 \n"                                                                            \
+        "bne    2b                      \n"                                                                            \
+        "b      3b                      \n")
+
+#define TG_GEMM_FUNCTION(name, SCALE, OUTPUT, IS_RELU)                                                                 \
     TG_NAKED void name(const int32_t *stream __attribute__((unused)), const uint32_t *columns __attribute__((unused)), \
         int32_t quads __attribute__((unused)), int32_t pairs __attribute__((unused)),                                  \
         int8_t *output __attribute__((unused)), int32_t pixel_step __attribute__((unused)))                            \
     {                                                                                                                  \
-        TG_GEMM_BODY(OUTPUT);                                                                                          \
+        TG_GEMM_BODY(SCALE, OUTPUT);                                                                                   \
     }
 
 /* clang-format on */
@@ -137,8 +166,9 @@
 static inline const int32_t *tg_gemm_channel(const int32_t *stream, const uint32_t *columns, int32_t quads,
     int32_t lane, int8_t *output, int32_t pixel_step, int32_t is_relu)
 {
+    const int32_t scale_words = is_relu ? 2 : 3;
     const int32_t *const weights = stream + 2;
-    const int32_t *const scale = weights + 2 * quads + 3 * lane;
+    const int32_t *const scale = weights + 2 * quads + scale_words * lane;
 
     for (int32_t pixel = 0; pixel < 4; pixel++) {
         int32_t sum = stream[lane];
@@ -146,13 +176,12 @@ static inline const int32_t *tg_gemm_channel(const int32_t *stream, const uint32
             const uint32_t word = (uint32_t)weights[i];
             sum = tg_dual_mac(lane ? tg_odd_bytes(word) : tg_even_bytes(word), columns[4 * i + pixel], sum);
         }
-        const int32_t offset = scale[1] - (!is_relu && sum < 0);
-        output[pixel * pixel_step] = (int8_t)tg_saturated(tg_scaled(tg_doubled(sum), scale[0], offset) >> scale[2]);
+        output[pixel * pixel_step] = is_relu ? tg_linear(sum, scale) : tg_rounded(tg_doubled(sum), scale);
     }
-    return weights + 2 * quads + 6;
+    return weights + 2 * quads + 2 * scale_words;
 }
 
-#define TG_GEMM_FUNCTION(name, OUTPUT, IS_RELU)                                                                        \
+#define TG_GEMM_FUNCTION(name, SCALE, OUTPUT, IS_RELU)                                                                 \
     void name(const int32_t *stream, const uint32_t *columns, int32_t quads, int32_t pairs, int8_t *output,            \
         int32_t pixel_step)                                                                                            \
     {                                                                                                                  \

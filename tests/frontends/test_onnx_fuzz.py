@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from tests.support.fuzz import survive
+from tests.support.onnx_backend import backend_cases
 from tests.support.onnx_models import CASES, single
 from tests.support.onnx_qoperators import QOPERATORS, qoperator_model
 from tests.support.shared import shared_file
@@ -19,8 +20,8 @@ def import_and_simplify(path: Path) -> None:
     passes.run(import_model(path))
 
 
-def _check(files: list[Path], mutations: int) -> None:
-    survival = survive(TARGET, files, mutations, SEED)
+def _check(files: list[Path], mutations: int, target: str = TARGET) -> None:
+    survival = survive(target, files, mutations, SEED)
     print(f"seed {SEED}: {survival}")
     assert survival.failure is None
     assert survival.refused + survival.accepted == mutations
@@ -40,3 +41,16 @@ def test_mutations_of_written_models(tmp_path: Path) -> None:
 
 def test_mutations_of_real_models() -> None:
     _check(sorted(shared_file("models").glob("open/*.onnx")), mutations=500)
+
+
+def import_and_simplify_float(path: Path) -> None:
+    """The same, where float32 is allowed."""
+    passes.run(import_model(path), passes.FLOAT_PASSES)
+
+
+def test_mutations_of_float_models(tmp_path: Path) -> None:
+    files = []
+    for case in backend_cases():
+        files.append(tmp_path / f"{case.name}.onnx")
+        files[-1].write_bytes(case.model.SerializeToString())
+    _check(files, mutations=4000, target="tests.frontends.test_onnx_fuzz:import_and_simplify_float")

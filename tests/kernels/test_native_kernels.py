@@ -8,7 +8,15 @@ from tests.support.native_layers import FAMILIES, check
 from tests.support.tools import requires_arm_gcc, requires_host_cc, requires_qemu
 
 LAYERS = 100
-FUNCTIONS = {"addition": 1, "convolution": 4, "depthwise": 4, "fully_connected": 1}  # of each family
+FUNCTIONS = {  # of each family
+    "addition": 1,
+    "convolution": 7,
+    "depthwise": 8,
+    "fully_connected": 1,
+    "pooling": 2,
+    "small_filters": 4,
+}
+CODE_BYTES = 24 << 10  # that a plan leaves in flash where weights could grow
 FEWEST_NATIVE = 0.6  # of the layers: others have factors or sizes that the native kernels leave to CMSIS-NN
 TARGETS = [
     pytest.param("host", True, id="host-sanitized", marks=requires_host_cc),
@@ -23,3 +31,19 @@ def test_random_layers(family: str, target: str, sanitized: bool, tmp_path: Path
     assert not outcome.differing
     assert outcome.native >= FEWEST_NATIVE * LAYERS
     assert len(outcome.functions) == FUNCTIONS[family]
+
+
+@pytest.mark.parametrize(("target", "sanitized"), TARGETS)
+def test_flash_limits_the_tiles_of_winograd(target: str, sanitized: bool, tmp_path: Path) -> None:
+    """Less flash than the largest weights take: smaller tiles; less than these take: none."""
+    free = check("small_filters", LAYERS, 2, target, tmp_path, sanitized)
+    smaller = check("small_filters", LAYERS, 2, target, tmp_path, sanitized, free.const_bytes + CODE_BYTES - 1)
+    without = check("small_filters", 10, 2, target, tmp_path, sanitized, CODE_BYTES + 1)
+    assert not free.differing and not smaller.differing and not without.differing
+    assert _tiles(free.functions) == {"2x2", "4x4"}
+    assert _tiles(smaller.functions) == {"2x2"}
+    assert _tiles(without.functions) == set()
+
+
+def _tiles(functions: frozenset[str]) -> set[str]:
+    return {name.removeprefix("tg_native_winograd_").removesuffix("_s8") for name in functions if "winograd" in name}

@@ -20,7 +20,7 @@ from tinygen.errors import ToolError
 from tinygen.kernels.base import Library
 from tinygen.mlperf import session
 from tinygen.mlperf.device import Device
-from tinygen.mlperf.tasks import TASKS, Task
+from tinygen.mlperf.tasks import TASKS, InputForm, Task
 from tinygen.mlperf.transport import TransportKind, open_port, qemu_pty
 
 pytestmark = [pytest.mark.qemu, requires_qemu]
@@ -85,6 +85,19 @@ def test_other_boards(board: str, tmp_path: Path) -> None:
 
 @requires_cmsis
 @pytest.mark.slow
+@pytest.mark.parametrize("board", OTHER_BOARDS)
+@pytest.mark.parametrize("task", [task for task in TASKS.values() if task.name != "kws"], ids=lambda task: task.name)
+def test_every_task_on_other_boards(task: Task, board: str, tmp_path: Path) -> None:
+    """The whole protocol with CMSIS-NN: over the UART, but for images through semihosting."""
+    kind = SEMIHOSTING if task.form is InputForm.IMAGE else UART
+    expected = vectors(task, write_firmware(task, board, tmp_path / "fw", Library.CMSIS_NN))
+    with _running(tmp_path / "fw", kind) as device:
+        assert device.identify().model == task.model_version
+        _check(device, expected[0])
+
+
+@requires_cmsis
+@pytest.mark.slow
 def test_keyword_spotting_accuracy(tmp_path: Path) -> None:
     """All 1,000 official samples through semihosting, 50 over the UART."""
     write_firmware(TASKS["kws"], BOARD, tmp_path / "fw", Library.CMSIS_NN)
@@ -118,6 +131,28 @@ def test_streamed_input(tmp_path: Path) -> None:
     with _running(tmp_path / "fw", SEMIHOSTING) as device:
         for vector in expected:
             _check(device, vector)
+
+
+@requires_cmsis
+@pytest.mark.parametrize("kind", [SEMIHOSTING, UART])
+def test_wake_word_as_a_stream(kind: TransportKind, tmp_path: Path) -> None:
+    """A whole window begins anew; then each column goes on, and gives what the window that ends with it gives."""
+    options = ("-t", BOARD, "-O", "ram", "--stream", "time")
+    made = tinygen("mlperf", "sww", model_file(MODELS["sww"]), *options, "-o", tmp_path / "fw", "--json")
+    assert made.code == 0, made.stderr
+    assert made.document["macs"] <= 60_000 and made.document["arena_bytes"] <= 4_200
+    with np.load(shared_file("eval/sww01.npz")) as data:
+        columns, activations = data["spec_q"], (data["activations_ref"].astype(float) + 128) / 256
+    expected = np.floor(activations * 1000) / 1000
+    with _running(tmp_path / "fw", kind) as device:
+        for first in (200, 60):
+            device.load(columns[first : first + 30].tobytes())
+            assert np.array_equal(device.infer(1, 0).results, expected[first])
+        for column in range(90, 100):
+            device.load(columns[column].tobytes())
+            assert np.array_equal(device.infer(1, 0).results, expected[column - 29])
+        device.load(bytes(41))
+        assert "e-[Input has 41 bytes, expected 1200 or 40]" in device.command("infer 1 0")
 
 
 @pytest.fixture(scope="module")

@@ -12,6 +12,7 @@ from tinygen.ir.verify import verify
 from tinygen.ops.quantize import convert
 from tinygen.ops.rescale import Rescale
 from tinygen.passes.convert_boundaries import convert_boundaries
+from tinygen.passes.refuse_float import refuse_float
 
 
 def tensor(writer: ModelWriter, name: str, type: str = "int8", scale: float = 0.1, zero_point: int = 3) -> int:
@@ -129,7 +130,7 @@ def test_different_quantizations_of_one_input_are_refused() -> None:
     writer.operator("QUANTIZE", [x], [r])
     writer.operator("ADD", [q, r], [y])
     with pytest.raises(UnsupportedModelError) as caught:
-        convert_boundaries(import_model(writer.finish([x], [y])))
+        refuse_float(convert_boundaries(import_model(writer.finish([x], [y]))))
     assert str(caught.value) == (
         "model, input 'x': is quantized in 2 different ways ('q', 'r'), one was expected. "
         "Give the model one input per quantization."
@@ -142,7 +143,7 @@ def test_float_inputs_without_quantize_are_refused() -> None:
     writer.operator("RESHAPE", [x], [shaped])
     writer.operator("QUANTIZE", [shaped], [y])
     with pytest.raises(UnsupportedModelError) as caught:
-        convert_boundaries(import_model(writer.finish([x], [y])))
+        refuse_float(convert_boundaries(import_model(writer.finish([x], [y]))))
     assert str(caught.value) == (
         "model, input 'x': is float32 without a QUANTIZE of its own, an int8 model was expected. "
         "Convert it with full integer quantization."
@@ -155,7 +156,7 @@ def test_float_outputs_without_dequantize_are_refused() -> None:
     writer.operator("DEQUANTIZE", [x], [real])
     writer.operator("RESHAPE", [real], [y])
     with pytest.raises(UnsupportedModelError, match="output 'y': is float32 without a DEQUANTIZE of its own"):
-        convert_boundaries(import_model(writer.finish([x], [y])))
+        refuse_float(convert_boundaries(import_model(writer.finish([x], [y]))))
 
 
 def test_float_inside_of_the_model_is_refused() -> None:
@@ -164,7 +165,7 @@ def test_float_inside_of_the_model_is_refused() -> None:
     writer.operator("DEQUANTIZE", [x], [real])
     writer.operator("QUANTIZE", [real], [y])
     with pytest.raises(UnsupportedModelError) as caught:
-        convert_boundaries(import_model(writer.finish([x], [y])))
+        refuse_float(convert_boundaries(import_model(writer.finish([x], [y]))))
     assert str(caught.value) == (
         "model.tflite, operator 0 (DEQUANTIZE 'real'): computes with float32 inside of the model, int8 was expected. "
         "Convert it with full integer quantization."

@@ -12,7 +12,7 @@ from tinygen.kernels.base import Library, Objective, Toolbox
 from tinygen.ops.window import HW
 from tinygen.planner.interpret import interpret
 from tinygen.planner.plan import CurvePoint, Request, curve, plan
-from tinygen.report.curve import curve_picture, curve_rows
+from tinygen.report.curve import RESIDENT, curve_picture, curve_rows
 
 _M4 = targets.load("mps2-an386")
 _TOOLBOX = Toolbox(Library.CMSIS_NN, _M4.isa, Objective.TIME)
@@ -29,7 +29,7 @@ def _tower() -> Graph:
 
 @cache
 def _points(fetches_input: bool) -> tuple[CurvePoint, ...]:
-    return curve(_tower(), _M4, _TOOLBOX, fetches_input)
+    return curve(_tower(), _M4, _TOOLBOX, Request(fetches_input=fetches_input))
 
 
 @pytest.mark.parametrize("fetches_input", [False, True])
@@ -63,13 +63,13 @@ def test_a_limit_between_the_ends_gives_a_plan_that_fits(fraction: float) -> Non
 def test_a_network_that_nothing_makes_smaller_has_one_point_and_no_picture() -> None:
     build = GraphBuilder()
     graph = build.graph(build.fully_connected(build.input(1, 64), 8))
-    points = curve(graph, _M4, _TOOLBOX, fetches_input=False)
+    points = curve(graph, _M4, _TOOLBOX, Request())
     assert [point.schedule.arena_bytes for point in points] == [72]
-    assert curve_picture(curve_rows(points, is_streamed=False)) is None
+    assert curve_picture(curve_rows(points, RESIDENT)) is None
 
 
 def test_the_picture_goes_up_where_the_arena_gets_smaller() -> None:
-    rows = curve_rows(_points(False), is_streamed=False)
+    rows = curve_rows(_points(False), RESIDENT)
     picture = curve_picture(rows)
     assert picture is not None
     [line] = picture.lines

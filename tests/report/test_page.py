@@ -20,7 +20,7 @@ from tinygen.ops.window import HW
 from tinygen.passes import run
 from tinygen.planner.plan import CurvePoint, Request, curve, plan
 from tinygen.report.compilation import report_compilation
-from tinygen.report.curve import curve_rows
+from tinygen.report.curve import RESIDENT, STREAMED, curve_rows
 from tinygen.report.page import FullReport, full_report, html_page
 from tinygen.report.plan import Role
 
@@ -73,8 +73,9 @@ def _tower(name: str = "") -> Graph:
 def _report(graph: Graph, objective: Objective, fetches_input: bool, model: str = "net.tflite") -> FullReport:
     toolbox = Toolbox(Library.CMSIS_NN, _M4.isa, objective)
     schedule = plan(graph, _M4, toolbox, Request(fetches_input=fetches_input))
-    points = curve(graph, _M4, toolbox, fetches_input) if len(graph.ops) < 15 else _whole(graph, toolbox, fetches_input)
-    rows = curve_rows(points, fetches_input)
+    request = Request(fetches_input=fetches_input)
+    points = curve(graph, _M4, toolbox, request) if len(graph.ops) < 15 else _whole(graph, toolbox, fetches_input)
+    rows = curve_rows(points, STREAMED if fetches_input else RESIDENT)
     summary = report_compilation(schedule, "net", Path(model), "cmsis-nn", (), 1 << 20)
     return full_report(summary, schedule, rows)
 

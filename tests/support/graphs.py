@@ -12,8 +12,11 @@ from tinygen.ops.add import Add
 from tinygen.ops.clamp import Clamp
 from tinygen.ops.concat import Concat
 from tinygen.ops.conv2d import Conv2D
+from tinygen.ops.copy import Copy
+from tinygen.ops.depth_to_space import DepthToSpace, SpaceToDepth
 from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
 from tinygen.ops.fully_connected import FullyConnected
+from tinygen.ops.gather import Gather
 from tinygen.ops.lookup import Lookup
 from tinygen.ops.mul import Mul
 from tinygen.ops.pad import Pad
@@ -21,13 +24,17 @@ from tinygen.ops.pool2d import AveragePool2D, MaxPool2D
 from tinygen.ops.prelu import Prelu
 from tinygen.ops.reduction import Mean
 from tinygen.ops.reshape import Reshape
+from tinygen.ops.resize import ResizeBilinear, ResizeNearest
 from tinygen.ops.slice import Slice
 from tinygen.ops.softmax import Softmax
+from tinygen.ops.transpose import Transpose
+from tinygen.ops.transpose_conv2d import TransposeConv2D
 from tinygen.ops.window import HW, NO_PADDING, UNIT, Padding, PaddingMode, Window, padding_for
 
 ACTIVATION = Quant((0.05,), (-3,))
 _PROBABILITY = Quant((1.0 / 256,), (-128,))
 _3X3 = HW(3, 3)
+_MOST_ROWS = 24  # of random images
 _TYPICAL = 74  # standard deviation of uniform int8 values
 
 
@@ -133,6 +140,72 @@ class GraphBuilder:
         """The mean of each channel, as [N, C]."""
         batches, _, _, channels = input.shape
         return self._add(Mean, input=input, output=self._result((batches, channels)), axes=(1, 2))
+
+    def mean_of_rows(self, input: Tensor) -> Tensor:
+        """The mean over the columns, as [N, H, 1, C]."""
+        batches, height, _, channels = input.shape
+        return self._add(Mean, input=input, output=self._result((batches, height, 1, channels)), axes=(2,))
+
+    def transpose_conv(self, input: Tensor, channels: int, kernel: HW, stride: HW, size: HW, top: int) -> Tensor:
+        """A transposed convolution to any size."""
+        weights = self._weights((channels, kernel.h, kernel.w, input.shape[3]), 0)
+        output = self._result((input.shape[0], size.h, size.w, channels))
+        return self._add(
+            TransposeConv2D,
+            input=input,
+            weights=weights,
+            bias=self._bias(channels, input, weights),
+            output=output,
+            stride=stride,
+            top=top,
+            left=0,
+            clamp=Clamp.none(output.type),
+        )
+
+    def resize(self, kind: type[ResizeNearest] | type[ResizeBilinear], input: Tensor, size: HW, mode: str) -> Tensor:
+        """The input at another size; mode: "", "align_corners" or "half_pixel_centers"."""
+        batches, _, _, channels = input.shape
+        output = self._result((batches, size.h, size.w, channels), input.type.quant)
+        flags = {flag: flag == mode for flag in ("align_corners", "half_pixel_centers")}
+        return self._add(kind, input=input, output=output, **flags)
+
+    def depth_to_space(self, input: Tensor, block: int) -> Tensor:
+        """Channels that become pixels."""
+        batches, height, width, channels = input.shape
+        shape = (batches, height * block, width * block, channels // block**2)
+        return self._add(DepthToSpace, input=input, output=self._result(shape, input.type.quant), block=block)
+
+    def space_to_depth(self, input: Tensor, block: int) -> Tensor:
+        """Pixels that become channels."""
+        batches, height, width, channels = input.shape
+        shape = (batches, height // block, width // block, channels * block**2)
+        return self._add(SpaceToDepth, input=input, output=self._result(shape, input.type.quant), block=block)
+
+    def swap_in_rows(self, input: Tensor) -> Tensor:
+        """Columns and channels exchanged."""
+        batches, height, width, channels = input.shape
+        output = self._result((batches, height, channels, width), input.type.quant)
+        return self._add(Transpose, input=input, output=output, permutation=(0, 1, 3, 2))
+
+    def gather(self, input: Tensor, axis: int, indices: Sequence[int]) -> Tensor:
+        """Some columns or channels, in any order."""
+        shape = list(input.shape)
+        shape[axis] = len(indices)
+        data = np.array(indices, np.int32)
+        chosen = Tensor(f"i{len(self.ops)}", TensorType(DType.INT32, data.shape), data)
+        output = self._result(tuple(shape), input.type.quant)
+        return self._add(Gather, input=input, indices=chosen, output=output, axis=axis, batch_dims=0)
+
+    def copy(self, input: Tensor) -> Tensor:
+        """The same in memory of its own."""
+        return self._add(Copy, input=input, output=self._result(input.shape, input.type.quant))
+
+    def dense_pixels(self, input: Tensor, units: int) -> Tensor:
+        """A fully connected layer for each pixel."""
+        weights = self._weights((units, input.shape[3]), 0)
+        output = self._result((*input.shape[:3], units))
+        bias, clamp = self._bias(units, input, weights), Clamp.none(output.type)
+        return self._add(FullyConnected, input=input, weights=weights, bias=bias, output=output, clamp=clamp)
 
     def prelu(self, input: Tensor) -> Tensor:
         """A slope for each channel where the input is negative."""
@@ -253,7 +326,8 @@ def _draw_row_op(draw: st.DrawFn, build: GraphBuilder, tensors: list[Tensor]) ->
     """An operator on any image so far, more often on the last one."""
     source = draw(st.sampled_from([*tensors, *tensors[-1:] * len(tensors)]))
     kinds = ("conv", "depthwise", "pool", "residual", "concat", "slice", "pad", "prelu", "lookup", "softmax")
-    kind = draw(st.sampled_from((*kinds, *kinds[:4])))
+    others = ("resize", "transpose_conv", "blocks", "other")
+    kind = draw(st.sampled_from((*kinds, *kinds[:4], *others)))
     stride = HW(draw(st.integers(1, 3)), draw(st.integers(1, 2)))
     kernel = HW(draw(st.integers(1, 4)), draw(st.integers(1, 3)))
     match kind:
@@ -276,14 +350,69 @@ def _draw_row_op(draw: st.DrawFn, build: GraphBuilder, tensors: list[Tensor]) ->
             first = draw(st.integers(0, source.shape[axis] - 1))
             return build.slice(source, axis, first, draw(st.integers(1, source.shape[axis] - first)))
         case "pad":
-            sides = st.tuples(st.just(0), st.sampled_from([0, 0, 1]), st.integers(0, 2), st.integers(0, 2))
+            sides = st.tuples(st.just(0), st.integers(0, 3), st.integers(0, 2), st.integers(0, 2))
             return build.pad(source, draw(sides), draw(sides))
         case "prelu":
             return build.prelu(source)
         case "lookup":
             return build.lookup(source)
-        case _:
+        case "softmax":
             return build.softmax(source)
+        case "resize":
+            return _draw_resize(draw, build, source)
+        case "transpose_conv":
+            return _draw_transpose_conv(draw, build, source, kernel, stride)
+        case "blocks":
+            return _draw_blocks(draw, build, source)
+        case _:
+            return _draw_other(draw, build, source)
+
+
+def _draw_resize(draw: st.DrawFn, build: GraphBuilder, source: Tensor) -> Tensor:
+    """Larger or smaller, by any factor that the operator takes."""
+    _, height, width, _ = source.shape
+    size = HW(draw(st.integers(1, min(2 * height + 1, _MOST_ROWS))), draw(st.integers(1, 5)))
+    kind = draw(st.sampled_from([ResizeNearest, ResizeBilinear]))
+    mode = draw(st.sampled_from(["", "align_corners", "half_pixel_centers"]))
+    try:
+        return build.resize(kind, source, size, mode)
+    except ValueError:  # a step that rounds to a position outside of the input
+        return build.resize(ResizeNearest, source, size, mode)
+
+
+def _draw_transpose_conv(draw: st.DrawFn, build: GraphBuilder, source: Tensor, kernel: HW, stride: HW) -> Tensor:
+    """To the full size, fewer rows or more, also ones that no input reaches."""
+    _, height, width, _ = source.shape
+    full = HW((height - 1) * stride.h + kernel.h, (width - 1) * stride.w + kernel.w)
+    top = draw(st.integers(0, min(2, full.h - 1)))
+    rows = min(max(1, full.h - top + draw(st.integers(-2, 2))), _MOST_ROWS)
+    return build.transpose_conv(source, draw(st.sampled_from([1, 3, 5])), kernel, stride, HW(rows, full.w), top)
+
+
+def _draw_blocks(draw: st.DrawFn, build: GraphBuilder, source: Tensor) -> Tensor:
+    """Channels to pixels or pixels to channels, in the blocks that fit."""
+    _, height, width, channels = source.shape
+    if channels % 4 == 0 and height <= _MOST_ROWS // 2 and draw(st.booleans()):
+        return build.depth_to_space(source, 2)
+    blocks = [block for block in (2, 3) if height % block == width % block == 0]
+    return build.space_to_depth(source, draw(st.sampled_from(blocks))) if blocks else build.copy(source)
+
+
+def _draw_other(draw: st.DrawFn, build: GraphBuilder, source: Tensor) -> Tensor:
+    """What only moves elements inside of rows, or reduces them."""
+    match draw(st.sampled_from(["swap", "gather", "mean", "dense", "copy"])):
+        case "swap":
+            return build.swap_in_rows(source)
+        case "gather":
+            axis = draw(st.integers(2, 3))
+            choices = st.integers(0, source.shape[axis] - 1)
+            return build.gather(source, axis, draw(st.lists(choices, min_size=1, max_size=4)))
+        case "mean":
+            return build.mean_of_rows(source)
+        case "dense":
+            return build.dense_pixels(source, draw(st.integers(1, 5)))
+        case _:
+            return build.copy(source)
 
 
 @st.composite

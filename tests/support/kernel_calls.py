@@ -205,7 +205,7 @@ def _convolve(call: Call, kernel: ConvolveS8, upscale: object = None) -> int:
         _dims(kernel.input_dims),
         call.input,
         _dims(kernel.filter_dims),
-        call.table("weights"),
+        call.table("turned_weights" if isinstance(kernel, ConvolveUpscaledS8) else "weights"),
         _dims(kernel.output_dims),
         call.table("bias"),
         *extra,

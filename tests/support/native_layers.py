@@ -14,6 +14,7 @@ from tinygen.codegen.harness import Measure
 from tinygen.ir.types import Array
 from tinygen.kernels.base import Library
 from tinygen.pipeline import Kernels, Options, compile_model
+from tinygen.planner.constants import const_bytes
 
 _SIZES = (1, 2, 3, 4, 5, 7, 8, 9, 16, 17, 31, 64, 100, 150, 299, 300)
 _ACTIVATIONS = (0, 1, 1, 2, 3)  # NONE, RELU twice, RELU_N1_TO_1, RELU6
@@ -29,6 +30,7 @@ class Outcome:
     native: int
     functions: frozenset[str]
     differing: tuple[str, ...]
+    const_bytes: int
 
 
 def convolution(model: OperatorModel) -> None:
@@ -40,11 +42,31 @@ def convolution(model: OperatorModel) -> None:
         if rng.random() < 0.5:
             stride_h = stride_w = 1
         depth, channels = (int(n) for n in rng.choice(_SIZES, 2))
-        padding = SAME if rng.random() < 0.5 else VALID
-        rows, columns = _output(height, kernel[0], stride_h, padding), _output(width, kernel[1], stride_w, padding)
-        macs = rows * columns * channels * depth * kernel[0] * kernel[1]
-        if rows > 0 and columns > 0 and macs <= _MOST_MACS:
+        if _convolution(model, kernel, (height, width, depth, channels), (stride_h, stride_w)):
             break
+
+
+def small_filters(model: OperatorModel) -> None:
+    """CONV_2D with 3x3 filters at stride 1, most of which Winograd's method can do."""
+    rng = model.rng
+    while True:
+        height, width = (int(n) for n in rng.integers(2, 16, 2))
+        depth, channels = int(rng.choice(_SIZES[3:])), int(rng.choice(_SIZES[1:]))
+        if _convolution(model, (3, 3), (height, width, depth, channels), (1, 1)):
+            break
+
+
+def _convolution(
+    model: OperatorModel, kernel: tuple[int, int], sizes: tuple[int, int, int, int], strides: tuple[int, int]
+) -> bool:
+    """Add a CONV_2D of that height, width, depth and channels, unless there is none or it is too large."""
+    rng = model.rng
+    height, width, depth, channels = sizes
+    padding = SAME if rng.random() < 0.5 else VALID
+    rows, columns = _output(height, kernel[0], strides[0], padding), _output(width, kernel[1], strides[1], padding)
+    macs = rows * columns * channels * depth * kernel[0] * kernel[1]
+    if rows <= 0 or columns <= 0 or macs > _MOST_MACS:
+        return False
     batches = 2 if rng.random() < 0.1 else 1
     x_scale, scales, y_scale = _scales(rng, channels, depth * kernel[0] * kernel[1])
     x = model.input(batches, height, width, depth, scale=x_scale)
@@ -55,28 +77,32 @@ def convolution(model: OperatorModel) -> None:
         operands,
         [y],
         padding=padding,
-        stride_h=stride_h,
-        stride_w=stride_w,
+        stride_h=strides[0],
+        stride_w=strides[1],
         dilation_h_factor=1,
         dilation_w_factor=1,
         fused_activation_function=int(rng.choice(_ACTIVATIONS)),
     )
+    return True
 
 
 def depthwise(model: OperatorModel) -> None:
-    """DEPTHWISE_CONV_2D with 3x3 filters."""
+    """DEPTHWISE_CONV_2D with 3x3, one-dimensional and other filters."""
     rng = model.rng
     while True:
+        taps = [int(n) for n in rng.integers(1, 16, 2)]
+        shapes = ((3, 3), (3, 3), (5, 5), (taps[0], 1), (1, taps[1]), (1 + taps[0] % 6, 1 + taps[1] % 6))
+        kernel = shapes[rng.integers(len(shapes))]
         height, width, stride_h, stride_w = (int(n) for n in (*rng.integers(1, 20, 2), *rng.integers(1, 3, 2)))
         channels = int(rng.choice(_SIZES))
         padding = SAME if rng.random() < 0.6 else VALID
-        rows, columns = _output(height, 3, stride_h, padding), _output(width, 3, stride_w, padding)
-        if rows > 0 and columns > 0 and rows * columns * channels * 9 <= _MOST_MACS:
+        rows, columns = _output(height, kernel[0], stride_h, padding), _output(width, kernel[1], stride_w, padding)
+        if rows > 0 and columns > 0 and rows * columns * channels * kernel[0] * kernel[1] <= _MOST_MACS:
             break
     batches = 2 if rng.random() < 0.1 else 1
-    x_scale, scales, y_scale = _scales(rng, channels, 9)
+    x_scale, scales, y_scale = _scales(rng, channels, kernel[0] * kernel[1])
     x = model.input(batches, height, width, channels, scale=x_scale)
-    operands = [x, _weights(model, (1, 3, 3, channels), 3, scales), *_bias(model, channels, x_scale, scales)]
+    operands = [x, _weights(model, (1, *kernel, channels), 3, scales), *_bias(model, channels, x_scale, scales)]
     y = model.output(batches, rows, columns, channels, scale=y_scale, zero_point=random_zero_point(rng))
     model.writer.operator(
         "DEPTHWISE_CONV_2D",
@@ -122,22 +148,61 @@ def addition(model: OperatorModel) -> None:
     model.writer.operator("ADD", [x, y], [out], fused_activation_function=int(rng.choice(_ACTIVATIONS)))
 
 
+def pooling(model: OperatorModel) -> None:
+    """AVERAGE_POOL_2D and MAX_POOL_2D."""
+    rng = model.rng
+    while True:
+        height, width, kernel_h, kernel_w = (int(n) for n in rng.integers(1, 14, 4))
+        stride_h, stride_w = (int(n) for n in rng.integers(1, 4, 2))
+        channels = int(rng.choice(_SIZES))
+        padding = SAME if rng.random() < 0.5 else VALID
+        rows, columns = _output(height, kernel_h, stride_h, padding), _output(width, kernel_w, stride_w, padding)
+        is_inside = kernel_h <= height and kernel_w <= width
+        if is_inside and rows * columns * channels * kernel_h * kernel_w <= _MOST_MACS:
+            break
+    scale, zero_point = 0.05, random_zero_point(rng)
+    x = model.input(1, height, width, channels, scale=scale, zero_point=zero_point)
+    y = model.output(1, rows, columns, channels, scale=scale, zero_point=zero_point)
+    model.writer.operator(
+        str(rng.choice(("AVERAGE_POOL_2D", "MAX_POOL_2D"))),
+        [x],
+        [y],
+        padding=padding,
+        stride_h=stride_h,
+        stride_w=stride_w,
+        filter_height=kernel_h,
+        filter_width=kernel_w,
+        fused_activation_function=int(rng.choice(_ACTIVATIONS)),
+    )
+
+
 FAMILIES: dict[str, Callable[[OperatorModel], None]] = {
     "addition": addition,
     "convolution": convolution,
     "depthwise": depthwise,
     "fully_connected": fully_connected,
+    "pooling": pooling,
+    "small_filters": small_filters,
 }
 
 
-def check(family: str, count: int, seed: int, target: str, folder: Path, sanitizers: bool = False) -> Outcome:
+def check(
+    family: str,
+    count: int,
+    seed: int,
+    target: str,
+    folder: Path,
+    sanitizers: bool = False,
+    flash_bytes: int | None = None,
+) -> Outcome:
     """Run `count` random layers side by side in one program, against their numpy references."""
     model = OperatorModel(np.random.default_rng([seed, *family.encode()]))
     for _ in range(count):
         FAMILIES[family](model)
     source = folder / "layers.tflite"
     source.write_bytes(model.finish())
-    compiled = compile_model(source, Options(target=target, kernels=Kernels.NATIVE, may_split=False))
+    options = Options(target=target, kernels=Kernels.NATIVE, may_split=False, flash_bytes=flash_bytes)
+    compiled = compile_model(source, options)
     checks = [Sanitizer.ADDRESS, Sanitizer.UNDEFINED] if sanitizers else []
     if sanitizers:  # CMSIS-NN itself shifts negative numbers to the left
         compiled = replace(compiled, library=Library.PORTABLE)
@@ -152,7 +217,8 @@ def check(family: str, count: int, seed: int, target: str, folder: Path, sanitiz
     ]
     functions = [call.kernel.function for call in compiled.schedule.calls]
     native = [function for function in functions if function.startswith("tg_native")]
-    return Outcome(count, len(native), frozenset(native), tuple(differing))
+    constants = const_bytes(compiled.schedule)
+    return Outcome(count, len(native), frozenset(native), tuple(differing), constants)
 
 
 def _output(size: int, kernel: int, stride: int, padding: int) -> int:

@@ -13,6 +13,7 @@ from tinygen.build.outcome import Outcome
 from tinygen.codegen.harness import INPUT_FILE, OUTPUT_FILE, TRACE_FILE
 from tinygen.errors import MismatchError, ToolError
 from tinygen.ir.graph import Port, Values
+from tinygen.ir.rows import part_of
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array
 from tinygen.ops.quantize import convert
@@ -67,17 +68,20 @@ class _TraceReader:
         self._data = data
         self._schedule = schedule
         self._position = 0
+        self._states = {state.tensor: state.initial for state in schedule.graph.states}
 
     def sample(self, inputs: Sample) -> dict[Tensor, Array]:
         """The results of the next sample; views have the value of what they view."""
         ports = zip(self._schedule.graph.inputs, inputs, strict=True)
-        values = {port.tensor: convert(array, port.external, port.tensor.type) for port, array in ports}
+        values = {port.tensor: convert(array, port.external, port.tensor.type) for port, array in ports} | self._states
         for call in self._schedule.calls:
             for tensor in call.kernel.writes:
                 self._store(values, tensor)
         for op in self._schedule.graph.ops:
             if not values.keys() >= set(op.results):
                 values.update(zip(op.results, op.evaluate(Values(values.__getitem__)), strict=True))
+        for state in self._schedule.graph.states:
+            self._states[state.tensor] = state.after(values[state.window])
         return values
 
     def _store(self, values: dict[Tensor, Array], tensor: Tensor) -> None:
@@ -88,7 +92,7 @@ class _TraceReader:
             values[tensor] = flat.reshape(tensor.shape)
             return
         whole = values.setdefault(part.whole, np.empty(part.whole.shape, flat.dtype))
-        whole[:, part.rows.first : part.rows.end] = flat.reshape(tensor.shape)
+        part_of(whole, part)[:] = flat.reshape(tensor.shape)
 
 
 def _packed(inputs: Sequence[Sample], schedule: Schedule) -> bytes:

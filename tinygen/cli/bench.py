@@ -18,6 +18,7 @@ from tinygen.kernels.base import Library
 from tinygen.pipeline import Compiled, Kernels, Options, compile_model
 from tinygen.report.bench import Bench, bench
 from tinygen.report.counting import Counter, available_counter
+from tinygen.report.gain import OperatorGain, gain_table, operator_gains
 from tinygen.report.measurement import bench_table, comparison_table, operator_bench_table
 
 _SUITE = "The suite"
@@ -70,6 +71,7 @@ class ComparedBench(Bench):
     """A measurement beside that of other kernels."""
 
     compare: Bench
+    per_op_gain: tuple[OperatorGain, ...]
 
 
 @as_command(MICROCONTROLLER)
@@ -109,8 +111,11 @@ def command(
     if reference is None:
         terminal.result(measured, *tables)
         return
+    gains = operator_gains(measured, reference)
+    if gains:
+        tables.append(gain_table(gains, f"{compare}"))
     tables.append(comparison_table(f"Reference: {compare}", measured, reference))
-    terminal.result(ComparedBench(**vars(measured), compare=reference), *tables)
+    terminal.result(ComparedBench(**vars(measured), compare=reference, per_op_gain=gains), *tables)
 
 
 def _compiled(terminal: Terminal, model: Path, options: Options) -> Compiled:

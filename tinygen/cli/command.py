@@ -4,16 +4,14 @@ import inspect
 from collections.abc import Callable, Mapping
 from functools import wraps
 from inspect import Parameter
-from pathlib import Path
 from typing import Any
 
 import typer
 
 from tinygen.api import options_from_text
 from tinygen.cli import options as given
-from tinygen.cli.options import InputMode, Split
+from tinygen.cli.options import InputMode, Shrink, Split
 from tinygen.cli.terminal import Terminal
-from tinygen.errors import UsageError
 from tinygen.pipeline import Options
 
 Command = Callable[..., None]
@@ -70,33 +68,36 @@ def _planning(default_target: str) -> Provider:
         optimize: given.Optimize = "time",
         input: given.Input = InputMode.RESIDENT,
         split: given.SplitMode = Split.AUTO,
+        recompute: given.Recompute = "5%",
+        shrink: given.ShrinkMode = Shrink.AUTO,
+        stream: given.StreamAxis = None,
         kernels: given.KernelChoice = "auto",
         cmsis_nn: given.CmsisNn = None,
         cc_opt: given.CcOpt = None,
-        ctable: given.Calibration = None,
+        allow_float: given.AllowFloat = False,
+        ctable: given.CTableFile = None,
+        calibrate: given.CalibrationData = None,
     ) -> Options:
-        _refuse_calibration(ctable)
         return options_from_text(
             target,
             ram=ram,
             flash=flash,
             optimize=optimize,
             split=split is Split.AUTO,
+            shrink=shrink is Shrink.AUTO,
             streamed=input is InputMode.STREAMED,
+            rereadable=input is InputMode.REREADABLE,
+            recompute=recompute,
+            stream=stream,
             kernels=kernels,
             cmsis_nn=cmsis_nn,
             cc_opt=cc_opt,
+            allow_float=allow_float,
+            ctable=ctable,
+            calibrate=calibrate,
         )
 
     return planning
-
-
-def _refuse_calibration(ctable: Path | None) -> None:
-    if ctable is not None:
-        raise UsageError(
-            f"--ctable {ctable}: calibration is not available yet, an int8 model without it was expected. "
-            "Leave the option out."
-        )
 
 
 def _expanded(function: Command, providers: Mapping[str, Provider]) -> dict[str, Parameter]:

@@ -19,6 +19,7 @@ from tinygen.cli.terminal import Terminal
 from tinygen.codegen.project import ProjectKind
 from tinygen.errors import UsageError
 from tinygen.pipeline import Options, compile_model
+from tinygen.quant.ctable_file import ctable_text
 from tinygen.report.compilation import compilation_table, kernel_table
 from tinygen.report.document import json_text
 from tinygen.report.page import FullReport, full_report, html_page
@@ -80,6 +81,8 @@ def command(
         write_folder(dump, passes.files(compiled.imported), force)
     compiled.check_fits()
     files = compiled.folder_files(kind)
+    if compiled.calibration is not None:
+        files[f"{compiled.name}.ctable.json"] = ctable_text(compiled.calibration.table)
     summary = api.report(compiled, [*files, *(format.file for format in formats)])
     if formats:
         with terminal.progress(f"reporting on {model.name}"):

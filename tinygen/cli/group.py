@@ -56,6 +56,31 @@ ENTRIES = (
         "tinygen bench kws.tflite -t mps2-an386 --per-op",
     ),
     Entry(
+        "calibrate",
+        "tinygen.cli.calibrate",
+        "Find the quantization of a float model from samples, and write it as a CTable.",
+        "tinygen calibrate kws.onnx --data samples.npz -o kws.ctable.json",
+    ),
+    Entry(
+        "quantize",
+        "tinygen.cli.quantize",
+        "Write a float model as a quantized one that other runtimes take: ONNX with QuantizeLinear, or int8 TFLite.",
+        "tinygen quantize kws.onnx --data samples.npz -o kws_int8.onnx",
+    ),
+    Entry(
+        "simulate",
+        "tinygen.cli.simulate",
+        "Run a quantized model by the integers of its C, with every point where precision changes.",
+        "tinygen simulate kws.onnx --ctable kws.ctable.json --data samples.npz --trace points.json",
+    ),
+    Entry(
+        "ctable",
+        "tinygen.cli.ctable",
+        "Show, check, compare and import CTables.",
+        "tinygen ctable show kws.ctable.json",
+        is_group=True,
+    ),
+    Entry(
         "mlperf",
         "tinygen.cli.mlperf",
         "Write MLPerf Tiny firmware, and drive it as the benchmark's runner does.",

@@ -40,7 +40,7 @@ def command(terminal: Terminal, model: Model, options: Options, ops: Ops = False
         points = api.curve(compiled) if curve else ()
         unsplit_bytes = _unsplit_bytes(compiled)
     limits = compiled.arena_limit_bytes, limits[1]  # of all memories that the plan uses
-    inspection = inspect_schedule(model, compiled.schedule, unsplit_bytes, *limits, ops, points)
+    inspection = inspect_schedule(model, compiled.schedule, unsplit_bytes, *limits, ops, points, compiled.saved)
     tables = [summary_table(inspection)]
     if inspection.peak_step and inspection.fits:
         tables.append(peak_table(inspection.peak_step))

@@ -3,6 +3,7 @@
 import os
 from pathlib import Path
 
+from tinygen import paths
 from tinygen.build.kernel_sources import kernel_library
 from tinygen.kernels.base import Library
 from tinygen.pipeline import Compiled, Kernels
@@ -10,12 +11,14 @@ from tinygen.pipeline import Compiled, Kernels
 
 def kernel_note(compiled: Compiled) -> str:
     """Which library the generated code calls, and why."""
-    native = "native, else " if compiled.toolbox.has_native_kernels else ""
+    native = "native, else " if compiled.has_native_kernels else ""
     if compiled.library is Library.CMSIS_NN:
         folder = kernel_library(Library.CMSIS_NN, compiled.options.cmsis_nn).include[0].parent
         return f"kernels: {native}CMSIS-NN from {_shown(folder)}"
     if compiled.options.kernels is Kernels.PORTABLE:
         return "kernels: portable"
+    if paths.cmsis_nn() and compiled.options.kernels is Kernels.AUTO:
+        return "kernels: portable (the smallest)"
     return f"kernels: {native}portable (CMSIS-NN not found)"
 
 

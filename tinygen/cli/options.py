@@ -14,10 +14,18 @@ class InputMode(StrEnum):
 
     RESIDENT = "resident"
     STREAMED = "streamed"
+    REREADABLE = "rereadable"
 
 
 class Split(StrEnum):
     """Whether operators may be split to save RAM."""
+
+    AUTO = "auto"
+    OFF = "off"
+
+
+class Shrink(StrEnum):
+    """Whether channels that are computed in vain are removed."""
 
     AUTO = "auto"
     OFF = "off"
@@ -69,10 +77,45 @@ Optimize = Annotated[
     ),
 ]
 Input = Annotated[
-    InputMode, typer.Option("--input", help="Whether the whole input stands in RAM.", rich_help_panel=_PLANNING)
+    InputMode,
+    typer.Option(
+        "--input",
+        help="resident: the whole input stands in RAM. streamed: a function of the application gives each row once, in "
+        "order. rereadable: it can go back, and gives any columns of any rows.",
+        rich_help_panel=_PLANNING,
+    ),
+]
+Recompute = Annotated[
+    str,
+    typer.Option(
+        "--recompute",
+        metavar="SHARE",
+        help="Multiplications that may be done again to save RAM, as a share of the model's: strips of columns, of "
+        "which those beside a border are computed twice.",
+        rich_help_panel=_PLANNING,
+    ),
 ]
 SplitMode = Annotated[
     Split, typer.Option("--split", help="Splitting of operators to save RAM.", rich_help_panel=_PLANNING)
+]
+ShrinkMode = Annotated[
+    Shrink,
+    typer.Option(
+        "--shrink",
+        help="Removal of channels that are constant, equal, or never read: the outputs stay the same, to the bit.",
+        rich_help_panel=_PLANNING,
+    ),
+]
+StreamAxis = Annotated[
+    str | None,
+    typer.Option(
+        "--stream",
+        metavar="AXIS",
+        help="Keep the model as a stream along an axis of its input (time, height, width or its index): each call takes "
+        "the next columns and gives the result of the window that ends with them.",
+        show_default=False,
+        rich_help_panel=_PLANNING,
+    ),
 ]
 KernelChoice = Annotated[
     str,
@@ -93,6 +136,10 @@ CmsisNn = Annotated[
         rich_help_panel=_PLANNING,
     ),
 ]
+AllowFloat = Annotated[
+    bool,
+    typer.Option("--allow-float", help="Run operators on float32 as such, in float C code.", rich_help_panel=_PLANNING),
+]
 CcOpt = Annotated[
     str | None,
     typer.Option(
@@ -103,4 +150,23 @@ CcOpt = Annotated[
         rich_help_panel=_PLANNING,
     ),
 ]
-Calibration = Annotated[Path | None, typer.Option("--ctable", "--calibrate", metavar="FILE", hidden=True)]
+CTableFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--ctable",
+        metavar="FILE",
+        help="Quantize a float model by this table (`tinygen calibrate`).",
+        show_default=False,
+        rich_help_panel=_PLANNING,
+    ),
+]
+CalibrationData = Annotated[
+    Path | None,
+    typer.Option(
+        "--calibrate",
+        metavar="FILE",
+        help="Quantize a float model with a table made of these samples (.npz, .npy).",
+        show_default=False,
+        rich_help_panel=_PLANNING,
+    ),
+]

@@ -7,7 +7,7 @@ from typing import Annotated
 import numpy as np
 import typer
 
-from tinygen.api import stack_outputs
+from tinygen.api import load_inputs, stack_outputs
 from tinygen.build.outcome import Outcome
 from tinygen.cli.command import HOST
 from tinygen.cli.command import command as as_command
@@ -18,7 +18,7 @@ from tinygen.errors import UsageError
 from tinygen.ir.types import Array
 from tinygen.pipeline import Compiled, Options, compile_model
 from tinygen.report.execution import Run, nested, output_table, run_table
-from tinygen.verify.samples import Samples, load_samples, random_samples
+from tinygen.verify.samples import Samples, random_samples
 
 Inputs = Annotated[
     list[str] | None,
@@ -47,7 +47,9 @@ def command(
 ) -> None:
     """Generate, build and execute a model, on this machine or under QEMU, and show its outputs."""
     file = _input_file(input or [])
-    options = replace(options, fetches_input=InputMode.STREAMED in (input or []))
+    modes = set(input or [])
+    rereads = InputMode.REREADABLE in modes
+    options = replace(options, fetches_input=rereads or InputMode.STREAMED in modes, rereads_input=rereads)
     _check_output(output)
     with terminal.progress(f"running {model.name}"):
         compiled = compile_model(model, options)
@@ -85,7 +87,7 @@ def _samples(compiled: Compiled, file: Path | None, seed: int) -> Samples:
     ports = compiled.graph.inputs
     if file is None:
         return random_samples(ports, 1, seed)
-    samples = load_samples(file, ports)
+    samples = load_inputs(compiled, file)
     if not samples:
         raise UsageError(f"{file}: holds 0 samples, at least 1 was expected.")
     return samples

@@ -6,7 +6,17 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from rich.console import Console, RenderableType
-from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.progress import (
+    BarColumn,
+    Progress,
+    ProgressColumn,
+    SpinnerColumn,
+    Task,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+from rich.text import Text
 
 from tinygen.errors import TinygenError
 from tinygen.report.document import json_text
@@ -15,6 +25,14 @@ _WIDEST = 1000  # columns
 INTERRUPTED = 130  # exit code of shells for Ctrl-C
 
 Step = Callable[[int, int], None]  # done, of how many
+
+
+class _Rate(ProgressColumn):
+    """Steps per second, where steps are counted."""
+
+    def render(self, task: Task) -> Text:
+        """The column's text."""
+        return Text(f"{task.speed:.0f}/s" if task.speed else "")
 
 
 class Terminal:
@@ -63,7 +81,14 @@ class Terminal:
     @contextmanager
     def progress(self, what: str) -> Iterator[Step]:
         """Shows that work goes on, on a terminal; elsewhere nothing."""
-        columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+        columns = (
+            SpinnerColumn(),
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TimeElapsedColumn(),
+            _Rate(),
+            TimeRemainingColumn(),
+        )
         hidden = self.quiet or not sys.stderr.isatty()
         with Progress(*columns, console=Console(stderr=True), transient=True, disable=hidden) as bar:
             task = bar.add_task(what, total=None)

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from tinygen.api import DEFAULT_SAMPLES, choice
+from tinygen.api import DEFAULT_SAMPLES, choice, load_inputs, results_of
 from tinygen.cli.command import HOST
 from tinygen.cli.command import command as as_command
 from tinygen.cli.kernel_note import kernel_note
@@ -15,7 +15,6 @@ from tinygen.errors import MismatchError
 from tinygen.pipeline import Options, compile_model
 from tinygen.report.validation import layer_table, validation_table
 from tinygen.verify.oracle import Oracle
-from tinygen.verify.samples import load_samples
 from tinygen.verify.validate import Validation, validate
 
 Against = Annotated[
@@ -66,8 +65,8 @@ def command(
     compiled = compile_model(model, options)
     compiled.check_fits()
     terminal.note(kernel_note(compiled))
-    given = None if data is None else load_samples(data, compiled.graph.inputs)
-    count = samples if samples is not None else DEFAULT_SAMPLES if given is None else len(given)
+    given = None if data is None else load_inputs(compiled, data)
+    count = samples if samples is not None else DEFAULT_SAMPLES if given is None else results_of(compiled, given)
     with terminal.progress(f"validating {model.name}") as progress:
         found = validate(compiled, given, count, oracle, seed, per_layer, progress)
     tables = [validation_table(model.name, found)]

@@ -73,7 +73,10 @@ def initializer(values: Array) -> str:
 
 
 def float_literal(value: float) -> str:
-    """A float32 value as C literal that reads back exactly."""
+    """A float32 value as C literal that reads back exactly; infinities and NaN as gcc and clang spell them."""
+    if not np.isfinite(value):
+        sign = "-" if value < 0 else ""
+        return '__builtin_nanf("")' if np.isnan(value) else f"{sign}__builtin_inff()"
     text = np.format_float_scientific(np.float32(value), unique=True, trim="0")
     return f"{text}f"
 

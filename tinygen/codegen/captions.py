@@ -7,7 +7,7 @@ from functools import cached_property
 
 from tinygen.codegen.c_text import comment
 from tinygen.ir.graph import Op
-from tinygen.ir.rows import Rows, all_rows
+from tinygen.ir.rows import Columns, Rows, all_rows
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.text import mnemonic, print_op
 from tinygen.planner.schedule import Buffer, BufferKind, Call, Fetch, Fused, Schedule
@@ -33,7 +33,8 @@ class Captions:
         results = {name for op in fused.ops for result in op.results if (name := self._values.get(result))}
         rings = [buffer for buffer in self.schedule.buffers if buffer.kind is BufferKind.RING]
         kept = [f"  {b.bytes:6}  {self.content(b)}" for b in rings if self.content(b) in results]
-        heading = f"{span}, row by row."
+        strips = self.schedule.strips(fused)
+        heading = f"{span}, row by row." if strips < 2 else f"{span}, row by row, in {strips} strips of columns."
         return comment(f"{heading} Bytes of each value that are kept at a time:" if kept else heading, *kept)
 
     def arena(self) -> str:
@@ -71,15 +72,20 @@ class Captions:
             spans = _spans({piece.rows for piece in pieces if piece.rows != all_rows(piece.whole)})
             if spans:
                 plural = "" if len(spans) == 1 and spans[0].isdigit() else "s"
-                return comment(f"{what}{plural} {', '.join(spans)}.")
+                across = _spans({piece.columns for piece in pieces if piece.columns})
+                columns = f", columns {', '.join(across)}" if across else ""
+                return comment(f"{what}{plural} {', '.join(spans)}{columns}.")
         return None
 
     @cached_property
     def _values(self) -> dict[Tensor, str]:
         """Short names of the graph's values."""
         names = {tensor: f"input_{index}" for index, tensor in enumerate(self.schedule.graph.input_tensors)}
+        windows = {state.window for state in self.schedule.graph.states}
         for index, op in enumerate(self.schedule.graph.ops):
             symbol = self.symbols.get(op, f"{mnemonic(op)}_of_{index}")
+            if op.results[0] in windows:
+                symbol = f"{names[op.operands[-1]]}_window"  # behind the state stand the new rows
             names |= {result: symbol + (f"_{n}" if n else "") for n, result in enumerate(op.results)}
         return names
 
@@ -117,12 +123,12 @@ def _first_name(spelling: str) -> str:
     return re.sub(r";[^']*", ";...", spelling)
 
 
-def _spans(rows: Iterable[Rows]) -> list[str]:
-    """Rows that follow each other as one span each: 0, 2 to 5."""
-    merged: list[Rows] = []
-    for span in sorted(rows):
-        if merged and span.first <= merged[-1].end:
-            merged[-1] = Rows(merged[-1].first, max(merged[-1].end, span.end))
+def _spans(rows: Iterable[Rows] | Iterable[Columns]) -> list[str]:
+    """Rows or columns that follow each other as one span each: 0, 2 to 5."""
+    merged: list[tuple[int, int]] = []
+    for first, end in sorted((span.first, span.end) for span in rows):
+        if merged and first <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(merged[-1][1], end))
         else:
-            merged.append(span)
-    return [str(span.first) if span.count == 1 else f"{span.first} to {span.end - 1}" for span in merged]
+            merged.append((first, end))
+    return [str(first) if end - first == 1 else f"{first} to {end - 1}" for first, end in merged]

@@ -5,15 +5,18 @@ from functools import cache
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from tinygen import paths
+from tinygen.codegen.c_text import float_literal
 
 
 @cache
 def environment() -> Environment:
     """The one environment; compiled templates are kept in it."""
-    return Environment(
+    templates = Environment(
         loader=FileSystemLoader(paths.TEMPLATES),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
+    templates.filters["float"] = float_literal
+    return templates

@@ -4,20 +4,21 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain, count
 
 from tinygen.codegen import blocks
 from tinygen.codegen.arenas import ArenaText, arena_symbol, arena_texts, touched_arenas
 from tinygen.codegen.c_text import c_type, initializer
 from tinygen.codegen.captions import Captions
 from tinygen.codegen.ports import PortText, common_ctype
-from tinygen.codegen.statements import CallText, Statement, Writer
-from tinygen.errors import VerifyError
+from tinygen.codegen.statements import CallText, ShiftText, Statement, Writer
+from tinygen.codegen.streams import StreamText, stream_text
 from tinygen.ir.graph import Op, Port
-from tinygen.ir.rows import has_rows, row_bytes
+from tinygen.ir.rows import has_rows, pixel_bytes, row_bytes
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.text import mnemonic
 from tinygen.kernels.base import Kernel, Table
-from tinygen.planner.schedule import Call, Fetch, Fused, Schedule, unrolled
+from tinygen.planner.schedule import Call, Fetch, Fused, Schedule, Shift, unrolled
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,6 +107,16 @@ class ModelText:
         return found
 
     @property
+    def stream(self) -> StreamText | None:
+        """How the model takes a signal part by part; None where it does not."""
+        return stream_text(self.schedule)
+
+    @property
+    def updates(self) -> list[ShiftText]:
+        """At the end of a call: what the next one needs moves to where it looks for it."""
+        return [self._writer.shift(step) for step in self.schedule.steps if isinstance(step, Shift)]
+
+    @property
     def operators(self) -> list[OperatorText]:
         """All operators that are called, in the order of their numbers."""
         nested = [item.operators if isinstance(item, FusedText) else [item] for item in self.items]
@@ -183,14 +194,33 @@ class ModelText:
 
     @property
     def arenas_of_whole_operators(self) -> list[str]:
-        """The arenas that operators on whole tensors use."""
+        """The arenas that operators on whole tensors, and moves at the end of a call, use."""
+        updates = [step for step in self.schedule.steps if isinstance(step, Shift)]
         used = {arena for item in self.items if isinstance(item, OperatorText) for arena in item.arenas}
+        used.update(touched_arenas(self.schedule, updates))
         return [arena.symbol for arena in self.arenas if arena.symbol in used]
 
     @property
     def has_fused_operators(self) -> bool:
         """Whether a chain runs row by row."""
         return any(isinstance(item, FusedText) for item in self.items)
+
+    @property
+    def fetch_function(self) -> str:
+        """How the application's function is called that gives rows of the input, without the model's name."""
+        return "fetch_patch" if self.schedule.rereads_input else "fetch_rows"
+
+    @property
+    def fetched_rows(self) -> int:
+        """Rows of the fetched input."""
+        (port,) = (port for port in self.inputs if port.is_fetched)
+        return port.bytes // self.fetched_row_bytes
+
+    @property
+    def fetched_pixel_bytes(self) -> int:
+        """Bytes of one column of a row of the fetched input."""
+        (port,) = (port for port in self.inputs if port.is_fetched)
+        return pixel_bytes(port.tensor) if has_rows(port.tensor) else port.bytes
 
     @property
     def fetched_row_bytes(self) -> int:
@@ -253,10 +283,9 @@ class ModelText:
         contents: dict[str, str] = {}
         for op, calls in self._calls.items():
             for table in dict.fromkeys(table for call in calls for table in call.kernel.tables):
-                symbol, content = f"{self.name}_{self._symbol(op)}_{table.name}", _content(table)
+                content = _content(table)
+                symbol = _numbered(f"{self.name}_{self._symbol(op)}_{table.name}", content, contents)
                 found[table] = first.setdefault(content, (symbol, table))
-                if contents.setdefault(symbol, content) != content:
-                    raise VerifyError(f"{symbol}: two tables of different content have that name. Please report this.")
         return found
 
     @cached_property
@@ -325,6 +354,12 @@ class ModelText:
             return PortText(index, role, port.name, port.tensor, port, offset=None)
         arena = arena_symbol(self.schedule, self.schedule.places[port.tensor].buffer)
         return PortText(index, role, port.name, port.tensor, port, self.schedule.address(port.tensor), arena)
+
+
+def _numbered(symbol: str, content: str, contents: dict[str, str]) -> str:
+    """The symbol, with a number where it stands for another content: parts of an operator have tables of their own."""
+    symbols = chain([symbol], (f"{symbol}_{number}" for number in count(1)))
+    return next(name for name in symbols if contents.setdefault(name, content) == content)
 
 
 def _content(table: Table) -> str:

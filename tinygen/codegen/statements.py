@@ -6,8 +6,9 @@ from typing import ClassVar
 
 from tinygen.codegen.arenas import arena_symbol
 from tinygen.codegen.c_text import c_type, inline_comment
+from tinygen.ir.rows import Columns, all_columns, has_rows
 from tinygen.ir.tensor import Tensor
-from tinygen.planner.schedule import Buffer, Call, Fetch, FlatStep, Fused, Loop, Schedule, Shift
+from tinygen.planner.schedule import Buffer, Call, Crop, Fetch, FlatStep, Fused, Loop, Schedule, Shift
 
 
 @dataclass(frozen=True)
@@ -49,9 +50,20 @@ class FetchText:
 
     kind: ClassVar[str] = "fetch"
 
-    first: str
-    count: int
-    rows: str
+    function: str  # without the model's name
+    arguments: str  # behind `user`
+
+
+@dataclass(frozen=True)
+class CropText:
+    """Columns of a row that are copied into a ring."""
+
+    kind: ClassVar[str] = "crop"
+
+    target: str
+    source: str
+    bytes: int
+    content: str
 
 
 @dataclass(frozen=True)
@@ -64,7 +76,7 @@ class LoopText:
     body: tuple["Statement", ...]
 
 
-Statement = CallText | ShiftText | FetchText | LoopText
+Statement = CallText | ShiftText | FetchText | CropText | LoopText
 
 Names = Callable[[Call], tuple[int, str]]  # number of the operator and symbol of the layer
 
@@ -117,6 +129,11 @@ class Writer:
         )
         return CallText(number, kernel.runner, layer, ", ".join(arguments), results)
 
+    def shift(self, step: Shift) -> ShiftText:
+        """A move inside a buffer."""
+        target, source = (self._within(step.buffer, at).pointer() for at in (step.target, step.source))
+        return ShiftText(target, source, step.bytes, inline_comment(self.content(step.buffer)))
+
     def _step(self, step: FlatStep | Loop) -> Statement:
         if isinstance(step, Loop):
             first, second = step.iterations[:2]
@@ -129,13 +146,24 @@ class Writer:
             case Call(), Call():
                 return self.call(step, following)
             case Shift(), _:
-                target, source = (self._within(step.buffer, at).pointer() for at in (step.target, step.source))
-                return ShiftText(target, source, step.bytes, inline_comment(self.content(step.buffer)))
+                return self.shift(step)
             case Fetch(), Fetch():
-                first, after = step.piece.rows.first, following.piece.rows.first
-                rows = self._address(step.piece.tensor, following.piece.tensor).pointer()
-                return FetchText(_affine(first, after - first), step.piece.rows.count, rows)
+                return self._fetch(step, following)
+            case Crop(), Crop():
+                target = self._address(step.target.tensor, following.target.tensor).pointer()
+                source = self._address(step.source.tensor, following.source.tensor).pointer()
+                content = self.content(self.schedule.places[step.target.tensor].buffer)
+                return CropText(target, source, step.target.tensor.type.bytes, inline_comment(content))
         raise TypeError(f"{step} and {following} are not the same step of two iterations")
+
+    def _fetch(self, step: Fetch, following: Fetch) -> FetchText:
+        piece, first, after = step.piece, step.piece.rows.first, following.piece.rows.first
+        rows = [_affine(first, after - first), str(piece.rows.count)]
+        values = self._address(piece.tensor, following.piece.tensor).pointer()
+        if not self.schedule.rereads_input:
+            return FetchText("fetch_rows", ", ".join([*rows, values]))
+        across = piece.columns or (all_columns(piece.whole) if has_rows(piece.whole) else Columns(0, 1))
+        return FetchText("fetch_patch", ", ".join([*rows, str(across.first), str(across.count), values]))
 
     def _tensor(self, tensor: Tensor, following: Tensor) -> str:
         return self._address(tensor, following).pointer(c_type(tensor.type.dtype))

@@ -5,18 +5,20 @@ from importlib import import_module
 from pathlib import Path
 
 from tinygen.errors import UnsupportedModelError, UsageError
+from tinygen.frontends.spelling import AS_IN_FILE, Spelling
 from tinygen.ir.graph import Graph
 
-Importer = Callable[[Path], Graph]
+Importer = Callable[..., Graph]  # of a path, and of a spelling where the format leaves something open
 
 _IMPORTERS = {  # by suffix: module and function; a module, and the packages that it needs, load only for its files
     ".tflite": ("tinygen.frontends.tflite.importer", "import_tflite"),
     ".onnx": ("tinygen.frontends.onnx.importer", "import_onnx"),
 }
+_WITH_SPELLING = (".onnx",)
 
 
-def import_model(path: Path) -> Graph:
-    """The graph of a model file, by its suffix."""
+def import_model(path: Path, spelling: Spelling = AS_IN_FILE) -> Graph:
+    """The graph of a model file, by its suffix; `spelling` is for what ONNX files leave open."""
     if not path.exists():
         raise UsageError(f"{path}: there is no such file. Name a .tflite or .onnx model.")
     if path.is_dir():
@@ -28,4 +30,11 @@ def import_model(path: Path) -> Graph:
         )
     module, name = _IMPORTERS[path.suffix.lower()]
     importer: Importer = getattr(import_module(module), name)
+    if path.suffix.lower() in _WITH_SPELLING:
+        return importer(path, spelling)
+    if not spelling.is_default:
+        raise UsageError(
+            f"{path.name}: its sizes and layout are fixed, --input-shape, --dim and --input-layout are for .onnx models. "
+            "Leave them out."
+        )
     return importer(path)

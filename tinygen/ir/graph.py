@@ -1,11 +1,12 @@
 """The graph: operators in execution order, and the ports where the application meets them."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Self
 
-from tinygen.ir.rows import Piece, Rows, has_rows, piece
+from tinygen.ir.rows import Columns, Piece, Rows, all_rows, has_rows, piece
+from tinygen.ir.stream import State, Stream
 from tinygen.ir.tensor import Alias, Tensor
 from tinygen.ir.text import print_graph
 from tinygen.ir.types import Array, TensorType
@@ -80,6 +81,28 @@ class Op:
         op = self.replace_tensors({part.whole: part.tensor for part in pieces})
         return Tile(op, tuple(pieces))
 
+    def columns_needed(self, operand: Tensor, columns: Columns) -> Columns | None:  # noqa: ARG002 - for subclasses
+        """Columns of `operand` that columns of the result are computed from; None where it takes more than columns."""
+        return None
+
+    def strip(self, columns: Columns) -> "Tile | None":
+        """The operator restricted to columns of its result; None where it cannot be restricted so."""
+        if len(self.results) != 1 or not has_rows(self.results[0]):
+            return None
+        pieces = [piece(self.results[0], all_rows(self.results[0]), columns)]
+        for operand in self.variable_operands:
+            needed = self.columns_needed(operand, columns) if has_rows(operand) else None
+            if needed is None or not needed.count:
+                return None
+            pieces.append(piece(operand, all_rows(operand), needed))
+        op = self.replace_tensors({part.whole: part.tensor for part in pieces})
+        return Tile(op, tuple(pieces))
+
+    @property
+    def tile_kind(self) -> Hashable:
+        """Of a tile: what tells it apart from other tiles of the same operator on equally many rows."""
+        return None
+
     def evaluate(self, values: "Values") -> tuple[Array, ...]:
         """The results, to the bit, for the operands in `values`; one array per result."""
         raise NotImplementedError(f"{type(self).__name__} has no reference")
@@ -110,7 +133,7 @@ def _is_result(field: str) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class Tile:
-    """An operator on some rows: an ordinary operator on pieces of tensors."""
+    """An operator on some rows, or on some columns: an ordinary operator on pieces of tensors."""
 
     op: Op
     pieces: tuple[Piece, ...]  # the result's first, then one per operand
@@ -124,6 +147,18 @@ class Tile:
     def operands(self) -> tuple[Piece, ...]:
         """The rows that are read."""
         return self.pieces[1:]
+
+    def tile(self, rows: Rows) -> "Tile | None":
+        """Of an operator on some columns its part on some rows."""
+        tile = self.op.tile(rows)
+        if tile is None:
+            return None
+        columns = {part.tensor: part for part in self.pieces}
+        pieces = (
+            Piece(part.tensor, columns[part.whole].whole, part.rows, columns[part.whole].columns)
+            for part in tile.pieces
+        )
+        return Tile(tile.op, tuple(pieces))
 
 
 class Values:
@@ -158,11 +193,17 @@ class Graph:
     inputs: tuple[Port, ...]
     outputs: tuple[Port, ...]
     ops: tuple[Op, ...]
+    stream: Stream | None = None  # where each call takes the next part of a signal
+
+    @property
+    def states(self) -> tuple[State, ...]:
+        """What is kept from call to call."""
+        return self.stream.states if self.stream else ()
 
     @property
     def tensors(self) -> tuple[Tensor, ...]:
-        """All tensors, each once: inputs, then operands and results in execution order."""
-        ordered = [port.tensor for port in self.inputs]
+        """All tensors, each once: inputs and states, then operands and results in execution order."""
+        ordered = [*(port.tensor for port in self.inputs), *(state.tensor for state in self.states)]
         for op in self.ops:
             ordered += [*op.operands, *op.results]
         ordered += [port.tensor for port in self.outputs]

@@ -1,33 +1,43 @@
-"""Rows of tensors: the unit in which a schedule may split operators.
+"""Rows and columns of tensors: the units in which a schedule may split operators.
 
-A row is one index of axis 1 (height) of an NHWC tensor with batch 1: contiguous bytes.
+A row is one index of axis 1 (height) of an NHWC tensor with batch 1: contiguous bytes. A column is one of axis 2.
 """
 
 from dataclasses import dataclass, replace
 
 from tinygen.ir.tensor import Tensor
+from tinygen.ir.types import Array
 
 
 @dataclass(frozen=True, order=True)
-class Rows:
-    """Rows [first, end) of a tensor."""
-
+class _Span:
     first: int
     end: int
 
     @property
     def count(self) -> int:
-        """How many rows."""
+        """How many."""
         return self.end - self.first
+
+
+@dataclass(frozen=True, order=True)
+class Rows(_Span):
+    """Rows [first, end) of a tensor."""
+
+
+@dataclass(frozen=True, order=True)
+class Columns(_Span):
+    """Columns [first, end) of a tensor."""
 
 
 @dataclass(frozen=True)
 class Piece:
-    """Some rows of a tensor as a tensor of their own."""
+    """Some rows of a tensor as a tensor of their own; `columns` where it is just some columns of them."""
 
     tensor: Tensor
     whole: Tensor
     rows: Rows
+    columns: Columns | None = None
 
 
 def has_rows(tensor: Tensor) -> bool:
@@ -40,14 +50,33 @@ def all_rows(tensor: Tensor) -> Rows:
     return Rows(0, tensor.shape[1])
 
 
+def all_columns(tensor: Tensor) -> Columns:
+    """Every column of a tensor that has rows."""
+    return Columns(0, tensor.shape[2])
+
+
 def row_bytes(tensor: Tensor) -> int:
     """Bytes of one row."""
     return tensor.type.bytes // tensor.shape[1]
 
 
-def piece(tensor: Tensor, rows: Rows) -> Piece:
-    """Rows of a tensor as a tensor."""
+def pixel_bytes(tensor: Tensor) -> int:
+    """Bytes of one row of one column."""
+    return row_bytes(tensor) // tensor.shape[2]
+
+
+def piece(tensor: Tensor, rows: Rows, columns: Columns | None = None) -> Piece:
+    """Rows of a tensor, or some columns of them, as a tensor."""
     batch, _, width, channels = tensor.shape
-    name = f"{tensor.name}[{rows.first}:{rows.end}]"
-    type = replace(tensor.type, shape=(batch, rows.count, width, channels))
-    return Piece(Tensor(name, type), tensor, rows)
+    across = f", {columns.first}:{columns.end}" if columns else ""
+    name = f"{tensor.name}[{rows.first}:{rows.end}{across}]"
+    type = replace(tensor.type, shape=(batch, rows.count, columns.count if columns else width, channels))
+    return Piece(Tensor(name, type), tensor, rows, columns)
+
+
+def part_of(value: Array, part: Piece) -> Array:
+    """The rows and columns of a value that a piece is."""
+    if value.ndim != 4 and part.tensor is part.whole:
+        return value
+    rows = value[:, part.rows.first : part.rows.end]
+    return rows[:, :, part.columns.first : part.columns.end] if part.columns else rows

@@ -5,13 +5,27 @@ from dataclasses import dataclass
 from tinygen.ir.types import Array, TensorType
 
 
+@dataclass(frozen=True)
+class Part:
+    """Some channels (indices of the last axis) of a tensor that is not computed as a whole any more."""
+
+    name: str  # of the whole
+    shape: tuple[int, ...]
+    channels: tuple[int, ...]
+
+    def of(self, whole: Array) -> Array:
+        """These channels of a value of the whole."""
+        return whole.reshape(self.shape)[..., list(self.channels)]
+
+
 @dataclass(frozen=True, eq=False)
 class Tensor:
-    """A value. Compared by identity; `data` is set for constants."""
+    """A value. Compared by identity; `data` is set for constants, `part` where a pass has removed channels."""
 
     name: str
     type: TensorType
     data: Array | None = None
+    part: Part | None = None
 
     @property
     def is_constant(self) -> bool:

@@ -24,10 +24,11 @@ Attribute = object
 def print_graph(graph: "Graph") -> str:
     """The graph as one MLIR function."""
     name = _unique_names(graph.tensors).__getitem__
-    inputs = ", ".join(f"{name(port.tensor)}: {type_text(port.tensor.type)}" for port in graph.inputs)
+    arguments = [*graph.input_tensors, *(state.tensor for state in graph.states)]
+    inputs = ", ".join(f"{name(tensor)}: {type_text(tensor.type)}" for tensor in arguments)
     results = ", ".join(name(tensor) for tensor in graph.output_tensors)
     types = ", ".join(type_text(tensor.type) for tensor in graph.output_tensors)
-    signature = ", ".join(type_text(port.tensor.type) for port in graph.inputs)
+    signature = ", ".join(type_text(tensor.type) for tensor in arguments)
     constants = [_print_constant(tensor, name) for tensor in graph.tensors if tensor.is_constant]
     body = [*constants, *(print_op(op, name) for op in graph.ops), f'"func.return"({results}) : ({types}) -> ()']
     lines = "\n".join(f"    {line}" for line in body)

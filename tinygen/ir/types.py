@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 Array = npt.NDArray[np.generic]
+Float32Array = npt.NDArray[np.float32]
 
 
 class DType(Enum):
@@ -21,6 +22,9 @@ class DType(Enum):
     INT32 = "i32"
     INT64 = "i64"
     FLOAT32 = "f32"
+    INT4 = "i4"
+    INT2 = "i2"
+    INT1 = "si1"  # -1 and 1; MLIR's i1 is a boolean
 
     @property
     def numpy(self) -> np.dtype[np.generic]:
@@ -29,8 +33,18 @@ class DType(Enum):
 
     @property
     def bytes(self) -> int:
-        """Size of one element."""
+        """Size of one element, of narrow types while it is not packed."""
         return self.numpy.itemsize
+
+    @property
+    def bits(self) -> int:
+        """Bits of one element in memory; those below 8 are packed (`ir.packing`)."""
+        return _NARROW_BITS.get(self, 8 * self.bytes)
+
+    @property
+    def is_narrow(self) -> bool:
+        """Whether several elements share a byte: weights only."""
+        return self in _NARROW_BITS
 
     @property
     def is_integer(self) -> bool:
@@ -38,14 +52,21 @@ class DType(Enum):
         return self not in (DType.BOOL, DType.FLOAT32)
 
     @property
+    def is_real(self) -> bool:
+        """Whether elements are real numbers, not stored integers."""
+        return self is DType.FLOAT32
+
+    @property
     def min(self) -> int:
         """Smallest value of an integer type."""
-        return 0 if self is DType.UINT8 else -(1 << (8 * self.bytes - 1))
+        return 0 if self is DType.UINT8 else -(1 << (self.bits - 1))
 
     @property
     def max(self) -> int:
         """Largest value of an integer type."""
-        return (1 << (8 * self.bytes - (self is not DType.UINT8))) - 1
+        if self is DType.INT1:
+            return 1
+        return (1 << (self.bits - (self is not DType.UINT8))) - 1
 
     @classmethod
     def of(cls, dtype: np.dtype[np.generic]) -> "DType":
@@ -61,8 +82,12 @@ _NUMPY: dict[DType, str] = {
     DType.INT32: "int32",
     DType.INT64: "int64",
     DType.FLOAT32: "float32",
+    DType.INT4: "int8",
+    DType.INT2: "int8",
+    DType.INT1: "int8",
 }
-_FROM_NUMPY = {np.dtype(name): dtype for dtype, name in _NUMPY.items()}
+_NARROW_BITS = {DType.INT4: 4, DType.INT2: 2, DType.INT1: 1}
+_FROM_NUMPY = {np.dtype(name): dtype for dtype, name in _NUMPY.items() if dtype not in _NARROW_BITS}
 
 
 @dataclass(frozen=True)
@@ -112,7 +137,7 @@ class TensorType:
     @cached_property
     def bytes(self) -> int:
         """Size in memory, without padding."""
-        return self.elements * self.dtype.bytes
+        return -(-self.elements * self.dtype.bits // 8)
 
     @property
     def scale(self) -> float:

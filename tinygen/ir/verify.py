@@ -4,6 +4,7 @@ import numpy as np
 
 from tinygen.errors import VerifyError
 from tinygen.ir.graph import Graph, Op
+from tinygen.ir.packing import check_range
 from tinygen.ir.tensor import Tensor
 
 
@@ -40,7 +41,7 @@ def _check_unique(kind: str, names: list[str]) -> None:
 
 
 def _check_order(graph: Graph) -> None:
-    defined = set(graph.input_tensors)
+    defined = {*graph.input_tensors, *(state.tensor for state in graph.states)}
     for op in graph.ops:
         for operand in op.operands:
             if not operand.is_constant and operand not in defined:
@@ -49,6 +50,9 @@ def _check_order(graph: Graph) -> None:
             if result in defined or result.is_constant:
                 raise ValueError(f"{op.name} defines '{result.name}' a second time")
             defined.add(result)
+    for state in graph.states:
+        if state.window not in defined:
+            raise ValueError(f"state '{state.tensor.name}' is never defined anew")
     for tensor in graph.output_tensors:
         if tensor not in defined and not tensor.is_constant:
             raise ValueError(f"output '{tensor.name}' is never defined")
@@ -62,6 +66,8 @@ def _check_constant(tensor: Tensor) -> None:
             f"constant '{tensor.name}' holds {tensor.data.dtype}{list(tensor.data.shape)}, "
             f"its type is {np.dtype(tensor.type.dtype.numpy)}{list(tensor.shape)}"
         )
+    if tensor.type.dtype.is_narrow:
+        check_range(tensor.data, tensor.type.dtype)
 
 
 def _check_op(op: Op) -> None:

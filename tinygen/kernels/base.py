@@ -35,6 +35,8 @@ class Toolbox:
     isa: Isa
     objective: Objective = Objective.TIME
     has_native_kernels: bool = False  # tinygen's own, which `library` backs
+    chooses_by_cost: bool = False  # native kernels only where they are cheaper than the library's
+    largest_tile: int = 0  # outputs per side for Winograd's method; larger ones take more flash, 0 is without
 
     @property
     def has_dsp_kernels(self) -> bool:
@@ -86,6 +88,11 @@ class Kernel:
     def runner(self) -> str:
         """The generated function that makes the call: another one for each way to call the same function."""
         return f"run_{self.function}"
+
+    @property
+    def callees(self) -> tuple[str, ...]:
+        """C functions that it needs besides `function`."""
+        return ()
 
     def table(self, name: str) -> Table:
         """The table of that name."""

@@ -1,7 +1,7 @@
 """The kernels of each operator: one explicit table."""
 
 from tinygen.ir.graph import Op
-from tinygen.kernels.base import Kernel, Lowerings, Toolbox
+from tinygen.kernels.base import Kernel, Lowering, Lowerings, Toolbox
 from tinygen.kernels.cmsis_nn.addition import lower_add
 from tinygen.kernels.cmsis_nn.batch_matmul import lower_batch_matmul
 from tinygen.kernels.cmsis_nn.concatenation import lower_concat
@@ -16,20 +16,28 @@ from tinygen.kernels.cmsis_nn.pooling import lower_average_pool2d, lower_max_poo
 from tinygen.kernels.cmsis_nn.softmax import lower_softmax
 from tinygen.kernels.cmsis_nn.transpose import lower_transpose
 from tinygen.kernels.cmsis_nn.transpose_conv import lower_transpose_conv2d
-from tinygen.kernels.native.select import native_kernel
+from tinygen.kernels.float32.select import FLOAT_LOWERINGS
+from tinygen.kernels.native.select import native_kernels
 from tinygen.kernels.tinygen_c.elementwise import lower_prelu, lower_squared_difference
 from tinygen.kernels.tinygen_c.gather import lower_gather
 from tinygen.kernels.tinygen_c.lookup import lower_lookup
+from tinygen.kernels.tinygen_c.partial_products import lower_add_products, lower_scale_products
 from tinygen.kernels.tinygen_c.reduction import lower_arg_max, lower_reduce_max, lower_reduce_min, lower_sum
 from tinygen.kernels.tinygen_c.resize import lower_resize_bilinear, lower_resize_nearest
 from tinygen.kernels.tinygen_c.running_sum import lower_divide_sums, lower_scale_sums, lower_sum_rows
-from tinygen.kernels.tinygen_c.strided_copy import lower_mirror_pad, lower_slice
+from tinygen.kernels.tinygen_c.strided_copy import (
+    lower_depth_to_space,
+    lower_mirror_pad,
+    lower_slice,
+    lower_space_to_depth,
+)
 from tinygen.ops.add import Add
 from tinygen.ops.arg_max import ArgMax
 from tinygen.ops.batch_matmul import BatchMatMul
 from tinygen.ops.concat import Concat
 from tinygen.ops.conv2d import Conv2D
 from tinygen.ops.copy import Copy
+from tinygen.ops.depth_to_space import DepthToSpace, SpaceToDepth
 from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
 from tinygen.ops.extrema import Maximum, Minimum
 from tinygen.ops.fully_connected import FullyConnected
@@ -37,6 +45,7 @@ from tinygen.ops.gather import Gather
 from tinygen.ops.lookup import Lookup
 from tinygen.ops.mul import Mul
 from tinygen.ops.pad import MirrorPad, Pad
+from tinygen.ops.partial_products import AddProducts, ScaleProducts
 from tinygen.ops.pool2d import AveragePool2D, MaxPool2D
 from tinygen.ops.prelu import Prelu
 from tinygen.ops.reduction import Mean, ReduceMax, ReduceMin, Sum
@@ -51,12 +60,14 @@ from tinygen.ops.transpose_conv2d import TransposeConv2D
 
 LOWERINGS: Lowerings = {
     Add: lower_add,
+    AddProducts: lower_add_products,
     ArgMax: lower_arg_max,
     AveragePool2D: lower_average_pool2d,
     BatchMatMul: lower_batch_matmul,
     Concat: lower_concat,
     Conv2D: lower_conv2d,
     Copy: lower_copy,
+    DepthToSpace: lower_depth_to_space,
     DepthwiseConv2D: lower_depthwise_conv2d,
     DivideSums: lower_divide_sums,
     FullyConnected: lower_fully_connected,
@@ -75,9 +86,11 @@ LOWERINGS: Lowerings = {
     Reshape: lower_copy,
     ResizeBilinear: lower_resize_bilinear,
     ResizeNearest: lower_resize_nearest,
+    ScaleProducts: lower_scale_products,
     ScaleSums: lower_scale_sums,
     Slice: lower_slice,
     Softmax: lower_softmax,
+    SpaceToDepth: lower_space_to_depth,
     SquaredDifference: lower_squared_difference,
     Sum: lower_sum,
     SumRows: lower_sum_rows,
@@ -86,17 +99,30 @@ LOWERINGS: Lowerings = {
 }
 
 
+def has_kernel(op: Op) -> bool:
+    """Whether a kernel runs `op`; others only move or rename memory."""
+    return _lowering(op) is not None
+
+
+def _lowering(op: Op) -> Lowering | None:
+    is_real = any(tensor.type.dtype.is_real for tensor in (*op.operands, *op.results))
+    return (FLOAT_LOWERINGS.get(type(op)) if is_real else None) or LOWERINGS.get(type(op))
+
+
 def variants(op: Op, toolbox: Toolbox) -> tuple[Kernel, ...]:
     """The kernels that can run `op`, all of the same result: the fastest first, each further one with less scratch.
 
     KeyError for operators that only move or rename memory.
     """
-    found = LOWERINGS[type(op)](op, toolbox)
+    lower = _lowering(op)
+    if lower is None:
+        raise KeyError(type(op).__name__)
+    found = lower(op, toolbox)
     others = found if isinstance(found, tuple) else (found,)
-    native = native_kernel(op) if toolbox.has_native_kernels else None
-    if native is None:
+    native = native_kernels(op, toolbox) if toolbox.has_native_kernels else ()
+    if not native:
         return others
-    return (native, *(kernel for kernel in others if kernel.scratch_bytes < native.scratch_bytes))
+    return (*native, *(kernel for kernel in others if kernel.scratch_bytes < native[-1].scratch_bytes))
 
 
 def select(op: Op, toolbox: Toolbox, scratch_bytes: int | None = None) -> Kernel:

@@ -1,6 +1,7 @@
 """The firmware folder of a task: model, submission, command parser, port, start-up, linker script, Makefile."""
 
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from pathlib import Path
 
 from tinygen import paths
@@ -12,7 +13,8 @@ from tinygen.codegen.linker import linker_script
 from tinygen.codegen.model import ModelText
 from tinygen.codegen.project import ProjectKind
 from tinygen.errors import UnsupportedModelError, UsageError
-from tinygen.ir.graph import Port
+from tinygen.ir.graph import Graph, Port
+from tinygen.ir.stream import Stream
 from tinygen.ir.types import DType
 from tinygen.mlperf.description import DESCRIPTION_FILE, Description
 from tinygen.mlperf.tasks import InputForm, Task
@@ -50,8 +52,9 @@ def firmware_files(
             schedule, name, model_files, trees, ProjectKind.MAKE, opt, (_QUANTIZE,) if _is_window(task) else ()
         ).items()
     }
-    for file in ("mlperf_config.h", "submission.c", "Makefile"):
-        files[file] = environment().get_template(f"mlperf/{file}.j2").render(context)
+    submission = "submission.c" if schedule.graph.stream is None else "stream_submission.c"
+    for file, template in (("mlperf_config.h",) * 2, ("submission.c", submission), ("Makefile",) * 2):
+        files[file] = environment().get_template(f"mlperf/{template}.j2").render(context)
     files["linker.ld"] = linker_script(board, flash_bytes=flash_bytes)
     files[DESCRIPTION_FILE] = json_text(description) + "\n"
     return files
@@ -112,8 +115,25 @@ def _check_model(task: Task, schedule: Schedule) -> None:
     ):
         if len(ports) != 1:
             raise _unsuitable(task, schedule, f"has {len(ports)} {role}s", f"1 {role}")
-        if not _is_int8(ports[0]) or ports[0].tensor.type.elements != elements:
+        if not _is_int8(ports[0]) or ports[0].tensor.type.elements * _calls_per(role, graph) != elements:
             raise _unsuitable(task, schedule, f"{role} is {ports[0].tensor.type}", f"{elements} int8 values")
+    if graph.stream is not None:
+        _check_stream(task, graph.stream)
+
+
+def _check_stream(task: Task, stream: Stream) -> None:
+    if task.form is not InputForm.FEATURES or stream.window_columns % stream.columns:
+        raise UsageError(
+            f"--stream: takes {stream.columns} of {stream.window_columns} columns a call, features that come out even "
+            f"were expected for {task.title}. Leave the option out."
+        )
+
+
+def _calls_per(role: str, graph: Graph) -> Fraction:
+    """How many calls of a stream take the input that the runner sends; 1 without a stream."""
+    if role != "input" or graph.stream is None:
+        return Fraction(1)
+    return Fraction(graph.stream.window_columns, graph.stream.columns)
 
 
 def _is_int8(port: Port) -> bool:

@@ -6,7 +6,7 @@ from functools import cached_property
 import numpy as np
 
 from tinygen.ir.tensor import Tensor
-from tinygen.ir.types import Array
+from tinygen.ir.types import Array, Float32Array
 from tinygen.ops.clamp import Clamp
 from tinygen.ops.requantize import Int64Array, multiplier_arrays, requantize, wrap_int32
 
@@ -38,6 +38,12 @@ class OutputStage:
     def multipliers(self) -> tuple[Int64Array, Int64Array]:
         """Multipliers and shifts, one per weight scale."""
         return multiplier_arrays(self.factors)
+
+    def finish_real(self, sums: Float32Array) -> Array:
+        """Add the bias to float32 sums, clamp."""
+        if self.bias is not None and self.bias.data is not None:
+            sums = sums + self.bias.data.astype(np.float32)
+        return self.clamp.apply_real(sums)
 
     def finish(self, accumulators: Int64Array) -> Array:
         """Add the bias, requantize, add the output zero point, clamp."""

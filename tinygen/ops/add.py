@@ -1,7 +1,8 @@
-"""Elementwise addition and subtraction of quantized tensors."""
+"""Elementwise addition and subtraction."""
 
 from dataclasses import dataclass
 
+from tinygen.ir.types import Float32Array
 from tinygen.ops.binary import Binary
 from tinygen.ops.checks import check_scaling
 from tinygen.ops.clamp import Clamp
@@ -41,7 +42,8 @@ class Add(Binary):
         super().verify()
         if self.sign not in (1, -1):
             raise ValueError(f"sign is {self.sign}, 1 or -1 was expected")
-        check_scaling("sum", self.scales.output, 0)
+        if not self.output.type.dtype.is_real:
+            check_scaling("sum", self.scales.output, 0)
         self.clamp.verify(self.output.type)
 
     def combine(self, first: Int64Array, second: Int64Array) -> Int64Array:
@@ -49,6 +51,9 @@ class Add(Binary):
         total = _scaled(first, scales.first) + self.sign * _scaled(second, scales.second)
         stored = requantize(total, scales.output.multiplier, scales.output.shift) + self.output.type.zero_point
         return self.clamp.apply(stored)
+
+    def combine_real(self, first: Float32Array, second: Float32Array) -> Float32Array:
+        return self.clamp.apply_real(first + second if self.sign > 0 else first - second)
 
 
 def _scaled(centered: Int64Array, scaling: Multiplier) -> Int64Array:

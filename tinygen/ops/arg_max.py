@@ -15,7 +15,7 @@ from tinygen.ops.checks import check_dtype, check_shape
 class ArgMax(Op):
     """Index along `axis` of the largest value; of equal ones the first."""
 
-    input: Tensor  # int8
+    input: Tensor  # int8 or float32
     output: Tensor  # int32 or int64; the input's shape without `axis`
     axis: int  # not negative
 
@@ -35,7 +35,7 @@ class ArgMax(Op):
         return prod(self.input.shape[self.axis + 1 :])
 
     def verify(self) -> None:
-        check_dtype("input", self.input, DType.INT8)
+        check_dtype("input", self.input, DType.INT8, DType.FLOAT32)
         check_dtype("output", self.output, DType.INT32, DType.INT64)
         shape = self.input.shape
         if not 0 <= self.axis < len(shape):

@@ -1,9 +1,10 @@
-"""Integer functions of one input: absolute value, negation, square."""
+"""Arithmetic functions of one input: absolute value, negation, square."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
+from tinygen.ir.types import Float32Array
 from tinygen.ops.requantize import Int64Array, quantize_multiplier, requantize
 from tinygen.ops.unary import Unary
 
@@ -17,6 +18,9 @@ class Abs(Unary):
         scaling = quantize_multiplier(factor)
         return requantize(np.abs(centered), scaling.multiplier, scaling.shift) + self.output.type.zero_point
 
+    def compute(self, real: Float32Array) -> Float32Array:
+        return np.abs(real)
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Negate(Unary):
@@ -24,6 +28,8 @@ class Negate(Unary):
 
     def verify(self) -> None:
         super().verify()
+        if self.output.type.dtype.is_real:
+            return
         if self.input.type.quant != self.output.type.quant or self.input.type.zero_point:
             raise ValueError(
                 f"'{self.input.name}' and '{self.output.name}' must have the same quantization with zero point 0: "
@@ -32,6 +38,9 @@ class Negate(Unary):
 
     def transform(self, centered: Int64Array) -> Int64Array:
         return (-centered).astype(np.int8).astype(np.int64)
+
+    def compute(self, real: Float32Array) -> Float32Array:
+        return -real
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -42,3 +51,6 @@ class Square(Unary):
         scale = np.float32(self.input.type.scale)
         scaling = quantize_multiplier(float(scale * scale / np.float32(self.output.type.scale)))
         return requantize(centered * centered, scaling.multiplier, scaling.shift) + self.output.type.zero_point
+
+    def compute(self, real: Float32Array) -> Float32Array:
+        return np.square(real)

@@ -5,11 +5,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tinygen.ir.graph import Op, Values
+from tinygen.ir.rows import Rows
 from tinygen.ir.tensor import Tensor
-from tinygen.ir.types import Array, DType
+from tinygen.ir.types import Array
 from tinygen.ops.accumulate import exact_matmul
-from tinygen.ops.checks import check_dtype, check_per_tensor, check_shape
-from tinygen.ops.requantize import Multiplier, quantize_multiplier, requantize, wrap_int32
+from tinygen.ops.checks import check_numbers, check_shape
+from tinygen.ops.requantize import Int64Array, Multiplier, quantize_multiplier, requantize, wrap_int32
 
 
 @dataclass(frozen=True)
@@ -23,7 +24,7 @@ class Batches:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class BatchMatMul(Op):
-    """int8 output[..., i, j] = sum over k of first[..., i, k] * second[..., k, j]; batch axes broadcast as in numpy."""
+    """output[..., i, j] = sum over k of first[..., i, k] * second[..., k, j]; batch axes broadcast as in numpy."""
 
     first: Tensor  # [..., M, K], or [..., K, M] where `transpose_first`
     second: Tensor  # [..., K, N], or [..., N, K] where `transpose_second`
@@ -69,9 +70,9 @@ class BatchMatMul(Op):
         return self.output.type.elements * self.depth
 
     def verify(self) -> None:
-        for role, tensor in (("first", self.first), ("second", self.second), ("output", self.output)):
-            check_dtype(role, tensor, DType.INT8)
-            check_per_tensor(role, tensor)
+        operands = (("first", self.first), ("second", self.second), ("output", self.output))
+        check_numbers(*operands)
+        for role, tensor in operands:
             if len(tensor.shape) < 2 or tensor.type.elements == 0:
                 raise ValueError(f"{role} '{tensor.name}' has shape {list(tensor.shape)}, matrices were expected")
         second_depth = self.second.shape[-1 if self.transpose_second else -2]
@@ -87,14 +88,29 @@ class BatchMatMul(Op):
                 "two groups of such axes at most were expected"
             )
 
+    def rows_needed(self, operand: Tensor, rows: Rows) -> Rows | None:
+        """Rows are matrices."""
+        if any(tensor.is_constant and len(tensor.shape) == 4 for tensor in (self.first, self.second)):
+            return None  # every row may have constants of its own
+        height = operand.shape[1]
+        return rows if height == self.output.shape[1] else Rows(0, height)
+
     def evaluate(self, values: Values) -> tuple[Array, ...]:
-        first = values[self.first].astype(np.int64) - self.first.type.zero_point
-        second = values[self.second].astype(np.int64) - self.second.type.zero_point
+        first, second = values[self.first], values[self.second]
         if self.transpose_first:
             first = first.swapaxes(-1, -2)
         if self.transpose_second:
             second = second.swapaxes(-1, -2)
-        accumulators = wrap_int32(exact_matmul(first, second))
+        if self.output.type.dtype.is_real:
+            return (np.matmul(first, second),)
+        return (self._requantized(exact_matmul(_centered(first, self.first), _centered(second, self.second))),)
+
+    def _requantized(self, sums: Int64Array) -> Array:
+        accumulators = wrap_int32(sums)
         scaling = self.scaling
         stored = requantize(accumulators, scaling.multiplier, scaling.shift) + self.output.type.zero_point
-        return (np.clip(stored, -128, 127).astype(np.int8),)
+        return np.clip(stored, -128, 127).astype(np.int8)
+
+
+def _centered(stored: Array, tensor: Tensor) -> Int64Array:
+    return stored.astype(np.int64) - tensor.type.zero_point

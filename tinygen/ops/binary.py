@@ -5,11 +5,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from tinygen.ir.graph import Op, Values
-from tinygen.ir.rows import Rows
+from tinygen.ir.rows import Columns, Rows
 from tinygen.ir.tensor import Tensor
-from tinygen.ir.types import Array, DType
+from tinygen.ir.types import Array, Float32Array
 from tinygen.ops.broadcast import Broadcast
-from tinygen.ops.checks import check_dtype, check_per_tensor, check_shape
+from tinygen.ops.checks import check_numbers, check_shape
 from tinygen.ops.requantize import Int64Array
 
 
@@ -30,10 +30,12 @@ class Binary(Op):
         """The stored output for stored inputs minus their zero points."""
         raise NotImplementedError(f"{type(self).__name__} has no reference")
 
+    def combine_real(self, first: Float32Array, second: Float32Array) -> Float32Array:
+        """The output for float32 inputs."""
+        raise NotImplementedError(f"{type(self).__name__} has no float32 reference")
+
     def verify(self) -> None:
-        for role, tensor in (("first", self.first), ("second", self.second), ("output", self.output)):
-            check_dtype(role, tensor, DType.INT8)
-            check_per_tensor(role, tensor)
+        check_numbers(("first", self.first), ("second", self.second), ("output", self.output))
         check_shape("output", self.output, np.broadcast_shapes(self.first.shape, self.second.shape))
         Broadcast.of(self.first.shape, self.second.shape)
 
@@ -43,7 +45,16 @@ class Binary(Op):
             return None  # every row has constants of its own
         return rows if height == self.output.shape[1] else Rows(0, height)
 
+    def columns_needed(self, operand: Tensor, columns: Columns) -> Columns | None:
+        if any(t.is_constant and len(t.shape) > 1 and t.shape[-2] > 1 for t in (self.first, self.second)):
+            return None  # every column has constants of its own
+        width = operand.shape[2]
+        return columns if width == self.output.shape[2] else Columns(0, width)
+
     def evaluate(self, values: Values) -> tuple[Array, ...]:
+        if self.output.type.dtype.is_real:
+            real_first, real_second = (values[t].astype(np.float32, copy=False) for t in (self.first, self.second))
+            return (np.asarray(self.combine_real(real_first, real_second), np.float32),)
         first = values[self.first].astype(np.int64) - self.first.type.zero_point
         second = values[self.second].astype(np.int64) - self.second.type.zero_point
         return (np.asarray(self.combine(first, second), self.output.type.dtype.numpy),)

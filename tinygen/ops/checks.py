@@ -4,12 +4,23 @@ from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import DType
 from tinygen.ops.requantize import Multiplier
 
+_WEIGHTS = (DType.INT8, DType.INT4, DType.INT2, DType.INT1)
+
 
 def check_dtype(role: str, tensor: Tensor, *expected: DType) -> None:
     """The element type is one of `expected`."""
     if tensor.type.dtype not in expected:
         names = " or ".join(dtype.value for dtype in expected)
         raise ValueError(f"{role} '{tensor.name}' is {tensor.type.dtype.value}, {names} was expected")
+
+
+def check_numbers(*operands: tuple[str, Tensor]) -> None:
+    """The last operand is the result: all are int8 quantized per tensor, or all float32 like the result."""
+    expected = DType.FLOAT32 if operands[-1][1].type.dtype.is_real else DType.INT8
+    for role, tensor in operands:
+        check_dtype(role, tensor, expected)
+        if expected is DType.INT8:
+            check_per_tensor(role, tensor)
 
 
 def check_rank(role: str, tensor: Tensor, rank: int) -> None:
@@ -46,6 +57,17 @@ def check_symmetric(role: str, tensor: Tensor, channels: int, axis: int) -> None
             f"{role} '{tensor.name}' has {len(quant.scales)} scales along axis {quant.axis}, "
             f"{channels} along axis {axis} were expected"
         )
+
+
+def check_filters(weights: Tensor, bias: Tensor | None, output: Tensor, channels: int, axis: int) -> None:
+    """Weights and bias of `channels` output channels: float32 for a float32 output, else int8 or narrower and int32."""
+    is_real = output.type.dtype.is_real
+    check_dtype("weights", weights, *((DType.FLOAT32,) if is_real else _WEIGHTS))
+    if not is_real:
+        check_symmetric("weights", weights, channels, axis)
+    if bias is not None:
+        check_dtype("bias", bias, DType.FLOAT32 if is_real else DType.INT32)
+        check_shape("bias", bias, (channels,))
 
 
 def check_same_quantization(first: Tensor, second: Tensor) -> None:

@@ -1,11 +1,12 @@
 """The range that a fused activation leaves of an output."""
 
+import math
 from dataclasses import dataclass
 from enum import Enum
 
 import numpy as np
 
-from tinygen.ir.types import TensorType
+from tinygen.ir.types import Float32Array, TensorType
 from tinygen.ops.requantize import Int64Array, round_half_away
 
 
@@ -20,28 +21,41 @@ class Activation(Enum):
 
 @dataclass(frozen=True)
 class Clamp:
-    """Smallest and largest stored value of an output."""
+    """Smallest and largest value of an output: stored integers, or real numbers where the output is float32."""
 
-    min: int
-    max: int
+    min: float
+    max: float
 
     @classmethod
     def none(cls, type: TensorType) -> "Clamp":
         """The whole range of the element type."""
+        if type.dtype.is_real:
+            return UNLIMITED
         return cls(type.dtype.min, type.dtype.max)
 
     @classmethod
     def of(cls, activation: Activation, type: TensorType) -> "Clamp":
         """The range of an activation on an output of `type` (TFLite's CalculateActivationRangeQuantized)."""
         low, high = activation.value
+        if type.dtype.is_real:
+            return cls(-math.inf if low is None else low, math.inf if high is None else high)
         return cls(
             type.dtype.min if low is None else max(type.dtype.min, _quantize(low, type)),
             type.dtype.max if high is None else min(type.dtype.max, _quantize(high, type)),
         )
 
+    @property
+    def is_unlimited(self) -> bool:
+        """Whether it leaves real numbers as they are."""
+        return self.min == -math.inf and self.max == math.inf
+
     def apply(self, values: Int64Array) -> Int64Array:
-        """The values, limited to the range."""
-        return np.clip(values, self.min, self.max)
+        """The stored values, limited to the range."""
+        return np.clip(values, int(self.min), int(self.max))
+
+    def apply_real(self, values: Float32Array) -> Float32Array:
+        """The real values, limited to the range; NaN remains."""
+        return values if self.is_unlimited else np.clip(values, np.float32(self.min), np.float32(self.max))
 
     def intersect(self, other: "Clamp") -> "Clamp":
         """The range that both allow, as if `other` were applied after this one."""
@@ -50,8 +64,14 @@ class Clamp:
 
     def verify(self, type: TensorType) -> None:
         """Raise ValueError unless the range lies within the element type."""
-        if not type.dtype.min <= self.min <= self.max <= type.dtype.max:
+        if type.dtype.is_real:
+            if not self.min <= self.max:
+                raise ValueError(f"clamp [{self.min}, {self.max}] is no range")
+        elif not type.dtype.min <= self.min <= self.max <= type.dtype.max:
             raise ValueError(f"clamp [{self.min}, {self.max}] is not a range within {type.dtype.value}")
+
+
+UNLIMITED = Clamp(-math.inf, math.inf)
 
 
 def _quantize(real: float, type: TensorType) -> int:

@@ -6,7 +6,7 @@ from math import prod
 import numpy as np
 
 from tinygen.ir.graph import Op, Values
-from tinygen.ir.rows import Rows
+from tinygen.ir.rows import Columns, Rows
 from tinygen.ir.tensor import Alias, Tensor
 from tinygen.ir.types import Array
 from tinygen.ops.checks import check_only_moved, check_shape
@@ -55,6 +55,10 @@ class Concat(Op):
     def rows_needed(self, operand: Tensor, rows: Rows) -> Rows | None:  # noqa: ARG002 - the same of all
         is_inside_rows = self.axis > 1 and not any(tensor.is_constant for tensor in self.inputs)
         return rows if is_inside_rows else None
+
+    def columns_needed(self, operand: Tensor, columns: Columns) -> Columns | None:  # noqa: ARG002 - the same of all
+        is_inside_columns = self.axis > 2 and not any(tensor.is_constant for tensor in self.inputs)
+        return columns if is_inside_columns else None
 
     def evaluate(self, values: Values) -> tuple[Array, ...]:
         return (np.concatenate([values[tensor] for tensor in self.inputs], self.axis),)

@@ -5,14 +5,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from tinygen.ir.graph import Values
-from tinygen.ir.types import Array
+from tinygen.ir.types import Array, Float32Array
 from tinygen.ops.accumulate import exact_matmul
 from tinygen.ops.windowed import Convolution
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Conv2D(Convolution):
-    """int8 convolution, weights [C_OUT, KH, KW, C_IN / groups]; groups follow from the channels."""
+    """Convolution, weights [C_OUT, KH, KW, C_IN / groups]; groups follow from the channels."""
 
     @property
     def channel_axis(self) -> int:
@@ -36,6 +36,8 @@ class Conv2D(Convolution):
             )
 
     def evaluate(self, values: Values) -> tuple[Array, ...]:
+        if self.output.type.dtype.is_real:
+            return (self.output_stage.finish_real(self._real_sums(values)),)
         zero_point = self.input.type.zero_point
         patches = self.window.patches(values[self.input], zero_point).astype(np.int64) - zero_point
         weights = values[self.weights]
@@ -49,3 +51,14 @@ class Conv2D(Convolution):
             for g in range(self.groups)
         ]
         return (self.output_stage.finish(np.concatenate(parts, axis=-1)),)
+
+    def _real_sums(self, values: Values) -> Float32Array:
+        patches = self.window.patches(values[self.input], 0).astype(np.float32, copy=False)
+        weights = values[self.weights].astype(np.float32, copy=False)
+        per_group, depth = weights.shape[0] // self.groups, weights.shape[3]
+        parts = [
+            patches[..., g * depth : (g + 1) * depth].reshape(*patches.shape[:3], -1)
+            @ weights[g * per_group : (g + 1) * per_group].reshape(per_group, -1).T
+            for g in range(self.groups)
+        ]
+        return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=-1)

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from tinygen.ir.graph import Op, Values
+from tinygen.ir.rows import Rows
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array
 from tinygen.ops.checks import check_only_moved, check_shape
@@ -18,6 +19,9 @@ class Copy(Op):
     def verify(self) -> None:
         check_only_moved(self.input, self.output)
         check_shape("output", self.output, self.input.shape)
+
+    def rows_needed(self, operand: Tensor, rows: Rows) -> Rows | None:  # noqa: ARG002 - there is only one
+        return rows
 
     def evaluate(self, values: Values) -> tuple[Array, ...]:
         return (values[self.input],)

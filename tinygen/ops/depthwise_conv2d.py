@@ -5,13 +5,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from tinygen.ir.graph import Values
-from tinygen.ir.types import Array
+from tinygen.ir.types import Array, Float32Array
 from tinygen.ops.windowed import Convolution
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class DepthwiseConv2D(Convolution):
-    """int8 depthwise convolution, weights [1, KH, KW, C_OUT]; channel c reads input channel c // multiplier."""
+    """Depthwise convolution, weights [1, KH, KW, C_OUT]; channel c reads input channel c // multiplier."""
 
     @property
     def channel_axis(self) -> int:
@@ -35,8 +35,20 @@ class DepthwiseConv2D(Convolution):
             )
 
     def evaluate(self, values: Values) -> tuple[Array, ...]:
+        if self.output.type.dtype.is_real:
+            return (self.output_stage.finish_real(self._real_sums(values)),)
         zero_point = self.input.type.zero_point
         patches = self.window.patches(values[self.input], zero_point).astype(np.int64) - zero_point
         spread = np.repeat(patches, self.multiplier, axis=-1)
         accumulators = (spread * values[self.weights][0].astype(np.int64)).sum(axis=(3, 4))
         return (self.output_stage.finish(accumulators),)
+
+    def _real_sums(self, values: Values) -> Float32Array:
+        """Tap by tap: no copy of the input per tap, as patches would be."""
+        window = self.window
+        input, weights = values[self.input].astype(np.float32, copy=False), values[self.weights]
+        spread = np.repeat(input, self.multiplier, axis=-1) if self.multiplier > 1 else input
+        sums = np.zeros(self.output.shape, np.float32)
+        for tap, taken in window.taps(spread, self.output.shape):
+            sums += taken * weights[0, tap.h, tap.w].astype(np.float32)
+        return sums

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tinygen.ir.types import Float32Array
 from tinygen.ops.binary import Binary
 from tinygen.ops.checks import check_same_quantization
 from tinygen.ops.requantize import Int64Array
@@ -26,6 +27,9 @@ class Maximum(_Extremum):
     def combine(self, first: Int64Array, second: Int64Array) -> Int64Array:
         return np.maximum(first, second) + self.output.type.zero_point
 
+    def combine_real(self, first: Float32Array, second: Float32Array) -> Float32Array:
+        return np.maximum(first, second)
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Minimum(_Extremum):
@@ -33,3 +37,6 @@ class Minimum(_Extremum):
 
     def combine(self, first: Int64Array, second: Int64Array) -> Int64Array:
         return np.minimum(first, second) + self.output.type.zero_point
+
+    def combine_real(self, first: Float32Array, second: Float32Array) -> Float32Array:
+        return np.minimum(first, second)

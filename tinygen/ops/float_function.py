@@ -6,12 +6,10 @@ from dataclasses import dataclass
 from enum import Enum
 
 import numpy as np
-import numpy.typing as npt
 
+from tinygen.ir.types import Float32Array
 from tinygen.ops.requantize import Int64Array
 from tinygen.ops.unary import Unary
-
-Float32Array = npt.NDArray[np.float32]
 
 _SATURATION = 1 << 20  # beyond every 8-bit output, and exact in float32
 
@@ -41,7 +39,11 @@ class FloatFunction(Unary):
         real = np.float32(self.input.type.scale) * centered.astype(np.float32)
         with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
             scaled = _FUNCTIONS[self.function](real) * (np.float32(1) / np.float32(self.output.type.scale))
+        scaled = np.where(np.isnan(scaled), -np.float32(np.inf), scaled)
         return _round_half_away(scaled) + self.output.type.zero_point
+
+    def compute(self, real: Float32Array) -> Float32Array:
+        return _FUNCTIONS[self.function](real)
 
 
 def _round_half_away(values: Float32Array) -> Int64Array:
@@ -51,7 +53,8 @@ def _round_half_away(values: Float32Array) -> Int64Array:
 
 def _rounded(function: Callable[[float], float], values: Float32Array) -> Float32Array:
     """A function of the C library in float32: its double precision result, rounded."""
-    return np.array([function(float(value)) for value in values], np.float64).astype(np.float32)
+    results = np.fromiter(map(function, values.ravel().tolist()), np.float64, values.size)
+    return results.astype(np.float32).reshape(values.shape)
 
 
 def _exp(values: Float32Array) -> Float32Array:
@@ -67,7 +70,7 @@ def _logistic(values: Float32Array) -> Float32Array:
 
 
 def _log(values: Float32Array) -> Float32Array:
-    return np.log(np.maximum(values, 0).astype(np.float64)).astype(np.float32)
+    return np.log(values.astype(np.float64)).astype(np.float32)
 
 
 def _tanh(values: Float32Array) -> Float32Array:

@@ -5,20 +5,21 @@ from dataclasses import dataclass
 import numpy as np
 
 from tinygen.ir.graph import Op, Values
+from tinygen.ir.rows import Rows
 from tinygen.ir.tensor import Tensor
-from tinygen.ir.types import Array, DType
+from tinygen.ir.types import Array
 from tinygen.ops.accumulate import OutputStage, exact_matmul
-from tinygen.ops.checks import check_dtype, check_per_tensor, check_rank, check_shape, check_symmetric
+from tinygen.ops.checks import check_filters, check_numbers, check_rank
 from tinygen.ops.clamp import Clamp
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class FullyConnected(Op):
-    """int8 matrix product; the input is seen as rows of `features`, whatever its shape."""
+    """Matrix product; the input is seen as rows of `features`, whatever its shape."""
 
     input: Tensor  # [..., features] or any shape of rows * features elements
     weights: Tensor  # [units, features]
-    bias: Tensor | None  # [units], int32
+    bias: Tensor | None  # [units], int32 or float32
     output: Tensor  # [..., units]
     clamp: Clamp
 
@@ -37,24 +38,26 @@ class FullyConnected(Op):
         return self.rows * self.weights.type.elements
 
     def verify(self) -> None:
-        for role, tensor in (("input", self.input), ("weights", self.weights), ("output", self.output)):
-            check_dtype(role, tensor, DType.INT8)
         check_rank("weights", self.weights, 2)
         units, features = self.weights.shape
-        check_per_tensor("input", self.input)
-        check_per_tensor("output", self.output)
-        check_symmetric("weights", self.weights, units, axis=0)
+        check_numbers(("input", self.input), ("output", self.output))
+        check_filters(self.weights, self.bias, self.output, units, axis=0)
         if features == 0 or self.input.type.elements % features or self.output.type.elements != self.rows * units:
             raise ValueError(
                 f"weights {list(self.weights.shape)} do not fit input {list(self.input.shape)} "
                 f"and output {list(self.output.shape)}"
             )
-        if self.bias is not None:
-            check_dtype("bias", self.bias, DType.INT32)
-            check_shape("bias", self.bias, (units,))
         self.clamp.verify(self.output.type)
 
+    def rows_needed(self, operand: Tensor, rows: Rows) -> Rows | None:
+        is_pointwise = operand.shape[:-1] == self.output.shape[:-1]
+        return rows if is_pointwise else None
+
     def evaluate(self, values: Values) -> tuple[Array, ...]:
+        if self.output.type.dtype.is_real:
+            rows = values[self.input].reshape(self.rows, -1).astype(np.float32, copy=False)
+            sums = rows @ values[self.weights].astype(np.float32, copy=False).T
+            return (self.output_stage.finish_real(sums).reshape(self.output.shape),)
         vectors = values[self.input].reshape(self.rows, -1).astype(np.int64) - self.input.type.zero_point
         accumulators = exact_matmul(vectors, values[self.weights].T)
         return (self.output_stage.finish(accumulators).reshape(self.output.shape),)

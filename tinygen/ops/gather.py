@@ -6,6 +6,7 @@ from math import prod
 import numpy as np
 
 from tinygen.ir.graph import Op, Values
+from tinygen.ir.rows import Rows
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, DType
 from tinygen.ops.checks import check_dtype, check_only_moved, check_shape
@@ -60,6 +61,9 @@ class Gather(Op):
         check_shape("output", self.output, (*shape[: self.axis], *chosen[self.batch_dims :], *shape[self.axis + 1 :]))
         if self.indices.data is not None:
             self._check_range(self.indices.data)
+
+    def rows_needed(self, operand: Tensor, rows: Rows) -> Rows | None:  # noqa: ARG002 - constants have no rows
+        return rows if self.axis > 1 and self.batch_dims == 0 and self.indices.is_constant else None
 
     def evaluate(self, values: Values) -> tuple[Array, ...]:
         self._check_range(values[self.indices])

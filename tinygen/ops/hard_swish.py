@@ -1,9 +1,10 @@
-"""Hard swish: x * relu6(x + 3) / 6, in 16-bit fixed point."""
+"""Hard swish: x * relu6(x + 3) / 6; of int8 in 16-bit fixed point."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
+from tinygen.ir.types import Float32Array
 from tinygen.ops.requantize import Int64Array, Multiplier, quantize_multiplier
 from tinygen.ops.unary import Unary
 
@@ -14,7 +15,7 @@ _FULL_SHIFT = 16  # a larger left shift saturates no further
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class HardSwish(Unary):
-    """int8 hard swish as TFLite's reference computes it, with 16-bit registers throughout."""
+    """Hard swish; of int8 as TFLite's reference computes it, with 16-bit registers throughout."""
 
     @property
     def output_scaling(self) -> Multiplier:
@@ -28,7 +29,7 @@ class HardSwish(Unary):
 
     def verify(self) -> None:
         super().verify()
-        if self.output_scaling.shift > 0:
+        if not self.output.type.dtype.is_real and self.output_scaling.shift > 0:
             raise ValueError(
                 f"input scale {self.input.type.scale} is over {1 << _INPUT_SHIFT} times "
                 f"the output scale {self.output.type.scale}"
@@ -42,6 +43,10 @@ class HardSwish(Unary):
         product = np.trunc(reluish * preshift / (1 << 15)).astype(np.int64)
         stored = _shift_right(product, -output_scaling.shift) + self.output.type.zero_point
         return stored.astype(np.int16).astype(np.int64)
+
+    def compute(self, real: Float32Array) -> Float32Array:
+        gate: Float32Array = np.clip(real + np.float32(3), np.float32(0), np.float32(6))
+        return real * gate * np.float32(1 / 6)
 
     @property
     def _shifted_scale(self) -> np.float32:

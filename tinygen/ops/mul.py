@@ -1,9 +1,10 @@
-"""Elementwise multiplication of quantized tensors."""
+"""Elementwise multiplication."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
+from tinygen.ir.types import Float32Array
 from tinygen.ops.binary import Binary
 from tinygen.ops.checks import check_scaling
 from tinygen.ops.clamp import Clamp
@@ -26,10 +27,14 @@ class Mul(Binary):
 
     def verify(self) -> None:
         super().verify()
-        check_scaling("product", self.scaling, _MAX_SHIFT)
+        if not self.output.type.dtype.is_real:
+            check_scaling("product", self.scaling, _MAX_SHIFT)
         self.clamp.verify(self.output.type)
 
     def combine(self, first: Int64Array, second: Int64Array) -> Int64Array:
         scaling = self.scaling
         product = requantize(first * second, scaling.multiplier, scaling.shift)
         return self.clamp.apply(product + self.output.type.zero_point)
+
+    def combine_real(self, first: Float32Array, second: Float32Array) -> Float32Array:
+        return self.clamp.apply_real(first * second)

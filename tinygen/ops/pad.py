@@ -1,11 +1,12 @@
 """Padding with a constant or with mirrored elements."""
 
-from dataclasses import dataclass
+from collections.abc import Hashable
+from dataclasses import dataclass, replace
 from enum import Enum
 
 import numpy as np
 
-from tinygen.ir.graph import Op, Values
+from tinygen.ir.graph import Op, Tile, Values
 from tinygen.ir.rows import Rows
 from tinygen.ir.tensor import Alias, Tensor
 from tinygen.ir.types import Array
@@ -46,9 +47,6 @@ class _Pad(Op):
     def aliases(self) -> tuple[Alias, ...]:
         return (Alias(self.output, self.input),) if self.is_nothing else ()
 
-    def rows_needed(self, operand: Tensor, rows: Rows) -> Rows | None:  # noqa: ARG002 - there is only one
-        return None if self.before[1] or self.after[1] else rows
-
     @property
     def _widths(self) -> list[tuple[int, int]]:
         return list(zip(self.before, self.after, strict=True))
@@ -56,20 +54,46 @@ class _Pad(Op):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Pad(_Pad):
-    """Padding with one stored value."""
+    """Padding with one value: a stored integer, or a real number where elements are float32."""
 
-    value: int
+    value: float
 
     def verify(self) -> None:
         super().verify()
         dtype = self.input.type.dtype
+        if dtype.is_real:
+            return
         if dtype.bytes > 1 and self.value:
             raise ValueError(f"the padding is {self.value} of {dtype.value}, 0 was expected")
         if dtype.bytes == 1 and dtype.is_integer and not dtype.min <= self.value <= dtype.max:
             raise ValueError(f"the padding is {self.value}, a value of {dtype.value} was expected")
 
+    def rows_needed(self, operand: Tensor, rows: Rows) -> Rows | None:  # noqa: ARG002 - there is only one
+        """No rows for those that are padding alone."""
+        first, end = (min(max(0, row - self.before[1]), self.input.shape[1]) for row in (rows.first, rows.end))
+        return Rows(first, end)
+
+    def tile(self, rows: Rows) -> Tile | None:
+        tile = super().tile(rows)
+        if tile is None:
+            return None
+        (operand,) = tile.operands
+        above = min(max(0, self.before[1] - rows.first), rows.count)
+        below = rows.count - operand.rows.count - above
+        before, after = (_with_rows(widths, count) for widths, count in ((self.before, above), (self.after, below)))
+        return replace(tile, op=replace(tile.op, before=before, after=after))  # type: ignore[call-arg]
+
+    @property
+    def tile_kind(self) -> Hashable:
+        return self.before, self.after
+
     def evaluate(self, values: Values) -> tuple[Array, ...]:
         return (np.pad(values[self.input], self._widths, constant_values=self.value),)
+
+
+def _with_rows(widths: tuple[int, ...], rows: int) -> tuple[int, ...]:
+    """The widths with another one along the axis of rows."""
+    return (widths[0], rows, *widths[2:])
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -77,6 +101,9 @@ class MirrorPad(_Pad):
     """Padding that repeats the input backwards, at most once."""
 
     mirror: Mirror
+
+    def rows_needed(self, operand: Tensor, rows: Rows) -> Rows | None:  # noqa: ARG002 - there is only one
+        return None if self.before[1] or self.after[1] else rows
 
     def verify(self) -> None:
         super().verify()

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from tinygen.ir.graph import Values
-from tinygen.ir.types import Array
+from tinygen.ir.types import Array, Float32Array
 from tinygen.ops.checks import check_same_quantization
-from tinygen.ops.window import HW, Window
+from tinygen.ops.window import HW, UNIT, Window
 from tinygen.ops.windowed import Windowed
 
 
@@ -16,10 +16,11 @@ class _Pool2D(Windowed):
     """Pooling over a window; padding never counts; input and output have the same quantization and channels."""
 
     kernel: HW
+    dilation: HW = UNIT
 
     @property
     def window(self) -> Window:
-        return Window(self.kernel, self.stride, padding=self.padding)
+        return Window(self.kernel, self.stride, self.dilation, self.padding)
 
     @property
     def channels(self) -> int:
@@ -29,21 +30,35 @@ class _Pool2D(Windowed):
         check_same_quantization(self.input, self.output)
         super().verify()
         pad = self.padding
-        if max(pad.top, pad.bottom) >= self.kernel.h or max(pad.left, pad.right) >= self.kernel.w:
+        if self.dilation != UNIT and not self.output.type.dtype.is_real:
+            raise ValueError(f"is dilated by {self.dilation}, dilations of 1 were expected")
+        extent = self.window.extent
+        if max(pad.top, pad.bottom) >= extent.h or max(pad.left, pad.right) >= extent.w:
             raise ValueError(f"padding {pad} leaves windows without any input")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class AveragePool2D(_Pool2D):
-    """Mean of the window, rounded to nearest, halves away from zero."""
+    """Mean of the window; of int8 rounded to nearest, halves away from zero."""
 
     def evaluate(self, values: Values) -> tuple[Array, ...]:
         input = values[self.input]
+        if self.output.type.dtype.is_real:
+            return (self.clamp.apply_real(self._real_means(input)),)
         sums = self.window.patches(input, 0).astype(np.int64).sum(axis=(3, 4))
         counts = self.window.patches(np.ones_like(input), 0).astype(np.int64).sum(axis=(3, 4))
         half = counts // 2
         means = np.where(sums > 0, (sums + half) // counts, -((half - sums) // counts))
         return (self.clamp.apply(means).astype(input.dtype),)
+
+    def _real_means(self, input: Array) -> Float32Array:
+        real, ones = input.astype(np.float32, copy=False), np.ones((1, *input.shape[1:3], 1), np.float32)
+        sums, counts = np.zeros(self.output.shape, np.float32), np.zeros((1, *self.output.shape[1:3], 1), np.float32)
+        taps = zip(self.window.taps(real, self.output.shape), self.window.taps(ones, self.output.shape), strict=True)
+        for (_, pixels), (_, inside) in taps:
+            sums += pixels
+            counts += inside
+        return sums / counts
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -52,5 +67,7 @@ class MaxPool2D(_Pool2D):
 
     def evaluate(self, values: Values) -> tuple[Array, ...]:
         input = values[self.input]
+        if self.output.type.dtype.is_real:
+            return (self.clamp.apply_real(self.window.patches(input, -np.inf).max(axis=(3, 4)).astype(np.float32)),)
         largest = self.window.patches(input, self.input.type.dtype.min).max(axis=(3, 4))
         return (self.clamp.apply(largest.astype(np.int64)).astype(input.dtype),)

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from tinygen.ir.graph import Op, Values
-from tinygen.ir.rows import Rows
+from tinygen.ir.rows import Columns, Rows
 from tinygen.ir.tensor import Tensor
-from tinygen.ir.types import Array, DType
+from tinygen.ir.types import Array
 from tinygen.ops.broadcast import Broadcast
-from tinygen.ops.checks import check_dtype, check_per_tensor, check_scaling, check_shape
+from tinygen.ops.checks import check_numbers, check_scaling, check_shape
 from tinygen.ops.clamp import Clamp
 from tinygen.ops.requantize import Multiplier, quantize_multiplier, requantize
 
@@ -44,16 +44,15 @@ class Prelu(Op):
         return Broadcast.of(self.input.shape, self.alpha.shape)
 
     def verify(self) -> None:
-        for role, tensor in (("input", self.input), ("alpha", self.alpha), ("output", self.output)):
-            check_dtype(role, tensor, DType.INT8)
-            check_per_tensor(role, tensor)
+        check_numbers(("input", self.input), ("alpha", self.alpha), ("output", self.output))
         check_shape("output", self.output, self.input.shape)
         if np.broadcast_shapes(self.input.shape, self.alpha.shape) != self.input.shape:
             raise ValueError(f"alpha {list(self.alpha.shape)} does not broadcast to input {list(self.input.shape)}")
 
         Broadcast.of(self.input.shape, self.alpha.shape)
-        check_scaling("input", self.identity, _MAX_IDENTITY_SHIFT)
-        check_scaling("product", self.slope, _MAX_PRODUCT_SHIFT)
+        if not self.output.type.dtype.is_real:
+            check_scaling("input", self.identity, _MAX_IDENTITY_SHIFT)
+            check_scaling("product", self.slope, _MAX_PRODUCT_SHIFT)
 
     def rows_needed(self, operand: Tensor, rows: Rows) -> Rows | None:
         if self.alpha.is_constant and len(self.alpha.shape) == 4 and self.alpha.shape[1] > 1:
@@ -61,7 +60,16 @@ class Prelu(Op):
         height = operand.shape[1]
         return rows if height == self.output.shape[1] else Rows(0, height)
 
+    def columns_needed(self, operand: Tensor, columns: Columns) -> Columns | None:
+        if any(t.is_constant and len(t.shape) > 1 and t.shape[-2] > 1 for t in (self.alpha,)):
+            return None  # every column has slopes of its own
+        width = operand.shape[2]
+        return columns if width == self.output.shape[2] else Columns(0, width)
+
     def evaluate(self, values: Values) -> tuple[Array, ...]:
+        if self.output.type.dtype.is_real:
+            real, slopes = values[self.input].astype(np.float32, copy=False), values[self.alpha].astype(np.float32)
+            return (np.where(real >= 0, real, real * slopes),)
         centered = values[self.input].astype(np.int64) - self.input.type.zero_point
         alpha = values[self.alpha].astype(np.int64) - self.alpha.type.zero_point
         identity, slope = self.identity, self.slope

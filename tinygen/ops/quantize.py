@@ -6,7 +6,7 @@ import numpy as np
 
 from tinygen.ir.graph import Op, Values
 from tinygen.ir.tensor import Tensor
-from tinygen.ir.types import Array, DType, TensorType
+from tinygen.ir.types import Array, DType, Quant, TensorType
 from tinygen.ops.checks import check_dtype, check_per_tensor, check_shape
 from tinygen.ops.clamp import Clamp
 
@@ -29,6 +29,16 @@ def dequantize(values: Array, type: TensorType) -> Array:
     """The real values of stored ones, rounded once to float32."""
     centered = values.astype(np.int32) - type.zero_point
     return centered.astype(np.float32) * np.float32(type.scale)
+
+
+def dequantize_constant(values: Array, quant: Quant) -> Array:
+    """The real values of a constant, per tensor or per channel."""
+    shape = [1] * values.ndim
+    if quant.axis is not None:
+        shape[quant.axis] = len(quant.scales)
+    scales, zeros = (np.array(numbers).reshape(shape) for numbers in (quant.scales, quant.zero_points))
+    real: Array = (values.astype(np.int64) - zeros).astype(np.float32) * scales.astype(np.float32)
+    return real
 
 
 def flip_sign_bit(values: Array) -> Array:

@@ -1,4 +1,4 @@
-"""Functions of one 8-bit value as ONNX defines quantization: real arithmetic, halves rounded to even."""
+"""Functions of one value as ONNX has them; of 8-bit ones real arithmetic, halves rounded to even."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -8,6 +8,7 @@ from enum import Enum
 import numpy as np
 import numpy.typing as npt
 
+from tinygen.ir.types import Float32Array
 from tinygen.ops.requantize import Int64Array
 from tinygen.ops.unary import Unary
 
@@ -55,9 +56,12 @@ class RealFunction(Unary):
         rounded: Int64Array = np.rint(np.clip(scaled, -_SATURATION, _SATURATION)).astype(np.int64)
         return rounded + self.output.type.zero_point
 
+    def compute(self, real: Float32Array) -> Float32Array:
+        return _FUNCTIONS[self.kind](real.astype(np.float64), *self.parameters).astype(np.float32)
+
 
 def _elementwise(function: Callable[[float], float]) -> Callable[[Reals], Reals]:
-    return lambda x: np.array([function(float(value)) for value in x], np.float64)
+    return lambda x: np.fromiter(map(function, x.ravel().tolist()), np.float64, x.size).reshape(x.shape)
 
 
 def _elu(x: Reals, alpha: float) -> Reals:

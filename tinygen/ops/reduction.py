@@ -6,9 +6,10 @@ from math import prod
 import numpy as np
 
 from tinygen.ir.graph import Op, Values
+from tinygen.ir.rows import Rows
 from tinygen.ir.tensor import Tensor
-from tinygen.ir.types import Array, DType
-from tinygen.ops.checks import check_dtype, check_per_tensor, check_same_quantization
+from tinygen.ir.types import Array
+from tinygen.ops.checks import check_numbers, check_same_quantization
 from tinygen.ops.requantize import Int64Array, Multiplier, quantize_multiplier, requantize, wrap_int32
 
 
@@ -47,7 +48,7 @@ def merge_axes(shape: tuple[int, ...], axes: tuple[int, ...]) -> Extents:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Reduction(Op):
-    """Reduction of int8 elements along `axes`; the output leaves them out or keeps them with size 1."""
+    """Reduction along `axes`; the output leaves them out or keeps them with size 1."""
 
     input: Tensor
     output: Tensor
@@ -63,11 +64,11 @@ class Reduction(Op):
         """Input elements that make one output element."""
         return prod(self.input.shape[axis] for axis in self.axes)
 
+    def rows_needed(self, operand: Tensor, rows: Rows) -> Rows | None:  # noqa: ARG002 - there is only one
+        return rows if min(self.axes, default=2) > 1 else None
+
     def verify(self) -> None:
-        check_dtype("input", self.input, DType.INT8)
-        check_dtype("output", self.output, DType.INT8)
-        check_per_tensor("input", self.input)
-        check_per_tensor("output", self.output)
+        check_numbers(("input", self.input), ("output", self.output))
         rank = len(self.input.shape)
         if list(self.axes) != sorted(set(self.axes)) or any(not 0 <= axis < rank for axis in self.axes):
             raise ValueError(f"axes {list(self.axes)} are not ascending axes of shape {list(self.input.shape)}")
@@ -85,7 +86,12 @@ class Reduction(Op):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class _ScaledSum(Reduction):
-    """Sum of the real values, requantized."""
+    """Sum of the real values; of int8 requantized."""
+
+    @property
+    def real_factor(self) -> float:
+        """What a sum of float32 values is multiplied with."""
+        return 1.0
 
     @property
     def scaling(self) -> Multiplier:
@@ -93,6 +99,9 @@ class _ScaledSum(Reduction):
         return quantize_multiplier(self.input.type.scale / self.output.type.scale)
 
     def evaluate(self, values: Values) -> tuple[Array, ...]:
+        if self.output.type.dtype.is_real:
+            total = values[self.input].sum(axis=self.axes, dtype=np.float64) * self.real_factor
+            return (np.asarray(total, np.float32).reshape(self.output.shape),)
         sums: Int64Array = values[self.input].astype(np.int64).sum(axis=self.axes)
         sums = wrap_int32(sums - self.input.type.zero_point * self.count)
         scaling = self.scaling
@@ -118,6 +127,10 @@ class Mean(_ScaledSum):
         whole = super().scaling
         bits = min(self.count.bit_length() - 1, 32, 31 + whole.shift)
         return Multiplier((whole.multiplier << bits) // self.count, whole.shift - bits)
+
+    @property
+    def real_factor(self) -> float:
+        return 1.0 / self.count
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

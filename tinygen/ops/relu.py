@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tinygen.ir.types import Float32Array
 from tinygen.ops.clamp import Activation, Clamp
 from tinygen.ops.requantize import Int64Array, quantize_multiplier, requantize
 from tinygen.ops.unary import Unary
@@ -25,6 +26,9 @@ class Relu(Unary):
         scaling = quantize_multiplier(factor)
         return self.clamp.apply(requantize(centered, scaling.multiplier, scaling.shift) + self.output.type.zero_point)
 
+    def compute(self, real: Float32Array) -> Float32Array:
+        return self.clamp.apply_real(real)
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class LeakyRelu(Unary):
@@ -40,3 +44,6 @@ class LeakyRelu(Unary):
         positive = requantize(centered, identity.multiplier, identity.shift)
         negative = requantize(centered, leaky.multiplier, leaky.shift) * (-1 if slope < 0 else 1)
         return np.where(centered >= 0, positive, negative) + self.output.type.zero_point
+
+    def compute(self, real: Float32Array) -> Float32Array:
+        return np.where(real >= 0, real, real * np.float32(self.alpha))

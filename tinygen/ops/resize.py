@@ -1,19 +1,32 @@
 """Resizing of images: nearest neighbour and bilinear."""
 
 import math
-from dataclasses import dataclass
+from collections.abc import Hashable
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
-from tinygen.ir.graph import Op, Values
+from tinygen.ir.graph import Op, Tile, Values
+from tinygen.ir.rows import Rows
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, DType
-from tinygen.ops.checks import check_dtype, check_per_tensor, check_rank, check_same_quantization, check_shape
+from tinygen.ops.checks import check_dtype, check_numbers, check_rank, check_same_quantization, check_shape
 from tinygen.ops.requantize import Int64Array
 
 POSITION_BITS = 10  # fractional bits of a position in the input, for bilinear interpolation
 _ONE = 1 << POSITION_BITS
 _LARGEST_SIZE = 32767  # positions of rows and columns are int16 in the tables of the target
+
+
+@dataclass(frozen=True)
+class Band:
+    """Where some rows of a resize stand in the whole of it."""
+
+    input_height: int  # of the whole
+    output_height: int
+    first_input: int  # row of the whole that the band begins with
+    first_output: int
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -24,11 +37,33 @@ class _Resize(Op):
     output: Tensor  # [N, OH, OW, C]
     align_corners: bool  # the centres of the corner pixels fall together
     half_pixel_centers: bool  # pixels are areas, not points
+    band: Band | None = None  # where this is not the whole resize
+
+    @property
+    def placed_band(self) -> Band:
+        """The band; all of the image where there is none."""
+        return self.band or Band(self.input.shape[1], self.output.shape[1], 0, 0)
+
+    def source_rows(self, row: int) -> Rows:
+        """The input rows that an output row is made from, both counted within the band; they ascend."""
+        raise NotImplementedError
+
+    def rows_needed(self, operand: Tensor, rows: Rows) -> Rows | None:  # noqa: ARG002 - there is only one
+        return Rows(self.source_rows(rows.first).first, self.source_rows(rows.end - 1).end)
+
+    def tile(self, rows: Rows) -> Tile | None:
+        tile = super().tile(rows)
+        if tile is None:
+            return None
+        (operand,), band = tile.operands, self.placed_band
+        part = replace(
+            band, first_input=band.first_input + operand.rows.first, first_output=band.first_output + rows.first
+        )
+        return replace(tile, op=replace(tile.op, band=part))  # type: ignore[call-arg]
 
     def verify(self) -> None:
+        check_numbers(("input", self.input), ("output", self.output))
         for role, tensor in (("input", self.input), ("output", self.output)):
-            check_dtype(role, tensor, DType.INT8)
-            check_per_tensor(role, tensor)
             check_rank(role, tensor, 4)
             if tensor.type.elements == 0:
                 raise ValueError(f"{role} '{tensor.name}' has shape {list(tensor.shape)}, without any element")
@@ -45,10 +80,19 @@ class _Resize(Op):
 class ResizeNearest(_Resize):
     """Each output pixel is a copy of the input pixel that is nearest by TFLite's single precision arithmetic."""
 
-    @property
+    @cached_property
     def rows(self) -> tuple[int, ...]:
         """The input row of each output row."""
-        return self._sources(self.input.shape[1], self.output.shape[1])
+        band = self.placed_band
+        sources = self._sources(band.input_height, band.output_height)[band.first_output :][: self.output.shape[1]]
+        return tuple(source - band.first_input for source in sources)
+
+    @property
+    def tile_kind(self) -> Hashable:
+        return self.rows
+
+    def source_rows(self, row: int) -> Rows:
+        return Rows(self.rows[row], self.rows[row] + 1)
 
     @property
     def columns(self) -> tuple[int, ...]:
@@ -82,12 +126,24 @@ class Sampling:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ResizeBilinear(_Resize):
-    """Interpolation between four pixels, all in integers (TFLite's ResizeBilinearInteger)."""
+    """Interpolation between four pixels, of int8, all in integers (TFLite's ResizeBilinearInteger)."""
 
     @property
     def vertical(self) -> Sampling:
         """Positions of the output rows."""
-        return self._sampling(self.input.shape[1], self.output.shape[1])
+        band = self.placed_band
+        whole = self._sampling(band.input_height, band.output_height)
+        moved = band.first_output * whole.step - band.first_input * _ONE
+        return replace(whole, offset=whole.offset + moved)
+
+    @property
+    def tile_kind(self) -> Hashable:
+        return self.vertical
+
+    def source_rows(self, row: int) -> Rows:
+        position = self.vertical.offset + row * self.vertical.step
+        first, last = max(position >> POSITION_BITS, 0), (position + _ONE - 1) >> POSITION_BITS
+        return Rows(first, min(last, self.input.shape[1] - 1) + 1)
 
     @property
     def horizontal(self) -> Sampling:
@@ -95,6 +151,7 @@ class ResizeBilinear(_Resize):
         return self._sampling(self.input.shape[2], self.output.shape[2])
 
     def verify(self) -> None:
+        check_dtype("output", self.output, DType.INT8)
         super().verify()
         if self.align_corners and self.half_pixel_centers:
             raise ValueError("align_corners and half_pixel_centers are both set, one of them was expected")

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tinygen.ir.types import Float32Array
 from tinygen.ops.requantize import (
     Int64Array,
     Multiplier,
@@ -26,6 +27,9 @@ class Sqrt(Unary):
         truncated: Int64Array = np.trunc(np.sqrt(real) / np.float32(self.output.type.scale)).astype(np.int64)
         return truncated + self.output.type.zero_point
 
+    def compute(self, real: Float32Array) -> Float32Array:
+        return np.sqrt(real)
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Rsqrt(Unary):
@@ -38,6 +42,9 @@ class Rsqrt(Unary):
         fixed = np.array([_fixed(root) for root in roots], np.int64)
         stored = requantize(fixed, scaling.multiplier, scaling.shift - _DATA_SHIFT) + self.output.type.zero_point
         return np.where(centered > 0, stored, self.output.type.dtype.max)
+
+    def compute(self, real: Float32Array) -> Float32Array:
+        return np.reciprocal(np.sqrt(real))
 
 
 def inverse_sqrt(value: int) -> Multiplier:

@@ -1,7 +1,7 @@
-"""Averages over all rows of an input, computed as the rows come: int32 sums, finished once.
+"""Operators over all rows of an input, computed as the rows come: int32 sums, finished once.
 
-A pool or a mean that covers its whole input needs all of it for one output. Adding up row by row needs four bytes per
-channel instead, and the sums are the same integers.
+A pool, a mean or a fully connected layer that covers its whole input needs all of it for one output. Adding up row by
+row needs four bytes per channel or unit instead, and the sums are the same integers.
 """
 
 from collections.abc import Callable
@@ -10,10 +10,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from tinygen.ir.graph import Op, Values
+from tinygen.ir.rows import has_rows
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, DType, TensorType
 from tinygen.ops.checks import check_dtype, check_shape
 from tinygen.ops.clamp import Clamp
+from tinygen.ops.fully_connected import FullyConnected
+from tinygen.ops.partial_products import AddProducts, ScaleProducts
 from tinygen.ops.pool2d import AveragePool2D
 from tinygen.ops.reduction import Mean
 from tinygen.ops.requantize import Int64Array, Multiplier, requantize, wrap_int32
@@ -72,6 +75,17 @@ class ScaleSums(Op):
         return (np.clip(stored, -128, 127).astype(np.int8).reshape(self.output.shape),)
 
 
+@dataclass(frozen=True)
+class SumPart:
+    """Some rows of an input that are added to the sums."""
+
+    rows: Tensor
+    first_row: int
+    before: Tensor | None  # None for the first part
+    after: Tensor
+    descending: bool  # whether the rows come from the last to the first
+
+
 @dataclass(frozen=True, eq=False)
 class RunningSum:
     """How an operator over all rows of its input is computed as they come."""
@@ -79,17 +93,27 @@ class RunningSum:
     input: Tensor
     sums: Tensor
     finish: Op
-    _add: Callable[[Tensor, Tensor | None, Tensor], SumRows]
+    _add: Callable[[SumPart], Op]
 
-    def add(self, rows: Tensor, before: Tensor | None, after: Tensor) -> SumRows:
-        """Add rows of the input to the sums; `before` is None for the first ones."""
-        return self._add(rows, before, after)
+    def add(self, part: SumPart) -> Op:
+        """Add rows of the input to the sums."""
+        return self._add(part)
 
 
 def running_sum(op: Op) -> RunningSum | None:
-    """The running sum that computes `op`; None for operators that are not an average over whole rows."""
-    if not isinstance(op, (AveragePool2D, Mean)) or len(op.input.shape) != 4 or op.input.shape[0] != 1:
+    """The running sum that computes `op`; None for operators that are no sums over whole rows, and for float32 ones,
+    whose result depends on the order of the sum."""
+    if op.results[0].type.dtype.is_real:
         return None
+    match op:
+        case AveragePool2D() | Mean() if has_rows(op.input):
+            return _average(op)
+        case FullyConnected() if has_rows(op.input) and op.rows == 1 and op.weights.is_constant:
+            return _layer(op)
+    return None
+
+
+def _average(op: AveragePool2D | Mean) -> RunningSum | None:
     _, height, width, channels = op.input.shape
     sums = Tensor(f"{op.name}:sums", TensorType(DType.INT32, (1, 1, 1, channels)))
     finish: Op
@@ -107,7 +131,40 @@ def running_sum(op: Op) -> RunningSum | None:
             name=op.name, source=op.source, input=sums, output=op.output, offset=offset, scaling=op.scaling
         )
 
-    def add(rows: Tensor, before: Tensor | None, after: Tensor) -> SumRows:
-        return SumRows(name=f"{op.name}:{rows.name}", source=op.source, input=rows, before=before, output=after)
+    def add(part: SumPart) -> Op:
+        name = f"{op.name}:{part.rows.name}"
+        return SumRows(name=name, source=op.source, input=part.rows, before=part.before, output=part.after)
+
+    return RunningSum(op.input, sums, finish, add)
+
+
+def _layer(op: FullyConnected) -> RunningSum | None:
+    if op.output.type.dtype is not DType.INT8 or op.input.type.dtype is not DType.INT8:
+        return None
+    units, features = op.weights.shape
+    multipliers, shifts = (np.broadcast_to(found, units).tolist() for found in op.output_stage.multipliers)
+    sums = Tensor(f"{op.name}:sums", TensorType(DType.INT32, (1, 1, 1, units + 1)))
+    finish = ScaleProducts(
+        name=op.name,
+        source=op.source,
+        input=sums,
+        bias=op.bias,
+        output=op.output,
+        multipliers=tuple(multipliers),
+        shifts=tuple(shifts),
+        clamp=op.clamp,
+    )
+
+    def add(part: SumPart) -> Op:
+        return AddProducts(
+            name=f"{op.name}:{part.rows.name}",
+            source=op.source,
+            input=part.rows,
+            weights=op.weights,
+            before=part.before,
+            output=part.after,
+            first_feature=part.first_row * (features // op.input.shape[1]),
+            descending=part.descending,
+        )
 
     return RunningSum(op.input, sums, finish, add)

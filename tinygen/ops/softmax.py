@@ -1,4 +1,4 @@
-"""Softmax over the last axis, in fixed point."""
+"""Softmax over the last axis; of int8 in fixed point."""
 
 import math
 from dataclasses import dataclass
@@ -6,10 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from tinygen.ir.graph import Op, Values
-from tinygen.ir.rows import Rows
+from tinygen.ir.rows import Columns, Rows
 from tinygen.ir.tensor import Tensor
-from tinygen.ir.types import Array, DType
-from tinygen.ops.checks import check_dtype, check_per_tensor, check_shape
+from tinygen.ir.types import Array
+from tinygen.ops.checks import check_numbers, check_shape
 from tinygen.ops.requantize import (
     Int64Array,
     Multiplier,
@@ -27,7 +27,7 @@ _LONGEST_ROW = (1 << (_SUM_INTEGER_BITS + 1)) - 1  # whose sum of exponentials s
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Softmax(Op):
-    """int8 softmax with output scale 1/256 and zero point -128 (TFLite's reference, gemmlowp's fixed point)."""
+    """Softmax; int8 outputs have scale 1/256 and zero point -128 (TFLite's reference, gemmlowp's fixed point)."""
 
     input: Tensor
     output: Tensor
@@ -51,14 +51,14 @@ class Softmax(Op):
         return self.input.shape[-1]
 
     def verify(self) -> None:
-        check_dtype("input", self.input, DType.INT8)
-        check_dtype("output", self.output, DType.INT8)
-        check_per_tensor("input", self.input)
+        check_numbers(("input", self.input), ("output", self.output))
         check_shape("output", self.output, self.input.shape)
         if not self.input.shape:
             raise ValueError("softmax of a scalar, at least one dimension was expected")
         if not 1 <= self.row_size <= _LONGEST_ROW:
             raise ValueError(f"rows of {self.row_size} elements, 1 to {_LONGEST_ROW} were expected")
+        if self.output.type.dtype.is_real:
+            return
         quant = self.output.type.quant
         if quant is None or quant.scales != (1.0 / 256,) or quant.zero_points != (-128,):
             raise ValueError(f"output '{self.output.name}' must have scale 1/256 and zero point -128")
@@ -68,7 +68,14 @@ class Softmax(Op):
     def rows_needed(self, operand: Tensor, rows: Rows) -> Rows | None:
         return rows if operand.shape == self.output.shape else None
 
+    def columns_needed(self, operand: Tensor, columns: Columns) -> Columns | None:
+        return columns if operand.shape == self.output.shape else None
+
     def evaluate(self, values: Values) -> tuple[Array, ...]:
+        if self.output.type.dtype.is_real:
+            real = values[self.input].astype(np.float32, copy=False)
+            powers = np.exp(np.float32(self.beta) * (real - real.max(axis=-1, keepdims=True)))
+            return (powers / powers.sum(axis=-1, keepdims=True),)
         rows = values[self.input].astype(np.int64).reshape(-1, self.row_size)
         diff = rows - rows.max(axis=1, keepdims=True)
         scaling = self.scaling

@@ -1,7 +1,8 @@
-"""Square of the difference of two quantized tensors."""
+"""Square of the difference of two tensors."""
 
 from dataclasses import dataclass
 
+from tinygen.ir.types import Float32Array
 from tinygen.ops.add import CommonScale
 from tinygen.ops.binary import Binary
 from tinygen.ops.checks import check_scaling
@@ -28,7 +29,8 @@ class SquaredDifference(Binary):
 
     def verify(self) -> None:
         super().verify()
-        check_scaling("squared difference", self.scales.output, 0)
+        if not self.output.type.dtype.is_real:
+            check_scaling("squared difference", self.scales.output, 0)
 
     def combine(self, first: Int64Array, second: Int64Array) -> Int64Array:
         scales = self.scales
@@ -37,3 +39,7 @@ class SquaredDifference(Binary):
         difference = scaled_first - scaled_second
         square = requantize(difference * difference, scales.output.multiplier, scales.output.shift)
         return Clamp.none(self.output.type).apply(square + self.output.type.zero_point)
+
+    def combine_real(self, first: Float32Array, second: Float32Array) -> Float32Array:
+        difference = first - second
+        return difference * difference

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from tinygen.ir.graph import Op, Values
+from tinygen.ir.rows import Rows
 from tinygen.ir.tensor import Alias, Tensor
 from tinygen.ir.types import Array
 from tinygen.ops.checks import check_only_moved, check_shape
@@ -32,6 +33,9 @@ class Transpose(Op):
 
     def aliases(self) -> tuple[Alias, ...]:
         return (Alias(self.output, self.input),) if self.keeps_order else ()
+
+    def rows_needed(self, operand: Tensor, rows: Rows) -> Rows | None:  # noqa: ARG002 - there is only one
+        return rows if self.permutation[:2] == (0, 1) else None
 
     def evaluate(self, values: Values) -> tuple[Array, ...]:
         return (values[self.input].transpose(self.permutation),)

@@ -1,4 +1,4 @@
-"""What operators share that compute each output from one input of 8 bits: they are a table of 256 entries."""
+"""What operators share that compute each output from one input; of 8 bits they are a table of 256 entries."""
 
 from dataclasses import dataclass
 
@@ -6,8 +6,8 @@ import numpy as np
 
 from tinygen.ir.graph import Op, Values
 from tinygen.ir.tensor import Tensor
-from tinygen.ir.types import Array, DType, TensorType
-from tinygen.ops.checks import check_dtype, check_per_tensor, check_shape
+from tinygen.ir.types import Array, Float32Array, TensorType
+from tinygen.ops.checks import check_numbers, check_shape
 from tinygen.ops.clamp import Clamp
 from tinygen.ops.requantize import Int64Array
 
@@ -28,6 +28,10 @@ class Unary(Op):
         """The stored output, before it saturates, for stored inputs minus their zero point."""
         raise NotImplementedError(f"{type(self).__name__} has no reference")
 
+    def compute(self, real: Float32Array) -> Float32Array:
+        """The output for float32 inputs."""
+        raise NotImplementedError(f"{type(self).__name__} has no float32 reference")
+
     @property
     def table(self) -> Array:
         """The output for every input, in the order of the input's bits."""
@@ -36,10 +40,11 @@ class Unary(Op):
         return saturated.astype(self.output.type.dtype.numpy)
 
     def verify(self) -> None:
-        for role, tensor in (("input", self.input), ("output", self.output)):
-            check_dtype(role, tensor, DType.INT8)
-            check_per_tensor(role, tensor)
+        check_numbers(("input", self.input), ("output", self.output))
         check_shape("output", self.output, self.input.shape)
 
     def evaluate(self, values: Values) -> tuple[Array, ...]:
+        if self.output.type.dtype.is_real:
+            with np.errstate(all="ignore"):
+                return (self.compute(values[self.input].astype(np.float32, copy=False)).astype(np.float32, copy=False),)
         return (np.asarray(self.table[values[self.input].view(np.uint8)]),)

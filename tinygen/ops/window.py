@@ -1,13 +1,14 @@
 """Sliding windows of convolutions and pools: stride, dilation, padding, and the output size they give."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property
 
 import numpy as np
 
-from tinygen.ir.rows import Rows
-from tinygen.ir.types import Array
+from tinygen.ir.rows import Columns, Rows
+from tinygen.ir.types import Array, Float32Array
 
 
 @dataclass(frozen=True)
@@ -76,13 +77,35 @@ class Window:
         bottom = max(0, (rows.end - 1) * self.stride.h - self.padding.top + self.extent.h - height)
         return replace(self.padding, top=top, bottom=bottom)
 
-    def patches(self, input: Array, fill: int) -> Array:
+    def columns_needed(self, columns: Columns, width: int) -> Columns | None:
+        """Columns of an input of `width` under the given output columns; None where they lie in the padding alone."""
+        first = max(0, columns.first * self.stride.w - self.padding.left)
+        end = min(width, (columns.end - 1) * self.stride.w - self.padding.left + self.extent.w)
+        return Columns(first, end) if first < end else None
+
+    def padding_beside(self, columns: Columns, width: int) -> Padding:
+        """What is left of the padding around the columns that `columns_needed` gives."""
+        left = max(0, self.padding.left - columns.first * self.stride.w)
+        right = max(0, (columns.end - 1) * self.stride.w - self.padding.left + self.extent.w - width)
+        return replace(self.padding, left=left, right=right)
+
+    def patches(self, input: Array, fill: float) -> Array:
         """All positions of an NHWC input, shape [N, OH, OW, KH, KW, C]; outside the input stands `fill`."""
         pad = self.padding
         padded = np.pad(input, ((0, 0), (pad.top, pad.bottom), (pad.left, pad.right), (0, 0)), constant_values=fill)
         view = np.lib.stride_tricks.sliding_window_view(padded, (self.extent.h, self.extent.w), axis=(1, 2))
         strided = view[:, :: self.stride.h, :: self.stride.w, :, :: self.dilation.h, :: self.dilation.w]
         return strided.transpose(0, 1, 2, 4, 5, 3)
+
+    def taps(self, input: Float32Array, output: tuple[int, ...]) -> Iterator[tuple[HW, Float32Array]]:
+        """Each position within the kernel, and the pixels of an NHWC input under it for all outputs; 0 outside."""
+        pad = self.padding
+        padded = np.pad(input, ((0, 0), (pad.top, pad.bottom), (pad.left, pad.right), (0, 0)))
+        height, width = ((size - 1) * step + 1 for size, step in zip(output[1:3], _pair(self.stride), strict=True))
+        for row, column in np.ndindex(_pair(self.kernel)):
+            top, left = row * self.dilation.h, column * self.dilation.w
+            part = padded[:, top : top + height : self.stride.h, left : left + width : self.stride.w]
+            yield HW(row, column), part
 
     def verify(self, input: tuple[int, ...], output: tuple[int, ...]) -> None:
         """Raise ValueError unless NHWC shapes agree with the window."""

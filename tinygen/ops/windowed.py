@@ -1,14 +1,14 @@
 """What convolutions and pools share: a window that moves over an NHWC image."""
 
+from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 from tinygen.ir.graph import Op, Tile
-from tinygen.ir.rows import Rows
+from tinygen.ir.rows import Columns, Rows
 from tinygen.ir.tensor import Tensor
-from tinygen.ir.types import DType
 from tinygen.ops.accumulate import OutputStage
-from tinygen.ops.checks import check_dtype, check_per_tensor, check_rank, check_shape, check_symmetric
+from tinygen.ops.checks import check_filters, check_numbers, check_rank, check_shape
 from tinygen.ops.clamp import Clamp
 from tinygen.ops.window import HW, Padding, Window
 
@@ -34,10 +34,7 @@ class Windowed(Op):
         raise NotImplementedError
 
     def verify(self) -> None:
-        check_dtype("input", self.input, DType.INT8)
-        check_dtype("output", self.output, DType.INT8)
-        check_per_tensor("input", self.input)
-        check_per_tensor("output", self.output)
+        check_numbers(("input", self.input), ("output", self.output))
         self.window.verify(self.input.shape, self.output.shape)
         check_shape("output", self.output, (self.input.shape[0], *self.output.shape[1:3], self.channels))
         self.clamp.verify(self.output.type)
@@ -52,13 +49,27 @@ class Windowed(Op):
         padding = self.window.padding_of(rows, self.input.shape[1])
         return replace(tile, op=replace(tile.op, padding=padding))  # type: ignore[call-arg]
 
+    def columns_needed(self, operand: Tensor, columns: Columns) -> Columns | None:  # noqa: ARG002 - there is only one
+        return self.window.columns_needed(columns, self.input.shape[2])
+
+    def strip(self, columns: Columns) -> Tile | None:
+        strip = super().strip(columns)
+        if strip is None:
+            return None
+        padding = self.window.padding_beside(columns, self.input.shape[2])
+        return replace(strip, op=replace(strip.op, padding=padding))  # type: ignore[call-arg]
+
+    @property
+    def tile_kind(self) -> Hashable:
+        return self.padding
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Convolution(Windowed):
-    """An int8 convolution: filters with a bias, requantized per output channel."""
+    """A convolution: filters with a bias; of int8 requantized per output channel."""
 
     weights: Tensor  # filters; which axis counts output channels is the subclass's to say
-    bias: Tensor | None  # [C_OUT], int32
+    bias: Tensor | None  # [C_OUT], int32 or float32
     dilation: HW
 
     @cached_property
@@ -82,10 +93,6 @@ class Convolution(Windowed):
 
     def verify(self) -> None:
         for role, tensor in (("input", self.input), ("weights", self.weights), ("output", self.output)):
-            check_dtype(role, tensor, DType.INT8)
             check_rank(role, tensor, 4)
-        check_symmetric("weights", self.weights, self.channels, self.channel_axis)
-        if self.bias is not None:
-            check_dtype("bias", self.bias, DType.INT32)
-            check_shape("bias", self.bias, (self.channels,))
+        check_filters(self.weights, self.bias, self.output, self.channels, self.channel_axis)
         super().verify()

@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 
-from tinygen.errors import UnsupportedModelError
 from tinygen.ir.graph import Graph, Op, Port
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import DType
@@ -13,12 +12,9 @@ from tinygen.ops.rescale import Rescale
 def convert_boundaries(graph: Graph) -> Graph:
     """Let float32 and uint8 ports stand for the int8 tensors behind their QUANTIZE and DEQUANTIZE.
 
-    uint8 stays in the graph where more than its sign bit changes: that is a table. Raises UnsupportedModelError where
-    float32 remains.
+    uint8 stays in the graph where more than its sign bit changes: that is a table.
     """
-    converted = _convert_outputs(_convert_inputs(graph))
-    _refuse_float(converted)
-    return converted
+    return _convert_outputs(_convert_inputs(graph))
 
 
 def _convert_inputs(graph: Graph) -> Graph:
@@ -42,16 +38,7 @@ def _input_conversions(port: Port, graph: Graph) -> tuple[Op, ...]:
     readers = graph.consumers.get(port.tensor, ())
     if port.tensor in graph.output_tensors or not all(_converts_input(op) for op in readers):
         return ()
-    types = {op.results[0].type for op in readers}
-    if len(types) == 1:
-        return readers
-    if types and port.tensor.type.dtype is DType.FLOAT32:
-        found = ", ".join(f"'{op.results[0].name}'" for op in readers)
-        raise UnsupportedModelError(
-            f"{graph.name}, input '{port.name}': is quantized in {len(types)} different ways ({found}), "
-            "one was expected. Give the model one input per quantization."
-        )
-    return ()
+    return readers if len({op.results[0].type for op in readers}) == 1 else ()
 
 
 def _converts_input(op: Op) -> bool:
@@ -79,19 +66,3 @@ def _converted_output(port: Port, producer: Op | None) -> Port:
         case Rescale() if producer.flips_sign_bit and producer.input.type.dtype is DType.INT8:
             return replace(port, tensor=producer.input)
     return port
-
-
-def _refuse_float(graph: Graph) -> None:
-    for role, ports, instruction in (("input", graph.inputs, "QUANTIZE"), ("output", graph.outputs, "DEQUANTIZE")):
-        for port in ports:
-            if port.tensor.type.dtype is DType.FLOAT32:
-                raise UnsupportedModelError(
-                    f"{graph.name}, {role} '{port.name}': is float32 without a {instruction} of its own, "
-                    "an int8 model was expected. Convert it with full integer quantization."
-                )
-    for op in graph.ops:
-        if any(tensor.type.dtype is DType.FLOAT32 for tensor in (*op.operands, *op.results)):
-            raise UnsupportedModelError(
-                f"{op.source}: computes with float32 inside of the model, int8 was expected. "
-                "Convert it with full integer quantization."
-            )

@@ -1,5 +1,6 @@
 """Moves explicit padding into the windows that read it."""
 
+import math
 from dataclasses import replace
 
 from tinygen.ir.graph import Graph, Op
@@ -42,10 +43,20 @@ def _folds_everywhere(pad: Pad, graph: Graph) -> bool:
 def _folds_into(pad: Pad, reader: Op) -> bool:
     match reader:
         case Conv2D() | DepthwiseConv2D():
-            return pad.value == pad.input.type.zero_point and _every_window_has_input(pad, reader)
+            return pad.value == _zero(pad) and _every_window_has_input(pad, reader)
         case MaxPool2D():
-            return pad.value == pad.input.type.dtype.min and _every_window_has_input(pad, reader)
+            return pad.value == _least(pad) and _every_window_has_input(pad, reader)
     return False
+
+
+def _zero(pad: Pad) -> float:
+    """The stored value that stands for 0."""
+    return 0.0 if pad.input.type.dtype.is_real else pad.input.type.zero_point
+
+
+def _least(pad: Pad) -> float:
+    """The value that no maximum takes."""
+    return -math.inf if pad.input.type.dtype.is_real else pad.input.type.dtype.min
 
 
 def _every_window_has_input(pad: Pad, reader: Windowed) -> bool:

@@ -56,5 +56,5 @@ def _constant_bound(op: Maximum | Minimum) -> Clamp | None:
     data = op.second.data if op.first.data is None else op.first.data
     if data is None or data.size != 1:
         return None
-    full, bound = Clamp.none(op.output.type), int(data.reshape(-1)[0])
+    full, bound = Clamp.none(op.output.type), data.reshape(-1)[0].item()
     return Clamp(bound, full.max) if isinstance(op, Maximum) else Clamp(full.min, bound)

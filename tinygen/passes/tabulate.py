@@ -28,7 +28,9 @@ def tabulate(graph: Graph) -> Graph:
 
 
 def is_function_of_one(op: Op) -> bool:
-    """Whether each element of the result depends on one element of one tensor, and on nothing else."""
+    """Whether each 8-bit element of the result depends on one element of one tensor, and on nothing else."""
+    if op.results[0].type.dtype.is_real:
+        return False
     if isinstance(op, Unary):
         return not op.input.is_constant
     if not isinstance(op, Binary | Prelu) or len(op.variable_operands) != 1:

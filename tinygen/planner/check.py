@@ -13,9 +13,10 @@ import numpy.typing as npt
 
 from tinygen.errors import VerifyError
 from tinygen.ir.graph import Op
-from tinygen.ir.rows import Piece, row_bytes
+from tinygen.ir.rows import Piece, pixel_bytes, row_bytes
+from tinygen.ir.stream import State
 from tinygen.ir.tensor import Tensor
-from tinygen.planner.schedule import Buffer, Call, Fetch, Schedule, Shift
+from tinygen.planner.schedule import Buffer, Call, Crop, Fetch, Schedule, Shift
 
 _Marks = npt.NDArray[np.int64]
 _NEVER_WRITTEN = -1
@@ -108,8 +109,10 @@ def _check_place(schedule: Schedule, tensor: Tensor) -> None:
 def _check_lifetimes(schedule: Schedule) -> None:
     """Whatever is touched lies in a buffer that is live then."""
     places, last = schedule.places, max(len(schedule.flat_steps) - 1, 0)
+    states = [places[state.tensor].buffer for state in schedule.graph.states]
     touched = [(0, places[t].buffer) for t in schedule.graph.input_tensors if t not in schedule.fetched]
     touched += [(last, places[t].buffer) for t in schedule.graph.output_tensors if not t.is_constant]
+    touched += [(when, buffer) for when in (0, last) for buffer in states]
     for index, step in enumerate(schedule.flat_steps):
         touched += [(index, buffer) for buffer in schedule.touched(step)]
     for when, buffer in touched:
@@ -158,6 +161,8 @@ class _Execution:
         for tensor in self._schedule.graph.input_tensors:
             if tensor not in self._schedule.fetched:
                 self._write(tensor, "the model's inputs are written")
+        for state in self._schedule.graph.states:
+            self._write(state.tensor, "the last call ends")
         self._define_views()
         for index, step in enumerate(self._schedule.flat_steps):
             where = f"step {index}"
@@ -168,16 +173,34 @@ class _Execution:
                     self._shift(step)
                 case Fetch():
                     self._write(step.piece.tensor, f"{where} fetches rows")
+                case Crop():
+                    self._crop(step, where)
             self._define_views()
         for tensor in _variables(self._schedule.graph.output_tensors):
             self._read(tensor, "after the last step, the application")
+        for state in self._schedule.graph.states:
+            self._check_state(state)
         if self._views:
             raise ValueError(f"operator '{self._views[0].name}' is a view of bytes that are never written")
+
+    def _check_state(self, state: State) -> None:
+        """After the last step, the last rows of the window are where the next call looks for its state."""
+        span = self._range(state.tensor)
+        wanted = self._expected[state.window][state.source_bytes :]
+        if not np.array_equal(self._arena[span.start : span.end], wanted):
+            raise ValueError(f"after the last step, '{state.tensor.name}' does not hold the last of its window")
 
     def _shift(self, shift: Shift) -> None:
         start = self._start(shift.buffer)
         source, target = start + shift.source, start + shift.target
         self._arena[target : target + shift.bytes] = self._arena[source : source + shift.bytes].copy()
+
+    def _crop(self, crop: Crop, where: str) -> None:
+        self._read(crop.source.tensor, f"{where} (copy of columns)")
+        source, target = self._range(crop.source.tensor), self._range(crop.target.tensor)
+        if source.overlaps(target):
+            raise ValueError(f"{where}: copies '{crop.source.tensor.name}' over itself")
+        self._arena[target.start : target.end] = self._arena[source.start : source.end]
 
     def _call(self, call: Call, where: str) -> None:
         kernel = call.kernel
@@ -213,6 +236,8 @@ class _Execution:
                     raise ValueError(f"{where}: writes '{result.name}' over its operand '{operand.name}'")
 
     def _read(self, tensor: Tensor, where: str) -> None:
+        if not tensor.type.bytes:  # rows of padding alone take no rows
+            return
         marks = self._marks_of(tensor)
         if marks is None or (marks == _NEVER_WRITTEN).any():
             raise ValueError(f"{where}: reads '{tensor.name}' before it is written")
@@ -230,7 +255,7 @@ class _Execution:
             self._expected[tensor] = marks
         else:
             whole = self._expected.setdefault(part.whole, np.full(part.whole.type.bytes, _NEVER_WRITTEN))
-            whole[_bytes_of(part)] = marks
+            _marks_in(whole, part)[:] = marks.reshape(part.rows.count, -1)
 
     def _marks_of(self, tensor: Tensor) -> _Marks | None:
         """The marks that a tensor, or the rows of one, must have."""
@@ -238,7 +263,7 @@ class _Execution:
         if part is None:
             return self._expected.get(tensor)
         whole = self._expected.get(part.whole)
-        return None if whole is None else whole[_bytes_of(part)]
+        return None if whole is None else _marks_in(whole, part).reshape(-1)
 
     def _mark(self, span: _Range, writer: str) -> _Marks:
         marks = np.arange(self._next_mark, self._next_mark + span.end - span.start)
@@ -285,10 +310,13 @@ class _Execution:
         return self._starts[self._schedule.memory(buffer)] + self._schedule.offsets[buffer]
 
 
-def _bytes_of(part: Piece) -> slice:
-    """Where the rows lie in the whole tensor."""
-    size = row_bytes(part.whole)
-    return slice(part.rows.first * size, part.rows.end * size)
+def _marks_in(whole: _Marks, part: Piece) -> _Marks:
+    """The marks of a piece in those of its whole tensor, one row a line."""
+    rows = whole.reshape(-1, row_bytes(part.whole))[part.rows.first : part.rows.end]
+    if part.columns is None:
+        return rows
+    size = pixel_bytes(part.whole)
+    return rows[:, part.columns.first * size : part.columns.end * size]
 
 
 def _check_operands(call: Call, where: str) -> None:

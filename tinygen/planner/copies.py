@@ -15,7 +15,8 @@ def layouts(graph: Graph, kernels: Mapping[Op, Kernel]) -> list[Layout]:
 
     With few candidates these are all layouts; otherwise the best of a greedy search, and the one without copies.
     """
-    candidates = [op for op in graph.ops if op in kernels and _is_partial(op)]
+    windows = {state.window for state in graph.states}
+    candidates = [op for op in graph.ops if op in kernels and _is_partial(op) and op.results[0] not in windows]
     if len(candidates) <= _MOST_FOR_ALL_SUBSETS:
         copied = chain.from_iterable(combinations(candidates, size) for size in range(len(candidates) + 1))
         found = [lay_out(graph, kernels, frozenset(ops)) for ops in copied]

@@ -13,11 +13,12 @@ from pathlib import Path
 from tinygen.ir.graph import Op
 from tinygen.ir.tensor import Tensor
 from tinygen.kernels.base import Kernel, Library, Toolbox
-from tinygen.kernels.native.costs import NATIVE_COSTS
+from tinygen.kernels.native.costs import NATIVE_COSTS, native_instructions
 from tinygen.ops.conv2d import Conv2D
 from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
-from tinygen.planner.schedule import Call, Fetch, FlatStep, Schedule, Shift
-from tinygen.planner.stream import AddRows, Compute, FetchRows, FinishSum, RowStep, ShiftRows
+from tinygen.ops.partial_products import AddProducts
+from tinygen.planner.schedule import Call, Crop, Fetch, FlatStep, Schedule, Shift
+from tinygen.planner.stream import AddRows, Compute, CopyRows, FetchRows, FinishSum, RowStep, ShiftRows
 from tinygen.targets.isa import Isa
 
 COSTS_FILE = Path(__file__).with_name("instruction_costs.json")
@@ -26,6 +27,9 @@ MEMMOVE_UP = "memmove up"  # to a higher address, over itself: newlib does it by
 FETCH = "fetch"
 
 _AT_ONCE = {Isa.MVE: 4}  # else 2
+_PIXELS_AT_ONCE, _UNITS_AT_ONCE = 4, 8  # of native kernels
+_NATIVE = "tg_native_"
+_ADD_PRODUCTS = "tg_add_products_s8"
 _ROW_BY_ROW = ("arm_convolve_1x1_s8",)
 
 
@@ -61,15 +65,28 @@ class Costs:
 
     toolbox: Toolbox
     functions: Mapping[str, Work]
-    _known: dict[tuple[Op, str, int | None], float] = field(default_factory=dict)  # calls: there are many alike
+    _known: dict[tuple[Op, str, int | None, int | None], float] = field(
+        default_factory=dict
+    )  # calls: there are many alike
 
-    def call(self, op: Op, kernel: Kernel, rows: int | None = None) -> float:
-        """Of computing rows of the result of `op`; without a number all of them."""
-        key = op, kernel.function, rows
+    def call(self, op: Op, kernel: Kernel, rows: int | None = None, columns: int | None = None) -> float:
+        """Of computing rows of the result of `op`, or some columns of them; without a number all of them."""
+        key = op, kernel.function, rows, columns
         if key not in self._known:
-            costs = self.functions.get(shape_class(op, kernel)) or self._similar(op)
-            self._known[key] = work(op, kernel.function, self.toolbox, rows).times(costs)
+            self._known[key] = self._instructions(op, kernel, rows, columns)
         return self._known[key]
+
+    def _instructions(self, op: Op, kernel: Kernel, rows: int | None, columns: int | None) -> float:
+        native = native_instructions(op, kernel.function, rows)
+        if native is not None:
+            return native if columns is None else native * columns / op.results[0].shape[2]
+        costs = self.functions.get(shape_class(op, kernel)) or self._similar(op)
+        return work(op, kernel.function, self.toolbox, rows, columns).times(costs)
+
+    def is_measured(self, op: Op, kernel: Kernel) -> bool:
+        """Whether the cost of the kernel is its own, not that of a similar one."""
+        measured = _measured(self.toolbox.library, self.toolbox.isa)
+        return shape_class(op, kernel) in measured or native_instructions(op, kernel.function) is not None
 
     def steps(self, steps: Iterable[RowStep], kernels: Mapping[Op, Kernel]) -> float:
         """Of a chain, or of one call."""
@@ -77,14 +94,16 @@ class Costs:
         for step in steps:
             match step:
                 case Compute():
-                    total += self.call(step.op, kernels[step.op], _rows_of_part(step))
+                    columns = step.columns.count if step.columns else None
+                    total += self.call(step.op, kernels[step.op], _rows_of_part(step), columns)
                 case AddRows():
-                    tensor = step.reads[0].tensor
-                    total += self._add(tensor, step.rows.count / tensor.shape[1])
+                    total += self._add(step.op, step.rows.count / step.reads[0].tensor.shape[1])
                 case FinishSum():
                     total += self._finish(step.op.results[0])
                 case ShiftRows():
                     total += self._shift(step.reads[0].offset, step.writes[0].offset, step.reads[0].bytes)
+                case CopyRows():
+                    total += self._copy(step.reads[0].bytes)
                 case FetchRows():
                     total += self._fetch()
         return total
@@ -96,22 +115,27 @@ class Costs:
                 return self.call(step.op, step.kernel)
             case Shift():
                 return self._shift(step.source, step.target, step.bytes)
+            case Crop():
+                return self._copy(step.target.tensor.type.bytes)
             case Fetch():
                 return self._fetch()
 
-    def average(self, op: Op, calls: int) -> float:
-        """Of an average over a whole image, in that many calls."""
-        (input,) = op.variable_operands
-        return self._add(input, 1.0, calls) + self._finish(op.results[0])
+    def sum(self, op: Op, calls: int) -> float:
+        """Of a sum over all rows of its input, in that many calls."""
+        return self._add(op, 1.0, calls) + self._finish(op.results[0])
 
-    def _add(self, input: Tensor, share: float, calls: int = 1) -> float:
-        """Of adding a share of an input to the sums of an average."""
+    def _add(self, op: Op, share: float, calls: int = 1) -> float:
+        """Of adding a share of an input to the sums of an average or of a fully connected layer."""
+        (input,) = op.variable_operands
+        if op.macs:
+            products = Work(call=calls, output=calls * op.results[0].type.elements, mac=op.macs * share)
+            return products.times(self.functions[_ADD_PRODUCTS])
         elements = input.type.elements * share
         added = Work(call=calls, pixel=elements / input.shape[-1], operand=elements)
         return added.times(self.functions["tg_sum_rows_s8"])
 
     def _finish(self, output: Tensor) -> float:
-        """Of turning sums into averages."""
+        """Of turning sums into results."""
         elements = output.type.elements
         done = Work(call=1, pixel=1, operand=elements, output=elements)
         return done.times(self.functions["tg_divide_sums_s8"])
@@ -120,6 +144,10 @@ class Costs:
         """Of moving rows to the start of a ring."""
         costs = self.functions[MEMMOVE_UP if source < target < source + bytes else MEMMOVE]
         return costs.call + bytes * costs.operand
+
+    def _copy(self, bytes: int) -> float:
+        """Of copying columns of rows."""
+        return self.functions[MEMMOVE].call + bytes * self.functions[MEMMOVE].operand
 
     def _fetch(self) -> float:
         """Of asking the application for rows, without what it does to get them."""
@@ -143,19 +171,23 @@ def shape_class(op: Op, kernel: Kernel) -> str:
     return f"{kernel.function} multiplier" if multiplies else kernel.function
 
 
-def work(op: Op, function: str, toolbox: Toolbox, rows: int | None = None) -> Work:
-    """What a call of `function` does that computes rows of the result of `op`, without a number all of them."""
+def work(op: Op, function: str, toolbox: Toolbox, rows: int | None = None, columns: int | None = None) -> Work:
+    """What a call of `function` does that computes rows, or some columns of them; all where no number is given."""
     result = op.results[0]
     share = 1.0 if rows is None else rows / result.shape[1]
+    share *= 1.0 if columns is None else columns / result.shape[2]
     outputs = sum(tensor.type.elements for tensor in op.results) * share
     channels = result.shape[-1] if result.shape else 1
     pixels = outputs / channels
+    if isinstance(op, AddProducts):
+        return Work(call=1, output=outputs, mac=op.macs)
     if not op.macs:
         operands = sum(tensor.type.elements for tensor in op.variable_operands) * share
         return Work(call=1, pixel=pixels, operand=operands, output=outputs)
     depth = op.macs // result.type.elements  # multiplications per output
-    left_over = _left_over_outputs(op, function, toolbox, pixels)
-    passes = pixels / result.shape[2] if function in _ROW_BY_ROW else 1
+    width = columns or (result.shape[2] if len(result.shape) == 4 else 1)
+    left_over = _left_over_outputs(op, function, toolbox, pixels, width)
+    passes = pixels / width if function in _ROW_BY_ROW else 1
     lanes = -depth if toolbox.isa is Isa.MVE else depth  # vectors are padded, or the rest is done otherwise
     return Work(
         call=1,
@@ -182,15 +214,19 @@ def _pieces(op: Op, function: str, toolbox: Toolbox, pixels: float) -> float:
     return pixels * op.output.shape[3] * kernel.h * _shares_inside(op).h
 
 
-def _left_over_outputs(op: Op, function: str, toolbox: Toolbox, pixels: float) -> float:
+def _left_over_outputs(op: Op, function: str, toolbox: Toolbox, pixels: float, width: int) -> float:
     """Outputs that are left over where a kernel takes several pixels at once, or several outputs of a single pixel."""
+    shape = op.results[0].shape
+    if function.startswith(_NATIVE):  # which fill up their blocks
+        return float(
+            shape[-1] * (-pixels % _PIXELS_AT_ONCE) if len(shape) == 4 else pixels * (-shape[-1] % _UNITS_AT_ONCE)
+        )
     if toolbox.library is Library.PORTABLE:
         return 0.0
     at_once = _AT_ONCE.get(toolbox.isa, 2)
-    shape = op.results[0].shape
     if len(shape) != 4:
         return float(shape[-1] % at_once)
-    width, channels = shape[2:]
+    channels = shape[3]
     return channels * (pixels / width * (width % at_once) if function in _ROW_BY_ROW else pixels % at_once)
 
 
@@ -206,7 +242,7 @@ def _gathers(function: str, toolbox: Toolbox) -> bool:
     """Whether inputs are copied to scratch first, padding included."""
     if function == "arm_depthwise_conv_s8_opt":
         return toolbox.has_dsp_kernels or toolbox.has_mve_kernels  # the generic function under another name elsewhere
-    return toolbox.library is Library.CMSIS_NN and function == "arm_convolve_s8"
+    return function.startswith(_NATIVE) or (toolbox.library is Library.CMSIS_NN and function == "arm_convolve_s8")
 
 
 @dataclass(frozen=True)
@@ -235,15 +271,34 @@ def _inside(extent: int, positions: int, kernel: int, stride: int, dilation: int
 
 def costs(toolbox: Toolbox) -> Costs:
     """The measured costs that fit a toolbox best."""
-    functions = _tables()[table_name(toolbox.library, toolbox.isa)]
-    if toolbox.has_native_kernels:
-        functions = functions | {function: Work(**terms) for function, terms in NATIVE_COSTS.items()}
-    return Costs(toolbox, functions)
+    return Costs(toolbox, _functions(toolbox.library, toolbox.isa, toolbox.has_native_kernels))
+
+
+@cache
+def _functions(library: Library, isa: Isa, has_native_kernels: bool) -> Mapping[str, Work]:
+    if not has_native_kernels:
+        return _tables()[table_name(library, isa)]
+    return {function: Work(**terms) for function, terms in NATIVE_COSTS.items()} | _measured(library, isa)
+
+
+@cache
+def _measured(library: Library, isa: Isa) -> dict[str, Work]:
+    """Costs of the functions of a library, and of tinygen's own."""
+    return _tables()[table_name(library, isa)] | _tables().get(native_table_name(isa), {})
 
 
 def table_name(library: Library, isa: Isa) -> str:
     """Name of a table in the file; the host is ranked as a core without extensions."""
-    return f"{library.value} {'scalar' if isa is Isa.HOST else isa.value}"
+    return f"{library.value} {_extension(isa)}"
+
+
+def native_table_name(isa: Isa) -> str:
+    """Name of the table of tinygen's own kernels."""
+    return f"native {_extension(isa)}"
+
+
+def _extension(isa: Isa) -> str:
+    return "scalar" if isa is Isa.HOST else isa.value
 
 
 @cache

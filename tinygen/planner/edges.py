@@ -5,21 +5,32 @@ from dataclasses import dataclass, replace
 from enum import IntEnum
 
 from tinygen.ir.graph import Op
-from tinygen.ir.rows import Rows, row_bytes
 from tinygen.kernels.base import Kernel, Toolbox
-from tinygen.kernels.select import select, variants
 from tinygen.planner.block import live_bytes, read_tick, written_tick
+from tinygen.planner.choice import select, variants
 from tinygen.planner.cost import costs
 from tinygen.planner.network import Network
 from tinygen.planner.placement import QUICK
-from tinygen.planner.segment import Memory, Segment, choices_of, crossing_bytes, memory_of, passing_bytes, steps_of
+from tinygen.planner.row_bounds import RowBounds
+from tinygen.planner.segment import (
+    Memory,
+    Segment,
+    chain_of,
+    choices_of,
+    crossing_bytes,
+    memory_of,
+    passing_bytes,
+    steps_of,
+    strip_chains,
+)
 from tinygen.planner.stream import Compute, RowStep
+from tinygen.planner.strip_bounds import extra_macs, strip_bytes
 
 
 class Known(IntEnum):
     """How far an edge has been looked at."""
 
-    GUESSED = 0  # neither bytes nor instructions are exact; it needs no fewer bytes
+    GUESSED = 0  # neither bytes nor instructions are exact; it hardly needs fewer bytes
     BOUNDED = 1  # instructions as estimated, bytes that no placement goes below
     PLACED = 2  # a placement of that size is known
 
@@ -33,6 +44,7 @@ class Edge:
     extra_instructions: float  # beyond one call of each operator's fastest kernel on whole tensors
     known: Known
     is_frugal: bool = True  # whether its kernels are those with the least scratch
+    extra_macs: int = 0  # that its strips do again
 
 
 class EdgeFinder:
@@ -45,9 +57,9 @@ class EdgeFinder:
         self._variants = {op: variants(op, toolbox) for op in network.calls}
         smallest = {op: found[-1] for op, found in self._variants.items()}
         self._frugal = replace(network, kernels={**network.kernels, **smallest})
-        self._crossing_bytes = [crossing_bytes(network, cut) for cut in range(len(network.calls) + 1)]
+        self._bounds = {1: RowBounds(self._frugal)}
+        self._crossing = [crossing_bytes(network, cut) for cut in range(len(network.calls) + 1)]
         self._parts: dict[tuple[Op, int], float] = {}
-        self._least: dict[tuple[Op, int], int] = {}
         self._whole = {op: self._costs.call(op, found[0]) for op, found in self._variants.items()}
 
     @property
@@ -59,11 +71,11 @@ class EdgeFinder:
         """A segment with the kernels that are worth it: each next edge takes more bytes and fewer instructions."""
         steps = steps_of(self._network, segment)
         memory = memory_of(self._frugal, segment, [steps])
-        passing = passing_bytes(self._network, segment)
+        bound, passing = memory.bound_bytes, passing_bytes(self._network, segment)
         room = self._room(memory, steps)
         smallest = {op: self._variants[op][-1] for op in room}
-        found = [self._edge(segment, steps, smallest, memory.bound_bytes + passing)]
-        for limit in self._limits(memory, room):
+        found = [self._edge(segment, steps, smallest, bound + passing)]
+        for limit in self._limits(bound, room):
             kernels = {op: self._fastest(op, limit - taken) for op, taken in room.items()}
             edge = self._edge(segment, steps, kernels, limit + passing)
             if edge.extra_instructions < found[-1].extra_instructions:
@@ -76,10 +88,28 @@ class EdgeFinder:
         return Edge(chosen, bytes, self._extra(segment, steps, kernels), Known.BOUNDED)
 
     def sketched(self, segment: Segment) -> Edge:
-        """A chain before it is looked at: what crosses its ends, and the instructions of its rows one by one."""
+        """A chain before it is looked at: what its rows demand, and the instructions of its rows one by one."""
         extra = sum(self._in_parts(op, 1) - self._whole[op] for op in self._ops(segment))
-        least = max(self._crossing_bytes[segment.first], self._crossing_bytes[segment.end])
-        return Edge(segment, least, extra, Known.GUESSED)
+        return Edge(segment, self._least_bytes(segment, 1), extra, Known.GUESSED)
+
+    def crossing_bytes(self, segment: Segment) -> int:
+        """Bytes of what crosses the ends of a segment: the larger of the two."""
+        return max(self._crossing[segment.first], self._crossing[segment.end])
+
+    def striped(self, segment: Segment, strips: int) -> Edge | None:
+        """A chain in strips, before it is looked at; None where it cannot be cut into so many."""
+        assert segment.rows_per_call is not None, "only chains have strips"
+        whole = chain_of(self._network, segment, segment.rows_per_call)
+        chains = strip_chains(self._network, whole, strips)
+        if not chains:
+            return None
+        segment = replace(segment, strips=strips)
+        instructions = self.sketched(segment).extra_instructions
+        again = extra_macs(chains)
+        whole_macs = sum(op.macs for op in whole.ops) or 1
+        instructions += again / whole_macs * sum(self._whole[op] for op in whole.ops)
+        least = strip_bytes(self._frugal, segment, chains)
+        return Edge(segment, least, instructions, Known.GUESSED, extra_macs=again)
 
     def guessed(self, edge: Edge, rows_per_call: int) -> Edge | None:
         """The chain of `edge` with more rows per call; None where that cannot help."""
@@ -90,7 +120,7 @@ class EdgeFinder:
         extra = sum(self._in_parts(op, rows_per_call) - self._whole[op] for op in ops)
         if extra >= edge.extra_instructions:
             return None
-        least = max(self._least_bytes(op, rows_per_call) for op in ops)
+        least = self._least_bytes(segment, rows_per_call)
         return Edge(segment, max(edge.bytes, least), extra, Known.GUESSED)
 
     def placed(self, edge: Edge) -> Edge:
@@ -118,9 +148,8 @@ class EdgeFinder:
             found[step.op] = max(found.get(step.op, 0), without)
         return found
 
-    def _limits(self, memory: Memory, room: Mapping[Op, int]) -> list[int]:
+    def _limits(self, least: int, room: Mapping[Op, int]) -> list[int]:
         """The sizes, ascending, at which another kernel can be had."""
-        least = memory.bound_bytes
         with_scratch = {taken + kernel.scratch_bytes for op, taken in room.items() for kernel in self._variants[op]}
         return [least, *sorted(size for size in with_scratch if size > least)]
 
@@ -141,7 +170,7 @@ class EdgeFinder:
         kernel = self._variants[op][0]
         full, rest = divmod(self._height(op), rows)
         if op in self._network.sums:
-            return self._costs.average(op, calls=full + bool(rest))
+            return self._costs.sum(op, calls=full + bool(rest))
         part = self._costs.call(op, kernel, rows) * full
         return part + (self._costs.call(op, kernel, rest) if rest else 0.0)
 
@@ -150,16 +179,11 @@ class EdgeFinder:
         tensor = self._network.sums[op].input if op in self._network.sums else op.results[0]
         return tensor.shape[1]
 
-    def _least_bytes(self, op: Op, rows: int) -> int:
-        """Bytes that are live at least when `op` computes rows: those that it reads."""
-        if (op, rows) not in self._least:
-            count = min(rows, self._height(op))
-            needed = (
-                [] if op in self._network.sums else [op.rows_needed(t, Rows(0, count)) for t in op.variable_operands]
-            )
-            spans = zip(op.variable_operands, needed, strict=False)
-            self._least[op, rows] = sum(span.count * row_bytes(tensor) for tensor, span in spans if span)
-        return self._least[op, rows]
+    def _least_bytes(self, segment: Segment, rows: int) -> int:
+        """Bytes that are live at least when the chain computes that many rows a call."""
+        if rows not in self._bounds:
+            self._bounds[rows] = RowBounds(self._frugal, rows)
+        return self._bounds[rows].of(segment.first, segment.end)
 
 
 def with_kernels(network: Network, segments: Sequence[Segment], toolbox: Toolbox) -> Network:

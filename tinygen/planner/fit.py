@@ -6,6 +6,7 @@ from itertools import chain, islice
 
 from tinygen import targets
 from tinygen.errors import DoesNotFitError
+from tinygen.ir.graph import Graph
 from tinygen.kernels.base import Toolbox
 from tinygen.planner.constants import const_bytes
 from tinygen.planner.occupancy import occupancy
@@ -15,11 +16,13 @@ from tinygen.planner.spill import rooms
 from tinygen.targets.board import Board
 
 _MOST_REMEDIES = 3
+_MORE_RECOMPUTE = 0.1  # of the multiplications
 _MOST_BUFFERS = 8  # of the peak, that a message lists
 
 _HOLDS = {
     BufferKind.WHOLE: "",
     BufferKind.RING: ", rows that are still needed",
+    BufferKind.STATE: ", kept for the next call",
     BufferKind.SUMS: ", sums of an average",
     BufferKind.SCRATCH: ", scratch",
 }
@@ -62,20 +65,29 @@ def check_fits(schedule: Schedule, ram_bytes: int, flash_bytes: int, remedies: I
 
 def remedies(schedule: Schedule, toolbox: Toolbox, request: Request) -> Iterator[Remedy]:
     """Other requests that give a smaller arena than `schedule`, which was planned by `request`; planned one by one."""
-    split = ("--split auto",) if not request.may_split else ()
-    streamed = ("--input streamed",) if not request.fetches_input else ()
-    both = (*split, *streamed) if split and streamed else ()
-    for options in (split, streamed, both):
-        if not options:
-            continue
-        asked = replace(
-            request,
-            may_split=request.may_split or options != streamed,
-            fetches_input=request.fetches_input or options != split,
-        )
-        arena_bytes = plan(schedule.graph, schedule.board, toolbox, asked).arena_bytes
+    asked = dict(_other_requests(schedule.graph, request))
+    for options, other in asked.items():
+        arena_bytes = plan(schedule.graph, schedule.board, toolbox, other).arena_bytes
         if arena_bytes < schedule.arena_bytes:
-            yield Remedy(" ".join(options), arena_bytes)
+            yield Remedy(options, arena_bytes)
+
+
+def _other_requests(graph: Graph, request: Request) -> Iterator[tuple[str, Request]]:
+    """Options that may help, the one that asks least of the application first."""
+    split = replace(request, may_split=True)
+    streamed, rereadable = "--input streamed", "--input rereadable"
+    more_macs = max(request.extra_macs, int(_MORE_RECOMPUTE * graph.macs))
+    more = f"--recompute {_MORE_RECOMPUTE:.0%}"
+    if not request.may_split:
+        yield "--split auto", split
+    if not request.fetches_input and graph.stream is None:
+        yield streamed, replace(request, fetches_input=True)
+        if not request.may_split:
+            yield f"--split auto {streamed}", replace(split, fetches_input=True)
+    if not request.rereads_input and graph.stream is None:
+        yield rereadable, replace(split, fetches_input=True, rereads_input=True)
+    if request.extra_macs < more_macs:
+        yield more, replace(split, extra_macs=more_macs)
 
 
 def _arena_too_large(schedule: Schedule, ram_bytes: int, remedies: Iterable[Remedy]) -> Iterator[str]:

@@ -11,10 +11,10 @@ import numpy.typing as npt
 
 from tinygen.errors import VerifyError
 from tinygen.ir.graph import Op, Values
-from tinygen.ir.rows import Piece, all_rows
+from tinygen.ir.rows import Piece, part_of
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array
-from tinygen.planner.schedule import Buffer, Call, Fetch, Schedule, Shift
+from tinygen.planner.schedule import Buffer, Call, Crop, Fetch, Schedule, Shift
 
 Observer = Callable[[Op, tuple[Array, ...]], None]
 
@@ -29,12 +29,18 @@ def interpret(schedule: Schedule, inputs: Sequence[Array], observe: Observer | N
     Raises VerifyError where a step writes outside of the arena.
     """
     run = _Interpreter(schedule, inputs, observe)
-    for tensor, value in zip(schedule.graph.input_tensors, inputs, strict=True):
-        if tensor not in schedule.fetched:
-            run.write(tensor, value)
-    run.steps()
-    values = Values(run.read)
-    return [values[tensor] for tensor in schedule.graph.output_tensors]
+    run.steps([state.initial for state in schedule.graph.states])
+    return run.outputs
+
+
+def interpret_calls(schedule: Schedule, calls: Sequence[Sequence[Array]]) -> Iterator[list[Array]]:
+    """Outputs of a stream, call by call, for the inputs of each call: nothing but the states goes on to the next."""
+    states = [state.initial for state in schedule.graph.states]
+    for inputs in calls:
+        run = _Interpreter(schedule, inputs, None)
+        run.steps(states)
+        yield run.outputs
+        states = [run.read(state.tensor) for state in schedule.graph.states]
 
 
 class GuardedArena:
@@ -84,7 +90,7 @@ class _Interpreter:
         called = {call.whole for call in schedule.calls}
         self._views = [op for op in schedule.graph.ops if op not in called]
         self._known: set[Tensor] = set()
-        self._begun: set[Tensor] = set()  # their first or last rows were written
+        self._missing: dict[Tensor, npt.NDArray[np.bool_]] = {}  # pixels that were not written yet
 
     def read(self, tensor: Tensor) -> Array:
         """The value at the tensor's place."""
@@ -103,19 +109,32 @@ class _Interpreter:
         part = self._schedule.pieces.get(tensor)
         if part is None:
             self._known.add(tensor)
-        elif part.rows == all_rows(part.whole):
-            self._known.add(part.whole)
-        elif part.rows.end == part.whole.shape[1] or part.rows.first == 0:
+        else:
             self._settle(part)
 
     def _settle(self, part: Piece) -> None:
-        """Rows come in order, up or down: a tensor is complete when its last or its first rows came second."""
-        if part.whole in self._begun:
+        """A tensor is complete when all of its pixels are there."""
+        if part.whole not in self._missing:
+            self._missing[part.whole] = np.ones((1, *part.whole.shape[1:3]), np.bool_)
+        missing = self._missing[part.whole]
+        part_of(missing, part)[:] = False
+        if not missing.any():
             self._known.add(part.whole)
-        self._begun.add(part.whole)
 
-    def steps(self) -> None:
-        """Run all steps."""
+    @property
+    def outputs(self) -> list[Array]:
+        """The outputs of the model."""
+        values = Values(self.read)
+        return [values[tensor] for tensor in self._schedule.graph.output_tensors]
+
+    def steps(self, states: Sequence[Array]) -> None:
+        """Run all steps, from resident inputs and states on."""
+        graph = self._schedule.graph
+        for tensor, value in zip(graph.input_tensors, self._inputs, strict=True):
+            if tensor not in self._schedule.fetched:
+                self.write(tensor, value)
+        for state, value in zip(graph.states, states, strict=True):
+            self.write(state.tensor, value)
         self._settle_views()
         last = len(self._schedule.flat_steps) - 1
         for index, step in enumerate(self._schedule.flat_steps):
@@ -125,9 +144,9 @@ class _Interpreter:
                 case Shift():
                     self._shift(step)
                 case Fetch():
-                    rows = step.piece.rows
-                    value = self._inputs[step.port]
-                    self.write(step.piece.tensor, value[:, rows.first : rows.end] if value.ndim == 4 else value)
+                    self.write(step.piece.tensor, part_of(self._inputs[step.port], step.piece))
+                case Crop():
+                    self.write(step.target.tensor, self.read(step.source.tensor))
             if not all(arena.guards_hold for arena in self._arenas.values()):
                 raise VerifyError(f"step {index}: wrote outside of the arena.")
             self._settle_views()

@@ -43,7 +43,7 @@ class Layout:
     @property
     def buffers_at_peak(self) -> frozenset[Buffer]:
         """The buffers that are live at the step, the first of equals, with the most live bytes."""
-        steps = range(len(self.calls))
+        steps = range(len(self.calls) + len(self.graph.states))
         live = [frozenset(b for b in self.buffers if b.first_step <= step <= b.last_step) for step in steps]
         return max(live, key=lambda buffers: sum(b.bytes for b in buffers), default=frozenset())
 
@@ -54,7 +54,8 @@ def lay_out(graph: Graph, kernels: Mapping[Op, Kernel], copied: frozenset[Op] = 
     `kernels` may lack operators that are always views.
     """
     sharing = Sharing(graph)
-    called = [op for op in graph.ops if op in copied or not sharing.add_view(op)]
+    windows = _add_windows(graph, sharing)
+    called = [op for op in graph.ops if op not in windows and (op in copied or not sharing.add_view(op))]
     last_reader = LastReader(graph)
     for op in called:
         sharing.add_in_place(op, _kernel(op, kernels), last_reader)
@@ -62,6 +63,15 @@ def lay_out(graph: Graph, kernels: Mapping[Op, Kernel], copied: frozenset[Op] = 
     places = dict(_places(graph, sharing, steps))
     calls = tuple(Call(op, kernels[op], _scratch(op, kernels[op], step)) for op, step in steps.items())
     return Layout(graph, calls, places, sum(result.type.bytes for op in copied for result in op.results))
+
+
+def _add_windows(graph: Graph, sharing: Sharing) -> frozenset[Op]:
+    """The operators that make windows of streams: always views, before any other, for states are to stay in place."""
+    windows = frozenset(state.window for state in graph.states)
+    found = frozenset(op for op in graph.ops if op.results[0] in windows and sharing.add_view(op))
+    if len(found) < len(windows):
+        raise ValueError(f"{graph.name}: a window cannot hold its state")
+    return found
 
 
 def _kernel(op: Op, kernels: Mapping[Op, Kernel]) -> Kernel:
@@ -74,7 +84,9 @@ def _kernel(op: Op, kernels: Mapping[Op, Kernel]) -> Kernel:
 
 def _places(graph: Graph, sharing: Sharing, steps: Mapping[Op, int]) -> Iterator[tuple[Tensor, Place]]:
     lifetimes = _lifetimes(graph, sharing, steps)
-    buffers = {root: _buffer(root, sharing.members(root), *lifetime) for root, lifetime in lifetimes.items()}
+    states = {sharing.root(state.tensor)[0] for state in graph.states}
+    kinds = {root: BufferKind.STATE if root in states else BufferKind.WHOLE for root in lifetimes}
+    buffers = {root: _buffer(root, sharing, kinds[root], *lifetime) for root, lifetime in lifetimes.items()}
     for tensor in graph.tensors:
         if not tensor.is_constant:
             root, offset = sharing.root(tensor)
@@ -84,8 +96,10 @@ def _places(graph: Graph, sharing: Sharing, steps: Mapping[Op, int]) -> Iterator
 def _lifetimes(graph: Graph, sharing: Sharing, steps: Mapping[Op, int]) -> dict[Tensor, tuple[int, int]]:
     """First and last step of every root; the application writes inputs before the first, reads outputs after the last.
 
-    A tensor that no call touches lives at the first step only.
+    States are there before the first step and after the last one, by which they have moved on. A tensor that no call
+    touches lives at the first step only.
     """
+    last = max(len(steps) + len(graph.states) - 1, 0)
     uses: dict[Tensor, list[int]] = {sharing.root(t)[0]: [] for t in graph.tensors if not t.is_constant}
     for op, step in steps.items():
         for tensor in (*op.variable_operands, *op.results):
@@ -94,13 +108,15 @@ def _lifetimes(graph: Graph, sharing: Sharing, steps: Mapping[Op, int]) -> dict[
         uses[sharing.root(tensor)[0]].append(0)
     for tensor in graph.output_tensors:
         if not tensor.is_constant:
-            uses[sharing.root(tensor)[0]].append(max(len(steps) - 1, 0))
+            uses[sharing.root(tensor)[0]].append(last)
+    for state in graph.states:
+        uses[sharing.root(state.tensor)[0]] += [0, last]
     return {root: (min(found, default=0), max(found, default=0)) for root, found in uses.items()}
 
 
-def _buffer(root: Tensor, members: tuple[Tensor, ...], first_step: int, last_step: int) -> Buffer:
-    align = max(_TENSOR_ALIGN, *(member.type.dtype.bytes for member in members))
-    return Buffer(root.name, root.type.bytes, align, BufferKind.WHOLE, first_step, last_step)
+def _buffer(root: Tensor, sharing: Sharing, kind: BufferKind, first_step: int, last_step: int) -> Buffer:
+    align = max(_TENSOR_ALIGN, *(member.type.dtype.bytes for member in sharing.members(root)))
+    return Buffer(root.name, root.type.bytes, align, kind, first_step, last_step)
 
 
 def _scratch(op: Op, kernel: Kernel, step: int) -> Buffer | None:

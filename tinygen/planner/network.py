@@ -1,7 +1,7 @@
 """A graph as the splitting planner sees it: calls in order, tensors by the memory they live in."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from tinygen.ir.graph import Graph, Op
@@ -11,6 +11,7 @@ from tinygen.kernels.base import Kernel
 from tinygen.ops.running_sum import RunningSum, running_sum
 from tinygen.planner.sharing import Sharing
 from tinygen.planner.stream import RowDemand
+from tinygen.planner.strips import Copies
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,24 +23,24 @@ class Network:
     kernels: Mapping[Op, Kernel]
     sharing: Sharing
     fetched: frozenset[Tensor] = frozenset()  # inputs that the application gives by rows
+    rereads_input: bool = False  # it gives them as often as wanted, and just some columns
+    demand: RowDemand = field(default_factory=RowDemand)  # which rows the operators need
+    copies: Copies = field(default_factory=lambda: Copies({}))
 
     @classmethod
-    def of(cls, graph: Graph, kernels: Mapping[Op, Kernel], fetches_input: bool) -> "Network":
+    def of(
+        cls, graph: Graph, kernels: Mapping[Op, Kernel], fetches_input: bool, rereads_input: bool = False
+    ) -> "Network":
         """The network of a graph; inputs that nobody reads, or that lie inside of other tensors, are not fetched."""
         sharing = Sharing(graph)
         calls = tuple(op for op in graph.ops if not sharing.add_view(op))
         read = {tensor for op in calls for tensor in op.variable_operands}
         fetched = (t for t in graph.input_tensors if fetches_input and t in read and sharing.root(t)[0] is t)
-        return cls(graph, calls, kernels, sharing, frozenset(fetched))
+        return cls(graph, calls, kernels, sharing, frozenset(fetched), rereads_input)
 
     def root(self, tensor: Tensor) -> Tensor:
         """The tensor whose memory holds `tensor`."""
         return self.sharing.root(tensor)[0]
-
-    @cached_property
-    def demand(self) -> RowDemand:
-        """Which rows the operators need."""
-        return RowDemand()
 
     @cached_property
     def inputs(self) -> frozenset[Tensor]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from tinygen.ir.tensor import Tensor
 from tinygen.planner.block import Block, live_bytes, read_tick, written_tick
 from tinygen.planner.lifetimes import Access, Traffic, blocks
-from tinygen.planner.schedule import Buffer, Call, Fetch, FlatStep, Schedule, Shift
+from tinygen.planner.schedule import Buffer, Call, Crop, Fetch, FlatStep, Schedule, Shift
 
 
 @dataclass(frozen=True)
@@ -49,14 +49,15 @@ def occupancy(schedule: Schedule) -> Occupancy:
     """The occupancy of a schedule; resident inputs are there before its first step, outputs after its last one."""
     traffic = [step_traffic(schedule, step) for step in schedule.flat_steps]
     outputs = (tensor for tensor in schedule.graph.output_tensors if not tensor.is_constant)
-    traffic.append(Traffic(reads=tuple(_access(schedule, tensor) for tensor in outputs), writes=()))
-    inputs = (tensor for tensor in schedule.graph.input_tensors if tensor not in schedule.fetched)
+    states = [state.tensor for state in schedule.graph.states]
+    traffic.append(Traffic(reads=tuple(_access(schedule, tensor) for tensor in (*outputs, *states)), writes=()))
+    inputs = [tensor for tensor in schedule.graph.input_tensors if tensor not in schedule.fetched]
     found = blocks(
         traffic,
         sizes={buffer: buffer.bytes for buffer in schedule.buffers},
         aligns={buffer: buffer.align for buffer in schedule.buffers},
         names={buffer: buffer.name for buffer in schedule.buffers},
-        before=frozenset(schedule.places[tensor].buffer for tensor in inputs),
+        before=frozenset(schedule.places[tensor].buffer for tensor in (*inputs, *states)),
         after=frozenset(),
     )
     ticks = 2 * max(1, len(schedule.flat_steps))
@@ -76,6 +77,8 @@ def step_traffic(schedule: Schedule, step: FlatStep) -> Traffic[Buffer]:
     match step:
         case Fetch():
             return Traffic((), (_access(schedule, step.piece.tensor),))
+        case Crop():
+            return Traffic((_access(schedule, step.source.tensor),), (_access(schedule, step.target.tensor),))
         case Shift():
             source = Access(step.buffer, step.source, step.bytes)
             return Traffic((source,), (Access(step.buffer, step.target, step.bytes),))

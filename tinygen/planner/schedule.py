@@ -18,6 +18,7 @@ class BufferKind(Enum):
 
     WHOLE = "whole"  # one or more tensors, entirely
     RING = "ring"  # the rows of a tensor that are still needed
+    STATE = "state"  # rows that are kept from call to call, and those of this one
     SUMS = "sums"  # int32 sums of an average
     SCRATCH = "scratch"  # working memory of the calls of one operator
 
@@ -79,7 +80,15 @@ class Fetch:
     piece: Piece
 
 
-FlatStep = Call | Shift | Fetch
+@dataclass(frozen=True, eq=False)
+class Crop:
+    """Some columns of a row are copied to where they lie without the others: two pieces of one tensor."""
+
+    source: Piece
+    target: Piece
+
+
+FlatStep = Call | Shift | Fetch | Crop
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,6 +130,7 @@ class Schedule:
     lower_bound_bytes: int  # no placement of these buffers is smaller
     pieces: Mapping[Tensor, Piece] = field(default_factory=dict)  # tensors that are rows of a tensor of the graph
     is_interleaved: bool = False  # whether buffers may share bytes while both live, as far as one holds nothing there
+    rereads_input: bool = False  # whether fetches may go back, and take just some columns
     spilled: Mapping[Buffer, Memory] = field(default_factory=dict)  # buffers that do not lie in main RAM
 
     @cached_property
@@ -169,16 +179,25 @@ class Schedule:
         return self.offsets[place.buffer] + place.offset
 
     def touched(self, step: FlatStep) -> tuple[Buffer, ...]:
-        """The buffers that a step reads or writes."""
+        """The buffers that a step reads or writes bytes of."""
         match step:
             case Call():
                 tensors = (*step.kernel.reads, *step.kernel.updates, *step.kernel.writes)
                 scratch = (step.scratch,) if step.scratch else ()
-                return (*(self.places[tensor].buffer for tensor in tensors if not tensor.is_constant), *scratch)
+                touched = (t for t in tensors if not t.is_constant and t.type.bytes)
+                return (*(self.places[tensor].buffer for tensor in touched), *scratch)
             case Shift():
                 return (step.buffer,)
             case Fetch():
                 return (self.places[step.piece.tensor].buffer,)
+            case Crop():
+                return self.places[step.source.tensor].buffer, self.places[step.target.tensor].buffer
+
+    def strips(self, fused: Fused) -> int:
+        """How many strips of columns a chain runs in."""
+        steps = chain.from_iterable(unrolled(step) for step in fused.steps)
+        results = (step.op.results[0] for step in steps if isinstance(step, Call) and step.whole is fused.ops[-1])
+        return len({self.pieces[tensor].columns if tensor in self.pieces else None for tensor in results})
 
     def live_buffers(self, step: int) -> tuple[Buffer, ...]:
         """The buffers that are live at a step."""

@@ -12,6 +12,7 @@ from tinygen.planner.lifetimes import Access, Traffic, blocks
 from tinygen.planner.network import Network
 from tinygen.planner.placement import Effort, arena_bytes, place
 from tinygen.planner.stream import AddRows, Chain, Compute, FetchRows, RowStep, Touch, held_bytes, stream
+from tinygen.planner.strips import strips_of
 
 _TENSOR_ALIGN = 4  # word loads of int8 kernels are fastest there
 
@@ -26,6 +27,7 @@ class Segment:
     descending: bool = False
     late: frozenset[Tensor] = frozenset()  # rings that move their rows late
     scratch: tuple[int | None, ...] = ()  # bytes that the kernel of each call may take, None for the fastest kernel
+    strips: int = 1  # of columns, one after the other
 
 
 @dataclass(frozen=True)
@@ -79,11 +81,27 @@ def steps_of(network: Network, segment: Segment) -> list[RowStep]:
     """What a segment does, step by step."""
     if segment.rows_per_call is not None:
         rows = chain_of(network, segment, segment.rows_per_call)
-        return [*_fetches(network, segment, rows.fetched), *stream(rows)]
+        return [*_fetches(network, segment, rows.fetched), *_streamed(strip_chains(network, rows, segment.strips), segment.late)]
     op = network.calls[segment.first]
     reads = tuple(_whole(tensor) for tensor in op.variable_operands)
     compute = Compute(reads, tuple(_whole(t) for t in op.results), op, _every_row(op.results[0]))
     return [*_fetches(network, segment, frozenset()), compute]
+
+
+def _streamed(chains: Sequence[Chain], late: frozenset[Tensor]) -> Iterator[RowStep]:
+    """The steps of a chain, or of its strips one after the other."""
+    for part in chains:
+        yield from stream(replace(part, late=late & part.held))
+
+
+def strip_chains(network: Network, chain: Chain, strips: int) -> list[Chain]:
+    """The chain of each strip; none where it cannot be cut into so many."""
+    if strips == 1:
+        return [chain]
+    if chain.sums or any(chain.writers.values()) or (chain.fetched and not network.rereads_input):
+        return []
+    found = strips_of(chain.ops, chain.rings | chain.fetched, strips, network.demand, network.copies)
+    return [replace(chain, strip=strip) for strip in found]
 
 
 def _fetches(network: Network, segment: Segment, by_rows: frozenset[Tensor]) -> list[FetchRows]:
@@ -98,10 +116,11 @@ def choices_of(network: Network, segment: Segment) -> list[list[RowStep]]:
     """The steps with all rings moving their rows early, and with all of them moving late, moment by moment."""
     if segment.rows_per_call is None:
         return [steps_of(network, segment)] * 2
-    rows = chain_of(network, segment, segment.rows_per_call)
-    rings = rows.rings | rows.fetched
+    rows = replace(chain_of(network, segment, segment.rows_per_call), waits=True)
+    chains = strip_chains(network, rows, segment.strips)
+    rings = frozenset(chain.from_iterable(part.held for part in chains))
     fetches = _fetches(network, segment, rows.fetched)
-    return [[*fetches, *stream(replace(rows, late=late, waits=True))] for late in (frozenset(), rings)]
+    return [[*fetches, *_streamed(chains, late)] for late in (frozenset[Tensor](), rings)]
 
 
 def memory_of(network: Network, segment: Segment, choices: Sequence[Sequence[RowStep]]) -> Memory:
@@ -140,9 +159,18 @@ def _passes(network: Network, root: Tensor, segment: Segment, first: int, last: 
     return begins and ends
 
 
-def memory_of_all(network: Network, segments: Sequence[Segment]) -> Memory:
-    """The blocks of all segments, one after the other, with all choices that their rings have."""
-    found = [choices_of(network, segment) for segment in segments]
+def memory_of_all(
+    network: Network, segments: Sequence[Segment], known: dict[Segment, list[list[RowStep]]] | None = None
+) -> Memory:
+    """The blocks of all segments, one after the other, with all choices that their rings have.
+
+    `known` has the choices of segments of this network that were asked for before, and keeps those of these.
+    """
+    known = {} if known is None else known
+    for segment in segments:
+        if segment not in known:
+            known[segment] = choices_of(network, segment)
+    found = [known[segment] for segment in segments]
     early, late = ([step for choices in found for step in choices[which]] for which in range(2))
     return memory_of_steps(network, [early, late])
 
@@ -243,7 +271,6 @@ def chain_of(network: Network, segment: Segment, rows_per_call: int) -> Chain:
         sums={op: network.sums[op] for op in ops if op in network.sums},
         rows_per_call=rows_per_call,
         descending=segment.descending,
-        late=segment.late & (rings | fetched),
         writers=_writers(network, ops),
         demand=network.demand,
     )
@@ -267,10 +294,10 @@ def _sizes(network: Network, steps: Sequence[RowStep], traffic: Sequence[Traffic
     for access in (a for t in traffic for a in (*t.reads, *t.writes)):
         if isinstance(access.key, Scratch):
             sizes[access.key] = access.bytes
-        elif access.key in network.private or access.key in network.fetched:
-            sizes[access.key] = held[access.key]
-        else:
+        elif access.key in network.lifetimes and access.key not in network.private | network.fetched:
             sizes[access.key] = access.key.type.bytes
+        else:
+            sizes[access.key] = held[access.key]
     return sizes
 
 

@@ -92,8 +92,9 @@ class LastReader:
 
     @cached_property
     def _last_uses(self) -> dict[Tensor, int]:
-        """Position of the operator that reads or writes a tensor last; behind all of them for outputs."""
+        """Position of the operator that reads or writes a tensor last; behind all of them for outputs and states."""
         uses = dict.fromkeys(self.graph.input_tensors, -1)
         for op, position in self._positions.items():
             uses.update(dict.fromkeys((*op.operands, *op.results), position))
-        return uses | dict.fromkeys(self.graph.output_tensors, len(self._positions))
+        kept = (tensor for state in self.graph.states for tensor in (state.tensor, state.window))
+        return uses | dict.fromkeys((*self.graph.output_tensors, *kept), len(self._positions))

@@ -5,18 +5,31 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 
 from tinygen.ir.graph import Op, Tile
-from tinygen.ir.rows import Piece, Rows, all_rows, has_rows, piece
+from tinygen.ir.rows import Columns, Piece, Rows, all_rows, has_rows, piece
 from tinygen.ir.tensor import Tensor
 from tinygen.kernels.base import Kernel, Toolbox
-from tinygen.kernels.select import select
+from tinygen.ops.running_sum import SumPart
 from tinygen.planner.block import Block
+from tinygen.planner.choice import select
 from tinygen.planner.edges import with_kernels
 from tinygen.planner.network import Network
 from tinygen.planner.placement import THOROUGH
 from tinygen.planner.roll import roll
-from tinygen.planner.schedule import Buffer, BufferKind, Call, Fetch, FlatStep, Fused, Place, Schedule, Shift, Step
+from tinygen.planner.schedule import (
+    Buffer,
+    BufferKind,
+    Call,
+    Crop,
+    Fetch,
+    FlatStep,
+    Fused,
+    Place,
+    Schedule,
+    Shift,
+    Step,
+)
 from tinygen.planner.segment import BufferKey, Scratch, Segment, memory_of_all, memory_of_steps, steps_of
-from tinygen.planner.stream import AddRows, Compute, FetchRows, FinishSum, RowStep, ShiftRows, Touch
+from tinygen.planner.stream import AddRows, Compute, CopyRows, FetchRows, FinishSum, RowStep, ShiftRows, Touch
 from tinygen.targets.board import Board
 
 
@@ -31,6 +44,8 @@ class _Lowering:
     pieces: dict[Tensor, Piece] = field(default_factory=dict)
     same: dict[Call, Hashable] = field(default_factory=dict)
     kernels: dict[Hashable, tuple[Op, Kernel]] = field(default_factory=dict)
+    descending: bool = False  # whether rows come from the last to the first
+    strips: dict[tuple[Op, Columns], Tile | None] = field(default_factory=dict)
 
     def lower(self, step: RowStep) -> FlatStep:
         """One step."""
@@ -45,12 +60,17 @@ class _Lowering:
                 self._put(step.op.results[0], step.writes[0])
                 return self._call(sum.finish, step.op, ("finish", step.op))
             case ShiftRows():
-                source, target = step.reads[0], step.writes[0]
-                return Shift(self.buffers[step.tensor], source.offset, target.offset, target.bytes)
+                kept, moved = step.reads[0], step.writes[0]
+                return Shift(self.buffers[step.tensor], kept.offset, moved.offset, moved.bytes)
             case FetchRows():
                 port = self.network.graph.input_tensors.index(step.tensor)
-                part = self._piece(step.tensor, step.rows, step.writes[0])
+                part = self._piece(step.tensor, step.rows, step.writes[0], step.columns)
                 return Fetch(port, part)
+            case CopyRows():
+                source, target = (
+                    self._piece(step.tensor, step.rows, touch, step.columns) for touch in (*step.reads, *step.writes)
+                )
+                return Crop(source, target)
         raise TypeError(f"unknown step {step}")
 
     def _compute(self, step: Compute) -> Call:
@@ -62,11 +82,22 @@ class _Lowering:
             for tensor, touch in zip(step.op.variable_operands, step.reads, strict=True):
                 self._put(tensor, touch)
             return self._call(step.op, step.op, ("whole", step.op))
-        tile = step.op.tile(step.rows)
-        assert tile is not None, "only operators with tiles are in chains"
+        tile = self._tile(step)
         self._register(tile, step)
-        counts = tuple(part.rows.count for part in tile.pieces)
-        return self._call(tile.op, step.op, ("rows", step.op, counts, getattr(tile.op, "padding", None)))
+        shapes = tuple(part.tensor.shape for part in tile.pieces)
+        return self._call(tile.op, step.op, ("rows", step.op, shapes, tile.op.tile_kind))
+
+    def _tile(self, step: Compute) -> Tile:
+        tile: Tile | None
+        if step.columns is None:
+            tile = step.op.tile(step.rows)
+        else:
+            if (step.op, step.columns) not in self.strips:
+                self.strips[step.op, step.columns] = step.op.strip(step.columns)
+            strip = self.strips[step.op, step.columns]
+            tile = strip.tile(step.rows) if strip else None
+        assert tile is not None, "only operators with tiles are in chains"
+        return tile
 
     def _register(self, tile: Tile, step: Compute) -> None:
         for part, touch in zip(tile.pieces, (*step.writes, *step.reads), strict=True):
@@ -81,14 +112,14 @@ class _Lowering:
         after = Tensor(f"{sum.sums.name}[{step.rows.end}]", sum.sums.type)
         self._put(after, step.writes[0])
         self.pieces[after] = Piece(after, sum.sums, all_rows(sum.sums))
-        op = sum.add(rows.tensor, before, after)
+        op = sum.add(SumPart(rows.tensor, step.rows.first, before, after, self.descending))
         return self._call(op, step.op, ("add", step.op, step.rows.count, before is None))
 
-    def _piece(self, tensor: Tensor, rows: Rows, touch: Touch) -> Piece:
-        if not has_rows(tensor) or rows == all_rows(tensor):
+    def _piece(self, tensor: Tensor, rows: Rows, touch: Touch, columns: Columns | None = None) -> Piece:
+        if not has_rows(tensor) or (rows == all_rows(tensor) and columns is None):
             part = Piece(tensor, tensor, rows)
         else:
-            part = piece(tensor, rows)
+            part = piece(tensor, rows, columns)
             self.pieces[part.tensor] = part
         self._put(part.tensor, touch)
         return part
@@ -134,6 +165,7 @@ def split(network: Network, segments: tuple[Segment, ...], board: Board, toolbox
             lowering.places[tensor] = Place(buffers[root], network.sharing.root(tensor)[1])
     steps: list[Step] = []
     for segment, row_steps in zip(segments, rows, strict=True):
+        lowering.descending = segment.descending
         flat = [lowering.lower(step) for step in row_steps]
         if segment.rows_per_call is None and len(flat) == 1:
             steps += flat
@@ -150,6 +182,7 @@ def split(network: Network, segments: tuple[Segment, ...], board: Board, toolbox
         lower_bound_bytes=choices.bound_bytes,
         pieces=lowering.pieces,
         is_interleaved=True,
+        rereads_input=network.rereads_input and bool(network.fetched),
     )
 
 

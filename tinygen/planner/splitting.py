@@ -12,6 +12,7 @@ from tinygen.planner.schedule import Schedule
 from tinygen.planner.segment import Segment, memory_of_all
 from tinygen.planner.segmentation import Segmentation, SegmentationSearch
 from tinygen.planner.split import split
+from tinygen.planner.stream import RowStep
 from tinygen.targets.board import Board
 
 _BALANCED_EXTRA = 0.05  # of the instructions on whole tensors, that -O balanced may spend
@@ -19,36 +20,61 @@ _FEWER_BYTES = 0.97  # of a limit that a segmentation kept alone, but not togeth
 _BUDGET_STEP = 0.01  # of an arena: how close the search for the smallest one within a budget comes
 _TRIES = 4  # segmentations that are placed as a whole
 
+_Choices = dict[Segment, list[list[RowStep]]]  # the steps of segments, by the way their rings move
 
-def split_plan(network: Network, board: Board, toolbox: Toolbox, limit_bytes: int | None, may_split: bool) -> Schedule:
-    """The schedule with segments that serves the objective; over the limit where nothing smaller is found."""
+
+def split_plan(
+    network: Network,
+    board: Board,
+    toolbox: Toolbox,
+    limit_bytes: int | None,
+    may_split: bool,
+    extra_macs: int = 0,
+) -> Schedule:
+    """The schedule with segments that serves the objective; over the limit where nothing smaller is found.
+
+    `extra_macs` are the multiplications that strips of columns may do again.
+    """
     if not may_split:
         segments = tuple(Segment(index, index + 1) for index in range(len(network.calls)))
         return split(network, segments, board, toolbox)
-    return _Planner(network, board, toolbox).plan(limit_bytes)
+    return _Planner(network, board, toolbox, extra_macs).plan(limit_bytes)
 
 
 class _Planner:
     """Tries segmentations: how much memory one takes is known when all of it is placed."""
 
-    def __init__(self, network: Network, board: Board, toolbox: Toolbox) -> None:
+    def __init__(self, network: Network, board: Board, toolbox: Toolbox, extra_macs: int) -> None:
         self._network = network
         self._board = board
         self._toolbox = toolbox
-        self._search = SegmentationSearch(network, toolbox)
+        self._search = SegmentationSearch(network, toolbox, extra_macs)
 
     def plan(self, limit_bytes: int | None) -> Schedule:
         """What the objective asks for."""
         smallest = self._search.smallest()
-        objective = self._toolbox.objective
-        if objective in (Objective.TIME, Objective.SIZE) and limit_bytes is not None:
-            fitting = self._fastest(limit_bytes)
+        fitting = self._fitting(limit_bytes)
+        if fitting:
+            return fitting
+        if self._search.add_strips(smallest.bytes):
+            fitting = self._fitting(limit_bytes)
             if fitting:
                 return fitting
+            without, smallest = smallest, self._search.smallest()
+        else:
+            without = smallest
         schedule = self._improved_or_faster(smallest)
-        if objective is Objective.BALANCED and not self._is_within_budget(schedule):
+        if schedule.arena_bytes > without.bytes:  # strips did not keep what they promised
+            schedule = min(schedule, self._improved_or_faster(without), key=lambda schedule: schedule.arena_bytes)
+        if self._toolbox.objective is Objective.BALANCED and not self._is_within_budget(schedule):
             return self._improved_or_faster(self._within_budget(smallest))
         return schedule
+
+    def _fitting(self, limit_bytes: int | None) -> Schedule | None:
+        """Where the objective is not memory: a fast schedule within the limit."""
+        if limit_bytes is None or self._toolbox.objective not in (Objective.TIME, Objective.SIZE):
+            return None
+        return self._fastest(limit_bytes)
 
     def _improved_or_faster(self, path: Segmentation) -> Schedule:
         """A segmentation placed, or what runs in the same arena, but faster."""
@@ -102,16 +128,18 @@ class _Planner:
             for other in self._search.cheaper(segment, limit):
                 changed = replace(other, descending=segment.descending)
                 tried = (*chosen[:index], changed, *chosen[index + 1 :])
-                if _size(with_kernels(self._network, tried, self._toolbox), tried)[0] <= limit:
+                if _size(with_kernels(self._network, tried, self._toolbox), tried, {})[0] <= limit:
                     chosen = tried
                     break
         improved = split(self._network, chosen, self._board, self._toolbox)
         return improved if improved.arena_bytes <= limit else schedule
 
 
-def smaller_plans(network: Network, board: Board, toolbox: Toolbox, below_bytes: int) -> Iterator[Schedule]:
+def smaller_plans(
+    network: Network, board: Board, toolbox: Toolbox, below_bytes: int, extra_macs: int = 0
+) -> Iterator[Schedule]:
     """Schedules with less and less memory, down to the smallest that is found."""
-    planner = _Planner(network, board, toolbox)
+    planner = _Planner(network, board, toolbox, extra_macs)
     while True:
         limit_bytes = min(below_bytes - 1, int(below_bytes * _FEWER_BYTES))
         schedule = planner.plan(limit_bytes)
@@ -130,27 +158,33 @@ def _directed(network: Network, segments: tuple[Segment, ...], toolbox: Toolbox)
     """
     network = with_kernels(network, segments, toolbox)
     chains = [i for i, s in enumerate(segments) if s.rows_per_call is not None and not _reads_fetched(network, s)]
-    best, bound = _size(network, segments)
+    known: _Choices = {}
+    best, bound = _size(network, segments, known)
     found = segments
     for start in dict.fromkeys((frozenset[int](), frozenset(chains[1::2]), frozenset(chains[0::2]))):
         if best <= bound:
             break
-        descending, size = _turned_one_by_one(network, segments, chains, start, bound)
+        descending, size = _turned_one_by_one(network, segments, chains, start, bound, known)
         if size < best:
             found, best = _descending(segments, descending), size
     return found
 
 
 def _turned_one_by_one(
-    network: Network, segments: tuple[Segment, ...], chains: Sequence[int], descending: frozenset[int], bound: int
+    network: Network,
+    segments: tuple[Segment, ...],
+    chains: Sequence[int],
+    descending: frozenset[int],
+    bound: int,
+    known: _Choices,
 ) -> tuple[frozenset[int], int]:
     """Which chains run down, beginning with `descending`, and the arena bytes of that."""
-    best, _ = _size(network, _descending(segments, descending))
+    best, _ = _size(network, _descending(segments, descending), known)
     for index in chains:
         if best <= bound:
             break
         turned = descending ^ {index}
-        size, _ = _size(network, _descending(segments, turned))
+        size, _ = _size(network, _descending(segments, turned), known)
         if size < best:
             descending, best = turned, size
     return descending, best
@@ -160,9 +194,9 @@ def _descending(segments: Sequence[Segment], chains: frozenset[int]) -> tuple[Se
     return tuple(replace(segment, descending=index in chains) for index, segment in enumerate(segments))
 
 
-def _size(network: Network, segments: tuple[Segment, ...]) -> tuple[int, int]:
+def _size(network: Network, segments: tuple[Segment, ...], known: _Choices) -> tuple[int, int]:
     """Arena bytes of a quick placement, and the bound of any."""
-    needed = memory_of_all(network, segments)
+    needed = memory_of_all(network, segments, known)
     return needed.placed(QUICK).arena_bytes, needed.bound_bytes
 
 

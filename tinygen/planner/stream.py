@@ -8,6 +8,8 @@ images add up rows as they come. Nothing is computed twice.
 
 A descending chain is the mirror image: it runs from the last row to the first, and rings hold their oldest row at the
 end.
+
+A chain may also be one strip of columns: then rings are narrower, and what is kept whole is read and written in part.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from tinygen.ir.graph import Op
-from tinygen.ir.rows import Rows, all_rows, has_rows, row_bytes
+from tinygen.ir.rows import Columns, Rows, all_columns, all_rows, has_rows, pixel_bytes, row_bytes
 from tinygen.ir.tensor import Tensor
 from tinygen.ops.running_sum import RunningSum
 
@@ -42,6 +44,7 @@ class Compute(RowStep):
 
     op: Op
     rows: Rows
+    columns: Columns | None = None  # all of them where None
 
 
 @dataclass(frozen=True)
@@ -77,6 +80,16 @@ class FetchRows(RowStep):
 
     tensor: Tensor
     rows: Rows
+    columns: Columns | None = None  # all of them where None
+
+
+@dataclass(frozen=True)
+class CopyRows(RowStep):
+    """Columns of rows are copied to where they lie without the others."""
+
+    tensor: Tensor  # that they are columns of
+    rows: Rows
+    columns: Columns
 
 
 class RowDemand:
@@ -98,6 +111,15 @@ class RowDemand:
 
 
 @dataclass(frozen=True)
+class Strip:
+    """Some columns of each tensor of a chain."""
+
+    held: Mapping[Tensor, Columns]  # that are computed, fetched or copied
+    read: Mapping[tuple[Op, Tensor], Columns]  # by operator and operand
+    copied: Mapping[tuple[Op, Tensor], Tensor]  # the rings of operands of which columns are copied first
+
+
+@dataclass(frozen=True)
 class Chain:
     """Consecutive operators of a graph, and what is held of the tensors between them."""
 
@@ -111,6 +133,17 @@ class Chain:
     waits: bool = False  # whether all choices of `late` give equally many steps
     writers: Mapping[tuple[Op, Tensor], tuple[Op, ...]] = field(default_factory=dict)  # of what a reader sees by a view
     demand: RowDemand = field(default_factory=RowDemand)
+    strip: Strip | None = None  # whole rows where None
+
+    @property
+    def copies(self) -> frozenset[Tensor]:
+        """Rings of columns that are copied."""
+        return frozenset(self.strip.copied.values()) if self.strip else frozenset()
+
+    @property
+    def held(self) -> frozenset[Tensor]:
+        """Tensors of which just the rows that are needed are held."""
+        return self.rings | self.fetched | self.copies
 
 
 def stream(chain: Chain) -> list[RowStep]:
@@ -146,15 +179,16 @@ class _Stream:
         self._chain = chain
         self._done = dict.fromkeys(chain.ops, 0)  # rows of the result, or of the input of an average
         self._producers = {op.results[0]: op for op in chain.ops}
-        self._held = {
-            tensor: _Held(room[tensor] // row_bytes(tensor) if tensor in chain.late else None)
-            for tensor in (*chain.rings, *chain.fetched)
-        }
-        self._readers: dict[Tensor, list[Op]] = {tensor: [] for tensor in self._held}
+        self._copied = chain.strip.copied if chain.strip else {}
+        self._held = {tensor: _Held(None) for tensor in chain.held}
+        for tensor in chain.late & self._held.keys():
+            self._held[tensor].room = room[tensor] // self._row_bytes(tensor)
+        self._readers: dict[Tensor, list[tuple[Op, Tensor]]] = {tensor: [] for tensor in self._held}
         for op in chain.ops:
             for operand in op.variable_operands:
-                if operand in self._readers:
-                    self._readers[operand].append(op)
+                for tensor in dict.fromkeys((operand, self._source(op, operand))):
+                    if tensor in self._readers:
+                        self._readers[tensor].append((op, operand))
         self._steps: list[RowStep] = []
 
     def run(self) -> list[RowStep]:
@@ -174,12 +208,13 @@ class _Stream:
             needed = [(operand, self._needed(op, operand, rows)) for operand in op.variable_operands]
             for operand, operand_rows in needed:
                 self._provide(op, operand, operand_rows.end)
-            reads = tuple(self._touch(operand, operand_rows) for operand, operand_rows in needed)
+            reads = tuple(self._read(op, operand, operand_rows) for operand, operand_rows in needed)
             self._done[op] = rows.end
             writes = (self._append(op.results[0], rows),)
-            self._steps.append(Compute(reads, writes, op, self._actual(op.results[0], rows)))
+            columns = self._columns(op.results[0])
+            self._steps.append(Compute(reads, writes, op, self._actual(op.results[0], rows), columns))
             for operand, _ in needed:
-                self._release(operand)
+                self._release(self._source(op, operand))
 
     def _sum(self, op: Op, sum: RunningSum) -> None:
         """Add all rows of the input, as many at a time as a call takes, and finish."""
@@ -196,6 +231,22 @@ class _Stream:
                 self._steps.append(FinishSum((sums,), (self._whole(op.results[0]),), op))
 
     def _provide(self, reader: Op, tensor: Tensor, end: int) -> None:
+        """Make rows of `tensor` up to `end` available where `reader` reads them."""
+        copy = self._copied.get((reader, tensor))
+        if copy is None:
+            self._make(reader, tensor, end)
+            return
+        held = self._held[copy]
+        while held.end < end:
+            rows = Rows(held.end, held.end + 1)
+            self._make(reader, tensor, rows.end)
+            columns = self._held_columns(copy)
+            target = self._append(copy, rows)
+            source = self._touch(tensor, rows, columns)
+            self._steps.append(CopyRows((source,), (target,), tensor, self._actual(tensor, rows), columns))
+            self._release(tensor)
+
+    def _make(self, reader: Op, tensor: Tensor, end: int) -> None:
         """Make rows of `tensor` up to `end` available."""
         for writer in self._chain.writers.get((reader, tensor), ()):
             self._compute(writer, writer.results[0].shape[1])
@@ -205,7 +256,7 @@ class _Stream:
             held = self._held[tensor]
             while held.end < end:
                 rows = Rows(held.end, min(end, held.end + self._chain.rows_per_call))
-                self._steps.append(FetchRows((), (self._append(tensor, rows),), tensor, rows))
+                self._steps.append(FetchRows((), (self._append(tensor, rows),), tensor, rows, self._columns(tensor)))
 
     def _append(self, tensor: Tensor, rows: Rows) -> Touch:
         if tensor in self._held:
@@ -215,22 +266,50 @@ class _Stream:
             else:
                 self._move(tensor, held)
             held.end = rows.end
-        return self._touch(tensor, rows)
+        return self._touch(tensor, rows, self._columns(tensor))
 
     def _whole(self, tensor: Tensor) -> Touch:
         return self._append(tensor, all_rows(tensor)) if has_rows(tensor) else Touch(tensor, 0, tensor.type.bytes)
 
-    def _touch(self, tensor: Tensor, rows: Rows) -> Touch:
+    def _read(self, op: Op, operand: Tensor, rows: Rows) -> Touch:
+        columns = self._chain.strip.read[op, operand] if self._chain.strip else None
+        return self._touch(self._source(op, operand), rows, columns)
+
+    def _source(self, op: Op, operand: Tensor) -> Tensor:
+        """Where an operator reads its operand: in a ring of copied columns, or where the operand lies."""
+        return self._copied.get((op, operand), operand)
+
+    def _touch(self, tensor: Tensor, rows: Rows, columns: Columns | None = None) -> Touch:
         first = self._held[tensor].start if tensor in self._held else 0
-        size = row_bytes(tensor)
-        return Touch(tensor, (rows.first - first) * size, rows.count * size)
+        size = self._row_bytes(tensor)
+        start = (rows.first - first) * size
+        if columns is None or columns == (held := self._held_columns(tensor)):
+            return Touch(tensor, start, rows.count * size)
+        assert rows.count == 1, "only one row of some columns is contiguous"
+        skipped = held.end - columns.end if self._chain.descending else columns.first - held.first
+        pixel = pixel_bytes(tensor)
+        return Touch(tensor, start + skipped * pixel, columns.count * pixel)
+
+    def _columns(self, tensor: Tensor) -> Columns | None:
+        """The columns of a tensor that this strip computes, fetches or copies."""
+        return self._chain.strip.held.get(tensor) if self._chain.strip else None
+
+    def _held_columns(self, tensor: Tensor) -> Columns:
+        """The columns that a row has where it lies."""
+        columns = self._columns(tensor) if tensor in self._held else None
+        return columns or all_columns(tensor)
+
+    def _row_bytes(self, tensor: Tensor) -> int:
+        """Bytes of a row where it lies."""
+        columns = self._columns(tensor) if tensor in self._held else None
+        return pixel_bytes(tensor) * columns.count if columns else row_bytes(tensor)
 
     def _release(self, tensor: Tensor) -> None:
         """Drop rows of a ring that nobody needs any more."""
         if tensor not in self._held:
             return
         held = self._held[tensor]
-        needed = min(self._next_row(reader, tensor) for reader in self._readers[tensor])
+        needed = min(self._next_row(reader, operand, tensor) for reader, operand in self._readers[tensor])
         dropped = min(needed, held.end)
         if dropped <= held.first:
             return
@@ -254,14 +333,17 @@ class _Stream:
         if self._chain.waits:
             self._steps.append(Wait((), ()))
 
-    def _next_row(self, reader: Op, tensor: Tensor) -> int:
-        """First row of `tensor` that `reader` will still read."""
+    def _next_row(self, reader: Op, operand: Tensor, tensor: Tensor) -> int:
+        """First row of `tensor`, which holds rows of its operand, that `reader` will still read."""
         done = self._done[reader]
         if reader in self._chain.sums:
             return done
         if done >= reader.results[0].shape[1]:
             return tensor.shape[1]
-        return self._needed(reader, tensor, Rows(done, done + 1)).first
+        copy = self._copied.get((reader, operand))
+        if copy is not None and copy is not tensor:
+            return self._held[copy].end
+        return self._needed(reader, operand, Rows(done, done + 1)).first
 
     def _needed(self, op: Op, operand: Tensor, rows: Rows) -> Rows:
         return self._actual(operand, self._chain.demand.of(op, operand, self._actual(op.results[0], rows)))
@@ -279,7 +361,8 @@ def _mirrored(steps: Sequence[RowStep], chain: Chain) -> list[RowStep]:
     sizes = held_bytes(steps)
 
     def turned(touch: Touch) -> Touch:
-        size = sizes[touch.tensor] if touch.tensor in chain.rings else touch.tensor.type.bytes
+        is_ring = touch.tensor in chain.rings | chain.copies
+        size = sizes[touch.tensor] if is_ring else touch.tensor.type.bytes
         return Touch(touch.tensor, size - touch.offset - touch.bytes, touch.bytes)
 
     return [

@@ -6,9 +6,12 @@ from pathlib import Path
 
 from rich.console import RenderableType
 
+from tinygen.passes.shrinking.saving import NOTHING_SAVED, Saving
 from tinygen.planner.constants import const_bytes
 from tinygen.planner.schedule import Schedule
 from tinygen.report.operators import extra_macs, kernel_functions
+from tinygen.report.saved import saved_rows
+from tinygen.report.stream import StreamSummary, stream_rows, stream_summary
 from tinygen.report.table import count, facts, listing, size
 
 
@@ -27,13 +30,22 @@ class Compilation:
     macs: int
     extra_macs: int
     kernels: Mapping[str, str]  # function by operator
+    stream: StreamSummary | None
+    saved_macs: int  # by shrinking the graph
+    saved_const_bytes: int
 
     def __str__(self) -> str:
         return "\n".join(f"{name:<10}  {value}" for name, value in _rows(self))
 
 
 def report_compilation(
-    schedule: Schedule, name: str, model: Path, library: str, files: Iterable[str], arena_limit_bytes: int
+    schedule: Schedule,
+    name: str,
+    model: Path,
+    library: str,
+    files: Iterable[str],
+    arena_limit_bytes: int,
+    saved: Saving = NOTHING_SAVED,
 ) -> Compilation:
     """The report on a compiled model with its files."""
     return Compilation(
@@ -48,6 +60,9 @@ def report_compilation(
         macs=schedule.graph.macs,
         extra_macs=extra_macs(schedule),
         kernels=kernel_functions(schedule),
+        stream=stream_summary(schedule),
+        saved_macs=saved.macs,
+        saved_const_bytes=saved.const_bytes,
     )
 
 
@@ -69,5 +84,7 @@ def _rows(compilation: Compilation) -> list[tuple[str, str]]:
         ("arena", f"{size(compilation.arena_bytes)}, fits into {count(compilation.arena_limit_bytes)}"),
         ("constants", size(compilation.const_bytes)),
         ("MACs", count(compilation.macs)),
+        *saved_rows(compilation.saved_macs, compilation.saved_const_bytes),
+        *stream_rows(compilation.stream),
         ("kernels", f"{compilation.library}, {len(compilation.kernels)} calls of {functions} functions"),
     ]

@@ -10,7 +10,7 @@ from tinygen.report.axis import Tick, nice_ticks
 from tinygen.report.operators import extra_macs
 from tinygen.report.table import count, listing
 
-RESIDENT, STREAMED = "resident", "streamed"  # how the model gets its input
+RESIDENT, STREAMED, REREADABLE = "resident", "streamed", "rereadable"  # how the model gets its input
 
 _LEFT, _RIGHT, _TOP, _BOTTOM = 92.0, 24.0, 14.0, 44.0
 _WIDTH, _HEIGHT = 560.0, 260.0
@@ -21,7 +21,7 @@ _HEADROOM = 1.08
 class CurveRow:
     """A schedule on the curve: none that is as fast is smaller."""
 
-    input: str  # resident or streamed
+    input: str  # resident, streamed or rereadable
     arena_bytes: int
     lower_bound_bytes: int
     extra_macs: int
@@ -62,11 +62,11 @@ class CurvePicture:
     instructions: tuple[Tick, ...]
 
 
-def curve_rows(points: Sequence[CurvePoint], is_streamed: bool) -> tuple[CurveRow, ...]:
+def curve_rows(points: Sequence[CurvePoint], input: str) -> tuple[CurveRow, ...]:
     """The rows of one input mode."""
     return tuple(
         CurveRow(
-            input=STREAMED if is_streamed else RESIDENT,
+            input=input,
             arena_bytes=point.schedule.arena_bytes,
             lower_bound_bytes=point.schedule.lower_bound_bytes,
             extra_macs=extra_macs(point.schedule),

@@ -6,12 +6,15 @@ from pathlib import Path
 from rich.console import RenderableType
 
 from tinygen.errors import UnsupportedOperator
+from tinygen.passes.shrinking.saving import NOTHING_SAVED, Saving
 from tinygen.planner.constants import const_bytes
 from tinygen.planner.fit import fits_ram
 from tinygen.planner.occupancy import occupancy
 from tinygen.planner.schedule import Call, Schedule
 from tinygen.report.curve import CurveRow
 from tinygen.report.operators import OperatorRow, extra_macs, kind, operator_rows
+from tinygen.report.saved import saved_rows
+from tinygen.report.stream import StreamSummary, stream_rows, stream_summary
 from tinygen.report.table import count, facts, listing, short_name, size
 from tinygen.targets import Board
 
@@ -55,6 +58,9 @@ class Inspection:
     unsupported: tuple[UnsupportedOperator, ...] = ()
     ops: tuple[OperatorRow, ...] = ()
     curve: tuple[CurveRow, ...] = ()
+    saved_macs: int = 0  # by shrinking the graph
+    saved_const_bytes: int = 0
+    stream: StreamSummary | None = None
 
 
 def inspect_schedule(
@@ -65,6 +71,7 @@ def inspect_schedule(
     const_limit_bytes: int,
     with_ops: bool,
     curve: tuple[CurveRow, ...],
+    saved: Saving = NOTHING_SAVED,
 ) -> Inspection:
     """The inspection of a planned model; `unsplit_bytes` is the arena that it needs with whole tensors."""
     constants = const_bytes(schedule)
@@ -83,6 +90,9 @@ def inspect_schedule(
         peak_step=_peak(schedule),
         ops=operator_rows(schedule) if with_ops else (),
         curve=curve,
+        saved_macs=saved.macs,
+        saved_const_bytes=saved.const_bytes,
+        stream=stream_summary(schedule),
     )
 
 
@@ -138,6 +148,8 @@ def summary_table(inspection: Inspection) -> RenderableType:
         ("constants", f"{size(inspection.const_bytes)} of {count(inspection.const_limit_bytes)}, without code"),
         ("MACs", f"{count(inspection.macs)}, and {count(inspection.extra_macs)} done again by splitting"),
     ]
+    rows += stream_rows(inspection.stream)
+    rows += saved_rows(inspection.saved_macs, inspection.saved_const_bytes)
     if inspection.peak_step:
         peak = inspection.peak_step
         rows.append(

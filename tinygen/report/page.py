@@ -9,7 +9,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from tinygen import __version__, paths
 from tinygen.planner.schedule import Schedule
 from tinygen.report.compilation import Compilation
-from tinygen.report.curve import RESIDENT, STREAMED, CurveRow, curve_picture
+from tinygen.report.curve import REREADABLE, RESIDENT, STREAMED, CurveRow, curve_picture
 from tinygen.report.memory_map import memory_map
 from tinygen.report.plan import Plan, Role, describe
 from tinygen.report.table import count, shape, short_name
@@ -23,7 +23,7 @@ class FullReport(Compilation):
 
     cpu: str
     isa: str
-    input: str  # resident or streamed
+    input: str  # resident, streamed or rereadable
     unsplit_bytes: int  # the arena with whole tensors
     plan: Plan
     curve: tuple[CurveRow, ...]
@@ -31,7 +31,7 @@ class FullReport(Compilation):
 
 def full_report(compilation: Compilation, schedule: Schedule, curve: tuple[CurveRow, ...]) -> FullReport:
     """The report on a schedule; `curve` begins, for each input mode, with whole tensors."""
-    input = STREAMED if schedule.fetched else RESIDENT
+    input = REREADABLE if schedule.rereads_input else STREAMED if schedule.fetched else RESIDENT
     return FullReport(
         **vars(compilation),
         cpu=schedule.board.cpu,

@@ -11,7 +11,7 @@ from tinygen.ir.rows import Piece, row_bytes
 from tinygen.planner.block import Part, runs
 from tinygen.planner.constants import shared_tables
 from tinygen.planner.occupancy import Occupancy, occupancy
-from tinygen.planner.schedule import Buffer, BufferKind, Call, Fetch, FlatStep, Fused, Loop, Schedule, Shift, Step
+from tinygen.planner.schedule import Buffer, BufferKind, Call, Crop, Fetch, FlatStep, Fused, Loop, Schedule, Shift, Step
 from tinygen.report.operators import OperatorRow, kind, operator_rows
 
 
@@ -22,6 +22,7 @@ class Role(Enum):
     OUTPUT = "output"
     WHOLE = "whole tensor"
     RING = "ring of rows"
+    STATE = "state of a stream"
     SUMS = "running sums"
     SCRATCH = "scratch"
 
@@ -229,6 +230,9 @@ class _Description:
         match step:
             case Fetch():
                 return f"fetch {_rows(step.piece)} of input {step.port}"
+            case Crop():
+                target = self.schedule.places[step.target.tensor].buffer
+                return f"copy {_rows(step.target)} to {self.rows[target].label}"
             case Shift():
                 return f"move {step.bytes} bytes within {self.rows[step.buffer].label}"
             case Call():
@@ -297,7 +301,8 @@ def _live_parts(parts: tuple[Part, ...], offset: int) -> tuple[LivePart, ...]:
 
 def _rows(piece: Piece) -> str:
     first, last = piece.rows.first, piece.rows.end - 1
-    return f"row {first}" if first == last else f"rows {first} to {last}"
+    rows = f"row {first}" if first == last else f"rows {first} to {last}"
+    return f"{rows}, columns {piece.columns.first} to {piece.columns.end - 1}" if piece.columns else rows
 
 
 def _constants(schedule: Schedule) -> tuple[ConstantRow, ...]:

@@ -12,16 +12,25 @@ def validation_table(model: str, found: Validation) -> RenderableType:
         ("exact", "yes" if found.exact else "no"),
         ("samples", count(found.samples)),
         ("mismatches", count(found.mismatches)),
-        ("largest difference", f"{found.max_abs_diff} LSB"),
+        ("largest difference", _difference(found.max_abs_diff)),
         ("oracle", found.oracle.value),
         ("kernels", found.kernels),
     ]
     return facts(f"{model} on {found.target}", rows)
 
 
+def _difference(value: float) -> str:
+    """In LSB where it is of integers."""
+    return f"{value} LSB" if isinstance(value, int) else _number(value)
+
+
+def _number(value: float) -> str:
+    return str(value) if isinstance(value, int) else f"{value:.2g}"
+
+
 def layer_table(layers: tuple[Layer, ...]) -> RenderableType:
     """Differences of each operator: of the target from the references, of the references from the oracle."""
-    columns = ("", "operator", "name", "kernel", "mismatches", "LSB", "oracle: mismatches", "oracle: LSB")
+    columns = ("", "operator", "name", "kernel", "mismatches", "difference", "oracle: mismatches", "oracle: difference")
     rows = (
         (
             "" if layer.index is None else layer.index,
@@ -29,9 +38,9 @@ def layer_table(layers: tuple[Layer, ...]) -> RenderableType:
             short_name(layer.name),
             layer.kernel or "",
             layer.mismatches,
-            layer.max_abs_diff,
+            _number(layer.max_abs_diff),
             layer.oracle_mismatches,
-            layer.oracle_max_abs_diff,
+            _number(layer.oracle_max_abs_diff),
         )
         for layer in layers
     )

@@ -8,6 +8,7 @@ import onnx
 from tinygen.build.execute import Sample
 from tinygen.errors import ToolError, UnsupportedModelError
 from tinygen.frontends.onnx.importer import import_with_layouts
+from tinygen.frontends.spelling import AS_IN_FILE, Spelling
 from tinygen.ir.types import Array
 from tinygen.verify.litert import ReferenceRun
 
@@ -24,13 +25,13 @@ _EXTERNAL_FOLDER = "session.model_external_initializers_file_folder_path"
 class OnnxRuntime:
     """A model in onnxruntime, node by node as the file has it: its optimizations would hide inner tensors."""
 
-    def __init__(self, model: Path) -> None:
+    def __init__(self, model: Path, spelling: Spelling = AS_IN_FILE) -> None:
         if onnxruntime is None:
             raise ToolError(
                 "onnxruntime: not installed, needed to compare with it. "
                 "Run `pip install tinygen[onnxruntime]`, or compare with --against simulator."
             )
-        self._layouts = import_with_layouts(model).layouts
+        self._layouts = import_with_layouts(model, spelling).layouts
         options = onnxruntime.SessionOptions()
         options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
         options.log_severity_level = _ERRORS_ONLY
@@ -47,7 +48,7 @@ class OnnxRuntime:
 
     def run(self, inputs: Sample) -> ReferenceRun:
         """One inference; tensors have their axes as in tinygen's graph."""
-        feed = {port.name: values for port, values in zip(self._session.get_inputs(), inputs, strict=True)}
+        feed = {port.name: self._in_file(port, values) for port, values in self._pairs(inputs)}
         results: list[Array] = self._session.run(None, feed)
         found = {port.name: array for port, array in zip(self._session.get_outputs(), results, strict=True)} | feed
         tensors = {name: found[name].transpose(order) for name, order in self._layouts.items()}

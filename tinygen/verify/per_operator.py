@@ -12,7 +12,7 @@ from tinygen.ops.quantize import convert
 from tinygen.ops.reduction import Sum
 from tinygen.verify.comparison import Comparison, Side, compare, compare_port
 from tinygen.verify.litert import ReferenceRun
-from tinygen.verify.reference import as_type
+from tinygen.verify.reference import own_value
 
 _FULLY_CONNECTED_LSB = 1  # LiteRT rounds once there, TFLM, CMSIS-NN and tinygen twice
 _WITHOUT_ORACLE = (Sum,)  # LiteRT's reference kernel for int8 never sets its multiplier: its results mean nothing
@@ -44,7 +44,8 @@ def compare_operators(graph: Graph, inputs: Sample, oracle: ReferenceRun) -> Ite
 
 
 def _oracle_value(tensor: Tensor, theirs: Mapping[str, Array], own: Array) -> Array:
-    return as_type(theirs[tensor.name], tensor) if tensor.name in theirs else own
+    value = own_value(tensor, theirs)
+    return own if value is None else value
 
 
 def _allowed(op: Op) -> int:

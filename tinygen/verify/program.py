@@ -5,6 +5,7 @@ from typing import Protocol
 
 from tinygen.build.firmware import Image
 from tinygen.codegen.harness import Measure
+from tinygen.frontends.spelling import Spelling
 from tinygen.ir.graph import Graph
 from tinygen.planner.schedule import Schedule
 
@@ -21,8 +22,16 @@ class Program(Protocol):
         """The graph before any pass."""
 
     @property
+    def spelling(self) -> Spelling:
+        """What the user says about the model's inputs."""
+
+    @property
     def schedule(self) -> Schedule:
         """The plan, with the graph after all passes."""
+
+    @property
+    def is_calibrated(self) -> bool:
+        """Whether its file holds a float model, which no oracle can run as the int8 one that it became."""
 
     @property
     def kernels(self) -> str:

@@ -26,6 +26,15 @@ def outputs(graph: Graph, arrays: Mapping[Tensor, Array]) -> list[Array]:
     return [convert(values[port.tensor], port.tensor.type, port.external) for port in graph.outputs]
 
 
+def own_value(tensor: Tensor, values: Mapping[str, Array]) -> Array | None:
+    """The value of a tensor among those of a model's own, by name; None where passes or the frontend have made it."""
+    part = tensor.part
+    whole = values.get(part.name if part else tensor.name)
+    if whole is None:
+        return None
+    return as_type(part.of(whole) if part else whole, tensor)
+
+
 def as_type(values: Array, tensor: Tensor) -> Array:
     """The same numbers in the form of `tensor`: passes may have changed shape, and the element type at a boundary."""
     source = TensorType(DType.of(values.dtype), values.shape, tensor.type.quant)

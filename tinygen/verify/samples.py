@@ -27,7 +27,7 @@ def load_samples(file: Path, ports: Sequence[Port]) -> Samples:
 
     The first axis of each array counts samples; the rest is the input's shape, or as many elements. UsageError.
     """
-    return stack_samples(_read(file), ports, file.name)
+    return stack_samples(read_arrays(file), ports, file.name)
 
 
 def stack_samples(arrays: Mapping[str, Array], ports: Sequence[Port], where: str) -> Samples:
@@ -57,7 +57,7 @@ def _real_range(type: TensorType) -> tuple[float, float]:
     return low * _MARGIN, high * _MARGIN
 
 
-def _read(file: Path) -> Mapping[str, Array]:
+def read_arrays(file: Path) -> Mapping[str, Array]:
     """Arrays by name; the array of a .npy file is `in0`."""
     try:
         loaded = np.load(file, allow_pickle=False)
@@ -75,6 +75,21 @@ def _read(file: Path) -> Mapping[str, Array]:
 
 def _stack(where: str, arrays: Mapping[str, Array], index: int, port: Port, inputs: int) -> Array:
     """The samples of one input, in its shape and element type."""
+    name = array_name(where, arrays, index, port, inputs)
+    array, external = arrays[name], port.external
+    if array.ndim == 0 or array.size != len(array) * external.elements:
+        raise UsageError(
+            f"{where}: array '{name}' has shape {list(array.shape)}, [samples, "
+            f"{', '.join(map(str, external.shape))}] was expected for input '{port.name}'."
+        )
+    return converted(where, name, array, port).reshape(len(array), *external.shape)
+
+
+def array_name(where: str, arrays: Mapping[str, Array], index: int, port: Port, inputs: int) -> str:
+    """What the array of an input is called: as the model calls it, in0, in1, ..., or anything where it is the only one.
+
+    UsageError where there is none.
+    """
     name = next((name for name in (port.name, f"in{index}") if name in arrays), None)
     if name is None and inputs == 1 and len(arrays) == 1:
         name = next(iter(arrays))
@@ -82,18 +97,18 @@ def _stack(where: str, arrays: Mapping[str, Array], index: int, port: Port, inpu
         raise UsageError(
             f"{where}: holds the arrays {sorted(arrays)}, one named '{port.name}' or 'in{index}' was expected."
         )
-    array, external = arrays[name], port.external
-    if array.ndim == 0 or array.size != len(array) * external.elements:
+    return name
+
+
+def converted(where: str, name: str, array: Array, port: Port) -> Array:
+    """The array with the input's element type; UsageError where that does not hold its values."""
+    dtype = port.external.dtype
+    if not _holds(dtype, array):
         raise UsageError(
-            f"{where}: array '{name}' has shape {list(array.shape)}, [samples, "
-            f"{', '.join(map(str, external.shape))}] was expected for input '{port.name}'."
-        )
-    if not _holds(external.dtype, array):
-        raise UsageError(
-            f"{where}: array '{name}' has elements of {array.dtype}, {external.dtype.numpy} were expected "
+            f"{where}: array '{name}' has elements of {array.dtype}, {dtype.numpy} were expected "
             f"for input '{port.name}'. Convert them."
         )
-    return array.reshape(len(array), *external.shape).astype(external.dtype.numpy)
+    return array.astype(dtype.numpy)
 
 
 def _holds(dtype: DType, array: Array) -> bool:

@@ -35,8 +35,9 @@ def run_references(imported: Graph, simplified: Graph, inputs: Sample) -> Refere
     by_name = {tensor.name: array for tensor, array in original.items()}
     tensors = dict(reference.evaluate(simplified, inputs))
     for tensor in tensors:
-        if tensor.name in by_name:
-            tensors[tensor] = reference.as_type(by_name[tensor.name], tensor)
+        value = reference.own_value(tensor, by_name)
+        if value is not None:
+            tensors[tensor] = value
     return ReferenceRun(reference.outputs(imported, original), tensors)
 
 

@@ -24,6 +24,7 @@ from tinygen.verify.per_operator import compare_operators
 from tinygen.verify.program import Program
 from tinygen.verify.samples import Samples, random_samples
 from tinygen.verify.stages import stages
+from tinygen.verify.streaming import compare_stream
 from tinygen.verify.target import TargetRun, compare_target, run_references
 
 _BATCH = 16  # samples of one run on the target, whose traces are held at a time
@@ -42,15 +43,15 @@ class FirstMismatch:
 
 @dataclass(frozen=True)
 class Layer:
-    """One stage of the network over all samples; differences in LSB, mismatches in elements."""
+    """One stage of the network over all samples; differences in LSB or of float32, mismatches in elements."""
 
     index: int | None
     operator: str
     name: str
     kernel: str | None
-    max_abs_diff: int  # between target and references
+    max_abs_diff: float  # between target and references
     mismatches: int
-    oracle_max_abs_diff: int  # between references and oracle, operator by operator
+    oracle_max_abs_diff: float  # between references and oracle, operator by operator
     oracle_mismatches: int
 
 
@@ -60,9 +61,8 @@ class Validation:
 
     exact: bool
     samples: int
-    max_abs_diff: (
-        int  # largest of all comparisons, in LSB: above 0 in an exact run only where the oracle rounds otherwise
-    )
+    max_abs_diff: float  # largest of all, in LSB or of float32; above 0 in an exact run only where the oracle rounds
+    # otherwise, or numbers are float32
     mismatches: int  # elements of all compared tensors that break the rule: exact means 0
     first_mismatch: FirstMismatch | None
     oracle: Oracle
@@ -82,15 +82,22 @@ def validate(
 ) -> Validation:
     """Run the first `samples` of `data`, or as many drawn ones, on the target and compare every tensor.
 
-    The oracle is the one that runs the model's own file, unless another one is named.
+    The oracle is the one that runs the model's own file, the simulator for a calibrated one, unless another is named.
+
+    Of a stream, samples are the inputs of calls, one after the other: as many more are drawn or taken as come before
+    the first output that counts. Outputs are compared with those of the whole model for each window.
 
     Raises UsageError and ToolError where the oracle cannot be had; differences are no error here.
     """
-    oracle = against or oracle_for(compiled.source)
+    stream = compiled.schedule.graph.stream
+    has_references_alone = compiled.is_calibrated or stream is not None
+    oracle = against or (Oracle.SIMULATOR if has_references_alone else oracle_for(compiled.source))
     engine = _engine(compiled, oracle)
-    chosen = random_samples(compiled.schedule.graph.inputs, samples, seed) if data is None else data[:samples]
-    if not chosen:
-        raise UsageError("validation: has 0 samples, at least 1 was expected.")
+    calls = samples + (stream.warmup_calls - 1 if stream else 0)
+    chosen = random_samples(compiled.schedule.graph.inputs, calls, seed) if data is None else data[:calls]
+    compared = len(chosen) - (calls - samples)
+    if compared < 1:
+        raise UsageError(f"validation: has {len(chosen)} samples, at least {calls - samples + 1} were expected.")
     comparisons: list[Comparison] = []
     for done, found in enumerate(_compare_all(compiled, chosen, engine), 1):
         comparisons += found
@@ -99,7 +106,7 @@ def validate(
     mismatches = sum(comparison.mismatches for comparison in comparisons)
     return Validation(
         exact=mismatches == 0,
-        samples=len(chosen),
+        samples=compared,
         max_abs_diff=max((comparison.max_abs_diff for comparison in comparisons), default=0),
         mismatches=mismatches,
         first_mismatch=_first_mismatch(compiled, comparisons),
@@ -114,6 +121,16 @@ def _engine(compiled: Program, oracle: Oracle) -> InferenceEngine | None:
     """What runs the model's file; None where the references alone are asked for."""
     if oracle is Oracle.SIMULATOR:
         return None
+    if compiled.is_calibrated:
+        raise UsageError(
+            f"--against {oracle}: runs {compiled.source.name} in float32, {Oracle.SIMULATOR} was expected for a "
+            "calibrated model. Leave the option out, or compare with the model of `tinygen quantize`."
+        )
+    if compiled.schedule.graph.stream is not None:
+        raise UsageError(
+            f"--against {oracle}: cannot run {compiled.source.name} as a stream, {Oracle.SIMULATOR} was expected. "
+            "Leave the option out here; without --stream it compares the whole model."
+        )
     right = oracle_for(compiled.source)
     if oracle is not right:
         raise UsageError(
@@ -130,6 +147,9 @@ def _engine(compiled: Program, oracle: Oracle) -> InferenceEngine | None:
 def _compare_all(compiled: Program, samples: Samples, engine: InferenceEngine | None) -> Iterator[list[Comparison]]:
     """The comparisons of each sample."""
     with tempfile.TemporaryDirectory(prefix="tinygen-") as folder:
+        if compiled.schedule.graph.stream is not None:
+            yield from compare_stream(compiled, samples, Path(folder))
+            return
         image = compiled.build(Path(folder), Measure.TRACE)
         for first in range(0, len(samples), _BATCH):
             batch = samples[first : first + _BATCH]
@@ -167,7 +187,7 @@ def _layers(compiled: Program, comparisons: Sequence[Comparison]) -> Iterator[La
         yield Layer(stage.index, stage.operator, stage.name, stage.kernel, *_worst(target), *_worst(oracle))
 
 
-def _worst(comparisons: Sequence[Comparison]) -> tuple[int, int]:
+def _worst(comparisons: Sequence[Comparison]) -> tuple[float, int]:
     """Largest difference and number of mismatches."""
     largest = max((comparison.max_abs_diff for comparison in comparisons), default=0)
     return largest, sum(comparison.mismatches for comparison in comparisons)

@@ -8,7 +8,7 @@ from tinygen.errors import UnsupportedModelError
 from tinygen.frontends.onnx.builder import Builder, EarlierOperatorError
 from tinygen.frontends.onnx.operators.quantization import make_quant
 from tinygen.frontends.onnx.raw import RawInput, RawModel, RawNode, UnsupportedError
-from tinygen.frontends.onnx.values import Known, Missing, Pending, Placed, Quantized, Stored, Value
+from tinygen.frontends.onnx.values import Form, Indices, Known, Missing, Pending, Placed, Quantized, Real, Stored, Value
 from tinygen.ir.graph import Port, Source
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, DType, Quant, TensorType
@@ -20,30 +20,41 @@ _MAX_ELEMENTS = 1 << 28
 
 def input_port(builder: Builder, model: RawModel, input: RawInput, nodes: Sequence[RawNode]) -> tuple[Port, Value]:
     """The port of an input, and its value for the operators."""
-    shape = _fixed_shape(model, input)
+    in_file = _fixed_shape(model, input)
     name = builder.claim(input.name)
+    order = builder.port_order(len(in_file))
+    shape = tuple(in_file[axis] for axis in order)
+    builder.layouts[input.name] = order
     if input.dtype == "float32":
-        tensor = Tensor(name, TensorType(DType.FLOAT32, shape))
-        return Port(input.name, tensor, tensor.type), _float_input(builder, tensor)
+        placed = Placed(Tensor(name, TensorType(DType.FLOAT32, shape)), order)
+        return Port(input.name, placed.tensor, placed.tensor.type), _float_input(builder, placed)
+    if input.dtype in ("int32", "int64"):
+        indices = Placed(Tensor(name, TensorType(DType.INT32, shape)), order)
+        return Port(input.name, indices.tensor, indices.tensor.type), Indices(indices)
     if input.dtype not in ("int8", "uint8"):
         raise UnsupportedModelError(
             f"{model.path.name}, input '{input.name}': is {input.dtype}, float32, int8 or uint8 was expected. "
             "Export the model with another input type."
         )
     quant = _quant_of_input(model, input, nodes)
-    tensor = builder.int8(name, shape, quant)
+    tensor = builder.result(name, shape, quant)
     is_unsigned = input.dtype == "uint8"
     external = _external(tensor.type, is_unsigned)
-    builder.layouts[input.name] = tuple(range(len(shape)))
-    return Port(input.name, tensor, external), Stored(Placed(tensor, tuple(range(len(shape)))), is_unsigned)
+    return Port(input.name, tensor, external), Stored(Placed(tensor, order), is_unsigned)
 
 
 def output_port(builder: Builder, model: RawModel, output: str, value: Value) -> Port:
     """The port of an output; its axes stand as in the file."""
     match value:
         case Stored():
-            tensor = builder.plain(value.placed)
+            tensor = _arranged(builder, value.placed)
             return Port(output, tensor, _external(tensor.type, value.is_unsigned))
+        case Quantized() if builder.is_real:
+            tensor = _arranged(builder, value.placed)
+            return Port(output, tensor, tensor.type)
+        case Known() if builder.is_real and np.issubdtype(value.array.dtype, np.floating):
+            tensor = _arranged(builder, builder.real_constant(output, value.array))
+            return Port(output, tensor, tensor.type)
         case Quantized():
             return _float_output(builder, output, value.placed)
         case Pending():
@@ -55,14 +66,23 @@ def output_port(builder: Builder, model: RawModel, output: str, value: Value) ->
     )
 
 
-def _float_input(builder: Builder, tensor: Tensor) -> Pending:
-    def make(quant: Quant, name: str) -> Placed:
-        output = builder.int8(name, tensor.shape, quant)
+def _arranged(builder: Builder, placed: Placed) -> Tensor:
+    """The tensor with its axes as the application sees them."""
+    return builder.arranged(placed, builder.port_order(len(placed.order)))
+
+
+def _float_input(builder: Builder, placed: Placed) -> Real:
+    tensor, order = placed.tensor, placed.order
+    if builder.is_real:
+        return Quantized(placed)
+
+    def make(quant: Form, name: str) -> Placed:
+        output = builder.result(name, tensor.shape, quant)
         source = Source(builder.file, 0, f"QuantizeLinear '{name}'")
         builder.add(Quantize(name=name, source=source, input=tensor, output=output))
-        return Placed(output, tuple(range(len(tensor.shape))))
+        return Placed(output, order)
 
-    return Pending(None, tensor.name, tensor.shape, make)
+    return Pending(None, tensor.name, placed.shape, make)
 
 
 def _in_own_range(builder: Builder, value: Pending) -> Placed:
@@ -77,7 +97,7 @@ def _in_own_range(builder: Builder, value: Pending) -> Placed:
 
 
 def _float_output(builder: Builder, output: str, placed: Placed) -> Port:
-    input = builder.plain(placed)
+    input = _arranged(builder, placed)
     name = builder.claim(output)
     real = Tensor(name, TensorType(DType.FLOAT32, input.shape))
     source = Source(builder.file, len(builder.ops), f"DequantizeLinear '{name}'")
@@ -92,7 +112,8 @@ def _fixed_shape(model: RawModel, input: RawInput) -> tuple[int, ...]:
             named = f"'{size}'" if size else "without a name"
             raise UnsupportedModelError(
                 f"{model.path.name}, input '{input.name}': the size of axis {axis} is open ({named}), a number was "
-                "expected. Export the model with a fixed size."
+                f"expected. Give it with --dim {size or 'NAME'}=N or --input-shape {input.name}=N,..., or export the model "
+                "with a fixed size."
             )
     shape = tuple(size if isinstance(size, int) else 1 for size in input.shape)
     if np.prod(shape, dtype=np.float64) > _MAX_ELEMENTS:

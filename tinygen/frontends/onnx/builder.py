@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from tinygen.frontends.onnx.raw import RawNode, UnsupportedError
-from tinygen.frontends.onnx.values import Order, Pending, Placed, Quantized, Real
+from tinygen.frontends.onnx.values import Form, Order, Pending, Placed, Quantized, Real
 from tinygen.ir.graph import Op, Source
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, DType, Quant, TensorType
@@ -14,6 +14,7 @@ from tinygen.ops.reshape import Reshape
 from tinygen.ops.transpose import Transpose
 
 NHWC: Order = (0, 2, 3, 1)
+_LAST: dict[int, Order] = {3: (0, 2, 1), 4: NHWC, 5: (0, 2, 3, 4, 1)}  # channels last, by number of axes
 
 
 class EarlierOperatorError(ValueError):
@@ -30,12 +31,15 @@ class Builder:
 
     file: str
     onnx_names: frozenset[str]
+    has_channels_last: bool = False  # images of inputs and outputs, instead of the file's order
+    is_real: bool = False  # the model computes with float32: nothing waits for a quantization
     ops: list[Op] = field(default_factory=list)
     layouts: dict[str, Order] = field(default_factory=dict)  # of tensors that the file has too, by name
     _names: set[str] = field(default_factory=set)
     _made: dict[Pending, Placed] = field(default_factory=dict)
     _arranged: dict[tuple[Tensor, Order], Tensor] = field(default_factory=dict)
     _makers: dict[Tensor, Op] = field(default_factory=dict)
+    _real_constants: dict[str, Placed] = field(default_factory=dict)
 
     def source(self, node: RawNode) -> Source:
         """Place of a node in the user's file."""
@@ -50,6 +54,11 @@ class Builder:
     def maker(self, tensor: Tensor) -> Op | None:
         """The operator that computes a tensor, where one does."""
         return self._makers.get(tensor)
+
+    def port_order(self, rank: int) -> Order:
+        """The order of axes of an input or output with that many."""
+        is_image = self.has_channels_last and rank in _LAST
+        return _LAST[rank] if is_image else tuple(range(rank))
 
     def claim(self, name: str) -> str:
         """`name` for a tensor that the file has under it, or a new one where it is taken."""
@@ -72,9 +81,18 @@ class Builder:
         contiguous.flags.writeable = False
         return Tensor(name, TensorType(DType.of(data.dtype), data.shape, quant), contiguous)
 
-    def int8(self, name: str, shape: tuple[int, ...], quant: Quant) -> Tensor:
-        """A tensor that an operator will write."""
-        return Tensor(name, TensorType(DType.INT8, shape, quant))
+    def result(self, name: str, shape: tuple[int, ...], quant: Form) -> Tensor:
+        """A tensor that an operator will write: int8 with a quantization, float32 without."""
+        return Tensor(name, TensorType(DType.FLOAT32 if quant is None else DType.INT8, shape, quant))
+
+    def real_constant(self, name: str, array: Array) -> Placed:
+        """A constant of the file as float32 tensor, the same one each time."""
+        if name not in self._real_constants:
+            with np.errstate(over="ignore"):
+                data = array.astype(np.float32)
+            tensor = self.constant(self.claim(name), data)
+            self._real_constants[name] = Placed(tensor, tuple(range(array.ndim)))
+        return self._real_constants[name]
 
     def quantized(self, value: Real) -> Placed:
         """The value in the quantization that it has by itself; UnsupportedError where there is none."""
@@ -84,17 +102,17 @@ class Builder:
             raise UnsupportedError(f"'{value.name}' is float32, a result of DequantizeLinear was expected")
         return self.at(value, value.exact, value.name)
 
-    def at(self, value: Real, quant: Quant, name: str) -> Placed:
+    def at(self, value: Real, quant: Form, name: str) -> Placed:
         """The value in the quantization `quant`; `name` is for a tensor that has to be made."""
-        own = value.placed.quant if isinstance(value, Quantized) else value.exact
-        if own is not None and own != quant:
+        own = value.placed.form if isinstance(value, Quantized) else value.exact
+        if quant is not None and own is not None and own != quant:
             return self._rescaled(self.quantized(value), quant, name, value)
         if isinstance(value, Quantized):
             return value.placed
         placed = self._made.get(value)
         if placed is None:
             placed = self._made[value] = value.make(quant, self.claim(name))
-        elif placed.quant != quant:
+        elif placed.form != quant:
             raise UnsupportedError(f"'{value.name}' is quantized in two different ways, one was expected")
         return placed
 
@@ -135,8 +153,8 @@ class Builder:
         self.add(Transpose(name=name, source=source, input=tensor, output=output, permutation=permutation))
         return output
 
-    def _rescaled(self, placed: Placed, quant: Quant, name: str, value: Real) -> Placed:
-        output = self.int8(self.claim(name), placed.tensor.shape, quant)
+    def _rescaled(self, placed: Placed, quant: Form, name: str, value: Real) -> Placed:
+        output = self.result(self.claim(name), placed.tensor.shape, quant)
         node = value.node if isinstance(value, Pending) else None
         source = self.source(node) if node is not None else self._source_of(placed.tensor)
         self.add(Rescale(name=output.name, source=source, input=placed.tensor, output=output))

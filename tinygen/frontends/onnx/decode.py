@@ -7,12 +7,13 @@ from google.protobuf.message import DecodeError
 from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto
 
 from tinygen.errors import UnsupportedModelError
+from tinygen.frontends.onnx.functions import inlined
 from tinygen.frontends.onnx.raw import Attribute, RawInput, RawModel, RawNode, UnsupportedError
 from tinygen.frontends.onnx.tensor_data import array_of
 from tinygen.frontends.onnx.tensor_types import dtype_of_code
 from tinygen.ir.types import Array
 
-OLDEST_OPSET, NEWEST_OPSET = 11, 26
+OLDEST_OPSET, NEWEST_OPSET = 7, 28
 _MAX_DIM = 1 << 31
 _DEFAULT_DOMAINS = ("", "ai.onnx")
 
@@ -20,7 +21,7 @@ _DEFAULT_DOMAINS = ("", "ai.onnx")
 def read(path: Path) -> RawModel:
     """The model in a file; UnsupportedModelError where it is damaged or of another version."""
     try:
-        return _model(ModelProto.FromString(path.read_bytes()), path)
+        return _model(inlined(ModelProto.FromString(path.read_bytes())), path)
     except DecodeError:
         raise _damaged(path, "it is no protobuf message of ONNX") from None
     except (UnsupportedError, UnicodeDecodeError) as error:

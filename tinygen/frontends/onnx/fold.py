@@ -139,6 +139,14 @@ def _slice(node: Node) -> Array:
     return own[tuple(index)]
 
 
+def _where(node: Node) -> Array:
+    condition, first, second = (_array(node, position) for position in range(3))
+    shape = np.broadcast_shapes(condition.shape, first.shape, second.shape)
+    if condition.dtype != np.bool_ or first.dtype != second.dtype or not _is_small(shape):
+        raise UnsupportedError(f"operands are {condition.dtype}, {first.dtype} and {second.dtype}")
+    return np.where(condition, first, second)
+
+
 def _flatten(node: Node) -> Array:
     own, axis = _array(node, 0), node.integer("axis", 1)
     return own.reshape(int(np.prod(own.shape[:axis])), -1)
@@ -175,6 +183,7 @@ def _unary(function: Callable[[Array], Array]) -> Callable[[Node], Array]:
 
 FOLDED: Mapping[str, Callable[[Node], Array]] = {
     "Add": _binary(np.add),
+    "And": _binary(np.logical_and),
     "Cast": _cast,
     "Ceil": _unary(np.ceil),
     "Concat": _concat,
@@ -187,10 +196,14 @@ FOLDED: Mapping[str, Callable[[Node], Array]] = {
     "Floor": _unary(np.floor),
     "Gather": _gather,
     "Greater": _binary(np.greater),
+    "GreaterOrEqual": _binary(np.greater_equal),
     "Identity": _unary(np.asarray),
     "Less": _binary(np.less),
+    "LessOrEqual": _binary(np.less_equal),
     "Mul": _binary(np.multiply),
     "Neg": _unary(np.negative),
+    "Not": _unary(np.logical_not),
+    "Or": _binary(np.logical_or),
     "Range": _range,
     "Reshape": _reshape,
     "Slice": _slice,
@@ -199,4 +212,6 @@ FOLDED: Mapping[str, Callable[[Node], Array]] = {
     "Sub": _binary(np.subtract),
     "Transpose": _transpose,
     "Unsqueeze": _unsqueeze,
+    "Where": _where,
+    "Xor": _binary(np.logical_xor),
 }

@@ -13,11 +13,14 @@ from tinygen.frontends.onnx.node import Node
 from tinygen.frontends.onnx.qoperator import expand
 from tinygen.frontends.onnx.raw import RawModel, RawNode, UnsupportedError
 from tinygen.frontends.onnx.registry import READERS
+from tinygen.frontends.onnx.sizes import with_sizes
 from tinygen.frontends.onnx.values import Known, Missing, Order, Value
+from tinygen.frontends.spelling import AS_IN_FILE, Layout, Spelling
 from tinygen.ir.graph import Graph, Port
 from tinygen.ir.verify import verify
 
 _TOO_LONG = "hundreds of operators before it have no QuantizeLinear, one behind each was expected"
+_INTEGER = ("QuantizeLinear", "DequantizeLinear", "DynamicQuantizeLinear", "ConvInteger", "MatMulInteger")
 _QUANTIZING = ("QuantizeLinear", "DequantizeLinear")  # behind which a model is quantized, had they been compiled
 
 
@@ -29,20 +32,22 @@ class Imported:
     layouts: Mapping[str, Order]  # by name: which axis of the file's tensor each axis of the graph's is
 
 
-def import_onnx(path: Path) -> Graph:
-    """The graph of a quantized ONNX model: int8 operators, NHWC; inputs and outputs stand as in the file.
+def import_onnx(path: Path, spelling: Spelling = AS_IN_FILE) -> Graph:
+    """The graph of an ONNX model: int8 operators of a quantized one, float32 of any other; NHWC inside.
+
+    Inputs and outputs stand as in the file.
 
     Raises UnsupportedModelError for a damaged file, UnsupportedOperatorsError listing every operator that cannot be
     compiled, those that compute with float32 among them.
     """
-    return import_with_layouts(path).graph
+    return import_with_layouts(path, spelling).graph
 
 
-def import_with_layouts(path: Path) -> Imported:
+def import_with_layouts(path: Path, spelling: Spelling = AS_IN_FILE) -> Imported:
     """As `import_onnx`, with the order of axes of each tensor that the file has too."""
-    model = read(path)
+    model = with_sizes(read(path), spelling)
     nodes = expand(model)
-    builder = Builder(path.name, _names(model, nodes))
+    builder = Builder(path.name, _names(model, nodes), spelling.layout is Layout.NHWC, _is_real(nodes))
     values: dict[str, Value] = {name: Known(array) for name, array in model.constants.items()}
     inputs = []
     for input in model.inputs:
@@ -58,6 +63,11 @@ def import_with_layouts(path: Path) -> Imported:
     graph = Graph(path.stem, tuple(inputs), outputs, tuple(builder.ops))
     verify(graph, "import")
     return Imported(graph, builder.layouts)
+
+
+def _is_real(nodes: tuple[RawNode, ...]) -> bool:
+    """Whether the model computes with float32: no operator of it quantizes anything."""
+    return not any(node.operator in _INTEGER for node in nodes)
 
 
 def _names(model: RawModel, nodes: tuple[RawNode, ...]) -> frozenset[str]:

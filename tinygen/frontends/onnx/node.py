@@ -7,7 +7,7 @@ import numpy as np
 
 from tinygen.frontends.onnx.builder import Builder, EarlierOperatorError
 from tinygen.frontends.onnx.raw import RawNode, UnsupportedError
-from tinygen.frontends.onnx.values import Known, Make, Missing, Order, Pending, Placed, Quantized, Real, Value
+from tinygen.frontends.onnx.values import Form, Known, Make, Missing, Order, Pending, Placed, Quantized, Real, Value
 from tinygen.ir.graph import Op, Source
 from tinygen.ir.types import Array, Quant
 from tinygen.ops.quantize import flip_sign_bit
@@ -58,6 +58,8 @@ class Node:
         match value:
             case Quantized() | Pending():
                 return value
+            case Known() if self.builder.is_real and value.array.dtype != np.bool_:
+                return Quantized(self.builder.real_constant(name, value.array))
             case Known():
                 raise UnsupportedError(
                     f"constant '{name}' is {value.array.dtype}, int8 or uint8 with DequantizeLinear was expected"
@@ -76,7 +78,7 @@ class Node:
     def activation(self, position: int) -> Placed:
         """An input with one scale and zero point."""
         placed = self.quantized(position)
-        if not placed.quant.is_per_tensor:
+        if placed.form is not None and not placed.form.is_per_tensor:
             raise UnsupportedError(f"input {position} is quantized per channel, per tensor was expected")
         return placed
 
@@ -163,10 +165,17 @@ class Node:
         exact: Quant | None = None,
         range: Quant | None = None,
         name: str = "",
-    ) -> Pending:
-        """The result, once its quantization is known; what then goes wrong is this node's fault."""
+    ) -> Real:
+        """The result, once its quantization is known; what then goes wrong is this node's fault.
 
-        def guarded(quant: Quant, name: str) -> Placed:
+        In a model that computes with float32 it is there at once.
+        """
+        if self.builder.is_real:
+            placed = make(None, self.builder.claim(name or self.output_name))
+            self.builder.layouts[name or self.output_name] = placed.order
+            return Quantized(placed)
+
+        def guarded(quant: Form, name: str) -> Placed:
             try:
                 return make(quant, name)
             except EarlierOperatorError:
@@ -180,14 +189,14 @@ class Node:
         self,
         inputs: tuple[Real, ...],
         shape: tuple[int, ...],
-        make: Callable[[tuple[Placed, ...], Quant, str], Placed],
+        make: Callable[[tuple[Placed, ...], Form, str], Placed],
         name: str = "",
-    ) -> Pending:
+    ) -> Real:
         """The result of an operator that moves or limits its inputs' values: all have the result's quantization."""
-        own = [value.placed.quant if isinstance(value, Quantized) else value.exact for value in inputs]
+        own = [value.placed.form if isinstance(value, Quantized) else value.exact for value in inputs]
         ranges = [value.range for value in inputs if isinstance(value, Pending)]
 
-        def build(quant: Quant, name: str) -> Placed:
+        def build(quant: Form, name: str) -> Placed:
             placed = tuple(
                 self.builder.at(value, quant, self.raw.inputs[position]) for position, value in self._pairs(inputs)
             )
@@ -195,6 +204,16 @@ class Node:
 
         exact = own[0] if len(set(own)) == 1 else None
         return self.pending(shape, build, exact, ranges[0] if len(inputs) == 1 and ranges else None, name)
+
+    def computes_real(self, what: str) -> None:
+        """UnsupportedError unless the model computes with float32."""
+        if not self.builder.is_real:
+            raise UnsupportedError(f"{what}, which int8 has no arithmetic for")
+
+    def result(self, op: Op, order: Order) -> Quantized:
+        """The value of an operator on float32 whose result bears this node's name."""
+        self.builder.layouts[self.output_name] = order
+        return Quantized(self.emit(op, order))
 
     def _pairs(self, inputs: tuple[Real, ...]) -> list[tuple[int, Real]]:
         positions = [self.raw.inputs.index(name) for name in self.raw.inputs if name]

@@ -3,11 +3,13 @@
 from tinygen.frontends.onnx.node import Readers
 from tinygen.frontends.onnx.operators import (
     activation,
+    blocks,
     convolution,
     elementwise,
     function,
     matmul,
     movement,
+    normalization,
     pooling,
     quantization,
     reduction,
@@ -17,11 +19,13 @@ from tinygen.frontends.onnx.operators import (
 
 READERS: Readers = {
     **activation.READERS,
+    **blocks.READERS,
     **convolution.READERS,
     **elementwise.READERS,
     **function.READERS,
     **matmul.READERS,
     **movement.READERS,
+    **normalization.READERS,
     **pooling.READERS,
     **quantization.READERS,
     **reduction.READERS,

@@ -44,6 +44,8 @@ def _flat(tensor: TensorProto, dtype: np.dtype[np.generic], count: int, folder: 
             return np.array(tensor.double_data, dtype)
         case TensorProto.INT64:
             return np.array(tensor.int64_data, dtype)
+        case TensorProto.UINT32 | TensorProto.UINT64:
+            return np.array(tensor.uint64_data, np.uint64).astype(dtype)
     return np.array(tensor.int32_data, np.int64).astype(dtype)
 
 

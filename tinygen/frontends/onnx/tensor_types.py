@@ -16,6 +16,8 @@ _DTYPES: dict[int, np.dtype[np.generic]] = {
     9: np.dtype(np.bool_),
     10: np.dtype(np.float16),
     11: np.dtype(np.float64),
+    12: np.dtype(np.uint32),
+    13: np.dtype(np.uint64),
     16: np.dtype(ml_dtypes.bfloat16),
 }
 

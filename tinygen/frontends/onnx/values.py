@@ -12,6 +12,7 @@ from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, Quant
 
 Order = tuple[int, ...]  # of axes
+Form = Quant | None  # the quantization of a result; None in a model that computes with float32
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,8 +29,13 @@ class Placed:
         return tuple(sizes[axis] for axis in range(len(sizes)))
 
     @property
+    def form(self) -> Form:
+        """Quantization of the tensor, None where it is float32."""
+        return self.tensor.type.quant
+
+    @property
     def quant(self) -> Quant:
-        """Quantization of the tensor."""
+        """Quantization of an integer tensor."""
         if self.tensor.type.quant is None:
             raise UnsupportedError(f"'{self.tensor.name}' is not quantized")
         return self.tensor.type.quant
@@ -65,8 +71,8 @@ class Stored:
 
 
 @dataclass(frozen=True, eq=False)
-class Quantized:
-    """Real values of a quantized tensor: what DequantizeLinear gives."""
+class Indices:
+    """int32 numbers that the application gives: what Gather takes."""
 
     placed: Placed
 
@@ -76,7 +82,19 @@ class Quantized:
         return self.placed.shape
 
 
-Make = Callable[[Quant, str], Placed]  # with a quantization, and the name that the result shall have
+@dataclass(frozen=True, eq=False)
+class Quantized:
+    """Real values that a tensor holds: what DequantizeLinear gives, and float32 where a model computes with it."""
+
+    placed: Placed
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of the ONNX tensor."""
+        return self.placed.shape
+
+
+Make = Callable[[Form, str], Placed]  # with a quantization, and the name that the result shall have
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,4 +118,4 @@ class Missing:
 
 
 Real = Quantized | Pending
-Value = Known | Stored | Quantized | Pending | Missing
+Value = Known | Stored | Indices | Quantized | Pending | Missing

@@ -21,6 +21,8 @@ def fused_clamp(code: int, output: Tensor) -> Clamp:
     if code not in _ACTIVATIONS:
         raise UnsupportedError(f"fused activation {code} is not one of NONE, RELU, RELU6, RELU_N1_TO_1")
     quant = output.type.quant
+    if output.type.dtype.is_real:
+        return Clamp.of(_ACTIVATIONS[code], output.type)
     if quant is None or not quant.is_per_tensor:
         raise UnsupportedError(
             f"output '{output.name}' is {output.type.dtype.value} without per-tensor quantization, int8 was expected"

@@ -8,6 +8,7 @@ import numpy as np
 
 from tinygen.frontends.tflite.raw import RawOperator, RawTensor, TypeName
 from tinygen.ir.graph import Op, Source
+from tinygen.ir.packing import unpack
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, DType, Quant, TensorType
 
@@ -21,7 +22,11 @@ _DTYPES = {
     TypeName.INT32: DType.INT32,
     TypeName.INT64: DType.INT64,
     TypeName.FLOAT32: DType.FLOAT32,
+    TypeName.INT4: DType.INT4,
+    TypeName.INT2: DType.INT2,
 }
+
+_QUANTIZED = (DType.INT8, DType.UINT8, DType.INT16, DType.INT4, DType.INT2)
 
 
 class UnsupportedError(ValueError):
@@ -114,8 +119,15 @@ def to_tensor(raw: RawTensor) -> Tensor:
     if raw.is_dynamic and raw.data is None and any(_open_axes(raw)):
         axis = _open_axes(raw).index(True)
         raise UnsupportedError(f"axis {axis} of tensor '{raw.name}' has no fixed size")
-    data = raw.values()
-    return Tensor(raw.name, TensorType(dtype, raw.shape, _quant(raw, dtype)), data)
+    return Tensor(raw.name, TensorType(dtype, raw.shape, _quant(raw, dtype)), _values(raw, dtype))
+
+
+def _values(raw: RawTensor, dtype: DType) -> Array | None:
+    if not dtype.is_narrow:
+        return raw.values()
+    if raw.data is None:
+        raise UnsupportedError(f"tensor '{raw.name}' of {dtype.value} is computed at run time, a constant was expected")
+    return unpack(raw.data, dtype, raw.shape)
 
 
 def _open_axes(raw: RawTensor) -> list[bool]:
@@ -126,7 +138,7 @@ def _open_axes(raw: RawTensor) -> list[bool]:
 
 def _quant(raw: RawTensor, dtype: DType) -> Quant | None:
     stored = raw.quantization
-    if stored is None or not stored.scales or dtype not in (DType.INT8, DType.UINT8, DType.INT16):
+    if stored is None or not stored.scales or dtype not in _QUANTIZED:
         return None
     for scale in stored.scales:
         if not (np.isfinite(scale) and scale > 0):

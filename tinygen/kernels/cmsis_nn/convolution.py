@@ -8,9 +8,10 @@ import numpy as np
 from tinygen.ir.graph import Op
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import DType, TensorType
-from tinygen.kernels.base import Kernel, Library, Toolbox
+from tinygen.kernels.base import Kernel, Library, Table, Toolbox
 from tinygen.kernels.cmsis_nn.requantization import per_channel_tables, weight_tables
 from tinygen.kernels.cmsis_nn.shapes import Dims, Offsets, Tile
+from tinygen.kernels.tinygen_c.packed import bias_tables, packed_convolution, packed_weights
 from tinygen.ops.clamp import Clamp
 from tinygen.ops.conv2d import Conv2D
 from tinygen.ops.window import NO_PADDING, UNIT
@@ -35,21 +36,29 @@ class ConvolveS8(Kernel):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Convolve1x1S8(ConvolveS8):
-    """arm_convolve_1x1_s8[_fast] and arm_convolve_1_x_n_s8: the same parameters without `upscale_dims`."""
+    """arm_convolve_1x1_s8[_fast] and the s4 functions: the same parameters without `upscale_dims`."""
 
     template: ClassVar[str] = "convolve_1x1_s8"
 
 
-def lower_conv2d(op: Op, toolbox: Toolbox) -> Kernel:
-    """The convolution kernel for `op`."""
+def lower_conv2d(op: Op, toolbox: Toolbox) -> tuple[Kernel, ...]:
+    """The convolution kernels for `op`, the fastest first; one alone where the weights are int8."""
     assert isinstance(op, Conv2D)
+    if op.weights.type.dtype.is_narrow:
+        return (*_int4_kernels(op, toolbox), packed_convolution(op))
     kind, function, scratch_bytes = _choose(op, toolbox)
+    return (_kernel(op, kind, function, weight_tables(op.weights, _bias(op)), scratch_bytes),)
+
+
+def _kernel(
+    op: Conv2D, kind: type[ConvolveS8], function: str, weights: tuple[Table, ...], scratch_bytes: int
+) -> ConvolveS8:
     channels, height, width, depth = op.weights.shape
     return kind(
         function=function,
         reads=(op.input,),
         writes=(op.output,),
-        tables=weight_tables(op.weights, _bias(op)) + per_channel_tables(op.output_stage, channels),
+        tables=weights + per_channel_tables(op.output_stage, channels),
         scratch_bytes=scratch_bytes,
         offsets=Offsets(input=-op.input.type.zero_point, output=op.output.type.zero_point),
         stride=Tile.of(op.stride),
@@ -60,6 +69,24 @@ def lower_conv2d(op: Op, toolbox: Toolbox) -> Kernel:
         filter_dims=Dims(channels, height, width, depth),
         output_dims=Dims.nhwc(op.output.type),
     )
+
+
+def _int4_kernels(op: Conv2D, toolbox: Toolbox) -> tuple[Kernel, ...]:
+    """arm_convolve_1x1_s4[_fast], arm_convolve_s4 and, where it is faster, arm_convolve_even_s4; none knows groups."""
+    if toolbox.library is Library.PORTABLE or op.weights.type.dtype is not DType.INT4 or op.groups > 1:
+        return ()
+    function, scratch_bytes = _choose_int4(op, toolbox)
+    tables = (packed_weights(op.weights), *bias_tables(op.bias))
+    return (_kernel(op, Convolve1x1S8, function, tables, scratch_bytes),)
+
+
+def _choose_int4(op: Conv2D, toolbox: Toolbox) -> tuple[str, int]:
+    if _is_1x1(op):
+        return ("arm_convolve_1x1_s4_fast" if op.stride == UNIT else "arm_convolve_1x1_s4"), 0
+    column = op.weights.type.elements // op.weights.shape[0]
+    is_even = toolbox.has_mve_kernels and column % 2 == 0
+    scratch_bytes = im2col_bytes(column, toolbox) if toolbox.has_mve_kernels else 4 * column
+    return ("arm_convolve_even_s4" if is_even else "arm_convolve_s4"), scratch_bytes
 
 
 def _bias(op: Conv2D) -> Tensor | None:

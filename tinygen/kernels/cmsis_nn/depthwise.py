@@ -4,11 +4,13 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tinygen.ir.graph import Op
-from tinygen.kernels.base import Kernel, Library, Toolbox
+from tinygen.ir.types import DType
+from tinygen.kernels.base import Kernel, Library, Table, Toolbox
 from tinygen.kernels.cmsis_nn.convolution import lower_conv2d
 from tinygen.kernels.cmsis_nn.depthwise_as_convolution import as_convolution, is_cheaper_as_convolution
 from tinygen.kernels.cmsis_nn.requantization import per_channel_tables, weight_tables
 from tinygen.kernels.cmsis_nn.shapes import Dims, Offsets, Tile
+from tinygen.kernels.tinygen_c.packed import bias_tables, packed_depthwise, packed_weights
 from tinygen.ops.clamp import Clamp
 from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
 from tinygen.ops.window import HW, UNIT
@@ -18,7 +20,7 @@ _MVE_CHANNEL_BLOCK = 124  # channels that the MVE kernel gathers at a time (CH_I
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class DepthwiseConvS8(Kernel):
-    """arm_depthwise_conv_s8, _s8_opt or _3x3_s8."""
+    """arm_depthwise_conv_s8, _s8_opt, _3x3_s8 or _s4_opt."""
 
     template: ClassVar[str] = "depthwise_conv_s8"
     takes_scratch: ClassVar[bool] = True
@@ -37,20 +39,35 @@ class DepthwiseConvS8(Kernel):
 def lower_depthwise_conv2d(op: Op, toolbox: Toolbox) -> tuple[Kernel, ...]:
     """The kernels for `op`, all of the same result: the fastest first, each further one with less scratch."""
     assert isinstance(op, DepthwiseConv2D)
-    direct = tuple(_direct(op, function, scratch_bytes) for function, scratch_bytes in _choices(op, toolbox))
+    if op.weights.type.dtype.is_narrow:
+        return (*_int4_kernels(op, toolbox), packed_depthwise(op))
+    weights = weight_tables(op.weights, op.bias)
+    direct = tuple(_direct(op, function, weights, scratch_bytes) for function, scratch_bytes in _choices(op, toolbox))
     if not is_cheaper_as_convolution(op, toolbox):
         return direct
-    convolution = lower_conv2d(as_convolution(op), toolbox)
+    [convolution] = lower_conv2d(as_convolution(op), toolbox)
     return (convolution, *(kernel for kernel in direct if kernel.scratch_bytes < convolution.scratch_bytes))
 
 
-def _direct(op: DepthwiseConv2D, function: str, scratch_bytes: int) -> DepthwiseConvS8:
+def _int4_kernels(op: DepthwiseConv2D, toolbox: Toolbox) -> tuple[Kernel, ...]:
+    """arm_depthwise_conv_s4_opt with the DSP extension.
+
+    Without it the function refuses to run, for want of scratch. With MVE it computes every other channel wrongly
+    (99f736a, GCC 12).
+    """
+    if op.weights.type.dtype is not DType.INT4 or not _is_plain(op) or not toolbox.has_dsp_kernels:
+        return ()
+    tables = (packed_weights(op.weights), *bias_tables(op.bias))
+    return (_direct(op, "arm_depthwise_conv_s4_opt", tables, _opt_scratch_bytes(op, toolbox)),)
+
+
+def _direct(op: DepthwiseConv2D, function: str, weights: tuple[Table, ...], scratch_bytes: int) -> DepthwiseConvS8:
     _, height, width, channels = op.weights.shape
     return DepthwiseConvS8(
         function=function,
         reads=(op.input,),
         writes=(op.output,),
-        tables=weight_tables(op.weights, op.bias) + per_channel_tables(op.output_stage, channels),
+        tables=weights + per_channel_tables(op.output_stage, channels),
         scratch_bytes=scratch_bytes,
         offsets=Offsets(input=-op.input.type.zero_point, output=op.output.type.zero_point),
         ch_mult=op.multiplier,
@@ -70,8 +87,7 @@ def _choices(op: DepthwiseConv2D, toolbox: Toolbox) -> tuple[tuple[str, int], ..
     On M55 the 3x3 function takes about three times the instructions of the one that gathers columns in scratch, the
     generic function on M4 about four times.
     """
-    plain = op.multiplier == 1 and op.input.shape[0] == 1 and op.dilation == UNIT
-    if toolbox.library is Library.PORTABLE or not plain:
+    if toolbox.library is Library.PORTABLE or not _is_plain(op):
         return (("arm_depthwise_conv_s8", 0),)
     kernel, pad = op.window.kernel, op.padding
     widest = max(pad.top, pad.bottom, pad.left, pad.right)  # the 3x3 kernel reads wrong columns with 2 at the right
@@ -81,6 +97,10 @@ def _choices(op: DepthwiseConv2D, toolbox: Toolbox) -> tuple[tuple[str, int], ..
         return (without_scratch,)
     opt = ("arm_depthwise_conv_s8_opt", _opt_scratch_bytes(op, toolbox))
     return (opt, without_scratch) if opt[1] else (opt,)
+
+
+def _is_plain(op: DepthwiseConv2D) -> bool:
+    return op.multiplier == 1 and op.input.shape[0] == 1 and op.dilation == UNIT
 
 
 def _opt_scratch_bytes(op: DepthwiseConv2D, toolbox: Toolbox) -> int:

@@ -6,9 +6,12 @@ from typing import ClassVar
 import numpy as np
 
 from tinygen.ir.graph import Op
-from tinygen.kernels.base import Kernel, Table, Toolbox
+from tinygen.ir.types import DType
+from tinygen.kernels.base import Kernel, Library, Table, Toolbox
+from tinygen.kernels.cmsis_nn.convolution import Convolve1x1S8
 from tinygen.kernels.cmsis_nn.requantization import per_channel_tables, weight_tables
-from tinygen.kernels.cmsis_nn.shapes import Dims, Offsets
+from tinygen.kernels.cmsis_nn.shapes import Dims, Offsets, Tile
+from tinygen.kernels.tinygen_c.packed import bias_tables, packed_fully_connected, packed_weights
 from tinygen.ops.clamp import Clamp
 from tinygen.ops.fully_connected import FullyConnected
 from tinygen.ops.requantize import Multiplier
@@ -41,9 +44,56 @@ class FullyConnectedPerChannelS8(Kernel):
     output_dims: Dims
 
 
-def lower_fully_connected(op: Op, toolbox: Toolbox) -> Kernel:
-    """The fully connected kernel for `op`."""
+def lower_fully_connected(op: Op, toolbox: Toolbox) -> tuple[Kernel, ...]:
+    """The fully connected kernels for `op`, the fastest first; one alone where the weights are int8."""
     assert isinstance(op, FullyConnected)
+    if op.weights.type.dtype.is_narrow:
+        return (*_int4_kernels(op, toolbox), packed_fully_connected(op))
+    return (_int8_kernel(op, toolbox),)
+
+
+def _int4_kernels(op: FullyConnected, toolbox: Toolbox) -> tuple[Kernel, ...]:
+    """arm_fully_connected_s4; with a multiplier for each unit the 1x1 convolution, which is the same product."""
+    if toolbox.library is Library.PORTABLE or op.weights.type.dtype is not DType.INT4:
+        return ()
+    units, features = op.weights.shape
+    multiplier, shift = op.output_stage.multipliers
+    tables = (packed_weights(op.weights), *bias_tables(op.bias))
+    offsets = Offsets(input=-op.input.type.zero_point, output=op.output.type.zero_point)
+    output_dims = Dims(op.rows, 1, 1, units)
+    if len(multiplier) == 1:
+        kernel: Kernel = FullyConnectedS8(
+            function="arm_fully_connected_s4",
+            reads=(op.input,),
+            writes=(op.output,),
+            tables=tables,
+            offsets=offsets,
+            activation=op.clamp,
+            requantize=Multiplier(int(multiplier[0]), int(shift[0])),
+            input_dims=Dims(op.rows, 1, 1, features),
+            filter_dims=Dims(features, 1, 1, units),
+            output_dims=output_dims,
+        )
+    else:
+        point = Tile(w=1, h=1)
+        kernel = Convolve1x1S8(
+            function="arm_convolve_1x1_s4_fast",
+            reads=(op.input,),
+            writes=(op.output,),
+            tables=tables + per_channel_tables(op.output_stage, units),
+            offsets=offsets,
+            stride=point,
+            padding=Tile(w=0, h=0),
+            dilation=point,
+            activation=op.clamp,
+            input_dims=Dims(1, 1, op.rows, features),
+            filter_dims=Dims(units, 1, 1, features),
+            output_dims=Dims(1, 1, op.rows, units),
+        )
+    return (kernel,)
+
+
+def _int8_kernel(op: FullyConnected, toolbox: Toolbox) -> Kernel:
     units, features = op.weights.shape
     offsets = Offsets(input=-op.input.type.zero_point, output=op.output.type.zero_point)
     input_dims = Dims(op.rows, 1, 1, features)

@@ -54,7 +54,7 @@ def lower_pad(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 - the same fo
         reads=(op.input,),
         writes=(op.output,),
         tables=constant_tables(op.input),
-        pad_value=op.value,
+        pad_value=int(op.value),
         input_size=Dims(*(axis.size for axis in axes)),
         pre_pad=Dims(*(axis.before for axis in axes)),
         post_pad=Dims(*(axis.after for axis in axes)),

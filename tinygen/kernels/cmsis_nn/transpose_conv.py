@@ -55,16 +55,18 @@ class ConvolveUpscaledS8(ConvolveS8):
         return f"run_{self.function}_upscaled"
 
 
-def lower_transpose_conv2d(op: Op, toolbox: Toolbox) -> Kernel:
-    """The kernel of a transposed convolution."""
+def lower_transpose_conv2d(op: Op, toolbox: Toolbox) -> Kernel | tuple[Kernel, ...]:
+    """The kernels of a transposed convolution; the last one takes no scratch."""
     assert isinstance(op, TransposeConv2D)
     if toolbox.library is Library.PORTABLE:
         return _transposed(op, TransposeConvS8, "arm_transpose_conv_s8", 0)
+    any_form = _transposed(op, AnyTransposeConvS8, "tg_transpose_conv_s8", 0)
     if op.input.shape[3] > _SCATTERED_CHANNELS and _is_convolution(op):
-        return _convolved(op, toolbox)
+        return _convolved(op, toolbox), any_form
     if _fills_output(op):
-        return _transposed(op, TransposeConvS8, "arm_transpose_conv_s8", transpose_conv_s8_scratch_bytes(op))
-    return _transposed(op, AnyTransposeConvS8, "tg_transpose_conv_s8", 0)
+        rolling = _transposed(op, TransposeConvS8, "arm_transpose_conv_s8", transpose_conv_s8_scratch_bytes(op))
+        return rolling, any_form
+    return any_form
 
 
 def transpose_conv_s8_scratch_bytes(op: TransposeConv2D) -> int:
@@ -120,7 +122,7 @@ def _convolved(op: TransposeConv2D, toolbox: Toolbox) -> Kernel:
     channels, height, width, depth = op.weights.shape
     batches, rows, columns, _ = op.input.shape
     turned, *bias = weight_tables(op.weights, op.bias)
-    weights = Table("weights", np.ascontiguousarray(turned.values[:, ::-1, ::-1]))
+    weights = Table("turned_weights", np.ascontiguousarray(turned.values[:, ::-1, ::-1]))
     return ConvolveUpscaledS8(
         function="arm_convolve_s8",
         reads=(op.input,),

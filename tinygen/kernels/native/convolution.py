@@ -8,13 +8,16 @@ import numpy as np
 from tinygen.ir.graph import Op
 from tinygen.ir.types import Array
 from tinygen.kernels.base import Kernel, Table
+from tinygen.kernels.native.fully_connected import product_with_rows
+from tinygen.kernels.native.linear import LinearRequantization, linear_requantization
 from tinygen.kernels.native.requantization import ShortRequantization, short_requantization
 from tinygen.ops.clamp import Clamp
 from tinygen.ops.conv2d import Conv2D
 from tinygen.ops.requantize import Int64Array
-from tinygen.ops.window import NO_PADDING, UNIT, Window
+from tinygen.ops.window import HW, NO_PADDING, UNIT, Window
 
 _PIXELS = 4  # of a block
+_SHALLOW = 4  # channels of the input: first layers
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -31,6 +34,7 @@ class NativeConvolveS8(Kernel):
     zero_point: int
     activation: Clamp
     quads: int
+    pair_words: int  # of the stream
 
 
 def lower_conv2d(op: Op) -> Kernel | None:
@@ -39,37 +43,72 @@ def lower_conv2d(op: Op) -> Kernel | None:
     weights = op.weights.data
     if weights is None or op.dilation != UNIT or op.groups != 1 or len(weights) < 2:
         return None
+    if _is_product(op):
+        product = product_with_rows(op, weights.reshape(len(weights), -1), _pixels(op))
+        if product is not None:
+            return product
     short = short_requantization(op.output_stage, weights.reshape(len(weights), -1).astype(np.int64))
     if short is None:
         return None
+    linear = linear_requantization(op.output_stage, short)
+    is_shallow = weights.shape[3] <= _SHALLOW and op.window.kernel != UNIT
     columns = _columns(weights)
+    words = stream(columns, linear or short)
+    further = _band_bytes(op) if is_shallow else _line_bytes(op)
     return NativeConvolveS8(
-        function=_function(op, short),
+        function=f"tg_native_convolve{_form(op, is_shallow)}{'_relu' if linear else ''}_s8",
         reads=(op.input,),
         writes=(op.output,),
-        tables=(Table("stream", stream(columns, short)),),
-        scratch_bytes=2 * _PIXELS * columns.shape[1] + _further_bytes(op),
+        tables=(Table("stream", words.reshape(-1)),),
+        scratch_bytes=2 * _PIXELS * columns.shape[1] + max(further, _block_bytes(op)),
         input_shape=op.input.shape,
         output_shape=op.output.shape,
         window=op.window,
         zero_point=op.input.type.zero_point,
         activation=op.clamp,
         quads=columns.shape[1] // 4,
+        pair_words=words.shape[1],
     )
 
 
-def _further_bytes(op: Conv2D) -> int:
-    """A row of the filter, where some lie partly beside the input, or a block of outputs, where there is none."""
-    _, _, width, depth = op.weights.shape
-    line_bytes = -(-width * depth // 4) * 4 if depth % 4 and (op.padding.left or op.padding.right) else 0
-    pixels = op.output.shape[1] * op.output.shape[2]
-    block_bytes = _PIXELS * op.output.shape[3] if pixels < _PIXELS else 0
-    return max(line_bytes, block_bytes)
+def _is_product(op: Conv2D) -> bool:
+    """Whether filters lie over whole pixels or a whole image, and are so few that a block would be half empty."""
+    kernel, (_, height, width, _) = op.window.kernel, op.input.shape
+    is_plain = op.padding == NO_PADDING and (op.stride == UNIT or _pixels(op) == op.input.shape[0])
+    return is_plain and (kernel == UNIT or kernel == HW(height, width)) and _pixels(op) <= _PIXELS // 2
 
 
-def _function(op: Conv2D, short: ShortRequantization) -> str:
+def _pixels(op: Conv2D) -> int:
+    batches, rows, columns, _ = op.output.shape
+    return batches * rows * columns
+
+
+def _form(op: Conv2D, is_shallow: bool) -> str:
+    if is_shallow:
+        return "_shallow"
     is_1x1 = op.window.kernel == UNIT and op.stride == UNIT and op.padding == NO_PADDING
-    return f"tg_native_convolve{'_1x1' if is_1x1 else ''}{'_relu' if short.is_relu else ''}_s8"
+    return "_1x1" if is_1x1 else ""
+
+
+def _line_bytes(op: Conv2D) -> int:
+    """A row of the filter, where some lie partly beside the input."""
+    _, _, width, depth = op.weights.shape
+    return _whole_words(width * depth) if depth % 4 and (op.padding.left or op.padding.right) else 0
+
+
+def _band_bytes(op: Conv2D) -> int:
+    """The rows under one row of outputs, behind a word to say which; up to 3 bytes more of each may be read."""
+    columns = (op.output.shape[2] - 1) * op.stride.w + op.window.kernel.w
+    return 4 + op.window.kernel.h * _whole_words(columns * op.input.shape[3] + 3)
+
+
+def _block_bytes(op: Conv2D) -> int:
+    """A block of outputs, where there is no whole one."""
+    return _PIXELS * op.output.shape[3] if op.output.shape[1] * op.output.shape[2] < _PIXELS else 0
+
+
+def _whole_words(bytes: int) -> int:
+    return -(-bytes // 4) * 4
 
 
 def _columns(weights: Array) -> Array:
@@ -88,19 +127,19 @@ def _columns(weights: Array) -> Array:
     return np.pad(joined, ((0, 0), (0, -joined.shape[1] % 4)))
 
 
-def stream(columns: Array, short: ShortRequantization) -> Array:
-    """The words that tg_native_gemm reads, pair by pair of channels."""
-    pairs = _pairs(len(columns))
+def stream(columns: Array, requantization: ShortRequantization | LinearRequantization) -> Array:
+    """The words that tg_native_gemm reads, [pair of channels, word]."""
+    pairs = pairs_of(len(columns))
     quads = columns[pairs].reshape(len(pairs), 2, -1, 2, 2)  # pair, channel, quad, element / 2, element % 2
     bytes = np.ascontiguousarray(quads.transpose(0, 2, 4, 3, 1))  # of a word: element / 2, channel
     words = bytes.reshape(len(pairs), -1).view("<i4")
-    bias = short.bias[pairs]
-    scales = np.stack((short.multiplier, short.offset, short.shift), axis=1)[pairs]
+    bias = requantization.bias[pairs]
+    scales = np.stack(requantization.scale, axis=1)[pairs]
     parts = (bias, words, scales.reshape(len(pairs), -1))
-    return np.concatenate(parts, axis=1).astype(np.int32).reshape(-1)
+    return np.concatenate(parts, axis=1).astype(np.int32)
 
 
-def _pairs(channels: int) -> Int64Array:
+def pairs_of(channels: int) -> Int64Array:
     """Channels two by two; of an odd number the second one stands in two pairs."""
     odd = [[0, 1]] if channels % 2 else []
     even = [[first, first + 1] for first in range(channels % 2, channels, 2)]

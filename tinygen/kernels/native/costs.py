@@ -5,6 +5,9 @@ Counted in the assembly and rounded to what whole layers of MLPerf Tiny take on 
 
 from collections.abc import Mapping
 
+from tinygen.ir.graph import Op
+from tinygen.ops.conv2d import Conv2D
+
 _PRODUCT = {"call": 150.0, "mac": 0.97}
 _WINDOWS = {**_PRODUCT, "pixel": 90.0, "operand": 1.6}
 _PIXELS = {**_PRODUCT, "pixel": 25.0, "operand": 1.45}
@@ -22,3 +25,34 @@ NATIVE_COSTS: Mapping[str, Mapping[str, float]] = {
     "tg_native_depthwise_3x3_stride2_s8": {**_PLANES, "output": 32.0},
     "tg_native_fully_connected_s8": {"call": 150.0, "operand": 1.5, "output": 12.0, "mac": 1.34},
 }
+
+
+_SPREAD = {"2x2": 390.0, "4x4": 930.0}  # transforming 4 channels of the input under a tile
+_COLLECT = {"2x2": 150.0, "4x4": 520.0}  # transforming a channel of a tile back
+
+
+def native_instructions(op: Op, function: str, rows: int | None = None) -> float | None:
+    """Of computing rows of the result, where that is not in proportion to the work; else None: see `NATIVE_COSTS`."""
+    if not isinstance(op, Conv2D) or "winograd" not in function:
+        return None
+    rows = op.output.shape[1] if rows is None else rows
+    return min(winograd_instructions(op, function, rows), convolution_instructions(op, rows))
+
+
+def convolution_instructions(op: Conv2D, rows: int) -> float:
+    """Of rows of a convolution with filters of any size: sums, packing, outputs."""
+    batches, _, columns, channels = op.output.shape
+    pixels = batches * rows * columns
+    elements = op.macs // op.output.type.elements
+    return pixels * (channels * (0.97 * elements + 10) + 1.6 * elements + 90)
+
+
+def winograd_instructions(op: Conv2D, function: str, rows: int) -> float:
+    """Of rows by Winograd's method: products of 4 tiles and 2 channels at a time, and transforms."""
+    size = function.removeprefix("tg_native_winograd_").removesuffix("_s8")
+    side = int(size[0])
+    batches, _, columns, channels = op.output.shape
+    quads = -(-op.input.shape[3] // 4)
+    tiles = batches * -(-rows // side) * -(-columns // side)
+    products = batches * -(-tiles // (4 * batches)) * -(-channels // 2) * (side + 2) ** 2 * (28 * quads + 24)
+    return products + tiles * (quads * _SPREAD[size] + channels * _COLLECT[size])

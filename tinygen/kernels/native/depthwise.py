@@ -1,4 +1,4 @@
-"""Depthwise convolutions with 3x3 filters, channel by channel over a padded plane."""
+"""Depthwise convolutions, channel by channel over a padded plane."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -8,6 +8,7 @@ import numpy as np
 from tinygen.ir.graph import Op
 from tinygen.ir.types import Array
 from tinygen.kernels.base import Kernel, Table
+from tinygen.kernels.native.linear import LinearRequantization, linear_requantization
 from tinygen.kernels.native.requantization import ShortRequantization, short_requantization
 from tinygen.ops.clamp import Clamp
 from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
@@ -17,6 +18,7 @@ from tinygen.ops.window import HW, UNIT
 _BLOCK = 4  # outputs of a line at once
 _SINGLE_COST = 1.6  # of an output that is left over, as multiple of one in a block
 _LINE_COST = 1.2  # of starting a line
+_FEWEST_OUTPUTS = 3  # of a channel: below, its plane costs more than it saves
 
 
 @dataclass(frozen=True)
@@ -26,6 +28,7 @@ class Axis:
     is_vertical: bool  # in the tensors
     inputs: int
     outputs: int
+    taps: int  # of the filter
     stride: int
     before: int  # padding
     input_step: int  # bytes
@@ -34,19 +37,30 @@ class Axis:
     @property
     def plane(self) -> int:
         """Elements that the filter reaches."""
-        return (self.outputs - 1) * self.stride + 3
+        return (self.outputs - 1) * self.stride + self.taps
 
     @property
     def reached(self) -> int:
         """Those that are elements of the input."""
         return min(self.inputs, self.plane - self.before)
 
+    @property
+    def words(self) -> int:
+        """Pairs of taps, as positions of a filter are multiplied: at stride 1 a place more, for the next output."""
+        return -(-(self.taps + (self.stride == 1)) // 2)
+
+    @property
+    def reach(self) -> int:
+        """Elements that blocks of 4 outputs read with filters of any size: the last one may read beyond the plane."""
+        last = -(-self.outputs // _BLOCK) - 1
+        return last * _BLOCK * self.stride + 2 * self.words + (2 if self.stride == 1 else 6)
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class NativeDepthwise3x3S8(Kernel):
-    """tg_native_depthwise_3x3_s8 and its variants for stride 2 and for clamps that hide negative values."""
+class NativeDepthwiseS8(Kernel):
+    """tg_native_depthwise_s8 and its variants: for 3x3, for stride 2, for clamps that hide negative values."""
 
-    template: ClassVar[str] = "native_depthwise_3x3_s8"
+    template: ClassVar[str] = "native_depthwise_s8"
     header: ClassVar[str] = "tg_native.h"
     takes_scratch: ClassVar[bool] = True
 
@@ -56,23 +70,37 @@ class NativeDepthwise3x3S8(Kernel):
     output_bytes: int
     lines: Axis
     positions: Axis
+    is_3x3: bool
     zero_point: int
     activation: Clamp
+    channel_words: int
 
     @property
     def plane_positions(self) -> int:
-        """Elements of a line of the plane: even, so that lines start at whole words."""
-        return _even(self.positions.plane)
+        """Elements of a line of the plane."""
+        return _plane_positions(self.positions, self.is_3x3)
 
     @property
     def block_bytes(self) -> int:
-        """Bytes of a line of the plane under whole blocks of outputs."""
-        return 2 * self.positions.stride * (self.positions.outputs // _BLOCK * _BLOCK)
+        """Bytes of a line of the plane under whole blocks of outputs; with filters of any size under all outputs."""
+        outputs = self.positions.outputs
+        return 2 * self.positions.stride * (outputs // _BLOCK * _BLOCK if self.is_3x3 else outputs)
 
     @property
-    def rest_bytes(self) -> int:
-        """Bytes under the outputs that are left."""
-        return 2 * self.positions.stride * (self.positions.outputs % _BLOCK)
+    def rest(self) -> int:
+        """Outputs of a line that are no block."""
+        return self.positions.outputs % _BLOCK
+
+    @property
+    def row_skip(self) -> int:
+        """Bytes of the plane to the next line of outputs: with 3x3 from behind a line, else from its start."""
+        start = 2 * self.plane_positions * self.lines.stride
+        return start - 2 * self.positions.stride * self.positions.outputs if self.is_3x3 else start
+
+    @property
+    def filter_bytes(self) -> int:
+        """Of a line of the plane that the assembly reads for the first output of a block."""
+        return 4 * (self.positions.words + (self.positions.stride == 1))
 
     @property
     def line_skip(self) -> int:
@@ -84,61 +112,104 @@ def lower_depthwise_conv2d(op: Op) -> Kernel | None:
     """The native kernel for `op`, None where there is none."""
     assert isinstance(op, DepthwiseConv2D)
     weights = op.weights.data
-    if weights is None or op.window.kernel != HW(3, 3) or op.multiplier != 1 or op.dilation != UNIT:
+    if weights is None or op.multiplier != 1 or op.dilation != UNIT:
         return None
-    short = short_requantization(op.output_stage, weights.reshape(9, -1).T.astype(np.int64))
+    taps = weights.shape[1] * weights.shape[2]
+    short = short_requantization(op.output_stage, weights.reshape(taps, -1).T.astype(np.int64))
     axes = _axes(op)
     if short is None or axes is None:
         return None
     lines, positions = axes  # tiles of one operator may differ in this, so the tables have different names
     name, filters = ("stream", weights[0]) if lines.is_vertical else ("transposed", weights[0].transpose(1, 0, 2))
-    return NativeDepthwise3x3S8(
-        function=_function(positions.stride, short),
+    is_3x3 = op.window.kernel == HW(3, 3)
+    linear = linear_requantization(op.output_stage, short)
+    scaling = _Scaling.of(short, linear)
+    stream = _stream_3x3(filters, scaling) if is_3x3 else _stream(filters, scaling, positions)
+    return NativeDepthwiseS8(
+        function=_function(is_3x3, positions.stride, linear is not None),
         reads=(op.input,),
         writes=(op.output,),
-        tables=(Table(name, _stream(filters, short)),),
-        scratch_bytes=2 * lines.plane * _even(positions.plane),
+        tables=(Table(name, stream.reshape(-1)),),
+        scratch_bytes=2 * lines.plane * _plane_positions(positions, is_3x3),
         batches=op.input.shape[0],
         channels=op.input.shape[3],
         input_bytes=op.input.type.elements // op.input.shape[0],
         output_bytes=op.output.type.elements // op.output.shape[0],
         lines=lines,
         positions=positions,
+        is_3x3=is_3x3,
         zero_point=op.input.type.zero_point,
         activation=op.clamp,
+        channel_words=stream.shape[1],
     )
 
 
-def _function(stride: int, short: ShortRequantization) -> str:
-    return f"tg_native_depthwise_3x3{'_stride2' if stride == 2 else ''}{'_relu' if short.is_relu else ''}_s8"
+def _function(is_3x3: bool, stride: int, is_linear: bool) -> str:
+    filters, strides = "_3x3" if is_3x3 else "", "_stride2" if stride == 2 else ""
+    return f"tg_native_depthwise{filters}{strides}{'_relu' if is_linear else ''}_s8"
+
+
+def _plane_positions(positions: Axis, is_3x3: bool) -> int:
+    """Elements of a line of the plane: even, so that lines start at whole words."""
+    elements = positions.plane if is_3x3 else max(positions.plane, positions.reach)
+    return elements + elements % 2
 
 
 def _axes(op: DepthwiseConv2D) -> tuple[Axis, Axis] | None:
     """What is taken for lines and for positions: the cheaper way of rows and columns."""
     _, height, width, channels = op.input.shape
     _, rows, columns, _ = op.output.shape
-    vertical = Axis(True, height, rows, op.stride.h, op.padding.top, width * channels, columns * channels)
-    horizontal = Axis(False, width, columns, op.stride.w, op.padding.left, channels, channels)
+    kernel, stride, padding = op.window.kernel, op.stride, op.padding
+    vertical = Axis(True, height, rows, kernel.h, stride.h, padding.top, width * channels, columns * channels)
+    horizontal = Axis(False, width, columns, kernel.w, stride.w, padding.left, channels, channels)
+    if rows * columns < _FEWEST_OUTPUTS or min(vertical.reached, horizontal.reached) < 1:
+        return None
     possible = [pair for pair in ((vertical, horizontal), (horizontal, vertical)) if pair[1].stride in (1, 2)]
     return min(possible, key=lambda pair: _cost(*pair), default=None)
 
 
 def _cost(lines: Axis, positions: Axis) -> float:
-    whole, rest = divmod(positions.outputs, _BLOCK)
-    return lines.outputs * (_LINE_COST + whole * _BLOCK + rest * _SINGLE_COST)
+    if lines.taps == 3 and positions.taps == 3:
+        whole, rest = divmod(positions.outputs, _BLOCK)
+        return lines.outputs * (_LINE_COST + whole * _BLOCK + rest * _SINGLE_COST)
+    blocks = -(-positions.outputs // _BLOCK)
+    return lines.outputs * (20 + blocks * (50 + lines.taps * (10 + 7 * positions.words)))
 
 
-def _stream(filters: Array, short: ShortRequantization) -> Array:
+@dataclass(frozen=True, eq=False)
+class _Scaling:
+    """What weights and biases are multiplied by, and how sums are requantized."""
+
+    factor: int
+    bias: Int64Array
+    constants: tuple[Int64Array, Int64Array, Int64Array]  # multiplier, offset, shift
+
+    @classmethod
+    def of(cls, short: ShortRequantization, linear: LinearRequantization | None) -> "_Scaling":
+        """By one multiplication where there are constants for that; else by two, which takes doubled sums."""
+        if linear is not None:
+            return cls(1, linear.bias, (linear.multiplier, linear.offset, np.zeros_like(linear.offset)))
+        return cls(2, 2 * short.bias, (short.multiplier, short.offset, short.shift))
+
+
+def _stream_3x3(filters: Array, scaling: _Scaling) -> Array:
     """The words that the kernel reads of each channel; `filters`: [line, position, channel]."""
-    doubled = 2 * filters.transpose(2, 0, 1).astype(np.int64)
-    pairs = np.stack((_word(doubled[..., 0], doubled[..., 1]), _word(doubled[..., 1], doubled[..., 2])), axis=2)
-    parts = (2 * short.bias, *pairs.reshape(len(doubled), -1).T, short.multiplier, short.offset, short.shift)
-    return np.stack(parts, axis=1).astype(np.int32).reshape(-1)
+    scaled = scaling.factor * filters.transpose(2, 0, 1).astype(np.int64)
+    pairs = np.stack((_word(scaled[..., 0], scaled[..., 1]), _word(scaled[..., 1], scaled[..., 2])), axis=2)
+    parts = (scaling.bias, *pairs.reshape(len(scaled), -1).T, *scaling.constants)
+    return np.stack(parts, axis=1).astype(np.int32)
+
+
+def _stream(filters: Array, scaling: _Scaling, positions: Axis) -> Array:
+    """The same for filters of any size."""
+    scaled = scaling.factor * filters.transpose(2, 0, 1).astype(np.int64)
+    missing = 2 * positions.words - positions.taps
+    first = np.pad(scaled, ((0, 0), (0, 0), (0, missing)))
+    shifted = np.pad(scaled, ((0, 0), (0, 0), (1, missing - 1))) if positions.stride == 1 else None
+    words = [_word(taps[..., 0::2], taps[..., 1::2]) for taps in (first, shifted) if taps is not None]
+    scales = np.stack((scaling.bias, *scaling.constants), axis=1)
+    return np.concatenate((scales, np.stack(words, axis=3).reshape(len(scaled), -1)), axis=1).astype(np.int32)
 
 
 def _word(low: Int64Array, high: Int64Array) -> Int64Array:
     return (high << 16) | (low & 0xFFFF)
-
-
-def _even(count: int) -> int:
-    return count + count % 2

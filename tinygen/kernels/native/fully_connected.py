@@ -10,9 +10,11 @@ from tinygen.ir.types import Array
 from tinygen.kernels.base import Kernel, Table
 from tinygen.kernels.native.requantization import ShortRequantization, short_requantization
 from tinygen.ops.clamp import Clamp
+from tinygen.ops.conv2d import Conv2D
 from tinygen.ops.fully_connected import FullyConnected
 
 _UNITS = 8  # of a group
+_FEWEST_UNITS = 4  # below, most of the only group is filling
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -33,20 +35,22 @@ def lower_fully_connected(op: Op) -> Kernel | None:
     """The native kernel for `op`, None where there is none."""
     assert isinstance(op, FullyConnected)
     weights = op.weights.data
-    if weights is None:
-        return None
+    return None if weights is None else product_with_rows(op, weights, op.rows)
+
+
+def product_with_rows(op: FullyConnected | Conv2D, weights: Array, rows: int) -> Kernel | None:
+    """The kernel for `rows` input vectors and `weights` [units, features], None where there is none."""
     short = short_requantization(op.output_stage, weights.astype(np.int64))
-    if short is None:
-        return None
     units, features = weights.shape
-    quads = -(-features // 4)
+    if short is None or units < _FEWEST_UNITS:
+        return None
     return NativeFullyConnectedS8(
         function="tg_native_fully_connected_s8",
         reads=(op.input,),
         writes=(op.output,),
-        tables=(Table("stream", _stream(weights, short)),),
-        scratch_bytes=8 * quads,
-        rows=op.rows,
+        tables=(Table("vector", _stream(weights, short)),),
+        scratch_bytes=8 * -(-features // 4),
+        rows=rows,
         features=features,
         units=units,
         activation=op.clamp,

@@ -30,6 +30,18 @@ class ShortRequantization:
     offset: Int64Array
     shift: Int64Array  # to the right
     is_relu: bool
+    low: Int64Array  # the smallest and the largest accumulator there is
+    high: Int64Array
+
+    @property
+    def scale(self) -> tuple[Int64Array, ...]:
+        """As streams hold it."""
+        return self.multiplier, self.offset, self.shift
+
+    @property
+    def largest_sum(self) -> Int64Array:
+        """The largest accumulator or its negative, 0 of channels that are constant."""
+        return np.where(self.multiplier == 0, 0, np.maximum(-self.low, self.high))
 
 
 def short_requantization(stage: OutputStage, weights: Int64Array) -> ShortRequantization | None:
@@ -53,7 +65,7 @@ def short_requantization(stage: OutputStage, weights: Int64Array) -> ShortRequan
     largest = np.maximum(doubling_high_multiply(high, multiplier), 0) + offset
     if smallest.min() < -_INT32_END or largest.max() >= _INT32_END:
         return None
-    return ShortRequantization(wrap_int32(bias), multiplier, offset, right, is_relu)
+    return ShortRequantization(wrap_int32(bias), multiplier, offset, right, is_relu, low, high)
 
 
 def _accumulators(stage: OutputStage, weights: Int64Array) -> tuple[Int64Array, Int64Array, Int64Array]:

@@ -3,25 +3,46 @@
 from collections.abc import Callable, Mapping
 
 from tinygen.ir.graph import Op
-from tinygen.kernels.base import Kernel
+from tinygen.ir.types import DType
+from tinygen.kernels.base import Kernel, Toolbox
 from tinygen.kernels.native.addition import lower_add
 from tinygen.kernels.native.convolution import lower_conv2d
 from tinygen.kernels.native.depthwise import lower_depthwise_conv2d
 from tinygen.kernels.native.fully_connected import lower_fully_connected
+from tinygen.kernels.native.pooling import lower_average_pool2d, lower_max_pool2d
+from tinygen.kernels.native.select_mve import mve_kernels
+from tinygen.kernels.native.winograd import lower_winograd
 from tinygen.ops.add import Add
 from tinygen.ops.conv2d import Conv2D
 from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
 from tinygen.ops.fully_connected import FullyConnected
+from tinygen.ops.pool2d import AveragePool2D, MaxPool2D
+from tinygen.targets.isa import Isa
 
 NATIVE_LOWERINGS: Mapping[type[Op], Callable[[Op], Kernel | None]] = {
     Add: lower_add,
+    AveragePool2D: lower_average_pool2d,
     Conv2D: lower_conv2d,
     DepthwiseConv2D: lower_depthwise_conv2d,
     FullyConnected: lower_fully_connected,
+    MaxPool2D: lower_max_pool2d,
 }
 
 
-def native_kernel(op: Op) -> Kernel | None:
-    """The native kernel for `op`, None where there is none."""
+def is_native(kernel: Kernel) -> bool:
+    """Whether the kernel is one of tinygen's own."""
+    return kernel.function.startswith("tg_native_")
+
+
+def native_kernels(op: Op, toolbox: Toolbox) -> tuple[Kernel, ...]:
+    """The native kernels for `op`: the fastest first, each further one with less scratch."""
+    is_int8 = all(tensor.type.dtype is DType.INT8 for tensor in (*op.variable_operands, *op.results))
+    is_int8 &= not any(tensor.type.dtype.is_narrow for tensor in op.operands)
+    if toolbox.isa is Isa.MVE:
+        return mve_kernels(op) if is_int8 else ()
     lower = NATIVE_LOWERINGS.get(type(op))
-    return lower(op) if lower else None
+    kernel = lower(op) if lower and is_int8 else None
+    if kernel is None:
+        return ()
+    tiled = lower_winograd(op, toolbox.largest_tile) if isinstance(op, Conv2D) else ()
+    return (*tiled, kernel)

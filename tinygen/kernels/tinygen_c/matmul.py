@@ -1,6 +1,6 @@
 """Matrix products with any layout of the operands."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from tinygen.kernels.base import Kernel, constant_tables
@@ -16,7 +16,7 @@ class Strides:
     inner_batch: int
     vector: int
     depth: int
-    offset: int
+    offset: int = 0
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -39,11 +39,7 @@ class AnyBatchMatMulS8(Kernel):
 
 def lower_any_batch_matmul(op: BatchMatMul) -> Kernel:
     """tinygen's own function, for transposed and broadcast operands."""
-    outer, inner = _outer_and_inner(op)
-    first = (1, op.rows) if op.transpose_first else (op.depth, 1)
-    second = (op.depth, 1) if op.transpose_second else (1, op.columns)
-    first_batches = _batch_strides(op.rows * op.depth, inner.count, outer.first_advances, inner.first_advances)
-    second_batches = _batch_strides(op.columns * op.depth, inner.count, outer.second_advances, inner.second_advances)
+    outer, inner, first, second = operand_strides(op)
     return AnyBatchMatMulS8(
         function="tg_batch_matmul_s8",
         reads=(op.first, op.second),
@@ -56,9 +52,19 @@ def lower_any_batch_matmul(op: BatchMatMul) -> Kernel:
         columns=op.columns,
         scaling=op.scaling,
         output_zero_point=op.output.type.zero_point,
-        first=Strides(*first_batches, *first, -op.first.type.zero_point),
-        second=Strides(*second_batches, *second, -op.second.type.zero_point),
+        first=replace(first, offset=-op.first.type.zero_point),
+        second=replace(second, offset=-op.second.type.zero_point),
     )
+
+
+def operand_strides(op: BatchMatMul) -> tuple[Batches, Batches, Strides, Strides]:
+    """The batches as two groups, and how the matrices of both operands lie."""
+    outer, inner = _outer_and_inner(op)
+    first = (1, op.rows) if op.transpose_first else (op.depth, 1)
+    second = (op.depth, 1) if op.transpose_second else (1, op.columns)
+    first_batches = _batch_strides(op.rows * op.depth, inner.count, outer.first_advances, inner.first_advances)
+    second_batches = _batch_strides(op.columns * op.depth, inner.count, outer.second_advances, inner.second_advances)
+    return outer, inner, Strides(*first_batches, *first), Strides(*second_batches, *second)
 
 
 def _outer_and_inner(op: BatchMatMul) -> tuple[Batches, Batches]:

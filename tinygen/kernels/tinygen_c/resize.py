@@ -6,6 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from tinygen.ir.graph import Op
+from tinygen.ir.types import TensorType
 from tinygen.kernels.base import Kernel, Table, Toolbox
 from tinygen.kernels.cmsis_nn.shapes import Dims
 from tinygen.ops.resize import ResizeBilinear, ResizeNearest, Sampling
@@ -43,8 +44,8 @@ def lower_resize_nearest(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 - 
         reads=(op.input,),
         writes=(op.output,),
         tables=(Table("rows", np.array(op.rows, np.int16)), Table("columns", np.array(op.columns, np.int16))),
-        input_dims=Dims.nhwc(op.input.type),
-        output_dims=Dims.nhwc(op.output.type),
+        input_dims=_in_bytes(op.input.type),
+        output_dims=_in_bytes(op.output.type),
     )
 
 
@@ -60,3 +61,9 @@ def lower_resize_bilinear(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 -
         vertical=op.vertical,
         horizontal=op.horizontal,
     )
+
+
+def _in_bytes(type: TensorType) -> Dims:
+    """NHWC with a channel per byte: elements of any size are copied so."""
+    batch, height, width, channels = type.shape
+    return Dims(batch, height, width, channels * type.dtype.bytes)

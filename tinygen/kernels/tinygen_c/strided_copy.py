@@ -10,6 +10,7 @@ from tinygen.ir.graph import Op
 from tinygen.ir.tensor import Tensor
 from tinygen.kernels.base import Kernel, Toolbox, constant_tables
 from tinygen.ops.concat import Concat
+from tinygen.ops.depth_to_space import DepthToSpace, SpaceToDepth
 from tinygen.ops.pad import Mirror, MirrorPad
 from tinygen.ops.slice import Slice
 from tinygen.ops.transpose import Transpose
@@ -90,6 +91,50 @@ def lower_transpose(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 - the s
     steps = byte_steps(op.input)
     axes = zip(op.output.shape, (steps[axis] for axis in op.permutation), byte_steps(op.output), strict=True)
     return _kernel(op.input, op.output, [merged(0, 0, op.input.type.dtype.bytes, [CopyAxis(*a) for a in axes])])
+
+
+def lower_depth_to_space(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 - the same for all targets
+    """Each row of a block goes to a row of its own; where the op is a part, first and last blocks lack some."""
+    assert isinstance(op, DepthToSpace)
+    boxes, row, end = [], op.first_row, op.first_row + op.output.shape[1]
+    while row < end:
+        block, inside = divmod(row, op.block)
+        whole_blocks = (end - row) // op.block if inside == 0 else 0
+        rows = op.block if whole_blocks else min(op.block - inside, end - row)
+        boxes.append(_block_rows(op, row - op.first_row, block, inside, (whole_blocks or 1, rows)))
+        row += (whole_blocks or 1) * rows
+    return _kernel(op.input, op.output, boxes)
+
+
+def _block_rows(op: DepthToSpace, row: int, block: int, inside: int, counts: tuple[int, int]) -> StridedCopy:
+    """Rows of blocks: from output row `row` on what `block`'s row `inside` holds; `counts` of blocks and rows."""
+    (batch, _, width, _), element = op.input.shape, op.input.type.dtype.bytes
+    in_image, in_row, in_pixel, _ = byte_steps(op.input)
+    out_image, out_row, out_pixel, _ = byte_steps(op.output)
+    axes = (
+        CopyAxis(batch, in_image, out_image),
+        CopyAxis(counts[0], in_row, op.block * out_row),
+        CopyAxis(counts[1], op.block * out_pixel, out_row),
+        CopyAxis(width, in_pixel, op.block * out_pixel),
+        CopyAxis(op.block * op.output.shape[3], element, element),
+    )
+    return merged(block * in_row + inside * op.block * out_pixel, row * out_row, element, axes)
+
+
+def lower_space_to_depth(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 - the same for all targets
+    """Each row of a block becomes a run of channels."""
+    assert isinstance(op, SpaceToDepth)
+    (batch, height, width, _), element = op.output.shape, op.input.type.dtype.bytes
+    in_image, in_row, in_pixel, _ = byte_steps(op.input)
+    out_image, out_row, out_pixel, _ = byte_steps(op.output)
+    axes = (
+        CopyAxis(batch, in_image, out_image),
+        CopyAxis(height, op.block * in_row, out_row),
+        CopyAxis(op.block, in_row, op.block * in_pixel),
+        CopyAxis(width, op.block * in_pixel, out_pixel),
+        CopyAxis(op.block * op.input.shape[3], element, element),
+    )
+    return _kernel(op.input, op.output, [merged(0, 0, element, axes)])
 
 
 def lower_mirror_pad(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 - the same for all targets

@@ -5,9 +5,8 @@ import numpy as np
 from tinygen.frontends.onnx.node import Node, Readers
 from tinygen.frontends.onnx.operators.function import PROBABILITY, scalar
 from tinygen.frontends.onnx.raw import UnsupportedError
-from tinygen.frontends.onnx.values import Order, Pending, Placed
+from tinygen.frontends.onnx.values import Form, Order, Placed, Real
 from tinygen.ir.tensor import Tensor
-from tinygen.ir.types import Quant
 from tinygen.ops.clamp import Activation
 from tinygen.ops.extrema import Maximum, Minimum
 from tinygen.ops.quantize import quantize
@@ -18,20 +17,28 @@ from tinygen.ops.softmax import Softmax
 Bounds = tuple[float | None, float | None]
 
 
-def read_relu(node: Node) -> Pending:
+def read_relu(node: Node) -> Real:
     """Relu."""
     return _limited(node, (0.0, None))
 
 
-def read_clip(node: Node) -> Pending:
+def read_clip(node: Node) -> Real:
     """Clip: constant limits."""
-    low, high = (scalar(node, position, role) if node.has_input(position) else None for position, role in _LIMITS)
+    low, high = _limits(node)
     if low is not None and high is not None and low > high:
         raise UnsupportedError(f"limits are {low} and {high}, the first below the second was expected")
     return _limited(node, (low, high))
 
 
-def read_softmax(node: Node) -> Pending:
+def _limits(node: Node) -> Bounds:
+    """Inputs since opset 11, attributes before."""
+    if node.opset < 11:
+        return node.number("min", -_FLOAT_MAX), node.number("max", _FLOAT_MAX)
+    low, high = (scalar(node, position, role) if node.has_input(position) else None for position, role in _LIMITS)
+    return low, high
+
+
+def read_softmax(node: Node) -> Real:
     """Softmax: along any axis; as an output of the model without QuantizeLinear it has scale 1/256."""
     input = node.activation(0)
     rank = len(input.shape)
@@ -42,28 +49,29 @@ def read_softmax(node: Node) -> Pending:
         )
     order: Order = (*(other for other in range(rank) if other != axis), axis)
 
-    def make(quant: Quant, name: str) -> Placed:
+    def make(quant: Form, name: str) -> Placed:
         rows = node.builder.arranged(input, order)
-        is_same = quant == PROBABILITY
-        result = node.builder.int8(name if is_same else node.builder.derive(name, "softmax"), rows.shape, PROBABILITY)
+        is_same = quant in (PROBABILITY, None)
+        own = None if quant is None else PROBABILITY
+        result = node.builder.result(name if is_same else node.builder.derive(name, "softmax"), rows.shape, own)
         node.builder.add(Softmax(name=result.name, source=node.source, input=rows, output=result, beta=1.0))
         if is_same:
             return Placed(result, order)
-        output = node.builder.int8(name, rows.shape, quant)
+        output = node.builder.result(name, rows.shape, quant)
         return node.emit(Rescale(name=name, source=node.source, input=result, output=output), order)
 
     return node.pending(input.shape, make, range=PROBABILITY)
 
 
-def _limited(node: Node, bounds: Bounds) -> Pending:
+def _limited(node: Node, bounds: Bounds) -> Real:
     """Values within bounds: a clamp in whatever quantization the result has."""
     input = node.real(0)
 
-    def make(inputs: tuple[Placed, ...], quant: Quant, name: str) -> Placed:
+    def make(inputs: tuple[Placed, ...], quant: Form, name: str) -> Placed:
         tensor, order = inputs[0].tensor, inputs[0].order
         activation = next((a for a in Activation if a.value == bounds), None)
         if activation is not None:
-            output = node.builder.int8(name, tensor.shape, quant)
+            output = node.builder.result(name, tensor.shape, quant)
             op = Relu(name=name, source=node.source, input=tensor, output=output, activation=activation)
             return node.emit(op, order)
         return Placed(_clamped(node, tensor, name, bounds), order)
@@ -84,10 +92,12 @@ def _clamped(node: Node, tensor: Tensor, name: str, bounds: Bounds) -> Tensor:
 
 
 def _stored(node: Node, tensor: Tensor, bound: float) -> Tensor:
-    stored = quantize(np.full((1,) * max(1, len(tensor.shape)), bound, np.float32), tensor.type)
+    real = np.full((1,) * max(1, len(tensor.shape)), bound, np.float32)
+    stored = real if tensor.type.dtype.is_real else quantize(real, tensor.type)
     return node.builder.constant(node.builder.derive(tensor.name, "bound"), stored, tensor.type.quant)
 
 
 _LIMITS = ((1, "minimum"), (2, "maximum"))
+_FLOAT_MAX = float(np.finfo(np.float32).max)
 
 READERS: Readers = {"Clip": read_clip, "Relu": read_relu, "Softmax": read_softmax}

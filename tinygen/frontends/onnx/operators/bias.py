@@ -4,21 +4,20 @@ import numpy as np
 
 from tinygen.frontends.onnx.node import Node
 from tinygen.frontends.onnx.raw import UnsupportedError
-from tinygen.frontends.onnx.values import Known
+from tinygen.frontends.onnx.values import Form, Known
 from tinygen.ir.tensor import Tensor
-from tinygen.ir.types import Array, DType, Quant
+from tinygen.ir.types import Array, DType
 
 _SAME_SCALE = 1e-5  # relative: exporters round the product of two scales to float32
 _INT32 = np.iinfo(np.int32)
 
 
-def bias_of(
-    node: Node, position: int, input: Quant, weights: Quant | None, channels: int, factor: float = 1.0
-) -> Tensor | None:
+def bias_of(node: Node, position: int, input: Form, weights: Form, channels: int, factor: float = 1.0) -> Tensor | None:
     """The bias of `channels` channels in an optional input, times `factor`; float32 constants are quantized here."""
     if not node.has_input(position):
         return None
-    assert weights is not None
+    if input is None or weights is None:
+        return _real_bias(node, position, channels, factor)
     scales = input.scale * np.broadcast_to(np.array(weights.scales, np.float64), (channels,))
     data, own = _values(node, position, scales)
     flat = data.reshape(-1)
@@ -32,6 +31,14 @@ def bias_of(
     if not np.all((stored >= _INT32.min) & (stored <= _INT32.max)):
         raise UnsupportedError("bias does not fit int32 in the scale of input and weights")
     return node.builder.constant(node.builder.derive(node.output_name, "bias"), stored.astype(np.int32))
+
+
+def _real_bias(node: Node, position: int, channels: int, factor: float) -> Tensor:
+    data = node.constant(position, "bias").astype(np.float32)
+    if data.size not in (1, channels) or (data.ndim and data.shape[-1] != data.size):
+        raise UnsupportedError(f"bias has shape {list(data.shape)}, [{channels}] was expected")
+    scaled = np.broadcast_to(data.reshape(-1) * np.float32(factor), (channels,))
+    return node.builder.constant(node.builder.derive(node.output_name, "bias"), scaled)
 
 
 def _values(node: Node, position: int, accumulators: Array) -> tuple[Array, Array]:

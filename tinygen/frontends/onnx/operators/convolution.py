@@ -4,19 +4,22 @@ import numpy as np
 
 from tinygen.frontends.onnx.node import Node, Readers
 from tinygen.frontends.onnx.operators.bias import bias_of
-from tinygen.frontends.onnx.operators.window import Frame, output_size, window_of
+from tinygen.frontends.onnx.operators.window import Frame, output_size, pair, window_of
 from tinygen.frontends.onnx.raw import UnsupportedError
-from tinygen.frontends.onnx.values import Pending, Placed
+from tinygen.frontends.onnx.values import Form, Placed, Real
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Quant
 from tinygen.ops.clamp import Clamp
 from tinygen.ops.conv2d import Conv2D
 from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
 from tinygen.ops.transpose_conv2d import TransposeConv2D
-from tinygen.ops.window import HW
+from tinygen.ops.window import HW, UNIT, Window
+
+_MAX_SIZE = 1 << 15  # of an image
+_MAX_ELEMENTS = 1 << 24  # of filters
 
 
-def read_conv(node: Node) -> Pending:
+def read_conv(node: Node) -> Real:
     """Conv: 1-D and 2-D, with groups, dilation and any padding; constant weights."""
     input, weights = node.activation(0), node.weights(1)
     frame = Frame.of(input.shape)
@@ -27,13 +30,13 @@ def read_conv(node: Node) -> Pending:
     window = window_of(node, frame, size, shape[2:])
     is_depthwise = groups == input.shape[1] and groups > 1
     filters = _filters(node, weights, (1, 2, 3, 0) if is_depthwise else (0, 2, 3, 1))
-    bias = bias_of(node, 2, input.quant, filters.type.quant, shape[0])
+    bias = bias_of(node, 2, input.form, filters.type.quant, shape[0])
     positions = output_size(window, size)
 
-    def make(quant: Quant, name: str) -> Placed:
+    def make(quant: Form, name: str) -> Placed:
         image = frame.image(node, input)
         output_shape = (input.shape[0], positions.h, positions.w, shape[0])
-        output = node.builder.int8(frame.image_name(node, name), output_shape, quant)
+        output = node.builder.result(frame.image_name(node, name), output_shape, quant)
         kind = DepthwiseConv2D if is_depthwise else Conv2D
         op = kind(
             name=output.name,
@@ -53,26 +56,33 @@ def read_conv(node: Node) -> Pending:
     return node.pending(frame.onnx_shape(input.shape[0], shape[0], positions), make)
 
 
-def read_conv_transpose(node: Node) -> Pending:
-    """ConvTranspose: 2-D, one group, constant weights."""
+def read_conv_transpose(node: Node) -> Real:
+    """ConvTranspose: 1-D and 2-D, constant weights; groups and dilation become zeros in the filters."""
     input, weights = node.activation(0), node.weights(1)
-    node.check_attributes(group=1)
-    if len(input.shape) != 4 or len(weights.shape) != 4 or input.shape[1] != weights.shape[0]:
-        raise UnsupportedError(f"weights {list(weights.shape)} do not fit an input of {list(input.shape)}")
-    if node.integer_list("dilations", (1, 1)) != (1, 1):
-        raise UnsupportedError("is dilated, dilations of 1 were expected")
-    frame, channels = Frame(4), weights.shape[1]
-    window = window_of(node, frame, frame.size(input.shape), weights.shape[2:])
-    top, left, positions = _transposed_size(node, frame.size(input.shape), window.kernel, window.stride)
-    filters = _filters(node, weights, (1, 2, 3, 0))
-    bias = bias_of(node, 2, input.quant, filters.type.quant, channels)
+    frame, groups = Frame.of(input.shape), node.integer("group", 1)
+    if (
+        groups < 1
+        or len(weights.shape) != frame.rank
+        or input.shape[1] != weights.shape[0]
+        or weights.shape[0] % groups
+    ):
+        raise UnsupportedError(
+            f"weights {list(weights.shape)} in {groups} groups do not fit an input of {list(input.shape)}"
+        )
+    channels, size = weights.shape[1] * groups, frame.size(input.shape)
+    window = window_of(node, frame, size, weights.shape[2:])
+    top, left, positions = _transposed_size(node, frame, size, window)
+    filters = _transposed_filters(node, weights, groups, window)
+    bias = bias_of(node, 2, input.form, filters.type.quant, channels)
 
-    def make(quant: Quant, name: str) -> Placed:
-        output = node.builder.int8(name, (input.shape[0], positions.h, positions.w, channels), quant)
+    def make(quant: Form, name: str) -> Placed:
+        image = frame.image(node, input)
+        shape = (input.shape[0], positions.h, positions.w, channels)
+        output = node.builder.result(frame.image_name(node, name), shape, quant)
         op = TransposeConv2D(
-            name=name,
+            name=output.name,
             source=node.source,
-            input=frame.image(node, input),
+            input=image,
             weights=filters,
             bias=bias,
             output=output,
@@ -81,28 +91,61 @@ def read_conv_transpose(node: Node) -> Pending:
             left=left,
             clamp=Clamp.none(output.type),
         )
-        return node.emit(op, frame.order)
+        node.builder.add(op)
+        return frame.placed(node, output, name)
 
-    return node.pending((input.shape[0], channels, positions.h, positions.w), make)
+    return node.pending(frame.onnx_shape(input.shape[0], channels, positions), make)
 
 
-def _transposed_size(node: Node, size: HW, kernel: HW, stride: HW) -> tuple[int, int, HW]:
+def _transposed_size(node: Node, frame: Frame, size: HW, window: Window) -> tuple[int, int, HW]:
     """Rows and columns dropped at the start, and the output's size."""
-    extra = node.integer_list("output_padding", (0, 0))
-    full = [
-        (size.h - 1) * stride.h + kernel.h + extra[0],
-        (size.w - 1) * stride.w + kernel.w + extra[1],
-    ]
+    axes = frame.rank - 2
+    extra = pair(node.integer_list("output_padding", (0,) * axes), 0)
+    full = HW(
+        (size.h - 1) * window.stride.h + window.extent.h + extra.h,
+        (size.w - 1) * window.stride.w + window.extent.w + extra.w,
+    )
     mode, wanted = node.text("auto_pad", "NOTSET"), node.raw.attributes.get("output_shape")
-    if mode == "NOTSET" and wanted is None:
-        pads = node.integer_list("pads", (0, 0, 0, 0))
-        return pads[0], pads[1], HW(full[0] - pads[0] - pads[2], full[1] - pads[1] - pads[3])
     if mode == "VALID":
-        return 0, 0, HW(*full)
-    target = node.integer_list("output_shape", (size.h * stride.h, size.w * stride.w))
-    total = [max(0, whole - part) for whole, part in zip(full, target, strict=True)]
-    before = [number // 2 if mode == "SAME_UPPER" else number - number // 2 for number in total]
-    return before[0], before[1], HW(*target)
+        return 0, 0, full
+    if mode == "NOTSET" and wanted is None:
+        pads = node.integer_list("pads", (0,) * (2 * axes))
+        before, after = pair(pads[:axes], 0), pair(pads[axes:], 0)
+        return before.h, before.w, _positive(HW(full.h - before.h - after.h, full.w - before.w - after.w))
+    grown = (size.h * window.stride.h, size.w * window.stride.w)[2 - axes :]
+    target = _positive(pair(node.integer_list("output_shape", grown)))
+    total = (max(0, full.h - target.h), max(0, full.w - target.w))
+    top, left = (number // 2 if mode == "SAME_UPPER" else number - number // 2 for number in total)
+    return top, left, target
+
+
+def _positive(size: HW) -> HW:
+    if not (0 < size.h <= _MAX_SIZE and 0 < size.w <= _MAX_SIZE):
+        raise UnsupportedError(f"the result is {size.h}x{size.w}, sizes from 1 to {_MAX_SIZE} were expected")
+    return size
+
+
+def _transposed_filters(node: Node, weights: Placed, groups: int, window: Window) -> Tensor:
+    """Filters [C_OUT, KH, KW, C_IN] of one group, without dilation."""
+    filters = _filters(node, weights, (1, 2, 3, 0))
+    data, quant = filters.data, filters.type.quant
+    assert data is not None
+    per_group, depth = data.shape[0], data.shape[3]
+    if groups == 1 and window.dilation == UNIT:
+        return filters
+    elements = per_group * groups * window.extent.h * window.extent.w * depth
+    if elements > _MAX_ELEMENTS:
+        raise UnsupportedError(
+            f"the filters have {elements} elements with zeros, at most {_MAX_ELEMENTS} were expected"
+        )
+    if quant is not None and groups > 1 and not quant.is_per_tensor:
+        raise UnsupportedError("has groups and scales per channel, one of them was expected")
+    whole = np.zeros((per_group * groups, window.extent.h, window.extent.w, depth), data.dtype)
+    for group in range(groups):
+        channels = slice(group * (depth // groups), (group + 1) * (depth // groups))
+        taps = whole[group * per_group : (group + 1) * per_group, :: window.dilation.h, :: window.dilation.w]
+        taps[..., channels] = data[..., channels]
+    return node.builder.constant(node.builder.derive(node.output_name, "filters"), whole, quant)
 
 
 def _filters(node: Node, weights: Placed, order: tuple[int, ...]) -> Tensor:
@@ -110,12 +153,12 @@ def _filters(node: Node, weights: Placed, order: tuple[int, ...]) -> Tensor:
     tensor = node.builder.plain(weights)
     data, quant = tensor.data, tensor.type.quant
     assert data is not None
-    assert quant is not None
     if data.ndim == 3:
         data = data[:, :, np.newaxis, :]
-    axis = None if quant.axis is None else order.index(quant.axis)
+    if quant is not None and quant.axis is not None:
+        quant = Quant(quant.scales, quant.zero_points, order.index(quant.axis))
     name = node.builder.derive(node.output_name, "weights")
-    return node.builder.constant(name, data.transpose(order), Quant(quant.scales, quant.zero_points, axis))
+    return node.builder.constant(name, data.transpose(order), quant)
 
 
 READERS: Readers = {"Conv": read_conv, "ConvTranspose": read_conv_transpose}

@@ -1,38 +1,41 @@
 """Operators on several tensors, element by element, with numpy's broadcasting."""
 
+from math import prod
 from typing import TypeVar
 
 import numpy as np
 
-from tinygen.frontends.onnx.node import Node, Readers
+from tinygen.frontends.onnx.node import MAX_RANK, Node, Readers
+from tinygen.frontends.onnx.operators.function import read_power
 from tinygen.frontends.onnx.raw import UnsupportedError
-from tinygen.frontends.onnx.values import Order, Pending, Placed
+from tinygen.frontends.onnx.values import Form, Known, Order, Placed, Quantized, Real
 from tinygen.ir.tensor import Tensor
-from tinygen.ir.types import Quant
 from tinygen.ops.add import Add
 from tinygen.ops.clamp import Clamp
 from tinygen.ops.extrema import Maximum, Minimum
 from tinygen.ops.mul import Mul
 from tinygen.ops.prelu import Prelu
+from tinygen.ops.quotient import Div, Power
 
+_MAX_ELEMENTS = 1 << 24
 _Extremum = TypeVar("_Extremum", Maximum, Minimum)
 
 
-def read_add(node: Node) -> Pending:
+def read_add(node: Node) -> Real:
     """Add."""
     return _sum(node, 1)
 
 
-def read_sub(node: Node) -> Pending:
+def read_sub(node: Node) -> Real:
     """Sub."""
     return _sum(node, -1)
 
 
-def read_mul(node: Node) -> Pending:
+def read_mul(node: Node) -> Real:
     """Mul."""
     operands = (node.activation(0), node.activation(1))
 
-    def make(quant: Quant, name: str) -> Placed:
+    def make(quant: Form, name: str) -> Placed:
         first, second, output, order = _aligned(node, operands, quant, name)
         clamp = Clamp.none(output.type)
         op = Mul(name=name, source=node.source, first=first, second=second, output=output, clamp=clamp)
@@ -41,33 +44,81 @@ def read_mul(node: Node) -> Pending:
     return node.pending(_shape(operands[0].shape, operands[1].shape), make)
 
 
-def read_max(node: Node) -> Pending:
+def read_max(node: Node) -> Real:
     """Max of two tensors."""
     return _extremum(node, Maximum)
 
 
-def read_min(node: Node) -> Pending:
+def read_min(node: Node) -> Real:
     """Min of two tensors."""
     return _extremum(node, Minimum)
 
 
-def read_prelu(node: Node) -> Pending:
+def read_prelu(node: Node) -> Real:
     """PRelu: slopes are quantized too."""
     operands = (node.activation(0), node.activation(1))
     if _shape(operands[0].shape, operands[1].shape) != operands[0].shape:
         raise UnsupportedError(f"slopes {list(operands[1].shape)} do not fit an input of {list(operands[0].shape)}")
 
-    def make(quant: Quant, name: str) -> Placed:
+    def make(quant: Form, name: str) -> Placed:
         input, alpha, output, order = _aligned(node, operands, quant, name)
         return node.emit(Prelu(name=name, source=node.source, input=input, alpha=alpha, output=output), order)
 
     return node.pending(operands[0].shape, make)
 
 
-def _sum(node: Node, sign: int) -> Pending:
+def read_div(node: Node) -> Real:
+    """Div of float32."""
+    node.computes_real("is a division")
+    return _real_binary(node, Div)
+
+
+def _real_binary(node: Node, kind: type[Div | Power]) -> Real:
     operands = (node.activation(0), node.activation(1))
 
-    def make(quant: Quant, name: str) -> Placed:
+    def make(quant: Form, name: str) -> Placed:
+        first, second, output, order = _aligned(node, operands, quant, name)
+        return node.emit(kind(name=name, source=node.source, first=first, second=second, output=output), order)
+
+    return node.pending(_shape(operands[0].shape, operands[1].shape), make)
+
+
+def read_pow(node: Node) -> Real:
+    """Pow: with one constant exponent a function of one tensor; of float32 with any exponents."""
+    exponent = node.value(1)
+    is_one = isinstance(exponent, Known) and exponent.array.size == 1
+    if not node.builder.is_real or is_one:
+        return read_power(node)
+    return _real_binary(node, Power)
+
+
+def read_expand(node: Node) -> Real:
+    """Expand of float32: a product with ones."""
+    node.computes_real("repeats elements")
+    wanted, own = node.integers(1, "shape"), node.shape(0)
+    if len(wanted) > MAX_RANK or any(size < 1 for size in wanted):
+        raise UnsupportedError(f"shape is {list(wanted)}, up to {MAX_RANK} sizes above 0 were expected")
+    shape = _shape(own, wanted)
+    if prod(shape) > _MAX_ELEMENTS:
+        raise UnsupportedError(f"the result has shape {list(shape)}, at most {_MAX_ELEMENTS} elements were expected")
+    padded = (1,) * (len(shape) - len(own)) + own
+    repeats = tuple(size if own_size == 1 else 1 for own_size, size in zip(padded, shape, strict=True))
+    ones = node.builder.constant(node.builder.derive(node.output_name, "ones"), np.ones(repeats, np.float32))
+    operands = (node.activation(0), Placed(ones, tuple(range(len(repeats)))))
+
+    def make(quant: Form, name: str) -> Placed:
+        first, second, output, order = _aligned(node, operands, quant, name)
+        clamp = Clamp.none(output.type)
+        op = Mul(name=name, source=node.source, first=first, second=second, output=output, clamp=clamp)
+        return node.emit(op, order)
+
+    return node.pending(shape, make)
+
+
+def _sum(node: Node, sign: int) -> Real:
+    operands = (node.activation(0), node.activation(1))
+
+    def make(quant: Form, name: str) -> Placed:
         first, second, output, order = _aligned(node, operands, quant, name)
         clamp = Clamp.none(output.type)
         op = Add(name=name, source=node.source, first=first, second=second, output=output, clamp=clamp, sign=sign)
@@ -76,16 +127,31 @@ def _sum(node: Node, sign: int) -> Pending:
     return node.pending(_shape(operands[0].shape, operands[1].shape), make)
 
 
-def _extremum(node: Node, kind: type[_Extremum]) -> Pending:
+def _extremum(node: Node, kind: type[_Extremum]) -> Real:
     if node.input_count != 2:
-        raise UnsupportedError(f"has {node.input_count} inputs, 2 were expected")
+        return _extremum_of_many(node, kind)
     inputs = (node.real(0), node.real(1))
 
-    def make(placed: tuple[Placed, ...], quant: Quant, name: str) -> Placed:
+    def make(placed: tuple[Placed, ...], quant: Form, name: str) -> Placed:
         first, second, output, order = _aligned(node, (placed[0], placed[1]), quant, name)
         return node.emit(kind(name=name, source=node.source, first=first, second=second, output=output), order)
 
     return node.kept(inputs, _shape(inputs[0].shape, inputs[1].shape), make)
+
+
+def _extremum_of_many(node: Node, kind: type[_Extremum]) -> Real:
+    """Of float32: one operand after the other."""
+    node.computes_real(f"has {node.input_count} inputs")
+    if node.input_count == 1:
+        return node.real(0)
+    total, count = node.activation(0), node.input_count
+    for position in range(1, count):
+        is_last = position == count - 1
+        name = node.builder.claim(node.output_name) if is_last else node.builder.derive(node.output_name, "partial")
+        first, second, output, order = _aligned(node, (total, node.activation(position)), None, name)
+        total = node.emit(kind(name=name, source=node.source, first=first, second=second, output=output), order)
+    node.builder.layouts[node.output_name] = total.order
+    return Quantized(total)
 
 
 def _shape(first: tuple[int, ...], second: tuple[int, ...]) -> tuple[int, ...]:
@@ -96,7 +162,7 @@ def _shape(first: tuple[int, ...], second: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def _aligned(
-    node: Node, operands: tuple[Placed, Placed], quant: Quant, name: str
+    node: Node, operands: tuple[Placed, Placed], quant: Form, name: str
 ) -> tuple[Tensor, Tensor, Tensor, Order]:
     """Both operands and the output with their axes in one order, that of a convolution's result where there is one."""
     shape = _shape(operands[0].shape, operands[1].shape)
@@ -104,7 +170,7 @@ def _aligned(
     orders = [p.order for p in operands if len(p.order) == len(shape) and not p.tensor.is_constant]
     order = next((order for order in orders if order != plain), plain)
     first, second = (_expanded(node, placed, order) for placed in operands)
-    return first, second, node.builder.int8(name, tuple(shape[axis] for axis in order), quant), order
+    return first, second, node.builder.result(name, tuple(shape[axis] for axis in order), quant), order
 
 
 def _expanded(node: Node, placed: Placed, order: Order) -> Tensor:
@@ -120,9 +186,12 @@ def _expanded(node: Node, placed: Placed, order: Order) -> Tensor:
 
 READERS: Readers = {
     "Add": read_add,
+    "Div": read_div,
+    "Expand": read_expand,
     "Max": read_max,
     "Min": read_min,
     "Mul": read_mul,
     "PRelu": read_prelu,
+    "Pow": read_pow,
     "Sub": read_sub,
 }

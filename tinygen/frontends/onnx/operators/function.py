@@ -6,7 +6,7 @@ import numpy as np
 
 from tinygen.frontends.onnx.node import Node, Readers
 from tinygen.frontends.onnx.raw import UnsupportedError
-from tinygen.frontends.onnx.values import Known, Pending, Placed, Quantized
+from tinygen.frontends.onnx.values import Form, Known, Placed, Quantized, Real
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Quant
 from tinygen.ops.float_function import FloatFunction, Function
@@ -36,7 +36,7 @@ _PLAIN = {
 }
 
 
-def read_leaky_relu(node: Node) -> Pending:
+def read_leaky_relu(node: Node) -> Real:
     """LeakyRelu."""
     alpha = node.number("alpha", 0.01)
 
@@ -46,44 +46,44 @@ def read_leaky_relu(node: Node) -> Pending:
     return _unary(node, make)
 
 
-def read_sigmoid(node: Node) -> Pending:
+def read_sigmoid(node: Node) -> Real:
     """Sigmoid: as an output of the model without QuantizeLinear it has scale 1/256."""
     return _float_function(node, Function.LOGISTIC, PROBABILITY)
 
 
-def read_tanh(node: Node) -> Pending:
+def read_tanh(node: Node) -> Real:
     """Tanh: as an output of the model without QuantizeLinear it has scale 1/128."""
     return _float_function(node, Function.TANH, _SYMMETRIC_UNIT)
 
 
-def read_plain(node: Node) -> Pending:
+def read_plain(node: Node) -> Real:
     """Functions without parameters."""
     return _real_function(node, _PLAIN[node.raw.operator])
 
 
-def read_hard_sigmoid(node: Node) -> Pending:
+def read_hard_sigmoid(node: Node) -> Real:
     """HardSigmoid."""
     return _real_function(node, RealKind.HARD_SIGMOID, node.number("alpha", 0.2), node.number("beta", 0.5))
 
 
-def read_elu(node: Node) -> Pending:
+def read_elu(node: Node) -> Real:
     """Elu."""
     return _real_function(node, RealKind.ELU, node.number("alpha", 1.0))
 
 
-def read_selu(node: Node) -> Pending:
+def read_selu(node: Node) -> Real:
     """Selu."""
     return _real_function(node, RealKind.SELU, node.number("alpha", _SELU[0]), node.number("gamma", _SELU[1]))
 
 
-def read_gelu(node: Node) -> Pending:
+def read_gelu(node: Node) -> Real:
     """Gelu: exact, or approximated with tanh."""
     is_tanh = node.text("approximate", "none") == "tanh"
     return _real_function(node, RealKind.GELU_TANH if is_tanh else RealKind.GELU)
 
 
-def read_pow(node: Node) -> Pending:
-    """Pow: with one constant exponent."""
+def read_power(node: Node) -> Real:
+    """Pow with one constant exponent."""
     return _real_function(node, RealKind.POWER, scalar(node, 1, "exponent"))
 
 
@@ -99,14 +99,14 @@ def scalar(node: Node, position: int, role: str) -> float:
     return float(array.reshape(-1)[0])
 
 
-def _float_function(node: Node, function: Function, range: Quant) -> Pending:
+def _float_function(node: Node, function: Function, range: Quant) -> Real:
     def make(input: Tensor, output: Tensor) -> Unary:
         return FloatFunction(name=output.name, source=node.source, input=input, output=output, function=function)
 
     return _unary(node, make, range)
 
 
-def _real_function(node: Node, kind: RealKind, *parameters: float) -> Pending:
+def _real_function(node: Node, kind: RealKind, *parameters: float) -> Real:
     def make(input: Tensor, output: Tensor) -> Unary:
         return RealFunction(
             name=output.name, source=node.source, input=input, output=output, kind=kind, parameters=parameters
@@ -115,11 +115,11 @@ def _real_function(node: Node, kind: RealKind, *parameters: float) -> Pending:
     return _unary(node, make)
 
 
-def _unary(node: Node, kind: Callable[[Tensor, Tensor], Unary], range: Quant | None = None) -> Pending:
+def _unary(node: Node, kind: Callable[[Tensor, Tensor], Unary], range: Quant | None = None) -> Real:
     input = node.activation(0)
 
-    def make(quant: Quant, name: str) -> Placed:
-        output = node.builder.int8(name, input.tensor.shape, quant)
+    def make(quant: Form, name: str) -> Placed:
+        output = node.builder.result(name, input.tensor.shape, quant)
         return node.emit(kind(input.tensor, output), input.order)
 
     return node.pending(input.shape, make, range=range)
@@ -131,7 +131,6 @@ READERS: Readers = {
     "Gelu": read_gelu,
     "HardSigmoid": read_hard_sigmoid,
     "LeakyRelu": read_leaky_relu,
-    "Pow": read_pow,
     "Selu": read_selu,
     "Sigmoid": read_sigmoid,
     "Tanh": read_tanh,

@@ -5,18 +5,22 @@ import numpy as np
 from tinygen.frontends.onnx.node import Node, Readers
 from tinygen.frontends.onnx.operators.bias import bias_of
 from tinygen.frontends.onnx.raw import UnsupportedError
-from tinygen.frontends.onnx.values import Known, Pending, Placed
+from tinygen.frontends.onnx.values import Form, Known, Placed, Quantized, Real
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Quant
+from tinygen.ops.add import Add
 from tinygen.ops.batch_matmul import BatchMatMul
 from tinygen.ops.clamp import Clamp
 from tinygen.ops.fully_connected import FullyConnected
+from tinygen.ops.mul import Mul
 from tinygen.ops.reshape import Reshape
 from tinygen.ops.transpose import Transpose
 
 
-def read_gemm(node: Node) -> Pending:
-    """Gemm: constant weights and bias; alpha and beta become part of them."""
+def read_gemm(node: Node) -> Real:
+    """Gemm: constant weights and bias, of which alpha and beta become part; of float32 any operands."""
+    if node.builder.is_real and not _is_layer(node):
+        return _general_gemm(node)
     input, weights = node.activation(0), node.weights(1)
     if len(input.shape) != 2 or len(weights.shape) != 2:
         raise UnsupportedError(f"operands are {list(input.shape)} and {list(weights.shape)}, matrices were expected")
@@ -26,27 +30,92 @@ def read_gemm(node: Node) -> Pending:
     )
 
 
-def read_matmul(node: Node) -> Pending:
+def _is_layer(node: Node) -> bool:
+    """Whether a Gemm of float32 is a fully connected layer."""
+    if node.integer("transA", 0) or not isinstance(node.value(1), Known):
+        return False
+    units = node.shape(1)[0 if node.integer("transB", 0) else 1] if len(node.shape(1)) == 2 else 0
+    return not node.has_input(2) or (
+        isinstance(node.value(2), Known) and node.shape(2) in ((), (1,), (units,), (1, units), (1, 1))
+    )
+
+
+def _general_gemm(node: Node) -> Real:
+    """alpha * A x B + beta * C, one operator after the other."""
+    first, second = node.activation(0), node.activation(1)
+    if len(first.shape) != 2 or len(second.shape) != 2:
+        raise UnsupportedError(f"operands are {list(first.shape)} and {list(second.shape)}, matrices were expected")
+    rows, columns = first.shape[node.integer("transA", 0) != 0], second.shape[node.integer("transB", 0) == 0]
+    steps = [
+        name
+        for name, is_there in (("scaled", node.number("alpha", 1.0) != 1.0), ("sum", node.has_input(2)))
+        if is_there
+    ]
+    names = [node.builder.derive(node.output_name, step) for step in ("product", *steps)[: len(steps)]]
+    names.append(node.builder.claim(node.output_name))
+    product = node.builder.result(names[0], (rows, columns), None)
+    node.builder.add(
+        BatchMatMul(
+            name=product.name,
+            source=node.source,
+            first=node.builder.plain(first),
+            second=node.builder.plain(second),
+            output=product,
+            transpose_first=node.integer("transA", 0) != 0,
+            transpose_second=node.integer("transB", 0) != 0,
+        )
+    )
+    total = product
+    if "scaled" in steps:
+        total = _times(node, total, node.number("alpha", 1.0), names[1])
+    if "sum" in steps:
+        total = _plus(node, total, node.activation(2), names[-1])
+    node.builder.layouts[node.output_name] = (0, 1)
+    return Quantized(Placed(total, (0, 1)))
+
+
+def _times(node: Node, tensor: Tensor, factor: float, name: str) -> Tensor:
+    number = node.builder.constant(node.builder.derive(name, "factor"), np.full((1, 1), factor, np.float32))
+    output = node.builder.result(name, tensor.shape, None)
+    clamp = Clamp.none(output.type)
+    node.builder.add(Mul(name=name, source=node.source, first=tensor, second=number, output=output, clamp=clamp))
+    return output
+
+
+def _plus(node: Node, tensor: Tensor, summand: Placed, name: str) -> Tensor:
+    plain, beta = node.builder.plain(summand), node.number("beta", 1.0)
+    if beta != 1.0:
+        plain = _times(node, plain, beta, node.builder.derive(name, "summand"))
+    output = node.builder.result(name, tensor.shape, None)
+    clamp = Clamp.none(output.type)
+    node.builder.add(Add(name=name, source=node.source, first=tensor, second=plain, output=output, clamp=clamp))
+    return output
+
+
+def read_matmul(node: Node) -> Real:
     """MatMul: constant symmetric weights make a fully connected layer, anything else products batch by batch."""
-    if isinstance(node.value(1), Known):
+    if isinstance(node.value(1), Known) and not node.builder.is_real:
         node.weights(1)
     first, second = node.activation(0), node.quantized(1)
+    if node.builder.is_real and 1 in (len(first.shape), len(second.shape)):
+        return _with_vectors(node, first, second)
     if min(len(first.shape), len(second.shape)) < 2:
         raise UnsupportedError(f"operands are {list(first.shape)} and {list(second.shape)}, matrices were expected")
-    is_weights = second.tensor.data is not None and len(second.shape) == 2 and not any(second.quant.zero_points)
+    is_symmetric = second.form is None or not any(second.form.zero_points)
+    is_weights = second.tensor.data is not None and len(second.shape) == 2 and is_symmetric
     if is_weights and first.tensor.data is None:
         return _fully_connected(node, first, second, is_transposed=False, alpha=1.0)
     if first.shape[-1] != second.shape[-2]:
         raise UnsupportedError(f"operands {list(first.shape)} and {list(second.shape)} do not fit each other")
     shape = (*np.broadcast_shapes(first.shape[:-2], second.shape[:-2]), first.shape[-2], second.shape[-1])
 
-    def make(quant: Quant, name: str) -> Placed:
+    def make(quant: Form, name: str) -> Placed:
         op = BatchMatMul(
             name=name,
             source=node.source,
             first=node.builder.plain(first),
             second=node.builder.plain(second),
-            output=node.builder.int8(name, shape, quant),
+            output=node.builder.result(name, shape, quant),
             transpose_first=False,
             transpose_second=False,
         )
@@ -55,23 +124,61 @@ def read_matmul(node: Node) -> Pending:
     return node.pending(shape, make)
 
 
-def _fully_connected(node: Node, input: Placed, weights: Placed, is_transposed: bool, alpha: float) -> Pending:
+def _with_vectors(node: Node, first: Placed, second: Placed) -> Real:
+    """A product with a vector: as that with a matrix of one row or column, whose axis is then left out."""
+    row, column = len(first.shape) == 1, len(second.shape) == 1
+    operands = [node.builder.plain(first), node.builder.plain(second)]
+    if not all(len(tensor.shape) >= 1 for tensor in operands):
+        raise UnsupportedError("an operand has no axes, matrices were expected")
+    shapes = [
+        (1, *operands[0].shape) if row else operands[0].shape,
+        (*operands[1].shape, 1) if column else operands[1].shape,
+    ]
+    matrices = [
+        node.builder.reshaped(tensor, shape, node.builder.derive(node.output_name, f"matrix{number}"), node.source)
+        for number, (tensor, shape) in enumerate(zip(operands, shapes, strict=True))
+    ]
+    if shapes[0][-1] != shapes[1][-2]:
+        raise UnsupportedError(f"operands {list(first.shape)} and {list(second.shape)} do not fit each other")
+    batches = np.broadcast_shapes(shapes[0][:-2], shapes[1][:-2])
+    product = node.builder.result(
+        node.builder.derive(node.output_name, "product"), (*batches, shapes[0][-2], shapes[1][-1]), None
+    )
+    node.builder.add(
+        BatchMatMul(
+            name=product.name,
+            source=node.source,
+            first=matrices[0],
+            second=matrices[1],
+            output=product,
+            transpose_first=False,
+            transpose_second=False,
+        )
+    )
+    shape = (*batches, *(() if row else (shapes[0][-2],)), *(() if column else (shapes[1][-1],)))
+    name = node.builder.claim(node.output_name)
+    order = tuple(range(len(shape)))
+    node.builder.layouts[node.output_name] = order
+    return Quantized(Placed(node.builder.reshaped(product, shape, name, node.source), order))
+
+
+def _fully_connected(node: Node, input: Placed, weights: Placed, is_transposed: bool, alpha: float) -> Real:
     stored = node.builder.plain(weights)
     data, quant = stored.data, stored.type.quant
     assert data is not None
-    assert quant is not None
+    if quant is None:
+        data, alpha = data.astype(np.float32) * np.float32(alpha), 1.0
     if not alpha > 0:
         raise UnsupportedError(f"alpha is {alpha}, a positive number was expected")
     by_unit = data if is_transposed else data.T
     if by_unit.shape[1] != input.shape[-1]:
         raise UnsupportedError(f"weights {list(data.shape)} do not fit an input of {list(input.shape)}")
-    axis = None if quant.axis is None else (quant.axis if is_transposed else 1 - quant.axis)
-    scaled = Quant(tuple(scale * alpha for scale in quant.scales), quant.zero_points, axis)
+    scaled = None if quant is None else _scaled(quant, alpha, is_transposed)
     units = by_unit.shape[0]
-    bias = bias_of(node, 2, input.quant, scaled, units, node.number("beta", 1.0))
+    bias = bias_of(node, 2, input.form, scaled, units, node.number("beta", 1.0))
     shape = (*input.shape[:-1], units)
 
-    def make(quant: Quant, name: str) -> Placed:
+    def make(quant: Form, name: str) -> Placed:
         vectors, columns = _without_transpose(node, node.builder.plain(input), by_unit.shape[1])
         op = FullyConnected(
             name=name,
@@ -79,12 +186,18 @@ def _fully_connected(node: Node, input: Placed, weights: Placed, is_transposed: 
             input=vectors,
             weights=node.builder.constant(node.builder.derive(name, "weights"), by_unit[:, columns], scaled),
             bias=bias,
-            output=node.builder.int8(name, shape, quant),
-            clamp=Clamp.none(node.builder.int8(name, shape, quant).type),
+            output=node.builder.result(name, shape, quant),
+            clamp=Clamp.none(node.builder.result(name, shape, quant).type),
         )
         return node.emit(op, tuple(range(len(shape))))
 
     return node.pending(shape, make)
+
+
+def _scaled(quant: Quant, alpha: float, is_transposed: bool) -> Quant:
+    """The quantization of weights times `alpha`, with the units along axis 0."""
+    axis = None if quant.axis is None else (quant.axis if is_transposed else 1 - quant.axis)
+    return Quant(tuple(scale * alpha for scale in quant.scales), quant.zero_points, axis)
 
 
 def _without_transpose(

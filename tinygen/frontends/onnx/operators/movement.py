@@ -5,8 +5,8 @@ import numpy as np
 from tinygen.frontends.onnx.node import Node, Readers
 from tinygen.frontends.onnx.operators.function import scalar
 from tinygen.frontends.onnx.raw import UnsupportedError
-from tinygen.frontends.onnx.values import Pending, Placed, Real
-from tinygen.ir.types import Quant
+from tinygen.frontends.onnx.values import Form, Indices, Placed, Real
+from tinygen.ir.tensor import Tensor
 from tinygen.ops.concat import Concat
 from tinygen.ops.gather import Gather
 from tinygen.ops.pad import Mirror, MirrorPad, Pad
@@ -17,7 +17,7 @@ _MIRRORS = {"reflect": Mirror.REFLECT}
 _MAX_PAD = 1 << 20
 
 
-def read_concat(node: Node) -> Pending:
+def read_concat(node: Node) -> Real:
     """Concat: inputs of other scales are rescaled to the result's."""
     inputs = tuple(node.real(position) for position in range(node.input_count))
     shapes = [value.shape for value in inputs]
@@ -27,9 +27,9 @@ def read_concat(node: Node) -> Pending:
         raise UnsupportedError(f"shapes {[list(s) for s in shapes]} do not fit each other along axis {axis}")
     shape = (*shapes[0][:axis], sum(s[axis] for s in shapes), *shapes[0][axis + 1 :])
 
-    def make(placed: tuple[Placed, ...], quant: Quant, name: str) -> Placed:
+    def make(placed: tuple[Placed, ...], quant: Form, name: str) -> Placed:
         order = next((p.order for p in placed if not p.tensor.is_constant), placed[0].order)
-        output = node.builder.int8(name, tuple(shape[a] for a in order), quant)
+        output = node.builder.result(name, tuple(shape[a] for a in order), quant)
         tensors = tuple(node.builder.arranged(p, order) for p in placed)
         op = Concat(name=name, source=node.source, inputs=tensors, output=output, axis=order.index(axis))
         return node.emit(op, order)
@@ -37,13 +37,11 @@ def read_concat(node: Node) -> Pending:
     return node.kept(inputs, shape, make)
 
 
-def read_slice(node: Node) -> Pending:
+def read_slice(node: Node) -> Real:
     """Slice: constant limits, any steps."""
     input = node.real(0)
     rank = len(input.shape)
-    starts, ends = node.integers(1, "starts"), node.integers(2, "ends")
-    axes = node.integers(3, "axes") if node.has_input(3) else tuple(range(len(starts)))
-    steps = node.integers(4, "steps") if node.has_input(4) else (1,) * len(starts)
+    starts, ends, axes, steps = _limits(node)
     if not len(starts) == len(ends) == len(axes) == len(steps):
         raise UnsupportedError(f"{len(starts)} starts, {len(ends)} ends, {len(axes)} axes, {len(steps)} steps")
     node.axes_of(axes, rank)
@@ -56,7 +54,18 @@ def read_slice(node: Node) -> Pending:
     return _slice(node, input, tuple(begin), tuple(strides), tuple(shape))
 
 
-def read_split(node: Node) -> tuple[Pending, ...]:
+def _limits(node: Node) -> tuple[tuple[int, ...], ...]:
+    """Starts, ends, axes and steps: inputs since opset 10, attributes before."""
+    if node.opset < 10:
+        starts, ends = node.integer_list("starts"), node.integer_list("ends")
+        axes = node.integer_list("axes") if "axes" in node.raw.attributes else tuple(range(len(starts)))
+        return starts, ends, axes, (1,) * len(starts)
+    starts, ends = node.integers(1, "starts"), node.integers(2, "ends")
+    axes = node.integers(3, "axes") if node.has_input(3) else tuple(range(len(starts)))
+    return starts, ends, axes, node.integers(4, "steps") if node.has_input(4) else (1,) * len(starts)
+
+
+def read_split(node: Node) -> tuple[Real, ...]:
     """Split: into constant or equal parts."""
     input = node.real(0)
     axis = node.axis(node.integer("axis", 0), len(input.shape))
@@ -69,26 +78,31 @@ def read_split(node: Node) -> tuple[Pending, ...]:
     return tuple(parts)
 
 
-def read_pad(node: Node) -> Pending:
+def read_pad(node: Node) -> Real:
     """Pad: constant widths; with one value, or reflected."""
     input = node.real(0)
     rank = len(input.shape)
-    widths, mode = node.integers(1, "pads"), node.text("mode", "constant")
+    is_old = node.opset < 11
+    widths = node.integer_list("pads") if is_old else node.integers(1, "pads")
+    mode = node.text("mode", "constant")
     axes = node.integers(3, "axes") if node.has_input(3) else tuple(range(rank))
     node.axes_of(axes, rank)
+    axes = tuple(axis % rank for axis in axes)
     if len(widths) != 2 * len(axes) or not all(0 <= width <= _MAX_PAD for width in widths):
         raise UnsupportedError(f"pads are {list(widths)}, {2 * len(axes)} numbers >= 0 were expected")
     if mode != "constant" and mode not in _MIRRORS:
         raise UnsupportedError(f"mode is '{mode}', constant or reflect was expected")
-    value = scalar(node, 2, "padding") if mode == "constant" and node.has_input(2) else 0.0
+    value = node.number("value", 0.0) if is_old else 0.0
+    if mode == "constant" and not is_old and node.has_input(2):
+        value = scalar(node, 2, "padding")
     before, after = [0] * rank, [0] * rank
     for position, axis in enumerate(axes):
         before[axis], after[axis] = widths[position], widths[position + len(axes)]
     shape = tuple(sum(sizes) for sizes in zip(before, input.shape, after, strict=True))
 
-    def make(inputs: tuple[Placed, ...], quant: Quant, name: str) -> Placed:
+    def make(inputs: tuple[Placed, ...], quant: Form, name: str) -> Placed:
         tensor, order = inputs[0].tensor, inputs[0].order
-        output = node.builder.int8(name, tuple(shape[axis] for axis in order), quant)
+        output = node.builder.result(name, tuple(shape[axis] for axis in order), quant)
         ends = tuple(tuple(widths[axis] for axis in order) for widths in (before, after))
         if mode in _MIRRORS:
             mirrored = MirrorPad(
@@ -101,7 +115,7 @@ def read_pad(node: Node) -> Pending:
                 mirror=_MIRRORS[mode],
             )
             return node.emit(mirrored, order)
-        stored = int(quantize(np.array(value, np.float32), output.type))
+        stored = value if quant is None else int(quantize(np.array(value, np.float32), output.type))
         op = Pad(
             name=name, source=node.source, input=tensor, output=output, before=ends[0], after=ends[1], value=stored
         )
@@ -110,25 +124,34 @@ def read_pad(node: Node) -> Pending:
     return node.kept((input,), shape, make)
 
 
-def read_gather(node: Node) -> Pending:
-    """Gather: with constant indices."""
+def read_gather(node: Node) -> Real:
+    """Gather: with constant indices, or with those in an int32 or int64 input of the model, of which none is negative."""
     input = node.real(0)
     axis = node.axis(node.integer("axis", 0), len(input.shape))
+    chosen = node.value(1)
+    if isinstance(chosen, Indices):
+        return _gather(node, input, axis, node.builder.plain(chosen.placed))
     numbers = node.integers(1, "indices")
     size = input.shape[axis]
     if not numbers or min(numbers) < -size or max(numbers) >= size:
         raise UnsupportedError(f"indices are {list(numbers[:10])}, numbers within axis {axis} ({size}) were expected")
     wrapped = [number % size for number in numbers]
     indices = np.array(wrapped, np.int32).reshape(node.constant(1, "indices").shape)
+    return _gather(
+        node, input, axis, node.builder.constant(node.builder.derive(node.output_name, "indices"), indices)
+    )
+
+
+def _gather(node: Node, input: Real, axis: int, indices: Tensor) -> Real:
     shape = (*input.shape[:axis], *indices.shape, *input.shape[axis + 1 :])
 
-    def make(inputs: tuple[Placed, ...], quant: Quant, name: str) -> Placed:
+    def make(inputs: tuple[Placed, ...], quant: Form, name: str) -> Placed:
         op = Gather(
             name=name,
             source=node.source,
             input=node.builder.plain(inputs[0]),
-            indices=node.builder.constant(node.builder.derive(name, "indices"), indices),
-            output=node.builder.int8(name, shape, quant),
+            indices=indices,
+            output=node.builder.result(name, shape, quant),
             axis=axis,
             batch_dims=0,
         )
@@ -144,17 +167,17 @@ def _slice(
     strides: tuple[int, ...],
     shape: tuple[int, ...],
     output: int = 0,
-) -> Pending:
+) -> Real:
     if 0 in shape:
         raise UnsupportedError(f"the result has shape {list(shape)}, at least one element was expected")
 
-    def make(inputs: tuple[Placed, ...], quant: Quant, name: str) -> Placed:
+    def make(inputs: tuple[Placed, ...], quant: Form, name: str) -> Placed:
         order = inputs[0].order
         op = Slice(
             name=name,
             source=node.source,
             input=inputs[0].tensor,
-            output=node.builder.int8(name, tuple(shape[axis] for axis in order), quant),
+            output=node.builder.result(name, tuple(shape[axis] for axis in order), quant),
             begin=tuple(begin[axis] for axis in order),
             strides=tuple(strides[axis] for axis in order),
         )

@@ -1,96 +1,151 @@
 """Pooling over windows and over whole images."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from tinygen.frontends.onnx.node import Node, Readers
-from tinygen.frontends.onnx.operators.window import Frame, output_size, window_of
+from tinygen.frontends.onnx.operators.volume import VOLUME, pool_volume
+from tinygen.frontends.onnx.operators.window import Frame, output_size, stated_padding, window_of
 from tinygen.frontends.onnx.raw import UnsupportedError
-from tinygen.frontends.onnx.values import Pending, Placed
+from tinygen.frontends.onnx.values import Form, Placed, Real
 from tinygen.ir.tensor import Tensor
-from tinygen.ir.types import Quant, TensorType
+from tinygen.ir.types import Array, Float32Array, Quant, TensorType
 from tinygen.ops.clamp import Clamp
 from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
+from tinygen.ops.mul import Mul
 from tinygen.ops.pool2d import AveragePool2D, MaxPool2D
 from tinygen.ops.reduction import Mean
 from tinygen.ops.rescale import Rescale
-from tinygen.ops.window import HW, NO_PADDING, UNIT, Window
+from tinygen.ops.window import HW, NO_PADDING, UNIT, Padding, Window
 
 
-def read_max_pool(node: Node) -> Pending:
-    """MaxPool: 1-D and 2-D, values only."""
+def read_max_pool(node: Node) -> Real:
+    """MaxPool: 1-D and 2-D, of float32 3-D too; values only."""
     if len([name for name in node.raw.outputs if name]) > 1:
         raise UnsupportedError("gives indices too, values alone were expected")
+    if len(node.shape(0)) == VOLUME:
+        return pool_volume(node, _max_of_images)
     frame = Frame.of(node.shape(0))
     return _max_pool(node, window_of(node, frame, frame.size(node.shape(0)), ()))
 
 
-def read_global_max_pool(node: Node) -> Pending:
-    """GlobalMaxPool: 1-D and 2-D."""
-    frame = Frame.of(node.shape(0))
-    return _max_pool(node, Window(frame.size(node.shape(0))))
-
-
-def read_average_pool(node: Node) -> Pending:
-    """AveragePool: 1-D and 2-D; the result may have a scale of its own."""
-    frame = Frame.of(node.shape(0))
-    window = window_of(node, frame, frame.size(node.shape(0)), ())
-    counts_padding = node.integer("count_include_pad", 0) != 0
-    if counts_padding and node.integer("ceil_mode", 0):
-        raise UnsupportedError("counts its padding with ceil_mode, one of them was expected")
-    return _average_pool(node, window, counts_padding)
-
-
-def read_global_average_pool(node: Node) -> Pending:
-    """GlobalAveragePool: 1-D and 2-D; the result may have a scale of its own."""
-    frame = Frame.of(node.shape(0))
-    return _average_pool(node, Window(frame.size(node.shape(0))), counts_padding=False)
-
-
-def _max_pool(node: Node, window: Window) -> Pending:
-    input = node.real(0)
-    frame = Frame.of(input.shape)
-    if window.dilation != UNIT:
-        raise UnsupportedError("is dilated, dilations of 1 were expected")
-    positions = output_size(window, frame.size(input.shape))
-
-    def make(inputs: tuple[Placed, ...], quant: Quant, name: str) -> Placed:
-        image = frame.image(node, inputs[0])
-        output = _output(node, frame, image, positions, quant, name)
-        op = MaxPool2D(
+def _max_of_images(node: Node, image: Tensor, window: Window, output: Tensor) -> None:
+    """MaxPool of images of float32."""
+    node.builder.add(
+        MaxPool2D(
             name=output.name,
             source=node.source,
             input=image,
             output=output,
             kernel=window.kernel,
             stride=window.stride,
+            dilation=window.dilation,
             padding=window.padding,
             clamp=Clamp.none(output.type),
         )
-        node.builder.add(op)
+    )
+
+
+def read_global_max_pool(node: Node) -> Real:
+    """GlobalMaxPool: 1-D and 2-D."""
+    frame = Frame.of(node.shape(0))
+    return _max_pool(node, Window(frame.size(node.shape(0))))
+
+
+def read_average_pool(node: Node) -> Real:
+    """AveragePool: 1-D and 2-D, of float32 3-D too; the result may have a scale of its own."""
+    if len(node.shape(0)) == VOLUME:
+        return pool_volume(node, _mean_of_images)
+    frame = Frame.of(node.shape(0))
+    window = window_of(node, frame, frame.size(node.shape(0)), ())
+    counts_padding = node.integer("count_include_pad", 0) != 0
+    if counts_padding and node.integer("ceil_mode", 0) and not node.builder.is_real:
+        raise UnsupportedError("counts its padding with ceil_mode, one of them was expected")
+    return _average_pool(node, window, counts_padding)
+
+
+def read_global_average_pool(node: Node) -> Real:
+    """GlobalAveragePool: 1-D and 2-D; the result may have a scale of its own."""
+    frame = Frame.of(node.shape(0))
+    return _average_pool(node, Window(frame.size(node.shape(0))), counts_padding=False)
+
+
+def _max_pool(node: Node, window: Window) -> Real:
+    input = node.real(0)
+    frame = Frame.of(input.shape)
+    if window.dilation != UNIT and not node.builder.is_real:
+        raise UnsupportedError("is dilated, dilations of 1 were expected")
+    positions = output_size(window, frame.size(input.shape))
+
+    def make(inputs: tuple[Placed, ...], quant: Form, name: str) -> Placed:
+        image = frame.image(node, inputs[0])
+        output = _output(node, frame, image, positions, quant, name)
+        _max_of_images(node, image, window, output)
         return frame.placed(node, output, name)
 
     return node.kept((input,), frame.onnx_shape(input.shape[0], input.shape[1], positions), make)
 
 
-def _average_pool(node: Node, window: Window, counts_padding: bool) -> Pending:
+def _average_pool(node: Node, window: Window, counts_padding: bool) -> Real:
     input = node.activation(0)
     frame = Frame.of(input.shape)
     size = frame.size(input.shape)
     positions = output_size(window, size)
     pads = window.padding != NO_PADDING
 
-    def make(quant: Quant, name: str) -> Placed:
+    def make(quant: Form, name: str) -> Placed:
         image = frame.image(node, input)
         output = _output(node, frame, image, positions, quant, name)
-        if window.kernel == size and not pads:
+        if quant is None:
+            _mean_of_images(node, image, window, output)
+        elif window.kernel == size and not pads:
             node.builder.add(_whole_mean(node, image, output))
-        elif window.dilation != UNIT or (counts_padding and pads) or (quant != input.quant and not pads):
+        elif window.dilation != UNIT or (counts_padding and pads) or (quant != input.form and not pads):
             node.builder.add(_mean_by_filter(node, image, output, window, counts_padding))
         else:
             _pool_and_rescale(node, image, output, window)
         return frame.placed(node, output, name)
 
     return node.pending(frame.onnx_shape(input.shape[0], input.shape[1], positions), make)
+
+
+def _mean_of_images(node: Node, image: Tensor, window: Window, output: Tensor) -> None:
+    """AveragePool of images of float32: padding counts as zeros where the node says so."""
+    if not node.integer("count_include_pad", 0) or window.padding == NO_PADDING:
+        op = AveragePool2D(
+            name=output.name,
+            source=node.source,
+            input=image,
+            output=output,
+            kernel=window.kernel,
+            stride=window.stride,
+            dilation=window.dilation,
+            padding=window.padding,
+            clamp=Clamp.none(output.type),
+        )
+        node.builder.add(op)
+        return
+    sums = node.builder.result(node.builder.derive(output.name, "sums"), output.shape, None)
+    ones = np.ones((1, window.kernel.h, window.kernel.w, image.shape[3]), np.float32)
+    node.builder.add(_filtered(node, image, sums, window, ones))
+    shares = node.builder.constant(node.builder.derive(output.name, "shares"), _shares(node, image, window, output))
+    clamp = Clamp.none(output.type)
+    node.builder.add(Mul(name=output.name, source=node.source, first=sums, second=shares, output=output, clamp=clamp))
+
+
+def _shares(node: Node, image: Tensor, window: Window, output: Tensor) -> Float32Array:
+    """1 / the number of taps that count: those in the input and its padding, not beyond as ceil_mode may have it."""
+    stated = stated_padding(node, HW(*image.shape[1:3]), window)
+    beyond = replace(
+        window,
+        padding=Padding(0, window.padding.bottom - stated.bottom, 0, window.padding.right - stated.right),
+    )
+    height = image.shape[1] + stated.top + stated.bottom
+    width = image.shape[2] + stated.left + stated.right
+    counted = np.ones((1, height, width, 1), np.float32)
+    counts = sum((taken for _, taken in beyond.taps(counted, output.shape)), np.zeros((), np.float32))
+    return np.asarray(np.float32(1) / counts, np.float32)
 
 
 def _whole_mean(node: Node, image: Tensor, output: Tensor) -> Mean:
@@ -103,12 +158,17 @@ def _mean_by_filter(node: Node, image: Tensor, output: Tensor, window: Window, c
         raise UnsupportedError("is dilated and does not count its padding, one of them was expected")
     kernel, channels = window.kernel, image.shape[3]
     ones = np.ones((1, kernel.h, kernel.w, channels), np.int8)
-    quant = Quant((float(np.float32(1 / (kernel.h * kernel.w))),), (0,))
+    return _filtered(node, image, output, window, ones, Quant((float(np.float32(1 / (kernel.h * kernel.w))),), (0,)))
+
+
+def _filtered(
+    node: Node, image: Tensor, output: Tensor, window: Window, filters: Array, quant: Quant | None = None
+) -> DepthwiseConv2D:
     return DepthwiseConv2D(
         name=output.name,
         source=node.source,
         input=image,
-        weights=node.builder.constant(node.builder.derive(output.name, "weights"), ones, quant),
+        weights=node.builder.constant(node.builder.derive(output.name, "weights"), filters, quant),
         bias=None,
         output=output,
         stride=window.stride,
@@ -124,7 +184,9 @@ def _pool_and_rescale(node: Node, image: Tensor, output: Tensor, window: Window)
     is_same = own.quant == wanted.quant
     if not is_same and own.scale > wanted.scale:
         raise UnsupportedError("does not count its padding and has a finer scale than its input, the same was expected")
-    mean = output if is_same else node.builder.int8(node.builder.derive(output.name, "mean"), output.shape, _quant(own))
+    mean = (
+        output if is_same else node.builder.result(node.builder.derive(output.name, "mean"), output.shape, _quant(own))
+    )
     op = AveragePool2D(
         name=mean.name,
         source=node.source,
@@ -144,9 +206,9 @@ def _quant(type: TensorType) -> Quant:
     return Quant((type.scale,), (type.zero_point,))
 
 
-def _output(node: Node, frame: Frame, image: Tensor, positions: HW, quant: Quant, name: str) -> Tensor:
+def _output(node: Node, frame: Frame, image: Tensor, positions: HW, quant: Form, name: str) -> Tensor:
     shape = (image.shape[0], positions.h, positions.w, image.shape[3])
-    return node.builder.int8(frame.image_name(node, name), shape, quant)
+    return node.builder.result(frame.image_name(node, name), shape, quant)
 
 
 READERS: Readers = {

@@ -2,9 +2,12 @@
 
 from math import prod
 
+import numpy as np
+
 from tinygen.frontends.onnx.node import MAX_RANK, Node, Readers
 from tinygen.frontends.onnx.raw import UnsupportedError
-from tinygen.frontends.onnx.values import Pending, Placed, Quantized, Real, Stored, Value
+from tinygen.frontends.onnx.tensor_types import dtype_of_code
+from tinygen.frontends.onnx.values import Form, Pending, Placed, Quantized, Real, Stored, Value
 from tinygen.ir.types import Quant
 
 
@@ -20,6 +23,13 @@ def read_dropout(node: Node) -> Value:
     if len([name for name in node.raw.outputs if name]) > 1:
         raise UnsupportedError("gives its mask too, values alone were expected")
     return node.value(0)
+
+
+def read_cast(node: Node) -> Value:
+    """Cast from float32 to float32, which changes nothing."""
+    if dtype_of_code(node.integer("to", 0)) != np.float32:
+        raise UnsupportedError("casts values to another type at run time, float32 was expected")
+    return node.real(0)
 
 
 def read_reshape(node: Node) -> Value:
@@ -83,7 +93,7 @@ def read_transpose(node: Node) -> Value:
         return Quantized(_permuted(value.placed, permutation))
     input = node.real(0)
 
-    def make(quant: Quant, name: str) -> Placed:
+    def make(quant: Form, name: str) -> Placed:
         return _permuted(node.builder.at(input, quant, name), permutation)
 
     shape = tuple(input.shape[axis] for axis in permutation)
@@ -111,7 +121,7 @@ def _reshaped(node: Node, shape: tuple[int, ...]) -> Value:
         raise UnsupportedError(f"shape {list(shape)} does not have the elements of {list(node.shape(0))}")
     value = node.value(0)
 
-    def make(inputs: tuple[Placed, ...], quant: Quant, name: str) -> Placed:  # noqa: ARG001 - the input's
+    def make(inputs: tuple[Placed, ...], quant: Form, name: str) -> Placed:  # noqa: ARG001 - the input's
         plain = node.builder.plain(inputs[0])
         return Placed(node.builder.reshaped(plain, shape, name, node.source), tuple(range(len(shape))))
 
@@ -123,6 +133,7 @@ def _reshaped(node: Node, shape: tuple[int, ...]) -> Value:
 
 
 READERS: Readers = {
+    "Cast": read_cast,
     "Dropout": read_dropout,
     "Flatten": read_flatten,
     "Identity": read_identity,

@@ -69,7 +69,7 @@ def window_of(node: Node, frame: Frame, size: HW, kernel: tuple[int, ...]) -> Wi
     numbers = (*shape, *node.integer_list("strides", (1,) * axes), *node.integer_list("dilations", (1,) * axes))
     if not all(0 < number <= _MAX_NUMBER for number in numbers):
         raise UnsupportedError(f"kernel, strides and dilations {list(numbers)}, positive numbers were expected")
-    bare = Window(_pair(numbers[:axes]), _pair(numbers[axes : 2 * axes]), _pair(numbers[2 * axes :]))
+    bare = Window(pair(numbers[:axes]), pair(numbers[axes : 2 * axes]), pair(numbers[2 * axes :]))
     padded = replace(bare, padding=_padding(node, axes, size, bare))
     return _with_ceil(padded, size) if node.integer("ceil_mode", 0) else padded
 
@@ -82,13 +82,18 @@ def output_size(window: Window, size: HW) -> HW:
     return positions
 
 
+def stated_padding(node: Node, size: HW, window: Window) -> Padding:
+    """The padding that a node on images names, without what ceil_mode adds."""
+    return _padding(node, 2, size, window)
+
+
 def _padding(node: Node, axes: int, size: HW, window: Window) -> Padding:
     mode = node.text("auto_pad", "NOTSET")
     if mode == "NOTSET":
         pads = node.integer_list("pads", (0,) * (2 * axes))
         if not all(0 <= number <= _MAX_NUMBER for number in pads):
             raise UnsupportedError(f"pads are {list(pads)}, numbers >= 0 were expected")
-        before, after = _pair(pads[:axes], 0), _pair(pads[axes:], 0)
+        before, after = pair(pads[:axes], 0), pair(pads[axes:], 0)
         return Padding(before.h, after.h, before.w, after.w)
     if mode not in ("SAME_UPPER", "SAME_LOWER", "VALID"):
         raise UnsupportedError(f"auto_pad is '{mode}', NOTSET, SAME_UPPER, SAME_LOWER or VALID was expected")
@@ -114,5 +119,6 @@ def _missing(size: int, before: int, after: int, extent: int, stride: int) -> in
     return max(0, (positions - 1) * stride - span)
 
 
-def _pair(numbers: tuple[int, ...], row: int = 1) -> HW:
+def pair(numbers: tuple[int, ...], row: int = 1) -> HW:
+    """Numbers of two axes, or of the width alone."""
     return HW(*numbers) if len(numbers) == 2 else HW(row, *numbers)

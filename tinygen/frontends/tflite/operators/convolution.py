@@ -1,5 +1,6 @@
 """Convolutions and fully connected layers."""
 
+from dataclasses import replace
 from typing import TypeVar
 
 import tflite
@@ -7,9 +8,11 @@ import tflite
 from tinygen.frontends.tflite.activation import fused_clamp, padding_mode
 from tinygen.frontends.tflite.node import Node, Readers, UnsupportedError
 from tinygen.ir.tensor import Tensor
+from tinygen.ir.types import DType
 from tinygen.ops.conv2d import Conv2D
 from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
 from tinygen.ops.fully_connected import FullyConnected
+from tinygen.ops.quantize import dequantize_constant
 from tinygen.ops.transpose_conv2d import TransposeConv2D
 from tinygen.ops.window import HW, UNIT, Padding, padding_for
 
@@ -95,8 +98,13 @@ def read_fully_connected(node: Node) -> FullyConnected:
 
 
 def _constant_weights(node: Node) -> Tensor:
-    node.constant(1, "weights")
-    return node.input(1)
+    """The weights; int8 ones of a float32 operator as the real numbers that they stand for."""
+    stored, weights = node.constant(1, "weights"), node.input(1)
+    is_hybrid = weights.type.dtype is DType.INT8 and node.output().type.dtype.is_real
+    if not is_hybrid or weights.type.quant is None:
+        return weights
+    real = node.intermediate(node.output(), "weights", weights.shape)
+    return replace(real, data=dequantize_constant(stored, weights.type.quant))
 
 
 def _constant_bias(node: Node) -> Tensor | None:

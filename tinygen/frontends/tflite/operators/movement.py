@@ -8,6 +8,7 @@ from tinygen.ir.graph import Op
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import DType, TensorType
 from tinygen.ops.concat import Concat
+from tinygen.ops.depth_to_space import DepthToSpace, SpaceToDepth
 from tinygen.ops.gather import Gather
 from tinygen.ops.pad import Mirror, MirrorPad, Pad
 from tinygen.ops.reshape import Reshape
@@ -31,10 +32,7 @@ def read_pad_v2(node: Node) -> Pad:
         )
     if node.input(2).type.quant != node.input(0).type.quant:
         raise UnsupportedError("the padding value must have the input's quantization")
-    number = value.reshape(-1)[0].item()
-    if not float(number).is_integer():
-        raise UnsupportedError(f"the padding value is {number}, an integer was expected")
-    return _pad(node, int(number))
+    return _pad(node, value.reshape(-1)[0].item())
 
 
 def read_mirror_pad(node: Node) -> MirrorPad:
@@ -102,22 +100,22 @@ def read_gather(node: Node) -> Gather:
     )
 
 
-def read_depth_to_space(node: Node) -> tuple[Op, ...]:
+def read_depth_to_space(node: Node) -> DepthToSpace:
     """DEPTH_TO_SPACE: channels [block, block, C] of a pixel become block * block pixels of C channels."""
     block = node.options(tflite.DepthToSpaceOptions).BlockSize()
-    batch, height, width, channels = _nhwc(node.input(0))
+    _, _, _, channels = _nhwc(node.input(0))
     if block < 1 or channels % (block * block):
         raise UnsupportedError(f"{channels} channels do not divide into blocks of {block} x {block}")
-    return _swap_blocks(node, (batch, height, width, block, block, channels // (block * block)))
+    return DepthToSpace(name=node.name, source=node.source, input=node.input(0), output=node.output(), block=block)
 
 
-def read_space_to_depth(node: Node) -> tuple[Op, ...]:
+def read_space_to_depth(node: Node) -> SpaceToDepth:
     """SPACE_TO_DEPTH: block * block pixels of C channels become the channels [block, block, C] of one."""
     block = node.options(tflite.SpaceToDepthOptions).BlockSize()
-    batch, height, width, channels = _nhwc(node.input(0))
+    _, height, width, _ = _nhwc(node.input(0))
     if block < 1 or height % block or width % block:
         raise UnsupportedError(f"{height} x {width} pixels do not divide into blocks of {block} x {block}")
-    return _swap_blocks(node, (batch, height // block, block, width // block, block, channels))
+    return SpaceToDepth(name=node.name, source=node.source, input=node.input(0), output=node.output(), block=block)
 
 
 def axis_index(axis: int, rank: int) -> int:
@@ -125,18 +123,6 @@ def axis_index(axis: int, rank: int) -> int:
     if not -rank <= axis < rank:
         raise UnsupportedError(f"axis {axis} of {rank} dimensions")
     return axis % rank
-
-
-def _swap_blocks(node: Node, shape: tuple[int, ...]) -> tuple[Op, ...]:
-    """The input seen in six dimensions, with the third and fourth exchanged, seen as the output."""
-    permutation = (0, 1, 3, 2, 4, 5)
-    split = node.intermediate(node.output(), "split", shape)
-    swapped = node.intermediate(node.output(), "swapped", tuple(shape[axis] for axis in permutation))
-    return (
-        Reshape(name=split.name, source=node.source, input=node.input(0), output=split),
-        Transpose(name=swapped.name, source=node.source, input=split, output=swapped, permutation=permutation),
-        Reshape(name=node.name, source=node.source, input=swapped, output=node.output()),
-    )
 
 
 def _int32_indices(indices: Tensor) -> Tensor:
@@ -160,7 +146,7 @@ def _with_axis(node: Node, input: Tensor, axis: int, number: int) -> Reshape:
     return Reshape(name=part.name, source=node.source, input=input, output=part)
 
 
-def _pad(node: Node, value: int) -> Pad:
+def _pad(node: Node, value: float) -> Pad:
     before, after = _paddings(node)
     return Pad(
         name=node.name,

@@ -1,0 +1,166 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The body of both variants of tg_native_mve_tiles: as assembly and, for other cores, in C.
+ */
+#ifndef TG_NATIVE_MVE_TILES_BODY_H
+#define TG_NATIVE_MVE_TILES_BODY_H
+
+#include "tg_native_mve_arithmetic.h"
+#include "tg_native_mve_planes.h"
+
+#if TG_NATIVE_MVE
+
+/* clang-format off: assembly in columns */
+
+/*
+ * r0 r4 r8 r12     sums of 4 positions, line 0      r2 r6 r10 lr    line 1 (sums must be even registers)
+ * r1               plane                            r3, r5, r7      multiplier, shift, bias
+ * r9               output                           r11             outputs left in the pair of lines
+ * q0, q1           words of positions 0 to 3 and 2 to 5, then requantized outputs of line 0 and 1
+ * q4, q5 / q6, q7  filter under position 0, line 0 and 1 / under position 1
+ * q2               outputs to be stored             q3              their distances in bytes
+ *
+ * Frame: [sp] planes, [sp, 4] pairs of lines left, [sp, 8] plane, [sp, 12] output of the next pair of lines,
+ *        [sp, 16] zero point, [sp, 20] bytes between 4 positions of output
+ */
+TG_MVE_NAKED void TG_MVE_TILES_NAME(struct tg_native_mve_planes *planes __attribute__((unused)))
+{
+    __asm volatile(
+        "push   {r4-r11, lr}                         \n"
+        "vpush  {d8-d15}                             \n"
+        "sub    sp, #24                              \n"
+        "str    r0, [sp]                             \n"
+        "ldr    r1, [r0, #28]                        \n" /* output_line_step, of a pair */
+        "lsr    r1, #1                               \n"
+        "lsl    r1, #16                              \n"
+        "ldr    r3, [r0, #36]                        \n" /* position_step */
+        "mov    r2, #0                               \n"
+        "vidup.u16 q3, r2, #1                        \n"
+        "vshr.u16 q3, q3, #1                         \n" /* 0 0 1 1 2 2 3 3 */
+        "vmul.i16 q3, q3, r3                         \n"
+        "vdup.32 q0, r1                              \n"
+        "vadd.i16 q3, q3, q0                         \n"
+        "lsl    r3, #2                               \n"
+        "ldr    r2, [r0, #52]                        \n"
+        "strd   r2, r3, [sp, #16]                    \n"
+        "1:                                          \n" /* a channel */
+        "ldr    r0, [sp]                             \n"
+        "ldr    r2, [r0]                             \n"
+        "vldrw.u32 q6, [r2]                          \n"
+        "vldrw.u32 q4, [r2, #4]                      \n"
+        "vshl.i32 q7, q6, #8                         \n"
+        "vshl.i32 q5, q4, #8                         \n"
+        "ldrd   r7, r3, [r2, #20]                    \n"
+        "ldr    r5, [r2, #28]                        \n"
+        "add    r2, #32                              \n"
+        "str    r2, [r0]                             \n"
+        "ldr    r2, [r0, #20]                        \n" /* lines */
+        "str    r2, [sp, #4]                         \n"
+        "ldrd   r1, r9, [r0, #4]                     \n" /* plane, output */
+        "strd   r1, r9, [sp, #8]                     \n"
+        "ldr    r2, [r0, #16]                        \n"
+        "add    r1, r2                               \n"
+        "add    r9, #1                               \n"
+        "strd   r1, r9, [r0, #4]                     \n"
+        "2:                                          \n" /* a pair of lines */
+        "ldr    r0, [sp]                             \n"
+        "ldrd   r1, r9, [sp, #8]                     \n"
+        "ldrd   r2, r4, [r0, #24]                    \n" /* line_bytes, output_line_step */
+        "add    r2, r1                               \n"
+        "add    r4, r9                               \n"
+        "strd   r2, r4, [sp, #8]                     \n"
+        "ldr    r11, [r0, #32]                       \n" /* positions */
+        "lsl    r11, #1                              \n"
+        "3:                                          \n" /* 8 outputs */
+        "vldrw.u32 q0, [r1], #16                     \n"
+        "vmladav.s8 r0, q0, q4                       \n"
+        "vldrw.u32 q1, [r1, #-8]                     \n"
+        "vmladav.s8 r2, q0, q5                       \n"
+        "vmladav.s8 r4, q0, q6                       \n"
+        "vmladav.s8 r6, q0, q7                       \n"
+        "vmladav.s8 r8, q1, q4                       \n"
+        "vmladav.s8 r10, q1, q5                      \n"
+        "vmladav.s8 r12, q1, q6                      \n"
+        "vmladav.s8 lr, q1, q7                       \n"
+        "vmov   q0[2], q0[0], r0, r8                 \n"
+        "vmov   q0[3], q0[1], r4, r12                \n"
+        "vmov   q1[2], q1[0], r2, r10                \n"
+        "vmov   q1[3], q1[1], r6, lr                 \n"
+        "ldrd   r0, r2, [sp, #16]                    \n"
+        "vadd.i32 q0, q0, r7                         \n"
+        "vadd.i32 q1, q1, r7                         \n"
+        "vqrdmulh.s32 q0, q0, r3                     \n"
+        "vqrdmulh.s32 q1, q1, r3                     \n"
+        ".if " TG_MVE_TEXT(TG_MVE_TILES_IS_RELU) " == 0\n"
+        "mov    r4, #1                               \n"
+        "vqdmlah.s32 q0, q0, r4                      \n" /* adds floor(2 * q0 / 2**32), -1 for negative values: their halves go down */
+        "vqdmlah.s32 q1, q1, r4                      \n"
+        ".endif                                      \n"
+        "vrshl.s32 q0, r5                            \n"
+        "vrshl.s32 q1, r5                            \n"
+        "vqmovnb.s32 q2, q0                          \n"
+        "vqmovnt.s32 q2, q1                          \n"
+        "vqadd.s16 q2, q2, r0                        \n"
+        "vqmovnb.s16 q2, q2                          \n"
+        "vctp.16 r11                                 \n"
+        "vpst                                        \n"
+        "vstrbt.16 q2, [r9, q3]                      \n"
+        "add    r9, r2                               \n"
+        "subs   r11, #8                              \n"
+        "bgt    3b                                   \n"
+        "ldr    r2, [sp, #4]                         \n"
+        "subs   r2, #1                               \n"
+        "str    r2, [sp, #4]                         \n"
+        "bne    2b                                   \n"
+        "ldr    r0, [sp]                             \n"
+        "ldr    r2, [r0, #12]                        \n" /* channels */
+        "subs   r2, #1                               \n"
+        "str    r2, [r0, #12]                        \n"
+        "bne    1b                                   \n"
+        "add    sp, #24                              \n"
+        "vpop   {d8-d15}                             \n"
+        "pop    {r4-r11, pc}                         \n"
+    );
+}
+
+/* clang-format on */
+
+#else
+
+/* One output: a line of a pair at a position. */
+static inline int8_t tg_mve_tile_output(
+    const struct tg_native_mve_planes *planes, const int8_t *columns, const int32_t *channel, int32_t line)
+{
+    int32_t sum = channel[5];
+
+    for (int32_t i = 0; i < 3; i++) {
+        const int8_t *const filter = (const int8_t *)(channel + 1 + i);
+        for (int32_t row = 0; row < 3; row++) {
+            sum = tg_mve_mac(sum, columns[4 * i + line + row], filter[row]);
+        }
+    }
+    return tg_mve_requantized(
+        sum, channel[6], channel[7], TG_MVE_TILES_IS_RELU, planes->zero_point, INT8_MIN, INT8_MAX);
+}
+
+void TG_MVE_TILES_NAME(struct tg_native_mve_planes *planes)
+{
+    for (; planes->channels > 0; planes->channels--) {
+        for (int32_t line = 0; line < 2 * planes->lines; line++) {
+            const int8_t *const words = planes->plane + line / 2 * planes->line_bytes;
+            int8_t *const output = planes->output + line * (planes->output_line_step / 2);
+            for (int32_t i = 0; i < planes->positions; i++) {
+                output[i * planes->position_step] =
+                    tg_mve_tile_output(planes, words + 4 * i, planes->stream, line % 2);
+            }
+        }
+        planes->stream += 8;
+        planes->plane += planes->plane_bytes;
+        planes->output++;
+    }
+}
+
+#endif
+
+#endif

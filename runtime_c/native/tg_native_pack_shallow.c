@@ -1,0 +1,127 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Inputs of 1 to 4 channels: a band holds the rows under one row of outputs, padding included, so that every filter
+ * lies inside. Columns are those of tg_native_pack_windows.
+ */
+#include "tg_native_blocks.h"
+#include "tg_native_columns.h"
+
+struct band {
+    int8_t *bytes;
+    int32_t row_bytes; /* whole words, and a word more than the filters reach */
+    int32_t before;    /* bytes of padding at the left */
+    int32_t inside;    /* of the input */
+};
+
+static void fill(int8_t *to, uint32_t word, int32_t bytes)
+{
+    for (; bytes > 0; bytes -= 4, to += 4) {
+        memcpy(to, &word, sizeof word);
+    }
+}
+
+static void copy(int8_t *to, const int8_t *from, int32_t bytes)
+{
+    for (; bytes >= 16; bytes -= 16, to += 16, from += 16) {
+        memcpy(to, from, 16);
+    }
+    for (; bytes > 0; bytes--) {
+        *to++ = *from++;
+    }
+}
+
+/* The rows under a row of outputs; each part of a row may write a few bytes of the next one. */
+static TG_NOINLINE void fill_band(
+    const struct tg_native_convolve *layer, const int8_t *input, int32_t row, const struct band *band)
+{
+    const uint32_t padding = (uint32_t)(uint8_t)layer->zero_point * 0x01010101U;
+    const int32_t input_bytes = layer->input_width * layer->depth;
+    const int32_t first = row * layer->stride_height - layer->pad_top;
+    const int32_t after = band->before + band->inside;
+    int8_t *to = band->bytes;
+
+    for (int32_t y = first; y < first + layer->kernel_height; y++, to += band->row_bytes) {
+        if (y < 0 || y >= layer->input_height) {
+            fill(to, padding, band->row_bytes);
+            continue;
+        }
+        fill(to, padding, band->before);
+        copy(to + band->before, input + y * input_bytes, band->inside);
+        fill(to + after, padding, band->row_bytes - 3 - after);
+    }
+}
+
+/* One pixel; the optimiser makes a version for each size of rows that is given as a constant. */
+static inline void pack_pixel(
+    const int8_t *from, int32_t row_bytes, int32_t rows, int32_t words, int32_t rest, uint32_t *to)
+{
+    uint32_t *rest_to = to + 8 * rows * words;
+    uint32_t word = 0;
+    int32_t filled = 0;
+
+    for (int32_t row = 0; row < rows; row++, from += row_bytes) {
+        for (int32_t i = 0; i < words; i++) {
+            to = tg_pack_word(tg_word(from + 4 * i), to);
+        }
+        if (rest != 0) {
+            word |= (tg_word(from + 4 * words) & (0xffffffffU >> (32 - 8 * rest))) << filled;
+            filled += 8 * rest;
+            if (filled + 8 * rest > 32) {
+                rest_to = tg_pack_word(word, rest_to);
+                word = 0;
+                filled = 0;
+            }
+        }
+    }
+    if (filled != 0) {
+        (void)tg_pack_word(word, rest_to);
+    }
+}
+
+static TG_NOINLINE void pack_any(
+    const int8_t *from, int32_t row_bytes, int32_t rows, int32_t length, uint32_t *to)
+{
+    pack_pixel(from, row_bytes, rows, length / 4, length % 4, to);
+}
+
+static void pack(const int8_t *from, int32_t row_bytes, int32_t rows, int32_t length, uint32_t *to)
+{
+    if (length == 9 && rows == 3) { /* 3x3 of three channels */
+        pack_pixel(from, row_bytes, 3, 2, 1, to);
+    } else if (length == 4) {
+        pack_pixel(from, row_bytes, rows, 1, 0, to);
+    } else {
+        pack_any(from, row_bytes, rows, length, to);
+    }
+}
+
+/* Behind the columns: the row of the outputs that the band is for, then the band. */
+void tg_native_pack_shallow(
+    const struct tg_native_convolve *layer, const int8_t *input, int32_t first, uint32_t *columns)
+{
+    int32_t *const filled = (int32_t *)(columns + 8 * layer->quads);
+    const int32_t depth = layer->depth;
+    const int32_t reach = (layer->output_width - 1) * layer->stride_width + layer->kernel_width;
+    const int32_t inside = reach - layer->pad_left < layer->input_width ? reach - layer->pad_left : layer->input_width;
+    const struct band band = {
+        (int8_t *)(filled + 1), (reach * depth + 6) / 4 * 4, layer->pad_left * depth, inside > 0 ? inside * depth : 0};
+    const int32_t step = layer->stride_width * depth;
+    int32_t row = (int32_t)((uint32_t)first / (uint32_t)layer->output_width);
+    int32_t position = first - row * layer->output_width;
+
+    if (first == 0) {
+        *filled = -1;
+    }
+    for (uint32_t *to = columns; to < columns + 4; to++) {
+        if (*filled != row) {
+            fill_band(layer, input, row, &band);
+            *filled = row;
+        }
+        pack(band.bytes + position * step, band.row_bytes, layer->kernel_height, layer->kernel_width * depth, to);
+        if (++position == layer->output_width) {
+            position = 0;
+            row += row < layer->output_height - 1; /* of less than 4 pixels the last ones are not used */
+        }
+    }
+}

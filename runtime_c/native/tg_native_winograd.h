@@ -1,0 +1,104 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Convolution with 3x3 filters at stride 1 by Winograd's method, exact in integers: tiles of the output, of 2x2 or 4x4,
+ * from 4x4 or 6x6 transformed inputs ("positions"), with one multiplication for each of these and each input channel.
+ *
+ * `values` holds for each position, and of each for two input channels, a word of two 16-bit numbers for each of 4 tiles.
+ * `stream` holds for each pair of output channels, in words:
+ *
+ *     for each position and each two input channels (k, k'): c0[k] c0[k']   c1[k] c1[k']    transformed, 16 bits each
+ *     bias (scaled as the results are), multiplier, offset, shift of channel 0, then of channel 1: see tg_native_gemm.h
+ */
+#ifndef TG_NATIVE_WINOGRAD_H
+#define TG_NATIVE_WINOGRAD_H
+
+#include "tg_native.h"
+#include "tg_native_arithmetic.h"
+
+#define TG_WINOGRAD_TILES 4  /* that are multiplied at once */
+#define TG_WINOGRAD_TAPS 36  /* of a tile, at most */
+#define TG_WINOGRAD_LANES 8  /* products of a position: 2 channels x 4 tiles */
+#define TG_WINOGRAD_SCALES 4 /* words for each channel behind the weights */
+
+/** What is under one tile: `values` is advanced by a position in `step` words. */
+struct tg_native_taps {
+    const int8_t *at[TG_WINOGRAD_TAPS]; /**< the first channel of each pixel */
+    int32_t depth;                      /**< channels, at least 4 */
+    int32_t step;
+};
+
+/** Where the outputs of one tile go; at the ends of the output fewer count than the tile has. */
+struct tg_native_tile {
+    int8_t *output;
+    int32_t rows;
+    int32_t columns;
+    int32_t row_step; /**< bytes */
+    int32_t column_step;
+};
+
+/** One size of tiles. */
+struct tg_native_winograd {
+    int32_t size;
+    /** Transforms the input under a tile into one lane of `values`. */
+    void (*spread)(const struct tg_native_taps *taps, uint32_t *values);
+    /** Transforms the products of one lane back into the tile's outputs of one channel. */
+    void (*collect)(uint32_t *products, const int32_t *scales, const struct tg_native_tile *tile);
+};
+
+/** Runs a convolution. */
+void tg_native_winograd(const struct tg_native_convolve *layer, const int8_t *input, int8_t *output, void *scratch,
+    const struct tg_native_winograd *method);
+
+/** The sums over all input channels: at each position for channel 0 those of 4 tiles, then for channel 1. */
+void tg_native_winograd_multiply(
+    const int32_t *stream, const uint32_t *values, int32_t quads, int32_t positions, uint32_t *products);
+
+/** Four channels of a pixel, the lowest `bits` left out. */
+static inline uint32_t tg_channels(const int8_t *pixel, int32_t first, int32_t bits)
+{
+    return tg_word(pixel + first) >> bits;
+}
+
+/** Sum and difference of two pairs of 16-bit numbers. */
+static inline uint32_t tg_add16(uint32_t a, uint32_t b)
+{
+#if TG_NATIVE_DSP
+    uint32_t result;
+    __asm__("sadd16 %0, %1, %2" : "=r"(result) : "r"(a), "r"(b));
+    return result;
+#else
+    return ((a & 0x7fff7fffU) + (b & 0x7fff7fffU)) ^ ((a ^ b) & 0x80008000U);
+#endif
+}
+
+static inline uint32_t tg_sub16(uint32_t a, uint32_t b)
+{
+#if TG_NATIVE_DSP
+    uint32_t result;
+    __asm__("ssub16 %0, %1, %2" : "=r"(result) : "r"(a), "r"(b));
+    return result;
+#else
+    return ((a | 0x80008000U) - (b & 0x7fff7fffU)) ^ ((a ^ ~b) & 0x80008000U);
+#endif
+}
+
+/** How the accumulators of a channel become outputs; loaded once, as stores of bytes may be stores to anything. */
+struct tg_native_scale {
+    int32_t multiplier;
+    int32_t offset;
+    int32_t shift;
+};
+
+static inline struct tg_native_scale tg_scale_at(const int32_t *words)
+{
+    return (struct tg_native_scale){words[0], words[1], words[2]};
+}
+
+/** An output from twice its accumulator. */
+static inline int8_t tg_requantized(int32_t doubled, struct tg_native_scale scale)
+{
+    return (int8_t)tg_saturated(tg_scaled(doubled, scale.multiplier, scale.offset + (doubled >> 31)) >> scale.shift);
+}
+
+#endif

@@ -1,0 +1,9 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "tg_functions_f32.h"
+
+float tg_elu_f32(float x, const float *parameters)
+{
+    return x >= 0.0f ? x : parameters[0] * expm1f(x);
+}

@@ -1,0 +1,52 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Convolutions whose weights take less than eight bits.
+ */
+#ifndef TG_PACKED_H
+#define TG_PACKED_H
+
+#include <stdint.h>
+
+/**
+ * Sizes, offsets and constants. Weights are OHWI with the depth of one group, packed without gaps from the lowest bit
+ * of the first byte on; `weight_bits` is 4 or 2 (two's complement) or 1 (set: 1, not set: -1).
+ */
+struct tg_packed_convolution {
+    int32_t batches;
+    int32_t input_height;
+    int32_t input_width;
+    int32_t input_channels;
+    int32_t output_height;
+    int32_t output_width;
+    int32_t output_channels;
+    int32_t filter_height;
+    int32_t filter_width;
+    int32_t filter_depth; /**< input channels of a group */
+    int32_t filters_of_group;
+    int32_t stride_height;
+    int32_t stride_width;
+    int32_t pad_top;
+    int32_t pad_left;
+    int32_t dilation_height;
+    int32_t dilation_width;
+    int32_t input_offset; /**< added to inputs: minus the zero point */
+    int32_t output_zero_point;
+    int32_t min;
+    int32_t max;
+    int32_t weight_bits;
+    const int8_t *weights;
+    const int32_t *bias; /**< one an output channel, or NULL */
+    const int32_t *multiplier;
+    const int32_t *shift;
+};
+
+/**
+ * Convolution of NHWC images; fully connected layers are images of one pixel, depthwise ones have a group a channel.
+ *
+ * scratch: filter_height * filter_width * filter_depth bytes, for the weights of one filter.
+ */
+void tg_convolve_packed_s8(
+    const struct tg_packed_convolution *layer, const int8_t *input, int8_t *output, int8_t *scratch);
+
+#endif

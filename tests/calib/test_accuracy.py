@@ -1,0 +1,98 @@
+"""Accuracy on real data after calibration, against the float network and onnxruntime's own static quantization."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import onnx
+import pytest
+
+from tests.support.command_line import DIGITS, DIGITS_DATA
+from tests.support.float_models import as_float
+from tests.support.onnx_runtime import needs_onnxruntime
+from tests.support.shared import shared_file
+from tinygen.calib.calibrator import Calibrator, forward_of
+from tinygen.calib.model import load_float
+from tinygen.frontends import import_model
+from tinygen.ir.types import Array, Float32Array
+from tinygen.ops.quantize import dequantize
+from tinygen.pipeline import Options, compile_model
+from tinygen.quant.onnx_export import export_onnx
+
+Labels = npt.NDArray[np.integer]
+
+
+def _keywords() -> tuple[Path, Float32Array, Labels]:
+    """The float model, its inputs (those of the int8 model, as real numbers), classes."""
+    reference = import_model(shared_file("models/mlperf_tiny/kws_ref_model.tflite"))
+    with np.load(shared_file("eval/kws01.npz")) as data:
+        images = dequantize(data["x"], reference.inputs[0].tensor.type).astype(np.float32)
+        labels: Labels = data["y"]
+    return shared_file("models/mlperf_tiny/kws_fp32_qualcomm.tflite"), images, labels
+
+
+def _digits(folder: Path) -> tuple[Path, Float32Array, Labels]:
+    graph = import_model(DIGITS)
+    model = folder / "digits.onnx"
+    onnx.save(export_onnx(as_float(graph)), str(model))
+    with np.load(DIGITS_DATA) as data:
+        images = dequantize(data["in0"], graph.inputs[0].tensor.type).astype(np.float32)
+        labels: Labels = data["labels"]
+    return model, images, labels
+
+
+def _right(outputs: Array, labels: Labels) -> int:
+    return int(np.sum(outputs.reshape(len(labels), -1).argmax(axis=1) == labels))
+
+
+def _float(model: Path, images: Float32Array) -> Array:
+    graph = load_float(model).graph
+    name = graph.outputs[0].tensor.name
+    return forward_of(graph, [name]).run([images])[name]
+
+
+def _calibrated(model: Path, images: Float32Array, count: int, folder: Path) -> Array:
+    """The generated C on the host for all images but the first `count`, which calibrate it."""
+    table = folder / "t.ctable.json"
+    Calibrator(load_float(model)).run(images[first : first + 25] for first in range(0, count, 25)).save(table)
+    compiled = compile_model(model, Options(ctable=table))
+    outputs = compiled.execute([[image[np.newaxis]] for image in images[count:]]).outputs
+    return np.concatenate([sample[0] for sample in outputs])
+
+
+def _static(model: Path, images: Float32Array, count: int, folder: Path, per_channel: bool) -> Array:
+    """onnxruntime's `quantize_static` on the ONNX model that tinygen writes, calibrated on the same images."""
+    quantization = pytest.importorskip("onnxruntime.quantization")
+    session = pytest.importorskip("onnxruntime").InferenceSession
+    real, stored = folder / "float.onnx", folder / "static.onnx"
+    onnx.save(export_onnx(load_float(model).graph), str(real))
+    name = session(str(real)).get_inputs()[0].name
+
+    class Reader(quantization.CalibrationDataReader):  # type: ignore[misc, name-defined]
+        def __init__(self) -> None:
+            self._images: Iterator[Float32Array] = iter(images[:count])
+
+        def get_next(self) -> dict[str, Float32Array] | None:
+            image = next(self._images, None)
+            return None if image is None else {name: image[np.newaxis]}
+
+    quantization.quantize_static(str(real), str(stored), Reader(), per_channel=per_channel)
+    outputs: Array = session(str(stored)).run(None, {name: images[count:]})[0]
+    return outputs
+
+
+@needs_onnxruntime
+def test_keywords_lose_less_than_half_a_point_and_no_more_than_onnxruntimes_quantization(tmp_path: Path) -> None:
+    model, images, labels = _keywords()
+    ours = _right(_calibrated(model, images, 100, tmp_path), labels[100:])
+    assert ours > _right(_float(model, images[100:]), labels[100:]) - 0.005 * 900
+    for per_channel in (False, True):
+        assert ours >= _right(_static(model, images, 100, tmp_path, per_channel), labels[100:])
+
+
+def test_digits_lose_nothing(tmp_path: Path) -> None:
+    model, images, labels = _digits(tmp_path)
+    real = _right(_float(model, images[100:]), labels[100:])
+    assert real >= 0.98 * 264
+    assert _right(_calibrated(model, images, 100, tmp_path), labels[100:]) >= real

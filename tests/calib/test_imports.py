@@ -1,0 +1,118 @@
+"""Tables from other tools' files, and how they are repaired."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.support.command_line import tinygen
+from tests.support.float_models import samples, write_float_model
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> tuple[Path, Path]:
+    """The float model, and the table that quantized models are made of."""
+    model, data = write_float_model(tmp_path)
+    table = tmp_path / "net.ctable.json"
+    assert tinygen("calibrate", model, "--data", data, "-o", table).code == 0
+    return model, table
+
+
+def _tensors(table: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(table.read_text())["tensors"]
+    return found
+
+
+@pytest.mark.parametrize("suffix", [".onnx", ".tflite"])
+def test_quantized_models_give_their_table_back(files: tuple[Path, Path], tmp_path: Path, suffix: str) -> None:
+    model, table = files
+    quantized, again = tmp_path / f"q{suffix}", tmp_path / "again.ctable.json"
+    assert tinygen("quantize", model, "--ctable", table, "-o", quantized).code == 0
+    assert tinygen("ctable", "import", quantized, "--model", model, "-o", again).code == 0
+    before, after = _tensors(table), _tensors(again)
+    assert before.keys() == after.keys()
+    for name, entry in before.items():
+        found = after[name]
+        assert (found["scale"], found["zero_point"], found["kind"]) == (
+            entry["scale"],
+            entry["zero_point"],
+            entry["kind"],
+        )
+    assert tinygen("ctable", "check", again, model).code == 0
+    assert tinygen("validate", model, "--ctable", again, "--samples", "2").code == 0
+
+
+def _ranges(table: Path) -> dict[str, tuple[float, float]]:
+    return {n: tuple(e["range"]) for n, e in _tensors(table).items() if e["kind"] == "activation"}
+
+
+def test_ranges_of_onnxruntime_are_repaired_and_changes_are_said(files: tuple[Path, Path], tmp_path: Path) -> None:
+    model, table = files
+    ranges = _ranges(table) | {"branch": (-9.0, 1.0)}
+    entries = {
+        name: {
+            "CLS": "TensorData",
+            "lowest": {"CLS": "numpy.array", "data": [low], "dtype": "float32"},
+            "highest": {"CLS": "numpy.array", "data": [high], "dtype": "float32"},
+        }
+        for name, (low, high) in ranges.items()
+    }
+    source, imported, refined = (tmp_path / name for name in ("calibration.json", "i.json", "r.json"))
+    source.write_text(json.dumps({"CLS": "TensorsData", "data": entries}))
+    ended = tinygen("ctable", "import", source, "--model", model, "-o", imported)
+    assert (ended.code, "break a constraint of the kernels" in ended.stderr) == (0, True), ended.stderr
+    assert tinygen("compile", model, "--ctable", imported, "-o", tmp_path / "out").code == 2
+    assert tinygen("ctable", "check", imported, model).code == 2
+    ended = tinygen("calibrate", model, "--refine", "--ctable-in", imported, "-o", refined, "--json")
+    assert ended.code == 0, ended.stderr
+    shared = {"total", "pooled", "branch", "both", "flat"}
+    assert {change["name"] for change in ended.document["changes"]} <= shared | {"scores"}
+    entries = _tensors(refined)
+    assert len({(*entries[name]["scale"], *entries[name]["zero_point"]) for name in shared}) == 1
+    low, high = entries["branch"]["range"]
+    assert low == pytest.approx(-9.0, rel=0.01)
+    assert high == pytest.approx(max(ranges["total"][1], ranges["branch"][1]), rel=0.02)
+    assert entries["stem"]["locked"] and entries["stem"]["scale"] == _tensors(imported)["stem"]["scale"]
+    assert tinygen("validate", model, "--ctable", refined, "--samples", "2").code == 0
+
+
+def test_a_symmetric_engine_gets_symmetric_scales(files: tuple[Path, Path], tmp_path: Path) -> None:
+    model, table = files
+    for scheme in ("symmetric", "pow2"):
+        refined = tmp_path / f"{scheme}.json"
+        ended = tinygen("calibrate", model, "--refine", "--ctable-in", table, "-o", refined, "--scheme", scheme)
+        assert ended.code == 0, ended.stderr
+        entries = _tensors(refined)
+        for name in ("image", "stem", "depthwise", "total", "logits"):
+            assert entries[name]["zero_point"] == [0]
+            assert scheme == "symmetric" or np.log2(entries[name]["scale"][0]).is_integer()
+            assert entries[name]["scale"][0] * 128 >= max(map(abs, _ranges(table)[name])) * 0.99
+        assert tinygen("validate", model, "--ctable", refined, "--samples", "2").code == 0
+
+
+def test_scales_of_fake_quantized_modules_and_thresholds_of_onnc(files: tuple[Path, Path], tmp_path: Path) -> None:
+    model, _ = files
+    names = ["image", "stem", "depthwise", "total", "branch", "logits"]
+    state = {f"{name}.activation_post_process.scale": np.array([0.02 + 0.01 * i]) for i, name in enumerate(names)}
+    state |= {f"{name}.activation_post_process.zero_point": np.array([100 + i]) for i, name in enumerate(names)}
+    torch, onnc = tmp_path / "state.npz", tmp_path / "net.prototxt"
+    np.savez(torch, **state)  # type: ignore[arg-type]
+    onnc.write_text("".join(f'layer {{\n  name: "{n}"\n  threshold_y: {i + 1.5}\n}}\n' for i, n in enumerate(names)))
+    for source, expected in ((torch, ([0.03], [-27])), (onnc, ([2.5 / 128], [0]))):
+        out = tmp_path / f"{source.stem}.ctable.json"
+        ended = tinygen("ctable", "import", source, "--model", model, "-o", out)
+        assert ended.code == 0, ended.stderr
+        stem = _tensors(out)["stem"]
+        assert (np.float32(stem["scale"][0]), stem["zero_point"]) == (np.float32(expected[0][0]), expected[1])
+    onnc.write_text('layer { name: "stem" threshold_y: 2.0 }')
+    missing = tinygen("ctable", "import", onnc, "--model", model, "-o", tmp_path / "m.json")
+    assert missing.code == 2
+    assert "TG-C004 net: nothing is known of tensor 'image', nor of those that share its range" in missing.stderr
+    for name in ("a.json", "a.npz", "a.txt", "a.h5"):
+        (tmp_path / name).write_text("{}")
+        assert tinygen("ctable", "import", tmp_path / name, "--model", model, "-o", tmp_path / "n.json").code == 2
+    wrong = tinygen("calibrate", model, "--refine", "-o", tmp_path / "n.json")
+    assert (wrong.code, "--refine: takes --ctable-in" in wrong.stderr) == (2, True)
+    assert len(samples(1)) == 1

@@ -1,0 +1,71 @@
+"""The onnx package's own node tests, by the numpy references and as compiled C; docs/onnx.md lists what fails."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.support.onnx_backend import BackendCase, backend_cases, merged
+from tinygen import targets
+from tinygen.codegen.render import render
+from tinygen.errors import TinygenError
+from tinygen.ir.graph import Graph
+from tinygen.kernels.base import Library, Toolbox
+from tinygen.passes.copy_outputs import copy_outputs
+from tinygen.pipeline import Compiled, Kernels, Options
+from tinygen.planner.plan import Request, plan
+from tinygen.verify import reference
+
+_DOCS = Path(__file__).parents[2] / "docs"
+_SHARE = 0.95  # that must pass
+_PER_BUILD = 60
+
+
+def _graph(case: BackendCase, folder: Path) -> Graph | None:
+    """The network of a test whose references give what is expected."""
+    try:
+        graph = case.import_graph(folder)
+    except TinygenError:
+        return None
+    found = reference.outputs(graph, reference.evaluate(graph, [case.input]))
+    return graph if case.agrees(found) else None
+
+
+@pytest.fixture(scope="module")
+def graphs(tmp_path_factory: pytest.TempPathFactory) -> dict[BackendCase, Graph]:
+    """The networks of all tests that pass by the references."""
+    folder = tmp_path_factory.mktemp("backend")
+    found = {case: _graph(case, folder) for case in backend_cases()}
+    return {case: graph for case, graph in found.items() if graph is not None}
+
+
+def test_share_by_references(graphs: dict[BackendCase, Graph]) -> None:
+    cases = backend_cases()
+    assert len(cases) > 300
+    assert len(graphs) >= _SHARE * len(cases), sorted(case.name for case in cases if case not in graphs)
+
+
+def test_failures_are_documented(graphs: dict[BackendCase, Graph]) -> None:
+    text = (_DOCS / "onnx.md").read_text()
+    listed = set(re.findall(r"^\| `(test_\w+)`", text, re.MULTILINE))
+    assert listed == {case.name for case in backend_cases() if case not in graphs}
+    assert f"{len(graphs)} of {len(backend_cases())}" in text
+
+
+def test_compiled(graphs: dict[BackendCase, Graph]) -> None:
+    passing = list(graphs)
+    wrong = []
+    for first in range(0, len(passing), _PER_BUILD):
+        batch = passing[first : first + _PER_BUILD]
+        wrong += _disagreeing(batch, merged({case.name: graphs[case] for case in batch}, "backend"))
+    assert wrong == []
+
+
+def _disagreeing(cases: list[BackendCase], graph: Graph) -> list[str]:
+    board, options = targets.load("host"), Options(kernels=Kernels.PORTABLE, allow_float=True)
+    toolbox = Toolbox(Library.PORTABLE, board.isa)
+    schedule = plan(copy_outputs(graph), board, toolbox, Request(None, False, False))
+    files = render(schedule, "backend", "backend.onnx")
+    compiled = Compiled(Path("backend.onnx"), "backend", options, graph, schedule, Library.PORTABLE, toolbox, files)
+    outputs = iter(compiled.execute([[case.input for case in cases]]).outputs[0])
+    return [case.name for case in cases if not case.agrees([next(outputs) for _ in case.outputs])]

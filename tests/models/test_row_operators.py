@@ -1,0 +1,99 @@
+"""Chains of all operators that run by rows, as C: on the host and under QEMU, up and down, equal to whole tensors."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.support.graphs import GraphBuilder, evaluate, random_inputs
+from tests.support.schedules import run_schedule
+from tests.support.tools import requires_cmsis, requires_host_cc, requires_qemu
+from tinygen.ir.graph import Graph
+from tinygen.kernels.base import Library, Objective, Toolbox
+from tinygen.kernels.select import LOWERINGS, select
+from tinygen.ops.resize import ResizeBilinear, ResizeNearest
+from tinygen.ops.window import HW
+from tinygen.planner.check import check
+from tinygen.planner.network import Network
+from tinygen.planner.plan import plan
+from tinygen.planner.schedule import Schedule
+from tinygen.planner.segment import Segment
+from tinygen.planner.split import split
+from tinygen.targets import Board, load
+
+_QEMU = (pytest.mark.qemu, requires_qemu)
+_TARGETS = [
+    pytest.param("host", marks=requires_host_cc),
+    pytest.param("mps2-an386", marks=_QEMU),
+    pytest.param("mps3-an547", marks=_QEMU),
+]
+_LIBRARIES = [Library.PORTABLE, pytest.param(Library.CMSIS_NN, marks=(pytest.mark.cmsis, requires_cmsis))]
+
+
+def _up_and_down() -> Graph:
+    """An image that becomes smaller and larger again in every way there is."""
+    build = GraphBuilder()
+    image = build.conv(build.input(1, 12, 10, 3), 4, HW(3, 3))
+    value = build.pad(image, (0, 2, 1, 0), (0, 3, 1, 1))
+    value = build.space_to_depth(build.pad(value, (0, 1, 0, 1), (0, 0, 0, 0)), 2)
+    value = build.depth_to_space(build.softmax(value), 2)
+    value = build.resize(ResizeNearest, value, HW(13, 7), "")
+    value = build.transpose_conv(build.conv(value, 5), 4, HW(3, 3), HW(2, 2), HW(26, 14), top=1)
+    value = build.resize(ResizeBilinear, value, HW(11, 9), "half_pixel_centers")
+    value = build.transpose_conv(build.conv(value, 20), 6, HW(3, 2), HW(2, 2), HW(24, 19), top=0)
+    value = build.transpose_conv(value, 3, HW(2, 2), HW(2, 2), HW(48, 38), top=0)
+    value = build.resize(ResizeBilinear, value, HW(30, 12), "align_corners")
+    value = build.gather(build.swap_in_rows(build.copy(value)), 3, [7, 2, 2, 11, 0, 5])
+    value = build.dense_pixels(build.mean_of_rows(value), 6)
+    return build.graph(value)
+
+
+def _one_chain(graph: Graph, board: Board, library: Library, rows_per_call: int, descending: bool) -> Schedule:
+    """All of the network row by row."""
+    toolbox = Toolbox(library, board.isa, Objective.RAM)
+    network = Network.of(graph, {op: select(op, toolbox) for op in graph.ops if type(op) in LOWERINGS}, False)
+    assert network.row_wise == frozenset(network.calls)
+    schedule = split(network, (Segment(0, len(network.calls), rows_per_call, descending),), board, toolbox)
+    check(schedule)
+    return schedule
+
+
+@pytest.mark.parametrize("library", _LIBRARIES)
+@pytest.mark.parametrize("target", _TARGETS)
+@pytest.mark.parametrize(("rows_per_call", "descending"), [(1, False), (3, True)], ids=["up", "down"])
+def test_all_row_operators_in_one_chain(
+    target: str, library: Library, rows_per_call: int, descending: bool, tmp_path: Path
+) -> None:
+    graph = _up_and_down()
+    board = load(target)
+    schedule = _one_chain(graph, board, library, rows_per_call, descending)
+    inputs = random_inputs(graph, seed=1)
+    ((output,),) = run_schedule(schedule, library, tmp_path, [inputs])
+    np.testing.assert_array_equal(output, evaluate(graph, inputs)[graph.output_tensors[0]])
+
+
+def _layer_on_a_map() -> Graph:
+    """A fully connected layer on all of an image that is larger than anything else."""
+    build = GraphBuilder()
+    image = build.conv(build.conv(build.input(1, 24, 24, 1), 4, HW(3, 3)), 16, HW(3, 3))
+    return build.graph(build.softmax(build.fully_connected(image, 10)))
+
+
+@pytest.mark.parametrize("library", _LIBRARIES)
+@pytest.mark.parametrize("target", _TARGETS)
+@pytest.mark.parametrize("descending", [False, True], ids=["up", "down"])
+def test_a_fully_connected_layer_takes_rows_as_they_come(
+    target: str, library: Library, descending: bool, tmp_path: Path
+) -> None:
+    """Its input never exists as a whole: sums of 10 units instead of 9,216 bytes."""
+    graph, board = _layer_on_a_map(), load(target)
+    toolbox = Toolbox(library, board.isa, Objective.RAM)
+    network = Network.of(graph, {op: select(op, toolbox) for op in graph.ops if type(op) in LOWERINGS}, False)
+    segments = (Segment(0, 3, 2, descending), Segment(3, 4))
+    schedule = split(network, segments, board, toolbox)
+    check(schedule)
+    assert schedule.arena_bytes < 3_000
+    assert plan(graph, board, toolbox).arena_bytes <= schedule.arena_bytes
+    inputs = random_inputs(graph, seed=1)
+    ((output,),) = run_schedule(schedule, library, tmp_path, [inputs])
+    np.testing.assert_array_equal(output, evaluate(graph, inputs)[graph.output_tensors[0]])

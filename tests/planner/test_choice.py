@@ -1,0 +1,101 @@
+"""`--kernels auto`: the cheapest kernel for each operator."""
+
+from dataclasses import replace
+
+import pytest
+
+from tests.support.graphs import GraphBuilder
+from tests.support.models import MLPERF_TINY, compiled_model, model_file
+from tests.support.tools import requires_cmsis, requires_qemu
+from tinygen.ir.graph import Op
+from tinygen.kernels import select as by_rank
+from tinygen.kernels.base import Library, Objective, Toolbox
+from tinygen.kernels.native.select import is_native
+from tinygen.ops.window import HW
+from tinygen.pipeline import Compiled, Kernels, Options, compile_model
+from tinygen.planner.choice import select, variants
+from tinygen.planner.cost import costs
+from tinygen.report.bench import bench
+from tinygen.targets.isa import Isa
+
+_M4 = "mps2-an386"
+_NOISE = 1.01  # estimates are off by some percent, where two kernels cost nearly the same
+_AUTO = {isa: Toolbox(Library.CMSIS_NN, isa, has_native_kernels=True, chooses_by_cost=True) for isa in Isa}
+
+
+def _fully_connected(features: int, units: int) -> Op:
+    build = GraphBuilder()
+    build.fully_connected(build.input(1, features), units)
+    return build.ops[0]
+
+
+def _layers() -> list[Op]:
+    build = GraphBuilder()
+    tensor = build.conv(build.input(1, 12, 12, 3), 8, HW(3, 3))
+    tensor = build.conv(build.depthwise(tensor), 16)
+    build.add(tensor, build.conv(tensor, 16, HW(3, 3)))
+    build.fully_connected(build.mean(tensor), 10)
+    return build.ops
+
+
+def test_a_short_product_stays_with_the_library() -> None:
+    """A vector is unpacked for eight units at once: for two of them that does not pay."""
+    few, many = _fully_connected(512, 2), _fully_connected(512, 64)
+    assert not is_native(select(few, _AUTO[Isa.DSP]))
+    assert is_native(select(many, _AUTO[Isa.DSP]))
+
+
+@pytest.mark.parametrize("isa", Isa)
+def test_the_cheapest_first_and_less_scratch_after_it(isa: Isa) -> None:
+    found = costs(_AUTO[isa])
+    for op in _layers():
+        kernels = variants(op, _AUTO[isa])
+        scratch = [kernel.scratch_bytes for kernel in kernels]
+        assert scratch == sorted(set(scratch), reverse=True)
+        everything = (*by_rank.variants(op, _AUTO[isa]), *by_rank.variants(op, Toolbox(Library.CMSIS_NN, isa)))
+        assert found.call(op, kernels[0]) == min(found.call(op, kernel) for kernel in everything)
+        assert min(scratch) == min(kernel.scratch_bytes for kernel in everything)
+
+
+@pytest.mark.parametrize("isa", Isa)
+def test_without_a_choice_the_rank_decides(isa: Isa) -> None:
+    for toolbox in (Toolbox(Library.CMSIS_NN, isa), replace(_AUTO[isa], chooses_by_cost=False)):
+        for op in _layers():
+            names = [kernel.function for kernel in variants(op, toolbox)]
+            assert names == [kernel.function for kernel in by_rank.variants(op, toolbox)]
+
+
+def _auto(name: str, **options: int | Objective) -> Compiled:
+    return compile_model(model_file(name), replace(Options(target=_M4), **options))  # type: ignore[arg-type]
+
+
+def test_the_smallest_code_is_portable() -> None:
+    compiled = _auto("kws_ref_model", objective=Objective.SIZE)
+    assert compiled.library is Library.PORTABLE and not compiled.has_native_kernels
+
+
+def test_a_cmsis_nn_build_has_no_other_kernels() -> None:
+    compiled = compiled_model("kws_ref_model", _M4, Library.CMSIS_NN)
+    assert not compiled.has_native_kernels
+
+
+def test_little_flash_leaves_no_room_for_packed_weights() -> None:
+    """Native kernels keep a few bytes more for each channel than CMSIS-NN."""
+    free = _auto("kws_ref_model")
+    tight = _auto("kws_ref_model", flash_bytes=56_000)
+    assert free.has_native_kernels and not tight.has_native_kernels
+
+
+@pytest.mark.qemu
+@pytest.mark.cmsis
+@requires_qemu
+@requires_cmsis
+@pytest.mark.parametrize("name", MLPERF_TINY)
+def test_not_slower_than_either(name: str) -> None:
+    """On Cortex-M4, measured."""
+    found = {
+        kernels: bench(compile_model(model_file(name), Options(target=_M4, kernels=kernels, may_split=False)))
+        for kernels in (Kernels.AUTO, Kernels.NATIVE, Kernels.CMSIS_NN)
+    }
+    instructions = {kernels: measured.instructions or 0 for kernels, measured in found.items()}
+    assert 0 < instructions[Kernels.AUTO] <= _NOISE * min(instructions[Kernels.NATIVE], instructions[Kernels.CMSIS_NN])

@@ -1,0 +1,186 @@
+"""The onnx package's own tests of single operators: float32 in and out, all inputs but the first as constants."""
+
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+from onnx import ModelProto, numpy_helper
+from onnx.backend.test.case.test_case import TestCase
+from onnx.backend.test.loader import load_model_tests
+
+from tinygen import passes
+from tinygen.frontends import import_model
+from tinygen.ir.graph import Graph
+from tinygen.ir.tensor import Tensor
+from tinygen.ir.types import Array
+
+# The operators that are promised, by their ONNX names, beside what TFLite models have.
+LISTED = frozenset(
+    (
+        "Abs",
+        "Add",
+        "ArgMax",
+        "AveragePool",
+        "BatchNormalization",
+        "Cast",
+        "Ceil",
+        "Clip",
+        "Concat",
+        "Constant",
+        "ConstantOfShape",
+        "Conv",
+        "ConvInteger",
+        "ConvTranspose",
+        "DepthToSpace",
+        "Div",
+        "Dropout",
+        "DynamicQuantizeLinear",
+        "Elu",
+        "Equal",
+        "Erf",
+        "Exp",
+        "Expand",
+        "Flatten",
+        "Floor",
+        "Gather",
+        "Gelu",
+        "Gemm",
+        "GlobalAveragePool",
+        "GlobalMaxPool",
+        "Greater",
+        "GreaterOrEqual",
+        "HardSigmoid",
+        "HardSwish",
+        "Identity",
+        "LeakyRelu",
+        "Less",
+        "LessOrEqual",
+        "Log",
+        "MatMul",
+        "MatMulInteger",
+        "Max",
+        "MaxPool",
+        "Min",
+        "Mish",
+        "Mul",
+        "Neg",
+        "PRelu",
+        "Pad",
+        "Pow",
+        "Reciprocal",
+        "ReduceMax",
+        "ReduceMean",
+        "ReduceMin",
+        "ReduceSum",
+        "Relu",
+        "Reshape",
+        "Resize",
+        "Round",
+        "Selu",
+        "Shape",
+        "Sigmoid",
+        "Sign",
+        "Slice",
+        "Softmax",
+        "Softplus",
+        "Softsign",
+        "SpaceToDepth",
+        "Split",
+        "Sqrt",
+        "Squeeze",
+        "Sub",
+        "Tanh",
+        "Transpose",
+        "Unsqueeze",
+        "Upsample",
+        "Where",
+    )
+)
+EXCLUDED_MODES = ("training_mode", "cubic", "antialias")  # in names of tests
+
+
+@dataclass(frozen=True, eq=False)
+class BackendCase:
+    """A model of one operator and of constants, its input, and the outputs that are expected."""
+
+    name: str
+    operator: str
+    model: ModelProto
+    input: Array
+    outputs: tuple[Array, ...]
+    rtol: float
+    atol: float
+
+    def import_graph(self, folder: Path) -> Graph:
+        """The graph after all passes."""
+        file = folder / f"{self.name}.onnx"
+        file.write_bytes(self.model.SerializeToString())
+        return passes.run(import_model(file), passes.FLOAT_PASSES)
+
+    def agrees(self, outputs: list[Array]) -> bool:
+        """Whether outputs are what is expected, by the package's own tolerances."""
+        return len(outputs) == len(self.outputs) and all(
+            found.shape == wanted.shape and np.allclose(found, wanted, self.rtol, self.atol, equal_nan=True)
+            for found, wanted in zip(outputs, self.outputs, strict=True)
+        )
+
+
+@cache
+def backend_cases() -> tuple[BackendCase, ...]:
+    """All tests of listed operators and modes that have float32 in and out."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return tuple(_frozen(load_model_tests(kind="node")))
+
+
+def _frozen(tests: Sequence[TestCase]) -> Iterator[BackendCase]:
+    for test in tests:
+        if test.model is None or not test.data_sets or any(mode in test.name for mode in EXCLUDED_MODES):
+            continue
+        if len(test.model.graph.node) != 1 or test.model.graph.node[0].op_type not in LISTED:
+            continue
+        inputs, outputs = test.data_sets[0]
+        if _is_float(inputs[:1]) and _is_float(outputs) and all(isinstance(array, np.ndarray) for array in inputs):
+            operator = test.model.graph.node[0].op_type
+            model = _with_constants(test.model, inputs[1:])
+            yield BackendCase(test.name, operator, model, inputs[0], tuple(outputs), test.rtol, test.atol)
+
+
+def _is_float(arrays: Sequence[Array]) -> bool:
+    return bool(arrays) and all(isinstance(array, np.ndarray) and array.dtype == np.float32 for array in arrays)
+
+
+def _with_constants(model: ModelProto, constants: Sequence[Array]) -> ModelProto:
+    """The model with all inputs but the first one as constants."""
+    frozen = ModelProto()
+    frozen.CopyFrom(model)
+    for port, array in zip(frozen.graph.input[1:], constants, strict=True):
+        frozen.graph.initializer.append(numpy_helper.from_array(array, port.name))
+    del frozen.graph.input[1:]
+    return frozen
+
+
+def merged(graphs: dict[str, Graph], name: str) -> Graph:
+    """Many networks as one that takes all their inputs and gives all their outputs."""
+    parts = [_prefixed(graph, f"{prefix}/") for prefix, graph in graphs.items()]
+    return Graph(
+        name,
+        tuple(port for part in parts for port in part.inputs),
+        tuple(port for part in parts for port in part.outputs),
+        tuple(op for part in parts for op in part.ops),
+    )
+
+
+def _prefixed(graph: Graph, prefix: str) -> Graph:
+    renamed = graph.replace_tensors(
+        {tensor: Tensor(prefix + tensor.name, tensor.type, tensor.data) for tensor in graph.tensors}
+    )
+    return replace(
+        renamed,
+        inputs=tuple(replace(port, name=prefix + port.name) for port in renamed.inputs),
+        outputs=tuple(replace(port, name=prefix + port.name) for port in renamed.outputs),
+        ops=tuple(replace(op, name=prefix + op.name) for op in renamed.ops),
+    )

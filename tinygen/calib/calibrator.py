@@ -1,0 +1,124 @@
+"""The calibrator: one pass over the samples, then a table."""
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from importlib import import_module
+from pathlib import Path
+
+import numpy as np
+
+from tinygen.calib.model import FloatModel, quantized
+from tinygen.errors import UnsupportedModelError
+from tinygen.ir.graph import Graph
+from tinygen.ir.types import Array
+from tinygen.quant.calibrate import Identity, Progress, Settings, collect, make_ctable, measured_tensors
+from tinygen.quant.ctable import CalibrationRecord, CTable, TargetIdentity
+from tinygen.quant.ctable_file import ctable_text, file_sha256
+from tinygen.quant.dataset import Dataset
+from tinygen.quant.errors import Code, SampleError
+from tinygen.quant.forward import Forward, NumpyForward
+from tinygen.quant.statistics import Statistics
+from tinygen.targets import Board, load
+
+BATCH = 32  # samples that are computed at once
+FEWEST = 300  # samples below which a note says so
+DEFAULT_SAMPLES = 500
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """A table, with the model that it is for."""
+
+    model: FloatModel
+    table: CTable
+
+    @property
+    def graph(self) -> Graph:
+        """The int8 network."""
+        return quantized(self.model, self.table)
+
+    def save(self, path: str | Path) -> None:
+        """Write the table."""
+        Path(path).write_text(ctable_text(self.table), encoding="utf-8")
+
+
+class Calibrator:
+    """Calibrates a float model, for a board where one is named."""
+
+    def __init__(self, model: FloatModel, board: Board | str | None = None, settings: Settings | None = None) -> None:
+        self.model = model
+        self.board = load(board) if isinstance(board, str) else board
+        self.settings = settings or Settings()
+
+    def run(self, batches: Iterable[Array | list[Array]]) -> Calibration:
+        """The table of batches of samples: one array per input, or the only input's; the first axis counts samples."""
+        counted = _Counted(batches)
+        statistics = collect(self.forward, counted, 0)
+        if counted.samples == 0:
+            raise SampleError(
+                f"{Code.NO_SAMPLES.value} {self.model.path.name}: 0 samples to calibrate with, 300 to 500 were "
+                "expected. Give more data."
+            )
+        return self._calibration(statistics, counted.samples, counted.sha256)
+
+    def run_file(self, data: Dataset, progress: Progress | None = None) -> Calibration:
+        """The table of a file of samples."""
+        statistics = collect(self.forward, data.batches(BATCH), data.samples, progress)
+        return self._calibration(statistics, data.samples, file_sha256(data.file))
+
+    @property
+    def target(self) -> TargetIdentity | None:
+        """What the table says of the board."""
+        return None if self.board is None else target_identity(self.board)
+
+    @cached_property
+    def forward(self) -> Forward:
+        """What computes the tensors that are measured."""
+        return forward_of(self.model.graph, measured_tensors(self.model.graph))
+
+    def _calibration(self, statistics: Mapping[str, Statistics], samples: int, sha256: str) -> Calibration:
+        record = CalibrationRecord(samples=samples, dataset_sha256=sha256, policy=str(self.settings))
+        identity = Identity(self.model.identity, self.target, record)
+        return Calibration(self.model, make_ctable(self.model.graph, statistics, self.settings, identity))
+
+
+def forward_of(graph: Graph, wanted: Sequence[str]) -> Forward:
+    """onnxruntime where it is installed and takes the network; numpy otherwise."""
+    module = import_module("tinygen.quant.onnx_forward")  # loads onnx: only when it is needed
+    if module.is_available():
+        try:
+            forward: Forward = module.OnnxForward(graph, wanted)
+            return forward
+        except UnsupportedModelError:  # an operator that ONNX lacks
+            pass
+    return NumpyForward(graph, wanted)
+
+
+class _Counted:
+    """Batches on their way: counts samples and hashes them, keeps none."""
+
+    def __init__(self, batches: Iterable[Array | list[Array]]) -> None:
+        self._batches = batches
+        self._digest = hashlib.sha256()
+        self.samples = 0
+
+    def __iter__(self) -> Iterator[list[Array]]:
+        for batch in self._batches:
+            arrays = batch if isinstance(batch, list) else [batch]
+            self.samples += len(arrays[0])
+            for array in arrays:
+                self._digest.update(np.ascontiguousarray(array).tobytes())
+            yield arrays
+
+    @property
+    def sha256(self) -> str:
+        """Hash of all samples so far."""
+        return self._digest.hexdigest()
+
+
+def target_identity(board: Board) -> TargetIdentity:
+    """What a table says of its board."""
+    digest = hashlib.sha256(board.model_dump_json().encode()).hexdigest()
+    return TargetIdentity(board=board.name, hardware_sha256=digest)

@@ -1,0 +1,25 @@
+"""What compiling a float model takes from calibration: a table from a file, or one made of samples."""
+
+from pathlib import Path
+
+from tinygen.calib.calibrator import DEFAULT_SAMPLES, Calibration, Calibrator
+from tinygen.calib.model import float_model
+from tinygen.errors import UsageError
+from tinygen.ir.graph import Graph
+from tinygen.quant.ctable_file import read_ctable
+from tinygen.quant.dataset import open_dataset
+from tinygen.targets import Board
+
+
+def follow(source: Path, imported: Graph, table: Path | None, data: Path | None, board: Board) -> Calibration | None:
+    """The calibration that `--ctable` or `--calibrate` asks for; None where neither does."""
+    if table is None and data is None:
+        return None
+    if table is not None and data is not None:
+        raise UsageError("--ctable and --calibrate: both are given, one was expected. Leave one out.")
+    model = float_model(source, imported)
+    if table is not None:
+        return Calibration(model, read_ctable(table))
+    assert data is not None
+    samples = open_dataset(data, model.graph.inputs, DEFAULT_SAMPLES)
+    return Calibrator(model, board).run_file(samples)

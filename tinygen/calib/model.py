@@ -1,0 +1,69 @@
+"""Float models as calibration sees them, and the int8 models that follow a table."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tinygen import passes
+from tinygen.errors import UnsupportedModelError
+from tinygen.frontends import import_model
+from tinygen.ir.graph import Graph
+from tinygen.ops.quantize import Dequantize, Quantize
+from tinygen.passes.fold_constants import fold_constants
+from tinygen.passes.fold_padding import fold_padding
+from tinygen.passes.fold_scales import fold_scales
+from tinygen.passes.fuse_clamps import fuse_clamps
+from tinygen.passes.remove_unused import remove_unused
+from tinygen.quant.ctable import CTable, ModelIdentity
+from tinygen.quant.ctable_file import file_sha256
+from tinygen.quant.errors import Code, CTableError
+from tinygen.quant.quantize import quantize_graph
+
+PREPARATION: Sequence[passes.Pass] = (fold_constants, fold_scales, fold_padding, fuse_clamps, remove_unused)
+"""What a float network is rid of before its tensors are measured: less is rounded afterwards."""
+
+
+@dataclass(frozen=True)
+class FloatModel:
+    """A float network, prepared for calibration."""
+
+    path: Path
+    graph: Graph
+    identity: ModelIdentity
+
+
+def load_float(path: str | Path) -> FloatModel:
+    """The float model of a file; UnsupportedModelError where it is quantized already."""
+    file = Path(path)
+    return float_model(file, import_model(file))
+
+
+def float_model(path: Path, imported: Graph) -> FloatModel:
+    """The model of a file that has been read."""
+    if any(isinstance(op, Quantize | Dequantize) for op in imported.ops) or not _is_real(imported):
+        raise UnsupportedModelError(
+            f"{path.name}: is quantized already, a float32 model was expected for calibration. "
+            "Compile it without --ctable and --calibrate, or take its table with `tinygen ctable import`."
+        )
+    identity = ModelIdentity(name=path.stem, sha256=file_sha256(path), frontend=path.suffix.lower().lstrip("."))
+    return FloatModel(path, passes.run(imported, PREPARATION), identity)
+
+
+def check_identity(model: FloatModel, table: CTable) -> None:
+    """Raise CTableError where the table is another model's."""
+    if table.model.sha256 != model.identity.sha256:
+        raise CTableError(
+            Code.OTHER_MODEL,
+            f"{model.path.name}: the CTable is of '{table.model.name}' (sha256 {table.model.sha256[:12]}...), one of "
+            f"this file (sha256 {model.identity.sha256[:12]}...) was expected. Calibrate this model.",
+        )
+
+
+def quantized(model: FloatModel, table: CTable) -> Graph:
+    """The int8 network that follows the table; CTableError where that cannot be."""
+    check_identity(model, table)
+    return quantize_graph(model.graph, table)
+
+
+def _is_real(graph: Graph) -> bool:
+    return any(tensor.type.dtype.is_real for op in graph.ops for tensor in op.results)

@@ -1,0 +1,61 @@
+"""Options of the commands that calibrate."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tinygen.api import choice
+from tinygen.errors import UsageError
+from tinygen.quant.calibrate import DEFAULT_POLICY, Settings
+from tinygen.quant.policy import Policy
+from tinygen.quant.scheme import Scheme
+
+Data = Annotated[
+    Path | None,
+    typer.Option(
+        "--data",
+        metavar="FILE",
+        help="Samples, .npz or .npy with an array per input (named as in the model, or in0, in1, ...); the first axis "
+        "counts samples.",
+        show_default=False,
+    ),
+]
+Target = Annotated[
+    str | None, typer.Option("-t", "--target", help="Board that the table is for (default: any).", show_default=False)
+]
+PolicyText = Annotated[
+    str,
+    typer.Option(
+        "--policy",
+        metavar="POLICY",
+        help="How ranges are chosen: max, l1, l2, mse, kld, kld:ort, kld:sophon or percentile:99.99.",
+    ),
+]
+TensorPolicies = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--tensor-policy", metavar="NAME=POLICY", help="Another policy for one tensor; may be given several times."
+    ),
+]
+SchemeText = Annotated[
+    str, typer.Option("--scheme", metavar="SCHEME", help="asymmetric, symmetric or pow2 (scales are powers of two).")
+]
+SampleCount = Annotated[int, typer.Option("--samples", min=0, help="How many samples to read at most.")]
+BiasCorrection = Annotated[
+    bool,
+    typer.Option("--bias-correction/--no-bias-correction", help="Give biases what rounding of weights takes away."),
+]
+
+POLICY = str(DEFAULT_POLICY)
+
+
+def settings_from_text(policy: str, of_tensors: list[str] | None, scheme: str, corrects_bias: bool) -> Settings:
+    """Settings as people write them; UsageError."""
+    policies = {}
+    for text in of_tensors or []:
+        name, separator, other = text.rpartition("=")
+        if not separator:
+            raise UsageError(f"--tensor-policy {text}: has no '=', NAME=POLICY was expected. Write conv1=kld.")
+        policies[name] = Policy.parse(other)
+    return Settings(Policy.parse(policy), policies, choice(Scheme, "scheme", scheme), corrects_bias)

@@ -1,0 +1,86 @@
+"""`tinygen quantize`: a float model becomes a quantized one for other runtimes."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tinygen.calib.calibrator import DEFAULT_SAMPLES, Calibration, Calibrator
+from tinygen.calib.model import load_float
+from tinygen.cli.calibration_options import (
+    POLICY,
+    BiasCorrection,
+    PolicyText,
+    SampleCount,
+    SchemeText,
+    TensorPolicies,
+    settings_from_text,
+)
+from tinygen.cli.command import command as as_command
+from tinygen.cli.options import CTableFile, Model
+from tinygen.cli.table_file import write_bytes
+from tinygen.cli.terminal import Terminal
+from tinygen.errors import UsageError
+from tinygen.quant.ctable_file import read_ctable
+from tinygen.quant.dataset import open_dataset
+from tinygen.quant.onnx_export import export_onnx
+from tinygen.quant.tflite_export import export_tflite
+from tinygen.report.table import facts
+
+Data = Annotated[
+    Path | None,
+    typer.Option("--data", metavar="FILE", help="Samples to calibrate with; or give --ctable.", show_default=False),
+]
+Out = Annotated[
+    Path, typer.Option("-o", "--output", metavar="FILE", help="Model to write, .onnx or .tflite.", show_default=False)
+]
+Force = Annotated[bool, typer.Option("--force", help="Overwrite the file.")]
+
+
+@dataclass(frozen=True)
+class Quantized:
+    """What was written."""
+
+    model: str
+    output: Path
+    operators: int
+    bytes: int
+
+
+@as_command()
+def command(
+    terminal: Terminal,
+    model: Model,
+    out: Out,
+    data: Data = None,
+    ctable: CTableFile = None,
+    policy: PolicyText = POLICY,
+    tensor_policy: TensorPolicies = None,
+    scheme: SchemeText = "asymmetric",
+    samples: SampleCount = DEFAULT_SAMPLES,
+    bias_correction: BiasCorrection = True,
+    force: Force = False,
+) -> None:
+    """Write a float model as a quantized one that onnxruntime and other runtimes take."""
+    if (data is None) == (ctable is None):
+        raise UsageError("--data, --ctable: exactly one of them was expected. Give samples, or a CTable.")
+    if out.suffix.lower() not in (".onnx", ".tflite"):
+        raise UsageError(f"{out}: has the suffix '{out.suffix}', .onnx or .tflite was expected. Rename it.")
+    if out.exists() and not force:
+        raise UsageError(f"{out}: is there, a new name was expected. Choose one, or add --force.")
+    float_model = load_float(model)
+    if ctable is not None:
+        calibration = Calibration(float_model, read_ctable(ctable))
+    else:
+        assert data is not None
+        settings = settings_from_text(policy, tensor_policy, scheme, bias_correction)
+        with terminal.progress(f"calibrating {model.name}") as progress:
+            dataset = open_dataset(data, float_model.graph.inputs, samples)
+            calibration = Calibrator(float_model, None, settings).run_file(dataset, progress)
+    graph = calibration.graph
+    content = export_tflite(graph) if out.suffix.lower() == ".tflite" else export_onnx(graph).SerializeToString()
+    write_bytes(out, content)
+    report = Quantized(model.name, out, len(graph.ops), len(content))
+    rows = [("output", str(out)), ("operators", str(report.operators)), ("size", f"{report.bytes:,} bytes")]
+    terminal.result(report, facts(f"{model.name}, quantized", rows))

@@ -1,0 +1,124 @@
+"""`tinygen simulate`: what a quantized model computes, and where it loses precision."""
+
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+from rich.console import RenderableType
+
+from tinygen.calib.calibrator import BATCH, Calibration, Calibrator, forward_of
+from tinygen.calib.model import load_float
+from tinygen.cli.command import command as as_command
+from tinygen.cli.options import CalibrationData, CTableFile, Model
+from tinygen.cli.table_file import write_bytes
+from tinygen.cli.terminal import Terminal
+from tinygen.errors import UsageError
+from tinygen.frontends import import_model
+from tinygen.ir.graph import Graph
+from tinygen.ir.types import Array
+from tinygen.quant.ctable_file import read_ctable
+from tinygen.quant.dataset import open_dataset
+from tinygen.quant.forward import Forward
+from tinygen.quant.simulate import TracedOp, simulate
+from tinygen.report.document import json_text
+from tinygen.report.table import listing, short_name
+
+Data = Annotated[
+    Path,
+    typer.Option(
+        "--data", metavar="FILE", help="Samples, .npz or .npy; the first axis counts samples.", show_default=False
+    ),
+]
+SampleCount = Annotated[int, typer.Option("--samples", min=1, help="How many samples to run at most.")]
+Trace = Annotated[
+    Path | None,
+    typer.Option("--trace", metavar="FILE", help="Write all precision points as JSON.", show_default=False),
+]
+Output = Annotated[
+    Path | None,
+    typer.Option("--output", metavar="FILE", help="Write the outputs as .npz: out0, out1, ...", show_default=False),
+]
+
+
+@dataclass(frozen=True)
+class SimulationReport:
+    """The result of `tinygen simulate`."""
+
+    model: str
+    samples: int
+    points: int
+    operators: tuple[TracedOp, ...]
+
+
+@as_command()
+def command(
+    terminal: Terminal,
+    model: Model,
+    data: Data,
+    ctable: CTableFile = None,
+    calibrate: CalibrationData = None,
+    samples: SampleCount = 100,
+    trace: Trace = None,
+    output: Output = None,
+) -> None:
+    """Run a quantized model by the integers of its C, and list every point where precision changes."""
+    graph, real = _networks(model, ctable, calibrate)
+    dataset = open_dataset(data, graph.inputs, samples)
+    with terminal.progress(f"simulating {model.name}") as progress:
+        found = simulate(graph, dataset.batches(BATCH), real, dataset.samples, progress)
+    report = SimulationReport(
+        model.name, dataset.samples, sum(len(traced.points) for traced in found.trace), found.trace
+    )
+    if trace is not None:
+        write_bytes(trace, (json_text(report) + "\n").encode())
+    if output is not None:
+        _write_outputs(output, found.outputs)
+    terminal.result(report, _table(report))
+
+
+def _networks(model: Path, ctable: Path | None, calibrate: Path | None) -> tuple[Graph, Forward | None]:
+    """The int8 network of the file or of the table, and the float one where there is a table."""
+    if ctable is None and calibrate is None:
+        return _int8_network(model), None
+    float_model = load_float(model)
+    if ctable is not None and calibrate is None:
+        calibration = Calibration(float_model, read_ctable(ctable))
+    elif calibrate is not None and ctable is None:
+        calibration = Calibrator(float_model).run_file(open_dataset(calibrate, float_model.graph.inputs, None))
+    else:
+        raise UsageError("--ctable and --calibrate: both are given, one was expected. Leave one out.")
+    names = [tensor.name for tensor in float_model.graph.tensors if not tensor.is_constant]
+    return calibration.graph, forward_of(float_model.graph, names)
+
+
+def _int8_network(model: Path) -> Graph:
+    graph = import_model(model)
+    if all(tensor.type.quant is None for op in graph.ops for tensor in op.results):
+        raise UsageError(f"{model.name}: is a float model, --ctable or --calibrate was expected. Give one of them.")
+    return graph
+
+
+def _write_outputs(file: Path, outputs: Sequence[Array]) -> None:
+    content = io.BytesIO()
+    arrays: dict[str, Any] = {f"out{index}": array for index, array in enumerate(outputs)}
+    np.savez(content, **arrays)
+    write_bytes(file, content.getvalue())
+
+
+def _table(report: SimulationReport) -> RenderableType:
+    rows = [
+        (
+            op.operator,
+            short_name(op.name),
+            ", ".join(dict.fromkeys(point.point for point in op.points)),
+            f"{op.saturated:.2%}",
+            "" if op.sqnr_db is None else f"{op.sqnr_db:.1f}",
+        )
+        for op in report.operators
+    ]
+    columns = ("operator", "name", "precision points", "saturated", "SQNR dB")
+    return listing(columns, rows, f"{report.model}: {report.points} precision points, {report.samples} samples")

@@ -1,0 +1,63 @@
+"""What a user may say about a model whose file leaves it open: sizes, and the order of axes of inputs and outputs."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+
+from tinygen.errors import UsageError
+
+
+
+class Layout(Enum):
+    """Order of axes of images at the model's inputs and outputs."""
+
+    NCHW = "nchw"  # as the file has them
+    NHWC = "nhwc"
+
+
+@dataclass(frozen=True)
+class Spelling:
+    """Choices for the inputs of an ONNX model."""
+
+    shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)  # of inputs, by name
+    dims: Mapping[str, int] = field(default_factory=dict)  # sizes of symbolic dimensions, by name
+    layout: Layout = Layout.NCHW
+
+    @property
+    def is_default(self) -> bool:
+        """Whether the file is read as it is."""
+        return not self.shapes and not self.dims and self.layout is Layout.NCHW
+
+
+AS_IN_FILE = Spelling()
+
+
+def spelling_from_text(shapes: tuple[str, ...], dims: tuple[str, ...], layout: str) -> Spelling:
+    """NAME=1,3,32,32 and NAME=1 as people write them; UsageError."""
+    known = [item.value for item in Layout]
+    if layout not in known:
+        raise UsageError(f"--input-layout: is '{layout}', one of {', '.join(known)} was expected. Choose one of them.")
+    return Spelling(
+        dict(_shape(text) for text in shapes), dict(_dim(text) for text in dims), Layout(layout)
+    )
+
+
+def _shape(text: str) -> tuple[str, tuple[int, ...]]:
+    name, _, sizes = text.rpartition("=")
+    numbers = tuple(_size(size) for size in sizes.replace("x", ",").split(","))
+    if not name or not all(numbers):
+        raise UsageError(f"--input-shape: is '{text}', a name and sizes as in image=1,3,32,32 were expected.")
+    return name, numbers
+
+
+def _dim(text: str) -> tuple[str, int]:
+    name, _, size = text.rpartition("=")
+    if not name or not _size(size):
+        raise UsageError(f"--dim: is '{text}', a name and a size as in batch=1 were expected.")
+    return name, _size(size)
+
+
+def _size(text: str) -> int:
+    """A positive number; 0 where the text is none."""
+    stripped = text.strip()
+    return int(stripped) if stripped.isascii() and stripped.isdigit() and len(stripped) < 10 else 0

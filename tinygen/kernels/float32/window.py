@@ -1,0 +1,156 @@
+"""Convolutions and pools on float32."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from tinygen.ir.graph import Op
+from tinygen.ir.tensor import Tensor
+from tinygen.ir.types import TensorType
+from tinygen.kernels.base import Kernel, Table, Toolbox, constant_tables
+from tinygen.ops.clamp import UNLIMITED, Clamp
+from tinygen.ops.conv2d import Conv2D
+from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
+from tinygen.ops.fully_connected import FullyConnected
+from tinygen.ops.pool2d import AveragePool2D, MaxPool2D
+from tinygen.ops.transpose_conv2d import TransposeConv2D
+from tinygen.ops.window import HW, UNIT
+
+
+@dataclass(frozen=True)
+class Image:
+    """struct tg_image."""
+
+    height: int
+    width: int
+    channels: int
+
+    @classmethod
+    def of(cls, type: TensorType) -> "Image":
+        """The size of NHWC images."""
+        return cls(*type.shape[1:])
+
+
+@dataclass(frozen=True)
+class WindowF32:
+    """struct tg_window."""
+
+    batches: int
+    input: Image
+    output: Image
+    kernel: HW
+    stride: HW = UNIT
+    dilation: HW = UNIT
+    top: int = 0
+    left: int = 0
+    groups: int = 1
+    bounds: Clamp = UNLIMITED
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ConvolveF32(Kernel):
+    """tg_convolve_f32, tg_depthwise_convolve_f32 or tg_transpose_convolve_f32."""
+
+    template: ClassVar[str] = "convolve_f32"
+    header: ClassVar[str] = "tg_float.h"
+
+    window: WindowF32
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PoolF32(Kernel):
+    """tg_average_pool_f32 or tg_max_pool_f32."""
+
+    template: ClassVar[str] = "pool_f32"
+    header: ClassVar[str] = "tg_float.h"
+
+    window: WindowF32
+
+
+def lower_convolution(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 - the same for all targets
+    """Conv2D and DepthwiseConv2D."""
+    assert isinstance(op, Conv2D | DepthwiseConv2D)
+    is_depthwise = isinstance(op, DepthwiseConv2D)
+    window = WindowF32(
+        batches=op.input.shape[0],
+        input=Image.of(op.input.type),
+        output=Image.of(op.output.type),
+        kernel=op.window.kernel,
+        stride=op.stride,
+        dilation=op.dilation,
+        top=op.padding.top,
+        left=op.padding.left,
+        groups=1 if isinstance(op, DepthwiseConv2D) else op.groups,
+        bounds=op.clamp,
+    )
+    function = "tg_depthwise_convolve_f32" if is_depthwise else "tg_convolve_f32"
+    return _convolution(function, op.input, op.output, op.weights, op.bias, window)
+
+
+def lower_transpose_conv2d(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 - the same for all targets
+    """TransposeConv2D."""
+    assert isinstance(op, TransposeConv2D)
+    window = WindowF32(
+        batches=op.input.shape[0],
+        input=Image.of(op.input.type),
+        output=Image.of(op.output.type),
+        kernel=op.kernel,
+        stride=op.stride,
+        top=op.top,
+        left=op.left,
+        bounds=op.clamp,
+    )
+    return _convolution("tg_transpose_convolve_f32", op.input, op.output, op.weights, op.bias, window)
+
+
+def lower_fully_connected(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 - the same for all targets
+    """A fully connected layer is a 1x1 convolution over a column of vectors."""
+    assert isinstance(op, FullyConnected)
+    units, features = op.weights.shape
+    window = WindowF32(
+        batches=1,
+        input=Image(op.rows, 1, features),
+        output=Image(op.rows, 1, units),
+        kernel=UNIT,
+        bounds=op.clamp,
+    )
+    return _convolution("tg_convolve_f32", op.input, op.output, op.weights, op.bias, window)
+
+
+def lower_pool(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 - the same for all targets
+    """AveragePool2D and MaxPool2D."""
+    assert isinstance(op, AveragePool2D | MaxPool2D)
+    return PoolF32(
+        function="tg_average_pool_f32" if isinstance(op, AveragePool2D) else "tg_max_pool_f32",
+        reads=(op.input,),
+        writes=(op.output,),
+        tables=constant_tables(op.input),
+        window=WindowF32(
+            batches=op.input.shape[0],
+            input=Image.of(op.input.type),
+            output=Image.of(op.output.type),
+            kernel=op.kernel,
+            stride=op.stride,
+            dilation=op.window.dilation,
+            top=op.padding.top,
+            left=op.padding.left,
+            bounds=op.clamp,
+        ),
+    )
+
+
+def _convolution(
+    function: str, input: Tensor, output: Tensor, weights: Tensor, bias: Tensor | None, window: WindowF32
+) -> ConvolveF32:
+    assert weights.data is not None
+    tables = [Table("weights", weights.data.astype(np.float32))]
+    if bias is not None and bias.data is not None:
+        tables.append(Table("bias", bias.data.astype(np.float32)))
+    return ConvolveF32(
+        function=function,
+        reads=(input,),
+        writes=(output,),
+        tables=(*constant_tables(input), *tables),
+        window=window,
+    )

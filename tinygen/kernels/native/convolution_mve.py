@@ -1,0 +1,124 @@
+"""Convolutions on cores with MVE: products of 2 pixels with 4 channels, 16 elements at once."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from tinygen.ir.types import Array
+from tinygen.kernels.base import Kernel, Table
+from tinygen.kernels.native.costs_mve import convolution_instructions
+from tinygen.kernels.native.requantization_mve import VectorRequantization, vector_requantization
+from tinygen.ops.clamp import Clamp
+from tinygen.ops.conv2d import Conv2D
+from tinygen.ops.window import NO_PADDING, UNIT, Window
+
+_LANES = 16
+_BLOCK = (0, 4, 8, 12, 2, 6, 10, 14, 1, 5, 9, 13, 3, 7, 11, 15)  # channels in the order of the stream
+_SCRATCH_BYTES = 2048  # for windows, unless 2 take more
+_STRIPS, _WINDOWS = "tg_native_mve_convolve_strips_s8", "tg_native_mve_convolve_s8"
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class NativeMveConvolveS8(Kernel):
+    """tg_native_mve_convolve_s8 and its variants for 1x1 filters and for clamps that hide negative values."""
+
+    template: ClassVar[str] = "native_mve_convolve_s8"
+    header: ClassVar[str] = "tg_native_mve.h"
+    takes_scratch: ClassVar[bool] = True
+
+    input_shape: tuple[int, ...]
+    output_shape: tuple[int, ...]
+    window: Window
+    zero_point: int
+    output_zero_point: int
+    activation: Clamp
+    pixels_at_once: int
+
+
+def lower_conv2d(op: Conv2D) -> tuple[Kernel, ...]:
+    """The kernels for `op`, the fastest first; none with dilation, groups or unusual scales."""
+    weights = op.weights.data
+    if weights is None or op.dilation != UNIT or op.groups != 1:
+        return ()
+    by_rows = _scales(op, weights)
+    if by_rows is None:
+        return ()
+    if op.window.kernel == UNIT and op.stride == UNIT and op.padding == NO_PADDING:
+        return (_kernel(op, by_rows, "_1x1", "rows", 0, 0),)
+    windows = tuple(
+        _kernel(op, by_rows, "", "rows", min(pixels, _pixels(op)) * _window_bytes(op), pixels)
+        for pixels in _pixels_at_once(op)
+    )
+    by_columns = _scales(op, weights.transpose(0, 2, 1, 3))
+    if by_columns is None or convolution_instructions(op, _STRIPS) > convolution_instructions(op, _WINDOWS):
+        return windows
+    strips = _kernel(op, by_columns, "_strips", "columns", _strip_bytes(op), 0)
+    return (strips, *(kernel for kernel in windows if kernel.scratch_bytes < strips.scratch_bytes))
+
+
+def _scales(op: Conv2D, filters: Array) -> VectorRequantization | None:
+    return vector_requantization(op.output_stage, filters.reshape(len(filters), -1).astype(np.int64))
+
+
+def _pixels(op: Conv2D) -> int:
+    return op.output.shape[1] * op.output.shape[2]
+
+
+def _window_bytes(op: Conv2D) -> int:
+    return op.weights.type.elements // op.weights.shape[0]
+
+
+def _strip_bytes(op: Conv2D) -> int:
+    columns = (op.output.shape[2] - 1) * op.stride.w + op.window.kernel.w
+    return columns * op.window.kernel.h * op.input.shape[3]
+
+
+def _pixels_at_once(op: Conv2D) -> tuple[int, ...]:
+    """Numbers of windows that lie in scratch together: as many as are useful, and the fewest."""
+    useful = min(_SCRATCH_BYTES // _window_bytes(op), _pixels(op) + 1) // 2 * 2
+    return (useful, 2) if useful > 2 else (2,)
+
+
+def _kernel(
+    op: Conv2D, scales: VectorRequantization, way: str, order: str, scratch_bytes: int, pixels_at_once: int
+) -> Kernel:
+    """`order`: of filters in the stream; tiles of one operator may differ in it, so the tables have different names."""
+    return NativeMveConvolveS8(
+        function=f"tg_native_mve_convolve{way}{'_relu' if scales.is_relu else ''}_s8",
+        reads=(op.input,),
+        writes=(op.output,),
+        tables=(Table(order, stream(scales)),),
+        scratch_bytes=scratch_bytes,
+        input_shape=op.input.shape,
+        output_shape=op.output.shape,
+        window=op.window,
+        zero_point=op.input.type.zero_point,
+        output_zero_point=op.output.type.zero_point,
+        activation=op.clamp,
+        pixels_at_once=pixels_at_once,
+    )
+
+
+def stream(scales: VectorRequantization) -> Array:
+    """The words that tg_native_mve_gemm reads: a piece for each 4 channels."""
+    channels = len(scales.weights)
+    whole = channels // _LANES * _LANES
+    block = np.arange(0, whole, _LANES)[:, np.newaxis] + np.array(_BLOCK)
+    order = np.concatenate((block.reshape(-1), np.arange(whole, channels)))
+    return pieces(scales.weights[order], scales.scales[order], 4)
+
+
+def pieces(weights: Array, scales: Array, at_once: int) -> Array:
+    """Words for each `at_once` channels: vectors of 16 elements of each in turn, then `scales` [channels, 3].
+
+    The first vector ends with the elements that are left over; channels of zeros fill the last piece.
+    """
+    channels, elements = weights.shape
+    missing = -channels % at_once
+    padded = np.pad(weights, ((0, missing), (-elements % _LANES, 0))).astype(np.int8)
+    count = len(padded) // at_once
+    vectors = padded.reshape(count, at_once, -1, _LANES).transpose(0, 2, 1, 3)
+    words = np.ascontiguousarray(vectors).reshape(count, -1).view("<i4")
+    constants = np.pad(scales, ((0, missing), (0, 0))).reshape(count, at_once, 3).transpose(0, 2, 1).reshape(count, -1)
+    return np.concatenate((words, constants), axis=1).astype(np.int32).reshape(-1)

@@ -1,0 +1,240 @@
+"""Depthwise convolutions on cores with MVE, channel by channel over padded planes: see docs/kernels.md."""
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import ClassVar
+
+import numpy as np
+
+from tinygen.ir.types import Array
+from tinygen.kernels.base import Kernel, Table
+from tinygen.kernels.native.requantization_mve import VectorRequantization, vector_requantization
+from tinygen.ops.clamp import Clamp
+from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
+from tinygen.ops.window import UNIT
+
+_LANES = 16
+_GROUP = 8  # channels of a vector
+_AT_ONCE = 8  # outputs
+_SCRATCH_BYTES = 5120  # for planes, unless the fewest take more
+_FEWEST_GAIN = 9, 1.5  # instructions of CMSIS-NN for an output, and for each of its multiplications: it needs at least
+_LARGEST_STEP = 0xFFFF  # distances of outputs are 16-bit numbers
+
+
+class Layout(Enum):
+    """What a word of a plane holds, and what is computed at once."""
+
+    TILES = "2x2 outputs, words of 4 lines"
+    COLUMNS = "outputs of a line, words of 4 lines"
+    LINES = "outputs of a line, words of 4 positions"
+
+
+@dataclass(frozen=True)
+class PlaneAxis:
+    """One of the two axes of a plane."""
+
+    is_vertical: bool  # in the tensors
+    inputs: int
+    outputs: int
+    taps: int  # of the filter
+    stride: int
+    before: int  # padding
+    input_step: int  # bytes
+    output_step: int
+
+    @property
+    def reach(self) -> int:
+        """Elements under all positions of the filter, with padding."""
+        return (self.outputs - 1) * self.stride + self.taps
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A way to compute a layer."""
+
+    layout: Layout
+    lines: PlaneAxis
+    positions: PlaneAxis
+
+    @property
+    def lines_in_step(self) -> int:
+        """Lines of output that are computed together."""
+        return 2 if self.layout is Layout.TILES else 1
+
+    @property
+    def words(self) -> int:
+        """Of a line of a plane."""
+        reach = self.positions.reach
+        return -(-reach // 4) if self.layout is Layout.LINES else reach
+
+    @property
+    def position_bytes(self) -> int:
+        """Of a plane between outputs of a line."""
+        return self.positions.stride * (1 if self.layout is Layout.LINES else 4)
+
+    @property
+    def vectors(self) -> int:
+        """Of a filter."""
+        return self.lines.taps if self.layout is Layout.LINES else 1
+
+    @property
+    def slack_bytes(self) -> int:
+        """Read behind the last line, by vectors whose last lanes do not matter and for outputs that are not stored."""
+        computed = -(-self.positions.outputs // _AT_ONCE) * _AT_ONCE
+        return max(0, (computed - 1) * self.position_bytes + _LANES - 4 * self.words)
+
+    def plane_bytes(self, lines: int) -> int:
+        """Of one channel, for so many lines of output."""
+        if self.layout is Layout.LINES:
+            return 4 * self.words * ((lines - 1) * self.lines.stride + self.lines.taps)
+        return 4 * self.words * (lines // self.lines_in_step)
+
+    @property
+    def is_possible(self) -> bool:
+        """Whether the kernels can do it."""
+        lines, positions = self.lines, self.positions
+        if positions.stride > 2 or 4 * positions.output_step + lines.output_step > _LARGEST_STEP:
+            return False
+        if self.layout is Layout.LINES:
+            return positions.taps <= _LANES and _AT_ONCE * positions.output_step <= _LARGEST_STEP
+        if self.layout is Layout.COLUMNS:
+            return max(lines.taps, positions.taps) <= 4 and _AT_ONCE * positions.output_step <= _LARGEST_STEP
+        strides = max(lines.stride, positions.stride)
+        return lines.taps == positions.taps == 3 and strides == 1 and min(lines.outputs, positions.outputs) > 1
+
+    @property
+    def instructions(self) -> float:
+        """Of one channel: packing and outputs."""
+        lines, positions = self.lines.outputs, self.positions.outputs
+        packing = 9 + self.words * 17 / _GROUP
+        if self.layout is Layout.TILES:
+            return 24 + -(-lines // 2) * (packing + 16 + -(-positions // 4) * 31)
+        packed = lines if self.layout is Layout.COLUMNS else self.lines.reach
+        return 32 + packed * packing + lines * (16 + -(-positions // _AT_ONCE) * (30 + 20 * self.vectors))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class NativeMveDepthwiseS8(Kernel):
+    """tg_native_mve_depthwise_s8 and its variants for 3x3 filters and for clamps that hide negative values."""
+
+    template: ClassVar[str] = "native_mve_depthwise_s8"
+    header: ClassVar[str] = "tg_native_mve.h"
+    takes_scratch: ClassVar[bool] = True
+
+    batches: int
+    channels: int
+    input_bytes: int
+    output_bytes: int
+    lines: PlaneAxis
+    positions: PlaneAxis
+    position_bytes: int
+    lines_in_word: int
+    words: int
+    plane_bytes: int
+    channels_at_once: int
+    lines_in_step: int
+    lines_at_once: int
+    channel_words: int
+    zero_point: int
+    output_zero_point: int
+    activation: Clamp
+
+
+def lower_depthwise_conv2d(op: DepthwiseConv2D) -> tuple[Kernel, ...]:
+    """The kernels for `op`, the fastest first; none for multipliers, dilation, wide filters or unusual scales."""
+    weights = op.weights.data
+    if weights is None or op.multiplier != 1 or op.dilation != UNIT:
+        return ()
+    plan = _best_plan(op)
+    taps = op.window.kernel.h * op.window.kernel.w
+    scales = vector_requantization(op.output_stage, weights.reshape(taps, -1).T.astype(np.int64))
+    if plan is None or scales is None or not _is_faster(op, plan):
+        return ()
+    tables = (Table(_table_name(plan), _stream(plan, scales)),)
+    return tuple(_kernel(op, plan, scales, tables, *at_once) for at_once in _at_once(op, plan))
+
+
+def _best_plan(op: DepthwiseConv2D) -> Plan | None:
+    _, height, width, channels = op.input.shape
+    _, rows, columns, _ = op.output.shape
+    kernel, stride, padding = op.window.kernel, op.stride, op.padding
+    vertical = PlaneAxis(True, height, rows, kernel.h, stride.h, padding.top, width * channels, columns * channels)
+    horizontal = PlaneAxis(False, width, columns, kernel.w, stride.w, padding.left, channels, channels)
+    plans = (Plan(layout, *axes) for layout in Layout for axes in ((vertical, horizontal), (horizontal, vertical)))
+    return min((plan for plan in plans if plan.is_possible), key=lambda plan: plan.instructions, default=None)
+
+
+def _is_faster(op: DepthwiseConv2D, plan: Plan) -> bool:
+    """Whether planes pay: CMSIS-NN, which multiplies channels side by side, is faster where there are few outputs."""
+    outputs = plan.lines.outputs * plan.positions.outputs
+    per_output, per_mac = _FEWEST_GAIN
+    return plan.instructions < outputs * (per_output + per_mac * op.window.kernel.h * op.window.kernel.w)
+
+
+def _at_once(op: DepthwiseConv2D, plan: Plan) -> tuple[tuple[int, int], ...]:
+    """Numbers of lines and channels that planes are made for: as many as are useful, and the fewest."""
+    step, groups = plan.lines_in_step, -(-op.input.shape[3] // _GROUP)
+    most = max(plan.lines.outputs // step * step, step)
+    room = _SCRATCH_BYTES // _GROUP
+    lines = next((n for n in range(most, step, -step) if plan.plane_bytes(n) <= room), step)
+    useful = (lines, _GROUP * max(1, min(groups, room // plan.plane_bytes(lines))))
+    fewest = (step, _GROUP)
+    return (useful, fewest) if useful != fewest else (fewest,)
+
+
+def _table_name(plan: Plan) -> str:
+    """Tiles of one operator may differ in their plans, so their tables have different names."""
+    return f"{plan.layout.name.lower()}{'' if plan.lines.is_vertical else '_transposed'}"
+
+
+def _stream(plan: Plan, scales: VectorRequantization) -> Array:
+    """The words that tg_native_mve_tiles and tg_native_mve_dots read."""
+    channels = len(scales.weights)
+    shape = (plan.lines.taps, plan.positions.taps)
+    filters = scales.weights.reshape(channels, *(shape if plan.lines.is_vertical else shape[::-1]))
+    if not plan.lines.is_vertical:
+        filters = filters.transpose(0, 2, 1)
+    if plan.layout is Layout.LINES:
+        vectors = np.pad(filters, ((0, 0), (0, 0), (0, _LANES - shape[1])))
+    else:
+        columns = np.pad(filters, ((0, 0), (0, 4 - shape[0]), (0, 0))).transpose(0, 2, 1)
+        around = (1, 1) if plan.layout is Layout.TILES else (0, 4 - shape[1])
+        vectors = np.pad(columns, ((0, 0), around, (0, 0)))
+    words = np.ascontiguousarray(vectors.astype(np.int8)).reshape(channels, -1).view("<i4")
+    return np.concatenate((words, scales.scales), axis=1).astype(np.int32).reshape(-1)
+
+
+def _kernel(
+    op: DepthwiseConv2D,
+    plan: Plan,
+    scales: VectorRequantization,
+    tables: tuple[Table, ...],
+    lines: int,
+    channels: int,
+) -> Kernel:
+    variant = f"{'_3x3' if plan.layout is Layout.TILES else ''}{'_relu' if scales.is_relu else ''}"
+    plane_bytes = plan.plane_bytes(lines)
+    return NativeMveDepthwiseS8(
+        function=f"tg_native_mve_depthwise{variant}_s8",
+        reads=(op.input,),
+        writes=(op.output,),
+        tables=tables,
+        scratch_bytes=channels * plane_bytes + plan.slack_bytes,
+        batches=op.input.shape[0],
+        channels=op.input.shape[3],
+        input_bytes=op.input.type.elements // op.input.shape[0],
+        output_bytes=op.output.type.elements // op.output.shape[0],
+        lines=plan.lines,
+        positions=plan.positions,
+        position_bytes=plan.position_bytes,
+        lines_in_word=1 if plan.layout is Layout.LINES else 4,
+        words=plan.words,
+        plane_bytes=plane_bytes,
+        channels_at_once=channels,
+        lines_in_step=plan.lines_in_step,
+        lines_at_once=lines,
+        channel_words=tables[0].values.size // op.input.shape[3],
+        zero_point=op.input.type.zero_point,
+        output_zero_point=op.output.type.zero_point,
+        activation=op.clamp,
+    )

@@ -1,0 +1,81 @@
+"""Fully connected layers on cores with MVE: products of one vector with groups of 8 units, or of pairs of vectors."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from tinygen.ir.tensor import Tensor
+from tinygen.ir.types import Array
+from tinygen.kernels.base import Kernel, Table
+from tinygen.kernels.native.convolution_mve import NativeMveConvolveS8, pieces, stream
+from tinygen.kernels.native.requantization_mve import VectorRequantization, vector_requantization
+from tinygen.ops.clamp import Clamp
+from tinygen.ops.fully_connected import FullyConnected
+from tinygen.ops.window import UNIT, Window
+
+_GROUP = (0, 2, 4, 6, 1, 3, 5, 7)  # units in the order of the stream
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class NativeMveFullyConnectedS8(Kernel):
+    """tg_native_mve_fully_connected_s8."""
+
+    template: ClassVar[str] = "native_mve_fully_connected_s8"
+    header: ClassVar[str] = "tg_native_mve.h"
+
+    features: int
+    units: int
+    output_zero_point: int
+    activation: Clamp
+
+
+def lower_fully_connected(op: FullyConnected) -> tuple[Kernel, ...]:
+    """The kernel for `op`, none with variable weights or unusual scales."""
+    if op.weights.data is None:
+        return ()
+    scales = vector_requantization(op.output_stage, op.weights.data.astype(np.int64))
+    if scales is None or scales.shift.max() == 0:  # the kernel has no variant that rounds negative values up
+        return ()
+    return (one_vector(op.input, op.output, op.clamp, scales) if op.rows == 1 else _several_vectors(op, scales),)
+
+
+def one_vector(input: Tensor, output: Tensor, clamp: Clamp, scales: VectorRequantization) -> Kernel:
+    """The kernel for one vector of inputs."""
+    units, features = scales.weights.shape
+    return NativeMveFullyConnectedS8(
+        function="tg_native_mve_fully_connected_s8",
+        reads=(input,),
+        writes=(output,),
+        tables=(Table("vector", _stream(scales)),),
+        features=features,
+        units=units,
+        output_zero_point=output.type.zero_point,
+        activation=clamp,
+    )
+
+
+def _stream(scales: VectorRequantization) -> Array:
+    missing = -len(scales.weights) % len(_GROUP)
+    groups = np.arange(len(scales.weights) + missing).reshape(-1, len(_GROUP))
+    order = groups[:, _GROUP].reshape(-1)
+    weights, constants = (np.pad(values, ((0, missing), (0, 0))) for values in (scales.weights, scales.scales))
+    return pieces(weights[order], constants[order], len(_GROUP))
+
+
+def _several_vectors(op: FullyConnected, scales: VectorRequantization) -> Kernel:
+    """A convolution of a row of pixels with 1x1 filters."""
+    units, features = scales.weights.shape
+    return NativeMveConvolveS8(
+        function=f"tg_native_mve_convolve_1x1{'_relu' if scales.is_relu else ''}_s8",
+        reads=(op.input,),
+        writes=(op.output,),
+        tables=(Table("rows", stream(scales)),),
+        input_shape=(1, 1, op.rows, features),
+        output_shape=(1, 1, op.rows, units),
+        window=Window(UNIT),
+        zero_point=op.input.type.zero_point,
+        output_zero_point=op.output.type.zero_point,
+        activation=op.clamp,
+        pixels_at_once=0,
+    )

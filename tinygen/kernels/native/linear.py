@@ -1,0 +1,99 @@
+"""Requantization by one multiplication, for outputs that are clamped at their zero point: proven by thresholds.
+
+Above the zero point the double rounding of `ops.requantize` is a staircase: the output is q or more where the
+accumulator is at or above an integer T[q]. So is
+
+    output = saturate(((sum * multiplier >> 32) + offset) >> SHIFT),  sum = accumulator + added to the bias
+
+Both are the same for all inputs where they have the same T, which is to say that with u = added * multiplier +
+offset * 2**32, for every q of the staircase
+
+    (T[q] - 1) * multiplier + u  <  q * 2**(32 + SHIFT)  <=  T[q] * multiplier + u
+
+These are bounds of u; what is to be added to the bias is searched so that u lies between them.
+"""
+
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+
+from tinygen.kernels.native.requantization import ShortRequantization
+from tinygen.ops.accumulate import OutputStage
+from tinygen.ops.requantize import Int64Array, wrap_int32
+
+SHIFT = 2  # fixed in the assembly
+_STEPS = 1 << (32 + SHIFT)  # of u for one of the output
+_LARGEST_RIGHT = 22  # shift for which int64 holds all products here
+_MULTIPLIERS = range(-8, 9)  # that are tried, around the nearest one
+_ADDED = (1 << 12, 1 << 17)  # most that is added to a bias, a second time for channels without a solution
+
+
+@dataclass(frozen=True, eq=False)
+class LinearRequantization:
+    """Constants of each output channel."""
+
+    bias: Int64Array  # with the input's zero point folded in, modulo 2**32
+    multiplier: Int64Array
+    offset: Int64Array
+
+    @property
+    def scale(self) -> tuple[Int64Array, ...]:
+        """As streams hold it."""
+        return self.multiplier, self.offset
+
+
+def linear_requantization(stage: OutputStage, short: ShortRequantization) -> LinearRequantization | None:
+    """The constants, None where negative results must be exact or a channel has none."""
+    if not short.is_relu:
+        return None
+    found = [_channel(stage.output.type.zero_point, short, channel) for channel in range(len(short.bias))]
+    constants = [each for each in found if each is not None]
+    if len(constants) < len(found):
+        return None
+    added, multiplier, offset = np.array(constants, np.int64).T
+    return LinearRequantization(wrap_int32(short.bias + added), multiplier, offset)
+
+
+def _channel(zero_point: int, short: ShortRequantization, channel: int) -> tuple[int, int, int] | None:
+    """What is added to the bias, multiplier, offset."""
+    multiplier, right = int(short.multiplier[channel]), int(short.shift[channel])
+    if multiplier == 0:  # the output is always the same
+        return 0, 0, (int(short.offset[channel]) >> right) << SHIFT
+    nearest = (multiplier << (SHIFT + 1)) >> right
+    if right < 1 or right > _LARGEST_RIGHT or nearest + _MULTIPLIERS[-1] >= 1 << 31:
+        return None
+    steps = np.arange(1, 128 - zero_point, dtype=np.int64)  # of the output above its zero point
+    first_rounding = (steps << right) - (1 << (right - 1))
+    thresholds = -((-(first_rounding << 31) + (1 << 30)) // multiplier)
+    low, high = int(short.low[channel]), int(short.high[channel])
+    goals = (steps + zero_point) * _STEPS
+    for most, change in product(_ADDED, _MULTIPLIERS):
+        candidate = nearest + change
+        reached = (goals - np.maximum(thresholds, low) * candidate)[thresholds <= high]
+        missed = (goals - np.minimum(thresholds - 1, high) * candidate)[thresholds > low]
+        least = int(reached.max(initial=-(1 << 62)))
+        end = int(missed.min(initial=1 << 62))
+        found = _split(candidate, least, end, most) if candidate > 0 else None
+        if found is not None and _fits(low + found[0], high + found[0], candidate, found[1]):
+            return found[0], candidate, found[1]
+    return None
+
+
+def _split(multiplier: int, least: int, end: int, most: int) -> tuple[int, int] | None:
+    """The smallest `added`, up to `most`, and its `offset` whose u is at least `least` and below `end`."""
+    if least >= end:
+        return None
+    added = np.arange(-most, most + 1, dtype=np.int64)
+    offset = -((added * multiplier - least) >> 32)  # rounded up
+    is_right = added * multiplier + (offset << 32) < end
+    if not is_right.any():
+        return None
+    best = np.flatnonzero(is_right)[np.abs(added[is_right]).argmin()]
+    return int(added[best]), int(offset[best])
+
+
+def _fits(low: int, high: int, multiplier: int, offset: int) -> bool:
+    """Whether sums and scaled sums are int32."""
+    ends = (low, high, (low * multiplier >> 32) + offset, (high * multiplier >> 32) + offset, offset)
+    return all(-(1 << 31) <= end < 1 << 31 for end in ends)

@@ -1,0 +1,78 @@
+"""Fully connected layers as their features come."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from tinygen.ir.graph import Op
+from tinygen.kernels.base import Kernel, Table, Toolbox
+from tinygen.ops.clamp import Clamp
+from tinygen.ops.partial_products import AddProducts, ScaleProducts
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class AddProductsS8(Kernel):
+    """tg_add_products_s8; the first part clears the sums."""
+
+    template: ClassVar[str] = "add_products_s8"
+    header: ClassVar[str] = "tg_partial_products.h"
+
+    units: int
+    features: int
+    count: int
+    input_offset: int
+    is_first: bool
+    first_feature: int
+    descending: bool
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ScaleProductsS8(Kernel):
+    """tg_scale_products_s8."""
+
+    template: ClassVar[str] = "scale_products_s8"
+    header: ClassVar[str] = "tg_partial_products.h"
+
+    units: int
+    zero_point: int
+    activation: Clamp
+
+
+def lower_add_products(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 - the same for all targets
+    """Add a part to the sums, which lie where they lay before."""
+    assert isinstance(op, AddProducts) and op.weights.data is not None
+    units, features = op.weights.shape
+    return AddProductsS8(
+        function="tg_add_products_s8",
+        reads=(op.input,),
+        writes=(op.output,),
+        tables=(Table("weights", op.weights.data),),
+        updates=() if op.before is None else (op.before,),
+        units=units,
+        features=features,
+        count=op.input.type.elements,
+        input_offset=-op.input.type.zero_point,
+        is_first=op.before is None,
+        first_feature=op.first_feature if op.before is None else 0,
+        descending=op.descending,
+    )
+
+
+def lower_scale_products(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 - the same for all targets
+    """Finish a layer."""
+    assert isinstance(op, ScaleProducts)
+    bias = () if op.bias is None or op.bias.data is None else (Table("bias", op.bias.data),)
+    return ScaleProductsS8(
+        function="tg_scale_products_s8",
+        reads=(op.input,),
+        writes=(op.output,),
+        tables=(
+            *bias,
+            Table("multiplier", np.array(op.multipliers, np.int32)),
+            Table("shift", np.array(op.shifts, np.int32)),
+        ),
+        units=len(op.multipliers),
+        zero_point=op.output.type.zero_point,
+        activation=op.clamp,
+    )

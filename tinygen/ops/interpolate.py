@@ -1,0 +1,71 @@
+"""Linear interpolation of float32 images, between rows and columns that are known while compiling."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from tinygen.ir.graph import Op, Values
+from tinygen.ir.tensor import Tensor
+from tinygen.ir.types import Array, DType, Float32Array
+from tinygen.ops.checks import check_dtype, check_rank, check_shape
+
+
+@dataclass(frozen=True)
+class Neighbours:
+    """For each output position the input positions before and after it, and how far it lies from the former."""
+
+    before: tuple[int, ...]
+    after: tuple[int, ...]
+    weights: tuple[float, ...]
+
+    @classmethod
+    def at(cls, positions: Sequence[float], size: int) -> "Neighbours":
+        """The neighbours of positions in an input of `size`, whose edges go on for ever."""
+        within = [min(max(position, 0.0), size - 1.0) for position in positions]
+        before = tuple(math.floor(position) for position in within)
+        after = tuple(min(index + 1, size - 1) for index in before)
+        return cls(before, after, tuple(position - index for position, index in zip(within, before, strict=True)))
+
+    @classmethod
+    def resizing(cls, size: int, output_size: int, align_corners: bool, half_pixel_centers: bool) -> "Neighbours":
+        """The neighbours of TFLite's RESIZE_BILINEAR along one axis."""
+        aligned = align_corners and output_size > 1
+        step = (size - 1) / (output_size - 1) if aligned else size / output_size
+        centre = 0.5 if half_pixel_centers else 0.0
+        return cls.at([(index + centre) * step - centre for index in range(output_size)], size)
+
+    def verify(self, size: int, output_size: int) -> None:
+        """Raise ValueError unless they are positions in an input of `size`, one for each output."""
+        if not len(self.before) == len(self.after) == len(self.weights) == output_size:
+            raise ValueError(f"{len(self.before)} positions were given for {output_size} outputs")
+        if not all(0 <= index < size for index in (*self.before, *self.after)):
+            raise ValueError(f"a position lies outside of {size} inputs")
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Interpolate(Op):
+    """Each output pixel lies between four input pixels."""
+
+    input: Tensor  # [N, H, W, C], float32
+    output: Tensor  # [N, OH, OW, C], float32
+    rows: Neighbours
+    columns: Neighbours
+
+    def verify(self) -> None:
+        for role, tensor in (("input", self.input), ("output", self.output)):
+            check_dtype(role, tensor, DType.FLOAT32)
+            check_rank(role, tensor, 4)
+        batch, height, width, channels = self.input.shape
+        check_shape("output", self.output, (batch, *self.output.shape[1:3], channels))
+        self.rows.verify(height, self.output.shape[1])
+        self.columns.verify(width, self.output.shape[2])
+
+    def evaluate(self, values: Values) -> tuple[Array, ...]:
+        image, one = values[self.input].astype(np.float32, copy=False), np.float32(1)
+        down = np.array(self.rows.weights, np.float32)[:, None, None]
+        across = np.array(self.columns.weights, np.float32)[:, None]
+        narrow = image[:, :, self.columns.before] * (one - across) + image[:, :, self.columns.after] * across
+        result: Float32Array = narrow[:, self.rows.before] * (one - down) + narrow[:, self.rows.after] * down
+        return (result,)

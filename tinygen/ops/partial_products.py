@@ -1,0 +1,83 @@
+"""A fully connected layer over an image, computed as the image's rows come: int32 sums, requantized once.
+
+The layer's weights for some rows lie apart, one stretch for each unit. Which stretch is next is counted behind the sums,
+so that every call but the first is the same.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tinygen.ir.graph import Op, Values
+from tinygen.ir.tensor import Tensor
+from tinygen.ir.types import Array, DType
+from tinygen.ops.accumulate import exact_matmul
+from tinygen.ops.checks import check_dtype, check_rank, check_shape
+from tinygen.ops.clamp import Clamp
+from tinygen.ops.requantize import requantize, wrap_int32
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class AddProducts(Op):
+    """output = before + weights[:, first : first + n] @ (the n elements of `input` minus their zero point), then a count.
+
+    The last element counts features: up to where it has come, or where `descending`, down to where. Without `before` the
+    sums start at 0 and the input's features at `first_feature`; else they continue where the count says.
+    """
+
+    input: Tensor  # [1, H, W, C], int8
+    weights: Tensor  # [units, features], int8
+    before: Tensor | None  # [1, 1, 1, units + 1], int32
+    output: Tensor  # [1, 1, 1, units + 1], int32
+    first_feature: int
+    descending: bool
+
+    @property
+    def macs(self) -> int:
+        return self.weights.shape[0] * self.input.type.elements
+
+    def verify(self) -> None:
+        check_dtype("input", self.input, DType.INT8)
+        check_dtype("weights", self.weights, DType.INT8)
+        check_dtype("output", self.output, DType.INT32)
+        check_rank("weights", self.weights, 2)
+        units, features = self.weights.shape
+        check_shape("output", self.output, (1, 1, 1, units + 1))
+        if self.before is not None:
+            check_shape("before", self.before, self.output.shape)
+        if not 0 <= self.first_feature <= features - self.input.type.elements:
+            raise ValueError(
+                f"features {self.first_feature} to {self.first_feature + self.input.type.elements - 1} were asked for, "
+                f"the weights have {features}"
+            )
+
+    def evaluate(self, values: Values) -> tuple[Array, ...]:
+        features = values[self.input].reshape(-1).astype(np.int64) - self.input.type.zero_point
+        first, sums = self.first_feature, np.zeros(self.weights.shape[0], np.int64)
+        if self.before is not None:
+            *before, count = values[self.before].reshape(-1).astype(np.int64)
+            first, sums = int(count) - (features.size if self.descending else 0), np.array(before)
+        part = values[self.weights][:, first : first + features.size]
+        sums = wrap_int32(sums + exact_matmul(part, features))
+        count = first if self.descending else first + features.size
+        return (np.array([*sums, count], np.int32).reshape(self.output.shape),)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ScaleProducts(Op):
+    """The sums plus bias, requantized per unit: what the layer does with all features at once."""
+
+    input: Tensor  # [1, 1, 1, units + 1], int32; the last one is not read
+    bias: Tensor | None  # [units], int32
+    output: Tensor  # units elements, int8
+    multipliers: tuple[int, ...]  # one for each unit
+    shifts: tuple[int, ...]
+    clamp: Clamp
+
+    def evaluate(self, values: Values) -> tuple[Array, ...]:
+        sums = values[self.input].reshape(-1)[:-1].astype(np.int64)
+        if self.bias is not None:
+            sums = sums + values[self.bias]
+        scaled = requantize(wrap_int32(sums), np.array(self.multipliers), np.array(self.shifts))
+        stored = self.clamp.apply(scaled + self.output.type.zero_point)
+        return (stored.astype(np.int8).reshape(self.output.shape),)

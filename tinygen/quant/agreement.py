@@ -1,0 +1,65 @@
+"""What a CTable says of tensors, and where that breaks a constraint of the operators."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from tinygen.ir.tensor import Tensor
+from tinygen.ir.types import Quant
+from tinygen.quant.constraints import Group
+from tinygen.quant.ctable import CTable, Storage, TensorEntry
+from tinygen.quant.errors import Code, CTableError
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A tensor whose entry no operator can follow."""
+
+    name: str
+    reason: str  # in a sentence that begins with the tensor
+
+
+def entry_of(table: CTable, tensor: Tensor) -> TensorEntry:
+    """The table's entry of a tensor; CTableError where there is none."""
+    entry = table.tensors.get(tensor.name)
+    if entry is None:
+        raise CTableError(
+            Code.MISSING_TENSOR,
+            f"{table.model.name}: the CTable has no tensor '{tensor.name}', an entry for every tensor was expected. "
+            "Calibrate again.",
+        )
+    return entry
+
+
+def quant_of(entry: TensorEntry) -> Quant:
+    """Scales and zero points of an entry."""
+    return Quant(entry.scale, entry.zero_point, entry.axis)
+
+
+def check_agreement(groups: Iterable[Group], table: CTable) -> None:
+    """Raise CTableError at the first fault."""
+    for fault in faults(groups, table):
+        raise CTableError(
+            Code.CONSTRAINT,
+            f"{table.model.name}, tensor '{fault.name}': {fault.reason}. Correct it, or calibrate again.",
+        )
+
+
+def faults(groups: Iterable[Group], table: CTable) -> Iterator[Fault]:
+    """Entries that are no int8 of one scale, that differ within a group, or from what a kernel fixes."""
+    for group in groups:
+        first = entry_of(table, group.tensors[0])
+        for tensor in group.tensors:
+            reason = _fault(entry_of(table, tensor), first, group)
+            if reason is not None:
+                yield Fault(tensor.name, reason)
+
+
+def _fault(entry: TensorEntry, first: TensorEntry, group: Group) -> str | None:
+    if entry.dtype is not Storage.INT8:
+        return f"is {entry.dtype.value}, int8 was expected of the CPU's kernels"
+    if len(entry.scale) != 1:
+        return f"has {len(entry.scale)} scales, one was expected for an activation"
+    if group.fixed is not None and quant_of(entry) != group.fixed:
+        scale, zero_point = group.fixed.scale, group.fixed.zero_point
+        return f"must have scale {scale:g} and zero point {zero_point}, which its kernel gives it"
+    return None if quant_of(entry) == quant_of(first) else f"must have the quantization of '{group.name}'"

@@ -1,0 +1,251 @@
+"""Calibration: from a float network and samples to a CTable."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+import numpy as np
+
+from tinygen.errors import UsageError
+from tinygen.ir.graph import Graph, Op
+from tinygen.ir.tensor import Tensor
+from tinygen.ir.types import Array, DType, Quant
+from tinygen.ops.conv2d import Conv2D
+from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
+from tinygen.ops.fully_connected import FullyConnected
+from tinygen.quant.constraints import Group, filters, groups, real_operands, weight_axis
+from tinygen.quant.control import control_of
+from tinygen.quant.ctable import (
+    CalibrationRecord,
+    CTable,
+    Kind,
+    ModelIdentity,
+    OpEntry,
+    Storage,
+    TargetIdentity,
+    TensorEntry,
+    TensorStats,
+)
+from tinygen.quant.forward import Forward
+from tinygen.quant.histogram import Reals
+from tinygen.quant.policy import Kind as PolicyKind
+from tinygen.quant.policy import Policy, choose
+from tinygen.quant.quantize import quantize_graph
+from tinygen.quant.scheme import Range, Scheme, affine, qm_n, stored, symmetric_weights
+from tinygen.quant.statistics import Statistics, merged
+
+Progress = Callable[[int, int], None]
+
+DEFAULT_POLICY = Policy(PolicyKind.MSE)
+
+_BIAS_BITS = 30  # that a stored bias may take
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How ranges are chosen."""
+
+    policy: Policy = DEFAULT_POLICY
+    of_tensors: Mapping[str, Policy] = field(default_factory=lambda: MappingProxyType({}))
+    scheme: Scheme = Scheme.ASYMMETRIC
+    corrects_bias: bool = True
+
+    def policy_for(self, group: Group) -> Policy:
+        """The policy of a group: that of its first tensor which has one of its own."""
+        return next((self.of_tensors[t.name] for t in group.tensors if t.name in self.of_tensors), self.policy)
+
+    def __str__(self) -> str:
+        others = sorted({str(policy) for policy in self.of_tensors.values()} - {str(self.policy)})
+        return "mixed: " + ", ".join([str(self.policy), *others]) if others else str(self.policy)
+
+
+@dataclass(frozen=True)
+class Identity:
+    """What a table belongs to."""
+
+    model: ModelIdentity
+    target: TargetIdentity | None = None
+    record: CalibrationRecord | None = None
+
+
+def collect(
+    forward: Forward, batches: Iterable[list[Array]], samples: int, progress: Progress | None = None
+) -> dict[str, Statistics]:
+    """Statistics of all tensors that `forward` computes, by name."""
+    found: dict[str, Statistics] = {}
+    done = 0
+    for batch in batches:
+        for name, values in forward.run(batch).items():
+            found.setdefault(name, Statistics()).add(np.asarray(values, np.float32))
+        done += len(batch[0])
+        if progress is not None:
+            progress(done, samples)
+    return found
+
+
+def measured_tensors(graph: Graph) -> tuple[str, ...]:
+    """Names of the tensors whose values calibration needs."""
+    inputs_of_filters = [op.operands[0] for op in graph.ops if filters(op)]
+    wanted = {t for group in groups(graph) for t in group.measured} | set(inputs_of_filters)
+    return tuple(t.name for t in real_operands(graph) if t in wanted and not t.is_constant)
+
+
+def make_ctable(graph: Graph, statistics: Mapping[str, Statistics], settings: Settings, identity: Identity) -> CTable:
+    """The table of a float network."""
+    _check_names(graph, settings)
+    activations = _activations(graph, statistics, settings)
+    weights = _weights(graph, activations, settings)
+    ops = {op.name: _op_entry(op, weights, statistics, settings) for op in graph.ops if _computes(op)}
+    entries = activations | weights
+    ordered = {t.name: entries[t.name] for t in graph.tensors if t.name in entries}
+    table = CTable(model=identity.model, target=identity.target, calibration=identity.record, tensors=ordered, ops=ops)
+    return with_controls(graph, table)
+
+
+def with_controls(graph: Graph, table: CTable) -> CTable:
+    """The table with the control constants that follow from its scales and clamps."""
+    bare = {name: entry.model_copy(update={"control": None}) for name, entry in table.ops.items()}
+    quantized = quantize_graph(graph, table.model_copy(update={"ops": bare}))
+    controls = {op.name: control_of(op) for op in quantized.ops}
+    ops = {name: entry.model_copy(update={"control": controls.get(name)}) for name, entry in bare.items()}
+    return table.model_copy(update={"ops": ops})
+
+
+def _check_names(graph: Graph, settings: Settings) -> None:
+    known = {tensor.name for tensor in real_operands(graph)}
+    for name in settings.of_tensors:
+        if name not in known:
+            raise UsageError(
+                f"--tensor-policy {name}: {graph.name} has no such tensor, one of its {len(known)} was expected. "
+                "`tinygen ctable show` lists their names."
+            )
+
+
+def _computes(op: Op) -> bool:
+    return any(tensor.type.dtype.is_real for tensor in op.results)
+
+
+def _activations(graph: Graph, statistics: Mapping[str, Statistics], settings: Settings) -> dict[str, TensorEntry]:
+    found: dict[str, TensorEntry] = {}
+    for group in groups(graph):
+        parts = [_statistics_of(tensor, statistics) for tensor in group.measured]
+        whole = merged(parts)
+        entry = _entry(group, whole, settings)
+        for tensor in group.tensors:
+            kind = Kind.CONSTANT if tensor.is_constant else Kind.ACTIVATION
+            found[tensor.name] = entry.model_copy(update={"kind": kind, "stats": _stats(tensor, statistics)})
+    return found
+
+
+def _entry(group: Group, whole: Statistics, settings: Settings) -> TensorEntry:
+    dtype = DType.INT8
+    if group.fixed is not None:
+        quant, policy = group.fixed, "fixed"
+        low, high = (quant.scale * (bound - quant.zero_point) for bound in (dtype.min, dtype.max))
+        threshold = max(-low, high)
+    else:
+        chosen = choose(settings.policy_for(group), whole, dtype, settings.scheme)
+        quant, policy = affine(chosen.range, dtype, settings.scheme), str(settings.policy_for(group))
+        low, high, threshold = chosen.range.low, chosen.range.high, chosen.threshold
+    return TensorEntry(
+        kind=Kind.ACTIVATION,
+        dtype=Storage.INT8,
+        scheme=settings.scheme if group.fixed is None else Scheme.ASYMMETRIC,
+        scale=quant.scales,
+        zero_point=quant.zero_points,
+        threshold=threshold,
+        range=(low, high),
+        policy=policy,
+        qm_n=qm_n(quant, dtype),
+    )
+
+
+def _statistics_of(tensor: Tensor, statistics: Mapping[str, Statistics]) -> Statistics:
+    if tensor.data is None:
+        return statistics[tensor.name]
+    constant = Statistics()
+    constant.add(tensor.data.astype(np.float32))
+    return constant
+
+
+def _stats(tensor: Tensor, statistics: Mapping[str, Statistics]) -> TensorStats | None:
+    found = statistics.get(tensor.name)
+    return None if found is None else TensorStats(min=found.min, max=found.max, mean=found.mean, count=found.count)
+
+
+def _weights(graph: Graph, activations: Mapping[str, TensorEntry], settings: Settings) -> dict[str, TensorEntry]:
+    found: dict[str, TensorEntry] = {}
+    for op in graph.ops:
+        if not filters(op) or (weights := filters(op)[0]) is None or weights.data is None:
+            continue
+        scheme = Scheme.POW2 if settings.scheme is Scheme.POW2 else Scheme.SYMMETRIC
+        quant = symmetric_weights(weights.data, DType.INT8, weight_axis(op), scheme)
+        quant = _with_room_for_bias(quant, filters(op)[1], activations[op.operands[0].name].scale[0], scheme)
+        found[weights.name] = TensorEntry(
+            kind=Kind.WEIGHTS,
+            dtype=Storage.INT8,
+            scheme=scheme,
+            axis=quant.axis if not quant.is_per_tensor else None,
+            scale=quant.scales,
+            zero_point=quant.zero_points,
+            policy="max",
+        )
+    return found
+
+
+def _with_room_for_bias(quant: Quant, bias: Tensor | None, input_scale: float, scheme: Scheme) -> Quant:
+    """Larger scales for channels of tiny weights, whose bias would not fit int32."""
+    if bias is None or bias.data is None:
+        return quant
+    least = np.abs(bias.data.astype(np.float64)) / (input_scale * 2**_BIAS_BITS)
+    if quant.is_per_tensor or (least <= quant.scales).all():
+        return quant
+    steps = DType.INT8.max + (scheme is Scheme.POW2)
+    raised = [affine(Range(0.0, float(scale) * steps), DType.INT8, scheme).scale for scale in least]
+    return Quant(tuple(map(max, quant.scales, raised)), quant.zero_points, quant.axis)
+
+
+def _op_entry(
+    op: Op, weights: Mapping[str, TensorEntry], statistics: Mapping[str, Statistics], settings: Settings
+) -> OpEntry:
+    if not filters(op):
+        return OpEntry()
+    constant = filters(op)[0]
+    correction = None
+    if settings.corrects_bias and constant is not None and constant.data is not None and filters(op)[1] is not None:
+        correction = bias_correction(op, constant, weights[constant.name], statistics)
+    return OpEntry(weights=Storage.INT8, bias_correction=correction)
+
+
+def bias_correction(
+    op: Op, weights: Tensor, entry: TensorEntry, statistics: Mapping[str, Statistics]
+) -> tuple[float, ...] | None:
+    """What the rounding of weights takes from the mean of each output channel: (W - stored W) * E[input]."""
+    found = statistics.get(op.operands[0].name)
+    means = None if found is None else found.channel_means
+    if means is None or weights.data is None:
+        return None
+    quant = Quant(entry.scale, entry.zero_point, entry.axis)
+    shape = [1] * weights.data.ndim
+    if quant.axis is not None:
+        shape[quant.axis] = len(quant.scales)
+    integers = stored(weights.data, quant, DType.INT8, narrow=True).astype(np.float64)
+    lost = weights.data.astype(np.float64) - integers * np.asarray(quant.scales).reshape(shape)
+    match op:
+        case DepthwiseConv2D():
+            result: Reals = lost.sum(axis=(0, 1, 2)) * np.repeat(means, op.multiplier)
+        case Conv2D():
+            taps = lost.sum(axis=(1, 2))  # [C_OUT, C_IN / groups]
+            by_group = np.repeat(means.reshape(op.groups, -1), len(taps) // op.groups, axis=0)
+            result = (taps * by_group).sum(axis=1)
+        case FullyConnected() if lost.shape[1] % means.size == 0:
+            result = lost @ np.tile(means, lost.shape[1] // means.size)
+        case _:
+            return None
+    return tuple(float(np.float32(value)) for value in result)
+
+
+def batches_of(arrays: list[Array], size: int) -> Iterator[list[Array]]:
+    """Arrays of samples, one per input, in batches."""
+    for first in range(0, len(arrays[0]), size):
+        yield [array[first : first + size] for array in arrays]

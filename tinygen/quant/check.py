@@ -1,0 +1,42 @@
+"""Whether a CTable can be followed: all that is wrong with it for a network, at once."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tinygen.ir.graph import Graph
+from tinygen.quant.agreement import faults
+from tinygen.quant.constraints import filters, groups
+from tinygen.quant.ctable import CTable
+from tinygen.quant.errors import Code, CTableError
+from tinygen.quant.quantize import quantize_graph
+
+
+@dataclass(frozen=True)
+class Violation:
+    """One thing that is wrong."""
+
+    code: Code
+    name: str  # of the tensor or operator
+    reason: str
+
+
+def violations(graph: Graph, table: CTable) -> tuple[Violation, ...]:
+    """What keeps the table from being followed; empty where nothing does."""
+    found = [*_missing(graph, table)]
+    if found:
+        return tuple(found)
+    found += [Violation(Code.CONSTRAINT, fault.name, fault.reason) for fault in faults(groups(graph), table)]
+    if not found:
+        try:
+            quantize_graph(graph, table)
+        except CTableError as error:
+            found.append(Violation(error.code, table.model.name, str(error).removeprefix(f"{error.code.value} ")))
+    return tuple(found)
+
+
+def _missing(graph: Graph, table: CTable) -> Iterator[Violation]:
+    weights = [filters(op)[0] for op in graph.ops if filters(op)]
+    names = [t.name for group in groups(graph) for t in group.tensors] + [t.name for t in weights if t is not None]
+    for name in dict.fromkeys(names):
+        if name not in table.tensors:
+            yield Violation(Code.MISSING_TENSOR, name, "has no entry")

@@ -1,0 +1,49 @@
+"""The constants of an operator's requantization, for the CTable."""
+
+from tinygen.ir.graph import Op
+from tinygen.ops.add import LEFT_SHIFT, Add
+from tinygen.ops.fully_connected import FullyConnected
+from tinygen.ops.mul import Mul
+from tinygen.ops.pool2d import AveragePool2D, MaxPool2D
+from tinygen.ops.transpose_conv2d import TransposeConv2D
+from tinygen.ops.windowed import Convolution
+from tinygen.quant.ctable import Control
+
+CLAMPED = (Add, AveragePool2D, Convolution, FullyConnected, MaxPool2D, Mul, TransposeConv2D)
+"""Operators that end in a clamp."""
+
+
+def control_of(op: Op) -> Control | None:
+    """What the kernel of a quantized operator is given; None where nothing of it can be chosen."""
+    match op:
+        case Convolution() | FullyConnected() | TransposeConv2D():
+            multipliers, shifts = op.output_stage.multipliers
+            return Control(
+                input_offset=-op.input.type.zero_point,
+                output_offset=op.output.type.zero_point,
+                multiplier=tuple(int(value) for value in multipliers),
+                shift=tuple(int(value) for value in shifts),
+                act_min=int(op.clamp.min),
+                act_max=int(op.clamp.max),
+            )
+        case Add():
+            scalings = (op.scales.first, op.scales.second, op.scales.output)
+            return Control(
+                output_offset=op.output.type.zero_point,
+                left_shift=LEFT_SHIFT,
+                multiplier=tuple(scaling.multiplier for scaling in scalings),
+                shift=tuple(scaling.shift for scaling in scalings),
+                act_min=int(op.clamp.min),
+                act_max=int(op.clamp.max),
+            )
+        case Mul():
+            return Control(
+                output_offset=op.output.type.zero_point,
+                multiplier=(op.scaling.multiplier,),
+                shift=(op.scaling.shift,),
+                act_min=int(op.clamp.min),
+                act_max=int(op.clamp.max),
+            )
+        case AveragePool2D() | MaxPool2D():
+            return Control(act_min=int(op.clamp.min), act_max=int(op.clamp.max))
+    return None

@@ -1,0 +1,166 @@
+"""The CTable: a JSON file with everything that quantization decides about a model.
+
+`docs/ctable.schema.json` is the published schema of these classes.
+"""
+
+from enum import StrEnum
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from tinygen.quant.scheme import Scheme
+
+Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+PositiveFloat = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+FiniteFloat = Annotated[float, Field(allow_inf_nan=False)]
+
+
+class Storage(StrEnum):
+    """Element types of stored values; those below a byte are packed."""
+
+    INT1 = "int1"
+    INT2 = "int2"
+    INT4 = "int4"
+    INT8 = "int8"
+    INT16 = "int16"
+    INT32 = "int32"
+    INT64 = "int64"
+    FLOAT32 = "float32"
+
+    @property
+    def bits(self) -> int:
+        """Size of one value."""
+        return int("".join(c for c in self.value if c.isdigit()))
+
+    @property
+    def min(self) -> int:
+        """Smallest stored value."""
+        return -(1 << (self.bits - 1))
+
+    @property
+    def max(self) -> int:
+        """Largest stored value."""
+        return (1 << (self.bits - 1)) - 1
+
+
+class Kind(StrEnum):
+    """What a tensor is to its operators."""
+
+    ACTIVATION = "activation"
+    WEIGHTS = "weights"
+    CONSTANT = "constant"  # an operand of an elementwise operator
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+
+class ModelIdentity(_Part):
+    """The model file that the table belongs to."""
+
+    name: str
+    sha256: Sha256
+    frontend: str
+
+
+class TargetIdentity(_Part):
+    """The hardware that the table was made for."""
+
+    board: str
+    hardware_sha256: Sha256
+
+
+class CalibrationRecord(_Part):
+    """How the ranges were found."""
+
+    samples: Annotated[int, Field(ge=1)]
+    dataset_sha256: Sha256
+    policy: str
+    search: str | None = None
+    metric: str | None = None
+
+
+class TensorStats(_Part):
+    """What calibration saw."""
+
+    min: FiniteFloat
+    max: FiniteFloat
+    mean: FiniteFloat
+    count: Annotated[int, Field(ge=0)]
+
+
+class TensorEntry(_Part):
+    """Quantization of one tensor: real = scale * (stored - zero_point), per tensor or along `axis`."""
+
+    kind: Kind
+    dtype: Storage
+    scheme: Scheme
+    axis: Annotated[int, Field(ge=0)] | None = None
+    block: Annotated[int, Field(ge=1)] | None = None
+    scale: Annotated[tuple[PositiveFloat, ...], Field(min_length=1)]
+    zero_point: Annotated[tuple[int, ...], Field(min_length=1)]
+    threshold: Annotated[float, Field(ge=0)] | None = None
+    range: tuple[FiniteFloat, FiniteFloat] | None = None
+    policy: str | None = None
+    qm_n: int | None = None
+    stats: TensorStats | None = None
+    locked: bool = False
+
+    @model_validator(mode="after")
+    def _check(self) -> "TensorEntry":
+        if len(self.scale) != len(self.zero_point):
+            raise ValueError(f"{len(self.scale)} scales and {len(self.zero_point)} zero points, as many were expected")
+        if (self.axis is None) != (len(self.scale) == 1) and self.axis is None:
+            raise ValueError(f"{len(self.scale)} scales without an axis, one was expected")
+        if not all(self.dtype.min <= zero_point <= self.dtype.max for zero_point in self.zero_point):
+            raise ValueError(f"a zero point outside of {self.dtype.value}")
+        return self
+
+
+class Control(_Part):
+    """Constants of an operator's requantization, as they stand in the generated C."""
+
+    input_offset: int | None = None
+    output_offset: int | None = None
+    left_shift: int | None = None
+    multiplier: tuple[int, ...] = ()
+    shift: tuple[int, ...] = ()
+    act_min: int | None = None
+    act_max: int | None = None
+    rounding: Literal["double", "single"] = "double"
+    registers: dict[str, int] = {}
+
+
+class OpEntry(_Part):
+    """How one operator computes."""
+
+    engine: str = "cpu"
+    weights: Storage | None = None
+    activations: Storage = Storage.INT8
+    accumulator: Storage = Storage.INT32
+    kernel: str | None = None
+    control: Control | None = None
+    bias_correction: tuple[FiniteFloat, ...] | None = None  # real values to add to the bias, per output channel
+    sensitivity: dict[str, FiniteFloat] = {}  # SQNR in dB by weight type
+
+
+class Cast(_Part):
+    """A tensor that crosses from one engine to another."""
+
+    tensor: str
+    source: str
+    destination: str
+
+
+class CTable(_Part):
+    """The whole table."""
+
+    format: Literal["tinygen-ctable"] = "tinygen-ctable"
+    version: Literal[1] = 1
+    model: ModelIdentity
+    target: TargetIdentity | None = None
+    calibration: CalibrationRecord | None = None
+    tensors: dict[str, TensorEntry]
+    ops: dict[str, OpEntry] = {}
+    casts: tuple[Cast, ...] = ()
+    provenance: tuple[dict[str, str], ...] = ()

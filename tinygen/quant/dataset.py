@@ -1,0 +1,198 @@
+"""Calibration samples, read piece by piece: memory does not depend on how many there are."""
+
+import io
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+from zipfile import BadZipFile, ZipFile
+
+import numpy as np
+
+from tinygen.errors import UsageError
+from tinygen.ir.graph import Port
+from tinygen.ir.types import Array, DType
+from tinygen.quant.errors import Code, SampleError
+
+LABELS = ("labels", "label", "y")  # names that an array of classes may have
+
+_SUFFIX = ".npy"
+_WHOLE = "in0"  # what the array of a .npy file is called
+
+
+@dataclass(frozen=True)
+class Header:
+    """What stands before the elements of an array in a file."""
+
+    shape: tuple[int, ...]
+    dtype: np.dtype[np.generic]
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """The samples of a file: one array per input of a model, the first axis counts samples."""
+
+    file: Path
+    names: tuple[str, ...]  # arrays in the file, one per input
+    ports: tuple[Port, ...]
+    samples: int
+    has_labels: bool
+
+    def batches(self, size: int, first: int = 0, count: int | None = None) -> Iterator[list[Array]]:
+        """Samples [first, first + count) in batches of at most `size`; per batch, one finite array per input."""
+        end = self.samples if count is None else min(first + count, self.samples)
+        with ExitStack() as stack:
+            streams = [stack.enter_context(_opened(self.file, name)) for name in self.names]
+            for (header, stream), port in zip(streams, self.ports, strict=True):
+                _skip(stream, first * header.dtype.itemsize * port.external.elements)
+            for start in range(first, end, size):
+                here = min(size, end - start)
+                yield [
+                    self._batch(stream, header, port, name, start, here)
+                    for (header, stream), port, name in zip(streams, self.ports, self.names, strict=True)
+                ]
+
+    def labels(self) -> Array | None:
+        """The class of each sample, where the file has them."""
+        if not self.has_labels:
+            return None
+        with np.load(self.file) as arrays:
+            name = next(name for name in LABELS if name in arrays)
+            labels: Array = arrays[name][: self.samples].reshape(-1)
+        return labels
+
+    def _batch(self, stream: IO[bytes], header: Header, port: Port, name: str, first: int, count: int) -> Array:
+        values = _elements(self.file, name, stream, header, count * port.external.elements)
+        batch = values.reshape(count, *port.external.shape[1:]) if _is_batch(port) else values.reshape(count, -1)
+        if port.external.dtype is DType.FLOAT32:
+            batch = batch.astype(np.float32)
+            finite = np.isfinite(batch).reshape(count, -1).all(axis=1)
+            if not finite.all():
+                raise SampleError(
+                    f"{self.file.name}: array '{name}', sample {first + int(np.argmin(finite))} holds NaN or infinity, "
+                    "finite numbers were expected. Remove the sample, or correct what made it."
+                )
+        return batch
+
+
+def open_dataset(file: Path, ports: Sequence[Port], limit: int | None = None) -> Dataset:
+    """The first `limit` samples of a .npy or .npz file, arrays named as in the model or in0, in1, ...; UsageError."""
+    headers = _headers(file)
+    names = tuple(_name(file, headers, index, port, len(ports)) for index, port in enumerate(ports))
+    for name, port in zip(names, ports, strict=True):
+        _check(file, name, headers[name], port)
+    counts = {headers[name].shape[0] for name in names}
+    if len(counts) != 1:
+        raise SampleError(
+            f"{file.name}: its arrays have {sorted(counts)} samples, the same number was expected in each. "
+            "Cut the longer ones."
+        )
+    samples = min(counts.pop(), limit if limit is not None else 1 << 62)
+    if samples < 1:
+        raise SampleError(
+            f"{Code.NO_SAMPLES.value} {file.name}: 0 samples to calibrate with, 300 to 500 were expected. "
+            "Give more data, or a larger --samples."
+        )
+    has_labels = any(name in headers and headers[name].shape[:1] >= (samples,) for name in LABELS)
+    return Dataset(file, names, tuple(ports), samples, has_labels)
+
+
+def _is_batch(port: Port) -> bool:
+    return port.external.shape[:1] == (1,)
+
+
+def _name(file: Path, headers: dict[str, Header], index: int, port: Port, inputs: int) -> str:
+    for name in (port.name, f"in{index}"):
+        if name in headers:
+            return name
+    others = [name for name in headers if name not in LABELS]
+    if inputs == 1 and (len(headers) == 1 or "x" in headers):
+        return "x" if "x" in headers else others[0]
+    raise SampleError(
+        f"{file.name}: holds the arrays {sorted(headers)}, one named '{port.name}' or 'in{index}' was expected. "
+        "Rename an array."
+    )
+
+
+def _check(file: Path, name: str, header: Header, port: Port) -> None:
+    external, shape = port.external, header.shape
+    if not shape or np.prod(shape[1:], dtype=np.int64) != external.elements:
+        expected = ", ".join(map(str, external.shape[1:] if _is_batch(port) else external.shape))
+        raise SampleError(
+            f"{file.name}: array '{name}' has shape {list(shape)}, [samples, {expected}] was expected for input "
+            f"'{port.name}'. Reshape it."
+        )
+    is_float = np.issubdtype(header.dtype, np.floating)
+    if is_float != (external.dtype is DType.FLOAT32) or not (is_float or header.dtype == external.dtype.numpy):
+        raise SampleError(
+            f"{file.name}: array '{name}' has elements of {header.dtype}, {external.dtype.numpy} were expected for "
+            f"input '{port.name}'. Convert them to what the float model takes."
+        )
+
+
+def _headers(file: Path) -> dict[str, Header]:
+    """The arrays in the file, by name."""
+    names = _array_names(file)
+    found = {}
+    for name in names:
+        with _opened(file, name) as (header, _):
+            found[name] = header
+    return found
+
+
+def _array_names(file: Path) -> list[str]:
+    if file.suffix.lower() == _SUFFIX:
+        return [_WHOLE]
+    try:
+        with ZipFile(file) as archive:
+            return [name.removesuffix(_SUFFIX) for name in archive.namelist()]
+    except (OSError, BadZipFile) as error:
+        raise _unreadable(file, error) from None
+
+
+@contextmanager
+def _opened(file: Path, name: str) -> Iterator[tuple[Header, IO[bytes]]]:
+    """An array's header, and the stream that stands at its first element."""
+    with ExitStack() as stack:
+        try:
+            if file.suffix.lower() == _SUFFIX:
+                stream: IO[bytes] = stack.enter_context(file.open("rb"))
+            else:
+                stream = stack.enter_context(stack.enter_context(ZipFile(file)).open(name + _SUFFIX))
+            header = _header(stream)
+        except (OSError, BadZipFile, ValueError, KeyError, EOFError) as error:
+            raise _unreadable(file, error) from None
+        yield header, stream
+
+
+def _header(stream: IO[bytes]) -> Header:
+    version = np.lib.format.read_magic(stream)
+    read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+    shape, is_fortran, dtype = read(stream)
+    if dtype.hasobject or (is_fortran and len(shape) > 1):
+        raise ValueError("its arrays are in another form")
+    return Header(shape, dtype)
+
+
+def _elements(file: Path, name: str, stream: IO[bytes], header: Header, count: int) -> Array:
+    content = stream.read(count * header.dtype.itemsize)
+    if len(content) != count * header.dtype.itemsize:
+        raise _unreadable(file, ValueError(f"array '{name}' ends early"))
+    values: Array = np.frombuffer(content, header.dtype)
+    return values
+
+
+def _skip(stream: IO[bytes], size: int) -> None:
+    if stream.seekable():
+        stream.seek(size, io.SEEK_CUR)
+    elif size:
+        stream.read(size)
+
+
+def _unreadable(file: Path, error: Exception) -> UsageError:
+    reason = (isinstance(error, OSError) and error.strerror) or str(error) or "it is damaged"
+    return SampleError(
+        f"{file}: cannot be read as samples ({reason}), an .npz or .npy file of numpy was expected. "
+        "Write it with numpy.save or numpy.savez."
+    )

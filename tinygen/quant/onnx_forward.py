@@ -1,0 +1,64 @@
+"""Running a float network in onnxruntime (optional), on the ONNX model that the graph becomes."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from tinygen.errors import ToolError
+from tinygen.ir.graph import Graph
+from tinygen.ir.types import Array
+from tinygen.ops.batch import batched
+from tinygen.quant.onnx_export import export_watched
+from tinygen.quant.onnx_writer import Layout
+
+try:
+    import onnxruntime
+except ImportError:
+    onnxruntime = None
+
+_ERRORS_ONLY = 3
+
+
+class OnnxForward:
+    """The network in onnxruntime, its inner tensors among the outputs."""
+
+    name = "onnxruntime"
+
+    def __init__(self, graph: Graph, wanted: Sequence[str]) -> None:
+        if onnxruntime is None:
+            raise ToolError("onnxruntime: not installed, needed here. Run `pip install tinygen[onnxruntime]`.")
+        self._ports = {port.name: port for port in graph.inputs}
+        self._inputs = [port for port in graph.inputs if port.tensor.name in wanted]
+        inputs = set(graph.input_tensors)
+        inner = [t for t in graph.tensors if t.name in wanted and t not in inputs and not t.is_constant]
+        watched = export_watched(graph, inner)
+        self._names = watched.names
+        self._can_batch = batched(graph, 1) is not None
+        options = onnxruntime.SessionOptions()
+        options.log_severity_level = _ERRORS_ONLY
+        content = watched.model.SerializeToString()
+        self._session = onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
+
+    def run(self, inputs: Sequence[Array]) -> Mapping[str, Array]:
+        """The wanted tensors by name; images are views with the graph's order of axes."""
+        if self._can_batch:
+            return self._infer(inputs)
+        samples = [self._infer(sample) for sample in zip(*inputs, strict=True)]
+        return {name: np.stack([sample[name] for sample in samples]) for name in samples[0]}
+
+    def _infer(self, inputs: Sequence[Array]) -> dict[str, Array]:
+        feed = {}
+        for port, values in zip(self._ports.values(), inputs, strict=True):
+            shape = (-1, *port.tensor.shape[1:]) if self._can_batch else port.tensor.shape
+            feed[port.name] = values.reshape(shape)
+        outputs = list(dict.fromkeys(output for output, _ in self._names.values()))
+        results: dict[str, Array] = dict(zip(outputs, self._session.run(outputs, feed), strict=True))
+        found = {port.tensor.name: feed[port.name] for port in self._inputs}
+        for name, (output, layout) in self._names.items():
+            found[name] = results[output].transpose(0, 2, 3, 1) if layout is Layout.NCHW else results[output]
+        return found
+
+
+def is_available() -> bool:
+    """Whether onnxruntime is installed."""
+    return onnxruntime is not None

@@ -1,0 +1,122 @@
+"""Policies: which part of a tensor's values is worth a stored value of its own."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+
+from tinygen.errors import UsageError
+from tinygen.ir.types import DType
+from tinygen.quant.distance import alternating_range, best_range, best_threshold
+from tinygen.quant.entropy import kld_bin, kld_ort_bin, kld_sophon_bin
+from tinygen.quant.scheme import Range, Scheme
+from tinygen.quant.statistics import Statistics
+
+DEFAULT_PERCENTILE = 99.99
+
+
+class Kind(StrEnum):
+    """How a range is chosen."""
+
+    MAX = "max"  # all values
+    KLD = "kld"
+    KLD_ORT = "kld:ort"
+    KLD_SOPHON = "kld:sophon"
+    L1 = "l1"
+    L2 = "l2"
+    PERCENTILE = "percentile"
+    MSE = "mse"  # as l2, and for both ends apart whatever the scheme
+
+
+@dataclass(frozen=True)
+class Policy:
+    """A kind, with its parameter where it has one."""
+
+    kind: Kind
+    percent: float = DEFAULT_PERCENTILE  # of magnitudes, for PERCENTILE
+
+    def __str__(self) -> str:
+        is_percentile = self.kind is Kind.PERCENTILE
+        return f"{self.kind.value}:{self.percent:g}" if is_percentile else self.kind.value
+
+    @classmethod
+    def parse(cls, text: str) -> "Policy":
+        """A policy as people write it; UsageError."""
+        name, _, parameter = text.partition(":")
+        if name == Kind.PERCENTILE.value:
+            return cls(Kind.PERCENTILE, _percent(parameter) if parameter else DEFAULT_PERCENTILE)
+        if text in {kind.value for kind in Kind}:
+            return cls(Kind(text))
+        known = ", ".join(kind.value for kind in Kind)
+        raise UsageError(f"--policy: is '{text}', one of {known} was expected. Choose one of them.")
+
+
+def _percent(text: str) -> float:
+    try:
+        percent = float(text)
+    except ValueError:
+        percent = 0.0
+    if not 0 < percent <= 100:
+        raise UsageError(
+            f"--policy percentile: its parameter is '{text}', a number above 0, at most 100, was expected. "
+            "Write percentile:99.99."
+        )
+    return percent
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """What a policy found: the largest magnitude that is kept, and the range."""
+
+    threshold: float
+    range: Range
+
+
+def choose(policy: Policy, statistics: Statistics, dtype: DType, scheme: Scheme) -> Chosen:
+    """The range of a tensor; never wider than its values."""
+    limits = Range(min(statistics.min, 0.0), max(statistics.max, 0.0)) if statistics.count else Range(0.0, 0.0)
+    if limits.magnitude == 0:
+        return Chosen(0.0, Range(0.0, 0.0))
+    if policy.kind in _SEARCHES and (scheme is Scheme.ASYMMETRIC or policy.kind is Kind.MSE):
+        histogram = statistics.histogram
+        search, power = _SEARCHES[policy.kind]
+        found = search(histogram.signed, histogram.width, limits, power, dtype.max - dtype.min)
+        return Chosen(found.magnitude, found)
+    threshold = min(_threshold(policy, statistics, 8 * dtype.bytes), statistics.absmax)
+    return Chosen(threshold, Range(max(limits.low, -threshold), min(limits.high, threshold)))
+
+
+_Search = Callable[..., Range]
+
+_SEARCHES: Mapping[Kind, tuple[_Search, int]] = {
+    Kind.L1: (best_range, 1),
+    Kind.L2: (best_range, 2),
+    Kind.MSE: (alternating_range, 2),
+}
+
+
+def _threshold(policy: Policy, statistics: Statistics, bits: int) -> float:
+    """Of magnitudes."""
+    histogram, levels = statistics.histogram, 2 ** (bits - 1)
+    match policy.kind:
+        case Kind.L1 | Kind.L2:
+            power = 1 if policy.kind is Kind.L1 else 2
+            return best_threshold(histogram.magnitudes, histogram.width, statistics.absmax, power, levels - 1)
+        case Kind.KLD:
+            return kld_bin(histogram.magnitudes, bits) * histogram.width
+        case Kind.KLD_SOPHON:
+            return kld_sophon_bin(histogram.magnitudes, bits) * histogram.width
+        case Kind.KLD_ORT:
+            return kld_ort_bin(histogram.signed, min(levels, histogram.signed.size)) * histogram.width
+        case Kind.PERCENTILE:
+            return _percentile(statistics, policy.percent)
+    return statistics.absmax
+
+
+def _percentile(statistics: Statistics, percent: float) -> float:
+    """The magnitude that so many percent of the values do not exceed; linear within a bin."""
+    histogram = statistics.histogram
+    cumulated = np.concatenate([[0], np.cumsum(histogram.magnitudes)])
+    edges = np.arange(cumulated.size) * histogram.width
+    return float(np.interp(statistics.count * percent / 100, cumulated, edges))

@@ -1,0 +1,177 @@
+"""A float network becomes the int8 network that a CTable describes."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from tinygen.ir.graph import Graph, Op, Port
+from tinygen.ir.tensor import Tensor
+from tinygen.ir.types import DType, Quant, TensorType
+from tinygen.ir.verify import verify
+from tinygen.ops.clamp import Clamp
+from tinygen.ops.pad import Pad
+from tinygen.ops.requantize import round_half_away
+from tinygen.ops.rescale import Rescale
+from tinygen.quant.agreement import check_agreement, entry_of, quant_of
+from tinygen.quant.constraints import filters, groups, needs_rescale, real_operands, weight_axis
+from tinygen.quant.control import CLAMPED, control_of
+from tinygen.quant.ctable import Control, CTable, OpEntry, Storage, TensorEntry
+from tinygen.quant.errors import Code, CTableError
+from tinygen.quant.scheme import stored
+
+_INT32 = DType.INT32
+_NO_ENTRY = OpEntry()
+
+
+def quantize_graph(graph: Graph, table: CTable) -> Graph:
+    """The int8 network: every scale, zero point and clamp is the table's; CTableError where it cannot be so."""
+    check_agreement(groups(graph), table)
+    mapping = {tensor: _quantized(tensor, table) for tensor in real_operands(graph)}
+    rescaled, casts = _rescales(graph, mapping)
+    ops: list[Op] = []
+    for op in graph.ops:
+        ops += [rescaled[op, operand] for operand in op.operands if (op, operand) in rescaled]
+        ops.append(_quantized_op(op, mapping | casts.get(op, {}) | _filters(op, mapping, table), table))
+    result = Graph(
+        graph.name,
+        tuple(_port(port, mapping) for port in graph.inputs),
+        tuple(_port(port, mapping) for port in graph.outputs),
+        tuple(ops),
+    )
+    verify(result, "quantization")
+    return result
+
+
+def _quantized(tensor: Tensor, table: CTable) -> Tensor:
+    quant = quant_of(entry_of(table, tensor))
+    dtype = DType.INT8
+    data = None if tensor.data is None else stored(tensor.data, quant, dtype)
+    return Tensor(tensor.name, TensorType(dtype, tensor.shape, quant), data)
+
+
+def _filters(op: Op, mapping: dict[Tensor, Tensor], table: CTable) -> dict[Tensor, Tensor]:
+    """Stored weights and bias of an operator that accumulates."""
+    if not filters(op):
+        return {}
+    weights, bias = filters(op)
+    if weights is None or weights.data is None:
+        return {}
+    entry = entry_of(table, weights)
+    quant = quant_of(entry)
+    _check_weights(op, weights, entry, table)
+    data = stored(weights.data, quant, DType.INT8, narrow=True)
+    result = {weights: Tensor(weights.name, TensorType(DType.INT8, weights.shape, quant), data)}
+    if bias is not None and bias.data is not None:
+        result[bias] = _stored_bias(op, bias, mapping[op.operands[0]], quant, table)
+    return result
+
+
+def _check_weights(op: Op, weights: Tensor, entry: TensorEntry, table: CTable) -> None:
+    axis, quant = weight_axis(op), quant_of(entry)
+    if entry.dtype is not Storage.INT8:
+        raise CTableError(
+            Code.CONSTRAINT,
+            f"{table.model.name}, weights '{weights.name}': are {entry.dtype.value}, int8 was expected of the CPU's "
+            "kernels. Calibrate again.",
+        )
+    channels = weights.shape[axis]
+    if any(quant.zero_points) or (not quant.is_per_tensor and (len(quant.scales), quant.axis) != (channels, axis)):
+        raise CTableError(
+            Code.CONSTRAINT,
+            f"{table.model.name}, weights '{weights.name}': have {len(quant.scales)} scales along axis {quant.axis} "
+            f"and zero points {sorted(set(quant.zero_points))}, one scale or {channels} along axis {axis} and zero "
+            "points of 0 were expected. Calibrate again.",
+        )
+
+
+def _stored_bias(op: Op, bias: Tensor, input: Tensor, weights: Quant, table: CTable) -> Tensor:
+    """int32 with the scale of the products; the table's correction is added before rounding."""
+    assert bias.data is not None
+    correction = table.ops.get(op.name, _NO_ENTRY).bias_correction
+    real = bias.data.astype(np.float64) + (0 if correction is None else np.array(correction))
+    scales = input.type.scale * np.array(weights.scales, np.float64)
+    limits = np.iinfo(np.int32)
+    data = np.clip(np.rint(real / scales), limits.min, limits.max).astype(np.int32)
+    quant = Quant(tuple(float(np.float32(s)) for s in scales), (0,) * len(scales), None if len(scales) == 1 else 0)
+    return Tensor(f"{op.name}:bias", TensorType(_INT32, bias.shape, quant), data)
+
+
+def _quantized_op(op: Op, mapping: dict[Tensor, Tensor], table: CTable) -> Op:
+    quantized = op.replace_tensors(mapping)
+    if isinstance(quantized, Pad):
+        type = quantized.input.type
+        value = type.zero_point + round_half_away(quantized.value / type.scale)
+        quantized = replace(quantized, value=int(min(max(value, type.dtype.min), type.dtype.max)))
+    if isinstance(quantized, CLAMPED):
+        clamp = stored_clamp(quantized.clamp, quantized.output.type)
+        quantized = replace(quantized, clamp=clamp)
+        control = table.ops.get(op.name, _NO_ENTRY).control
+        if control is not None:
+            quantized = _controlled(quantized, control, table)
+    return quantized
+
+
+def stored_clamp(clamp: Clamp, type: TensorType) -> Clamp:
+    """The stored values that a real range leaves of an output."""
+    low, high = (
+        int(
+            min(
+                max(type.zero_point + round_half_away(min(max(bound / type.scale, -1e6), 1e6)), type.dtype.min),
+                type.dtype.max,
+            )
+        )
+        for bound in (clamp.min, clamp.max)
+    )
+    return Clamp(low, high)
+
+
+def _controlled(op: Op, control: Control, table: CTable) -> Op:
+    """The operator with the table's clamp; its other constants follow from scales, so they must agree with them."""
+    assert isinstance(op, CLAMPED)
+    low = op.clamp.min if control.act_min is None else control.act_min
+    high = op.clamp.max if control.act_max is None else control.act_max
+    where = f"{table.model.name}, operator '{op.name}'"
+    type = op.output.type
+    if not type.dtype.min <= low <= high <= type.dtype.max:
+        raise CTableError(
+            Code.CONSTRAINT,
+            f"{where}: the clamp is [{low}, {high}], a range within [{type.dtype.min}, {type.dtype.max}] was expected. "
+            "Correct act_min and act_max.",
+        )
+    changed = replace(op, clamp=Clamp(low, high))
+    expected = control_of(changed)
+    if expected is not None and control.model_copy(update={"registers": {}}) != _completed(control, expected):
+        raise CTableError(
+            Code.CONSTRAINT,
+            f"{where}: multipliers, shifts or offsets do not follow from the scales, as was expected. "
+            "Change scales, or calibrate again.",
+        )
+    return changed
+
+
+def _completed(control: Control, expected: Control) -> Control:
+    """The expected control, without what the table leaves open."""
+    open_fields = {name: getattr(control, name) for name in ("act_min", "act_max") if getattr(control, name) is None}
+    return expected.model_copy(update=open_fields)
+
+
+def _rescales(
+    graph: Graph, mapping: dict[Tensor, Tensor]
+) -> tuple[dict[tuple[Op, Tensor], Op], dict[Op, dict[Tensor, Tensor]]]:
+    """Requantizations of operands whose quantization their producer fixes, where an operator needs its own."""
+    found: dict[tuple[Op, Tensor], Op] = {}
+    casts: dict[Op, dict[Tensor, Tensor]] = {}
+    by_tensor = {tensor: group for group in groups(graph) for tensor in group.tensors}
+    for op in graph.ops:
+        for operand in dict.fromkeys(op.operands):
+            if operand in by_tensor and needs_rescale(op, operand, by_tensor[op.results[0]]):
+                source, target = mapping[operand], mapping[op.results[0]]
+                name = f"{op.name}:{operand.name}"
+                output = Tensor(name, TensorType(source.type.dtype, source.shape, target.type.quant))
+                found[op, operand] = Rescale(name=name, source=op.source, input=source, output=output)
+                casts.setdefault(op, {})[operand] = output
+    return found, casts
+
+
+def _port(port: Port, mapping: dict[Tensor, Tensor]) -> Port:
+    return replace(port, tensor=mapping.get(port.tensor, port.tensor))

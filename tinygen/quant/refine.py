@@ -1,0 +1,94 @@
+"""Makes a table, such as one of quantization-aware training, legal for kernels; keeps ranges where it can."""
+
+from tinygen.ir.graph import Graph
+from tinygen.ir.tensor import Tensor
+from tinygen.ir.types import DType
+from tinygen.quant.agreement import entry_of, quant_of
+from tinygen.quant.calibrate import with_controls
+from tinygen.quant.constraints import Group, filters, groups, weight_axis
+from tinygen.quant.ctable import CTable, Storage, TensorEntry
+from tinygen.quant.scheme import Range, Scheme, affine, qm_n, symmetric_weights
+
+
+def refine(graph: Graph, table: CTable, scheme: Scheme = Scheme.ASYMMETRIC) -> CTable:
+    """The table with one quantization per group, the fixed ones of kernels, weights with zero point 0, and controls.
+
+    A group whose entries agree and follow the scheme is not touched; another one takes the range that covers all.
+    CTableError where a tensor is missing.
+    """
+    entries = dict(table.tensors)
+    for group in groups(graph):
+        repaired = _repaired(group, table, scheme)
+        if repaired is not None:
+            entries |= {t.name: entry_of(table, t).model_copy(update=repaired) for t in group.tensors}
+    for op in graph.ops:
+        weights = filters(op)[0] if filters(op) else None
+        if weights is not None and weights.data is not None:
+            entries[weights.name] = _legal_weights(weights, weight_axis(op), entry_of(table, weights), scheme)
+    steps = (*table.provenance, {"step": "refine", "scheme": scheme.value})
+    return with_controls(graph, table.model_copy(update={"tensors": entries, "provenance": steps}))
+
+
+def _repaired(group: Group, table: CTable, scheme: Scheme) -> dict[str, object] | None:
+    """The fields that all entries of a group must take; None where they are legal as they stand."""
+    entries = [entry_of(table, tensor) for tensor in group.tensors]
+    quants = {quant_of(entry) for entry in entries}
+    is_legal = len(quants) == 1 and all(_is_legal(entry, scheme) for entry in entries)
+    if group.fixed is not None:
+        quant, used = group.fixed, Scheme.ASYMMETRIC
+        if quants == {quant}:
+            return None
+    elif is_legal:
+        return None
+    else:
+        ranges = [_range(entry) for entry in entries]
+        whole = Range(min(r.low for r in ranges), max(r.high for r in ranges))
+        quant, used = affine(whole, DType.INT8, scheme), scheme
+    low, high = (quant.scale * (bound - quant.zero_point) for bound in (DType.INT8.min, DType.INT8.max))
+    return {
+        "dtype": Storage.INT8,
+        "scheme": used,
+        "axis": None,
+        "scale": quant.scales,
+        "zero_point": quant.zero_points,
+        "range": (low, high),
+        "qm_n": qm_n(quant, DType.INT8),
+    }
+
+
+def _is_legal(entry: TensorEntry, scheme: Scheme) -> bool:
+    if entry.dtype is not Storage.INT8 or len(entry.scale) != 1:
+        return False
+    if scheme is Scheme.ASYMMETRIC:
+        return True
+    is_symmetric = entry.zero_point == (0,)
+    return is_symmetric and (scheme is Scheme.SYMMETRIC or qm_n(quant_of(entry), DType.INT8) is not None)
+
+
+def _range(entry: TensorEntry) -> Range:
+    """The real values that an entry stores, over all its scales."""
+    pairs = list(zip(entry.scale, entry.zero_point, strict=True))
+    return Range(
+        min(scale * (entry.dtype.min - zero_point) for scale, zero_point in pairs),
+        max(scale * (entry.dtype.max - zero_point) for scale, zero_point in pairs),
+    )
+
+
+def _legal_weights(weights: Tensor, axis: int, entry: TensorEntry, scheme: Scheme) -> TensorEntry:
+    assert weights.data is not None
+    wanted = Scheme.POW2 if scheme is Scheme.POW2 else Scheme.SYMMETRIC
+    channels = weights.shape[axis]
+    along = len(entry.scale) == 1 or (entry.axis == axis and len(entry.scale) == channels)
+    if entry.dtype is Storage.INT8 and not any(entry.zero_point) and along and wanted is not Scheme.POW2:
+        return entry
+    quant = symmetric_weights(weights.data, DType.INT8, axis, wanted)
+    if entry.scale == quant.scales and not any(entry.zero_point):
+        return entry
+    update = {
+        "dtype": Storage.INT8,
+        "scheme": wanted,
+        "axis": None if quant.is_per_tensor else quant.axis,
+        "scale": quant.scales,
+        "zero_point": quant.zero_points,
+    }
+    return entry.model_copy(update=update)

@@ -1,0 +1,88 @@
+"""From a range of real values to scale and zero point."""
+
+import math
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+
+from tinygen.ir.types import Array, DType, Quant
+
+
+class Scheme(StrEnum):
+    """How stored values stand for real ones: real = scale * (stored - zero point)."""
+
+    ASYMMETRIC = "asymmetric"
+    SYMMETRIC = "symmetric"  # zero point 0
+    POW2 = "pow2"  # symmetric, and the scale is a power of two
+
+
+@dataclass(frozen=True)
+class Range:
+    """Real values that are stored without saturation."""
+
+    low: float
+    high: float
+
+    @property
+    def magnitude(self) -> float:
+        """The larger of both magnitudes."""
+        return max(-self.low, self.high, 0.0)
+
+
+def affine(range: Range, dtype: DType, scheme: Scheme) -> Quant:
+    """Scale (a float32) and zero point of activations; an empty range has scale 1."""
+    if scheme is Scheme.ASYMMETRIC:
+        low, high = min(range.low, 0.0), max(range.high, 0.0)
+        scale = _float32((high - low) / (dtype.max - dtype.min))
+        if scale == 0:
+            return Quant((1.0,), (dtype.min,))
+        zero_point = round(min(max(dtype.min - low / scale, dtype.min), dtype.max))
+        return Quant((scale,), (zero_point,))
+    steps = dtype.max + (scheme is Scheme.POW2)
+    magnitude = _power_of_two_above(range.magnitude) if scheme is Scheme.POW2 else range.magnitude
+    return Quant((_float32(magnitude / steps) or 1.0,), (0,))
+
+
+def symmetric_weights(weights: Array, dtype: DType, axis: int | None, scheme: Scheme) -> Quant:
+    """Scales of weights with zero point 0, along `axis` or per tensor; the smallest stored value is never used."""
+    axes = tuple(i for i in range(weights.ndim) if i != axis)
+    largest = np.abs(weights).max(axis=axes) if axis is not None else np.abs(weights).max()
+    magnitudes = np.atleast_1d(np.asarray(largest, np.float64))
+    if scheme is Scheme.POW2:
+        scales = [_float32(_nearest_power_of_two(float(m)) / (dtype.max + 1)) or 1.0 for m in magnitudes]
+    else:
+        scales = [_float32(float(m) / dtype.max) or 1.0 for m in magnitudes]
+    return Quant(tuple(scales), (0,) * len(scales), axis)
+
+
+def stored(values: Array, quant: Quant, dtype: DType, narrow: bool = False) -> Array:
+    """Real constants as stored integers: halves to even, saturated; `narrow` leaves out the smallest stored value."""
+    shape = [1] * values.ndim
+    if quant.axis is not None:
+        shape[quant.axis] = len(quant.scales)
+    scales = np.asarray(quant.scales, np.float64).reshape(shape if not quant.is_per_tensor else ())
+    zero_points = np.asarray(quant.zero_points, np.float64).reshape(shape if not quant.is_per_tensor else ())
+    integers = np.rint(values.astype(np.float64) / scales) + zero_points
+    return np.clip(integers, dtype.min + narrow, dtype.max).astype(dtype.numpy)
+
+
+def qm_n(quant: Quant, dtype: DType) -> int | None:
+    """Fractional bits where the one scale is a power of two."""
+    mantissa, exponent = math.frexp(quant.scales[0])
+    return 1 - exponent if quant.is_per_tensor and mantissa == 0.5 and dtype.is_integer else None
+
+
+def _float32(value: float) -> float:
+    return float(np.float32(value))
+
+
+def _power_of_two_above(magnitude: float) -> float:
+    if magnitude == 0:
+        return 0.0
+    mantissa, exponent = math.frexp(magnitude)
+    return math.ldexp(1.0, exponent - (mantissa == 0.5))
+
+
+def _nearest_power_of_two(magnitude: float) -> float:
+    return 2.0 ** round(math.log2(magnitude)) if magnitude else 0.0

@@ -1,0 +1,74 @@
+"""What calibration remembers of a tensor: a histogram, extremes and moments, of all its values and by channel."""
+
+import math
+
+import numpy as np
+
+from tinygen.quant.histogram import Floats, Histogram, Reals
+
+
+class Statistics:
+    """Statistics of a stream of arrays whose last axis counts channels; memory does not depend on their number."""
+
+    def __init__(self) -> None:
+        self.histogram = Histogram()
+        self.count = 0
+        self.min = math.inf
+        self.max = -math.inf
+        self._sums: Reals | None = None  # by channel; None while there are none, or where streams of others are merged
+        self._squares = 0.0
+        self._total = 0.0
+
+    @property
+    def absmax(self) -> float:
+        """Largest magnitude."""
+        return max(-self.min, self.max) if self.count else 0.0
+
+    @property
+    def mean(self) -> float:
+        """Mean of all values."""
+        return self._total / self.count if self.count else 0.0
+
+    @property
+    def second_moment(self) -> float:
+        """Mean of all squares."""
+        return self._squares / self.count if self.count else 0.0
+
+    @property
+    def channel_means(self) -> Reals | None:
+        """Mean of each channel, where all arrays had the same channels."""
+        return None if self._sums is None else self._sums * (self._sums.size / self.count)
+
+    def add(self, values: Floats) -> None:
+        """Take in finite float32 values."""
+        sums = np.atleast_1d(values.sum(axis=tuple(range(values.ndim - 1)), dtype=np.float64))
+        if self.count == 0:
+            self._sums = sums
+        elif self._sums is not None:
+            self._sums = self._sums + sums if self._sums.size == sums.size else None
+        self.min = min(self.min, float(values.min()))
+        self.max = max(self.max, float(values.max()))
+        self.count += values.size
+        self._total += float(sums.sum())
+        flat = values.ravel(order="K")
+        self._squares += float(np.dot(flat, flat))
+        self.histogram.add(values)
+
+    def merge(self, other: "Statistics") -> None:
+        """Take in what the other one has; channels are forgotten."""
+        self._sums = None
+        self.min, self.max = min(self.min, other.min), max(self.max, other.max)
+        self.count += other.count
+        self._total += other._total
+        self._squares += other._squares
+        self.histogram.merge(other.histogram)
+
+
+def merged(parts: "list[Statistics]") -> Statistics:
+    """The statistics of several tensors that share one range."""
+    if len(parts) == 1:
+        return parts[0]
+    whole = Statistics()
+    for part in parts:
+        whole.merge(part)
+    return whole

@@ -1,0 +1,76 @@
+"""What calibration found, and what stands in CTables, as tables."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import RenderableType
+
+from tinygen.quant.compare import Difference
+from tinygen.quant.ctable import CTable, TensorEntry
+from tinygen.quant.search import Trial
+from tinygen.report.table import count, facts, listing, short_name
+
+
+@dataclass(frozen=True)
+class CalibrationReport:
+    """The result of `tinygen calibrate`."""
+
+    model: str
+    ctable: Path
+    samples: int
+    policy: str
+    tensors: int
+    seconds: float
+    forward: str  # what computed the float network: numpy or onnxruntime
+    groups: tuple[str, ...]  # tensors that --search chose policies for; empty without it
+    trials: tuple[Trial, ...]  # all that it measured
+
+
+def calibration_table(report: CalibrationReport) -> RenderableType:
+    """Facts on a calibration."""
+    rows = [
+        ("samples", count(report.samples)),
+        ("policy", report.policy),
+        ("tensors", count(report.tensors)),
+        ("time", f"{report.seconds:.1f} s, float network by {report.forward}"),
+        ("table", str(report.ctable)),
+    ]
+    if report.trials:
+        best = max(trial.score for trial in report.trials)
+        rows.append(("search", f"{count(len(report.trials))} combinations, best score {best:.4g}"))
+    return facts(f"calibration of {report.model}", rows)
+
+
+def policy_of(table: CTable) -> str:
+    """How a table says that its ranges were chosen."""
+    return "" if table.calibration is None else table.calibration.policy
+
+
+def ctable_tables(table: CTable) -> tuple[RenderableType, ...]:
+    """The table for people."""
+    target = "any" if table.target is None else table.target.board
+    record = table.calibration
+    head = [
+        ("model", f"{table.model.name} ({table.model.frontend}, sha256 {table.model.sha256[:12]}...)"),
+        ("target", target),
+        ("calibration", "none" if record is None else f"{count(record.samples)} samples, policy {record.policy}"),
+    ]
+    tensors = [_row(name, entry) for name, entry in table.tensors.items()]
+    columns = ("tensor", "kind", "type", "scheme", "scale", "zero point", "range", "policy")
+    return facts("CTable", head), listing(columns, tensors, f"{len(tensors)} tensors")
+
+
+def _row(name: str, entry: TensorEntry) -> tuple[str, ...]:
+    many = len(entry.scale) > 1
+    scale = f"{min(entry.scale):.4g} .. {max(entry.scale):.4g}" if many else f"{entry.scale[0]:.6g}"
+    zero_point = str(entry.zero_point[0]) if len(set(entry.zero_point)) == 1 else "several"
+    range = "" if entry.range is None else f"{entry.range[0]:.4g} .. {entry.range[1]:.4g}"
+    policy = (entry.policy or "") + (" (locked)" if entry.locked else "")
+    return short_name(name), entry.kind.value, entry.dtype.value, entry.scheme.value, scale, zero_point, range, policy
+
+
+def difference_table(differences: Sequence[Difference]) -> RenderableType:
+    """What differs between two tables."""
+    rows = [(d.part, short_name(d.name), d.field, d.first, d.second) for d in differences]
+    return listing(("part", "name", "field", "first", "second"), rows, f"{len(rows)} differences")
