@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tinygen.build import qemu, target_runtime
+from tinygen.build.kernel_sources import operators
 from tinygen.build.toolchain import WARNINGS, for_board
 from tinygen.codegen.linker import linker_script
 from tinygen.pipeline import work_folder
@@ -16,6 +17,7 @@ _RATIOS = (0.5, 2.0)  # of the distance to the bytes: two of three rows stay, or
 _HEAD = """\
 #include <stdint.h>
 #include <string.h>
+#include "tg_movement.h"
 #include "tg_target.h"
 
 int8_t memory[4096];
@@ -57,7 +59,7 @@ def _run(board: Board) -> dict[str, int]:
         parts.append(_LOOP % (_TIMES, f"(void)tg_read(file, memory, {bytes})", f"read_{bytes}"))
         for distance in _distances(bytes):
             down = f"memmove(memory, memory + {distance}, {bytes})"
-            up = f"memmove(memory + {distance}, memory, {bytes})"
+            up = f"tg_move_up(memory + {distance}, memory, {bytes})"
             parts.append(_LOOP % (_TIMES, down, f"down_{bytes}_{distance}"))
             parts.append(_LOOP % (_TIMES, up, f"up_{bytes}_{distance}"))
     parts.append("    return 0;\n}\n")
@@ -73,9 +75,10 @@ def _built(source: str, board: Board, folder: Path) -> Path:
     (folder / "main.c").write_text(source, encoding="utf-8")
     (folder / "rows.bin").write_bytes(bytes(max(_BYTES)))
     toolchain = for_board(board)
-    include = [target_runtime.INCLUDE]
+    include = [target_runtime.INCLUDE, *operators().include]
     runtime = toolchain.library("target", target_runtime.sources(board), include, target_runtime.flags(board))
     script = folder / "linker.ld"
     script.write_text(linker_script(board), encoding="utf-8")
-    objects = toolchain.compile([folder / "main.c"], include, WARNINGS, folder / "objects")
+    sources = [folder / "main.c", *(path for path in operators().sources if path.stem == "tg_move_up")]
+    objects = toolchain.compile(sources, include, WARNINGS, folder / "objects")
     return toolchain.link([*objects, runtime], script, folder / "moves.elf")

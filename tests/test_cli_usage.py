@@ -197,12 +197,12 @@ def test_operators_that_are_not_supported_are_all_listed() -> None:
     x = writer.tensor("x", (1, 4), "float32")
     y = writer.tensor("y", (1, 4), "float32")
     z = writer.tensor("z", (1, 4), "float32")
-    writer.operator("SOFTMAX", [x], [y], beta=1.0)
+    writer.operator("CUSTOM", [x], [y])
     writer.operator("CUSTOM", [y], [z])
     Path("float.tflite").write_bytes(writer.finish([x], [z]))
     ended = tinygen("compile", "float.tflite", "-o", "out")
     assert ended.code == 3
-    assert said(ended).startswith("float.tflite: 2 operators cannot be compiled:\n  operator 0 (SOFTMAX 'y'): ")
+    assert said(ended).startswith("float.tflite: 2 operators cannot be compiled:\n  operator 0 (CUSTOM: 'y'): ")
     assert said(ended).endswith("`tinygen supported-ops` lists what can.")
     assert not Path("out").exists()
 
@@ -210,7 +210,10 @@ def test_operators_that_are_not_supported_are_all_listed() -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["--ram", "1K", "--split", "off"], "the arena needs 1536 bytes of RAM, 1024 are available without the stack."),
+        (
+            ["--ram", "1K", "--split", "off", "--kernels", "portable"],
+            "the arena needs 1536 bytes of RAM, 1024 are available without the stack.",
+        ),
         (["--flash", "4K"], "weights and other constants need "),
     ],
 )
@@ -228,7 +231,7 @@ def test_kernels_that_are_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
     assert ended.code == 6
     assert said(ended).startswith("CMSIS-NN: not found in ")
     assert said(ended).endswith(" or use --kernels portable.")
-    assert tinygen("inspect", DIGITS).stderr == "kernels: portable (CMSIS-NN not found)\n"
+    assert tinygen("inspect", DIGITS).stderr == "kernels: native, else portable (CMSIS-NN not found)\n"
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from tinygen.build.output import write_folder
 from tinygen.build.toolchain import Opt
 from tinygen.codegen.project import ProjectKind
 from tinygen.errors import UsageError
+from tinygen.frontends.spelling import spelling_from_text
 from tinygen.ir.graph import Port
 from tinygen.ir.types import Array
 from tinygen.kernels.base import Objective
@@ -100,6 +101,9 @@ def compile(
     cmsis_nn: str | Path | None = None,
     cc_opt: str | None = None,
     allow_float: bool = False,
+    input_shape: Sequence[str] = (),
+    dim: Sequence[str] = (),
+    input_layout: str = "nchw",
     ctable: str | Path | None = None,
     calibrate: str | Path | None = None,
 ) -> Model:
@@ -124,6 +128,9 @@ def compile(
         cmsis_nn=None if cmsis_nn is None else Path(cmsis_nn),
         cc_opt=cc_opt,
         allow_float=allow_float,
+        input_shape=input_shape,
+        dim=dim,
+        input_layout=input_layout,
         ctable=None if ctable is None else Path(ctable),
         calibrate=None if calibrate is None else Path(calibrate),
     )
@@ -149,6 +156,9 @@ def options_from_text(
     cmsis_nn: Path | None = None,
     cc_opt: str | None = None,
     allow_float: bool = False,
+    input_shape: Sequence[str] = (),
+    dim: Sequence[str] = (),
+    input_layout: str = "nchw",
     ctable: Path | None = None,
     calibrate: Path | None = None,
 ) -> Options:
@@ -169,6 +179,7 @@ def options_from_text(
         cmsis_nn=cmsis_nn,
         opt=None if cc_opt is None else choice(Opt, "cc-opt", str(cc_opt)),
         allow_float=allow_float,
+        spelling=spelling_from_text(tuple(input_shape), tuple(dim), input_layout),
         ctable=ctable,
         calibrate=calibrate,
     )

@@ -21,6 +21,7 @@ from tinygen.codegen.project import ProjectKind
 from tinygen.codegen.render import render
 from tinygen.errors import UsageError
 from tinygen.frontends import import_model
+from tinygen.frontends.doors import model_file
 from tinygen.frontends.spelling import AS_IN_FILE, Spelling
 from tinygen.ir.graph import Graph
 from tinygen.kernels.base import Library, Objective, Toolbox
@@ -91,7 +92,7 @@ class Compiled:
     @property
     def spelling(self) -> Spelling:
         """What the user says about the model's inputs."""
-        return self.options.spelling
+        return _spelling(self.options)
 
     @property
     def is_calibrated(self) -> bool:
@@ -172,7 +173,8 @@ def compile_model(source: Path, options: Options, observe: Observer | None = Non
     board = load(options.target)
     library = choose_library(options)
     name = checked_identifier(options.name) if options.name else model_identifier(source.stem)
-    imported = import_model(source, options.spelling)
+    source = model_file(source)
+    imported = import_model(source, _spelling(options))
     calibration = follow(source, imported, options.ctable, options.calibrate, board)
     if calibration is not None:
         imported = calibration.graph
@@ -221,6 +223,10 @@ def _streamed(graph: Graph, options: Options, has_fast_products: bool, observe: 
     if observe is not None:
         observe("stream", step)
     return step
+
+
+def _spelling(options: Options) -> Spelling:
+    return replace(options.spelling, allows_float=options.allow_float)
 
 
 def _check_one_input(graph: Graph) -> None:

@@ -127,8 +127,8 @@ void tg_native_convolve_1x1_relu_s8(
     const struct tg_native_convolve *layer, const int8_t *input, int8_t *output, void *scratch);
 
 /**
- * Convolution of inputs with 1 to 4 channels; scratch has behind the columns a word and the rows under one row of outputs
- * with their padding, each with 3 bytes more and filled up to whole words.
+ * Convolution of inputs with 1 to 4 channels; scratch has behind the columns a word and the rows under one row of
+ * outputs with their padding, each with 3 bytes more and filled up to whole words.
  */
 void tg_native_convolve_shallow_s8(
     const struct tg_native_convolve *layer, const int8_t *input, int8_t *output, void *scratch);

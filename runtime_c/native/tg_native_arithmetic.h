@@ -15,6 +15,12 @@
 #define TG_NATIVE_DSP 0
 #endif
 
+#if defined(__thumb2__)
+#define TG_NATIVE_THUMB2 1
+#else
+#define TG_NATIVE_THUMB2 0
+#endif
+
 #define TG_LINEAR_SHIFT 2 /* in the assembly, too */
 
 #define TG_NAKED __attribute__((naked, noinline))
@@ -23,9 +29,9 @@
 /** The four bytes at `bytes`, the first one lowest. */
 static inline uint32_t tg_word(const int8_t *bytes)
 {
-#if TG_NATIVE_DSP
+#if defined(__ARM_FEATURE_UNALIGNED)
     uint32_t word;
-    memcpy(&word, bytes, sizeof word); /* one load: these cores take any address */
+    memcpy(&word, bytes, sizeof word); /* one load */
     return word;
 #else
     return (uint32_t)(uint8_t)bytes[0] | (uint32_t)(uint8_t)bytes[1] << 8 | (uint32_t)(uint8_t)bytes[2] << 16 |
@@ -78,7 +84,7 @@ static inline int32_t tg_scaled(int32_t value, int32_t multiplier, int32_t offse
 /** The nearest number that fits int8. */
 static inline int32_t tg_saturated(int32_t value)
 {
-#if TG_NATIVE_DSP
+#if defined(__ARM_FEATURE_SAT)
     int32_t result;
     __asm__("ssat %0, #8, %1" : "=r"(result) : "r"(value) : "cc");
     return result;
@@ -108,6 +114,20 @@ static inline int32_t tg_low(uint32_t word)
 static inline int32_t tg_high(uint32_t word)
 {
     return (int16_t)(uint16_t)(word >> 16);
+}
+
+/** One of the 16-bit numbers that words hold; the low half of a word stands first, as on all Cortex-M. */
+static inline int32_t tg_half(const void *words, int32_t index)
+{
+    int16_t value;
+    memcpy(&value, (const char *)words + 2 * index, sizeof value);
+    return value;
+}
+
+/** sum + a * b, modulo 2**32. */
+static inline uint32_t tg_mac(int32_t a, int32_t b, uint32_t sum)
+{
+    return sum + (uint32_t)(a * b);
 }
 
 /** sum + a.low * b.low + a.high * b.high, modulo 2**32. */

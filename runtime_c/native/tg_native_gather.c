@@ -28,38 +28,35 @@
 TG_NAKED void tg_native_gather(const int8_t *input __attribute__((unused)), int16_t *plane __attribute__((unused)),
     const struct tg_native_gather *shape __attribute__((unused)))
 {
-    __asm volatile("push   {r4-r11, lr}                    \n"
-                   "ldrd   r3, r5, [r2]                    \n"
-                   "ldrd   r6, r7, [r2, #8]                \n"
-                   "ldr    r12, [r2, #16]                  \n"
-                   "add    r4, r3, r3, lsl #1              \n"
-                   "1:                                     \n" /* a line */
-                   "subs   r2, r5, #8                      \n"
-                   "blt    3f                              \n"
-                   "2:                                     \n"
-                   FOUR_VALUES FOUR_VALUES
-                   "subs   r2, #8                          \n"
-                   "bge    2b                              \n"
-                   "3:                                     \n"
-                   "adds   r2, #4                          \n"
-                   "blt    4f                              \n"
-                   FOUR_VALUES
-                   "sub    r2, #4                          \n"
-                   "4:                                     \n"
-                   "adds   r2, #3                          \n" /* up to 3 are left: one less */
-                   "blt    6f                              \n"
-                   "5:                                     \n"
-                   "ldrsb  r8, [r0]                        \n"
-                   "add    r0, r3                          \n"
-                   "strh   r8, [r1], #2                    \n"
-                   "subs   r2, #1                          \n"
-                   "bge    5b                              \n"
-                   "6:                                     \n"
-                   "add    r0, r7                          \n"
-                   "add    r1, r12                         \n"
-                   "subs   r6, #1                          \n"
-                   "bne    1b                              \n"
-                   "pop    {r4-r11, pc}                    \n");
+    __asm volatile(
+        "push   {r4-r11, lr}                    \n"
+        "ldrd   r3, r5, [r2]                    \n"
+        "ldrd   r6, r7, [r2, #8]                \n"
+        "ldr    r12, [r2, #16]                  \n"
+        "add    r4, r3, r3, lsl #1              \n"
+        "1:                                     \n" /* a line */
+        "subs   r2, r5, #8                      \n"
+        "blt    3f                              \n"
+        "2:                                     \n" FOUR_VALUES FOUR_VALUES "subs   r2, #8                          \n"
+        "bge    2b                              \n"
+        "3:                                     \n"
+        "adds   r2, #4                          \n"
+        "blt    4f                              \n" FOUR_VALUES "sub    r2, #4                          \n"
+        "4:                                     \n"
+        "adds   r2, #3                          \n" /* up to 3 are left: one less */
+        "blt    6f                              \n"
+        "5:                                     \n"
+        "ldrsb  r8, [r0]                        \n"
+        "add    r0, r3                          \n"
+        "strh   r8, [r1], #2                    \n"
+        "subs   r2, #1                          \n"
+        "bge    5b                              \n"
+        "6:                                     \n"
+        "add    r0, r7                          \n"
+        "add    r1, r12                         \n"
+        "subs   r6, #1                          \n"
+        "bne    1b                              \n"
+        "pop    {r4-r11, pc}                    \n");
 }
 
 /* clang-format on */

@@ -14,7 +14,8 @@
  * An output is ((acc * multiplier / 2**31, rounded) + offset) >> shift, saturated: `offset` holds the zero point,
  * scaled, and one half. 1 is subtracted where acc is negative, so that halves go away from zero.
  *
- * The function named `relu` has no shifts in its stream; an output is ((sum * multiplier >> 32) + offset) >> 2, saturated.
+ * The function named `relu` has no shifts in its stream; an output is ((sum * multiplier >> 32) + offset) >> 2,
+ * saturated.
  */
 #ifndef TG_NATIVE_GEMM_H
 #define TG_NATIVE_GEMM_H

@@ -9,7 +9,7 @@
 #include "tg_native_arithmetic.h"
 #include "tg_native_gemm.h"
 
-#if TG_NATIVE_DSP
+#if TG_NATIVE_THUMB2
 
 /* clang-format off: assembly in columns */
 
@@ -22,6 +22,8 @@
  * Frame: [sp] columns, [sp, 4] end of the elements that do not fill 16, which come first, [sp, 8] end of all,
  *        [sp, 12] end of the outputs of pixel 0, [sp, 16] output, [sp, 20] pixel_step
  */
+
+#if TG_NATIVE_DSP
 
 /* 15 instructions for 16 multiplications: 2 elements, 2 channels, 4 pixels. */
 #define TG_GEMM_2                                                                                                      \
@@ -59,6 +61,87 @@
     "smlad  r2, r10, r12, r2        \n"                                                                                \
     "smlad  r6, r11, r12, r6        \n"
 
+#define TG_GEMM_OUTPUT(sum)                                                                                            \
+    "add    lr, r11, " sum ", asr #31        \n" /* halves of negative values go down */                               \
+    "lsl    " sum ", " sum ", #1             \n"                                                                       \
+    "smmlar " sum ", " sum ", r10, lr        \n"                                                                       \
+    "asr    " sum ", " sum ", r12            \n"                                                                       \
+    "ssat   " sum ", #8, " sum "             \n"
+
+#define TG_GEMM_OUTPUT_RELU(sum)                                                                                       \
+    "smmla  " sum ", " sum ", r10, r11       \n"                                                                       \
+    "ssat   " sum ", #8, " sum ", asr #2     \n"
+
+#else
+
+/* 29 instructions for the same without the DSP extension: r10 and r11 hold one weight each, r12 and lr one activation.
+ */
+#define TG_GEMM_2                                                                                                      \
+    "ldrsb  r10, [r0], #1           \n" /* c0[k] c1[k] */                                                              \
+    "ldrsb  r11, [r0], #1           \n"                                                                                \
+    "ldrsh  r12, [r1]               \n"                                                                                \
+    "ldrsh  lr,  [r1, #4]           \n"                                                                                \
+    "mla    r2, r10, r12, r2        \n"                                                                                \
+    "mla    r6, r11, r12, r6        \n"                                                                                \
+    "mla    r3, r10, lr,  r3        \n"                                                                                \
+    "mla    r7, r11, lr,  r7        \n"                                                                                \
+    "ldrsh  r12, [r1, #8]           \n"                                                                                \
+    "ldrsh  lr,  [r1, #12]          \n"                                                                                \
+    "mla    r4, r10, r12, r4        \n"                                                                                \
+    "mla    r8, r11, r12, r8        \n"                                                                                \
+    "mla    r5, r10, lr,  r5        \n"                                                                                \
+    "mla    r9, r11, lr,  r9        \n" TG_GEMM_SECOND
+
+#define TG_GEMM_SECOND                                                                                                 \
+    "ldrsb  r10, [r0], #1           \n" /* c0[k'] c1[k'] */                                                            \
+    "ldrsb  r11, [r0], #1           \n"                                                                                \
+    "ldrsh  r12, [r1, #6]           \n"                                                                                \
+    "ldrsh  lr,  [r1, #10]          \n"                                                                                \
+    "mla    r3, r10, r12, r3        \n"                                                                                \
+    "mla    r7, r11, r12, r7        \n"                                                                                \
+    "mla    r4, r10, lr,  r4        \n"                                                                                \
+    "mla    r8, r11, lr,  r8        \n"                                                                                \
+    "ldrsh  r12, [r1, #14]          \n"                                                                                \
+    "ldrsh  lr,  [r1, #2]           \n"                                                                                \
+    "add    r1, #16                 \n"                                                                                \
+    "mla    r5, r10, r12, r5        \n"                                                                                \
+    "mla    r9, r11, r12, r9        \n"                                                                                \
+    "mla    r2, r10, lr,  r2        \n"                                                                                \
+    "mla    r6, r11, lr,  r6        \n"
+
+#define TG_GEMM_FIRST_2                                                                                                \
+    "ldrsb  r10, [r0], #1           \n"                                                                                \
+    "ldrsb  r11, [r0], #1           \n"                                                                                \
+    "ldrsh  r12, [r1, #4]           \n"                                                                                \
+    "ldrsh  lr,  [r1, #8]           \n"                                                                                \
+    "mla    r3, r10, r12, r2        \n"                                                                                \
+    "mla    r7, r11, r12, r6        \n"                                                                                \
+    "mla    r4, r10, lr,  r2        \n"                                                                                \
+    "mla    r8, r11, lr,  r6        \n"                                                                                \
+    "ldrsh  r12, [r1, #12]          \n"                                                                                \
+    "ldrsh  lr,  [r1]               \n"                                                                                \
+    "mla    r5, r10, r12, r2        \n"                                                                                \
+    "mla    r9, r11, r12, r6        \n"                                                                                \
+    "mla    r2, r10, lr,  r2        \n"                                                                                \
+    "mla    r6, r11, lr,  r6        \n" TG_GEMM_SECOND
+
+#define TG_GEMM_OUTPUT(sum)                                                                                            \
+    "lsl    " sum ", " sum ", #1             \n"                                                                       \
+    "smull  lr, " sum ", " sum ", r10        \n"                                                                       \
+    "lsr    lr, lr, #31                      \n" /* rounds the high word */                                            \
+    "add    lr, lr, " sum ", asr #31         \n" /* halves of negative values go down */                               \
+    "add    " sum ", lr                      \n"                                                                       \
+    "add    " sum ", r11                     \n"                                                                       \
+    "asr    " sum ", " sum ", r12            \n"                                                                       \
+    "ssat   " sum ", #8, " sum "             \n"
+
+#define TG_GEMM_OUTPUT_RELU(sum)                                                                                       \
+    "smull  lr, " sum ", " sum ", r10        \n"                                                                       \
+    "add    " sum ", r11                     \n"                                                                       \
+    "ssat   " sum ", #8, " sum ", asr #2     \n"
+
+#endif
+
 #define TG_GEMM_4 TG_GEMM_2 TG_GEMM_2
 #define TG_GEMM_12 TG_GEMM_4 TG_GEMM_4 TG_GEMM_4
 
@@ -68,21 +151,10 @@
     "ldr    r11, [r0], #4           \n"                                                                                \
     "ldr    r12, [r0], #4           \n"
 
-#define TG_GEMM_OUTPUT(sum)                                                                                            \
-    "add    lr, r11, " sum ", asr #31        \n" /* halves of negative values go down */                               \
-    "lsl    " sum ", " sum ", #1             \n"                                                                       \
-    "smmlar " sum ", " sum ", r10, lr        \n"                                                                       \
-    "asr    " sum ", " sum ", r12            \n"                                                                       \
-    "ssat   " sum ", #8, " sum "             \n"
-
 /* Multiplier and offset; the shift is TG_LINEAR_SHIFT. */
 #define TG_GEMM_SCALE_RELU                                                                                             \
     "ldr    r10, [r0], #4           \n"                                                                                \
     "ldr    r11, [r0], #4           \n"
-
-#define TG_GEMM_OUTPUT_RELU(sum)                                                                                       \
-    "smmla  " sum ", " sum ", r10, r11       \n"                                                                       \
-    "ssat   " sum ", #8, " sum ", asr #2     \n"
 
 #define TG_GEMM_BODY(SCALE, OUTPUT)                                                                                    \
     __asm volatile(                                                                                                    \
@@ -102,53 +174,46 @@
         "ldr    r2, [r0], #4            \n"                                                                            \
         "ldr    r6, [r0], #4            \n"                                                                            \
         "cmp    r1, r12                 \n"                                                                            \
-        "bne    4f                      \n"                                                                            \
-        TG_GEMM_FIRST_2 TG_GEMM_2 TG_GEMM_12                                                                           \
-        "ldr    r12, [sp, #8]           \n"                                                                            \
+        "bne    4f                      \n" TG_GEMM_FIRST_2 TG_GEMM_2 TG_GEMM_12 "ldr    r12, [sp, #8]           \n"   \
         "cmp    r1, r12                 \n"                                                                            \
         "beq    3f                      \n"                                                                            \
         "2:                             \n" /* 16 elements */                                                          \
-        TG_GEMM_4 TG_GEMM_12                                                                                           \
-        "ldr    r12, [sp, #8]           \n"                                                                            \
+        TG_GEMM_4 TG_GEMM_12 "ldr    r12, [sp, #8]           \n"                                                       \
         "cmp    r1, r12                 \n"                                                                            \
         "bne    2b                      \n"                                                                            \
-        "3:                             \n"                                                                            \
-        SCALE OUTPUT("r2") OUTPUT("r3") OUTPUT("r4") OUTPUT("r5")                                                      \
-        SCALE OUTPUT("r6") OUTPUT("r7") OUTPUT("r8") OUTPUT("r9")                                                      \
-        "ldr    r10, [sp, #16]          \n"                                                                            \
-        "ldr    r11, [sp, #20]          \n"                                                                            \
-        "ldr    r12, [sp, #12]          \n"                                                                            \
-        "bfi    r2, r6, #8, #8          \n" /* both channels of a pixel lie side by side */                            \
-        "strh   r2, [r10]               \n"                                                                            \
-        "bfi    r3, r7, #8, #8          \n"                                                                            \
-        "strh   r3, [r10, r11]          \n"                                                                            \
-        "add    lr, r10, r11, lsl #1    \n"                                                                            \
-        "bfi    r4, r8, #8, #8          \n"                                                                            \
-        "strh   r4, [lr]                \n"                                                                            \
-        "bfi    r5, r9, #8, #8          \n"                                                                            \
-        "strh   r5, [lr, r11]           \n"                                                                            \
-        "add    r10, #2                 \n"                                                                            \
-        "str    r10, [sp, #16]          \n"                                                                            \
-        "ldr    r1, [sp]                \n"                                                                            \
-        "cmp    r10, r12                \n"                                                                            \
-        "bne    1b                      \n"                                                                            \
-        "add    sp, #28                 \n"                                                                            \
-        "pop    {r4-r11, pc}            \n"                                                                            \
-        "4:                             \n" /* elements that do not fill 16, 4 at a time */                            \
-        TG_GEMM_FIRST_2 TG_GEMM_2                                                                                      \
-        "ldr    r12, [sp, #4]           \n"                                                                            \
-        "cmp    r1, r12                 \n"                                                                            \
-        "beq    6f                      \n"                                                                            \
-        "5:                             \n"                                                                            \
-        TG_GEMM_4                                                                                                      \
-        "ldr    r12, [sp, #4]           \n"                                                                            \
-        "cmp    r1, r12                 \n"                                                                            \
-        "bne    5b                      \n"                                                                            \
-        "6:                             \n"                                                                            \
-        "ldr    r12, [sp, #8]           \n"                                                                            \
-        "cmp    r1, r12                 \n"                                                                            \
-        "bne    2b                      \n"                                                                            \
-        "b      3b                      \n")
+        "3:                             \n" SCALE OUTPUT("r2") OUTPUT("r3") OUTPUT("r4") OUTPUT("r5")                  \
+            SCALE OUTPUT("r6") OUTPUT("r7") OUTPUT("r8")                                                               \
+                OUTPUT("r9") "ldr    r10, [sp, #16]          \n"                                                       \
+                             "ldr    r11, [sp, #20]          \n"                                                       \
+                             "ldr    r12, [sp, #12]          \n"                                                       \
+                             "bfi    r2, r6, #8, #8          \n" /* both channels of a pixel lie side by side */       \
+                             "strh   r2, [r10]               \n"                                                       \
+                             "bfi    r3, r7, #8, #8          \n"                                                       \
+                             "strh   r3, [r10, r11]          \n"                                                       \
+                             "add    lr, r10, r11, lsl #1    \n"                                                       \
+                             "bfi    r4, r8, #8, #8          \n"                                                       \
+                             "strh   r4, [lr]                \n"                                                       \
+                             "bfi    r5, r9, #8, #8          \n"                                                       \
+                             "strh   r5, [lr, r11]           \n"                                                       \
+                             "add    r10, #2                 \n"                                                       \
+                             "str    r10, [sp, #16]          \n"                                                       \
+                             "ldr    r1, [sp]                \n"                                                       \
+                             "cmp    r10, r12                \n"                                                       \
+                             "bne    1b                      \n"                                                       \
+                             "add    sp, #28                 \n"                                                       \
+                             "pop    {r4-r11, pc}            \n"                                                       \
+                             "4:                             \n" /* elements that do not fill 16, 4 at a time */       \
+        TG_GEMM_FIRST_2 TG_GEMM_2 "ldr    r12, [sp, #4]           \n"                                                  \
+                             "cmp    r1, r12                 \n"                                                       \
+                             "beq    6f                      \n"                                                       \
+                             "5:                             \n" TG_GEMM_4 "ldr    r12, [sp, #4]           \n"         \
+                             "cmp    r1, r12                 \n"                                                       \
+                             "bne    5b                      \n"                                                       \
+                             "6:                             \n"                                                       \
+                             "ldr    r12, [sp, #8]           \n"                                                       \
+                             "cmp    r1, r12                 \n"                                                       \
+                             "bne    2b                      \n"                                                       \
+                             "b      3b                      \n")
 
 #define TG_GEMM_FUNCTION(name, SCALE, OUTPUT, IS_RELU)                                                                 \
     TG_NAKED void name(const int32_t *stream __attribute__((unused)), const uint32_t *columns __attribute__((unused)), \
@@ -162,32 +227,60 @@
 
 #else
 
-/* The outputs of one channel; `lane` says which of a pair. Returns behind the piece of the stream of the pair. */
-static inline const int32_t *tg_gemm_channel(const int32_t *stream, const uint32_t *columns, int32_t quads,
-    int32_t lane, int8_t *output, int32_t pixel_step, int32_t is_relu)
-{
-    const int32_t scale_words = is_relu ? 2 : 3;
-    const int32_t *const weights = stream + 2;
-    const int32_t *const scale = weights + 2 * quads + scale_words * lane;
+/* Two channels of two pixels: as many sums as cores without the DSP extension have registers for. */
+struct tg_gemm_sums {
+    uint32_t first[2]; /* channel 0 and 1 of the first pixel */
+    uint32_t second[2];
+};
 
-    for (int32_t pixel = 0; pixel < 4; pixel++) {
-        int32_t sum = stream[lane];
-        for (int32_t i = 0; i < 2 * quads; i++) {
-            const uint32_t word = (uint32_t)weights[i];
-            sum = tg_dual_mac(lane ? tg_odd_bytes(word) : tg_even_bytes(word), columns[4 * i + pixel], sum);
+static inline struct tg_gemm_sums tg_gemm_products(const int32_t *stream, const uint32_t *columns, int32_t quads)
+{
+    const int8_t *weights = (const int8_t *)(stream + 2);
+    uint32_t a = (uint32_t)stream[0];
+    uint32_t b = (uint32_t)stream[1];
+    uint32_t c = a;
+    uint32_t d = b;
+
+    for (int32_t i = 0; i < 2 * quads; i++, weights += 4, columns += 4) {
+        for (int32_t k = 0; k < 2; k++) {
+            const int32_t first = tg_half(columns, k);
+            const int32_t second = tg_half(columns, 2 + k);
+            a = tg_mac(weights[2 * k], first, a);
+            b = tg_mac(weights[2 * k + 1], first, b);
+            c = tg_mac(weights[2 * k], second, c);
+            d = tg_mac(weights[2 * k + 1], second, d);
         }
-        output[pixel * pixel_step] = is_relu ? tg_linear(sum, scale) : tg_rounded(tg_doubled(sum), scale);
     }
-    return weights + 2 * quads + 2 * scale_words;
+    return (struct tg_gemm_sums){{a, b}, {c, d}};
+}
+
+static inline int8_t tg_gemm_output(uint32_t sum, const int32_t *scale, int32_t is_relu)
+{
+    return is_relu ? tg_linear((int32_t)sum, scale) : tg_rounded(tg_doubled((int32_t)sum), scale);
+}
+
+/* A pair of channels of all 4 pixels. */
+static inline void tg_gemm_pair(
+    const int32_t *stream, const uint32_t *columns, int32_t quads, int8_t *output, int32_t pixel_step, int32_t is_relu)
+{
+    const int32_t *const scale = stream + 2 + 2 * quads;
+
+    for (int32_t pixel = 0; pixel < 4; pixel += 2, output += 2 * pixel_step) {
+        const struct tg_gemm_sums sums = tg_gemm_products(stream, columns + pixel, quads);
+        for (int32_t lane = 0; lane < 2; lane++) {
+            const int32_t *const own = scale + (is_relu ? 2 : 3) * lane;
+            output[lane] = tg_gemm_output(sums.first[lane], own, is_relu);
+            output[pixel_step + lane] = tg_gemm_output(sums.second[lane], own, is_relu);
+        }
+    }
 }
 
 #define TG_GEMM_FUNCTION(name, SCALE, OUTPUT, IS_RELU)                                                                 \
     void name(const int32_t *stream, const uint32_t *columns, int32_t quads, int32_t pairs, int8_t *output,            \
         int32_t pixel_step)                                                                                            \
     {                                                                                                                  \
-        for (int32_t pair = 0; pair < pairs; pair++) {                                                                 \
-            (void)tg_gemm_channel(stream, columns, quads, 0, output + 2 * pair, pixel_step, IS_RELU);                  \
-            stream = tg_gemm_channel(stream, columns, quads, 1, output + 2 * pair + 1, pixel_step, IS_RELU);           \
+        for (int32_t pair = 0; pair < pairs; pair++, stream += 2 + 2 * quads + (IS_RELU ? 4 : 6)) {                    \
+            tg_gemm_pair(stream, columns, quads, output + 2 * pair, pixel_step, IS_RELU);                              \
         }                                                                                                              \
     }
 

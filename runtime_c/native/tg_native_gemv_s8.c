@@ -93,13 +93,15 @@ void tg_native_gemv_s8(const int32_t *stream, const uint32_t *vector, int32_t qu
         const int32_t *const weights = stream + TG_NATIVE_UNITS;
         for (int32_t unit = 0; unit < TG_NATIVE_UNITS; unit++) {
             const int32_t *const scale = weights + TG_NATIVE_UNITS * quads + 3 * unit;
-            int32_t sum = stream[unit];
-            for (int32_t i = 0; i < quads; i++) {
-                const uint32_t word = (uint32_t)weights[TG_NATIVE_UNITS * i + unit];
-                sum = tg_dual_mac(tg_even_bytes(word), vector[2 * i], sum);
-                sum = tg_dual_mac(tg_odd_bytes(word), vector[2 * i + 1], sum);
+            const int8_t *own = (const int8_t *)(weights + unit);
+            uint32_t sum = (uint32_t)stream[unit];
+            for (int32_t i = 0; i < quads; i++, own += 4 * TG_NATIVE_UNITS) {
+                sum = tg_mac(own[0], tg_half(vector + 2 * i, 0), sum);
+                sum = tg_mac(own[1], tg_half(vector + 2 * i, 2), sum);
+                sum = tg_mac(own[2], tg_half(vector + 2 * i, 1), sum);
+                sum = tg_mac(own[3], tg_half(vector + 2 * i, 3), sum);
             }
-            *output++ = (int8_t)tg_saturated(tg_scaled(tg_doubled(sum), scale[0], scale[1] - (sum < 0)) >> scale[2]);
+            *output++ = tg_rounded(tg_doubled((int32_t)sum), scale);
         }
     }
 }

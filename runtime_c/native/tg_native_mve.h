@@ -56,10 +56,10 @@ struct tg_native_mve_depthwise {
     int32_t words;          /**< of a line of a plane */
     int32_t plane_bytes;
     int32_t channels_at_once; /**< that scratch has planes for: a multiple of 8 */
-    int32_t lines_in_step; /**< lines of output that are computed together */
-    int32_t lines_at_once; /**< lines of output that a plane is for: a multiple of lines_in_step */
-    int32_t filter_lines;  /**< vectors of a filter where a word has 1 line */
-    int32_t channel_words; /**< of the stream */
+    int32_t lines_in_step;    /**< lines of output that are computed together */
+    int32_t lines_at_once;    /**< lines of output that a plane is for: a multiple of lines_in_step */
+    int32_t filter_lines;     /**< vectors of a filter where a word has 1 line */
+    int32_t channel_words;    /**< of the stream */
     int32_t zero_point;
     int32_t output_zero_point;
     int32_t min;
@@ -116,7 +116,8 @@ void tg_native_mve_convolve_1x1_s8(
 void tg_native_mve_convolve_1x1_relu_s8(
     const struct tg_native_mve_convolve *layer, const int8_t *input, int8_t *output, void *scratch);
 
-/** Depthwise convolution with 3x3 filters at stride 1, at least 2x2 outputs. Scratch holds some lines of some channels. */
+/** Depthwise convolution with 3x3 filters at stride 1, at least 2x2 outputs. Scratch holds some lines of some channels.
+ */
 void tg_native_mve_depthwise_3x3_s8(
     const struct tg_native_mve_depthwise *layer, const int8_t *input, int8_t *output, void *scratch);
 void tg_native_mve_depthwise_3x3_relu_s8(

@@ -31,10 +31,15 @@
 void tg_native_mve_add_s8(
     const struct tg_native_mve_add *layer, const int8_t *first, const int8_t *second, int8_t *output)
 {
-    __asm volatile("vdup.32 q4, %[first_factor]            \n"
-                   "vdup.16 q5, %[min]                     \n"
-                   "vdup.16 q6, %[max]                     \n"
-                   "wls    lr, %[blocks], 2f               \n"
+    __asm volatile("ldr    lr, [%[layer], #4]              \n"
+                   "vdup.32 q4, lr                         \n" /* first_factor */
+                   "ldr    lr, [%[layer], #28]             \n"
+                   "vdup.16 q5, lr                         \n" /* min */
+                   "ldr    lr, [%[layer], #32]             \n"
+                   "vdup.16 q6, lr                         \n" /* max */
+                   "ldr    lr, [%[layer]]                  \n"
+                   "lsr    lr, #3                          \n"
+                   "wls    lr, lr, 2f                      \n"
                    "1:                                     \n"
                    "vldrb.s16 q0, [%[first]], #8           \n"
                    "vldrb.s16 q1, [%[second]], #8          \n"
@@ -42,7 +47,9 @@ void tg_native_mve_add_s8(
                    "vstrb.16 q0, [%[output]], #8           \n"
                    "le     lr, 1b                          \n"
                    "2:                                     \n"
-                   "vctp.16 %[rest]                        \n"
+                   "ldr    lr, [%[layer]]                  \n"
+                   "and    lr, #7                          \n"
+                   "vctp.16 lr                             \n" /* the rest */
                    "vpstt                                  \n"
                    "vldrbt.s16 q0, [%[first]]              \n"
                    "vldrbt.s16 q1, [%[second]]             \n"
@@ -50,13 +57,11 @@ void tg_native_mve_add_s8(
                    "vpst                                   \n"
                    "vstrbt.16 q0, [%[output]]              \n"
                    : [first] "+l"(first), [second] "+l"(second), [output] "+l"(output)
-                   : [blocks] "r"(layer->size / 8), [rest] "r"(layer->size % 8),
-                     [first_factor] "r"(layer->first_factor), [min] "r"(layer->min), [max] "r"(layer->max),
-                     [constant] "r"(layer->constant), [second_factor] "r"(layer->second_factor),
+                   : [layer] "r"(layer), [constant] "r"(layer->constant), [second_factor] "r"(layer->second_factor),
                      [down] "r"(layer->down), [shift] "r"(layer->shift), [zero_point] "r"(layer->zero_point)
-                   : "lr", "s0", "s1", "s2", "s3", "s4", "s5", "s6", "s7", "s8", "s9", "s10", "s11", "s12", "s13", "s14",
-                     "s15", "s16", "s17", "s18", "s19", "s20", "s21", "s22", "s23", "s24", "s25", "s26", "s27", "cc",
-                     "memory");
+                   : "lr", "s0", "s1", "s2", "s3", "s4", "s5", "s6", "s7", "s8", "s9", "s10", "s11", "s12", "s13",
+                     "s14", "s15", "s16", "s17", "s18", "s19", "s20", "s21", "s22", "s23", "s24", "s25", "s26", "s27",
+                     "cc", "memory");
 }
 
 /* clang-format on */

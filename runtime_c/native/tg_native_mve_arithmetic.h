@@ -25,11 +25,11 @@ static inline int32_t tg_mve_mac(int32_t sum, int32_t value, int32_t weight)
 }
 
 /**
- * A sum requantized and clamped. `shift` is negative, to the right. Halves go away from zero; with `is_relu` they go up,
- * which is the same where the clamp hides negative values.
+ * A sum requantized and clamped. `shift` is negative, to the right. Halves go away from zero; with `is_relu` they go
+ * up, which is the same where the clamp hides negative values.
  */
-static inline int8_t tg_mve_requantized(int32_t sum, int32_t multiplier, int32_t shift, int32_t is_relu,
-    int32_t zero_point, int32_t min, int32_t max)
+static inline int8_t tg_mve_requantized(
+    int32_t sum, int32_t multiplier, int32_t shift, int32_t is_relu, int32_t zero_point, int32_t min, int32_t max)
 {
     const int64_t scaled = ((int64_t)sum * multiplier + (1 << 30)) >> 31;
     const int64_t lowered = scaled - (!is_relu && scaled < 0);

@@ -161,7 +161,7 @@ TG_MVE_NAKED void TG_MVE_DOTS_NAME(struct tg_native_mve_planes *planes __attribu
         "vqrdmulh.s32 q1, q1, r0                     \n"
         ".if " TG_MVE_TEXT(TG_MVE_DOTS_IS_RELU) " == 0\n"
         "mov    r4, #1                               \n"
-        "vqdmlah.s32 q0, q0, r4                      \n" /* adds floor(2 * q0 / 2**32), -1 for negative values: their halves go down */
+        "vqdmlah.s32 q0, q0, r4                      \n" /* -1 for negative values: their halves go down */
         "vqdmlah.s32 q1, q1, r4                      \n"
         ".endif                                      \n"
         "vrshl.s32 q0, r2                            \n"

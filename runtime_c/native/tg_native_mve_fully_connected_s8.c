@@ -110,7 +110,7 @@ TG_MVE_NAKED void tg_native_mve_fully_connected_s8(
         "vldrw.u32 q2, [r1], #16                     \n"
         "vqrdmulh.s32 q1, q1, q3                     \n"
         "ldrd   r0, r2, [sp, #8]                     \n"
-        "vqdmlah.s32 q0, q0, r2                      \n" /* adds floor(2 * q0 / 2**32), -1 for negative values: their halves go down */
+        "vqdmlah.s32 q0, q0, r2                      \n" /* -1 for negative values: their halves go down */
         "vldrw.u32 q3, [r1], #16                     \n"
         "vqdmlah.s32 q1, q1, r2                      \n"
         "vrshl.s32 q0, q0, q2                        \n"

@@ -68,7 +68,7 @@ TG_MVE_NAKED void TG_MVE_GEMM_NAME(const struct tg_native_mve_gemm *gemm __attri
         "vqrdmulh.s32 q1, q1, q3                     \n"
         ".if " TG_MVE_TEXT(TG_MVE_GEMM_IS_RELU) " == 0\n"
         "mov    r0, #1                               \n"
-        "vqdmlah.s32 q0, q0, r0                      \n" /* adds floor(2 * q0 / 2**32), -1 for negative values: their halves go down */
+        "vqdmlah.s32 q0, q0, r0                      \n" /* -1 for negative values: their halves go down */
         "vqdmlah.s32 q1, q1, r0                      \n"
         ".endif                                      \n"
         "vrshl.s32 q0, q0, q2                        \n"

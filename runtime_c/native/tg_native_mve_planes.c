@@ -27,8 +27,7 @@ static void pack_words(const struct tg_native_mve_depthwise *layer, const int8_t
 
     for (int32_t i = 0; i < 4; i++, y += line_step, x += position_step) {
         const int32_t is_inside = y >= 0 && y < layer->input_lines && x >= 0 && x < layer->input_positions;
-        pack->pixels[i] =
-            is_inside ? input + y * layer->input_line_step + x * layer->input_position_step : padding;
+        pack->pixels[i] = is_inside ? input + y * layer->input_line_step + x * layer->input_position_step : padding;
         pack->steps[i] = is_inside ? step : 0;
         pack->group_steps[i] = is_inside ? GROUP : 0;
     }
@@ -60,7 +59,8 @@ static void pack_line(const struct tg_native_mve_depthwise *layer, const int8_t 
     }
 }
 
-/* Packs what lines of output from `first` on need; returns bytes of the planes between these lines, or pairs of them. */
+/* Packs what lines of output from `first` on need; returns bytes of the planes between these lines, or pairs of them.
+ */
 static int32_t pack_lines(const struct tg_native_mve_depthwise *layer, const int8_t *input, int8_t *scratch,
     int32_t channels, int32_t first, int32_t lines)
 {
@@ -118,12 +118,10 @@ static void convolve_one(const struct tg_native_mve_depthwise *layer, const int8
         const int32_t channels = smaller(layer->channels_at_once, layer->channels - channel);
         for (int32_t first = 0; first < whole; first += layer->lines_at_once) {
             const int32_t lines = smaller(layer->lines_at_once, whole - first);
-            convolve_lines(
-                layer, input + channel, output + channel, scratch, filter, stream, channels, first, lines);
+            convolve_lines(layer, input + channel, output + channel, scratch, filter, stream, channels, first, lines);
         }
         if (whole < layer->output_lines) {
-            convolve_lines(
-                layer, input + channel, output + channel, scratch, filter, stream, channels, whole - 1, 2);
+            convolve_lines(layer, input + channel, output + channel, scratch, filter, stream, channels, whole - 1, 2);
         }
         stream += channels * layer->channel_words;
     }

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Depthwise convolutions on cores with MVE: channels as planes of bytes with their padding around them, so that a vector
- * holds what a filter sees.
+ * Depthwise convolutions on cores with MVE: channels as planes of bytes with their padding around them, so that a
+ * vector holds what a filter sees.
  */
 #ifndef TG_NATIVE_MVE_PLANES_H
 #define TG_NATIVE_MVE_PLANES_H

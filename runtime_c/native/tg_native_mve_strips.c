@@ -19,8 +19,7 @@ static void pack_row(
         return;
     }
     tg_mve_fill_rows(to, step, layer->zero_point, layer->pad_left, depth);
-    tg_mve_copy_rows(
-        to + layer->pad_left * step, step, input + row * layer->input_width * depth, depth, inside, depth);
+    tg_mve_copy_rows(to + layer->pad_left * step, step, input + row * layer->input_width * depth, depth, inside, depth);
     tg_mve_fill_rows(to + end * step, step, layer->zero_point, columns - end, depth);
 }
 

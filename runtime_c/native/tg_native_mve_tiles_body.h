@@ -94,7 +94,7 @@ TG_MVE_NAKED void TG_MVE_TILES_NAME(struct tg_native_mve_planes *planes __attrib
         "vqrdmulh.s32 q1, q1, r3                     \n"
         ".if " TG_MVE_TEXT(TG_MVE_TILES_IS_RELU) " == 0\n"
         "mov    r4, #1                               \n"
-        "vqdmlah.s32 q0, q0, r4                      \n" /* adds floor(2 * q0 / 2**32), -1 for negative values: their halves go down */
+        "vqdmlah.s32 q0, q0, r4                      \n" /* -1 for negative values: their halves go down */
         "vqdmlah.s32 q1, q1, r4                      \n"
         ".endif                                      \n"
         "vrshl.s32 q0, r5                            \n"

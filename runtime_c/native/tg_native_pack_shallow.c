@@ -79,20 +79,45 @@ static inline void pack_pixel(
     }
 }
 
-static TG_NOINLINE void pack_any(
-    const int8_t *from, int32_t row_bytes, int32_t rows, int32_t length, uint32_t *to)
+static TG_NOINLINE void pack_any(const int8_t *from, int32_t row_bytes, int32_t rows, int32_t length, uint32_t *to)
 {
     pack_pixel(from, row_bytes, rows, length / 4, length % 4, to);
 }
 
-static void pack(const int8_t *from, int32_t row_bytes, int32_t rows, int32_t length, uint32_t *to)
+/* 3x3 of three channels, the filter of most first layers. */
+static inline void pack_3x3x3(const int8_t *from, int32_t row_bytes, uint32_t *to)
 {
-    if (length == 9 && rows == 3) { /* 3x3 of three channels */
-        pack_pixel(from, row_bytes, 3, 2, 1, to);
+    const int8_t *const second = from + row_bytes;
+    const int8_t *const third = second + row_bytes;
+
+    to = tg_pack_word(tg_word(from), to);
+    to = tg_pack_word(tg_word(from + 4), to);
+    to = tg_pack_word(tg_word(second), to);
+    to = tg_pack_word(tg_word(second + 4), to);
+    to = tg_pack_word(tg_word(third), to);
+    to = tg_pack_word(tg_word(third + 4), to);
+    (void)tg_pack_word(
+        (uint32_t)(uint8_t)from[8] | (uint32_t)(uint8_t)second[8] << 8 | (uint32_t)(uint8_t)third[8] << 16, to);
+}
+
+/* `count` pixels side by side. */
+static void pack(
+    const int8_t *from, int32_t step, int32_t row_bytes, int32_t rows, int32_t length, int32_t count, uint32_t *to)
+{
+    uint32_t *const end = to + count;
+
+    if (length == 9 && rows == 3) {
+        for (; to < end; to++, from += step) {
+            pack_3x3x3(from, row_bytes, to);
+        }
     } else if (length == 4) {
-        pack_pixel(from, row_bytes, rows, 1, 0, to);
+        for (; to < end; to++, from += step) {
+            pack_pixel(from, row_bytes, rows, 1, 0, to);
+        }
     } else {
-        pack_any(from, row_bytes, rows, length, to);
+        for (; to < end; to++, from += step) {
+            pack_any(from, row_bytes, rows, length, to);
+        }
     }
 }
 
@@ -113,15 +138,15 @@ void tg_native_pack_shallow(
     if (first == 0) {
         *filled = -1;
     }
-    for (uint32_t *to = columns; to < columns + 4; to++) {
+    for (int32_t left = 4, count; left > 0; left -= count) {
+        count = layer->output_width - position < left ? layer->output_width - position : left;
         if (*filled != row) {
             fill_band(layer, input, row, &band);
             *filled = row;
         }
-        pack(band.bytes + position * step, band.row_bytes, layer->kernel_height, layer->kernel_width * depth, to);
-        if (++position == layer->output_width) {
-            position = 0;
-            row += row < layer->output_height - 1; /* of less than 4 pixels the last ones are not used */
-        }
+        pack(band.bytes + position * step, step, band.row_bytes, layer->kernel_height, layer->kernel_width * depth,
+            count, columns + 4 - left);
+        position = 0;
+        row += row < layer->output_height - 1; /* of less than 4 pixels the last ones are not used */
     }
 }

@@ -3,8 +3,8 @@
  *
  * Depthwise convolution channel by channel, each as a padded plane of 16-bit values.
  *
- * For filters of 3x3 a channel of the stream holds 10 words: the bias; for each line of the filter the weights w0 w1 and
- * w1 w2 as pairs of 16-bit values; multiplier, offset and shift, as in tg_native_gemm.h. The functions named `relu`
+ * For filters of 3x3 a channel of the stream holds 10 words: the bias; for each line of the filter the weights w0 w1
+ * and w1 w2 as pairs of 16-bit values; multiplier, offset and shift, as in tg_native_gemm.h. The functions named `relu`
  * read no shift; for all others bias and weights are doubled.
  *
  * For filters of other sizes: the bias, multiplier, offset, shift, and for each line of the filter the weights in

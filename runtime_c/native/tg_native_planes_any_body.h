@@ -16,8 +16,8 @@
 /* clang-format off: assembly in columns */
 
 /*
- * r0        line of the plane under the filter       r1        weights             r2   end of the line under the filter
- * r3        output                                   r4, r5    weights of two taps, then multiplier and offset
+ * r0        line of the plane under the filter       r1        weights             r2   end of the line under the
+ * filter r3        output                                   r4, r5    weights of two taps, then multiplier and offset
  * r6        first position of the block              r7        lines of the filter that are left
  * r8 - r11  doubled sums of 4 outputs                r12, lr   two activations each
  *
@@ -25,7 +25,8 @@
  *        [sp, 60] end of the outputs, as a position of the plane, [sp, 64] next line of it
  */
 
-/* Two taps at stride 1: x0 is under them for the first output, x1 for the third one; weights shifted by one for others. */
+/* Two taps at stride 1: x0 is under them for the first output, x1 for the third one; weights shifted by one for others.
+ */
 #define TG_PLANE_STEP(x0, x1)                                                                                          \
     "ldr    " x1 ", [r0], #4                \n"                                                                        \
     "ldr    r4, [r1], #4                    \n" /* w[k] w[k + 1] */                                                    \
@@ -41,10 +42,8 @@
     "ldr    lr, [r0], #4                    \n"                                                                        \
     "beq    5f                              \n" /* an odd number of steps */                                           \
     "mov    r12, lr                         \n"                                                                        \
-    "4:                                     \n"                                                                        \
-    TG_PLANE_STEP("r12", "lr")                                                                                         \
-    "5:                                     \n"                                                                        \
-    TG_PLANE_STEP("lr", "r12")
+    "4:                                     \n" TG_PLANE_STEP(                                                         \
+        "r12", "lr") "5:                                     \n" TG_PLANE_STEP("lr", "r12")
 
 #define TG_PLANE_LINE_2                                                                                                \
     "4:                                     \n"                                                                        \
@@ -63,82 +62,78 @@
 #define TG_PLANE_BLOCK_2 "16"
 
 #define TG_PLANE_ANY_BODY(LINE, BLOCK, OUTPUT)                                                                         \
-    __asm volatile(                                                                                                    \
-        "push   {r4-r11, lr}                    \n"                                                                    \
-        "sub    sp, #68                         \n"                                                                    \
-        "ldm    r0!, {r4-r7}                    \n"                                                                    \
-        "stm    sp, {r4-r7}                     \n"                                                                    \
-        "str    r0, [sp, #16]                   \n"                                                                    \
-        "str    r1, [sp, #64]                   \n"                                                                    \
-        "ldm    r3!, {r4-r8}                    \n"                                                                    \
-        "add    lr, sp, #20                     \n"                                                                    \
-        "stm    lr!, {r4-r8}                    \n"                                                                    \
-        "ldm    r3, {r4-r8}                     \n"                                                                    \
-        "stm    lr, {r4-r8}                     \n"                                                                    \
-        "mov    r3, r2                          \n"                                                                    \
-        "1:                                     \n" /* a line of output */                                             \
-        "ldr    r6, [sp, #64]                   \n"                                                                    \
-        "ldr    r4, [sp, #36]                   \n" /* row_skip: here from the start of a line */                      \
-        "ldr    r5, [sp, #24]                   \n" /* block_bytes: here of all outputs */                             \
-        "add    r4, r6                          \n"                                                                    \
-        "add    r5, r6                          \n"                                                                    \
-        "str    r4, [sp, #64]                   \n"                                                                    \
-        "str    r5, [sp, #60]                   \n"                                                                    \
-        "2:                                     \n" /* 4 outputs */                                                    \
-        "ldr    r8, [sp]                        \n"                                                                    \
-        "ldr    r1, [sp, #16]                   \n"                                                                    \
-        "ldr    r7, [sp, #48]                   \n" /* filter_lines */                                                 \
-        "mov    r9, r8                          \n"                                                                    \
-        "mov    r10, r8                         \n"                                                                    \
-        "mov    r11, r8                         \n"                                                                    \
-        "mov    r0, r6                          \n"                                                                    \
-        "3:                                     \n" /* a line of the filter */                                         \
-        "ldr    r5, [sp, #52]                   \n" /* filter_bytes */                                                 \
-        "add    r2, r0, r5                      \n"                                                                    \
-        LINE                                                                                                           \
-        "cmp    r0, r2                          \n"                                                                    \
-        "bne    4b                              \n"                                                                    \
-        "subs   r7, #1                          \n"                                                                    \
-        "beq    8f                              \n"                                                                    \
-        "ldr    r5, [sp, #56]                   \n" /* filter_skip */                                                  \
-        "add    r0, r5                          \n"                                                                    \
-        "b      3b                              \n"                                                                    \
-        "8:                                     \n"                                                                    \
-        "ldrd   r4, r5, [sp, #4]                \n"                                                                    \
-        "ldr    r12, [sp, #12]                  \n"                                                                    \
-        OUTPUT("r8") OUTPUT("r9") OUTPUT("r10") OUTPUT("r11")                                                          \
-        "ldr    r7, [sp, #60]                   \n"                                                                    \
-        "ldr    lr, [sp, #20]                   \n" /* position_step */                                                \
-        "add    r6, #" BLOCK "                  \n"                                                                    \
-        "cmp    r6, r7                          \n"                                                                    \
-        "bhi    6f                              \n"                                                                    \
-        "strb   r8, [r3]                        \n"                                                                    \
-        "strb   r9, [r3, lr]                    \n"                                                                    \
-        "add    r3, r3, lr, lsl #1              \n"                                                                    \
-        "strb   r10, [r3]                       \n"                                                                    \
-        "strb   r11, [r3, lr]                   \n"                                                                    \
-        "add    r3, r3, lr, lsl #1              \n"                                                                    \
-        "bne    2b                              \n"                                                                    \
-        "b      7f                              \n"                                                                    \
-        "6:                                     \n" /* 1 to 3 of them count */                                         \
-        "ldr    r12, [sp, #28]                  \n" /* rest */                                                         \
-        "strb   r8, [r3]                        \n"                                                                    \
-        "add    r3, lr                          \n"                                                                    \
-        "cmp    r12, #2                         \n"                                                                    \
-        "blt    7f                              \n"                                                                    \
-        "strb   r9, [r3]                        \n"                                                                    \
-        "add    r3, lr                          \n"                                                                    \
-        "beq    7f                              \n"                                                                    \
-        "strb   r10, [r3]                       \n"                                                                    \
-        "add    r3, lr                          \n"                                                                    \
-        "7:                                     \n"                                                                    \
-        "ldrd   r4, r5, [sp, #40]               \n" /* lines, line_skip */                                             \
-        "add    r3, r5                          \n"                                                                    \
-        "subs   r4, #1                          \n"                                                                    \
-        "str    r4, [sp, #40]                   \n"                                                                    \
-        "bne    1b                              \n"                                                                    \
-        "add    sp, #68                         \n"                                                                    \
-        "pop    {r4-r11, pc}                    \n")
+    __asm volatile("push   {r4-r11, lr}                    \n"                                                         \
+                   "sub    sp, #68                         \n"                                                         \
+                   "ldm    r0!, {r4-r7}                    \n"                                                         \
+                   "stm    sp, {r4-r7}                     \n"                                                         \
+                   "str    r0, [sp, #16]                   \n"                                                         \
+                   "str    r1, [sp, #64]                   \n"                                                         \
+                   "ldm    r3!, {r4-r8}                    \n"                                                         \
+                   "add    lr, sp, #20                     \n"                                                         \
+                   "stm    lr!, {r4-r8}                    \n"                                                         \
+                   "ldm    r3, {r4-r8}                     \n"                                                         \
+                   "stm    lr, {r4-r8}                     \n"                                                         \
+                   "mov    r3, r2                          \n"                                                         \
+                   "1:                                     \n" /* a line of output */                                  \
+                   "ldr    r6, [sp, #64]                   \n"                                                         \
+                   "ldr    r4, [sp, #36]                   \n" /* row_skip: here from the start of a line */           \
+                   "ldr    r5, [sp, #24]                   \n" /* block_bytes: here of all outputs */                  \
+                   "add    r4, r6                          \n"                                                         \
+                   "add    r5, r6                          \n"                                                         \
+                   "str    r4, [sp, #64]                   \n"                                                         \
+                   "str    r5, [sp, #60]                   \n"                                                         \
+                   "2:                                     \n" /* 4 outputs */                                         \
+                   "ldr    r8, [sp]                        \n"                                                         \
+                   "ldr    r1, [sp, #16]                   \n"                                                         \
+                   "ldrd   r7, r5, [sp, #48]               \n" /* filter_lines, filter_bytes */                        \
+                   "mov    r9, r8                          \n"                                                         \
+                   "mov    r10, r8                         \n"                                                         \
+                   "mov    r11, r8                         \n"                                                         \
+                   "mov    r0, r6                          \n"                                                         \
+                   "3:                                     \n" /* a line of the filter */                              \
+                   "add    r2, r0, r5                      \n" LINE "cmp    r0, r2                          \n"        \
+                   "bne    4b                              \n"                                                         \
+                   "subs   r7, #1                          \n"                                                         \
+                   "beq    8f                              \n"                                                         \
+                   "ldr    r5, [sp, #56]                   \n" /* filter_skip */                                       \
+                   "add    r0, r5                          \n"                                                         \
+                   "ldr    r5, [sp, #52]                   \n"                                                         \
+                   "b      3b                              \n"                                                         \
+                   "8:                                     \n"                                                         \
+                   "ldrd   r4, r5, [sp, #4]                \n"                                                         \
+                   "ldr    r12, [sp, #12]                  \n" OUTPUT("r8") OUTPUT("r9") OUTPUT("r10")                 \
+                       OUTPUT("r11") "ldr    r7, [sp, #60]                   \n"                                       \
+                                     "ldr    lr, [sp, #20]                   \n" /* position_step */                   \
+                                     "add    r6, #" BLOCK "                  \n"                                       \
+                                     "cmp    r6, r7                          \n"                                       \
+                                     "bhi    6f                              \n"                                       \
+                                     "strb   r8, [r3]                        \n"                                       \
+                                     "strb   r9, [r3, lr]                    \n"                                       \
+                                     "add    r3, r3, lr, lsl #1              \n"                                       \
+                                     "strb   r10, [r3]                       \n"                                       \
+                                     "strb   r11, [r3, lr]                   \n"                                       \
+                                     "add    r3, r3, lr, lsl #1              \n"                                       \
+                                     "bne    2b                              \n"                                       \
+                                     "b      7f                              \n"                                       \
+                                     "6:                                     \n" /* 1 to 3 of them count */            \
+                                     "ldr    r12, [sp, #28]                  \n" /* rest */                            \
+                                     "strb   r8, [r3]                        \n"                                       \
+                                     "add    r3, lr                          \n"                                       \
+                                     "cmp    r12, #2                         \n"                                       \
+                                     "blt    7f                              \n"                                       \
+                                     "strb   r9, [r3]                        \n"                                       \
+                                     "add    r3, lr                          \n"                                       \
+                                     "beq    7f                              \n"                                       \
+                                     "strb   r10, [r3]                       \n"                                       \
+                                     "add    r3, lr                          \n"                                       \
+                                     "7:                                     \n"                                       \
+                                     "ldrd   r4, r5, [sp, #40]               \n" /* lines, line_skip */                \
+                                     "add    r3, r5                          \n"                                       \
+                                     "subs   r4, #1                          \n"                                       \
+                                     "str    r4, [sp, #40]                   \n"                                       \
+                                     "bne    1b                              \n"                                       \
+                                     "add    sp, #68                         \n"                                       \
+                                     "pop    {r4-r11, pc}                    \n")
 
 #define TG_PLANE_ANY_FUNCTION(name, STRIDE, OUTPUT, IS_RELU)                                                           \
     TG_NAKED void name(const int32_t *channel __attribute__((unused)), const int16_t *plane __attribute__((unused)),   \
@@ -156,14 +151,15 @@ static inline int8_t tg_plane_any_output(const int32_t *channel, const int16_t *
 {
     const int32_t steps = geometry->filter_bytes / 4 - (stride == 1);
     const int32_t *weights = channel + 4;
-    int32_t sum = channel[0];
+    uint32_t sum = (uint32_t)channel[0];
 
     for (int32_t line = 0; line < geometry->filter_lines; line++, plane += geometry->row_bytes / 2) {
         for (int32_t i = 0; i < steps; i++, weights += stride == 1 ? 2 : 1) {
-            sum = tg_dual_mac(tg_pair(plane[2 * i], plane[2 * i + 1]), (uint32_t)*weights, sum);
+            sum = tg_mac(tg_half(weights, 0), plane[2 * i], sum);
+            sum = tg_mac(tg_half(weights, 1), plane[2 * i + 1], sum);
         }
     }
-    return is_relu ? tg_linear(sum, channel + 1) : tg_rounded(sum, channel + 1);
+    return is_relu ? tg_linear((int32_t)sum, channel + 1) : tg_rounded((int32_t)sum, channel + 1);
 }
 
 static inline void tg_plane_any_lines(const int32_t *channel, const int16_t *plane, int8_t *output,

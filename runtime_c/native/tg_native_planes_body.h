@@ -89,82 +89,73 @@
 
 /* The three lines of the filter; leaves multiplier, offset and shift in r4, r5, r12. */
 #define TG_PLANE_FILTER(ROW)                                                                                           \
-    "ldr    r4, [sp]                        \n"                                                                        \
-    ROW("r0", "r6", "r7", "r4", "r4", "r4", "r4")                                                                      \
-    "ldrd   r4, r5, [sp, #4]                \n"                                                                        \
-    ROW("r1", "r4", "r5", "r8", "r9", "r10", "r11")                                                                    \
-    "ldrd   r4, r5, [sp, #12]               \n"                                                                        \
-    ROW("r2", "r4", "r5", "r8", "r9", "r10", "r11")                                                                    \
-    "ldrd   r4, r5, [sp, #20]               \n"                                                                        \
-    "ldr    r12, [sp, #28]                  \n"
+    "ldr    r4, [sp]                        \n" ROW(                                                                   \
+        "r0", "r6", "r7", "r4", "r4", "r4", "r4") "ldrd   r4, r5, [sp, #4]                \n" ROW("r1", "r4", "r5",    \
+        "r8", "r9", "r10", "r11") "ldrd   r4, r5, [sp, #12]               \n" ROW("r2", "r4", "r5", "r8", "r9", "r10", \
+        "r11") "ldrd   r4, r5, [sp, #20]               \n"                                                             \
+               "ldr    r12, [sp, #28]                  \n"
 
 #define TG_PLANE_BODY(ROW, PAIR, SINGLE, OUTPUT)                                                                       \
-    __asm volatile(                                                                                                    \
-        "push   {r4-r11, lr}                    \n"                                                                    \
-        "sub    sp, #68                         \n"                                                                    \
-        "ldm    r0!, {r4, r6, r7}               \n"                                                                    \
-        "str    r4, [sp]                        \n"                                                                    \
-        "ldm    r0, {r4, r5, r8-r12}            \n"                                                                    \
-        "add    lr, sp, #4                      \n"                                                                    \
-        "stm    lr, {r4, r5, r8-r12}            \n"                                                                    \
-        "ldm    r3, {r4, r5, r8-r12}            \n"                                                                    \
-        "add    lr, sp, #32                     \n"                                                                    \
-        "stm    lr, {r4, r5, r8-r12}            \n"                                                                    \
-        "mov    r3, r2                          \n"                                                                    \
-        "mov    r0, r1                          \n"                                                                    \
-        "add    r1, r0, r9                      \n" /* row_bytes */                                                    \
-        "add    r2, r1, r9                      \n"                                                                    \
-        "1:                                     \n" /* a line of output */                                             \
-        "ldr    r4, [sp, #36]                   \n" /* block_bytes */                                                  \
-        "cmp    r4, #0                          \n"                                                                    \
-        "add    r4, r0                          \n"                                                                    \
-        "str    r4, [sp, #60]                   \n"                                                                    \
-        "beq    3f                              \n"                                                                    \
-        "2:                                     \n" /* 4 outputs */                                                    \
-        TG_PLANE_FILTER(ROW)                                                                                           \
-        OUTPUT("r8") OUTPUT("r9") OUTPUT("r10") OUTPUT("r11")                                                          \
-        "ldr    lr, [sp, #32]                   \n" /* position_step */                                                \
-        "ldr    r12, [sp, #60]                  \n"                                                                    \
-        "strb   r8, [r3]                        \n"                                                                    \
-        "strb   r9, [r3, lr]                    \n"                                                                    \
-        "add    r3, r3, lr, lsl #1              \n"                                                                    \
-        "strb   r10, [r3]                       \n"                                                                    \
-        "strb   r11, [r3, lr]                   \n"                                                                    \
-        "add    r3, r3, lr, lsl #1              \n"                                                                    \
-        "cmp    r0, r12                         \n"                                                                    \
-        "bne    2b                              \n"                                                                    \
-        "3:                                     \n"                                                                    \
-        "ldr    r12, [sp, #40]                  \n" /* rest */                                                         \
-        "cmp    r12, #1                         \n"                                                                    \
-        "blt    5f                              \n"                                                                    \
-        "beq    4f                              \n"                                                                    \
-        TG_PLANE_FILTER(PAIR)                                                                                          \
-        OUTPUT("r8") OUTPUT("r9")                                                                                      \
-        "ldr    lr, [sp, #32]                   \n"                                                                    \
-        "ldr    r12, [sp, #40]                  \n"                                                                    \
-        "strb   r8, [r3]                        \n"                                                                    \
-        "strb   r9, [r3, lr]                    \n"                                                                    \
-        "add    r3, r3, lr, lsl #1              \n"                                                                    \
-        "cmp    r12, #2                         \n"                                                                    \
-        "beq    5f                              \n"                                                                    \
-        "4:                                     \n"                                                                    \
-        TG_PLANE_FILTER(SINGLE)                                                                                        \
-        OUTPUT("r8")                                                                                                   \
-        "ldr    lr, [sp, #32]                   \n"                                                                    \
-        "strb   r8, [r3]                        \n"                                                                    \
-        "add    r3, lr                          \n"                                                                    \
-        "5:                                     \n"                                                                    \
-        "ldr    r4, [sp, #48]                   \n" /* row_skip */                                                     \
-        "add    r0, r4                          \n"                                                                    \
-        "add    r1, r4                          \n"                                                                    \
-        "add    r2, r4                          \n"                                                                    \
-        "ldrd   r4, r5, [sp, #52]               \n" /* lines, line_skip */                                             \
-        "add    r3, r5                          \n"                                                                    \
-        "subs   r4, #1                          \n"                                                                    \
-        "str    r4, [sp, #52]                   \n"                                                                    \
-        "bne    1b                              \n"                                                                    \
-        "add    sp, #68                         \n"                                                                    \
-        "pop    {r4-r11, pc}                    \n")
+    __asm volatile("push   {r4-r11, lr}                    \n"                                                         \
+                   "sub    sp, #68                         \n"                                                         \
+                   "ldm    r0!, {r4, r6, r7}               \n"                                                         \
+                   "str    r4, [sp]                        \n"                                                         \
+                   "ldm    r0, {r4, r5, r8-r12}            \n"                                                         \
+                   "add    lr, sp, #4                      \n"                                                         \
+                   "stm    lr, {r4, r5, r8-r12}            \n"                                                         \
+                   "ldm    r3, {r4, r5, r8-r12}            \n"                                                         \
+                   "add    lr, sp, #32                     \n"                                                         \
+                   "stm    lr, {r4, r5, r8-r12}            \n"                                                         \
+                   "mov    r3, r2                          \n"                                                         \
+                   "mov    r0, r1                          \n"                                                         \
+                   "add    r1, r0, r9                      \n" /* row_bytes */                                         \
+                   "add    r2, r1, r9                      \n"                                                         \
+                   "1:                                     \n" /* a line of output */                                  \
+                   "ldr    r4, [sp, #36]                   \n" /* block_bytes */                                       \
+                   "cmp    r4, #0                          \n"                                                         \
+                   "add    r4, r0                          \n"                                                         \
+                   "str    r4, [sp, #60]                   \n"                                                         \
+                   "beq    3f                              \n"                                                         \
+                   "2:                                     \n" /* 4 outputs */                                         \
+        TG_PLANE_FILTER(ROW) OUTPUT("r8") OUTPUT("r9") OUTPUT("r10")                                                   \
+            OUTPUT("r11") "ldr    lr, [sp, #32]                   \n" /* position_step */                              \
+                          "ldr    r12, [sp, #60]                  \n"                                                  \
+                          "strb   r8, [r3]                        \n"                                                  \
+                          "strb   r9, [r3, lr]                    \n"                                                  \
+                          "add    r3, r3, lr, lsl #1              \n"                                                  \
+                          "strb   r10, [r3]                       \n"                                                  \
+                          "strb   r11, [r3, lr]                   \n"                                                  \
+                          "add    r3, r3, lr, lsl #1              \n"                                                  \
+                          "cmp    r0, r12                         \n"                                                  \
+                          "bne    2b                              \n"                                                  \
+                          "3:                                     \n"                                                  \
+                          "ldr    r12, [sp, #40]                  \n" /* rest */                                       \
+                          "cmp    r12, #1                         \n"                                                  \
+                          "blt    5f                              \n"                                                  \
+                          "beq    4f                              \n" TG_PLANE_FILTER(PAIR) OUTPUT("r8") OUTPUT(       \
+                              "r9") "ldr    lr, [sp, #32]                   \n"                                        \
+                                    "ldr    r12, [sp, #40]                  \n"                                        \
+                                    "strb   r8, [r3]                        \n"                                        \
+                                    "strb   r9, [r3, lr]                    \n"                                        \
+                                    "add    r3, r3, lr, lsl #1              \n"                                        \
+                                    "cmp    r12, #2                         \n"                                        \
+                                    "beq    5f                              \n"                                        \
+                                    "4:                                     \n" TG_PLANE_FILTER(SINGLE) OUTPUT(        \
+                                        "r8") "ldr    lr, [sp, #32]                   \n"                              \
+                                              "strb   r8, [r3]                        \n"                              \
+                                              "add    r3, lr                          \n"                              \
+                                              "5:                                     \n"                              \
+                                              "ldr    r4, [sp, #48]                   \n" /* row_skip */               \
+                                              "add    r0, r4                          \n"                              \
+                                              "add    r1, r4                          \n"                              \
+                                              "add    r2, r4                          \n"                              \
+                                              "ldrd   r4, r5, [sp, #52]               \n" /* lines, line_skip */       \
+                                              "add    r3, r5                          \n"                              \
+                                              "subs   r4, #1                          \n"                              \
+                                              "str    r4, [sp, #52]                   \n"                              \
+                                              "bne    1b                              \n"                              \
+                                              "add    sp, #68                         \n"                              \
+                                              "pop    {r4-r11, pc}                    \n")
 
 #define TG_PLANE_FUNCTION(name, STRIDE, OUTPUT, IS_RELU)                                                               \
     TG_NAKED void name(const int32_t *channel __attribute__((unused)), const int16_t *plane __attribute__((unused)),   \
@@ -177,17 +168,30 @@
 
 #else
 
-static inline int8_t tg_plane_output(const int32_t *channel, const int16_t *plane, int32_t width, int32_t is_relu)
+/* One output, or two of a line, `stride` elements apart, so that each weight is loaded once for both. */
+static inline void tg_plane_outputs(const int32_t *channel, const int16_t *plane, int8_t *output, int32_t count,
+    const struct tg_native_plane *geometry, int32_t stride, int32_t is_relu)
 {
-    int32_t sum = channel[0];
+    uint32_t sum = (uint32_t)channel[0];
+    uint32_t next = sum;
 
-    for (int32_t line = 0; line < 3; line++, plane += width) {
-        const uint32_t weights = (uint32_t)channel[1 + 2 * line];
-        const uint32_t last = (uint32_t)channel[2 + 2 * line] >> 16;
-        sum = tg_dual_mac(tg_pair(plane[0], plane[1]), weights, sum);
-        sum = tg_dual_mac(tg_pair(plane[2], 0), last, sum);
+    for (int32_t line = 0; line < 3; line++, plane += geometry->row_bytes / 2) {
+        const int32_t *const pairs = channel + 1 + 2 * line;
+        const int32_t w0 = tg_half(pairs, 0);
+        const int32_t w1 = tg_half(pairs, 1);
+        const int32_t w2 = tg_half(pairs, 3);
+        sum = tg_mac(w2, plane[2], tg_mac(w1, plane[1], tg_mac(w0, plane[0], sum)));
+        if (count == 2) {
+            next = tg_mac(w0, plane[stride], next);
+            next = tg_mac(w1, plane[stride + 1], next);
+            next = tg_mac(w2, plane[stride + 2], next);
+        }
     }
-    return is_relu ? tg_linear(sum, channel + 7) : tg_rounded(sum, channel + 7);
+    output[0] = is_relu ? tg_linear((int32_t)sum, channel + 7) : tg_rounded((int32_t)sum, channel + 7);
+    if (count == 2) {
+        output[geometry->position_step] =
+            is_relu ? tg_linear((int32_t)next, channel + 7) : tg_rounded((int32_t)next, channel + 7);
+    }
 }
 
 static inline void tg_plane_lines(const int32_t *channel, const int16_t *plane, int8_t *output,
@@ -196,8 +200,14 @@ static inline void tg_plane_lines(const int32_t *channel, const int16_t *plane, 
     const int32_t positions = geometry->block_bytes / (2 * stride) + geometry->rest;
 
     for (int32_t line = 0; line < geometry->lines; line++) {
-        for (int32_t i = 0; i < positions; i++) {
-            *output = tg_plane_output(channel, plane, geometry->row_bytes / 2, is_relu);
+        int32_t left = positions;
+        for (; left >= 2; left -= 2) {
+            tg_plane_outputs(channel, plane, output, 2, geometry, stride, is_relu);
+            output += 2 * geometry->position_step;
+            plane += 2 * stride;
+        }
+        if (left > 0) {
+            tg_plane_outputs(channel, plane, output, 1, geometry, stride, is_relu);
             output += geometry->position_step;
             plane += stride;
         }

@@ -21,8 +21,8 @@ static inline int32_t smaller(int32_t a, int32_t b)
 }
 
 /* The pixels under the tile at (row, column) of the output. */
-static void find_taps(const struct tiling *all, const int8_t *input, int32_t row, int32_t column,
-    struct tg_native_taps *taps)
+static void find_taps(
+    const struct tiling *all, const int8_t *input, int32_t row, int32_t column, struct tg_native_taps *taps)
 {
     const struct tg_native_convolve *const layer = all->layer;
     const int8_t **at = taps->at;
@@ -55,8 +55,7 @@ static const int32_t *convolve_pair(
 }
 
 /* Up to 4 tiles. */
-static void convolve_tiles(
-    const struct tiling *all, const int8_t *input, int8_t *output, int32_t first, int32_t count)
+static void convolve_tiles(const struct tiling *all, const int8_t *input, int8_t *output, int32_t first, int32_t count)
 {
     const struct tg_native_convolve *const layer = all->layer;
     const int32_t size = all->method->size;

@@ -4,8 +4,8 @@
  * Convolution with 3x3 filters at stride 1 by Winograd's method, exact in integers: tiles of the output, of 2x2 or 4x4,
  * from 4x4 or 6x6 transformed inputs ("positions"), with one multiplication for each of these and each input channel.
  *
- * `values` holds for each position, and of each for two input channels, a word of two 16-bit numbers for each of 4 tiles.
- * `stream` holds for each pair of output channels, in words:
+ * `values` holds for each position, and of each for two input channels, a word of two 16-bit numbers for each of 4
+ * tiles. `stream` holds for each pair of output channels, in words:
  *
  *     for each position and each two input channels (k, k'): c0[k] c0[k']   c1[k] c1[k']    transformed, 16 bits each
  *     bias (scaled as the results are), multiplier, offset, shift of channel 0, then of channel 1: see tg_native_gemm.h

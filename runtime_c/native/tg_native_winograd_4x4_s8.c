@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * F(4x4,3x3): 36 multiplications for 16 outputs. Weights are transformed by multiples of G, 24 times or, in the last row,
- * 3 times, so that with A below a product is 576 = 64 * 9 accumulators, modulo 2**32.
+ * F(4x4,3x3): 36 multiplications for 16 outputs. Weights are transformed by multiples of G, 24 times or, in the last
+ * row, 3 times, so that with A below a product is 576 = 64 * 9 accumulators, modulo 2**32.
  */
 #include "tg_native_winograd.h"
 

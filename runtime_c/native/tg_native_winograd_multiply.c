@@ -21,17 +21,16 @@
     "ldr    r10, [r0], #4           \n"                                                                                \
     "ldr    r11, [r0], #4           \n"                                                                                \
     "ldr    r12, [r1], #4           \n"                                                                                \
-    "ldr    lr,  [r1], #4           \n"                                                                                \
-    MULTIPLY "  r2, r10, r12" SUMS("r2") "\n"                                                                          \
-    MULTIPLY "  r6, r11, r12" SUMS("r6") "\n"                                                                          \
-    MULTIPLY "  r3, r10, lr " SUMS("r3") "\n"                                                                          \
-    MULTIPLY "  r7, r11, lr " SUMS("r7") "\n"                                                                          \
-    "ldr    r12, [r1], #4           \n"                                                                                \
-    "ldr    lr,  [r1], #4           \n"                                                                                \
-    MULTIPLY "  r4, r10, r12" SUMS("r4") "\n"                                                                          \
-    MULTIPLY "  r8, r11, r12" SUMS("r8") "\n"                                                                          \
-    MULTIPLY "  r5, r10, lr " SUMS("r5") "\n"                                                                          \
-    MULTIPLY "  r9, r11, lr " SUMS("r9") "\n"
+    "ldr    lr,  [r1], #4           \n" MULTIPLY                                                                       \
+    "  r2, r10, r12" SUMS("r2") "\n" MULTIPLY "  r6, r11, r12" SUMS("r6") "\n" MULTIPLY "  r3, r10, lr " SUMS(         \
+        "r3") "\n" MULTIPLY                                                                                            \
+              "  r7, r11, lr " SUMS("r7") "\n"                                                                         \
+                                          "ldr    r12, [r1], #4           \n"                                          \
+                                          "ldr    lr,  [r1], #4           \n" MULTIPLY                                 \
+                                          "  r4, r10, r12" SUMS("r4") "\n" MULTIPLY "  r8, r11, r12" SUMS(             \
+                                              "r8") "\n" MULTIPLY                                                      \
+                                                    "  r5, r10, lr " SUMS("r5") "\n" MULTIPLY                          \
+                                                                                "  r9, r11, lr " SUMS("r9") "\n"
 
 #define ADDED(sum) ", " sum
 #define NONE(sum) ""
@@ -61,14 +60,11 @@ TG_NAKED void tg_native_winograd_multiply(const int32_t *stream __attribute__((u
                    "cmp    r10, #0                 \n"
                    "bne    5f                      \n"
                    "add    r12, r1, r11            \n"
-                   "str    r12, [sp, #16]          \n"
-                   FIRST_2 NEXT_2 NEXT_12
-                   "ldr    r12, [sp, #16]          \n"
+                   "str    r12, [sp, #16]          \n" FIRST_2 NEXT_2 NEXT_12 "ldr    r12, [sp, #16]          \n"
                    "cmp    r1, r12                 \n"
                    "beq    4f                      \n"
                    "3:                             \n" /* 16 elements */
-                   NEXT_4 NEXT_12
-                   "ldr    r12, [sp, #16]          \n"
+        NEXT_4 NEXT_12 "ldr    r12, [sp, #16]          \n"
                    "cmp    r1, r12                 \n"
                    "bne    3b                      \n"
                    "4:                             \n"
@@ -89,14 +85,10 @@ TG_NAKED void tg_native_winograd_multiply(const int32_t *stream __attribute__((u
                    "pop    {r4-r11, pc}            \n"
                    "5:                             \n" /* elements that do not fill 16, 4 at a time */
                    "add    r12, r1, r10            \n"
-                   "str    r12, [sp, #16]          \n"
-                   FIRST_2 NEXT_2
-                   "ldr    r12, [sp, #16]          \n"
+                   "str    r12, [sp, #16]          \n" FIRST_2 NEXT_2 "ldr    r12, [sp, #16]          \n"
                    "cmp    r1, r12                 \n"
                    "beq    7f                      \n"
-                   "6:                             \n"
-                   NEXT_4
-                   "ldr    r12, [sp, #16]          \n"
+                   "6:                             \n" NEXT_4 "ldr    r12, [sp, #16]          \n"
                    "cmp    r1, r12                 \n"
                    "bne    6b                      \n"
                    "7:                             \n"
@@ -112,25 +104,43 @@ TG_NAKED void tg_native_winograd_multiply(const int32_t *stream __attribute__((u
 
 #else
 
-static uint32_t sum_of(const int32_t *weights, const uint32_t *values, int32_t quads)
+/* Two channels of two tiles. */
+static void multiply(const int32_t *weights, const uint32_t *values, int32_t quads, uint32_t *products)
 {
-    int32_t sum = 0;
+    uint32_t a = 0;
+    uint32_t b = 0;
+    uint32_t c = 0;
+    uint32_t d = 0;
 
-    for (int32_t i = 0; i < 2 * quads; i++) {
-        sum = tg_dual_mac((uint32_t)weights[2 * i], values[TG_WINOGRAD_TILES * i], sum);
+    for (int32_t i = 0; i < 2 * quads; i++, weights += 2, values += TG_WINOGRAD_TILES) {
+        const int32_t w0 = tg_half(weights, 0);
+        const int32_t w1 = tg_half(weights, 1);
+        const int32_t v0 = tg_half(weights, 2);
+        const int32_t v1 = tg_half(weights, 3);
+        a = tg_mac(w0, tg_half(values, 0), a);
+        b = tg_mac(v0, tg_half(values, 0), b);
+        c = tg_mac(w0, tg_half(values, 2), c);
+        d = tg_mac(v0, tg_half(values, 2), d);
+        a = tg_mac(w1, tg_half(values, 1), a);
+        b = tg_mac(v1, tg_half(values, 1), b);
+        c = tg_mac(w1, tg_half(values, 3), c);
+        d = tg_mac(v1, tg_half(values, 3), d);
     }
-    return (uint32_t)sum;
+    products[0] = a;
+    products[1] = c;
+    products[TG_WINOGRAD_TILES] = b;
+    products[TG_WINOGRAD_TILES + 1] = d;
 }
 
 void tg_native_winograd_multiply(
     const int32_t *stream, const uint32_t *values, int32_t quads, int32_t positions, uint32_t *products)
 {
     for (int32_t position = 0; position < positions; position++) {
-        for (int32_t lane = 0; lane < TG_WINOGRAD_LANES; lane++) {
-            *products++ = sum_of(stream + lane / TG_WINOGRAD_TILES, values + lane % TG_WINOGRAD_TILES, quads);
-        }
+        multiply(stream, values, quads, products);
+        multiply(stream, values + 2, quads, products + 2);
         stream += 4 * quads;
         values += 8 * quads;
+        products += TG_WINOGRAD_LANES;
     }
 }
 

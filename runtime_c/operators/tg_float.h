@@ -71,7 +71,7 @@ struct tg_matrices_f32 {
 };
 
 /** Products of matrices, batch by batch: output[..., rows, columns] is dense. */
-struct tg_matmul_f32 {
+struct tg_matrix_product {
     int32_t outer_batches;
     int32_t inner_batches;
     int32_t rows;
@@ -82,7 +82,7 @@ struct tg_matmul_f32 {
 };
 
 /** output = first x second. */
-void tg_matmul_f32(const struct tg_matmul_f32 *matmul, const float *first, const float *second, float *output);
+void tg_matmul_f32(const struct tg_matrix_product *matmul, const float *first, const float *second, float *output);
 
 /** A function of one number and of constants. */
 typedef float tg_function_f32(float x, const float *parameters);

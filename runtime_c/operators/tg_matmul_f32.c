@@ -3,7 +3,7 @@
  */
 #include "tg_float.h"
 
-static float product(const struct tg_matmul_f32 *matmul, const float *row, const float *column)
+static float product(const struct tg_matrix_product *matmul, const float *row, const float *column)
 {
     float sums[2] = {0.0f, 0.0f};
 
@@ -13,7 +13,7 @@ static float product(const struct tg_matmul_f32 *matmul, const float *row, const
     return sums[0] + sums[1];
 }
 
-void tg_matmul_f32(const struct tg_matmul_f32 *matmul, const float *first, const float *second, float *output)
+void tg_matmul_f32(const struct tg_matrix_product *matmul, const float *first, const float *second, float *output)
 {
     for (int32_t outer = 0; outer < matmul->outer_batches; outer++) {
         for (int32_t inner = 0; inner < matmul->inner_batches; inner++) {

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Operators that only move elements, of any size. Input and output must not overlap.
+ * Operators that only move elements, of any size. Input and output must not overlap, unless it says so.
  */
 #ifndef TG_MOVEMENT_H
 #define TG_MOVEMENT_H
@@ -29,6 +29,12 @@ struct tg_strided_copy {
     int32_t axis_count;              /* at most TG_MAX_AXES */
     const struct tg_copy_axis *axes; /* outermost first */
 };
+
+/**
+ * Move bytes to a higher address, where `target` may lie inside of what is moved: memmove for this direction. By words,
+ * of any alignment; small C libraries do it byte by byte.
+ */
+void tg_move_up(void *target, const void *source, int32_t bytes);
 
 /** Copy the elements of a box. */
 void tg_strided_copy(const struct tg_strided_copy *copy, const void *input, void *output);

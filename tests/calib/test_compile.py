@@ -234,3 +234,18 @@ def test_the_table_does_not_depend_on_the_batches_and_tensors_may_have_policies(
     assert {d["name"] for d in differences if d["field"] == "policy" and d["part"] == "tensors"} == {"stem"}
     assert tinygen("ctable", "diff", table, mixed, "--exit-code").code == 5
     assert SHAPE[0] == 1
+
+
+def test_equalization_and_adaptive_rounding_stand_in_the_table(files: tuple[Path, Path, Path], tmp_path: Path) -> None:
+    model, data, _ = files
+    out = tmp_path / "t.ctable.json"
+    ended = tinygen("calibrate", model, "--data", data, "-o", out, "--equalize", "--rounding", "adaptive")
+    assert ended.code == 0, ended.stderr
+    document = json.loads(out.read_text())
+    assert document["preparation"] == ["equalize"]
+    assert any(entry["rounded_otherwise"] for entry in document["ops"].values())
+    assert tinygen("ctable", "check", out, model).code == 0
+    assert tinygen("validate", model, "--ctable", out, "--samples", "2").code == 0
+    assert tinygen("simulate", model, "--ctable", out, "--data", data).code == 0
+    wrong = tinygen("calibrate", model, "--data", data, "-o", out, "--rounding", "up")
+    assert (wrong.code, "--rounding: is 'up', one of nearest, adaptive was expected" in wrong.stderr) == (2, True)

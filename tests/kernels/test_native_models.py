@@ -9,7 +9,7 @@ from tests.support.tools import requires_qemu
 from tinygen.pipeline import Compiled, Kernels, Options, compile_model
 
 SAMPLES = 2
-FEWEST_NATIVE = {"str_ww_ref_model": 8}  # it has 10 operators
+FEWEST_NATIVE = {"str_ww_ref_model": 7}  # it has 10 operators, some of them small
 DSP_BOARDS = ("mps2-an386", "mps2-an500", "mps2-an505")  # M4, M7, M33: assembly
 OTHER_BOARDS = ("mps2-an385", "mps3-an547")  # M3: C; M55 has the DSP extension too
 

@@ -6,13 +6,15 @@ from tests.support.native_layers import convolution
 from tests.support.operator_models import OperatorModel
 from tests.support.reference import import_model
 from tinygen.kernels.native.convolution import lower_conv2d
+from tinygen.kernels.native.linear import SHIFT, LinearRequantization, linear_requantization
 from tinygen.kernels.native.requantization import ShortRequantization, short_requantization
 from tinygen.ops.accumulate import OutputStage
 from tinygen.ops.conv2d import Conv2D
-from tinygen.ops.requantize import Int64Array, requantize
+from tinygen.ops.requantize import Int64Array, requantize, wrap_int32
 
 LAYERS = 400
 ACCUMULATORS = 2000
+RUNS, RUN = 20, 200  # of accumulators side by side
 
 
 def test_equals_the_double_rounding() -> None:
@@ -33,6 +35,27 @@ def test_equals_the_double_rounding() -> None:
         right = stage.clamp.apply(requantize(sums, multiplier, shift) + stage.output.type.zero_point)
         assert np.array_equal(stage.clamp.apply(_short(short, sums)), right), f"seed {seed}"
     assert proven > LAYERS // 2
+
+
+def test_one_multiplication_equals_the_double_rounding() -> None:
+    """Runs of accumulators all over the range of each channel, so that many steps of the output are among them."""
+    rng = np.random.default_rng(8)
+    proven = 0
+    for seed in range(LAYERS):
+        stage, weights = _layer(seed)
+        short = short_requantization(stage, weights)
+        linear = None if short is None else linear_requantization(stage, short)
+        if short is None or linear is None:
+            continue
+        proven += 1
+        low, high = _range(stage, weights)
+        starts = rng.integers(low, high + 1, (RUNS, 1, len(weights)))
+        runs = (starts + np.arange(RUN)[:, np.newaxis]).reshape(-1, len(weights))
+        sums = np.concatenate((np.clip(runs, low, high), low[np.newaxis], high[np.newaxis]))
+        multiplier, shift = stage.multipliers
+        right = stage.clamp.apply(requantize(sums, multiplier, shift) + stage.output.type.zero_point)
+        assert np.array_equal(stage.clamp.apply(_linear(linear, short, sums)), right), f"seed {seed}"
+    assert proven > LAYERS // 10
 
 
 def test_left_shifts_are_refused() -> None:
@@ -59,6 +82,15 @@ def _short(short: ShortRequantization, sums: Int64Array) -> Int64Array:
     offset = short.offset + (0 if short.is_relu else sums >> 63)
     assert np.abs(product + offset).max() < 1 << 31
     saturated: Int64Array = np.clip((product + offset) >> short.shift, -128, 127)
+    return saturated
+
+
+def _linear(linear: LinearRequantization, short: ShortRequantization, sums: Int64Array) -> Int64Array:
+    """What the assembly computes, in int64."""
+    moved = sums + wrap_int32(linear.bias - short.bias)
+    scaled = (moved * linear.multiplier >> 32) + linear.offset
+    assert max(np.abs(moved).max(), np.abs(scaled).max()) < 1 << 31
+    saturated: Int64Array = np.clip(scaled >> SHIFT, -128, 127)
     return saturated
 
 

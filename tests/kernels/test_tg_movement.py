@@ -1,5 +1,6 @@
 """Generated C that moves elements, on the host and on emulated cores, against LiteRT."""
 
+import ctypes
 import shutil
 import subprocess
 from pathlib import Path
@@ -7,11 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.support.kernel_calls import build_library
 from tests.support.litert import needs_litert, run_reference
 from tests.support.movement_models import OPERATORS, MovementModel, random_model
 from tests.support.tflite_writer import ModelWriter
 from tests.support.tools import requires_arm_gcc, requires_cmsis, requires_qemu
 from tinygen.build.execute import execute
+from tinygen.build.kernel_sources import operators
 from tinygen.build.toolchain import WARNINGS, Sanitizer
 from tinygen.codegen.harness import Measure
 from tinygen.errors import TinygenError
@@ -131,3 +134,19 @@ def test_the_functions_are_small(name: str, most: int, tmp_path: Path) -> None:
     subprocess.run(["arm-none-eabi-gcc", *options, "-c", str(source), "-o", str(built)], check=True)
     sizes = subprocess.run(["arm-none-eabi-size", str(built)], check=True, capture_output=True, text=True).stdout
     assert int(sizes.splitlines()[1].split()[0]) <= most
+
+
+def test_moving_up_over_itself(tmp_path: Path) -> None:
+    """Any length, distance and alignment: what memmove does, and no byte beside it."""
+    move_up = build_library([operators()], ["tg_move_up"], tmp_path).tg_move_up
+    move_up.restype = None
+    rng = np.random.default_rng(0)
+    for size in (*range(40), 63, 64, 65, 200):
+        for distance in (*range(1, 20), 33, 100):
+            memory = rng.integers(0, 256, 400, np.uint8)
+            first = int(rng.integers(0, 16))
+            expected = memory.copy()
+            expected[first + distance : first + distance + size] = memory[first : first + size]
+            address = memory.ctypes.data + first
+            move_up(ctypes.c_void_p(address + distance), ctypes.c_void_p(address), ctypes.c_int32(size))
+            np.testing.assert_array_equal(memory, expected, err_msg=f"{size} bytes by {distance}")

@@ -11,6 +11,7 @@ from tinygen.errors import UnsupportedOperatorsError
 from tinygen.frontends import import_model
 from tinygen.ir.types import Array
 from tinygen.ops.batch import batched, infer
+from tinygen.ops.quantize import dequantize, quantize
 from tinygen.pipeline import Compiled, Options, compile_model
 from tinygen.verify.validate import validate
 
@@ -108,3 +109,30 @@ def test_generated_text_is_float() -> None:
     header, source = compiled.files["tflm_hello_world_float.h"], compiled.files["tflm_hello_world_float.c"]
     assert "float *tflm_hello_world_float_input(" in header and "_SCALE" not in header
     assert '#include "tg_float.h"' in source
+
+
+def test_same_network_in_three_files() -> None:
+    """KWS as float ONNX, int8 TFLite and QDQ ONNX: the same work and memory; answers within quantization.
+
+    The QDQ file was calibrated on other data: its answers are compared with onnxruntime elsewhere.
+    """
+    float_onnx = _compiled("open/mlonmcu_micro_kws_m_fp32.onnx", "mps2-an386")
+    tflite, qdq = (
+        compile_model(shared_file(f"models/open/{name}"), Options(target="mps2-an386", may_shrink=False))
+        for name in ("mlonmcu_micro_kws_m_int8.tflite", "mlonmcu_micro_kws_m_qdq.onnx")
+    )
+    assert float_onnx.graph.macs == tflite.graph.macs == qdq.graph.macs
+    sizes = [tflite.schedule.arena_bytes, qdq.schedule.arena_bytes, float_onnx.schedule.arena_bytes / 4]
+    assert max(sizes) <= 1.02 * min(sizes), sizes
+    differences = [_answers_apart(float_onnx, tflite, seed) for seed in range(20)]
+    assert max(differences) < 0.15 and np.mean(differences) < 0.05
+
+
+def _answers_apart(float_model: Compiled, quantized: Compiled, seed: int) -> float:
+    """The largest difference of probabilities for one input, over the range that the quantized model was made for."""
+    (port,) = quantized.graph.inputs
+    x = np.random.default_rng(seed).uniform(0, 26, float_model.graph.inputs[0].external.shape).astype(np.float32)
+    (real,) = infer(float_model.graph, [x])
+    (stored,) = infer(quantized.graph, [quantize(x, port.tensor.type)])
+    wanted = dequantize(stored, quantized.graph.outputs[0].tensor.type).astype(np.float64)
+    return float(np.abs(real.astype(np.float64) - wanted).max())

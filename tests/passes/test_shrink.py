@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from tests.support.command_line import tinygen
 from tests.support.graphs import GraphBuilder
 from tests.support.models import SUPPORTED, model_file
 from tests.support.sparse_networks import sparse_network
@@ -86,3 +87,15 @@ def test_pruned_model() -> None:
     assert shrunk.macs <= 3_770_000  # 3,727,313 without rounding up to groups of 4 channels
     weights = sum(op.weights.type.bytes for op in shrunk.ops if hasattr(op, "weights"))
     assert weights <= 31_000
+
+
+def test_what_is_said_about_it() -> None:
+    """`--shrink off` leaves the graph whole; reports say what is removed."""
+    shrunk, whole = (
+        tinygen("inspect", model_file("vww_96_int8"), "--json", "--kernels", "portable", *options).document
+        for options in ((), ("--shrink", "off"))
+    )
+    assert (whole["macs"], whole["saved_macs"], whole["saved_const_bytes"]) == (7_489_664, 0, 0)
+    assert shrunk["saved_macs"] == whole["macs"] - shrunk["macs"] > 3_700_000
+    assert shrunk["saved_const_bytes"] > 180_000
+    assert shrunk["const_bytes"] < whole["const_bytes"] - 180_000

@@ -7,6 +7,7 @@ import pytest
 
 from tests.support.graphs import GraphBuilder, evaluate, random_inputs
 from tinygen import targets
+from tinygen.codegen.render import render
 from tinygen.ir.graph import Graph
 from tinygen.kernels.base import Library, Objective, Toolbox
 from tinygen.ops.window import HW
@@ -76,3 +77,12 @@ def test_the_picture_goes_up_where_the_arena_gets_smaller() -> None:
     assert [dot.row for dot in line.dots] == list(reversed(rows))
     assert all(a.x < b.x and a.y <= b.y for a, b in zip(line.dots, line.dots[1:], strict=False))
     assert all(picture.left < dot.x < picture.right and picture.top < dot.y <= picture.bottom for dot in line.dots)
+
+
+def test_the_curve_is_the_same_each_time() -> None:
+    graph = _tower()
+    request = Request(fetches_input=True, rereads_input=True, extra_macs=graph.macs // 10)
+    first, second = (curve(graph, _M4, _TOOLBOX, request) for _ in range(2))
+    assert [point.extra_instructions for point in first] == [point.extra_instructions for point in second]
+    for one, other in zip(first, second, strict=True):
+        assert render(one.schedule, "net", "net.tflite") == render(other.schedule, "net", "net.tflite")

@@ -93,9 +93,7 @@ def test_rows_that_change_their_number() -> None:
     build.space_to_depth(image, 2)
     build.transpose_conv(image, 2, HW(3, 3), HW(2, 2), HW(8, 8), top=1)
     build.transpose_conv(image, 2, HW(1, 1), HW(3, 1), HW(12, 4), top=0)
-    found = [
-        [op.rows_needed(image, Rows(row, row + 1)) for row in range(op.results[0].shape[1])] for op in build.ops
-    ]
+    found = [[op.rows_needed(image, Rows(row, row + 1)) for row in range(op.results[0].shape[1])] for op in build.ops]
     assert [[(rows.first, rows.end) for rows in needed if rows] for needed in found] == [
         [(0, 0), (0, 0), (0, 1), (1, 2), (2, 3), (3, 4), (4, 4)],
         [(0, 1), (0, 1), (1, 2), (1, 2), (2, 3), (2, 3), (3, 4), (3, 4)],

@@ -96,7 +96,7 @@ def test_all_variants_compute_the_reference(board: str, which: int, tmp_path: Pa
     schedule = _with_kernels(schedule, _toolbox(board), which)
     options = Options(target=board, kernels=Kernels.CMSIS_NN)
     files = render(schedule, "net", "net")
-    compiled = Compiled(Path("net"), "net", options, graph, schedule, Library.CMSIS_NN, files)
+    compiled = Compiled(Path("net"), "net", options, graph, schedule, Library.CMSIS_NN, _toolbox(board), files)
     inputs = random_inputs(graph, seed=1)
     image = compiled.build(tmp_path, Measure.INSTRUCTIONS)
     ((output,),) = execute(image, schedule, [inputs]).outputs

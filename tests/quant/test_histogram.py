@@ -44,6 +44,12 @@ def test_values_at_powers_of_two_lie_in_the_bin_above() -> None:
     assert histogram.signed[BINS - 1 - 512] == 1
 
 
+def test_zero_is_no_negative_value() -> None:
+    histogram = Histogram()
+    histogram.add(np.array([0.0, -0.0, -1.0], np.float32))
+    assert (histogram.signed[BINS], histogram.signed[:BINS].sum()) == (2, 1)
+
+
 def test_statistics_of_parts_and_of_the_whole() -> None:
     values = _values(3, 6000, 2.0).reshape(100, 4, 5, 3)
     parts = [Statistics(), Statistics()]

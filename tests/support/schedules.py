@@ -14,9 +14,7 @@ from tinygen.kernels.base import Library
 from tinygen.planner.schedule import Schedule
 
 
-def run_schedule(
-    schedule: Schedule, library: Library, folder: Path, inputs: Sequence[Sample]
-) -> list[list[Array]]:
+def run_schedule(schedule: Schedule, library: Library, folder: Path, inputs: Sequence[Sample]) -> list[list[Array]]:
     """The outputs for each sample, from the schedule's board."""
     files = render(schedule, "net", "net")
     trees = (kernel_library(library, None), operators())

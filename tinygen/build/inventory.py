@@ -14,8 +14,8 @@ _PACKAGES = {  # optional ones, with what they are for
     "ai-edge-litert": ("validate against LiteRT", "pip install 'tinygen[litert]'"),
     "ortools": ("optimal packing of large arenas", "pip install 'tinygen[solver]'"),
     "onnxruntime": ("validate ONNX models", "pip install 'tinygen[onnxruntime]'"),
-    "torch": ("models of PyTorch: not yet", "pip install torch"),
-    "tensorflow": ("train the example again", "pip install tensorflow"),
+    "torch": ("models of PyTorch", "pip install 'tinygen[torch]'"),
+    "tensorflow": ("models of Keras", "pip install 'tinygen[tensorflow]'"),
 }
 
 

@@ -12,6 +12,7 @@ from tinygen.kernels.base import Library
 
 _COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
 _DEFINITION = re.compile(r"^(?!static)[A-Za-z_][\w\s*]*?\b(\w+)\s*\([^;{}()]*\)\s*\{", re.MULTILINE)
+_PROTOTYPE = re.compile(r"^(?!static)[A-Za-z_][\w\s*]*?\b\w+\s*\([^;{}()]*\)\s*;", re.MULTILINE)
 _TABLE = re.compile(r"^(?!static|extern)(?:const\s+)?\w+\s+(?:const\s+)?(\w+)\s*\[[^;{}]*\]\s*=", re.MULTILINE)
 _IDENTIFIER = re.compile(r"\b[A-Za-z_]\w*\b")
 _INCLUDED = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
@@ -62,7 +63,10 @@ class SourceTree:
         return definitions, uses
 
     def _inline_code(self, text: str) -> str:
-        """The headers beside the sources that `text` includes, directly or not: their functions use others in turn."""
+        """The headers beside the sources that `text` includes, directly or not: functions in them use others in turn.
+
+        Without prototypes, which use nothing.
+        """
         headers = self._private_headers
         waiting = _INCLUDED.findall(text)
         included: dict[str, str] = {}
@@ -71,7 +75,7 @@ class SourceTree:
             if name in headers and name not in included:
                 included[name] = headers[name]
                 waiting += _INCLUDED.findall(headers[name])
-        return "".join(included.values())
+        return _PROTOTYPE.sub("", "".join(included.values()))
 
     @cached_property
     def _private_headers(self) -> dict[str, str]:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tinygen.calib.model import FloatModel, quantized
+from tinygen.calib.model import FloatModel, prepared, quantized
 from tinygen.errors import UnsupportedModelError
 from tinygen.ir.graph import Graph
 from tinygen.ir.types import Array
@@ -19,12 +19,14 @@ from tinygen.quant.ctable_file import ctable_text, file_sha256
 from tinygen.quant.dataset import Dataset
 from tinygen.quant.errors import Code, SampleError
 from tinygen.quant.forward import Forward, NumpyForward
+from tinygen.quant.rounding import Moments, moments
 from tinygen.quant.statistics import Statistics
 from tinygen.targets import Board, load
 
 BATCH = 32  # samples that are computed at once
 FEWEST = 300  # samples below which a note says so
 DEFAULT_SAMPLES = 500
+ROUNDING_SAMPLES = 64  # that adaptive rounding looks at
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,7 @@ class Calibrator:
         self.model = model
         self.board = load(board) if isinstance(board, str) else board
         self.settings = settings or Settings()
+        self.graph = prepared(model.graph, self.settings.equalizes)
 
     def run(self, batches: Iterable[Array | list[Array]]) -> Calibration:
         """The table of batches of samples: one array per input, or the only input's; the first axis counts samples."""
@@ -61,12 +64,13 @@ class Calibrator:
                 f"{Code.NO_SAMPLES.value} {self.model.path.name}: 0 samples to calibrate with, 300 to 500 were "
                 "expected. Give more data."
             )
-        return self._calibration(statistics, counted.samples, counted.sha256)
+        return self._calibration(statistics, counted.samples, counted.sha256, self.moments(counted.first))
 
     def run_file(self, data: Dataset, progress: Progress | None = None) -> Calibration:
         """The table of a file of samples."""
         statistics = collect(self.forward, data.batches(BATCH), data.samples, progress)
-        return self._calibration(statistics, data.samples, file_sha256(data.file))
+        moments = self.moments(data.batches(BATCH, 0, ROUNDING_SAMPLES))
+        return self._calibration(statistics, data.samples, file_sha256(data.file), moments)
 
     @property
     def target(self) -> TargetIdentity | None:
@@ -76,12 +80,18 @@ class Calibrator:
     @cached_property
     def forward(self) -> Forward:
         """What computes the tensors that are measured."""
-        return forward_of(self.model.graph, measured_tensors(self.model.graph))
+        return forward_of(self.graph, measured_tensors(self.graph))
 
-    def _calibration(self, statistics: Mapping[str, Statistics], samples: int, sha256: str) -> Calibration:
+    def moments(self, batches: Iterable[list[Array]]) -> Mapping[str, Moments]:
+        """What adaptive rounding needs of some samples; nothing where weights are rounded to nearest."""
+        return moments(self.graph, self.forward, batches) if self.settings.rounds_adaptively else {}
+
+    def _calibration(
+        self, statistics: Mapping[str, Statistics], samples: int, sha256: str, moment: Mapping[str, Moments]
+    ) -> Calibration:
         record = CalibrationRecord(samples=samples, dataset_sha256=sha256, policy=str(self.settings))
         identity = Identity(self.model.identity, self.target, record)
-        return Calibration(self.model, make_ctable(self.model.graph, statistics, self.settings, identity))
+        return Calibration(self.model, make_ctable(self.graph, statistics, self.settings, identity, moment))
 
 
 def forward_of(graph: Graph, wanted: Sequence[str]) -> Forward:
@@ -97,16 +107,19 @@ def forward_of(graph: Graph, wanted: Sequence[str]) -> Forward:
 
 
 class _Counted:
-    """Batches on their way: counts samples and hashes them, keeps none."""
+    """Batches on their way: counts samples and hashes them, keeps the first ones only."""
 
     def __init__(self, batches: Iterable[Array | list[Array]]) -> None:
         self._batches = batches
         self._digest = hashlib.sha256()
         self.samples = 0
+        self.first: list[list[Array]] = []  # at most ROUNDING_SAMPLES
 
     def __iter__(self) -> Iterator[list[Array]]:
         for batch in self._batches:
             arrays = batch if isinstance(batch, list) else [batch]
+            if self.samples < ROUNDING_SAMPLES:
+                self.first.append([array[: ROUNDING_SAMPLES - self.samples] for array in arrays])
             self.samples += len(arrays[0])
             for array in arrays:
                 self._digest.update(np.ascontiguousarray(array).tobytes())

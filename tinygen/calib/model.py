@@ -16,6 +16,7 @@ from tinygen.passes.fuse_clamps import fuse_clamps
 from tinygen.passes.remove_unused import remove_unused
 from tinygen.quant.ctable import CTable, ModelIdentity
 from tinygen.quant.ctable_file import file_sha256
+from tinygen.quant.equalize import equalize
 from tinygen.quant.errors import Code, CTableError
 from tinygen.quant.quantize import quantize_graph
 
@@ -62,7 +63,12 @@ def check_identity(model: FloatModel, table: CTable) -> None:
 def quantized(model: FloatModel, table: CTable) -> Graph:
     """The int8 network that follows the table; CTableError where that cannot be."""
     check_identity(model, table)
-    return quantize_graph(model.graph, table)
+    return quantize_graph(prepared(model.graph, "equalize" in table.preparation), table)
+
+
+def prepared(graph: Graph, equalizes: bool) -> Graph:
+    """The float network that is measured and quantized."""
+    return equalize(graph) if equalizes else graph
 
 
 def _is_real(graph: Graph) -> bool:

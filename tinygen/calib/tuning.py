@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tinygen.calib.calibrator import BATCH, Calibration, Calibrator, forward_of
+from tinygen.calib.calibrator import BATCH, ROUNDING_SAMPLES, Calibration, Calibrator, forward_of
 from tinygen.errors import UsageError
 from tinygen.ops.quantize import dequantize
 from tinygen.quant.calibrate import Identity, Progress, Settings, collect, make_ctable
@@ -54,8 +54,9 @@ def tune(calibrator: Calibrator, data: Dataset, tuning: Tuning, progress: Progre
             f"--metric accuracy: {data.file.name} has no array named {' or '.join(LABELS)} with the samples' classes, "
             "one was expected. Add it, or choose sqnr."
         )
-    graph = calibrator.model.graph
+    graph = calibrator.graph
     statistics = collect(calibrator.forward, data.batches(BATCH, 0, seen), seen)
+    moments = calibrator.moments(data.batches(BATCH, 0, min(seen, ROUNDING_SAMPLES)))
     (inputs,) = data.batches(held, seen)
     wanted = scores_tensor(graph)
     real = forward_of(graph, [wanted.name]).run(inputs)[wanted.name]
@@ -63,7 +64,7 @@ def tune(calibrator: Calibrator, data: Dataset, tuning: Tuning, progress: Progre
 
     def table(assignment: Assignment) -> CTable:
         settings = _assigned(calibrator.settings, free, assignment)
-        return make_ctable(graph, statistics, settings, Identity(calibrator.model.identity))
+        return make_ctable(graph, statistics, settings, Identity(calibrator.model.identity), moments)
 
     def objective(assignment: Assignment) -> float:
         quantized = quantize_graph(graph, table(assignment))

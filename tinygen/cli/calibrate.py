@@ -8,13 +8,16 @@ import typer
 
 from tinygen.api import choice
 from tinygen.calib.calibrator import DEFAULT_SAMPLES, FEWEST, Calibrator, target_identity
-from tinygen.calib.model import FloatModel, check_identity, load_float
+from tinygen.calib.model import FloatModel, check_identity, load_float, prepared
 from tinygen.calib.tuning import Tuning, tune
 from tinygen.cli.calibration_options import (
     POLICY,
     BiasCorrection,
     Data,
+    Equalize,
     PolicyText,
+    Rounding,
+    RoundingText,
     SampleCount,
     SchemeText,
     Target,
@@ -73,6 +76,8 @@ def command(
     scheme: SchemeText = "asymmetric",
     samples: SampleCount = DEFAULT_SAMPLES,
     bias_correction: BiasCorrection = True,
+    equalize: Equalize = False,
+    rounding: RoundingText = Rounding.NEAREST.value,
     search: SearchText = None,
     metric: MetricText = "sqnr",
     budget: Budget = Tuning.budget,
@@ -81,7 +86,7 @@ def command(
     force: Force = False,
 ) -> None:
     """Find the quantization of a float model from samples, and write it as a CTable."""
-    settings = settings_from_text(policy, tensor_policy, scheme, bias_correction)
+    settings = settings_from_text(policy, tensor_policy, scheme, bias_correction, equalize, rounding)
     board = None if target is None else load(target)
     float_model = load_float(model)
     check_free(out, force)
@@ -123,7 +128,7 @@ def _refine(terminal: Terminal, model: FloatModel, table: Path, out: Path, schem
     """Repair a table, write it, and say what has changed."""
     before = read_ctable(table)
     check_identity(model, before)
-    refined = refine_table(model.graph, before, scheme)
+    refined = refine_table(prepared(model.graph, "equalize" in before.preparation), before, scheme)
     if board is not None:
         refined = refined.model_copy(update={"target": target_identity(board)})
     write_table(out, ctable_text(refined))

@@ -1,5 +1,6 @@
 """Options of the commands that calibrate."""
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -46,11 +47,29 @@ BiasCorrection = Annotated[
     bool,
     typer.Option("--bias-correction/--no-bias-correction", help="Give biases what rounding of weights takes away."),
 ]
+Equalize = Annotated[
+    bool, typer.Option("--equalize", help="Scale channels between convolutions first (cross-layer equalization).")
+]
+RoundingText = Annotated[
+    str,
+    typer.Option(
+        "--rounding", metavar="ROUNDING", help="How weights are rounded: nearest, or adaptive (by the samples)."
+    ),
+]
 
 POLICY = str(DEFAULT_POLICY)
 
 
-def settings_from_text(policy: str, of_tensors: list[str] | None, scheme: str, corrects_bias: bool) -> Settings:
+class Rounding(StrEnum):
+    """How weights become integers."""
+
+    NEAREST = "nearest"
+    ADAPTIVE = "adaptive"
+
+
+def settings_from_text(
+    policy: str, of_tensors: list[str] | None, scheme: str, corrects_bias: bool, equalizes: bool, rounding: str
+) -> Settings:
     """Settings as people write them; UsageError."""
     policies = {}
     for text in of_tensors or []:
@@ -58,4 +77,6 @@ def settings_from_text(policy: str, of_tensors: list[str] | None, scheme: str, c
         if not separator:
             raise UsageError(f"--tensor-policy {text}: has no '=', NAME=POLICY was expected. Write conv1=kld.")
         policies[name] = Policy.parse(other)
-    return Settings(Policy.parse(policy), policies, choice(Scheme, "scheme", scheme), corrects_bias)
+    is_adaptive = choice(Rounding, "rounding", rounding) is Rounding.ADAPTIVE
+    chosen = choice(Scheme, "scheme", scheme)
+    return Settings(Policy.parse(policy), policies, chosen, corrects_bias, equalizes, is_adaptive)

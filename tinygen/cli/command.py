@@ -75,6 +75,9 @@ def _planning(default_target: str) -> Provider:
         cmsis_nn: given.CmsisNn = None,
         cc_opt: given.CcOpt = None,
         allow_float: given.AllowFloat = False,
+        input_shape: given.InputShapes = None,
+        dim: given.Dims = None,
+        input_layout: given.InputLayout = "nchw",
         ctable: given.CTableFile = None,
         calibrate: given.CalibrationData = None,
     ) -> Options:
@@ -93,6 +96,9 @@ def _planning(default_target: str) -> Provider:
             cmsis_nn=cmsis_nn,
             cc_opt=cc_opt,
             allow_float=allow_float,
+            input_shape=input_shape or (),
+            dim=dim or (),
+            input_layout=input_layout,
             ctable=ctable,
             calibrate=calibrate,
         )

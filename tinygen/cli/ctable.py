@@ -7,7 +7,7 @@ import typer
 
 from tinygen.api import choice
 from tinygen.calib.imports import Origin, import_table
-from tinygen.calib.model import check_identity, load_float
+from tinygen.calib.model import check_identity, load_float, prepared
 from tinygen.cli.command import command as as_command
 from tinygen.cli.table_file import check_free, write_table
 from tinygen.cli.terminal import Terminal
@@ -50,7 +50,7 @@ def check(terminal: Terminal, table: Table, model: Model) -> None:
     """Check that a table can be followed for its model: all that is wrong is listed."""
     found, float_model = read_ctable(table), load_float(model)
     check_identity(float_model, found)
-    wrong = violations(float_model.graph, found)
+    wrong = violations(prepared(float_model.graph, "equalize" in found.preparation), found)
     terminal.result({"ok": not wrong, "violations": wrong}, *([] if wrong else [f"{table.name}: can be followed."]))
     if wrong:
         lines = "\n".join(f"  {v.code.value} '{v.name}' {v.reason}." for v in wrong)

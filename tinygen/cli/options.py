@@ -31,7 +31,14 @@ class Shrink(StrEnum):
     OFF = "off"
 
 
-Model = Annotated[Path, typer.Argument(metavar="MODEL", help="The network, a .tflite file.", show_default=False)]
+Model = Annotated[
+    Path,
+    typer.Argument(
+        metavar="MODEL",
+        help="The network: a .tflite or .onnx file, .pt2, .keras, a SavedModel, model.py:function.",
+        show_default=False,
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of tables.")]
 Verbose = Annotated[bool, typer.Option("-v", "--verbose", help="Say more; show tracebacks of internal errors.")]
 Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="Print errors only (and JSON, if asked for).")]
@@ -111,8 +118,8 @@ StreamAxis = Annotated[
     typer.Option(
         "--stream",
         metavar="AXIS",
-        help="Keep the model as a stream along an axis of its input (time, height, width or its index): each call takes "
-        "the next columns and gives the result of the window that ends with them.",
+        help="Keep the model as a stream along an axis of its input (time, height, width or its index): each call "
+        "takes the next columns and gives the result of the window that ends with them.",
         show_default=False,
         rich_help_panel=_PLANNING,
     ),
@@ -122,7 +129,8 @@ KernelChoice = Annotated[
     typer.Option(
         "--kernels",
         metavar="LIBRARY",
-        help="auto (CMSIS-NN where it is found, else portable), cmsis-nn, portable, or native (tinygen's own).",
+        help="auto (the cheapest of what is there for each operator), cmsis-nn, portable, or native (tinygen's own "
+        "wherever there is one).",
         rich_help_panel=_PLANNING,
     ),
 ]
@@ -139,6 +147,35 @@ CmsisNn = Annotated[
 AllowFloat = Annotated[
     bool,
     typer.Option("--allow-float", help="Run operators on float32 as such, in float C code.", rich_help_panel=_PLANNING),
+]
+InputShapes = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--input-shape",
+        metavar="NAME=N,C,H,W",
+        help="Shape of an input of an ONNX model, where its file leaves sizes open; once for each input.",
+        show_default=False,
+        rich_help_panel=_PLANNING,
+    ),
+]
+Dims = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--dim",
+        metavar="NAME=N",
+        help="Size of a symbolic dimension of an ONNX model; once for each name.",
+        show_default=False,
+        rich_help_panel=_PLANNING,
+    ),
+]
+InputLayout = Annotated[
+    str,
+    typer.Option(
+        "--input-layout",
+        metavar="LAYOUT",
+        help="Order of axes of images that go into and come out of an ONNX model: nchw (as in the file) or nhwc.",
+        rich_help_panel=_PLANNING,
+    ),
 ]
 CcOpt = Annotated[
     str | None,

@@ -11,7 +11,10 @@ from tinygen.calib.model import load_float
 from tinygen.cli.calibration_options import (
     POLICY,
     BiasCorrection,
+    Equalize,
     PolicyText,
+    Rounding,
+    RoundingText,
     SampleCount,
     SchemeText,
     TensorPolicies,
@@ -60,6 +63,8 @@ def command(
     scheme: SchemeText = "asymmetric",
     samples: SampleCount = DEFAULT_SAMPLES,
     bias_correction: BiasCorrection = True,
+    equalize: Equalize = False,
+    rounding: RoundingText = Rounding.NEAREST.value,
     force: Force = False,
 ) -> None:
     """Write a float model as a quantized one that onnxruntime and other runtimes take."""
@@ -74,7 +79,7 @@ def command(
         calibration = Calibration(float_model, read_ctable(ctable))
     else:
         assert data is not None
-        settings = settings_from_text(policy, tensor_policy, scheme, bias_correction)
+        settings = settings_from_text(policy, tensor_policy, scheme, bias_correction, equalize, rounding)
         with terminal.progress(f"calibrating {model.name}") as progress:
             dataset = open_dataset(data, float_model.graph.inputs, samples)
             calibration = Calibrator(float_model, None, settings).run_file(dataset, progress)

@@ -11,7 +11,7 @@ import typer
 from rich.console import RenderableType
 
 from tinygen.calib.calibrator import BATCH, Calibration, Calibrator, forward_of
-from tinygen.calib.model import load_float
+from tinygen.calib.model import load_float, prepared
 from tinygen.cli.command import command as as_command
 from tinygen.cli.options import CalibrationData, CTableFile, Model
 from tinygen.cli.table_file import write_bytes
@@ -91,8 +91,9 @@ def _networks(model: Path, ctable: Path | None, calibrate: Path | None) -> tuple
         calibration = Calibrator(float_model).run_file(open_dataset(calibrate, float_model.graph.inputs, None))
     else:
         raise UsageError("--ctable and --calibrate: both are given, one was expected. Leave one out.")
-    names = [tensor.name for tensor in float_model.graph.tensors if not tensor.is_constant]
-    return calibration.graph, forward_of(float_model.graph, names)
+    real = prepared(float_model.graph, "equalize" in calibration.table.preparation)
+    names = [tensor.name for tensor in real.tensors if not tensor.is_constant]
+    return calibration.graph, forward_of(real, names)
 
 
 def _int8_network(model: Path) -> Graph:

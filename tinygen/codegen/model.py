@@ -11,7 +11,7 @@ from tinygen.codegen.arenas import ArenaText, arena_symbol, arena_texts, touched
 from tinygen.codegen.c_text import c_type, initializer
 from tinygen.codegen.captions import Captions
 from tinygen.codegen.ports import PortText, common_ctype
-from tinygen.codegen.statements import CallText, ShiftText, Statement, Writer
+from tinygen.codegen.statements import CallText, ShiftText, Statement, Writer, moves_up
 from tinygen.codegen.streams import StreamText, stream_text
 from tinygen.ir.graph import Op, Port
 from tinygen.ir.rows import has_rows, pixel_bytes, row_bytes
@@ -29,6 +29,11 @@ class TableText:
     ctype: str
     length: int
     initializer: str
+
+    @property
+    def align(self) -> int:
+        """Bytes: kernels read whole words, and 64-bit elements need more."""
+        return 8 if self.ctype == "int64_t" else 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,9 +155,10 @@ class ModelText:
 
     @property
     def headers(self) -> list[str]:
-        """Headers of the kernel functions, and of the conversions at the boundary."""
+        """Headers of the kernel functions, of moves of rows, and of the conversions at the boundary."""
         conversions = {"tg_quantize.h"} if self.has_conversions else set()
-        return sorted({call.kernel.header for call in self.schedule.calls} | conversions)
+        moves = {"tg_movement.h" for step in self.schedule.flat_steps if isinstance(step, Shift) and moves_up(step)}
+        return sorted({call.kernel.header for call in self.schedule.calls} | conversions | moves)
 
     @property
     def layer_types(self) -> list[str]:

@@ -38,6 +38,7 @@ class ShiftText:
 
     kind: ClassVar[str] = "shift"
 
+    function: str
     target: str
     source: str
     bytes: int
@@ -132,7 +133,8 @@ class Writer:
     def shift(self, step: Shift) -> ShiftText:
         """A move inside a buffer."""
         target, source = (self._within(step.buffer, at).pointer() for at in (step.target, step.source))
-        return ShiftText(target, source, step.bytes, inline_comment(self.content(step.buffer)))
+        function = "tg_move_up" if moves_up(step) else "memmove"
+        return ShiftText(function, target, source, step.bytes, inline_comment(self.content(step.buffer)))
 
     def _step(self, step: FlatStep | Loop) -> Statement:
         if isinstance(step, Loop):
@@ -185,3 +187,8 @@ def _moving(step: int) -> Sequence[str]:
 def _affine(first: int, step: int) -> str:
     terms = [*([str(first)] if first or not step else []), *_moving(step)]
     return " + ".join(terms)
+
+
+def moves_up(shift: Shift) -> bool:
+    """Whether bytes move to a higher address, over themselves."""
+    return shift.source < shift.target < shift.source + shift.bytes

@@ -5,6 +5,7 @@ from importlib import import_module
 from pathlib import Path
 
 from tinygen.errors import UnsupportedModelError, UsageError
+from tinygen.frontends.doors import model_file
 from tinygen.frontends.spelling import AS_IN_FILE, Spelling
 from tinygen.ir.graph import Graph
 
@@ -19,6 +20,7 @@ _WITH_SPELLING = (".onnx",)
 
 def import_model(path: Path, spelling: Spelling = AS_IN_FILE) -> Graph:
     """The graph of a model file, by its suffix; `spelling` is for what ONNX files leave open."""
+    path = model_file(path)
     if not path.exists():
         raise UsageError(f"{path}: there is no such file. Name a .tflite or .onnx model.")
     if path.is_dir():
@@ -34,7 +36,7 @@ def import_model(path: Path, spelling: Spelling = AS_IN_FILE) -> Graph:
         return importer(path, spelling)
     if not spelling.is_default:
         raise UsageError(
-            f"{path.name}: its sizes and layout are fixed, --input-shape, --dim and --input-layout are for .onnx models. "
-            "Leave them out."
+            f"{path.name}: its sizes and layout are fixed; --input-shape, --dim and --input-layout are for .onnx "
+            "models. Leave them out."
         )
     return importer(path)

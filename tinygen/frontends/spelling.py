@@ -7,7 +7,6 @@ from enum import Enum
 from tinygen.errors import UsageError
 
 
-
 class Layout(Enum):
     """Order of axes of images at the model's inputs and outputs."""
 
@@ -22,10 +21,11 @@ class Spelling:
     shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)  # of inputs, by name
     dims: Mapping[str, int] = field(default_factory=dict)  # sizes of symbolic dimensions, by name
     layout: Layout = Layout.NCHW
+    allows_float: bool = False  # between the quantizations of a model that does not become integers as a whole
 
     @property
     def is_default(self) -> bool:
-        """Whether the file is read as it is."""
+        """Whether sizes and layout are those of the file."""
         return not self.shapes and not self.dims and self.layout is Layout.NCHW
 
 
@@ -37,9 +37,7 @@ def spelling_from_text(shapes: tuple[str, ...], dims: tuple[str, ...], layout: s
     known = [item.value for item in Layout]
     if layout not in known:
         raise UsageError(f"--input-layout: is '{layout}', one of {', '.join(known)} was expected. Choose one of them.")
-    return Spelling(
-        dict(_shape(text) for text in shapes), dict(_dim(text) for text in dims), Layout(layout)
-    )
+    return Spelling(dict(_shape(text) for text in shapes), dict(_dim(text) for text in dims), Layout(layout))
 
 
 def _shape(text: str) -> tuple[str, tuple[int, ...]]:

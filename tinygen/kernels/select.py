@@ -1,6 +1,7 @@
 """The kernels of each operator: one explicit table."""
 
 from tinygen.ir.graph import Op
+from tinygen.ir.types import DType
 from tinygen.kernels.base import Kernel, Lowering, Lowerings, Toolbox
 from tinygen.kernels.cmsis_nn.addition import lower_add
 from tinygen.kernels.cmsis_nn.batch_matmul import lower_batch_matmul
@@ -17,6 +18,7 @@ from tinygen.kernels.cmsis_nn.softmax import lower_softmax
 from tinygen.kernels.cmsis_nn.transpose import lower_transpose
 from tinygen.kernels.cmsis_nn.transpose_conv import lower_transpose_conv2d
 from tinygen.kernels.float32.select import FLOAT_LOWERINGS
+from tinygen.kernels.int16.select import INT16_LOWERINGS
 from tinygen.kernels.native.select import native_kernels
 from tinygen.kernels.tinygen_c.elementwise import lower_prelu, lower_squared_difference
 from tinygen.kernels.tinygen_c.gather import lower_gather
@@ -105,8 +107,9 @@ def has_kernel(op: Op) -> bool:
 
 
 def _lowering(op: Op) -> Lowering | None:
-    is_real = any(tensor.type.dtype.is_real for tensor in (*op.operands, *op.results))
-    return (FLOAT_LOWERINGS.get(type(op)) if is_real else None) or LOWERINGS.get(type(op))
+    dtypes = {tensor.type.dtype for tensor in (*op.operands, *op.results)}
+    special = FLOAT_LOWERINGS if DType.FLOAT32 in dtypes else INT16_LOWERINGS if DType.INT16 in dtypes else LOWERINGS
+    return special.get(type(op)) or LOWERINGS.get(type(op))
 
 
 def variants(op: Op, toolbox: Toolbox) -> tuple[Kernel, ...]:

@@ -6,9 +6,20 @@ from functools import cached_property
 import numpy as np
 
 from tinygen.ir.tensor import Tensor
-from tinygen.ir.types import Array, Float32Array
+from tinygen.ir.types import Array, DType, Float32Array
+from tinygen.ops.checks import check_scaling
 from tinygen.ops.clamp import Clamp
-from tinygen.ops.requantize import Int64Array, multiplier_arrays, requantize, wrap_int32
+from tinygen.ops.requantize import (
+    Int64Array,
+    multiplier_arrays,
+    quantize_multiplier,
+    requantize,
+    requantize_wide,
+    wrap_int32,
+)
+
+_MAX_WIDE_SHIFT = 7  # as TFLite has it for 48-bit sums
+_LARGEST_WIDE_BIAS = 1 << 46
 
 
 def exact_matmul(a: Array, b: Array) -> Int64Array:
@@ -18,7 +29,7 @@ def exact_matmul(a: Array, b: Array) -> Int64Array:
 
 @dataclass(frozen=True, eq=False)
 class OutputStage:
-    """From int32 accumulators (last axis: output channels) to stored outputs."""
+    """From accumulators (last axis: output channels) to stored outputs; of int8 they have 32 bits, of int16 more."""
 
     input: Tensor
     weights: Tensor
@@ -33,6 +44,14 @@ class OutputStage:
         if quant is None:
             raise ValueError(f"weights '{self.weights.name}' have no quantization")
         return [self.input.type.scale * scale / self.output.type.scale for scale in quant.scales]
+
+    def verify(self) -> None:
+        """Raise ValueError unless sums of an int16 layer keep within the bits of their requantization."""
+        if self.output.type.dtype is not DType.INT16:
+            return
+        check_scaling("sum", quantize_multiplier(max(self.factors)), _MAX_WIDE_SHIFT)
+        if self.bias is not None and self.bias.data is not None and np.any(abs(self.bias.data) > _LARGEST_WIDE_BIAS):
+            raise ValueError(f"bias '{self.bias.name}' reaches {abs(self.bias.data).max()}, at most 2**46 was expected")
 
     @cached_property
     def multipliers(self) -> tuple[Int64Array, Int64Array]:
@@ -50,5 +69,7 @@ class OutputStage:
         if self.bias is not None and self.bias.data is not None:
             accumulators = accumulators + self.bias.data.astype(np.int64)
         multiplier, shift = self.multipliers
+        if self.output.type.dtype is DType.INT16:
+            return self.clamp.apply(requantize_wide(accumulators, multiplier, shift)).astype(np.int16)
         stored = requantize(wrap_int32(accumulators), multiplier, shift) + self.output.type.zero_point
         return self.clamp.apply(stored).astype(self.output.type.dtype.numpy)

@@ -1,14 +1,16 @@
 """Elementwise addition and subtraction."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
-from tinygen.ir.types import Float32Array
+from tinygen.ir.types import DType, Float32Array
 from tinygen.ops.binary import Binary
 from tinygen.ops.checks import check_scaling
 from tinygen.ops.clamp import Clamp
 from tinygen.ops.requantize import Int64Array, Multiplier, quantize_multiplier, requantize
 
-LEFT_SHIFT = 20  # headroom given to both inputs before they are brought to a common scale, as in TFLite
+LEFT_SHIFT = 20  # headroom given to both int8 inputs before they are brought to a common scale, as in TFLite
+_LEFT_SHIFT_INT16 = 15
 
 
 @dataclass(frozen=True)
@@ -24,8 +26,15 @@ class CommonScale:
 class Add(Binary):
     """output = first + second, broadcast as in numpy."""
 
+    takes_int16: ClassVar[bool] = True
+
     clamp: Clamp
     sign: int = 1  # of the second operand: -1 subtracts
+
+    @property
+    def left_shift(self) -> int:
+        """Headroom given to both inputs."""
+        return _LEFT_SHIFT_INT16 if self.output.type.dtype is DType.INT16 else LEFT_SHIFT
 
     @property
     def scales(self) -> CommonScale:
@@ -35,7 +44,7 @@ class Add(Binary):
         return CommonScale(
             quantize_multiplier(first / twice_largest),
             quantize_multiplier(second / twice_largest),
-            quantize_multiplier(twice_largest / ((1 << LEFT_SHIFT) * output)),
+            quantize_multiplier(twice_largest / ((1 << self.left_shift) * output)),
         )
 
     def verify(self) -> None:
@@ -48,13 +57,11 @@ class Add(Binary):
 
     def combine(self, first: Int64Array, second: Int64Array) -> Int64Array:
         scales = self.scales
-        total = _scaled(first, scales.first) + self.sign * _scaled(second, scales.second)
+        scaled_first = requantize(first << self.left_shift, scales.first.multiplier, scales.first.shift)
+        scaled_second = requantize(second << self.left_shift, scales.second.multiplier, scales.second.shift)
+        total = scaled_first + self.sign * scaled_second
         stored = requantize(total, scales.output.multiplier, scales.output.shift) + self.output.type.zero_point
         return self.clamp.apply(stored)
 
     def combine_real(self, first: Float32Array, second: Float32Array) -> Float32Array:
         return self.clamp.apply_real(first + second if self.sign > 0 else first - second)
-
-
-def _scaled(centered: Int64Array, scaling: Multiplier) -> Int64Array:
-    return requantize(centered << LEFT_SHIFT, scaling.multiplier, scaling.shift)

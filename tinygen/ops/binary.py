@@ -1,21 +1,24 @@
 """What operators on two tensors share: broadcasting, as numpy does it."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from tinygen.ir.graph import Op, Values
 from tinygen.ir.rows import Columns, Rows
 from tinygen.ir.tensor import Tensor
-from tinygen.ir.types import Array, Float32Array
+from tinygen.ir.types import Array, DType, Float32Array
 from tinygen.ops.broadcast import Broadcast
-from tinygen.ops.checks import check_numbers, check_shape
+from tinygen.ops.checks import check_activations, check_numbers, check_shape
 from tinygen.ops.requantize import Int64Array
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Binary(Op):
     """output = f(first, second), element by element; subclasses say what f is in `combine`."""
+
+    takes_int16: ClassVar[bool] = False
 
     first: Tensor
     second: Tensor
@@ -35,9 +38,14 @@ class Binary(Op):
         raise NotImplementedError(f"{type(self).__name__} has no float32 reference")
 
     def verify(self) -> None:
-        check_numbers(("first", self.first), ("second", self.second), ("output", self.output))
+        check = check_activations if self.takes_int16 else check_numbers
+        check(("first", self.first), ("second", self.second), ("output", self.output))
         check_shape("output", self.output, np.broadcast_shapes(self.first.shape, self.second.shape))
-        Broadcast.of(self.first.shape, self.second.shape)
+        if not Broadcast.of(self.first.shape, self.second.shape).is_flat and self.output.type.dtype is DType.INT16:
+            raise ValueError(
+                f"broadcasts i16 operands of {list(self.first.shape)} and {list(self.second.shape)}, "
+                "equal shapes were expected"
+            )
 
     def rows_needed(self, operand: Tensor, rows: Rows) -> Rows | None:
         height = operand.shape[1]

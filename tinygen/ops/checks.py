@@ -4,7 +4,12 @@ from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import DType
 from tinygen.ops.requantize import Multiplier
 
-_WEIGHTS = (DType.INT8, DType.INT4, DType.INT2, DType.INT1)
+_FILTERS = {
+    DType.FLOAT32: ((DType.FLOAT32,), DType.FLOAT32),
+    DType.INT8: ((DType.INT8, DType.INT4, DType.INT2, DType.INT1), DType.INT32),
+    DType.INT16: ((DType.INT8,), DType.INT64),
+}
+"""Element types of weights and of the bias, by that of the output."""
 
 
 def check_dtype(role: str, tensor: Tensor, *expected: DType) -> None:
@@ -21,6 +26,18 @@ def check_numbers(*operands: tuple[str, Tensor]) -> None:
         check_dtype(role, tensor, expected)
         if expected is DType.INT8:
             check_per_tensor(role, tensor)
+
+
+def check_activations(*operands: tuple[str, Tensor]) -> None:
+    """As `check_numbers`, or all are int16 with zero point 0: for operators that have kernels for those."""
+    if operands[-1][1].type.dtype is not DType.INT16:
+        check_numbers(*operands)
+        return
+    for role, tensor in operands:
+        check_dtype(role, tensor, DType.INT16)
+        check_per_tensor(role, tensor)
+        if tensor.type.zero_point:
+            raise ValueError(f"{role} '{tensor.name}' is i16 with zero point {tensor.type.zero_point}, 0 was expected")
 
 
 def check_rank(role: str, tensor: Tensor, rank: int) -> None:
@@ -60,13 +77,13 @@ def check_symmetric(role: str, tensor: Tensor, channels: int, axis: int) -> None
 
 
 def check_filters(weights: Tensor, bias: Tensor | None, output: Tensor, channels: int, axis: int) -> None:
-    """Weights and bias of `channels` output channels: float32 for a float32 output, else int8 or narrower and int32."""
-    is_real = output.type.dtype.is_real
-    check_dtype("weights", weights, *((DType.FLOAT32,) if is_real else _WEIGHTS))
-    if not is_real:
+    """Weights and bias of `channels` output channels: those of `_FILTERS`, for others int8."""
+    allowed, sums = _FILTERS.get(output.type.dtype, _FILTERS[DType.INT8])
+    check_dtype("weights", weights, *allowed)
+    if not output.type.dtype.is_real:
         check_symmetric("weights", weights, channels, axis)
     if bias is not None:
-        check_dtype("bias", bias, DType.FLOAT32 if is_real else DType.INT32)
+        check_dtype("bias", bias, sums)
         check_shape("bias", bias, (channels,))
 
 

@@ -9,7 +9,7 @@ from tinygen.ir.rows import Rows
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array
 from tinygen.ops.accumulate import OutputStage, exact_matmul
-from tinygen.ops.checks import check_filters, check_numbers, check_rank
+from tinygen.ops.checks import check_activations, check_filters, check_rank
 from tinygen.ops.clamp import Clamp
 
 
@@ -19,7 +19,7 @@ class FullyConnected(Op):
 
     input: Tensor  # [..., features] or any shape of rows * features elements
     weights: Tensor  # [units, features]
-    bias: Tensor | None  # [units], int32 or float32
+    bias: Tensor | None  # [units], int32, of int16 int64, or float32
     output: Tensor  # [..., units]
     clamp: Clamp
 
@@ -40,13 +40,14 @@ class FullyConnected(Op):
     def verify(self) -> None:
         check_rank("weights", self.weights, 2)
         units, features = self.weights.shape
-        check_numbers(("input", self.input), ("output", self.output))
+        check_activations(("input", self.input), ("output", self.output))
         check_filters(self.weights, self.bias, self.output, units, axis=0)
         if features == 0 or self.input.type.elements % features or self.output.type.elements != self.rows * units:
             raise ValueError(
                 f"weights {list(self.weights.shape)} do not fit input {list(self.input.shape)} "
                 f"and output {list(self.output.shape)}"
             )
+        self.output_stage.verify()
         self.clamp.verify(self.output.type)
 
     def rows_needed(self, operand: Tensor, rows: Rows) -> Rows | None:

@@ -1,21 +1,24 @@
 """Elementwise multiplication."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
-from tinygen.ir.types import Float32Array
+from tinygen.ir.types import DType, Float32Array
 from tinygen.ops.binary import Binary
 from tinygen.ops.checks import check_scaling
 from tinygen.ops.clamp import Clamp
 from tinygen.ops.requantize import Int64Array, Multiplier, quantize_multiplier, requantize
 
-_MAX_SHIFT = 14  # 255 * 255 << 14 fits into 31 bits
+_MAX_SHIFT = 14  # of int8: 255 * 255 << 14 fits into 31 bits; products of int16 take those already
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Mul(Binary):
     """output = first * second, broadcast as in numpy."""
+
+    takes_int16: ClassVar[bool] = True
 
     clamp: Clamp
 
@@ -28,7 +31,7 @@ class Mul(Binary):
     def verify(self) -> None:
         super().verify()
         if not self.output.type.dtype.is_real:
-            check_scaling("product", self.scaling, _MAX_SHIFT)
+            check_scaling("product", self.scaling, 0 if self.output.type.dtype is DType.INT16 else _MAX_SHIFT)
         self.clamp.verify(self.output.type)
 
     def combine(self, first: Int64Array, second: Int64Array) -> Int64Array:

@@ -1,7 +1,7 @@
 """A fully connected layer over an image, computed as the image's rows come: int32 sums, requantized once.
 
-The layer's weights for some rows lie apart, one stretch for each unit. Which stretch is next is counted behind the sums,
-so that every call but the first is the same.
+The layer's weights for some rows lie apart, one stretch for each unit. Which stretch is next is counted behind the
+sums, so that every call but the first is the same.
 """
 
 from dataclasses import dataclass
@@ -19,10 +19,10 @@ from tinygen.ops.requantize import requantize, wrap_int32
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class AddProducts(Op):
-    """output = before + weights[:, first : first + n] @ (the n elements of `input` minus their zero point), then a count.
+    """output = before + weights[:, first : first + n] @ (n elements of `input` minus the zero point), and a count.
 
-    The last element counts features: up to where it has come, or where `descending`, down to where. Without `before` the
-    sums start at 0 and the input's features at `first_feature`; else they continue where the count says.
+    The count stands behind the sums, in features: up to where they have come, or where `descending`, down to where.
+    Without `before` sums start at 0 and the input's features at `first_feature`; else they go on where the count says.
     """
 
     input: Tensor  # [1, H, W, C], int8
@@ -59,8 +59,8 @@ class AddProducts(Op):
             first, sums = int(count) - (features.size if self.descending else 0), np.array(before)
         part = values[self.weights][:, first : first + features.size]
         sums = wrap_int32(sums + exact_matmul(part, features))
-        count = first if self.descending else first + features.size
-        return (np.array([*sums, count], np.int32).reshape(self.output.shape),)
+        come_to = first if self.descending else first + features.size
+        return (np.array([*sums, come_to], np.int32).reshape(self.output.shape),)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -77,7 +77,7 @@ class ScaleProducts(Op):
     def evaluate(self, values: Values) -> tuple[Array, ...]:
         sums = values[self.input].reshape(-1)[:-1].astype(np.int64)
         if self.bias is not None:
-            sums = sums + values[self.bias]
+            sums = sums + values[self.bias].astype(np.int64)
         scaled = requantize(wrap_int32(sums), np.array(self.multipliers), np.array(self.shifts))
         stored = self.clamp.apply(scaled + self.output.type.zero_point)
         return (stored.astype(np.int8).reshape(self.output.shape),)

@@ -66,6 +66,23 @@ def requantize(value: Int64Array, multiplier: Int64Array | int, shift: Int64Arra
     return rounding_shift_right(doubling_high_multiply(wrap_int32(value << left), multiplier), right)
 
 
+def reduced_multiplier(multiplier: Int64Array) -> Int64Array:
+    """The Q31 multipliers rounded to Q15, at most 32767 (TFLite's for 64-bit values)."""
+    reduced: Int64Array = np.minimum((multiplier + (1 << 15)) >> 16, (1 << 15) - 1)
+    return reduced
+
+
+def requantize_wide(value: Int64Array, multiplier: Int64Array, shift: Int64Array) -> Int64Array:
+    """value * multiplier * 2**(shift - 31) of 48-bit values, with 16 bits of the multiplier; halves up.
+
+    Shifts beyond 14 are none of the reference's; `verify` of the operators refuses them.
+    """
+    bits = 15 - shift
+    product = value * reduced_multiplier(multiplier)
+    scaled: Int64Array = (product + np.left_shift(1, bits - 1, dtype=np.int64)) >> bits
+    return scaled
+
+
 def wrap_int32(value: Int64Array) -> Int64Array:
     """The value modulo 2**32 in [-2**31, 2**31), as 32-bit registers hold it."""
     return value.astype(np.int32).astype(np.int64)

@@ -101,9 +101,11 @@ class RunningSum:
 
 
 def running_sum(op: Op) -> RunningSum | None:
-    """The running sum that computes `op`; None for operators that are no sums over whole rows, and for float32 ones,
-    whose result depends on the order of the sum."""
-    if op.results[0].type.dtype.is_real:
+    """The running sum that computes `op`; None for operators that are no sums over whole rows, and for all but int8.
+
+    The result of float32 ones depends on the order of the sum.
+    """
+    if op.results[0].type.dtype is not DType.INT8:
         return None
     match op:
         case AveragePool2D() | Mean() if has_rows(op.input):

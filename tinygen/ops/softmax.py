@@ -8,8 +8,8 @@ import numpy as np
 from tinygen.ir.graph import Op, Values
 from tinygen.ir.rows import Columns, Rows
 from tinygen.ir.tensor import Tensor
-from tinygen.ir.types import Array
-from tinygen.ops.checks import check_numbers, check_shape
+from tinygen.ir.types import Array, DType, Quant
+from tinygen.ops.checks import check_activations, check_shape
 from tinygen.ops.requantize import (
     Int64Array,
     Multiplier,
@@ -18,16 +18,21 @@ from tinygen.ops.requantize import (
     rounding_shift_right,
     wrap_int32,
 )
+from tinygen.ops.softmax_int16 import OUTPUT_SCALE, scaling_int16, softmax_int16
 
 _DIFF_INTEGER_BITS = 5  # of the scaled difference to the largest input
 _SUM_INTEGER_BITS = 12  # of the sum of exponentials
+_OUTPUT_QUANTS = {DType.INT8: Quant((1.0 / 256,), (-128,)), DType.INT16: Quant((OUTPUT_SCALE,), (0,))}
 _Q31_MAX = (1 << 31) - 1
 _LONGEST_ROW = (1 << (_SUM_INTEGER_BITS + 1)) - 1  # whose sum of exponentials still fits uint32
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Softmax(Op):
-    """Softmax; int8 outputs have scale 1/256 and zero point -128 (TFLite's reference, gemmlowp's fixed point)."""
+    """Softmax; int8 outputs have scale 1/256 and zero point -128 (TFLite's reference, gemmlowp's fixed point).
+
+    int16 outputs have scale 1/32768.
+    """
 
     input: Tensor
     output: Tensor
@@ -35,7 +40,9 @@ class Softmax(Op):
 
     @property
     def scaling(self) -> Multiplier:
-        """beta * input scale in Q5.26, as multiplier and left shift."""
+        """beta * input scale in Q5.26, as multiplier and left shift; of int16 in steps of 10/65535."""
+        if self.input.type.dtype is DType.INT16:
+            return scaling_int16(self.input.type.scale, self.beta)
         factor = self.beta * self.input.type.scale * (1 << (31 - _DIFF_INTEGER_BITS))
         return quantize_multiplier(min(factor, float(_Q31_MAX)))
 
@@ -51,7 +58,7 @@ class Softmax(Op):
         return self.input.shape[-1]
 
     def verify(self) -> None:
-        check_numbers(("input", self.input), ("output", self.output))
+        check_activations(("input", self.input), ("output", self.output))
         check_shape("output", self.output, self.input.shape)
         if not self.input.shape:
             raise ValueError("softmax of a scalar, at least one dimension was expected")
@@ -59,10 +66,12 @@ class Softmax(Op):
             raise ValueError(f"rows of {self.row_size} elements, 1 to {_LONGEST_ROW} were expected")
         if self.output.type.dtype.is_real:
             return
-        quant = self.output.type.quant
-        if quant is None or quant.scales != (1.0 / 256,) or quant.zero_points != (-128,):
-            raise ValueError(f"output '{self.output.name}' must have scale 1/256 and zero point -128")
-        if self.scaling.shift < 0:
+        quant = _OUTPUT_QUANTS[self.output.type.dtype]
+        if self.output.type.quant != quant:
+            raise ValueError(
+                f"output '{self.output.name}' must have scale 1/{1 / quant.scale:.0f} and zero point {quant.zero_point}"
+            )
+        if self.scaling.shift < 0 and self.output.type.dtype is DType.INT8:
             raise ValueError(f"beta {self.beta} times scale {self.input.type.scale} is below 2**-27")
 
     def rows_needed(self, operand: Tensor, rows: Rows) -> Rows | None:
@@ -77,6 +86,8 @@ class Softmax(Op):
             powers = np.exp(np.float32(self.beta) * (real - real.max(axis=-1, keepdims=True)))
             return (powers / powers.sum(axis=-1, keepdims=True),)
         rows = values[self.input].astype(np.int64).reshape(-1, self.row_size)
+        if self.output.type.dtype is DType.INT16:
+            return (softmax_int16(rows, self.scaling).astype(np.int16).reshape(self.output.shape),)
         diff = rows - rows.max(axis=1, keepdims=True)
         scaling = self.scaling
         counts = diff >= self.diff_min

@@ -45,7 +45,11 @@ class TransposeConv2D(Op):
 
     @property
     def macs(self) -> int:
-        return self.input.type.elements * (self.weights.type.elements // self.weights.shape[3])
+        batches, height, width, depth = self.input.shape
+        _, out_height, out_width, channels = self.output.shape
+        rows = _reached(height, self.kernel.h, self.stride.h, self.top, out_height)
+        columns = _reached(width, self.kernel.w, self.stride.w, self.left, out_width)
+        return batches * rows * columns * depth * channels
 
     def verify(self) -> None:
         for role, tensor in (("input", self.input), ("weights", self.weights), ("output", self.output)):
@@ -103,3 +107,9 @@ class TransposeConv2D(Op):
             reached = canvas[:, y :: self.stride.h, x :: self.stride.w][:, :height, :width]
             reached += product(y, x).astype(np.float64)
         return canvas[:, self.top : self.top + out_height, self.left : self.left + out_width]
+
+
+def _reached(inputs: int, taps: int, stride: int, dropped: int, outputs: int) -> int:
+    """Along one axis: pairs of an input and a tap of the filter that reach an output which is not dropped."""
+    positions = (index * stride + tap - dropped for index in range(inputs) for tap in range(taps))
+    return sum(0 <= position < outputs for position in positions)

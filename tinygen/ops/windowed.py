@@ -8,7 +8,7 @@ from tinygen.ir.graph import Op, Tile
 from tinygen.ir.rows import Columns, Rows
 from tinygen.ir.tensor import Tensor
 from tinygen.ops.accumulate import OutputStage
-from tinygen.ops.checks import check_filters, check_numbers, check_rank, check_shape
+from tinygen.ops.checks import check_activations, check_filters, check_rank, check_shape
 from tinygen.ops.clamp import Clamp
 from tinygen.ops.window import HW, Padding, Window
 
@@ -34,7 +34,7 @@ class Windowed(Op):
         raise NotImplementedError
 
     def verify(self) -> None:
-        check_numbers(("input", self.input), ("output", self.output))
+        check_activations(("input", self.input), ("output", self.output))
         self.window.verify(self.input.shape, self.output.shape)
         check_shape("output", self.output, (self.input.shape[0], *self.output.shape[1:3], self.channels))
         self.clamp.verify(self.output.type)
@@ -69,7 +69,7 @@ class Convolution(Windowed):
     """A convolution: filters with a bias; of int8 requantized per output channel."""
 
     weights: Tensor  # filters; which axis counts output channels is the subclass's to say
-    bias: Tensor | None  # [C_OUT], int32 or float32
+    bias: Tensor | None  # [C_OUT], int32, of int16 int64, or float32
     dilation: HW
 
     @cached_property
@@ -96,3 +96,4 @@ class Convolution(Windowed):
             check_rank(role, tensor, 4)
         check_filters(self.weights, self.bias, self.output, self.channels, self.channel_axis)
         super().verify()
+        self.output_stage.verify()

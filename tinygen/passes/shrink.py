@@ -28,9 +28,9 @@ def shrink(graph: Graph, group: int = _GROUP) -> Graph:
 
     What they contribute moves to the biases and weights of their readers, exactly. Inputs and outputs keep their
     shapes; of other tensors a multiple of `group` channels stays. What becomes of a tensor is named `<tensor>:live`.
-    Networks that compute with float32 stay as they are.
+    Networks that compute with float32 or int16 stay as they are.
     """
-    if any(tensor.type.dtype.is_real for tensor in graph.tensors):
+    if any(tensor.type.dtype in (DType.FLOAT32, DType.INT16) for tensor in graph.tensors):
         return graph
     readings = _readings(graph)
     needed = needed_channels(graph, readings, group)

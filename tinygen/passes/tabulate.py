@@ -29,7 +29,7 @@ def tabulate(graph: Graph) -> Graph:
 
 def is_function_of_one(op: Op) -> bool:
     """Whether each 8-bit element of the result depends on one element of one tensor, and on nothing else."""
-    if op.results[0].type.dtype.is_real:
+    if any(tensor.type.dtype.bytes > 1 for tensor in (*op.variable_operands, *op.results)):
         return False
     if isinstance(op, Unary):
         return not op.input.is_constant

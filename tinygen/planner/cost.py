@@ -23,7 +23,7 @@ from tinygen.targets.isa import Isa
 
 COSTS_FILE = Path(__file__).with_name("instruction_costs.json")
 MEMMOVE = "memmove"
-MEMMOVE_UP = "memmove up"  # to a higher address, over itself: newlib does it byte by byte
+MEMMOVE_UP = "memmove up"  # tg_move_up: to a higher address, over itself
 FETCH = "fetch"
 
 _AT_ONCE = {Isa.MVE: 4}  # else 2
@@ -312,5 +312,5 @@ def _tables() -> dict[str, dict[str, Work]]:
 
 def estimated_instructions(schedule: Schedule, library: Library) -> float:
     """Of one inference, as the table predicts it."""
-    found = costs(Toolbox(library, schedule.board.isa))
+    found = costs(Toolbox(library, schedule.board.isa, has_native_kernels=True))
     return sum(found.step(step) for step in schedule.flat_steps)

@@ -65,11 +65,13 @@ def check_fits(schedule: Schedule, ram_bytes: int, flash_bytes: int, remedies: I
 
 def remedies(schedule: Schedule, toolbox: Toolbox, request: Request) -> Iterator[Remedy]:
     """Other requests that give a smaller arena than `schedule`, which was planned by `request`; planned one by one."""
-    asked = dict(_other_requests(schedule.graph, request))
-    for options, other in asked.items():
+    least = schedule.arena_bytes
+    for options, other in _other_requests(schedule.graph, request):
         arena_bytes = plan(schedule.graph, schedule.board, toolbox, other).arena_bytes
-        if arena_bytes < schedule.arena_bytes:
+        asks_for_more = other.rereads_input or other.extra_macs > request.extra_macs
+        if arena_bytes < (least if asks_for_more else schedule.arena_bytes):
             yield Remedy(options, arena_bytes)
+        least = min(least, arena_bytes)
 
 
 def _other_requests(graph: Graph, request: Request) -> Iterator[tuple[str, Request]]:

@@ -1,10 +1,10 @@
 """What the arenas hold while a schedule runs, byte by byte: derived from its steps alone."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tinygen.ir.tensor import Tensor
-from tinygen.planner.block import Block, live_bytes, read_tick, written_tick
+from tinygen.planner.block import Block, Part, live_bytes, read_tick, written_tick
 from tinygen.planner.lifetimes import Access, Traffic, blocks
 from tinygen.planner.schedule import Buffer, Call, Crop, Fetch, FlatStep, Schedule, Shift
 
@@ -61,7 +61,8 @@ def occupancy(schedule: Schedule) -> Occupancy:
         after=frozenset(),
     )
     ticks = 2 * max(1, len(schedule.flat_steps))
-    during = {buffer: _until(block, ticks) for buffer, block in found.items()}
+    unread = _written_unread(schedule, traffic[0])
+    during = {buffer: _without(_until(block, ticks), buffer, unread, schedule) for buffer, block in found.items()}
     levels = live_bytes(list(during.values()))
     return Occupancy(during, (*levels, *[0] * (ticks - len(levels))))
 
@@ -70,6 +71,50 @@ def _until(block: Block, ticks: int) -> Block:
     """The block before a tick."""
     parts = (replace(part, live=part.live & ((1 << ticks) - 1)) for part in block.parts)
     return replace(block, parts=tuple(part for part in parts if part.live))
+
+
+@dataclass(frozen=True)
+class _Span:
+    """Bytes of a memory."""
+
+    memory: str
+    start: int
+    end: int
+
+    def outside(self, hole: "_Span") -> list["_Span"]:
+        """What the hole leaves of it."""
+        if self.memory != hole.memory or hole.end <= self.start or self.end <= hole.start:
+            return [self]
+        found = [replace(self, end=hole.start), replace(self, start=hole.end)]
+        return [span for span in found if span.start < span.end]
+
+
+def _outside(spans: Sequence[_Span], holes: Sequence[_Span]) -> list[_Span]:
+    for hole in holes:
+        spans = [part for span in spans for part in span.outside(hole)]
+    return list(spans)
+
+
+def _written_unread(schedule: Schedule, first: Traffic[Buffer]) -> list[_Span]:
+    """What the first step writes without reading it: bytes of an input that lay there were never needed."""
+    reads, writes = ([_span(schedule, access) for access in accesses] for accesses in (first.reads, first.writes))
+    return _outside(writes, reads)
+
+
+def _without(block: Block, buffer: Buffer, unread: Sequence[_Span], schedule: Schedule) -> Block:
+    """The block without bytes that hold something at the first tick alone and are written over unread."""
+    start = schedule.offsets[buffer]
+    parts: list[Part] = []
+    for part in block.parts:
+        span = _span(schedule, Access(buffer, part.offset, part.bytes))
+        spans = _outside([span], unread) if part.live == 1 else [span]
+        parts += [Part(s.start - start, s.end - s.start, part.live) for s in spans]
+    return replace(block, parts=tuple(parts))
+
+
+def _span(schedule: Schedule, access: Access[Buffer]) -> _Span:
+    memory, start = _location(schedule, access)
+    return _Span(memory, start, start + access.bytes)
 
 
 def step_traffic(schedule: Schedule, step: FlatStep) -> Traffic[Buffer]:

@@ -85,9 +85,9 @@ class RowBounds:
             op = network.calls[index]
             if op not in network.row_wise or len(network.sharing.members(network.root(op.results[0]))) > 1:
                 return
-            if index == last:
-                done, new = rows.end, rows.count
-            else:
+            done: int | None = rows.end
+            new = rows.count
+            if index < last:
                 done = now.ends.get(op.results[0])
                 new = (done or 0) - before.ends.get(op.results[0], 0)
                 size = self._rings.get(op.results[0], 0)

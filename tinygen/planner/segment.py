@@ -81,7 +81,10 @@ def steps_of(network: Network, segment: Segment) -> list[RowStep]:
     """What a segment does, step by step."""
     if segment.rows_per_call is not None:
         rows = chain_of(network, segment, segment.rows_per_call)
-        return [*_fetches(network, segment, rows.fetched), *_streamed(strip_chains(network, rows, segment.strips), segment.late)]
+        return [
+            *_fetches(network, segment, rows.fetched),
+            *_streamed(strip_chains(network, rows, segment.strips), segment.late),
+        ]
     op = network.calls[segment.first]
     reads = tuple(_whole(tensor) for tensor in op.variable_operands)
     compute = Compute(reads, tuple(_whole(t) for t in op.results), op, _every_row(op.results[0]))

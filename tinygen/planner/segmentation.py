@@ -91,7 +91,7 @@ class SegmentationSearch:
                 return _segmentation(path)
 
     def add_strips(self, below_bytes: int) -> bool:
-        """From now on also consider strips that may take clearly less than that; whether there are any, the first time."""
+        """From now on also consider strips that may take clearly less; whether there are any, the first time."""
         if self._has_strips or not self._extra_macs:
             return False
         self._has_strips = True
@@ -205,7 +205,7 @@ class SegmentationSearch:
         chain = _CHAIN * self.whole_instructions
         for first, edges in enumerate(self._edges):
             for edge in edges.values() if best[first] else ():
-                if not edge.is_frugal if limit_bytes is None else edge.bytes > limit_bytes:
+                if not edge.is_frugal if limit_bytes is None else not _is_within(edge, limit_bytes):
                     continue
                 if edge.known is Known.GUESSED and self._looks >= _MOST_LOOKS:
                     continue
@@ -219,6 +219,11 @@ class SegmentationSearch:
                     if macs <= self._extra_macs and not any(o.rank <= rank and o.extra_macs <= macs for o in others):
                         _keep(others, _Path(rank, macs, edge, before))
         return min(best[-1], key=lambda path: path.rank).edges if best[-1] else ()
+
+
+def _is_within(edge: Edge, limit_bytes: int) -> bool:
+    """Whether an edge is to be tried in that arena: of the many strips those that the smallest arena was found with."""
+    return edge.bytes <= limit_bytes and (edge.segment.strips == 1 or edge.known is not Known.GUESSED)
 
 
 def _keep(paths: list[_Path], path: _Path) -> None:

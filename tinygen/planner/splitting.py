@@ -52,34 +52,43 @@ class _Planner:
 
     def plan(self, limit_bytes: int | None) -> Schedule:
         """What the objective asks for."""
-        smallest = self._search.smallest()
-        fitting = self._fitting(limit_bytes)
-        if fitting:
+        without = self._search.smallest()
+        if fitting := self._fitting(limit_bytes):
             return fitting
-        if self._search.add_strips(smallest.bytes):
-            fitting = self._fitting(limit_bytes)
-            if fitting:
-                return fitting
-            without, smallest = smallest, self._search.smallest()
-        else:
-            without = smallest
-        schedule = self._improved_or_faster(smallest)
-        if schedule.arena_bytes > without.bytes:  # strips did not keep what they promised
-            schedule = min(schedule, self._improved_or_faster(without), key=lambda schedule: schedule.arena_bytes)
+        smallest = self._with_strips(without)
+        if smallest is not without and (fitting := self._fitting(limit_bytes)):
+            return fitting
+        schedule = self._least(without, smallest)
         if self._toolbox.objective is Objective.BALANCED and not self._is_within_budget(schedule):
             return self._improved_or_faster(self._within_budget(smallest))
         return schedule
+
+    def smallest(self) -> Schedule:
+        """The smallest schedule that is found."""
+        without = self._search.smallest()
+        return self._least(without, self._with_strips(without))
+
+    def _with_strips(self, without: Segmentation) -> Segmentation:
+        """The smallest segmentation, strips of columns included; the same object where there are none."""
+        return self._search.smallest() if self._search.add_strips(without.bytes) else without
+
+    def _least(self, without: Segmentation, smallest: Segmentation) -> Schedule:
+        """The smallest segmentation's schedule; that without strips, where these do not keep their promise."""
+        schedule = self._improved_or_faster(smallest)
+        if smallest is without or schedule.arena_bytes <= without.bytes:
+            return schedule
+        return min(schedule, self._improved_or_faster(without), key=lambda schedule: schedule.arena_bytes)
 
     def _fitting(self, limit_bytes: int | None) -> Schedule | None:
         """Where the objective is not memory: a fast schedule within the limit."""
         if limit_bytes is None or self._toolbox.objective not in (Objective.TIME, Objective.SIZE):
             return None
-        return self._fastest(limit_bytes)
+        return self.fastest(limit_bytes)
 
     def _improved_or_faster(self, path: Segmentation) -> Schedule:
         """A segmentation placed, or what runs in the same arena, but faster."""
         schedule, segments = self._schedule(path)
-        improved, faster = self._improved(segments, schedule), self._fastest(schedule.arena_bytes)
+        improved, faster = self._improved(segments, schedule), self.fastest(schedule.arena_bytes)
         return min(improved, faster, key=self._instructions) if faster else improved
 
     def _instructions(self, schedule: Schedule) -> float:
@@ -88,7 +97,7 @@ class _Planner:
     def _is_within_budget(self, schedule: Schedule) -> bool:
         return self._instructions(schedule) <= (1 + _BALANCED_EXTRA) * self._search.whole_instructions
 
-    def _fastest(self, limit_bytes: int) -> Schedule | None:
+    def fastest(self, limit_bytes: int) -> Schedule | None:
         """A schedule with few instructions within a limit, if one is found quickly."""
         limit = limit_bytes
         for _ in range(_TRIES):
@@ -118,7 +127,7 @@ class _Planner:
         return best or smallest
 
     def _schedule(self, path: Segmentation) -> tuple[Schedule, tuple[Segment, ...]]:
-        segments = _directed(self._network, path.segments, self._toolbox)
+        segments = _directed(self._network, path, self._toolbox)
         return split(self._network, segments, self._board, self._toolbox), segments
 
     def _improved(self, segments: tuple[Segment, ...], schedule: Schedule) -> Schedule:
@@ -140,26 +149,29 @@ def smaller_plans(
 ) -> Iterator[Schedule]:
     """Schedules with less and less memory, down to the smallest that is found."""
     planner = _Planner(network, board, toolbox, extra_macs)
-    while True:
-        limit_bytes = min(below_bytes - 1, int(below_bytes * _FEWER_BYTES))
-        schedule = planner.plan(limit_bytes)
-        if schedule.arena_bytes < below_bytes:
-            yield schedule
-        if schedule.arena_bytes > limit_bytes:
+    smallest = planner.smallest()
+    while smallest.arena_bytes < below_bytes:
+        schedule = planner.fastest(min(below_bytes - 1, int(below_bytes * _FEWER_BYTES)))
+        if schedule is None or schedule.arena_bytes <= smallest.arena_bytes:
+            yield smallest
             break
+        yield schedule
         below_bytes = schedule.arena_bytes
 
 
-def _directed(network: Network, segments: tuple[Segment, ...], toolbox: Toolbox) -> tuple[Segment, ...]:
+def _directed(network: Network, path: Segmentation, toolbox: Toolbox) -> tuple[Segment, ...]:
     """The segments, some of them descending where that makes the arena smaller.
 
     A chain that runs up leaves its result below its input, one that runs down above it: taking turns, results need not
-    wander off. Found by turning one chain after the other, from all of them running up, and from their taking turns.
+    wander off. Found by turning one chain after the other, from all of them running up, and from their taking turns,
+    until all segments together take no more than the largest of them.
     """
+    segments = path.segments
     network = with_kernels(network, segments, toolbox)
     chains = [i for i, s in enumerate(segments) if s.rows_per_call is not None and not _reads_fetched(network, s)]
     known: _Choices = {}
     best, bound = _size(network, segments, known)
+    bound = max(bound, path.bytes)
     found = segments
     for start in dict.fromkeys((frozenset[int](), frozenset(chains[1::2]), frozenset(chains[0::2]))):
         if best <= bound:

@@ -31,12 +31,16 @@ from tinygen.quant.histogram import Reals
 from tinygen.quant.policy import Kind as PolicyKind
 from tinygen.quant.policy import Policy, choose
 from tinygen.quant.quantize import quantize_graph
-from tinygen.quant.scheme import Range, Scheme, affine, qm_n, stored, symmetric_weights
+from tinygen.quant.rounding import Moments, flips_of_layers
+from tinygen.quant.scheme import Range, Scheme, affine, qm_n, symmetric_weights
 from tinygen.quant.statistics import Statistics, merged
+from tinygen.quant.stored_weights import along_axis, stored_weights
 
 Progress = Callable[[int, int], None]
 
 DEFAULT_POLICY = Policy(PolicyKind.MSE)
+
+NO_MOMENTS: Mapping[str, Moments] = MappingProxyType({})
 
 _BIAS_BITS = 30  # that a stored bias may take
 
@@ -49,6 +53,8 @@ class Settings:
     of_tensors: Mapping[str, Policy] = field(default_factory=lambda: MappingProxyType({}))
     scheme: Scheme = Scheme.ASYMMETRIC
     corrects_bias: bool = True
+    equalizes: bool = False
+    rounds_adaptively: bool = False
 
     def policy_for(self, group: Group) -> Policy:
         """The policy of a group: that of its first tensor which has one of its own."""
@@ -90,15 +96,30 @@ def measured_tensors(graph: Graph) -> tuple[str, ...]:
     return tuple(t.name for t in real_operands(graph) if t in wanted and not t.is_constant)
 
 
-def make_ctable(graph: Graph, statistics: Mapping[str, Statistics], settings: Settings, identity: Identity) -> CTable:
-    """The table of a float network."""
+def make_ctable(
+    graph: Graph,
+    statistics: Mapping[str, Statistics],
+    settings: Settings,
+    identity: Identity,
+    moment: Mapping[str, Moments] = NO_MOMENTS,
+) -> CTable:
+    """The table of a float network; weights of layers whose input moments are given are rounded adaptively."""
     _check_names(graph, settings)
     activations = _activations(graph, statistics, settings)
     weights = _weights(graph, activations, settings)
-    ops = {op.name: _op_entry(op, weights, statistics, settings) for op in graph.ops if _computes(op)}
+    quants = {name: Quant(e.scale, e.zero_point, e.axis) for name, e in weights.items()}
+    flips = flips_of_layers(graph, quants, moment)
+    ops = {op.name: _op_entry(op, weights, statistics, settings, flips) for op in graph.ops if _computes(op)}
     entries = activations | weights
     ordered = {t.name: entries[t.name] for t in graph.tensors if t.name in entries}
-    table = CTable(model=identity.model, target=identity.target, calibration=identity.record, tensors=ordered, ops=ops)
+    table = CTable(
+        model=identity.model,
+        target=identity.target,
+        calibration=identity.record,
+        preparation=("equalize",) if settings.equalizes else (),
+        tensors=ordered,
+        ops=ops,
+    )
     return with_controls(graph, table)
 
 
@@ -206,19 +227,27 @@ def _with_room_for_bias(quant: Quant, bias: Tensor | None, input_scale: float, s
 
 
 def _op_entry(
-    op: Op, weights: Mapping[str, TensorEntry], statistics: Mapping[str, Statistics], settings: Settings
+    op: Op,
+    weights: Mapping[str, TensorEntry],
+    statistics: Mapping[str, Statistics],
+    settings: Settings,
+    flips: Mapping[str, tuple[int, ...]],
 ) -> OpEntry:
     if not filters(op):
         return OpEntry()
     constant = filters(op)[0]
     correction = None
     if settings.corrects_bias and constant is not None and constant.data is not None and filters(op)[1] is not None:
-        correction = bias_correction(op, constant, weights[constant.name], statistics)
-    return OpEntry(weights=Storage.INT8, bias_correction=correction)
+        correction = bias_correction(op, constant, weights[constant.name], statistics, flips.get(op.name, ()))
+    return OpEntry(weights=Storage.INT8, bias_correction=correction, rounded_otherwise=flips.get(op.name, ()))
 
 
 def bias_correction(
-    op: Op, weights: Tensor, entry: TensorEntry, statistics: Mapping[str, Statistics]
+    op: Op,
+    weights: Tensor,
+    entry: TensorEntry,
+    statistics: Mapping[str, Statistics],
+    flips: tuple[int, ...] = (),
 ) -> tuple[float, ...] | None:
     """What the rounding of weights takes from the mean of each output channel: (W - stored W) * E[input]."""
     found = statistics.get(op.operands[0].name)
@@ -226,11 +255,8 @@ def bias_correction(
     if means is None or weights.data is None:
         return None
     quant = Quant(entry.scale, entry.zero_point, entry.axis)
-    shape = [1] * weights.data.ndim
-    if quant.axis is not None:
-        shape[quant.axis] = len(quant.scales)
-    integers = stored(weights.data, quant, DType.INT8, narrow=True).astype(np.float64)
-    lost = weights.data.astype(np.float64) - integers * np.asarray(quant.scales).reshape(shape)
+    integers = stored_weights(weights.data, quant, flips).astype(np.float64)
+    lost = weights.data.astype(np.float64) - integers * along_axis(quant, weights.data.ndim)
     match op:
         case DepthwiseConv2D():
             result: Reals = lost.sum(axis=(0, 1, 2)) * np.repeat(means, op.multiplier)

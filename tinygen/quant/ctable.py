@@ -141,6 +141,7 @@ class OpEntry(_Part):
     kernel: str | None = None
     control: Control | None = None
     bias_correction: tuple[FiniteFloat, ...] | None = None  # real values to add to the bias, per output channel
+    rounded_otherwise: tuple[Annotated[int, Field(ge=0)], ...] = ()  # flat indices of weights not rounded to nearest
     sensitivity: dict[str, FiniteFloat] = {}  # SQNR in dB by weight type
 
 
@@ -160,6 +161,7 @@ class CTable(_Part):
     model: ModelIdentity
     target: TargetIdentity | None = None
     calibration: CalibrationRecord | None = None
+    preparation: tuple[Literal["equalize"], ...] = ()  # of the float network, before anything is measured
     tensors: dict[str, TensorEntry]
     ops: dict[str, OpEntry] = {}
     casts: tuple[Cast, ...] = ()

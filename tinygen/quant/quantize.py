@@ -6,10 +6,12 @@ import numpy as np
 
 from tinygen.ir.graph import Graph, Op, Port
 from tinygen.ir.tensor import Tensor
-from tinygen.ir.types import DType, Quant, TensorType
+from tinygen.ir.types import Array, DType, Quant, TensorType
 from tinygen.ir.verify import verify
+from tinygen.ops.arithmetic_unary import Negate
 from tinygen.ops.clamp import Clamp
 from tinygen.ops.pad import Pad
+from tinygen.ops.real_function import RealFunction, RealKind
 from tinygen.ops.requantize import round_half_away
 from tinygen.ops.rescale import Rescale
 from tinygen.quant.agreement import check_agreement, entry_of, quant_of
@@ -18,6 +20,7 @@ from tinygen.quant.control import CLAMPED, control_of
 from tinygen.quant.ctable import Control, CTable, OpEntry, Storage, TensorEntry
 from tinygen.quant.errors import Code, CTableError
 from tinygen.quant.scheme import stored
+from tinygen.quant.stored_weights import stored_weights
 
 _INT32 = DType.INT32
 _NO_ENTRY = OpEntry()
@@ -32,6 +35,7 @@ def quantize_graph(graph: Graph, table: CTable) -> Graph:
     for op in graph.ops:
         ops += [rescaled[op, operand] for operand in op.operands if (op, operand) in rescaled]
         ops.append(_quantized_op(op, mapping | casts.get(op, {}) | _filters(op, mapping, table), table))
+        _check_op(ops[-1], table)
     result = Graph(
         graph.name,
         tuple(_port(port, mapping) for port in graph.inputs),
@@ -59,11 +63,22 @@ def _filters(op: Op, mapping: dict[Tensor, Tensor], table: CTable) -> dict[Tenso
     entry = entry_of(table, weights)
     quant = quant_of(entry)
     _check_weights(op, weights, entry, table)
-    data = stored(weights.data, quant, DType.INT8, narrow=True)
+    data = _stored_weights(op, weights.data, quant, table)
     result = {weights: Tensor(weights.name, TensorType(DType.INT8, weights.shape, quant), data)}
     if bias is not None and bias.data is not None:
         result[bias] = _stored_bias(op, bias, mapping[op.operands[0]], quant, table)
     return result
+
+
+def _stored_weights(op: Op, weights: Array, quant: Quant, table: CTable) -> Array:
+    otherwise = table.ops.get(op.name, _NO_ENTRY).rounded_otherwise
+    if otherwise and max(otherwise) >= weights.size:
+        raise CTableError(
+            Code.CONSTRAINT,
+            f"{table.model.name}, operator '{op.name}': rounded_otherwise has {max(otherwise)}, less than "
+            f"{weights.size} was expected. Calibrate again.",
+        )
+    return stored_weights(weights, quant, otherwise)
 
 
 def _check_weights(op: Op, weights: Tensor, entry: TensorEntry, table: CTable) -> None:
@@ -96,8 +111,22 @@ def _stored_bias(op: Op, bias: Tensor, input: Tensor, weights: Quant, table: CTa
     return Tensor(f"{op.name}:bias", TensorType(_INT32, bias.shape, quant), data)
 
 
+def _check_op(op: Op, table: CTable) -> None:
+    """Raise CTableError where no kernel computes with such scales."""
+    try:
+        op.verify()
+    except ValueError as error:
+        raise CTableError(
+            Code.CONSTRAINT,
+            f"{table.model.name}, operator '{op.name}': {error}. Correct the scales, or calibrate again.",
+        ) from None
+
+
 def _quantized_op(op: Op, mapping: dict[Tensor, Tensor], table: CTable) -> Op:
     quantized = op.replace_tensors(mapping)
+    if isinstance(quantized, Negate):  # of stored values: asks for zero points of 0
+        input, output = quantized.input, quantized.output
+        return RealFunction(name=op.name, source=op.source, input=input, output=output, kind=RealKind.NEGATIVE)
     if isinstance(quantized, Pad):
         type = quantized.input.type
         value = type.zero_point + round_half_away(quantized.value / type.scale)

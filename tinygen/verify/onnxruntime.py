@@ -1,13 +1,15 @@
 """onnxruntime on the CPU, with the inner tensors of quantized models (the optional package onnxruntime)."""
 
-from collections.abc import Iterable
+from collections.abc import Mapping
 from pathlib import Path
 
+import numpy as np
 import onnx
 
 from tinygen.build.execute import Sample
 from tinygen.errors import ToolError, UnsupportedModelError
 from tinygen.frontends.onnx.importer import import_with_layouts
+from tinygen.frontends.onnx.values import Order
 from tinygen.frontends.spelling import AS_IN_FILE, Spelling
 from tinygen.ir.types import Array
 from tinygen.verify.litert import ReferenceRun
@@ -31,13 +33,14 @@ class OnnxRuntime:
                 "onnxruntime: not installed, needed to compare with it. "
                 "Run `pip install tinygen[onnxruntime]`, or compare with --against simulator."
             )
-        self._layouts = import_with_layouts(model, spelling).layouts
+        imported = import_with_layouts(model, spelling)
+        self._outputs = imported.outputs
         options = onnxruntime.SessionOptions()
         options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
         options.log_severity_level = _ERRORS_ONLY
         options.intra_op_num_threads = 1
         options.add_session_config_entry(_EXTERNAL_FOLDER, str(model.parent.absolute()))
-        message, self._outputs = _with_inner_outputs(model, self._layouts)
+        message, self._layouts = _with_inner_outputs(model, imported.layouts)
         try:
             self._session = onnxruntime.InferenceSession(message, options, providers=["CPUExecutionProvider"])
         except Exception as error:  # its classes share no base of their own
@@ -48,17 +51,26 @@ class OnnxRuntime:
 
     def run(self, inputs: Sample) -> ReferenceRun:
         """One inference; tensors have their axes as in tinygen's graph."""
-        feed = {port.name: self._in_file(port, values) for port, values in self._pairs(inputs)}
+        ports = zip(self._session.get_inputs(), inputs, strict=True)
+        feed = {port.name: self._in_file(port, values) for port, values in ports}
         results: list[Array] = self._session.run(None, feed)
         found = {port.name: array for port, array in zip(self._session.get_outputs(), results, strict=True)} | feed
         tensors = {name: found[name].transpose(order) for name, order in self._layouts.items()}
-        return ReferenceRun(results[: self._outputs], tensors, ALLOWED_LSB)
+        outputs = [array.transpose(order) for array, order in zip(results, self._outputs, strict=False)]
+        return ReferenceRun(outputs, tensors, ALLOWED_LSB)
+
+    def _in_file(self, port: "onnxruntime.NodeArg", values: Array) -> Array:
+        """An input with its axes and element type as in the file."""
+        order = self._layouts[port.name]
+        stored = values.transpose([order.index(axis) for axis in range(len(order))])
+        return stored.astype(np.int64) if port.type == "tensor(int64)" else stored
 
 
-def _with_inner_outputs(model: Path, names: Iterable[str]) -> tuple[bytes, int]:
-    """The model with more outputs, and how many it has of its own."""
+def _with_inner_outputs(model: Path, layouts: Mapping[str, Order]) -> tuple[bytes, Mapping[str, Order]]:
+    """The model with more outputs, and the layouts of its inputs and of what it computes."""
     message = onnx.load(str(model), load_external_data=False)
     own = [port.name for port in message.graph.output]
     taken = {*own, *(port.name for port in message.graph.input)}
-    message.graph.output.extend(onnx.ValueInfoProto(name=name) for name in names if name not in taken)
-    return message.SerializeToString(), len(own)
+    inner = {name for node in message.graph.node for name in node.output} - {""}
+    message.graph.output.extend(onnx.ValueInfoProto(name=name) for name in layouts if name in inner - taken)
+    return message.SerializeToString(), {name: layouts[name] for name in layouts if name in inner | taken}

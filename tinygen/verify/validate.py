@@ -17,6 +17,7 @@ from tinygen.build.execute import Sample, execute, read_trace
 from tinygen.build.firmware import Image
 from tinygen.codegen.harness import Measure
 from tinygen.errors import UsageError
+from tinygen.frontends.spelling import Spelling
 from tinygen.verify.comparison import Comparison, Side
 from tinygen.verify.litert import InferenceEngine, LiteRT
 from tinygen.verify.oracle import Oracle, oracle_for
@@ -139,9 +140,9 @@ def _engine(compiled: Program, oracle: Oracle) -> InferenceEngine | None:
         )
     if oracle is Oracle.LITERT:
         return LiteRT(compiled.source)
-    engine: Callable[[Path], InferenceEngine]
+    engine: Callable[[Path, Spelling], InferenceEngine]
     engine = import_module("tinygen.verify.onnxruntime").OnnxRuntime  # loads onnx: only when it is needed
-    return engine(compiled.source)
+    return engine(compiled.source, compiled.spelling)
 
 
 def _compare_all(compiled: Program, samples: Samples, engine: InferenceEngine | None) -> Iterator[list[Comparison]]:

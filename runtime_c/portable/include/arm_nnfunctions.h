@@ -221,6 +221,18 @@ arm_cmsis_nn_status arm_elementwise_mul_s8(const int8_t *input_1_vect, const int
     const int32_t out_mult, const int32_t out_shift, const int32_t out_activation_min, const int32_t out_activation_max,
     const int32_t block_size);
 
+/** The same for int16, whose zero points are 0: the offsets are not used. */
+arm_cmsis_nn_status arm_elementwise_add_s16(const int16_t *input_1_vect, const int16_t *input_2_vect,
+    const int32_t input_1_offset, const int32_t input_1_mult, const int32_t input_1_shift, const int32_t input_2_offset,
+    const int32_t input_2_mult, const int32_t input_2_shift, const int32_t left_shift, int16_t *output,
+    const int32_t out_offset, const int32_t out_mult, const int32_t out_shift, const int32_t out_activation_min,
+    const int32_t out_activation_max, const int32_t block_size);
+
+arm_cmsis_nn_status arm_elementwise_mul_s16(const int16_t *input_1_vect, const int16_t *input_2_vect,
+    const int32_t input_1_offset, const int32_t input_2_offset, int16_t *output, const int32_t out_offset,
+    const int32_t out_mult, const int32_t out_shift, const int32_t out_activation_min, const int32_t out_activation_max,
+    const int32_t block_size);
+
 /**
  * Smaller of two elements; dimensions of size 1 broadcast. output_data may be the same pointer as an input that has the
  * shape of the output.
@@ -255,6 +267,15 @@ arm_cmsis_nn_status arm_avgpool_s8(const cmsis_nn_context *ctx, const cmsis_nn_p
 arm_cmsis_nn_status arm_max_pool_s8(const cmsis_nn_context *ctx, const cmsis_nn_pool_params *pool_params,
     const cmsis_nn_dims *input_dims, const int8_t *input_data, const cmsis_nn_dims *filter_dims,
     const cmsis_nn_dims *output_dims, int8_t *output_data);
+
+/** The same for int16. */
+arm_cmsis_nn_status arm_avgpool_s16(const cmsis_nn_context *ctx, const cmsis_nn_pool_params *pool_params,
+    const cmsis_nn_dims *input_dims, const int16_t *input_data, const cmsis_nn_dims *filter_dims,
+    const cmsis_nn_dims *output_dims, int16_t *output_data);
+
+arm_cmsis_nn_status arm_max_pool_s16(const cmsis_nn_context *ctx, const cmsis_nn_pool_params *pool_params,
+    const cmsis_nn_dims *input_dims, const int16_t *input_data, const cmsis_nn_dims *filter_dims,
+    const cmsis_nn_dims *output_dims, int16_t *output_data);
 
 /** Scratch bytes of arm_avgpool_s8(): 0. */
 int32_t arm_avgpool_s8_get_buffer_size(const int dim_dst_width, const int ch_src);

@@ -51,4 +51,11 @@ static inline int8_t clamp_s8(int32_t value, int32_t min, int32_t max)
     return (int8_t)(value < max ? value : max);
 }
 
+/** The same for int16. */
+static inline int16_t clamp_s16(int32_t value, int32_t min, int32_t max)
+{
+    value = value > min ? value : min;
+    return (int16_t)(value < max ? value : max);
+}
+
 #endif

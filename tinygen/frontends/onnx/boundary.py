@@ -112,8 +112,7 @@ def _fixed_shape(model: RawModel, input: RawInput) -> tuple[int, ...]:
             named = f"'{size}'" if size else "without a name"
             raise UnsupportedModelError(
                 f"{model.path.name}, input '{input.name}': the size of axis {axis} is open ({named}), a number was "
-                f"expected. Give it with --dim {size or 'NAME'}=N or --input-shape {input.name}=N,..., or export the model "
-                "with a fixed size."
+                f"expected. Give it with --input-shape {input.name}=..., or export the model with a fixed size."
             )
     shape = tuple(size if isinstance(size, int) else 1 for size in input.shape)
     if np.prod(shape, dtype=np.float64) > _MAX_ELEMENTS:

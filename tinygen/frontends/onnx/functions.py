@@ -14,7 +14,7 @@ Key = tuple[str, str]  # domain and name
 
 
 def inlined(model: ModelProto) -> ModelProto:
-    """The model with its functions' operators in the place of their calls; UnsupportedError where there are too many."""
+    """The model with its functions' operators in the place of their calls; UnsupportedError for too many of them."""
     if not model.functions:
         return model
     functions = {(function.domain, function.name): function for function in model.functions}
@@ -26,9 +26,7 @@ def inlined(model: ModelProto) -> ModelProto:
         raise UnsupportedError(f"its functions cannot be inlined ({str(error).strip().splitlines()[0]})") from None
 
 
-def _size(
-    nodes: Iterable[NodeProto], functions: Mapping[Key, FunctionProto], known: dict[Key, int], depth: int
-) -> int:
+def _size(nodes: Iterable[NodeProto], functions: Mapping[Key, FunctionProto], known: dict[Key, int], depth: int) -> int:
     """How many operators nodes stand for."""
     if depth > _MAX_DEPTH:
         raise UnsupportedError("its functions call each other without end")

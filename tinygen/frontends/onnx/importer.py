@@ -29,6 +29,7 @@ class Imported:
     """A graph, and where the file's tensors are in it."""
 
     graph: Graph
+    outputs: tuple[Order, ...]  # of the model
     layouts: Mapping[str, Order]  # by name: which axis of the file's tensor each axis of the graph's is
 
 
@@ -44,10 +45,25 @@ def import_onnx(path: Path, spelling: Spelling = AS_IN_FILE) -> Graph:
 
 
 def import_with_layouts(path: Path, spelling: Spelling = AS_IN_FILE) -> Imported:
-    """As `import_onnx`, with the order of axes of each tensor that the file has too."""
+    """As `import_onnx`, with the order of axes of each tensor that the file has too.
+
+    Where float32 is allowed, a quantized model that does not become integers as a whole computes with float32 between
+    its quantizations.
+    """
     model = with_sizes(read(path), spelling)
     nodes = expand(model)
-    builder = Builder(path.name, _names(model, nodes), spelling.layout is Layout.NHWC, _is_real(nodes))
+    is_real = _is_real(nodes)
+    try:
+        return _imported(model, nodes, spelling, is_real)
+    except UnsupportedModelError:
+        if is_real or not spelling.allows_float:
+            raise
+        return _imported(model, nodes, spelling, is_real=True)
+
+
+def _imported(model: RawModel, nodes: tuple[RawNode, ...], spelling: Spelling, is_real: bool) -> Imported:
+    path = model.path
+    builder = Builder(path.name, _names(model, nodes), spelling.layout is Layout.NHWC, is_real)
     values: dict[str, Value] = {name: Known(array) for name, array in model.constants.items()}
     inputs = []
     for input in model.inputs:
@@ -62,7 +78,8 @@ def import_with_layouts(path: Path, spelling: Spelling = AS_IN_FILE) -> Imported
         raise UnsupportedOperatorsError(path.name, _reported(faults))
     graph = Graph(path.stem, tuple(inputs), outputs, tuple(builder.ops))
     verify(graph, "import")
-    return Imported(graph, builder.layouts)
+    orders = tuple(builder.port_order(len(port.external.shape)) for port in outputs)
+    return Imported(graph, orders, builder.layouts)
 
 
 def _is_real(nodes: tuple[RawNode, ...]) -> bool:

@@ -1,7 +1,7 @@
 """One ONNX node while it is read: its inputs as values, its attributes, its place in the file."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -209,6 +209,10 @@ class Node:
         """UnsupportedError unless the model computes with float32."""
         if not self.builder.is_real:
             raise UnsupportedError(f"{what}, which int8 has no arithmetic for")
+
+    def with_inputs(self, names: tuple[str, ...], values: Mapping[str, Value]) -> "Node":
+        """The same node on other inputs."""
+        return replace(self, raw=replace(self.raw, inputs=names), values=values)
 
     def result(self, op: Op, order: Order) -> Quantized:
         """The value of an operator on float32 whose result bears this node's name."""

@@ -6,7 +6,7 @@ from typing import ClassVar
 from tinygen.ir.graph import Op
 from tinygen.kernels.base import Kernel, Toolbox, constant_tables
 from tinygen.kernels.tinygen_c.elementwise import broadcast_sum, full_size
-from tinygen.ops.add import LEFT_SHIFT, Add, CommonScale
+from tinygen.ops.add import Add, CommonScale
 from tinygen.ops.clamp import Clamp
 
 
@@ -15,6 +15,7 @@ class ElementwiseAddS8(Kernel):
     """arm_elementwise_add_s8: tensors of the same shape."""
 
     template: ClassVar[str] = "elementwise_add_s8"
+    element: ClassVar[str] = "int8_t"
 
     first_offset: int
     second_offset: int
@@ -40,7 +41,7 @@ def lower_add(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 - the same fo
         second_offset=-op.second.type.zero_point,
         output_offset=op.output.type.zero_point,
         scales=op.scales,
-        left_shift=LEFT_SHIFT,
+        left_shift=op.left_shift,
         activation=op.clamp,
         block_size=op.output.type.elements,
     )

@@ -16,6 +16,7 @@ class ElementwiseMulS8(Kernel):
     """arm_elementwise_mul_s8: tensors of the same shape."""
 
     template: ClassVar[str] = "elementwise_mul_s8"
+    element: ClassVar[str] = "int8_t"
 
     first_offset: int
     second_offset: int

@@ -16,6 +16,7 @@ class PoolS8(Kernel):
 
     template: ClassVar[str] = "pool_s8"
     takes_scratch: ClassVar[bool] = True
+    element: ClassVar[str] = "int8_t"
 
     stride: Tile
     padding: Tile

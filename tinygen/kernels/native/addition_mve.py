@@ -81,8 +81,7 @@ def lower_add(op: Add) -> tuple[Kernel, ...]:
 
 def exact_factors(op: Add) -> Factors | None:
     """Factors that give the operator's own result for all 65,536 pairs of stored values, if some are found."""
-    first = (_STORED - op.first.type.zero_point)[:, np.newaxis]
-    second = _STORED - op.second.type.zero_point
+    first, second = np.meshgrid(_STORED - op.first.type.zero_point, _STORED - op.second.type.zero_point)
     right = op.combine(first, second)
     for candidate in _candidates(op):
         factors = _with_constant(candidate, first, second, op, right)

@@ -6,24 +6,35 @@ Counted in the assembly and rounded to what whole layers of MLPerf Tiny take on 
 from collections.abc import Mapping
 
 from tinygen.ir.graph import Op
+from tinygen.kernels.native.costs_mve import mve_instructions
 from tinygen.ops.conv2d import Conv2D
 
-_PRODUCT = {"call": 150.0, "mac": 0.97}
+_PRODUCT = {"call": 150.0, "mac": 0.95}
 _WINDOWS = {**_PRODUCT, "pixel": 90.0, "operand": 1.6}
+_SHALLOW = {**_PRODUCT, "pixel": 95.0, "operand": 1.6}
 _PIXELS = {**_PRODUCT, "pixel": 25.0, "operand": 1.45}
-_PLANES = {"call": 200.0, "weight": 15.0}
+_PLANES_3X3 = {"call": 200.0, "weight": 13.0}
+_PLANES = {"call": 200.0, "weight": 15.0, "mac": 1.9}
 
 NATIVE_COSTS: Mapping[str, Mapping[str, float]] = {
     "tg_native_add_s8": {"call": 60.0, "output": 12.0},
-    "tg_native_convolve_1x1_relu_s8": {**_PIXELS, "output": 8.8},
-    "tg_native_convolve_1x1_s8": {**_PIXELS, "output": 9.8},
-    "tg_native_convolve_relu_s8": {**_WINDOWS, "output": 8.8},
-    "tg_native_convolve_s8": {**_WINDOWS, "output": 9.8},
-    "tg_native_depthwise_3x3_relu_s8": {**_PLANES, "output": 20.0},
-    "tg_native_depthwise_3x3_s8": {**_PLANES, "output": 21.0},
-    "tg_native_depthwise_3x3_stride2_relu_s8": {**_PLANES, "output": 31.0},
-    "tg_native_depthwise_3x3_stride2_s8": {**_PLANES, "output": 32.0},
+    "tg_native_average_pool_s8": {"call": 150.0, "operand": 2.2, "output": 14.0},
+    "tg_native_convolve_1x1_relu_s8": {**_PIXELS, "output": 7.4},
+    "tg_native_convolve_1x1_s8": {**_PIXELS, "output": 10.4},
+    "tg_native_convolve_relu_s8": {**_WINDOWS, "output": 7.4},
+    "tg_native_convolve_s8": {**_WINDOWS, "output": 10.4},
+    "tg_native_convolve_shallow_relu_s8": {**_SHALLOW, "output": 7.4},
+    "tg_native_convolve_shallow_s8": {**_SHALLOW, "output": 10.4},
+    "tg_native_depthwise_3x3_relu_s8": {**_PLANES_3X3, "output": 17.5},
+    "tg_native_depthwise_3x3_s8": {**_PLANES_3X3, "output": 19.5},
+    "tg_native_depthwise_3x3_stride2_relu_s8": {**_PLANES_3X3, "output": 27.5},
+    "tg_native_depthwise_3x3_stride2_s8": {**_PLANES_3X3, "output": 29.5},
+    "tg_native_depthwise_relu_s8": {**_PLANES, "output": 10.0},
+    "tg_native_depthwise_s8": {**_PLANES, "output": 12.0},
+    "tg_native_depthwise_stride2_relu_s8": {**_PLANES, "output": 16.0},
+    "tg_native_depthwise_stride2_s8": {**_PLANES, "output": 18.0},
     "tg_native_fully_connected_s8": {"call": 150.0, "operand": 1.5, "output": 12.0, "mac": 1.34},
+    "tg_native_max_pool_s8": {"call": 150.0, "operand": 2.2, "output": 8.0},
 }
 
 
@@ -33,6 +44,8 @@ _COLLECT = {"2x2": 150.0, "4x4": 520.0}  # transforming a channel of a tile back
 
 def native_instructions(op: Op, function: str, rows: int | None = None) -> float | None:
     """Of computing rows of the result, where that is not in proportion to the work; else None: see `NATIVE_COSTS`."""
+    if "_mve_" in function:
+        return mve_instructions(op, function, rows)
     if not isinstance(op, Conv2D) or "winograd" not in function:
         return None
     rows = op.output.shape[1] if rows is None else rows

@@ -110,7 +110,7 @@ class Plan:
         if self.layout is Layout.TILES:
             return 24 + -(-lines // 2) * (packing + 16 + -(-positions // 4) * 31)
         packed = lines if self.layout is Layout.COLUMNS else self.lines.reach
-        return 32 + packed * packing + lines * (16 + -(-positions // _AT_ONCE) * (30 + 20 * self.vectors))
+        return 32 + packed * packing + lines * (16 + -(-positions // _AT_ONCE) * (24 + 18 * self.vectors))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -145,7 +145,7 @@ def lower_depthwise_conv2d(op: DepthwiseConv2D) -> tuple[Kernel, ...]:
     weights = op.weights.data
     if weights is None or op.multiplier != 1 or op.dilation != UNIT:
         return ()
-    plan = _best_plan(op)
+    plan = best_plan(op)
     taps = op.window.kernel.h * op.window.kernel.w
     scales = vector_requantization(op.output_stage, weights.reshape(taps, -1).T.astype(np.int64))
     if plan is None or scales is None or not _is_faster(op, plan):
@@ -154,7 +154,8 @@ def lower_depthwise_conv2d(op: DepthwiseConv2D) -> tuple[Kernel, ...]:
     return tuple(_kernel(op, plan, scales, tables, *at_once) for at_once in _at_once(op, plan))
 
 
-def _best_plan(op: DepthwiseConv2D) -> Plan | None:
+def best_plan(op: DepthwiseConv2D) -> Plan | None:
+    """The way with the fewest instructions, None where there is none."""
     _, height, width, channels = op.input.shape
     _, rows, columns, _ = op.output.shape
     kernel, stride, padding = op.window.kernel, op.stride, op.padding

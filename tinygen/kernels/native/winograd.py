@@ -72,7 +72,8 @@ def lower_winograd(op: Conv2D, largest_tile: int) -> tuple[NativeConvolveS8, ...
     short = short_requantization(op.output_stage, weights.reshape(len(weights), -1).astype(np.int64))
     assert short is not None  # there is a direct kernel
     rows = op.output.shape[1]
-    best, found = convolution_instructions(op, rows), []
+    best = convolution_instructions(op, rows)
+    found: list[NativeConvolveS8] = []
     for method in METHODS:
         instructions = winograd_instructions(op, method.function, rows)
         is_exact = bool(short.largest_sum.max() <= method.largest)

@@ -4,7 +4,7 @@ import numpy as np
 
 from tinygen.frontends.onnx.node import Node
 from tinygen.frontends.onnx.raw import UnsupportedError
-from tinygen.frontends.onnx.values import Form, Known
+from tinygen.frontends.onnx.values import Form, Known, Quantized
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, DType
 
@@ -34,7 +34,11 @@ def bias_of(node: Node, position: int, input: Form, weights: Form, channels: int
 
 
 def _real_bias(node: Node, position: int, channels: int, factor: float) -> Tensor:
-    data = node.constant(position, "bias").astype(np.float32)
+    value = node.value(position)
+    held = value.placed.tensor.data if isinstance(value, Quantized) else node.constant(position, "bias")
+    if held is None:
+        raise UnsupportedError(f"bias '{node.raw.inputs[position]}' is computed at run time, a constant was expected")
+    data = held.astype(np.float32)
     if data.size not in (1, channels) or (data.ndim and data.shape[-1] != data.size):
         raise UnsupportedError(f"bias has shape {list(data.shape)}, [{channels}] was expected")
     scaled = np.broadcast_to(data.reshape(-1) * np.float32(factor), (channels,))

@@ -92,6 +92,8 @@ def scalar(node: Node, position: int, role: str) -> float:
     value = node.value(position)
     if isinstance(value, Quantized) and value.placed.tensor.data is not None and value.placed.tensor.data.size == 1:
         type = value.placed.tensor.type
+        if type.dtype.is_real:
+            return float(value.placed.tensor.data.reshape(-1)[0].item())
         return type.scale * (int(value.placed.tensor.data.reshape(-1)[0]) - type.zero_point)
     array = value.array if isinstance(value, Known) else node.constant(position, role)
     if array.size != 1 or array.dtype == np.bool_ or not np.isfinite(array.astype(np.float64)).all():

@@ -125,7 +125,7 @@ def read_pad(node: Node) -> Real:
 
 
 def read_gather(node: Node) -> Real:
-    """Gather: with constant indices, or with those in an int32 or int64 input of the model, of which none is negative."""
+    """Gather: with constant indices, or those in an int32 or int64 input of the model, none of them negative."""
     input = node.real(0)
     axis = node.axis(node.integer("axis", 0), len(input.shape))
     chosen = node.value(1)
@@ -137,9 +137,7 @@ def read_gather(node: Node) -> Real:
         raise UnsupportedError(f"indices are {list(numbers[:10])}, numbers within axis {axis} ({size}) were expected")
     wrapped = [number % size for number in numbers]
     indices = np.array(wrapped, np.int32).reshape(node.constant(1, "indices").shape)
-    return _gather(
-        node, input, axis, node.builder.constant(node.builder.derive(node.output_name, "indices"), indices)
-    )
+    return _gather(node, input, axis, node.builder.constant(node.builder.derive(node.output_name, "indices"), indices))
 
 
 def _gather(node: Node, input: Real, axis: int, indices: Tensor) -> Real:

@@ -6,6 +6,7 @@ from tinygen.frontends.onnx.node import Node, Readers, to_int8
 from tinygen.frontends.onnx.raw import UnsupportedError
 from tinygen.frontends.onnx.values import Known, Placed, Quantized, Stored, Value
 from tinygen.ir.types import Array, DType, Quant
+from tinygen.ops.quantize import Dequantize, Quantize, dequantize_constant
 
 _UNSIGNED_OFFSET = 128  # from uint8 in the file to int8 in the IR
 _SMALLEST_SCALE, _LARGEST_SCALE = 1e-14, 1e12  # per tensor: quotients of products of two stay within float32
@@ -24,6 +25,8 @@ def read_quantize(node: Node) -> Value:
     quant = quant_of(node, dtype, node.shape(0))
     if not quant.is_per_tensor:
         raise UnsupportedError("an activation is quantized per channel, per tensor was expected")
+    if node.builder.is_real:
+        return Stored(_quantized(node, quant), dtype == np.uint8)
     placed = node.builder.at(node.real(0), quant, node.output_name)
     if placed.tensor.name == node.output_name:
         node.builder.layouts[node.output_name] = placed.order
@@ -34,7 +37,8 @@ def read_dequantize(node: Node) -> Value:
     """DequantizeLinear: of activations per tensor, of constants per tensor or per channel."""
     value = node.value(0)
     if isinstance(value, Known):
-        return _dequantized_constant(node, value.array)
+        found = _dequantized_constant(node, value.array)
+        return _real_constant(node, found.placed) if node.builder.is_real else found
     if not isinstance(value, Stored):
         raise UnsupportedError(f"input '{node.raw.inputs[0]}' is float32, quantized integers were expected")
     quant = quant_of(node, np.dtype(np.uint8 if value.is_unsigned else np.int8), value.shape)
@@ -43,7 +47,28 @@ def read_dequantize(node: Node) -> Value:
             f"input '{node.raw.inputs[0]}' was quantized with scale {value.placed.quant.scales[0]} and is read with "
             f"{quant.scales[0]}, or with another zero point: the same were expected"
         )
-    return Quantized(value.placed)
+    return _dequantized(node, value.placed) if node.builder.is_real else Quantized(value.placed)
+
+
+def _quantized(node: Node, quant: Quant) -> Placed:
+    """Where the model computes with float32: stored integers of real values."""
+    input, name = node.activation(0), node.builder.claim(node.output_name)
+    output = node.builder.result(name, input.tensor.shape, quant)
+    node.builder.layouts[node.output_name] = input.order
+    return node.emit(Quantize(name=name, source=node.source, input=input.tensor, output=output), input.order)
+
+
+def _dequantized(node: Node, input: Placed) -> Quantized:
+    """Where the model computes with float32: the real values again."""
+    name = node.builder.claim(node.output_name)
+    output = node.builder.result(name, input.tensor.shape, None)
+    return node.result(Dequantize(name=name, source=node.source, input=input.tensor, output=output), input.order)
+
+
+def _real_constant(node: Node, stored: Placed) -> Quantized:
+    assert stored.tensor.data is not None
+    real = dequantize_constant(stored.tensor.data, stored.quant)
+    return Quantized(node.builder.real_constant(node.output_name, real))
 
 
 def quant_of(node: Node, dtype: np.dtype[np.generic], shape: tuple[int, ...]) -> Quant:

@@ -1,0 +1,60 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Operators on int16 activations, whose zero point is 0.
+ */
+#ifndef TG_INT16_H
+#define TG_INT16_H
+
+#include <stdint.h>
+
+/** Sizes and constants of a convolution. Weights are OHWI with the depth of one group. */
+struct tg_convolution_s16 {
+    int32_t batches;
+    int32_t input_height;
+    int32_t input_width;
+    int32_t input_channels;
+    int32_t output_height;
+    int32_t output_width;
+    int32_t output_channels;
+    int32_t filter_height;
+    int32_t filter_width;
+    int32_t filter_depth; /**< input channels of a group */
+    int32_t filters_of_group;
+    int32_t stride_height;
+    int32_t stride_width;
+    int32_t pad_top;
+    int32_t pad_left;
+    int32_t dilation_height;
+    int32_t dilation_width;
+    int32_t min;
+    int32_t max;
+    const int8_t *weights;
+    const int64_t *bias;       /**< one an output channel, or NULL */
+    const int32_t *multiplier; /**< Q31, one an output channel; the kernel rounds them to Q15 */
+    const int32_t *shift;      /**< -31..7 */
+};
+
+/**
+ * Convolution of NHWC images with 64-bit sums; fully connected layers are images of one pixel, depthwise ones have a
+ * group a channel. Sums keep within 48 bits.
+ */
+void tg_convolve_s16(const struct tg_convolution_s16 *layer, const int16_t *input, int16_t *output);
+
+/**
+ * Softmax of each row; outputs have scale 1/32768. A difference of two inputs times multiplier * 2^(shift - 31) has
+ * scale 10/65535.
+ */
+struct tg_softmax_s16 {
+    int32_t rows;
+    int32_t row_size; /**< 1..8191 */
+    int32_t multiplier;
+    int32_t shift;
+    const int16_t *exponential; /**< 513 values of exp(x) in Q15, for x from -10 to 0 */
+    const int16_t *reciprocal;  /**< 513 values of 1 / (1 + x) in Q15, for x from 0 to 1 */
+};
+
+/** input and output may be the same pointer. */
+void tg_softmax_s16(const struct tg_softmax_s16 *layer, const int16_t *input, int16_t *output);
+
+#endif

@@ -1,0 +1,138 @@
+"""Samples as a stream, the published schema, the library, and what calibration costs."""
+
+import json
+import time
+import tracemalloc
+from pathlib import Path
+
+import numpy as np
+import pytest
+from pydantic import ValidationError
+
+from tests.support.command_line import tinygen
+from tests.support.float_models import SHAPE, samples, write_float_model
+from tests.support.onnx_runtime import needs_onnxruntime
+from tests.support.shared import shared_file
+from tinygen.calib import Calibrator, Policy, Settings, load_float, quantized, read_ctable
+from tinygen.calib.calibrator import BATCH
+from tinygen.ir.graph import Port
+from tinygen.ir.tensor import Tensor
+from tinygen.ir.types import DType, TensorType
+from tinygen.quant import onnx_forward
+from tinygen.quant.ctable import CTable
+from tinygen.quant.ctable_file import ctable_text, schema_text
+from tinygen.quant.dataset import open_dataset
+from tinygen.quant.errors import SampleError
+from tinygen.quant.onnx_export import export_onnx
+
+_SCHEMA = Path(__file__).parents[2] / "docs" / "ctable.schema.json"
+_TYPE = TensorType(DType.FLOAT32, SHAPE)
+PORT = Port("image", Tensor("image", _TYPE), _TYPE)
+
+
+@pytest.mark.parametrize("name", ["s.npy", "s.npz", "compressed.npz"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, ">f4"])
+def test_batches_are_the_samples(tmp_path: Path, name: str, dtype: str) -> None:
+    images = samples(23).astype(dtype)
+    file = tmp_path / name
+    if name == "s.npy":
+        np.save(file, images)
+    else:
+        save = np.savez if name == "s.npz" else np.savez_compressed
+        save(file, image=images, labels=np.arange(23))
+    data = open_dataset(file, [PORT], 20)
+    assert (data.samples, data.has_labels) == (20, name != "s.npy")
+    whole = np.concatenate([batch[0] for batch in data.batches(6)])
+    np.testing.assert_array_equal(whole, samples(20))
+    part = np.concatenate([batch[0] for batch in data.batches(4, 5, 9)])
+    np.testing.assert_array_equal(part, samples(20)[5:14])
+    labels = data.labels()
+    assert labels is None or list(labels) == list(range(20))
+
+
+def test_damaged_files_are_refused(tmp_path: Path) -> None:
+    whole = tmp_path / "whole.npy"
+    np.save(whole, samples(8))
+    content = whole.read_bytes()
+    for length in (0, 5, 40, 100, len(content) - 7):
+        damaged = tmp_path / "damaged.npy"
+        damaged.write_bytes(content[:length])
+        with pytest.raises(SampleError, match=r"damaged.npy: cannot be read as samples"):
+            list(open_dataset(damaged, [PORT]).batches(3))
+    np.savez(tmp_path / "objects.npz", image=np.array([{}] * 3, object))
+    with pytest.raises(SampleError, match="its arrays are in another form"):
+        open_dataset(tmp_path / "objects.npz", [PORT])
+
+
+def test_memory_does_not_grow_with_the_samples(tmp_path: Path) -> None:
+    peaks = []
+    for count in (2 * BATCH, 20 * BATCH):
+        folder = tmp_path / str(count)
+        folder.mkdir()
+        model, data = write_float_model(folder, count)
+        calibrator = Calibrator(load_float(model))
+        calibrator.run_file(open_dataset(data, calibrator.graph.inputs, BATCH))  # what is loaded once
+        tracemalloc.start()
+        calibrator.run_file(open_dataset(data, calibrator.graph.inputs))
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert peaks[1] < 1.1 * peaks[0] + 100_000
+
+
+def test_the_published_schema_is_that_of_the_classes(tmp_path: Path) -> None:
+    assert _SCHEMA.read_text(encoding="utf-8") == schema_text() == tinygen("ctable", "schema").stdout
+    model, data = write_float_model(tmp_path)
+    table = Calibrator(load_float(model)).run_file(open_dataset(data, [PORT])).table
+    text = ctable_text(table)
+    assert CTable.model_validate_json(text) == table
+    assert set(json.loads(text)) <= set(json.loads(schema_text())["properties"])
+    with pytest.raises(ValidationError):
+        CTable.model_validate_json(text.replace('"version": 1', '"version": 2'))
+
+
+def test_the_library_gives_the_table_of_the_command(tmp_path: Path) -> None:
+    model, data = write_float_model(tmp_path)
+    settings = Settings(policy=Policy.parse("l2"))
+    calibration = Calibrator(load_float(model), "mps2-an386", settings).run(np.array_split(samples(24), 5))
+    calibration.save(tmp_path / "library.json")
+    command = tmp_path / "command.json"
+    asked = ("calibrate", model, "--data", data, "-t", "mps2-an386", "--policy", "l2", "-o", command)
+    assert tinygen(*asked).code == 0
+    library = read_ctable(tmp_path / "library.json")
+    assert library.ops == read_ctable(command).ops
+    assert library.target == read_ctable(command).target
+    assert str(calibration.graph) == str(quantized(load_float(model), library))
+    with pytest.raises(SampleError, match=r"TG-C001 net\.tflite: 0 samples to calibrate with"):
+        Calibrator(load_float(model)).run([])
+
+
+@pytest.mark.parametrize("name", ["kws_fp32_qualcomm", "pretrainedResnet"])
+def test_calibration_costs_little_more_than_inference(tmp_path: Path, name: str) -> None:
+    session_of = pytest.importorskip("onnxruntime").InferenceSession
+    model = load_float(shared_file(f"models/mlperf_tiny/{name}.tflite"))
+    shape = model.graph.inputs[0].external.shape
+    images = np.random.default_rng(0).normal(0, 1, (500, *shape[1:])).astype(np.float32)
+    np.save(tmp_path / "data.npy", images)
+    session = session_of(export_onnx(model.graph).SerializeToString())
+    start = time.process_time()  # of all threads: other programs on the machine do not count
+    for image in images:
+        session.run(None, {session.get_inputs()[0].name: image[np.newaxis]})
+    inference = time.process_time() - start
+    start = time.process_time()
+    Calibrator(model).run_file(open_dataset(tmp_path / "data.npy", model.graph.inputs))
+    assert time.process_time() - start < 1.5 * inference + 5
+
+
+@needs_onnxruntime
+def test_numpy_and_onnxruntime_see_the_same_network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model, data = write_float_model(tmp_path)
+    by_runtime = Calibrator(load_float(model))
+    assert by_runtime.forward.name == "onnxruntime"
+    monkeypatch.setattr(onnx_forward, "onnxruntime", None)
+    by_numpy = Calibrator(load_float(model))
+    assert by_numpy.forward.name == "numpy"
+    tables = [c.run_file(open_dataset(data, [PORT])).table for c in (by_runtime, by_numpy)]
+    for name, entry in tables[0].tensors.items():
+        other = tables[1].tensors[name]
+        np.testing.assert_allclose(entry.scale, other.scale, rtol=1e-4)
+        assert entry.zero_point == other.zero_point

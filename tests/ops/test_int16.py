@@ -1,0 +1,161 @@
+"""int16 activations with int8 weights: the references against LiteRT's, on random models."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+from tests.support.litert import needs_litert, run_reference
+from tests.support.reference import evaluate, import_model
+from tests.support.tflite_writer import ModelWriter
+from tinygen.ir.types import Array
+
+SEEDS = 25
+NONE, RELU, RELU6 = 0, 1, 3
+SAME, VALID = 0, 1
+
+
+@dataclass(frozen=True)
+class Model:
+    """A file with random inputs for it."""
+
+    file: bytes
+    inputs: list[Array]
+
+
+def _values(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
+    """Extreme values now and then."""
+    if rng.random() < 0.2:
+        return rng.choice(np.array([-32768, 32767], np.int16), shape)
+    return (rng.integers(-32768, 32768, shape) >> int(rng.integers(0, 8))).astype(np.int16)
+
+
+def _scale(rng: np.random.Generator, low: float = 1e-4, high: float = 1e-2) -> float:
+    return float(np.exp(rng.uniform(np.log(low), np.log(high))))
+
+
+def _window(rng: np.random.Generator) -> tuple[tuple[int, int], tuple[int, int], int]:
+    """Filter, stride, padding."""
+    filter, stride = rng.integers(1, 4, 2), rng.integers(1, 3, 2)
+    return (int(filter[0]), int(filter[1])), (int(stride[0]), int(stride[1])), int(rng.integers(0, 2))
+
+
+def _output_shape(size: tuple[int, int], filter: tuple[int, int], stride: tuple[int, int], padding: int) -> list[int]:
+    reduced = [s if padding == SAME else s - f + 1 for s, f in zip(size, filter, strict=True)]
+    return [-(-r // step) for r, step in zip(reduced, stride, strict=True)]
+
+
+def _filters(
+    writer: ModelWriter, rng: np.random.Generator, shape: tuple[int, ...], axis: int, input_scale: float, channels: int
+) -> tuple[list[int], float]:
+    """Weights and bias, without which LiteRT refuses int16; an output scale that leaves a few outputs to be clamped."""
+    scales = [_scale(rng, 1e-3, 1e-1) for _ in range(channels)]
+    data = rng.integers(-127, 128, shape)
+    weights = writer.tensor("w", shape, "int8", scale=scales, axis=axis, data=data)
+    largest = input_scale * max(scales) * 32768 * 64 * np.sqrt(data.size / channels)
+    bias = rng.integers(-(1 << 34), 1 << 34, channels) >> int(rng.integers(0, 30))
+    stored = writer.tensor("b", (channels,), "int64", scale=[input_scale * s for s in scales], data=bias)
+    return [weights, stored], largest / 32768
+
+
+def convolution(rng: np.random.Generator) -> Model:
+    writer, (filter, stride, padding) = ModelWriter(), _window(rng)
+    depth, channels = (int(n) for n in rng.integers(1, 9, 2))
+    shape, scale = (1, 5, 6, depth), _scale(rng)
+    x = writer.tensor("x", shape, "int16", scale=scale)
+    operands, output_scale = _filters(writer, rng, (channels, *filter, depth), 0, scale, channels)
+    output_shape = (1, *_output_shape((5, 6), filter, stride, padding), channels)
+    y = writer.tensor("y", output_shape, "int16", scale=output_scale)
+    writer.operator(
+        "CONV_2D", [x, *operands], [y], stride_h=stride[0], stride_w=stride[1], padding=padding,
+        fused_activation_function=int(rng.choice([NONE, RELU, RELU6])), version=4,
+    )  # fmt: skip
+    return Model(writer.finish([x], [y]), [_values(rng, shape)])
+
+
+def depthwise(rng: np.random.Generator) -> Model:
+    writer, (filter, stride, padding) = ModelWriter(), _window(rng)
+    depth, multiplier = int(rng.integers(1, 9)), int(rng.integers(1, 3))
+    channels, shape, scale = depth * multiplier, (1, 5, 6, depth), _scale(rng)
+    x = writer.tensor("x", shape, "int16", scale=scale)
+    operands, output_scale = _filters(writer, rng, (1, *filter, channels), 3, scale, channels)
+    output_shape = (1, *_output_shape((5, 6), filter, stride, padding), channels)
+    y = writer.tensor("y", output_shape, "int16", scale=output_scale)
+    writer.operator(
+        "DEPTHWISE_CONV_2D", [x, *operands], [y], stride_h=stride[0], stride_w=stride[1], padding=padding,
+        depth_multiplier=multiplier, fused_activation_function=int(rng.choice([NONE, RELU, RELU6])), version=5,
+    )  # fmt: skip
+    return Model(writer.finish([x], [y]), [_values(rng, shape)])
+
+
+def fully_connected(rng: np.random.Generator) -> Model:
+    writer = ModelWriter()
+    rows, features, units = (int(n) for n in rng.integers(1, 20, 3))
+    x = writer.tensor("x", (rows, features), "int16", scale=0.001)
+    w = writer.tensor("w", (units, features), "int8", scale=0.02, data=rng.integers(-127, 128, (units, features)))
+    b = writer.tensor("b", (units,), "int64", scale=0.00002, data=rng.integers(-(1 << 20), 1 << 20, units))
+    y = writer.tensor("y", (rows, units), "int16", scale=_scale(rng, 1e-3, 1e-1))
+    writer.operator("FULLY_CONNECTED", [x, w, b], [y], version=7)
+    return Model(writer.finish([x], [y]), [_values(rng, (rows, features))])
+
+
+def average_pool(rng: np.random.Generator) -> Model:
+    return _pool(rng, "AVERAGE_POOL_2D")
+
+
+def max_pool(rng: np.random.Generator) -> Model:
+    return _pool(rng, "MAX_POOL_2D")
+
+
+def _pool(rng: np.random.Generator, name: str) -> Model:
+    writer, (filter, stride, padding) = ModelWriter(), _window(rng)
+    shape, scale = (1, 5, 6, int(rng.integers(1, 9))), _scale(rng)
+    x = writer.tensor("x", shape, "int16", scale=scale)
+    y = writer.tensor("y", (1, *_output_shape((5, 6), filter, stride, padding), shape[3]), "int16", scale=scale)
+    writer.operator(
+        name, [x], [y], filter_height=filter[0], filter_width=filter[1], stride_h=stride[0], stride_w=stride[1],
+        padding=padding, fused_activation_function=int(rng.choice([NONE, RELU, RELU6])), version=3,
+    )  # fmt: skip
+    return Model(writer.finish([x], [y]), [_values(rng, shape)])
+
+
+def addition(rng: np.random.Generator) -> Model:
+    return _binary(rng, "ADD", 4, _scale(rng, 1e-3, 1e-2), pot_scale_int16=False)
+
+
+def product(rng: np.random.Generator) -> Model:
+    return _binary(rng, "MUL", 4, _scale(rng, 1e-4, 1e-2))
+
+
+def _binary(rng: np.random.Generator, name: str, version: int, scale: float, **options: bool) -> Model:
+    writer, shape = ModelWriter(), (1, 3, 3, int(rng.integers(1, 9)))
+    first = writer.tensor("a", shape, "int16", scale=_scale(rng))
+    second = writer.tensor("b", shape, "int16", scale=_scale(rng))
+    y = writer.tensor("y", shape, "int16", scale=scale)
+    activation = int(rng.choice([NONE, RELU, RELU6]))
+    writer.operator(name, [first, second], [y], fused_activation_function=activation, version=version, **options)
+    return Model(writer.finish([first, second], [y]), [_values(rng, shape), _values(rng, shape)])
+
+
+def softmax(rng: np.random.Generator) -> Model:
+    writer, shape = ModelWriter(), (3, int(rng.choice([1, 2, 8, 12, 100])))
+    x = writer.tensor("x", shape, "int16", scale=_scale(rng))
+    y = writer.tensor("y", shape, "int16", scale=1 / 32768)
+    writer.operator("SOFTMAX", [x], [y], beta=float(rng.choice([1.0, 0.5])), version=3)
+    return Model(writer.finish([x], [y]), [_values(rng, shape)])
+
+
+@needs_litert
+@pytest.mark.parametrize(
+    "make",
+    [convolution, depthwise, fully_connected, average_pool, max_pool, addition, product, softmax],
+    ids=lambda make: make.__name__,
+)
+def test_equals_litert(make: Callable[[np.random.Generator], Model]) -> None:
+    for seed in range(SEEDS):
+        model = make(np.random.default_rng(seed))
+        [expected] = run_reference(model.file, model.inputs).outputs
+        [computed] = evaluate(import_model(model.file), model.inputs)
+        difference = np.abs(computed.astype(int) - expected.astype(int)).max()
+        assert difference <= (make is fully_connected), seed  # LiteRT's keeps all bits of the multiplier

@@ -1,0 +1,1 @@
+"""Kernels for int16 activations."""

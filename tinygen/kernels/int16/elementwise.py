@@ -1,0 +1,63 @@
+"""Addition and multiplication of int16 tensors of the same shape."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from tinygen.ir.graph import Op
+from tinygen.kernels.base import Kernel, Toolbox, constant_tables
+from tinygen.kernels.cmsis_nn.addition import ElementwiseAddS8
+from tinygen.kernels.cmsis_nn.multiplication import ElementwiseMulS8
+from tinygen.kernels.tinygen_c.elementwise import full_size
+from tinygen.ops.add import Add
+from tinygen.ops.mul import Mul
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ElementwiseAddS16(ElementwiseAddS8):
+    """arm_elementwise_add_s16."""
+
+    element: ClassVar[str] = "int16_t"
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ElementwiseMulS16(ElementwiseMulS8):
+    """arm_elementwise_mul_s16."""
+
+    element: ClassVar[str] = "int16_t"
+
+
+def lower_add(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 - the same for all targets
+    """The addition kernel for `op`."""
+    assert isinstance(op, Add)
+    return ElementwiseAddS16(
+        function="arm_elementwise_add_s16",
+        reads=(op.first, op.second),
+        writes=(op.output,),
+        tables=constant_tables(op.first, op.second),
+        in_place=full_size(op.output, op.first, op.second),
+        first_offset=0,
+        second_offset=0,
+        output_offset=0,
+        scales=op.scales,
+        left_shift=op.left_shift,
+        activation=op.clamp,
+        block_size=op.output.type.elements,
+    )
+
+
+def lower_mul(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 - the same for all targets
+    """The multiplication kernel for `op`."""
+    assert isinstance(op, Mul)
+    return ElementwiseMulS16(
+        function="arm_elementwise_mul_s16",
+        reads=(op.first, op.second),
+        writes=(op.output,),
+        tables=constant_tables(op.first, op.second),
+        in_place=full_size(op.output, op.first, op.second),
+        first_offset=0,
+        second_offset=0,
+        output_offset=0,
+        scaling=op.scaling,
+        activation=op.clamp,
+        block_size=op.output.type.elements,
+    )

@@ -1,0 +1,25 @@
+"""The kernels of operators on int16: one explicit table. Operators that only move bytes have the kernels of int8."""
+
+from tinygen.kernels.base import Lowerings
+from tinygen.kernels.int16.convolution import lower_conv2d, lower_depthwise_conv2d, lower_fully_connected
+from tinygen.kernels.int16.elementwise import lower_add, lower_mul
+from tinygen.kernels.int16.pooling import lower_pool
+from tinygen.kernels.int16.softmax import lower_softmax
+from tinygen.ops.add import Add
+from tinygen.ops.conv2d import Conv2D
+from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
+from tinygen.ops.fully_connected import FullyConnected
+from tinygen.ops.mul import Mul
+from tinygen.ops.pool2d import AveragePool2D, MaxPool2D
+from tinygen.ops.softmax import Softmax
+
+INT16_LOWERINGS: Lowerings = {
+    Add: lower_add,
+    AveragePool2D: lower_pool,
+    Conv2D: lower_conv2d,
+    DepthwiseConv2D: lower_depthwise_conv2d,
+    FullyConnected: lower_fully_connected,
+    MaxPool2D: lower_pool,
+    Mul: lower_mul,
+    Softmax: lower_softmax,
+}
