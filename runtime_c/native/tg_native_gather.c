@@ -6,7 +6,8 @@
 
 #if TG_NATIVE_DSP
 
-/* clang-format off: assembly in columns */
+/* assembly in columns */
+/* clang-format off */
 
 /*
  * r0        input                   r1        plane                  r2   positions of the line that are left, less 8

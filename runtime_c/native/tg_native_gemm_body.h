@@ -11,7 +11,8 @@
 
 #if TG_NATIVE_THUMB2
 
-/* clang-format off: assembly in columns */
+/* assembly in columns */
+/* clang-format off */
 
 /*
  * r0        stream

@@ -6,7 +6,8 @@
 
 #if TG_NATIVE_DSP
 
-/* clang-format off: assembly in columns */
+/* assembly in columns */
+/* clang-format off */
 
 /*
  * r0        stream                     r1        vector

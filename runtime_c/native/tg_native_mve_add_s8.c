@@ -6,7 +6,8 @@
 
 #if TG_NATIVE_MVE
 
-/* clang-format off: assembly in columns */
+/* assembly in columns */
+/* clang-format off */
 
 /* q0, q1: 8 elements of the operands; q0 then holds their sums as 16-bit values. */
 #define SUM_8                                                                                                          \

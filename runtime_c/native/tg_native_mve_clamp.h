@@ -23,9 +23,9 @@ static inline void tg_mve_clamp(int8_t *values, int32_t size, int32_t min, int32
                    "vstrb.8 q0, [%[values]], #16            \n"
                    "letp   lr, 1b                           \n"
                    "2:                                      \n"
-                   : [values] "+r"(values)
-                   : [size] "r"(size), [min] "r"(min), [max] "r"(max)
-                   : "lr", "s0", "s1", "s2", "s3", "s4", "s5", "s6", "s7", "s8", "s9", "s10", "s11", "cc", "memory");
+        : [values] "+r"(values)
+        : [size] "r"(size), [min] "r"(min), [max] "r"(max)
+        : "lr", "s0", "s1", "s2", "s3", "s4", "s5", "s6", "s7", "s8", "s9", "s10", "s11", "cc", "memory");
 #else
     for (int32_t i = 0; i < size; i++) {
         values[i] = (int8_t)(values[i] < min ? min : values[i] > max ? max : values[i]);

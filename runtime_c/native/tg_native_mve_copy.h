@@ -26,9 +26,9 @@ static inline void tg_mve_copy_rows(
                        "add    %[to], %[to_step]                \n"
                        "le     lr, 1b                           \n"
                        "2:                                      \n"
-                       : [to] "+r"(to), [from] "+r"(from)
-                       : [to_step] "r"(to_step), [from_step] "r"(from_step), [rows] "r"(rows), [count] "r"(count)
-                       : TG_MVE_CLOBBERS);
+            : [to] "+r"(to), [from] "+r"(from)
+            : [to_step] "r"(to_step), [from_step] "r"(from_step), [rows] "r"(rows), [count] "r"(count)
+            : TG_MVE_CLOBBERS);
         return;
     }
     for (; rows > 0; rows--, to += to_step, from += from_step) {
@@ -40,9 +40,9 @@ static inline void tg_mve_copy_rows(
                        "vstrb.8 q0, [%[next]], #16              \n"
                        "letp   lr, 1b                           \n"
                        "2:                                      \n"
-                       : [row] "+r"(row), [next] "+r"(next)
-                       : [count] "r"(count)
-                       : TG_MVE_CLOBBERS);
+            : [row] "+r"(row), [next] "+r"(next)
+            : [count] "r"(count)
+            : TG_MVE_CLOBBERS);
     }
 #else
     for (; rows > 0; rows--, to += to_step, from += from_step) {
@@ -65,9 +65,9 @@ static inline void tg_mve_fill_rows(int8_t *to, int32_t to_step, int32_t value, 
                        "vstrb.8 q0, [%[next]], #16              \n"
                        "letp   lr, 1b                           \n"
                        "2:                                      \n"
-                       : [next] "+r"(next)
-                       : [value] "r"(value), [count] "r"(count)
-                       : TG_MVE_CLOBBERS);
+            : [next] "+r"(next)
+            : [value] "r"(value), [count] "r"(count)
+            : TG_MVE_CLOBBERS);
     }
 #else
     for (; rows > 0; rows--, to += to_step) {

@@ -11,7 +11,8 @@
 
 #if TG_NATIVE_MVE
 
-/* clang-format off: assembly in columns */
+/* assembly in columns */
+/* clang-format off */
 
 /*
  * r0 r2 r4 r6 r8 r10 r12 lr   sums of 8 outputs (sums must be even registers)

@@ -6,7 +6,8 @@
 
 #if TG_NATIVE_MVE
 
-/* clang-format off: assembly in columns */
+/* assembly in columns */
+/* clang-format off */
 
 /*
  * r0 r2 r4 r6 r8 r10 r12 lr   sums of 8 units, in the order 0 2 4 6 1 3 5 7 (sums must be even registers)
@@ -160,8 +161,7 @@ void tg_native_mve_fully_connected_s8(
             const int8_t *const weights = (const int8_t *)(piece + 32 * (at / 16) + 4 * place);
             sum = tg_mve_mac(sum, input[i], weights[at % 16]);
         }
-        output[unit] =
-            tg_mve_requantized(sum, scales[8], scales[16], 0, layer->zero_point, layer->min, layer->max);
+        output[unit] = tg_mve_requantized(sum, scales[8], scales[16], 0, layer->zero_point, layer->min, layer->max);
     }
 }
 

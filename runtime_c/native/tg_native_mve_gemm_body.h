@@ -11,7 +11,8 @@
 
 #if TG_NATIVE_MVE
 
-/* clang-format off: assembly in columns */
+/* assembly in columns */
+/* clang-format off */
 
 /*
  * r0 r2 r4 r6      sums of 4 channels, pixel 0      r8 r10 r12 lr   pixel 1 (sums must be even registers)
@@ -280,8 +281,8 @@ static inline int8_t tg_mve_gemm_output(
         const int8_t *const weights = (const int8_t *)(piece + 16 * (place / 16) + 4 * lane);
         sum = tg_mve_mac(sum, pixel[i], weights[place % 16]);
     }
-    return tg_mve_requantized(sum, scales[4 + lane], scales[8 + lane], TG_MVE_GEMM_IS_RELU, gemm->zero_point, gemm->min,
-        gemm->max);
+    return tg_mve_requantized(
+        sum, scales[4 + lane], scales[8 + lane], TG_MVE_GEMM_IS_RELU, gemm->zero_point, gemm->min, gemm->max);
 }
 
 void TG_MVE_GEMM_NAME(const struct tg_native_mve_gemm *gemm)

@@ -6,7 +6,8 @@
 
 #if TG_NATIVE_MVE
 
-/* clang-format off: assembly in columns */
+/* assembly in columns */
+/* clang-format off */
 
 /*
  * r0 - r3  pixels, r4 - r7 their steps      r8, r9, r10  words of padding, pixels and padding   r11  channels left

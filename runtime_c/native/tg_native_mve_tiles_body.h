@@ -11,7 +11,8 @@
 
 #if TG_NATIVE_MVE
 
-/* clang-format off: assembly in columns */
+/* assembly in columns */
+/* clang-format off */
 
 /*
  * r0 r4 r8 r12     sums of 4 positions, line 0      r2 r6 r10 lr    line 1 (sums must be even registers)
@@ -151,8 +152,7 @@ void TG_MVE_TILES_NAME(struct tg_native_mve_planes *planes)
             const int8_t *const words = planes->plane + line / 2 * planes->line_bytes;
             int8_t *const output = planes->output + line * (planes->output_line_step / 2);
             for (int32_t i = 0; i < planes->positions; i++) {
-                output[i * planes->position_step] =
-                    tg_mve_tile_output(planes, words + 4 * i, planes->stream, line % 2);
+                output[i * planes->position_step] = tg_mve_tile_output(planes, words + 4 * i, planes->stream, line % 2);
             }
         }
         planes->stream += 8;

@@ -6,7 +6,8 @@
 #ifndef TG_NATIVE_PLANE_OUTPUT_H
 #define TG_NATIVE_PLANE_OUTPUT_H
 
-/* clang-format off: assembly in columns */
+/* assembly in columns */
+/* clang-format off */
 
 #define TG_PLANE_OUTPUT_RELU(sum)                                                                                      \
     "smmla  " sum ", " sum ", r4, r5         \n"                                                                       \

@@ -13,7 +13,8 @@
 
 #if TG_NATIVE_DSP
 
-/* clang-format off: assembly in columns */
+/* assembly in columns */
+/* clang-format off */
 
 /*
  * r0        line of the plane under the filter       r1        weights             r2   end of the line under the

@@ -13,7 +13,8 @@
 
 #if TG_NATIVE_DSP
 
-/* clang-format off: assembly in columns */
+/* assembly in columns */
+/* clang-format off */
 
 /*
  * r0 - r2   the three lines of the plane under the filter       r3        output

@@ -42,4 +42,13 @@ static inline int8_t tg_clamp_s8(int32_t value, int32_t min, int32_t max)
     return (int8_t)(value > max ? max : value);
 }
 
+/** The same within int16. */
+static inline int16_t tg_clamp_s16(int32_t value, int32_t min, int32_t max)
+{
+    if (value < min) {
+        return (int16_t)min;
+    }
+    return (int16_t)(value > max ? max : value);
+}
+
 #endif

@@ -57,4 +57,22 @@ struct tg_softmax_s16 {
 /** input and output may be the same pointer. */
 void tg_softmax_s16(const struct tg_softmax_s16 *layer, const int16_t *input, int16_t *output);
 
+/** From one scale to another. */
+struct tg_rescale {
+    int32_t size;
+    int32_t input_offset; /**< of int8: minus the zero point */
+    int32_t multiplier;
+    int32_t shift;             /**< -31..15 */
+    int32_t output_zero_point; /**< of int8 */
+    int32_t min;
+    int32_t max;
+};
+
+/** input and output may be the same pointer. */
+void tg_rescale_s16(const struct tg_rescale *layer, const int16_t *input, int16_t *output);
+
+void tg_rescale_s8_s16(const struct tg_rescale *layer, const int8_t *input, int16_t *output);
+
+void tg_rescale_s16_s8(const struct tg_rescale *layer, const int16_t *input, int8_t *output);
+
 #endif

@@ -48,7 +48,7 @@ static void softmax_row(const struct tg_softmax_s16 *layer, const int16_t *input
     for (int32_t i = 0; i < layer->row_size; i++) {
         const int32_t value = (output[i] * reciprocal + (1 << (shift - 1))) >> shift;
 
-        output[i] = (int16_t)(value > INT16_MAX ? INT16_MAX : value);
+        output[i] = tg_clamp_s16(value, 0, INT16_MAX);
     }
 }
 

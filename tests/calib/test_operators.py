@@ -89,3 +89,24 @@ def test_the_c_is_equal_to_the_simulator(name: str, tmp_path: Path) -> None:
     np.save(data, np.random.default_rng(2).normal(0, 1, (40, 2, 6, 6)).astype(np.float32))
     ended = tinygen("validate", model, "--calibrate", data, "--data", data, "--samples", "5", "--json")
     assert (ended.code, ended.document["exact"]) == (0, True), ended.stderr
+
+
+def test_open_sizes_are_given_as_for_compiling(tmp_path: Path) -> None:
+    model, data, table = tmp_path / "net.onnx", tmp_path / "x.npy", tmp_path / "t.ctable.json"
+    proto = onnx.load_from_string(_model(MIDDLES["Relu"]))
+    dims = proto.graph.input[0].type.tensor_type.shape.dim
+    dims[2].dim_param = dims[3].dim_param = "size"
+    del proto.graph.value_info[:]
+    proto.graph.output[0].type.tensor_type.ClearField("shape")
+    model.write_bytes(proto.SerializeToString())
+    np.save(data, np.random.default_rng(2).normal(0, 1, (40, 2, 6, 6)).astype(np.float32))
+    sizes = ("--dim", "size=6")
+    assert tinygen("calibrate", model, "--data", data, "-o", table).code == 3
+    for arguments in (
+        ("calibrate", model, "--data", data, "-o", table),
+        ("simulate", model, "--ctable", table, "--data", data),
+        ("quantize", model, "--ctable", table, "-o", tmp_path / "q.onnx"),
+        ("compile", model, "--ctable", table, "-o", tmp_path / "out"),
+    ):
+        ended = tinygen(*arguments, *sizes)
+        assert ended.code == 0, ended.stderr

@@ -9,6 +9,7 @@ from tests.support.onnx_qoperators import QOPERATORS, qoperator_model
 from tests.support.shared import shared_file
 from tinygen import passes
 from tinygen.frontends import import_model
+from tinygen.frontends.spelling import Spelling
 
 SEED = 20240611
 MEMORY_LIMIT_BYTES = 700_000_000
@@ -45,12 +46,14 @@ def test_mutations_of_real_models() -> None:
 
 def import_and_simplify_float(path: Path) -> None:
     """The same, where float32 is allowed."""
-    passes.run(import_model(path), passes.FLOAT_PASSES)
+    passes.run(import_model(path, Spelling(allows_float=True)), passes.FLOAT_PASSES)
 
 
 def test_mutations_of_float_models(tmp_path: Path) -> None:
+    contents = {case.name: case.model.SerializeToString() for case in backend_cases()}
+    contents |= {name.replace(" ", "_"): single(name).finish() for name in CASES}
     files = []
-    for case in backend_cases():
-        files.append(tmp_path / f"{case.name}.onnx")
-        files[-1].write_bytes(case.model.SerializeToString())
+    for name, content in contents.items():
+        files.append(tmp_path / f"{name}.onnx")
+        files[-1].write_bytes(content)
     _check(files, mutations=4000, target="tests.frontends.test_onnx_fuzz:import_and_simplify_float")

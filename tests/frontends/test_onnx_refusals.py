@@ -187,7 +187,7 @@ FILES: dict[str, tuple[bytes, str]] = {
     "open size": (
         _with_input(["batch", 3, "height", 8]),
         "m.onnx, input 'image': the size of axis 2 is open ('height'), a number was expected. "
-        "Export the model with a fixed size.",
+        "Give it with --input-shape image=..., or export the model with a fixed size.",
     ),
     "huge": (
         _with_input([1, 1 << 20, 1 << 20]),
@@ -198,9 +198,9 @@ FILES: dict[str, tuple[bytes, str]] = {
         _with_input([1, -4]),
         "m.onnx: axis 1 of 'image' has size -4, an ONNX model was expected. Export the model again.",
     ),
-    "indices": (
-        _with_input([1, 4], np.int64),
-        "m.onnx, input 'image': is int64, float32, int8 or uint8 was expected. "
+    "booleans": (
+        _with_input([1, 4], np.bool_),
+        "m.onnx, input 'image': is bool, float32, int8 or uint8 was expected. "
         "Export the model with another input type.",
     ),
     "scale unknown": (

@@ -13,19 +13,21 @@ from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, DType, Quant, TensorType
 from tinygen.kernels.base import Library, Toolbox
 from tinygen.ops.add import Add
-from tinygen.ops.clamp import Clamp
+from tinygen.ops.clamp import Activation, Clamp
 from tinygen.ops.conv2d import Conv2D
 from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
 from tinygen.ops.fully_connected import FullyConnected
 from tinygen.ops.mul import Mul
 from tinygen.ops.pool2d import AveragePool2D, MaxPool2D
+from tinygen.ops.relu import Relu
+from tinygen.ops.rescale import Rescale
 from tinygen.ops.softmax import Softmax
 from tinygen.ops.softmax_int16 import OUTPUT_SCALE
 from tinygen.ops.window import HW, Padding
 from tinygen.planner.plan import Request, plan
 from tinygen.targets import load
 
-LAYERS = 54
+LAYERS = 60
 TARGETS = [
     pytest.param("host", Library.PORTABLE, id="host-portable"),
     pytest.param("host", Library.CMSIS_NN, id="host-cmsis", marks=[requires_cmsis, pytest.mark.cmsis]),
@@ -58,7 +60,7 @@ class Layers:
         """Layers of all kinds in turn."""
         kinds = (
             self.convolution, self.depthwise, self.fully_connected, self.pool, self.convolution, self.depthwise,
-            self.binary, self.softmax, self.pool,
+            self.binary, self.softmax, self.pool, self.rescaling,
         )  # fmt: skip
         for number in range(count):
             kinds[number % len(kinds)]()
@@ -95,9 +97,9 @@ class Layers:
 
     def fully_connected(self) -> None:
         rows, units = self._between(1, 3), self._between(1, 17)
-        features = self._between(520, 700) if self._rng.random() < 0.3 else self._between(1, 90)
+        features = self._between(520, 700) if self._rng.random() < 0.2 else self._between(1, 90)
         input = self._tensor("x", (rows, features), 0.001)
-        weights, bias = self._constants((units, features), 0, per_channel=self._rng.random() < 0.5)
+        weights, bias = self._constants((units, features), 0, per_channel=len(self.ops) % 20 < 10)
         output = self._tensor("y", (rows, units), self._output_scale(weights))
         self._append(
             FullyConnected(
@@ -133,15 +135,37 @@ class Layers:
         output = self._tensor("y", shape, OUTPUT_SCALE)
         self._append(Softmax(**self._place(), input=input, output=output, beta=1.0))  # type: ignore[arg-type]
 
+    def rescaling(self) -> None:
+        shape = (self._between(1, 50),)
+        source, target = ((DType.INT16, DType.INT16), (DType.INT16, DType.INT8), (DType.INT8, DType.INT16))[
+            self._between(0, 2)
+        ]
+        input = Tensor(f"x{len(self.ops)}", self._quantized(source, shape))
+        output = Tensor(f"y{len(self.ops)}", self._quantized(target, shape))
+        if source is target and self._rng.random() < 0.5:
+            self._append(
+                Relu(**self._place(), input=input, output=output, activation=Activation.RELU6)  # type: ignore[arg-type]
+            )
+        else:
+            self._append(Rescale(**self._place(), input=input, output=output))  # type: ignore[arg-type]
+
+    def _quantized(self, dtype: DType, shape: tuple[int, ...]) -> TensorType:
+        if dtype is DType.INT16:
+            return TensorType(dtype, shape, Quant((float(self._rng.uniform(1e-3, 1e-2)),), (0,)))
+        return TensorType(dtype, shape, Quant((float(self._rng.uniform(1e-3, 1e-1)),), (self._between(-128, 127),)))
+
     def values(self) -> list[Array]:
         """Inputs for all layers, some of nothing but extremes."""
         found = [
-            self._rng.integers(-32768, 32768, tensor.shape, np.int16)
+            self._rng.integers(
+                tensor.type.dtype.min, tensor.type.dtype.max, tensor.shape, tensor.type.dtype.numpy, True
+            )
             for op in self.ops
             for tensor in op.variable_operands
         ]
         for array in found[::3]:
-            array[:] = self._rng.choice(np.array([-32768, 32767], np.int16), array.shape)
+            limits = np.iinfo(array.dtype)
+            array[:] = self._rng.choice(np.array([limits.min, limits.max], array.dtype), array.shape)
         found[0][:] = -32768
         return found
 

@@ -9,7 +9,7 @@ from tests.support.native_mve import check_mve, is_mve
 from tests.support.tools import requires_host_cc, requires_qemu
 from tinygen.pipeline import Kernels, Options, compile_model
 
-LAYERS = 100
+LAYERS = 60
 FUNCTIONS = {"addition": 1, "convolution": 6, "depthwise": 4, "fully_connected": 3}  # of each family
 FEWEST_NATIVE = 0.6  # of the layers: others have factors or sizes that are left to CMSIS-NN
 SAMPLES = 2

@@ -121,21 +121,27 @@ def _pool(rng: np.random.Generator, name: str) -> Model:
 
 
 def addition(rng: np.random.Generator) -> Model:
-    return _binary(rng, "ADD", 4, _scale(rng, 1e-3, 1e-2), pot_scale_int16=False)
+    writer, operands, result, inputs = _binary(rng, _scale(rng, 1e-3, 1e-2))
+    activation = int(rng.choice([NONE, RELU, RELU6]))
+    writer.operator(
+        "ADD", operands, [result], version=4, fused_activation_function=activation, pot_scale_int16=False
+    )  # fmt: skip
+    return Model(writer.finish(operands, [result]), inputs)
 
 
 def product(rng: np.random.Generator) -> Model:
-    return _binary(rng, "MUL", 4, _scale(rng, 1e-4, 1e-2))
-
-
-def _binary(rng: np.random.Generator, name: str, version: int, scale: float, **options: bool) -> Model:
-    writer, shape = ModelWriter(), (1, 3, 3, int(rng.integers(1, 9)))
-    first = writer.tensor("a", shape, "int16", scale=_scale(rng))
-    second = writer.tensor("b", shape, "int16", scale=_scale(rng))
-    y = writer.tensor("y", shape, "int16", scale=scale)
+    writer, operands, result, inputs = _binary(rng, _scale(rng, 1e-4, 1e-2))
     activation = int(rng.choice([NONE, RELU, RELU6]))
-    writer.operator(name, [first, second], [y], fused_activation_function=activation, version=version, **options)
-    return Model(writer.finish([first, second], [y]), [_values(rng, shape), _values(rng, shape)])
+    writer.operator("MUL", operands, [result], version=4, fused_activation_function=activation)
+    return Model(writer.finish(operands, [result]), inputs)
+
+
+def _binary(rng: np.random.Generator, scale: float) -> tuple[ModelWriter, list[int], int, list[Array]]:
+    """A writer with two operands and a result, and values for the operands."""
+    writer, shape = ModelWriter(), (1, 3, 3, int(rng.integers(1, 9)))
+    operands = [writer.tensor(name, shape, "int16", scale=_scale(rng)) for name in "ab"]
+    result = writer.tensor("y", shape, "int16", scale=scale)
+    return writer, operands, result, [_values(rng, shape) for _ in operands]
 
 
 def softmax(rng: np.random.Generator) -> Model:
@@ -146,16 +152,68 @@ def softmax(rng: np.random.Generator) -> Model:
     return Model(writer.finish([x], [y]), [_values(rng, shape)])
 
 
+def quantize(rng: np.random.Generator) -> Model:
+    writer, scale = ModelWriter(), _scale(rng)
+    x = writer.tensor("x", (500,), "float32")
+    y = writer.tensor("y", (500,), "int16", scale=scale)
+    writer.operator("QUANTIZE", [x], [y])
+    ties = rng.integers(-70000, 70000, 500) / 2 * np.float32(scale)
+    return Model(writer.finish([x], [y]), [ties.astype(np.float32)])
+
+
+def dequantize(rng: np.random.Generator) -> Model:
+    writer = ModelWriter()
+    x = writer.tensor("x", (500,), "int16", scale=_scale(rng))
+    y = writer.tensor("y", (500,), "float32")
+    writer.operator("DEQUANTIZE", [x], [y], version=3)
+    return Model(writer.finish([x], [y]), [_values(rng, (500,))])
+
+
+def widening(rng: np.random.Generator) -> Model:
+    writer = ModelWriter()
+    x = writer.tensor("x", (256,), "int8", scale=_scale(rng, 1e-3, 1e-1), zero_point=int(rng.integers(-128, 128)))
+    y = writer.tensor("y", (256,), "int16", scale=_scale(rng, 1e-4, 1e-2))
+    writer.operator("QUANTIZE", [x], [y], version=2)
+    return Model(writer.finish([x], [y]), [np.arange(-128, 128).astype(np.int8)])
+
+
+def narrowing(rng: np.random.Generator) -> Model:
+    writer = ModelWriter()
+    x = writer.tensor("x", (500,), "int16", scale=_scale(rng, 1e-4, 1e-2))
+    y = writer.tensor("y", (500,), "int8", scale=_scale(rng, 1e-3, 1e-1), zero_point=int(rng.integers(-128, 128)))
+    writer.operator("QUANTIZE", [x], [y], version=2)
+    return Model(writer.finish([x], [y]), [_values(rng, (500,))])
+
+
+def rescaling(rng: np.random.Generator) -> Model:
+    writer = ModelWriter()
+    x = writer.tensor("x", (500,), "int16", scale=_scale(rng))
+    y = writer.tensor("y", (500,), "int16", scale=_scale(rng))
+    writer.operator("QUANTIZE", [x], [y], version=2)
+    return Model(writer.finish([x], [y]), [_values(rng, (500,))])
+
+
+def rectifier(rng: np.random.Generator) -> Model:
+    writer = ModelWriter()
+    x = writer.tensor("x", (500,), "int16", scale=_scale(rng))
+    y = writer.tensor("y", (500,), "int16", scale=_scale(rng))
+    name = str(rng.choice(["RELU", "RELU6"]))
+    writer.operator(name, [x], [y], version=3)
+    return Model(writer.finish([x], [y]), [_values(rng, (500,))])
+
+
+MODELS = (
+    convolution, depthwise, fully_connected, average_pool, max_pool, addition, product, softmax,
+    quantize, dequantize, widening, narrowing, rescaling, rectifier,
+)  # fmt: skip
+
+
 @needs_litert
-@pytest.mark.parametrize(
-    "make",
-    [convolution, depthwise, fully_connected, average_pool, max_pool, addition, product, softmax],
-    ids=lambda make: make.__name__,
-)
+@pytest.mark.parametrize("make", MODELS, ids=lambda make: make.__name__)
 def test_equals_litert(make: Callable[[np.random.Generator], Model]) -> None:
     for seed in range(SEEDS):
         model = make(np.random.default_rng(seed))
         [expected] = run_reference(model.file, model.inputs).outputs
         [computed] = evaluate(import_model(model.file), model.inputs)
-        difference = np.abs(computed.astype(int) - expected.astype(int)).max()
+        difference = np.abs(computed.astype(float) - expected).max()
         assert difference <= (make is fully_connected), seed  # LiteRT's keeps all bits of the multiplier

@@ -7,6 +7,8 @@ from pathlib import Path
 from tinygen import passes
 from tinygen.errors import UnsupportedModelError
 from tinygen.frontends import import_model
+from tinygen.frontends.doors import model_file
+from tinygen.frontends.spelling import AS_IN_FILE, Spelling
 from tinygen.ir.graph import Graph
 from tinygen.ops.quantize import Dequantize, Quantize
 from tinygen.passes.fold_constants import fold_constants
@@ -33,10 +35,10 @@ class FloatModel:
     identity: ModelIdentity
 
 
-def load_float(path: str | Path) -> FloatModel:
+def load_float(path: str | Path, spelling: Spelling = AS_IN_FILE) -> FloatModel:
     """The float model of a file; UnsupportedModelError where it is quantized already."""
     file = Path(path)
-    return float_model(file, import_model(file))
+    return float_model(file, import_model(file, spelling))
 
 
 def float_model(path: Path, imported: Graph) -> FloatModel:
@@ -46,7 +48,8 @@ def float_model(path: Path, imported: Graph) -> FloatModel:
             f"{path.name}: is quantized already, a float32 model was expected for calibration. "
             "Compile it without --ctable and --calibrate, or take its table with `tinygen ctable import`."
         )
-    identity = ModelIdentity(name=path.stem, sha256=file_sha256(path), frontend=path.suffix.lower().lstrip("."))
+    file = model_file(path)
+    identity = ModelIdentity(name=file.stem, sha256=file_sha256(file), frontend=file.suffix.lower().lstrip("."))
     return FloatModel(path, passes.run(imported, PREPARATION), identity)
 
 

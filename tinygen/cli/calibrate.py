@@ -25,10 +25,11 @@ from tinygen.cli.calibration_options import (
     settings_from_text,
 )
 from tinygen.cli.command import command as as_command
-from tinygen.cli.options import Model
+from tinygen.cli.options import Dims, InputLayout, InputShapes, Model
 from tinygen.cli.table_file import check_free, write_table
 from tinygen.cli.terminal import Terminal
 from tinygen.errors import UsageError
+from tinygen.frontends.spelling import spelling_from_text
 from tinygen.quant.compare import differences
 from tinygen.quant.ctable_file import ctable_text, read_ctable
 from tinygen.quant.dataset import open_dataset
@@ -83,12 +84,15 @@ def command(
     budget: Budget = Tuning.budget,
     refine: Refine = False,
     ctable_in: TableIn = None,
+    input_shape: InputShapes = None,
+    dim: Dims = None,
+    input_layout: InputLayout = "nchw",
     force: Force = False,
 ) -> None:
     """Find the quantization of a float model from samples, and write it as a CTable."""
     settings = settings_from_text(policy, tensor_policy, scheme, bias_correction, equalize, rounding)
     board = None if target is None else load(target)
-    float_model = load_float(model)
+    float_model = load_float(model, spelling_from_text(tuple(input_shape or ()), tuple(dim or ()), input_layout))
     check_free(out, force)
     if refine or ctable_in is not None:
         if not refine or ctable_in is None or data is not None:

@@ -21,10 +21,11 @@ from tinygen.cli.calibration_options import (
     settings_from_text,
 )
 from tinygen.cli.command import command as as_command
-from tinygen.cli.options import CTableFile, Model
+from tinygen.cli.options import CTableFile, Dims, InputLayout, InputShapes, Model
 from tinygen.cli.table_file import write_bytes
 from tinygen.cli.terminal import Terminal
 from tinygen.errors import UsageError
+from tinygen.frontends.spelling import spelling_from_text
 from tinygen.quant.ctable_file import read_ctable
 from tinygen.quant.dataset import open_dataset
 from tinygen.quant.onnx_export import export_onnx
@@ -65,6 +66,9 @@ def command(
     bias_correction: BiasCorrection = True,
     equalize: Equalize = False,
     rounding: RoundingText = Rounding.NEAREST.value,
+    input_shape: InputShapes = None,
+    dim: Dims = None,
+    input_layout: InputLayout = "nchw",
     force: Force = False,
 ) -> None:
     """Write a float model as a quantized one that onnxruntime and other runtimes take."""
@@ -74,7 +78,7 @@ def command(
         raise UsageError(f"{out}: has the suffix '{out.suffix}', .onnx or .tflite was expected. Rename it.")
     if out.exists() and not force:
         raise UsageError(f"{out}: is there, a new name was expected. Choose one, or add --force.")
-    float_model = load_float(model)
+    float_model = load_float(model, spelling_from_text(tuple(input_shape or ()), tuple(dim or ()), input_layout))
     if ctable is not None:
         calibration = Calibration(float_model, read_ctable(ctable))
     else:

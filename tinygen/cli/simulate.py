@@ -13,11 +13,12 @@ from rich.console import RenderableType
 from tinygen.calib.calibrator import BATCH, Calibration, Calibrator, forward_of
 from tinygen.calib.model import load_float, prepared
 from tinygen.cli.command import command as as_command
-from tinygen.cli.options import CalibrationData, CTableFile, Model
+from tinygen.cli.options import CalibrationData, CTableFile, Dims, InputLayout, InputShapes, Model
 from tinygen.cli.table_file import write_bytes
 from tinygen.cli.terminal import Terminal
 from tinygen.errors import UsageError
 from tinygen.frontends import import_model
+from tinygen.frontends.spelling import Spelling, spelling_from_text
 from tinygen.ir.graph import Graph
 from tinygen.ir.types import Array
 from tinygen.quant.ctable_file import read_ctable
@@ -64,9 +65,13 @@ def command(
     samples: SampleCount = 100,
     trace: Trace = None,
     output: Output = None,
+    input_shape: InputShapes = None,
+    dim: Dims = None,
+    input_layout: InputLayout = "nchw",
 ) -> None:
     """Run a quantized model by the integers of its C, and list every point where precision changes."""
-    graph, real = _networks(model, ctable, calibrate)
+    spelling = spelling_from_text(tuple(input_shape or ()), tuple(dim or ()), input_layout)
+    graph, real = _networks(model, ctable, calibrate, spelling)
     dataset = open_dataset(data, graph.inputs, samples)
     with terminal.progress(f"simulating {model.name}") as progress:
         found = simulate(graph, dataset.batches(BATCH), real, dataset.samples, progress)
@@ -80,11 +85,13 @@ def command(
     terminal.result(report, _table(report))
 
 
-def _networks(model: Path, ctable: Path | None, calibrate: Path | None) -> tuple[Graph, Forward | None]:
+def _networks(
+    model: Path, ctable: Path | None, calibrate: Path | None, spelling: Spelling
+) -> tuple[Graph, Forward | None]:
     """The int8 network of the file or of the table, and the float one where there is a table."""
     if ctable is None and calibrate is None:
-        return _int8_network(model), None
-    float_model = load_float(model)
+        return _int8_network(model, spelling), None
+    float_model = load_float(model, spelling)
     if ctable is not None and calibrate is None:
         calibration = Calibration(float_model, read_ctable(ctable))
     elif calibrate is not None and ctable is None:
@@ -96,8 +103,8 @@ def _networks(model: Path, ctable: Path | None, calibrate: Path | None) -> tuple
     return calibration.graph, forward_of(real, names)
 
 
-def _int8_network(model: Path) -> Graph:
-    graph = import_model(model)
+def _int8_network(model: Path, spelling: Spelling) -> Graph:
+    graph = import_model(model, spelling)
     if all(tensor.type.quant is None for op in graph.ops for tensor in op.results):
         raise UsageError(f"{model.name}: is a float model, --ctable or --calibrate was expected. Give one of them.")
     return graph

@@ -9,11 +9,14 @@ from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import DType
 
 _CONVERSIONS = {
-    (True, DType.FLOAT32): "tg_quantize_f32_s8",
-    (True, DType.UINT8): "tg_quantize_u8_s8",
-    (False, DType.FLOAT32): "tg_dequantize_s8_f32",
-    (False, DType.UINT8): "tg_dequantize_s8_u8",
+    (True, DType.FLOAT32, DType.INT8): "tg_quantize_f32_s8",
+    (True, DType.FLOAT32, DType.INT16): "tg_quantize_f32_s16",
+    (True, DType.UINT8, DType.INT8): "tg_quantize_u8_s8",
+    (False, DType.FLOAT32, DType.INT8): "tg_dequantize_s8_f32",
+    (False, DType.FLOAT32, DType.INT16): "tg_dequantize_s16_f32",
+    (False, DType.UINT8, DType.INT8): "tg_dequantize_s8_u8",
 }
+"""By whether it is an input, the application's element type and the one in the arena."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,7 +114,7 @@ class PortText:
     def conversion(self) -> str:
         """The call that converts between the application's `values` and the arena."""
         is_input = self.role == "input"
-        function = _CONVERSIONS[is_input, self.port.external.dtype]
+        function = _CONVERSIONS[is_input, self.port.external.dtype, self.tensor.type.dtype]
         pointers = ["values", self.pointer] if is_input else [self.pointer, "values"]
         scaling = [self.scale or "", str(self.zero_point)] if self.external_is_float else []
         return f"{function}({', '.join([*pointers, str(self.elements), *scaling])})"

@@ -3,6 +3,8 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
+import numpy as np
+
 from tinygen.ir.graph import Graph, Op, Values
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, TensorType
@@ -49,7 +51,8 @@ def infer(graph: Graph, inputs: Sequence[Array], observe: Observer | None = None
     arrays = dict(zip(graph.input_tensors, inputs, strict=True))
     values, last_reader = Values(arrays.__getitem__), _last_readers(graph)
     for op in graph.ops:
-        results = op.evaluate(values)
+        with np.errstate(all="ignore"):
+            results = op.evaluate(values)
         arrays.update(zip(op.results, results, strict=True))
         if observe is not None:
             observe(op, results)

@@ -40,6 +40,12 @@ def check_activations(*operands: tuple[str, Tensor]) -> None:
             raise ValueError(f"{role} '{tensor.name}' is i16 with zero point {tensor.type.zero_point}, 0 was expected")
 
 
+def check_stored(role: str, tensor: Tensor) -> None:
+    """The tensor is int8, or int16 with zero point 0, quantized per tensor."""
+    check_dtype(role, tensor, DType.INT8, DType.INT16)
+    check_activations((role, tensor))
+
+
 def check_rank(role: str, tensor: Tensor, rank: int) -> None:
     """The tensor has that many dimensions."""
     if len(tensor.shape) != rank:

@@ -1,4 +1,4 @@
-"""Between real values and 8-bit ones: the arithmetic at the boundary of a model."""
+"""Between real values and stored ones: the arithmetic at the boundary of a model."""
 
 from dataclasses import dataclass
 
@@ -7,10 +7,10 @@ import numpy as np
 from tinygen.ir.graph import Op, Values
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, DType, Quant, TensorType
-from tinygen.ops.checks import check_dtype, check_per_tensor, check_shape
+from tinygen.ops.checks import check_dtype, check_shape, check_stored
 from tinygen.ops.clamp import Clamp
 
-_SATURATION = 1 << 20  # beyond every 8-bit range, and exact in float32
+_SATURATION = 1 << 20  # beyond every 8-bit and 16-bit range, and exact in float32
 
 
 def quantize(values: Array, type: TensorType) -> Array:
@@ -37,7 +37,8 @@ def dequantize_constant(values: Array, quant: Quant) -> Array:
     if quant.axis is not None:
         shape[quant.axis] = len(quant.scales)
     scales, zeros = (np.array(numbers).reshape(shape) for numbers in (quant.scales, quant.zero_points))
-    real: Array = (values.astype(np.int64) - zeros).astype(np.float32) * scales.astype(np.float32)
+    with np.errstate(over="ignore"):
+        real: Array = (values.astype(np.int64) - zeros).astype(np.float32) * scales.astype(np.float32)
     return real
 
 
@@ -50,7 +51,7 @@ def flip_sign_bit(values: Array) -> Array:
 def convert(values: Array, source: TensorType, target: TensorType) -> Array:
     """Values of a port between the form that the application has and the one in the graph.
 
-    One of the types is int8, the other float32, or uint8 of the same scale with the zero point 128 above.
+    One of the types is int8 or int16, the other float32; or one int8, the other uint8 with the zero point 128 above.
     """
     if source.dtype is target.dtype:
         return values
@@ -61,15 +62,14 @@ def convert(values: Array, source: TensorType, target: TensorType) -> Array:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Quantize(Op):
-    """float32 to int8; only at an input of the model, where the pass convert_boundaries takes it away."""
+    """float32 to int8 or int16; only at an input of the model, where the pass convert_boundaries takes it away."""
 
     input: Tensor
     output: Tensor
 
     def verify(self) -> None:
         check_dtype("input", self.input, DType.FLOAT32)
-        check_dtype("output", self.output, DType.INT8)
-        check_per_tensor("output", self.output)
+        check_stored("output", self.output)
         check_shape("output", self.output, self.input.shape)
 
     def evaluate(self, values: Values) -> tuple[Array, ...]:
@@ -78,14 +78,13 @@ class Quantize(Op):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Dequantize(Op):
-    """int8 to float32; only at an output of the model, where the pass convert_boundaries takes it away."""
+    """int8 or int16 to float32; only at an output of the model, where the pass convert_boundaries takes it away."""
 
     input: Tensor
     output: Tensor
 
     def verify(self) -> None:
-        check_dtype("input", self.input, DType.INT8)
-        check_per_tensor("input", self.input)
+        check_stored("input", self.input)
         check_dtype("output", self.output, DType.FLOAT32)
         check_shape("output", self.output, self.input.shape)
 

@@ -1,20 +1,34 @@
 """Rectifiers that stand alone: ReLU, ReLU6, ReLU in [-1, 1], and leaky ReLU."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
-from tinygen.ir.types import Float32Array
+from tinygen.ir.types import DType, Float32Array
+from tinygen.ops.checks import check_scaling
 from tinygen.ops.clamp import Activation, Clamp
-from tinygen.ops.requantize import Int64Array, quantize_multiplier, requantize
-from tinygen.ops.unary import Unary
+from tinygen.ops.requantize import Int64Array, Multiplier, quantize_multiplier, requantize
+from tinygen.ops.unary import MAX_WIDE_SHIFT, Unary
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Relu(Unary):
     """A clamp, after requantization where input and output differ in scale or zero point."""
 
+    takes_int16: ClassVar[bool] = True
+
     activation: Activation
+
+    @property
+    def scaling(self) -> Multiplier:
+        """From the input's scale to the output's; in float32, as LiteRT has it."""
+        return quantize_multiplier(float(np.float32(self.input.type.scale) / np.float32(self.output.type.scale)))
+
+    def verify(self) -> None:
+        super().verify()
+        if self.output.type.dtype is DType.INT16:
+            check_scaling("input", self.scaling, MAX_WIDE_SHIFT)
 
     @property
     def clamp(self) -> Clamp:
@@ -22,8 +36,7 @@ class Relu(Unary):
         return Clamp.of(self.activation, self.output.type)
 
     def transform(self, centered: Int64Array) -> Int64Array:
-        factor = float(np.float32(self.input.type.scale) / np.float32(self.output.type.scale))
-        scaling = quantize_multiplier(factor)
+        scaling = self.scaling
         return self.clamp.apply(requantize(centered, scaling.multiplier, scaling.shift) + self.output.type.zero_point)
 
     def compute(self, real: Float32Array) -> Float32Array:

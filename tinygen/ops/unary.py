@@ -1,15 +1,18 @@
 """What operators share that compute each output from one input; of 8 bits they are a table of 256 entries."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from tinygen.ir.graph import Op, Values
 from tinygen.ir.tensor import Tensor
-from tinygen.ir.types import Array, Float32Array, TensorType
-from tinygen.ops.checks import check_numbers, check_shape
+from tinygen.ir.types import Array, DType, Float32Array, TensorType
+from tinygen.ops.checks import check_activations, check_numbers, check_shape
 from tinygen.ops.clamp import Clamp
 from tinygen.ops.requantize import Int64Array
+
+MAX_WIDE_SHIFT = 15  # of int16 inputs, which fill 31 bits then
 
 
 def all_stored(type: TensorType) -> Array:
@@ -20,6 +23,8 @@ def all_stored(type: TensorType) -> Array:
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Unary(Op):
     """output = f(input), element by element; subclasses say what f is in `transform`."""
+
+    takes_int16: ClassVar[bool] = False
 
     input: Tensor
     output: Tensor
@@ -35,16 +40,22 @@ class Unary(Op):
     @property
     def table(self) -> Array:
         """The output for every input, in the order of the input's bits."""
-        centered = all_stored(self.input.type).astype(np.int64) - self.input.type.zero_point
+        return self._saturated(all_stored(self.input.type))
+
+    def _saturated(self, stored: Array) -> Array:
+        centered = stored.astype(np.int64) - self.input.type.zero_point
         saturated = Clamp.none(self.output.type).apply(self.transform(centered))
         return saturated.astype(self.output.type.dtype.numpy)
 
     def verify(self) -> None:
-        check_numbers(("input", self.input), ("output", self.output))
+        check = check_activations if self.takes_int16 else check_numbers
+        check(("input", self.input), ("output", self.output))
         check_shape("output", self.output, self.input.shape)
 
     def evaluate(self, values: Values) -> tuple[Array, ...]:
         if self.output.type.dtype.is_real:
             with np.errstate(all="ignore"):
                 return (self.compute(values[self.input].astype(np.float32, copy=False)).astype(np.float32, copy=False),)
+        if DType.INT16 in (self.input.type.dtype, self.output.type.dtype):
+            return (self._saturated(values[self.input]),)
         return (np.asarray(self.table[values[self.input].view(np.uint8)]),)

@@ -24,7 +24,8 @@ def fold_scales(graph: Graph) -> Graph:
     ends: dict[Tensor, int] = {}  # index of the operator with weights that makes a tensor for one reader
     kept: list[Op] = []
     for op in graph.ops:
-        folded = _folded(op, kept, ends, taken)
+        with np.errstate(all="ignore"):
+            folded = _folded(op, kept, ends, taken)
         if folded is None:
             index = len(kept)
             kept.append(op)

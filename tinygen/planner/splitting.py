@@ -19,6 +19,7 @@ _BALANCED_EXTRA = 0.05  # of the instructions on whole tensors, that -O balanced
 _FEWER_BYTES = 0.97  # of a limit that a segmentation kept alone, but not together
 _BUDGET_STEP = 0.01  # of an arena: how close the search for the smallest one within a budget comes
 _TRIES = 4  # segmentations that are placed as a whole
+_MOST_TURNS = 24  # of chains of one segmentation: where there are many, each takes most of a second to place
 
 _Choices = dict[Segment, list[list[RowStep]]]  # the steps of segments, by the way their rings move
 
@@ -164,7 +165,7 @@ def _directed(network: Network, path: Segmentation, toolbox: Toolbox) -> tuple[S
 
     A chain that runs up leaves its result below its input, one that runs down above it: taking turns, results need not
     wander off. Found by turning one chain after the other, from all of them running up, and from their taking turns,
-    until all segments together take no more than the largest of them.
+    until all segments together take no more than the largest of them, or enough was tried.
     """
     segments = path.segments
     network = with_kernels(network, segments, toolbox)
@@ -172,11 +173,12 @@ def _directed(network: Network, path: Segmentation, toolbox: Toolbox) -> tuple[S
     known: _Choices = {}
     best, bound = _size(network, segments, known)
     bound = max(bound, path.bytes)
-    found = segments
+    found, turns = segments, _MOST_TURNS
     for start in dict.fromkeys((frozenset[int](), frozenset(chains[1::2]), frozenset(chains[0::2]))):
-        if best <= bound:
+        if best <= bound or turns <= 0:
             break
-        descending, size = _turned_one_by_one(network, segments, chains, start, bound, known)
+        descending, size = _turned_one_by_one(network, segments, chains[:turns], start, bound, known)
+        turns -= len(chains)
         if size < best:
             found, best = _descending(segments, descending), size
     return found

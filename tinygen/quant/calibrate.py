@@ -1,6 +1,6 @@
 """Calibration: from a float network and samples to a CTable."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
@@ -191,7 +191,13 @@ def _statistics_of(tensor: Tensor, statistics: Mapping[str, Statistics]) -> Stat
 
 def _stats(tensor: Tensor, statistics: Mapping[str, Statistics]) -> TensorStats | None:
     found = statistics.get(tensor.name)
-    return None if found is None else TensorStats(min=found.min, max=found.max, mean=found.mean, count=found.count)
+    return (
+        None
+        if found is None
+        else TensorStats(
+            min=found.min, max=found.max, mean=found.mean, second_moment=found.second_moment, count=found.count
+        )
+    )
 
 
 def _weights(graph: Graph, activations: Mapping[str, TensorEntry], settings: Settings) -> dict[str, TensorEntry]:
@@ -269,9 +275,3 @@ def bias_correction(
         case _:
             return None
     return tuple(float(np.float32(value)) for value in result)
-
-
-def batches_of(arrays: list[Array], size: int) -> Iterator[list[Array]]:
-    """Arrays of samples, one per input, in batches."""
-    for first in range(0, len(arrays[0]), size):
-        yield [array[first : first + size] for array in arrays]

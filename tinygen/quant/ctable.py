@@ -86,6 +86,7 @@ class TensorStats(_Part):
     min: FiniteFloat
     max: FiniteFloat
     mean: FiniteFloat
+    second_moment: FiniteFloat
     count: Annotated[int, Field(ge=0)]
 
 

@@ -2,7 +2,7 @@
 
 from enum import Enum
 
-from tinygen.errors import TinygenError, UsageError
+from tinygen.errors import UsageError
 
 
 class Code(Enum):
@@ -25,9 +25,3 @@ class CTableError(UsageError):
     def __init__(self, code: Code, text: str) -> None:
         self.code = code
         super().__init__(f"{code.value} {text}")
-
-
-class UnsupportedCalibrationError(TinygenError):
-    """A network that cannot be quantized."""
-
-    exit_code = 3

@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
+import numpy as np
+
 from tinygen.ir.graph import Graph, Values
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, DType, TensorType
@@ -16,7 +18,8 @@ def evaluate(graph: Graph, inputs: Sequence[Array]) -> dict[Tensor, Array]:
     }
     values = Values(arrays.__getitem__)
     for op in graph.ops:
-        arrays.update(zip(op.results, op.evaluate(values), strict=True))
+        with np.errstate(all="ignore"):
+            arrays.update(zip(op.results, op.evaluate(values), strict=True))
     return arrays
 
 

@@ -247,7 +247,7 @@ static const struct convolve_layer conv_2d_1_layer_2 = {
 /*
  * tower.tflite, operator 2 (AVERAGE_POOL_2D 'mean')
  * %average_pool_2d_2 = "tinygen.average_pool_2d"(%conv_2d_1) {stride = [1, 1], padding = [0, 0, 0, 0],
- * clamp = [-128, 127], kernel = [16, 4]} :
+ * clamp = [-128, 127], kernel = [16, 4], dilation = [1, 1]} :
  * (tensor<1x16x4x4xi8, {scale = 0.0625 : f32, zero_point = -128 : i32}>) ->
  * (tensor<1x1x1x4xi8, {scale = 0.0625 : f32, zero_point = -128 : i32}>)
  */

@@ -7,7 +7,19 @@ import numpy as np
 
 from tinygen.frontends.onnx.builder import Builder, EarlierOperatorError
 from tinygen.frontends.onnx.raw import RawNode, UnsupportedError
-from tinygen.frontends.onnx.values import Form, Known, Make, Missing, Order, Pending, Placed, Quantized, Real, Value
+from tinygen.frontends.onnx.values import (
+    Form,
+    Indices,
+    Known,
+    Make,
+    Missing,
+    Order,
+    Pending,
+    Placed,
+    Quantized,
+    Real,
+    Value,
+)
 from tinygen.ir.graph import Op, Source
 from tinygen.ir.types import Array, Quant
 from tinygen.ops.quantize import flip_sign_bit
@@ -58,6 +70,8 @@ class Node:
         match value:
             case Quantized() | Pending():
                 return value
+            case Indices():
+                raise UnsupportedError(f"input '{name}' holds integers of the application, which Gather alone takes")
             case Known() if self.builder.is_real and value.array.dtype != np.bool_:
                 return Quantized(self.builder.real_constant(name, value.array))
             case Known():

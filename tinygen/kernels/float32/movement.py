@@ -6,6 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from tinygen.ir.graph import Op
+from tinygen.ir.types import DType
 from tinygen.kernels.base import Kernel, Table, Toolbox, constant_tables
 from tinygen.kernels.float32.window import Image
 from tinygen.kernels.tinygen_c.strided_copy import CopyAxis, StridedCopy, byte_steps, merged
@@ -44,7 +45,7 @@ class ResizeLinearF32(Kernel):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ConvertF32(Kernel):
-    """tg_quantize_f32_s8 or tg_dequantize_s8_f32 inside of a model."""
+    """tg_quantize_f32_s8, tg_dequantize_s8_f32, or those for s16, inside of a model."""
 
     template: ClassVar[str] = "convert_f32"
     header: ClassVar[str] = "tg_quantize.h"
@@ -90,8 +91,9 @@ def lower_conversion(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 - the 
     """Quantize and Dequantize."""
     assert isinstance(op, Quantize | Dequantize)
     stored = op.output.type if isinstance(op, Quantize) else op.input.type
+    element = "s16" if stored.dtype is DType.INT16 else "s8"
     return ConvertF32(
-        function="tg_quantize_f32_s8" if isinstance(op, Quantize) else "tg_dequantize_s8_f32",
+        function=f"tg_quantize_f32_{element}" if isinstance(op, Quantize) else f"tg_dequantize_{element}_f32",
         reads=(op.input,),
         writes=(op.output,),
         tables=constant_tables(op.input),

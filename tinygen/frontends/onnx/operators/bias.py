@@ -38,10 +38,11 @@ def _real_bias(node: Node, position: int, channels: int, factor: float) -> Tenso
     held = value.placed.tensor.data if isinstance(value, Quantized) else node.constant(position, "bias")
     if held is None:
         raise UnsupportedError(f"bias '{node.raw.inputs[position]}' is computed at run time, a constant was expected")
-    data = held.astype(np.float32)
+    with np.errstate(over="ignore", invalid="ignore"):
+        data = held.astype(np.float32) * np.float32(factor)
     if data.size not in (1, channels) or (data.ndim and data.shape[-1] != data.size):
         raise UnsupportedError(f"bias has shape {list(data.shape)}, [{channels}] was expected")
-    scaled = np.broadcast_to(data.reshape(-1) * np.float32(factor), (channels,))
+    scaled = np.broadcast_to(data.reshape(-1), (channels,))
     return node.builder.constant(node.builder.derive(node.output_name, "bias"), scaled)
 
 

@@ -167,7 +167,8 @@ def _fully_connected(node: Node, input: Placed, weights: Placed, is_transposed: 
     data, quant = stored.data, stored.type.quant
     assert data is not None
     if quant is None:
-        data, alpha = data.astype(np.float32) * np.float32(alpha), 1.0
+        with np.errstate(over="ignore", invalid="ignore"):
+            data, alpha = data.astype(np.float32) * np.float32(alpha), 1.0
     if not alpha > 0:
         raise UnsupportedError(f"alpha is {alpha}, a positive number was expected")
     by_unit = data if is_transposed else data.T

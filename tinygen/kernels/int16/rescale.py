@@ -1,0 +1,49 @@
+"""From one quantization to another, where int16 is on either side; rectifiers on int16."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from tinygen.ir.graph import Op
+from tinygen.ir.types import DType
+from tinygen.kernels.base import Kernel, Toolbox, constant_tables
+from tinygen.kernels.cmsis_nn.shapes import Offsets
+from tinygen.ops.clamp import Clamp
+from tinygen.ops.relu import Relu
+from tinygen.ops.requantize import Multiplier
+from tinygen.ops.rescale import Rescale
+
+_FUNCTIONS = {
+    (DType.INT16, DType.INT16): "tg_rescale_s16",
+    (DType.INT8, DType.INT16): "tg_rescale_s8_s16",
+    (DType.INT16, DType.INT8): "tg_rescale_s16_s8",
+}
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class RescaleS16(Kernel):
+    """tg_rescale_s16, tg_rescale_s8_s16 or tg_rescale_s16_s8."""
+
+    template: ClassVar[str] = "rescale_s16"
+    header: ClassVar[str] = "tg_int16.h"
+
+    size: int
+    offsets: Offsets
+    scaling: Multiplier
+    activation: Clamp
+
+
+def lower_rescale(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 - the same for all targets
+    """The kernel for a Rescale or a Relu."""
+    assert isinstance(op, Rescale | Relu)
+    before, after = op.input.type, op.output.type
+    return RescaleS16(
+        function=_FUNCTIONS[before.dtype, after.dtype],
+        reads=(op.input,),
+        writes=(op.output,),
+        tables=constant_tables(op.input),
+        in_place=(op.input,) if before.dtype is after.dtype else (),
+        size=after.elements,
+        offsets=Offsets(input=-before.zero_point, output=after.zero_point),
+        scaling=op.scaling,
+        activation=op.clamp if isinstance(op, Relu) else Clamp.none(after),
+    )
