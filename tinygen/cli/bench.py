@@ -90,11 +90,9 @@ def command(
     """Measure one inference under QEMU: instructions, stack, code and constants. The host measures sizes only."""
     if (model is None) is (suite is None):
         raise UsageError("bench: a MODEL or --suite was expected, and not both. Name one.")
-    counter, reason = available_counter()
-    if counter is not Counter.PLUGIN:
-        terminal.note(f"Counting by SysTick, without cycles. {reason}")
     if model is None:
         measure_suite(terminal, options, goals, compare, models, output)
+        _note_counter(terminal)
         return
     library = None if compare is None else choice(Library, "compare", compare)
     with terminal.progress(f"measuring {model.name}"):
@@ -105,6 +103,8 @@ def command(
             reference = bench(
                 _compiled(terminal, model, replace(options, kernels=Kernels(library.value))), per_op, seed
             )
+    if measured.counted_by is not None:
+        _note_counter(terminal)
     tables = [bench_table(_title(compiled), measured)]
     if per_op:
         tables.append(operator_bench_table(measured.per_op))
@@ -116,6 +116,13 @@ def command(
         tables.append(gain_table(gains, f"{compare}"))
     tables.append(comparison_table(f"Reference: {compare}", measured, reference))
     terminal.result(ComparedBench(**vars(measured), compare=reference, per_op_gain=gains), *tables)
+
+
+def _note_counter(terminal: Terminal) -> None:
+    """Say so where something less than the plugin has counted."""
+    counter, reason = available_counter()
+    if counter is not Counter.PLUGIN:
+        terminal.note(f"Counted by SysTick, without cycles. {reason}")
 
 
 def _compiled(terminal: Terminal, model: Path, options: Options) -> Compiled:
