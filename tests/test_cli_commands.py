@@ -301,9 +301,10 @@ def test_documents_are_plain_json() -> None:
         json_text({"x": object()})
 
 
-def test_run_with_a_streamed_input() -> None:
-    """The rows that the application gives make the same outputs as the whole input."""
-    ended = [tinygen("run", DIGITS, "--kernels", "portable", "--json", *more) for more in ([], ["--input", "streamed"])]
-    assert [run.code for run in ended] == [0, 0]
-    whole, streamed = (json.loads(run.stdout) for run in ended)
-    assert whole["outputs"] == streamed["outputs"]
+def test_run_with_a_streamed_input_and_a_stored_output() -> None:
+    """The rows that the application gives and takes make the same outputs as whole ones."""
+    modes: list[list[str]] = [[], ["--input", "streamed"], ["--results", "stored"]]
+    ended = [tinygen("run", DIGITS, "--kernels", "portable", "--json", *more) for more in modes]
+    assert [run.code for run in ended] == [0, 0, 0]
+    whole, streamed, stored = (json.loads(run.stdout) for run in ended)
+    assert whole["outputs"] == streamed["outputs"] == stored["outputs"]

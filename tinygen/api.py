@@ -95,6 +95,7 @@ def compile(
     shrink: bool = True,
     streamed: bool = False,
     rereadable: bool = False,
+    stored: bool = False,
     recompute: str | float = "5%",
     stream: str | None = None,
     kernels: str = "auto",
@@ -108,7 +109,7 @@ def compile(
     calibrate: str | Path | None = None,
 ) -> Model:
     """Compile a model file for a target; the options are those of `tinygen compile` (`streamed`: --input streamed,
-    `rereadable`: --input rereadable).
+    `rereadable`: --input rereadable, `stored`: --results stored).
 
     Raises a `tinygen.errors.TinygenError`; the one that fits says whether model, options or a tool are at fault.
     """
@@ -122,6 +123,7 @@ def compile(
         shrink=shrink,
         streamed=streamed,
         rereadable=rereadable,
+        stored=stored,
         recompute=recompute,
         stream=stream,
         kernels=kernels,
@@ -150,6 +152,7 @@ def options_from_text(
     shrink: bool = True,
     streamed: bool = False,
     rereadable: bool = False,
+    stored: bool = False,
     recompute: str | float = "5%",
     stream: str | None = None,
     kernels: str = "auto",
@@ -173,6 +176,7 @@ def options_from_text(
         may_shrink=shrink,
         fetches_input=streamed or rereadable,
         rereads_input=rereadable,
+        stores_output=stored,
         recompute=parse_share(recompute),
         stream=stream,
         kernels=choice(Kernels, "kernels", kernels),

@@ -63,6 +63,7 @@ class Options:
     may_shrink: bool = True
     fetches_input: bool = False
     rereads_input: bool = False  # the application can give rows of the input again, and any columns of them
+    stores_output: bool = False  # the application takes the output by rows
     recompute: float = 0.05  # of the model's multiplications, that splitting may do again
     stream: str | None = None  # axis along which each call takes the next columns: an index, or a name
     kernels: Kernels = Kernels.AUTO
@@ -185,7 +186,11 @@ def compile_model(source: Path, options: Options, observe: Observer | None = Non
         graph = _streamed(graph, options, has_fast_products, observe)
     if options.fetches_input:
         _check_one_input(graph)
+    if options.stores_output:
+        _check_one_output(graph)
     toolbox, schedule = _planned(graph, board, library, options, imported)
+    if options.stores_output:
+        _check_stored(schedule)
     files = render(schedule, name, source.name)
     return Compiled(source, name, options, imported, schedule, library, toolbox, files, calibration, saved)
 
@@ -219,6 +224,11 @@ def _streamed(graph: Graph, options: Options, has_fast_products: bool, observe: 
             "--stream, --input streamed: are given both, one was expected. The input of one call is small: leave the "
             "latter out."
         )
+    if options.stores_output:
+        raise UsageError(
+            "--stream, --results stored: are given both, one was expected. The output of one call is small: leave the "
+            "latter out."
+        )
     step = to_stream(graph, options.stream, has_fast_products)
     if observe is not None:
         observe("stream", step)
@@ -236,6 +246,26 @@ def _check_one_input(graph: Graph) -> None:
         raise UsageError(
             f"--input streamed: {graph.name} has {len(graph.inputs)} inputs ({names}), 1 was expected. "
             "Leave the option out."
+        )
+
+
+def _check_one_output(graph: Graph) -> None:
+    """Raise UsageError where it is not clear which output the application takes by rows."""
+    if len(graph.outputs) != 1:
+        names = ", ".join(f"'{port.name}'" for port in graph.outputs)
+        raise UsageError(
+            f"--results stored: {graph.name} has {len(graph.outputs)} outputs ({names}), 1 was expected. "
+            "Leave the option out."
+        )
+
+
+def _check_stored(schedule: Schedule) -> None:
+    """Raise UsageError where the output is just an input or a constant."""
+    if not schedule.stored:
+        (port,) = schedule.graph.outputs
+        raise UsageError(
+            f"--results stored: nothing computes output '{port.name}' of {schedule.graph.name}, an operator that does "
+            "was expected. Leave the option out."
         )
 
 
@@ -276,7 +306,9 @@ def _request(board: Board, options: Options, imported: Graph) -> Request:
     room = rooms(board)[board.main_ram]  # a plan that takes all of main RAM leaves the program nothing for its data
     limit = room if options.ram_bytes is None else min(room, options.ram_bytes)
     extra_macs = int(options.recompute * imported.macs)
-    return Request(limit, options.may_split, options.fetches_input, options.rereads_input, extra_macs)
+    return Request(
+        limit, options.may_split, options.fetches_input, options.rereads_input, extra_macs, options.stores_output
+    )
 
 
 @contextmanager

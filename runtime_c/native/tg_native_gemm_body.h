@@ -20,11 +20,16 @@
  * r2 - r5   sums of channel 0, pixels 0 to 3        r6 - r9   sums of channel 1
  * r10, r11  weights of channel 0 and 1, two each    r12, lr   activations of two pixels, two each
  *
- * Frame: [sp] columns, [sp, 4] end of the elements that do not fill 16, which come first, [sp, 8] end of all,
- *        [sp, 12] end of the outputs of pixel 0, [sp, 16] output, [sp, 20] pixel_step
+ * Frame: [sp] where the loop is entered, [sp, 4] end of the elements, [sp, 8] end of the outputs of pixel 0,
+ *        [sp, 12] columns, [sp, 16] output, [sp, 20] pixel_step
+ *
+ * The first 4 elements stand in front of the loop. The others do not fill its 16 the first time: it is entered in the
+ * middle, or where 16 or none are left, at its end.
  */
 
 #if TG_NATIVE_DSP
+
+#define TG_GEMM_4_BYTES "120" /* of code: 4 for each instruction */
 
 /* 15 instructions for 16 multiplications: 2 elements, 2 channels, 4 pixels. */
 #define TG_GEMM_2                                                                                                      \
@@ -74,6 +79,8 @@
     "ssat   " sum ", #8, " sum ", asr #2     \n"
 
 #else
+
+#define TG_GEMM_4_BYTES "232"
 
 /* 29 instructions for the same without the DSP extension: r10 and r11 hold one weight each, r12 and lr one activation.
  */
@@ -144,84 +151,66 @@
 #endif
 
 #define TG_GEMM_4 TG_GEMM_2 TG_GEMM_2
-#define TG_GEMM_12 TG_GEMM_4 TG_GEMM_4 TG_GEMM_4
 
 /* Multiplier, offset and shift of one channel in r10, r11, r12. */
-#define TG_GEMM_SCALE                                                                                                  \
-    "ldr    r10, [r0], #4           \n"                                                                                \
-    "ldr    r11, [r0], #4           \n"                                                                                \
-    "ldr    r12, [r0], #4           \n"
+#define TG_GEMM_OUTPUTS                                                                                                \
+    "ldm    r0!, {r10-r12}          \n" TG_GEMM_OUTPUT("r2") TG_GEMM_OUTPUT("r3") TG_GEMM_OUTPUT("r4")                 \
+        TG_GEMM_OUTPUT("r5") "ldm    r0!, {r10-r12}          \n" TG_GEMM_OUTPUT("r6") TG_GEMM_OUTPUT("r7")             \
+            TG_GEMM_OUTPUT("r8") TG_GEMM_OUTPUT("r9")
 
 /* Multiplier and offset; the shift is TG_LINEAR_SHIFT. */
-#define TG_GEMM_SCALE_RELU                                                                                             \
-    "ldr    r10, [r0], #4           \n"                                                                                \
-    "ldr    r11, [r0], #4           \n"
+#define TG_GEMM_OUTPUTS_RELU                                                                                           \
+    "ldrd   r10, r11, [r0], #8      \n" TG_GEMM_OUTPUT_RELU("r2") TG_GEMM_OUTPUT_RELU("r3") TG_GEMM_OUTPUT_RELU("r4")  \
+        TG_GEMM_OUTPUT_RELU("r5") "ldrd   r10, r11, [r0], #8      \n" TG_GEMM_OUTPUT_RELU("r6")                        \
+            TG_GEMM_OUTPUT_RELU("r7") TG_GEMM_OUTPUT_RELU("r8") TG_GEMM_OUTPUT_RELU("r9")
 
-#define TG_GEMM_BODY(SCALE, OUTPUT)                                                                                    \
+#define TG_GEMM_BODY(OUTPUTS)                                                                                          \
     __asm volatile(                                                                                                    \
+        ".p2align 2                     \n" /* for adr */                                                              \
         "push   {r4-r11, lr}            \n"                                                                            \
         "sub    sp, #28                 \n"                                                                            \
         "ldrd   r4, r5, [sp, #64]       \n" /* output, pixel_step */                                                   \
-        "add    r6, r4, r3, lsl #1      \n"                                                                            \
-        "and    r7, r2, #3              \n"                                                                            \
-        "add    r7, r1, r7, lsl #5      \n" /* 4 elements: 32 bytes of columns */                                      \
-        "add    r8, r1, r2, lsl #5      \n"                                                                            \
-        "str    r1, [sp]                \n"                                                                            \
-        "strd   r7, r8, [sp, #4]        \n"                                                                            \
-        "str    r6, [sp, #12]           \n"                                                                            \
+        "sub    r6, r2, #1              \n"                                                                            \
+        "and    r6, #3                  \n"                                                                            \
+        "rsb    r6, #4                  \n" /* parts of the loop that are left out at first */                         \
+        "mov    r7, #" TG_GEMM_4_BYTES "\n"                                                                            \
+        "adr    r8, 2f                  \n"                                                                            \
+        "mla    r6, r6, r7, r8          \n"                                                                            \
+        "orr    r6, #1                  \n" /* a Thumb address */                                                      \
+        "add    r7, r1, r2, lsl #5      \n" /* 4 elements: 32 bytes of columns */                                      \
+        "add    r8, r4, r3, lsl #1      \n"                                                                            \
+        "strd   r6, r7, [sp]            \n"                                                                            \
+        "strd   r8, r1, [sp, #8]        \n"                                                                            \
         "strd   r4, r5, [sp, #16]       \n"                                                                            \
         "1:                             \n" /* a pair of channels */                                                   \
-        "ldr    r12, [sp, #4]           \n"                                                                            \
-        "ldr    r2, [r0], #4            \n"                                                                            \
-        "ldr    r6, [r0], #4            \n"                                                                            \
-        "cmp    r1, r12                 \n"                                                                            \
-        "bne    4f                      \n" TG_GEMM_FIRST_2 TG_GEMM_2 TG_GEMM_12 "ldr    r12, [sp, #8]           \n"   \
-        "cmp    r1, r12                 \n"                                                                            \
-        "beq    3f                      \n"                                                                            \
+        "ldrd   r2, r6, [r0], #8        \n" TG_GEMM_FIRST_2 TG_GEMM_2 "ldr    pc, [sp]                \n"              \
         "2:                             \n" /* 16 elements */                                                          \
-        TG_GEMM_4 TG_GEMM_12 "ldr    r12, [sp, #8]           \n"                                                       \
+        TG_GEMM_4 TG_GEMM_4 TG_GEMM_4 TG_GEMM_4 "ldr    r12, [sp, #4]           \n"                                    \
         "cmp    r1, r12                 \n"                                                                            \
-        "bne    2b                      \n"                                                                            \
-        "3:                             \n" SCALE OUTPUT("r2") OUTPUT("r3") OUTPUT("r4") OUTPUT("r5")                  \
-            SCALE OUTPUT("r6") OUTPUT("r7") OUTPUT("r8")                                                               \
-                OUTPUT("r9") "ldr    r10, [sp, #16]          \n"                                                       \
-                             "ldr    r11, [sp, #20]          \n"                                                       \
-                             "ldr    r12, [sp, #12]          \n"                                                       \
-                             "bfi    r2, r6, #8, #8          \n" /* both channels of a pixel lie side by side */       \
-                             "strh   r2, [r10]               \n"                                                       \
-                             "bfi    r3, r7, #8, #8          \n"                                                       \
-                             "strh   r3, [r10, r11]          \n"                                                       \
-                             "add    lr, r10, r11, lsl #1    \n"                                                       \
-                             "bfi    r4, r8, #8, #8          \n"                                                       \
-                             "strh   r4, [lr]                \n"                                                       \
-                             "bfi    r5, r9, #8, #8          \n"                                                       \
-                             "strh   r5, [lr, r11]           \n"                                                       \
-                             "add    r10, #2                 \n"                                                       \
-                             "str    r10, [sp, #16]          \n"                                                       \
-                             "ldr    r1, [sp]                \n"                                                       \
-                             "cmp    r10, r12                \n"                                                       \
-                             "bne    1b                      \n"                                                       \
-                             "add    sp, #28                 \n"                                                       \
-                             "pop    {r4-r11, pc}            \n"                                                       \
-                             "4:                             \n" /* elements that do not fill 16, 4 at a time */       \
-        TG_GEMM_FIRST_2 TG_GEMM_2 "ldr    r12, [sp, #4]           \n"                                                  \
-                             "cmp    r1, r12                 \n"                                                       \
-                             "beq    6f                      \n"                                                       \
-                             "5:                             \n" TG_GEMM_4 "ldr    r12, [sp, #4]           \n"         \
-                             "cmp    r1, r12                 \n"                                                       \
-                             "bne    5b                      \n"                                                       \
-                             "6:                             \n"                                                       \
-                             "ldr    r12, [sp, #8]           \n"                                                       \
-                             "cmp    r1, r12                 \n"                                                       \
-                             "bne    2b                      \n"                                                       \
-                             "b      3b                      \n")
+        "bne    2b                      \n" OUTPUTS "ldrd   r12, r1, [sp, #8]       \n"                                \
+        "ldrd   r10, r11, [sp, #16]     \n"                                                                            \
+        "bfi    r2, r6, #8, #8          \n" /* both channels of a pixel lie side by side */                            \
+        "strh   r2, [r10]               \n"                                                                            \
+        "bfi    r3, r7, #8, #8          \n"                                                                            \
+        "strh   r3, [r10, r11]          \n"                                                                            \
+        "add    lr, r10, r11, lsl #1    \n"                                                                            \
+        "bfi    r4, r8, #8, #8          \n"                                                                            \
+        "strh   r4, [lr]                \n"                                                                            \
+        "bfi    r5, r9, #8, #8          \n"                                                                            \
+        "strh   r5, [lr, r11]           \n"                                                                            \
+        "add    r10, #2                 \n"                                                                            \
+        "str    r10, [sp, #16]          \n"                                                                            \
+        "cmp    r10, r12                \n"                                                                            \
+        "bne    1b                      \n"                                                                            \
+        "add    sp, #28                 \n"                                                                            \
+        "pop    {r4-r11, pc}            \n")
 
-#define TG_GEMM_FUNCTION(name, SCALE, OUTPUT, IS_RELU)                                                                 \
+#define TG_GEMM_FUNCTION(name, OUTPUTS, IS_RELU)                                                                       \
     TG_NAKED void name(const int32_t *stream __attribute__((unused)), const uint32_t *columns __attribute__((unused)), \
         int32_t quads __attribute__((unused)), int32_t pairs __attribute__((unused)),                                  \
         int8_t *output __attribute__((unused)), int32_t pixel_step __attribute__((unused)))                            \
     {                                                                                                                  \
-        TG_GEMM_BODY(SCALE, OUTPUT);                                                                                   \
+        TG_GEMM_BODY(OUTPUTS);                                                                                         \
     }
 
 /* clang-format on */
@@ -276,7 +265,7 @@ static inline void tg_gemm_pair(
     }
 }
 
-#define TG_GEMM_FUNCTION(name, SCALE, OUTPUT, IS_RELU)                                                                 \
+#define TG_GEMM_FUNCTION(name, OUTPUTS, IS_RELU)                                                                       \
     void name(const int32_t *stream, const uint32_t *columns, int32_t quads, int32_t pairs, int8_t *output,            \
         int32_t pixel_step)                                                                                            \
     {                                                                                                                  \

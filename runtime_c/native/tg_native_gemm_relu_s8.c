@@ -3,4 +3,4 @@
  */
 #include "tg_native_gemm_body.h"
 
-TG_GEMM_FUNCTION(tg_native_gemm_relu_s8, TG_GEMM_SCALE_RELU, TG_GEMM_OUTPUT_RELU, 1)
+TG_GEMM_FUNCTION(tg_native_gemm_relu_s8, TG_GEMM_OUTPUTS_RELU, 1)

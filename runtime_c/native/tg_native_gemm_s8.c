@@ -3,4 +3,4 @@
  */
 #include "tg_native_gemm_body.h"
 
-TG_GEMM_FUNCTION(tg_native_gemm_s8, TG_GEMM_SCALE, TG_GEMM_OUTPUT, 0)
+TG_GEMM_FUNCTION(tg_native_gemm_s8, TG_GEMM_OUTPUTS, 0)

@@ -25,16 +25,13 @@
     "smlad  " sum ", lr, r10, " sum "       \n"                                                                        \
     "smlad  " sum ", r12, r11, " sum "      \n"
 
-/* 42 instructions for 32 multiplications. */
+/* 41 instructions for 32 multiplications. */
 #define FOUR_ELEMENTS                                                                                                  \
-    "ldr    r10, [r1], #4                   \n"                                                                        \
-    "ldr    r11, [r1], #4                   \n" UNIT("r2") UNIT("r3") UNIT("r4") UNIT("r5") UNIT("r6") UNIT("r7")      \
+    "ldrd   r10, r11, [r1], #8              \n" UNIT("r2") UNIT("r3") UNIT("r4") UNIT("r5") UNIT("r6") UNIT("r7")      \
         UNIT("r8") UNIT("r9")
 
 #define OUTPUT(sum)                                                                                                    \
-    "ldr    r10, [r0], #4                   \n"                                                                        \
-    "ldr    r11, [r0], #4                   \n"                                                                        \
-    "ldr    r12, [r0], #4                   \n"                                                                        \
+    "ldm    r0!, {r10-r12}                  \n"                                                                        \
     "add    r11, r11, " sum ", asr #31      \n" /* halves of negative values go down */                                \
     "lsl    " sum ", " sum ", #1            \n"                                                                        \
     "smmlar " sum ", " sum ", r10, r11      \n"                                                                        \

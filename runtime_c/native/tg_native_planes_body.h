@@ -22,7 +22,7 @@
  * r8 - r11  doubled sums of 4 outputs                           r12, lr   two activations each
  *
  * Frame: [sp] bias, [sp, 4] weights of line 1, [sp, 12] of line 2, [sp, 20] multiplier, offset, shift,
- *        [sp, 32] the geometry's fields, [sp, 60] end of the blocks
+ *        [sp, 32] the geometry's fields, [sp, 60] end of the blocks, [sp, 64] position_step again
  */
 
 /*
@@ -88,15 +88,18 @@
     "smlad  r8,  r12, " w01 ", " a "        \n"                                                                        \
     "smlabt r8,  lr,  " w12 ", r8           \n"
 
-/* The three lines of the filter; leaves multiplier, offset and shift in r4, r5, r12. */
-#define TG_PLANE_FILTER(ROW)                                                                                           \
+/* The three lines of the filter; leaves multiplier and offset in r4 and r5. */
+#define TG_PLANE_FILTER(ROW, SHIFT)                                                                                    \
     "ldr    r4, [sp]                        \n" ROW(                                                                   \
         "r0", "r6", "r7", "r4", "r4", "r4", "r4") "ldrd   r4, r5, [sp, #4]                \n" ROW("r1", "r4", "r5",    \
         "r8", "r9", "r10", "r11") "ldrd   r4, r5, [sp, #12]               \n" ROW("r2", "r4", "r5", "r8", "r9", "r10", \
-        "r11") "ldrd   r4, r5, [sp, #20]               \n"                                                             \
-               "ldr    r12, [sp, #28]                  \n"
+        "r11") "ldrd   r4, r5, [sp, #20]               \n" SHIFT
 
-#define TG_PLANE_BODY(ROW, PAIR, SINGLE, OUTPUT)                                                                       \
+/* The shift in r12, for functions that read one. */
+#define TG_PLANE_OUTPUT_SHIFT "ldr    r12, [sp, #28]                  \n"
+#define TG_PLANE_OUTPUT_RELU_SHIFT
+
+#define TG_PLANE_BODY(ROW, PAIR, SINGLE, OUTPUT, SHIFT)                                                                \
     __asm volatile("push   {r4-r11, lr}                    \n"                                                         \
                    "sub    sp, #68                         \n"                                                         \
                    "ldm    r0!, {r4, r6, r7}               \n"                                                         \
@@ -105,6 +108,7 @@
                    "add    lr, sp, #4                      \n"                                                         \
                    "stm    lr, {r4, r5, r8-r12}            \n"                                                         \
                    "ldm    r3, {r4, r5, r8-r12}            \n"                                                         \
+                   "str    r4, [sp, #64]                   \n"                                                         \
                    "add    lr, sp, #32                     \n"                                                         \
                    "stm    lr, {r4, r5, r8-r12}            \n"                                                         \
                    "mov    r3, r2                          \n"                                                         \
@@ -118,9 +122,8 @@
                    "str    r4, [sp, #60]                   \n"                                                         \
                    "beq    3f                              \n"                                                         \
                    "2:                                     \n" /* 4 outputs */                                         \
-        TG_PLANE_FILTER(ROW) OUTPUT("r8") OUTPUT("r9") OUTPUT("r10")                                                   \
-            OUTPUT("r11") "ldr    lr, [sp, #32]                   \n" /* position_step */                              \
-                          "ldr    r12, [sp, #60]                  \n"                                                  \
+        TG_PLANE_FILTER(ROW, SHIFT) OUTPUT("r8") OUTPUT("r9") OUTPUT("r10")                                            \
+            OUTPUT("r11") "ldrd   r12, lr, [sp, #60]              \n"                                                  \
                           "strb   r8, [r3]                        \n"                                                  \
                           "strb   r9, [r3, lr]                    \n"                                                  \
                           "add    r3, r3, lr, lsl #1              \n"                                                  \
@@ -133,7 +136,7 @@
                           "ldr    r12, [sp, #40]                  \n" /* rest */                                       \
                           "cmp    r12, #1                         \n"                                                  \
                           "blt    5f                              \n"                                                  \
-                          "beq    4f                              \n" TG_PLANE_FILTER(PAIR) OUTPUT("r8") OUTPUT(       \
+                          "beq    4f                              \n" TG_PLANE_FILTER(PAIR, SHIFT) OUTPUT("r8") OUTPUT(\
                               "r9") "ldr    lr, [sp, #32]                   \n"                                        \
                                     "ldr    r12, [sp, #40]                  \n"                                        \
                                     "strb   r8, [r3]                        \n"                                        \
@@ -141,7 +144,7 @@
                                     "add    r3, r3, lr, lsl #1              \n"                                        \
                                     "cmp    r12, #2                         \n"                                        \
                                     "beq    5f                              \n"                                        \
-                                    "4:                                     \n" TG_PLANE_FILTER(SINGLE) OUTPUT(        \
+                                    "4:                                     \n" TG_PLANE_FILTER(SINGLE, SHIFT) OUTPUT( \
                                         "r8") "ldr    lr, [sp, #32]                   \n"                              \
                                               "strb   r8, [r3]                        \n"                              \
                                               "add    r3, lr                          \n"                              \
@@ -162,7 +165,7 @@
     TG_NAKED void name(const int32_t *channel __attribute__((unused)), const int16_t *plane __attribute__((unused)),   \
         int8_t *output __attribute__((unused)), const struct tg_native_plane *geometry __attribute__((unused)))        \
     {                                                                                                                  \
-        TG_PLANE_BODY(TG_PLANE_ROW_##STRIDE, TG_PLANE_PAIR_##STRIDE, TG_PLANE_SINGLE_##STRIDE, OUTPUT);                \
+        TG_PLANE_BODY(TG_PLANE_ROW_##STRIDE, TG_PLANE_PAIR_##STRIDE, TG_PLANE_SINGLE_##STRIDE, OUTPUT, OUTPUT##_SHIFT);\
     }
 
 /* clang-format on */

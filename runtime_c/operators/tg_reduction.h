@@ -35,6 +35,10 @@ enum tg_extreme {
 void tg_sum_s8(
     const struct tg_extents *extents, const struct tg_sum_params *params, const int8_t *input, int8_t *output);
 
+/** The same of int16, whose zero points are 0, in 32-bit sums: of up to 65535 elements each. */
+void tg_sum_s16(
+    const struct tg_extents *extents, const struct tg_sum_params *params, const int16_t *input, int16_t *output);
+
 /** Largest or smallest value along the reduced axes. */
 void tg_reduce_extreme_s8(const struct tg_extents *extents, enum tg_extreme which, const int8_t *input, int8_t *output);
 

@@ -19,6 +19,7 @@ from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
 from tinygen.ops.fully_connected import FullyConnected
 from tinygen.ops.mul import Mul
 from tinygen.ops.pool2d import AveragePool2D, MaxPool2D
+from tinygen.ops.reduction import Mean
 from tinygen.ops.relu import Relu
 from tinygen.ops.rescale import Rescale
 from tinygen.ops.softmax import Softmax
@@ -27,7 +28,7 @@ from tinygen.ops.window import HW, Padding
 from tinygen.planner.plan import Request, plan
 from tinygen.targets import load
 
-LAYERS = 60
+LAYERS = 66
 TARGETS = [
     pytest.param("host", Library.PORTABLE, id="host-portable"),
     pytest.param("host", Library.CMSIS_NN, id="host-cmsis", marks=[requires_cmsis, pytest.mark.cmsis]),
@@ -60,14 +61,14 @@ class Layers:
         """Layers of all kinds in turn."""
         kinds = (
             self.convolution, self.depthwise, self.fully_connected, self.pool, self.convolution, self.depthwise,
-            self.binary, self.softmax, self.pool, self.rescaling,
+            self.binary, self.softmax, self.pool, self.rescaling, self.mean,
         )  # fmt: skip
         for number in range(count):
             kinds[number % len(kinds)]()
 
     def convolution(self) -> None:
         kernel, stride, padding, size, out = self._window()
-        groups = self._between(2, 3) if self._rng.random() < 0.2 else 1
+        groups = self._between(2, 3) if len(self.ops) % 22 == 4 else 1
         depth = 97 if self._rng.random() < 0.2 else self._between(1, 19)
         filters = self._between(1, 9)
         input = self._tensor("x", (self._between(1, 2), *size, groups * depth), 0.001)
@@ -97,9 +98,9 @@ class Layers:
 
     def fully_connected(self) -> None:
         rows, units = self._between(1, 3), self._between(1, 17)
-        features = self._between(520, 700) if self._rng.random() < 0.2 else self._between(1, 90)
+        features = self._between(520, 700) if len(self.ops) % 44 == 2 else self._between(1, 90)  # 32 bits overflow
         input = self._tensor("x", (rows, features), 0.001)
-        weights, bias = self._constants((units, features), 0, per_channel=len(self.ops) % 20 < 10)
+        weights, bias = self._constants((units, features), 0, per_channel=len(self.ops) % 22 < 11)
         output = self._tensor("y", (rows, units), self._output_scale(weights))
         self._append(
             FullyConnected(
@@ -134,6 +135,14 @@ class Layers:
         input = self._tensor("x", shape, float(self._rng.choice([1e-4, 1e-3, 1e-2])))
         output = self._tensor("y", shape, OUTPUT_SCALE)
         self._append(Softmax(**self._place(), input=input, output=output, beta=1.0))  # type: ignore[arg-type]
+
+    def mean(self) -> None:
+        shape = (self._between(1, 2), self._between(1, 6), self._between(1, 6), self._between(1, 9))
+        axes = ((1, 2), (1,), (3,), (0, 2))[self._between(0, 3)]
+        input = self._tensor("x", shape, 0.001)
+        kept = tuple(1 if axis in axes else size for axis, size in enumerate(shape))
+        output = self._tensor("y", kept, float(self._rng.choice([0.001, 0.0007])))
+        self._append(Mean(**self._place(), input=input, output=output, axes=axes))  # type: ignore[arg-type]
 
     def rescaling(self) -> None:
         shape = (self._between(1, 50),)
@@ -181,7 +190,7 @@ class Layers:
         scales = tuple(self._rng.uniform(0.002, 0.05, channels if per_channel else 1).tolist())
         quant = Quant(scales, (0,) * len(scales), axis if len(scales) > 1 else None)
         data = self._rng.integers(-127, 128, shape, np.int8)
-        if self._rng.random() < 0.2:
+        if number % 44 == 2 or self._rng.random() < 0.2:
             data[:] = -127
         weights = Tensor(f"w{number}", TensorType(DType.INT8, shape, quant), data)
         if self._rng.random() < 0.3:

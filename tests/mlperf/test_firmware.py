@@ -35,6 +35,13 @@ def test_wrong_model(tmp_path: Path) -> None:
     assert not (tmp_path / "fw").exists()
 
 
+def test_a_stored_output(tmp_path: Path) -> None:
+    more = ("--results", "stored", "-o", tmp_path / "fw")
+    assert _refused("kws", model_file("kws_ref_model"), "-t", "mps2-an386", *PORTABLE, *more) == (
+        "--results: is stored, resident was expected: the runner asks for the whole output. Leave the option out."
+    )
+
+
 def test_host_is_no_board(tmp_path: Path) -> None:
     assert _refused("kws", model_file("kws_ref_model"), "-t", "host", *PORTABLE, "-o", tmp_path / "fw") == (
         "--target host: is no microcontroller, expected a board. See `tinygen targets`."

@@ -130,3 +130,39 @@ def test_program_equals_litert(target: str, kernels: Kernels, objective: Objecti
         [expected] = run_reference(file, sample).outputs
         np.testing.assert_array_equal(found, expected)
         assert 0.99 < found.sum() < 1.01 and found.max() < 0.99
+
+
+def _movement_model() -> tuple[bytes, Array]:
+    """Operators that only move elements."""
+    writer, rng = ModelWriter(), np.random.default_rng(4)
+
+    def tensor(name: str, *shape: int) -> int:
+        return writer.tensor(name, shape, "int16", scale=0.01)
+
+    def constant(name: str, *values: int | list[int]) -> int:
+        data = np.array(values)
+        return writer.tensor(name, data.shape, "int32", data=data)
+
+    x, padded, turned = tensor("x", 1, 5, 4, 3), tensor("padded", 1, 8, 6, 3), tensor("turned", 1, 6, 8, 3)
+    joined, cut, flat = tensor("joined", 1, 6, 8, 6), tensor("cut", 1, 3, 4, 6), tensor("flat", 1, 72)
+    writer.operator("PAD", [x, constant("paddings", [0, 0], [1, 2], [0, 2], [0, 0])], [padded])
+    writer.operator("TRANSPOSE", [padded, constant("permutation", 0, 2, 1, 3)], [turned])
+    writer.operator("CONCATENATION", [turned, turned], [joined], axis=3)
+    begin, end = constant("begin", 0, 1, 0, 0), constant("end", 1, 6, 8, 6)
+    writer.operator("STRIDED_SLICE", [joined, begin, end, constant("strides", 1, 2, 2, 1)], [cut], version=4)
+    writer.operator("RESHAPE", [cut, constant("shape", 1, 72)], [flat])
+    return writer.finish([x], [flat]), rng.integers(-32768, 32768, (1, 5, 4, 3), np.int16)
+
+
+@needs_litert
+@pytest.mark.parametrize("kernels", [Kernels.PORTABLE, pytest.param(Kernels.CMSIS_NN, marks=requires_cmsis)])
+def test_movement(kernels: Kernels, tmp_path: Path) -> None:
+    model, values = _movement_model()
+    file = tmp_path / "movement.tflite"
+    file.write_bytes(model)
+    compiled = compile_model(file, Options(target="host", kernels=kernels))
+    with work_folder() as build:
+        image = compiled.build(build, Measure.INSTRUCTIONS)
+        [[found]] = execute(image, compiled.schedule, [[values]]).outputs
+    [expected] = run_reference(file, [values]).outputs
+    np.testing.assert_array_equal(found, expected)

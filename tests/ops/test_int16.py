@@ -9,6 +9,7 @@ import pytest
 from tests.support.litert import needs_litert, run_reference
 from tests.support.reference import evaluate, import_model
 from tests.support.tflite_writer import ModelWriter
+from tinygen.errors import UnsupportedOperatorsError
 from tinygen.ir.types import Array
 
 SEEDS = 25
@@ -202,9 +203,22 @@ def rectifier(rng: np.random.Generator) -> Model:
     return Model(writer.finish([x], [y]), [_values(rng, (500,))])
 
 
+def mean(rng: np.random.Generator) -> Model:
+    writer = ModelWriter()
+    shape = (int(rng.integers(1, 3)), *(int(n) for n in rng.integers(1, 8, 3)))
+    axes = ((1, 2), (1,), (3,))[int(rng.integers(0, 3))]
+    scale = _scale(rng)
+    x = writer.tensor("x", shape, "int16", scale=scale)
+    axis = writer.tensor("axes", (len(axes),), "int32", data=np.array(axes))
+    kept = tuple(1 if axis in axes else size for axis, size in enumerate(shape))
+    y = writer.tensor("y", kept, "int16", scale=float(rng.choice([scale, scale / 2, _scale(rng)])))
+    writer.operator("MEAN", [x, axis], [y], keep_dims=True, version=3)
+    return Model(writer.finish([x], [y]), [_values(rng, shape)])
+
+
 MODELS = (
     convolution, depthwise, fully_connected, average_pool, max_pool, addition, product, softmax,
-    quantize, dequantize, widening, narrowing, rescaling, rectifier,
+    quantize, dequantize, widening, narrowing, rescaling, rectifier, mean,
 )  # fmt: skip
 
 
@@ -217,3 +231,39 @@ def test_equals_litert(make: Callable[[np.random.Generator], Model]) -> None:
         [computed] = evaluate(import_model(model.file), model.inputs)
         difference = np.abs(computed.astype(float) - expected).max()
         assert difference <= (make is fully_connected), seed  # LiteRT's keeps all bits of the multiplier
+
+
+def _refused(zero_point: int = 0, bias_type: str = "int64", bias: int = 0) -> str:
+    """The message about a convolution."""
+    writer = ModelWriter()
+    x = writer.tensor("x", (1, 2, 2, 1), "int16", scale=0.001, zero_point=zero_point)
+    w = writer.tensor("w", (1, 1, 1, 1), "int8", scale=0.02, data=[[[[1]]]])
+    b = writer.tensor("b", (1,), bias_type, scale=0.00002, data=[bias])
+    y = writer.tensor("y", (1, 2, 2, 1), "int16", scale=0.001)
+    writer.operator("CONV_2D", [x, w, b], [y], stride_h=1, stride_w=1, version=4)
+    with pytest.raises(UnsupportedOperatorsError) as caught:
+        import_model(writer.finish([x], [y]))
+    return str(caught.value)
+
+
+def test_refused_convolutions() -> None:
+    assert "input 'x' is i16 with zero point 3, 0 was expected" in _refused(zero_point=3)
+    assert "bias 'b' is i32, i64 was expected" in _refused(bias_type="int32")
+    assert "bias 'b' reaches 140737488355328, at most 2**46 was expected" in _refused(bias=1 << 47)
+
+
+@pytest.mark.parametrize(
+    ("operator", "shapes", "reason"),
+    [
+        ("ADD", [(1, 2, 3), (1, 1, 3)], r"broadcasts i16 operands of \[1, 2, 3\] and \[1, 1, 3\]"),
+        ("LOGISTIC", [(1, 2, 3)], "is i16, i8 was expected"),
+        ("MAXIMUM", [(1, 2, 3), (1, 2, 3)], "is i16, i8 was expected"),
+    ],
+)
+def test_refused_operators(operator: str, shapes: list[tuple[int, ...]], reason: str) -> None:
+    writer = ModelWriter()
+    inputs = [writer.tensor(f"x{n}", shape, "int16", scale=0.001) for n, shape in enumerate(shapes)]
+    y = writer.tensor("y", shapes[0], "int16", scale=1 / 32768)
+    writer.operator(operator, inputs, [y])
+    with pytest.raises(UnsupportedOperatorsError, match=reason):
+        import_model(writer.finish(inputs, [y]))

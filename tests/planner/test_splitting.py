@@ -19,7 +19,7 @@ from tinygen.planner.check import check
 from tinygen.planner.interpret import interpret
 from tinygen.planner.network import Network
 from tinygen.planner.plan import Request, plan
-from tinygen.planner.schedule import Call, Crop, Fetch, FlatStep, Fused, Loop, Schedule, Shift
+from tinygen.planner.schedule import Call, Crop, Fetch, FlatStep, Fused, Loop, Schedule, Shift, Store
 from tinygen.planner.segment import Segment, chain_of, memory_of_all, strip_chains
 from tinygen.planner.split import split
 
@@ -31,9 +31,11 @@ _toolboxes = st.builds(
 )
 
 
-def _network(graph: Graph, toolbox: Toolbox, fetches_input: bool, rereads_input: bool = False) -> Network:
+def _network(
+    graph: Graph, toolbox: Toolbox, fetches_input: bool, rereads_input: bool = False, stores_output: bool = False
+) -> Network:
     kernels: dict[Op, Kernel] = {op: select(op, toolbox) for op in graph.ops if type(op) in LOWERINGS}
-    return Network.of(graph, kernels, fetches_input, rereads_input)
+    return Network.of(graph, kernels, fetches_input, rereads_input, stores_output)
 
 
 @st.composite
@@ -48,8 +50,10 @@ def _segmentations(draw: st.DrawFn, network: Network) -> tuple[Segment, ...]:
             segments.append(Segment(first, first + 1))
             continue
         end = draw(st.integers(first + 1, longest))
-        fetches = any(t in network.fetched for op in network.calls[first:end] for t in op.variable_operands)
-        descending = not fetches and draw(st.booleans())
+        ops = network.calls[first:end]
+        fetches = any(t in network.fetched for op in ops for t in op.variable_operands)
+        stores = any(t in network.stored for op in ops for t in op.results)
+        descending = not fetches and not stores and draw(st.booleans())
         segments.append(_draw_chain(draw, network, first, end, descending))
     return tuple(segments)
 
@@ -63,13 +67,13 @@ def _draw_chain(draw: st.DrawFn, network: Network, first: int, end: int, descend
     return replace(segment, rows_per_call=draw(st.integers(1, 3)), strips=1)
 
 
-@given(st.data(), images(), _toolboxes, st.booleans())
+@given(st.data(), images(), _toolboxes, st.booleans(), st.booleans())
 @settings(max_examples=500, deadline=None)
 def test_any_segmentation_computes_what_whole_tensors_give(
-    data: st.DataObject, graph: Graph, chosen: tuple[targets.Board, Toolbox], fetches_input: bool
+    data: st.DataObject, graph: Graph, chosen: tuple[targets.Board, Toolbox], fetches_input: bool, stores_output: bool
 ) -> None:
     board, toolbox = chosen
-    network = _network(graph, toolbox, fetches_input, fetches_input and data.draw(st.booleans()))
+    network = _network(graph, toolbox, fetches_input, fetches_input and data.draw(st.booleans()), stores_output)
     segments = data.draw(_segmentations(network))
     for blocks in memory_of_all(network, segments).blocks.values():
         assert len({block.bytes for block in blocks}) == 1, "a ring takes as much memory whenever it moves its rows"
@@ -79,18 +83,23 @@ def test_any_segmentation_computes_what_whole_tensors_give(
         _assert_affine(schedule, loop)
 
 
-@given(images(max_ops=6), _toolboxes, st.booleans())
+@given(images(max_ops=6), _toolboxes, st.booleans(), st.booleans())
 @settings(max_examples=60, deadline=None)
 def test_the_chosen_plan_is_right_and_no_larger_than_whole_tensors(
-    graph: Graph, chosen: tuple[targets.Board, Toolbox], fetches_input: bool
+    graph: Graph, chosen: tuple[targets.Board, Toolbox], fetches_input: bool, stores_output: bool
 ) -> None:
     board, toolbox = chosen
-    request = Request(None, True, fetches_input, rereads_input=fetches_input, extra_macs=graph.macs // 2)
+    request = Request(
+        fetches_input=fetches_input,
+        rereads_input=fetches_input,
+        extra_macs=graph.macs // 2,
+        stores_output=stores_output,
+    )
     small = plan(graph, board, toolbox, request)
     done = sum(call.op.macs for call in small.calls if isinstance(call.whole, Convolution))
     assert done <= sum(op.macs for op in graph.ops if isinstance(op, Convolution)) + request.extra_macs
     _assert_right(small)
-    whole = plan(graph, board, toolbox, Request(fetches_input=fetches_input, may_split=False))
+    whole = plan(graph, board, toolbox, replace(request, may_split=False))
     assert small.arena_bytes <= whole.arena_bytes
 
 
@@ -139,7 +148,7 @@ def _numbers(schedule: Schedule, step: FlatStep) -> tuple[int, ...]:
         case Call():
             tensors = (*step.kernel.reads, *step.kernel.writes)
             return tuple(schedule.address(tensor) for tensor in tensors if not tensor.is_constant)
-        case Fetch():
+        case Fetch() | Store():
             return schedule.address(step.piece.tensor), step.piece.rows.first, step.piece.rows.count
         case Crop():
             return schedule.address(step.source.tensor), schedule.address(step.target.tensor)
@@ -155,7 +164,7 @@ def _fixed(step: FlatStep) -> tuple[object, ...]:
             tables = tuple(table.values.tobytes() for table in kernel.tables)
             fields = {name: value for name, value in vars(kernel).items() if name != "tables"}
             return (type(kernel), tables, step.scratch, tuple(fields.items()))
-        case Fetch():
+        case Fetch() | Store():
             return step.port, step.piece.columns
         case Crop():
             return (step.target.tensor.type.bytes,)

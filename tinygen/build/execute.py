@@ -12,7 +12,7 @@ from tinygen.build.firmware import Image
 from tinygen.build.outcome import Outcome
 from tinygen.codegen.harness import INPUT_FILE, OUTPUT_FILE, TRACE_FILE
 from tinygen.errors import MismatchError, ToolError
-from tinygen.ir.graph import Port, Values
+from tinygen.ir.graph import Values
 from tinygen.ir.rows import part_of
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array
@@ -49,7 +49,7 @@ def execute(image: Image, schedule: Schedule, inputs: Sequence[Sample], plugin: 
     else:
         run = qemu.run(image.elf, board, folder, timeout_s, icount=plugin is None, plugin=plugin)
     _check(run, schedule)
-    return Execution(_unpacked(folder / OUTPUT_FILE, schedule.graph.outputs, len(inputs)), run)
+    return Execution(_unpacked(folder / OUTPUT_FILE, schedule, len(inputs)), run)
 
 
 def read_trace(image: Image, schedule: Schedule, inputs: Sequence[Sample]) -> list[dict[Tensor, Array]]:
@@ -107,16 +107,18 @@ def _packed(inputs: Sequence[Sample], schedule: Schedule) -> bytes:
     return b"".join(chunks)
 
 
-def _unpacked(file: Path, ports: Sequence[Port], samples: int) -> list[list[Array]]:
+def _unpacked(file: Path, schedule: Schedule, samples: int) -> list[list[Array]]:
+    """The outputs of each sample: stored ones come as in the arena, others as the caller has them."""
     data = file.read_bytes()
     position = 0
     outputs = []
     for _ in range(samples):
         sample: list[Array] = []
-        for port in ports:
-            dtype, count = port.external.dtype.numpy, port.external.elements
-            sample.append(np.frombuffer(data, dtype, count, position).reshape(port.external.shape))
-            position += count * dtype.itemsize
+        for port in schedule.graph.outputs:
+            type = port.tensor.type if port.tensor in schedule.stored else port.external
+            flat = np.frombuffer(data, type.dtype.numpy, type.elements, position)
+            sample.append(convert(flat.reshape(type.shape), type, port.external))
+            position += type.bytes
         outputs.append(sample)
     return outputs
 

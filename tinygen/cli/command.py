@@ -10,7 +10,7 @@ import typer
 
 from tinygen.api import options_from_text
 from tinygen.cli import options as given
-from tinygen.cli.options import InputMode, Shrink, Split
+from tinygen.cli.options import InputMode, ResultMode, Shrink, Split
 from tinygen.cli.terminal import Terminal
 from tinygen.pipeline import Options
 
@@ -67,6 +67,7 @@ def _planning(default_target: str) -> Provider:
         flash: given.Flash = None,
         optimize: given.Optimize = "time",
         input: given.Input = InputMode.RESIDENT,
+        results: given.Results = ResultMode.RESIDENT,
         split: given.SplitMode = Split.AUTO,
         recompute: given.Recompute = "5%",
         shrink: given.ShrinkMode = Shrink.AUTO,
@@ -90,6 +91,7 @@ def _planning(default_target: str) -> Provider:
             shrink=shrink is Shrink.AUTO,
             streamed=input is InputMode.STREAMED,
             rereadable=input is InputMode.REREADABLE,
+            stored=results is ResultMode.STORED,
             recompute=recompute,
             stream=stream,
             kernels=kernels,

@@ -17,6 +17,13 @@ class InputMode(StrEnum):
     REREADABLE = "rereadable"
 
 
+class ResultMode(StrEnum):
+    """Where the model's output goes."""
+
+    RESIDENT = "resident"
+    STORED = "stored"
+
+
 class Split(StrEnum):
     """Whether operators may be split to save RAM."""
 
@@ -89,6 +96,15 @@ Input = Annotated[
         "--input",
         help="resident: the whole input stands in RAM. streamed: a function of the application gives each row once, in "
         "order. rereadable: it can go back, and gives any columns of any rows.",
+        rich_help_panel=_PLANNING,
+    ),
+]
+Results = Annotated[
+    ResultMode,
+    typer.Option(
+        "--results",
+        help="resident: the whole output stands in RAM at the end. stored: a function of the application takes each "
+        "row once, in order, when it is computed.",
         rich_help_panel=_PLANNING,
     ),
 ]

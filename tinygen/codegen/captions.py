@@ -10,7 +10,7 @@ from tinygen.ir.graph import Op
 from tinygen.ir.rows import Columns, Rows, all_rows
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.text import mnemonic, print_op
-from tinygen.planner.schedule import Buffer, BufferKind, Call, Fetch, Fused, Schedule
+from tinygen.planner.schedule import Buffer, BufferKind, Call, Fetch, Fused, Schedule, Store
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,8 +28,10 @@ class Captions:
 
     def fused(self, fused: Fused, span: str) -> str:
         """What runs row by row, and how much of each value is kept."""
-        if all(isinstance(step, (Call, Fetch)) for step in fused.steps):
-            return comment(f"{span}, on a fetched input.")
+        if all(isinstance(step, (Call, Fetch, Store)) for step in fused.steps):
+            fetched = ", on a fetched input" if any(isinstance(step, Fetch) for step in fused.steps) else ""
+            stored = ", whose result is stored" if any(isinstance(step, Store) for step in fused.steps) else ""
+            return comment(f"{span}{fetched}{stored}.")
         results = {name for op in fused.ops for result in op.results if (name := self._values.get(result))}
         rings = [buffer for buffer in self.schedule.buffers if buffer.kind is BufferKind.RING]
         kept = [f"  {b.bytes:6}  {self.content(b)}" for b in rings if self.content(b) in results]

@@ -145,7 +145,7 @@ class ModelText:
     @property
     def context_members(self) -> str:
         """Initializers of a context in the one-shot function, whose variables are called like the members."""
-        members = [arena.symbol for arena in self.arenas] + (["user"] if self.fetches_rows else [])
+        members = [arena.symbol for arena in self.arenas] + (["user"] if self.calls_application else [])
         return ", ".join(f".{member} = {member}" for member in members)
 
     @property
@@ -182,21 +182,37 @@ class ModelText:
 
     @property
     def run_parameters(self) -> str:
-        """Parameters of the one-shot function: the application's buffers, and what fetching rows needs."""
-        fetching = ["void *user"] if self.fetches_rows else []
-        inputs = [f"const {port.external_ctype} *input{port.index}" for port in self.inputs if not port.is_fetched]
-        outputs = [f"{port.external_ctype} *output{port.index}" for port in self.outputs]
-        return ", ".join([*fetching, *inputs, *outputs])
+        """Parameters of the one-shot function: the application's buffers, and what its own functions need."""
+        user = ["void *user"] if self.calls_application else []
+        inputs = [f"const {port.external_ctype} *input{port.index}" for port in self.inputs if port.is_resident]
+        outputs = [f"{port.external_ctype} *output{port.index}" for port in self.outputs if port.is_resident]
+        return ", ".join([*user, *inputs, *outputs]) or "void"
 
     @property
     def has_conversions(self) -> bool:
         """Whether an input or output changes form at the boundary."""
-        return any(port.is_converted for port in (*self.inputs, *self.outputs))
+        return any(port.is_converted and port.is_resident for port in (*self.inputs, *self.outputs))
 
     @property
     def fetches_rows(self) -> bool:
         """Whether the application gives an input row by row."""
         return any(isinstance(step, Fetch) for step in self.schedule.flat_steps)
+
+    @property
+    def calls_application(self) -> bool:
+        """Whether the application gives or takes rows."""
+        return self.fetches_rows or self.stored_port is not None
+
+    @property
+    def stored_port(self) -> PortText | None:
+        """The output that the application takes row by row."""
+        return next((port for port in self.outputs if not port.is_resident), None)
+
+    @property
+    def application_functions(self) -> str:
+        """Those that the application has to write, for a comment."""
+        fetching = [f"{self.name}_{self.fetch_function}"] if self.fetches_rows else []
+        return " and ".join(fetching + ([f"{self.name}_store_rows"] if self.stored_port else []))
 
     @property
     def arenas_of_whole_operators(self) -> list[str]:
@@ -238,10 +254,7 @@ class ModelText:
     def row_description(self) -> str:
         """What a row of the fetched input is, for a comment."""
         (port,) = (port for port in self.inputs if port.is_fetched)
-        shape = port.tensor.shape
-        if len(shape) != 4:
-            return f"all of it is one row of {port.tensor.type.elements} {port.ctype}"
-        return f"{shape[1]} rows of {shape[2]} x {shape[3]} {port.ctype}"
+        return port.row_description
 
     @property
     def fetched_form(self) -> str | None:
@@ -255,6 +268,16 @@ class ModelText:
         else:
             made = "value - 128"
         return f"The model takes {port.external_ctype} here, the rows are {port.ctype}: {made}."
+
+    @property
+    def stored_form(self) -> str | None:
+        """How to make the values of the model's file from the int8 rows; None where these are int8."""
+        port = self.stored_port
+        if port is None or not port.is_converted:
+            return None
+        macros = f"{self.upper}_{port.macro}"
+        made = f"(value - {macros}_ZERO_POINT) * {macros}_SCALE" if port.external_is_float else "value + 128"
+        return f"The model gives {port.external_ctype} here, the rows are {port.ctype}: {made}."
 
     @cached_property
     def _calls(self) -> dict[Op, list[Call]]:
@@ -356,7 +379,7 @@ class ModelText:
         return [self._port(index, role, port) for index, port in enumerate(ports)]
 
     def _port(self, index: int, role: str, port: Port) -> PortText:
-        if port.tensor in self.schedule.fetched:
+        if port.tensor in self.schedule.fetched | self.schedule.stored:
             return PortText(index, role, port.name, port.tensor, port, offset=None)
         arena = arena_symbol(self.schedule, self.schedule.places[port.tensor].buffer)
         return PortText(index, role, port.name, port.tensor, port, self.schedule.address(port.tensor), arena)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from tinygen.codegen.c_text import c_type, float_literal, inline_comment
 from tinygen.ir.graph import Port
+from tinygen.ir.rows import every_row
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import DType
 
@@ -28,13 +29,36 @@ class PortText:
     name: str
     tensor: Tensor
     port: Port
-    offset: int | None  # in its arena; None where the application gives rows
+    offset: int | None  # in its arena; None where the application gives or takes rows
     arena: str = "arena"  # C name of a pointer to that arena
 
     @property
     def is_fetched(self) -> bool:
         """Whether the application gives it row by row."""
-        return self.offset is None
+        return self.role == "input" and not self.is_resident
+
+    @property
+    def is_resident(self) -> bool:
+        """Whether all of it lies in the arena."""
+        return self.offset is not None
+
+    @property
+    def every_row(self) -> int:
+        """Rows that the application gives or takes, if it does."""
+        return every_row(self.tensor).end
+
+    @property
+    def row_bytes(self) -> int:
+        """Bytes of one of them."""
+        return self.bytes // self.every_row
+
+    @property
+    def row_description(self) -> str:
+        """What they are, for a comment."""
+        shape = self.tensor.shape
+        if len(shape) != 4:
+            return f"all of it is one row of {self.elements} {self.ctype}"
+        return f"{shape[1]} rows of {shape[2]} x {shape[3]} {self.ctype}"
 
     @property
     def description(self) -> str:

@@ -1,4 +1,4 @@
-"""Steps of a fused chain as C statements: calls, moves of ring rows, fetches of input rows, loops."""
+"""Steps of a fused chain as C statements: calls, moves of ring rows, rows from and to the application, loops."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -6,9 +6,9 @@ from typing import ClassVar
 
 from tinygen.codegen.arenas import arena_symbol
 from tinygen.codegen.c_text import c_type, inline_comment
-from tinygen.ir.rows import Columns, all_columns, has_rows
+from tinygen.ir.rows import Columns, Piece, all_columns, has_rows
 from tinygen.ir.tensor import Tensor
-from tinygen.planner.schedule import Buffer, Call, Crop, Fetch, FlatStep, Fused, Loop, Schedule, Shift
+from tinygen.planner.schedule import Buffer, Call, Crop, Fetch, FlatStep, Fused, Loop, Schedule, Shift, Store
 
 
 @dataclass(frozen=True)
@@ -56,6 +56,15 @@ class FetchText:
 
 
 @dataclass(frozen=True)
+class StoreText:
+    """Rows that the application takes."""
+
+    kind: ClassVar[str] = "store"
+
+    arguments: str  # behind `user`
+
+
+@dataclass(frozen=True)
 class CropText:
     """Columns of a row that are copied into a ring."""
 
@@ -77,7 +86,7 @@ class LoopText:
     body: tuple["Statement", ...]
 
 
-Statement = CallText | ShiftText | FetchText | CropText | LoopText
+Statement = CallText | ShiftText | FetchText | StoreText | CropText | LoopText
 
 Names = Callable[[Call], tuple[int, str]]  # number of the operator and symbol of the layer
 
@@ -151,6 +160,8 @@ class Writer:
                 return self.shift(step)
             case Fetch(), Fetch():
                 return self._fetch(step, following)
+            case Store(), Store():
+                return StoreText(", ".join(self._rows(step.piece, following.piece)))
             case Crop(), Crop():
                 target = self._address(step.target.tensor, following.target.tensor).pointer()
                 source = self._address(step.source.tensor, following.source.tensor).pointer()
@@ -159,13 +170,18 @@ class Writer:
         raise TypeError(f"{step} and {following} are not the same step of two iterations")
 
     def _fetch(self, step: Fetch, following: Fetch) -> FetchText:
-        piece, first, after = step.piece, step.piece.rows.first, following.piece.rows.first
-        rows = [_affine(first, after - first), str(piece.rows.count)]
-        values = self._address(piece.tensor, following.piece.tensor).pointer()
+        piece = step.piece
+        *rows, values = self._rows(piece, following.piece)
         if not self.schedule.rereads_input:
             return FetchText("fetch_rows", ", ".join([*rows, values]))
         across = piece.columns or (all_columns(piece.whole) if has_rows(piece.whole) else Columns(0, 1))
         return FetchText("fetch_patch", ", ".join([*rows, str(across.first), str(across.count), values]))
+
+    def _rows(self, piece: Piece, following: Piece) -> list[str]:
+        """First row, number of rows, and where they lie."""
+        first, after = piece.rows.first, following.rows.first
+        values = self._address(piece.tensor, following.tensor).pointer()
+        return [_affine(first, after - first), str(piece.rows.count), values]
 
     def _tensor(self, tensor: Tensor, following: Tensor) -> str:
         return self._address(tensor, following).pointer(c_type(tensor.type.dtype))

@@ -50,6 +50,11 @@ def all_rows(tensor: Tensor) -> Rows:
     return Rows(0, tensor.shape[1])
 
 
+def every_row(tensor: Tensor) -> Rows:
+    """Every index of axis 1 of an image or of several; anything else is one row."""
+    return Rows(0, tensor.shape[1] if len(tensor.shape) == 4 else 1)
+
+
 def all_columns(tensor: Tensor) -> Columns:
     """Every column of a tensor that has rows."""
     return Columns(0, tensor.shape[2])

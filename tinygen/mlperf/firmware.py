@@ -109,6 +109,10 @@ def _check_board(board: Board) -> None:
 
 def _check_model(task: Task, schedule: Schedule) -> None:
     graph = schedule.graph
+    if schedule.stored:
+        raise UsageError(
+            "--results: is stored, resident was expected: the runner asks for the whole output. Leave the option out."
+        )
     for role, ports, elements in (
         ("input", graph.inputs, task.input_elements),
         ("output", graph.outputs, task.output_elements),

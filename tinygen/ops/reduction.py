@@ -2,14 +2,16 @@
 
 from dataclasses import dataclass
 from math import prod
+from typing import ClassVar
 
 import numpy as np
 
 from tinygen.ir.graph import Op, Values
 from tinygen.ir.rows import Rows
 from tinygen.ir.tensor import Tensor
-from tinygen.ir.types import Array
-from tinygen.ops.checks import check_numbers, check_same_quantization
+from tinygen.ir.types import Array, DType
+from tinygen.ops.checks import check_activations, check_numbers, check_same_quantization
+from tinygen.ops.clamp import Clamp
 from tinygen.ops.requantize import Int64Array, Multiplier, quantize_multiplier, requantize, wrap_int32
 
 
@@ -22,6 +24,9 @@ class Extents:
     middle: int  # kept
     second: int  # reduced
     inner: int  # kept
+
+
+_LARGEST_COUNT = (1 << 16) - 1  # int16 values whose sum fits 32 bits
 
 
 def merge_axes(shape: tuple[int, ...], axes: tuple[int, ...]) -> Extents:
@@ -50,6 +55,8 @@ def merge_axes(shape: tuple[int, ...], axes: tuple[int, ...]) -> Extents:
 class Reduction(Op):
     """Reduction along `axes`; the output leaves them out or keeps them with size 1."""
 
+    takes_int16: ClassVar[bool] = False
+
     input: Tensor
     output: Tensor
     axes: tuple[int, ...]  # ascending, not negative
@@ -68,7 +75,8 @@ class Reduction(Op):
         return rows if min(self.axes, default=2) > 1 else None
 
     def verify(self) -> None:
-        check_numbers(("input", self.input), ("output", self.output))
+        check = check_activations if self.takes_int16 else check_numbers
+        check(("input", self.input), ("output", self.output))
         rank = len(self.input.shape)
         if list(self.axes) != sorted(set(self.axes)) or any(not 0 <= axis < rank for axis in self.axes):
             raise ValueError(f"axes {list(self.axes)} are not ascending axes of shape {list(self.input.shape)}")
@@ -106,7 +114,8 @@ class _ScaledSum(Reduction):
         sums = wrap_int32(sums - self.input.type.zero_point * self.count)
         scaling = self.scaling
         stored = requantize(sums, scaling.multiplier, scaling.shift) + self.output.type.zero_point
-        return (np.clip(stored, -128, 127).astype(np.int8).reshape(self.output.shape),)
+        saturated = Clamp.none(self.output.type).apply(stored).astype(self.output.type.dtype.numpy)
+        return (saturated.reshape(self.output.shape),)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -121,6 +130,13 @@ class Mean(_ScaledSum):
     As TFLite's QuantizedMeanOrSum does it: the multiplier is shifted left by floor(log2(count)) bits (less where the
     shift would leave its range) before it is divided by the count, and the quotient is cut off.
     """
+
+    takes_int16: ClassVar[bool] = True
+
+    def verify(self) -> None:
+        super().verify()
+        if self.output.type.dtype is DType.INT16 and self.count > _LARGEST_COUNT:
+            raise ValueError(f"the mean of {self.count} elements of i16, at most {_LARGEST_COUNT} were expected")
 
     @property
     def scaling(self) -> Multiplier:

@@ -13,10 +13,10 @@ import numpy.typing as npt
 
 from tinygen.errors import VerifyError
 from tinygen.ir.graph import Op
-from tinygen.ir.rows import Piece, pixel_bytes, row_bytes
+from tinygen.ir.rows import Piece, every_row, pixel_bytes, row_bytes
 from tinygen.ir.stream import State
 from tinygen.ir.tensor import Tensor
-from tinygen.planner.schedule import Buffer, Call, Crop, Fetch, Schedule, Shift
+from tinygen.planner.schedule import Buffer, Call, Crop, Fetch, Schedule, Shift, Store
 
 _Marks = npt.NDArray[np.int64]
 _NEVER_WRITTEN = -1
@@ -111,7 +111,7 @@ def _check_lifetimes(schedule: Schedule) -> None:
     places, last = schedule.places, max(len(schedule.flat_steps) - 1, 0)
     states = [places[state.tensor].buffer for state in schedule.graph.states]
     touched = [(0, places[t].buffer) for t in schedule.graph.input_tensors if t not in schedule.fetched]
-    touched += [(last, places[t].buffer) for t in schedule.graph.output_tensors if not t.is_constant]
+    touched += [(last, places[t].buffer) for t in _resident_outputs(schedule)]
     touched += [(when, buffer) for when in (0, last) for buffer in states]
     for index, step in enumerate(schedule.flat_steps):
         touched += [(index, buffer) for buffer in schedule.touched(step)]
@@ -121,6 +121,11 @@ def _check_lifetimes(schedule: Schedule) -> None:
                 f"buffer '{buffer.name}' is used in step {when}, it is live from {buffer.first_step} "
                 f"to {buffer.last_step}"
             )
+
+
+def _resident_outputs(schedule: Schedule) -> list[Tensor]:
+    """What the application finds after the last step."""
+    return [tensor for tensor in _variables(schedule.graph.output_tensors) if tensor not in schedule.stored]
 
 
 def _variables(tensors: Sequence[Tensor]) -> tuple[Tensor, ...]:
@@ -150,6 +155,7 @@ class _Execution:
         self._expected: dict[Tensor, _Marks] = {}
         self._writers: list[tuple[int, str]] = [(0, "nothing")]  # first mark, and what was written with it
         self._next_mark = 0
+        self._stored: dict[int, int] = {}  # rows of outputs that the application has taken
         called = {call.whole for call in schedule.calls}
         self._views = [op for op in schedule.graph.ops if op not in called]
 
@@ -173,11 +179,14 @@ class _Execution:
                     self._shift(step)
                 case Fetch():
                     self._write(step.piece.tensor, f"{where} fetches rows")
+                case Store():
+                    self._store(step, where)
                 case Crop():
                     self._crop(step, where)
             self._define_views()
-        for tensor in _variables(self._schedule.graph.output_tensors):
+        for tensor in _resident_outputs(self._schedule):
             self._read(tensor, "after the last step, the application")
+        self._check_stored()
         for state in self._schedule.graph.states:
             self._check_state(state)
         if self._views:
@@ -194,6 +203,25 @@ class _Execution:
         start = self._start(shift.buffer)
         source, target = start + shift.source, start + shift.target
         self._arena[target : target + shift.bytes] = self._arena[source : source + shift.bytes].copy()
+
+    def _store(self, store: Store, where: str) -> None:
+        """The application takes finished rows, each one once, in order."""
+        output, part = self._schedule.graph.output_tensors[store.port], store.piece
+        first = self._stored.get(store.port, 0)
+        if part.whole is not output or part.columns or part.rows.first != first:
+            raise ValueError(
+                f"{where}: stores '{part.tensor.name}' as output {store.port}, '{output.name}' from row {first} on was "
+                "expected"
+            )
+        self._read(part.tensor, f"{where} (storing rows)")
+        self._stored[store.port] = part.rows.end
+
+    def _check_stored(self) -> None:
+        """After the last step, outputs that are stored were stored to their last row."""
+        for port, end in self._stored.items():
+            output = self._schedule.graph.output_tensors[port]
+            if end != every_row(output).end:
+                raise ValueError(f"output {port} has {every_row(output).end} rows, {end} of them are stored")
 
     def _crop(self, crop: Crop, where: str) -> None:
         self._read(crop.source.tensor, f"{where} (copy of columns)")

@@ -17,8 +17,8 @@ from tinygen.kernels.native.costs import NATIVE_COSTS, native_instructions
 from tinygen.ops.conv2d import Conv2D
 from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
 from tinygen.ops.partial_products import AddProducts
-from tinygen.planner.schedule import Call, Crop, Fetch, FlatStep, Schedule, Shift
-from tinygen.planner.stream import AddRows, Compute, CopyRows, FetchRows, FinishSum, RowStep, ShiftRows
+from tinygen.planner.schedule import Call, Crop, Fetch, FlatStep, Schedule, Shift, Store
+from tinygen.planner.stream import AddRows, Compute, CopyRows, FetchRows, FinishSum, RowStep, ShiftRows, StoreRows
 from tinygen.targets.isa import Isa
 
 COSTS_FILE = Path(__file__).with_name("instruction_costs.json")
@@ -104,7 +104,7 @@ class Costs:
                     total += self._shift(step.reads[0].offset, step.writes[0].offset, step.reads[0].bytes)
                 case CopyRows():
                     total += self._copy(step.reads[0].bytes)
-                case FetchRows():
+                case FetchRows() | StoreRows():
                     total += self._fetch()
         return total
 
@@ -117,7 +117,7 @@ class Costs:
                 return self._shift(step.source, step.target, step.bytes)
             case Crop():
                 return self._copy(step.target.tensor.type.bytes)
-            case Fetch():
+            case Fetch() | Store():
                 return self._fetch()
 
     def sum(self, op: Op, calls: int) -> float:
@@ -150,7 +150,7 @@ class Costs:
         return self.functions[MEMMOVE].call + bytes * self.functions[MEMMOVE].operand
 
     def _fetch(self) -> float:
-        """Of asking the application for rows, without what it does to get them."""
+        """Of asking the application for rows, or to take rows, without what it does with them."""
         return self.functions[FETCH].call
 
     def _similar(self, op: Op) -> Work:

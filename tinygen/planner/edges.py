@@ -47,6 +47,15 @@ class Edge:
     extra_macs: int = 0  # that its strips do again
 
 
+@dataclass(frozen=True)
+class Upgrade:
+    """Another kernel for one call of a segment."""
+
+    position: int  # of the call
+    scratch_bytes: int
+    saved_instructions: float
+
+
 class EdgeFinder:
     """Evaluates segments of one network."""
 
@@ -61,6 +70,7 @@ class EdgeFinder:
         self._crossing = [crossing_bytes(network, cut) for cut in range(len(network.calls) + 1)]
         self._parts: dict[tuple[Op, int], float] = {}
         self._whole = {op: self._costs.call(op, found[0]) for op, found in self._variants.items()}
+        self._tiled: dict[tuple[Op, int], tuple[Kernel, ...]] = {}
 
     @property
     def whole_instructions(self) -> float:
@@ -73,10 +83,11 @@ class EdgeFinder:
         memory = memory_of(self._frugal, segment, [steps])
         bound, passing = memory.bound_bytes, passing_bytes(self._network, segment)
         room = self._room(memory, steps)
+        choices = self._choices(segment, steps)
         smallest = {op: self._variants[op][-1] for op in room}
         found = [self._edge(segment, steps, smallest, bound + passing)]
-        for limit in self._limits(bound, room):
-            kernels = {op: self._fastest(op, limit - taken) for op, taken in room.items()}
+        for limit in _limits(bound, room, choices):
+            kernels = {op: _fastest(choices[op], limit - taken) for op, taken in room.items()}
             edge = self._edge(segment, steps, kernels, limit + passing)
             if edge.extra_instructions < found[-1].extra_instructions:
                 found.append(replace(edge, is_frugal=False))
@@ -86,6 +97,25 @@ class EdgeFinder:
         scratch = tuple(kernels[op].scratch_bytes if op in kernels else None for op in self._ops(segment))
         chosen = replace(segment, scratch=scratch if kernels else ())
         return Edge(chosen, bytes, self._extra(segment, steps, kernels), Known.BOUNDED)
+
+    def upgrades(self, segment: Segment) -> list[Upgrade]:
+        """Faster kernels that single calls of a segment may take instead of those it has, if there is the room."""
+        steps = steps_of(self._network, segment)
+        found: list[Upgrade] = []
+        for op, kernels in self._choices(segment, steps).items():
+            position = self._network.calls.index(op, segment.first) - segment.first
+            has_bytes = segment.scratch[position] if segment.scratch else None
+            if has_bytes is None:
+                continue
+            own = [step for step in steps if isinstance(step, Compute) and step.op is op]
+            costs = [self._costs.steps(own, {op: kernel}) for kernel in kernels]
+            now = next(cost for kernel, cost in zip(kernels, costs, strict=True) if kernel.scratch_bytes <= has_bytes)
+            found += [
+                Upgrade(position, kernel.scratch_bytes, now - cost)
+                for kernel, cost in zip(kernels, costs, strict=True)
+                if kernel.scratch_bytes > has_bytes and cost < now
+            ]
+        return found
 
     def sketched(self, segment: Segment) -> Edge:
         """A chain before it is looked at: what its rows demand, and the instructions of its rows one by one."""
@@ -148,13 +178,26 @@ class EdgeFinder:
             found[step.op] = max(found.get(step.op, 0), without)
         return found
 
-    def _limits(self, least: int, room: Mapping[Op, int]) -> list[int]:
-        """The sizes, ascending, at which another kernel can be had."""
-        with_scratch = {taken + kernel.scratch_bytes for op, taken in room.items() for kernel in self._variants[op]}
-        return [least, *sorted(size for size in with_scratch if size > least)]
+    def _choices(self, segment: Segment, steps: Sequence[RowStep]) -> dict[Op, tuple[Kernel, ...]]:
+        """For the operators with a choice: their kernels, the fastest first, with the scratch of the largest call."""
+        largest: dict[Op, Compute] = {}
+        for step in steps:
+            if isinstance(step, Compute) and len(self._variants[step.op]) > 1:
+                known = largest.get(step.op)
+                largest[step.op] = step if known is None or step.rows.count > known.rows.count else known
+        if segment.rows_per_call is None or segment.strips > 1 or not self._toolbox.has_native_kernels:
+            return {op: self._variants[op] for op in largest}
+        return {op: self._of_rows(step) for op, step in largest.items()}
 
-    def _fastest(self, op: Op, scratch_bytes: int) -> Kernel:
-        return next(kernel for kernel in self._variants[op] if kernel.scratch_bytes <= scratch_bytes)
+    def _of_rows(self, step: Compute) -> tuple[Kernel, ...]:
+        """The kernels for that many rows; the last one is that of the whole, which has room in any call."""
+        key = step.op, step.rows.count
+        if key not in self._tiled:
+            tile = step.op.tile(step.rows) if step.rows.count < step.op.results[0].shape[1] else None
+            smallest = self._variants[step.op][-1]
+            found = variants(tile.op, self._toolbox) if tile else self._variants[step.op]
+            self._tiled[key] = (*(k for k in found if k.scratch_bytes > smallest.scratch_bytes), smallest)
+        return self._tiled[key]
 
     def _extra(self, segment: Segment, steps: Sequence[RowStep], kernels: Mapping[Op, Kernel]) -> float:
         whole = sum(self._whole[op] for op in self._ops(segment))
@@ -186,9 +229,23 @@ class EdgeFinder:
         return self._bounds[rows].of(segment.first, segment.end)
 
 
+def _limits(least: int, room: Mapping[Op, int], choices: Mapping[Op, Sequence[Kernel]]) -> list[int]:
+    """The sizes, ascending, at which another kernel can be had."""
+    with_scratch = {taken + kernel.scratch_bytes for op, taken in room.items() for kernel in choices[op]}
+    return [least, *sorted(size for size in with_scratch if size > least)]
+
+
+def _fastest(kernels: Sequence[Kernel], scratch_bytes: int) -> Kernel:
+    return next(kernel for kernel in kernels if kernel.scratch_bytes <= scratch_bytes)
+
+
 def with_kernels(network: Network, segments: Sequence[Segment], toolbox: Toolbox) -> Network:
-    """The network with the kernels that segments chose by their scratch."""
-    chosen = {op: select(op, toolbox, bytes) for segment in segments for op, bytes in _limited(network, segment)}
+    """The network with the kernels that segments chose by their scratch, which may be for some rows only."""
+    chosen = {
+        op: replace(select(op, toolbox, bytes), scratch_bytes=bytes)
+        for segment in segments
+        for op, bytes in _limited(network, segment)
+    }
     return replace(network, kernels={**network.kernels, **chosen}) if chosen else network
 
 

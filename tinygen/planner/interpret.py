@@ -14,7 +14,7 @@ from tinygen.ir.graph import Op, Values
 from tinygen.ir.rows import Piece, part_of
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array
-from tinygen.planner.schedule import Buffer, Call, Crop, Fetch, Schedule, Shift
+from tinygen.planner.schedule import Buffer, Call, Crop, Fetch, Schedule, Shift, Store
 
 Observer = Callable[[Op, tuple[Array, ...]], None]
 
@@ -89,6 +89,7 @@ class _Interpreter:
         self._arenas = {arena.memory: GuardedArena(arena.bytes) for arena in schedule.arenas}
         called = {call.whole for call in schedule.calls}
         self._views = [op for op in schedule.graph.ops if op not in called]
+        self._stored = {tensor: np.zeros(tensor.shape, tensor.type.dtype.numpy) for tensor in schedule.stored}
         self._known: set[Tensor] = set()
         self._missing: dict[Tensor, npt.NDArray[np.bool_]] = {}  # pixels that were not written yet
 
@@ -123,8 +124,8 @@ class _Interpreter:
 
     @property
     def outputs(self) -> list[Array]:
-        """The outputs of the model."""
-        values = Values(self.read)
+        """The outputs of the model: where they lie, or what the application has taken."""
+        values = Values(lambda tensor: self._stored[tensor] if tensor in self._stored else self.read(tensor))
         return [values[tensor] for tensor in self._schedule.graph.output_tensors]
 
     def steps(self, states: Sequence[Array]) -> None:
@@ -145,6 +146,8 @@ class _Interpreter:
                     self._shift(step)
                 case Fetch():
                     self.write(step.piece.tensor, part_of(self._inputs[step.port], step.piece))
+                case Store():
+                    part_of(self._stored[step.piece.whole], step.piece)[...] = self.read(step.piece.tensor)
                 case Crop():
                     self.write(step.target.tensor, self.read(step.source.tensor))
             if not all(arena.guards_hold for arena in self._arenas.values()):

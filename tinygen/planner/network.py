@@ -24,19 +24,37 @@ class Network:
     sharing: Sharing
     fetched: frozenset[Tensor] = frozenset()  # inputs that the application gives by rows
     rereads_input: bool = False  # it gives them as often as wanted, and just some columns
+    stored: tuple[Tensor, ...] = ()  # outputs that the application takes by rows
     demand: RowDemand = field(default_factory=RowDemand)  # which rows the operators need
     copies: Copies = field(default_factory=lambda: Copies({}))
 
     @classmethod
     def of(
-        cls, graph: Graph, kernels: Mapping[Op, Kernel], fetches_input: bool, rereads_input: bool = False
+        cls,
+        graph: Graph,
+        kernels: Mapping[Op, Kernel],
+        fetches_input: bool,
+        rereads_input: bool = False,
+        stores_output: bool = False,
     ) -> "Network":
-        """The network of a graph; inputs that nobody reads, or that lie inside of other tensors, are not fetched."""
+        """The network of a graph.
+
+        Inputs that nobody reads, or that lie inside of other tensors, are not fetched; outputs that nothing computes
+        are not stored.
+        """
         sharing = Sharing(graph)
         calls = tuple(op for op in graph.ops if not sharing.add_view(op))
         read = {tensor for op in calls for tensor in op.variable_operands}
         fetched = (t for t in graph.input_tensors if fetches_input and t in read and sharing.root(t)[0] is t)
-        return cls(graph, calls, kernels, sharing, frozenset(fetched), rereads_input)
+        written = {sharing.root(tensor)[0] for op in calls for tensor in op.results}
+        stored = (t for t in dict.fromkeys(graph.output_tensors) if stores_output and sharing.root(t)[0] in written)
+        return cls(graph, calls, kernels, sharing, frozenset(fetched), rereads_input, tuple(stored))
+
+    def completed_by(self, tensor: Tensor) -> int:
+        """The call after which all of a tensor is there: the one that computes it, or the last of what it views."""
+        own = [index for index, op in enumerate(self.calls) if tensor in op.results]
+        root = self.root(tensor)
+        return own[0] if own else max(i for i, op in enumerate(self.calls) if root in map(self.root, op.results))
 
     def root(self, tensor: Tensor) -> Tensor:
         """The tensor whose memory holds `tensor`."""
@@ -50,7 +68,8 @@ class Network:
     @cached_property
     def outputs(self) -> frozenset[Tensor]:
         """Roots that hold an output of the model after the last call."""
-        return frozenset(self.root(t) for t in self.graph.output_tensors if not t.is_constant)
+        kept = (t for t in self.graph.output_tensors if not t.is_constant and t not in self.stored)
+        return frozenset(self.root(tensor) for tensor in kept)
 
     @cached_property
     def lifetimes(self) -> dict[Tensor, tuple[int, int]]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from tinygen.ir.tensor import Tensor
 from tinygen.planner.block import Block, Part, live_bytes, read_tick, written_tick
 from tinygen.planner.lifetimes import Access, Traffic, blocks
-from tinygen.planner.schedule import Buffer, Call, Crop, Fetch, FlatStep, Schedule, Shift
+from tinygen.planner.schedule import Buffer, Call, Crop, Fetch, FlatStep, Schedule, Shift, Store
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,8 @@ class Occupancy:
 def occupancy(schedule: Schedule) -> Occupancy:
     """The occupancy of a schedule; resident inputs are there before its first step, outputs after its last one."""
     traffic = [step_traffic(schedule, step) for step in schedule.flat_steps]
-    outputs = (tensor for tensor in schedule.graph.output_tensors if not tensor.is_constant)
+    kept = (tensor for tensor in schedule.graph.output_tensors if tensor not in schedule.stored)
+    outputs = (tensor for tensor in kept if not tensor.is_constant)
     states = [state.tensor for state in schedule.graph.states]
     traffic.append(Traffic(reads=tuple(_access(schedule, tensor) for tensor in (*outputs, *states)), writes=()))
     inputs = [tensor for tensor in schedule.graph.input_tensors if tensor not in schedule.fetched]
@@ -122,6 +123,8 @@ def step_traffic(schedule: Schedule, step: FlatStep) -> Traffic[Buffer]:
     match step:
         case Fetch():
             return Traffic((), (_access(schedule, step.piece.tensor),))
+        case Store():
+            return Traffic((_access(schedule, step.piece.tensor),), ())
         case Crop():
             return Traffic((_access(schedule, step.source.tensor),), (_access(schedule, step.target.tensor),))
         case Shift():

@@ -1,5 +1,6 @@
 """From a graph to a schedule: order, kernels, sharing, lifetimes, offsets."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from tinygen.ir.graph import Graph, Op
@@ -26,6 +27,16 @@ class Request:
     fetches_input: bool = False  # the application gives the input by rows
     rereads_input: bool = False  # it gives any columns of them, and as often as wanted
     extra_macs: int = 0  # multiplications that may be done again for the sake of memory
+    stores_output: bool = False  # the application takes the output by rows
+
+    @property
+    def calls_application(self) -> bool:
+        """Whether the application gives or takes rows: a schedule on whole tensors has no steps for that."""
+        return self.fetches_input or self.stores_output
+
+    def network(self, graph: Graph, kernels: Mapping[Op, Kernel]) -> Network:
+        """The graph as the splitting planner sees it."""
+        return Network.of(graph, kernels, self.fetches_input, self.rereads_input, self.stores_output)
 
 
 @dataclass(frozen=True)
@@ -47,10 +58,10 @@ def plan(graph: Graph, board: Board, toolbox: Toolbox, request: Request = Reques
         return schedule
     kernels = _kernels(graph, toolbox)
     schedule = whole = whole_plan(graph, board, kernels)
-    if request.fetches_input or (request.may_split and not _suffices(whole, toolbox.objective, request)):
-        network = Network.of(whole.graph, kernels, request.fetches_input, request.rereads_input)
+    if request.calls_application or (request.may_split and not _suffices(whole, toolbox.objective, request)):
+        network = request.network(whole.graph, kernels)
         found = split_plan(network, board, toolbox, request.limit_bytes, request.may_split, request.extra_macs)
-        schedule = found if request.fetches_input or found.arena_bytes < whole.arena_bytes else whole
+        schedule = found if request.calls_application or found.arena_bytes < whole.arena_bytes else whole
     schedule = _in_memories(schedule, request)
     check(schedule)
     return schedule
@@ -68,13 +79,13 @@ def _in_memories(schedule: Schedule, request: Request) -> Schedule:
 def curve(graph: Graph, board: Board, toolbox: Toolbox, request: Request) -> tuple[CurvePoint, ...]:
     """From whole tensors to the smallest arena: each next schedule is smaller, and none that is as fast is smaller.
 
-    Of the request counts how the input comes, and what may be done again.
+    Of the request counts how the input comes, where the output goes, and what may be done again.
     """
     fastest = replace(toolbox, objective=Objective.TIME)
     if graph.stream is not None:
         return _curve_of_calls(graph, board, fastest)
     whole = plan(graph, board, fastest, replace(request, limit_bytes=None, may_split=False))
-    network = Network.of(whole.graph, _kernels(whole.graph, fastest), request.fetches_input, request.rereads_input)
+    network = request.network(whole.graph, _kernels(whole.graph, fastest))
     base = estimated_instructions(whole, toolbox.library)
     points: list[CurvePoint] = []
     for schedule in smaller_plans(network, board, fastest, whole.arena_bytes, request.extra_macs):

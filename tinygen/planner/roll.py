@@ -4,7 +4,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 
 from tinygen.ir.tensor import Tensor
-from tinygen.planner.schedule import Call, Crop, Fetch, FlatStep, Loop, Place, Shift
+from tinygen.planner.schedule import Call, Crop, Fetch, FlatStep, Loop, Place, Shift, Store
 
 _LONGEST_BODY = 400  # steps
 _FEWEST_ITERATIONS = 3
@@ -83,6 +83,9 @@ def _shape(step: FlatStep, places: Mapping[Tensor, Place], same: Mapping[Call, H
             place = places[step.piece.tensor]
             rows, columns = step.piece.rows, step.piece.columns
             return _Shape((step.port, place.buffer, rows.count, columns), (place.offset, rows.first))
+        case Store():
+            place, rows = places[step.piece.tensor], step.piece.rows
+            return _Shape(("store", step.port, place.buffer, rows.count), (place.offset, rows.first))
         case Crop():
             source, target = places[step.source.tensor], places[step.target.tensor]
             key = (source.buffer, target.buffer, step.target.tensor.type.bytes)

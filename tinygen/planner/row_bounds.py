@@ -66,10 +66,13 @@ class RowBounds:
         if op not in network.row_wise:
             return {}
         height, step = self._heights[op], self._rows_per_call
+        result = op.results[0]
+        is_given_away = result in network.stored and network.lifetimes[network.root(result)][1] == last
+        keeps_rows = op not in network.sums and not is_given_away
         found: dict[int, tuple[int, int]] = {}
         for first_row in sorted({height * n // _SAMPLES // step * step for n in range(_SAMPLES)} | {height - 1}):
             rows = Rows(first_row, min(first_row + step, height))
-            written = 0 if op in network.sums else rows.first * row_bytes(op.results[0])
+            written = rows.first * row_bytes(result) if keeps_rows else 0
             for first, held, kept in self._held(last, rows):
                 without, own = found.get(first, (0, 0))
                 found[first] = max(without, held), max(own, held + kept + written)

@@ -81,6 +81,14 @@ class Fetch:
 
 
 @dataclass(frozen=True, eq=False)
+class Store:
+    """The application takes rows of an output from where `piece` lies."""
+
+    port: int  # index of the model's output
+    piece: Piece
+
+
+@dataclass(frozen=True, eq=False)
 class Crop:
     """Some columns of a row are copied to where they lie without the others: two pieces of one tensor."""
 
@@ -88,12 +96,12 @@ class Crop:
     target: Piece
 
 
-FlatStep = Call | Shift | Fetch | Crop
+FlatStep = Call | Shift | Fetch | Store | Crop
 
 
 @dataclass(frozen=True, eq=False)
 class Loop:
-    """Iterations that differ only in the places they touch and the rows they fetch, by constant distances."""
+    """Iterations that differ only in the places they touch and the rows they fetch or store, by constant distances."""
 
     iterations: tuple[tuple[FlatStep, ...], ...]
 
@@ -149,6 +157,11 @@ class Schedule:
         fetches = (step for step in self.flat_steps if isinstance(step, Fetch))
         return frozenset(step.piece.whole for step in fetches)
 
+    @cached_property
+    def stored(self) -> frozenset[Tensor]:
+        """Outputs of the model that the application takes by rows."""
+        return frozenset(step.piece.whole for step in self.flat_steps if isinstance(step, Store))
+
     def memory(self, buffer: Buffer) -> Memory:
         """The memory that a buffer lies in."""
         return self.spilled.get(buffer, self.board.main_ram)
@@ -188,7 +201,7 @@ class Schedule:
                 return (*(self.places[tensor].buffer for tensor in touched), *scratch)
             case Shift():
                 return (step.buffer,)
-            case Fetch():
+            case Fetch() | Store():
                 return (self.places[step.piece.tensor].buffer,)
             case Crop():
                 return self.places[step.source.tensor].buffer, self.places[step.target.tensor].buffer

@@ -5,13 +5,13 @@ from dataclasses import dataclass, replace
 from itertools import chain, product
 
 from tinygen.ir.graph import Op
-from tinygen.ir.rows import Rows, has_rows
+from tinygen.ir.rows import every_row, has_rows
 from tinygen.ir.tensor import Tensor
 from tinygen.planner.block import Block, InPlace, least_bytes
 from tinygen.planner.lifetimes import Access, Traffic, blocks
 from tinygen.planner.network import Network
 from tinygen.planner.placement import Effort, arena_bytes, place
-from tinygen.planner.stream import AddRows, Chain, Compute, FetchRows, RowStep, Touch, held_bytes, stream
+from tinygen.planner.stream import AddRows, Chain, Compute, FetchRows, RowStep, StoreRows, Touch, held_bytes, stream
 from tinygen.planner.strips import strips_of
 
 _TENSOR_ALIGN = 4  # word loads of int8 kernels are fastest there
@@ -84,11 +84,12 @@ def steps_of(network: Network, segment: Segment) -> list[RowStep]:
         return [
             *_fetches(network, segment, rows.fetched),
             *_streamed(strip_chains(network, rows, segment.strips), segment.late),
+            *_stores(network, segment, rows.stored),
         ]
     op = network.calls[segment.first]
     reads = tuple(_whole(tensor) for tensor in op.variable_operands)
-    compute = Compute(reads, tuple(_whole(t) for t in op.results), op, _every_row(op.results[0]))
-    return [*_fetches(network, segment, frozenset()), compute]
+    compute = Compute(reads, tuple(_whole(t) for t in op.results), op, every_row(op.results[0]))
+    return [*_fetches(network, segment, frozenset()), compute, *_stores(network, segment, frozenset())]
 
 
 def _streamed(chains: Sequence[Chain], late: frozenset[Tensor]) -> Iterator[RowStep]:
@@ -98,10 +99,10 @@ def _streamed(chains: Sequence[Chain], late: frozenset[Tensor]) -> Iterator[RowS
 
 
 def strip_chains(network: Network, chain: Chain, strips: int) -> list[Chain]:
-    """The chain of each strip; none where it cannot be cut into so many."""
+    """The chain of each strip; none where it cannot be cut into so many, or where whole rows are given away."""
     if strips == 1:
         return [chain]
-    if chain.sums or any(chain.writers.values()) or (chain.fetched and not network.rereads_input):
+    if chain.stored or chain.sums or any(chain.writers.values()) or (chain.fetched and not network.rereads_input):
         return []
     found = strips_of(chain.ops, chain.rings | chain.fetched, strips, network.demand, network.copies)
     return [replace(chain, strip=strip) for strip in found]
@@ -112,7 +113,13 @@ def _fetches(network: Network, segment: Segment, by_rows: frozenset[Tensor]) -> 
     ops = network.calls[segment.first : segment.end]
     read = dict.fromkeys(network.root(tensor) for op in ops for tensor in op.variable_operands)
     first = (t for t in read if t in network.fetched - by_rows and network.lifetimes[t][0] >= segment.first)
-    return [FetchRows((), (_whole(tensor),), tensor, _every_row(tensor)) for tensor in first]
+    return [FetchRows((), (_whole(tensor),), tensor, every_row(tensor)) for tensor in first]
+
+
+def _stores(network: Network, segment: Segment, by_rows: frozenset[Tensor]) -> list[StoreRows]:
+    """Of outputs that a segment completes and that are given away whole."""
+    complete = (t for t in network.stored if segment.first <= network.completed_by(t) < segment.end)
+    return [StoreRows((_whole(t),), (), t, every_row(t)) for t in complete if t not in by_rows]
 
 
 def choices_of(network: Network, segment: Segment) -> list[list[RowStep]]:
@@ -123,7 +130,8 @@ def choices_of(network: Network, segment: Segment) -> list[list[RowStep]]:
     chains = strip_chains(network, rows, segment.strips)
     rings = frozenset(chain.from_iterable(part.held for part in chains))
     fetches = _fetches(network, segment, rows.fetched)
-    return [[*fetches, *_streamed(chains, late)] for late in (frozenset[Tensor](), rings)]
+    stores = _stores(network, segment, rows.stored)
+    return [[*fetches, *_streamed(chains, late), *stores] for late in (frozenset[Tensor](), rings)]
 
 
 def memory_of(network: Network, segment: Segment, choices: Sequence[Sequence[RowStep]]) -> Memory:
@@ -276,6 +284,7 @@ def chain_of(network: Network, segment: Segment, rows_per_call: int) -> Chain:
         descending=segment.descending,
         writers=_writers(network, ops),
         demand=network.demand,
+        stored=frozenset(network.stored) & results,
     )
 
 
@@ -315,7 +324,3 @@ def _access(network: Network, touch: Touch) -> Access[BufferKey]:
 
 def _whole(tensor: Tensor) -> Touch:
     return Touch(tensor, 0, tensor.type.bytes)
-
-
-def _every_row(tensor: Tensor) -> Rows:
-    return Rows(0, tensor.shape[1] if len(tensor.shape) == 4 else 1)

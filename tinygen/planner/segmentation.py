@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from tinygen.kernels.base import Toolbox
-from tinygen.planner.edges import Edge, EdgeFinder, Known
+from tinygen.planner.edges import Edge, EdgeFinder, Known, Upgrade
 from tinygen.planner.network import Network
 from tinygen.planner.segment import Segment
 
@@ -139,6 +139,10 @@ class SegmentationSearch:
             and edge.extra_instructions < own.extra_instructions
         ]
         return [edge.segment for edge in sorted(found, key=lambda edge: edge.extra_instructions)]
+
+    def upgrades(self, segment: Segment) -> list[Upgrade]:
+        """Faster kernels for single calls of a segment."""
+        return self._finder.upgrades(segment)
 
     def within(self, limit_bytes: int) -> Segmentation | None:
         """The segmentation with the least extra instructions in that arena; None where there is none."""

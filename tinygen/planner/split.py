@@ -27,9 +27,20 @@ from tinygen.planner.schedule import (
     Schedule,
     Shift,
     Step,
+    Store,
 )
 from tinygen.planner.segment import BufferKey, Scratch, Segment, memory_of_all, memory_of_steps, steps_of
-from tinygen.planner.stream import AddRows, Compute, CopyRows, FetchRows, FinishSum, RowStep, ShiftRows, Touch
+from tinygen.planner.stream import (
+    AddRows,
+    Compute,
+    CopyRows,
+    FetchRows,
+    FinishSum,
+    RowStep,
+    ShiftRows,
+    StoreRows,
+    Touch,
+)
 from tinygen.targets.board import Board
 
 
@@ -66,6 +77,9 @@ class _Lowering:
                 port = self.network.graph.input_tensors.index(step.tensor)
                 part = self._piece(step.tensor, step.rows, step.writes[0], step.columns)
                 return Fetch(port, part)
+            case StoreRows():
+                port = self.network.graph.output_tensors.index(step.tensor)
+                return Store(port, self._piece(step.tensor, step.rows, step.reads[0]))
             case CopyRows():
                 source, target = (
                     self._piece(step.tensor, step.rows, touch, step.columns) for touch in (*step.reads, *step.writes)
@@ -169,7 +183,7 @@ def split(network: Network, segments: tuple[Segment, ...], board: Board, toolbox
         flat = [lowering.lower(step) for step in row_steps]
         if segment.rows_per_call is None and len(flat) == 1:
             steps += flat
-        else:  # a chain, or an operator whose input is fetched
+        else:  # a chain, or an operator whose input is fetched, or whose result is stored
             ops = network.calls[segment.first : segment.end]
             steps.append(Fused(ops, tuple(roll(flat, lowering.places, lowering.same))))
     return Schedule(

@@ -19,6 +19,9 @@ _BALANCED_EXTRA = 0.05  # of the instructions on whole tensors, that -O balanced
 _FEWER_BYTES = 0.97  # of a limit that a segmentation kept alone, but not together
 _BUDGET_STEP = 0.01  # of an arena: how close the search for the smallest one within a budget comes
 _TRIES = 4  # segmentations that are placed as a whole
+_RAM_SLACK = 0.10  # of the smallest arena, that -O ram may add for tinygen's own kernels, which need more scratch,
+_SLACK_SAVES = 0.20  # if it saves that share of the instructions
+_MOST_UPGRADES = 24  # of kernels that are tried one by one
 _MOST_TURNS = 24  # of chains of one segmentation: where there are many, each takes most of a second to place
 
 _Choices = dict[Segment, list[list[RowStep]]]  # the steps of segments, by the way their rings move
@@ -62,7 +65,19 @@ class _Planner:
         schedule = self._least(without, smallest)
         if self._toolbox.objective is Objective.BALANCED and not self._is_within_budget(schedule):
             return self._improved_or_faster(self._within_budget(smallest))
+        if self._toolbox.objective is Objective.RAM and self._toolbox.has_native_kernels:
+            return self._little_larger(schedule, limit_bytes)
         return schedule
+
+    def _little_larger(self, smallest: Schedule, limit_bytes: int | None) -> Schedule:
+        """A much faster schedule that takes little more, or the smallest itself."""
+        room = int((1 + _RAM_SLACK) * smallest.arena_bytes)
+        if limit_bytes is not None:
+            room = min(room, max(limit_bytes, smallest.arena_bytes))
+        faster = self.fastest(room)
+        if faster is None or self._instructions(faster) > (1 - _SLACK_SAVES) * self._instructions(smallest):
+            return smallest
+        return faster
 
     def smallest(self) -> Schedule:
         """The smallest schedule that is found."""
@@ -89,7 +104,8 @@ class _Planner:
     def _improved_or_faster(self, path: Segmentation) -> Schedule:
         """A segmentation placed, or what runs in the same arena, but faster."""
         schedule, segments = self._schedule(path)
-        improved, faster = self._improved(segments, schedule), self.fastest(schedule.arena_bytes)
+        improved = self._improved(segments, schedule, schedule.arena_bytes)
+        faster = self.fastest(schedule.arena_bytes)
         return min(improved, faster, key=self._instructions) if faster else improved
 
     def _instructions(self, schedule: Schedule) -> float:
@@ -107,7 +123,7 @@ class _Planner:
                 break
             schedule, segments = self._schedule(path)
             if schedule.arena_bytes <= limit_bytes:
-                return self._improved(segments, schedule)
+                return self._improved(segments, schedule, limit_bytes)
             limit = min(int(limit * _FEWER_BYTES), path.bytes - 1)
         return None
 
@@ -131,9 +147,9 @@ class _Planner:
         segments = _directed(self._network, path, self._toolbox)
         return split(self._network, segments, self._board, self._toolbox), segments
 
-    def _improved(self, segments: tuple[Segment, ...], schedule: Schedule) -> Schedule:
-        """A schedule in the same arena with other kernels or more rows per call, one segment after the other."""
-        limit, chosen = schedule.arena_bytes, segments
+    def _improved(self, segments: tuple[Segment, ...], schedule: Schedule, limit: int) -> Schedule:
+        """A schedule within a limit with other kernels or more rows per call, one segment after the other."""
+        chosen = segments
         for index, segment in enumerate(segments):
             for other in self._search.cheaper(segment, limit):
                 changed = replace(other, descending=segment.descending)
@@ -141,8 +157,26 @@ class _Planner:
                 if _size(with_kernels(self._network, tried, self._toolbox), tried, {})[0] <= limit:
                     chosen = tried
                     break
+        if self._toolbox.has_native_kernels:
+            chosen = self._upgraded(chosen, limit)
         improved = split(self._network, chosen, self._board, self._toolbox)
         return improved if improved.arena_bytes <= limit else schedule
+
+    def _upgraded(self, segments: tuple[Segment, ...], limit: int) -> tuple[Segment, ...]:
+        """The segments with faster kernels for single calls: what saves most first, as far as there is room."""
+        found = [(index, upgrade) for index, s in enumerate(segments) for upgrade in self._search.upgrades(s)]
+        upgraded: set[tuple[int, int]] = set()
+        for index, upgrade in sorted(found, key=lambda each: -each[1].saved_instructions)[:_MOST_UPGRADES]:
+            place = index, upgrade.position
+            if place in upgraded:
+                continue
+            scratch = list(segments[index].scratch)
+            scratch[upgrade.position] = upgrade.scratch_bytes
+            tried = (*segments[:index], replace(segments[index], scratch=tuple(scratch)), *segments[index + 1 :])
+            if _size(with_kernels(self._network, tried, self._toolbox), tried, {})[0] <= limit:
+                segments = tried
+                upgraded.add(place)
+        return segments
 
 
 def smaller_plans(
@@ -169,7 +203,7 @@ def _directed(network: Network, path: Segmentation, toolbox: Toolbox) -> tuple[S
     """
     segments = path.segments
     network = with_kernels(network, segments, toolbox)
-    chains = [i for i, s in enumerate(segments) if s.rows_per_call is not None and not _reads_fetched(network, s)]
+    chains = [i for i, s in enumerate(segments) if s.rows_per_call is not None and not _ascends(network, s)]
     known: _Choices = {}
     best, bound = _size(network, segments, known)
     bound = max(bound, path.bytes)
@@ -214,6 +248,8 @@ def _size(network: Network, segments: tuple[Segment, ...], known: _Choices) -> t
     return needed.placed(QUICK).arena_bytes, needed.bound_bytes
 
 
-def _reads_fetched(network: Network, segment: Segment) -> bool:
+def _ascends(network: Network, segment: Segment) -> bool:
+    """Whether the application gives or takes rows, which it does in order."""
     ops = network.calls[segment.first : segment.end]
-    return any(tensor in network.fetched for op in ops for tensor in op.variable_operands)
+    given = any(tensor in network.fetched for op in ops for tensor in op.variable_operands)
+    return given or any(tensor in network.stored for op in ops for tensor in op.results)

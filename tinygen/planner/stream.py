@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from tinygen.ir.graph import Op
-from tinygen.ir.rows import Columns, Rows, all_columns, all_rows, has_rows, pixel_bytes, row_bytes
+from tinygen.ir.rows import Columns, Rows, all_columns, all_rows, every_row, has_rows, pixel_bytes, row_bytes
 from tinygen.ir.tensor import Tensor
 from tinygen.ops.running_sum import RunningSum
 
@@ -84,6 +84,14 @@ class FetchRows(RowStep):
 
 
 @dataclass(frozen=True)
+class StoreRows(RowStep):
+    """The application takes rows of an output."""
+
+    tensor: Tensor
+    rows: Rows
+
+
+@dataclass(frozen=True)
 class CopyRows(RowStep):
     """Columns of rows are copied to where they lie without the others."""
 
@@ -134,6 +142,7 @@ class Chain:
     writers: Mapping[tuple[Op, Tensor], tuple[Op, ...]] = field(default_factory=dict)  # of what a reader sees by a view
     demand: RowDemand = field(default_factory=RowDemand)
     strip: Strip | None = None  # whole rows where None
+    stored: frozenset[Tensor] = frozenset()  # outputs of the model, computed here, which the application takes by rows
 
     @property
     def copies(self) -> frozenset[Tensor]:
@@ -213,6 +222,7 @@ class _Stream:
             writes = (self._append(op.results[0], rows),)
             columns = self._columns(op.results[0])
             self._steps.append(Compute(reads, writes, op, self._actual(op.results[0], rows), columns))
+            self._store(op.results[0], rows, writes[0])
             for operand, _ in needed:
                 self._release(self._source(op, operand))
 
@@ -228,7 +238,16 @@ class _Stream:
             self._steps.append(AddRows(reads, (sums,), op, self._actual(sum.input, rows)))
             self._release(sum.input)
             if rows.end == height:
-                self._steps.append(FinishSum((sums,), (self._whole(op.results[0]),), op))
+                result = op.results[0]
+                finished = self._whole(result)
+                self._steps.append(FinishSum((sums,), (finished,), op))
+                self._store(result, every_row(result), finished)
+
+    def _store(self, tensor: Tensor, rows: Rows, touch: Touch) -> None:
+        """Give new rows to the application, if it takes them."""
+        if tensor in self._chain.stored:
+            self._steps.append(StoreRows((touch,), (), tensor, self._actual(tensor, rows)))
+            self._release(tensor)
 
     def _provide(self, reader: Op, tensor: Tensor, end: int) -> None:
         """Make rows of `tensor` up to `end` available where `reader` reads them."""
@@ -309,8 +328,8 @@ class _Stream:
         if tensor not in self._held:
             return
         held = self._held[tensor]
-        needed = min(self._next_row(reader, operand, tensor) for reader, operand in self._readers[tensor])
-        dropped = min(needed, held.end)
+        needed = (self._next_row(reader, operand, tensor) for reader, operand in self._readers[tensor])
+        dropped = min([held.end, *needed])
         if dropped <= held.first:
             return
         held.first = dropped

@@ -9,7 +9,7 @@ import numpy as np
 from tinygen.errors import UsageError
 from tinygen.ir.graph import Graph, Op
 from tinygen.ir.tensor import Tensor
-from tinygen.ir.types import Array, DType, Quant
+from tinygen.ir.types import Array, DType, Quant, TensorType
 from tinygen.ops.conv2d import Conv2D
 from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
 from tinygen.ops.fully_connected import FullyConnected
@@ -32,9 +32,11 @@ from tinygen.quant.policy import Kind as PolicyKind
 from tinygen.quant.policy import Policy, choose
 from tinygen.quant.quantize import quantize_graph
 from tinygen.quant.rounding import Moments, flips_of_layers
-from tinygen.quant.scheme import Range, Scheme, affine, qm_n, symmetric_weights
+from tinygen.quant.scheme import Range, Scheme, affine, qm_n
 from tinygen.quant.statistics import Statistics, merged
 from tinygen.quant.stored_weights import along_axis, stored_weights
+from tinygen.quant.weight_scales import weight_quant
+from tinygen.quant.widths import ALL_INT8, Widths, check_overrides, weight_types
 
 Progress = Callable[[int, int], None]
 
@@ -42,6 +44,7 @@ DEFAULT_POLICY = Policy(PolicyKind.MSE)
 
 NO_MOMENTS: Mapping[str, Moments] = MappingProxyType({})
 
+_WEIGHT_POLICIES = {Storage.INT8: "max", Storage.INT1: "mean"}  # "mse" of others
 _BIAS_BITS = 30  # that a stored bias may take
 
 
@@ -55,6 +58,7 @@ class Settings:
     corrects_bias: bool = True
     equalizes: bool = False
     rounds_adaptively: bool = False
+    widths: Widths = ALL_INT8
 
     def policy_for(self, group: Group) -> Policy:
         """The policy of a group: that of its first tensor which has one of its own."""
@@ -107,8 +111,8 @@ def make_ctable(
     _check_names(graph, settings)
     activations = _activations(graph, statistics, settings)
     weights = _weights(graph, activations, settings)
-    quants = {name: Quant(e.scale, e.zero_point, e.axis) for name, e in weights.items()}
-    flips = flips_of_layers(graph, quants, moment)
+    types = {name: TensorType(e.dtype.dtype, (), Quant(e.scale, e.zero_point, e.axis)) for name, e in weights.items()}
+    flips = flips_of_layers(graph, types, moment)
     ops = {op.name: _op_entry(op, weights, statistics, settings, flips) for op in graph.ops if _computes(op)}
     entries = activations | weights
     ordered = {t.name: entries[t.name] for t in graph.tensors if t.name in entries}
@@ -133,6 +137,7 @@ def with_controls(graph: Graph, table: CTable) -> CTable:
 
 
 def _check_names(graph: Graph, settings: Settings) -> None:
+    check_overrides(graph, settings.widths.overrides)
     known = {tensor.name for tensor in real_operands(graph)}
     for name in settings.of_tensors:
         if name not in known:
@@ -202,20 +207,21 @@ def _stats(tensor: Tensor, statistics: Mapping[str, Statistics]) -> TensorStats 
 
 def _weights(graph: Graph, activations: Mapping[str, TensorEntry], settings: Settings) -> dict[str, TensorEntry]:
     found: dict[str, TensorEntry] = {}
+    types = weight_types(graph, settings.widths)
     for op in graph.ops:
         if not filters(op) or (weights := filters(op)[0]) is None or weights.data is None:
             continue
         scheme = Scheme.POW2 if settings.scheme is Scheme.POW2 else Scheme.SYMMETRIC
-        quant = symmetric_weights(weights.data, DType.INT8, weight_axis(op), scheme)
+        quant = weight_quant(weights.data, types[weights].dtype, weight_axis(op), scheme)
         quant = _with_room_for_bias(quant, filters(op)[1], activations[op.operands[0].name].scale[0], scheme)
         found[weights.name] = TensorEntry(
             kind=Kind.WEIGHTS,
-            dtype=Storage.INT8,
+            dtype=types[weights],
             scheme=scheme,
             axis=quant.axis if not quant.is_per_tensor else None,
             scale=quant.scales,
             zero_point=quant.zero_points,
-            policy="max",
+            policy=_WEIGHT_POLICIES.get(types[weights], "mse"),
         )
     return found
 
@@ -245,7 +251,8 @@ def _op_entry(
     correction = None
     if settings.corrects_bias and constant is not None and constant.data is not None and filters(op)[1] is not None:
         correction = bias_correction(op, constant, weights[constant.name], statistics, flips.get(op.name, ()))
-    return OpEntry(weights=Storage.INT8, bias_correction=correction, rounded_otherwise=flips.get(op.name, ()))
+    stored = Storage.INT8 if constant is None or constant.data is None else weights[constant.name].dtype
+    return OpEntry(weights=stored, bias_correction=correction, rounded_otherwise=flips.get(op.name, ()))
 
 
 def bias_correction(
@@ -261,7 +268,7 @@ def bias_correction(
     if means is None or weights.data is None:
         return None
     quant = Quant(entry.scale, entry.zero_point, entry.axis)
-    integers = stored_weights(weights.data, quant, flips).astype(np.float64)
+    integers = stored_weights(weights.data, quant, flips, entry.dtype.dtype).astype(np.float64)
     lost = weights.data.astype(np.float64) - integers * along_axis(quant, weights.data.ndim)
     match op:
         case DepthwiseConv2D():

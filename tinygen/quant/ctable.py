@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from tinygen.ir.types import DType
 from tinygen.quant.scheme import Scheme
 
 Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
@@ -31,6 +32,11 @@ class Storage(StrEnum):
     def bits(self) -> int:
         """Size of one value."""
         return int("".join(c for c in self.value if c.isdigit()))
+
+    @property
+    def dtype(self) -> DType:
+        """The element type of tensors that are stored so."""
+        return DType[self.name]
 
     @property
     def min(self) -> int:

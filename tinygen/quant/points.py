@@ -72,7 +72,10 @@ def _arithmetic(op: Op) -> tuple[Point, ...]:
 def _accumulation(op: Convolution | FullyConnected | TransposeConv2D) -> tuple[Point, ...]:
     quant = op.weights.type.quant
     scales = 0 if quant is None else len(quant.scales)
-    points = [*_offsets(op.input), Point("weights", f"int8, {scales} scale{'s' * (scales != 1)}")]
+    points = [
+        *_offsets(op.input),
+        Point("weights", f"{op.weights.type.dtype.name.lower()}, {scales} scale{'s' * (scales != 1)}"),
+    ]
     points += [Point("product", "int16 x int16 in int32"), Point("accumulator", "int32, wraps")]
     if op.bias is not None:
         points.insert(2, Point("bias", "int32, scale of the products"))

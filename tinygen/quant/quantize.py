@@ -21,6 +21,7 @@ from tinygen.quant.ctable import Control, CTable, OpEntry, Storage, TensorEntry
 from tinygen.quant.errors import Code, CTableError
 from tinygen.quant.scheme import stored
 from tinygen.quant.stored_weights import stored_weights
+from tinygen.quant.widths import WEIGHTS, has_narrow_form
 
 _INT32 = DType.INT32
 _NO_ENTRY = OpEntry()
@@ -63,14 +64,14 @@ def _filters(op: Op, mapping: dict[Tensor, Tensor], table: CTable) -> dict[Tenso
     entry = entry_of(table, weights)
     quant = quant_of(entry)
     _check_weights(op, weights, entry, table)
-    data = _stored_weights(op, weights.data, quant, table)
-    result = {weights: Tensor(weights.name, TensorType(DType.INT8, weights.shape, quant), data)}
+    data = _stored_weights(op, weights.data, entry, table)
+    result = {weights: Tensor(weights.name, TensorType(entry.dtype.dtype, weights.shape, quant), data)}
     if bias is not None and bias.data is not None:
         result[bias] = _stored_bias(op, bias, mapping[op.operands[0]], quant, table)
     return result
 
 
-def _stored_weights(op: Op, weights: Array, quant: Quant, table: CTable) -> Array:
+def _stored_weights(op: Op, weights: Array, entry: TensorEntry, table: CTable) -> Array:
     otherwise = table.ops.get(op.name, _NO_ENTRY).rounded_otherwise
     if otherwise and max(otherwise) >= weights.size:
         raise CTableError(
@@ -78,17 +79,12 @@ def _stored_weights(op: Op, weights: Array, quant: Quant, table: CTable) -> Arra
             f"{table.model.name}, operator '{op.name}': rounded_otherwise has {max(otherwise)}, less than "
             f"{weights.size} was expected. Calibrate again.",
         )
-    return stored_weights(weights, quant, otherwise)
+    return stored_weights(weights, quant_of(entry), otherwise, entry.dtype.dtype)
 
 
 def _check_weights(op: Op, weights: Tensor, entry: TensorEntry, table: CTable) -> None:
     axis, quant = weight_axis(op), quant_of(entry)
-    if entry.dtype is not Storage.INT8:
-        raise CTableError(
-            Code.CONSTRAINT,
-            f"{table.model.name}, weights '{weights.name}': are {entry.dtype.value}, int8 was expected of the CPU's "
-            "kernels. Calibrate again.",
-        )
+    _check_weight_type(op, weights, entry, table)
     channels = weights.shape[axis]
     if any(quant.zero_points) or (not quant.is_per_tensor and (len(quant.scales), quant.axis) != (channels, axis)):
         raise CTableError(
@@ -96,6 +92,23 @@ def _check_weights(op: Op, weights: Tensor, entry: TensorEntry, table: CTable) -
             f"{table.model.name}, weights '{weights.name}': have {len(quant.scales)} scales along axis {quant.axis} "
             f"and zero points {sorted(set(quant.zero_points))}, one scale or {channels} along axis {axis} and zero "
             "points of 0 were expected. Calibrate again.",
+        )
+
+
+def _check_weight_type(op: Op, weights: Tensor, entry: TensorEntry, table: CTable) -> None:
+    allowed = WEIGHTS if has_narrow_form(op) else (Storage.INT8,)
+    where = f"{table.model.name}, weights '{weights.name}'"
+    if entry.dtype not in allowed:
+        names = " or ".join(storage.value for storage in allowed)
+        raise CTableError(
+            Code.CONSTRAINT,
+            f"{where}: are {entry.dtype.value}, {names} was expected of the CPU's kernels. Calibrate again.",
+        )
+    said = table.ops.get(op.name, _NO_ENTRY).weights
+    if said is not None and said is not entry.dtype:
+        raise CTableError(
+            Code.CONSTRAINT,
+            f"{where}: are {entry.dtype.value}, {said.value} was expected by operator '{op.name}'. Make both the same.",
         )
 
 

@@ -1,13 +1,15 @@
 """Makes a table, such as one of quantization-aware training, legal for kernels; keeps ranges where it can."""
 
-from tinygen.ir.graph import Graph
+from tinygen.ir.graph import Graph, Op
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import DType
 from tinygen.quant.agreement import entry_of, quant_of
 from tinygen.quant.calibrate import with_controls
 from tinygen.quant.constraints import Group, filters, groups, weight_axis
 from tinygen.quant.ctable import CTable, Storage, TensorEntry
-from tinygen.quant.scheme import Range, Scheme, affine, qm_n, symmetric_weights
+from tinygen.quant.scheme import Range, Scheme, affine, qm_n
+from tinygen.quant.weight_scales import weight_quant
+from tinygen.quant.widths import WEIGHTS, has_narrow_form
 
 
 def refine(graph: Graph, table: CTable, scheme: Scheme = Scheme.ASYMMETRIC) -> CTable:
@@ -16,7 +18,7 @@ def refine(graph: Graph, table: CTable, scheme: Scheme = Scheme.ASYMMETRIC) -> C
     A group whose entries agree and follow the scheme is not touched; another one takes the range that covers all.
     CTableError where a tensor is missing.
     """
-    entries = dict(table.tensors)
+    entries, ops = dict(table.tensors), dict(table.ops)
     for group in groups(graph):
         repaired = _repaired(group, table, scheme)
         if repaired is not None:
@@ -24,9 +26,11 @@ def refine(graph: Graph, table: CTable, scheme: Scheme = Scheme.ASYMMETRIC) -> C
     for op in graph.ops:
         weights = filters(op)[0] if filters(op) else None
         if weights is not None and weights.data is not None:
-            entries[weights.name] = _legal_weights(weights, weight_axis(op), entry_of(table, weights), scheme)
+            entries[weights.name] = _legal_weights(op, weights, entry_of(table, weights), scheme)
+            if op.name in ops:
+                ops[op.name] = ops[op.name].model_copy(update={"weights": entries[weights.name].dtype})
     steps = (*table.provenance, {"step": "refine", "scheme": scheme.value})
-    return with_controls(graph, table.model_copy(update={"tensors": entries, "provenance": steps}))
+    return with_controls(graph, table.model_copy(update={"tensors": entries, "ops": ops, "provenance": steps}))
 
 
 def _repaired(group: Group, table: CTable, scheme: Scheme) -> dict[str, object] | None:
@@ -74,18 +78,21 @@ def _range(entry: TensorEntry) -> Range:
     )
 
 
-def _legal_weights(weights: Tensor, axis: int, entry: TensorEntry, scheme: Scheme) -> TensorEntry:
+def _legal_weights(op: Op, weights: Tensor, entry: TensorEntry, scheme: Scheme) -> TensorEntry:
     assert weights.data is not None
     wanted = Scheme.POW2 if scheme is Scheme.POW2 else Scheme.SYMMETRIC
+    allowed = WEIGHTS if has_narrow_form(op) else (Storage.INT8,)
+    axis = weight_axis(op)
     channels = weights.shape[axis]
     along = len(entry.scale) == 1 or (entry.axis == axis and len(entry.scale) == channels)
-    if entry.dtype is Storage.INT8 and not any(entry.zero_point) and along and wanted is not Scheme.POW2:
+    if entry.dtype in allowed and not any(entry.zero_point) and along and wanted is not Scheme.POW2:
         return entry
-    quant = symmetric_weights(weights.data, DType.INT8, axis, wanted)
-    if entry.scale == quant.scales and not any(entry.zero_point):
+    storage = entry.dtype if entry.dtype in allowed else Storage.INT8
+    quant = weight_quant(weights.data, storage.dtype, axis, wanted)
+    if entry.dtype is storage and entry.scale == quant.scales and not any(entry.zero_point):
         return entry
     update = {
-        "dtype": Storage.INT8,
+        "dtype": storage,
         "scheme": wanted,
         "axis": None if quant.is_per_tensor else quant.axis,
         "scale": quant.scales,

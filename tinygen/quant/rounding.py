@@ -11,7 +11,7 @@ import numpy as np
 
 from tinygen.ir.graph import Graph, Op
 from tinygen.ir.tensor import Tensor
-from tinygen.ir.types import Array, Quant
+from tinygen.ir.types import Array, DType, Quant, TensorType
 from tinygen.ops.conv2d import Conv2D
 from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
 from tinygen.ops.fully_connected import FullyConnected
@@ -40,14 +40,14 @@ def moments(graph: Graph, forward: Forward, batches: Iterable[list[Array]]) -> d
     return found
 
 
-def flips(op: Op, weights: Tensor, quant: Quant, moment: Moments) -> tuple[int, ...]:
+def flips(op: Op, weights: Tensor, quant: Quant, moment: Moments, dtype: DType = DType.INT8) -> tuple[int, ...]:
     """Flat indices of the weights that are better rounded to their other neighbour."""
     assert weights.data is not None
     to_rows, from_rows = _layout(op, weights)
-    nearest = stored_weights(weights.data, quant)
+    nearest = stored_weights(weights.data, quant, (), dtype)
     scales = np.broadcast_to(along_axis(quant, weights.data.ndim), weights.data.shape)
-    steps = other_neighbour(weights.data, nearest, quant)
-    steps = np.where(np.abs(nearest.astype(np.int16) + steps) > 127, 0, steps).astype(np.int8)
+    steps = other_neighbour(weights.data, nearest, quant, dtype)
+    steps = np.where(np.abs(nearest.astype(np.int16) + steps) > dtype.max, 0, steps).astype(np.int8)
     errors = nearest * scales - weights.data.astype(np.float64)
     chosen = _descend(to_rows(errors), to_rows(steps * scales), moment)
     return tuple(int(index) for index in np.flatnonzero(from_rows(chosen)))
@@ -119,11 +119,13 @@ def _layout(op: Op, weights: Tensor) -> tuple[Callable[[Reals], Reals], _Reorder
 
 
 def flips_of_layers(
-    graph: Graph, quants: Mapping[str, Quant], moment: Mapping[str, Moments]
+    graph: Graph, types: Mapping[str, TensorType], moment: Mapping[str, Moments]
 ) -> dict[str, tuple[int, ...]]:
-    """The flips of all layers whose moments are known, by the names of their operators; `quants` by weights."""
+    """The flips of all layers whose moments are known, by the names of their operators; `types` by weights."""
     found = {}
     for op in graph.ops:
         if op.name in moment and isinstance(op, Conv2D | DepthwiseConv2D | FullyConnected):
-            found[op.name] = flips(op, op.weights, quants[op.weights.name], moment[op.name])
+            type = types[op.weights.name]
+            assert type.quant is not None
+            found[op.name] = flips(op, op.weights, type.quant, moment[op.name], type.dtype)
     return found

@@ -18,19 +18,33 @@ def along_axis(quant: Quant, rank: int) -> Reals:
     return scales.reshape([-1 if axis == quant.axis else 1 for axis in range(rank)])
 
 
-def stored_weights(weights: Array, quant: Quant, flips: Sequence[int] = ()) -> npt.NDArray[np.int8]:
-    """int8 weights in [-127, 127]; `flips` are the flat indices of those that are rounded to their other neighbour."""
-    nearest = stored(weights, quant, DType.INT8, narrow=True).astype(np.int8)
+def stored_weights(
+    weights: Array, quant: Quant, flips: Sequence[int] = (), dtype: DType = DType.INT8
+) -> npt.NDArray[np.int8]:
+    """Weights of at most the type's largest magnitude; `flips` are the flat indices of those that are rounded to their
+    other neighbour.
+    """
+    nearest = _nearest(weights, quant, dtype)
     if not flips:
         return nearest
-    steps = other_neighbour(weights, nearest, quant)
+    steps = other_neighbour(weights, nearest, quant, dtype)
     chosen = nearest.copy().reshape(-1)
     indices = np.asarray(flips, np.int64)
     chosen[indices] += steps.reshape(-1)[indices]
-    return np.clip(chosen, -DType.INT8.max, DType.INT8.max).reshape(nearest.shape)
+    return np.clip(chosen, -dtype.max, dtype.max).reshape(nearest.shape)
 
 
-def other_neighbour(weights: Array, nearest: npt.NDArray[np.int8], quant: Quant) -> npt.NDArray[np.int8]:
-    """Per weight the step of 1 or -1 from its nearest integer across its real value."""
+def other_neighbour(
+    weights: Array, nearest: npt.NDArray[np.int8], quant: Quant, dtype: DType = DType.INT8
+) -> npt.NDArray[np.int8]:
+    """Per weight the step from its nearest integer across its real value; of single bits, to the other sign."""
+    if dtype is DType.INT1:
+        return (-2 * nearest).astype(np.int8)
     real = weights.astype(np.float64) / along_axis(quant, weights.ndim)
     return np.where(real >= nearest, 1, -1).astype(np.int8)
+
+
+def _nearest(weights: Array, quant: Quant, dtype: DType) -> npt.NDArray[np.int8]:
+    if dtype is DType.INT1:
+        return np.where(weights.astype(np.float64) >= 0, 1, -1).astype(np.int8)
+    return stored(weights, quant, dtype, narrow=True).astype(np.int8)

@@ -16,7 +16,10 @@ Offset = int
 _SCHEMA_VERSION = 3
 _ALIGN = 16  # of constants, which runtimes read in place
 _LARGEST_DEPRECATED_CODE = 127
-_TYPES = {DType.INT8: "INT8", DType.INT32: "INT32", DType.INT64: "INT64"}
+_TYPES = {DType.INT8: "INT8", DType.INT32: "INT32", DType.INT64: "INT64"} | dict.fromkeys(
+    (DType.INT4, DType.INT2, DType.INT1),
+    "INT8",  # as whole bytes: LiteRT lacks most kernels for narrow weights
+)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,20 @@ from tinygen.ir.rows import Piece, row_bytes
 from tinygen.planner.block import Part, runs
 from tinygen.planner.constants import shared_tables
 from tinygen.planner.occupancy import Occupancy, occupancy
-from tinygen.planner.schedule import Buffer, BufferKind, Call, Crop, Fetch, FlatStep, Fused, Loop, Schedule, Shift, Step
+from tinygen.planner.schedule import (
+    Buffer,
+    BufferKind,
+    Call,
+    Crop,
+    Fetch,
+    FlatStep,
+    Fused,
+    Loop,
+    Schedule,
+    Shift,
+    Step,
+    Store,
+)
 from tinygen.report.operators import OperatorRow, kind, operator_rows
 
 
@@ -67,7 +80,7 @@ class ArenaRow:
 
 @dataclass(frozen=True)
 class StepRow:
-    """One step: a call, a move of rows, or a fetch of rows."""
+    """One step: a call, a move of rows, or rows from or to the application."""
 
     text: str
     live_bytes: int
@@ -221,15 +234,24 @@ class _Description:
     def _role(self, buffer: Buffer) -> Role:
         if buffer in self._ports:
             return Role.INPUT
-        outputs = (tensor for tensor in self.schedule.graph.output_tensors if not tensor.is_constant)
-        if buffer in {self.schedule.places[tensor].buffer for tensor in outputs}:
+        if buffer in self._outputs:
             return Role.OUTPUT
         return Role[buffer.kind.name]
+
+    @cached_property
+    def _outputs(self) -> frozenset[Buffer]:
+        """Buffers that hold outputs of the model, or rows of them that the application takes."""
+        places, stored = self.schedule.places, self.schedule.stored
+        stores = (step.piece.tensor for step in self.schedule.flat_steps if isinstance(step, Store))
+        kept = (t for t in self.schedule.graph.output_tensors if not t.is_constant and t not in stored)
+        return frozenset(places[tensor].buffer for tensor in (*stores, *kept))
 
     def _text(self, step: FlatStep) -> str:
         match step:
             case Fetch():
                 return f"fetch {_rows(step.piece)} of input {step.port}"
+            case Store():
+                return f"store {_rows(step.piece)} of output {step.port}"
             case Crop():
                 target = self.schedule.places[step.target.tensor].buffer
                 return f"copy {_rows(step.target)} to {self.rows[target].label}"

@@ -14,6 +14,7 @@ These are bounds of u; what is to be added to the bias is searched so that u lie
 """
 
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import product
 
 import numpy as np
@@ -27,6 +28,7 @@ _STEPS = 1 << (32 + SHIFT)  # of u for one of the output
 _LARGEST_RIGHT = 22  # shift for which int64 holds all products here
 _MULTIPLIERS = range(-8, 9)  # that are tried, around the nearest one
 _ADDED = (1 << 12, 1 << 17)  # most that is added to a bias, a second time for channels without a solution
+_MOST_KNOWN = 1 << 15  # channels: tiles of one operator have the same ones, and a search takes milliseconds
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +49,10 @@ def linear_requantization(stage: OutputStage, short: ShortRequantization) -> Lin
     """The constants, None where negative results must be exact or a channel has none."""
     if not short.is_relu:
         return None
-    found = [_channel(stage.output.type.zero_point, short, channel) for channel in range(len(short.bias))]
+    channels = zip(
+        *(v.tolist() for v in (short.multiplier, short.shift, short.offset, short.low, short.high)), strict=True
+    )
+    found = [_channel(stage.output.type.zero_point, *scale) for scale in channels]
     constants = [each for each in found if each is not None]
     if len(constants) < len(found):
         return None
@@ -55,18 +60,19 @@ def linear_requantization(stage: OutputStage, short: ShortRequantization) -> Lin
     return LinearRequantization(wrap_int32(short.bias + added), multiplier, offset)
 
 
-def _channel(zero_point: int, short: ShortRequantization, channel: int) -> tuple[int, int, int] | None:
-    """What is added to the bias, multiplier, offset."""
-    multiplier, right = int(short.multiplier[channel]), int(short.shift[channel])
+@lru_cache(_MOST_KNOWN)
+def _channel(
+    zero_point: int, multiplier: int, right: int, offset: int, low: int, high: int
+) -> tuple[int, int, int] | None:
+    """What is added to the bias, multiplier, offset; from the constants of a channel's short requantization."""
     if multiplier == 0:  # the output is always the same
-        return 0, 0, (int(short.offset[channel]) >> right) << SHIFT
+        return 0, 0, (offset >> right) << SHIFT
     nearest = (multiplier << (SHIFT + 1)) >> right
     if right < 1 or right > _LARGEST_RIGHT or nearest + _MULTIPLIERS[-1] >= 1 << 31:
         return None
     steps = np.arange(1, 128 - zero_point, dtype=np.int64)  # of the output above its zero point
     first_rounding = (steps << right) - (1 << (right - 1))
     thresholds = -((-(first_rounding << 31) + (1 << 30)) // multiplier)
-    low, high = int(short.low[channel]), int(short.high[channel])
     goals = (steps + zero_point) * _STEPS
     for most, change in product(_ADDED, _MULTIPLIERS):
         candidate = nearest + change

@@ -22,6 +22,7 @@ class SumS8(Kernel):
 
     template: ClassVar[str] = "sum_s8"
     header: ClassVar[str] = "tg_reduction.h"
+    element: ClassVar[str] = "int8_t"
 
     extents: Extents
     offset: int
