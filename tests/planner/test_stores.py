@@ -13,6 +13,7 @@ from tinygen.ir.graph import Graph
 from tinygen.kernels.base import Library, Objective, Toolbox
 from tinygen.ops.window import HW
 from tinygen.planner.check import check
+from tinygen.planner.fit import remedies
 from tinygen.planner.interpret import interpret
 from tinygen.planner.plan import Request, plan
 from tinygen.planner.schedule import Call, FlatStep, Fused, Schedule, Store
@@ -77,6 +78,20 @@ def _store_after_the_next_row(steps: list[FlatStep], store: int, following: int)
 
 def _store_twice(steps: list[FlatStep], store: int, following: int) -> None:
     steps[following] = steps[store]
+
+
+def test_storing_is_proposed_where_the_result_is_the_largest_value() -> None:
+    request = Request(limit_bytes=200)
+    for graph, is_proposed in ((_graph(), True), (_narrowing(), False)):
+        schedule = plan(graph, _BOARD, _TOOLBOX, request)
+        found = {remedy.options: remedy.arena_bytes for remedy in remedies(schedule, _TOOLBOX, request)}
+        assert ("--results stored" in found) is is_proposed
+        assert found.get("--results stored", 0) < schedule.arena_bytes
+
+
+def _narrowing() -> Graph:
+    build = GraphBuilder()
+    return build.graph(build.conv(build.conv(build.input(1, _ROWS, 4, 1), 16, HW(3, 3)), 2))
 
 
 @pytest.mark.parametrize(

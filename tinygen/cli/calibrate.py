@@ -15,6 +15,7 @@ from tinygen.cli.calibration_options import (
     BiasCorrection,
     Data,
     Equalize,
+    OpWidths,
     PolicyText,
     Rounding,
     RoundingText,
@@ -22,7 +23,9 @@ from tinygen.cli.calibration_options import (
     SchemeText,
     Target,
     TensorPolicies,
+    WeightText,
     settings_from_text,
+    widths_from_text,
 )
 from tinygen.cli.command import command as as_command
 from tinygen.cli.options import Dims, InputLayout, InputShapes, Model
@@ -31,6 +34,7 @@ from tinygen.cli.terminal import Terminal
 from tinygen.errors import UsageError
 from tinygen.frontends.spelling import spelling_from_text
 from tinygen.quant.compare import differences
+from tinygen.quant.ctable import Storage
 from tinygen.quant.ctable_file import ctable_text, read_ctable
 from tinygen.quant.dataset import open_dataset
 from tinygen.quant.metric import Metric
@@ -79,6 +83,8 @@ def command(
     bias_correction: BiasCorrection = True,
     equalize: Equalize = False,
     rounding: RoundingText = Rounding.NEAREST.value,
+    weights: WeightText = Storage.INT8.value,
+    op: OpWidths = None,
     search: SearchText = None,
     metric: MetricText = "sqnr",
     budget: Budget = Tuning.budget,
@@ -90,7 +96,7 @@ def command(
     force: Force = False,
 ) -> None:
     """Find the quantization of a float model from samples, and write it as a CTable."""
-    settings = settings_from_text(policy, tensor_policy, scheme, bias_correction, equalize, rounding)
+    settings = settings_from_text(policy, tensor_policy, scheme, bias_correction, equalize, rounding, widths_from_text(weights, op))
     board = None if target is None else load(target)
     float_model = load_float(model, spelling_from_text(tuple(input_shape or ()), tuple(dim or ()), input_layout))
     check_free(out, force)

@@ -10,7 +10,9 @@ from tinygen.api import choice
 from tinygen.errors import UsageError
 from tinygen.quant.calibrate import DEFAULT_POLICY, Settings
 from tinygen.quant.policy import Policy
+from tinygen.quant.ctable import Storage
 from tinygen.quant.scheme import Scheme
+from tinygen.quant.widths import WEIGHTS, Override, Widths
 
 Data = Annotated[
     Path | None,
@@ -56,6 +58,18 @@ RoundingText = Annotated[
         "--rounding", metavar="ROUNDING", help="How weights are rounded: nearest, or adaptive (by the samples)."
     ),
 ]
+WeightText = Annotated[
+    str, typer.Option("--weights", metavar="TYPE", help="Element type of weights: int8, int4, int2 or int1.")
+]
+OpWidths = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--op",
+        metavar="NAME=w4a8",
+        help="Another width for the weights of one operator, or of those of a pattern with *; may be given several "
+        "times, the last counts.",
+    ),
+]
 
 POLICY = str(DEFAULT_POLICY)
 
@@ -67,8 +81,23 @@ class Rounding(StrEnum):
     ADAPTIVE = "adaptive"
 
 
+def widths_from_text(weights: str, of_ops: list[str] | None) -> Widths:
+    """Widths as people write them; UsageError."""
+    default = choice(Storage, "weights", weights)
+    if default not in WEIGHTS:
+        names = ", ".join(storage.value for storage in WEIGHTS)
+        raise UsageError(f"--weights {weights}: no kernel has such weights, one of {names} was expected.")
+    return Widths(default, tuple(map(Override.parse, of_ops or ())))
+
+
 def settings_from_text(
-    policy: str, of_tensors: list[str] | None, scheme: str, corrects_bias: bool, equalizes: bool, rounding: str
+    policy: str,
+    of_tensors: list[str] | None,
+    scheme: str,
+    corrects_bias: bool,
+    equalizes: bool,
+    rounding: str,
+    widths: Widths,
 ) -> Settings:
     """Settings as people write them; UsageError."""
     policies = {}
@@ -79,4 +108,4 @@ def settings_from_text(
         policies[name] = Policy.parse(other)
     is_adaptive = choice(Rounding, "rounding", rounding) is Rounding.ADAPTIVE
     chosen = choice(Scheme, "scheme", scheme)
-    return Settings(Policy.parse(policy), policies, chosen, corrects_bias, equalizes, is_adaptive)
+    return Settings(Policy.parse(policy), policies, chosen, corrects_bias, equalizes, is_adaptive, widths)

@@ -12,13 +12,16 @@ from tinygen.cli.calibration_options import (
     POLICY,
     BiasCorrection,
     Equalize,
+    OpWidths,
     PolicyText,
     Rounding,
     RoundingText,
     SampleCount,
     SchemeText,
     TensorPolicies,
+    WeightText,
     settings_from_text,
+    widths_from_text,
 )
 from tinygen.cli.command import command as as_command
 from tinygen.cli.options import CTableFile, Dims, InputLayout, InputShapes, Model
@@ -26,6 +29,7 @@ from tinygen.cli.table_file import write_bytes
 from tinygen.cli.terminal import Terminal
 from tinygen.errors import UsageError
 from tinygen.frontends.spelling import spelling_from_text
+from tinygen.quant.ctable import Storage
 from tinygen.quant.ctable_file import read_ctable
 from tinygen.quant.dataset import open_dataset
 from tinygen.quant.onnx_export import export_onnx
@@ -66,6 +70,8 @@ def command(
     bias_correction: BiasCorrection = True,
     equalize: Equalize = False,
     rounding: RoundingText = Rounding.NEAREST.value,
+    weights: WeightText = Storage.INT8.value,
+    op: OpWidths = None,
     input_shape: InputShapes = None,
     dim: Dims = None,
     input_layout: InputLayout = "nchw",
@@ -83,7 +89,7 @@ def command(
         calibration = Calibration(float_model, read_ctable(ctable))
     else:
         assert data is not None
-        settings = settings_from_text(policy, tensor_policy, scheme, bias_correction, equalize, rounding)
+        settings = settings_from_text(policy, tensor_policy, scheme, bias_correction, equalize, rounding, widths_from_text(weights, op))
         with terminal.progress(f"calibrating {model.name}") as progress:
             dataset = open_dataset(data, float_model.graph.inputs, samples)
             calibration = Calibrator(float_model, None, settings).run_file(dataset, progress)

@@ -5,9 +5,9 @@ from dataclasses import replace
 
 from tinygen.kernels.base import Objective, Toolbox
 from tinygen.planner.cost import estimated_instructions
-from tinygen.planner.edges import with_kernels
+from tinygen.planner.edges import Upgrade, with_kernels
 from tinygen.planner.network import Network
-from tinygen.planner.placement import QUICK
+from tinygen.planner.placement import QUICK, THOROUGH
 from tinygen.planner.schedule import Schedule
 from tinygen.planner.segment import Segment, memory_of_all
 from tinygen.planner.segmentation import Segmentation, SegmentationSearch
@@ -20,7 +20,7 @@ _FEWER_BYTES = 0.97  # of a limit that a segmentation kept alone, but not togeth
 _BUDGET_STEP = 0.01  # of an arena: how close the search for the smallest one within a budget comes
 _TRIES = 4  # segmentations that are placed as a whole
 _RAM_SLACK = 0.10  # of the smallest arena, that -O ram may add for tinygen's own kernels, which need more scratch,
-_SLACK_SAVES = 0.20  # if it saves that share of the instructions
+_SLACK_SAVES = 0.10  # if it saves that share of the instructions
 _MOST_UPGRADES = 24  # of kernels that are tried one by one
 _MOST_TURNS = 24  # of chains of one segmentation: where there are many, each takes most of a second to place
 
@@ -163,20 +163,34 @@ class _Planner:
         return improved if improved.arena_bytes <= limit else schedule
 
     def _upgraded(self, segments: tuple[Segment, ...], limit: int) -> tuple[Segment, ...]:
-        """The segments with faster kernels for single calls: what saves most first, as far as there is room."""
+        """The segments with faster kernels for single calls: for all, or for those that save most, if there is room."""
         found = [(index, upgrade) for index, s in enumerate(segments) for upgrade in self._search.upgrades(s)]
+        found = sorted(found, key=lambda each: -each[1].saved_instructions)[:_MOST_UPGRADES]
+        best = {(index, upgrade.position): upgrade for index, upgrade in reversed(found)}
+        together = segments
+        for (index, _), upgrade in best.items():
+            together = _with_upgrade(together, index, upgrade)
+        if not found or self._fits(together, limit):
+            return together
         upgraded: set[tuple[int, int]] = set()
-        for index, upgrade in sorted(found, key=lambda each: -each[1].saved_instructions)[:_MOST_UPGRADES]:
-            place = index, upgrade.position
-            if place in upgraded:
-                continue
-            scratch = list(segments[index].scratch)
-            scratch[upgrade.position] = upgrade.scratch_bytes
-            tried = (*segments[:index], replace(segments[index], scratch=tuple(scratch)), *segments[index + 1 :])
-            if _size(with_kernels(self._network, tried, self._toolbox), tried, {})[0] <= limit:
+        for index, upgrade in found:
+            tried = _with_upgrade(segments, index, upgrade)
+            if (index, upgrade.position) not in upgraded and self._fits(tried, limit):
                 segments = tried
-                upgraded.add(place)
+                upgraded.add((index, upgrade.position))
         return segments
+
+    def _fits(self, segments: tuple[Segment, ...], limit: int) -> bool:
+        """Whether a placement of all segments within the limit is found."""
+        needed = memory_of_all(with_kernels(self._network, segments, self._toolbox), segments)
+        efforts = (QUICK, THOROUGH) if needed.bound_bytes <= limit else ()
+        return any(needed.placed(effort).arena_bytes <= limit for effort in efforts)
+
+
+def _with_upgrade(segments: tuple[Segment, ...], index: int, upgrade: Upgrade) -> tuple[Segment, ...]:
+    scratch = list(segments[index].scratch)
+    scratch[upgrade.position] = upgrade.scratch_bytes
+    return (*segments[:index], replace(segments[index], scratch=tuple(scratch)), *segments[index + 1 :])
 
 
 def smaller_plans(

@@ -1,0 +1,224 @@
+"""Mixed widths: weights go from int8 to int4 layer by layer, those first that cost the least accuracy per byte."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from tinygen.calib.calibrator import BATCH, ROUNDING_SAMPLES, Calibration, Calibrator, forward_of
+from tinygen.errors import DoesNotFitError, UsageError
+from tinygen.ir.graph import Graph
+from tinygen.ops.quantize import dequantize
+from tinygen.quant.calibrate import Identity, Progress, collect, make_ctable, with_controls
+from tinygen.quant.constraints import filters
+from tinygen.quant.ctable import CalibrationRecord, CTable, OpEntry, Storage
+from tinygen.quant.ctable_file import file_sha256
+from tinygen.quant.dataset import LABELS, Dataset
+from tinygen.quant.forward import Forward, NumpyForward
+from tinygen.quant.histogram import Reals
+from tinygen.quant.metric import Metric, measure, scores_tensor
+from tinygen.quant.quantize import quantize_graph
+
+NARROW = Storage.INT4
+
+_MOST_SAMPLES = 256  # that each trial computes
+_REQUANTIZATION_BYTES = 8  # multiplier and shift of an output channel
+
+
+@dataclass(frozen=True)
+class Mixing:
+    """How far to go."""
+
+    max_drop: float = 1.0  # points of accuracy or of 100 * cosine below the float network; dB of SQNR below int8
+    flash_bytes: int | None = None  # that constants may take; as few as the drop allows where None
+    metric: Metric | None = None  # accuracy where there are labels, cosine elsewhere
+
+
+@dataclass(frozen=True)
+class MixedLayer:
+    """A layer whose width was to choose."""
+
+    name: str
+    weights: Storage  # chosen
+    sensitivity: Mapping[str, float]  # SQNR of the scores in dB with this layer alone at that type, others int8
+    saved_bytes: int  # against int8; 0 where that was chosen
+    drop: float | None  # of the metric when the layer was tried at int4, after those above; None where it was not
+
+
+@dataclass(frozen=True)
+class Mixed:
+    """The calibration, and how its widths were chosen."""
+
+    calibration: Calibration
+    layers: tuple[MixedLayer, ...]  # the least sensitive first
+    metric: Metric
+    drop: float
+    constant_bytes: int
+
+
+@dataclass(frozen=True)
+class _Candidate:
+    weights: str
+    ops: tuple[str, ...]
+    saved_bytes: int
+
+
+def mix(calibrator: Calibrator, data: Dataset, mixing: Mixing, progress: Progress | None = None) -> Mixed:
+    """Statistics of all samples; every trial is measured by the simulator on the first of them."""
+    trials = _Trials(calibrator, data, mixing.metric)
+    wide, narrow = _tables(calibrator, data, trials.metric)
+    candidates = _candidates(calibrator.graph, wide, narrow)
+    steps = _counted(progress, 2 * len(candidates) + 1)
+    start = trials.scores(wide)
+    next(steps)
+    noises: dict[_Candidate, float] = {}
+    ratios: dict[_Candidate, float] = {}
+    for candidate in candidates:
+        ratios[candidate] = trials.sqnr(trials.scores(_combined(wide, narrow, [candidate])))
+        noises[candidate] = max(10 ** (-ratios[candidate] / 10) - 10 ** (-trials.sqnr(start) / 10), 0.0)
+        next(steps)
+    order = sorted(candidates, key=lambda candidate: noises[candidate] / max(candidate.saved_bytes, 1))
+    chosen: list[_Candidate] = []
+    drops: dict[_Candidate, float] = {}
+    size, drop = constant_bytes(quantize_graph(calibrator.graph, _bare(wide))), trials.drop(start, start)
+    for candidate in order:
+        if mixing.flash_bytes is not None and size <= mixing.flash_bytes:
+            break
+        drops[candidate] = trials.drop(trials.scores(_combined(wide, narrow, [*chosen, candidate])), start)
+        next(steps)
+        if drops[candidate] <= mixing.max_drop:
+            chosen.append(candidate)
+            size, drop = size - candidate.saved_bytes, drops[candidate]
+    _check_size(calibrator, size, mixing)
+    sensitivity = {c: {"int8": trials.sqnr(start), NARROW.value: ratios[c]} for c in order}
+    table = _recorded(_combined(wide, narrow, chosen), sensitivity)
+    layers = tuple(
+        MixedLayer(
+            name=candidate.ops[0],
+            weights=NARROW if candidate in chosen else Storage.INT8,
+            sensitivity=sensitivity[candidate],
+            saved_bytes=candidate.saved_bytes if candidate in chosen else 0,
+            drop=drops.get(candidate),
+        )
+        for candidate in order
+    )
+    calibration = Calibration(calibrator.model, with_controls(calibrator.graph, table))
+    return Mixed(calibration, layers, trials.metric, drop, size)
+
+
+def constant_bytes(graph: Graph) -> int:
+    """Bytes of weights, biases and requantization of a quantized network, as they stand in flash."""
+    constants = sum(tensor.type.bytes for tensor in graph.tensors if tensor.is_constant)
+    channels = sum(op.results[0].shape[-1] for op in graph.ops if filters(op))
+    return constants + _REQUANTIZATION_BYTES * channels
+
+
+class _Trials:
+    """Measures tables on samples."""
+
+    def __init__(self, calibrator: Calibrator, data: Dataset, metric: Metric | None) -> None:
+        count = min(data.samples, _MOST_SAMPLES)
+        labels = data.labels()
+        self.metric = metric or (Metric.COSINE if labels is None else Metric.ACCURACY)
+        if self.metric is Metric.ACCURACY and labels is None:
+            raise UsageError(
+                f"--metric accuracy: {data.file.name} has no array named {' or '.join(LABELS)} with the samples' "
+                "classes, one was expected. Add it, or choose cosine."
+            )
+        self._labels = None if labels is None else labels[:count]
+        self._graph = calibrator.graph
+        self._name = scores_tensor(self._graph).name
+        self._batches = [[array.copy() for array in batch] for batch in data.batches(BATCH, 0, count)]
+        self._real = self._run(forward_of(self._graph, [self._name]))
+
+    def scores(self, table: CTable) -> Reals:
+        """What the network of a table computes."""
+        quantized = quantize_graph(self._graph, _bare(table))
+        tensor = next(t for t in quantized.tensors if t.name == self._name)
+        return dequantize(self._run(NumpyForward(quantized, [self._name])), tensor.type).astype(np.float64)
+
+    def sqnr(self, scores: Reals) -> float:
+        """Against the float network, in dB."""
+        return measure(Metric.SQNR, scores, self._real, None)
+
+    def drop(self, scores: Reals, start: Reals) -> float:
+        """What the metric has lost."""
+        if self.metric is Metric.SQNR:
+            return self.sqnr(start) - self.sqnr(scores)
+        values = [measure(self.metric, found, self._real, self._labels) for found in (self._real, scores)]
+        return 100 * (values[0] - values[1])
+
+    def _run(self, forward: Forward) -> Reals:
+        return np.concatenate([np.asarray(forward.run(batch)[self._name]) for batch in self._batches])
+
+
+def _tables(calibrator: Calibrator, data: Dataset, metric: Metric) -> tuple[CTable, CTable]:
+    """The table as asked for, and the one with narrow weights wherever there are kernels and no --op says otherwise."""
+    statistics = collect(calibrator.forward, data.batches(BATCH), data.samples)
+    moments = calibrator.moments(data.batches(BATCH, 0, min(data.samples, ROUNDING_SAMPLES)))
+    settings = calibrator.settings
+    record = CalibrationRecord(
+        samples=data.samples,
+        dataset_sha256=file_sha256(data.file),
+        policy=str(settings),
+        search="mixed",
+        metric=metric.value,
+    )
+    identity = Identity(calibrator.model.identity, calibrator.target, record)
+    all_narrow = replace(settings, widths=replace(settings.widths, default=NARROW))
+    wide, narrow = (make_ctable(calibrator.graph, statistics, s, identity, moments) for s in (settings, all_narrow))
+    return wide, narrow
+
+
+def _candidates(graph: Graph, wide: CTable, narrow: CTable) -> tuple[_Candidate, ...]:
+    """Weights that differ between both tables, with the operators that read them."""
+    readers: dict[str, list[str]] = {}
+    sizes: dict[str, int] = {}
+    for op in graph.ops:
+        weights = filters(op)[0] if filters(op) else None
+        if weights is not None and weights.is_constant:
+            readers.setdefault(weights.name, []).append(op.name)
+            sizes[weights.name] = weights.type.elements
+    return tuple(
+        _Candidate(name, tuple(ops), sizes[name] - -(-sizes[name] * NARROW.bits // 8))
+        for name, ops in readers.items()
+        if wide.tensors[name].dtype is not narrow.tensors[name].dtype
+    )
+
+
+def _combined(wide: CTable, narrow: CTable, chosen: Sequence[_Candidate]) -> CTable:
+    tensors = {candidate.weights: narrow.tensors[candidate.weights] for candidate in chosen}
+    ops = {name: narrow.ops[name] for candidate in chosen for name in candidate.ops}
+    return wide.model_copy(update={"tensors": wide.tensors | tensors, "ops": wide.ops | ops})
+
+
+def _bare(table: CTable) -> CTable:
+    """Without constants that follow from others."""
+    ops = {name: entry.model_copy(update={"control": None}) for name, entry in table.ops.items()}
+    return table.model_copy(update={"ops": ops})
+
+
+def _recorded(table: CTable, sensitivity: Mapping[_Candidate, dict[str, float]]) -> CTable:
+    """The table with the sensitivity of each layer."""
+    found: dict[str, OpEntry] = {
+        name: table.ops[name].model_copy(update={"sensitivity": values})
+        for candidate, values in sensitivity.items()
+        for name in candidate.ops
+    }
+    return table.model_copy(update={"ops": table.ops | found})
+
+
+def _check_size(calibrator: Calibrator, size: int, mixing: Mixing) -> None:
+    if mixing.flash_bytes is not None and size > mixing.flash_bytes:
+        raise DoesNotFitError(
+            f"--flash: constants of {calibrator.model.path.name} take {size:,} bytes where a drop of at most "
+            f"{mixing.max_drop:g} is allowed, at most {mixing.flash_bytes:,} were expected. "
+            "Allow a larger drop with --max-drop, or more flash."
+        )
+
+
+def _counted(progress: Progress | None, steps: int) -> Iterator[None]:
+    for step in range(1, steps + 1):
+        if progress is not None:
+            progress(step, steps)
+        yield
