@@ -8,7 +8,10 @@ from tinygen.ir.types import DType, Quant, TensorType
 PER_CHANNEL = Quant((0.5, 0.25), (0, 1), axis=0)
 
 
-@pytest.mark.parametrize("dtype", DType)
+NARROW = {DType.INT4: (-8, 7), DType.INT2: (-2, 1), DType.INT1: (-1, 1)}
+
+
+@pytest.mark.parametrize("dtype", [dtype for dtype in DType if dtype not in NARROW])
 def test_element_types_are_numpys(dtype: DType) -> None:
     assert DType.of(dtype.numpy) is dtype
     assert dtype.bytes == np.zeros(1, dtype.numpy).nbytes
@@ -16,6 +19,14 @@ def test_element_types_are_numpys(dtype: DType) -> None:
     if dtype.is_integer:
         limits = np.iinfo(dtype.numpy)  # type: ignore[type-var]
         assert (dtype.min, dtype.max) == (limits.min, limits.max)
+
+
+@pytest.mark.parametrize("dtype", NARROW)
+def test_narrow_types_share_bytes(dtype: DType) -> None:
+    assert dtype.is_narrow and dtype.is_integer and dtype.bytes == 1
+    assert (dtype.min, dtype.max) == NARROW[dtype]
+    assert TensorType(dtype, (3, 3)).bytes == -(-9 * dtype.bits // 8)
+    assert DType.of(dtype.numpy) is DType.INT8
 
 
 @pytest.mark.parametrize("name", ["float64", "complex64", "uint16", "S3"])
