@@ -50,7 +50,7 @@ from tinygen.targets import load
 from tinygen.targets.board import Board
 from tinygen.verify.samples import random_samples
 
-_BOARDS = ("mps2-an385", "mps2-an386", "mps3-an547")  # Cortex-M3, M4 and M55: scalar, DSP and MVE
+_BOARDS = ("mps2-an382", "mps2-an385", "mps2-an386", "mps3-an547")  # M0: Armv6-M; M3: scalar; M4: DSP; M55: MVE
 _CALLS_PER_PROGRAM = 80
 _FEWEST_MEASUREMENTS = 5
 _ALIGN = 16
@@ -71,7 +71,7 @@ class Sample:
 
 def measure(board: Board, library: Library) -> Iterator[Sample]:
     """All kernels of a library on a board, and what a schedule does between calls."""
-    toolbox = Toolbox(library, board.isa)
+    toolbox = _toolbox(library, board)
     yield from _measure([(op, kernel) for op in operators() for kernel in variants(op, toolbox)], board, toolbox)
     for function, is_up in ((MEMMOVE, False), (MEMMOVE_UP, True)):
         yield from (Sample(function, Work(call=1, operand=bytes), found) for bytes, found in moves(board, is_up))
@@ -80,11 +80,15 @@ def measure(board: Board, library: Library) -> Iterator[Sample]:
 
 def measure_native(board: Board) -> Iterator[Sample]:
     """All of tinygen's own kernels on a board whose costs have no formula of their own."""
-    toolbox = Toolbox(Library.PORTABLE, board.isa, has_native_kernels=True)
+    toolbox = replace(_toolbox(Library.PORTABLE, board), has_native_kernels=True)
     pairs = [(op, kernel) for op in _with_rectified(operators()) for kernel in native_kernels(op, toolbox)]
     yield from _measure(
         [pair for pair in pairs if native_instructions(pair[0], pair[1].function) is None], board, toolbox
     )
+
+
+def _toolbox(library: Library, board: Board) -> Toolbox:
+    return Toolbox(library, board.isa, has_thumb2=board.has_thumb2)
 
 
 def _with_rectified(ops: Iterable[Op]) -> Iterator[Op]:
@@ -208,9 +212,10 @@ def main() -> None:
     """Measure all boards and libraries, show errors, write the file."""
     tables: dict[str, Table] = {}
     for board in map(load, _BOARDS):
-        tables[native_table_name(board.isa)] = _table(native_table_name(board.isa), measure_native(board))
+        native = native_table_name(_toolbox(Library.PORTABLE, board))
+        tables[native] = _table(native, measure_native(board))
         for library in () if sys.argv[1:] == ["native"] else Library:
-            table = table_name(library, board.isa)
+            table = table_name(_toolbox(library, board))
             tables[table] = _table(table, measure(board, library))
     kept = json.loads(COSTS_FILE.read_text(encoding="utf-8"))["instructions"]
     text = json.dumps({"made_by": "python -m benchmarks.calibrate_costs", "instructions": kept | tables}, indent=2)

@@ -18,6 +18,7 @@ from tinygen.ir.graph import Port
 from tinygen.ir.types import Array
 from tinygen.kernels.base import Objective
 from tinygen.pipeline import Compiled, Kernels, Options, compile_model
+from tinygen.quant.widths import Widths
 from tinygen.report.compilation import Compilation, report_compilation
 from tinygen.report.curve import REREADABLE, RESIDENT, STREAMED, CurveRow, curve_rows
 from tinygen.targets import parse_size
@@ -107,6 +108,9 @@ def compile(
     input_layout: str = "nchw",
     ctable: str | Path | None = None,
     calibrate: str | Path | None = None,
+    weights: str = "int8",
+    op: Sequence[str] = (),
+    activations: str = "int8",
 ) -> Model:
     """Compile a model file for a target; the options are those of `tinygen compile` (`streamed`: --input streamed,
     `rereadable`: --input rereadable, `stored`: --results stored).
@@ -135,6 +139,9 @@ def compile(
         input_layout=input_layout,
         ctable=None if ctable is None else Path(ctable),
         calibrate=None if calibrate is None else Path(calibrate),
+        weights=weights,
+        op=op,
+        activations=activations,
     )
     compiled = compile_model(Path(path), options)
     compiled.check_fits()
@@ -164,6 +171,9 @@ def options_from_text(
     input_layout: str = "nchw",
     ctable: Path | None = None,
     calibrate: Path | None = None,
+    weights: str = "int8",
+    op: Sequence[str] = (),
+    activations: str = "int8",
 ) -> Options:
     """Options as people write them; UsageError."""
     return Options(
@@ -186,6 +196,7 @@ def options_from_text(
         spelling=spelling_from_text(tuple(input_shape), tuple(dim), input_layout),
         ctable=ctable,
         calibrate=calibrate,
+        widths=Widths.parse(weights, op, activations),
     )
 
 

@@ -34,6 +34,7 @@ from tinygen.planner.constants import const_bytes
 from tinygen.planner.plan import CurvePoint, Request, curve, plan
 from tinygen.planner.schedule import Schedule
 from tinygen.planner.spill import rooms
+from tinygen.quant.widths import ALL_INT8, Widths
 from tinygen.targets import Board, load
 from tinygen.targets.isa import Isa
 
@@ -73,6 +74,7 @@ class Options:
     spelling: Spelling = AS_IN_FILE  # what an ONNX file leaves open
     ctable: Path | None = None  # that a float model is quantized by
     calibrate: Path | None = None  # samples to make such a table of
+    widths: Widths = ALL_INT8  # of the weights in that table
 
 
 @dataclass(frozen=True)
@@ -176,7 +178,7 @@ def compile_model(source: Path, options: Options, observe: Observer | None = Non
     name = checked_identifier(options.name) if options.name else model_identifier(source.stem)
     source = model_file(source)
     imported = import_model(source, _spelling(options))
-    calibration = follow(source, imported, options.ctable, options.calibrate, board)
+    calibration = follow(source, imported, options.ctable, options.calibrate, board, options.widths)
     if calibration is not None:
         imported = calibration.graph
     graph, saved = _simplified(imported, options, observe)
@@ -297,9 +299,9 @@ def _toolboxes(board: Board, library: Library, options: Options) -> Iterator[Too
     is_small, by_cost = options.objective is Objective.SIZE, options.kernels is Kernels.AUTO
     has_native = options.kernels is Kernels.NATIVE or (by_cost and not is_small and not board.is_host)
     for tile in _TILES if has_native and not is_small else (0,):
-        yield Toolbox(library, board.isa, options.objective, has_native, by_cost, tile)
+        yield Toolbox(library, board.isa, options.objective, has_native, by_cost, tile, board.has_thumb2)
     if has_native and by_cost:
-        yield Toolbox(library, board.isa, options.objective)
+        yield Toolbox(library, board.isa, options.objective, has_thumb2=board.has_thumb2)
 
 
 def _request(board: Board, options: Options, imported: Graph) -> Request:

@@ -85,21 +85,38 @@ TG_NAKED void tg_native_gemv_s8(const int32_t *stream __attribute__((unused)),
 
 #else
 
+/* Two units, which share what is read of the vector. */
+static inline void two_units(const int8_t *weights, const uint32_t *vector, int32_t quads, const int32_t *bias,
+    const int32_t *scale, int8_t *output)
+{
+    uint32_t sum = (uint32_t)bias[0];
+    uint32_t next = (uint32_t)bias[1];
+
+    for (const uint32_t *const end = vector + 2 * quads; vector < end; vector += 2, weights += 4 * TG_NATIVE_UNITS) {
+        const int32_t x0 = tg_half(vector, 0);
+        const int32_t x1 = tg_half(vector, 2);
+        const int32_t x2 = tg_half(vector, 1);
+        const int32_t x3 = tg_half(vector, 3);
+        sum = tg_mac(weights[0], x0, sum);
+        next = tg_mac(weights[4], x0, next);
+        sum = tg_mac(weights[1], x1, sum);
+        next = tg_mac(weights[5], x1, next);
+        sum = tg_mac(weights[2], x2, sum);
+        next = tg_mac(weights[6], x2, next);
+        sum = tg_mac(weights[3], x3, sum);
+        next = tg_mac(weights[7], x3, next);
+    }
+    output[0] = tg_rounded(tg_doubled((int32_t)sum), scale);
+    output[1] = tg_rounded(tg_doubled((int32_t)next), scale + 3);
+}
+
 void tg_native_gemv_s8(const int32_t *stream, const uint32_t *vector, int32_t quads, int32_t groups, int8_t *output)
 {
     for (; groups > 0; groups--, stream += tg_native_group_words(quads)) {
         const int32_t *const weights = stream + TG_NATIVE_UNITS;
-        for (int32_t unit = 0; unit < TG_NATIVE_UNITS; unit++) {
-            const int32_t *const scale = weights + TG_NATIVE_UNITS * quads + 3 * unit;
-            const int8_t *own = (const int8_t *)(weights + unit);
-            uint32_t sum = (uint32_t)stream[unit];
-            for (int32_t i = 0; i < quads; i++, own += 4 * TG_NATIVE_UNITS) {
-                sum = tg_mac(own[0], tg_half(vector + 2 * i, 0), sum);
-                sum = tg_mac(own[1], tg_half(vector + 2 * i, 2), sum);
-                sum = tg_mac(own[2], tg_half(vector + 2 * i, 1), sum);
-                sum = tg_mac(own[3], tg_half(vector + 2 * i, 3), sum);
-            }
-            *output++ = tg_rounded(tg_doubled((int32_t)sum), scale);
+        const int32_t *const scale = weights + TG_NATIVE_UNITS * quads;
+        for (int32_t unit = 0; unit < TG_NATIVE_UNITS; unit += 2, output += 2) {
+            two_units((const int8_t *)(weights + unit), vector, quads, stream + unit, scale + 3 * unit, output);
         }
     }
 }

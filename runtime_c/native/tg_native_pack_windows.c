@@ -180,8 +180,115 @@ static TG_NOINLINE void pack_border(const struct tg_native_convolve *layer, cons
     end_column(&column);
 }
 
-void tg_native_pack_windows(
-    const struct tg_native_convolve *layer, const int8_t *input, int32_t first, uint32_t *columns)
+#if TG_NATIVE_DSP
+
+/* assembly in columns */
+/* clang-format off */
+
+/*
+ * r0   input, from position to position            r1   pairs of words of a position        r3   padding
+ * r2, r8, r9, r10   columns of pixels 0 to 3       r5   pairs that are left
+ * r4, r6   a word, and its even and odd bytes      r7   positions beside the input: 1 for the first one, 2 for the last
+ * r11, r12 rows that are left, bytes of the input from behind the last position to the first one of the next row
+ */
+#define STORED(pixel)                                                                                                  \
+    "str    r6, [" pixel "], #16            \n"                                                                        \
+    "str    r4, [" pixel "], #16            \n"
+
+#define WORD(STORES)                                                                                                   \
+    "ldr    r4, [r0], #4                    \n"                                                                        \
+    "sxtb16 r6, r4                          \n"                                                                        \
+    "sxtb16 r4, r4, ror #8                  \n" STORES
+
+#define POSITION(STORES)                                                                                               \
+    "mov    r5, r1                          \n"                                                                        \
+    "1:                                     \n" WORD(STORES) WORD(STORES) "subs   r5, #1                          \n"  \
+    "bne    1b                              \n"
+
+/* One that a single pixel sees, padding where r7 has that bit. */
+#define END_POSITION(bit, pixel)                                                                                       \
+    "tst    r7, #" bit "                    \n"                                                                        \
+    "bne    2f                              \n" POSITION(STORED(pixel)) "b      4f                              \n"    \
+    "2:                                     \n"                                                                        \
+    "add    r0, r0, r1, lsl #3              \n"                                                                        \
+    "mov    r5, r1                          \n"                                                                        \
+    "mov    r4, r3                          \n"                                                                        \
+    "mov    r6, r3                          \n"                                                                        \
+    "3:                                     \n" STORED(pixel) STORED(pixel) "subs   r5, #1                         \n" \
+    "bne    3b                              \n"                                                                        \
+    "4:                                     \n"
+
+/*
+ * Rows of a filter of 3 positions for 4 pixels side by side: the 6 positions that they see are unpacked once, for up
+ * to 3 pixels each. `from` is the second position, which lies inside of the input as all but the ends do.
+ */
+static TG_NAKED void pack_overlapping(const int8_t *from __attribute__((unused)),
+    int32_t pairs __attribute__((unused)), uint32_t *to __attribute__((unused)),
+    uint32_t padding __attribute__((unused)), uint32_t beside __attribute__((unused)),
+    int32_t rows __attribute__((unused)), int32_t row_skip __attribute__((unused)))
+{
+    __asm volatile("push   {r4-r11, lr}                    \n"
+                   "ldr    r7, [sp, #36]                   \n"
+                   "ldrd   r11, r12, [sp, #40]             \n"
+                   "sub    r0, r0, r1, lsl #3              \n"
+                   "add    r8, r2, #4                      \n"
+                   "add    r9, r2, #8                      \n"
+                   "add    r10, r2, #12                    \n"
+                   "5:                                     \n" /* a row */
+        END_POSITION("1", "r2") POSITION(STORED("r2") STORED("r8")) POSITION(STORED("r2") STORED("r8") STORED("r9"))
+            POSITION(STORED("r8") STORED("r9") STORED("r10")) POSITION(STORED("r9") STORED("r10"))
+                END_POSITION("2", "r10") "add    r0, r12                          \n"
+                                         "subs   r11, #1                         \n"
+                                         "bne    5b                              \n"
+                                         "pop    {r4-r11, pc}                    \n");
+}
+
+/* clang-format on */
+
+static inline int32_t smaller(int32_t a, int32_t b)
+{
+    return a < b ? a : b;
+}
+
+/* A row of padding under 4 pixels. */
+static uint32_t *fill_row(uint32_t padding, int32_t words, uint32_t *to)
+{
+    for (int32_t pixel = 0; pixel < 4; pixel++) {
+        (void)fill_run(padding, words, to + pixel);
+    }
+    return to + 8 * words;
+}
+
+/* A block for pack_overlapping; `y`, `x`: where the filter of the first pixel begins. */
+static void pack_side_by_side(
+    const struct tg_native_convolve *layer, const int8_t *input, int32_t y, int32_t x, uint32_t *to)
+{
+    const uint32_t padding = tg_pair(layer->zero_point, layer->zero_point);
+    const int32_t depth = layer->depth;
+    const int32_t width = layer->input_width;
+    const uint32_t beside = (x < 0 ? 1U : 0U) | (x + 6 > width ? 2U : 0U);
+    const int32_t end = y + layer->kernel_height;
+    const int32_t inside_end = smaller(end, layer->input_height);
+
+    for (; y < 0 && y < end; y++) {
+        to = fill_row(padding, 3 * depth / 4, to);
+    }
+    if (y < inside_end) {
+        const int8_t *const from = input + (y * width + x + 1) * depth;
+        pack_overlapping(from, depth / 8, to, padding, beside, inside_end - y, (width - 6) * depth);
+        to += 6 * depth * (inside_end - y);
+        y = inside_end;
+    }
+    for (; y < end; y++) {
+        to = fill_row(padding, 3 * depth / 4, to);
+    }
+}
+
+#endif
+
+/* 4 pixels, each on its own. */
+static TG_NOINLINE void pack_apart(const struct tg_native_convolve *layer, const int8_t *input, int32_t row,
+    int32_t position, uint32_t *columns)
 {
     const uint32_t length = (uint32_t)(layer->kernel_width * layer->depth);
     const struct filter filter = {
@@ -193,8 +300,6 @@ void tg_native_pack_windows(
     const int32_t last_x = layer->input_width - layer->kernel_width;
     const int32_t last_y = layer->input_height - layer->kernel_height;
     int8_t *const line = (int8_t *)(columns + 8 * layer->quads);
-    int32_t row = (int32_t)((uint32_t)first / (uint32_t)layer->output_width);
-    int32_t position = first - row * layer->output_width;
 
     for (uint32_t *to = columns; to < columns + 4; to++) {
         const int32_t y = row * layer->stride_height - layer->pad_top;
@@ -213,4 +318,21 @@ void tg_native_pack_windows(
             row += row < layer->output_height - 1; /* of less than 4 pixels the last ones are not used */
         }
     }
+}
+
+void tg_native_pack_windows(
+    const struct tg_native_convolve *layer, const int8_t *input, int32_t first, uint32_t *columns)
+{
+    const int32_t row = (int32_t)((uint32_t)first / (uint32_t)layer->output_width);
+    const int32_t position = first - row * layer->output_width;
+
+#if TG_NATIVE_DSP
+    const int32_t x = position - layer->pad_left;
+    if (layer->kernel_width == 3 && layer->stride_width == 1 && layer->depth % 8 == 0 &&
+        position + 4 <= layer->output_width && x >= -1 && x + 5 <= layer->input_width) {
+        pack_side_by_side(layer, input, row * layer->stride_height - layer->pad_top, x, columns);
+        return;
+    }
+#endif
+    pack_apart(layer, input, row, position, columns);
 }

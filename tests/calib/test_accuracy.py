@@ -13,12 +13,17 @@ from tests.support.float_models import as_float
 from tests.support.onnx_runtime import needs_onnxruntime
 from tests.support.shared import shared_file
 from tinygen.calib.calibrator import Calibrator, forward_of
+from tinygen.calib.mixed import Mixing, mix
 from tinygen.calib.model import load_float
 from tinygen.frontends import import_model
 from tinygen.ir.types import Array, Float32Array
 from tinygen.ops.quantize import dequantize
 from tinygen.pipeline import Options, compile_model
+from tinygen.quant.calibrate import Settings
+from tinygen.quant.ctable import Storage
+from tinygen.quant.dataset import open_dataset
 from tinygen.quant.onnx_export import export_onnx
+from tinygen.quant.widths import Widths
 
 Labels = npt.NDArray[np.integer]
 
@@ -56,8 +61,13 @@ def _calibrated(model: Path, images: Float32Array, count: int, folder: Path) -> 
     """The generated C on the host for all images but the first `count`, which calibrate it."""
     table = folder / "t.ctable.json"
     Calibrator(load_float(model)).run(images[first : first + 25] for first in range(0, count, 25)).save(table)
-    compiled = compile_model(model, Options(ctable=table))
-    outputs = compiled.execute([[image[np.newaxis]] for image in images[count:]]).outputs
+    return _executed(model, images[count:], folder)
+
+
+def _executed(model: Path, images: Float32Array, folder: Path) -> Array:
+    """The generated C on the host, by the table in the folder."""
+    compiled = compile_model(model, Options(ctable=folder / "t.ctable.json"))
+    outputs = compiled.execute([[image[np.newaxis]] for image in images]).outputs
     return np.concatenate([sample[0] for sample in outputs])
 
 
@@ -89,6 +99,30 @@ def test_keywords_lose_less_than_half_a_point_and_no_more_than_onnxruntimes_quan
     assert ours > _right(_float(model, images[100:]), labels[100:]) - 0.005 * 900
     for per_channel in (False, True):
         assert ours >= _right(_static(model, images, 100, tmp_path, per_channel), labels[100:])
+
+
+@pytest.mark.parametrize("flash", [None, 20_000])
+def test_keywords_with_int4_weights_lose_less_than_one_and_a_half_points(tmp_path: Path, flash: int | None) -> None:
+    model, images, labels = _keywords()
+    data = tmp_path / "samples.npz"
+    np.savez(data, in0=images[:100], labels=labels[:100])
+    calibrator = Calibrator(load_float(model))
+    mixed = mix(calibrator, open_dataset(data, calibrator.graph.inputs), Mixing(1.0, flash))
+    assert mixed.mixture.constant_bytes <= (flash or 18_100)
+    mixed.calibration.save(tmp_path / "t.ctable.json")
+    assert (
+        _right(_executed(model, images[100:], tmp_path), labels[100:])
+        > _right(_float(model, images[100:]), labels[100:]) - 0.015 * 900
+    )
+
+
+@needs_onnxruntime
+def test_keywords_lose_nothing_with_int16_activations(tmp_path: Path) -> None:
+    model, images, labels = _keywords()
+    settings = Settings(widths=Widths(activations=Storage.INT16))
+    Calibrator(load_float(model), None, settings).run([images[:100]]).save(tmp_path / "t.ctable.json")
+    ours = _right(_executed(model, images[100:], tmp_path), labels[100:])
+    assert ours >= _right(_float(model, images[100:]), labels[100:])
 
 
 def test_digits_lose_nothing(tmp_path: Path) -> None:

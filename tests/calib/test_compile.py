@@ -135,7 +135,7 @@ def _own_pool(document: Table) -> None:
         (_sha, "TG-C002", "net.tflite: the CTable is of 'net' (sha256 000000000000...), one of this file (sha256 "),
         (_without_stem, "TG-C004", "net: the CTable has no tensor 'stem', an entry for every tensor was expected."),
         (_other_multiplier, "TG-C005", "operator 'stem': multipliers, shifts or offsets do not follow from the scales"),
-        (_int4, "TG-C005", "tensor 'total': is int4, int8 was expected of the CPU's kernels."),
+        (_int4, "TG-C005", "tensor 'total': is int4, int8 or int16 was expected of the CPU's kernels."),
         (_no_scale, "TG-C003", "edited.ctable.json, tensors.total.scale.0: Input should be greater than 0"),
         (_unknown_key, "TG-C003", "edited.ctable.json, tensors.total.colour: Extra inputs are not permitted"),
         (_wide_clamp, "TG-C005", "operator 'stem': the clamp is [-128, 300], a range within [-128, 127] was expected."),

@@ -18,7 +18,7 @@ from tinygen.planner.cost import costs
 from tinygen.report.bench import bench
 from tinygen.targets.isa import Isa
 
-_M4 = "mps2-an386"
+_M0, _M3, _M4 = "mps2-an382", "mps2-an385", "mps2-an386"
 _NOISE = 1.01  # where two kernels cost nearly the same, the choice may fall on the other one
 _CLOSE = 4 / 3
 _AUTO = {isa: Toolbox(Library.CMSIS_NN, isa, has_native_kernels=True, chooses_by_cost=True) for isa in Isa}
@@ -100,6 +100,21 @@ def test_not_slower_than_either(name: str) -> None:
     }
     instructions = {kernels: measured.instructions or 0 for kernels, measured in found.items()}
     assert 0 < instructions[Kernels.AUTO] <= _NOISE * min(instructions[Kernels.NATIVE], instructions[Kernels.CMSIS_NN])
+
+
+@pytest.mark.qemu
+@pytest.mark.cmsis
+@requires_qemu
+@requires_cmsis
+@pytest.mark.parametrize(("board", "least"), [(_M0, 1.0), (_M3, 1.5)])
+def test_gain_without_the_dsp_extension(board: str, least: float) -> None:
+    """Armv6-M has costs of its own: what pays on Cortex-M3 may not pay there."""
+    auto, reference = (
+        bench(compile_model(model_file("kws_ref_model"), Options(target=board, kernels=kernels, may_split=False)))
+        for kernels in (Kernels.AUTO, Kernels.CMSIS_NN)
+    )
+    assert auto.instructions and reference.instructions
+    assert reference.instructions >= least * auto.instructions
 
 
 @pytest.mark.qemu

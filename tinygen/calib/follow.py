@@ -6,13 +6,21 @@ from tinygen.calib.calibrator import DEFAULT_SAMPLES, Calibration, Calibrator
 from tinygen.calib.model import float_model
 from tinygen.errors import UsageError
 from tinygen.ir.graph import Graph
+from tinygen.quant.calibrate import Settings
 from tinygen.quant.ctable_file import read_ctable
 from tinygen.quant.dataset import open_dataset
+from tinygen.quant.widths import ALL_INT8, Widths
 from tinygen.targets import Board
 
 
-def follow(source: Path, imported: Graph, table: Path | None, data: Path | None, board: Board) -> Calibration | None:
+def follow(
+    source: Path, imported: Graph, table: Path | None, data: Path | None, board: Board, widths: Widths
+) -> Calibration | None:
     """The calibration that `--ctable` or `--calibrate` asks for; None where neither does."""
+    if data is None and widths != ALL_INT8:
+        raise UsageError(
+            "--weights, --op, --activations: are for --calibrate, which is not given, it was expected. Add it."
+        )
     if table is None and data is None:
         return None
     if table is not None and data is not None:
@@ -22,4 +30,4 @@ def follow(source: Path, imported: Graph, table: Path | None, data: Path | None,
         return Calibration(model, read_ctable(table))
     assert data is not None
     samples = open_dataset(data, model.graph.inputs, DEFAULT_SAMPLES)
-    return Calibrator(model, board).run_file(samples)
+    return Calibrator(model, board, Settings(widths=widths)).run_file(samples)

@@ -17,6 +17,7 @@ from tinygen.quant.dataset import LABELS, Dataset
 from tinygen.quant.forward import Forward, NumpyForward
 from tinygen.quant.histogram import Reals
 from tinygen.quant.metric import Metric, measure, scores_tensor
+from tinygen.quant.mixture import MixedLayer, Mixture
 from tinygen.quant.quantize import quantize_graph
 
 NARROW = Storage.INT4
@@ -35,25 +36,11 @@ class Mixing:
 
 
 @dataclass(frozen=True)
-class MixedLayer:
-    """A layer whose width was to choose."""
-
-    name: str
-    weights: Storage  # chosen
-    sensitivity: Mapping[str, float]  # SQNR of the scores in dB with this layer alone at that type, others int8
-    saved_bytes: int  # against int8; 0 where that was chosen
-    drop: float | None  # of the metric when the layer was tried at int4, after those above; None where it was not
-
-
-@dataclass(frozen=True)
 class Mixed:
     """The calibration, and how its widths were chosen."""
 
     calibration: Calibration
-    layers: tuple[MixedLayer, ...]  # the least sensitive first
-    metric: Metric
-    drop: float
-    constant_bytes: int
+    mixture: Mixture
 
 
 @dataclass(frozen=True)
@@ -103,7 +90,7 @@ def mix(calibrator: Calibrator, data: Dataset, mixing: Mixing, progress: Progres
         for candidate in order
     )
     calibration = Calibration(calibrator.model, with_controls(calibrator.graph, table))
-    return Mixed(calibration, layers, trials.metric, drop, size)
+    return Mixed(calibration, Mixture(layers, trials.metric, drop, size))
 
 
 def constant_bytes(graph: Graph) -> int:

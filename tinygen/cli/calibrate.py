@@ -5,9 +5,11 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.console import Group
 
 from tinygen.api import choice
 from tinygen.calib.calibrator import DEFAULT_SAMPLES, FEWEST, Calibrator, target_identity
+from tinygen.calib.mixed import Mixing, mix
 from tinygen.calib.model import FloatModel, check_identity, load_float, prepared
 from tinygen.calib.tuning import Tuning, tune
 from tinygen.cli.calibration_options import (
@@ -15,7 +17,6 @@ from tinygen.cli.calibration_options import (
     BiasCorrection,
     Data,
     Equalize,
-    OpWidths,
     PolicyText,
     Rounding,
     RoundingText,
@@ -23,12 +24,11 @@ from tinygen.cli.calibration_options import (
     SchemeText,
     Target,
     TensorPolicies,
-    WeightText,
+    note_kept_wide,
     settings_from_text,
-    widths_from_text,
 )
 from tinygen.cli.command import command as as_command
-from tinygen.cli.options import Dims, InputLayout, InputShapes, Model
+from tinygen.cli.options import ActivationText, Dims, InputLayout, InputShapes, Model, OpWidths, WeightText
 from tinygen.cli.table_file import check_free, write_table
 from tinygen.cli.terminal import Terminal
 from tinygen.errors import UsageError
@@ -41,8 +41,15 @@ from tinygen.quant.metric import Metric
 from tinygen.quant.refine import refine as refine_table
 from tinygen.quant.scheme import Scheme
 from tinygen.quant.search import Search
-from tinygen.report.calibration import CalibrationReport, calibration_table, difference_table, policy_of
+from tinygen.quant.widths import Widths
+from tinygen.report.calibration import (
+    CalibrationReport,
+    calibration_tables,
+    difference_table,
+    policy_of,
+)
 from tinygen.targets import Board, load
+from tinygen.targets.size import parse_size
 
 Out = Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="CTable to write.", show_default=False)]
 SearchText = Annotated[
@@ -55,8 +62,40 @@ SearchText = Annotated[
     ),
 ]
 MetricText = Annotated[
-    str,
-    typer.Option("--metric", metavar="METRIC", help="What --search maximizes: sqnr, cosine or accuracy (labels)."),
+    str | None,
+    typer.Option(
+        "--metric",
+        metavar="METRIC",
+        help="What --search maximizes and --mixed keeps: sqnr, cosine or accuracy (default: sqnr for --search; for "
+        "--mixed accuracy where there are labels, else cosine).",
+        show_default=False,
+    ),
+]
+MixedText = Annotated[
+    str | None,
+    typer.Option(
+        "--mixed",
+        metavar="auto",
+        help="Give int4 weights to the layers that lose least by it, until constants fit --flash or nothing more "
+        "keeps --max-drop.",
+        show_default=False,
+    ),
+]
+Flash = Annotated[
+    str | None,
+    typer.Option(
+        "--flash", metavar="SIZE", help="Bytes that constants may take, for --mixed (as 20k).", show_default=False
+    ),
+]
+MaxDrop = Annotated[
+    float,
+    typer.Option(
+        "--max-drop",
+        min=0,
+        metavar="POINTS",
+        help="How far --mixed may fall: points of accuracy or of 100 x cosine below the float network, dB of SQNR "
+        "below int8.",
+    ),
 ]
 Budget = Annotated[int, typer.Option("--budget", min=1, help="How many combinations --search may try.")]
 Refine = Annotated[
@@ -85,9 +124,13 @@ def command(
     rounding: RoundingText = Rounding.NEAREST.value,
     weights: WeightText = Storage.INT8.value,
     op: OpWidths = None,
+    activations: ActivationText = Storage.INT8.value,
     search: SearchText = None,
-    metric: MetricText = "sqnr",
+    metric: MetricText = None,
     budget: Budget = Tuning.budget,
+    mixed: MixedText = None,
+    flash: Flash = None,
+    max_drop: MaxDrop = Mixing.max_drop,
     refine: Refine = False,
     ctable_in: TableIn = None,
     input_shape: InputShapes = None,
@@ -96,7 +139,8 @@ def command(
     force: Force = False,
 ) -> None:
     """Find the quantization of a float model from samples, and write it as a CTable."""
-    settings = settings_from_text(policy, tensor_policy, scheme, bias_correction, equalize, rounding, widths_from_text(weights, op))
+    widths = Widths.parse(weights, op or (), activations)
+    settings = settings_from_text(policy, tensor_policy, scheme, bias_correction, equalize, rounding, widths)
     board = None if target is None else load(target)
     float_model = load_float(model, spelling_from_text(tuple(input_shape or ()), tuple(dim or ()), input_layout))
     check_free(out, force)
@@ -105,20 +149,26 @@ def command(
             raise UsageError("--refine: takes --ctable-in and no --data, both were expected so. Correct the options.")
         _refine(terminal, float_model, ctable_in, out, settings.scheme, board)
         return
+    mixing = _mixing_from_text(mixed, flash, max_drop, metric, search, widths)
     if data is None:
         raise UsageError("--data: is not given, samples were expected. Give an .npz or .npy file.")
     dataset = open_dataset(data, float_model.graph.inputs, samples)
     if dataset.samples < FEWEST:
         terminal.note(f"{data.name}: {dataset.samples} samples; {FEWEST} to {DEFAULT_SAMPLES} give surer ranges.")
     calibrator = Calibrator(float_model, board, settings)
+    note_kept_wide(terminal, calibrator)
     start = time.monotonic()
+    tuned, chosen = None, None
     with terminal.progress(f"calibrating {model.name}") as progress:
-        if search is None:
-            tuned, calibration = None, calibrator.run_file(dataset, progress)
-        else:
-            tuning = Tuning(choice(Search, "search", search), choice(Metric, "metric", metric), budget)
+        if mixing is not None:
+            chosen = mix(calibrator, dataset, mixing, progress)
+            calibration = chosen.calibration
+        elif search is not None:
+            tuning = Tuning(choice(Search, "search", search), choice(Metric, "metric", metric or "sqnr"), budget)
             tuned = tune(calibrator, dataset, tuning, progress)
             calibration = tuned.calibration
+        else:
+            calibration = calibrator.run_file(dataset, progress)
     write_table(out, ctable_text(calibration.table))
     report = CalibrationReport(
         model=model.name,
@@ -130,8 +180,27 @@ def command(
         forward=calibrator.forward.name,
         groups=() if tuned is None else tuned.groups,
         trials=() if tuned is None else tuned.found.trials,
+        mixed=None if chosen is None else chosen.mixture,
     )
-    terminal.result(report, calibration_table(report))
+    terminal.result(report, Group(*calibration_tables(report)))
+
+
+def _mixing_from_text(
+    mixed: str | None, flash: str | None, max_drop: float, metric: str | None, search: str | None, widths: Widths
+) -> Mixing | None:
+    """What --mixed asks for; UsageError."""
+    if mixed is None:
+        if flash is not None:
+            raise UsageError("--flash: is for --mixed auto, which is not given, it was expected. Add it.")
+        return None
+    if mixed != "auto":
+        raise UsageError(f"--mixed {mixed}: auto was expected. Choose single operators with --op.")
+    if search is not None or widths.default is not Storage.INT8 or widths.activations is not Storage.INT8:
+        raise UsageError(
+            "--mixed: chooses by itself, no --search, --weights and --activations were expected. Leave them out."
+        )
+    chosen = None if metric is None else choice(Metric, "metric", metric)
+    return Mixing(max_drop, None if flash is None else parse_size(flash), chosen)
 
 
 def _refine(terminal: Terminal, model: FloatModel, table: Path, out: Path, scheme: Scheme, board: Board | None) -> None:

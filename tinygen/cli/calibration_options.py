@@ -7,12 +7,13 @@ from typing import Annotated
 import typer
 
 from tinygen.api import choice
+from tinygen.calib.calibrator import Calibrator
+from tinygen.cli.terminal import Terminal
 from tinygen.errors import UsageError
 from tinygen.quant.calibrate import DEFAULT_POLICY, Settings
 from tinygen.quant.policy import Policy
-from tinygen.quant.ctable import Storage
 from tinygen.quant.scheme import Scheme
-from tinygen.quant.widths import WEIGHTS, Override, Widths
+from tinygen.quant.widths import Widths, kept_wide
 
 Data = Annotated[
     Path | None,
@@ -58,18 +59,6 @@ RoundingText = Annotated[
         "--rounding", metavar="ROUNDING", help="How weights are rounded: nearest, or adaptive (by the samples)."
     ),
 ]
-WeightText = Annotated[
-    str, typer.Option("--weights", metavar="TYPE", help="Element type of weights: int8, int4, int2 or int1.")
-]
-OpWidths = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--op",
-        metavar="NAME=w4a8",
-        help="Another width for the weights of one operator, or of those of a pattern with *; may be given several "
-        "times, the last counts.",
-    ),
-]
 
 POLICY = str(DEFAULT_POLICY)
 
@@ -81,13 +70,10 @@ class Rounding(StrEnum):
     ADAPTIVE = "adaptive"
 
 
-def widths_from_text(weights: str, of_ops: list[str] | None) -> Widths:
-    """Widths as people write them; UsageError."""
-    default = choice(Storage, "weights", weights)
-    if default not in WEIGHTS:
-        names = ", ".join(storage.value for storage in WEIGHTS)
-        raise UsageError(f"--weights {weights}: no kernel has such weights, one of {names} was expected.")
-    return Widths(default, tuple(map(Override.parse, of_ops or ())))
+def note_kept_wide(terminal: Terminal, calibrator: Calibrator) -> None:
+    """Say which weights stay int8 although fewer bits are asked for."""
+    for name in kept_wide(calibrator.graph, calibrator.settings.widths):
+        terminal.note(f"{name}: its weights stay int8, no kernel of its kind has narrower ones.")
 
 
 def settings_from_text(

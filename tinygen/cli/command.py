@@ -81,6 +81,9 @@ def _planning(default_target: str) -> Provider:
         input_layout: given.InputLayout = "nchw",
         ctable: given.CTableFile = None,
         calibrate: given.CalibrationData = None,
+        weights: given.WeightText = "int8",
+        op: given.OpWidths = None,
+        activations: given.ActivationText = "int8",
     ) -> Options:
         return options_from_text(
             target,
@@ -103,6 +106,9 @@ def _planning(default_target: str) -> Provider:
             input_layout=input_layout,
             ctable=ctable,
             calibrate=calibrate,
+            weights=weights,
+            op=op or (),
+            activations=activations,
         )
 
     return planning

@@ -223,3 +223,32 @@ CalibrationData = Annotated[
         rich_help_panel=_PLANNING,
     ),
 ]
+WeightText = Annotated[
+    str,
+    typer.Option(
+        "--weights",
+        metavar="TYPE",
+        help="Element type of the weights of a calibrated model: int8, int4, int2 or int1.",
+        rich_help_panel=_PLANNING,
+    ),
+]
+ActivationText = Annotated[
+    str,
+    typer.Option(
+        "--activations",
+        metavar="TYPE",
+        help="Element type of the tensors of a calibrated model: int8, or int16 (with int8 weights).",
+        rich_help_panel=_PLANNING,
+    ),
+]
+OpWidths = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--op",
+        metavar="NAME=w4a8",
+        help="Another width for the weights of one operator, or of those of a pattern with *; may be given several "
+        "times, the last counts.",
+        show_default=False,
+        rich_help_panel=_PLANNING,
+    ),
+]

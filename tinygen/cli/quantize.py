@@ -12,28 +12,28 @@ from tinygen.cli.calibration_options import (
     POLICY,
     BiasCorrection,
     Equalize,
-    OpWidths,
     PolicyText,
     Rounding,
     RoundingText,
     SampleCount,
     SchemeText,
     TensorPolicies,
-    WeightText,
+    note_kept_wide,
     settings_from_text,
-    widths_from_text,
 )
 from tinygen.cli.command import command as as_command
-from tinygen.cli.options import CTableFile, Dims, InputLayout, InputShapes, Model
+from tinygen.cli.options import CTableFile, Dims, InputLayout, InputShapes, Model, OpWidths, WeightText
 from tinygen.cli.table_file import write_bytes
 from tinygen.cli.terminal import Terminal
-from tinygen.errors import UsageError
+from tinygen.errors import UnsupportedModelError, UsageError
 from tinygen.frontends.spelling import spelling_from_text
+from tinygen.ir.types import DType
 from tinygen.quant.ctable import Storage
 from tinygen.quant.ctable_file import read_ctable
 from tinygen.quant.dataset import open_dataset
 from tinygen.quant.onnx_export import export_onnx
 from tinygen.quant.tflite_export import export_tflite
+from tinygen.quant.widths import Widths
 from tinygen.report.table import facts
 
 Data = Annotated[
@@ -89,11 +89,17 @@ def command(
         calibration = Calibration(float_model, read_ctable(ctable))
     else:
         assert data is not None
-        settings = settings_from_text(policy, tensor_policy, scheme, bias_correction, equalize, rounding, widths_from_text(weights, op))
+        settings = settings_from_text(
+            policy, tensor_policy, scheme, bias_correction, equalize, rounding, Widths.parse(weights, op or ())
+        )
         with terminal.progress(f"calibrating {model.name}") as progress:
             dataset = open_dataset(data, float_model.graph.inputs, samples)
-            calibration = Calibrator(float_model, None, settings).run_file(dataset, progress)
+            calibrator = Calibrator(float_model, None, settings)
+            note_kept_wide(terminal, calibrator)
+            calibration = calibrator.run_file(dataset, progress)
     graph = calibration.graph
+    if any(tensor.type.dtype is DType.INT16 for tensor in graph.tensors):
+        raise UnsupportedModelError(f"{model.name}: has int16 tensors by its CTable, int8 was expected of {out.name}.")
     content = export_tflite(graph) if out.suffix.lower() == ".tflite" else export_onnx(graph).SerializeToString()
     write_bytes(out, content)
     report = Quantized(model.name, out, len(graph.ops), len(content))

@@ -19,7 +19,7 @@ from tinygen.ops.requantize import (
 )
 
 _MAX_WIDE_SHIFT = 7  # as TFLite has it for 48-bit sums
-_LARGEST_WIDE_BIAS = 1 << 46
+LARGEST_WIDE_BIAS = 1 << 46
 
 
 def exact_matmul(a: Array, b: Array) -> Int64Array:
@@ -50,7 +50,7 @@ class OutputStage:
         if self.output.type.dtype is not DType.INT16:
             return
         check_scaling("sum", quantize_multiplier(max(self.factors)), _MAX_WIDE_SHIFT)
-        if self.bias is not None and self.bias.data is not None and np.any(abs(self.bias.data) > _LARGEST_WIDE_BIAS):
+        if self.bias is not None and self.bias.data is not None and np.any(abs(self.bias.data) > LARGEST_WIDE_BIAS):
             raise ValueError(f"bias '{self.bias.name}' reaches {abs(self.bias.data).max()}, at most 2**46 was expected")
 
     @cached_property

@@ -29,6 +29,7 @@ FETCH = "fetch"
 _AT_ONCE = {Isa.MVE: 4}  # else 2
 _PIXELS_AT_ONCE, _UNITS_AT_ONCE = 4, 8  # of native kernels
 _NATIVE = "tg_native_"
+_NATIVE_TABLE, _ARMV6_M = "native", "armv6-m"
 _ADD_PRODUCTS = "tg_add_products_s8"
 _ROW_BY_ROW = ("arm_convolve_1x1_s8",)
 
@@ -85,7 +86,7 @@ class Costs:
 
     def is_measured(self, op: Op, kernel: Kernel) -> bool:
         """Whether the cost of the kernel is its own, not that of a similar one."""
-        measured = _measured(self.toolbox.library, self.toolbox.isa)
+        measured = _measured(self.toolbox.library, _extension(self.toolbox))
         return shape_class(op, kernel) in measured or native_instructions(op, kernel.function) is not None
 
     def steps(self, steps: Iterable[RowStep], kernels: Mapping[Op, Kernel]) -> float:
@@ -271,34 +272,43 @@ def _inside(extent: int, positions: int, kernel: int, stride: int, dilation: int
 
 def costs(toolbox: Toolbox) -> Costs:
     """The measured costs that fit a toolbox best."""
-    return Costs(toolbox, _functions(toolbox.library, toolbox.isa, toolbox.has_native_kernels))
+    return Costs(toolbox, _functions(toolbox.library, _extension(toolbox), toolbox.has_native_kernels))
 
 
 @cache
-def _functions(library: Library, isa: Isa, has_native_kernels: bool) -> Mapping[str, Work]:
+def _functions(library: Library, extension: str, has_native_kernels: bool) -> Mapping[str, Work]:
     if not has_native_kernels:
-        return _tables()[table_name(library, isa)]
-    return {function: Work(**terms) for function, terms in NATIVE_COSTS.items()} | _measured(library, isa)
+        return _of_library(library, extension)
+    return {function: Work(**terms) for function, terms in NATIVE_COSTS.items()} | _measured(library, extension)
 
 
 @cache
-def _measured(library: Library, isa: Isa) -> dict[str, Work]:
+def _measured(library: Library, extension: str) -> dict[str, Work]:
     """Costs of the functions of a library, and of tinygen's own."""
-    return _tables()[table_name(library, isa)] | _tables().get(native_table_name(isa), {})
+    return _of_library(library, extension) | _tables().get(f"{_NATIVE_TABLE} {extension}", {})
 
 
-def table_name(library: Library, isa: Isa) -> str:
-    """Name of a table in the file; the host is ranked as a core without extensions."""
-    return f"{library.value} {_extension(isa)}"
+def _of_library(library: Library, extension: str) -> dict[str, Work]:
+    """What was not measured on Armv6-M is ranked as on other cores without extensions."""
+    measured = _tables().get(f"{library.value} {extension}", {})
+    return measured if extension != _ARMV6_M else _tables()[f"{library.value} {Isa.SCALAR.value}"] | measured
 
 
-def native_table_name(isa: Isa) -> str:
+def table_name(toolbox: Toolbox) -> str:
+    """Name of the file's table of the library's functions."""
+    return f"{toolbox.library.value} {_extension(toolbox)}"
+
+
+def native_table_name(toolbox: Toolbox) -> str:
     """Name of the table of tinygen's own kernels."""
-    return f"native {_extension(isa)}"
+    return f"{_NATIVE_TABLE} {_extension(toolbox)}"
 
 
-def _extension(isa: Isa) -> str:
-    return "scalar" if isa is Isa.HOST else isa.value
+def _extension(toolbox: Toolbox) -> str:
+    """The cores that a table is for; the host is ranked as one without extensions."""
+    if not toolbox.has_thumb2:
+        return _ARMV6_M
+    return Isa.SCALAR.value if toolbox.isa is Isa.HOST else toolbox.isa.value
 
 
 @cache
@@ -312,5 +322,6 @@ def _tables() -> dict[str, dict[str, Work]]:
 
 def estimated_instructions(schedule: Schedule, library: Library) -> float:
     """Of one inference, as the table predicts it."""
-    found = costs(Toolbox(library, schedule.board.isa, has_native_kernels=True))
+    board = schedule.board
+    found = costs(Toolbox(library, board.isa, has_native_kernels=True, has_thumb2=board.has_thumb2))
     return sum(found.step(step) for step in schedule.flat_steps)

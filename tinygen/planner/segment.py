@@ -309,7 +309,7 @@ def _sizes(network: Network, steps: Sequence[RowStep], traffic: Sequence[Traffic
         elif access.key in network.lifetimes and access.key not in network.private | network.fetched:
             sizes[access.key] = access.key.type.bytes
         else:
-            sizes[access.key] = held[access.key]
+            sizes[access.key] = held.get(access.key, access.key.type.bytes)  # whole where just a view of it is read
     return sizes
 
 

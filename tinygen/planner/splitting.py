@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from tinygen.ir.rows import every_row
 from tinygen.kernels.base import Objective, Toolbox
 from tinygen.planner.cost import estimated_instructions
 from tinygen.planner.edges import Upgrade, with_kernels
@@ -22,7 +23,7 @@ _TRIES = 4  # segmentations that are placed as a whole
 _RAM_SLACK = 0.10  # of the smallest arena, that -O ram may add for tinygen's own kernels, which need more scratch,
 _SLACK_SAVES = 0.10  # if it saves that share of the instructions
 _MOST_UPGRADES = 24  # of kernels that are tried one by one
-_MOST_TURNS = 24  # of chains of one segmentation: where there are many, each takes most of a second to place
+_MOST_TURNS = 16  # of chains of one segmentation: where there are many, each takes most of a second to place
 
 _Choices = dict[Segment, list[list[RowStep]]]  # the steps of segments, by the way their rings move
 
@@ -157,7 +158,7 @@ class _Planner:
                 if _size(with_kernels(self._network, tried, self._toolbox), tried, {})[0] <= limit:
                     chosen = tried
                     break
-        if self._toolbox.has_native_kernels:
+        if self._toolbox.has_native_kernels and limit > schedule.arena_bytes:
             chosen = self._upgraded(chosen, limit)
         improved = split(self._network, chosen, self._board, self._toolbox)
         return improved if improved.arena_bytes <= limit else schedule
@@ -263,7 +264,8 @@ def _size(network: Network, segments: tuple[Segment, ...], known: _Choices) -> t
 
 
 def _ascends(network: Network, segment: Segment) -> bool:
-    """Whether the application gives or takes rows, which it does in order."""
+    """Whether the application gives or takes several rows, which it does in order."""
     ops = network.calls[segment.first : segment.end]
     given = any(tensor in network.fetched for op in ops for tensor in op.variable_operands)
-    return given or any(tensor in network.stored for op in ops for tensor in op.results)
+    results = (tensor for op in ops for tensor in op.results)
+    return given or any(tensor in network.stored and every_row(tensor).count > 1 for tensor in results)

@@ -244,9 +244,9 @@ class _Stream:
                 self._store(result, every_row(result), finished)
 
     def _store(self, tensor: Tensor, rows: Rows, touch: Touch) -> None:
-        """Give new rows to the application, if it takes them."""
+        """Give new rows to the application, if it takes them: several ones where the chain ascends only."""
         if tensor in self._chain.stored:
-            self._steps.append(StoreRows((touch,), (), tensor, self._actual(tensor, rows)))
+            self._steps.append(StoreRows((touch,), (), tensor, rows))
             self._release(tensor)
 
     def _provide(self, reader: Op, tensor: Tensor, end: int) -> None:

@@ -45,7 +45,7 @@ def check_agreement(groups: Iterable[Group], table: CTable) -> None:
 
 
 def faults(groups: Iterable[Group], table: CTable) -> Iterator[Fault]:
-    """Entries that are no int8 of one scale, that differ within a group, or from what a kernel fixes."""
+    """Entries that are no int8 or int16 of one scale, that differ within a group, or from what a kernel fixes."""
     for group in groups:
         first = entry_of(table, group.tensors[0])
         for tensor in group.tensors:
@@ -55,11 +55,14 @@ def faults(groups: Iterable[Group], table: CTable) -> Iterator[Fault]:
 
 
 def _fault(entry: TensorEntry, first: TensorEntry, group: Group) -> str | None:
-    if entry.dtype is not Storage.INT8:
-        return f"is {entry.dtype.value}, int8 was expected of the CPU's kernels"
+    if entry.dtype not in (Storage.INT8, Storage.INT16):
+        return f"is {entry.dtype.value}, int8 or int16 was expected of the CPU's kernels"
+    if entry.dtype is not first.dtype:
+        return f"is {entry.dtype.value}, {first.dtype.value} was expected, as '{group.name}' is"
     if len(entry.scale) != 1:
         return f"has {len(entry.scale)} scales, one was expected for an activation"
-    if group.fixed is not None and quant_of(entry) != group.fixed:
-        scale, zero_point = group.fixed.scale, group.fixed.zero_point
+    fixed = group.fixed_as(entry.dtype.dtype)
+    if fixed is not None and quant_of(entry) != fixed:
+        scale, zero_point = fixed.scale, fixed.zero_point
         return f"must have scale {scale:g} and zero point {zero_point}, which its kernel gives it"
     return None if quant_of(entry) == quant_of(first) else f"must have the quantization of '{group.name}'"

@@ -40,12 +40,13 @@ from tinygen.quant.widths import ALL_INT8, Widths, check_overrides, weight_types
 
 Progress = Callable[[int, int], None]
 
+_WIDE_POLICY = Policy(PolicyKind.MAX)
 DEFAULT_POLICY = Policy(PolicyKind.MSE)
 
 NO_MOMENTS: Mapping[str, Moments] = MappingProxyType({})
 
 _WEIGHT_POLICIES = {Storage.INT8: "max", Storage.INT1: "mean"}  # "mse" of others
-_BIAS_BITS = 30  # that a stored bias may take
+_BIAS_BITS = {Storage.INT8: 30, Storage.INT16: 45}  # that a stored bias may take, by the activations
 
 
 @dataclass(frozen=True)
@@ -164,19 +165,24 @@ def _activations(graph: Graph, statistics: Mapping[str, Statistics], settings: S
 
 
 def _entry(group: Group, whole: Statistics, settings: Settings) -> TensorEntry:
-    dtype = DType.INT8
-    if group.fixed is not None:
-        quant, policy = group.fixed, "fixed"
+    dtype = settings.widths.activations.dtype
+    is_wide = dtype is DType.INT16
+    chooses, scheme = (_WIDE_POLICY if is_wide else settings.policy_for(group)), settings.scheme
+    if is_wide and scheme is Scheme.ASYMMETRIC:
+        scheme = Scheme.SYMMETRIC
+    fixed = group.fixed_as(dtype)
+    if fixed is not None:
+        quant, policy = fixed, "fixed"
         low, high = (quant.scale * (bound - quant.zero_point) for bound in (dtype.min, dtype.max))
         threshold = max(-low, high)
     else:
-        chosen = choose(settings.policy_for(group), whole, dtype, settings.scheme)
-        quant, policy = affine(chosen.range, dtype, settings.scheme), str(settings.policy_for(group))
+        chosen = choose(chooses, whole, dtype, scheme)
+        quant, policy = affine(chosen.range, dtype, scheme), str(chooses)
         low, high, threshold = chosen.range.low, chosen.range.high, chosen.threshold
     return TensorEntry(
         kind=Kind.ACTIVATION,
-        dtype=Storage.INT8,
-        scheme=settings.scheme if group.fixed is None else Scheme.ASYMMETRIC,
+        dtype=settings.widths.activations,
+        scheme=scheme if fixed is None or is_wide else Scheme.ASYMMETRIC,
         scale=quant.scales,
         zero_point=quant.zero_points,
         threshold=threshold,
@@ -213,7 +219,7 @@ def _weights(graph: Graph, activations: Mapping[str, TensorEntry], settings: Set
             continue
         scheme = Scheme.POW2 if settings.scheme is Scheme.POW2 else Scheme.SYMMETRIC
         quant = weight_quant(weights.data, types[weights].dtype, weight_axis(op), scheme)
-        quant = _with_room_for_bias(quant, filters(op)[1], activations[op.operands[0].name].scale[0], scheme)
+        quant = _with_room_for_bias(quant, filters(op)[1], activations[op.operands[0].name].scale[0], scheme, settings)
         found[weights.name] = TensorEntry(
             kind=Kind.WEIGHTS,
             dtype=types[weights],
@@ -226,11 +232,13 @@ def _weights(graph: Graph, activations: Mapping[str, TensorEntry], settings: Set
     return found
 
 
-def _with_room_for_bias(quant: Quant, bias: Tensor | None, input_scale: float, scheme: Scheme) -> Quant:
+def _with_room_for_bias(
+    quant: Quant, bias: Tensor | None, input_scale: float, scheme: Scheme, settings: Settings
+) -> Quant:
     """Larger scales for channels of tiny weights, whose bias would not fit int32."""
     if bias is None or bias.data is None:
         return quant
-    least = np.abs(bias.data.astype(np.float64)) / (input_scale * 2**_BIAS_BITS)
+    least = np.abs(bias.data.astype(np.float64)) / (input_scale * 2 ** _BIAS_BITS[settings.widths.activations])
     if quant.is_per_tensor or (least <= quant.scales).all():
         return quant
     steps = DType.INT8.max + (scheme is Scheme.POW2)
@@ -245,14 +253,17 @@ def _op_entry(
     settings: Settings,
     flips: Mapping[str, tuple[int, ...]],
 ) -> OpEntry:
+    accumulator = Storage.INT32 if settings.widths.activations is Storage.INT8 else Storage.INT64
+    bare = OpEntry(activations=settings.widths.activations, accumulator=accumulator)
     if not filters(op):
-        return OpEntry()
+        return bare
     constant = filters(op)[0]
     correction = None
     if settings.corrects_bias and constant is not None and constant.data is not None and filters(op)[1] is not None:
         correction = bias_correction(op, constant, weights[constant.name], statistics, flips.get(op.name, ()))
     stored = Storage.INT8 if constant is None or constant.data is None else weights[constant.name].dtype
-    return OpEntry(weights=stored, bias_correction=correction, rounded_otherwise=flips.get(op.name, ()))
+    chosen = {"weights": stored, "bias_correction": correction, "rounded_otherwise": flips.get(op.name, ())}
+    return bare.model_copy(update=chosen)
 
 
 def bias_correction(

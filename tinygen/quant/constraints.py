@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from tinygen.ir.graph import Graph, Op
 from tinygen.ir.tensor import Tensor
-from tinygen.ir.types import Quant
+from tinygen.ir.types import DType, Quant
 from tinygen.ops.add import Add
 from tinygen.ops.concat import Concat
 from tinygen.ops.copy import Copy
@@ -35,6 +35,7 @@ _CLAMPED = Add | Convolution | FullyConnected | Mul | TransposeConv2D
 
 _LOGISTIC = Quant((1 / 256,), (-128,))
 _TANH = Quant((1 / 128,), (0,))
+_FIXED_INT16 = Quant((1 / 32768,), (0,))  # of softmax, sigmoid and tanh
 _FUNCTIONS = {Function.LOGISTIC: _LOGISTIC, Function.TANH: _TANH}
 
 
@@ -44,7 +45,11 @@ class Group:
 
     tensors: tuple[Tensor, ...]  # in execution order
     measured: tuple[Tensor, ...]  # those whose values decide the range
-    fixed: Quant | None  # the only quantization that their producer has
+    fixed: Quant | None  # the only int8 quantization that their producer has
+
+    def fixed_as(self, dtype: DType) -> Quant | None:
+        """The fixed quantization, for tensors of that element type."""
+        return _FIXED_INT16 if self.fixed is not None and dtype is DType.INT16 else self.fixed
 
     @property
     def name(self) -> str:

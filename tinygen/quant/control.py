@@ -1,7 +1,7 @@
 """The constants of an operator's requantization, for the CTable."""
 
 from tinygen.ir.graph import Op
-from tinygen.ops.add import LEFT_SHIFT, Add
+from tinygen.ops.add import Add
 from tinygen.ops.fully_connected import FullyConnected
 from tinygen.ops.mul import Mul
 from tinygen.ops.pool2d import AveragePool2D, MaxPool2D
@@ -30,7 +30,7 @@ def control_of(op: Op) -> Control | None:
             scalings = (op.scales.first, op.scales.second, op.scales.output)
             return Control(
                 output_offset=op.output.type.zero_point,
-                left_shift=LEFT_SHIFT,
+                left_shift=op.left_shift,
                 multiplier=tuple(scaling.multiplier for scaling in scalings),
                 shift=tuple(scaling.shift for scaling in scalings),
                 act_min=int(op.clamp.min),

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 from tinygen.ir.graph import Op
 from tinygen.ir.tensor import Tensor
-from tinygen.ops.add import LEFT_SHIFT, Add
+from tinygen.ir.types import DType
+from tinygen.ops.add import Add
 from tinygen.ops.fully_connected import FullyConnected
 from tinygen.ops.mul import Mul
 from tinygen.ops.pool2d import AveragePool2D
@@ -45,7 +46,7 @@ def _arithmetic(op: Op) -> tuple[Point, ...]:
         case Convolution() | FullyConnected() | TransposeConv2D():
             return _accumulation(op)
         case Add():
-            shift = Point("left_shift", f"operands << {LEFT_SHIFT}")
+            shift = Point("left_shift", f"operands << {op.left_shift}")
             scales = Point("rescale_operands", "each to twice the larger scale, rounded twice")
             return (*_offsets(op.first, op.second), shift, scales, *_requantize(op.output))
         case Mul():
@@ -70,15 +71,17 @@ def _arithmetic(op: Op) -> tuple[Point, ...]:
 
 
 def _accumulation(op: Convolution | FullyConnected | TransposeConv2D) -> tuple[Point, ...]:
+    is_wide = op.output.type.dtype is DType.INT16
+    sums, accumulator = ("int64", "int64") if is_wide else ("int32", "int32, wraps")
     quant = op.weights.type.quant
     scales = 0 if quant is None else len(quant.scales)
     points = [
         *_offsets(op.input),
         Point("weights", f"{op.weights.type.dtype.name.lower()}, {scales} scale{'s' * (scales != 1)}"),
     ]
-    points += [Point("product", "int16 x int16 in int32"), Point("accumulator", "int32, wraps")]
+    points += [Point("product", "int16 x int16 in int32"), Point("accumulator", accumulator)]
     if op.bias is not None:
-        points.insert(2, Point("bias", "int32, scale of the products"))
+        points.insert(2, Point("bias", f"{sums}, scale of the products"))
     return (*points, *_requantize(op.output))
 
 

@@ -8,6 +8,7 @@ from tinygen.ir.graph import Graph, Op, Port
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, DType, Quant, TensorType
 from tinygen.ir.verify import verify
+from tinygen.ops.accumulate import LARGEST_WIDE_BIAS
 from tinygen.ops.arithmetic_unary import Negate
 from tinygen.ops.clamp import Clamp
 from tinygen.ops.pad import Pad
@@ -23,7 +24,6 @@ from tinygen.quant.scheme import stored
 from tinygen.quant.stored_weights import stored_weights
 from tinygen.quant.widths import WEIGHTS, has_narrow_form
 
-_INT32 = DType.INT32
 _NO_ENTRY = OpEntry()
 
 
@@ -48,8 +48,8 @@ def quantize_graph(graph: Graph, table: CTable) -> Graph:
 
 
 def _quantized(tensor: Tensor, table: CTable) -> Tensor:
-    quant = quant_of(entry_of(table, tensor))
-    dtype = DType.INT8
+    entry = entry_of(table, tensor)
+    quant, dtype = quant_of(entry), entry.dtype.dtype
     data = None if tensor.data is None else stored(tensor.data, quant, dtype)
     return Tensor(tensor.name, TensorType(dtype, tensor.shape, quant), data)
 
@@ -113,15 +113,16 @@ def _check_weight_type(op: Op, weights: Tensor, entry: TensorEntry, table: CTabl
 
 
 def _stored_bias(op: Op, bias: Tensor, input: Tensor, weights: Quant, table: CTable) -> Tensor:
-    """int32 with the scale of the products; the table's correction is added before rounding."""
+    """int32, for int16 layers int64, at the scale of the products; the table's correction is added before rounding."""
     assert bias.data is not None
     correction = table.ops.get(op.name, _NO_ENTRY).bias_correction
     real = bias.data.astype(np.float64) + (0 if correction is None else np.array(correction))
     scales = input.type.scale * np.array(weights.scales, np.float64)
-    limits = np.iinfo(np.int32)
-    data = np.clip(np.rint(real / scales), limits.min, limits.max).astype(np.int32)
+    dtype = DType.INT64 if input.type.dtype is DType.INT16 else DType.INT32
+    limit = LARGEST_WIDE_BIAS if dtype is DType.INT64 else dtype.max
+    data = np.clip(np.rint(real / scales), -limit, limit).astype(dtype.numpy)
     quant = Quant(tuple(float(np.float32(s)) for s in scales), (0,) * len(scales), None if len(scales) == 1 else 0)
-    return Tensor(f"{op.name}:bias", TensorType(_INT32, bias.shape, quant), data)
+    return Tensor(f"{op.name}:bias", TensorType(dtype, bias.shape, quant), data)
 
 
 def _check_op(op: Op, table: CTable) -> None:

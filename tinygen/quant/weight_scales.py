@@ -14,10 +14,8 @@ def weight_quant(weights: Array, dtype: DType, axis: int, scheme: Scheme) -> Qua
     if not dtype.is_narrow:
         return symmetric_weights(weights, dtype, axis, scheme)
     rows = np.moveaxis(weights.astype(np.float64), axis, 0).reshape(weights.shape[axis], -1)
-    if dtype is DType.INT1:
-        scales = _storable(np.abs(rows).mean(axis=1), scheme)
-    else:
-        scales = _least_error(rows, dtype, scheme)
+    is_sign = dtype is DType.INT1
+    scales = _storable(np.abs(rows).mean(axis=1), scheme) if is_sign else _least_error(rows, dtype, scheme)
     return Quant(tuple(scales.tolist()), (0,) * len(scales), axis)
 
 

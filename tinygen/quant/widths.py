@@ -17,6 +17,7 @@ from tinygen.quant.ctable import Storage
 WEIGHTS = (Storage.INT8, Storage.INT4, Storage.INT2, Storage.INT1)
 """Element types of weights, the widest first."""
 
+_ACTIVATIONS = (Storage.INT8, Storage.INT16)
 _OVERRIDE = re.compile(r"w(8|4|2|1)a8")
 
 
@@ -46,10 +47,27 @@ class Override:
 
 @dataclass(frozen=True)
 class Widths:
-    """The element types of weights: one for all, and overrides of which the last that matches counts."""
+    """The element types of weights, one for all and overrides of which the last that matches counts; of activations."""
 
     default: Storage = Storage.INT8
     overrides: tuple[Override, ...] = ()
+    activations: Storage = Storage.INT8  # or int16: range of all values that were seen, zero point 0
+
+    @classmethod
+    def parse(cls, weights: str, of_ops: Iterable[str], activations: str = "int8") -> "Widths":
+        """Widths as people write them; UsageError."""
+        if weights not in WEIGHTS:
+            names = ", ".join(storage.value for storage in WEIGHTS)
+            raise UsageError(f"--weights {weights}: no kernel has such weights, one of {names} was expected.")
+        if activations not in _ACTIVATIONS:
+            raise UsageError(f"--activations {activations}: no kernel has such, int8 or int16 was expected.")
+        found = cls(Storage(weights), tuple(map(Override.parse, of_ops)), Storage(activations))
+        is_narrow = {found.default, *(override.weights for override in found.overrides)} != {Storage.INT8}
+        if found.activations is Storage.INT16 and is_narrow:
+            raise UsageError(
+                "--activations int16: no kernel has them with narrow weights, --weights int8 was expected."
+            )
+        return found
 
     def of(self, op: Op) -> Storage:
         """What is asked for an operator, whether its kernels have it or not."""

@@ -8,8 +8,9 @@ from rich.console import RenderableType
 
 from tinygen.quant.compare import Difference
 from tinygen.quant.ctable import CTable, TensorEntry
+from tinygen.quant.mixture import MixedLayer, Mixture
 from tinygen.quant.search import Trial
-from tinygen.report.table import count, facts, listing, short_name
+from tinygen.report.table import count, facts, listing, short_name, size
 
 
 @dataclass(frozen=True)
@@ -25,10 +26,11 @@ class CalibrationReport:
     forward: str  # what computed the float network: numpy or onnxruntime
     groups: tuple[str, ...]  # tensors that --search chose policies for; empty without it
     trials: tuple[Trial, ...]  # all that it measured
+    mixed: Mixture | None = None  # what --mixed chose
 
 
-def calibration_table(report: CalibrationReport) -> RenderableType:
-    """Facts on a calibration."""
+def calibration_tables(report: CalibrationReport) -> tuple[RenderableType, ...]:
+    """Facts on a calibration, and the widths it chose."""
     rows = [
         ("samples", count(report.samples)),
         ("policy", report.policy),
@@ -39,7 +41,19 @@ def calibration_table(report: CalibrationReport) -> RenderableType:
     if report.trials:
         best = max(trial.score for trial in report.trials)
         rows.append(("search", f"{count(len(report.trials))} combinations, best score {best:.4g}"))
-    return facts(f"calibration of {report.model}", rows)
+    if report.mixed is None:
+        return (facts(f"calibration of {report.model}", rows),)
+    rows.append(("constants", f"{size(report.mixed.constant_bytes)}, {count(report.mixed.saved_bytes)} saved"))
+    rows.append((f"drop of {report.mixed.metric.value}", f"{report.mixed.drop:.2f}"))
+    columns = ("layer", "int8, dB", "int4, dB", "weights", "bytes saved", "drop")
+    layers = listing(columns, [_layer(layer) for layer in report.mixed.layers], "layers, the least loss per byte first")
+    return facts(f"calibration of {report.model}", rows), layers
+
+
+def _layer(layer: MixedLayer) -> tuple[str | int, ...]:
+    ratios = [f"{layer.sensitivity[name]:.2f}" for name in ("int8", "int4")]
+    drop = "-" if layer.drop is None else f"{layer.drop:.2f}"
+    return short_name(layer.name), *ratios, layer.weights.value, layer.saved_bytes, drop
 
 
 def policy_of(table: CTable) -> str:

@@ -7,7 +7,7 @@ from typing import Annotated, Self
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
 from tinygen.errors import UsageError
-from tinygen.targets.isa import ISAS_OF_CPU, Isa
+from tinygen.targets.isa import ARMV6_M, ISAS_OF_CPU, Isa
 from tinygen.targets.size import parse_size
 
 _STACK_ALIGN = 8  # AAPCS: the stack pointer is a multiple of 8 at every public call
@@ -161,6 +161,11 @@ class Board(_Frozen):
     def is_host(self) -> bool:
         """Whether programs run on the machine that tinygen runs on."""
         return self.isa is Isa.HOST
+
+    @property
+    def has_thumb2(self) -> bool:
+        """Whether the core has the instructions that assembly for it is written in; not asked of the host."""
+        return self.cpu not in ARMV6_M
 
     @property
     def rams(self) -> tuple[Memory, ...]:

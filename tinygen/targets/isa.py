@@ -27,6 +27,9 @@ _MACRO_CONDITIONS = {
     Isa.HOST: None,
 }
 
+# Cores of Armv6-M, with 16-bit Thumb instructions only: no long products, no loads of unaligned words.
+ARMV6_M = ("cortex-m0", "cortex-m0plus")
+
 # What the cores can be built with: the options of Cortex-M33 (DSP) and Cortex-M55 (MVE) may be left out.
 ISAS_OF_CPU = {
     "host": (Isa.HOST,),

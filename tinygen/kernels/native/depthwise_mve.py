@@ -17,7 +17,7 @@ _LANES = 16
 _GROUP = 8  # channels of a vector
 _AT_ONCE = 8  # outputs
 _SCRATCH_BYTES = 5120  # for planes, unless the fewest take more
-_FEWEST_GAIN = 9, 1.5  # instructions of CMSIS-NN for an output, and for each of its multiplications: it needs at least
+_FEWEST_GAIN = 8, 9, 1.5  # instructions of CMSIS-NN for a channel, an output, a multiplication: it needs at least
 _LARGEST_STEP = 0xFFFF  # distances of outputs are 16-bit numbers
 
 
@@ -168,8 +168,9 @@ def best_plan(op: DepthwiseConv2D) -> Plan | None:
 def _is_faster(op: DepthwiseConv2D, plan: Plan) -> bool:
     """Whether planes pay: CMSIS-NN, which multiplies channels side by side, is faster where there are few outputs."""
     outputs = plan.lines.outputs * plan.positions.outputs
-    per_output, per_mac = _FEWEST_GAIN
-    return plan.instructions < outputs * (per_output + per_mac * op.window.kernel.h * op.window.kernel.w)
+    per_channel, per_output, per_mac = _FEWEST_GAIN
+    taps = op.window.kernel.h * op.window.kernel.w
+    return plan.instructions < per_channel + outputs * (per_output + per_mac * taps)
 
 
 def _at_once(op: DepthwiseConv2D, plan: Plan) -> tuple[tuple[int, int], ...]:
