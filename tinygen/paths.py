@@ -26,7 +26,7 @@ def cmsis_nn(explicit: Path | None = None) -> Path | None:
 
 
 def reference_models() -> tuple[Path, ...]:
-    """Folders where the models of MLPerf Tiny may lie: of `make models`, or in a folder `shared` beside the checkout."""
+    """Folders where the models of MLPerf Tiny may lie: of `make models`, or in `shared` beside the checkout."""
     return _CHECKOUT / "models" / "mlperf_tiny", _CHECKOUT.parent / "shared" / "models" / "mlperf_tiny"
 
 

@@ -73,10 +73,6 @@ class Widths:
         """What is asked for an operator, whether its kernels have it or not."""
         return next((o.weights for o in reversed(self.overrides) if o.matches(op)), self.default)
 
-    def names(self, op: Op) -> bool:
-        """Whether an override is for this operator."""
-        return any(override.matches(op) for override in self.overrides)
-
 
 ALL_INT8 = Widths()
 
