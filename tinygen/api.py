@@ -91,7 +91,7 @@ def compile(
     name: str | None = None,
     ram: str | int | None = None,
     flash: str | int | None = None,
-    optimize: str = "time",
+    optimize: str | None = None,
     split: bool = True,
     shrink: bool = True,
     streamed: bool = False,
@@ -113,7 +113,8 @@ def compile(
     activations: str = "int8",
 ) -> Model:
     """Compile a model file for a target; the options are those of `tinygen compile` (`streamed`: --input streamed,
-    `rereadable`: --input rereadable, `stored`: --results stored).
+    `rereadable`: --input rereadable, `stored`: --results stored). Without `optimize`, the fastest kernels that take no
+    more RAM than the plain ones.
 
     Raises a `tinygen.errors.TinygenError`; the one that fits says whether model, options or a tool are at fault.
     """
@@ -154,7 +155,7 @@ def options_from_text(
     name: str | None = None,
     ram: str | int | None = None,
     flash: str | int | None = None,
-    optimize: str = "time",
+    optimize: str | None = None,
     split: bool = True,
     shrink: bool = True,
     streamed: bool = False,
@@ -181,7 +182,8 @@ def options_from_text(
         name=name,
         ram_bytes=None if ram is None else parse_size(ram),
         flash_bytes=None if flash is None else parse_size(flash),
-        objective=choice(Objective, "optimize", optimize),
+        objective=Objective.TIME if optimize is None else choice(Objective, "optimize", optimize),
+        may_grow=optimize is not None or kernels == Kernels.NATIVE.value,
         may_split=split,
         may_shrink=shrink,
         fetches_input=streamed or rereadable,

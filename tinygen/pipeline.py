@@ -60,6 +60,7 @@ class Options:
     ram_bytes: int | None = None  # that the arena may take
     flash_bytes: int | None = None
     objective: Objective = Objective.TIME
+    may_grow: bool = True  # native kernels may take more RAM, and larger weights, than the library's
     may_split: bool = True
     may_shrink: bool = True
     fetches_input: bool = False
@@ -298,8 +299,10 @@ def _toolboxes(board: Board, library: Library, options: Options) -> Iterator[Too
     """What kernels may be chosen from, those of large weights first."""
     is_small, by_cost = options.objective is Objective.SIZE, options.kernels is Kernels.AUTO
     has_native = options.kernels is Kernels.NATIVE or (by_cost and not is_small and not board.is_host)
-    for tile in _TILES if has_native and not is_small else (0,):
-        yield Toolbox(library, board.isa, options.objective, has_native, by_cost, tile, board.has_thumb2)
+    for tile in _TILES if has_native and options.may_grow and not is_small else (0,):
+        yield Toolbox(
+            library, board.isa, options.objective, has_native, by_cost, tile, options.may_grow, board.has_thumb2
+        )
     if has_native and by_cost:
         yield Toolbox(library, board.isa, options.objective, has_thumb2=board.has_thumb2)
 

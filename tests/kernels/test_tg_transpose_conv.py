@@ -29,8 +29,8 @@ def _params(op: TransposeConv2D) -> "ctypes.Array[ctypes.c_int32]":
         op.left,
         -op.input.type.zero_point,
         op.output.type.zero_point,
-        op.clamp.min,
-        op.clamp.max,
+        int(op.clamp.min),
+        int(op.clamp.max),
     )
     return (ctypes.c_int32 * len(members))(*members)
 

@@ -54,7 +54,7 @@ def _expected(op: FullyConnected, stored: "np.typing.NDArray[np.generic]") -> li
             total = bias[unit] + sum((x - op.input.type.zero_point) * w for x, w in zip(row, weights, strict=True))
             factor = op.input.type.scale * scales[unit] / op.output.type.scale
             value = requantized(total, *multiplier_and_shift(factor), op.output.type.zero_point)
-            results.append(max(op.clamp.min, min(op.clamp.max, value)))
+            results.append(max(int(op.clamp.min), min(int(op.clamp.max), value)))
     return results
 
 

@@ -119,7 +119,7 @@ def test_data_of_the_user_is_taken_first() -> None:
     inputs, _ = golden(MODEL, compiled)
     assert validate(compiled, inputs, samples=2, against=Oracle.SIMULATOR).samples == 2
     assert validate(compiled, inputs, samples=100, against=Oracle.SIMULATOR).samples == len(inputs)
-    with pytest.raises(UsageError, match=r"^validation: has 0 samples, at least 1 was expected\.$"):
+    with pytest.raises(UsageError, match=r"^validation: has 0 samples, 1 or more were expected\.$"):
         validate(compiled, [], against=Oracle.SIMULATOR)
 
 

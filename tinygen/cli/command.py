@@ -65,7 +65,7 @@ def _planning(default_target: str) -> Provider:
         target: given.Target = default_target,
         ram: given.Ram = None,
         flash: given.Flash = None,
-        optimize: given.Optimize = "time",
+        optimize: given.Optimize = None,
         input: given.Input = InputMode.RESIDENT,
         results: given.Results = ResultMode.RESIDENT,
         split: given.SplitMode = Split.AUTO,

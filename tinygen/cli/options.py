@@ -81,12 +81,14 @@ Flash = Annotated[
     ),
 ]
 Optimize = Annotated[
-    str,
+    str | None,
     typer.Option(
         "-O",
         "--optimize",
         metavar="GOAL",
-        help="What the plan is chosen for: time, ram, size or balanced.",
+        help="What the plan is chosen for: time (may spend RAM and flash on it), ram, size or balanced. Default: the "
+        "fastest kernels that take no more RAM than the plain ones.",
+        show_default=False,
         rich_help_panel=_PLANNING,
     ),
 ]

@@ -14,6 +14,7 @@ from tinygen.planner.schedule import Schedule
 from tinygen.planner.spill import rooms, spill
 from tinygen.planner.splitting import smaller_plans, split_plan
 from tinygen.planner.stepping import step_plan, step_plans
+from tinygen.planner.thrift import thrifty_kernels
 from tinygen.planner.whole import whole_plan
 from tinygen.targets.board import Board
 
@@ -56,7 +57,7 @@ def plan(graph: Graph, board: Board, toolbox: Toolbox, request: Request = Reques
         schedule = _in_memories(step_plan(graph, board, toolbox, request.limit_bytes), request)
         check(schedule)
         return schedule
-    kernels = _kernels(graph, toolbox)
+    kernels = _kernels(graph, board, toolbox)
     schedule = whole = whole_plan(graph, board, kernels)
     if request.calls_application or (request.may_split and not _suffices(whole, toolbox.objective, request)):
         network = request.network(whole.graph, kernels)
@@ -85,7 +86,7 @@ def curve(graph: Graph, board: Board, toolbox: Toolbox, request: Request) -> tup
     if graph.stream is not None:
         return _curve_of_calls(graph, board, fastest)
     whole = plan(graph, board, fastest, replace(request, limit_bytes=None, may_split=False))
-    network = request.network(whole.graph, _kernels(whole.graph, fastest))
+    network = request.network(whole.graph, _kernels(whole.graph, board, fastest))
     base = estimated_instructions(whole, toolbox.library)
     points: list[CurvePoint] = []
     for schedule in smaller_plans(network, board, fastest, whole.arena_bytes, request.extra_macs):
@@ -108,5 +109,7 @@ def _suffices(whole: Schedule, objective: Objective, request: Request) -> bool:
     return fits and objective in (Objective.TIME, Objective.SIZE)
 
 
-def _kernels(graph: Graph, toolbox: Toolbox) -> dict[Op, Kernel]:
+def _kernels(graph: Graph, board: Board, toolbox: Toolbox) -> dict[Op, Kernel]:
+    if toolbox.has_native_kernels and not toolbox.may_grow:
+        return thrifty_kernels(graph, board, toolbox)
     return {op: select(op, toolbox) for op in graph.ops if has_kernel(op)}

@@ -98,7 +98,7 @@ def validate(
     chosen = random_samples(compiled.schedule.graph.inputs, calls, seed) if data is None else data[:calls]
     compared = len(chosen) - (calls - samples)
     if compared < 1:
-        raise UsageError(f"validation: has {len(chosen)} samples, at least {calls - samples + 1} were expected.")
+        raise UsageError(f"validation: has {len(chosen)} samples, {calls - samples + 1} or more were expected.")
     comparisons: list[Comparison] = []
     for done, found in enumerate(_compare_all(compiled, chosen, engine), 1):
         comparisons += found

@@ -9,7 +9,7 @@ from tinygen.ops.resize import ResizeBilinear, ResizeNearest
 
 
 def read_resize_bilinear(node: Node) -> Op:
-    """RESIZE_BILINEAR."""
+    """RESIZE_BILINEAR: between four pixels, of int8 all in integers."""
     _check_size(node)
     options = node.options(tflite.ResizeBilinearOptions)
     if node.output().type.dtype.is_real:
