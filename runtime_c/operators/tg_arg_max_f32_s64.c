@@ -3,24 +3,7 @@
  */
 #include "tg_float.h"
 
-static int32_t first_largest(const float *values, int32_t size, int32_t stride)
-{
-    int32_t best = 0;
-
-    for (int32_t i = 1; i < size; i++) {
-        if (values[i * stride] > values[best * stride]) {
-            best = i;
-        }
-    }
-    return best;
-}
-
-void tg_arg_max_f32_s64(int32_t outer, int32_t size, int32_t inner, const float *input, int64_t *output)
-{
-    for (int32_t o = 0; o < outer; o++) {
-        for (int32_t i = 0; i < inner; i++) {
-            *output++ = first_largest(input + i, size, inner);
-        }
-        input += size * inner;
-    }
-}
+#define ARG_MAX tg_arg_max_f32_s64
+#define VALUE float
+#define INDEX int64_t
+#include "tg_arg_max_body.h"

@@ -20,6 +20,7 @@ from tinygen.errors import ToolError
 from tinygen.kernels.base import Library
 from tinygen.mlperf import session
 from tinygen.mlperf.device import Device
+from tinygen.mlperf.runner import MINIMUM_S
 from tinygen.mlperf.tasks import TASKS, InputForm, Task
 from tinygen.mlperf.transport import TransportKind, open_port, qemu_pty
 
@@ -118,7 +119,8 @@ def test_performance_mode(tmp_path: Path) -> None:
     measured = found.document["performance"]
     throughputs = sorted(window["throughput"] for window in measured["windows"])
     assert measured["median_throughput"] == throughputs[2] > 1
-    assert not measured["is_valid"] and len(measured["violations"]) == 2
+    is_short = measured["host_s"] < MINIMUM_S  # not so on a busy machine
+    assert not measured["is_valid"] and len(measured["violations"]) == 1 + is_short
     assert (tmp_path / "r.json").read_text() == found.stdout
 
 

@@ -14,7 +14,7 @@ from tinygen.planner.schedule import Schedule
 from tinygen.planner.spill import rooms, spill
 from tinygen.planner.splitting import smaller_plans, split_plan
 from tinygen.planner.stepping import step_plan, step_plans
-from tinygen.planner.thrift import thrifty_kernels
+from tinygen.planner.thrift import library_bytes, thrifty_plan
 from tinygen.planner.whole import whole_plan
 from tinygen.targets.board import Board
 
@@ -57,7 +57,9 @@ def plan(graph: Graph, board: Board, toolbox: Toolbox, request: Request = Reques
         schedule = _in_memories(step_plan(graph, board, toolbox, request.limit_bytes), request)
         check(schedule)
         return schedule
-    kernels = _kernels(graph, board, toolbox)
+    if toolbox.has_native_kernels and not toolbox.may_grow:
+        return _thrifty(graph, board, toolbox, request)
+    kernels = _kernels(graph, toolbox)
     schedule = whole = whole_plan(graph, board, kernels)
     if request.calls_application or (request.may_split and not _suffices(whole, toolbox.objective, request)):
         network = request.network(whole.graph, kernels)
@@ -66,6 +68,26 @@ def plan(graph: Graph, board: Board, toolbox: Toolbox, request: Request = Reques
     schedule = _in_memories(schedule, request)
     check(schedule)
     return schedule
+
+
+def _thrifty(graph: Graph, board: Board, toolbox: Toolbox, request: Request) -> Schedule:
+    """The fastest schedule that takes no more RAM than the library's kernels on whole tensors.
+
+    Scratch that does not fit beside whole tensors often fits beside some rows of them.
+    """
+    free = replace(toolbox, may_grow=True)
+    library = library_bytes(graph, board, toolbox)
+    limit = library if request.limit_bytes is None else min(library, request.limit_bytes)
+    fastest = plan(graph, board, free, replace(request, limit_bytes=limit))
+    if request.calls_application:
+        return fastest
+    whole = _in_memories(thrifty_plan(graph, board, free, library), request)
+    check(whole)
+
+    def price(schedule: Schedule) -> tuple[int, float]:
+        return max(schedule.arena_bytes - limit, 0), estimated_instructions(schedule, toolbox.library)
+
+    return min(whole, fastest, key=price)
 
 
 def _in_memories(schedule: Schedule, request: Request) -> Schedule:
@@ -86,7 +108,7 @@ def curve(graph: Graph, board: Board, toolbox: Toolbox, request: Request) -> tup
     if graph.stream is not None:
         return _curve_of_calls(graph, board, fastest)
     whole = plan(graph, board, fastest, replace(request, limit_bytes=None, may_split=False))
-    network = request.network(whole.graph, _kernels(whole.graph, board, fastest))
+    network = request.network(whole.graph, _kernels(whole.graph, fastest))
     base = estimated_instructions(whole, toolbox.library)
     points: list[CurvePoint] = []
     for schedule in smaller_plans(network, board, fastest, whole.arena_bytes, request.extra_macs):
@@ -109,7 +131,5 @@ def _suffices(whole: Schedule, objective: Objective, request: Request) -> bool:
     return fits and objective in (Objective.TIME, Objective.SIZE)
 
 
-def _kernels(graph: Graph, board: Board, toolbox: Toolbox) -> dict[Op, Kernel]:
-    if toolbox.has_native_kernels and not toolbox.may_grow:
-        return thrifty_kernels(graph, board, toolbox)
+def _kernels(graph: Graph, toolbox: Toolbox) -> dict[Op, Kernel]:
     return {op: select(op, toolbox) for op in graph.ops if has_kernel(op)}

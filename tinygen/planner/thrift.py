@@ -1,4 +1,4 @@
-"""The fastest kernels for which the arena is no larger than for the library's: speed that costs no RAM."""
+"""The fastest kernels on whole tensors for which the arena is no larger than for the library's."""
 
 from dataclasses import replace
 
@@ -11,22 +11,30 @@ from tinygen.planner.whole import whole_plan
 from tinygen.targets.board import Board
 
 
-def thrifty_kernels(graph: Graph, board: Board, toolbox: Toolbox) -> dict[Op, Kernel]:
-    """For each operator the cheapest kernel; at steps where the arena grows by it, one with less scratch.
+def thrifty_plan(graph: Graph, board: Board, toolbox: Toolbox, limit_bytes: int) -> Schedule:
+    """A schedule on whole tensors: where the arena exceeds the limit, operators get kernels with less scratch.
 
-    Last comes the library's kernel, so that the arena ends, at the latest, where the library's stands.
+    Last comes the library's kernel, so that the arena ends, at the latest, at `library_bytes`.
     """
-    ops = [op for op in graph.ops if by_rank.has_kernel(op)]
-    library = {op: by_rank.variants(op, replace(toolbox, has_native_kernels=False))[0] for op in ops}
-    limit = whole_plan(graph, board, library).arena_bytes
-    left = {op: [*variants(op, toolbox), library[op]] for op in ops}
+    library = _library_kernels(graph, toolbox)
+    left = {op: [*variants(op, toolbox), kernel] for op, kernel in library.items()}
     while True:
-        kernels = {op: found[0] for op, found in left.items()}
-        schedule = whole_plan(graph, board, kernels)
-        if schedule.arena_bytes <= limit:
-            return kernels
-        for op in _too_large(schedule, limit, {op for op, found in left.items() if len(found) > 1}):
+        schedule = whole_plan(graph, board, {op: found[0] for op, found in left.items()})
+        open_ops = {op for op, found in left.items() if len(found) > 1}
+        if schedule.arena_bytes <= limit_bytes or not open_ops:
+            return schedule
+        for op in _too_large(schedule, limit_bytes, open_ops):
             del left[op][0]
+
+
+def library_bytes(graph: Graph, board: Board, toolbox: Toolbox) -> int:
+    """The arena for whole tensors and the library's kernels."""
+    return whole_plan(graph, board, _library_kernels(graph, toolbox)).arena_bytes
+
+
+def _library_kernels(graph: Graph, toolbox: Toolbox) -> dict[Op, Kernel]:
+    alone = replace(toolbox, has_native_kernels=False)
+    return {op: by_rank.variants(op, alone)[0] for op in graph.ops if by_rank.has_kernel(op)}
 
 
 def _too_large(schedule: Schedule, limit: int, open_ops: set[Op]) -> list[Op]:
@@ -37,5 +45,6 @@ def _too_large(schedule: Schedule, limit: int, open_ops: set[Op]) -> list[Op]:
         if isinstance(step, Call)
     }
     found = [op for op in live if op in open_ops]
-    assert found, "the library's kernels exceed their own arena"
+    if not found:
+        return list(open_ops)
     return [op for op in found if live[op] > limit] or [max(found, key=lambda op: live[op])]

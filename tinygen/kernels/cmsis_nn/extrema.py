@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tinygen.ir.graph import Op
-from tinygen.kernels.base import Kernel, Toolbox, constant_tables
+from tinygen.kernels.base import Kernel, Toolbox
 from tinygen.kernels.cmsis_nn.shapes import Dims
-from tinygen.kernels.tinygen_c.elementwise import broadcast_extremum, full_size
+from tinygen.kernels.tinygen_c.elementwise import broadcast_extremum, operands
 from tinygen.ops.extrema import Maximum, Minimum
 
 
@@ -29,9 +29,6 @@ def lower_extremum(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 - the sa
         return broadcast_extremum(op)
     return ExtremumS8(
         function="arm_maximum_s8" if isinstance(op, Maximum) else "arm_minimum_s8",
-        reads=(op.first, op.second),
-        writes=(op.output,),
-        tables=constant_tables(op.first, op.second),
-        in_place=full_size(op.output, op.first, op.second),
+        **operands(op.output, op.first, op.second),
         dims=Dims(1, 1, 1, op.output.type.elements),
     )

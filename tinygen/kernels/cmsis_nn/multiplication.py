@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tinygen.ir.graph import Op
-from tinygen.kernels.base import Kernel, Toolbox, constant_tables
-from tinygen.kernels.tinygen_c.elementwise import broadcast_product, full_size
+from tinygen.kernels.base import Kernel, Toolbox
+from tinygen.kernels.tinygen_c.elementwise import broadcast_product, offsets, operands
 from tinygen.ops.clamp import Clamp
 from tinygen.ops.mul import Mul
 from tinygen.ops.requantize import Multiplier
@@ -33,13 +33,8 @@ def lower_mul(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 - the same fo
         return broadcast_product(op)
     return ElementwiseMulS8(
         function="arm_elementwise_mul_s8",
-        reads=(op.first, op.second),
-        writes=(op.output,),
-        tables=constant_tables(op.first, op.second),
-        in_place=full_size(op.output, op.first, op.second),
-        first_offset=-op.first.type.zero_point,
-        second_offset=-op.second.type.zero_point,
-        output_offset=op.output.type.zero_point,
+        **operands(op.output, op.first, op.second),
+        **offsets(op),
         scaling=op.scaling,
         activation=op.clamp,
         block_size=op.output.type.elements,

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from tinygen.ir.graph import Op
 from tinygen.kernels.base import Kernel, Toolbox, constant_tables
-from tinygen.kernels.tinygen_c.elementwise import full_size
+from tinygen.kernels.tinygen_c.elementwise import operands
 from tinygen.ops.add import Add
 from tinygen.ops.arithmetic_unary import Abs, Negate, Square
 from tinygen.ops.binary import Binary
@@ -87,10 +87,7 @@ def lower_binary(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 - the same
     first, second = (op.input, op.alpha) if isinstance(op, Prelu) else (op.first, op.second)
     return BroadcastF32(
         function="tg_broadcast_f32",
-        reads=(first, second),
-        writes=(op.output,),
-        tables=constant_tables(first, second),
-        in_place=full_size(op.output, first, second),
+        **operands(op.output, first, second),
         row_function=f"tg_{_row_function(op)}_row_f32",
         broadcast=op.broadcast.padded,
         bounds=op.clamp if isinstance(op, Add | Mul) else UNLIMITED,

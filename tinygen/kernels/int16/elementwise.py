@@ -4,10 +4,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tinygen.ir.graph import Op
-from tinygen.kernels.base import Kernel, Toolbox, constant_tables
+from tinygen.kernels.base import Kernel, Toolbox
 from tinygen.kernels.cmsis_nn.addition import ElementwiseAddS8
 from tinygen.kernels.cmsis_nn.multiplication import ElementwiseMulS8
-from tinygen.kernels.tinygen_c.elementwise import full_size
+from tinygen.kernels.tinygen_c.elementwise import offsets, operands
 from tinygen.ops.add import Add
 from tinygen.ops.mul import Mul
 
@@ -31,13 +31,8 @@ def lower_add(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 - the same fo
     assert isinstance(op, Add)
     return ElementwiseAddS16(
         function="arm_elementwise_add_s16",
-        reads=(op.first, op.second),
-        writes=(op.output,),
-        tables=constant_tables(op.first, op.second),
-        in_place=full_size(op.output, op.first, op.second),
-        first_offset=0,
-        second_offset=0,
-        output_offset=0,
+        **operands(op.output, op.first, op.second),
+        **offsets(op),
         scales=op.scales,
         left_shift=op.left_shift,
         activation=op.clamp,
@@ -50,13 +45,8 @@ def lower_mul(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 - the same fo
     assert isinstance(op, Mul)
     return ElementwiseMulS16(
         function="arm_elementwise_mul_s16",
-        reads=(op.first, op.second),
-        writes=(op.output,),
-        tables=constant_tables(op.first, op.second),
-        in_place=full_size(op.output, op.first, op.second),
-        first_offset=0,
-        second_offset=0,
-        output_offset=0,
+        **operands(op.output, op.first, op.second),
+        **offsets(op),
         scaling=op.scaling,
         activation=op.clamp,
         block_size=op.output.type.elements,

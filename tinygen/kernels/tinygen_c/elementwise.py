@@ -1,11 +1,11 @@
 """Operators on two tensors of any shapes that broadcast."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, TypedDict
 
 from tinygen.ir.graph import Op
 from tinygen.ir.tensor import Tensor
-from tinygen.kernels.base import Kernel, Toolbox, constant_tables
+from tinygen.kernels.base import Kernel, Table, Toolbox, constant_tables
 from tinygen.ops.add import Add, CommonScale
 from tinygen.ops.broadcast import Broadcast
 from tinygen.ops.clamp import Clamp
@@ -86,14 +86,9 @@ def broadcast_product(op: Mul) -> Kernel:
     """Multiplication."""
     return ProductS8(
         function="tg_mul_s8",
-        reads=(op.first, op.second),
-        writes=(op.output,),
-        tables=constant_tables(op.first, op.second),
-        in_place=full_size(op.output, op.first, op.second),
+        **operands(op.output, op.first, op.second),
         broadcast=op.broadcast.padded,
-        first_offset=-op.first.type.zero_point,
-        second_offset=-op.second.type.zero_point,
-        output_offset=op.output.type.zero_point,
+        **offsets(op),
         scaling=op.scaling,
         activation=op.clamp,
     )
@@ -103,10 +98,7 @@ def broadcast_extremum(op: Maximum | Minimum) -> Kernel:
     """Maximum or minimum."""
     return ExtremumS8(
         function="tg_maximum_s8" if isinstance(op, Maximum) else "tg_minimum_s8",
-        reads=(op.first, op.second),
-        writes=(op.output,),
-        tables=constant_tables(op.first, op.second),
-        in_place=full_size(op.output, op.first, op.second),
+        **operands(op.output, op.first, op.second),
         broadcast=op.broadcast.padded,
     )
 
@@ -116,10 +108,7 @@ def lower_prelu(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 - the same 
     assert isinstance(op, Prelu)
     return PreluS8(
         function="tg_prelu_s8",
-        reads=(op.input, op.alpha),
-        writes=(op.output,),
-        tables=constant_tables(op.input, op.alpha),
-        in_place=full_size(op.output, op.input, op.alpha),
+        **operands(op.output, op.input, op.alpha),
         broadcast=op.broadcast.padded,
         input_offset=-op.input.type.zero_point,
         alpha_offset=-op.alpha.type.zero_point,
@@ -129,22 +118,50 @@ def lower_prelu(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 - the same 
     )
 
 
+class Operands(TypedDict):
+    """What kernels of two operands have in common."""
+
+    reads: tuple[Tensor, ...]
+    writes: tuple[Tensor, ...]
+    tables: tuple[Table, ...]
+    in_place: tuple[Tensor, ...]
+
+
+def operands(output: Tensor, first: Tensor, second: Tensor) -> Operands:
+    """Two operands, each a tensor in RAM or a constant; the output may take the place of those of its size."""
+    return Operands(
+        reads=(first, second),
+        writes=(output,),
+        tables=constant_tables(first, second),
+        in_place=full_size(output, first, second),
+    )
+
+
 def full_size(output: Tensor, *operands: Tensor) -> tuple[Tensor, ...]:
     """Operands that are read once, element by element, and are not constants."""
     return tuple(t for t in operands if t.type.elements == output.type.elements and not t.is_constant)
 
 
+class Offsets(TypedDict):
+    """What is added to stored values."""
+
+    first_offset: int
+    second_offset: int
+    output_offset: int
+
+
+def offsets(op: Add | Mul | SquaredDifference) -> Offsets:
+    """Minus the operands' zero points, plus the output's."""
+    first, second, output = (tensor.type.zero_point for tensor in (op.first, op.second, op.output))
+    return Offsets(first_offset=-first, second_offset=-second, output_offset=output)
+
+
 def _common_scale(op: Add | SquaredDifference, function: str, activation: Clamp) -> Kernel:
     return CommonScaleS8(
         function=function,
-        reads=(op.first, op.second),
-        writes=(op.output,),
-        tables=constant_tables(op.first, op.second),
-        in_place=full_size(op.output, op.first, op.second),
+        **operands(op.output, op.first, op.second),
         broadcast=op.broadcast.padded,
-        first_offset=-op.first.type.zero_point,
-        second_offset=-op.second.type.zero_point,
-        output_offset=op.output.type.zero_point,
+        **offsets(op),
         scales=op.scales,
         activation=activation,
     )
