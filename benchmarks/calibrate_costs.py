@@ -1,8 +1,8 @@
 """Measures kernels under QEMU and writes the planner's table of costs, tinygen/planner/instruction_costs.json.
 
-    python -m benchmarks.calibrate_costs [native]
+    python -m benchmarks.calibrate_costs [native [BOARD...]]
 
-With `native` it measures tinygen's own kernels only, and keeps the rest of the table.
+With `native` it measures tinygen's own kernels only, on all boards or those named, and keeps the rest of the table.
 Needs arm-none-eabi-gcc, QEMU and the CMSIS-NN submodule. The same versions of these give the same file. Each kernel
 runs operators of random shapes; a linear model of its work, without negative terms, is fitted to the instructions, each
 measurement weighted by its inverse, so that the relative error counts. Prints that error for each function.
@@ -211,10 +211,11 @@ def _table(name: str, samples: Iterable[Sample]) -> Table:
 def main() -> None:
     """Measure all boards and libraries, show errors, write the file."""
     tables: dict[str, Table] = {}
-    for board in map(load, _BOARDS):
+    only_native = sys.argv[1:2] == ["native"]
+    for board in map(load, sys.argv[2:] or _BOARDS):
         native = native_table_name(_toolbox(Library.PORTABLE, board))
         tables[native] = _table(native, measure_native(board))
-        for library in () if sys.argv[1:] == ["native"] else Library:
+        for library in () if only_native else Library:
             table = table_name(_toolbox(library, board))
             tables[table] = _table(table, measure(board, library))
     kept = json.loads(COSTS_FILE.read_text(encoding="utf-8"))["instructions"]

@@ -17,7 +17,7 @@ from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
 from tinygen.ops.fully_connected import FullyConnected
 from tinygen.ops.lookup import Lookup
 from tinygen.ops.mul import Mul
-from tinygen.ops.partial_products import AddProducts
+from tinygen.ops.partial_products import AddChannelProducts, AddProducts, ScaleProducts
 from tinygen.ops.pool2d import AveragePool2D, MaxPool2D
 from tinygen.ops.running_sum import DivideSums, SumRows
 from tinygen.ops.softmax import Softmax
@@ -51,6 +51,8 @@ def operators() -> tuple[Op, ...]:
         (12, _sum_rows),
         (8, _divide_sums),
         (16, _add_products),
+        (24, _add_channel_products),
+        (12, _scale_products),
     )
     return tuple(_named(op, index) for index, op in enumerate(_drawn(families)))
 
@@ -199,6 +201,33 @@ def _add_products(random: Random) -> Op:
         output=_sums(units + 1),
         first_feature=0,
         descending=False,
+    )
+
+
+def _add_channel_products(random: Random) -> Op:
+    input, units = _image(random, random.choice(_CHANNELS)), random.choice((1, 2, 8, 10, 12, 24, 64, 128))
+    return AddChannelProducts(
+        name="",
+        source=_NOWHERE,
+        input=input,
+        weights=_weights((units, input.shape[3]), axis=0),
+        before=None,
+        output=Tensor("sums", TensorType(DType.INT32, (*input.shape[:3], units))),
+    )
+
+
+def _scale_products(random: Random) -> Op:
+    output = _image(random, random.choice(_CHANNELS))
+    units = output.shape[3]
+    return ScaleProducts(
+        name="",
+        source=_NOWHERE,
+        input=Tensor("sums", TensorType(DType.INT32, output.shape)),
+        bias=_bias(units),
+        output=output,
+        multipliers=(1 << 30,) * units,
+        shifts=(-9,) * units,
+        clamp=Clamp.none(output.type),
     )
 
 

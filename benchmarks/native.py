@@ -1,12 +1,12 @@
-"""Measures native kernels beside CMSIS-NN on Cortex-M4, layer by layer, and writes native.md beside this file.
+"""Measures native kernels beside CMSIS-NN, layer by layer, and writes native.md and native_m55.md beside this file.
 
-    python -m benchmarks.native [FOLDER WITH THE .tflite FILES]
+    python -m benchmarks.native [--boards mps2-an386,mps3-an547] [FOLDER WITH THE .tflite FILES]
 
 Needs arm-none-eabi-gcc, QEMU and the CMSIS-NN submodule. The same versions of these give the same file.
 """
 
-import sys
-from collections.abc import Iterator, Sequence
+import argparse
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,13 +15,26 @@ from tinygen.pipeline import Kernels, Options, compile_model
 from tinygen.report.bench import Bench, OperatorBench, bench
 from tinygen.targets import load
 
-_TARGET = "mps2-an386"
-GOALS = {  # million instructions, issue 6
+GOALS = {  # million instructions on Cortex-M4, issue 6
     "kws_ref_model": "3.27",
     "pretrainedResnet_quant": "9.33 (13.7 without flash growth)",
     "vww_96_int8": "5.60",
     "ad01_int8": "0.364",
     "str_ww_ref_model": "1.01",
+}
+CYCLE_GOALS = {  # million modelled cycles on Cortex-M4
+    "kws_ref_model": "3.8",
+    "pretrainedResnet_quant": "11.0",
+    "vww_96_int8": "6.6",
+    "ad01_int8": "0.44",
+    "str_ww_ref_model": "1.2",
+}
+GOALS_M55 = {
+    "kws_ref_model": "0.71",
+    "pretrainedResnet_quant": "2.09",
+    "vww_96_int8": "1.60",
+    "ad01_int8": "0.047",
+    "str_ww_ref_model": "0.178",
 }
 _HERE = Path(__file__).resolve().parent
 DEFAULT_MODELS = _HERE.parents[1] / "shared" / "models" / "mlperf_tiny"
@@ -29,10 +42,35 @@ DEFAULT_MODELS = _HERE.parents[1] / "shared" / "models" / "mlperf_tiny"
 _HEAD = """\
 # Native kernels beside CMSIS-NN
 
-Made by `python -m benchmarks.native`; do not edit. {target} (Cortex-M4), {compiler}, -O2, whole tensors;
-instructions of one inference under QEMU with `-icount shift=0`. What a kernel does is in `docs/kernels.md`; constants
-grow where Winograd's method is used, which a smaller `--flash` keeps from.
+Made by `python -m benchmarks.native`; do not edit. {board} ({core}), {compiler}, -O2, whole tensors;
+instructions of one inference under QEMU; cycles are those of the model in `docs/cycles.md`. What a kernel does is in
+`docs/kernels.md`{note}.
 """
+
+
+@dataclass(frozen=True)
+class Page:
+    """What is measured on one board."""
+
+    board: str
+    core: str
+    file: str
+    goals: Mapping[str, str]  # by model
+    cycle_goals: Mapping[str, str]  # of models that have one
+    note: str
+
+
+PAGES = (
+    Page(
+        "mps2-an386",
+        "Cortex-M4",
+        "native.md",
+        GOALS,
+        CYCLE_GOALS,
+        "; constants\ngrow where Winograd's method is used, which a smaller `--flash` keeps from",
+    ),
+    Page("mps3-an547", "Cortex-M55", "native_m55.md", GOALS_M55, {}, ""),
+)
 
 
 @dataclass(frozen=True)
@@ -44,29 +82,31 @@ class Comparison:
     reference: Bench
 
 
-def compare(models: Path) -> Iterator[Comparison]:
+def compare(page: Page, models: Path) -> Iterator[Comparison]:
     """All models, in a fixed order."""
-    for model in GOALS:
-        found = [_bench(models / f"{model}.tflite", kernels) for kernels in (Kernels.NATIVE, Kernels.CMSIS_NN)]
+    for model in page.goals:
+        file = models / f"{model}.tflite"
+        found = [_bench(file, page.board, kernels) for kernels in (Kernels.NATIVE, Kernels.CMSIS_NN)]
         yield Comparison(model, *found)
 
 
-def _bench(file: Path, kernels: Kernels) -> Bench:
-    return bench(compile_model(file, Options(target=_TARGET, kernels=kernels, may_split=False)), per_op=True)
+def _bench(file: Path, board: str, kernels: Kernels) -> Bench:
+    return bench(compile_model(file, Options(target=board, kernels=kernels, may_split=False)), per_op=True)
 
 
-def markdown(compiler: str, comparisons: Sequence[Comparison]) -> str:
+def markdown(page: Page, compiler: str, comparisons: Sequence[Comparison]) -> str:
     """The whole page."""
-    parts = [_HEAD.format(target=_TARGET, compiler=compiler), _networks(comparisons)]
+    head = _HEAD.format(board=page.board, core=page.core, compiler=compiler, note=page.note)
+    parts = [head, _networks(page, comparisons)]
     parts += [f"## {each.model}\n\n{_layers(each)}" for each in comparisons]
     return "\n".join(parts)
 
 
-def _networks(comparisons: Sequence[Comparison]) -> str:
+def _networks(page: Page, comparisons: Sequence[Comparison]) -> str:
     lines = [
-        "| model | CMSIS-NN | native | CMSIS-NN / native | goal, M "
+        "| model | CMSIS-NN | native | CMSIS-NN / native | goal, M | cycles: CMSIS-NN | native | goal, M "
         "| arena | CMSIS-NN's | code | CMSIS-NN's | constants | CMSIS-NN's |",
-        "| --- | --: | --: | --: | --: | --: | --: | --: | --: | --: | --: |",
+        "| --- | --: | --: | --: | --: | --: | --: | --: | --: | --: | --: | --: | --: | --: |",
     ]
     for each in comparisons:
         ours, theirs = each.native, each.reference
@@ -76,7 +116,8 @@ def _networks(comparisons: Sequence[Comparison]) -> str:
             (ours.const_bytes, theirs.const_bytes),
         )
         cells = [each.model, f"{theirs.instructions:,}", f"{ours.instructions:,}", _ratio(theirs, ours)]
-        cells += [GOALS[each.model], *(f"{size:,}" for pair in sizes for size in pair)]
+        cells += [page.goals[each.model], f"{theirs.cycles_model:,}", f"{ours.cycles_model:,}"]
+        cells += [page.cycle_goals.get(each.model, "-"), *(f"{size:,}" for pair in sizes for size in pair)]
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
 
@@ -98,10 +139,15 @@ def _ratio(theirs: Bench | OperatorBench, ours: Bench | OperatorBench) -> str:
 
 
 def main() -> None:
-    """Measure and write the page."""
-    models = Path(sys.argv[1]) if len(sys.argv) > 1 else DEFAULT_MODELS
-    page = markdown(for_board(load(_TARGET)).version, list(compare(models)))
-    (_HERE / "native.md").write_text(page, encoding="utf-8")
+    """Measure and write the pages."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("models", nargs="?", type=Path, default=DEFAULT_MODELS)
+    parser.add_argument("--boards", default=",".join(page.board for page in PAGES))
+    given = parser.parse_args()
+    for page in PAGES:
+        if page.board in given.boards.split(","):
+            text = markdown(page, for_board(load(page.board)).version, list(compare(page, given.models)))
+            (_HERE / page.file).write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

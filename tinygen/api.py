@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from tinygen.build.output import write_folder
 from tinygen.build.toolchain import Opt
+from tinygen.calib.engines import Assigning, Forced
 from tinygen.codegen.project import ProjectKind
 from tinygen.errors import UsageError
 from tinygen.frontends.spelling import spelling_from_text
@@ -111,6 +112,8 @@ def compile(
     weights: str = "int8",
     op: Sequence[str] = (),
     activations: str = "int8",
+    engine: Sequence[str] = (),
+    max_drop: float = Assigning.max_drop,
 ) -> Model:
     """Compile a model file for a target; the options are those of `tinygen compile` (`streamed`: --input streamed,
     `rereadable`: --input rereadable, `stored`: --results stored). Without `optimize`, the fastest kernels that take no
@@ -143,6 +146,8 @@ def compile(
         weights=weights,
         op=op,
         activations=activations,
+        engine=engine,
+        max_drop=max_drop,
     )
     compiled = compile_model(Path(path), options)
     compiled.check_fits()
@@ -175,6 +180,8 @@ def options_from_text(
     weights: str = "int8",
     op: Sequence[str] = (),
     activations: str = "int8",
+    engine: Sequence[str] = (),
+    max_drop: float = Assigning.max_drop,
 ) -> Options:
     """Options as people write them; UsageError."""
     return Options(
@@ -199,6 +206,7 @@ def options_from_text(
         ctable=ctable,
         calibrate=calibrate,
         widths=Widths.parse(weights, op, activations),
+        assigning=Assigning(max_drop, None, tuple(map(Forced.parse, engine))),
     )
 
 

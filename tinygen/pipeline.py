@@ -14,6 +14,7 @@ from tinygen.build.firmware import Image, Limits, build_firmware
 from tinygen.build.kernel_sources import SourceTree, kernel_library, native, operators
 from tinygen.build.toolchain import Opt, Sanitizer, for_board
 from tinygen.calib.calibrator import Calibration
+from tinygen.calib.engines import BY_DEFAULT, Assigning
 from tinygen.calib.follow import follow
 from tinygen.codegen.c_text import checked_identifier, model_identifier
 from tinygen.codegen.harness import Measure
@@ -76,6 +77,7 @@ class Options:
     ctable: Path | None = None  # that a float model is quantized by
     calibrate: Path | None = None  # samples to make such a table of
     widths: Widths = ALL_INT8  # of the weights in that table
+    assigning: Assigning = BY_DEFAULT  # of operators to the board's engines, in that table
 
 
 @dataclass(frozen=True)
@@ -138,7 +140,8 @@ class Compiled:
 
     def check_fits(self) -> None:
         """Raise DoesNotFitError where arena or constants exceed the target or the options; it says what would help."""
-        remedies = fit.remedies(self.schedule, self.toolbox, _request(self.board, self.options, self.imported))
+        request = _request(self.board, self.options, self.imported)
+        remedies = fit.remedies(self.schedule, self.toolbox, request, self.imported.macs)
         fit.check_fits(self.schedule, self.arena_limit_bytes, flash_limit_bytes(self.board, self.options), remedies)
 
     def curve(self, fetches_input: bool, rereads_input: bool = False) -> tuple[CurvePoint, ...]:
@@ -179,9 +182,11 @@ def compile_model(source: Path, options: Options, observe: Observer | None = Non
     name = checked_identifier(options.name) if options.name else model_identifier(source.stem)
     source = model_file(source)
     imported = import_model(source, _spelling(options))
-    calibration = follow(source, imported, options.ctable, options.calibrate, board, options.widths)
+    calibration = follow(source, imported, options.ctable, options.calibrate, board, options.widths, options.assigning)
     if calibration is not None:
         imported = calibration.graph
+        if calibration.has_float_engines:
+            options = replace(options, allow_float=True)
     graph, saved = _simplified(imported, options, observe)
     if options.stream is not None:
         # CMSIS-NN's and tinygen's kernels for DSP and scalar cores take pixels in pairs; with MVE it is all the same

@@ -111,19 +111,27 @@ struct tg_native_add {
 };
 
 /**
- * Convolution; scratch holds the columns of 4 pixels as 16-bit values, and behind them a row of the filter in bytes, or
- * 4 pixels of output where there are fewer.
+ * Convolution; scratch holds the columns of 4 pixels as 16-bit values, and behind them a row of the filter in bytes.
  *
  * The functions named `relu` requantize by one multiplication, which is proven for clamps at the output's zero point.
+ * Those named `joined` unpack the weights of two channels at once, where the sums of every second one fit 24 bits.
  */
 void tg_native_convolve_s8(const struct tg_native_convolve *layer, const int8_t *input, int8_t *output, void *scratch);
 void tg_native_convolve_relu_s8(
+    const struct tg_native_convolve *layer, const int8_t *input, int8_t *output, void *scratch);
+void tg_native_convolve_joined_s8(
+    const struct tg_native_convolve *layer, const int8_t *input, int8_t *output, void *scratch);
+void tg_native_convolve_joined_relu_s8(
     const struct tg_native_convolve *layer, const int8_t *input, int8_t *output, void *scratch);
 
 /** Convolution with 1x1 filters at stride 1, without padding. */
 void tg_native_convolve_1x1_s8(
     const struct tg_native_convolve *layer, const int8_t *input, int8_t *output, void *scratch);
 void tg_native_convolve_1x1_relu_s8(
+    const struct tg_native_convolve *layer, const int8_t *input, int8_t *output, void *scratch);
+void tg_native_convolve_1x1_joined_s8(
+    const struct tg_native_convolve *layer, const int8_t *input, int8_t *output, void *scratch);
+void tg_native_convolve_1x1_joined_relu_s8(
     const struct tg_native_convolve *layer, const int8_t *input, int8_t *output, void *scratch);
 
 /**
@@ -133,6 +141,10 @@ void tg_native_convolve_1x1_relu_s8(
 void tg_native_convolve_shallow_s8(
     const struct tg_native_convolve *layer, const int8_t *input, int8_t *output, void *scratch);
 void tg_native_convolve_shallow_relu_s8(
+    const struct tg_native_convolve *layer, const int8_t *input, int8_t *output, void *scratch);
+void tg_native_convolve_shallow_joined_s8(
+    const struct tg_native_convolve *layer, const int8_t *input, int8_t *output, void *scratch);
+void tg_native_convolve_shallow_joined_relu_s8(
     const struct tg_native_convolve *layer, const int8_t *input, int8_t *output, void *scratch);
 
 /**
@@ -167,6 +179,8 @@ void tg_native_depthwise_stride2_relu_s8(
 
 /** Fully connected layer; scratch holds one input vector as 16-bit values. */
 void tg_native_fully_connected_s8(
+    const struct tg_native_fully_connected *layer, const int8_t *input, int8_t *output, void *scratch);
+void tg_native_fully_connected_joined_s8(
     const struct tg_native_fully_connected *layer, const int8_t *input, int8_t *output, void *scratch);
 
 /** Mean of windows of at most 255 values, halves away from zero. */

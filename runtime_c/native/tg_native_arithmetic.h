@@ -137,6 +137,12 @@ static inline int32_t tg_dual_mac(uint32_t a, uint32_t b, int32_t sum)
     return (int32_t)((uint32_t)sum + (uint32_t)(tg_low(a) * tg_low(b)) + (uint32_t)(tg_high(a) * tg_high(b)));
 }
 
+/** What is left of 256 a + b, modulo 2**32, when b is known and a fits 24 bits: a. */
+static inline uint32_t tg_parted(uint32_t joined, uint32_t other)
+{
+    return (uint32_t)((int32_t)(joined - other) >> 8);
+}
+
 /** Twice a number, modulo 2**32. */
 static inline int32_t tg_doubled(int32_t value)
 {

@@ -4,49 +4,68 @@
 #include "tg_native_blocks.h"
 #include "tg_native_arithmetic.h"
 
-/* One block; of an odd number of channels the second one is computed twice, so that all come in pairs. */
-static void multiply(
-    const struct tg_native_convolve *layer, const uint32_t *columns, int8_t *output, tg_native_gemm *gemm)
-{
-    const int32_t quads = layer->quads;
-    const int32_t channels = layer->channels;
-    const int32_t *stream = layer->stream;
+/* What is multiplied for a block; of an odd number of channels the second one is computed twice: all come in pairs. */
+struct products {
+    const int32_t *stream;
+    const int32_t *even_stream; /* behind the pair of an odd channel */
+    int32_t quads;
+    int32_t channels;
+};
 
-    if (channels % 2 != 0) {
-        gemm(stream, columns, quads, 1, output, channels);
-        stream += layer->pair_words;
+static void multiply_pixels(
+    const struct products *all, const uint32_t *columns, int32_t count, int8_t *output, tg_native_gemm_pixel *pixel)
+{
+    const int32_t odd = all->channels % 2;
+
+    for (; count > 0; count--, columns++, output += all->channels) {
+        if (odd != 0) {
+            pixel(all->stream, columns, all->quads, 1, output);
+        }
+        pixel(all->even_stream, columns, all->quads, all->channels / 2, output + odd);
     }
-    gemm(stream, columns, quads, channels / 2, output + channels % 2, channels);
-    tg_native_clamp_s8(output, 4 * channels, layer->min, layer->max);
 }
 
-static void convolve_one(const struct tg_native_convolve *layer, const int8_t *input, int8_t *output, uint32_t *columns,
-    tg_native_pack *pack, tg_native_gemm *gemm)
+static inline void multiply(const struct products *all, const uint32_t *columns, int8_t *output, tg_native_gemm *gemm)
+{
+    const int32_t channels = all->channels;
+    const int32_t odd = channels % 2;
+
+    if (odd != 0) {
+        gemm(all->stream, columns, all->quads, 1, output, channels);
+    }
+    gemm(all->even_stream, columns, all->quads, channels / 2, output + odd, channels);
+}
+
+static inline void convolve_one(const struct tg_native_convolve *layer, const int8_t *input, int8_t *output,
+    uint32_t *columns, tg_native_pack *pack, tg_native_gemm *gemm, tg_native_gemm_pixel *pixel)
 {
     const int32_t channels = layer->channels;
     const int32_t pixels = layer->output_height * layer->output_width;
+    const struct products all = {
+        layer->stream, layer->stream + channels % 2 * layer->pair_words, layer->quads, channels};
+    int32_t first = 0;
 
-    if (pixels < 4) {
-        int8_t *const block = (int8_t *)(columns + 8 * layer->quads);
-        pack(layer, input, 0, columns);
-        multiply(layer, columns, block, gemm);
-        for (int32_t i = 0; i < pixels * channels; i++) {
-            output[i] = block[i];
-        }
-        return;
+    for (; first <= pixels - 4; first += 4) {
+        pack(layer, input, first, columns);
+        multiply(&all, columns, output + first * channels, gemm);
     }
-    for (int32_t first = 0; first < pixels; first += 4) {
-        const int32_t start = first > pixels - 4 ? pixels - 4 : first; /* the last block may repeat pixels */
+    if (first < pixels) { /* the last block repeats pixels, where there are 4 */
+        const int32_t start = pixels < 4 ? 0 : pixels - 4;
         pack(layer, input, start, columns);
-        multiply(layer, columns, output + start * channels, gemm);
+        if (first == start + 1) {
+            multiply(&all, columns, output + start * channels, gemm);
+        } else {
+            multiply_pixels(&all, columns + first - start, pixels - first, output + first * channels, pixel);
+        }
     }
+    tg_native_clamp_s8(output, pixels * channels, layer->min, layer->max);
 }
 
 void tg_native_blocks(const struct tg_native_convolve *layer, const int8_t *input, int8_t *output, void *scratch,
-    tg_native_pack *pack, tg_native_gemm *gemm)
+    tg_native_pack *pack, tg_native_gemm *gemm, tg_native_gemm_pixel *pixel)
 {
     for (int32_t batch = 0; batch < layer->batches; batch++) {
-        convolve_one(layer, input, output, scratch, pack, gemm);
+        convolve_one(layer, input, output, scratch, pack, gemm, pixel);
         input += layer->input_height * layer->input_width * layer->depth;
         output += layer->output_height * layer->output_width * layer->channels;
     }

@@ -13,9 +13,9 @@
 typedef void tg_native_pack(
     const struct tg_native_convolve *layer, const int8_t *input, int32_t first, uint32_t *columns);
 
-/** Runs a convolution. */
+/** Runs a convolution: `pixel` takes 1 or 2 that are left over. */
 void tg_native_blocks(const struct tg_native_convolve *layer, const int8_t *input, int8_t *output, void *scratch,
-    tg_native_pack *pack, tg_native_gemm *gemm);
+    tg_native_pack *pack, tg_native_gemm *gemm, tg_native_gemm_pixel *pixel);
 
 /** Any filter. */
 tg_native_pack tg_native_pack_windows;

@@ -14,7 +14,11 @@
  * An output is ((acc * multiplier / 2**31, rounded) + offset) >> shift, saturated: `offset` holds the zero point,
  * scaled, and one half. 1 is subtracted where acc is negative, so that halves go away from zero.
  *
- * The function named `relu` has no shifts in its stream; an output is ((sum * multiplier >> 32) + offset) >> 2,
+ * The functions named `joined` read c1[k] - (c0[k] < 0) in place of c1[k], so that both bytes are the 16-bit number
+ * 256 c1[k] + c0[k], and a bias 1 of 256 b1 + b0: they multiply both at once and take the sum of channel 0 away. The
+ * sum of channel 1 must fit 24 bits.
+ *
+ * The functions named `relu` have no shifts in their stream; an output is ((sum * multiplier >> 32) + offset) >> 2,
  * saturated.
  */
 #ifndef TG_NATIVE_GEMM_H
@@ -28,5 +32,16 @@ typedef void tg_native_gemm(
 
 tg_native_gemm tg_native_gemm_s8;
 tg_native_gemm tg_native_gemm_relu_s8;
+tg_native_gemm tg_native_gemm_joined_s8;
+tg_native_gemm tg_native_gemm_joined_relu_s8;
+
+/** The same for one pixel, whose words stand 4 words apart. */
+typedef void tg_native_gemm_pixel(
+    const int32_t *stream, const uint32_t *columns, int32_t quads, int32_t pairs, int8_t *output);
+
+tg_native_gemm_pixel tg_native_gemm_pixel_s8;
+tg_native_gemm_pixel tg_native_gemm_pixel_relu_s8;
+tg_native_gemm_pixel tg_native_gemm_pixel_joined_s8;
+tg_native_gemm_pixel tg_native_gemm_pixel_joined_relu_s8;
 
 #endif

@@ -11,6 +11,8 @@
 
 #include <stdint.h>
 
+#include "tg_native.h"
+
 /** A convolution, batch 1 at a time. */
 struct tg_native_mve_convolve {
     int32_t batches;
@@ -67,6 +69,38 @@ struct tg_native_mve_depthwise {
     const int32_t *stream; /**< see tg_native_mve_planes.h */
 };
 
+/**
+ * A depthwise convolution without planes, seen as lines of positions: rows of columns, or columns of rows. Steps are
+ * bytes.
+ */
+struct tg_native_mve_depthwise_lanes {
+    int32_t batches;
+    int32_t channels;
+    int32_t input_bytes; /**< of one batch */
+    int32_t input_lines;
+    int32_t input_positions;
+    int32_t input_line_step;
+    int32_t input_position_step;
+    int32_t first_line; /**< lines of padding before the input */
+    int32_t first_position;
+    int32_t filter_lines;
+    int32_t filter_positions;
+    int32_t line_dilation;
+    int32_t position_dilation;
+    int32_t line_stride;
+    int32_t position_stride;
+    int32_t output_bytes;
+    int32_t output_lines;
+    int32_t output_positions;
+    int32_t output_line_step;
+    int32_t output_position_step;
+    int32_t zero_point; /**< of the input: what the padding holds */
+    int32_t output_zero_point;
+    int32_t min;
+    int32_t max;
+    const int32_t *stream; /**< see tg_native_mve_lanes.h */
+};
+
 /** A fully connected layer of one row. */
 struct tg_native_mve_fully_connected {
     int32_t features;
@@ -89,6 +123,20 @@ struct tg_native_mve_add {
     int32_t constant;
     int32_t shift; /**< negative: to the right */
     int32_t down;  /**< 1: halves of negative sums go down, away from zero; 0: up */
+    int32_t zero_point;
+    int32_t min;
+    int32_t max;
+};
+
+/** A multiplication: round(round((first + first_offset) * (second + second_offset) * multiplier / 2**31) / 2**-shift).
+ */
+struct tg_native_mve_multiply {
+    int32_t size;
+    int32_t first_offset;
+    int32_t second_offset;
+    int32_t multiplier;
+    int32_t shift; /**< negative: to the right */
+    int32_t down;  /**< 1: halves of negative products go down, away from zero; 0: up */
     int32_t zero_point;
     int32_t min;
     int32_t max;
@@ -129,6 +177,21 @@ void tg_native_mve_depthwise_s8(
 void tg_native_mve_depthwise_relu_s8(
     const struct tg_native_mve_depthwise *layer, const int8_t *input, int8_t *output, void *scratch);
 
+/** Depthwise convolution at stride 1 along a line, with filters of one line and at most 13 positions. */
+void tg_native_mve_depthwise_line_s8(
+    const struct tg_native_mve_depthwise *layer, const int8_t *input, int8_t *output, void *scratch);
+void tg_native_mve_depthwise_line_relu_s8(
+    const struct tg_native_mve_depthwise *layer, const int8_t *input, int8_t *output, void *scratch);
+
+/**
+ * Depthwise convolution with at most 32 elements of a filter, any stride and dilation. Scratch holds one pixel of
+ * padding; without padding there is none.
+ */
+void tg_native_mve_depthwise_lanes_s8(
+    const struct tg_native_mve_depthwise_lanes *layer, const int8_t *input, int8_t *output, void *scratch);
+void tg_native_mve_depthwise_lanes_relu_s8(
+    const struct tg_native_mve_depthwise_lanes *layer, const int8_t *input, int8_t *output, void *scratch);
+
 /** Fully connected layer. */
 void tg_native_mve_fully_connected_s8(
     const struct tg_native_mve_fully_connected *layer, const int8_t *input, int8_t *output);
@@ -136,5 +199,15 @@ void tg_native_mve_fully_connected_s8(
 /** Sum of two tensors of the same shape; the output may be the memory of an operand. */
 void tg_native_mve_add_s8(
     const struct tg_native_mve_add *layer, const int8_t *first, const int8_t *second, int8_t *output);
+
+/** Product of two tensors of the same shape; the output may be the memory of an operand. */
+void tg_native_mve_multiply_s8(
+    const struct tg_native_mve_multiply *layer, const int8_t *first, const int8_t *second, int8_t *output);
+
+/** Means of windows of at most 255 values, rounded to nearest, halves away from zero. */
+void tg_native_mve_average_pool_s8(const struct tg_native_pool *layer, const int8_t *input, int8_t *output);
+
+/** Largest values of windows. */
+void tg_native_mve_max_pool_s8(const struct tg_native_pool *layer, const int8_t *input, int8_t *output);
 
 #endif

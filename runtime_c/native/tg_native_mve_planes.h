@@ -36,6 +36,11 @@ typedef void tg_native_mve_filter(struct tg_native_mve_planes *planes);
 tg_native_mve_filter tg_native_mve_tiles_s8;
 tg_native_mve_filter tg_native_mve_tiles_relu_s8;
 
+/** Filters of one line of at most 13 positions, at stride 1. Stream of a channel: 0, 4 words, bias, multiplier, shift.
+ */
+tg_native_mve_filter tg_native_mve_shifts_s8;
+tg_native_mve_filter tg_native_mve_shifts_relu_s8;
+
 /** Any filter. Stream of a channel: `vectors` vectors of 16 bytes, bias, multiplier, shift. */
 tg_native_mve_filter tg_native_mve_dots_s8;
 tg_native_mve_filter tg_native_mve_dots_relu_s8;

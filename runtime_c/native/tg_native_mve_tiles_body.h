@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The body of both variants of tg_native_mve_tiles: as assembly and, for other cores, in C.
+ * The body of tg_native_mve_tiles and tg_native_mve_shifts: as assembly and, for other cores, in C.
  */
 #ifndef TG_NATIVE_MVE_TILES_BODY_H
 #define TG_NATIVE_MVE_TILES_BODY_H
@@ -22,8 +22,11 @@
  * q4, q5 / q6, q7  filter under position 0, line 0 and 1 / under position 1
  * q2               outputs to be stored             q3              their distances in bytes
  *
+ * With TG_MVE_TILES_IS_LINE, 8 positions of one line instead: even ones for line 0, odd ones for line 1; q0 and q1 are
+ * what lies under positions 0 to 3 and 4 to 7, q4 to q7 the filter moved by 0 to 3 positions.
+ *
  * Frame: [sp] planes, [sp, 4] pairs of lines left, [sp, 8] plane, [sp, 12] output of the next pair of lines,
- *        [sp, 16] zero point, [sp, 20] bytes between 4 positions of output
+ *        [sp, 16] zero point, [sp, 20] bytes between the first outputs of two rounds
  */
 TG_MVE_NAKED void TG_MVE_TILES_NAME(struct tg_native_mve_planes *planes __attribute__((unused)))
 {
@@ -32,26 +35,37 @@ TG_MVE_NAKED void TG_MVE_TILES_NAME(struct tg_native_mve_planes *planes __attrib
         "vpush  {d8-d15}                             \n"
         "sub    sp, #24                              \n"
         "str    r0, [sp]                             \n"
-        "ldr    r1, [r0, #28]                        \n" /* output_line_step, of a pair */
-        "lsr    r1, #1                               \n"
-        "lsl    r1, #16                              \n"
         "ldr    r3, [r0, #36]                        \n" /* position_step */
         "mov    r2, #0                               \n"
         "vidup.u16 q3, r2, #1                        \n"
+        ".if " TG_MVE_TEXT(TG_MVE_TILES_IS_LINE) "   \n"
+        "vmul.i16 q3, q3, r3                         \n"
+        "lsl    r3, #3                               \n"
+        ".else                                       \n"
+        "ldr    r1, [r0, #28]                        \n" /* output_line_step, of a pair */
+        "lsr    r1, #1                               \n"
+        "lsl    r1, #16                              \n"
         "vshr.u16 q3, q3, #1                         \n" /* 0 0 1 1 2 2 3 3 */
         "vmul.i16 q3, q3, r3                         \n"
         "vdup.32 q0, r1                              \n"
         "vadd.i16 q3, q3, q0                         \n"
         "lsl    r3, #2                               \n"
+        ".endif                                      \n"
         "ldr    r2, [r0, #52]                        \n"
         "strd   r2, r3, [sp, #16]                    \n"
         "1:                                          \n" /* a channel */
         "ldr    r0, [sp]                             \n"
         "ldr    r2, [r0]                             \n"
-        "vldrw.u32 q6, [r2]                          \n"
         "vldrw.u32 q4, [r2, #4]                      \n"
+        ".if " TG_MVE_TEXT(TG_MVE_TILES_IS_LINE) "   \n"
+        "vldrb.u8 q5, [r2, #3]                       \n"
+        "vldrb.u8 q6, [r2, #2]                       \n"
+        "vldrb.u8 q7, [r2, #1]                       \n"
+        ".else                                       \n"
+        "vldrw.u32 q6, [r2]                          \n"
         "vshl.i32 q7, q6, #8                         \n"
         "vshl.i32 q5, q4, #8                         \n"
+        ".endif                                      \n"
         "ldrd   r7, r3, [r2, #20]                    \n"
         "ldr    r5, [r2, #28]                        \n"
         "add    r2, #32                              \n"
@@ -72,11 +86,19 @@ TG_MVE_NAKED void TG_MVE_TILES_NAME(struct tg_native_mve_planes *planes __attrib
         "add    r4, r9                               \n"
         "strd   r2, r4, [sp, #8]                     \n"
         "ldr    r11, [r0, #32]                       \n" /* positions */
+        ".if " TG_MVE_TEXT(TG_MVE_TILES_IS_LINE) " == 0\n"
         "lsl    r11, #1                              \n"
+        ".endif                                      \n"
         "3:                                          \n" /* 8 outputs */
+        ".if " TG_MVE_TEXT(TG_MVE_TILES_IS_LINE) "   \n"
+        "vldrw.u32 q0, [r1], #8                      \n"
+        "vmladav.s8 r0, q0, q4                       \n"
+        "vldrw.u32 q1, [r1, #-4]                     \n"
+        ".else                                       \n"
         "vldrw.u32 q0, [r1], #16                     \n"
         "vmladav.s8 r0, q0, q4                       \n"
         "vldrw.u32 q1, [r1, #-8]                     \n"
+        ".endif                                      \n"
         "vmladav.s8 r2, q0, q5                       \n"
         "vmladav.s8 r4, q0, q6                       \n"
         "vmladav.s8 r6, q0, q7                       \n"
@@ -129,30 +151,44 @@ TG_MVE_NAKED void TG_MVE_TILES_NAME(struct tg_native_mve_planes *planes __attrib
 
 #else
 
-/* One output: a line of a pair at a position. */
+/* One output: products of words of the plane with words of the filter. */
 static inline int8_t tg_mve_tile_output(
-    const struct tg_native_mve_planes *planes, const int8_t *columns, const int32_t *channel, int32_t line)
+    const struct tg_native_mve_planes *planes, const int8_t *values, const int32_t *filter, int32_t words)
 {
+    const int32_t *const channel = planes->stream;
     int32_t sum = channel[5];
 
-    for (int32_t i = 0; i < 3; i++) {
-        const int8_t *const filter = (const int8_t *)(channel + 1 + i);
-        for (int32_t row = 0; row < 3; row++) {
-            sum = tg_mve_mac(sum, columns[4 * i + line + row], filter[row]);
+    for (int32_t i = 0; i < words; i++) {
+        const int8_t *const taps = (const int8_t *)(filter + i);
+        for (int32_t row = 0; row < 4; row++) {
+            sum = tg_mve_mac(sum, values[4 * i + row], taps[row]);
         }
     }
     return tg_mve_requantized(
         sum, channel[6], channel[7], TG_MVE_TILES_IS_RELU, planes->zero_point, INT8_MIN, INT8_MAX);
 }
 
+#if TG_MVE_TILES_IS_LINE
+
+enum { TG_MVE_TILE_LINES = 1, TG_MVE_TILE_POSITION = 1, TG_MVE_TILE_WORDS = 4 };
+
+#else
+
+enum { TG_MVE_TILE_LINES = 2, TG_MVE_TILE_POSITION = 4, TG_MVE_TILE_WORDS = 3 };
+
+#endif
+
 void TG_MVE_TILES_NAME(struct tg_native_mve_planes *planes)
 {
+    const int32_t lines = TG_MVE_TILE_LINES;
+
     for (; planes->channels > 0; planes->channels--) {
-        for (int32_t line = 0; line < 2 * planes->lines; line++) {
-            const int8_t *const words = planes->plane + line / 2 * planes->line_bytes;
-            int8_t *const output = planes->output + line * (planes->output_line_step / 2);
+        for (int32_t line = 0; line < lines * planes->lines; line++) {
+            const int8_t *const values = planes->plane + line / lines * planes->line_bytes + line % lines;
+            int8_t *const output = planes->output + line * (planes->output_line_step / lines);
             for (int32_t i = 0; i < planes->positions; i++) {
-                output[i * planes->position_step] = tg_mve_tile_output(planes, words + 4 * i, planes->stream, line % 2);
+                output[i * planes->position_step] = tg_mve_tile_output(
+                    planes, values + TG_MVE_TILE_POSITION * i, planes->stream + 1, TG_MVE_TILE_WORDS);
             }
         }
         planes->stream += 8;

@@ -84,20 +84,24 @@ static TG_NOINLINE void pack_any(const int8_t *from, int32_t row_bytes, int32_t 
     pack_pixel(from, row_bytes, rows, length / 4, length % 4, to);
 }
 
+/* Two words of a row. */
+static inline uint32_t *pack_two(const int8_t *from, uint32_t *to)
+{
+    const uint32_t first = tg_word(from); /* loads one behind the other take less time */
+    const uint32_t second = tg_word(from + 4);
+    return tg_pack_word(second, tg_pack_word(first, to));
+}
+
 /* 3x3 of three channels, the filter of most first layers. */
 static inline void pack_3x3x3(const int8_t *from, int32_t row_bytes, uint32_t *to)
 {
     const int8_t *const second = from + row_bytes;
     const int8_t *const third = second + row_bytes;
+    const uint32_t last =
+        (uint32_t)(uint8_t)from[8] | (uint32_t)(uint8_t)second[8] << 8 | (uint32_t)(uint8_t)third[8] << 16;
 
-    to = tg_pack_word(tg_word(from), to);
-    to = tg_pack_word(tg_word(from + 4), to);
-    to = tg_pack_word(tg_word(second), to);
-    to = tg_pack_word(tg_word(second + 4), to);
-    to = tg_pack_word(tg_word(third), to);
-    to = tg_pack_word(tg_word(third + 4), to);
-    (void)tg_pack_word(
-        (uint32_t)(uint8_t)from[8] | (uint32_t)(uint8_t)second[8] << 8 | (uint32_t)(uint8_t)third[8] << 16, to);
+    to = pack_two(third, pack_two(second, pack_two(from, to)));
+    (void)tg_pack_word(last, to);
 }
 
 /* `count` pixels side by side. */

@@ -21,151 +21,241 @@
  * r6, r7    weights of line 0                                   r4, r5    of lines 1 and 2, then multiplier and offset
  * r8 - r11  doubled sums of 4 outputs                           r12, lr   two activations each
  *
- * Frame: [sp] bias, [sp, 4] weights of line 1, [sp, 12] of line 2, [sp, 20] multiplier, offset, shift,
- *        [sp, 32] the geometry's fields, [sp, 60] end of the blocks, [sp, 64] position_step again
+ * Frame: [sp] multiplier, offset, [sp, 8] end of the blocks, [sp, 12] position_step, [sp, 16] shift, [sp, 20] bias,
+ *        [sp, 24] weights of line 1, [sp, 32] of line 2, [sp, 40] block_bytes, rest, row_bytes, row_skip, lines,
+ *        line_skip
+ *
+ * Loads stand in groups, as each behind another one takes half the time.
  */
 
-/*
- * One line of the filter for 4 outputs: with (x0 x1), (x2 x3), (x4 x5) in turn in r12, lr, r12. a to d is what the
- * products are added to: the bias, or the sums of the lines before.
- */
-#define TG_PLANE_ROW_1(line, w01, w12, a, b, c, d)                                                                     \
-    "ldr    r12, [" line "], #4             \n"                                                                        \
-    "ldr    lr,  [" line "], #4             \n"                                                                        \
-    "smlad  r8,  r12, " w01 ", " a "        \n" /* x0 w0 + x1 w1 */                                                    \
-    "smlabt r8,  lr,  " w12 ", r8           \n" /* x2 w2 */                                                            \
-    "smlatb r9,  r12, " w01 ", " b "        \n" /* x1 w0 */                                                            \
-    "ldr    r12, [" line "]                 \n"                                                                        \
-    "smlad  r9,  lr,  " w12 ", r9           \n" /* x2 w1 + x3 w2 */                                                    \
-    "smlad  r10, lr,  " w01 ", " c "        \n"                                                                        \
-    "smlabt r10, r12, " w12 ", r10          \n"                                                                        \
-    "smlatb r11, lr,  " w01 ", " d "        \n"                                                                        \
-    "smlad  r11, r12, " w12 ", r11          \n"
+/* Line 0 of the filter for 4 outputs: (x0 x1), (x2 x3), (x4 x5) in r12, lr, r5, and the bias. */
+#define TG_PLANE_FIRST_BLOCK_1                                                                                         \
+    "ldr    r4,  [sp, #20]                   \n"                                                                       \
+    "ldr    r12, [r0], #4                    \n"                                                                       \
+    "ldr    lr,  [r0], #4                    \n"                                                                       \
+    "ldr    r5,  [r0]                        \n"                                                                       \
+    "smlad  r8,  r12, r6, r4                 \n" /* x0 w0 + x1 w1 */                                                   \
+    "smlabt r8,  lr,  r7, r8                 \n" /* x2 w2 */                                                           \
+    "smlatb r9,  r12, r6, r4                 \n" /* x1 w0 */                                                           \
+    "smlad  r9,  lr,  r7, r9                 \n" /* x2 w1 + x3 w2 */                                                   \
+    "smlad  r10, lr,  r6, r4                 \n"                                                                       \
+    "smlabt r10, r5,  r7, r10                \n"                                                                       \
+    "smlatb r11, lr,  r6, r4                 \n"                                                                       \
+    "smlad  r11, r5,  r7, r11                \n"
 
-#define TG_PLANE_ROW_2(line, w01, w12, a, b, c, d)                                                                     \
+/* Other lines, whose weights stand at `w` and `v` of the frame; (x4 x5) follows in r12. */
+#define TG_PLANE_NEXT_BLOCK_1(line, w, v)                                                                              \
+    "ldr    r4,  [sp, #" w "]                \n"                                                                       \
+    "ldr    r5,  [sp, #" v "]                \n"                                                                       \
     "ldr    r12, [" line "], #4             \n"                                                                        \
     "ldr    lr,  [" line "], #4             \n"                                                                        \
-    "smlad  r8,  r12, " w01 ", " a "        \n" /* x0 w0 + x1 w1 */                                                    \
-    "smlabt r8,  lr,  " w12 ", r8           \n" /* x2 w2 */                                                            \
-    "ldr    r12, [" line "], #4             \n"                                                                        \
-    "smlad  r9,  lr,  " w01 ", " b "        \n" /* x2 w0 + x3 w1 */                                                    \
-    "smlabt r9,  r12, " w12 ", r9           \n" /* x4 w2 */                                                            \
-    "ldr    lr,  [" line "], #4             \n"                                                                        \
-    "smlad  r10, r12, " w01 ", " c "        \n"                                                                        \
-    "smlabt r10, lr,  " w12 ", r10          \n"                                                                        \
+    "smlad  r8,  r12, r4, r8                 \n"                                                                       \
+    "smlabt r8,  lr,  r5, r8                 \n"                                                                       \
+    "smlatb r9,  r12, r4, r9                 \n"                                                                       \
     "ldr    r12, [" line "]                 \n"                                                                        \
-    "smlad  r11, lr,  " w01 ", " d "        \n"                                                                        \
-    "smlabt r11, r12, " w12 ", r11          \n"
+    "smlad  r9,  lr,  r5, r9                 \n"                                                                       \
+    "smlad  r10, lr,  r4, r10                \n"                                                                       \
+    "smlabt r10, r12, r5, r10                \n"                                                                       \
+    "smlatb r11, lr,  r4, r11                \n"                                                                       \
+    "smlad  r11, r12, r5, r11                \n"
+
+/* The same at stride 2, with three words more. */
+#define TG_PLANE_FIRST_BLOCK_2                                                                                         \
+    "ldr    r4,  [sp, #20]                   \n"                                                                       \
+    "ldr    r12, [r0], #4                    \n"                                                                       \
+    "ldr    lr,  [r0], #4                    \n"                                                                       \
+    "ldr    r5,  [r0], #4                    \n"                                                                       \
+    "smlad  r8,  r12, r6, r4                 \n" /* x0 w0 + x1 w1 */                                                   \
+    "smlabt r8,  lr,  r7, r8                 \n" /* x2 w2 */                                                           \
+    "smlad  r9,  lr,  r6, r4                 \n" /* x2 w0 + x3 w1 */                                                   \
+    "smlabt r9,  r5,  r7, r9                 \n" /* x4 w2 */                                                           \
+    "smlad  r10, r5,  r6, r4                 \n"                                                                       \
+    "ldr    r12, [r0], #4                    \n"                                                                       \
+    "ldr    lr,  [r0]                        \n"                                                                       \
+    "smlabt r10, r12, r7, r10                \n"                                                                       \
+    "smlad  r11, r12, r6, r4                 \n"                                                                       \
+    "smlabt r11, lr,  r7, r11                \n"
+
+#define TG_PLANE_NEXT_BLOCK_2(line, w, v)                                                                              \
+    "ldr    r4,  [sp, #" w "]                \n"                                                                       \
+    "ldr    r5,  [sp, #" v "]                \n"                                                                       \
+    "ldr    r12, [" line "], #4             \n"                                                                        \
+    "ldr    lr,  [" line "], #4             \n"                                                                        \
+    "smlad  r8,  r12, r4, r8                 \n"                                                                       \
+    "smlabt r8,  lr,  r5, r8                 \n"                                                                       \
+    "smlad  r9,  lr,  r4, r9                 \n"                                                                       \
+    "ldr    r12, [" line "], #4             \n"                                                                        \
+    "ldr    lr,  [" line "], #4             \n"                                                                        \
+    "smlabt r9,  r12, r5, r9                 \n"                                                                       \
+    "smlad  r10, r12, r4, r10                \n"                                                                       \
+    "smlabt r10, lr,  r5, r10                \n"                                                                       \
+    "smlad  r11, lr,  r4, r11                \n"                                                                       \
+    "ldr    r12, [" line "]                 \n"                                                                        \
+    "smlabt r11, r12, r5, r11                \n"
 
 /* The same for 2 outputs. */
-#define TG_PLANE_PAIR_1(line, w01, w12, a, b, c, d)                                                                    \
+#define TG_PLANE_FIRST_PAIR_1                                                                                          \
+    "ldr    r4,  [sp, #20]                   \n"                                                                       \
+    "ldr    r12, [r0], #4                    \n"                                                                       \
+    "ldr    lr,  [r0]                        \n"                                                                       \
+    "smlad  r8,  r12, r6, r4                 \n"                                                                       \
+    "smlabt r8,  lr,  r7, r8                 \n"                                                                       \
+    "smlatb r9,  r12, r6, r4                 \n"                                                                       \
+    "smlad  r9,  lr,  r7, r9                 \n"
+
+#define TG_PLANE_NEXT_PAIR_1(line, w, v)                                                                               \
+    "ldr    r4,  [sp, #" w "]                \n"                                                                       \
+    "ldr    r5,  [sp, #" v "]                \n"                                                                       \
     "ldr    r12, [" line "], #4             \n"                                                                        \
     "ldr    lr,  [" line "]                 \n"                                                                        \
-    "smlad  r8,  r12, " w01 ", " a "        \n"                                                                        \
-    "smlabt r8,  lr,  " w12 ", r8           \n"                                                                        \
-    "smlatb r9,  r12, " w01 ", " b "        \n"                                                                        \
-    "smlad  r9,  lr,  " w12 ", r9           \n"
+    "smlad  r8,  r12, r4, r8                 \n"                                                                       \
+    "smlabt r8,  lr,  r5, r8                 \n"                                                                       \
+    "smlatb r9,  r12, r4, r9                 \n"                                                                       \
+    "smlad  r9,  lr,  r5, r9                 \n"
 
-#define TG_PLANE_PAIR_2(line, w01, w12, a, b, c, d)                                                                    \
+#define TG_PLANE_FIRST_PAIR_2                                                                                          \
+    "ldr    r4,  [sp, #20]                   \n"                                                                       \
+    "ldr    r12, [r0], #4                    \n"                                                                       \
+    "ldr    lr,  [r0], #4                    \n"                                                                       \
+    "ldrsh  r5,  [r0]                        \n"                                                                       \
+    "smlad  r8,  r12, r6, r4                 \n"                                                                       \
+    "smlabt r8,  lr,  r7, r8                 \n"                                                                       \
+    "smlad  r9,  lr,  r6, r4                 \n"                                                                       \
+    "smlabt r9,  r5,  r7, r9                 \n"
+
+#define TG_PLANE_NEXT_PAIR_2(line, w, v)                                                                               \
+    "ldr    r4,  [sp, #" w "]                \n"                                                                       \
+    "ldr    r5,  [sp, #" v "]                \n"                                                                       \
     "ldr    r12, [" line "], #4             \n"                                                                        \
     "ldr    lr,  [" line "], #4             \n"                                                                        \
-    "smlad  r8,  r12, " w01 ", " a "        \n"                                                                        \
-    "smlabt r8,  lr,  " w12 ", r8           \n"                                                                        \
+    "smlad  r8,  r12, r4, r8                 \n"                                                                       \
     "ldrsh  r12, [" line "]                 \n"                                                                        \
-    "smlad  r9,  lr,  " w01 ", " b "        \n"                                                                        \
-    "smlabt r9,  r12, " w12 ", r9           \n"
+    "smlabt r8,  lr,  r5, r8                 \n"                                                                       \
+    "smlad  r9,  lr,  r4, r9                 \n"                                                                       \
+    "smlabt r9,  r12, r5, r9                 \n"
 
 /* The same for 1 output. */
-#define TG_PLANE_SINGLE_1(line, w01, w12, a, b, c, d)                                                                  \
+#define TG_PLANE_FIRST_SINGLE_1                                                                                        \
+    "ldr    r4,  [sp, #20]                   \n"                                                                       \
+    "ldr    r12, [r0], #2                    \n"                                                                       \
+    "ldrsh  lr,  [r0, #2]                    \n"                                                                       \
+    "smlad  r8,  r12, r6, r4                 \n"                                                                       \
+    "smlabt r8,  lr,  r7, r8                 \n"
+
+#define TG_PLANE_NEXT_SINGLE_1(line, w, v)                                                                             \
+    "ldr    r4,  [sp, #" w "]                \n"                                                                       \
+    "ldr    r5,  [sp, #" v "]                \n"                                                                       \
     "ldr    r12, [" line "], #2             \n"                                                                        \
     "ldrsh  lr,  [" line ", #2]             \n"                                                                        \
-    "smlad  r8,  r12, " w01 ", " a "        \n"                                                                        \
-    "smlabt r8,  lr,  " w12 ", r8           \n"
+    "smlad  r8,  r12, r4, r8                 \n"                                                                       \
+    "smlabt r8,  lr,  r5, r8                 \n"
 
-#define TG_PLANE_SINGLE_2(line, w01, w12, a, b, c, d)                                                                  \
+#define TG_PLANE_FIRST_SINGLE_2                                                                                        \
+    "ldr    r4,  [sp, #20]                   \n"                                                                       \
+    "ldr    r12, [r0], #4                    \n"                                                                       \
+    "ldrsh  lr,  [r0]                        \n"                                                                       \
+    "smlad  r8,  r12, r6, r4                 \n"                                                                       \
+    "smlabt r8,  lr,  r7, r8                 \n"
+
+#define TG_PLANE_NEXT_SINGLE_2(line, w, v)                                                                             \
+    "ldr    r4,  [sp, #" w "]                \n"                                                                       \
+    "ldr    r5,  [sp, #" v "]                \n"                                                                       \
     "ldr    r12, [" line "], #4             \n"                                                                        \
     "ldrsh  lr,  [" line "]                 \n"                                                                        \
-    "smlad  r8,  r12, " w01 ", " a "        \n"                                                                        \
-    "smlabt r8,  lr,  " w12 ", r8           \n"
+    "smlad  r8,  r12, r4, r8                 \n"                                                                       \
+    "smlabt r8,  lr,  r5, r8                 \n"
 
-/* The three lines of the filter; leaves multiplier and offset in r4 and r5. */
-#define TG_PLANE_FILTER(ROW, SHIFT)                                                                                    \
-    "ldr    r4, [sp]                        \n" ROW(                                                                   \
-        "r0", "r6", "r7", "r4", "r4", "r4", "r4") "ldrd   r4, r5, [sp, #4]                \n" ROW("r1", "r4", "r5",    \
-        "r8", "r9", "r10", "r11") "ldrd   r4, r5, [sp, #12]               \n" ROW("r2", "r4", "r5", "r8", "r9", "r10", \
-        "r11") "ldrd   r4, r5, [sp, #20]               \n" SHIFT
+/* The three lines of the filter. */
+#define TG_PLANE_FILTER(OUTPUTS, STRIDE)                                                                               \
+    TG_PLANE_FIRST_##OUTPUTS##_##STRIDE TG_PLANE_NEXT_##OUTPUTS##_##STRIDE("r1", "24", "28")                           \
+        TG_PLANE_NEXT_##OUTPUTS##_##STRIDE("r2", "32", "36")
 
-/* The shift in r12, for functions that read one. */
-#define TG_PLANE_OUTPUT_SHIFT "ldr    r12, [sp, #28]                  \n"
-#define TG_PLANE_OUTPUT_RELU_SHIFT
+/*
+ * How functions with and without a shift load what requantizes, in r4, r5, r12, and then end of the blocks and
+ * position_step, in r12 and lr; at first both words and the shift come from the stream, at r0.
+ */
+#define TG_PLANE_OUTPUT_STORE                                                                                          \
+    "strd   r5, r12, [sp]                    \n"                                                                       \
+    "ldr    r5, [r0, #8]                     \n"                                                                       \
+    "str    r5, [sp, #16]                    \n"
+#define TG_PLANE_OUTPUT_SCALE                                                                                          \
+    "ldrd   r4, r5, [sp]                     \n"                                                                       \
+    "ldr    r12, [sp, #16]                   \n"
+#define TG_PLANE_OUTPUT_STEP "ldrd   r12, lr, [sp, #8]                \n"
+#define TG_PLANE_OUTPUT_RELU_STORE "strd   r5, r12, [sp]                    \n"
+#define TG_PLANE_OUTPUT_RELU_SCALE "ldm    sp, {r4, r5, r12, lr}           \n"
+#define TG_PLANE_OUTPUT_RELU_STEP
 
-#define TG_PLANE_BODY(ROW, PAIR, SINGLE, OUTPUT, SHIFT)                                                                \
-    __asm volatile("push   {r4-r11, lr}                    \n"                                                         \
-                   "sub    sp, #68                         \n"                                                         \
-                   "ldm    r0!, {r4, r6, r7}               \n"                                                         \
-                   "str    r4, [sp]                        \n"                                                         \
-                   "ldm    r0, {r4, r5, r8-r12}            \n"                                                         \
-                   "add    lr, sp, #4                      \n"                                                         \
-                   "stm    lr, {r4, r5, r8-r12}            \n"                                                         \
-                   "ldm    r3, {r4, r5, r8-r12}            \n"                                                         \
-                   "str    r4, [sp, #64]                   \n"                                                         \
-                   "add    lr, sp, #32                     \n"                                                         \
-                   "stm    lr, {r4, r5, r8-r12}            \n"                                                         \
-                   "mov    r3, r2                          \n"                                                         \
-                   "mov    r0, r1                          \n"                                                         \
-                   "add    r1, r0, r9                      \n" /* row_bytes */                                         \
-                   "add    r2, r1, r9                      \n"                                                         \
-                   "1:                                     \n" /* a line of output */                                  \
-                   "ldr    r4, [sp, #36]                   \n" /* block_bytes */                                       \
-                   "cmp    r4, #0                          \n"                                                         \
-                   "add    r4, r0                          \n"                                                         \
-                   "str    r4, [sp, #60]                   \n"                                                         \
-                   "beq    3f                              \n"                                                         \
-                   "2:                                     \n" /* 4 outputs */                                         \
-        TG_PLANE_FILTER(ROW, SHIFT) OUTPUT("r8") OUTPUT("r9") OUTPUT("r10")                                            \
-            OUTPUT("r11") "ldrd   r12, lr, [sp, #60]              \n"                                                  \
-                          "strb   r8, [r3]                        \n"                                                  \
-                          "strb   r9, [r3, lr]                    \n"                                                  \
-                          "add    r3, r3, lr, lsl #1              \n"                                                  \
-                          "strb   r10, [r3]                       \n"                                                  \
-                          "strb   r11, [r3, lr]                   \n"                                                  \
-                          "add    r3, r3, lr, lsl #1              \n"                                                  \
-                          "cmp    r0, r12                         \n"                                                  \
-                          "bne    2b                              \n"                                                  \
-                          "3:                                     \n"                                                  \
-                          "ldr    r12, [sp, #40]                  \n" /* rest */                                       \
-                          "cmp    r12, #1                         \n"                                                  \
-                          "blt    5f                              \n"                                                  \
-                          "beq    4f                              \n" TG_PLANE_FILTER(PAIR, SHIFT) OUTPUT("r8") OUTPUT(\
-                              "r9") "ldr    lr, [sp, #32]                   \n"                                        \
-                                    "ldr    r12, [sp, #40]                  \n"                                        \
-                                    "strb   r8, [r3]                        \n"                                        \
-                                    "strb   r9, [r3, lr]                    \n"                                        \
-                                    "add    r3, r3, lr, lsl #1              \n"                                        \
-                                    "cmp    r12, #2                         \n"                                        \
-                                    "beq    5f                              \n"                                        \
-                                    "4:                                     \n" TG_PLANE_FILTER(SINGLE, SHIFT) OUTPUT( \
-                                        "r8") "ldr    lr, [sp, #32]                   \n"                              \
-                                              "strb   r8, [r3]                        \n"                              \
-                                              "add    r3, lr                          \n"                              \
-                                              "5:                                     \n"                              \
-                                              "ldr    r4, [sp, #48]                   \n" /* row_skip */               \
-                                              "add    r0, r4                          \n"                              \
-                                              "add    r1, r4                          \n"                              \
-                                              "add    r2, r4                          \n"                              \
-                                              "ldrd   r4, r5, [sp, #52]               \n" /* lines, line_skip */       \
-                                              "add    r3, r5                          \n"                              \
-                                              "subs   r4, #1                          \n"                              \
-                                              "str    r4, [sp, #52]                   \n"                              \
-                                              "bne    1b                              \n"                              \
-                                              "add    sp, #68                         \n"                              \
-                                              "pop    {r4-r11, pc}                    \n")
+#define TG_PLANE_BODY(STRIDE, OUTPUT)                                                                                  \
+    __asm volatile(                                                                                                    \
+        "push   {r4-r11, lr}                     \n"                                                                   \
+        "sub    sp, #64                          \n"                                                                   \
+        "ldm    r0!, {r4, r6-r11}                \n"                                                                   \
+        "ldrd   r5, r12, [r0]                    \n"                                                                   \
+        OUTPUT##_STORE                                                                                                 \
+        "add    lr, sp, #20                      \n"                                                                   \
+        "stm    lr, {r4, r8-r11}                 \n"                                                                   \
+        "ldm    r3, {r4, r5, r8-r12}             \n"                                                                   \
+        "str    r4, [sp, #12]                    \n"                                                                   \
+        "add    lr, sp, #40                      \n"                                                                   \
+        "stm    lr, {r5, r8-r12}                 \n"                                                                   \
+        "mov    r3, r2                           \n"                                                                   \
+        "mov    r0, r1                           \n"                                                                   \
+        "add    r1, r0, r9                       \n" /* row_bytes */                                                   \
+        "add    r2, r1, r9                       \n"                                                                   \
+        "1:                                      \n" /* a line of output */                                            \
+        "ldr    r4, [sp, #40]                    \n" /* block_bytes */                                                 \
+        "cmp    r4, #0                           \n"                                                                   \
+        "add    r4, r0                           \n"                                                                   \
+        "str    r4, [sp, #8]                     \n"                                                                   \
+        "beq    3f                               \n"                                                                   \
+        "2:                                      \n" /* 4 outputs */                                                   \
+        TG_PLANE_FILTER(BLOCK, STRIDE)                                                                                 \
+        OUTPUT##_SCALE OUTPUT("r8") OUTPUT("r9") OUTPUT("r10") OUTPUT("r11") OUTPUT##_STEP                             \
+        "strb   r8, [r3]                         \n"                                                                   \
+        "strb   r9, [r3, lr]                     \n"                                                                   \
+        "add    r3, r3, lr, lsl #1               \n"                                                                   \
+        "strb   r10, [r3]                        \n"                                                                   \
+        "strb   r11, [r3, lr]                    \n"                                                                   \
+        "add    r3, r3, lr, lsl #1               \n"                                                                   \
+        "cmp    r0, r12                          \n"                                                                   \
+        "bne    2b                               \n"                                                                   \
+        "3:                                      \n"                                                                   \
+        "ldr    r12, [sp, #44]                   \n" /* rest */                                                        \
+        "cmp    r12, #1                          \n"                                                                   \
+        "blt    5f                               \n"                                                                   \
+        "beq    4f                               \n"                                                                   \
+        TG_PLANE_FILTER(PAIR, STRIDE)                                                                                  \
+        OUTPUT##_SCALE OUTPUT("r8") OUTPUT("r9") OUTPUT##_STEP                                                         \
+        "ldr    r12, [sp, #44]                   \n"                                                                   \
+        "strb   r8, [r3]                         \n"                                                                   \
+        "strb   r9, [r3, lr]                     \n"                                                                   \
+        "add    r3, r3, lr, lsl #1               \n"                                                                   \
+        "cmp    r12, #2                          \n"                                                                   \
+        "beq    5f                               \n"                                                                   \
+        "4:                                      \n"                                                                   \
+        TG_PLANE_FILTER(SINGLE, STRIDE)                                                                                \
+        OUTPUT##_SCALE OUTPUT("r8") OUTPUT##_STEP                                                                      \
+        "strb   r8, [r3]                         \n"                                                                   \
+        "add    r3, lr                           \n"                                                                   \
+        "5:                                      \n"                                                                   \
+        "ldr    r4, [sp, #52]                    \n" /* row_skip */                                                    \
+        "add    r0, r4                           \n"                                                                   \
+        "add    r1, r4                           \n"                                                                   \
+        "add    r2, r4                           \n"                                                                   \
+        "ldrd   r4, r5, [sp, #56]                \n" /* lines, line_skip */                                            \
+        "add    r3, r5                           \n"                                                                   \
+        "subs   r4, #1                           \n"                                                                   \
+        "str    r4, [sp, #56]                    \n"                                                                   \
+        "bne    1b                               \n"                                                                   \
+        "add    sp, #64                          \n"                                                                   \
+        "pop    {r4-r11, pc}                     \n")
 
 #define TG_PLANE_FUNCTION(name, STRIDE, OUTPUT, IS_RELU)                                                               \
     TG_NAKED void name(const int32_t *channel __attribute__((unused)), const int16_t *plane __attribute__((unused)),   \
         int8_t *output __attribute__((unused)), const struct tg_native_plane *geometry __attribute__((unused)))        \
     {                                                                                                                  \
-        TG_PLANE_BODY(TG_PLANE_ROW_##STRIDE, TG_PLANE_PAIR_##STRIDE, TG_PLANE_SINGLE_##STRIDE, OUTPUT, OUTPUT##_SHIFT);\
+        TG_PLANE_BODY(STRIDE, OUTPUT);                                                                                 \
     }
 
 /* clang-format on */

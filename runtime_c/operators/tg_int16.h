@@ -57,6 +57,20 @@ struct tg_softmax_s16 {
 /** input and output may be the same pointer. */
 void tg_softmax_s16(const struct tg_softmax_s16 *layer, const int16_t *input, int16_t *output);
 
+/** Sigmoid or hyperbolic tangent of each element; outputs have scale 1/32768. */
+struct tg_sigmoid_s16 {
+    int32_t size;
+    int32_t multiplier;   /**< 0..32767; an input times multiplier / 2^shift counts in 1 / 12288 */
+    int32_t shift;        /**< 0..31 */
+    const int16_t *table; /**< 256 values of sigmoid(i / 24) - 1/2 in Q16 */
+};
+
+/** input and output may be the same pointer. */
+void tg_logistic_s16(const struct tg_sigmoid_s16 *layer, const int16_t *input, int16_t *output);
+
+/** input and output may be the same pointer. */
+void tg_tanh_s16(const struct tg_sigmoid_s16 *layer, const int16_t *input, int16_t *output);
+
 /** From one scale to another. */
 struct tg_rescale {
     int32_t size;

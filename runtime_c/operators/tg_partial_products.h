@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * A fully connected layer whose features come part by part: one int32 sum per unit, requantized once.
+ * Layers whose input comes part by part, by features or by channels: one int32 sum per output, requantized once.
  */
 #ifndef TG_PARTIAL_PRODUCTS_H
 #define TG_PARTIAL_PRODUCTS_H
@@ -23,6 +23,17 @@ struct tg_products {
 
 /** Add the products of `count` features, of which `input` holds the first, number `first` of the layer, to the sums. */
 void tg_add_products_s8(const struct tg_products *products, const int8_t *input, int32_t first, int32_t *sums);
+
+/** Some channels of each input vector of a layer. */
+struct tg_channel_products {
+    const int8_t *weights; /**< [units][features] */
+    int32_t units;
+    int32_t features; /**< of a vector in this part */
+    int32_t vectors;
+};
+
+/** Add the products of stored values, [vectors][features], to the sums, [vectors][units]. */
+void tg_add_channel_products_s8(const struct tg_channel_products *products, const int8_t *input, int32_t *sums);
 
 /** How sums become outputs. */
 struct tg_scaling {

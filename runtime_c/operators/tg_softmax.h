@@ -7,12 +7,16 @@
 #include <stdint.h>
 
 /**
- * Softmax of rows of any length, with scale 1/256 and zero point -128.
+ * Softmax of rows of any length, whose results have scale 1/256 and zero point -128.
  *
  * Same as arm_softmax_s8(), which is undefined for rows whose exponentials add up to 512 times the largest one or more.
  * mult and shift bring differences to the largest input to Q5.26; those below diff_min count as minus infinity.
  */
 void tg_softmax_s8(const int8_t *input, int32_t num_rows, int32_t row_size, int32_t mult, int32_t shift,
     int32_t diff_min, int8_t *output);
+
+/** The same with int16 results, of scale 1/65536 and zero point -32768. */
+void tg_softmax_s8_s16(const int8_t *input, int32_t num_rows, int32_t row_size, int32_t mult, int32_t shift,
+    int32_t diff_min, int16_t *output);
 
 #endif

@@ -8,6 +8,7 @@ import pytest
 
 from tests.support.command_line import tinygen
 from tests.support.float_models import samples, write_float_model
+from tests.support.onnx_writer import OnnxWriter
 from tests.support.tools import requires_qemu
 from tinygen.calib.calibrator import Calibrator
 from tinygen.calib.mixed import constant_bytes
@@ -154,6 +155,9 @@ def test_int16_activations_run_as_they_are_simulated(tmp_path: Path, board: str)
     assert (entries.ops["stem"].activations, entries.ops["stem"].accumulator) == ("int16", "int64")
     simulated = tinygen("simulate", model, "--ctable", table, "--data", few, "--output", ours, "--json")
     assert simulated.code == 0, simulated.stderr
+    refined = tinygen("calibrate", model, "--refine", "--ctable-in", table, "-o", tmp_path / "r.json", "--json")
+    assert refined.code == 0, refined.stderr
+    assert refined.document["changes"] == []
     logits = next(op for op in simulated.document["operators"] if op["name"] == "logits")
     assert {"point": "accumulator", "detail": "int64"} in logits["points"]
     assert logits["sqnr_db"] > 35  # of int8 weights alone
@@ -165,6 +169,78 @@ def test_int16_activations_run_as_they_are_simulated(tmp_path: Path, board: str)
         refused = tinygen("quantize", model, "--ctable", table, "-o", tmp_path / f"q.{suffix}")
         assert refused.code == 3
         assert "has int16 tensors" in refused.stderr
+
+
+WIDE_BELOW = ("--op", "depthwise=w8a16", "--op", "logits=w8a16", "--op", "stem=w4a8")
+WIDE_ABOVE = ("--activations", "int16", "--op", "depthwise=w8a8", "--op", "total=w8a8", "--op", "branch=w4a8")
+
+
+@pytest.mark.parametrize("board", BOARDS)
+@pytest.mark.parametrize("options", [WIDE_BELOW, WIDE_ABOVE], ids=["few", "most"])
+def test_single_operators_on_int16(tmp_path: Path, board: str, options: tuple[str, ...]) -> None:
+    model, data = write_float_model(tmp_path)
+    table, ours, theirs, few = (tmp_path / name for name in ("t.json", "ours.npz", "c.npz", "few.npz"))
+    np.savez(few, in0=samples(24)[:4])
+    ended = tinygen("calibrate", model, "--data", data, "-o", table, *options)
+    assert ended.code == 0, ended.stderr
+    found = read_ctable(table)
+    is_few = options is WIDE_BELOW
+    narrow, wide = ("int8", "int16") if is_few else ("int16", "int8")
+    for op in ("stem", "depthwise", "total", "branch", "logits"):
+        is_other = op in (("depthwise", "logits") if is_few else ("depthwise", "total", "branch"))
+        assert found.ops[op].activations == (wide if is_other else narrow), op
+        assert found.tensors[op].dtype == (wide if is_other else narrow), op
+    assert found.tensors["stem_w" if is_few else "branch_w"].dtype == "int4"
+    expected = {f"stem:{wide}"} | ({"depthwise:int8", "flat:int16"} if is_few else {"total:int16", "pooled:int8"})
+    assert expected <= {cast.result for cast in found.casts}
+    for cast in found.casts:
+        assert found.tensors[cast.result].dtype == cast.destination
+        assert found.tensors[cast.tensor].dtype == cast.source
+    assert tinygen("ctable", "check", table, model).code == 0
+    simulated = tinygen("simulate", model, "--ctable", table, "--data", few, "--output", ours, "--json")
+    assert simulated.code == 0, simulated.stderr
+    ran = tinygen("run", model, "--ctable", table, "-t", board, "--input", few, "--output", theirs)
+    assert ran.code == 0, ran.stderr
+    with np.load(ours) as simulator, np.load(theirs) as c:
+        np.testing.assert_array_equal(simulator["out0"], next(iter(c.values())))
+    ended = tinygen("validate", model, "--ctable", table, "-t", board, "--samples", "2", "--per-layer")
+    assert ended.code == 0, ended.stderr
+
+
+def _functions(folder: Path) -> Path:
+    """A fully connected layer, then a sigmoid and a hyperbolic tangent, their product, and a softmax."""
+    writer, rng = OnnxWriter(), np.random.default_rng(0)
+    x = writer.port((1, 12), name="x")
+    weights = [writer.constant(rng.normal(0, 0.6, (16, 12)).astype(np.float32)) for _ in range(2)]
+    gates = [writer.node("Gemm", [x, w], {"transB": 1}) for w in weights]
+    gated = writer.node("Mul", [writer.node("Sigmoid", gates[:1]), writer.node("Tanh", gates[1:])])
+    writer.output(writer.node("Softmax", [gated]))
+    (folder / "gates.onnx").write_bytes(writer.finish())
+    return folder / "gates.onnx"
+
+
+@pytest.mark.parametrize("board", BOARDS)
+def test_functions_of_int16(tmp_path: Path, board: str) -> None:
+    model, data, table = _functions(tmp_path), tmp_path / "x.npz", tmp_path / "t.json"
+    np.savez(data, x=np.random.default_rng(1).normal(0, 2, (32, 12)).astype(np.float32))
+    cases = (
+        (("--activations", "int16"), 45, "Q15, table of 513 values, interpolated"),
+        (("--op", "t*=w8a16", "--op", "t5=w8a8"), 0, "Q0.31 polynomial, sum in Q12.19"),
+    )
+    for options, least, exponential in cases:
+        assert tinygen("calibrate", model, "--data", data, "-o", table, *options).code == 0
+        simulated = tinygen("simulate", model, "--ctable", table, "--data", data, "--json")
+        assert simulated.code == 0, simulated.stderr
+        for op in simulated.document["operators"]:
+            if op["operator"] in ("Sigmoid", "Tanh"):
+                assert op["points"][0]["point"] == "interpolation"
+                assert op["sqnr_db"] > 40  # of int8 weights before it
+            if op["operator"] == "Softmax":
+                assert op["sqnr_db"] > least
+                assert op["points"][1]["detail"] == exponential
+        ended = tinygen("validate", model, "--ctable", table, "-t", board, "--samples", "3", "--per-layer", "--json")
+        assert ended.code == 0, ended.stderr
+        assert ended.document["exact"]
 
 
 def test_compiling_with_samples_makes_the_same_table(tmp_path: Path) -> None:
@@ -188,7 +264,9 @@ def test_wrong_widths_are_refused(tmp_path: Path) -> None:
         (("--op", "stem=w3a8"), "--op stem=w3a8: NAME=w4a8 was expected"),
         (("--weights", "int16"), "one of int8, int4, int2, int1 was expected"),
         (("--weights", "int4", "--mixed", "auto"), "--mixed: chooses by itself"),
-        (("--activations", "int16", "--op", "stem=w4a8"), "--activations int16: no kernel"),
+        (("--activations", "int16", "--weights", "int4"), "--activations int16: no kernel"),
+        (("--op", "stem=w4a16"), "or NAME=w8a16"),
+        (("--op", "pooled=w4a8"), "--op pooled: "),
         (("--activations", "int32"), "int8 or int16 was expected"),
         (("--flash", "20k"), "--flash: is for --mixed auto"),
         (("--mixed", "auto", "--metric", "accuracy"), "has no array named labels"),

@@ -16,6 +16,7 @@ from tinygen.ops.add import Add
 from tinygen.ops.clamp import Activation, Clamp
 from tinygen.ops.conv2d import Conv2D
 from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
+from tinygen.ops.float_function import FloatFunction, Function
 from tinygen.ops.fully_connected import FullyConnected
 from tinygen.ops.mul import Mul
 from tinygen.ops.pool2d import AveragePool2D, MaxPool2D
@@ -28,7 +29,7 @@ from tinygen.ops.window import HW, Padding
 from tinygen.planner.plan import Request, plan
 from tinygen.targets import load
 
-LAYERS = 66
+LAYERS = 78
 TARGETS = [
     pytest.param("host", Library.PORTABLE, id="host-portable"),
     pytest.param("host", Library.CMSIS_NN, id="host-cmsis", marks=[requires_cmsis, pytest.mark.cmsis]),
@@ -61,7 +62,7 @@ class Layers:
         """Layers of all kinds in turn."""
         kinds = (
             self.convolution, self.depthwise, self.fully_connected, self.pool, self.convolution, self.depthwise,
-            self.binary, self.softmax, self.pool, self.rescaling, self.mean,
+            self.binary, self.softmax, self.pool, self.rescaling, self.mean, self.sigmoid, self.widening_softmax,
         )  # fmt: skip
         for number in range(count):
             kinds[number % len(kinds)]()
@@ -135,6 +136,22 @@ class Layers:
         input = self._tensor("x", shape, float(self._rng.choice([1e-4, 1e-3, 1e-2])))
         output = self._tensor("y", shape, OUTPUT_SCALE)
         self._append(Softmax(**self._place(), input=input, output=output, beta=1.0))  # type: ignore[arg-type]
+
+    def widening_softmax(self) -> None:
+        shape = (self._between(1, 4), int(self._rng.choice([1, 8, 12, 300])))
+        quant = Quant((float(self._rng.choice([1e-3, 1e-2, 1e-1])),), (self._between(-128, 127),))
+        input = Tensor(f"x{len(self.ops)}", TensorType(DType.INT8, shape, quant))
+        output = Tensor(f"y{len(self.ops)}", TensorType(DType.INT16, shape, Quant((1 / 65536,), (-32768,))))
+        self._append(Softmax(**self._place(), input=input, output=output, beta=1.0))  # type: ignore[arg-type]
+
+    def sigmoid(self) -> None:
+        shape = (self._between(1, 4), self._between(1, 700))
+        input = self._tensor("x", shape, float(self._rng.choice([1e-8, 1e-5, 1e-4, 2**-12, 1e-3, 2.6])))
+        output = self._tensor("y", shape, OUTPUT_SCALE)
+        function = Function.TANH if self._rng.random() < 0.5 else Function.LOGISTIC
+        self._append(
+            FloatFunction(**self._place(), input=input, output=output, function=function)  # type: ignore[arg-type]
+        )
 
     def mean(self) -> None:
         shape = (self._between(1, 2), self._between(1, 6), self._between(1, 6), self._between(1, 9))
@@ -239,7 +256,7 @@ def test_layers_run(target: str, library: Library, tmp_path: Path) -> None:
     for op, output, expected in zip(layers.ops, outputs, evaluate(graph, inputs), strict=True):
         assert np.array_equal(output, expected), f"{op}: {[tensor.type for tensor in op.operands]}"
     used = {call.kernel.function for call in schedule.calls}
-    assert "tg_convolve_s16" in used
+    assert {"tg_convolve_s16", "tg_logistic_s16", "tg_tanh_s16", "tg_softmax_s8_s16"} <= used
     if library is Library.CMSIS_NN:
         assert {"arm_convolve_s16", "arm_fully_connected_s16", "arm_avgpool_s16", "arm_max_pool_s16"} <= used
         assert used & {"arm_depthwise_conv_s16", "arm_depthwise_conv_fast_s16"}

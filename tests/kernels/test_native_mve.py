@@ -2,15 +2,32 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tests.support.models import MLPERF_TINY, golden_tflm, largest_difference, model_file, run_with
 from tests.support.native_mve import check_mve, is_mve
 from tests.support.tools import requires_host_cc, requires_qemu
+from tinygen.ir.graph import Source
+from tinygen.ir.tensor import Tensor
+from tinygen.ir.types import Array, DType, Quant, TensorType
+from tinygen.kernels.native.depthwise_lanes_mve import lower_lanes
+from tinygen.ops.clamp import Clamp
+from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
+from tinygen.ops.window import NO_PADDING, UNIT
 from tinygen.pipeline import Kernels, Options, compile_model
 
 LAYERS = 60
-FUNCTIONS = {"addition": 1, "convolution": 6, "depthwise": 4, "fully_connected": 3}  # of each family
+FUNCTIONS = {  # of each family
+    "addition": 1,
+    "convolution": 6,
+    "depthwise": 8,
+    "dilated_filters": 5,
+    "fully_connected": 3,
+    "line_filters": 6,
+    "multiplication": 1,
+    "pooling": 2,
+}
 FEWEST_NATIVE = 0.6  # of the layers: others have factors or sizes that are left to CMSIS-NN
 SAMPLES = 2
 BOARD = "mps3-an547"
@@ -29,6 +46,33 @@ def test_random_layers(family: str, target: str, tmp_path: Path) -> None:
     assert len(outcome.functions) == FUNCTIONS[family]
 
 
+def test_lanes_take_no_two_weights_whose_products_leave_16_bits() -> None:
+    """-128 * -128 twice is 2**15; -128 * -128 and -127 * -128 are less."""
+    for weights, is_native in (([1, -128, -128], False), ([1, -128, 127], True), ([-128, -128, 1], True)):
+        data = np.array(weights, np.int8).reshape(1, 3, 1, 1)
+        assert bool(lower_lanes(_column(data))) is is_native
+
+
+def _column(weights: Array) -> DepthwiseConv2D:
+    """A depthwise convolution of one channel with a filter of 3 rows."""
+    quant = Quant((0.01,), (0,))
+    input, output = (
+        Tensor(name, TensorType(DType.INT8, (1, rows, 4, 1), quant)) for name, rows in (("x", 6), ("y", 4))
+    )
+    return DepthwiseConv2D(
+        name="column",
+        source=Source("column", 0, "DEPTHWISE_CONV_2D"),
+        input=input,
+        weights=Tensor("w", TensorType(DType.INT8, weights.shape, quant), weights),
+        bias=None,
+        output=output,
+        stride=UNIT,
+        dilation=UNIT,
+        padding=NO_PADDING,
+        clamp=Clamp.none(output.type),
+    )
+
+
 @pytest.mark.qemu
 @requires_qemu
 @pytest.mark.parametrize("name", MLPERF_TINY)
@@ -44,7 +88,13 @@ def test_whole_networks(name: str, tmp_path: Path) -> None:
 @pytest.mark.qemu
 @requires_qemu
 @pytest.mark.parametrize(
-    ("name", "ram_bytes"), [("kws_ref_model", 14_000), ("vww_96_int8", 45_000), ("pretrainedResnet_quant", 44_000)]
+    ("name", "ram_bytes"),
+    [
+        ("kws_ref_model", 4_300),
+        ("kws_ref_model", 14_000),
+        ("vww_96_int8", 45_000),
+        ("pretrainedResnet_quant", 44_000),
+    ],
 )
 def test_split_plans_use_them_by_rows(name: str, ram_bytes: int, tmp_path: Path) -> None:
     options = Options(target=BOARD, kernels=Kernels.NATIVE, ram_bytes=ram_bytes)

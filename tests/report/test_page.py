@@ -123,6 +123,20 @@ def test_a_plan_by_rows() -> None:
     assert re.search(r"\d of 32 rows", html_page(report))
 
 
+def test_a_plan_in_slices() -> None:
+    build = GraphBuilder()
+    image = build.input(1, 4, 4, 24)
+    inside = build.depthwise(build.conv(image, 144), kernel=HW(3, 3))
+    report = _report(build.graph(build.conv(inside, 24)), Objective.RAM, fetches_input=False)
+    assert {buffer.role for buffer in report.plan.buffers} == {Role.INPUT, Role.OUTPUT, Role.SLICE, Role.SUMS}
+    [segment] = report.plan.segments
+    assert segment.slices > 2 and segment.loops[0].iterations == segment.slices
+    assert [stage.calls for stage in segment.stages] == [segment.slices, segment.slices, segment.slices + 4]
+    text = html_page(report)
+    assert "slice by slice" in text and f"{segment.slices} slices of channels" in text
+    assert any("channels 0 to" in step.text for step in report.plan.steps)
+
+
 def test_the_page_needs_nothing_else_and_is_always_the_same() -> None:
     text = html_page(_split_report())
     page = _Page(text)

@@ -322,6 +322,79 @@ def images(draw: st.DrawFn, max_ops: int = 8) -> Graph:
     return build.graph(*dict.fromkeys([_draw_end(draw, build, results[-1]), *others]))
 
 
+@st.composite
+def bottlenecks(draw: st.DrawFn) -> Graph:
+    """Random networks whose operators can run in slices of channels: products that make many channels, operators on
+    each channel, products that take them; on images and vectors, with residuals, odd numbers of channels, views."""
+    build = GraphBuilder(draw(st.integers(0, 1000)))
+    few, many = st.integers(1, 5), st.integers(2, 21)
+    tensor = build.input(1, draw(st.integers(1, 4)), draw(st.integers(1, 4)), draw(few))
+    for _ in range(draw(st.integers(1, 2))):
+        start = tensor
+        tensor = _draw_producer(draw, build, tensor, draw(many))
+        for _ in range(draw(st.integers(0, 3))):
+            tensor = _draw_channel_op(draw, build, tensor)
+        tensor = _draw_product(draw, build, tensor, draw(st.sampled_from([start.shape[3], 1, 2, 7])))
+        if draw(st.booleans()) and _broadcasts(start, tensor):
+            tensor = build.add(start, tensor)
+    if draw(st.booleans()):
+        tensor = build.fully_connected(build.fully_connected(tensor, draw(many)), draw(few))
+    elif draw(st.booleans()):
+        wide = _draw_channel_op(draw, build, _draw_producer(draw, build, tensor, draw(many)))
+        tensor = build.pool(AveragePool2D, wide, HW(*wide.shape[1:3]), UNIT, NO_PADDING)
+        if draw(st.booleans()):
+            tensor = build.reshape(tensor, 1, tensor.shape[3])
+        if draw(st.booleans()):
+            tensor = build.fully_connected(tensor, draw(few))
+    return build.graph(tensor)
+
+
+def _draw_producer(draw: st.DrawFn, build: GraphBuilder, source: Tensor, channels: int) -> Tensor:
+    """An operator that computes channels from all of an image."""
+    match draw(st.sampled_from(["conv", "1x1", "dense"])):
+        case "conv":
+            return build.conv(source, channels, HW(draw(st.integers(1, 3)), 2), HW(draw(st.integers(1, 2)), 1))
+        case "1x1":
+            return build.conv(source, channels)
+        case _:
+            return build.dense_pixels(source, channels)
+
+
+def _draw_channel_op(draw: st.DrawFn, build: GraphBuilder, source: Tensor) -> Tensor:
+    """An operator that treats every channel on its own."""
+    kind = draw(st.sampled_from(["depthwise", "pool", "residual", "prelu", "lookup", "resize", "copy", "pad"]))
+    kernel, stride = HW(draw(st.integers(1, 3)), draw(st.integers(1, 3))), HW(draw(st.integers(1, 2)), 1)
+    match kind:
+        case "depthwise":
+            return build.depthwise(source, 1, kernel, stride)
+        case "pool":
+            pool: type[AveragePool2D] | type[MaxPool2D] = AveragePool2D if draw(st.booleans()) else MaxPool2D
+            return build.pool(pool, source, kernel, stride)
+        case "residual":
+            return draw(st.sampled_from([build.add, build.mul]))(source, build.lookup(source))
+        case "prelu":
+            return build.prelu(source)
+        case "lookup":
+            return build.lookup(source)
+        case "resize":
+            return build.resize(ResizeNearest, source, HW(draw(st.integers(1, 4)), 2), "")
+        case "pad":
+            return build.pad(source, (0, 1, 0, 0), (0, 0, 1, 0))
+        case _:
+            return build.copy(source)
+
+
+def _draw_product(draw: st.DrawFn, build: GraphBuilder, source: Tensor, channels: int) -> Tensor:
+    """An operator that takes all channels of pixels, or of all of an image."""
+    match draw(st.sampled_from(["1x1", "dense", "whole"])):
+        case "1x1":
+            return build.conv(source, channels)
+        case "dense":
+            return build.dense_pixels(source, channels)
+        case _:
+            return build.conv(source, channels, HW(*source.shape[1:3]), UNIT, NO_PADDING)
+
+
 def _draw_row_op(draw: st.DrawFn, build: GraphBuilder, tensors: list[Tensor]) -> Tensor:
     """An operator on any image so far, more often on the last one."""
     source = draw(st.sampled_from([*tensors, *tensors[-1:] * len(tensors)]))

@@ -94,11 +94,46 @@ def depthwise(model: OperatorModel) -> None:
         shapes = ((3, 3), (3, 3), (5, 5), (taps[0], 1), (1, taps[1]), (1 + taps[0] % 6, 1 + taps[1] % 6))
         kernel = shapes[rng.integers(len(shapes))]
         height, width, stride_h, stride_w = (int(n) for n in (*rng.integers(1, 20, 2), *rng.integers(1, 3, 2)))
-        channels = int(rng.choice(_SIZES))
-        padding = SAME if rng.random() < 0.6 else VALID
-        rows, columns = _output(height, kernel[0], stride_h, padding), _output(width, kernel[1], stride_w, padding)
-        if rows > 0 and columns > 0 and rows * columns * channels * kernel[0] * kernel[1] <= _MOST_MACS:
+        if _depthwise(model, kernel, (height, width, int(rng.choice(_SIZES))), (stride_h, stride_w)):
             break
+
+
+def line_filters(model: OperatorModel) -> None:
+    """DEPTHWISE_CONV_2D with one-dimensional filters at stride 1 and many positions."""
+    rng = model.rng
+    while True:
+        taps, height, width = (int(n) for n in rng.integers((1, 1, 1), (16, 50, 50)))
+        kernel = (taps, 1) if rng.random() < 0.5 else (1, taps)
+        if _depthwise(model, kernel, (height, width, int(rng.choice(_SIZES[:-5]))), (1, 1)):
+            break
+
+
+def dilated_filters(model: OperatorModel) -> None:
+    """DEPTHWISE_CONV_2D with gaps between the elements of a filter."""
+    rng = model.rng
+    while True:
+        kernel, dilations = ([int(n) for n in rng.integers(1, end, 2)] for end in (6, 4))
+        height, width = (int(n) for n in rng.integers(1, 20, 2))
+        sizes = height, width, int(rng.choice(_SIZES))
+        if _depthwise(model, (kernel[0], kernel[1]), sizes, (1, 1), (dilations[0], dilations[1])):
+            break
+
+
+def _depthwise(
+    model: OperatorModel,
+    kernel: tuple[int, int],
+    sizes: tuple[int, int, int],
+    strides: tuple[int, int],
+    dilations: tuple[int, int] = (1, 1),
+) -> bool:
+    """Add a DEPTHWISE_CONV_2D of that height, width and channels, unless there is none or it is too large."""
+    rng = model.rng
+    height, width, channels = sizes
+    padding = SAME if rng.random() < 0.6 else VALID
+    extents = [(taps - 1) * dilation + 1 for taps, dilation in zip(kernel, dilations, strict=True)]
+    rows, columns = _output(height, extents[0], strides[0], padding), _output(width, extents[1], strides[1], padding)
+    if rows <= 0 or columns <= 0 or rows * columns * channels * kernel[0] * kernel[1] > _MOST_MACS:
+        return False
     batches = 2 if rng.random() < 0.1 else 1
     x_scale, scales, y_scale = _scales(rng, channels, kernel[0] * kernel[1])
     x = model.input(batches, height, width, channels, scale=x_scale)
@@ -109,13 +144,14 @@ def depthwise(model: OperatorModel) -> None:
         operands,
         [y],
         padding=padding,
-        stride_h=stride_h,
-        stride_w=stride_w,
-        dilation_h_factor=1,
-        dilation_w_factor=1,
+        stride_h=strides[0],
+        stride_w=strides[1],
+        dilation_h_factor=dilations[0],
+        dilation_w_factor=dilations[1],
         depth_multiplier=1,
         fused_activation_function=int(rng.choice(_ACTIVATIONS)),
     )
+    return True
 
 
 def fully_connected(model: OperatorModel) -> None:
@@ -146,6 +182,20 @@ def addition(model: OperatorModel) -> None:
     x, y = (model.input(1, size, scale=scale) for scale in scales[:2])
     out = model.output(1, size, scale=scales[2])
     model.writer.operator("ADD", [x, y], [out], fused_activation_function=int(rng.choice(_ACTIVATIONS)))
+
+
+def multiplication(model: OperatorModel) -> None:
+    """MUL of tensors of the same shape."""
+    rng = model.rng
+    size = int(rng.integers(1, 300))
+    scales = [float(np.float32(np.exp(rng.uniform(np.log(0.01), np.log(1.0))))) for _ in range(2)]
+    ratio = float(np.exp(rng.uniform(np.log(1e-5), np.log(2.0))))
+    if rng.random() < 0.4:  # where halves abound; from no bits that are dropped to all
+        scales, ratio = [1.0, 0.5], 2.0 ** -int(rng.integers(1, 20))
+    x, y = (model.input(1, size, scale=scale, zero_point=random_zero_point(rng)) for scale in scales)
+    scale = float(np.float32(scales[0] * scales[1] / ratio))
+    out = model.output(1, size, scale=scale, zero_point=random_zero_point(rng))
+    model.writer.operator("MUL", [x, y], [out], fused_activation_function=int(rng.choice(_ACTIVATIONS)))
 
 
 def pooling(model: OperatorModel) -> None:
@@ -180,7 +230,10 @@ FAMILIES: dict[str, Callable[[OperatorModel], None]] = {
     "addition": addition,
     "convolution": convolution,
     "depthwise": depthwise,
+    "dilated_filters": dilated_filters,
     "fully_connected": fully_connected,
+    "line_filters": line_filters,
+    "multiplication": multiplication,
     "pooling": pooling,
     "small_filters": small_filters,
 }

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from tinygen.build.execute import Sample, execute
 from tinygen.build.firmware import Limits, build_firmware
-from tinygen.build.kernel_sources import kernel_library, operators
+from tinygen.build.kernel_sources import kernel_library, native, operators
 from tinygen.build.toolchain import for_board
 from tinygen.codegen.harness import Measure
 from tinygen.codegen.render import render
@@ -17,7 +17,7 @@ from tinygen.planner.schedule import Schedule
 def run_schedule(schedule: Schedule, library: Library, folder: Path, inputs: Sequence[Sample]) -> list[list[Array]]:
     """The outputs for each sample, from the schedule's board."""
     files = render(schedule, "net", "net")
-    trees = (kernel_library(library, None), operators())
+    trees = (kernel_library(library, None), operators(), native())
     toolchain = for_board(schedule.board)
     image = build_firmware(schedule, "net", files, trees, toolchain, folder, Measure.INSTRUCTIONS, Limits())
     return execute(image, schedule, inputs).outputs

@@ -62,6 +62,37 @@ def tower() -> bytes:
     return writer.finish([image], [mean])
 
 
+def hourglass() -> bytes:
+    """A 1x1 convolution to many channels, their averages, and a layer on these: worth running in slices of channels."""
+    writer = ModelWriter()
+    image = writer.tensor("image", (1, 3, 3, 4), scale=_SCALE, zero_point=-8)
+    wide = writer.tensor("wide", (1, 3, 3, 64), scale=_SCALE, zero_point=-128)
+    mean = writer.tensor("mean", (1, 1, 1, 64), scale=_SCALE, zero_point=-128)
+    logits = writer.tensor("logits", (1, 3), scale=0.125, zero_point=3)
+    filters, scales = _weights(writer, "wide_filters", (64, 1, 1, 4), [0.01]), [0.01 * _SCALE]
+    writer.operator(
+        "CONV_2D",
+        [image, filters, _bias(writer, "wide_bias", scales, 64)],
+        [wide],
+        stride_h=1,
+        stride_w=1,
+        padding=tflite.Padding.SAME,
+    )
+    writer.operator(
+        "AVERAGE_POOL_2D",
+        [wide],
+        [mean],
+        stride_h=1,
+        stride_w=1,
+        filter_height=3,
+        filter_width=3,
+        padding=tflite.Padding.VALID,
+    )
+    weights = _weights(writer, "weights", (3, 64), [0.03])
+    writer.operator("FULLY_CONNECTED", [mean, weights, _bias(writer, "bias", [0.03 * _SCALE], 3)], [logits])
+    return writer.finish([image], [logits])
+
+
 def lookup_then_gather() -> bytes:
     """ABS, then GATHER with indices that are known only at run time."""
     writer = ModelWriter()

@@ -6,6 +6,7 @@ table.save("kws.ctable.json")
 """
 
 from tinygen.calib.calibrator import Calibration, Calibrator
+from tinygen.calib.engines import Assigning, assign
 from tinygen.calib.model import FloatModel, load_float, quantized
 from tinygen.quant.calibrate import Settings
 from tinygen.quant.ctable import CTable
@@ -14,6 +15,7 @@ from tinygen.quant.policy import Policy
 from tinygen.quant.scheme import Scheme
 
 __all__ = [
+    "Assigning",
     "CTable",
     "Calibration",
     "Calibrator",
@@ -21,6 +23,7 @@ __all__ = [
     "Policy",
     "Scheme",
     "Settings",
+    "assign",
     "load_float",
     "quantized",
     "read_ctable",

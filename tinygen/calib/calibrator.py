@@ -14,7 +14,7 @@ from tinygen.errors import UnsupportedModelError
 from tinygen.ir.graph import Graph
 from tinygen.ir.types import Array
 from tinygen.quant.calibrate import Identity, Progress, Settings, collect, make_ctable, measured_tensors
-from tinygen.quant.ctable import CalibrationRecord, CTable, TargetIdentity
+from tinygen.quant.ctable import CalibrationRecord, CTable, Storage, TargetIdentity
 from tinygen.quant.ctable_file import ctable_text, file_sha256
 from tinygen.quant.dataset import Dataset
 from tinygen.quant.errors import Code, SampleError
@@ -40,6 +40,11 @@ class Calibration:
     def graph(self) -> Graph:
         """The int8 network."""
         return quantized(self.model, self.table)
+
+    @property
+    def has_float_engines(self) -> bool:
+        """Whether some operators compute with float32."""
+        return any(entry.activations is Storage.FLOAT32 for entry in self.table.ops.values())
 
     def save(self, path: str | Path) -> None:
         """Write the table."""

@@ -1,14 +1,18 @@
 """Tables from the files of other tools."""
 
-import re
+from collections.abc import Mapping
 from enum import StrEnum
+from importlib import import_module
 from pathlib import Path
 
 from tinygen.calib.model import FloatModel
 from tinygen.errors import UsageError
 from tinygen.frontends import import_model
+from tinygen.frontends.doors import model_file
+from tinygen.frontends.onnx.modules import modules_of_results
 from tinygen.ir.types import Quant
 from tinygen.quant.calibrate import Identity
+from tinygen.quant.constraints import filters
 from tinygen.quant.ctable import CTable
 from tinygen.quant.importing import (
     imported_table,
@@ -27,16 +31,17 @@ class Origin(StrEnum):
     QDQ = "qdq"  # ONNX with QuantizeLinear and DequantizeLinear
     TFLITE = "tflite"
     ORT = "ort"  # calibration JSON of onnxruntime
-    TORCH = "torch"  # state dict of a fake-quantized module, as .npz or JSON
+    TORCH = "torch"  # state dict of a fake-quantized module, as .pt, .npz or JSON
     ONNC = "onnc"  # text of NetCalibrationParameter
 
 
-_EXPORTED = re.compile(r"^/(.+)/[^/]+_output_\d+$")
 _BY_SUFFIX = {
     ".onnx": Origin.QDQ,
     ".tflite": Origin.TFLITE,
     ".json": Origin.ORT,
     ".npz": Origin.TORCH,
+    ".pt": Origin.TORCH,
+    ".pth": Origin.TORCH,
     ".prototxt": Origin.ONNC,
     ".txt": Origin.ONNC,
 }
@@ -61,15 +66,36 @@ def _quants(source: Path, kind: Origin, model: FloatModel) -> tuple[dict[str, Qu
         case Origin.ORT:
             return quants_of_ranges(read_ort_ranges(source)), {}
         case Origin.TORCH:
-            return _by_tensor(read_torch_scales(source), model), {}
+            activations, weights = read_torch_scales(source, _read_pt)
+            return _of_modules(activations, weights, model)
     return read_onnc_thresholds(source), {}
 
 
-def _by_tensor(modules: dict[str, Quant], model: FloatModel) -> dict[str, Quant]:
-    """Quantizations of modules by the names of their results in PyTorch's ONNX export, as /conv/Conv_output_0."""
-    found = dict(modules)
-    for tensor in model.graph.tensors:
-        match = _EXPORTED.match(tensor.name)
-        if match and match[1].replace("/", ".") in modules:
-            found[normalized(tensor.name)] = modules[match[1].replace("/", ".")]
-    return found
+def _read_pt(file: Path) -> Mapping[str, object]:
+    state: Mapping[str, object] = import_module("tinygen.frontends.pytorch").load_state(file)  # loads torch
+    return state
+
+
+def _of_modules(
+    activations: Mapping[str, Quant], weights: Mapping[str, Quant], model: FloatModel
+) -> tuple[dict[str, Quant], dict[str, Quant]]:
+    """Quantizations of modules as those of tensors, and those of weights by their operator's result.
+
+    A module is found by the name of a tensor, or by what PyTorch's exporters write of modules into ONNX files.
+    """
+    file = model_file(model.path)
+    modules = modules_of_results(file) if file.suffix.lower() == ".onnx" else {}
+    owners = {normalized(tensor.name): [tensor.name] for tensor in model.graph.tensors}
+    of_weights: dict[str, Quant] = {}
+    for op in model.graph.ops:
+        result = normalized(op.results[0].name)  # of an operator that was fused into this one, perhaps
+        owned = (*modules.get(op.results[0].name, ()), *modules.get(op.name, ()))
+        owners[result] += owned
+        of_weights |= [(result, weights[name]) for name in owned if name in weights and filters(op)]
+    known = {tensor: [name for name in names if name in activations] for tensor, names in owners.items()}
+    found = {tensor: activations[names[0]] for tensor, names in known.items() if names}
+    unused = activations.keys() - {name for names in known.values() for name in names}
+    inputs = [tensor.name for tensor in model.graph.input_tensors if normalized(tensor.name) not in found]
+    if len(unused) == len(inputs) == 1:  # a QuantStub, which is no operator
+        found[normalized(inputs[0])] = activations[unused.pop()]
+    return found, of_weights

@@ -3,26 +3,21 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
-
-from tinygen.calib.calibrator import BATCH, ROUNDING_SAMPLES, Calibration, Calibrator, forward_of
-from tinygen.errors import DoesNotFitError, UsageError
+from tinygen.calib.calibrator import BATCH, ROUNDING_SAMPLES, Calibration, Calibrator
+from tinygen.calib.trials import bare, trials_of
+from tinygen.errors import DoesNotFitError
 from tinygen.ir.graph import Graph
-from tinygen.ops.quantize import dequantize
 from tinygen.quant.calibrate import Identity, Progress, collect, make_ctable, with_controls
 from tinygen.quant.constraints import filters
 from tinygen.quant.ctable import CalibrationRecord, CTable, OpEntry, Storage
 from tinygen.quant.ctable_file import file_sha256
-from tinygen.quant.dataset import LABELS, Dataset
-from tinygen.quant.forward import Forward, NumpyForward
-from tinygen.quant.histogram import Reals
-from tinygen.quant.metric import Metric, measure, scores_tensor
+from tinygen.quant.dataset import Dataset
+from tinygen.quant.metric import Metric
 from tinygen.quant.mixture import MixedLayer, Mixture
 from tinygen.quant.quantize import quantize_graph
 
 NARROW = Storage.INT4
 
-_MOST_SAMPLES = 256  # that each trial computes
 _REQUANTIZATION_BYTES = 8  # multiplier and shift of an output channel
 
 
@@ -52,7 +47,7 @@ class _Candidate:
 
 def mix(calibrator: Calibrator, data: Dataset, mixing: Mixing, progress: Progress | None = None) -> Mixed:
     """Statistics of all samples; every trial is measured by the simulator on the first of them."""
-    trials = _Trials(calibrator, data, mixing.metric)
+    trials = trials_of(calibrator, data, mixing.metric)
     wide, narrow = _tables(calibrator, data, trials.metric)
     candidates = _candidates(calibrator.graph, wide, narrow)
     steps = _counted(progress, 2 * len(candidates) + 1)
@@ -67,7 +62,7 @@ def mix(calibrator: Calibrator, data: Dataset, mixing: Mixing, progress: Progres
     order = sorted(candidates, key=lambda candidate: noises[candidate] / max(candidate.saved_bytes, 1))
     chosen: list[_Candidate] = []
     drops: dict[_Candidate, float] = {}
-    size, drop = constant_bytes(quantize_graph(calibrator.graph, _bare(wide))), trials.drop(start, start)
+    size, drop = constant_bytes(quantize_graph(calibrator.graph, bare(wide))), trials.drop(start, start)
     for candidate in order:
         if mixing.flash_bytes is not None and size <= mixing.flash_bytes:
             break
@@ -98,45 +93,6 @@ def constant_bytes(graph: Graph) -> int:
     constants = sum(tensor.type.bytes for tensor in graph.tensors if tensor.is_constant)
     channels = sum(op.results[0].shape[-1] for op in graph.ops if filters(op))
     return constants + _REQUANTIZATION_BYTES * channels
-
-
-class _Trials:
-    """Measures tables on samples."""
-
-    def __init__(self, calibrator: Calibrator, data: Dataset, metric: Metric | None) -> None:
-        count = min(data.samples, _MOST_SAMPLES)
-        labels = data.labels()
-        self.metric = metric or (Metric.COSINE if labels is None else Metric.ACCURACY)
-        if self.metric is Metric.ACCURACY and labels is None:
-            raise UsageError(
-                f"--metric accuracy: {data.file.name} has no array named {' or '.join(LABELS)} with the samples' "
-                "classes, one was expected. Add it, or choose cosine."
-            )
-        self._labels = None if labels is None else labels[:count]
-        self._graph = calibrator.graph
-        self._name = scores_tensor(self._graph).name
-        self._batches = [[array.copy() for array in batch] for batch in data.batches(BATCH, 0, count)]
-        self._real = self._run(forward_of(self._graph, [self._name]))
-
-    def scores(self, table: CTable) -> Reals:
-        """What the network of a table computes."""
-        quantized = quantize_graph(self._graph, _bare(table))
-        tensor = next(t for t in quantized.tensors if t.name == self._name)
-        return dequantize(self._run(NumpyForward(quantized, [self._name])), tensor.type).astype(np.float64)
-
-    def sqnr(self, scores: Reals) -> float:
-        """Against the float network, in dB."""
-        return measure(Metric.SQNR, scores, self._real, None)
-
-    def drop(self, scores: Reals, start: Reals) -> float:
-        """What the metric has lost."""
-        if self.metric is Metric.SQNR:
-            return self.sqnr(start) - self.sqnr(scores)
-        values = [measure(self.metric, found, self._real, self._labels) for found in (self._real, scores)]
-        return 100 * (values[0] - values[1])
-
-    def _run(self, forward: Forward) -> Reals:
-        return np.concatenate([np.asarray(forward.run(batch)[self._name]) for batch in self._batches])
 
 
 def _tables(calibrator: Calibrator, data: Dataset, metric: Metric) -> tuple[CTable, CTable]:
@@ -177,12 +133,6 @@ def _combined(wide: CTable, narrow: CTable, chosen: Sequence[_Candidate]) -> CTa
     tensors = {candidate.weights: narrow.tensors[candidate.weights] for candidate in chosen}
     ops = {name: narrow.ops[name] for candidate in chosen for name in candidate.ops}
     return wide.model_copy(update={"tensors": wide.tensors | tensors, "ops": wide.ops | ops})
-
-
-def _bare(table: CTable) -> CTable:
-    """Without constants that follow from others."""
-    ops = {name: entry.model_copy(update={"control": None}) for name, entry in table.ops.items()}
-    return table.model_copy(update={"ops": ops})
 
 
 def _recorded(table: CTable, sensitivity: Mapping[_Candidate, dict[str, float]]) -> CTable:

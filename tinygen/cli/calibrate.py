@@ -9,6 +9,9 @@ from rich.console import Group
 
 from tinygen.api import choice
 from tinygen.calib.calibrator import DEFAULT_SAMPLES, FEWEST, Calibrator, target_identity
+from tinygen.calib.engines import Assigning, Forced, assign
+from tinygen.calib.explain import explain
+from tinygen.calib.follow import check_widths
 from tinygen.calib.mixed import Mixing, mix
 from tinygen.calib.model import FloatModel, check_identity, load_float, prepared
 from tinygen.calib.tuning import Tuning, tune
@@ -28,7 +31,17 @@ from tinygen.cli.calibration_options import (
     settings_from_text,
 )
 from tinygen.cli.command import command as as_command
-from tinygen.cli.options import ActivationText, Dims, InputLayout, InputShapes, Model, OpWidths, WeightText
+from tinygen.cli.options import (
+    ActivationText,
+    Dims,
+    EngineOf,
+    InputLayout,
+    InputShapes,
+    MaxDrop,
+    Model,
+    OpWidths,
+    WeightText,
+)
 from tinygen.cli.table_file import check_free, write_table
 from tinygen.cli.terminal import Terminal
 from tinygen.errors import UsageError
@@ -48,6 +61,7 @@ from tinygen.report.calibration import (
     difference_table,
     policy_of,
 )
+from tinygen.report.engines import engine_tables
 from tinygen.targets import Board, load
 from tinygen.targets.size import parse_size
 
@@ -87,16 +101,6 @@ Flash = Annotated[
         "--flash", metavar="SIZE", help="Bytes that constants may take, for --mixed (as 20k).", show_default=False
     ),
 ]
-MaxDrop = Annotated[
-    float,
-    typer.Option(
-        "--max-drop",
-        min=0,
-        metavar="POINTS",
-        help="How far --mixed may fall: points of accuracy or of 100 x cosine below the float network, dB of SQNR "
-        "below int8.",
-    ),
-]
 Budget = Annotated[int, typer.Option("--budget", min=1, help="How many combinations --search may try.")]
 Refine = Annotated[
     bool, typer.Option("--refine", help="Repair --ctable-in where kernels cannot do what it says; needs no samples.")
@@ -131,6 +135,7 @@ def command(
     mixed: MixedText = None,
     flash: Flash = None,
     max_drop: MaxDrop = Mixing.max_drop,
+    engine: EngineOf = None,
     refine: Refine = False,
     ctable_in: TableIn = None,
     input_shape: InputShapes = None,
@@ -155,12 +160,15 @@ def command(
     dataset = open_dataset(data, float_model.graph.inputs, samples)
     if dataset.samples < FEWEST:
         terminal.note(f"{data.name}: {dataset.samples} samples; {FEWEST} to {DEFAULT_SAMPLES} give surer ranges.")
+    assigning = _assigning_from_text(board, engine, max_drop, metric, search, mixed, widths)
     calibrator = Calibrator(float_model, board, settings)
     note_kept_wide(terminal, calibrator)
     start = time.monotonic()
     tuned, chosen = None, None
     with terminal.progress(f"calibrating {model.name}") as progress:
-        if mixing is not None:
+        if assigning is not None:
+            calibration = assign(calibrator, dataset, assigning, progress)
+        elif mixing is not None:
             chosen = mix(calibrator, dataset, mixing, progress)
             calibration = chosen.calibration
         elif search is not None:
@@ -181,8 +189,37 @@ def command(
         groups=() if tuned is None else tuned.groups,
         trials=() if tuned is None else tuned.found.trials,
         mixed=None if chosen is None else chosen.mixture,
+        engines=None if assigning is None else explain(calibration),
     )
-    terminal.result(report, Group(*calibration_tables(report)))
+    tables = () if report.engines is None else engine_tables(report.engines)
+    terminal.result(report, Group(*calibration_tables(report), *tables))
+
+
+def _assigning_from_text(
+    board: Board | None,
+    engine: list[str] | None,
+    max_drop: float,
+    metric: str | None,
+    search: str | None,
+    mixed: str | None,
+    widths: Widths,
+) -> Assigning | None:
+    """How operators are assigned to the board's engines; None where the CPU computes everything. UsageError."""
+    if board is None or not board.assigns_engines:
+        if engine:
+            raise UsageError(
+                "--engine: the board says nothing of its engines' datapaths, -t with one that does was expected. "
+                "Name one, or leave --engine out."
+            )
+        return None
+    if search is not None or mixed is not None:
+        raise UsageError(
+            f"--search, --mixed: {board.name} has engines, which the search is for, neither was expected. Leave them "
+            "out."
+        )
+    check_widths(widths, board)
+    chosen = None if metric is None else choice(Metric, "metric", metric)
+    return Assigning(max_drop, chosen, tuple(map(Forced.parse, engine or ())))
 
 
 def _mixing_from_text(

@@ -9,6 +9,7 @@ from typing import Any
 import typer
 
 from tinygen.api import options_from_text
+from tinygen.calib.engines import Assigning
 from tinygen.cli import options as given
 from tinygen.cli.options import InputMode, ResultMode, Shrink, Split
 from tinygen.cli.terminal import Terminal
@@ -84,6 +85,8 @@ def _planning(default_target: str) -> Provider:
         weights: given.WeightText = "int8",
         op: given.OpWidths = None,
         activations: given.ActivationText = "int8",
+        engine: given.EngineOf = None,
+        max_drop: given.MaxDrop = Assigning.max_drop,
     ) -> Options:
         return options_from_text(
             target,
@@ -109,6 +112,8 @@ def _planning(default_target: str) -> Provider:
             weights=weights,
             op=op or (),
             activations=activations,
+            engine=engine or (),
+            max_drop=max_drop,
         )
 
     return planning

@@ -10,6 +10,7 @@ import typer
 from tinygen import api
 from tinygen.api import choice, curve
 from tinygen.build.output import write_folder
+from tinygen.calib.explain import explain
 from tinygen.cli.command import MICROCONTROLLER
 from tinygen.cli.command import command as as_command
 from tinygen.cli.dump import Dump
@@ -18,10 +19,11 @@ from tinygen.cli.options import Model
 from tinygen.cli.terminal import Terminal
 from tinygen.codegen.project import ProjectKind
 from tinygen.errors import UsageError
-from tinygen.pipeline import Options, compile_model
+from tinygen.pipeline import Compiled, Options, compile_model
 from tinygen.quant.ctable_file import ctable_text
 from tinygen.report.compilation import compilation_table, kernel_table
 from tinygen.report.document import json_text
+from tinygen.report.engines import Explanation, engine_tables
 from tinygen.report.page import FullReport, full_report, html_page
 
 
@@ -53,6 +55,12 @@ Report = Annotated[
         "--report", metavar="FORMATS", help="Reports to write into the folder: html, json or both.", show_default=False
     ),
 ]
+ExplainEngines = Annotated[
+    bool,
+    typer.Option(
+        "--explain-engines", help="Say which engine computes each operator, what that costs, and why no other one does."
+    ),
+]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite files that tinygen did not write.")]
 
 
@@ -66,6 +74,7 @@ def command(
     project: Project = "make",
     dump: DumpTo = None,
     report: Report = None,
+    explain_engines: ExplainEngines = False,
     force: Force = False,
 ) -> None:
     """Write C for a model: a folder that builds on its own, without tinygen and Python."""
@@ -90,7 +99,19 @@ def command(
             files |= {format.file: _text(full, format) for format in formats}
     write_folder(out, files, force)
     tables = [compilation_table(summary, out)]
+    if explain_engines:
+        explanation = _explanation(compiled)
+        summary, tables = replace(summary, engines=explanation), [*engine_tables(explanation), *tables]
     terminal.result(summary, *tables, *([kernel_table(summary)] if terminal.verbose else []))
+
+
+def _explanation(compiled: Compiled) -> Explanation:
+    if compiled.calibration is None or not compiled.calibration.table.engines:
+        raise UsageError(
+            f"--explain-engines: {compiled.board.name} says nothing of its engines' datapaths, or no float model is "
+            "calibrated, both were expected. Describe engines in the board's file, and give --calibrate or --ctable."
+        )
+    return explain(compiled.calibration)
 
 
 def _text(report: FullReport, format: ReportFormat) -> str:

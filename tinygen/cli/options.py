@@ -243,13 +243,35 @@ ActivationText = Annotated[
         rich_help_panel=_PLANNING,
     ),
 ]
+EngineOf = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--engine",
+        metavar="NAME=ENGINE",
+        help="Engine of the board for one operator, or for those of a pattern with *; may be given several times, the "
+        "last counts.",
+        show_default=False,
+        rich_help_panel=_PLANNING,
+    ),
+]
+MaxDrop = Annotated[
+    float,
+    typer.Option(
+        "--max-drop",
+        min=0,
+        metavar="POINTS",
+        help="How far the choice of engines (or --mixed) may fall: points of accuracy or of 100 x cosine below the "
+        "float network, dB of SQNR below int8 or the widest engines.",
+        rich_help_panel=_PLANNING,
+    ),
+]
 OpWidths = Annotated[
     list[str] | None,
     typer.Option(
         "--op",
         metavar="NAME=w4a8",
-        help="Another width for the weights of one operator, or of those of a pattern with *; may be given several "
-        "times, the last counts.",
+        help="Other widths for one operator, or for those of a pattern with *: weights of 8, 4, 2 or 1 bits, or w8a16 "
+        "for int16 activations; may be given several times, the last counts.",
         show_default=False,
         rich_help_panel=_PLANNING,
     ),

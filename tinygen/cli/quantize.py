@@ -100,6 +100,10 @@ def command(
     graph = calibration.graph
     if any(tensor.type.dtype is DType.INT16 for tensor in graph.tensors):
         raise UnsupportedModelError(f"{model.name}: has int16 tensors by its CTable, int8 was expected of {out.name}.")
+    if calibration.table.engines:
+        raise UnsupportedModelError(
+            f"{model.name}: is assigned to engines by its CTable, a table for the CPU alone was expected of {out.name}."
+        )
     content = export_tflite(graph) if out.suffix.lower() == ".tflite" else export_onnx(graph).SerializeToString()
     write_bytes(out, content)
     report = Quantized(model.name, out, len(graph.ops), len(content))

@@ -1,7 +1,7 @@
 """`tinygen simulate`: what a quantized model computes, and where it loses precision."""
 
 import io
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -22,6 +22,7 @@ from tinygen.frontends.spelling import Spelling, spelling_from_text
 from tinygen.ir.graph import Graph
 from tinygen.ir.types import Array
 from tinygen.quant.ctable_file import read_ctable
+from tinygen.quant.datapaths import engine_names, with_crossings
 from tinygen.quant.dataset import open_dataset
 from tinygen.quant.forward import Forward
 from tinygen.quant.simulate import TracedOp, simulate
@@ -71,10 +72,10 @@ def command(
 ) -> None:
     """Run a quantized model by the integers of its C, and list every point where precision changes."""
     spelling = spelling_from_text(tuple(input_shape or ()), tuple(dim or ()), input_layout)
-    graph, real = _networks(model, ctable, calibrate, spelling)
+    graph, real, engines = _networks(model, ctable, calibrate, spelling)
     dataset = open_dataset(data, graph.inputs, samples)
     with terminal.progress(f"simulating {model.name}") as progress:
-        found = simulate(graph, dataset.batches(BATCH), real, dataset.samples, progress)
+        found = simulate(graph, dataset.batches(BATCH), real, dataset.samples, progress, engines)
     report = SimulationReport(
         model.name, dataset.samples, sum(len(traced.points) for traced in found.trace), found.trace
     )
@@ -87,10 +88,10 @@ def command(
 
 def _networks(
     model: Path, ctable: Path | None, calibrate: Path | None, spelling: Spelling
-) -> tuple[Graph, Forward | None]:
-    """The int8 network of the file or of the table, and the float one where there is a table."""
+) -> tuple[Graph, Forward | None, Mapping[str, str]]:
+    """The int8 network of the file or of the table; the float one and the engines where there is a table."""
     if ctable is None and calibrate is None:
-        return _int8_network(model, spelling), None
+        return _int8_network(model, spelling), None, {}
     float_model = load_float(model, spelling)
     if ctable is not None and calibrate is None:
         calibration = Calibration(float_model, read_ctable(ctable))
@@ -98,9 +99,10 @@ def _networks(
         calibration = Calibrator(float_model).run_file(open_dataset(calibrate, float_model.graph.inputs, None))
     else:
         raise UsageError("--ctable and --calibrate: both are given, one was expected. Leave one out.")
-    real = prepared(float_model.graph, "equalize" in calibration.table.preparation)
+    table = calibration.table
+    real = with_crossings(prepared(float_model.graph, "equalize" in table.preparation), table.casts)
     names = [tensor.name for tensor in real.tensors if not tensor.is_constant]
-    return calibration.graph, forward_of(real, names)
+    return calibration.graph, forward_of(real, names), engine_names(table)
 
 
 def _int8_network(model: Path, spelling: Spelling) -> Graph:
@@ -118,15 +120,17 @@ def _write_outputs(file: Path, outputs: Sequence[Array]) -> None:
 
 
 def _table(report: SimulationReport) -> RenderableType:
+    has_engines = any(op.engine for op in report.operators)
     rows = [
         (
             op.operator,
             short_name(op.name),
+            *([op.engine or ""] if has_engines else []),
             ", ".join(dict.fromkeys(point.point for point in op.points)),
             f"{op.saturated:.2%}",
             "" if op.sqnr_db is None else f"{op.sqnr_db:.1f}",
         )
         for op in report.operators
     ]
-    columns = ("operator", "name", "precision points", "saturated", "SQNR dB")
+    columns = ("operator", "name", *(["engine"] if has_engines else []), "precision points", "saturated", "SQNR dB")
     return listing(columns, rows, f"{report.model}: {report.points} precision points, {report.samples} samples")

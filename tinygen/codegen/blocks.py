@@ -21,6 +21,12 @@ def layer(kernel: Kernel, symbol: str, tables: dict[str, str]) -> str:
     return _stripped(_template(kernel).module.layer(kernel, symbol, tables))  # type: ignore[attr-defined]
 
 
+def layer_type(kernel: Kernel) -> str:
+    """The C type of that constant, without const: what stands before its symbol."""
+    text = layer(kernel, "layer", {table.name: table.name for table in kernel.tables})
+    return text.partition(" layer =")[0].removeprefix("static const ")
+
+
 def _template(kernel: Kernel) -> Template:
     return environment().get_template(f"ops/{kernel.template}.c.j2")
 

@@ -7,7 +7,7 @@ from functools import cached_property
 
 from tinygen.codegen.c_text import comment
 from tinygen.ir.graph import Op
-from tinygen.ir.rows import Columns, Rows, all_rows
+from tinygen.ir.rows import Channels, Columns, Rows, all_rows
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.text import mnemonic, print_op
 from tinygen.planner.schedule import Buffer, BufferKind, Call, Fetch, Fused, Schedule, Store
@@ -27,16 +27,18 @@ class Captions:
         return comment(str(source), print_op(op, names.__getitem__))
 
     def fused(self, fused: Fused, span: str) -> str:
-        """What runs row by row, and how much of each value is kept."""
-        if all(isinstance(step, (Call, Fetch, Store)) for step in fused.steps):
+        """What runs in parts, and how much of each value is kept."""
+        slices = self.schedule.slices(fused)
+        if not slices and all(isinstance(step, (Call, Fetch, Store)) for step in fused.steps):
             fetched = ", on a fetched input" if any(isinstance(step, Fetch) for step in fused.steps) else ""
             stored = ", whose result is stored" if any(isinstance(step, Store) for step in fused.steps) else ""
             return comment(f"{span}{fetched}{stored}.")
         results = {name for op in fused.ops for result in op.results if (name := self._values.get(result))}
-        rings = [buffer for buffer in self.schedule.buffers if buffer.kind is BufferKind.RING]
-        kept = [f"  {b.bytes:6}  {self.content(b)}" for b in rings if self.content(b) in results]
+        parts = [b for b in self.schedule.buffers if b.kind in (BufferKind.RING, BufferKind.SLICE)]
+        kept = [f"  {b.bytes:6}  {self.content(b)}" for b in parts if self.content(b) in results]
         strips = self.schedule.strips(fused)
-        heading = f"{span}, row by row." if strips < 2 else f"{span}, row by row, in {strips} strips of columns."
+        across = f", in {strips} strips of columns" if strips > 1 else ""
+        heading = f"{span}, in {slices} slices of channels." if slices else f"{span}, row by row{across}."
         return comment(f"{heading} Bytes of each value that are kept at a time:" if kept else heading, *kept)
 
     def arena(self) -> str:
@@ -65,12 +67,15 @@ class Captions:
         return self._by_name.get(buffer.name, _first_name(buffer.name))
 
     def rows(self, calls: Sequence[Call]) -> str | None:
-        """The rows that calls of one layer compute, or else read; None where they take whole tensors."""
+        """The rows or channels that calls of one layer compute, or else read; None where they take whole tensors."""
         for what, tensors in (
             ("Row", [tensor for call in calls for tensor in call.op.results]),
             ("Input row", [tensor for call in calls for tensor in call.op.operands]),
         ):
             pieces = [self.schedule.pieces[tensor] for tensor in tensors if tensor in self.schedule.pieces]
+            channels = _spans({piece.channels for piece in pieces if piece.channels})
+            if channels:
+                return comment(f"{'Channels' if what == 'Row' else 'Input channels'} {', '.join(channels)}.")
             spans = _spans({piece.rows for piece in pieces if piece.rows != all_rows(piece.whole)})
             if spans:
                 plural = "" if len(spans) == 1 and spans[0].isdigit() else "s"
@@ -125,8 +130,8 @@ def _first_name(spelling: str) -> str:
     return re.sub(r";[^']*", ";...", spelling)
 
 
-def _spans(rows: Iterable[Rows] | Iterable[Columns]) -> list[str]:
-    """Rows or columns that follow each other as one span each: 0, 2 to 5."""
+def _spans(rows: Iterable[Rows] | Iterable[Columns] | Iterable[Channels]) -> list[str]:
+    """Rows, columns or channels that follow each other as one span each: 0, 2 to 5."""
     merged: list[tuple[int, int]] = []
     for first, end in sorted((span.first, span.end) for span in rows):
         if merged and first <= merged[-1][1]:

@@ -18,7 +18,8 @@ from tinygen.ir.rows import has_rows, pixel_bytes, row_bytes
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.text import mnemonic
 from tinygen.kernels.base import Kernel, Table
-from tinygen.planner.schedule import Call, Fetch, Fused, Schedule, Shift, unrolled
+from tinygen.kernels.engine import EngineCall
+from tinygen.planner.schedule import Call, Fetch, Fused, Loop, Schedule, Shift, unrolled
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +46,16 @@ class LayerText:
     text: str
 
 
+@dataclass(frozen=True)
+class SequenceText:
+    """What a call takes in the iterations of a loop over slices of channels: layers, which have weights of their own,
+    or constant operands."""
+
+    symbol: str
+    type: str
+    pointers: tuple[str, ...]
+
+
 @dataclass(frozen=True, eq=False)
 class OperatorText:
     """An operator that is called: once on whole tensors, or on rows."""
@@ -53,6 +64,7 @@ class OperatorText:
     symbol: str
     comment: str
     layers: list[LayerText]
+    sequences: list[SequenceText]
     call: CallText | None  # where it is called once, on whole tensors
     arenas: list[str]  # that this call uses
 
@@ -66,6 +78,16 @@ class FusedText:
     operators: list[OperatorText]
     statements: tuple[Statement, ...]
     arenas: list[str]  # that these use
+
+
+@dataclass(frozen=True, eq=False)
+class EngineFunction:
+    """A function of an engine beside the core."""
+
+    name: str
+    ctype: str  # of the values that it reads and writes
+    emulation: str  # the function that does the same in C
+    engine: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,7 +180,14 @@ class ModelText:
         """Headers of the kernel functions, of moves of rows, and of the conversions at the boundary."""
         conversions = {"tg_quantize.h"} if self.has_conversions else set()
         moves = {"tg_movement.h" for step in self.schedule.flat_steps if isinstance(step, Shift) and moves_up(step)}
-        return sorted({call.kernel.header for call in self.schedule.calls} | conversions | moves)
+        engines = {f"{self.name}_engines.h"} if self.engine_functions else set()
+        return sorted({call.kernel.header for call in self.schedule.calls} | conversions | moves | engines)
+
+    @property
+    def engine_functions(self) -> list[EngineFunction]:
+        """The functions of engines beside the core, each once."""
+        kernels = [kernel for kernel in self._kernels if isinstance(kernel, EngineCall)]
+        return [EngineFunction(kernel.function, kernel.ctype, kernel.emulation, kernel.engine) for kernel in kernels]
 
     @property
     def layer_types(self) -> list[str]:
@@ -343,22 +372,59 @@ class ModelText:
     def _writer(self) -> Writer:
         return Writer(self.schedule, self._names, self._constants, self._captions.content)
 
-    def _names(self, call: Call) -> tuple[int, str]:
-        return self._numbers[call.whole], self._layers[call.whole][self._layer_key(call)].symbol
+    def _names(self, calls: Sequence[Call]) -> tuple[int, str]:
+        return self._numbers[calls[0].whole], self._pointer(calls[0].whole, self._layer_pointers(calls))
 
-    def _constants(self, call: Call) -> dict[Tensor, str]:
-        """Constant operands with the symbol of the table that holds their value."""
-        found = {}
-        for tensor in call.kernel.reads:
-            if tensor.data is not None:
-                table = next(table for table in call.kernel.tables if table.values is tensor.data)
-                found[tensor] = self._symbols[table][0]
+    def _pointer(self, op: Op, pointers: tuple[str, ...]) -> str:
+        """A pointer that may be another one in each iteration."""
+        return pointers[0] if len(set(pointers)) == 1 else f"{self._sequences[op][pointers].symbol}[i]"
+
+    def _layer_pointers(self, calls: Sequence[Call]) -> tuple[str, ...]:
+        return tuple(f"&{self._layers[call.whole][self._layer_key(call)].symbol}" for call in calls)
+
+    @cached_property
+    def _sequences(self) -> dict[Op, dict[tuple[str, ...], SequenceText]]:
+        """Where a layer or a constant operand changes in a loop: by the pointers that follow each other."""
+        found: dict[Op, dict[tuple[str, ...], SequenceText]] = {}
+        fused = (step for step in self.schedule.steps if isinstance(step, Fused))
+        loops = (step for chain in fused for step in chain.steps if isinstance(step, Loop))
+        for steps in chain.from_iterable(zip(*loop.iterations, strict=True) for loop in loops):
+            if not isinstance(steps[0], Call):
+                continue
+            calls = [step for step in steps if isinstance(step, Call)]
+            changing = {self._layer_pointers(calls): blocks.layer_type(calls[0].kernel)}
+            for table, symbols in self._operand_symbols(calls).values():
+                changing[symbols] = c_type(table.dtype)
+            own = found.setdefault(calls[0].whole, {})
+            for pointers, type in changing.items():
+                if len(set(pointers)) > 1 and pointers not in own:
+                    symbol = f"{self._symbol(calls[0].whole)}_slices{f'_{len(own)}' if own else ''}"
+                    own[pointers] = SequenceText(symbol, type, pointers)
         return found
+
+    def _constants(self, calls: Sequence[Call]) -> dict[Tensor, str]:
+        """Constant operands of a call with a pointer to their value; of one in a loop in all its iterations."""
+        found = self._operand_symbols(calls)
+        return {tensor: self._pointer(calls[0].whole, symbols) for tensor, (_, symbols) in found.items()}
+
+    def _operand_symbols(self, calls: Sequence[Call]) -> dict[Tensor, tuple[Table, tuple[str, ...]]]:
+        """Constant operands of the first call: the table that holds the value, and the symbols in all calls."""
+        found = {}
+        for position, tensor in enumerate(calls[0].kernel.reads):
+            if tensor.is_constant:
+                tables = [self._table(call.kernel, call.kernel.reads[position]) for call in calls]
+                found[tensor] = tables[0], tuple(self._symbols[table][0] for table in tables)
+        return found
+
+    @staticmethod
+    def _table(kernel: Kernel, operand: Tensor) -> Table:
+        return next(table for table in kernel.tables if table.values is operand.data)
 
     def _operator(self, op: Op, call: CallText | None = None, arenas: Sequence[str] = ()) -> OperatorText:
         layers = list(self._layers[op].values())
         caption = self._captions.operator(op)
-        return OperatorText(self._numbers[op], self._symbol(op), caption, layers, call, list(arenas))
+        sequences = list(self._sequences.get(op, {}).values())
+        return OperatorText(self._numbers[op], self._symbol(op), caption, layers, sequences, call, list(arenas))
 
     def _fused(self, fused: Fused) -> FusedText:
         operators = [self._operator(op) for op in fused.ops]

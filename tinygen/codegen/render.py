@@ -28,5 +28,7 @@ def render(schedule: Schedule, name: str, source: str) -> dict[str, str]:
         f"{name}_weights.h": "weights.h.j2",
         f"{name}_weights.c": "weights.c.j2",
     }
+    if model.engine_functions:
+        files |= {f"{name}_engines.h": "engines.h.j2", f"{name}_engines.c": "engines.c.j2"}
     texts = {file: environment().get_template(template).render(context) for file, template in files.items()}
-    return texts | {file: break_lines(texts[file]) for file in (f"{name}.h", f"{name}.c")}
+    return {file: text if file.startswith(f"{name}_weights.") else break_lines(text) for file, text in texts.items()}

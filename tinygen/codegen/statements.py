@@ -19,7 +19,7 @@ class CallText:
 
     number: int  # of the operator, from 1
     runner: str
-    layer: str
+    layer: str  # C expression for its address
     arguments: str
     results: tuple["ResultText", ...]
 
@@ -88,7 +88,8 @@ class LoopText:
 
 Statement = CallText | ShiftText | FetchText | StoreText | CropText | LoopText
 
-Names = Callable[[Call], tuple[int, str]]  # number of the operator and symbol of the layer
+Names = Callable[[Sequence[Call]], tuple[int, str]]
+"""Number of the operator and C expression for the layer of a call, for all iterations of the loop that it stands in."""
 
 
 @dataclass(frozen=True)
@@ -112,18 +113,19 @@ class Writer:
 
     schedule: Schedule
     names: Names
-    constants: Callable[[Call], dict[Tensor, str]]  # symbols of constant operands
+    constants: Callable[[Sequence[Call]], dict[Tensor, str]]  # C expressions for constant operands, as for layers
     content: Callable[[Buffer], str]
 
     def fused(self, fused: Fused) -> tuple[Statement, ...]:
         """The statements of a chain."""
         return tuple(self._step(step) for step in fused.steps)
 
-    def call(self, call: Call, following: Call | None = None) -> CallText:
-        """A call; `following` is the same call in the next iteration of a loop."""
-        number, layer = self.names(call)
-        kernel, after = call.kernel, (following or call).kernel
-        constants = self.constants(call)
+    def call(self, *iterations: Call) -> CallText:
+        """A call; of one in a loop all iterations."""
+        call = iterations[0]
+        number, layer = self.names(iterations)
+        kernel, after = call.kernel, iterations[min(1, len(iterations) - 1)].kernel
+        constants = self.constants(iterations)
         reads = [
             constants.get(tensor) or self._tensor(tensor, other)
             for tensor, other in zip(kernel.reads, after.reads, strict=True)
@@ -147,15 +149,15 @@ class Writer:
 
     def _step(self, step: FlatStep | Loop) -> Statement:
         if isinstance(step, Loop):
-            first, second = step.iterations[:2]
-            body = tuple(self._flat(a, b) for a, b in zip(first, second, strict=True))
+            body = tuple(self._flat(*steps) for steps in zip(*step.iterations, strict=True))
             return LoopText(len(step.iterations), body)
-        return self._flat(step, step)
+        return self._flat(step)
 
-    def _flat(self, step: FlatStep, following: FlatStep) -> Statement:
+    def _flat(self, *iterations: FlatStep) -> Statement:
+        step, following = iterations[0], iterations[min(1, len(iterations) - 1)]
         match step, following:
             case Call(), Call():
-                return self.call(step, following)
+                return self.call(*(step for step in iterations if isinstance(step, Call)))
             case Shift(), _:
                 return self.shift(step)
             case Fetch(), Fetch():

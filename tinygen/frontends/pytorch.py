@@ -1,9 +1,13 @@
 """PyTorch models by way of torch.export and ONNX (the optional packages torch and onnxscript)."""
 
-from collections.abc import Callable
+import logging
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 from tinygen.errors import TinygenError, ToolError, UnsupportedModelError
+from tinygen.ir.types import Array
 
 try:
     import torch as torch
@@ -17,9 +21,22 @@ def load_program(path: Path, out: Path) -> None:
     """Write the program in a .pt2 file, as torch.export.save made it, as ONNX to `out`."""
     _check_torch(path.name)
     try:
-        _export(torch.export.load(str(path)), out)
+        with _quiet():
+            _export(torch.export.load(str(path)), out)
     except Exception as error:  # torch has no base class of its own for what goes wrong
         raise _failed(path.name, error) from error
+
+
+def load_state(path: Path) -> Mapping[str, Array]:
+    """The tensors of a state dict in a .pt file; ValueError where it holds anything else: pickled code is not run."""
+    _check_torch(path.name)
+    try:
+        state = torch.load(str(path), map_location="cpu", weights_only=True)
+    except Exception as error:
+        raise ValueError(_reason(error)) from error
+    if not isinstance(state, Mapping):
+        raise ValueError(f"it holds a {type(state).__name__}")
+    return {str(k): value.detach().numpy() for k, value in state.items() if isinstance(value, torch.Tensor)}
 
 
 def export_built(build: Callable[[], object], where: str, out: Path) -> None:
@@ -41,7 +58,8 @@ def export_built(build: Callable[[], object], where: str, out: Path) -> None:
     module, examples = built
     inputs = examples if isinstance(examples, tuple) else (examples,)
     try:
-        _export(torch.export.export(module.eval(), inputs), out)
+        with _quiet():
+            _export(torch.export.export(module.eval(), inputs), out)
     except Exception as error:
         raise _failed(where, error) from error
 
@@ -52,11 +70,36 @@ def _check_torch(where: str) -> None:
 
 
 def _export(program: "torch.export.ExportedProgram", out: Path) -> None:
-    torch.onnx.export(program, dynamo=True, opset_version=_OPSET).save(str(out))
+    try:
+        exported = torch.onnx.export(program, dynamo=True, opset_version=_OPSET, verbose=False)
+    except ImportError as error:
+        raise ToolError(
+            f"{error.name or 'onnxscript'}: not installed, torch needs it to export. Run `pip install tinygen[torch]`."
+        ) from error
+    exported.save(str(out))
 
 
-def _failed(where: str, error: Exception) -> UnsupportedModelError:
-    reason = next(iter(str(error).strip().splitlines()), type(error).__name__)
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Without what torch says of packages that it does not find, and of its own code."""
+    logger = logging.getLogger("torch.onnx")
+    level = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logger.setLevel(level)
+
+
+def _failed(where: str, error: Exception) -> TinygenError:
+    if isinstance(error, TinygenError):
+        return error
     return UnsupportedModelError(
-        f"{where}: torch cannot export it ({reason}). Export it to ONNX by hand, and name the .onnx file."
+        f"{where}: torch cannot export it ({_reason(error)}). Export it to ONNX by hand, and name the .onnx file."
     )
+
+
+def _reason(error: Exception) -> str:
+    return next(iter(str(error).strip().splitlines()), type(error).__name__)

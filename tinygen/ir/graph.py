@@ -5,7 +5,18 @@ from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Self
 
-from tinygen.ir.rows import Columns, Piece, Rows, all_rows, has_rows, piece
+from tinygen.ir.rows import (
+    Channels,
+    Columns,
+    Piece,
+    Rows,
+    all_channels,
+    all_rows,
+    every_row,
+    has_rows,
+    piece,
+    slice_of,
+)
 from tinygen.ir.stream import State, Stream
 from tinygen.ir.tensor import Alias, Tensor
 from tinygen.ir.text import print_graph
@@ -98,6 +109,31 @@ class Op:
         op = self.replace_tensors({part.whole: part.tensor for part in pieces})
         return Tile(op, tuple(pieces))
 
+    def channels_needed(self, operand: Tensor, channels: Channels) -> Channels | None:  # noqa: ARG002 - for subclasses
+        """Channels of `operand` that channels of the result are computed from; None where it takes more than these."""
+        return None
+
+    def constant_slices(self, channels: Channels) -> Mapping[Tensor, Tensor]:  # noqa: ARG002 - for subclasses
+        """What the operator on channels of its result has instead of its constant operands."""
+        return {}
+
+    def slice(self, channels: Channels) -> "Tile | None":
+        """The operator restricted to channels of its result; None where it cannot be restricted so.
+
+        Operands of which it needs all channels are read as they are.
+        """
+        if len(self.results) != 1:
+            return None
+        pieces = [slice_of(self.results[0], channels)]
+        for operand in self.variable_operands:
+            needed = self.channels_needed(operand, channels)
+            if needed is None:
+                return None
+            is_whole = needed == all_channels(operand)
+            pieces.append(Piece(operand, operand, every_row(operand)) if is_whole else slice_of(operand, needed))
+        mapping = {part.whole: part.tensor for part in pieces}
+        return Tile(self.replace_tensors({**self.constant_slices(channels), **mapping}), tuple(pieces))
+
     @property
     def tile_kind(self) -> Hashable:
         """Of a tile: what tells it apart from other tiles of the same operator on equally many rows."""
@@ -133,7 +169,7 @@ def _is_result(field: str) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class Tile:
-    """An operator on some rows, or on some columns: an ordinary operator on pieces of tensors."""
+    """An operator on some rows, columns or channels: an ordinary operator on pieces of tensors."""
 
     op: Op
     pieces: tuple[Piece, ...]  # the result's first, then one per operand

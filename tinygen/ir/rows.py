@@ -1,6 +1,7 @@
-"""Rows and columns of tensors: the units in which a schedule may split operators.
+"""Rows, columns and channels of tensors: the units in which a schedule may split operators.
 
-A row is one index of axis 1 (height) of an NHWC tensor with batch 1: contiguous bytes. A column is one of axis 2.
+A row is one index of axis 1 (height) of an NHWC tensor with batch 1: contiguous bytes. A column is one of axis 2, a
+channel one of the last axis, whatever the rank.
 """
 
 from dataclasses import dataclass, replace
@@ -30,14 +31,23 @@ class Columns(_Span):
     """Columns [first, end) of a tensor."""
 
 
+@dataclass(frozen=True, order=True)
+class Channels(_Span):
+    """Channels [first, end) of a tensor."""
+
+
 @dataclass(frozen=True)
 class Piece:
-    """Some rows of a tensor as a tensor of their own; `columns` where it is just some columns of them."""
+    """Some rows of a tensor as a tensor of their own; `columns` where it is just some columns of them.
+
+    With `channels` it is those of all rows and columns, one pixel after the other.
+    """
 
     tensor: Tensor
     whole: Tensor
     rows: Rows
     columns: Columns | None = None
+    channels: Channels | None = None
 
 
 def has_rows(tensor: Tensor) -> bool:
@@ -60,6 +70,16 @@ def all_columns(tensor: Tensor) -> Columns:
     return Columns(0, tensor.shape[2])
 
 
+def all_channels(tensor: Tensor) -> Channels:
+    """Every channel of a tensor; a scalar has one."""
+    return Channels(0, tensor.shape[-1] if tensor.shape else 1)
+
+
+def is_pixel(tensor: Tensor) -> bool:
+    """Whether all of a tensor's elements are channels of one pixel: any of them are contiguous."""
+    return bool(tensor.shape) and tensor.type.elements == tensor.shape[-1]
+
+
 def row_bytes(tensor: Tensor) -> int:
     """Bytes of one row."""
     return tensor.type.bytes // tensor.shape[1]
@@ -79,8 +99,17 @@ def piece(tensor: Tensor, rows: Rows, columns: Columns | None = None) -> Piece:
     return Piece(Tensor(name, type), tensor, rows, columns)
 
 
+def slice_of(tensor: Tensor, channels: Channels) -> Piece:
+    """Some channels of a tensor as a tensor."""
+    name = f"{tensor.name}[{channels.first}:{channels.end} of {tensor.shape[-1]}]"
+    type = replace(tensor.type, shape=(*tensor.shape[:-1], channels.count))
+    return Piece(Tensor(name, type), tensor, every_row(tensor), channels=channels)
+
+
 def part_of(value: Array, part: Piece) -> Array:
-    """The rows and columns of a value that a piece is."""
+    """The rows, columns and channels of a value that a piece is."""
+    if part.channels:
+        return value[..., part.channels.first : part.channels.end]
     if value.ndim != 4 and part.tensor is part.whole:
         return value
     rows = value[:, part.rows.first : part.rows.end]

@@ -17,13 +17,18 @@ from tinygen.kernels.cmsis_nn.pooling import lower_average_pool2d, lower_max_poo
 from tinygen.kernels.cmsis_nn.softmax import lower_softmax
 from tinygen.kernels.cmsis_nn.transpose import lower_transpose
 from tinygen.kernels.cmsis_nn.transpose_conv import lower_transpose_conv2d
+from tinygen.kernels.engine import lower_engine_layer
 from tinygen.kernels.float32.select import FLOAT_LOWERINGS
 from tinygen.kernels.int16.select import INT16_LOWERINGS
 from tinygen.kernels.native.select import native_kernels
 from tinygen.kernels.tinygen_c.elementwise import lower_prelu, lower_squared_difference
 from tinygen.kernels.tinygen_c.gather import lower_gather
 from tinygen.kernels.tinygen_c.lookup import lower_lookup
-from tinygen.kernels.tinygen_c.partial_products import lower_add_products, lower_scale_products
+from tinygen.kernels.tinygen_c.partial_products import (
+    lower_add_channel_products,
+    lower_add_products,
+    lower_scale_products,
+)
 from tinygen.kernels.tinygen_c.reduction import lower_arg_max, lower_reduce_max, lower_reduce_min, lower_sum
 from tinygen.kernels.tinygen_c.resize import lower_resize_bilinear, lower_resize_nearest
 from tinygen.kernels.tinygen_c.running_sum import lower_divide_sums, lower_scale_sums, lower_sum_rows
@@ -41,13 +46,14 @@ from tinygen.ops.conv2d import Conv2D
 from tinygen.ops.copy import Copy
 from tinygen.ops.depth_to_space import DepthToSpace, SpaceToDepth
 from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
+from tinygen.ops.engine_layer import EngineLayer
 from tinygen.ops.extrema import Maximum, Minimum
 from tinygen.ops.fully_connected import FullyConnected
 from tinygen.ops.gather import Gather
 from tinygen.ops.lookup import Lookup
 from tinygen.ops.mul import Mul
 from tinygen.ops.pad import MirrorPad, Pad
-from tinygen.ops.partial_products import AddProducts, ScaleProducts
+from tinygen.ops.partial_products import AddChannelProducts, AddProducts, ScaleProducts
 from tinygen.ops.pool2d import AveragePool2D, MaxPool2D
 from tinygen.ops.prelu import Prelu
 from tinygen.ops.reduction import Mean, ReduceMax, ReduceMin, Sum
@@ -62,6 +68,7 @@ from tinygen.ops.transpose_conv2d import TransposeConv2D
 
 LOWERINGS: Lowerings = {
     Add: lower_add,
+    AddChannelProducts: lower_add_channel_products,
     AddProducts: lower_add_products,
     ArgMax: lower_arg_max,
     AveragePool2D: lower_average_pool2d,
@@ -72,6 +79,7 @@ LOWERINGS: Lowerings = {
     DepthToSpace: lower_depth_to_space,
     DepthwiseConv2D: lower_depthwise_conv2d,
     DivideSums: lower_divide_sums,
+    EngineLayer: lower_engine_layer,
     FullyConnected: lower_fully_connected,
     Gather: lower_gather,
     Lookup: lower_lookup,

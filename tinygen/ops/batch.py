@@ -11,12 +11,15 @@ from tinygen.ir.types import Array, TensorType
 from tinygen.ops.batch_matmul import BatchMatMul
 from tinygen.ops.binary import Binary
 from tinygen.ops.concat import Concat
+from tinygen.ops.crossing import Crossing
 from tinygen.ops.depth_to_space import DepthToSpace, SpaceToDepth
+from tinygen.ops.engine_layer import EngineLayer
 from tinygen.ops.fully_connected import FullyConnected
 from tinygen.ops.gather import Gather
 from tinygen.ops.interpolate import Interpolate
 from tinygen.ops.pad import MirrorPad, Pad
 from tinygen.ops.prelu import Prelu
+from tinygen.ops.quantize import Dequantize, Quantize
 from tinygen.ops.reduction import Reduction
 from tinygen.ops.reshape import Reshape
 from tinygen.ops.resize import ResizeBilinear, ResizeNearest
@@ -83,6 +86,8 @@ def _keeps_samples_apart(op: Op) -> bool:
     match op:
         case DepthToSpace() | SpaceToDepth() | Interpolate() | ResizeBilinear() | ResizeNearest():
             return True
+        case Crossing() | Dequantize() | EngineLayer() | Quantize():
+            return True
         case FullyConnected() | Reshape() | TransposeConv2D() | Unary() | Windowed():
             return True
         case Pad() | MirrorPad():
@@ -100,7 +105,8 @@ def _keeps_samples_apart(op: Op) -> bool:
         case Reduction():
             return 0 not in op.axes
         case Gather():
-            return op.axis > 0 and op.indices.is_constant and op.batch_dims == 0
+            is_table = op.axis == 0 and op.input.is_constant  # of rows that each sample chooses from
+            return op.batch_dims == 0 and (is_table or (op.axis > 0 and op.indices.is_constant))
         case BatchMatMul():
             return rank > 2 and all(_broadcasts_over_batch(tensor, rank) for tensor in op.operands)
     return False

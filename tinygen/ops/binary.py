@@ -1,16 +1,18 @@
 """What operators on two tensors share: broadcasting, as numpy does it."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
 from tinygen.ir.graph import Op, Values
-from tinygen.ir.rows import Columns, Rows
+from tinygen.ir.rows import Channels, Columns, Rows, all_channels
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, DType, Float32Array
 from tinygen.ops.broadcast import Broadcast
 from tinygen.ops.checks import check_activations, check_numbers, check_shape
+from tinygen.ops.constant_slices import constant_slices
 from tinygen.ops.requantize import Int64Array
 
 
@@ -58,6 +60,12 @@ class Binary(Op):
             return None  # every column has constants of its own
         width = operand.shape[2]
         return columns if width == self.output.shape[2] else Columns(0, width)
+
+    def channels_needed(self, operand: Tensor, channels: Channels) -> Channels | None:
+        return channels if operand.shape[-1:] == self.output.shape[-1:] else all_channels(operand)
+
+    def constant_slices(self, channels: Channels) -> Mapping[Tensor, Tensor]:
+        return constant_slices(self.output.shape[-1], channels, self.first, self.second)
 
     def evaluate(self, values: Values) -> tuple[Array, ...]:
         if self.output.type.dtype.is_real:

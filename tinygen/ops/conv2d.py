@@ -5,6 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from tinygen.ir.graph import Values
+from tinygen.ir.rows import Channels, all_channels
+from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, Float32Array
 from tinygen.ops.accumulate import exact_matmul
 from tinygen.ops.windowed import Convolution
@@ -26,6 +28,9 @@ class Conv2D(Convolution):
     @property
     def macs(self) -> int:
         return self.output.type.elements * (self.weights.type.elements // self.weights.shape[0])
+
+    def channels_needed(self, operand: Tensor, channels: Channels) -> Channels | None:  # noqa: ARG002 - any need all
+        return all_channels(operand) if self.groups == 1 and self.weights.is_constant else None
 
     def verify(self) -> None:
         super().verify()

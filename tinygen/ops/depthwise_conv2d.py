@@ -5,6 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from tinygen.ir.graph import Values
+from tinygen.ir.rows import Channels, all_channels
+from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, Float32Array
 from tinygen.ops.windowed import Convolution
 
@@ -26,6 +28,11 @@ class DepthwiseConv2D(Convolution):
     def macs(self) -> int:
         return self.output.type.elements * self.weights.shape[1] * self.weights.shape[2]
 
+    def channels_needed(self, operand: Tensor, channels: Channels) -> Channels | None:
+        if not self.weights.is_constant or (self.multiplier > 1 and operand.shape[3] > 1):
+            return None
+        return all_channels(operand) if operand.shape[3] == 1 else channels
+
     def verify(self) -> None:
         super().verify()
         if self.input.shape[3] == 0 or self.channels % self.input.shape[3] or self.weights.shape[0] != 1:
@@ -39,7 +46,7 @@ class DepthwiseConv2D(Convolution):
             return (self.output_stage.finish_real(self._real_sums(values)),)
         zero_point = self.input.type.zero_point
         patches = self.window.patches(values[self.input], zero_point).astype(np.int64) - zero_point
-        spread = np.repeat(patches, self.multiplier, axis=-1)
+        spread = np.repeat(patches, self.multiplier, axis=-1) if self.multiplier > 1 else patches
         accumulators = (spread * values[self.weights][0].astype(np.int64)).sum(axis=(3, 4))
         return (self.output_stage.finish(accumulators),)
 

@@ -7,8 +7,10 @@ from enum import Enum
 
 import numpy as np
 
-from tinygen.ir.types import Float32Array
-from tinygen.ops.requantize import Int64Array
+from tinygen.ir.types import DType, Float32Array, Quant
+from tinygen.ops.checks import check_activations, check_shape
+from tinygen.ops.requantize import Int64Array, Multiplier
+from tinygen.ops.sigmoid_int16 import OUTPUT_SCALE, is_computable, scaling_int16, sigmoid_int16, tanh_int16
 from tinygen.ops.unary import Unary
 
 _SATURATION = 1 << 20  # beyond every 8-bit output, and exact in float32
@@ -26,16 +28,39 @@ class Function(Enum):
     TANH = "tanh"
 
 
+_OF_INT16 = (Function.LOGISTIC, Function.TANH)
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class FloatFunction(Unary):
     """output = function(input) as TFLite's 8-bit tables hold it: float32 throughout, halves rounded away from zero.
 
-    Results beyond the range saturate, infinities too. The logarithm of numbers <= 0 is the smallest output.
+    Results beyond the range saturate, infinities too. The logarithm of numbers <= 0 is the smallest output. LOGISTIC
+    and TANH take int16 too, in fixed point: outputs have scale 1/32768.
     """
 
     function: Function
 
+    @property
+    def scaling_int16(self) -> Multiplier:
+        """From int16 inputs to steps of the table of sigmoids: a factor, and a shift to the right."""
+        return scaling_int16(self.input.type.scale)
+
+    def verify(self) -> None:
+        if self.output.type.dtype is not DType.INT16 or self.function not in _OF_INT16:
+            super().verify()
+            return
+        check_activations(("input", self.input), ("output", self.output))
+        check_shape("output", self.output, self.input.shape)
+        if self.output.type.quant != Quant((OUTPUT_SCALE,), (0,)):
+            raise ValueError(f"output '{self.output.name}' must have scale 1/32768 and zero point 0")
+        if not is_computable(self.scaling_int16):
+            raise ValueError(f"input '{self.input.name}' has scale {self.input.type.scale:g}, below 2.66 was expected")
+
     def transform(self, centered: Int64Array) -> Int64Array:
+        if self.input.type.dtype is DType.INT16:
+            compute = tanh_int16 if self.function is Function.TANH else sigmoid_int16
+            return compute(centered, self.scaling_int16)
         real = np.float32(self.input.type.scale) * centered.astype(np.float32)
         with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
             scaled = _FUNCTIONS[self.function](real) * (np.float32(1) / np.float32(self.output.type.scale))

@@ -1,16 +1,18 @@
 """Fully connected layer."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from tinygen.ir.graph import Op, Values
-from tinygen.ir.rows import Rows
+from tinygen.ir.rows import Channels, Rows, all_channels
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array
 from tinygen.ops.accumulate import OutputStage, exact_matmul
 from tinygen.ops.checks import check_activations, check_filters, check_rank
 from tinygen.ops.clamp import Clamp
+from tinygen.ops.constant_slices import constant_slice
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -53,6 +55,14 @@ class FullyConnected(Op):
     def rows_needed(self, operand: Tensor, rows: Rows) -> Rows | None:
         is_pointwise = operand.shape[:-1] == self.output.shape[:-1]
         return rows if is_pointwise else None
+
+    def channels_needed(self, operand: Tensor, channels: Channels) -> Channels | None:  # noqa: ARG002 - any need all
+        counts_units = self.output.shape[-1:] == self.weights.shape[:1]
+        return all_channels(operand) if counts_units and self.weights.is_constant else None
+
+    def constant_slices(self, channels: Channels) -> Mapping[Tensor, Tensor]:
+        found = {self.weights: constant_slice(self.weights, channels, 0)}
+        return found if self.bias is None else {**found, self.bias: constant_slice(self.bias, channels)}
 
     def evaluate(self, values: Values) -> tuple[Array, ...]:
         if self.output.type.dtype.is_real:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tinygen.ir.graph import Op, Values
-from tinygen.ir.rows import Columns, Rows
+from tinygen.ir.rows import Channels, Columns, Rows
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, DType
 from tinygen.ops.checks import check_dtype, check_shape
@@ -36,6 +36,9 @@ class Lookup(Op):
 
     def columns_needed(self, operand: Tensor, columns: Columns) -> Columns | None:
         return columns if operand.shape == self.output.shape else None
+
+    def channels_needed(self, operand: Tensor, channels: Channels) -> Channels | None:
+        return channels if operand.shape == self.output.shape else None
 
     def evaluate(self, values: Values) -> tuple[Array, ...]:
         return (np.asarray(values[self.table][values[self.input].view(np.uint8)]).reshape(self.output.shape),)

@@ -7,7 +7,7 @@ from enum import Enum
 import numpy as np
 
 from tinygen.ir.graph import Op, Tile, Values
-from tinygen.ir.rows import Rows
+from tinygen.ir.rows import Channels, Rows
 from tinygen.ir.tensor import Alias, Tensor
 from tinygen.ir.types import Array
 from tinygen.ops.checks import check_only_moved, check_shape
@@ -46,6 +46,9 @@ class _Pad(Op):
 
     def aliases(self) -> tuple[Alias, ...]:
         return (Alias(self.output, self.input),) if self.is_nothing else ()
+
+    def channels_needed(self, operand: Tensor, channels: Channels) -> Channels | None:  # noqa: ARG002 - there is only one
+        return None if self.before[-1] or self.after[-1] else channels
 
     @property
     def _widths(self) -> list[tuple[int, int]]:

@@ -1,7 +1,8 @@
-"""A fully connected layer over an image, computed as the image's rows come: int32 sums, requantized once.
+"""Layers computed as their input comes, by rows or by channels: int32 sums, requantized once.
 
-The layer's weights for some rows lie apart, one stretch for each unit. Which stretch is next is counted behind the
-sums, so that every call but the first is the same.
+By rows, a fully connected layer's weights for some rows lie apart, one stretch for each unit. Which stretch is next is
+counted behind the sums, so that every call but the first is the same. By channels, each slice has weights of its own:
+those of the layer in another order.
 """
 
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tinygen.ir.graph import Op, Values
+from tinygen.ir.rows import Rows
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, DType
 from tinygen.ops.accumulate import exact_matmul
@@ -64,18 +66,65 @@ class AddProducts(Op):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
+class AddChannelProducts(Op):
+    """output = before + input @ weights.T, of stored values; without `before` sums start at 0.
+
+    What the zero point adds to the sums is part of the bias that `ScaleProducts` adds.
+    """
+
+    input: Tensor  # vectors * features elements, int8
+    weights: Tensor  # [units, features], int8
+    before: Tensor | None  # [1, H, W, units] with H * W vectors, int32
+    output: Tensor  # [1, H, W, units], int32
+
+    @property
+    def vectors(self) -> int:
+        """How many vectors are multiplied with the same weights."""
+        return self.input.type.elements // self.weights.shape[1]
+
+    @property
+    def macs(self) -> int:
+        return self.vectors * self.weights.type.elements
+
+    def verify(self) -> None:
+        check_dtype("input", self.input, DType.INT8)
+        check_dtype("weights", self.weights, DType.INT8)
+        check_dtype("output", self.output, DType.INT32)
+        check_rank("weights", self.weights, 2)
+        units, features = self.weights.shape
+        if self.input.type.elements % features or self.output.type.elements != self.vectors * units:
+            raise ValueError(
+                f"weights {list(self.weights.shape)} do not fit input {list(self.input.shape)} "
+                f"and output {list(self.output.shape)}"
+            )
+        if self.before is not None:
+            check_shape("before", self.before, self.output.shape)
+
+    def evaluate(self, values: Values) -> tuple[Array, ...]:
+        vectors = values[self.input].reshape(self.vectors, -1)
+        sums = exact_matmul(vectors, values[self.weights].T).reshape(self.output.shape)
+        if self.before is not None:
+            sums = sums + values[self.before].astype(np.int64)
+        return (wrap_int32(sums).astype(np.int32),)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
 class ScaleProducts(Op):
     """The sums plus bias, requantized per unit: what the layer does with all features at once."""
 
-    input: Tensor  # [1, 1, 1, units + 1], int32; the last one is not read
+    input: Tensor  # [1, H, W, units], int32; elements behind those of the output are not read
     bias: Tensor | None  # [units], int32
-    output: Tensor  # units elements, int8
+    output: Tensor  # vectors * units elements, int8
     multipliers: tuple[int, ...]  # one for each unit
     shifts: tuple[int, ...]
     clamp: Clamp
 
+    def rows_needed(self, operand: Tensor, rows: Rows) -> Rows | None:
+        return rows if operand.shape == self.output.shape else None
+
     def evaluate(self, values: Values) -> tuple[Array, ...]:
-        sums = values[self.input].reshape(-1)[:-1].astype(np.int64)
+        units = len(self.multipliers)
+        sums = values[self.input].reshape(-1)[: self.output.type.elements].reshape(-1, units).astype(np.int64)
         if self.bias is not None:
             sums = sums + values[self.bias].astype(np.int64)
         scaled = requantize(wrap_int32(sums), np.array(self.multipliers), np.array(self.shifts))

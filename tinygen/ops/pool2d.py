@@ -5,6 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from tinygen.ir.graph import Values
+from tinygen.ir.rows import Channels
+from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, Float32Array
 from tinygen.ops.checks import check_same_quantization
 from tinygen.ops.window import HW, UNIT, Window
@@ -25,6 +27,9 @@ class _Pool2D(Windowed):
     @property
     def channels(self) -> int:
         return self.input.shape[3]
+
+    def channels_needed(self, operand: Tensor, channels: Channels) -> Channels | None:  # noqa: ARG002 - there is only one
+        return channels
 
     def verify(self) -> None:
         check_same_quantization(self.input, self.output)

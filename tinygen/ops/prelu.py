@@ -1,16 +1,18 @@
 """Parametric ReLU: a slope for negative inputs that is a tensor of its own."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from tinygen.ir.graph import Op, Values
-from tinygen.ir.rows import Columns, Rows
+from tinygen.ir.rows import Channels, Columns, Rows, all_channels
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array
 from tinygen.ops.broadcast import Broadcast
 from tinygen.ops.checks import check_numbers, check_scaling, check_shape
 from tinygen.ops.clamp import Clamp
+from tinygen.ops.constant_slices import constant_slices
 from tinygen.ops.requantize import Multiplier, quantize_multiplier, requantize
 
 _MAX_IDENTITY_SHIFT = 22  # 255 << 22 fits into 31 bits
@@ -65,6 +67,12 @@ class Prelu(Op):
             return None  # every column has slopes of its own
         width = operand.shape[2]
         return columns if width == self.output.shape[2] else Columns(0, width)
+
+    def channels_needed(self, operand: Tensor, channels: Channels) -> Channels | None:
+        return channels if operand.shape[-1:] == self.output.shape[-1:] else all_channels(operand)
+
+    def constant_slices(self, channels: Channels) -> Mapping[Tensor, Tensor]:
+        return constant_slices(self.output.shape[-1], channels, self.alpha)
 
     def evaluate(self, values: Values) -> tuple[Array, ...]:
         if self.output.type.dtype.is_real:

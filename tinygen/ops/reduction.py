@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from tinygen.ir.graph import Op, Values
-from tinygen.ir.rows import Rows
+from tinygen.ir.rows import Channels, Rows
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, DType
 from tinygen.ops.checks import check_activations, check_numbers, check_same_quantization
@@ -73,6 +73,9 @@ class Reduction(Op):
 
     def rows_needed(self, operand: Tensor, rows: Rows) -> Rows | None:  # noqa: ARG002 - there is only one
         return rows if min(self.axes, default=2) > 1 else None
+
+    def channels_needed(self, operand: Tensor, channels: Channels) -> Channels | None:
+        return channels if len(operand.shape) - 1 not in self.axes else None
 
     def verify(self) -> None:
         check = check_activations if self.takes_int16 else check_numbers

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from tinygen.ir.graph import Op, Tile, Values
-from tinygen.ir.rows import Rows
+from tinygen.ir.rows import Channels, Rows
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, DType
 from tinygen.ops.checks import check_dtype, check_numbers, check_rank, check_same_quantization, check_shape
@@ -50,6 +50,9 @@ class _Resize(Op):
 
     def rows_needed(self, operand: Tensor, rows: Rows) -> Rows | None:  # noqa: ARG002 - there is only one
         return Rows(self.source_rows(rows.first).first, self.source_rows(rows.end - 1).end)
+
+    def channels_needed(self, operand: Tensor, channels: Channels) -> Channels | None:  # noqa: ARG002 - there is only one
+        return channels
 
     def tile(self, rows: Rows) -> Tile | None:
         tile = super().tile(rows)

@@ -9,7 +9,7 @@ from tinygen.ir.graph import Op, Values
 from tinygen.ir.rows import Columns, Rows
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, DType, Quant
-from tinygen.ops.checks import check_activations, check_shape
+from tinygen.ops.checks import check_activations, check_numbers, check_shape
 from tinygen.ops.requantize import (
     Int64Array,
     Multiplier,
@@ -22,7 +22,11 @@ from tinygen.ops.softmax_int16 import OUTPUT_SCALE, scaling_int16, softmax_int16
 
 _DIFF_INTEGER_BITS = 5  # of the scaled difference to the largest input
 _SUM_INTEGER_BITS = 12  # of the sum of exponentials
-_OUTPUT_QUANTS = {DType.INT8: Quant((1.0 / 256,), (-128,)), DType.INT16: Quant((OUTPUT_SCALE,), (0,))}
+_OUTPUT_QUANTS = {  # by the element types of input and output
+    (DType.INT8, DType.INT8): Quant((1.0 / 256,), (-128,)),
+    (DType.INT8, DType.INT16): Quant((1.0 / 65536,), (-32768,)),
+    (DType.INT16, DType.INT16): Quant((OUTPUT_SCALE,), (0,)),
+}
 _Q31_MAX = (1 << 31) - 1
 _LONGEST_ROW = (1 << (_SUM_INTEGER_BITS + 1)) - 1  # whose sum of exponentials still fits uint32
 
@@ -31,7 +35,7 @@ _LONGEST_ROW = (1 << (_SUM_INTEGER_BITS + 1)) - 1  # whose sum of exponentials s
 class Softmax(Op):
     """Softmax; int8 outputs have scale 1/256 and zero point -128 (TFLite's reference, gemmlowp's fixed point).
 
-    int16 outputs have scale 1/32768.
+    int16 outputs have scale 1/65536 and zero point -32768, of int16 inputs scale 1/32768 and zero point 0.
     """
 
     input: Tensor
@@ -53,12 +57,20 @@ class Softmax(Op):
         return -math.floor(radius)
 
     @property
+    def widens(self) -> bool:
+        """Whether int8 becomes int16."""
+        return (self.input.type.dtype, self.output.type.dtype) == (DType.INT8, DType.INT16)
+
+    @property
     def row_size(self) -> int:
         """Elements of the last axis."""
         return self.input.shape[-1]
 
     def verify(self) -> None:
-        check_activations(("input", self.input), ("output", self.output))
+        if self.widens:
+            check_numbers(("input", self.input))
+        else:
+            check_activations(("input", self.input), ("output", self.output))
         check_shape("output", self.output, self.input.shape)
         if not self.input.shape:
             raise ValueError("softmax of a scalar, at least one dimension was expected")
@@ -66,12 +78,12 @@ class Softmax(Op):
             raise ValueError(f"rows of {self.row_size} elements, 1 to {_LONGEST_ROW} were expected")
         if self.output.type.dtype.is_real:
             return
-        quant = _OUTPUT_QUANTS[self.output.type.dtype]
+        quant = _OUTPUT_QUANTS[self.input.type.dtype, self.output.type.dtype]
         if self.output.type.quant != quant:
             raise ValueError(
                 f"output '{self.output.name}' must have scale 1/{1 / quant.scale:.0f} and zero point {quant.zero_point}"
             )
-        if self.scaling.shift < 0 and self.output.type.dtype is DType.INT8:
+        if self.scaling.shift < 0 and self.input.type.dtype is DType.INT8:
             raise ValueError(f"beta {self.beta} times scale {self.input.type.scale} is below 2**-27")
 
     def rows_needed(self, operand: Tensor, rows: Rows) -> Rows | None:
@@ -86,7 +98,7 @@ class Softmax(Op):
             powers = np.exp(np.float32(self.beta) * (real - real.max(axis=-1, keepdims=True)))
             return (powers / powers.sum(axis=-1, keepdims=True),)
         rows = values[self.input].astype(np.int64).reshape(-1, self.row_size)
-        if self.output.type.dtype is DType.INT16:
+        if self.input.type.dtype is DType.INT16:
             return (softmax_int16(rows, self.scaling).astype(np.int16).reshape(self.output.shape),)
         diff = rows - rows.max(axis=1, keepdims=True)
         scaling = self.scaling
@@ -98,9 +110,10 @@ class Softmax(Op):
         reciprocal = _one_over_one_plus(wrap_int32((total << headroom) - (1 << 31)))
         bits_over_unit = _SUM_INTEGER_BITS - headroom
         product = doubling_high_multiply(reciprocal, exponentials)
-        stored = rounding_shift_right(product, bits_over_unit + 31 - 8) - 128
-        result = np.where(counts, np.clip(stored, -128, 127), -128)
-        return (result.astype(np.int8).reshape(self.output.shape),)
+        dtype = self.output.type.dtype
+        stored = rounding_shift_right(product, bits_over_unit + 31 - 8 * dtype.bytes) + dtype.min
+        result = np.where(counts, np.clip(stored, dtype.min, dtype.max), dtype.min)
+        return (result.astype(dtype.numpy).reshape(self.output.shape),)
 
 
 def _exp_on_negative(a: Int64Array) -> Int64Array:

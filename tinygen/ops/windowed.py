@@ -1,15 +1,16 @@
 """What convolutions and pools share: a window that moves over an NHWC image."""
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 from tinygen.ir.graph import Op, Tile
-from tinygen.ir.rows import Columns, Rows
+from tinygen.ir.rows import Channels, Columns, Rows
 from tinygen.ir.tensor import Tensor
 from tinygen.ops.accumulate import OutputStage
 from tinygen.ops.checks import check_activations, check_filters, check_rank, check_shape
 from tinygen.ops.clamp import Clamp
+from tinygen.ops.constant_slices import constant_slice
 from tinygen.ops.window import HW, Padding, Window
 
 
@@ -90,6 +91,10 @@ class Convolution(Windowed):
     def output_stage(self) -> OutputStage:
         """Bias, requantization and clamp."""
         return OutputStage(self.input, self.weights, self.bias, self.output, self.clamp)
+
+    def constant_slices(self, channels: Channels) -> Mapping[Tensor, Tensor]:
+        found = {self.weights: constant_slice(self.weights, channels, self.channel_axis)}
+        return found if self.bias is None else {**found, self.bias: constant_slice(self.bias, channels)}
 
     def verify(self) -> None:
         for role, tensor in (("input", self.input), ("weights", self.weights), ("output", self.output)):

@@ -11,8 +11,12 @@ is a block with one part.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import zip_longest
 from math import gcd
+
+import numpy as np
+from numpy.typing import NDArray
+
+_VALUES_AT_ONCE = 64  # that are added up: bits are unpacked for it
 
 
 def read_tick(step: int) -> int:
@@ -114,29 +118,36 @@ def _merged(gaps: list[Gap]) -> list[Gap]:
 
 def bound_bytes(blocks: Sequence[Block]) -> int:
     """The most bytes live at one tick, gaps for alignment included: no placement of the blocks is smaller."""
-    levels = live_bytes(blocks)
-    best = max(levels, default=0)
-    most_gaps = sum(len(block.parts) * (block.align - 1) for block in blocks)
-    for tick in sorted(_changes(blocks), key=levels.__getitem__, reverse=True):
-        if levels[tick] + most_gaps <= best:
-            break
-        best = max(best, _stacked_bytes(blocks, tick))
+    levels, gaps = _levels(blocks, _end(blocks)), _most_gaps(blocks, _end(blocks))
+    best = int(levels.max(initial=0))
+    begins = _begins(blocks)
+    high = [tick for tick in np.flatnonzero(levels + gaps > best).tolist() if begins >> tick & 1]
+    for tick in sorted(high, key=levels.__getitem__, reverse=True):
+        if levels[tick] + gaps[tick] > best:
+            best = max(best, _stacked_bytes(blocks, tick))
     return best
 
 
 def least_bytes(items: Sequence[Sequence[Block]]) -> int:
     """No placement is smaller that takes one of the blocks of each item."""
     fixed = [item[0] for item in items if len(item) == 1]
-    chosen = [[live_bytes([block]) for block in item] for item in items if len(item) > 1]
-    if not chosen:
+    choices = [item for item in items if len(item) > 1]
+    if not choices:
         return bound_bytes(fixed)
-    least = [list(map(min, *levels)) for levels in chosen]
-    return max(map(sum, zip_longest(live_bytes(fixed), *least, fillvalue=0)), default=0)
+    end = _end([block for item in items for block in item])
+    total = _levels(fixed, end)
+    for item in choices:
+        total += np.minimum.reduce([_levels([block], end) for block in item])
+    return int(total.max(initial=0))
 
 
-def _changes(blocks: Sequence[Block]) -> set[int]:
-    """Ticks at which a part begins to live: at one of them most bytes are live."""
-    return {first for block in blocks for part in block.parts for first, _ in runs(part.live)}
+def _begins(blocks: Sequence[Block]) -> int:
+    """The set of ticks at which a part begins to live: at one of them most bytes are live."""
+    found = 0
+    for block in blocks:
+        for part in block.parts:
+            found |= part.live & ~(part.live << 1)
+    return found
 
 
 def _stacked_bytes(blocks: Sequence[Block], tick: int) -> int:
@@ -162,18 +173,42 @@ def _live_ranges(block: Block, tick: int) -> list[tuple[int, int]]:
 
 def live_bytes(blocks: Sequence[Block]) -> list[int]:
     """Bytes live at each tick, up to the last one at which anything is live."""
-    end = max((block.live.bit_length() for block in blocks), default=0)
-    changes = [0] * (end + 1)
+    levels = _levels(blocks, _end(blocks))
+    return [int(level) for level in levels.tolist()]
+
+
+def _end(blocks: Sequence[Block]) -> int:
+    """The tick behind the last one at which anything is live."""
+    return max((block.live.bit_length() for block in blocks), default=0)
+
+
+def _levels(blocks: Sequence[Block], end: int) -> NDArray[np.float64]:
+    """Bytes live at each tick before `end`."""
+    return _sums([(part.bytes, part.live) for block in blocks for part in block.parts], end)
+
+
+def _most_gaps(blocks: Sequence[Block], end: int) -> NDArray[np.float64]:
+    """The most bytes that what is live at each tick may have of gaps: fewer than the alignment behind each range."""
+    begins = []
     for block in blocks:
+        before, below = 0, 0
         for part in block.parts:
-            for first, last in runs(part.live):
-                changes[first] += part.bytes
-                changes[last + 1] -= part.bytes
-    total, levels = 0, []
-    for change in changes[:end]:
-        total += change
-        levels.append(total)
-    return levels
+            begins.append((block.align - 1, part.live & ~below if part.offset == before else part.live))
+            before, below = part.offset + part.bytes, part.live
+    return _sums(begins, end)
+
+
+def _sums(values: Sequence[tuple[int, int]], end: int) -> NDArray[np.float64]:
+    """The sum, at each tick before `end`, of the values whose ticks it is among: whole numbers, in the type that is
+    multiplied fastest."""
+    sums = np.zeros(end)
+    row = -(-end // 8)
+    for first in range(0, len(values), _VALUES_AT_ONCE):
+        some = values[first : first + _VALUES_AT_ONCE]
+        bits = np.frombuffer(b"".join(ticks.to_bytes(row, "little") for _, ticks in some), np.uint8)
+        live = np.unpackbits(bits.reshape(len(some), row), axis=1, count=end, bitorder="little")
+        sums += np.array([value for value, _ in some], np.float64) @ live.astype(np.float64)
+    return sums
 
 
 def runs(live: int) -> list[tuple[int, int]]:

@@ -283,7 +283,8 @@ class _Execution:
             self._expected[tensor] = marks
         else:
             whole = self._expected.setdefault(part.whole, np.full(part.whole.type.bytes, _NEVER_WRITTEN))
-            _marks_in(whole, part)[:] = marks.reshape(part.rows.count, -1)
+            inside = _marks_in(whole, part)
+            inside[:] = marks.reshape(inside.shape)
 
     def _marks_of(self, tensor: Tensor) -> _Marks | None:
         """The marks that a tensor, or the rows of one, must have."""
@@ -339,7 +340,10 @@ class _Execution:
 
 
 def _marks_in(whole: _Marks, part: Piece) -> _Marks:
-    """The marks of a piece in those of its whole tensor, one row a line."""
+    """The marks of a piece in those of its whole tensor, one row a line; of channels, one pixel."""
+    if part.channels:
+        pixels = whole.reshape(part.whole.type.elements // part.whole.shape[-1], -1, part.whole.type.dtype.bytes)
+        return pixels[:, part.channels.first : part.channels.end]
     rows = whole.reshape(-1, row_bytes(part.whole))[part.rows.first : part.rows.end]
     if part.columns is None:
         return rows

@@ -16,8 +16,9 @@ from tinygen.kernels.base import Kernel, Library, Toolbox
 from tinygen.kernels.native.costs import NATIVE_COSTS, native_instructions
 from tinygen.ops.conv2d import Conv2D
 from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
-from tinygen.ops.partial_products import AddProducts
+from tinygen.ops.partial_products import AddChannelProducts, AddProducts, ScaleProducts
 from tinygen.planner.schedule import Call, Crop, Fetch, FlatStep, Schedule, Shift, Store
+from tinygen.planner.slices import AddSlice, FinishRows
 from tinygen.planner.stream import AddRows, Compute, CopyRows, FetchRows, FinishSum, RowStep, ShiftRows, StoreRows
 from tinygen.targets.isa import Isa
 
@@ -28,9 +29,12 @@ FETCH = "fetch"
 
 _AT_ONCE = {Isa.MVE: 4}  # else 2
 _PIXELS_AT_ONCE, _UNITS_AT_ONCE = 4, 8  # of native kernels
+_BESIDE_BLOCKS = (0, 1, 2, 1)  # pixels of native convolutions that are computed one by one, or to fill a block of 4
 _NATIVE = "tg_native_"
+_NATIVE_CONVOLVE = "tg_native_convolve_"
 _NATIVE_TABLE, _ARMV6_M = "native", "armv6-m"
 _ADD_PRODUCTS = "tg_add_products_s8"
+_ADD_CHANNELS, _SCALE_PRODUCTS = "tg_add_channel_products_s8", "tg_scale_products_s8"
 _ROW_BY_ROW = ("arm_convolve_1x1_s8",)
 
 
@@ -69,6 +73,17 @@ class Costs:
     _known: dict[tuple[Op, str, int | None, int | None], float] = field(
         default_factory=dict
     )  # calls: there are many alike
+    _slices: dict[tuple[Op, str, int], float] = field(default_factory=dict)
+
+    def slice(self, op: Op, kernel: Kernel, channels: int) -> float:
+        """Of computing so many channels of the result of `op`."""
+        key = op, kernel.function, channels
+        if key not in self._slices:
+            share = channels / op.results[0].shape[-1]
+            costs = self.functions.get(shape_class(op, kernel)) or self._similar(op)
+            whole = self.call(op, kernel)
+            self._slices[key] = min(costs.call, whole) + share * max(whole - costs.call, 0.0)
+        return self._slices[key]
 
     def call(self, op: Op, kernel: Kernel, rows: int | None = None, columns: int | None = None) -> float:
         """Of computing rows of the result of `op`, or some columns of them; without a number all of them."""
@@ -91,23 +106,31 @@ class Costs:
 
     def steps(self, steps: Iterable[RowStep], kernels: Mapping[Op, Kernel]) -> float:
         """Of a chain, or of one call."""
-        total = 0.0
-        for step in steps:
-            match step:
-                case Compute():
-                    columns = step.columns.count if step.columns else None
-                    total += self.call(step.op, kernels[step.op], _rows_of_part(step), columns)
-                case AddRows():
-                    total += self._add(step.op, step.rows.count / step.reads[0].tensor.shape[1])
-                case FinishSum():
-                    total += self._finish(step.op.results[0])
-                case ShiftRows():
-                    total += self._shift(step.reads[0].offset, step.writes[0].offset, step.reads[0].bytes)
-                case CopyRows():
-                    total += self._copy(step.reads[0].bytes)
-                case FetchRows() | StoreRows():
-                    total += self._fetch()
-        return total
+        return sum(self.row_step(step, kernels) for step in steps)
+
+    def row_step(self, step: RowStep, kernels: Mapping[Op, Kernel]) -> float:
+        """Of one step of a chain."""
+        match step:
+            case Compute() if step.channels:
+                return self.slice(step.op, kernels[step.op], step.channels.count)
+            case AddSlice():
+                return self._add_slice(step.op, step.channels.count)
+            case FinishRows():
+                return self._scale(step.op, step.writes[0].bytes)
+            case Compute():
+                columns = step.columns.count if step.columns else None
+                return self.call(step.op, kernels[step.op], _rows_of_part(step), columns)
+            case AddRows():
+                return self._add(step.op, step.rows.count / step.reads[0].tensor.shape[1])
+            case FinishSum():
+                return self._finish(step.op.results[0])
+            case ShiftRows():
+                return self._shift(step.reads[0].offset, step.writes[0].offset, step.reads[0].bytes)
+            case CopyRows():
+                return self._copy(step.reads[0].bytes)
+            case FetchRows() | StoreRows():
+                return self._fetch()
+        return 0.0
 
     def step(self, step: FlatStep) -> float:
         """Of one step of a schedule."""
@@ -134,6 +157,23 @@ class Costs:
         elements = input.type.elements * share
         added = Work(call=calls, pixel=elements / input.shape[-1], operand=elements)
         return added.times(self.functions["tg_sum_rows_s8"])
+
+    def product(self, op: Op, channels: int, slices: int) -> float:
+        """Of adding all channels of the input to sums, so many at a time, and of turning these into results."""
+        return slices * self._add_slice(op, channels) + self._scale(op, op.results[0].type.elements)
+
+    def _add_slice(self, op: Op, channels: int) -> float:
+        """Of adding some channels of the input to the sums of a product."""
+        (input,) = op.variable_operands
+        outputs = op.results[0].type.elements
+        features = op.macs // outputs * channels // input.shape[-1]
+        return _product_work(outputs, features).times(self.functions[_ADD_CHANNELS])
+
+    def _scale(self, op: Op, outputs: int) -> float:
+        """Of turning sums of products into results."""
+        return Work(call=1, pixel=outputs / op.results[0].shape[-1], output=outputs).times(
+            self.functions[_SCALE_PRODUCTS]
+        )
 
     def _finish(self, output: Tensor) -> float:
         """Of turning sums into results."""
@@ -182,6 +222,10 @@ def work(op: Op, function: str, toolbox: Toolbox, rows: int | None = None, colum
     pixels = outputs / channels
     if isinstance(op, AddProducts):
         return Work(call=1, output=outputs, mac=op.macs)
+    if isinstance(op, AddChannelProducts):
+        return _product_work(outputs, op.weights.shape[1])
+    if isinstance(op, ScaleProducts):
+        return Work(call=1, pixel=outputs / len(op.multipliers), output=outputs)
     if not op.macs:
         operands = sum(tensor.type.elements for tensor in op.variable_operands) * share
         return Work(call=1, pixel=pixels, operand=operands, output=outputs)
@@ -205,6 +249,17 @@ def work(op: Op, function: str, toolbox: Toolbox, rows: int | None = None, colum
     )
 
 
+def _product_work(outputs: float, features: int) -> Work:
+    """Of adding products of vectors of so many elements to sums."""
+    return Work(
+        call=1,
+        output=outputs,
+        mac=outputs * features,
+        rest=outputs * (-features % 16),  # vectors are filled with zeros
+        single=outputs * (features % 4),
+    )
+
+
 def _pieces(op: Op, function: str, toolbox: Toolbox, pixels: float) -> float:
     """Pixels that are gathered; where nothing is, rows of the filters that are multiplied with what lies under them."""
     if not isinstance(op, (Conv2D, DepthwiseConv2D)):
@@ -218,6 +273,8 @@ def _pieces(op: Op, function: str, toolbox: Toolbox, pixels: float) -> float:
 def _left_over_outputs(op: Op, function: str, toolbox: Toolbox, pixels: float, width: int) -> float:
     """Outputs that are left over where a kernel takes several pixels at once, or several outputs of a single pixel."""
     shape = op.results[0].shape
+    if function.startswith(_NATIVE_CONVOLVE):
+        return float(shape[-1] * _BESIDE_BLOCKS[round(pixels) % _PIXELS_AT_ONCE])
     if function.startswith(_NATIVE):  # which fill up their blocks
         return float(
             shape[-1] * (-pixels % _PIXELS_AT_ONCE) if len(shape) == 4 else pixels * (-shape[-1] % _UNITS_AT_ONCE)

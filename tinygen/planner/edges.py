@@ -1,30 +1,34 @@
 """What segments take: bytes and instructions, for the kernels and the rows per call that they may run with."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
 
 from tinygen.ir.graph import Op
-from tinygen.kernels.base import Kernel, Toolbox
+from tinygen.kernels.base import Kernel
 from tinygen.planner.block import live_bytes, read_tick, written_tick
-from tinygen.planner.choice import select, variants
-from tinygen.planner.cost import costs
-from tinygen.planner.network import Network
+from tinygen.planner.choice import variants
+from tinygen.planner.cost import Costs, costs
+from tinygen.planner.findings import Findings
 from tinygen.planner.placement import QUICK
 from tinygen.planner.row_bounds import RowBounds
 from tinygen.planner.segment import (
     Memory,
     Segment,
     chain_of,
-    choices_of,
     crossing_bytes,
     memory_of,
     passing_bytes,
+    sliced_chain_of,
     steps_of,
     strip_chains,
 )
+from tinygen.planner.slice_bounds import SliceBounds
+from tinygen.planner.slices import SlicedChain
 from tinygen.planner.stream import Compute, RowStep
 from tinygen.planner.strip_bounds import extra_macs, strip_bytes
+
+_FEWER_BYTES = 0.97  # of those that fewer slices take
 
 
 class Known(IntEnum):
@@ -59,18 +63,21 @@ class Upgrade:
 class EdgeFinder:
     """Evaluates segments of one network."""
 
-    def __init__(self, network: Network, toolbox: Toolbox) -> None:
+    def __init__(self, found: Findings) -> None:
+        network, toolbox = found.network, found.toolbox
+        self._found = found
         self._network = network
         self._toolbox = toolbox
         self._costs = costs(toolbox)
-        self._variants = {op: variants(op, toolbox) for op in network.calls}
+        self._variants = {op: found.variants(op) for op in network.calls}
         smallest = {op: found[-1] for op, found in self._variants.items()}
-        self._frugal = replace(network, kernels={**network.kernels, **smallest})
+        self._frugal = network.with_kernels(smallest)
         self._bounds = {1: RowBounds(self._frugal)}
         self._crossing = [crossing_bytes(network, cut) for cut in range(len(network.calls) + 1)]
         self._parts: dict[tuple[Op, int], float] = {}
         self._whole = {op: self._costs.call(op, found[0]) for op, found in self._variants.items()}
         self._tiled: dict[tuple[Op, int], tuple[Kernel, ...]] = {}
+        self._slices: dict[tuple[Op, int], tuple[Kernel, ...]] = {}
 
     @property
     def whole_instructions(self) -> float:
@@ -80,23 +87,38 @@ class EdgeFinder:
     def bounded(self, segment: Segment) -> list[Edge]:
         """A segment with the kernels that are worth it: each next edge takes more bytes and fewer instructions."""
         steps = steps_of(self._network, segment)
+        if segment.slices > 1:
+            return self._sliced(segment, steps)
         memory = memory_of(self._frugal, segment, [steps])
         bound, passing = memory.bound_bytes, passing_bytes(self._network, segment)
         room = self._room(memory, steps)
         choices = self._choices(segment, steps)
-        smallest = {op: self._variants[op][-1] for op in room}
-        found = [self._edge(segment, steps, smallest, bound + passing)]
+        kernels = {op: self._variants[op][-1] for op in room}
+        prices = _Prices(self._costs, steps, {**self._network.kernels, **kernels})
+        found = [self._edge(segment, kernels, prices, bound + passing)]
         for limit in _limits(bound, room, choices):
             kernels = {op: _fastest(choices[op], limit - taken) for op, taken in room.items()}
-            edge = self._edge(segment, steps, kernels, limit + passing)
-            if edge.extra_instructions < found[-1].extra_instructions:
-                found.append(replace(edge, is_frugal=False))
+            if prices.change(kernels):
+                edge = self._edge(segment, kernels, prices, limit + passing)
+                if edge.extra_instructions < found[-1].extra_instructions:
+                    found.append(replace(edge, is_frugal=False))
         return found
 
-    def _edge(self, segment: Segment, steps: Sequence[RowStep], kernels: Mapping[Op, Kernel], bytes: int) -> Edge:
-        scratch = tuple(kernels[op].scratch_bytes if op in kernels else None for op in self._ops(segment))
+    def _sliced(self, segment: Segment, steps: Sequence[RowStep]) -> list[Edge]:
+        """A chain in slices, with the kernels that take the least scratch for slices."""
+        kernels = {op: found[-1] for op, found in self._choices(segment, steps).items()}
+        sizes = {op: replace(self._variants[op][-1], scratch_bytes=k.scratch_bytes) for op, k in kernels.items()}
+        frugal = self._network.with_kernels(sizes)
+        bound = memory_of(frugal, segment, [steps]).bound_bytes + passing_bytes(self._network, segment)
+        prices = _Prices(self._costs, steps, {**self._network.kernels, **kernels})
+        return [self._edge(segment, kernels, prices, bound)]
+
+    def _edge(self, segment: Segment, kernels: Mapping[Op, Kernel], prices: "_Prices", bytes: int) -> Edge:
+        ops = self._ops(segment)
+        scratch = tuple(kernels[op].scratch_bytes if op in kernels else None for op in ops)
         chosen = replace(segment, scratch=scratch if kernels else ())
-        return Edge(chosen, bytes, self._extra(segment, steps, kernels), Known.BOUNDED)
+        extra = prices.total - sum(self._whole[op] for op in ops)
+        return Edge(chosen, bytes, extra, Known.BOUNDED)
 
     def upgrades(self, segment: Segment) -> list[Upgrade]:
         """Faster kernels that single calls of a segment may take instead of those it has, if there is the room."""
@@ -121,6 +143,30 @@ class EdgeFinder:
         """A chain before it is looked at: what its rows demand, and the instructions of its rows one by one."""
         extra = sum(self._in_parts(op, 1) - self._whole[op] for op in self._ops(segment))
         return Edge(segment, self._least_bytes(segment, 1), extra, Known.GUESSED)
+
+    def sliced(self, segment: Segment) -> list[Edge]:
+        """Calls in more and more slices, before these are looked at, where these take clearly fewer bytes: each slice
+        has a description in flash.
+
+        None of them where the calls cannot run in slices.
+        """
+        chain = sliced_chain_of(self._network, segment.first, segment.end)
+        found: list[Edge] = []
+        if chain is None:
+            return found
+        bounds = SliceBounds.of(self._frugal, segment, chain, self.crossing_bytes(segment))
+        for count in chain.counts:
+            least = bounds.bytes(count)
+            if not found or least < _FEWER_BYTES * found[-1].bytes:
+                extra = self._slice_instructions(chain, count) - sum(self._whole[op] for op in self._ops(segment))
+                found.append(Edge(replace(segment, slices=count), least, extra, Known.GUESSED))
+        return found
+
+    def _slice_instructions(self, chain: SlicedChain, count: int) -> float:
+        width = chain.width(count)
+        calls = (self._costs.slice(op, self._variants[op][0], width) for op in chain.ops)
+        product = self._costs.product(chain.sum.op, width, count) if chain.sum else 0.0
+        return count * sum(calls) + product
 
     def crossing_bytes(self, segment: Segment) -> int:
         """Bytes of what crosses the ends of a segment: the larger of the two."""
@@ -155,9 +201,8 @@ class EdgeFinder:
 
     def placed(self, edge: Edge) -> Edge:
         """The edge with the bytes of a placement."""
-        network = with_kernels(self._network, (edge.segment,), self._toolbox)
-        memory = memory_of(network, edge.segment, choices_of(network, edge.segment))
-        size = memory.placed(QUICK).arena_bytes + passing_bytes(network, edge.segment)
+        memory = self._found.memory_alone(edge.segment)
+        size = memory.placed(QUICK).arena_bytes + passing_bytes(self._network, edge.segment)
         return replace(edge, bytes=size, known=Known.PLACED)
 
     def _ops(self, segment: Segment) -> tuple[Op, ...]:
@@ -179,7 +224,12 @@ class EdgeFinder:
         return found
 
     def _choices(self, segment: Segment, steps: Sequence[RowStep]) -> dict[Op, tuple[Kernel, ...]]:
-        """For the operators with a choice: their kernels, the fastest first, with the scratch of the largest call."""
+        """For the operators with a choice: their kernels, the fastest first, with the scratch of the largest call.
+
+        Where channels are cut into slices these are all that compute some.
+        """
+        if segment.slices > 1:
+            return self._of_slices(steps)
         largest: dict[Op, Compute] = {}
         for step in steps:
             if isinstance(step, Compute) and len(self._variants[step.op]) > 1:
@@ -188,6 +238,19 @@ class EdgeFinder:
         if segment.rows_per_call is None or segment.strips > 1 or not self._toolbox.has_native_kernels:
             return {op: self._variants[op] for op in largest}
         return {op: self._of_rows(step) for op, step in largest.items()}
+
+    def _of_slices(self, steps: Sequence[RowStep]) -> dict[Op, tuple[Kernel, ...]]:
+        """The kernels for slices of each operator, the last one with the scratch that the least of any slice takes."""
+        widths = {(step.op, step.channels.count): step for step in steps if isinstance(step, Compute) and step.channels}
+        found: dict[Op, tuple[Kernel, ...]] = {}
+        for (op, width), step in widths.items():
+            if (op, width) not in self._slices:
+                assert step.channels is not None
+                self._slices[op, width] = variants(self._network.tiles.of(op, step.channels).op, self._toolbox)
+            kernels = self._slices[op, width]
+            smallest = max((kernels[-1], *(found[op][-1:] if op in found else ())), key=lambda k: k.scratch_bytes)
+            found[op] = (*(k for k in kernels if k.scratch_bytes > smallest.scratch_bytes), smallest)
+        return found
 
     def _of_rows(self, step: Compute) -> tuple[Kernel, ...]:
         """The kernels for that many rows; the last one is that of the whole, which has room in any call."""
@@ -198,10 +261,6 @@ class EdgeFinder:
             found = variants(tile.op, self._toolbox) if tile else self._variants[step.op]
             self._tiled[key] = (*(k for k in found if k.scratch_bytes > smallest.scratch_bytes), smallest)
         return self._tiled[key]
-
-    def _extra(self, segment: Segment, steps: Sequence[RowStep], kernels: Mapping[Op, Kernel]) -> float:
-        whole = sum(self._whole[op] for op in self._ops(segment))
-        return self._costs.steps(steps, {**self._network.kernels, **kernels}) - whole
 
     def _in_parts(self, op: Op, rows: int) -> float:
         """Instructions of all rows of `op`, that many at a time."""
@@ -229,6 +288,33 @@ class EdgeFinder:
         return self._bounds[rows].of(segment.first, segment.end)
 
 
+class _Prices:
+    """Instructions of steps, while kernels are exchanged."""
+
+    def __init__(self, costs: Costs, steps: Sequence[RowStep], kernels: Mapping[Op, Kernel]) -> None:
+        self._costs = costs
+        self._steps = steps
+        self._kernels = dict(kernels)
+        self._each = [costs.row_step(step, kernels) for step in steps]
+        self._of: dict[Op, list[int]] = {}
+        for index, step in enumerate(steps):
+            if isinstance(step, Compute):
+                self._of.setdefault(step.op, []).append(index)
+
+    @property
+    def total(self) -> float:
+        """Of all steps."""
+        return sum(self._each)
+
+    def change(self, kernels: Mapping[Op, Kernel]) -> bool:
+        """Exchange some kernels; whether any is another one."""
+        changed = [op for op, kernel in kernels.items() if kernel is not self._kernels[op]]
+        self._kernels.update(kernels)
+        for index in (index for op in changed for index in self._of[op]):
+            self._each[index] = self._costs.row_step(self._steps[index], self._kernels)
+        return bool(changed)
+
+
 def _limits(least: int, room: Mapping[Op, int], choices: Mapping[Op, Sequence[Kernel]]) -> list[int]:
     """The sizes, ascending, at which another kernel can be had."""
     with_scratch = {taken + kernel.scratch_bytes for op, taken in room.items() for kernel in choices[op]}
@@ -237,19 +323,3 @@ def _limits(least: int, room: Mapping[Op, int], choices: Mapping[Op, Sequence[Ke
 
 def _fastest(kernels: Sequence[Kernel], scratch_bytes: int) -> Kernel:
     return next(kernel for kernel in kernels if kernel.scratch_bytes <= scratch_bytes)
-
-
-def with_kernels(network: Network, segments: Sequence[Segment], toolbox: Toolbox) -> Network:
-    """The network with the kernels that segments chose by their scratch, which may be for some rows only."""
-    chosen = {
-        op: replace(select(op, toolbox, bytes), scratch_bytes=bytes)
-        for segment in segments
-        for op, bytes in _limited(network, segment)
-    }
-    return replace(network, kernels={**network.kernels, **chosen}) if chosen else network
-
-
-def _limited(network: Network, segment: Segment) -> Iterator[tuple[Op, int]]:
-    for op, scratch_bytes in zip(network.calls[segment.first :], segment.scratch, strict=False):
-        if scratch_bytes is not None:
-            yield op, scratch_bytes

@@ -1,6 +1,6 @@
 """First fit: blocks take, in a given order, the lowest offset that nothing placed before them forbids."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -49,29 +49,44 @@ class Problem:
         """The item that each block is an alternative of."""
         return {index: item for item in self.alternatives for index in item}
 
+    @cached_property
+    def neighbours(self) -> tuple[tuple[tuple[int, int, int], ...], ...]:
+        """For each block: the others, with each open interval of its offset beyond theirs that is forbidden."""
+        return tuple(tuple((i, *gap) for i, gaps in found.items() for gap in gaps) for found in self.gaps)
+
     def first_fit(self, order: Sequence[int]) -> dict[int, int]:
         """Offsets of the blocks in `order`."""
-        offsets: dict[int, int] = {}
+        at: list[int | None] = [None] * len(self.blocks)
+        self.fill(order, at)
+        return placed(order, at)
+
+    def fill(self, order: Iterable[int], at: list[int | None], limit: int | None = None) -> bool:
+        """Give blocks in `order` offsets beside those that have one; False as soon as one would end above `limit`."""
+        blocks, neighbours = self.blocks, self.neighbours
         for index in order:
+            block = blocks[index]
             taken = [
-                (offsets[other] + low, offsets[other] + high)
-                for other, gaps in self.gaps[index].items()
-                if other in offsets
-                for low, high in gaps
+                (other + low, high)
+                for number, low, gap_high in neighbours[index]
+                if (other := at[number]) is not None and (high := other + gap_high) > 0
             ]
-            offsets[index] = _lowest(sorted(taken), self.blocks[index].align)
-        return offsets
+            taken.sort()
+            offset = 0
+            for low, high in taken:
+                if offset <= low:
+                    break
+                if offset < high:
+                    offset = -(-high // block.align) * block.align
+            if limit is not None and offset + block.bytes > limit:
+                return False
+            at[index] = offset
+        return True
 
     def arena_bytes(self, offsets: dict[int, int]) -> int:
         """End of the highest block."""
         return max((offset + self.blocks[index].bytes for index, offset in offsets.items()), default=0)
 
 
-def _lowest(taken: Sequence[Gap], align: int) -> int:
-    offset = 0
-    for low, high in taken:
-        if offset <= low:
-            break
-        if offset < high:
-            offset = -(-high // align) * align
-    return offset
+def placed(order: Iterable[int], at: Sequence[int | None]) -> dict[int, int]:
+    """The offsets of all blocks in `order`."""
+    return {index: offset for index in order if (offset := at[index]) is not None}

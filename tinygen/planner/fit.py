@@ -10,20 +10,22 @@ from tinygen.ir.graph import Graph
 from tinygen.kernels.base import Toolbox
 from tinygen.planner.constants import const_bytes
 from tinygen.planner.occupancy import occupancy
-from tinygen.planner.plan import Request, plan
+from tinygen.planner.plan import Request, about_least_bytes, plan
 from tinygen.planner.schedule import Buffer, BufferKind, Call, Schedule
 from tinygen.planner.spill import rooms
 from tinygen.targets.board import Board
 
 _MOST_REMEDIES = 3
 _MORE_RECOMPUTE = 0.1  # of the multiplications
+_AT_BEST = 0.97  # of what is expected, that a plan may take
 _MOST_BUFFERS = 8  # of the peak, that a message lists
 
 _HOLDS = {
     BufferKind.WHOLE: "",
     BufferKind.RING: ", rows that are still needed",
     BufferKind.STATE: ", kept for the next call",
-    BufferKind.SUMS: ", sums of an average",
+    BufferKind.SLICE: ", a slice of its channels",
+    BufferKind.SUMS: ", running sums",
     BufferKind.SCRATCH: ", scratch",
 }
 
@@ -63,22 +65,38 @@ def check_fits(schedule: Schedule, ram_bytes: int, flash_bytes: int, remedies: I
         raise DoesNotFitError("\n".join(_tables_too_large(schedule, flash_bytes)))
 
 
-def remedies(schedule: Schedule, toolbox: Toolbox, request: Request) -> Iterator[Remedy]:
-    """Other requests that give a smaller arena than `schedule`, which was planned by `request`; planned one by one."""
-    least = schedule.arena_bytes
-    for options, other in _other_requests(schedule.graph, request):
-        arena_bytes = plan(schedule.graph, schedule.board, toolbox, other).arena_bytes
+def remedies(schedule: Schedule, toolbox: Toolbox, request: Request, macs: int | None = None) -> Iterator[Remedy]:
+    """Other requests that give a smaller arena than `schedule`, which was planned by `request`; planned one by one.
+
+    Of those that hardly keep the request's limit only the one that comes closest is planned, where none keeps it.
+    `macs` are those that --recompute counts by, the graph's if nothing else is said.
+    """
+    least, closest, suffices = schedule.arena_bytes, None, False
+    graph, board, limit = schedule.graph, schedule.board, request.limit_bytes
+    for options, other in _other_requests(graph, request, graph.macs if macs is None else macs):
+        if limit is not None:
+            about = about_least_bytes(graph, board, toolbox, other)
+            if _AT_BEST * about > limit:
+                closest = (about, options, other) if closest is None or about < closest[0] else closest
+                continue
+        arena_bytes = plan(graph, board, toolbox, other).arena_bytes
         asks_for_more = other.rereads_input or other.extra_macs > request.extra_macs
         if arena_bytes < (least if asks_for_more else schedule.arena_bytes):
             yield Remedy(options, arena_bytes)
+            suffices |= limit is not None and arena_bytes <= limit
         least = min(least, arena_bytes)
+    if closest is not None and not suffices:
+        _, options, other = closest
+        arena_bytes = plan(graph, board, toolbox, other).arena_bytes
+        if arena_bytes < least:
+            yield Remedy(options, arena_bytes)
 
 
-def _other_requests(graph: Graph, request: Request) -> Iterator[tuple[str, Request]]:
+def _other_requests(graph: Graph, request: Request, macs: int) -> Iterator[tuple[str, Request]]:
     """Options that may help, the one that asks least of the application first."""
     split = replace(request, may_split=True)
     streamed, rereadable = "--input streamed", "--input rereadable"
-    more_macs = max(request.extra_macs, int(_MORE_RECOMPUTE * graph.macs))
+    more_macs = max(request.extra_macs, int(_MORE_RECOMPUTE * macs))
     more = f"--recompute {_MORE_RECOMPUTE:.0%}"
     if not request.may_split:
         yield "--split auto", split

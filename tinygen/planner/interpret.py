@@ -114,9 +114,10 @@ class _Interpreter:
             self._settle(part)
 
     def _settle(self, part: Piece) -> None:
-        """A tensor is complete when all of its pixels are there."""
+        """A tensor is complete when all of its pixels, or their channels, are there."""
         if part.whole not in self._missing:
-            self._missing[part.whole] = np.ones((1, *part.whole.shape[1:3]), np.bool_)
+            shape = part.whole.shape if part.channels else (1, *part.whole.shape[1:3])
+            self._missing[part.whole] = np.ones(shape, np.bool_)
         missing = self._missing[part.whole]
         part_of(missing, part)[:] = False
         if not missing.any():

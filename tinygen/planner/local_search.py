@@ -7,54 +7,74 @@ Bounded by a number of moves, with a fixed seed: the same blocks always give the
 from collections.abc import Sequence
 from random import Random
 
-from tinygen.planner.first_fit import Problem
+from tinygen.planner.first_fit import Problem, placed
 
 _WORK = 3_000_000  # most forbidden distances looked at by all moves together; about a second
 _MEMORY = 40  # moves that acceptance looks back
 
 
-def search(problem: Problem, order: Sequence[int], moves: int) -> dict[int, int]:
-    """The best offsets met on a walk that starts at `order` and ends early where the bound is met."""
+def search(problem: Problem, order: Sequence[int], moves: int, enough: int) -> dict[int, int]:
+    """The best offsets met on a walk that starts at `order` and ends early at an arena of `enough` bytes."""
     random = Random(0)
-    order = list(order)
-    best = offsets = problem.first_fit(order)
-    best_cost = cost = problem.arena_bytes(offsets)
-    history = [cost] * _MEMORY
+    at: list[int | None] = [None] * len(problem.blocks)
+    problem.fill(order, at)
+    best = here = _Place(problem, list(order), at)
+    history = [here.bytes] * _MEMORY
     for move in range(min(moves, _WORK // max(_work(problem), 1))):
-        if best_cost <= problem.bound:
+        if best.bytes <= enough:
             break
-        candidate = _neighbour(random, problem, order, offsets)
-        moved = problem.first_fit(candidate)
-        moved_cost = problem.arena_bytes(moved)
-        if moved_cost <= max(cost, history[move % _MEMORY]):
-            order, offsets, cost = candidate, moved, moved_cost
-        if cost < best_cost:
-            best, best_cost = offsets, cost
-        history[move % _MEMORY] = cost
-    return best
+        there = here.moved(random, max(here.bytes, history[move % _MEMORY]))
+        if there is not None:
+            here = there
+        if here.bytes < best.bytes:
+            best = here
+        history[move % _MEMORY] = here.bytes
+    return placed(best.order, best.at)
 
 
 def _work(problem: Problem) -> int:
     return len(problem.blocks) + sum(len(gaps) for found in problem.gaps for gaps in found.values())
 
 
-def _neighbour(random: Random, problem: Problem, order: list[int], offsets: dict[int, int]) -> list[int]:
-    """An order that places a block at the top of the arena, or one beside it, earlier, swaps it with another, or
-    exchanges it for an alternative."""
-    ends = {index: offset + problem.blocks[index].bytes for index, offset in offsets.items()}
-    top = max(ends.values())
-    chosen = random.choice([index for index, end in ends.items() if end == top])
-    beside = sorted(index for index in problem.gaps[chosen] if index in offsets)
-    if beside and random.random() < 0.5:
-        chosen = random.choice(beside)
-    changed = list(order)
-    position = changed.index(chosen)
-    others = [index for index in problem.item_of[chosen] if index != chosen]
-    if others and random.random() < 0.5:
-        changed[position] = random.choice(others)
-    elif random.random() < 0.5:
-        changed.insert(random.randrange(position + 1), changed.pop(position))
-    else:
+class _Place:
+    """Where the walk is: an order, and the offsets that it gives."""
+
+    def __init__(self, problem: Problem, order: list[int], at: list[int | None]) -> None:
+        self.order = order
+        self.at = at
+        self._problem = problem
+        ends = [offset + problem.blocks[index].bytes for index in order if (offset := at[index]) is not None]
+        self.bytes = max(ends, default=0)
+        self._highest = [index for index, end in zip(order, ends, strict=True) if end == self.bytes]
+        self._beside: dict[int, list[int]] = {}
+
+    def moved(self, random: Random, limit: int) -> "_Place | None":
+        """A place beside this one; None where it is above a limit."""
+        order, kept = self._neighbour(random)
+        at = list(self.at)
+        for index in self.order[kept:]:
+            at[index] = None
+        return _Place(self._problem, order, at) if self._problem.fill(order[kept:], at, limit) else None
+
+    def _neighbour(self, random: Random) -> tuple[list[int], int]:
+        """An order that places a block at the top of the arena, or one beside it, earlier, swaps it with another, or
+        exchanges it for an alternative; and how many blocks stand where they stood before the first that moved."""
+        chosen = random.choice(self._highest)
+        if chosen not in self._beside:
+            self._beside[chosen] = sorted(i for i in self._problem.gaps[chosen] if self.at[i] is not None)
+        beside = self._beside[chosen]
+        if beside and random.random() < 0.5:
+            chosen = random.choice(beside)
+        changed = list(self.order)
+        position = changed.index(chosen)
+        others = [index for index in self._problem.item_of[chosen] if index != chosen]
+        if others and random.random() < 0.5:
+            changed[position] = random.choice(others)
+            return changed, position
+        if random.random() < 0.5:
+            target = random.randrange(position + 1)
+            changed.insert(target, changed.pop(position))
+            return changed, target
         other = random.randrange(len(changed))
         changed[position], changed[other] = changed[other], changed[position]
-    return changed
+        return changed, min(position, other)

@@ -1,15 +1,17 @@
 """A graph as the splitting planner sees it: calls in order, tensors by the memory they live in."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from tinygen.ir.graph import Graph, Op
 from tinygen.ir.rows import Rows, has_rows
 from tinygen.ir.tensor import Tensor
 from tinygen.kernels.base import Kernel
+from tinygen.ops.channel_sum import ChannelSum, channel_sum
 from tinygen.ops.running_sum import RunningSum, running_sum
 from tinygen.planner.sharing import Sharing
+from tinygen.planner.slices import Tiles
 from tinygen.planner.stream import RowDemand
 from tinygen.planner.strips import Copies
 
@@ -27,6 +29,7 @@ class Network:
     stored: tuple[Tensor, ...] = ()  # outputs that the application takes by rows
     demand: RowDemand = field(default_factory=RowDemand)  # which rows the operators need
     copies: Copies = field(default_factory=lambda: Copies({}))
+    tiles: Tiles = field(default_factory=lambda: Tiles({}))
 
     @classmethod
     def of(
@@ -49,6 +52,15 @@ class Network:
         written = {sharing.root(tensor)[0] for op in calls for tensor in op.results}
         stored = (t for t in dict.fromkeys(graph.output_tensors) if stores_output and sharing.root(t)[0] in written)
         return cls(graph, calls, kernels, sharing, frozenset(fetched), rereads_input, tuple(stored))
+
+    def with_kernels(self, kernels: Mapping[Op, Kernel]) -> "Network":
+        """The same with other kernels for some operators; what is derived from the graph is shared, as tensors are
+        compared by identity and those of running sums are made here."""
+        other = replace(self, kernels={**self.kernels, **kernels})
+        for name, value in vars(Network).items():
+            if isinstance(value, cached_property):
+                vars(other)[name] = getattr(self, name)
+        return other
 
     def completed_by(self, tensor: Tensor) -> int:
         """The call after which all of a tensor is there: the one that computes it, or the last of what it views."""
@@ -75,7 +87,7 @@ class Network:
     def lifetimes(self) -> dict[Tensor, tuple[int, int]]:
         """First and last call that touches each root; resident inputs from call 0 on, outputs up to the last."""
         found: dict[Tensor, tuple[int, int]] = {}
-        touched = [(0, root) for root in self.inputs]
+        touched = [(0, root) for root in map(self.root, self.graph.input_tensors) if root in self.inputs]
         for index, op in enumerate(self.calls):
             touched += [(index, self.root(tensor)) for tensor in (*op.variable_operands, *op.results)]
         touched += [(len(self.calls) - 1, root) for root in self.outputs]
@@ -95,6 +107,12 @@ class Network:
         """The calls that are averages over whole images."""
         found = ((op, running_sum(op)) for op in self.calls)
         return {op: sum for op, sum in found if sum is not None and sum.input.shape[1] > 1}
+
+    @cached_property
+    def channel_sums(self) -> dict[Op, ChannelSum]:
+        """The calls that are products with all channels of their input."""
+        found = ((op, channel_sum(op)) for op in self.calls)
+        return {op: sum for op, sum in found if sum is not None}
 
     @cached_property
     def row_wise(self) -> frozenset[Op]:

@@ -22,17 +22,22 @@ THOROUGH = Effort(moves=3000, exact=0.25)
 
 
 def place(
-    items: Sequence[Sequence[Block]], in_place: Sequence[InPlace] = (), effort: Effort = THOROUGH
+    items: Sequence[Sequence[Block]],
+    in_place: Sequence[InPlace] = (),
+    effort: Effort = THOROUGH,
+    enough: int | None = None,
 ) -> dict[Block, int]:
     """For each item one of its alternative blocks, with its offset, such that no two live parts overlap.
 
     First fit in several orders, then local search, then the exact solver where it is installed; whoever meets the
-    lower bound first ends it. Of an item's blocks all have as many bytes live at any tick.
+    lower bound, or an arena of `enough` bytes, first ends it. Of an item's blocks all have as many bytes live at any
+    tick.
     """
     problem = Problem.of(items, in_place)
+    enough = problem.bound if enough is None else enough
     order = min(_orders(problem), key=lambda order: problem.arena_bytes(problem.first_fit(order)))
-    offsets: Mapping[int, int] = search(problem, order, effort.moves)
-    if effort.exact and problem.arena_bytes(dict(offsets)) > problem.bound:
+    offsets: Mapping[int, int] = search(problem, order, effort.moves, enough)
+    if effort.exact and problem.arena_bytes(dict(offsets)) > enough:
         offsets = solve(problem, offsets, effort.exact)
     return {problem.blocks[index]: offset for index, offset in offsets.items()}
 

@@ -19,7 +19,8 @@ class BufferKind(Enum):
     WHOLE = "whole"  # one or more tensors, entirely
     RING = "ring"  # the rows of a tensor that are still needed
     STATE = "state"  # rows that are kept from call to call, and those of this one
-    SUMS = "sums"  # int32 sums of an average
+    SLICE = "slice"  # some channels of a tensor
+    SUMS = "sums"  # int32 sums of an average, or of a product in parts
     SCRATCH = "scratch"  # working memory of the calls of one operator
 
 
@@ -101,14 +102,15 @@ FlatStep = Call | Shift | Fetch | Store | Crop
 
 @dataclass(frozen=True, eq=False)
 class Loop:
-    """Iterations that differ only in the places they touch and the rows they fetch or store, by constant distances."""
+    """Iterations that differ only in the places they touch and the rows they fetch or store, by constant distances,
+    and on slices of channels in the constants of their kernels."""
 
     iterations: tuple[tuple[FlatStep, ...], ...]
 
 
 @dataclass(frozen=True, eq=False)
 class Fused:
-    """A chain of operators that runs row by row."""
+    """A chain of operators that runs row by row, or slice by slice of its channels."""
 
     ops: tuple[Op, ...]
     steps: tuple[FlatStep | Loop, ...]
@@ -211,6 +213,12 @@ class Schedule:
         steps = chain.from_iterable(unrolled(step) for step in fused.steps)
         results = (step.op.results[0] for step in steps if isinstance(step, Call) and step.whole is fused.ops[-1])
         return len({self.pieces[tensor].columns if tensor in self.pieces else None for tensor in results})
+
+    def slices(self, fused: Fused) -> int:
+        """How many slices of channels a chain runs in; 0 where it takes all of them at once."""
+        steps = chain.from_iterable(unrolled(step) for step in fused.steps)
+        results = (step.op.results[0] for step in steps if isinstance(step, Call) and step.whole is fused.ops[0])
+        return len({self.pieces[t].channels for t in results if t in self.pieces and self.pieces[t].channels})
 
     def live_buffers(self, step: int) -> tuple[Buffer, ...]:
         """The buffers that are live at a step."""

@@ -1,25 +1,28 @@
-"""One segment of a network, a call on whole tensors or a chain that runs row by row, and the memory it takes."""
+"""One segment of a network, a call on whole tensors or a chain that runs in parts, and the memory it takes."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, product
+from functools import cached_property
+from itertools import chain
 
 from tinygen.ir.graph import Op
 from tinygen.ir.rows import every_row, has_rows
 from tinygen.ir.tensor import Tensor
 from tinygen.planner.block import Block, InPlace, least_bytes
-from tinygen.planner.lifetimes import Access, Traffic, blocks
+from tinygen.planner.lifetimes import Access, Traffic
 from tinygen.planner.network import Network
 from tinygen.planner.placement import Effort, arena_bytes, place
+from tinygen.planner.slices import AddSlice, SlicedChain, sliced_chain, sliced_steps
 from tinygen.planner.stream import AddRows, Chain, Compute, FetchRows, RowStep, StoreRows, Touch, held_bytes, stream
 from tinygen.planner.strips import strips_of
+from tinygen.planner.traces import Ports, Trace, blocks_of, trace
 
 _TENSOR_ALIGN = 4  # word loads of int8 kernels are fastest there
 
 
 @dataclass(frozen=True)
 class Segment:
-    """Calls [first, end) of a network; `rows_per_call` is None where the one call runs on whole tensors."""
+    """Calls [first, end) of a network; `rows_per_call` is None where these run on whole tensors or on slices."""
 
     first: int
     end: int
@@ -28,6 +31,12 @@ class Segment:
     late: frozenset[Tensor] = frozenset()  # rings that move their rows late
     scratch: tuple[int | None, ...] = ()  # bytes that the kernel of each call may take, None for the fastest kernel
     strips: int = 1  # of columns, one after the other
+    slices: int = 1  # of channels, one after the other
+
+    @property
+    def is_chain(self) -> bool:
+        """Whether its calls run in parts."""
+        return self.rows_per_call is not None or self.slices > 1
 
 
 @dataclass(frozen=True)
@@ -38,6 +47,7 @@ class Scratch:
 
 
 BufferKey = Tensor | Scratch
+Traces = dict[Segment, Trace[BufferKey]]
 
 
 @dataclass(frozen=True)
@@ -47,7 +57,7 @@ class Memory:
     blocks: Mapping[BufferKey, tuple[Block, ...]]
     in_place: tuple[InPlace, ...]
 
-    @property
+    @cached_property
     def bound_bytes(self) -> int:
         """No placement is smaller."""
         return least_bytes(list(self.blocks.values()))
@@ -57,9 +67,9 @@ class Memory:
         """The first of each buffer's blocks."""
         return [block for block, *_ in self.blocks.values()]
 
-    def placed(self, effort: Effort) -> "Placed":
-        """The best placement found."""
-        offsets = place(list(self.blocks.values()), self.in_place, effort)
+    def placed(self, effort: Effort, enough: int = 0) -> "Placed":
+        """The best placement found; the search ends at one of `enough` bytes."""
+        offsets = place(list(self.blocks.values()), self.in_place, effort, max(enough, self.bound_bytes))
         chosen = {key: next(b for b in blocks if b in offsets) for key, blocks in self.blocks.items()}
         return Placed(
             offsets={key: offsets[block] for key, block in chosen.items()},
@@ -86,6 +96,11 @@ def steps_of(network: Network, segment: Segment) -> list[RowStep]:
             *_streamed(strip_chains(network, rows, segment.strips), segment.late),
             *_stores(network, segment, rows.stored),
         ]
+    if segment.slices > 1:
+        chain = sliced_chain_of(network, segment.first, segment.end)
+        assert chain is not None, "only chains have slices"
+        steps = sliced_steps(chain, segment.slices)
+        return [*_fetches(network, segment, frozenset()), *steps, *_stores(network, segment, frozenset())]
     op = network.calls[segment.first]
     reads = tuple(_whole(tensor) for tensor in op.variable_operands)
     compute = Compute(reads, tuple(_whole(t) for t in op.results), op, every_row(op.results[0]))
@@ -108,6 +123,14 @@ def strip_chains(network: Network, chain: Chain, strips: int) -> list[Chain]:
     return [replace(chain, strip=strip) for strip in found]
 
 
+def sliced_chain_of(network: Network, first: int, end: int) -> SlicedChain | None:
+    """Calls [first, end) as a chain that runs slice by slice; None where they are none."""
+    ops = network.calls[first:end]
+    results = {result for op in ops for result in op.results}
+    private = frozenset(t for t in results & network.private if network.lifetimes[t][1] < end)
+    return sliced_chain(ops, private, network.channel_sums, network.root)
+
+
 def _fetches(network: Network, segment: Segment, by_rows: frozenset[Tensor]) -> list[FetchRows]:
     """Of inputs that a segment is the first to read and that are fetched whole."""
     ops = network.calls[segment.first : segment.end]
@@ -128,19 +151,25 @@ def choices_of(network: Network, segment: Segment) -> list[list[RowStep]]:
         return [steps_of(network, segment)] * 2
     rows = replace(chain_of(network, segment, segment.rows_per_call), waits=True)
     chains = strip_chains(network, rows, segment.strips)
-    rings = frozenset(chain.from_iterable(part.held for part in chains))
+    early = [stream(part) for part in chains]
+    late = [stream(replace(part, late=part.held), steps) for part, steps in zip(chains, early, strict=True)]
     fetches = _fetches(network, segment, rows.fetched)
     stores = _stores(network, segment, rows.stored)
-    return [[*fetches, *_streamed(chains, late), *stores] for late in (frozenset[Tensor](), rings)]
+    return [[*fetches, *chain.from_iterable(steps), *stores] for steps in (early, late)]
 
 
 def memory_of(network: Network, segment: Segment, choices: Sequence[Sequence[RowStep]]) -> Memory:
     """The blocks of a segment on its own; what passes through it untouched is not among them."""
+    return memory_of_trace(network, segment, trace_of_steps(network, choices))
+
+
+def memory_of_trace(network: Network, segment: Segment, found: Trace[BufferKey]) -> Memory:
+    """The same, where it is known what the segment does to memory."""
     before = {root for root, (first, _) in network.lifetimes.items() if first < segment.first}
     after = {root for root, (_, last) in network.lifetimes.items() if last >= segment.end}
     before |= network.inputs if segment.first == 0 else set()
     after |= network.outputs if segment.end == len(network.calls) else set()
-    return _memory(network, choices, {}, frozenset(before), frozenset(after))
+    return _memory([found], Ports({}, frozenset(before), frozenset(after)))
 
 
 def passing_bytes(network: Network, segment: Segment) -> int:
@@ -170,94 +199,46 @@ def _passes(network: Network, root: Tensor, segment: Segment, first: int, last: 
     return begins and ends
 
 
-def memory_of_all(
-    network: Network, segments: Sequence[Segment], known: dict[Segment, list[list[RowStep]]] | None = None
-) -> Memory:
-    """The blocks of all segments, one after the other, with all choices that their rings have.
-
-    `known` has the choices of segments of this network that were asked for before, and keeps those of these.
-    """
-    known = {} if known is None else known
-    for segment in segments:
-        if segment not in known:
-            known[segment] = choices_of(network, segment)
-    found = [known[segment] for segment in segments]
-    early, late = ([step for choices in found for step in choices[which]] for which in range(2))
-    return memory_of_steps(network, [early, late])
-
-
-def memory_of_steps(network: Network, choices: Sequence[Sequence[RowStep]]) -> Memory:
-    """The blocks of all steps of a network; inputs and outputs that no step touches are there, too."""
+def memory_of_traces(network: Network, segments: Sequence[Trace[BufferKey]]) -> Memory:
+    """The blocks of segments that make up a network; inputs and outputs that no step touches are there, too."""
     ports = network.inputs | network.outputs
-    return _memory(network, choices, {root: root.type.bytes for root in ports}, network.inputs, network.outputs)
+    sizes: dict[BufferKey, int] = {root: root.type.bytes for root in network.lifetimes if root in ports}
+    return _memory(segments, Ports(sizes, network.inputs, network.outputs))
 
 
-def _memory(
-    network: Network,
-    choices: Sequence[Sequence[RowStep]],
-    ports: Mapping[BufferKey, int],
-    before: frozenset[Tensor],
-    after: frozenset[Tensor],
-) -> Memory:
-    """The blocks that steps need, and those of `ports`; `before` hold values when they begin, `after` when they end.
+def trace_of(network: Network, segment: Segment) -> Trace[BufferKey]:
+    """What a segment does to memory, with all choices that its rings have."""
+    return trace_of_steps(network, choices_of(network, segment))
 
-    `choices` are lists of equally many steps that differ only in where rings hold their rows; each ring can follow
-    another one.
-    """
+
+def trace_of_steps(network: Network, choices: Sequence[Sequence[RowStep]]) -> Trace[BufferKey]:
+    """What steps do to memory. `choices` are lists of equally many steps that differ only in where rings hold their
+    rows; each ring can follow another one."""
     traffic = [[traffic_of(network, step) for step in steps] for steps in choices]
-    found = [
-        _blocks({**ports, **_sizes(network, steps, t)}, t, before, after)
-        for steps, t in zip(choices, traffic, strict=True)
-    ]
-    for later in found[1:]:
-        later.update({key: block for key, block in found[0].items() if block.parts == later[key].parts})
-    return Memory(
-        {key: tuple(dict.fromkeys(blocks[key] for blocks in found)) for key in found[0]},
-        tuple(dict.fromkeys(chain.from_iterable(_in_place(moment, found) for moment in zip(*traffic, strict=True)))),
-    )
+    return trace(traffic, [_sizes(network, steps, each) for steps, each in zip(choices, traffic, strict=True)])
 
 
-def _blocks(
-    sizes: Mapping[BufferKey, int],
-    traffic: Sequence[Traffic[BufferKey]],
-    before: frozenset[Tensor],
-    after: frozenset[Tensor],
-) -> dict[BufferKey, Block]:
-    return blocks(
-        traffic,
-        sizes,
-        aligns={key: _align(key) for key in sizes},
-        names={key: key.name if isinstance(key, Tensor) else f"{key.op.name}:scratch" for key in sizes},
-        before=frozenset(before & sizes.keys()),
-        after=frozenset(after & sizes.keys()),
-    )
+def _memory(traces: Sequence[Trace[BufferKey]], ports: Ports[BufferKey]) -> Memory:
+    return Memory(*blocks_of(traces, ports, _name, _align))
 
 
-def _in_place(moment: Sequence[Traffic[BufferKey]], found: Sequence[Mapping[BufferKey, Block]]) -> Iterator[InPlace]:
-    """The pairs of one step, for each choice of the operand's ring and of the result's."""
-    for reading, writing in product(range(len(moment)), repeat=2):
-        for read in moment[reading].in_place:
-            write = moment[writing].writes[0]
-            if read.key != write.key:
-                yield InPlace(
-                    found[reading][read.key], read.offset, found[writing][write.key], write.offset, read.bytes
-                )
+def _name(key: BufferKey) -> str:
+    return key.name if isinstance(key, Tensor) else f"{key.op.name}:scratch"
 
 
 def traffic_of(network: Network, step: RowStep) -> Traffic[BufferKey]:
     """A step in terms of buffers, its scratch included."""
-    reads = tuple(_access(network, touch) for touch in step.reads)
-    writes = tuple(_access(network, touch) for touch in step.writes)
-    if isinstance(step, AddRows):
+    reads = tuple([_access(network, touch) for touch in step.reads])
+    writes = tuple([_access(network, touch) for touch in step.writes])
+    if isinstance(step, AddRows | AddSlice):
         return Traffic(reads, writes, in_place=reads[1:])
     if not isinstance(step, Compute):
         return Traffic(reads, writes)
     kernel = network.kernels[step.op]
-    shared = tuple(
-        access
-        for touch, access in zip(step.reads, reads, strict=True)
-        if touch.tensor in kernel.in_place and touch.bytes == step.writes[0].bytes
-    )
+    shared: tuple[Access[BufferKey], ...] = ()
+    if kernel.in_place:
+        pairs = zip(step.reads, reads, strict=True)
+        shared = tuple(a for t, a in pairs if t.tensor in kernel.in_place and t.bytes == step.writes[0].bytes)
     if kernel.scratch_bytes:
         writes += (Access(Scratch(step.op), 0, kernel.scratch_bytes),)
     return Traffic(reads, writes, shared)
@@ -302,14 +283,17 @@ def _writers(network: Network, ops: Sequence[Op]) -> dict[tuple[Op, Tensor], tup
 
 def _sizes(network: Network, steps: Sequence[RowStep], traffic: Sequence[Traffic[BufferKey]]) -> dict[BufferKey, int]:
     held = held_bytes(steps)
+    whole = network.lifetimes.keys() - network.private - network.fetched
     sizes: dict[BufferKey, int] = {}
-    for access in (a for t in traffic for a in (*t.reads, *t.writes)):
-        if isinstance(access.key, Scratch):
-            sizes[access.key] = access.bytes
-        elif access.key in network.lifetimes and access.key not in network.private | network.fetched:
-            sizes[access.key] = access.key.type.bytes
+    for key, _, bytes in (access for each in traffic for access in (*each.reads, *each.writes)):
+        if key in sizes:
+            continue
+        if isinstance(key, Scratch):
+            sizes[key] = bytes
+        elif key in whole:
+            sizes[key] = key.type.bytes
         else:
-            sizes[access.key] = held.get(access.key, access.key.type.bytes)  # whole where just a view of it is read
+            sizes[key] = held.get(key, key.type.bytes)  # whole where just a view of it is read
     return sizes
 
 

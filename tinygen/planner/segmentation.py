@@ -5,23 +5,27 @@ segmentation is a path over the cuts: the arena is its largest edge, the cost it
 with partial overlap of buffers). Between two cuts there are several edges: with more rows per call or with other
 kernels. Edges are guessed or bounded first, and looked at more closely only where a best path runs through them.
 
+Where the channels between operators are many, these may run slice by slice of them instead of row by row.
+
 Chains may also run in strips of columns, which multiply some columns twice. How much of that is allowed is one bound
 for the whole path, so at every cut the best path is kept for each amount of it (Pareto). Strips are searched only where
 they may lower the peak.
 """
 
+from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
-from tinygen.kernels.base import Toolbox
 from tinygen.planner.edges import Edge, EdgeFinder, Known, Upgrade
-from tinygen.planner.network import Network
+from tinygen.planner.findings import Findings
 from tinygen.planner.segment import Segment
 
 _ROWS_PER_CALL = (2, 4, 8)  # beside 1
 _STRIPS = (2, 3, 4, 6, 8)  # beside 1
 _WORTH = 0.97  # of the peak that strips must promise to fall below
 _LONGEST_CHAIN = 80  # operators
+_LONGEST_SLICED = 12  # operators that run in slices of channels
 _MOST_LOOKS = 600  # at guessed edges; then what is known has to do: long networks would take minutes
 _CHAIN = 0.001  # of all instructions, that a further chain must save: what crosses a cut is hard to place
 
@@ -35,17 +39,13 @@ class Segmentation:
     extra_instructions: float  # beyond one call of each operator's fastest kernel on whole tensors
 
 
-@dataclass(frozen=True)
-class _Path:
+class _Path(NamedTuple):
     """Edges from the first call to a cut."""
 
     rank: tuple[float, float]  # bytes and instructions, in the order of their importance
     extra_macs: int
     edge: Edge | None = None  # the last one
     before: "_Path | None" = None
-
-    def beats(self, other: "_Path") -> bool:
-        return self.rank <= other.rank and self.extra_macs <= other.extra_macs
 
     @property
     def edges(self) -> tuple[Edge, ...]:
@@ -57,22 +57,53 @@ class _Path:
         return tuple(reversed(found))
 
 
+class _Front:
+    """Paths to one cut that none beats: the higher they rank, the fewer multiplications they do again."""
+
+    def __init__(self) -> None:
+        self.ranks: list[tuple[float, float]] = []  # ascending
+        self.paths: list[_Path] = []
+
+    def add(self, at: int, path: _Path) -> None:
+        """Add a path that none beats, behind the first `at` ones, which rank no higher; what it beats is dropped."""
+        first = at - 1 if at and self.ranks[at - 1] == path.rank else at
+        end = at
+        while end < len(self.paths) and self.paths[end].extra_macs >= path.extra_macs:
+            end += 1
+        self.ranks[first:end] = [path.rank]
+        self.paths[first:end] = [path]
+
+
+class _Way(NamedTuple):
+    """An edge as a path takes it."""
+
+    end: int
+    bytes: int
+    instructions: float
+    extra_macs: int
+    edge: Edge
+
+
 class SegmentationSearch:
     """Finds segmentations of one network; what it learns about segments is kept."""
 
-    def __init__(self, network: Network, toolbox: Toolbox, extra_macs: int = 0) -> None:
-        self._network = network
-        self._finder = EdgeFinder(network, toolbox)
+    def __init__(self, found: Findings, extra_macs: int = 0) -> None:
+        self._network = network = found.network
+        self._finder = EdgeFinder(found)
         self._extra_macs = extra_macs  # that strips may do again
         self._has_strips = False
         self._has_guessed = False
         self._looks = 0  # at edges that had been guessed
+        self._ways: dict[int, list[_Way]] = {}  # by first call, of the last search
+        self._ways_for: tuple[int | None, bool] = None, True  # its limit, and whether it may guess
         self._edges: list[dict[Segment, Edge]] = [{} for _ in network.calls]  # by first call
         for segment in self._segments():
             if segment.rows_per_call is None:
                 self._add(*self._finder.bounded(segment))
             else:
                 self._add(self._finder.sketched(segment))
+        for segment in self._sliceable():
+            self._add(*self._finder.sliced(segment))
 
     @property
     def whole_instructions(self) -> float:
@@ -166,6 +197,15 @@ class SegmentationSearch:
                     break
                 yield Segment(first, end, 1)
 
+    def _sliceable(self) -> Iterator[Segment]:
+        """Calls between which the channels are equally many: they may run in slices of these."""
+        network = self._network
+        for first, op in enumerate(network.calls):
+            for end in range(first + 2, min(first + _LONGEST_SLICED, len(network.calls)) + 1):
+                if network.calls[end - 2].results[0].shape[-1:] != op.results[0].shape[-1:]:
+                    break
+                yield Segment(first, end)
+
     def _guess(self) -> None:
         """Add the chains with more rows per call, once."""
         if self._has_guessed:
@@ -184,12 +224,15 @@ class SegmentationSearch:
     def _add(self, *edges: Edge) -> None:
         for edge in edges:
             self._edges[edge.segment.first].setdefault(edge.segment, edge)
+            self._ways.pop(edge.segment.first, None)
 
     def _look_closer(self, path: tuple[Edge, ...]) -> bool:
         """Learn more about the edges of a path; whether there was nothing to learn that changes it."""
         unchanged = True
         for edge in path:
             edges = self._edges[edge.segment.first]
+            if edge.known < Known.PLACED:
+                self._ways.pop(edge.segment.first, None)
             if edge.known is Known.GUESSED:
                 del edges[edge.segment]
                 self._looks += 1
@@ -205,34 +248,53 @@ class SegmentationSearch:
 
         Empty where there is none.
         """
-        best: list[list[_Path]] = [[_Path((0.0, 0.0), 0)], *([] for _ in self._network.calls)]
-        chain = _CHAIN * self.whole_instructions
-        for first, edges in enumerate(self._edges):
-            for edge in edges.values() if best[first] else ():
-                if not edge.is_frugal if limit_bytes is None else not _is_within(edge, limit_bytes):
-                    continue
-                if edge.known is Known.GUESSED and self._looks >= _MOST_LOOKS:
-                    continue
-                price = edge.extra_instructions + (chain if edge.segment.rows_per_call else 0.0)
-                others = best[edge.segment.end]
-                for before in best[first]:
-                    bytes, extra = before.rank if limit_bytes is None else reversed(before.rank)
-                    bytes, extra = max(bytes, edge.bytes), extra + price
-                    rank = (bytes, extra) if limit_bytes is None else (extra, bytes)
-                    macs = before.extra_macs + edge.extra_macs
-                    if macs <= self._extra_macs and not any(o.rank <= rank and o.extra_macs <= macs for o in others):
-                        _keep(others, _Path(rank, macs, edge, before))
-        return min(best[-1], key=lambda path: path.rank).edges if best[-1] else ()
+        best = [_Front() for _ in range(len(self._network.calls) + 1)]
+        best[0].add(0, _Path((0.0, 0.0), 0))
+        asked = limit_bytes, self._looks < _MOST_LOOKS
+        if asked != self._ways_for:
+            self._ways_for = asked
+            self._ways.clear()
+        for first, starts in enumerate(best[:-1]):
+            for end, size, price, again, edge in self._ways_from(first) if starts.paths else ():
+                front = best[end]
+                for before in starts.paths:
+                    macs = before.extra_macs + again
+                    if macs > self._extra_macs:
+                        continue
+                    if limit_bytes is None:
+                        bytes, extra = before.rank
+                        rank = bytes if bytes > size else size, extra + price
+                    else:
+                        extra, bytes = before.rank
+                        rank = extra + price, bytes if bytes > size else size
+                    at = bisect_right(front.ranks, rank)
+                    if not at or front.paths[at - 1].extra_macs > macs:
+                        front.add(at, _Path(rank, macs, edge, before))
+        return best[-1].paths[0].edges if best[-1].paths else ()
+
+    def _ways_from(self, first: int) -> list[_Way]:
+        """The edges from a call that the search at hand may take; listed anew where they changed since."""
+        if first not in self._ways:
+            limit_bytes, may_guess = self._ways_for
+            chain = _CHAIN * self.whole_instructions
+            self._ways[first] = [
+                _Way(
+                    edge.segment.end,
+                    edge.bytes,
+                    edge.extra_instructions + (chain if edge.segment.is_chain else 0.0),
+                    edge.extra_macs,
+                    edge,
+                )
+                for edge in self._edges[first].values()
+                if (edge.is_frugal if limit_bytes is None else _is_within(edge, limit_bytes))
+                and (may_guess or edge.known is not Known.GUESSED)
+            ]
+        return self._ways[first]
 
 
 def _is_within(edge: Edge, limit_bytes: int) -> bool:
     """Whether an edge is to be tried in that arena: of the many strips those that the smallest arena was found with."""
     return edge.bytes <= limit_bytes and (edge.segment.strips == 1 or edge.known is not Known.GUESSED)
-
-
-def _keep(paths: list[_Path], path: _Path) -> None:
-    """Add a path that none beats; what it beats is dropped."""
-    paths[:] = [other for other in paths if not path.beats(other)] + [path]
 
 
 def _segmentation(path: tuple[Edge, ...]) -> Segmentation:

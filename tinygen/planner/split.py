@@ -1,17 +1,17 @@
 """From a segmentation to a schedule: row steps become calls on pieces of tensors, shifts, fetches, and loops."""
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import chain
 
 from tinygen.ir.graph import Op, Tile
-from tinygen.ir.rows import Columns, Piece, Rows, all_rows, has_rows, piece
+from tinygen.ir.rows import Channels, Columns, Piece, Rows, all_rows, has_rows, piece, slice_of
 from tinygen.ir.tensor import Tensor
-from tinygen.kernels.base import Kernel, Toolbox
+from tinygen.kernels.base import Toolbox
+from tinygen.ops.channel_sum import SlicePart
 from tinygen.ops.running_sum import SumPart
 from tinygen.planner.block import Block
-from tinygen.planner.choice import select
-from tinygen.planner.edges import with_kernels
+from tinygen.planner.findings import Findings
 from tinygen.planner.network import Network
 from tinygen.planner.placement import THOROUGH
 from tinygen.planner.roll import roll
@@ -29,7 +29,8 @@ from tinygen.planner.schedule import (
     Step,
     Store,
 )
-from tinygen.planner.segment import BufferKey, Scratch, Segment, memory_of_all, memory_of_steps, steps_of
+from tinygen.planner.segment import BufferKey, Scratch, Segment, memory_of_traces, steps_of, trace_of_steps
+from tinygen.planner.slices import AddSlice, FinishRows
 from tinygen.planner.stream import (
     AddRows,
     Compute,
@@ -49,12 +50,11 @@ class _Lowering:
     """Buffers, places and kernels while steps become calls."""
 
     network: Network
-    toolbox: Toolbox
+    found: Findings
     buffers: dict[BufferKey, Buffer]
     places: dict[Tensor, Place] = field(default_factory=dict)
     pieces: dict[Tensor, Piece] = field(default_factory=dict)
     same: dict[Call, Hashable] = field(default_factory=dict)
-    kernels: dict[Hashable, tuple[Op, Kernel]] = field(default_factory=dict)
     descending: bool = False  # whether rows come from the last to the first
     strips: dict[tuple[Op, Columns], Tile | None] = field(default_factory=dict)
 
@@ -65,6 +65,10 @@ class _Lowering:
                 return self._compute(step)
             case AddRows():
                 return self._add_rows(step)
+            case AddSlice():
+                return self._add_slice(step)
+            case FinishRows():
+                return self._finish_rows(step)
             case FinishSum():
                 sum = self.network.sums[step.op]
                 self._put(sum.sums, step.reads[0])
@@ -88,6 +92,8 @@ class _Lowering:
         raise TypeError(f"unknown step {step}")
 
     def _compute(self, step: Compute) -> Call:
+        if step.channels is not None:
+            return self._compute_slice(step, step.channels)
         result = step.op.results[0]
         touched = zip((*step.op.results, *step.op.variable_operands), (*step.writes, *step.reads), strict=True)
         if all(touch.bytes == tensor.type.bytes for tensor, touch in touched) or not has_rows(result):
@@ -113,10 +119,17 @@ class _Lowering:
         assert tile is not None, "only operators with tiles are in chains"
         return tile
 
-    def _register(self, tile: Tile, step: Compute) -> None:
+    def _compute_slice(self, step: Compute, channels: Channels) -> Call:
+        tile = self.network.tiles.of(step.op, channels)
+        self._register(tile, step)
+        shapes = tuple(part.tensor.shape for part in tile.pieces)
+        return self._call(tile.op, step.op, ("slice", step.op, channels), ("slice", step.op, shapes))
+
+    def _register(self, tile: Tile, step: RowStep) -> None:
         for part, touch in zip(tile.pieces, (*step.writes, *step.reads), strict=True):
             self._put(part.tensor, touch)
-            self.pieces[part.tensor] = part
+            if part.tensor is not part.whole:
+                self.pieces[part.tensor] = part
 
     def _add_rows(self, step: AddRows) -> Call:
         sum = self.network.sums[step.op]
@@ -128,6 +141,29 @@ class _Lowering:
         self.pieces[after] = Piece(after, sum.sums, all_rows(sum.sums))
         op = sum.add(SumPart(rows.tensor, step.rows.first, before, after, self.descending))
         return self._call(op, step.op, ("add", step.op, step.rows.count, before is None))
+
+    def _add_slice(self, step: AddSlice) -> Call:
+        sum = self.network.channel_sums[step.op]
+        part = slice_of(sum.input, step.channels)
+        self.pieces[part.tensor] = part
+        self._put(part.tensor, step.reads[0])
+        self._put(sum.sums, step.writes[0])
+        after = Tensor(f"{sum.sums.name}[:{step.channels.end}]", sum.sums.type)
+        self._put(after, step.writes[0])
+        self.pieces[after] = Piece(after, sum.sums, all_rows(sum.sums))
+        op = sum.add(SlicePart(part.tensor, step.channels, sum.sums if len(step.reads) > 1 else None, after))
+        return self._call(op, step.op, ("add", step.op, step.channels), ("add", step.op, step.channels.count))
+
+    def _finish_rows(self, step: FinishRows) -> Call:
+        finish = self.network.channel_sums[step.op].finish
+        if step.writes[0].bytes < finish.output.type.bytes:
+            tile = finish.tile(step.rows)
+            assert tile is not None, "sums have the rows of the result"
+            self._register(tile, step)
+            return self._call(tile.op, step.op, ("finish", step.op))
+        self._put(finish.input, step.reads[0])
+        self._put(finish.output, step.writes[0])
+        return self._call(finish, step.op, ("finish", step.op))
 
     def _piece(self, tensor: Tensor, rows: Rows, touch: Touch, columns: Columns | None = None) -> Piece:
         if not has_rows(tensor) or (rows == all_rows(tensor) and columns is None):
@@ -142,12 +178,13 @@ class _Lowering:
         root, offset = self.network.sharing.root(touch.tensor)
         self.places[tensor] = Place(self.buffers[root], offset + touch.offset)
 
-    def _call(self, op: Op, whole: Op, key: Hashable) -> Call:
-        """A call of `op`; operators of equal key share the tables of one kernel."""
-        if key not in self.kernels:
-            scratch_bytes = self.network.kernels[whole].scratch_bytes  # what there is room for
-            self.kernels[key] = (op, select(op, self.toolbox, scratch_bytes))
-        first, kernel = self.kernels[key]
+    def _call(self, op: Op, whole: Op, key: Hashable, similar: Hashable | None = None) -> Call:
+        """A call of `op`; operators of equal key share the tables of one kernel.
+
+        Those of equal `similar` may be iterations of one loop, if they have the same kernel with other tables.
+        """
+        scratch_bytes = self.network.kernels[whole].scratch_bytes  # what there is room for
+        first, kernel = self.found.kernel_of_part(op, scratch_bytes, key)
         moved = dict(zip((*first.operands, *first.results), (*op.operands, *op.results), strict=True))
         kernel = replace(
             kernel,
@@ -158,21 +195,27 @@ class _Lowering:
         )
         scratch = self.buffers[Scratch(whole)] if kernel.scratch_bytes else None
         call = Call(op, kernel, scratch, split_from=None if op is whole else whole)
-        self.same[call] = key
+        self.same[call] = key if similar is None else (similar, kernel.runner, scratch)
         return call
 
 
 def split(network: Network, segments: tuple[Segment, ...], board: Board, toolbox: Toolbox) -> Schedule:
     """The schedule of a segmentation, with the smallest arena found."""
-    network = with_kernels(network, segments, toolbox)
-    choices = memory_of_all(network, segments)
+    return split_with(Findings(network, toolbox), segments, board)
+
+
+def split_with(found: Findings, segments: tuple[Segment, ...], board: Board) -> Schedule:
+    """The same, for a network that something is known about."""
+    network = found.with_kernels(segments)
+    choices = found.memory(segments)
     placed = choices.placed(THOROUGH)
     late = frozenset(key for key in placed.others if isinstance(key, Tensor))
     rows = [steps_of(network, replace(segment, late=late)) for segment in segments]
-    needed = memory_of_steps(network, [list(chain.from_iterable(rows))])
+    needed = memory_of_traces(network, [trace_of_steps(network, [list(chain.from_iterable(rows))])])
     blocks = {key: block for key, (block,) in needed.blocks.items()}
-    buffers = {key: _buffer(network, key, block) for key, block in blocks.items()}
-    lowering = _Lowering(network, toolbox, buffers)
+    sliced = frozenset(_sliced(chain.from_iterable(rows)))
+    buffers = {key: _buffer(network, key, block, sliced) for key, block in blocks.items()}
+    lowering = _Lowering(network, found, buffers)
     for tensor in network.graph.tensors:
         root = network.root(tensor)
         if root in buffers and buffers[root].kind is BufferKind.WHOLE:
@@ -181,7 +224,7 @@ def split(network: Network, segments: tuple[Segment, ...], board: Board, toolbox
     for segment, row_steps in zip(segments, rows, strict=True):
         lowering.descending = segment.descending
         flat = [lowering.lower(step) for step in row_steps]
-        if segment.rows_per_call is None and len(flat) == 1:
+        if not segment.is_chain and len(flat) == 1:
             steps += flat
         else:  # a chain, or an operator whose input is fetched, or whose result is stored
             ops = network.calls[segment.first : segment.end]
@@ -200,16 +243,22 @@ def split(network: Network, segments: tuple[Segment, ...], board: Board, toolbox
     )
 
 
-def _buffer(network: Network, key: BufferKey, block: Block) -> Buffer:
+def _sliced(steps: Iterable[RowStep]) -> Iterator[Tensor]:
+    """The tensors that are computed slice by slice."""
+    return (step.writes[0].tensor for step in steps if isinstance(step, Compute) and step.channels)
+
+
+def _buffer(network: Network, key: BufferKey, block: Block, sliced: frozenset[Tensor]) -> Buffer:
     first = (block.live & -block.live).bit_length() - 1
     last = block.live.bit_length() - 1
-    return Buffer(block.name, block.bytes, block.align, _kind(network, key, block), first // 2, last // 2)
+    return Buffer(block.name, block.bytes, block.align, _kind(network, key, block, sliced), first // 2, last // 2)
 
 
-def _kind(network: Network, key: BufferKey, block: Block) -> BufferKind:
+def _kind(network: Network, key: BufferKey, block: Block, sliced: frozenset[Tensor]) -> BufferKind:
     if isinstance(key, Scratch):
         return BufferKind.SCRATCH
-    if key in {sum.sums for sum in network.sums.values()}:
+    if key in {sum.sums for found in (network.sums, network.channel_sums) for sum in found.values()}:
         return BufferKind.SUMS
-    is_whole = block.bytes == key.type.bytes
-    return BufferKind.WHOLE if is_whole else BufferKind.RING
+    if block.bytes == key.type.bytes:
+        return BufferKind.WHOLE
+    return BufferKind.SLICE if key in sliced else BufferKind.RING

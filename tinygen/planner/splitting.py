@@ -6,14 +6,14 @@ from dataclasses import replace
 from tinygen.ir.rows import every_row
 from tinygen.kernels.base import Objective, Toolbox
 from tinygen.planner.cost import estimated_instructions
-from tinygen.planner.edges import Upgrade, with_kernels
+from tinygen.planner.edges import Upgrade
+from tinygen.planner.findings import Findings
 from tinygen.planner.network import Network
-from tinygen.planner.placement import QUICK, THOROUGH
+from tinygen.planner.placement import QUICK, THOROUGH, Effort
 from tinygen.planner.schedule import Schedule
-from tinygen.planner.segment import Segment, memory_of_all
+from tinygen.planner.segment import Segment
 from tinygen.planner.segmentation import Segmentation, SegmentationSearch
-from tinygen.planner.split import split
-from tinygen.planner.stream import RowStep
+from tinygen.planner.split import split, split_with
 from tinygen.targets.board import Board
 
 _BALANCED_EXTRA = 0.05  # of the instructions on whole tensors, that -O balanced may spend
@@ -24,8 +24,6 @@ _RAM_SLACK = 0.10  # of the smallest arena, that -O ram may add for tinygen's ow
 _SLACK_SAVES = 0.10  # if it saves that share of the instructions
 _MOST_UPGRADES = 24  # of kernels that are tried one by one
 _MOST_TURNS = 16  # of chains of one segmentation: where there are many, each takes most of a second to place
-
-_Choices = dict[Segment, list[list[RowStep]]]  # the steps of segments, by the way their rings move
 
 
 def split_plan(
@@ -46,6 +44,13 @@ def split_plan(
     return _Planner(network, board, toolbox, extra_macs).plan(limit_bytes)
 
 
+def least_bytes(network: Network, toolbox: Toolbox, extra_macs: int = 0) -> int:
+    """About the smallest arena that `split_plan` gets down to: what the largest segment takes on its own."""
+    search = SegmentationSearch(Findings(network, toolbox), extra_macs)
+    without = search.smallest()
+    return min(without.bytes, search.smallest().bytes) if search.add_strips(without.bytes) else without.bytes
+
+
 class _Planner:
     """Tries segmentations: how much memory one takes is known when all of it is placed."""
 
@@ -53,7 +58,9 @@ class _Planner:
         self._network = network
         self._board = board
         self._toolbox = toolbox
-        self._search = SegmentationSearch(network, toolbox, extra_macs)
+        self._found = Findings(network, toolbox)
+        self._search = SegmentationSearch(self._found, extra_macs)
+        self._splits: dict[tuple[Segment, ...], Schedule] = {}
 
     def plan(self, limit_bytes: int | None) -> Schedule:
         """What the objective asks for."""
@@ -145,8 +152,13 @@ class _Planner:
         return best or smallest
 
     def _schedule(self, path: Segmentation) -> tuple[Schedule, tuple[Segment, ...]]:
-        segments = _directed(self._network, path, self._toolbox)
-        return split(self._network, segments, self._board, self._toolbox), segments
+        segments = _directed(self._found, path)
+        return self._split(segments), segments
+
+    def _split(self, segments: tuple[Segment, ...]) -> Schedule:
+        if segments not in self._splits:
+            self._splits[segments] = split_with(self._found, segments, self._board)
+        return self._splits[segments]
 
     def _improved(self, segments: tuple[Segment, ...], schedule: Schedule, limit: int) -> Schedule:
         """A schedule within a limit with other kernels or more rows per call, one segment after the other."""
@@ -155,12 +167,12 @@ class _Planner:
             for other in self._search.cheaper(segment, limit):
                 changed = replace(other, descending=segment.descending)
                 tried = (*chosen[:index], changed, *chosen[index + 1 :])
-                if _size(with_kernels(self._network, tried, self._toolbox), tried, {})[0] <= limit:
+                if self._fits(tried, limit, QUICK):
                     chosen = tried
                     break
         if self._toolbox.has_native_kernels and limit > schedule.arena_bytes:
             chosen = self._upgraded(chosen, limit)
-        improved = split(self._network, chosen, self._board, self._toolbox)
+        improved = self._split(chosen)
         return improved if improved.arena_bytes <= limit else schedule
 
     def _upgraded(self, segments: tuple[Segment, ...], limit: int) -> tuple[Segment, ...]:
@@ -171,21 +183,20 @@ class _Planner:
         together = segments
         for (index, _), upgrade in best.items():
             together = _with_upgrade(together, index, upgrade)
-        if not found or self._fits(together, limit):
+        if not found or self._fits(together, limit, THOROUGH):
             return together
         upgraded: set[tuple[int, int]] = set()
         for index, upgrade in found:
             tried = _with_upgrade(segments, index, upgrade)
-            if (index, upgrade.position) not in upgraded and self._fits(tried, limit):
+            if (index, upgrade.position) not in upgraded and self._fits(tried, limit, THOROUGH):
                 segments = tried
                 upgraded.add((index, upgrade.position))
         return segments
 
-    def _fits(self, segments: tuple[Segment, ...], limit: int) -> bool:
+    def _fits(self, segments: tuple[Segment, ...], limit: int, effort: Effort) -> bool:
         """Whether a placement of all segments within the limit is found."""
-        needed = memory_of_all(with_kernels(self._network, segments, self._toolbox), segments)
-        efforts = (QUICK, THOROUGH) if needed.bound_bytes <= limit else ()
-        return any(needed.placed(effort).arena_bytes <= limit for effort in efforts)
+        needed = self._found.memory(segments)
+        return needed.bound_bytes <= limit and needed.placed(effort, limit).arena_bytes <= limit
 
 
 def _with_upgrade(segments: tuple[Segment, ...], index: int, upgrade: Upgrade) -> tuple[Segment, ...]:
@@ -209,7 +220,7 @@ def smaller_plans(
         below_bytes = schedule.arena_bytes
 
 
-def _directed(network: Network, path: Segmentation, toolbox: Toolbox) -> tuple[Segment, ...]:
+def _directed(known: Findings, path: Segmentation) -> tuple[Segment, ...]:
     """The segments, some of them descending where that makes the arena smaller.
 
     A chain that runs up leaves its result below its input, one that runs down above it: taking turns, results need not
@@ -217,16 +228,15 @@ def _directed(network: Network, path: Segmentation, toolbox: Toolbox) -> tuple[S
     until all segments together take no more than the largest of them, or enough was tried.
     """
     segments = path.segments
-    network = with_kernels(network, segments, toolbox)
-    chains = [i for i, s in enumerate(segments) if s.rows_per_call is not None and not _ascends(network, s)]
-    known: _Choices = {}
-    best, bound = _size(network, segments, known)
-    bound = max(bound, path.bytes)
+    chains = [i for i, s in enumerate(segments) if s.rows_per_call is not None and not _ascends(known.network, s)]
+    needed = known.memory(segments)
+    bound = max(needed.bound_bytes, path.bytes)
+    best = needed.placed(QUICK, bound).arena_bytes
     found, turns = segments, _MOST_TURNS
     for start in dict.fromkeys((frozenset[int](), frozenset(chains[1::2]), frozenset(chains[0::2]))):
         if best <= bound or turns <= 0:
             break
-        descending, size = _turned_one_by_one(network, segments, chains[:turns], start, bound, known)
+        descending, size = _turned_one_by_one(known, segments, chains[:turns], start, bound)
         turns -= len(chains)
         if size < best:
             found, best = _descending(segments, descending), size
@@ -234,33 +244,22 @@ def _directed(network: Network, path: Segmentation, toolbox: Toolbox) -> tuple[S
 
 
 def _turned_one_by_one(
-    network: Network,
-    segments: tuple[Segment, ...],
-    chains: Sequence[int],
-    descending: frozenset[int],
-    bound: int,
-    known: _Choices,
+    known: Findings, segments: tuple[Segment, ...], chains: Sequence[int], descending: frozenset[int], bound: int
 ) -> tuple[frozenset[int], int]:
     """Which chains run down, beginning with `descending`, and the arena bytes of that."""
-    best, _ = _size(network, _descending(segments, descending), known)
+    best = known.memory(_descending(segments, descending)).placed(QUICK, bound).arena_bytes
     for index in chains:
         if best <= bound:
             break
         turned = descending ^ {index}
-        size, _ = _size(network, _descending(segments, turned), known)
-        if size < best:
+        needed = known.memory(_descending(segments, turned))
+        if needed.bound_bytes < best and (size := needed.placed(QUICK, bound).arena_bytes) < best:
             descending, best = turned, size
     return descending, best
 
 
 def _descending(segments: Sequence[Segment], chains: frozenset[int]) -> tuple[Segment, ...]:
     return tuple(replace(segment, descending=index in chains) for index, segment in enumerate(segments))
-
-
-def _size(network: Network, segments: tuple[Segment, ...], known: _Choices) -> tuple[int, int]:
-    """Arena bytes of a quick placement, and the bound of any."""
-    needed = memory_of_all(network, segments, known)
-    return needed.placed(QUICK).arena_bytes, needed.bound_bytes
 
 
 def _ascends(network: Network, segment: Segment) -> bool:

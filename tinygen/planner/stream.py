@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from tinygen.ir.graph import Op
-from tinygen.ir.rows import Columns, Rows, all_columns, all_rows, every_row, has_rows, pixel_bytes, row_bytes
+from tinygen.ir.rows import Channels, Columns, Rows, all_columns, all_rows, every_row, has_rows, pixel_bytes, row_bytes
 from tinygen.ir.tensor import Tensor
 from tinygen.ops.running_sum import RunningSum
 
@@ -45,6 +45,7 @@ class Compute(RowStep):
     op: Op
     rows: Rows
     columns: Columns | None = None  # all of them where None
+    channels: Channels | None = None  # all of them where None, else of all rows
 
 
 @dataclass(frozen=True)
@@ -105,6 +106,18 @@ class RowDemand:
 
     def __init__(self) -> None:
         self._known: dict[tuple[Op, Tensor, int, int], Rows] = {}
+        self._following: dict[tuple[Op, Tensor, bool], tuple[int, ...]] = {}
+
+    def following(self, op: Op, operand: Tensor, descending: bool) -> tuple[int, ...]:
+        """By rows of the result that are there: the first row of the operand that the next one takes, and its height
+        where all are there. Counted from the last row, where the chain descends."""
+        key = (op, operand, descending)
+        if key not in self._following:
+            needed = [self.of(op, operand, Rows(row, row + 1)) for row in range(op.results[0].shape[1])]
+            height = operand.shape[1]
+            first = [height - rows.end for rows in reversed(needed)] if descending else [rows.first for rows in needed]
+            self._following[key] = (*first, height)
+        return self._following[key]
 
     def of(self, op: Op, operand: Tensor, rows: Rows) -> Rows:
         """The rows; ValueError where they cannot be computed on their own."""
@@ -155,10 +168,14 @@ class Chain:
         return self.rings | self.fetched | self.copies
 
 
-def stream(chain: Chain) -> list[RowStep]:
-    """The steps of a chain. Every operator in it either has a tile for any of its rows, or a running sum."""
-    room = held_bytes(_Stream(replace(chain, late=frozenset()), {}).run()) if chain.late else {}
-    steps = _Stream(chain, room).run()
+def stream(chain: Chain, early: Sequence[RowStep] | None = None) -> list[RowStep]:
+    """The steps of a chain. Every operator in it either has a tile for any of its rows, or a running sum.
+
+    `early`: the steps without rings that move their rows late, where they are known.
+    """
+    if chain.late and early is None:
+        early = stream(replace(chain, late=frozenset()))
+    steps = _Stream(chain, held_bytes(early or ())).run()
     return _mirrored(steps, chain) if chain.descending else steps
 
 
@@ -166,8 +183,10 @@ def held_bytes(steps: Sequence[RowStep]) -> dict[Tensor, int]:
     """Bytes of each buffer that the steps touch."""
     sizes: dict[Tensor, int] = {}
     for step in steps:
-        for touch in (*step.reads, *step.writes):
-            sizes[touch.tensor] = max(sizes.get(touch.tensor, 0), touch.offset + touch.bytes)
+        for tensor, offset, bytes in (*step.reads, *step.writes):
+            end = offset + bytes
+            if sizes.get(tensor, -1) < end:
+                sizes[tensor] = end
     return sizes
 
 
@@ -181,6 +200,14 @@ class _Held:
         self.end = 0
 
 
+class _Reader(NamedTuple):
+    """Who reads rows of a ring."""
+
+    op: Op
+    following: tuple[int, ...] | None  # first row that it will read, by rows that it has computed; None for averages
+    by_copy: _Held | None  # where it reads rows that are copied from the ring
+
+
 class _Stream:
     """A chain while it runs; where it descends, rows are counted from the last one."""
 
@@ -190,14 +217,17 @@ class _Stream:
         self._producers = {op.results[0]: op for op in chain.ops}
         self._copied = chain.strip.copied if chain.strip else {}
         self._held = {tensor: _Held(None) for tensor in chain.held}
+        self._sizes: dict[Tensor, int] = {}  # of rows
         for tensor in chain.late & self._held.keys():
             self._held[tensor].room = room[tensor] // self._row_bytes(tensor)
-        self._readers: dict[Tensor, list[tuple[Op, Tensor]]] = {tensor: [] for tensor in self._held}
+        self._readers: dict[Tensor, list[_Reader]] = {tensor: [] for tensor in self._held}
         for op in chain.ops:
             for operand in op.variable_operands:
-                for tensor in dict.fromkeys((operand, self._source(op, operand))):
-                    if tensor in self._readers:
-                        self._readers[tensor].append((op, operand))
+                copy = self._source(op, operand)
+                for tensor in self._readers.keys() & {operand, copy}:
+                    following = None if op in chain.sums else chain.demand.following(op, operand, chain.descending)
+                    by_copy = None if copy is tensor else self._held[copy]
+                    self._readers[tensor].append(_Reader(op, following, by_copy))
         self._steps: list[RowStep] = []
 
     def run(self) -> list[RowStep]:
@@ -299,11 +329,11 @@ class _Stream:
         return self._copied.get((op, operand), operand)
 
     def _touch(self, tensor: Tensor, rows: Rows, columns: Columns | None = None) -> Touch:
-        first = self._held[tensor].start if tensor in self._held else 0
-        size = self._row_bytes(tensor)
-        start = (rows.first - first) * size
+        size = self._sizes.get(tensor) or self._row_bytes(tensor)
+        ring = self._held.get(tensor)
+        start = (rows.first - ring.start if ring else rows.first) * size
         if columns is None or columns == (held := self._held_columns(tensor)):
-            return Touch(tensor, start, rows.count * size)
+            return Touch(tensor, start, (rows.end - rows.first) * size)
         assert rows.count == 1, "only one row of some columns is contiguous"
         skipped = held.end - columns.end if self._chain.descending else columns.first - held.first
         pixel = pixel_bytes(tensor)
@@ -321,15 +351,15 @@ class _Stream:
     def _row_bytes(self, tensor: Tensor) -> int:
         """Bytes of a row where it lies."""
         columns = self._columns(tensor) if tensor in self._held else None
-        return pixel_bytes(tensor) * columns.count if columns else row_bytes(tensor)
+        size = self._sizes[tensor] = pixel_bytes(tensor) * columns.count if columns else row_bytes(tensor)
+        return size
 
     def _release(self, tensor: Tensor) -> None:
         """Drop rows of a ring that nobody needs any more."""
-        if tensor not in self._held:
+        held = self._held.get(tensor)
+        if held is None:
             return
-        held = self._held[tensor]
-        needed = (self._next_row(reader, operand, tensor) for reader, operand in self._readers[tensor])
-        dropped = min([held.end, *needed])
+        dropped = min([held.end, *map(self._next_row, self._readers[tensor])])
         if dropped <= held.first:
             return
         held.first = dropped
@@ -352,17 +382,14 @@ class _Stream:
         if self._chain.waits:
             self._steps.append(Wait((), ()))
 
-    def _next_row(self, reader: Op, operand: Tensor, tensor: Tensor) -> int:
-        """First row of `tensor`, which holds rows of its operand, that `reader` will still read."""
-        done = self._done[reader]
-        if reader in self._chain.sums:
+    def _next_row(self, reader: _Reader) -> int:
+        """First row of a ring that a reader will still read."""
+        done = self._done[reader.op]
+        if reader.following is None:
             return done
-        if done >= reader.results[0].shape[1]:
-            return tensor.shape[1]
-        copy = self._copied.get((reader, operand))
-        if copy is not None and copy is not tensor:
-            return self._held[copy].end
-        return self._needed(reader, operand, Rows(done, done + 1)).first
+        if reader.by_copy is None or done + 1 >= len(reader.following):
+            return reader.following[done]
+        return reader.by_copy.end
 
     def _needed(self, op: Op, operand: Tensor, rows: Rows) -> Rows:
         return self._actual(operand, self._chain.demand.of(op, operand, self._actual(op.results[0], rows)))

@@ -1,6 +1,6 @@
 """What a CTable says of tensors, and where that breaks a constraint of the operators."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from tinygen.ir.tensor import Tensor
@@ -8,6 +8,8 @@ from tinygen.ir.types import Quant
 from tinygen.quant.constraints import Group
 from tinygen.quant.ctable import CTable, Storage, TensorEntry
 from tinygen.quant.errors import Code, CTableError
+
+_STORED = (Storage.INT8, Storage.INT16)
 
 
 @dataclass(frozen=True)
@@ -46,21 +48,25 @@ def check_agreement(groups: Iterable[Group], table: CTable) -> None:
 
 def faults(groups: Iterable[Group], table: CTable) -> Iterator[Fault]:
     """Entries that are no int8 or int16 of one scale, that differ within a group, or from what a kernel fixes."""
+    reals = any(entry.activations is Storage.FLOAT32 for entry in table.ops.values())
+    allowed = (*_STORED, Storage.FLOAT32) if reals else _STORED
     for group in groups:
         first = entry_of(table, group.tensors[0])
         for tensor in group.tensors:
-            reason = _fault(entry_of(table, tensor), first, group)
+            reason = _fault(entry_of(table, tensor), first, group, allowed)
             if reason is not None:
                 yield Fault(tensor.name, reason)
 
 
-def _fault(entry: TensorEntry, first: TensorEntry, group: Group) -> str | None:
-    if entry.dtype not in (Storage.INT8, Storage.INT16):
+def _fault(entry: TensorEntry, first: TensorEntry, group: Group, allowed: Sequence[Storage]) -> str | None:
+    if entry.dtype not in allowed:
         return f"is {entry.dtype.value}, int8 or int16 was expected of the CPU's kernels"
     if entry.dtype is not first.dtype:
         return f"is {entry.dtype.value}, {first.dtype.value} was expected, as '{group.name}' is"
     if len(entry.scale) != 1:
         return f"has {len(entry.scale)} scales, one was expected for an activation"
+    if entry.dtype is Storage.FLOAT32:
+        return None
     fixed = group.fixed_as(entry.dtype.dtype)
     if fixed is not None and quant_of(entry) != fixed:
         scale, zero_point = fixed.scale, fixed.zero_point

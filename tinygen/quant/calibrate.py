@@ -1,7 +1,7 @@
 """Calibration: from a float network and samples to a CTable."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 import numpy as np
@@ -11,8 +11,11 @@ from tinygen.ir.graph import Graph, Op
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, DType, Quant, TensorType
 from tinygen.ops.conv2d import Conv2D
+from tinygen.ops.crossing import Crossing
 from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
 from tinygen.ops.fully_connected import FullyConnected
+from tinygen.quant.analog import with_analog
+from tinygen.quant.concat_casts import concat_casts
 from tinygen.quant.constraints import Group, filters, groups, real_operands, weight_axis
 from tinygen.quant.control import control_of
 from tinygen.quant.ctable import (
@@ -26,6 +29,7 @@ from tinygen.quant.ctable import (
     TensorEntry,
     TensorStats,
 )
+from tinygen.quant.datapaths import CPU_ALONE, Assignment, casts, scheme_of, schemes, storages, with_crossings
 from tinygen.quant.forward import Forward
 from tinygen.quant.histogram import Reals
 from tinygen.quant.policy import Kind as PolicyKind
@@ -36,7 +40,9 @@ from tinygen.quant.scheme import Range, Scheme, affine, qm_n
 from tinygen.quant.statistics import Statistics, merged
 from tinygen.quant.stored_weights import along_axis, stored_weights
 from tinygen.quant.weight_scales import weight_quant
+from tinygen.quant.width_engines import assignment_of_widths
 from tinygen.quant.widths import ALL_INT8, Widths, check_overrides, weight_types
+from tinygen.targets.engine import INT8, Datapath
 
 Progress = Callable[[int, int], None]
 
@@ -44,8 +50,15 @@ _WIDE_POLICY = Policy(PolicyKind.MAX)
 DEFAULT_POLICY = Policy(PolicyKind.MSE)
 
 NO_MOMENTS: Mapping[str, Moments] = MappingProxyType({})
+NO_SAMPLES: Mapping[str, Array] = MappingProxyType({})
 
 _WEIGHT_POLICIES = {Storage.INT8: "max", Storage.INT1: "mean"}  # "mse" of others
+_ACCUMULATORS = {
+    Storage.INT8: Storage.INT32,
+    Storage.INT16: Storage.INT64,
+    Storage.FLOAT32: Storage.FLOAT32,
+}
+_REAL = TensorEntry(kind=Kind.ACTIVATION, dtype=Storage.FLOAT32, scheme=Scheme.SYMMETRIC, scale=(1.0,), zero_point=(0,))
 _BIAS_BITS = {Storage.INT8: 30, Storage.INT16: 45}  # that a stored bias may take, by the activations
 
 
@@ -60,6 +73,7 @@ class Settings:
     equalizes: bool = False
     rounds_adaptively: bool = False
     widths: Widths = ALL_INT8
+    engines: Assignment = CPU_ALONE  # of operators, on boards that say what their engines compute with
 
     def policy_for(self, group: Group) -> Policy:
         """The policy of a group: that of its first tensor which has one of its own."""
@@ -107,25 +121,43 @@ def make_ctable(
     settings: Settings,
     identity: Identity,
     moment: Mapping[str, Moments] = NO_MOMENTS,
+    seen: Mapping[str, Array] = NO_SAMPLES,
 ) -> CTable:
-    """The table of a float network; weights of layers whose input moments are given are rounded adaptively."""
+    """The table of a float network; weights of layers whose input moments are given are rounded adaptively.
+
+    `seen` are values of the tensors that layers read, by which the ADCs of analog engines are set.
+    """
     _check_names(graph, settings)
-    activations = _activations(graph, statistics, settings)
+    if settings.engines == CPU_ALONE:
+        settings = replace(settings, engines=assignment_of_widths(graph, settings.widths))
+    whole, crossing = graph, casts(graph, settings.engines)
+    crossing += concat_casts(with_crossings(graph, crossing), statistics, settings.engines)
+    graph = with_crossings(graph, crossing)
+    for cast in crossing:
+        statistics = {**statistics, cast.result: _statistics_of_group(cast.tensor, graph, statistics)}
+    types_of = storages(graph, settings.engines, settings.widths.activations)
+    activations = _activations(graph, statistics, settings, types_of)
     weights = _weights(graph, activations, settings)
     types = {name: TensorType(e.dtype.dtype, (), Quant(e.scale, e.zero_point, e.axis)) for name, e in weights.items()}
     flips = flips_of_layers(graph, types, moment)
-    ops = {op.name: _op_entry(op, weights, statistics, settings, flips) for op in graph.ops if _computes(op)}
+    ops = {
+        op.name: _op_entry(op, weights, statistics, settings, flips, types_of)
+        for op in graph.ops
+        if (_computes(op) or settings.engines.engine_of(op)) and not isinstance(op, Crossing)
+    }
     entries = activations | weights
     ordered = {t.name: entries[t.name] for t in graph.tensors if t.name in entries}
     table = CTable(
         model=identity.model,
         target=identity.target,
         calibration=identity.record,
+        engines=settings.engines.board,
         preparation=("equalize",) if settings.equalizes else (),
         tensors=ordered,
         ops=ops,
+        casts=crossing,
     )
-    return with_controls(graph, table)
+    return with_controls(whole, with_analog(whole, table, seen))
 
 
 def with_controls(graph: Graph, table: CTable) -> CTable:
@@ -152,22 +184,26 @@ def _computes(op: Op) -> bool:
     return any(tensor.type.dtype.is_real for tensor in op.results)
 
 
-def _activations(graph: Graph, statistics: Mapping[str, Statistics], settings: Settings) -> dict[str, TensorEntry]:
+def _activations(
+    graph: Graph, statistics: Mapping[str, Statistics], settings: Settings, types: Mapping[Tensor, Storage]
+) -> dict[str, TensorEntry]:
     found: dict[str, TensorEntry] = {}
-    for group in groups(graph):
+    for group, scheme in schemes(graph, settings.engines, groups(graph), settings.scheme).items():
         parts = [_statistics_of(tensor, statistics) for tensor in group.measured]
         whole = merged(parts)
-        entry = _entry(group, whole, settings)
+        entry = _entry(group, whole, settings, types[group.tensors[0]], scheme)
         for tensor in group.tensors:
             kind = Kind.CONSTANT if tensor.is_constant else Kind.ACTIVATION
             found[tensor.name] = entry.model_copy(update={"kind": kind, "stats": _stats(tensor, statistics)})
     return found
 
 
-def _entry(group: Group, whole: Statistics, settings: Settings) -> TensorEntry:
-    dtype = settings.widths.activations.dtype
+def _entry(group: Group, whole: Statistics, settings: Settings, storage: Storage, scheme: Scheme) -> TensorEntry:
+    dtype = storage.dtype
+    if dtype.is_real:
+        return _REAL
     is_wide = dtype is DType.INT16
-    chooses, scheme = (_WIDE_POLICY if is_wide else settings.policy_for(group)), settings.scheme
+    chooses = _WIDE_POLICY if is_wide else settings.policy_for(group)
     if is_wide and scheme is Scheme.ASYMMETRIC:
         scheme = Scheme.SYMMETRIC
     fixed = group.fixed_as(dtype)
@@ -181,7 +217,7 @@ def _entry(group: Group, whole: Statistics, settings: Settings) -> TensorEntry:
         low, high, threshold = chosen.range.low, chosen.range.high, chosen.threshold
     return TensorEntry(
         kind=Kind.ACTIVATION,
-        dtype=settings.widths.activations,
+        dtype=storage,
         scheme=scheme if fixed is None or is_wide else Scheme.ASYMMETRIC,
         scale=quant.scales,
         zero_point=quant.zero_points,
@@ -190,6 +226,14 @@ def _entry(group: Group, whole: Statistics, settings: Settings) -> TensorEntry:
         policy=policy,
         qm_n=qm_n(quant, dtype),
     )
+
+
+def _statistics_of_group(name: str, graph: Graph, statistics: Mapping[str, Statistics]) -> Statistics:
+    """Of a tensor; of what decides its range where it was not measured itself."""
+    if name in statistics:
+        return statistics[name]
+    group = next(group for group in groups(graph) if any(tensor.name == name for tensor in group.tensors))
+    return merged([_statistics_of(tensor, statistics) for tensor in group.measured])
 
 
 def _statistics_of(tensor: Tensor, statistics: Mapping[str, Statistics]) -> Statistics:
@@ -213,13 +257,19 @@ def _stats(tensor: Tensor, statistics: Mapping[str, Statistics]) -> TensorStats 
 
 def _weights(graph: Graph, activations: Mapping[str, TensorEntry], settings: Settings) -> dict[str, TensorEntry]:
     found: dict[str, TensorEntry] = {}
-    types = weight_types(graph, settings.widths)
+    types = _weight_types(graph, settings)
     for op in graph.ops:
         if not filters(op) or (weights := filters(op)[0]) is None or weights.data is None:
             continue
-        scheme = Scheme.POW2 if settings.scheme is Scheme.POW2 else Scheme.SYMMETRIC
-        quant = weight_quant(weights.data, types[weights].dtype, weight_axis(op), scheme)
-        quant = _with_room_for_bias(quant, filters(op)[1], activations[op.operands[0].name].scale[0], scheme, settings)
+        if types[weights] is Storage.FLOAT32:
+            continue
+        path, input = _path(op, settings), activations[op.operands[0].name]
+        scheme = Scheme.POW2 if scheme_of(path, settings.scheme) is Scheme.POW2 else Scheme.SYMMETRIC
+        if path.per_channel:
+            quant = weight_quant(weights.data, types[weights].dtype, weight_axis(op), scheme)
+            quant = _with_room_for_bias(quant, filters(op)[1], input, scheme)
+        else:
+            quant = replace(weight_quant(weights.data.reshape(1, -1), types[weights].dtype, 0, scheme), axis=None)
         found[weights.name] = TensorEntry(
             kind=Kind.WEIGHTS,
             dtype=types[weights],
@@ -232,13 +282,26 @@ def _weights(graph: Graph, activations: Mapping[str, TensorEntry], settings: Set
     return found
 
 
-def _with_room_for_bias(
-    quant: Quant, bias: Tensor | None, input_scale: float, scheme: Scheme, settings: Settings
-) -> Quant:
+def _path(op: Op, settings: Settings) -> Datapath:
+    engine = settings.engines.engine_of(op)
+    return INT8 if engine is None else engine.path
+
+
+def _weight_types(graph: Graph, settings: Settings) -> Mapping[Tensor, Storage]:
+    """Element types of constant weights: those of the engines' datapaths, on the CPU those that are asked for."""
+    found = dict(weight_types(graph, settings.widths))
+    for op in graph.ops:
+        engine, weights = settings.engines.engine_of(op), filters(op)[0] if filters(op) else None
+        if weights in found and engine is not None and (not engine.kind.is_cpu or engine.path != INT8):
+            found[weights] = Storage(engine.path.weights.value)
+    return found
+
+
+def _with_room_for_bias(quant: Quant, bias: Tensor | None, input: TensorEntry, scheme: Scheme) -> Quant:
     """Larger scales for channels of tiny weights, whose bias would not fit int32."""
     if bias is None or bias.data is None:
         return quant
-    least = np.abs(bias.data.astype(np.float64)) / (input_scale * 2 ** _BIAS_BITS[settings.widths.activations])
+    least = np.abs(bias.data.astype(np.float64)) / (input.scale[0] * 2 ** _BIAS_BITS[input.dtype])
     if quant.is_per_tensor or (least <= quant.scales).all():
         return quant
     steps = DType.INT8.max + (scheme is Scheme.POW2)
@@ -252,10 +315,13 @@ def _op_entry(
     statistics: Mapping[str, Statistics],
     settings: Settings,
     flips: Mapping[str, tuple[int, ...]],
+    types: Mapping[Tensor, Storage],
 ) -> OpEntry:
-    accumulator = Storage.INT32 if settings.widths.activations is Storage.INT8 else Storage.INT64
-    bare = OpEntry(activations=settings.widths.activations, accumulator=accumulator)
-    if not filters(op):
+    activations, engine = settings.engines.storage_of(op) or types[op.results[0]], settings.engines.engine_of(op)
+    bare = OpEntry(activations=activations, accumulator=_ACCUMULATORS[activations])
+    if engine is not None:
+        bare = bare.model_copy(update={"engine": engine.label})
+    if not filters(op) or activations is Storage.FLOAT32:
         return bare
     constant = filters(op)[0]
     correction = None

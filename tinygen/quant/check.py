@@ -7,6 +7,8 @@ from tinygen.ir.graph import Graph
 from tinygen.quant.agreement import faults
 from tinygen.quant.constraints import filters, groups
 from tinygen.quant.ctable import CTable
+from tinygen.quant.datapaths import with_crossings
+from tinygen.quant.engine_layers import check_engines
 from tinygen.quant.errors import Code, CTableError
 from tinygen.quant.quantize import quantize_graph
 
@@ -22,16 +24,25 @@ class Violation:
 
 def violations(graph: Graph, table: CTable) -> tuple[Violation, ...]:
     """What keeps the table from being followed; empty where nothing does."""
-    found = [*_missing(graph, table)]
+    try:
+        check_engines(graph, table)
+    except CTableError as error:
+        return (_violation(error, table),)
+    crossed = with_crossings(graph, table.casts)
+    found = [*_missing(crossed, table)]
     if found:
         return tuple(found)
-    found += [Violation(Code.CONSTRAINT, fault.name, fault.reason) for fault in faults(groups(graph), table)]
+    found += [Violation(Code.CONSTRAINT, fault.name, fault.reason) for fault in faults(groups(crossed), table)]
     if not found:
         try:
             quantize_graph(graph, table)
         except CTableError as error:
-            found.append(Violation(error.code, table.model.name, str(error).removeprefix(f"{error.code.value} ")))
+            found.append(_violation(error, table))
     return tuple(found)
+
+
+def _violation(error: CTableError, table: CTable) -> Violation:
+    return Violation(error.code, table.model.name, str(error).removeprefix(f"{error.code.value} "))
 
 
 def _missing(graph: Graph, table: CTable) -> Iterator[Violation]:

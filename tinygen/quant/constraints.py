@@ -68,11 +68,12 @@ def groups(graph: Graph) -> tuple[Group, ...]:
         if isinstance(op, _SEVERAL_OPERANDS):
             sets.join(_of_one_range(op, sets, fixed))
     clipped = {op.results[0]: after for op in graph.ops if (after := _rectified(op, graph)) is not None}
+    partial = _partly_read(graph)
     for before, after in clipped.items():
         sets.join((before, after))
     fixed = {sets.root(tensor): quant for tensor, quant in fixed.items()}
     return tuple(
-        Group(members, tuple(t for t in members if t not in clipped), fixed.get(root))
+        Group(members, tuple(t for t in members if t not in clipped and t not in partial), fixed.get(root))
         for root, members in sets.members().items()
     )
 
@@ -117,6 +118,19 @@ def _rectified(op: Op, graph: Graph) -> Tensor | None:
         return None
     readers = graph.consumers.get(op.results[0], ())
     return readers[0].output if len(readers) == 1 and isinstance(readers[0], Relu) else None
+
+
+def _partly_read(graph: Graph) -> set[Tensor]:
+    """Tensors of which operators that move elements take some, and nothing else reads any: the others may saturate."""
+    found: set[Tensor] = set()
+    for tensor in reversed(graph.tensors):
+        readers = graph.consumers.get(tensor, ())
+        if tensor.is_constant or tensor in graph.output_tensors or not all(isinstance(op, MOVES) for op in readers):
+            continue
+        results = [op.results[0] for op in readers]
+        if results and all(t.type.elements < tensor.type.elements or t in found for t in results):
+            found.add(tensor)
+    return found
 
 
 def _of_one_range(op: Op, sets: "_Sets", fixed: Mapping[Tensor, Quant]) -> list[Tensor]:

@@ -2,6 +2,7 @@
 
 from tinygen.ir.graph import Op
 from tinygen.ops.add import Add
+from tinygen.ops.engine_layer import EngineLayer
 from tinygen.ops.fully_connected import FullyConnected
 from tinygen.ops.mul import Mul
 from tinygen.ops.pool2d import AveragePool2D, MaxPool2D
@@ -9,14 +10,16 @@ from tinygen.ops.transpose_conv2d import TransposeConv2D
 from tinygen.ops.windowed import Convolution
 from tinygen.quant.ctable import Control
 
-CLAMPED = (Add, AveragePool2D, Convolution, FullyConnected, MaxPool2D, Mul, TransposeConv2D)
+CLAMPED = (Add, AveragePool2D, Convolution, EngineLayer, FullyConnected, MaxPool2D, Mul, TransposeConv2D)
 """Operators that end in a clamp."""
 
 
 def control_of(op: Op) -> Control | None:
     """What the kernel of a quantized operator is given; None where nothing of it can be chosen."""
+    if op.results[0].type.dtype.is_real:
+        return None
     match op:
-        case Convolution() | FullyConnected() | TransposeConv2D():
+        case Convolution() | EngineLayer() | FullyConnected() | TransposeConv2D():
             multipliers, shifts = op.output_stage.multipliers
             return Control(
                 input_offset=-op.input.type.zero_point,
@@ -25,6 +28,7 @@ def control_of(op: Op) -> Control | None:
                 shift=tuple(int(value) for value in shifts),
                 act_min=int(op.clamp.min),
                 act_max=int(op.clamp.max),
+                rounding=op.arithmetic.rounding.value if isinstance(op, EngineLayer) else "double",
             )
         case Add():
             scalings = (op.scales.first, op.scales.second, op.scales.output)

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from tinygen.ir.types import DType
 from tinygen.quant.scheme import Scheme
+from tinygen.targets.engine import Engine
 
 Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 PositiveFloat = Annotated[float, Field(gt=0, allow_inf_nan=False)]
@@ -134,8 +135,15 @@ class Control(_Part):
     shift: tuple[int, ...] = ()
     act_min: int | None = None
     act_max: int | None = None
-    rounding: Literal["double", "single"] = "double"
+    rounding: Literal["double", "single", "shift"] = "double"
     registers: dict[str, int] = {}
+
+
+class AnalogEntry(_Part):
+    """What a crossbar is told for one layer."""
+
+    adc_shift: Annotated[int, Field(ge=0, le=30)]  # a step of the ADC is 2**adc_shift products
+    seed: Annotated[int, Field(ge=0, lt=1 << 32)]  # of the layer's noise
 
 
 class OpEntry(_Part):
@@ -149,15 +157,27 @@ class OpEntry(_Part):
     control: Control | None = None
     bias_correction: tuple[FiniteFloat, ...] | None = None  # real values to add to the bias, per output channel
     rounded_otherwise: tuple[Annotated[int, Field(ge=0)], ...] = ()  # flat indices of weights not rounded to nearest
-    sensitivity: dict[str, FiniteFloat] = {}  # SQNR in dB by weight type
+    analog: AnalogEntry | None = None
+    sensitivity: dict[str, FiniteFloat] = {}  # SQNR in dB by weight type, or by engine
 
 
 class Cast(_Part):
-    """A tensor that crosses from one engine to another."""
+    """A tensor that crosses from one engine to another of a different datapath; `result` has an entry of its own."""
 
     tensor: str
-    source: str
+    result: str
+    source: str  # engine that writes the tensor; of inputs and constants the one that takes it as it is
     destination: str
+    readers: tuple[str, ...]  # operators that take the result in place of the tensor
+
+
+class AssignmentRecord(_Part):
+    """How operators were assigned to engines."""
+
+    cycles: float  # modelled, casts included
+    max_drop: float
+    metric: str
+    drop: float  # against the float network
 
 
 class CTable(_Part):
@@ -168,6 +188,8 @@ class CTable(_Part):
     model: ModelIdentity
     target: TargetIdentity | None = None
     calibration: CalibrationRecord | None = None
+    engines: tuple[Engine, ...] = ()  # of the board, where operators are assigned to them
+    assignment: AssignmentRecord | None = None
     preparation: tuple[Literal["equalize"], ...] = ()  # of the float network, before anything is measured
     tensors: dict[str, TensorEntry]
     ops: dict[str, OpEntry] = {}

@@ -73,7 +73,21 @@ class Dataset:
                     f"{self.file.name}: array '{name}', sample {first + int(np.argmin(finite))} holds NaN or infinity, "
                     "finite numbers were expected. Remove the sample, or correct what made it."
                 )
+        elif batch.dtype != port.external.dtype.numpy:
+            batch = self._indices(batch, port, name, first)
         return batch
+
+    def _indices(self, batch: Array, port: Port, name: str, first: int) -> Array:
+        """Whole numbers of any width as int32."""
+        dtype = port.external.dtype
+        wide = batch.astype(np.float64)
+        fits = ((wide >= dtype.min) & (wide <= dtype.max)).reshape(len(batch), -1).all(axis=1)
+        if not fits.all():
+            raise SampleError(
+                f"{self.file.name}: array '{name}', sample {first + int(np.argmin(fits))} holds a number beyond "
+                f"{dtype.min}..{dtype.max}, one within was expected. Remove the sample, or correct what made it."
+            )
+        return batch.astype(dtype.numpy)
 
 
 def open_dataset(file: Path, ports: Sequence[Port], limit: int | None = None) -> Dataset:
@@ -123,12 +137,20 @@ def _check(file: Path, name: str, header: Header, port: Port) -> None:
             f"{file.name}: array '{name}' has shape {list(shape)}, [samples, {expected}] was expected for input "
             f"'{port.name}'. Reshape it."
         )
-    is_float = np.issubdtype(header.dtype, np.floating)
-    if is_float != (external.dtype is DType.FLOAT32) or not (is_float or header.dtype == external.dtype.numpy):
+    if not _takes(external.dtype, header.dtype):
         raise SampleError(
             f"{file.name}: array '{name}' has elements of {header.dtype}, {external.dtype.numpy} were expected for "
             f"input '{port.name}'. Convert them to what the float model takes."
         )
+
+
+def _takes(dtype: DType, given: np.dtype[np.generic]) -> bool:
+    """Whether an input takes such elements: floats for floats, whole numbers for whole ones of 32 bits."""
+    if dtype is DType.FLOAT32:
+        return bool(np.issubdtype(given, np.floating))
+    if dtype is DType.INT32:
+        return bool(np.issubdtype(given, np.integer))
+    return bool(given == dtype.numpy)
 
 
 def _headers(file: Path) -> dict[str, Header]:

@@ -39,7 +39,7 @@ class NumpyForward:
         if whole is not None:
             return self._infer(whole, inputs)
         samples = [self._infer(self._graph, sample) for sample in zip(*inputs, strict=True)]
-        return {name: np.stack([sample[name] for sample in samples]) for name in samples[0]}
+        return {name: joined([sample[name] for sample in samples]) for name in samples[0]}
 
     def _infer(self, graph: Graph, inputs: Sequence[Array]) -> dict[str, Array]:
         arrays = [
@@ -57,3 +57,8 @@ class NumpyForward:
 
         infer(graph, arrays, observe)
         return found
+
+
+def joined(samples: Sequence[Array]) -> Array:
+    """One array of the values of several samples; an axis of 1 at the front counts them."""
+    return np.concatenate(samples) if samples[0].shape[:1] == (1,) else np.stack(samples)

@@ -2,14 +2,14 @@
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 import numpy as np
 
 from tinygen.errors import UsageError
 from tinygen.ir.graph import Graph
-from tinygen.ir.types import DType, Quant
+from tinygen.ir.types import Array, DType, Quant
 from tinygen.quant.agreement import faults
 from tinygen.quant.calibrate import Identity, with_controls
 from tinygen.quant.constraints import Group, filters, groups, weight_axis
@@ -20,7 +20,9 @@ from tinygen.quant.scheme import Range, Scheme, affine, qm_n, symmetric_weights
 Quants = Mapping[str, Quant]  # int8, by the normalized names of tensors
 
 _SUFFIXES = re.compile(r"(_QuantizeLinear_Output|_DequantizeLinear_Output|:stored|:real|:quantized|:nchw|:own|')+$")
-_TORCH = re.compile(r"^(.+?)\.(?:activation_post_process\.)?(scale|zero_point)$")
+_TORCH = re.compile(r"^(.+?)\.(?:(weight_fake_quant|activation_post_process)\.)?(scale|zero_point)$")
+_TORCH_WEIGHTS = "weight_fake_quant"
+_TORCH_LEAST = re.compile(r"^(.+?)\.(?:activation_post_process\.)+min_val$")
 _UNSIGNED_OFFSET = 128
 _ONNC_STEPS = 128
 
@@ -74,26 +76,36 @@ def read_onnc_thresholds(file: Path) -> dict[str, Quant]:
     return found
 
 
-def read_torch_scales(file: Path) -> dict[str, Quant]:
-    """Scales of a fake-quantized PyTorch module: its state dict saved with numpy.savez, or as JSON; CTableError.
+def read_torch_scales(
+    file: Path, read_pt: Callable[[Path], Mapping[str, object]]
+) -> tuple[dict[str, Quant], dict[str, Quant]]:
+    """Quantizations in the state dict of a fake-quantized PyTorch module: of results and of weights, by module.
 
-    Keys are `<module>.activation_post_process.scale` and `.zero_point`; values are quint8, or qint8 where a zero point
-    is negative.
+    The dict stands in a .pt file, or was saved with numpy.savez or as JSON. Keys are
+    `<module>.activation_post_process.scale` and `.zero_point`, of quint8, or of qint8 where a zero point is negative or
+    observed values are below what quint8 holds, and `<module>.weight_fake_quant.scale`, of qint8. CTableError.
     """
     try:
-        state = _state(file)
-        found: dict[str, dict[str, float]] = {}
-        for key, value in state.items():
-            match, numbers = _TORCH.match(key), np.asarray(value).reshape(-1)
-            if match and numbers.size == 1:
-                found.setdefault(match[1], {})[match[2]] = float(numbers[0])
-        is_signed = any(parts.get("zero_point", 0) < 0 for parts in found.values())
-        quants = {n: _stored_quant(parts, is_signed) for n, parts in found.items() if "scale" in parts}
+        found: dict[str, dict[str, Array]] = {}
+        of_weights: dict[str, dict[str, Array]] = {}
+        least: dict[str, float] = {}
+        for key, value in _state(file, read_pt).items():
+            numbers = np.asarray(value).reshape(-1)
+            if (match := _TORCH.match(key)) is not None:
+                (of_weights if match[2] == _TORCH_WEIGHTS else found).setdefault(match[1], {})[match[3]] = numbers
+            elif (match := _TORCH_LEAST.match(key)) is not None and numbers.size == 1:
+                least[match[1]] = float(numbers[0])
+        quants = {
+            n: _stored_quant(parts) for n, parts in found.items() if "scale" in parts and parts["scale"].size == 1
+        }
+        weights = {name: _stored_quant(parts) for name, parts in of_weights.items() if "scale" in parts}
         if not quants:
             raise ValueError("no key that ends in activation_post_process.scale")
     except (OSError, ValueError, TypeError, AttributeError) as error:
-        raise _unreadable(file, "state dict of a fake-quantized module (.npz or .json)", error) from None
-    return quants
+        raise _unreadable(file, "state dict of a fake-quantized module (.pt, .npz or .json)", error) from None
+    if any(_is_signed(quant, least.get(name, 0.0)) for name, quant in quants.items()):
+        return quants, weights
+    return {n: Quant(quant.scales, (quant.zero_point - _UNSIGNED_OFFSET,)) for n, quant in quants.items()}, weights
 
 
 def imported_table(graph: Graph, activations: Quants, weights: Quants, identity: Identity, provenance: str) -> CTable:
@@ -175,7 +187,9 @@ def _threshold_quant(threshold: float) -> Quant:
     return Quant((float(np.float32(threshold / _ONNC_STEPS)),), (0,))
 
 
-def _state(file: Path) -> Mapping[str, object]:
+def _state(file: Path, read_pt: Callable[[Path], Mapping[str, object]]) -> Mapping[str, object]:
+    if file.suffix.lower() in (".pt", ".pth"):
+        return read_pt(file)
     if file.suffix.lower() == ".json":
         document: Mapping[str, object] = json.loads(file.read_text(encoding="utf-8"))
         return document
@@ -183,11 +197,17 @@ def _state(file: Path) -> Mapping[str, object]:
         return dict(arrays)
 
 
-def _stored_quant(parts: Mapping[str, float], is_signed: bool) -> Quant:
-    scale, zero_point = parts["scale"], int(parts.get("zero_point", 0))
-    if not (scale > 0 and np.isfinite(scale)):
-        raise ValueError(f"scale {scale} is not above 0")
-    return Quant((float(np.float32(scale)),), (zero_point - (0 if is_signed else _UNSIGNED_OFFSET),))
+def _stored_quant(parts: Mapping[str, Array]) -> Quant:
+    scales = parts["scale"].astype(np.float32)
+    zero_points = np.broadcast_to(parts.get("zero_point", np.zeros(1)).astype(np.int64), scales.shape)
+    if not (np.isfinite(scales).all() and (scales > 0).all()):
+        raise ValueError(f"scale {scales.min():g} is not above 0")
+    return Quant(tuple(map(float, scales)), tuple(map(int, zero_points)), 0 if scales.size > 1 else None)
+
+
+def _is_signed(quant: Quant, least: float) -> bool:
+    """Whether quint8, whose smallest value is 0, cannot be meant; `least` is the smallest real value that was seen."""
+    return quant.zero_point < 0 or least < -(quant.zero_point + 1) * quant.scale
 
 
 def _unreadable(file: Path, expected: str, error: Exception) -> UsageError:

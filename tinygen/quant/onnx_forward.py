@@ -2,12 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 
-import numpy as np
-
 from tinygen.errors import ToolError
 from tinygen.ir.graph import Graph
 from tinygen.ir.types import Array
 from tinygen.ops.batch import batched
+from tinygen.quant.forward import joined
 from tinygen.quant.onnx_export import export_watched
 from tinygen.quant.onnx_writer import Layout
 
@@ -44,7 +43,7 @@ class OnnxForward:
         if self._can_batch:
             return self._infer(inputs)
         samples = [self._infer(sample) for sample in zip(*inputs, strict=True)]
-        return {name: np.stack([sample[name] for sample in samples]) for name in samples[0]}
+        return {name: joined([sample[name] for sample in samples]) for name in samples[0]}
 
     def _infer(self, inputs: Sequence[Array]) -> dict[str, Array]:
         feed = {}

@@ -17,6 +17,7 @@ from tinygen.ops.clamp import Activation, Clamp
 from tinygen.ops.concat import Concat
 from tinygen.ops.conv2d import Conv2D
 from tinygen.ops.copy import Copy
+from tinygen.ops.crossing import Crossing
 from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
 from tinygen.ops.extrema import Maximum, Minimum
 from tinygen.ops.float_function import FloatFunction, Function
@@ -198,7 +199,7 @@ def _reshape(op: Reshape, writer: OnnxWriter) -> None:
 
 
 @write.register
-def _copy(op: Copy, writer: OnnxWriter) -> None:
+def _copy(op: Copy | Crossing, writer: OnnxWriter) -> None:
     writer.result("Identity", [writer.value(op.input)], op.output)
 
 

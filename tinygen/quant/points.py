@@ -6,9 +6,12 @@ from tinygen.ir.graph import Op
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import DType
 from tinygen.ops.add import Add
+from tinygen.ops.engine_layer import AnalogSums, EngineLayer
+from tinygen.ops.float_function import FloatFunction
 from tinygen.ops.fully_connected import FullyConnected
 from tinygen.ops.mul import Mul
 from tinygen.ops.pool2d import AveragePool2D
+from tinygen.ops.quantize import Dequantize, Quantize
 from tinygen.ops.reduction import Mean, Sum
 from tinygen.ops.rescale import Rescale
 from tinygen.ops.resize import ResizeBilinear
@@ -17,6 +20,13 @@ from tinygen.ops.transpose_conv2d import TransposeConv2D
 from tinygen.ops.unary import Unary
 from tinygen.ops.windowed import Convolution
 from tinygen.quant.control import CLAMPED
+from tinygen.targets.engine import Overflow, Requantization
+
+_ROUNDINGS = {
+    Requantization.DOUBLE: "Q31 multiplier and shift, rounded twice",
+    Requantization.SINGLE: "multiplier and shift, rounded once",
+    Requantization.SHIFT: "shift, rounded once",
+}
 
 
 @dataclass(frozen=True)
@@ -42,7 +52,13 @@ def port_points(tensor: Tensor, is_input: bool) -> tuple[Point, ...]:
 
 
 def _arithmetic(op: Op) -> tuple[Point, ...]:
+    if op.results[0].type.dtype.is_real:
+        return port_points(op.input, is_input=False) if isinstance(op, Dequantize) else ()
     match op:
+        case EngineLayer():
+            return _engine(op)
+        case Quantize():
+            return port_points(op.output, is_input=True)
         case Convolution() | FullyConnected() | TransposeConv2D():
             return _accumulation(op)
         case Add():
@@ -55,16 +71,27 @@ def _arithmetic(op: Op) -> tuple[Point, ...]:
             return (Point("accumulator", "int32"), Point("division", "by the window, halves away from zero"))
         case Mean() | Sum():
             return (*_offsets(op.input), Point("accumulator", "int32"), *_requantize(op.output))
+        case Softmax() if op.input.type.dtype is DType.INT16:
+            return (
+                Point("difference", "to the largest input, in steps of 10/65535"),
+                Point("exponential", "Q15, table of 513 values, interpolated"),
+                Point("reciprocal", "Q15, table of 513 values, interpolated, output scale 1/32768"),
+            )
         case Softmax():
             return (
                 Point("difference", "to the largest input, Q5.26"),
                 Point("exponential", "Q0.31 polynomial, sum in Q12.19"),
-                Point("reciprocal", "Q0.31, three Newton-Raphson steps, output scale 1/256"),
+                Point(
+                    "reciprocal",
+                    f"Q0.31, three Newton-Raphson steps, output scale 1/{round(1 / op.output.type.scale)}",
+                ),
             )
         case ResizeBilinear():
             return (Point("interpolation", "weights of 10 bits, rounded once"),)
         case Rescale():
             return _requantize(op.output)
+        case FloatFunction() if op.output.type.dtype is DType.INT16:
+            return (Point("interpolation", "table of 256 sigmoids of 16 bits, rounded once"),)
         case Unary():
             return (Point("table", f"256 entries of {type(op).__name__}, rounded once"),)
     return ()
@@ -96,7 +123,35 @@ def _requantize(output: Tensor) -> tuple[Point, ...]:
     )
 
 
+def _engine(op: EngineLayer) -> tuple[Point, ...]:
+    """As the datapath of its engine has it."""
+    arithmetic, quant = op.arithmetic, op.weights.type.quant
+    scales = 0 if quant is None else len(quant.scales)
+    overflow = "wraps" if arithmetic.overflow is Overflow.WRAP else "saturates"
+    weights = Point("weights", f"{op.weights.type.dtype.name.lower()}, {scales} scale{'s' * (scales != 1)}")
+    bias = () if op.bias is None else (Point("bias", f"{op.bias.type.dtype.name.lower()}, scale of the products"),)
+    analog = () if op.analog is None else _analog(op.analog)
+    return (
+        *_offsets(op.input),
+        weights,
+        *bias,
+        *analog,
+        Point("accumulator", f"{arithmetic.accumulator_bits} bits, {overflow}"),
+        Point("requantize", _ROUNDINGS[arithmetic.rounding]),
+        Point("output_offset", f"+ {op.output.type.zero_point}"),
+    )
+
+
+def _analog(analog: AnalogSums) -> tuple[Point, ...]:
+    noise = (Point("noise", f"gain {analog.noise_gain}, seed {analog.seed}"),) if analog.noise_gain else ()
+    return (
+        Point("partial_sum", f"{analog.rows} rows of the crossbar"),
+        *noise,
+        Point("adc", f"{analog.adc_bits} bits, step {1 << analog.adc_shift}"),
+    )
+
+
 def _clamp(op: Op) -> tuple[Point, ...]:
-    if isinstance(op, CLAMPED):
+    if isinstance(op, CLAMPED) and not op.output.type.dtype.is_real:
         return (Point("clamp", f"[{int(op.clamp.min)}, {int(op.clamp.max)}]"),)
     return ()

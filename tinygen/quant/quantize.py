@@ -11,7 +11,9 @@ from tinygen.ir.verify import verify
 from tinygen.ops.accumulate import LARGEST_WIDE_BIAS
 from tinygen.ops.arithmetic_unary import Negate
 from tinygen.ops.clamp import Clamp
+from tinygen.ops.crossing import Crossing
 from tinygen.ops.pad import Pad
+from tinygen.ops.quantize import Dequantize, Quantize
 from tinygen.ops.real_function import RealFunction, RealKind
 from tinygen.ops.requantize import round_half_away
 from tinygen.ops.rescale import Rescale
@@ -19,23 +21,30 @@ from tinygen.quant.agreement import check_agreement, entry_of, quant_of
 from tinygen.quant.constraints import filters, groups, needs_rescale, real_operands, weight_axis
 from tinygen.quant.control import CLAMPED, control_of
 from tinygen.quant.ctable import Control, CTable, OpEntry, Storage, TensorEntry
+from tinygen.quant.datapaths import assignment_of, with_crossings
+from tinygen.quant.engine_layers import check_engines, engine_layer
 from tinygen.quant.errors import Code, CTableError
 from tinygen.quant.scheme import stored
 from tinygen.quant.stored_weights import stored_weights
 from tinygen.quant.widths import WEIGHTS, has_narrow_form
+from tinygen.targets.engine import Engine
 
 _NO_ENTRY = OpEntry()
 
 
 def quantize_graph(graph: Graph, table: CTable) -> Graph:
     """The int8 network: every scale, zero point and clamp is the table's; CTableError where it cannot be so."""
+    check_engines(graph, table)
+    graph = with_crossings(graph, table.casts)
     check_agreement(groups(graph), table)
+    assignment = assignment_of(table)
     mapping = {tensor: _quantized(tensor, table) for tensor in real_operands(graph)}
     rescaled, casts = _rescales(graph, mapping)
     ops: list[Op] = []
     for op in graph.ops:
         ops += [rescaled[op, operand] for operand in op.operands if (op, operand) in rescaled]
-        ops.append(_quantized_op(op, mapping | casts.get(op, {}) | _filters(op, mapping, table), table))
+        tensors = mapping | casts.get(op, {}) | _filters(op, mapping, table)
+        ops.append(_quantized_op(op, tensors, table, assignment.engine_of(op)))
         _check_op(ops[-1], table)
     result = Graph(
         graph.name,
@@ -50,13 +59,15 @@ def quantize_graph(graph: Graph, table: CTable) -> Graph:
 def _quantized(tensor: Tensor, table: CTable) -> Tensor:
     entry = entry_of(table, tensor)
     quant, dtype = quant_of(entry), entry.dtype.dtype
+    if dtype.is_real:
+        return tensor
     data = None if tensor.data is None else stored(tensor.data, quant, dtype)
     return Tensor(tensor.name, TensorType(dtype, tensor.shape, quant), data)
 
 
 def _filters(op: Op, mapping: dict[Tensor, Tensor], table: CTable) -> dict[Tensor, Tensor]:
     """Stored weights and bias of an operator that accumulates."""
-    if not filters(op):
+    if not filters(op) or mapping[op.results[0]].type.dtype.is_real:
         return {}
     weights, bias = filters(op)
     if weights is None or weights.data is None:
@@ -136,8 +147,12 @@ def _check_op(op: Op, table: CTable) -> None:
         ) from None
 
 
-def _quantized_op(op: Op, mapping: dict[Tensor, Tensor], table: CTable) -> Op:
+def _quantized_op(op: Op, mapping: dict[Tensor, Tensor], table: CTable, engine: Engine | None) -> Op:
     quantized = op.replace_tensors(mapping)
+    if isinstance(quantized, Crossing):
+        return _crossed(quantized)
+    if quantized.results[0].type.dtype.is_real:
+        return quantized
     if isinstance(quantized, Negate):  # of stored values: asks for zero points of 0
         input, output = quantized.input, quantized.output
         return RealFunction(name=op.name, source=op.source, input=input, output=output, kind=RealKind.NEGATIVE)
@@ -147,11 +162,18 @@ def _quantized_op(op: Op, mapping: dict[Tensor, Tensor], table: CTable) -> Op:
         quantized = replace(quantized, value=int(min(max(value, type.dtype.min), type.dtype.max)))
     if isinstance(quantized, CLAMPED):
         clamp = stored_clamp(quantized.clamp, quantized.output.type)
-        quantized = replace(quantized, clamp=clamp)
+        quantized = engine_layer(replace(quantized, clamp=clamp), engine, table)
         control = table.ops.get(op.name, _NO_ENTRY).control
         if control is not None:
             quantized = _controlled(quantized, control, table)
     return quantized
+
+
+def _crossed(op: Crossing) -> Op:
+    """From one engine's form of a tensor to another's."""
+    before, after = (tensor.type.dtype.is_real for tensor in (op.input, op.output))
+    kind = Quantize if before else Dequantize if after else Rescale
+    return kind(name=op.name, source=op.source, input=op.input, output=op.output)
 
 
 def stored_clamp(clamp: Clamp, type: TensorType) -> Clamp:

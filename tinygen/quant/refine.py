@@ -7,9 +7,14 @@ from tinygen.quant.agreement import entry_of, quant_of
 from tinygen.quant.calibrate import with_controls
 from tinygen.quant.constraints import Group, filters, groups, weight_axis
 from tinygen.quant.ctable import CTable, Storage, TensorEntry
+from tinygen.quant.datapaths import with_crossings
+from tinygen.quant.errors import Code, CTableError
 from tinygen.quant.scheme import Range, Scheme, affine, qm_n
 from tinygen.quant.weight_scales import weight_quant
 from tinygen.quant.widths import WEIGHTS, has_narrow_form
+
+_ACTIVATIONS = (Storage.INT8, Storage.INT16)
+_STRICTNESS = (Scheme.ASYMMETRIC, Scheme.SYMMETRIC, Scheme.POW2)
 
 
 def refine(graph: Graph, table: CTable, scheme: Scheme = Scheme.ASYMMETRIC) -> CTable:
@@ -18,8 +23,14 @@ def refine(graph: Graph, table: CTable, scheme: Scheme = Scheme.ASYMMETRIC) -> C
     A group whose entries agree and follow the scheme is not touched; another one takes the range that covers all.
     CTableError where a tensor is missing.
     """
+    if table.engines:
+        raise CTableError(
+            Code.CONSTRAINT,
+            f"{table.model.name}: the CTable assigns operators to engines, one for the CPU alone was expected for "
+            "refinement. Calibrate for the board instead.",
+        )
     entries, ops = dict(table.tensors), dict(table.ops)
-    for group in groups(graph):
+    for group in groups(with_crossings(graph, table.casts)):
         repaired = _repaired(group, table, scheme)
         if repaired is not None:
             entries |= {t.name: entry_of(table, t).model_copy(update=repaired) for t in group.tensors}
@@ -36,37 +47,41 @@ def refine(graph: Graph, table: CTable, scheme: Scheme = Scheme.ASYMMETRIC) -> C
 def _repaired(group: Group, table: CTable, scheme: Scheme) -> dict[str, object] | None:
     """The fields that all entries of a group must take; None where they are legal as they stand."""
     entries = [entry_of(table, tensor) for tensor in group.tensors]
-    quants = {quant_of(entry) for entry in entries}
-    is_legal = len(quants) == 1 and all(_is_legal(entry, scheme) for entry in entries)
-    if group.fixed is not None:
-        quant, used = group.fixed, Scheme.ASYMMETRIC
-        if quants == {quant}:
-            return None
-    elif is_legal:
+    quants, storages = {quant_of(entry) for entry in entries}, {entry.dtype for entry in entries}
+    storage = entries[0].dtype if len(storages) == 1 and entries[0].dtype in _ACTIVATIONS else Storage.INT8
+    dtype, used = storage.dtype, Scheme.ASYMMETRIC
+    fixed = group.fixed_as(dtype)
+    if dtype is DType.INT16:
+        used = scheme = max(scheme, Scheme.SYMMETRIC, key=_STRICTNESS.index)
+    if fixed is not None and quants == {fixed}:
+        return None
+    if fixed is not None:
+        quant = fixed
+    elif len(quants) == 1 and all(_is_legal(entry, storage, scheme) for entry in entries):
         return None
     else:
         ranges = [_range(entry) for entry in entries]
         whole = Range(min(r.low for r in ranges), max(r.high for r in ranges))
-        quant, used = affine(whole, DType.INT8, scheme), scheme
-    low, high = (quant.scale * (bound - quant.zero_point) for bound in (DType.INT8.min, DType.INT8.max))
+        quant, used = affine(whole, dtype, scheme), scheme
+    low, high = (quant.scale * (bound - quant.zero_point) for bound in (dtype.min, dtype.max))
     return {
-        "dtype": Storage.INT8,
+        "dtype": storage,
         "scheme": used,
         "axis": None,
         "scale": quant.scales,
         "zero_point": quant.zero_points,
         "range": (low, high),
-        "qm_n": qm_n(quant, DType.INT8),
+        "qm_n": qm_n(quant, dtype),
     }
 
 
-def _is_legal(entry: TensorEntry, scheme: Scheme) -> bool:
-    if entry.dtype is not Storage.INT8 or len(entry.scale) != 1:
+def _is_legal(entry: TensorEntry, storage: Storage, scheme: Scheme) -> bool:
+    if entry.dtype is not storage or len(entry.scale) != 1:
         return False
     if scheme is Scheme.ASYMMETRIC:
         return True
     is_symmetric = entry.zero_point == (0,)
-    return is_symmetric and (scheme is Scheme.SYMMETRIC or qm_n(quant_of(entry), DType.INT8) is not None)
+    return is_symmetric and (scheme is Scheme.SYMMETRIC or qm_n(quant_of(entry), storage.dtype) is not None)
 
 
 def _range(entry: TensorEntry) -> Range:

@@ -124,7 +124,9 @@ def flips_of_layers(
     """The flips of all layers whose moments are known, by the names of their operators; `types` by weights."""
     found = {}
     for op in graph.ops:
-        if op.name in moment and isinstance(op, Conv2D | DepthwiseConv2D | FullyConnected):
+        if op.name not in moment or not isinstance(op, Conv2D | DepthwiseConv2D | FullyConnected):
+            continue
+        if op.weights.name in types:  # weights of float engines are not rounded
             type = types[op.weights.name]
             assert type.quant is not None
             found[op.name] = flips(op, op.weights, type.quant, moment[op.name], type.dtype)

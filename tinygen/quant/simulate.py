@@ -6,6 +6,7 @@ The references are the integers of the generated C, so the outputs are those of 
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import numpy as np
 
@@ -24,6 +25,7 @@ class TracedOp:
 
     operator: str
     name: str
+    engine: str | None  # None where the CPU alone computes, and of ports
     points: tuple[Point, ...]
     saturated: float  # share of results at an end of the stored range
     sqnr_db: float | None  # against the float network on the same samples; None where there is none, or no difference
@@ -62,8 +64,9 @@ def simulate(
     real: Forward | None = None,
     samples: int = 0,
     progress: Progress | None = None,
+    engines: Mapping[str, str] = MappingProxyType({}),
 ) -> Simulation:
-    """Run a quantized network; `real` is its float network, whose tensors have the same names."""
+    """Run a quantized network; `real` is its float network with the same names of tensors; `engines` by operator."""
     tensors = {t.name: t for t in graph.tensors if not t.is_constant and t.type.quant is not None}
     forward = NumpyForward(graph, [*tensors, *(port.tensor.name for port in graph.outputs)])
     tallies = {name: _Tally() for name in tensors}
@@ -79,7 +82,7 @@ def simulate(
         done += len(batch[0])
         if progress is not None:
             progress(done, samples)
-    return Simulation(tuple(np.concatenate(column) for column in outputs), tuple(_trace(graph, tallies, real)))
+    return Simulation(tuple(np.concatenate(column) for column in outputs), tuple(_trace(graph, tallies, real, engines)))
 
 
 def sqnr_db(signal: float, noise: float) -> float:
@@ -87,12 +90,14 @@ def sqnr_db(signal: float, noise: float) -> float:
     return math.inf if noise == 0 else 10 * math.log10(signal / noise) if signal > 0 else -math.inf
 
 
-def _trace(graph: Graph, tallies: Mapping[str, _Tally], real: Forward | None) -> Sequence[TracedOp]:
+def _trace(
+    graph: Graph, tallies: Mapping[str, _Tally], real: Forward | None, engines: Mapping[str, str]
+) -> Sequence[TracedOp]:
     inputs = [("INPUT", p.name, port_points(p.tensor, True), p.tensor) for p in graph.inputs]
     ops = [(op.source.spelling.split(" ")[0], op.name, precision_points(op), op.results[0]) for op in graph.ops]
     outputs = [("OUTPUT", p.name, port_points(p.tensor, False), p.tensor) for p in graph.outputs]
     return [
-        TracedOp(operator, name, points, *_found(tallies.get(tensor.name), real))
+        TracedOp(operator, name, engines.get(name), points, *_found(tallies.get(tensor.name), real))
         for operator, name, points, tensor in (*inputs, *ops, *outputs)
     ]
 

@@ -1,4 +1,4 @@
-"""Which weights take four, two or one bits instead of eight."""
+"""Which weights take four, two or one bits instead of eight, and which activations sixteen."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -18,26 +18,29 @@ WEIGHTS = (Storage.INT8, Storage.INT4, Storage.INT2, Storage.INT1)
 """Element types of weights, the widest first."""
 
 _ACTIVATIONS = (Storage.INT8, Storage.INT16)
-_OVERRIDE = re.compile(r"w(8|4|2|1)a8")
+_OVERRIDE = re.compile(r"w(8|4|2|1)a(8)|w(8)a(16)")
 
 
 @dataclass(frozen=True)
 class Override:
-    """Another width for the operators of a name or pattern."""
+    """Other widths for the operators of a name or pattern."""
 
     pattern: str  # of the operator, its weights or its result; with * and ? as in file names
     weights: Storage
+    activations: Storage = Storage.INT8
 
     @classmethod
     def parse(cls, text: str) -> "Override":
-        """An override as in `conv1=w4a8`; UsageError."""
+        """An override as in `conv1=w4a8` or `conv1=w8a16`; UsageError."""
         pattern, _, widths = text.rpartition("=")
         found = _OVERRIDE.fullmatch(widths)
         if not pattern or found is None:
             raise UsageError(
-                f"--op {text}: NAME=w4a8 was expected, with weights of 8, 4, 2 or 1 bits and activations of 8."
+                f"--op {text}: NAME=w4a8 was expected, with weights of 8, 4, 2 or 1 bits and activations of 8, or "
+                "NAME=w8a16."
             )
-        return cls(pattern, Storage(f"int{found[1]}"))
+        weights, activations = filter(None, found.groups())
+        return cls(pattern, Storage(f"int{weights}"), Storage(f"int{activations}"))
 
     def matches(self, op: Op) -> bool:
         """Whether it is for this operator."""
@@ -47,7 +50,7 @@ class Override:
 
 @dataclass(frozen=True)
 class Widths:
-    """The element types of weights, one for all and overrides of which the last that matches counts; of activations."""
+    """The element types of weights and activations, one for all and overrides of which the last that matches counts."""
 
     default: Storage = Storage.INT8
     overrides: tuple[Override, ...] = ()
@@ -62,8 +65,7 @@ class Widths:
         if activations not in _ACTIVATIONS:
             raise UsageError(f"--activations {activations}: no kernel has such, int8 or int16 was expected.")
         found = cls(Storage(weights), tuple(map(Override.parse, of_ops)), Storage(activations))
-        is_narrow = {found.default, *(override.weights for override in found.overrides)} != {Storage.INT8}
-        if found.activations is Storage.INT16 and is_narrow:
+        if found.activations is Storage.INT16 and found.default is not Storage.INT8:
             raise UsageError(
                 "--activations int16: no kernel has them with narrow weights, --weights int8 was expected."
             )
@@ -72,6 +74,15 @@ class Widths:
     def of(self, op: Op) -> Storage:
         """What is asked for an operator, whether its kernels have it or not."""
         return next((o.weights for o in reversed(self.overrides) if o.matches(op)), self.default)
+
+    def activations_of(self, op: Op) -> Storage:
+        """The element type of an operator's activations."""
+        return next((o.activations for o in reversed(self.overrides) if o.matches(op)), self.activations)
+
+    @property
+    def has_int16(self) -> bool:
+        """Whether int16 activations are asked for anywhere."""
+        return Storage.INT16 in (self.activations, *(override.activations for override in self.overrides))
 
 
 ALL_INT8 = Widths()
@@ -103,13 +114,16 @@ def kept_wide(graph: Graph, widths: Widths) -> tuple[str, ...]:
 
 
 def check_overrides(graph: Graph, overrides: Iterable[Override]) -> None:
-    """Raise UsageError for an override that is for no operator."""
+    """Raise UsageError for an override that is for no operator, or narrows weights where there are none."""
     layers = [op for op in graph.ops if filters(op)]
     for override in overrides:
-        if not any(override.matches(op) for op in layers):
+        narrows = override.weights is not Storage.INT8
+        candidates = layers if narrows else graph.ops
+        if not any(override.matches(op) for op in candidates):
+            kind = "operator with weights" if narrows else "operator"
             raise UsageError(
-                f"--op {override.pattern}: {graph.name} has no such operator with weights, one of its {len(layers)} "
-                "was expected. `tinygen inspect` lists their names."
+                f"--op {override.pattern}: {graph.name} has no such {kind}, one of its {len(candidates)} was expected. "
+                "`tinygen inspect` lists their names."
             )
 
 

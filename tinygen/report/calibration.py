@@ -1,5 +1,6 @@
 """What calibration found, and what stands in CTables, as tables."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +11,7 @@ from tinygen.quant.compare import Difference
 from tinygen.quant.ctable import CTable, TensorEntry
 from tinygen.quant.mixture import MixedLayer, Mixture
 from tinygen.quant.search import Trial
+from tinygen.report.engines import Explanation
 from tinygen.report.table import count, facts, listing, short_name, size
 
 
@@ -27,6 +29,7 @@ class CalibrationReport:
     groups: tuple[str, ...]  # tensors that --search chose policies for; empty without it
     trials: tuple[Trial, ...]  # all that it measured
     mixed: Mixture | None = None  # what --mixed chose
+    engines: Explanation | None = None  # of the board, where it has such
 
 
 def calibration_tables(report: CalibrationReport) -> tuple[RenderableType, ...]:
@@ -70,6 +73,10 @@ def ctable_tables(table: CTable) -> tuple[RenderableType, ...]:
         ("target", target),
         ("calibration", "none" if record is None else f"{count(record.samples)} samples, policy {record.policy}"),
     ]
+    if table.engines:
+        used = Counter(entry.engine for entry in table.ops.values())
+        head.append(("operators on", ", ".join(f"{name} {count(number)}" for name, number in used.items())))
+        head.append(("casts", count(len(table.casts))))
     tensors = [_row(name, entry) for name, entry in table.tensors.items()]
     columns = ("tensor", "kind", "type", "scheme", "scale", "zero point", "range", "policy")
     return facts("CTable", head), listing(columns, tensors, f"{len(tensors)} tensors")

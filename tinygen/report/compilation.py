@@ -9,6 +9,7 @@ from rich.console import RenderableType
 from tinygen.passes.shrinking.saving import NOTHING_SAVED, Saving
 from tinygen.planner.constants import const_bytes
 from tinygen.planner.schedule import Schedule
+from tinygen.report.engines import Explanation
 from tinygen.report.operators import extra_macs, kernel_functions
 from tinygen.report.saved import saved_rows
 from tinygen.report.stream import StreamSummary, stream_rows, stream_summary
@@ -33,6 +34,7 @@ class Compilation:
     stream: StreamSummary | None
     saved_macs: int  # by shrinking the graph
     saved_const_bytes: int
+    engines: Explanation | None  # where it was asked for
 
     def __str__(self) -> str:
         return "\n".join(f"{name:<10}  {value}" for name, value in _rows(self))
@@ -63,6 +65,7 @@ def report_compilation(
         stream=stream_summary(schedule),
         saved_macs=saved.macs,
         saved_const_bytes=saved.const_bytes,
+        engines=None,
     )
 
 

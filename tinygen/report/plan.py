@@ -7,7 +7,7 @@ from functools import cached_property
 from itertools import groupby
 
 from tinygen.ir.graph import Op
-from tinygen.ir.rows import Piece, row_bytes
+from tinygen.ir.rows import Piece, every_row, row_bytes
 from tinygen.planner.block import Part, runs
 from tinygen.planner.constants import shared_tables
 from tinygen.planner.occupancy import Occupancy, occupancy
@@ -35,6 +35,7 @@ class Role(Enum):
     OUTPUT = "output"
     WHOLE = "whole tensor"
     RING = "ring of rows"
+    SLICE = "slice of channels"
     STATE = "state of a stream"
     SUMS = "running sums"
     SCRATCH = "scratch"
@@ -107,12 +108,13 @@ class LoopRow:
 
 @dataclass(frozen=True)
 class SegmentRow:
-    """Operators that run row by row, fused, or one after the other on whole tensors."""
+    """Operators that run in parts, fused, or one after the other on whole tensors."""
 
     first_step: int
     end_step: int  # exclusive
     is_fused: bool
     is_descending: bool  # from the last row to the first
+    slices: int  # of channels; 0 where it runs by rows or on whole tensors
     stages: tuple[Stage, ...]
     loops: tuple[LoopRow, ...]
     moves: int  # of rows within rings
@@ -217,7 +219,12 @@ class _Description:
         if port is not None:
             return port
         writer = self.writers.get(buffer)
-        what = {BufferKind.SCRATCH: "scratch of ", BufferKind.SUMS: "sums of ", BufferKind.RING: "rows of "}
+        what = {
+            BufferKind.SCRATCH: "scratch of ",
+            BufferKind.SUMS: "sums of ",
+            BufferKind.RING: "rows of ",
+            BufferKind.SLICE: "slice of ",
+        }
         return f"{what.get(buffer.kind, '')}{writer.source.index}" if writer else buffer.name
 
     @cached_property
@@ -259,7 +266,8 @@ class _Description:
                 return f"move {step.bytes} bytes within {self.rows[step.buffer].label}"
             case Call():
                 piece = self.schedule.pieces.get(step.op.results[0])
-                part = f", {_rows(piece)}" if piece and piece.rows.count < piece.whole.shape[1] else ""
+                is_part = piece is not None and (piece.channels or piece.rows != every_row(piece.whole))
+                part = f", {_rows(piece)}" if piece and is_part else ""
                 return f"{step.whole.source.index} {kind(step.whole)}{part}"
 
     def _segments(self) -> tuple[SegmentRow, ...]:
@@ -284,6 +292,7 @@ class _Description:
             end_step=start + len(flat),
             is_fused=any(call.split_from for call in calls),
             is_descending=self._descends(calls),
+            slices=max((self.schedule.slices(step) for step in steps if isinstance(step, Fused)), default=0),
             stages=tuple(self._stage(op, calls) for op in dict.fromkeys(call.whole for call in calls)),
             loops=tuple(LoopRow(len(loop.iterations), len(loop.iterations[0])) for loop in loops),
             moves=sum(isinstance(step, Shift) for step in flat),
@@ -322,6 +331,8 @@ def _live_parts(parts: tuple[Part, ...], offset: int) -> tuple[LivePart, ...]:
 
 
 def _rows(piece: Piece) -> str:
+    if piece.channels:
+        return f"channels {piece.channels.first} to {piece.channels.end - 1}"
     first, last = piece.rows.first, piece.rows.end - 1
     rows = f"row {first}" if first == last else f"rows {first} to {last}"
     return f"{rows}, columns {piece.columns.first} to {piece.columns.end - 1}" if piece.columns else rows

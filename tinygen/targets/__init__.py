@@ -1,7 +1,8 @@
 """The machines that code is generated for: boards, their memories and instruction sets."""
 
-from tinygen.targets.board import Board, Engine, EngineKind, Memory, MemoryKind, Qemu, Timer, TimerKind, Uart, UartKind
+from tinygen.targets.board import Board, Memory, MemoryKind, Qemu, Timer, TimerKind, Uart, UartKind
 from tinygen.targets.catalog import load, names
+from tinygen.targets.engine import Engine, EngineKind
 from tinygen.targets.isa import Isa
 from tinygen.targets.size import format_size, parse_size
 

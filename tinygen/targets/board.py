@@ -7,6 +7,7 @@ from typing import Annotated, Self
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
 from tinygen.errors import UsageError
+from tinygen.targets.engine import Engine, EngineKind, engines_problem
 from tinygen.targets.isa import ARMV6_M, ISAS_OF_CPU, Isa
 from tinygen.targets.size import parse_size
 
@@ -18,13 +19,6 @@ class MemoryKind(StrEnum):
 
     ROM = "rom"
     RAM = "ram"
-
-
-class EngineKind(StrEnum):
-    """Where the kernels of an engine come from."""
-
-    CMSIS_NN = "cmsis-nn"
-    TINYGEN = "tinygen"
 
 
 class UartKind(StrEnum):
@@ -64,12 +58,6 @@ class Memory(_Frozen):
     def end(self) -> int:
         """First address behind the region."""
         return self.origin + self.size
-
-
-class Engine(_Frozen):
-    """Something on the board that executes operators."""
-
-    kind: EngineKind
 
 
 class Uart(_Frozen):
@@ -124,7 +112,7 @@ class Board(_Frozen):
 
     @model_validator(mode="after")
     def _possible(self) -> Self:
-        for problem in (self._core_problem(), self._memory_problem()):
+        for problem in (self._core_problem(), self._memory_problem(), engines_problem(self.engines)):
             if problem:
                 raise ValueError(problem)
         return self
@@ -161,6 +149,11 @@ class Board(_Frozen):
     def is_host(self) -> bool:
         """Whether programs run on the machine that tinygen runs on."""
         return self.isa is Isa.HOST
+
+    @property
+    def assigns_engines(self) -> bool:
+        """Whether the board says what its engines compute with, so that operators are assigned to them."""
+        return any(engine.is_described for engine in self.engines)
 
     @property
     def has_thumb2(self) -> bool:

@@ -18,6 +18,7 @@ class SoftmaxS8(Kernel):
     """arm_softmax_s8."""
 
     template: ClassVar[str] = "softmax_s8"
+    output_element: ClassVar[str] = "int8_t"
 
     num_rows: int
     row_size: int

@@ -5,6 +5,7 @@ from typing import ClassVar
 
 from tinygen.ir.graph import Op
 from tinygen.kernels.base import Kernel, Table, Toolbox
+from tinygen.kernels.cmsis_nn.softmax import LongSoftmaxS8
 from tinygen.ops.requantize import Multiplier
 from tinygen.ops.softmax import Softmax
 from tinygen.ops.softmax_int16 import exponential_table, reciprocal_table
@@ -22,9 +23,26 @@ class SoftmaxS16(Kernel):
     scaling: Multiplier
 
 
+@dataclass(frozen=True, eq=False, kw_only=True)
+class WideningSoftmax(LongSoftmaxS8):
+    """tg_softmax_s8_s16: from int8 to int16."""
+
+    output_element: ClassVar[str] = "int16_t"
+
+
 def lower_softmax(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 - the same for all targets
     """The softmax kernel for `op`."""
     assert isinstance(op, Softmax)
+    if op.widens:
+        return WideningSoftmax(
+            function="tg_softmax_s8_s16",
+            reads=(op.input,),
+            writes=(op.output,),
+            num_rows=op.input.type.elements // op.row_size,
+            row_size=op.row_size,
+            scaling=op.scaling,
+            diff_min=op.diff_min,
+        )
     return SoftmaxS16(
         function="tg_softmax_s16",
         reads=(op.input,),

@@ -9,15 +9,18 @@ from tinygen.ir.graph import Op
 from tinygen.ir.types import Array
 from tinygen.kernels.base import Kernel, Table
 from tinygen.kernels.native.fully_connected import product_with_rows
+from tinygen.kernels.native.joining import can_join, join, joins_on
 from tinygen.kernels.native.linear import LinearRequantization, linear_requantization
 from tinygen.kernels.native.requantization import ShortRequantization, short_requantization
 from tinygen.ops.clamp import Clamp
 from tinygen.ops.conv2d import Conv2D
 from tinygen.ops.requantize import Int64Array
 from tinygen.ops.window import HW, NO_PADDING, UNIT, Window
+from tinygen.targets.isa import Isa
 
 _PIXELS = 4  # of a block
 _SHALLOW = 4  # channels of the input: first layers
+_FEWEST_JOINED = 16  # elements of a filter: each two save an instruction, parting the sums takes up to 8
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -37,14 +40,14 @@ class NativeConvolveS8(Kernel):
     pair_words: int  # of the stream
 
 
-def lower_conv2d(op: Op) -> Kernel | None:
+def lower_conv2d(op: Op, isa: Isa) -> Kernel | None:
     """The native kernel for `op`, None where there is none: dilation, groups, one channel, unusual scales."""
     assert isinstance(op, Conv2D)
     weights = op.weights.data
     if weights is None or op.dilation != UNIT or op.groups != 1 or len(weights) < 2:
         return None
     if _is_product(op):
-        product = product_with_rows(op, weights.reshape(len(weights), -1), _pixels(op))
+        product = product_with_rows(op, weights.reshape(len(weights), -1), _pixels(op), isa)
         if product is not None:
             return product
     short = short_requantization(op.output_stage, weights.reshape(len(weights), -1).astype(np.int64))
@@ -53,14 +56,17 @@ def lower_conv2d(op: Op) -> Kernel | None:
     linear = linear_requantization(op.output_stage, short)
     is_shallow = weights.shape[3] <= _SHALLOW and op.window.kernel != UNIT
     columns = _columns(weights)
-    words = stream(columns, linear or short)
+    requantization = linear or short
+    gains = joins_on(isa) and columns.shape[1] >= _FEWEST_JOINED
+    is_joined = gains and can_join(columns, short, requantization, pairs_of(len(columns)))
+    words = stream(columns, requantization, is_joined)
     further = _band_bytes(op) if is_shallow else _line_bytes(op)
     return NativeConvolveS8(
-        function=f"tg_native_convolve{_form(op, is_shallow)}{'_relu' if linear else ''}_s8",
+        function=f"tg_native_convolve{_form(op, is_shallow)}{'_joined' * is_joined}{'_relu' if linear else ''}_s8",
         reads=(op.input,),
         writes=(op.output,),
         tables=(Table("stream", words.reshape(-1)),),
-        scratch_bytes=2 * _PIXELS * columns.shape[1] + max(further, _block_bytes(op)),
+        scratch_bytes=2 * _PIXELS * columns.shape[1] + further,
         input_shape=op.input.shape,
         output_shape=op.output.shape,
         window=op.window,
@@ -102,11 +108,6 @@ def _band_bytes(op: Conv2D) -> int:
     return 4 + op.window.kernel.h * _whole_words(columns * op.input.shape[3] + 3)
 
 
-def _block_bytes(op: Conv2D) -> int:
-    """A block of outputs, where there is no whole one."""
-    return _PIXELS * op.output.shape[3] if op.output.shape[1] * op.output.shape[2] < _PIXELS else 0
-
-
 def _whole_words(bytes: int) -> int:
     return -(-bytes // 4) * 4
 
@@ -127,13 +128,15 @@ def _columns(weights: Array) -> Array:
     return np.pad(joined, ((0, 0), (0, -joined.shape[1] % 4)))
 
 
-def stream(columns: Array, requantization: ShortRequantization | LinearRequantization) -> Array:
+def stream(columns: Array, requantization: ShortRequantization | LinearRequantization, is_joined: bool) -> Array:
     """The words that tg_native_gemm reads, [pair of channels, word]."""
     pairs = pairs_of(len(columns))
-    quads = columns[pairs].reshape(len(pairs), 2, -1, 2, 2)  # pair, channel, quad, element / 2, element % 2
+    weights, bias = columns[pairs], requantization.bias[pairs]
+    if is_joined:
+        weights, bias = join(weights, bias)
+    quads = weights.reshape(len(pairs), 2, -1, 2, 2)  # pair, channel, quad, element / 2, element % 2
     bytes = np.ascontiguousarray(quads.transpose(0, 2, 4, 3, 1))  # of a word: element / 2, channel
     words = bytes.reshape(len(pairs), -1).view("<i4")
-    bias = requantization.bias[pairs]
     scales = np.stack(requantization.scale, axis=1)[pairs]
     parts = (bias, words, scales.reshape(len(pairs), -1))
     return np.concatenate(parts, axis=1).astype(np.int32)

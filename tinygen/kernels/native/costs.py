@@ -10,6 +10,7 @@ from tinygen.kernels.native.costs_mve import mve_instructions
 from tinygen.ops.conv2d import Conv2D
 
 _PRODUCT = {"call": 150.0, "mac": 0.95}
+_JOINED = {"mac": 0.89}
 _WINDOWS = {**_PRODUCT, "pixel": 90.0, "operand": 1.6}
 _SHALLOW = {**_PRODUCT, "pixel": 95.0, "operand": 1.6}
 _PIXELS = {**_PRODUCT, "pixel": 25.0, "operand": 1.45}
@@ -19,10 +20,16 @@ _PLANES = {"call": 200.0, "weight": 15.0, "mac": 1.9}
 NATIVE_COSTS: Mapping[str, Mapping[str, float]] = {
     "tg_native_add_s8": {"call": 60.0, "output": 12.0},
     "tg_native_average_pool_s8": {"call": 150.0, "operand": 2.2, "output": 14.0},
+    "tg_native_convolve_1x1_joined_relu_s8": {**_PIXELS, **_JOINED, "output": 8.4},
+    "tg_native_convolve_1x1_joined_s8": {**_PIXELS, **_JOINED, "output": 10.9},
     "tg_native_convolve_1x1_relu_s8": {**_PIXELS, "output": 7.4},
     "tg_native_convolve_1x1_s8": {**_PIXELS, "output": 10.4},
+    "tg_native_convolve_joined_relu_s8": {**_WINDOWS, **_JOINED, "output": 8.4},
+    "tg_native_convolve_joined_s8": {**_WINDOWS, **_JOINED, "output": 10.9},
     "tg_native_convolve_relu_s8": {**_WINDOWS, "output": 7.4},
     "tg_native_convolve_s8": {**_WINDOWS, "output": 10.4},
+    "tg_native_convolve_shallow_joined_relu_s8": {**_SHALLOW, **_JOINED, "output": 8.4},
+    "tg_native_convolve_shallow_joined_s8": {**_SHALLOW, **_JOINED, "output": 10.9},
     "tg_native_convolve_shallow_relu_s8": {**_SHALLOW, "output": 7.4},
     "tg_native_convolve_shallow_s8": {**_SHALLOW, "output": 10.4},
     "tg_native_depthwise_3x3_relu_s8": {**_PLANES_3X3, "output": 17.5},
@@ -33,6 +40,7 @@ NATIVE_COSTS: Mapping[str, Mapping[str, float]] = {
     "tg_native_depthwise_s8": {**_PLANES, "output": 12.0},
     "tg_native_depthwise_stride2_relu_s8": {**_PLANES, "output": 16.0},
     "tg_native_depthwise_stride2_s8": {**_PLANES, "output": 18.0},
+    "tg_native_fully_connected_joined_s8": {"call": 150.0, "operand": 1.5, "output": 12.5, "mac": 1.09},
     "tg_native_fully_connected_s8": {"call": 150.0, "operand": 1.5, "output": 12.0, "mac": 1.34},
     "tg_native_max_pool_s8": {"call": 150.0, "operand": 2.2, "output": 8.0},
 }
@@ -57,7 +65,7 @@ def convolution_instructions(op: Conv2D, rows: int) -> float:
     batches, _, columns, channels = op.output.shape
     pixels = batches * rows * columns
     elements = op.macs // op.output.type.elements
-    return pixels * (channels * (0.97 * elements + 10) + 1.6 * elements + 90)
+    return pixels * (channels * (0.91 * elements + 10) + 1.6 * elements + 90)
 
 
 def winograd_instructions(op: Conv2D, function: str, rows: int) -> float:

@@ -18,6 +18,7 @@ _GROUP = 8  # channels of a vector
 _AT_ONCE = 8  # outputs
 _SCRATCH_BYTES = 5120  # for planes, unless the fewest take more
 _FEWEST_GAIN = 8, 9, 1.5  # instructions of CMSIS-NN for a channel, an output, a multiplication: it needs at least
+_MOST_MOVED = 13  # positions of a filter that fit a vector when moved by up to 3
 _LARGEST_STEP = 0xFFFF  # distances of outputs are 16-bit numbers
 
 
@@ -27,6 +28,7 @@ class Layout(Enum):
     TILES = "2x2 outputs, words of 4 lines"
     COLUMNS = "outputs of a line, words of 4 lines"
     LINES = "outputs of a line, words of 4 positions"
+    LINE = "the same with 4 outputs of a vector, for filters of one line"
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,16 @@ class Plan:
     positions: PlaneAxis
 
     @property
+    def variant(self) -> str:
+        """Of the function's name."""
+        return {Layout.TILES: "_3x3", Layout.LINE: "_line"}.get(self.layout, "")
+
+    @property
+    def lines_in_word(self) -> int:
+        """Of inputs; where it is 1, a word has 4 positions of a line."""
+        return 4 if self.layout in (Layout.TILES, Layout.COLUMNS) else 1
+
+    @property
     def lines_in_step(self) -> int:
         """Lines of output that are computed together."""
         return 2 if self.layout is Layout.TILES else 1
@@ -65,12 +77,12 @@ class Plan:
     def words(self) -> int:
         """Of a line of a plane."""
         reach = self.positions.reach
-        return -(-reach // 4) if self.layout is Layout.LINES else reach
+        return -(-reach // 4) if self.lines_in_word == 1 else reach
 
     @property
     def position_bytes(self) -> int:
         """Of a plane between outputs of a line."""
-        return self.positions.stride * (1 if self.layout is Layout.LINES else 4)
+        return self.positions.stride * self.lines_in_word
 
     @property
     def vectors(self) -> int:
@@ -85,7 +97,7 @@ class Plan:
 
     def plane_bytes(self, lines: int) -> int:
         """Of one channel, for so many lines of output."""
-        if self.layout is Layout.LINES:
+        if self.lines_in_word == 1:
             return 4 * self.words * ((lines - 1) * self.lines.stride + self.lines.taps)
         return 4 * self.words * (lines // self.lines_in_step)
 
@@ -95,10 +107,13 @@ class Plan:
         lines, positions = self.lines, self.positions
         if positions.stride > 2 or 4 * positions.output_step + lines.output_step > _LARGEST_STEP:
             return False
+        is_near = _AT_ONCE * positions.output_step <= _LARGEST_STEP
         if self.layout is Layout.LINES:
-            return positions.taps <= _LANES and _AT_ONCE * positions.output_step <= _LARGEST_STEP
+            return positions.taps <= _LANES and is_near
+        if self.layout is Layout.LINE:
+            return lines.taps == positions.stride == 1 and positions.taps <= _MOST_MOVED and is_near
         if self.layout is Layout.COLUMNS:
-            return max(lines.taps, positions.taps) <= 4 and _AT_ONCE * positions.output_step <= _LARGEST_STEP
+            return max(lines.taps, positions.taps) <= 4 and is_near
         strides = max(lines.stride, positions.stride)
         return lines.taps == positions.taps == 3 and strides == 1 and min(lines.outputs, positions.outputs) > 1
 
@@ -109,13 +124,15 @@ class Plan:
         packing = 9 + self.words * 17 / _GROUP
         if self.layout is Layout.TILES:
             return 24 + -(-lines // 2) * (packing + 16 + -(-positions // 4) * 31)
+        if self.layout is Layout.LINE:
+            return 24 + lines * (packing + 16 + -(-positions // _AT_ONCE) * 34)
         packed = lines if self.layout is Layout.COLUMNS else self.lines.reach
         return 32 + packed * packing + lines * (16 + -(-positions // _AT_ONCE) * (24 + 18 * self.vectors))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class NativeMveDepthwiseS8(Kernel):
-    """tg_native_mve_depthwise_s8 and its variants for 3x3 filters and for clamps that hide negative values."""
+    """tg_native_mve_depthwise_s8 and its variants for 3x3 and 1xN filters and for clamps that hide negative values."""
 
     template: ClassVar[str] = "native_mve_depthwise_s8"
     header: ClassVar[str] = "tg_native_mve.h"
@@ -151,18 +168,27 @@ def lower_depthwise_conv2d(op: DepthwiseConv2D) -> tuple[Kernel, ...]:
     if plan is None or scales is None or not _is_faster(op, plan):
         return ()
     tables = (Table(_table_name(plan), _stream(plan, scales)),)
-    return tuple(_kernel(op, plan, scales, tables, *at_once) for at_once in _at_once(op, plan))
+    return tuple(_kernel(op, plan, scales, tables, *sizes) for sizes in at_once(op, plan))
 
 
-def best_plan(op: DepthwiseConv2D) -> Plan | None:
-    """The way with the fewest instructions, None where there is none."""
-    _, height, width, channels = op.input.shape
-    _, rows, columns, _ = op.output.shape
-    kernel, stride, padding = op.window.kernel, op.stride, op.padding
-    vertical = PlaneAxis(True, height, rows, kernel.h, stride.h, padding.top, width * channels, columns * channels)
-    horizontal = PlaneAxis(False, width, columns, kernel.w, stride.w, padding.left, channels, channels)
+def best_plan(op: DepthwiseConv2D, rows: int | None = None, variant: str | None = None) -> Plan | None:
+    """The way with the fewest instructions for rows of the result, of one variant or all; None where there is none."""
+    vertical, horizontal = axes_of(op, rows)
     plans = (Plan(layout, *axes) for layout in Layout for axes in ((vertical, horizontal), (horizontal, vertical)))
-    return min((plan for plan in plans if plan.is_possible), key=lambda plan: plan.instructions, default=None)
+    possible = (plan for plan in plans if plan.is_possible and variant in (None, plan.variant))
+    return min(possible, key=lambda plan: plan.instructions, default=None)
+
+
+def axes_of(op: DepthwiseConv2D, rows: int | None = None) -> tuple[PlaneAxis, PlaneAxis]:
+    """The vertical and the horizontal axis, for so many rows of the result."""
+    _, height, width, channels = op.input.shape
+    _, all_rows, columns, _ = op.output.shape
+    rows = all_rows if rows is None else rows
+    kernel, stride, padding = op.window.kernel, op.stride, op.padding
+    return (
+        PlaneAxis(True, height, rows, kernel.h, stride.h, padding.top, width * channels, columns * channels),
+        PlaneAxis(False, width, columns, kernel.w, stride.w, padding.left, channels, channels),
+    )
 
 
 def _is_faster(op: DepthwiseConv2D, plan: Plan) -> bool:
@@ -173,7 +199,7 @@ def _is_faster(op: DepthwiseConv2D, plan: Plan) -> bool:
     return plan.instructions < per_channel + outputs * (per_output + per_mac * taps)
 
 
-def _at_once(op: DepthwiseConv2D, plan: Plan) -> tuple[tuple[int, int], ...]:
+def at_once(op: DepthwiseConv2D, plan: Plan) -> tuple[tuple[int, int], ...]:
     """Numbers of lines and channels that planes are made for: as many as are useful, and the fewest."""
     step, groups = plan.lines_in_step, -(-op.input.shape[3] // _GROUP)
     most = max(plan.lines.outputs // step * step, step)
@@ -196,8 +222,9 @@ def _stream(plan: Plan, scales: VectorRequantization) -> Array:
     filters = scales.weights.reshape(channels, *(shape if plan.lines.is_vertical else shape[::-1]))
     if not plan.lines.is_vertical:
         filters = filters.transpose(0, 2, 1)
-    if plan.layout is Layout.LINES:
-        vectors = np.pad(filters, ((0, 0), (0, 0), (0, _LANES - shape[1])))
+    if plan.lines_in_word == 1:
+        before = 4 if plan.layout is Layout.LINE else 0
+        vectors = np.pad(filters, ((0, 0), (0, 0), (before, _LANES - shape[1])))
     else:
         columns = np.pad(filters, ((0, 0), (0, 4 - shape[0]), (0, 0))).transpose(0, 2, 1)
         around = (1, 1) if plan.layout is Layout.TILES else (0, 4 - shape[1])
@@ -214,7 +241,7 @@ def _kernel(
     lines: int,
     channels: int,
 ) -> Kernel:
-    variant = f"{'_3x3' if plan.layout is Layout.TILES else ''}{'_relu' if scales.is_relu else ''}"
+    variant = f"{plan.variant}{'_relu' if scales.is_relu else ''}"
     plane_bytes = plan.plane_bytes(lines)
     return NativeMveDepthwiseS8(
         function=f"tg_native_mve_depthwise{variant}_s8",
@@ -229,7 +256,7 @@ def _kernel(
         lines=plan.lines,
         positions=plan.positions,
         position_bytes=plan.position_bytes,
-        lines_in_word=1 if plan.layout is Layout.LINES else 4,
+        lines_in_word=plan.lines_in_word,
         words=plan.words,
         plane_bytes=plane_bytes,
         channels_at_once=channels,

@@ -8,10 +8,13 @@ import numpy as np
 from tinygen.ir.graph import Op
 from tinygen.ir.types import Array
 from tinygen.kernels.base import Kernel, Table
+from tinygen.kernels.native.joining import can_join, join, joins_on
 from tinygen.kernels.native.requantization import ShortRequantization, short_requantization
 from tinygen.ops.clamp import Clamp
 from tinygen.ops.conv2d import Conv2D
 from tinygen.ops.fully_connected import FullyConnected
+from tinygen.ops.requantize import Int64Array
+from tinygen.targets.isa import Isa
 
 _UNITS = 8  # of a group
 _FEWEST_UNITS = 4  # below, most of the only group is filling
@@ -19,7 +22,7 @@ _FEWEST_UNITS = 4  # below, most of the only group is filling
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class NativeFullyConnectedS8(Kernel):
-    """tg_native_fully_connected_s8."""
+    """tg_native_fully_connected_s8 and its variant for joined weights."""
 
     template: ClassVar[str] = "native_fully_connected_s8"
     header: ClassVar[str] = "tg_native.h"
@@ -31,24 +34,26 @@ class NativeFullyConnectedS8(Kernel):
     activation: Clamp
 
 
-def lower_fully_connected(op: Op) -> Kernel | None:
+def lower_fully_connected(op: Op, isa: Isa) -> Kernel | None:
     """The native kernel for `op`, None where there is none."""
     assert isinstance(op, FullyConnected)
     weights = op.weights.data
-    return None if weights is None else product_with_rows(op, weights, op.rows)
+    return None if weights is None else product_with_rows(op, weights, op.rows, isa)
 
 
-def product_with_rows(op: FullyConnected | Conv2D, weights: Array, rows: int) -> Kernel | None:
+def product_with_rows(op: FullyConnected | Conv2D, weights: Array, rows: int, isa: Isa) -> Kernel | None:
     """The kernel for `rows` input vectors and `weights` [units, features], None where there is none."""
     short = short_requantization(op.output_stage, weights.astype(np.int64))
     units, features = weights.shape
     if short is None or units < _FEWEST_UNITS:
         return None
+    pairs = np.arange(units - units % 2).reshape(-1, 2)  # a last unit stands with zeros
+    is_joined = joins_on(isa) and can_join(weights, short, short, pairs)
     return NativeFullyConnectedS8(
-        function="tg_native_fully_connected_s8",
+        function=f"tg_native_fully_connected{'_joined' * is_joined}_s8",
         reads=(op.input,),
         writes=(op.output,),
-        tables=(Table("vector", _stream(weights, short)),),
+        tables=(Table("vector", _stream(weights, short, is_joined)),),
         scratch_bytes=8 * -(-features // 4),
         rows=rows,
         features=features,
@@ -57,14 +62,25 @@ def product_with_rows(op: FullyConnected | Conv2D, weights: Array, rows: int) ->
     )
 
 
-def _stream(weights: Array, short: ShortRequantization) -> Array:
+def _stream(weights: Array, short: ShortRequantization, is_joined: bool) -> Array:
     """The words that tg_native_gemv reads, group by group; units of zeros fill the last one."""
     units, features = weights.shape
     missing = -units % _UNITS
     padded = np.pad(weights, ((0, missing), (0, -features % 4)))
-    words = np.ascontiguousarray(padded).view("<i4").reshape(len(padded) // _UNITS, _UNITS, -1).transpose(0, 2, 1)
     scales = np.pad(np.stack((short.multiplier, short.offset, short.shift), axis=1), ((0, missing), (0, 0)))
+    bias = np.pad(short.bias, (0, missing))
+    if is_joined:
+        words, bias = _joined_words(padded, bias)
+    else:
+        words = np.ascontiguousarray(padded).view("<i4").reshape(len(padded) // _UNITS, _UNITS, -1).transpose(0, 2, 1)
     groups = len(words)
-    bias = np.pad(short.bias, (0, missing)).reshape(groups, -1)
-    parts = (bias, words.reshape(groups, -1), scales.reshape(groups, -1))
+    parts = (bias.reshape(groups, -1), words.reshape(groups, -1), scales.reshape(groups, -1))
     return np.concatenate(parts, axis=1).astype(np.int32).reshape(-1)
+
+
+def _joined_words(weights: Array, bias: Int64Array) -> tuple[Array, Int64Array]:
+    """Words [group, quad, 8] of weights [unit, element], and biases: of each pair of units 2 words."""
+    joined, bias = join(weights.reshape(-1, 2, weights.shape[1]), bias.reshape(-1, 2))
+    quads = joined.reshape(-1, _UNITS // 2, 2, weights.shape[1] // 4, 2, 2)  # ..., unit, quad, element / 2, element % 2
+    bytes = np.ascontiguousarray(quads.transpose(0, 3, 1, 5, 4, 2))  # group, quad, pair; of a word: element / 2, unit
+    return bytes.reshape(len(quads), -1, _UNITS, 4).view("<i4"), bias

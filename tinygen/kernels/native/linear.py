@@ -14,7 +14,7 @@ These are bounds of u; what is to be added to the bias is searched so that u lie
 """
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import product
 
 import numpy as np
@@ -24,6 +24,7 @@ from tinygen.ops.accumulate import OutputStage
 from tinygen.ops.requantize import Int64Array, wrap_int32
 
 SHIFT = 2  # fixed in the assembly
+_MASK = (1 << 32) - 1
 _STEPS = 1 << (32 + SHIFT)  # of u for one of the output
 _LARGEST_RIGHT = 22  # shift for which int64 holds all products here
 _MULTIPLIERS = range(-8, 9)  # that are tried, around the nearest one
@@ -74,29 +75,39 @@ def _channel(
     first_rounding = (steps << right) - (1 << (right - 1))
     thresholds = -((-(first_rounding << 31) + (1 << 30)) // multiplier)
     goals = (steps + zero_point) * _STEPS
-    for most, change in product(_ADDED, _MULTIPLIERS):
-        candidate = nearest + change
-        reached = (goals - np.maximum(thresholds, low) * candidate)[thresholds <= high]
-        missed = (goals - np.minimum(thresholds - 1, high) * candidate)[thresholds > low]
-        least = int(reached.max(initial=-(1 << 62)))
-        end = int(missed.min(initial=1 << 62))
-        found = _split(candidate, least, end, most) if candidate > 0 else None
+    candidates = nearest + np.array(_MULTIPLIERS)[:, np.newaxis]
+    reached = (goals - np.maximum(thresholds, low) * candidates)[:, thresholds <= high]
+    missed = (goals - np.minimum(thresholds - 1, high) * candidates)[:, thresholds > low]
+    least, ends = reached.max(axis=1, initial=-(1 << 62)), missed.min(axis=1, initial=1 << 62)
+    bounds = list(zip(candidates[:, 0].tolist(), least.tolist(), ends.tolist(), strict=True))
+    for most, (candidate, first, end) in product(_ADDED, bounds):
+        found = _split(candidate, first, end, most) if candidate > 0 else None
         if found is not None and _fits(low + found[0], high + found[0], candidate, found[1]):
             return found[0], candidate, found[1]
     return None
 
 
 def _split(multiplier: int, least: int, end: int, most: int) -> tuple[int, int] | None:
-    """The smallest `added`, up to `most`, and its `offset` whose u is at least `least` and below `end`."""
+    """The smallest `added`, up to `most`, and its `offset` whose u is at least `least` and below `end`.
+
+    The least offset that takes u to `least` takes it beyond by what is left of added * multiplier - least modulo 2**32.
+    """
     if least >= end:
         return None
-    added = np.arange(-most, most + 1, dtype=np.int64)
-    offset = -((added * multiplier - least) >> 32)  # rounded up
-    is_right = added * multiplier + (offset << 32) < end
-    if not is_right.any():
+    beyond = _by_size(most).astype(np.uint32) * np.uint32(multiplier) - np.uint32(least & _MASK)
+    is_right = beyond <= np.uint32(min(end - least - 1, _MASK))
+    best = int(is_right.argmax())
+    if not is_right[best]:
         return None
-    best = np.flatnonzero(is_right)[np.abs(added[is_right]).argmin()]
-    return int(added[best]), int(offset[best])
+    added = int(_by_size(most)[best])
+    return added, -((added * multiplier - least) >> 32)  # rounded up
+
+
+@cache
+def _by_size(most: int) -> Int64Array:
+    """0, -1, 1, -2, 2, and so on."""
+    sizes = np.arange(1, most + 1)
+    return np.concatenate(([0], np.stack((-sizes, sizes), axis=1).ravel()))
 
 
 def _fits(low: int, high: int, multiplier: int, offset: int) -> bool:

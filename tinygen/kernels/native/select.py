@@ -19,13 +19,15 @@ from tinygen.ops.fully_connected import FullyConnected
 from tinygen.ops.pool2d import AveragePool2D, MaxPool2D
 from tinygen.targets.isa import Isa
 
-NATIVE_LOWERINGS: Mapping[type[Op], Callable[[Op], Kernel | None]] = {
+_LOWERINGS: Mapping[type[Op], Callable[[Op], Kernel | None]] = {
     Add: lower_add,
     AveragePool2D: lower_average_pool2d,
-    Conv2D: lower_conv2d,
     DepthwiseConv2D: lower_depthwise_conv2d,
-    FullyConnected: lower_fully_connected,
     MaxPool2D: lower_max_pool2d,
+}
+_LOWERINGS_BY_ISA: Mapping[type[Op], Callable[[Op, Isa], Kernel | None]] = {
+    Conv2D: lower_conv2d,
+    FullyConnected: lower_fully_connected,
 }
 
 
@@ -40,9 +42,16 @@ def native_kernels(op: Op, toolbox: Toolbox) -> tuple[Kernel, ...]:
     is_int8 &= not any(tensor.type.dtype.is_narrow for tensor in op.operands)
     if toolbox.isa is Isa.MVE:
         return mve_kernels(op) if is_int8 else ()
-    lower = NATIVE_LOWERINGS.get(type(op))
-    kernel = lower(op) if lower and is_int8 else None
+    kernel = _lowered(op, toolbox.isa) if is_int8 else None
     if kernel is None:
         return ()
     tiled = lower_winograd(op, toolbox.largest_tile) if isinstance(op, Conv2D) else ()
     return (*tiled, kernel)
+
+
+def _lowered(op: Op, isa: Isa) -> Kernel | None:
+    by_isa = _LOWERINGS_BY_ISA.get(type(op))
+    if by_isa is not None:
+        return by_isa(op, isa)
+    lower = _LOWERINGS.get(type(op))
+    return None if lower is None else lower(op)

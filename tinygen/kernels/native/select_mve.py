@@ -4,12 +4,18 @@ from tinygen.ir.graph import Op
 from tinygen.kernels.base import Kernel
 from tinygen.kernels.native.addition_mve import lower_add
 from tinygen.kernels.native.convolution_mve import lower_conv2d
+from tinygen.kernels.native.costs_mve import depthwise_instructions
+from tinygen.kernels.native.depthwise_lanes_mve import lower_lanes
 from tinygen.kernels.native.depthwise_mve import lower_depthwise_conv2d
 from tinygen.kernels.native.fully_connected_mve import lower_fully_connected
+from tinygen.kernels.native.multiplication_mve import lower_mul
+from tinygen.kernels.native.pooling_mve import lower_pool
 from tinygen.ops.add import Add
 from tinygen.ops.conv2d import Conv2D
 from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
 from tinygen.ops.fully_connected import FullyConnected
+from tinygen.ops.mul import Mul
+from tinygen.ops.pool2d import AveragePool2D, MaxPool2D
 
 
 def mve_kernels(op: Op) -> tuple[Kernel, ...]:
@@ -20,8 +26,24 @@ def mve_kernels(op: Op) -> tuple[Kernel, ...]:
         case Conv2D():
             return lower_conv2d(op)
         case DepthwiseConv2D():
-            return lower_depthwise_conv2d(op)
+            return _depthwise(op)
         case FullyConnected():
             return lower_fully_connected(op)
+        case Mul():
+            return lower_mul(op)
+        case AveragePool2D() | MaxPool2D():
+            return lower_pool(op)
         case _:
             return ()
+
+
+def _depthwise(op: DepthwiseConv2D) -> tuple[Kernel, ...]:
+    """By planes or by lanes: what is slower must need less scratch."""
+    kernels = sorted(
+        (*lower_depthwise_conv2d(op), *lower_lanes(op)), key=lambda kernel: depthwise_instructions(op, kernel.function)
+    )
+    useful: list[Kernel] = []
+    for kernel in kernels:
+        if not useful or kernel.scratch_bytes < useful[-1].scratch_bytes:
+            useful.append(kernel)
+    return tuple(useful)

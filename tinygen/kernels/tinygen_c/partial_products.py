@@ -1,4 +1,4 @@
-"""Fully connected layers as their features come."""
+"""Layers as their features or channels come."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -8,7 +8,7 @@ import numpy as np
 from tinygen.ir.graph import Op
 from tinygen.kernels.base import Kernel, Table, Toolbox
 from tinygen.ops.clamp import Clamp
-from tinygen.ops.partial_products import AddProducts, ScaleProducts
+from tinygen.ops.partial_products import AddChannelProducts, AddProducts, ScaleProducts
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -28,6 +28,19 @@ class AddProductsS8(Kernel):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
+class AddChannelProductsS8(Kernel):
+    """tg_add_channel_products_s8; the first part clears the sums."""
+
+    template: ClassVar[str] = "add_channel_products_s8"
+    header: ClassVar[str] = "tg_partial_products.h"
+
+    units: int
+    features: int
+    vectors: int
+    is_first: bool
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
 class ScaleProductsS8(Kernel):
     """tg_scale_products_s8."""
 
@@ -35,6 +48,7 @@ class ScaleProductsS8(Kernel):
     header: ClassVar[str] = "tg_partial_products.h"
 
     units: int
+    vectors: int
     zero_point: int
     activation: Clamp
 
@@ -59,6 +73,23 @@ def lower_add_products(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 - th
     )
 
 
+def lower_add_channel_products(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 - the same for all targets
+    """Add a slice of the channels to the sums, which lie where they lay before."""
+    assert isinstance(op, AddChannelProducts) and op.weights.data is not None
+    units, features = op.weights.shape
+    return AddChannelProductsS8(
+        function="tg_add_channel_products_s8",
+        reads=(op.input,),
+        writes=(op.output,),
+        tables=(Table("weights", op.weights.data),),
+        updates=() if op.before is None else (op.before,),
+        units=units,
+        features=features,
+        vectors=op.vectors,
+        is_first=op.before is None,
+    )
+
+
 def lower_scale_products(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 - the same for all targets
     """Finish a layer."""
     assert isinstance(op, ScaleProducts)
@@ -73,6 +104,7 @@ def lower_scale_products(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 - 
             Table("shift", np.array(op.shifts, np.int32)),
         ),
         units=len(op.multipliers),
+        vectors=op.output.type.elements // len(op.multipliers),
         zero_point=op.output.type.zero_point,
         activation=op.clamp,
     )

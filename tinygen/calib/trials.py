@@ -1,0 +1,74 @@
+"""Tables measured on samples, by the simulator."""
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from tinygen.calib.calibrator import BATCH, Calibrator, forward_of
+from tinygen.errors import UsageError
+from tinygen.ir.graph import Graph
+from tinygen.ir.types import Array
+from tinygen.ops.quantize import dequantize
+from tinygen.quant.ctable import CTable
+from tinygen.quant.dataset import LABELS, Dataset
+from tinygen.quant.forward import Forward, NumpyForward
+from tinygen.quant.histogram import Reals
+from tinygen.quant.metric import Metric, measure, scores_tensor
+from tinygen.quant.quantize import quantize_graph
+
+MOST_SAMPLES = 256  # that a trial computes
+
+
+class Trials:
+    """What networks that follow a table compute on some samples, beside the float network."""
+
+    def __init__(self, graph: Graph, batches: Iterable[list[Array]], labels: Array | None, metric: Metric) -> None:
+        self.metric = metric
+        self._labels = labels
+        self._graph = graph
+        self._name = scores_tensor(self._graph).name
+        self._batches = [[array.copy() for array in batch] for batch in batches]
+        self._real = self._run(forward_of(self._graph, [self._name]))
+
+    def scores(self, table: CTable) -> Reals:
+        """What the network of a table computes."""
+        quantized = quantize_graph(self._graph, bare(table))
+        tensor = next(t for t in quantized.tensors if t.name == self._name)
+        stored = self._run(NumpyForward(quantized, [self._name]))
+        return np.asarray(stored if tensor.type.quant is None else dequantize(stored, tensor.type), np.float64)
+
+    def sqnr(self, scores: Reals) -> float:
+        """Against the float network, in dB."""
+        return measure(Metric.SQNR, scores, self._real, None)
+
+    def drop(self, scores: Reals, start: Reals) -> float:
+        """What the metric has lost: against the float network, of SQNR against `start`."""
+        if self.metric is Metric.SQNR:
+            return self.sqnr(start) - self.sqnr(scores)
+        values = [measure(self.metric, found, self._real, self._labels) for found in (self._real, scores)]
+        return 100 * (values[0] - values[1])
+
+    def _run(self, forward: Forward) -> Reals:
+        return np.concatenate([np.asarray(forward.run(batch)[self._name]) for batch in self._batches])
+
+
+def trials_of(calibrator: Calibrator, data: Dataset, metric: Metric | None, most: int = MOST_SAMPLES) -> Trials:
+    """On the first samples of a file, at most so many; by accuracy where it has labels, else by the cosine, unless
+    `metric` is given.
+    """
+    count = min(data.samples, most)
+    labels = data.labels()
+    chosen = metric or (Metric.COSINE if labels is None else Metric.ACCURACY)
+    if chosen is Metric.ACCURACY and labels is None:
+        raise UsageError(
+            f"--metric accuracy: {data.file.name} has no array named {' or '.join(LABELS)} with the samples' "
+            "classes, one was expected. Add it, or choose cosine."
+        )
+    batches = data.batches(BATCH, 0, count)
+    return Trials(calibrator.graph, batches, None if labels is None else labels[:count], chosen)
+
+
+def bare(table: CTable) -> CTable:
+    """Without constants that follow from others."""
+    ops = {name: entry.model_copy(update={"control": None}) for name, entry in table.ops.items()}
+    return table.model_copy(update={"ops": ops})

@@ -1,0 +1,88 @@
+"""Layers of engines beside the core: a call of the engine's own function."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from tinygen.ir.graph import Op
+from tinygen.ir.packing import pack
+from tinygen.ir.types import DType
+from tinygen.kernels.base import Kernel, Table, Toolbox
+from tinygen.kernels.cmsis_nn.requantization import per_channel_tables
+from tinygen.kernels.cmsis_nn.shapes import Dims, Offsets, Tile
+from tinygen.ops.clamp import Clamp
+from tinygen.ops.engine_layer import AnalogSums, Arithmetic, EngineLayer
+from tinygen.targets.engine import Overflow
+
+_NO_CROSSBAR = AnalogSums(rows=0, adc_bits=0, adc_shift=0, noise_gain=0, seed=0)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class EngineCall(Kernel):
+    """A layer on an engine; `function` is the application's, or the emulation where it has none."""
+
+    template: ClassVar[str] = "engine_layer"
+    header: ClassVar[str] = "tg_engine.h"
+
+    engine: str
+    ctype: str  # of the values that it reads and writes
+    emulation: str
+    input_dims: Dims
+    filter_dims: Dims  # c: the depth of one group
+    output_dims: Dims
+    filters_of_group: int
+    stride: Tile
+    padding: Tile
+    dilation: Tile
+    offsets: Offsets
+    activation: Clamp
+    weight_bits: int
+    arithmetic: Arithmetic
+    crossbar: AnalogSums
+
+    @property
+    def saturates(self) -> int:
+        """As the layer's field has it."""
+        return int(self.arithmetic.overflow is Overflow.SATURATE)
+
+    @property
+    def rounding(self) -> str:
+        """As the layer's field has it."""
+        return f"TG_ENGINE_{self.arithmetic.rounding.name}"
+
+    @property
+    def bias_field(self) -> str:
+        """The field of the layer that has the bias."""
+        return "wide_bias" if self.ctype == "int16_t" else "bias"
+
+
+def lower_engine_layer(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 - the same for all targets
+    """The call for a layer of an engine."""
+    assert isinstance(op, EngineLayer)
+    channels, height, width, depth = op.filters.shape
+    is_wide = op.output.type.dtype is DType.INT16
+    weights = op.weights.type.dtype
+    stored = pack(op.filters, weights) if weights.is_narrow else np.ascontiguousarray(op.filters)
+    bias = () if op.bias is None or op.bias.data is None else (Table("bias", op.bias.data),)
+    return EngineCall(
+        function=op.function,
+        reads=(op.input,),
+        writes=(op.output,),
+        tables=(Table("weights", stored), *bias, *per_channel_tables(op.output_stage, channels)),
+        engine=op.engine,
+        ctype="int16_t" if is_wide else "int8_t",
+        emulation="tg_engine_layer_s16" if is_wide else "tg_engine_layer_s8",
+        input_dims=Dims(*op.image),
+        filter_dims=Dims(channels, height, width, depth),
+        output_dims=Dims(*op.result),
+        filters_of_group=channels // op.groups,
+        stride=Tile.of(op.stride),
+        padding=Tile(w=op.padding.left, h=op.padding.top),
+        dilation=Tile.of(op.dilation),
+        offsets=Offsets(input=-op.input.type.zero_point, output=op.output.type.zero_point),
+        activation=op.clamp,
+        weight_bits=weights.bits,
+        arithmetic=op.arithmetic,
+        crossbar=op.analog or _NO_CROSSBAR,
+    )

@@ -1,0 +1,92 @@
+"""Depthwise convolutions on cores with MVE, 16 channels side by side: few outputs at a time, hardly any scratch."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from tinygen.ir.types import Array
+from tinygen.kernels.base import Kernel, Table
+from tinygen.kernels.native.depthwise_mve import PlaneAxis, axes_of
+from tinygen.kernels.native.requantization_mve import VectorRequantization, vector_requantization
+from tinygen.ops.clamp import Clamp
+from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
+from tinygen.ops.window import NO_PADDING
+
+_LANES = 16
+_SUMS = (0, 4, 8, 12, 2, 6, 10, 14, 1, 5, 9, 13, 3, 7, 11, 15)  # channels in the order of the constants
+_MOST_TAPS = 32
+_LARGEST_PAIR = 255  # |weight| + |weight|: products of both with int8 values add up to 16 bits
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class NativeMveDepthwiseLanesS8(Kernel):
+    """tg_native_mve_depthwise_lanes_s8 and its variant for clamps that hide negative values."""
+
+    template: ClassVar[str] = "native_mve_depthwise_lanes_s8"
+    header: ClassVar[str] = "tg_native_mve.h"
+    takes_scratch: ClassVar[bool] = True
+
+    batches: int
+    channels: int
+    input_bytes: int
+    output_bytes: int
+    lines: PlaneAxis
+    positions: PlaneAxis
+    line_dilation: int
+    position_dilation: int
+    zero_point: int
+    output_zero_point: int
+    activation: Clamp
+
+
+def lower_lanes(op: DepthwiseConv2D) -> tuple[Kernel, ...]:
+    """The kernel for `op`; none for multipliers, large filters or unusual scales."""
+    weights = op.weights.data
+    taps = op.window.kernel.h * op.window.kernel.w
+    if weights is None or op.multiplier != 1 or taps > _MOST_TAPS:
+        return ()
+    lines, positions = axes_of(op)
+    dilation = op.dilation.h, op.dilation.w
+    filters = weights.reshape(op.window.kernel.h, op.window.kernel.w, -1)
+    if lines.outputs > positions.outputs:  # pixels of a line are computed together
+        lines, positions, dilation, filters = positions, lines, dilation[::-1], filters.transpose(1, 0, 2)
+    scales = vector_requantization(op.output_stage, filters.reshape(taps, -1).T.astype(np.int64))
+    if scales is None or not _fits_pairs(scales.weights):
+        return ()
+    kernel = NativeMveDepthwiseLanesS8(
+        function=f"tg_native_mve_depthwise_lanes{'_relu' if scales.is_relu else ''}_s8",
+        reads=(op.input,),
+        writes=(op.output,),
+        tables=(Table("lanes" if lines.is_vertical else "lanes_transposed", _stream(scales)),),
+        scratch_bytes=0 if op.padding == NO_PADDING else op.input.shape[3],
+        batches=op.input.shape[0],
+        channels=op.input.shape[3],
+        input_bytes=op.input.type.elements // op.input.shape[0],
+        output_bytes=op.output.type.elements // op.output.shape[0],
+        lines=lines,
+        positions=positions,
+        line_dilation=dilation[0],
+        position_dilation=dilation[1],
+        zero_point=op.input.type.zero_point,
+        output_zero_point=op.output.type.zero_point,
+        activation=op.clamp,
+    )
+    return (kernel,)
+
+
+def _fits_pairs(weights: Array) -> bool:
+    """Whether products of the elements that are added as 16-bit values fit these, [channels, elements]."""
+    sizes = np.abs(weights[:, weights.shape[1] % 2 :])
+    return int((sizes[:, ::2] + sizes[:, 1::2]).max(initial=0)) <= _LARGEST_PAIR
+
+
+def _stream(scales: VectorRequantization) -> Array:
+    """The words that tg_native_mve_lanes reads: a piece for each 16 channels."""
+    missing = -len(scales.weights) % _LANES
+    weights, constants = (np.pad(values, ((0, missing), (0, 0))) for values in (scales.weights, scales.scales))
+    groups = len(weights) // _LANES
+    filters = weights.astype(np.int8).reshape(groups, _LANES, -1).transpose(0, 2, 1)
+    words = np.ascontiguousarray(filters).reshape(groups, -1).view("<i4")
+    bias, multiplier, shift = constants.reshape(groups, _LANES, 3)[:, _SUMS, :].transpose(2, 0, 1)
+    return np.concatenate((bias, words, multiplier, shift), axis=1).astype(np.int32).reshape(-1)

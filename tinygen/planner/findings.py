@@ -1,0 +1,70 @@
+"""What planning finds out about the kernels and the segments of one network: nothing is looked at twice."""
+
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from tinygen.ir.graph import Op
+from tinygen.kernels.base import Kernel, Toolbox
+from tinygen.planner.choice import select, variants
+from tinygen.planner.network import Network
+from tinygen.planner.segment import Memory, Segment, Traces, memory_of_trace, memory_of_traces, trace_of
+
+_MOST_STEPS = 50_000  # of segments whose traces are kept: some hundred megabytes
+
+
+@dataclass(frozen=True)
+class Findings:
+    """Kernels and memory, each by what it depends on."""
+
+    network: Network
+    toolbox: Toolbox
+    _variants: dict[Op, tuple[Kernel, ...]] = field(default_factory=dict)
+    _parts: dict[tuple[Hashable, int], tuple[Op, Kernel]] = field(default_factory=dict)
+    _traces: Traces = field(default_factory=dict)
+
+    def variants(self, op: Op) -> tuple[Kernel, ...]:
+        """The kernels of an operator of the network: the cheapest first, each further one with less scratch."""
+        if op not in self._variants:
+            self._variants[op] = variants(op, self.toolbox)
+        return self._variants[op]
+
+    def kernel_of_part(self, op: Op, scratch_bytes: int, key: Hashable) -> tuple[Op, Kernel]:
+        """The kernel for a part of an operator; parts of equal key share that of the first one, which comes with it."""
+        if (key, scratch_bytes) not in self._parts:
+            self._parts[key, scratch_bytes] = op, select(op, self.toolbox, scratch_bytes)
+        return self._parts[key, scratch_bytes]
+
+    def with_kernels(self, segments: Sequence[Segment]) -> Network:
+        """The network with the kernels that segments chose by their scratch, which may be for some rows only."""
+        chosen = {op: self._within(op, bytes) for segment in segments for op, bytes in self._limited(segment)}
+        return self.network.with_kernels(chosen) if chosen else self.network
+
+    def memory(self, segments: Sequence[Segment]) -> Memory:
+        """The blocks of all segments, one after the other."""
+        self._trace(segments)
+        return memory_of_traces(self.network, [self._traces[segment] for segment in segments])
+
+    def memory_alone(self, segment: Segment) -> Memory:
+        """The blocks of a segment; what passes through it untouched is not among them."""
+        self._trace([segment])
+        return memory_of_trace(self.network, segment, self._traces[segment])
+
+    def _trace(self, segments: Sequence[Segment]) -> None:
+        for segment in segments:
+            found = self._traces.pop(segment, None)
+            self._traces[segment] = found or trace_of(self.with_kernels([segment]), segment)
+        steps = sum(found.steps for found in self._traces.values())
+        for segment in [s for s in self._traces if s not in segments]:
+            if steps <= _MOST_STEPS:
+                break
+            steps -= self._traces.pop(segment).steps
+
+    def _within(self, op: Op, scratch_bytes: int) -> Kernel:
+        found = self.variants(op)
+        chosen = next((kernel for kernel in found if kernel.scratch_bytes <= scratch_bytes), found[-1])
+        return replace(chosen, scratch_bytes=scratch_bytes)
+
+    def _limited(self, segment: Segment) -> Iterator[tuple[Op, int]]:
+        for op, scratch_bytes in zip(self.network.calls[segment.first :], segment.scratch, strict=False):
+            if scratch_bytes is not None:
+                yield op, scratch_bytes

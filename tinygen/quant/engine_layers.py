@@ -1,0 +1,96 @@
+"""Operators of a quantized network become layers of the engines that a table names."""
+
+from collections.abc import Mapping
+
+from tinygen.ir.graph import Graph, Op
+from tinygen.ir.text import mnemonic
+from tinygen.ops.conv2d import Conv2D
+from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
+from tinygen.ops.engine_layer import AnalogSums, Arithmetic, EngineLayer, LayerKind, noise_gain
+from tinygen.ops.fully_connected import FullyConnected
+from tinygen.ops.window import NO_PADDING, UNIT
+from tinygen.quant.constraints import filters
+from tinygen.quant.ctable import AnalogEntry, CTable, OpEntry
+from tinygen.quant.errors import Code, CTableError
+from tinygen.targets.engine import Engine
+
+LAYERS: Mapping[type[Op], LayerKind] = {
+    Conv2D: LayerKind.CONV_2D,
+    DepthwiseConv2D: LayerKind.DEPTHWISE_CONV_2D,
+    FullyConnected: LayerKind.FULLY_CONNECTED,
+}
+"""What engines beside the CPU can take."""
+
+_NO_ENTRY = OpEntry()
+
+
+def refusal(engine: Engine, op: Op) -> str | None:
+    """Why an engine cannot take an operator, in a few words; None where nothing but the CPU's kernels could say no."""
+    name = mnemonic(op)
+    if engine.operators and name not in engine.operators:
+        return f"takes no {name}"
+    if engine.kind.is_cpu:
+        return None
+    if type(op) not in LAYERS:
+        return f"no engine of kind {engine.kind} takes {name}"
+    weights = filters(op)[0]
+    return None if weights is not None and weights.is_constant else "weights are no constant"
+
+
+def check_engines(graph: Graph, table: CTable) -> None:
+    """Raise CTableError where the table names an engine or a cast that cannot be."""
+    if not table.engines:
+        return
+    by_name, ops = {engine.label: engine for engine in table.engines}, {op.name: op for op in graph.ops}
+    for name, entry in table.ops.items():
+        engine, op = by_name.get(entry.engine), ops.get(name)
+        if engine is None:
+            raise _fault(table, f"operator '{name}'", f"has engine '{entry.engine}', one of {', '.join(by_name)}")
+        reason = None if op is None else refusal(engine, op)
+        if reason is not None:
+            raise _fault(table, f"operator '{name}'", f"has engine '{entry.engine}', which {reason}; another one")
+    known = {tensor.name for tensor in graph.tensors} | {cast.result for cast in table.casts}
+    for cast in table.casts:
+        missing = [name for name in cast.readers if name not in ops]
+        if missing or cast.tensor not in known:
+            what = f"operator '{missing[0]}'" if missing else "tensor"
+            raise _fault(table, f"cast of '{cast.tensor}'", f"there is no such {what}, one of the model's")
+
+
+def _fault(table: CTable, where: str, what: str) -> CTableError:
+    return CTableError(
+        Code.CONSTRAINT, f"{table.model.name}, {where}: {what} was expected. Correct it, or calibrate again."
+    )
+
+
+def engine_layer(op: Op, engine: Engine | None, table: CTable) -> Op:
+    """The operator as its engine computes it; as it is where that is the CPU."""
+    if engine is None or engine.kind.is_cpu or not isinstance(op, Conv2D | DepthwiseConv2D | FullyConnected):
+        return op
+    window = None if isinstance(op, FullyConnected) else op
+    return EngineLayer(
+        name=op.name,
+        source=op.source,
+        input=op.input,
+        weights=op.weights,
+        bias=op.bias,
+        output=op.output,
+        layer=LAYERS[type(op)],
+        stride=window.stride if window else UNIT,
+        padding=window.padding if window else NO_PADDING,
+        dilation=window.dilation if window else UNIT,
+        clamp=op.clamp,
+        engine=engine.label,
+        prefix=engine.prefix,
+        arithmetic=Arithmetic(engine.path.bits, engine.path.overflow, engine.path.rounding),
+        analog=_analog_sums(engine, table.ops.get(op.name, _NO_ENTRY).analog),
+    )
+
+
+def _analog_sums(engine: Engine, entry: AnalogEntry | None) -> AnalogSums | None:
+    crossbar = engine.crossbar
+    if crossbar is None:
+        return None
+    chosen = entry or AnalogEntry(adc_shift=0, seed=crossbar.seed)
+    gain = noise_gain(crossbar.noise_sigma, chosen.adc_shift)
+    return AnalogSums(crossbar.rows, crossbar.adc_bits, chosen.adc_shift, gain, chosen.seed)
