@@ -45,6 +45,10 @@ bench: setup ## Measure the MLPerf Tiny models again (benchmarks/mlperf)
 	@PATH="$(BIN):$$PATH" tinygen bench --suite mlperf -t mps2-an385,mps2-an386,mps3-an547 --compare cmsis-nn,portable \
 		-o benchmarks/mlperf
 
+.PHONY: bench-planning
+bench-planning: setup ## Measure how long planning takes again (benchmarks/planning.md)
+	@$(BIN)/python -m benchmarks.planning
+
 .PHONY: models
 models: setup ## Fetch the MLPerf Tiny reference models (models/, not in git)
 	@$(BIN)/tinygen mlperf models models/mlperf_tiny

@@ -1,8 +1,16 @@
-"""Planning time against the number of operators; `python -m benchmarks.planning` writes planning.md beside it."""
+"""Planning time: of the MLPerf Tiny models, and against the number of operators; writes planning.md beside it.
+
+    python -m benchmarks.planning [FOLDER WITH THE .tflite FILES]
+
+Process time of this machine, of everything that `tinygen compile` does from a model file to C.
+"""
 
 import resource
+import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 from tests.support.graphs import GraphBuilder
@@ -10,17 +18,33 @@ from tests.support.networks import mobilenet_v2
 from tinygen import targets
 from tinygen.ir.graph import Graph
 from tinygen.kernels.base import Library, Objective, Toolbox
+from tinygen.mlperf.models import find, int8_model
 from tinygen.ops.window import HW
+from tinygen.pipeline import Kernels, Options, compile_model
 from tinygen.planner.plan import plan
 
+_TASKS = ("ad", "kws", "ic", "vww", "sww")
+_BOARDS = ("mps2-an385", "mps2-an386", "mps3-an547")
+_KERNELS = (Kernels.AUTO, Kernels.CMSIS_NN)
+_OBJECTIVES = (Objective.TIME, Objective.BALANCED, Objective.RAM)
+_INPUTS = {"resident": (False, False), "streamed": (True, False), "rereadable": (True, True)}
 _BOARD = targets.load("mps2-an386")
 _OPERATORS = (10, 20, 40, 70, 100, 150, 200, 300)
 _BLOCK = 4  # operators: 1x1, depthwise, 1x1, sum with the block's input
 _DOWN_EVERY = 6  # blocks, half the size and twice the channels
 _INTRODUCTION = """# Planning time
 
-Process time and peak memory, by `python -m benchmarks.planning`. Chains of inverted bottlenecks on 96x96 images,
-and MobileNetV2 1.0 on 224x224 images (the first row), planned for the Cortex-M4 of mps2-an386.
+Seconds of process time, by `python -m benchmarks.planning` (`make bench-planning`).
+
+## MLPerf Tiny
+
+From the model file to C: each number is the most that one of resident, streamed and rereadable input takes.
+"""
+_OPERATORS_TEXT = """
+## Against the number of operators
+
+Chains of inverted bottlenecks on 96x96 images, and MobileNetV2 1.0 on 224x224 images (the first row), planned for the
+Cortex-M4 of mps2-an386 and CMSIS-NN's kernels, with peak memory of the process so far.
 """
 
 
@@ -41,7 +65,27 @@ def chain(operators: int) -> Graph:
     return build.graph(tensor)
 
 
-def _rows() -> Iterator[tuple[str, ...]]:
+def _models(folder: Path | None) -> Iterator[tuple[str, ...]]:
+    yield ("model", "board", "kernels", *(f"-O {objective.value}" for objective in _OBJECTIVES))
+    for task, board, kernels in product(_TASKS, _BOARDS, _KERNELS):
+        file = find(int8_model(task), folder)
+        options = Options(target=board, kernels=kernels)
+        most = (_most_seconds(file, replace(options, objective=objective)) for objective in _OBJECTIVES)
+        yield (task, board, kernels.value, *(f"{seconds:.1f}" for seconds in most))
+
+
+def _most_seconds(file: Path, options: Options) -> float:
+    """Of all ways in which the input may come."""
+    seconds = []
+    for fetches, rereads in _INPUTS.values():
+        start = time.process_time()
+        compile_model(file, replace(options, fetches_input=fetches, rereads_input=rereads))
+        seconds.append(time.process_time() - start)
+    return max(seconds)
+
+
+def _networks() -> Iterator[tuple[str, ...]]:
+    yield ("operators", "-O time", "-O ram", "-O time, bytes", "-O ram, bytes", "MB")
     for graph in (mobilenet_v2(224), *map(chain, _OPERATORS)):
         seconds, arenas = [], []
         for objective in (Objective.TIME, Objective.RAM):
@@ -53,14 +97,21 @@ def _rows() -> Iterator[tuple[str, ...]]:
         yield str(len(graph.ops)), *seconds, *arenas, str(megabytes)
 
 
+def _table(rows: Sequence[tuple[str, ...]]) -> str:
+    head, *others = ("| " + " | ".join(row) + " |" for row in rows)
+    return "\n".join((head, "|" + " ---: |" * len(rows[0]), *others, ""))
+
+
 def main() -> None:
-    """Measure and write the table."""
-    head = ("operators", "-O time, s", "-O ram, s", "-O time, bytes", "-O ram, bytes", "peak MB so far")
-    lines = [head, ("---:",) * len(head)]
-    for row in _rows():  # written row by row: long chains take minutes
-        lines.append(row)
-        text = "\n".join("| " + " | ".join(line) + " |" for line in lines)
-        Path(__file__).with_suffix(".md").write_text(f"{_INTRODUCTION}\n{text}\n", encoding="utf-8")
+    """Measure and write the tables, row by row: long chains take minutes."""
+    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else None
+    text = _INTRODUCTION
+    for rows, following in ((_models(folder), _OPERATORS_TEXT), (_networks(), "")):
+        done = []
+        for row in rows:
+            done.append(row)
+            Path(__file__).with_suffix(".md").write_text(f"{text}\n{_table(done)}", encoding="utf-8")
+        text = f"{text}\n{_table(done)}{following}"
 
 
 if __name__ == "__main__":

@@ -287,8 +287,8 @@ static void pack_side_by_side(
 #endif
 
 /* 4 pixels, each on its own. */
-static TG_NOINLINE void pack_apart(const struct tg_native_convolve *layer, const int8_t *input, int32_t row,
-    int32_t position, uint32_t *columns)
+static TG_NOINLINE void pack_apart(
+    const struct tg_native_convolve *layer, const int8_t *input, int32_t row, int32_t position, uint32_t *columns)
 {
     const uint32_t length = (uint32_t)(layer->kernel_width * layer->depth);
     const struct filter filter = {

@@ -264,6 +264,7 @@ def _printed(folder: Path) -> list[str]:
             ("--engine", "total=npu"),
             "--engine total=npu: cannot compute operator 'total' (takes no add), an engine that",
         ),
+        (("--engine", "steam=npu"), "--engine steam=npu: net has no such operator, one of its 9 was expected."),
         (("--engine", "stem"), "--engine stem: NAME=ENGINE was expected."),
         (("--max-drop", "0"), "--max-drop: the most precise engines for net.tflite lose 0.00 (cosine), at most 0 was "),
         (("--activations", "int16"), "--activations: m4-engines has engines, whose datapaths say that,"),

@@ -79,6 +79,14 @@ def test_names_of_modules(tmp_path: Path) -> None:
         assert modules_of_results(_exported(tmp_path, is_traced)) == expected
 
 
+def test_numbered_ranges_are_refused(tmp_path: Path) -> None:
+    source = tmp_path / "fx.npz"
+    np.savez(source, **{f"activation_post_process_{n}.scale": np.array([0.1]) for n in range(3)})  # type: ignore[arg-type]
+    ended = tinygen("ctable", "import", source, "--model", _exported(tmp_path, True), "-o", tmp_path / "t")
+    assert ended.code == 2
+    assert "its ranges are numbered, as of an FX graph, and name no module; export QDQ ONNX of it" in ended.stderr
+
+
 def test_without_torch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pytorch, "torch", None)
     (tmp_path / "qat.pt").write_bytes(b"x")

@@ -10,7 +10,7 @@ from tests.support.tools import requires_arm_gcc, requires_host_cc, requires_qem
 LAYERS = 100
 FUNCTIONS = {  # of each family
     "addition": 1,
-    "convolution": 13,
+    "convolution": 12,
     "depthwise": 8,
     "fully_connected": 2,
     "pooling": 2,

@@ -16,6 +16,8 @@ from tinygen.ops.clamp import Clamp
 from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
 from tinygen.ops.window import NO_PADDING, UNIT
 from tinygen.pipeline import Kernels, Options, compile_model
+from tinygen.planner.cost import costs
+from tinygen.report.bench import bench
 
 LAYERS = 60
 FUNCTIONS = {  # of each family
@@ -29,6 +31,7 @@ FUNCTIONS = {  # of each family
     "pooling": 2,
 }
 FEWEST_NATIVE = 0.6  # of the layers: others have factors or sizes that are left to CMSIS-NN
+LARGEST_ERROR = 0.2  # of an estimate
 SAMPLES = 2
 BOARD = "mps3-an547"
 TARGETS = [
@@ -83,6 +86,18 @@ def test_whole_networks(name: str, tmp_path: Path) -> None:
     outputs = run_with(compiled, tmp_path, inputs[:SAMPLES]).outputs
     assert largest_difference(outputs, expected[:SAMPLES]) == 0
     assert sum(is_mve(call.kernel) for call in compiled.schedule.calls) >= len(compiled.schedule.calls) - 4
+
+
+@pytest.mark.qemu
+@requires_qemu
+@pytest.mark.parametrize("name", MLPERF_TINY)
+def test_estimates_follow_measurements(name: str) -> None:
+    compiled = compile_model(model_file(name), Options(target=BOARD, kernels=Kernels.NATIVE, may_split=False))
+    calls, measured = compiled.schedule.calls, bench(compiled, per_op=True).per_op
+    for call, found in zip(calls, measured, strict=True):
+        if is_mve(call.kernel):
+            estimate = costs(compiled.toolbox).call(call.op, call.kernel)
+            assert estimate == pytest.approx(found.instructions, rel=LARGEST_ERROR), call.kernel.function
 
 
 @pytest.mark.qemu

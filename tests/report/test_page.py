@@ -135,6 +135,7 @@ def test_a_plan_in_slices() -> None:
     text = html_page(report)
     assert "slice by slice" in text and f"{segment.slices} slices of channels" in text
     assert any("channels 0 to" in step.text for step in report.plan.steps)
+    assert [row.const_bytes > row.macs // 16 for row in report.plan.operators] == [True] * 3, "weights of all slices"
 
 
 def test_the_page_needs_nothing_else_and_is_always_the_same() -> None:

@@ -30,8 +30,9 @@ from tinygen.quant.rounding import Moments
 from tinygen.quant.statistics import Statistics
 from tinygen.targets.engine import Engine, EngineKind, Number
 
-_UPWARDS = 9  # prices of noise that are tried, each ten times the last
-_BETWEEN = 6  # that are tried between the last two
+_PRICES = 28  # of noise that are tried, each twice the last
+_FIRST_PRICE = 1e-3  # of the largest noise, in the cycles of the widest engines
+_LEAST_NOISE = 1e-12
 _LEAST_SAVING = 0.01  # of the cycles, that another trial is worth
 _FEW = 32  # samples that operators are measured alone on
 _SEEN = 16  # samples that ADCs are set by
@@ -115,6 +116,7 @@ class _Search:
         self._graph = calibrator.graph
         self._board = calibrator.board.engines
         self._ops = real_ops(self._graph)
+        self._check_names()
         self._allowed = tuple(self._engines_for(op) for op in self._ops)
         self._costs = Costs(self._graph, self._board, self._allowed, {})
         self._measured = lru_cache(maxsize=None)(lambda choice: self._trials.scores(self._table(choice)))
@@ -136,6 +138,14 @@ class _Search:
         )
         finished = table.model_copy(update={"assignment": found})
         return Calibration(self._calibrator.model, with_controls(self._graph, finished))
+
+    def _check_names(self) -> None:
+        for forced in self._assigning.forced:
+            if not any(forced.matches(op) for op in self._ops):
+                raise UsageError(
+                    f"--engine {forced.pattern}={forced.engine}: {self._graph.name} has no such operator, one of its "
+                    f"{len(self._ops)} was expected. `tinygen inspect` lists their names."
+                )
 
     def _engines_for(self, op: Op) -> tuple[int, ...]:
         """The engines that can compute an operator: the one that is asked for, or all that have a kernel."""
@@ -203,15 +213,17 @@ class _Search:
         return float(10 ** (-self._few.sqnr(self._few.scores(self._table(choice))) / 10))
 
     def _priced(self, noises: Mapping[tuple[int, int], float]) -> Choice:
-        """The cheapest assignment, of those at several prices of noise, that keeps the bound."""
-        best = self._precise
-        for price in self._prices(max([*noises.values(), 1e-12])):
-            costs = replace(self._costs, penalties={key: price.value * noise for key, noise in noises.items()})
+        """The assignment at the lowest price of noise that keeps the bound: prices double from where noise hardly
+        counts.
+        """
+        price = _FIRST_PRICE * self._costs.total(self._precise) / max([*noises.values(), _LEAST_NOISE])
+        for _ in range(_PRICES):
+            costs = replace(self._costs, penalties={key: price * noise for key, noise in noises.items()})
             choice = costs.cheapest()
-            price.keeps = self._drop(choice) <= self._assigning.max_drop
-            if price.keeps and self._costs.total(choice) < self._costs.total(best):
-                best = choice
-        return best
+            if self._drop(choice) <= self._assigning.max_drop:
+                return choice
+            price *= 2
+        return self._precise
 
     def _lowered(self, choice: Choice) -> Choice:
         """Single operators on cheaper engines where that keeps the bound: those first that save most."""
@@ -230,20 +242,6 @@ class _Search:
     def _saving(self, choice: Choice, move: tuple[int, int]) -> float:
         return self._costs.total(choice) - self._costs.total(_moved(choice, move))
 
-    def _prices(self, largest: float) -> Iterator["_Price"]:
-        """Tens upwards from where noise hardly counts, until one keeps the bound; then between that and the last."""
-        low, price = 0.0, _Price(1e-3 * self._costs.total(self._precise) / largest)
-        for _ in range(_UPWARDS):
-            yield price
-            if price.keeps:
-                break
-            low, price = price.value, _Price(10 * price.value)
-        high = price.value
-        for _ in range(_BETWEEN):
-            price = _Price((low * high) ** 0.5 if low else high / 10)
-            yield price
-            low, high = (low, price.value) if price.keeps else (price.value, high)
-
     def _sensitivity(self, noises: Mapping[tuple[int, int], float]) -> Mapping[str, dict[str, float]]:
         """SQNR at the scores in dB, by operator and engine."""
         found: dict[str, dict[str, float]] = {}
@@ -252,14 +250,6 @@ class _Search:
             ratio = -10 * float(np.log10(max(noise + floor, 1e-20)))
             found.setdefault(self._ops[index].name, {})[self._board[engine].label] = ratio
         return found
-
-
-@dataclass
-class _Price:
-    """Cycles for a unit of noise, and whether the assignment at this price keeps the bound."""
-
-    value: float
-    keeps: bool = False
 
 
 def _moved(choice: Choice, move: tuple[int, int]) -> Choice:

@@ -11,6 +11,7 @@ is a block with one part.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate, pairwise
 from math import gcd
 
 import numpy as np
@@ -118,13 +119,16 @@ def _merged(gaps: list[Gap]) -> list[Gap]:
 
 def bound_bytes(blocks: Sequence[Block]) -> int:
     """The most bytes live at one tick, gaps for alignment included: no placement of the blocks is smaller."""
-    levels, gaps = _levels(blocks, _end(blocks)), _most_gaps(blocks, _end(blocks))
+    end = _end(blocks)
+    levels, gaps = _levels(blocks, end), _most_gaps(blocks, end)
     best = int(levels.max(initial=0))
     begins = _begins(blocks)
     high = [tick for tick in np.flatnonzero(levels + gaps > best).tolist() if begins >> tick & 1]
-    for tick in sorted(high, key=levels.__getitem__, reverse=True):
-        if levels[tick] + gaps[tick] > best:
-            best = max(best, _stacked_bytes(blocks, tick))
+    high.sort(key=levels.__getitem__, reverse=True)
+    stacks = _Stacks(blocks, high, end) if high else None
+    for index, tick in enumerate(high):
+        if stacks and levels[tick] + gaps[tick] > best:
+            best = max(best, stacks.least_bytes(index))
     return best
 
 
@@ -150,25 +154,32 @@ def _begins(blocks: Sequence[Block]) -> int:
     return found
 
 
-def _stacked_bytes(blocks: Sequence[Block], tick: int) -> int:
-    """No arrangement of what is live at a tick ends lower: all ranges but the highest are followed by a gap up to the
-    least alignment. What lies inside a block off that alignment lowers it."""
-    ranges = [(block, offset, size) for block in blocks for offset, size in _live_ranges(block, tick)]
-    align = gcd(*(block.align for block, _, _ in ranges), *(offset for _, offset, _ in ranges))
-    gaps = [-size % align for _, _, size in ranges]
-    return sum(size for _, _, size in ranges) + sum(gaps) - max(gaps)
+class _Stacks:
+    """What is live at some ticks, laid on top of each other."""
 
+    def __init__(self, blocks: Sequence[Block], at: Sequence[int], end: int) -> None:
+        parts = [part for block in blocks for part in block.parts]
+        joined = [before.offset + before.bytes == part.offset for before, part in pairwise(parts)]
+        ends = accumulate(len(block.parts) for block in blocks)
+        firsts = [end - len(block.parts) for block, end in zip(blocks, ends, strict=True) if block.parts]
+        self._bytes = np.array([part.bytes for part in parts], np.int64)
+        self._offsets = np.array([part.offset for part in parts], np.int64)
+        self._aligns = np.repeat([block.align for block in blocks], [len(block.parts) for block in blocks])
+        self._live = _bits([part.live for part in parts], end)[:, at].astype(np.bool_)
+        self._begins = self._live.copy()  # ranges of neighbours of one block
+        self._begins[1:] &= ~(self._live[:-1] & np.array(joined, np.bool_)[:, np.newaxis])
+        self._begins[firsts] = self._live[firsts]
 
-def _live_ranges(block: Block, tick: int) -> list[tuple[int, int]]:
-    """Offset and bytes of what is live at a tick, neighbours merged."""
-    ranges: list[tuple[int, int]] = []
-    for part in block.parts:
-        if part.live >> tick & 1:
-            if ranges and sum(ranges[-1]) == part.offset:
-                ranges[-1] = (ranges[-1][0], ranges[-1][1] + part.bytes)
-            else:
-                ranges.append((part.offset, part.bytes))
-    return ranges
+    def least_bytes(self, index: int) -> int:
+        """No arrangement of what is live at one of the ticks ends lower: all ranges but the highest are followed by a
+        gap up to the least alignment. What lies inside a block off that alignment lowers it."""
+        live = np.flatnonzero(self._live[:, index])
+        begins = np.flatnonzero(self._begins[live, index])
+        sizes = np.add.reduceat(self._bytes[live], begins)
+        lowest = live[begins]
+        align = gcd(int(np.gcd.reduce(self._aligns[lowest])), int(np.gcd.reduce(self._offsets[lowest])))
+        gaps = -sizes % align
+        return int(sizes.sum() + gaps.sum() - gaps.max())
 
 
 def live_bytes(blocks: Sequence[Block]) -> list[int]:
@@ -202,13 +213,18 @@ def _sums(values: Sequence[tuple[int, int]], end: int) -> NDArray[np.float64]:
     """The sum, at each tick before `end`, of the values whose ticks it is among: whole numbers, in the type that is
     multiplied fastest."""
     sums = np.zeros(end)
-    row = -(-end // 8)
     for first in range(0, len(values), _VALUES_AT_ONCE):
         some = values[first : first + _VALUES_AT_ONCE]
-        bits = np.frombuffer(b"".join(ticks.to_bytes(row, "little") for _, ticks in some), np.uint8)
-        live = np.unpackbits(bits.reshape(len(some), row), axis=1, count=end, bitorder="little")
+        live = _bits([ticks for _, ticks in some], end)
         sums += np.array([value for value, _ in some], np.float64) @ live.astype(np.float64)
     return sums
+
+
+def _bits(sets: Sequence[int], end: int) -> NDArray[np.uint8]:
+    """One line for each set of ticks: whether it has each tick before `end`."""
+    row = -(-end // 8)
+    packed = np.frombuffer(b"".join(ticks.to_bytes(row, "little") for ticks in sets), np.uint8)
+    return np.unpackbits(packed.reshape(len(sets), row), axis=1, count=end, bitorder="little")
 
 
 def runs(live: int) -> list[tuple[int, int]]:

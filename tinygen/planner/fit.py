@@ -1,6 +1,6 @@
 """Whether a schedule fits a machine; if not, what stands in the way and what would help."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, islice
 
@@ -10,7 +10,7 @@ from tinygen.ir.graph import Graph
 from tinygen.kernels.base import Toolbox
 from tinygen.planner.constants import const_bytes
 from tinygen.planner.occupancy import occupancy
-from tinygen.planner.plan import Request, about_least_bytes, plan
+from tinygen.planner.plan import Request, about_least_bytes, certain_bytes, plan
 from tinygen.planner.schedule import Buffer, BufferKind, Call, Schedule
 from tinygen.planner.spill import rooms
 from tinygen.targets.board import Board
@@ -71,13 +71,15 @@ def remedies(schedule: Schedule, toolbox: Toolbox, request: Request, macs: int |
     Of those that hardly keep the request's limit only the one that comes closest is planned, where none keeps it.
     `macs` are those that --recompute counts by, the graph's if nothing else is said.
     """
-    least, closest, suffices = schedule.arena_bytes, None, False
+    least, suffices = schedule.arena_bytes, False
     graph, board, limit = schedule.graph, schedule.board, request.limit_bytes
+    too_large: list[_TooLarge] = []
     for options, other in _other_requests(graph, request, graph.macs if macs is None else macs):
         if limit is not None:
-            about = about_least_bytes(graph, board, toolbox, other)
-            if _AT_BEST * about > limit:
-                closest = (about, options, other) if closest is None or about < closest[0] else closest
+            about = _TooLarge(options, other, certain_bytes(graph, other), is_certain=True)
+            about = about if about.bytes > limit else about.searched(schedule, toolbox)
+            if about.bytes > limit:
+                too_large.append(about)
                 continue
         arena_bytes = plan(graph, board, toolbox, other).arena_bytes
         asks_for_more = other.rereads_input or other.extra_macs > request.extra_macs
@@ -85,11 +87,36 @@ def remedies(schedule: Schedule, toolbox: Toolbox, request: Request, macs: int |
             yield Remedy(options, arena_bytes)
             suffices |= limit is not None and arena_bytes <= limit
         least = min(least, arena_bytes)
-    if closest is not None and not suffices:
-        _, options, other = closest
-        arena_bytes = plan(graph, board, toolbox, other).arena_bytes
+    if too_large and not suffices:
+        closest = _closest(too_large, schedule, toolbox)
+        arena_bytes = plan(graph, board, toolbox, closest.request).arena_bytes
         if arena_bytes < least:
-            yield Remedy(options, arena_bytes)
+            yield Remedy(closest.options, arena_bytes)
+
+
+@dataclass(frozen=True)
+class _TooLarge:
+    """Options that are hardly enough."""
+
+    options: str
+    request: Request
+    bytes: int  # that a plan hardly goes below
+    is_certain: bool  # whether no plan does, for the sake of inputs or outputs
+
+    def searched(self, schedule: Schedule, toolbox: Toolbox) -> "_TooLarge":
+        """The same, looked at more closely."""
+        about = about_least_bytes(schedule.graph, schedule.board, toolbox, self.request)
+        return replace(self, bytes=int(_AT_BEST * about), is_certain=False)
+
+
+def _closest(found: Sequence[_TooLarge], schedule: Schedule, toolbox: Toolbox) -> _TooLarge:
+    """The one that takes least; as many are looked at closely as that takes."""
+    left = list(found)
+    while True:
+        index = min(range(len(left)), key=lambda each: left[each].bytes)
+        if not left[index].is_certain:
+            return left[index]
+        left[index] = left[index].searched(schedule, toolbox)
 
 
 def _other_requests(graph: Graph, request: Request, macs: int) -> Iterator[tuple[str, Request]]:

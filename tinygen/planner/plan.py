@@ -18,6 +18,8 @@ from tinygen.planner.thrift import library_bytes, thrifty_plan
 from tinygen.planner.whole import whole_plan
 from tinygen.targets.board import Board
 
+_CLEARLY_LESS = 0.9  # of the instructions, that makes loops by rows worth reading
+
 
 @dataclass(frozen=True)
 class Request:
@@ -70,6 +72,13 @@ def plan(graph: Graph, board: Board, toolbox: Toolbox, request: Request = Reques
     return schedule
 
 
+def certain_bytes(graph: Graph, request: Request) -> int:
+    """What inputs, or outputs, take at least: no plan takes less."""
+    inputs = () if request.fetches_input else dict.fromkeys(graph.input_tensors)
+    outputs = () if request.stores_output else dict.fromkeys(t for t in graph.output_tensors if not t.is_constant)
+    return max(sum(tensor.type.bytes for tensor in tensors) for tensors in (inputs, outputs))
+
+
 def about_least_bytes(graph: Graph, board: Board, toolbox: Toolbox, request: Request) -> int:
     """About the smallest arena that can be had, found in a fraction of the time that `plan` takes."""
     if graph.stream is not None or not request.may_split:
@@ -93,10 +102,10 @@ def _thrifty(graph: Graph, board: Board, toolbox: Toolbox, request: Request) -> 
     whole = _in_memories(thrifty_plan(graph, board, free, library), request)
     check(whole)
 
-    def price(schedule: Schedule) -> tuple[int, float]:
-        return max(schedule.arena_bytes - limit, 0), estimated_instructions(schedule, toolbox.library)
+    def price(schedule: Schedule, factor: float) -> tuple[int, float]:
+        return max(schedule.arena_bytes - limit, 0), factor * estimated_instructions(schedule, toolbox.library)
 
-    return min(whole, fastest, key=price)
+    return whole if price(whole, _CLEARLY_LESS) <= price(fastest, 1) else fastest
 
 
 def _in_memories(schedule: Schedule, request: Request) -> Schedule:

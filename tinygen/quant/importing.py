@@ -22,6 +22,7 @@ Quants = Mapping[str, Quant]  # int8, by the normalized names of tensors
 _SUFFIXES = re.compile(r"(_QuantizeLinear_Output|_DequantizeLinear_Output|:stored|:real|:quantized|:nchw|:own|')+$")
 _TORCH = re.compile(r"^(.+?)\.(?:(weight_fake_quant|activation_post_process)\.)?(scale|zero_point)$")
 _TORCH_WEIGHTS = "weight_fake_quant"
+_TORCH_FX = re.compile(r"activation_post_process_\d+")
 _TORCH_LEAST = re.compile(r"^(.+?)\.(?:activation_post_process\.)+min_val$")
 _UNSIGNED_OFFSET = 128
 _ONNC_STEPS = 128
@@ -101,6 +102,8 @@ def read_torch_scales(
         weights = {name: _stored_quant(parts) for name, parts in of_weights.items() if "scale" in parts}
         if not quants:
             raise ValueError("no key that ends in activation_post_process.scale")
+        if all(map(_TORCH_FX.fullmatch, quants)):
+            raise ValueError("its ranges are numbered, as of an FX graph, and name no module; export QDQ ONNX of it")
     except (OSError, ValueError, TypeError, AttributeError) as error:
         raise _unreadable(file, "state dict of a fake-quantized module (.pt, .npz or .json)", error) from None
     if any(_is_signed(quant, least.get(name, 0.0)) for name, quant in quants.items()):

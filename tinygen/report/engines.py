@@ -70,7 +70,7 @@ def engine_tables(explanation: Explanation) -> tuple[RenderableType, ...]:
     if explanation.drop is not None and explanation.max_drop is not None:
         drop = f"{explanation.drop:.3g} ({explanation.metric}), at most {explanation.max_drop:g} asked for"
         rows.append(("drop", drop))
-    columns = ("operator", "name", "engine", "datapath", "cycles", "SQNR dB", "points", "other engines (cycles with casts)")
+    columns = ("operator", "name", "engine", "datapath", "cycles", "SQNR dB", "points", "other engines (with casts)")
     operators = listing(columns, [_row(row) for row in explanation.operators], "Operators")
     found = [facts(f"engines for {explanation.model}", rows), operators]
     if explanation.casts:

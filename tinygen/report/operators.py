@@ -1,13 +1,14 @@
 """What runs a model: its operators with shapes, work and kernels."""
 
-from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from rich.console import RenderableType
 
 from tinygen.ir.graph import Op
-from tinygen.planner.schedule import Schedule
+from tinygen.kernels.base import Table
+from tinygen.planner.constants import shared_tables
+from tinygen.planner.schedule import Call, Schedule
 from tinygen.report.table import listing, shape, short_name
 
 NO_KERNEL = ""  # of operators that leave nothing to do
@@ -39,7 +40,10 @@ def kind(op: Op) -> str:
 def operator_rows(schedule: Schedule) -> tuple[OperatorRow, ...]:
     """All operators in execution order."""
     kernels = {call.whole: call.kernel for call in schedule.calls}
-    calls = Counter(call.whole for call in schedule.calls)
+    calls: dict[Op, list[Call]] = {op: [] for op in schedule.graph.ops}
+    for call in schedule.calls:
+        calls[call.whole].append(call)
+    stored = shared_tables(schedule)
     rows = []
     for op in schedule.graph.ops:
         kernel = kernels.get(op)
@@ -52,13 +56,19 @@ def operator_rows(schedule: Schedule) -> tuple[OperatorRow, ...]:
             outputs=tuple(tensor.shape for tensor in op.results),
             macs=op.macs,
             kernel=kernel.function if kernel else NO_KERNEL,
-            calls=calls[op],
-            const_bytes=sum(table.values.nbytes for table in kernel.tables) if kernel else 0,
+            calls=len(calls[op]),
+            const_bytes=_table_bytes(calls[op], stored),
             output_bytes=sum(tensor.type.bytes for tensor in op.results),
-            scratch_bytes=kernel.scratch_bytes if kernel else 0,
+            scratch_bytes=max((call.kernel.scratch_bytes for call in calls[op]), default=0),
         )
         rows.append(row)
     return tuple(rows)
+
+
+def _table_bytes(calls: Iterable[Call], stored: Mapping[Table, Table]) -> int:
+    """Bytes of the tables that calls read, each once: slices of channels have tables of their own."""
+    tables = dict.fromkeys(stored[table] for call in calls for table in call.kernel.tables)
+    return sum(table.values.nbytes for table in tables)
 
 
 def extra_macs(schedule: Schedule) -> int:
