@@ -10,6 +10,7 @@ from tinygen.errors import DoesNotFitError
 from tinygen.ir.graph import Graph
 from tinygen.kernels.base import Library, Toolbox
 from tinygen.ops.window import HW
+from tinygen.planner import fit
 from tinygen.planner.constants import const_bytes
 from tinygen.planner.fit import Remedy, arena_room, check_fits, remedies
 from tinygen.planner.plan import Request, plan
@@ -103,6 +104,21 @@ def test_options_that_are_not_enough_on_their_own() -> None:
     schedule = plan(_large_input(), board, _toolbox(board), request)
     line = f"  --input streamed: {streamed.arena_bytes} bytes, which is less, but not enough"
     assert line in _message(schedule, request).splitlines()
+
+
+def test_of_options_that_are_not_enough_only_the_closest_is_planned(monkeypatch: pytest.MonkeyPatch) -> None:
+    planned: list[Request] = []
+
+    def counted(graph: Graph, board: targets.Board, toolbox: Toolbox, request: Request) -> Schedule:
+        planned.append(request)
+        return plan(graph, board, toolbox, request)
+
+    monkeypatch.setattr(fit, "plan", counted)
+    board = targets.load("mps2-an385")
+    request = Request(100, may_split=False)
+    message = _message(plan(_large_input(), board, _toolbox(board), request), request)
+    assert [(each.fetches_input, each.may_split) for each in planned] == [(True, True)]
+    assert "which is less, but not enough" in message
 
 
 def test_where_nothing_helps() -> None:

@@ -1,0 +1,59 @@
+"""Memory of segments that were looked at one by one: the same as that of all their steps together."""
+
+from collections.abc import Iterator
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.support.graphs import bottlenecks, images
+from tinygen import targets
+from tinygen.ir.graph import Graph
+from tinygen.kernels.base import Library, Objective, Toolbox
+from tinygen.kernels.select import has_kernel
+from tinygen.planner.choice import select
+from tinygen.planner.findings import Findings
+from tinygen.planner.network import Network
+from tinygen.planner.segment import Memory, Segment, choices_of, memory_of_traces, trace_of_steps
+
+_M4 = targets.load("mps2-an386")
+_TOOLBOX = Toolbox(Library.CMSIS_NN, _M4.isa, Objective.RAM)
+
+
+@given(st.data(), st.one_of(images(), bottlenecks()), st.booleans())
+@settings(max_examples=150, deadline=None)
+def test_segments_take_together_what_their_steps_take(data: st.DataObject, graph: Graph, fetches_input: bool) -> None:
+    kernels = {op: select(op, _TOOLBOX) for op in graph.ops if has_kernel(op)}
+    network = Network.of(graph, kernels, fetches_input)
+    found = Findings(network, _TOOLBOX)
+    for _ in range(2):  # the second time some segments are known, and begin elsewhere
+        segments = data.draw(_segmentations(network))
+        choices = [choices_of(network, segment) for segment in segments]
+        steps = [[step for each in choices for step in each[which]] for which in range(2)]
+        together = memory_of_traces(network, [trace_of_steps(network, steps)])
+        assert list(_shapes(found.memory(segments))) == list(_shapes(together))
+        assert set(_pairs(found.memory(segments))) == set(_pairs(together))
+
+
+@st.composite
+def _segmentations(draw: st.DrawFn, network: Network) -> tuple[Segment, ...]:
+    segments: list[Segment] = []
+    first = 0
+    while first < len(network.calls):
+        most = first
+        while most < len(network.calls) and network.calls[most] in network.row_wise:
+            most += 1
+        end = draw(st.integers(first, most))
+        segments.append(Segment(first, end, draw(st.integers(1, 3))) if end > first else Segment(first, first + 1))
+        first = segments[-1].end
+    return tuple(segments)
+
+
+def _shapes(memory: Memory) -> Iterator[object]:
+    for key, blocks in memory.blocks.items():
+        yield key, [(block.name, block.bytes, block.align, block.parts) for block in blocks]
+
+
+def _pairs(memory: Memory) -> Iterator[object]:
+    for pair in memory.in_place:
+        places = (pair.operand_offset, pair.result_offset, pair.bytes)
+        yield pair.operand.name, pair.operand.parts, pair.result.name, pair.result.parts, places
