@@ -39,13 +39,13 @@ REFUSED = {
     },
     "open/mww_v2_vad_streaming_int8": {"ASSIGN_VARIABLE": 4, "CALL_ONCE": 1, "READ_VARIABLE": 4, "VAR_HANDLE": 4},
     "open/tflm_hello_world_float": {"FULLY_CONNECTED": 3},
-    "open/tflm_keyword_scrambled_8bit": {"QUANTIZE": 1, "SOFTMAX": 1, "SVDF": 7},
-    "open/tflm_keyword_scrambled_i16": {"QUANTIZE": 1, "SOFTMAX": 1, "SVDF": 7},
+    "open/tflm_keyword_scrambled_8bit": {"QUANTIZE": 1, "SVDF": 7},
+    "open/tflm_keyword_scrambled_i16": {"QUANTIZE": 1, "SVDF": 7},
     "open/tflm_mnist_lstm_int8": {"UNIDIRECTIONAL_SEQUENCE_LSTM": 1},
 }
 
 KEYWORD_MESSAGE = """\
-tflm_keyword_scrambled_8bit.tflite: 9 operators cannot be compiled:
+tflm_keyword_scrambled_8bit.tflite: 8 operators cannot be compiled:
   operator 1 (SVDF 'tensor_5'): tinygen has no such operator.
   operator 3 (SVDF 'tensor_13'): tinygen has no such operator.
   operator 5 (SVDF 'tensor_21'): tinygen has no such operator.
@@ -53,7 +53,6 @@ tflm_keyword_scrambled_8bit.tflite: 9 operators cannot be compiled:
   operator 9 (SVDF 'tensor_37'): tinygen has no such operator.
   operator 10 (SVDF 'tensor_42'): tinygen has no such operator.
   operator 11 (SVDF 'tensor_47'): tinygen has no such operator.
-  operator 13 (SOFTMAX 'tensor_51'): input 'tensor_50' is i8, i16 was expected.
   operator 14 (QUANTIZE 'tensor_53'): input 'tensor_51' is i16 with zero point -32768, 0 was expected.
 `tinygen supported-ops` lists what can."""
 
