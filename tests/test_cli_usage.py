@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.command_line import DIGITS, DIGITS_DATA, Ended, tinygen, tinygen_process
+from tests.support.command_line import DIGITS, DIGITS_DATA, Ended, interruptible_process, tinygen, tinygen_process
 from tests.support.tflite_writer import ModelWriter
 from tests.support.tools import requires_arm_gcc
 from tinygen import __version__, targets
@@ -303,32 +303,23 @@ def test_an_unexpected_error_is_one_line_and_with_v_a_traceback(monkeypatch: pyt
 
 
 def test_an_interrupt_ends_quietly(work_folder: Path) -> None:
-    process = _interruptible(work_folder, "validate", DIGITS, "--data", DIGITS_DATA, "--against", "simulator")
-    assert process.stderr is not None
-    assert process.stderr.readline().startswith("kernels: ")  # now it builds and runs
-    time.sleep(0.2)
-    process.send_signal(signal.SIGINT)
-    _, stderr = process.communicate(timeout=60)
+    arguments = ("validate", DIGITS, "--data", DIGITS_DATA, "--against", "simulator")
+    with interruptible_process(*arguments, cwd=work_folder) as process:
+        assert process.stderr is not None
+        assert process.stderr.readline().startswith("kernels: ")  # now it builds and runs
+        time.sleep(0.2)
+        process.send_signal(signal.SIGINT)
+        _, stderr = process.communicate(timeout=60)
     assert (process.returncode, stderr) == (INTERRUPTED, "tinygen: interrupted.\n")
 
 
-def _interruptible(folder: Path, *arguments: str | Path) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-c", "from tinygen.cli import main; main()", *map(str, arguments)],
-        cwd=folder,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-
-
 def test_a_closed_pipe_is_no_traceback(work_folder: Path) -> None:
-    process = _interruptible(work_folder, "supported-ops", "--json")
-    assert process.stdout is not None
-    process.stdout.close()
-    assert process.stderr is not None
-    assert "Traceback" not in process.stderr.read()
-    process.wait(timeout=60)
+    with interruptible_process("supported-ops", "--json", cwd=work_folder) as process:
+        assert process.stdout is not None
+        process.stdout.close()
+        assert process.stderr is not None
+        assert "Traceback" not in process.stderr.read()
+        process.wait(timeout=60)
 
 
 def test_version_and_help() -> None:

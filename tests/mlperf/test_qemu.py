@@ -3,7 +3,6 @@
 import os
 import signal
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,7 +11,7 @@ import numpy as np
 import pytest
 
 from tests.mlperf.programs import MODELS, Vector, vectors, write_firmware
-from tests.support.command_line import tinygen
+from tests.support.command_line import interruptible_process, tinygen
 from tests.support.models import model_file
 from tests.support.shared import shared_file
 from tests.support.tools import requires_cmsis, requires_qemu
@@ -248,8 +247,7 @@ def test_second_runner(kws: tuple[str, Vector]) -> None:
 def test_serve(tmp_path: Path) -> None:
     """Firmware on a pty for other programs, until it is interrupted; the shim shows them the pty."""
     write_firmware(TASKS["ad"], BOARD, tmp_path / "fw")
-    command = [sys.executable, "-c", "from tinygen.cli import main; main()", "mlperf", "serve", str(tmp_path / "fw")]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as serving:
+    with interruptible_process("mlperf", "serve", tmp_path / "fw", cwd=tmp_path) as serving:
         assert serving.stdout is not None and serving.stderr is not None
         path = serving.stdout.readline().strip()
         hint = serving.stderr.readline()

@@ -5,8 +5,8 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Mapping
-from contextlib import redirect_stderr, redirect_stdout
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
@@ -59,3 +59,24 @@ def tinygen_process(*arguments: str | Path, cwd: Path, environment: Mapping[str,
         check=False,
     )
     return Ended(done.returncode, done.stdout, done.stderr)
+
+
+@contextmanager
+def interruptible_process(*arguments: str | Path, cwd: Path) -> Iterator[subprocess.Popen[str]]:
+    """A command that runs beside the test, ended with it.
+
+    It obeys SIGINT, which shells make programs ignore that they start in the background, and those pass on.
+    """
+    obey = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
+    process = subprocess.Popen(
+        [sys.executable, "-c", f"{obey}; from tinygen.cli import main; main()", *map(str, arguments)],
+        cwd=cwd,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    with process:
+        try:
+            yield process
+        finally:
+            process.kill()

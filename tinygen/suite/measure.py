@@ -85,7 +85,7 @@ def run_suite(plan: SuitePlan, options: Options, step: Step) -> Suite:
     rows = []
     for done, (target, kernels, goal, (task, file)) in enumerate(work):
         step(done, len(work))
-        chosen = replace(options, target=target, kernels=kernels, objective=goal)
+        chosen = replace(options, target=target, kernels=kernels, objective=goal, may_grow=True)
         rows.append(_row(task, file, chosen))
     rival = tflm()
     compiler = for_board(load(plan.targets[0])).version
