@@ -8,7 +8,7 @@ from tinygen.planner.block import Gap
 from tinygen.planner.first_fit import Problem
 
 
-def solve(problem: Problem, offsets: Mapping[int, int], effort: float) -> Mapping[int, int]:
+def solve(problem: Problem, offsets: dict[int, int], effort: float) -> dict[int, int]:
     """Offsets of a smaller arena than the known `offsets` give; `offsets` where none is found.
 
     The distance of any two blocks lies beside what is forbidden. `effort` is CP-SAT's deterministic time, some seconds

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from tinygen.planner.block import Block, InPlace
 from tinygen.planner.first_fit import Problem
 from tinygen.planner.local_search import search
-from tinygen.planner.solver import solve
+from tinygen.planner.solver import is_installed, solve
 
 
 @dataclass(frozen=True)
@@ -19,6 +19,7 @@ class Effort:
 
 QUICK = Effort(moves=300, exact=0)
 THOROUGH = Effort(moves=3000, exact=0.25)
+_RESTARTS = 3  # of local search, in place of the exact solver
 
 
 def place(
@@ -29,16 +30,21 @@ def place(
 ) -> dict[Block, int]:
     """For each item one of its alternative blocks, with its offset, such that no two live parts overlap.
 
-    First fit in several orders, then local search, then the exact solver where it is installed; whoever meets the
-    lower bound, or an arena of `enough` bytes, first ends it. Of an item's blocks all have as many bytes live at any
+    First fit in several orders, then local search, then the exact solver where it is installed, or local search from
+    other orders; whoever meets the lower bound, or an arena of `enough` bytes, first ends it. Of an item's blocks all have as many bytes live at any
     tick.
     """
     problem = Problem.of(items, in_place)
     enough = problem.bound if enough is None else enough
-    order = min(_orders(problem), key=lambda order: problem.arena_bytes(problem.first_fit(order)))
-    offsets: Mapping[int, int] = search(problem, order, effort.moves, enough)
-    if effort.exact and problem.arena_bytes(dict(offsets)) > enough:
+    order, *others = sorted(_orders(problem), key=lambda order: problem.arena_bytes(problem.first_fit(order)))
+    offsets = search(problem, order, effort.moves, enough)
+    if effort.exact and is_installed() and problem.arena_bytes(offsets) > enough:
         offsets = solve(problem, offsets, effort.exact)
+    for other in others[:_RESTARTS] if effort.exact and not is_installed() else ():
+        if problem.arena_bytes(offsets) <= enough:
+            break
+        found = search(problem, other, effort.moves, enough)
+        offsets = min(offsets, found, key=problem.arena_bytes)
     return {problem.blocks[index]: offset for index, offset in offsets.items()}
 
 

@@ -1,12 +1,12 @@
 """The exact solver where the optional package `ortools` is installed."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from importlib import import_module
 from importlib.util import find_spec
 
 from tinygen.planner.first_fit import Problem
 
-Solve = Callable[[Problem, Mapping[int, int], float], Mapping[int, int]]
+Solve = Callable[[Problem, dict[int, int], float], dict[int, int]]
 
 
 def is_installed() -> bool:
@@ -14,9 +14,7 @@ def is_installed() -> bool:
     return find_spec("ortools") is not None
 
 
-def solve(problem: Problem, offsets: Mapping[int, int], effort: float) -> Mapping[int, int]:
-    """Offsets of a smaller arena than the known `offsets` give; `offsets` where none is found."""
-    if not is_installed():
-        return offsets
+def solve(problem: Problem, offsets: dict[int, int], effort: float) -> dict[int, int]:
+    """Offsets of a smaller arena than the known `offsets` give; `offsets` where none is found. Wants `is_installed`."""
     exact: Solve = import_module("tinygen.planner.cp_sat").solve  # loads for half a second: only when it is needed
     return exact(problem, offsets, effort)
