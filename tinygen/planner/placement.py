@@ -31,8 +31,8 @@ def place(
     """For each item one of its alternative blocks, with its offset, such that no two live parts overlap.
 
     First fit in several orders, then local search, then the exact solver where it is installed, or local search from
-    other orders; whoever meets the lower bound, or an arena of `enough` bytes, first ends it. Of an item's blocks all have as many bytes live at any
-    tick.
+    other orders; whoever meets the lower bound, or an arena of `enough` bytes, first ends it. Of an item's blocks all
+    have as many bytes live at any tick.
     """
     problem = Problem.of(items, in_place)
     enough = problem.bound if enough is None else enough

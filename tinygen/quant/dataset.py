@@ -1,7 +1,8 @@
 """Calibration samples, read piece by piece: memory does not depend on how many there are."""
 
 import io
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -108,8 +109,23 @@ def open_dataset(file: Path, ports: Sequence[Port], limit: int | None = None) ->
             f"{Code.NO_SAMPLES.value} {file.name}: 0 samples to calibrate with, 300 to 500 were expected. "
             "Give more data, or a larger --samples."
         )
-    has_labels = any(name in headers and headers[name].shape[:1] >= (samples,) for name in LABELS)
-    return Dataset(file, names, tuple(ports), samples, has_labels)
+    return Dataset(file, names, tuple(ports), samples, _has_labels(file, headers, samples))
+
+
+def _has_labels(file: Path, headers: Mapping[str, Header], samples: int) -> bool:
+    """Whether there is a class, an integer, for each sample; SampleError where `labels` cannot be that."""
+    name = next((name for name in LABELS if name in headers), None)
+    if name is None:
+        return False
+    shape, dtype = headers[name].shape, headers[name].dtype
+    if shape[:1] < (samples,) or math.prod(shape[1:]) != 1 or dtype.kind not in "iu":
+        if name == "y":  # anything may be called that
+            return False
+        raise SampleError(
+            f"{file.name}: array '{name}' has shape {list(shape)} of {dtype}, an integer class for each of {samples} "
+            "samples was expected. Correct or rename it."
+        )
+    return True
 
 
 def _is_batch(port: Port) -> bool:

@@ -133,9 +133,9 @@ class Engine(_Frozen):
     operators: tuple[str, ...] = ()  # that it takes, as conv_2d; empty: all that its kind can
     call_prefix: str | None = Field(default=None, pattern="^[A-Za-z_][A-Za-z0-9_]*$")
     crossbar: Crossbar | None = None
-    cycles_per_mac: float = Field(default=1.0, ge=0)
-    cycles_per_element: float = Field(default=1.0, ge=0)  # of the result
-    cycles_per_call: float = Field(default=0.0, ge=0)
+    cycles_per_mac: float = Field(default=1.0, ge=0, allow_inf_nan=False)
+    cycles_per_element: float = Field(default=1.0, ge=0, allow_inf_nan=False)  # of the result
+    cycles_per_call: float = Field(default=0.0, ge=0, allow_inf_nan=False)
     source: str | None = None  # the document that the numbers were taken from
 
     @model_validator(mode="after")
