@@ -7,8 +7,8 @@
 #include <stddef.h>
 
 /** Sum of products of the window whose first row and column (perhaps in the padding) are `top` and `left`. */
-static int64_t dot(const struct tg_convolution_s16 *layer, const int16_t *image, const int8_t *filter, int32_t top,
-    int32_t left)
+static int64_t dot(
+    const struct tg_convolution_s16 *layer, const int16_t *image, const int8_t *filter, int32_t top, int32_t left)
 {
     int64_t sum = 0;
 
@@ -46,8 +46,8 @@ static int16_t scaled(const struct tg_convolution_s16 *layer, int64_t value, int
 }
 
 /** All output channels of one pixel. */
-static void convolve_pixel(const struct tg_convolution_s16 *layer, const int16_t *image, int32_t top, int32_t left,
-    int16_t *output)
+static void convolve_pixel(
+    const struct tg_convolution_s16 *layer, const int16_t *image, int32_t top, int32_t left, int16_t *output)
 {
     const int32_t filter_size = layer->filter_height * layer->filter_width * layer->filter_depth;
 

@@ -11,9 +11,10 @@ from tests.support.litert import needs_litert
 from tests.support.models import SUPPORTED, compiled_model, golden, model_file
 from tests.support.tools import requires_cmsis, requires_qemu
 from tinygen.errors import ToolError, UnsupportedModelError, UsageError
-from tinygen.kernels.base import Library
+from tinygen.kernels.base import Library, Objective
 from tinygen.ops.conv2d import Conv2D
 from tinygen.ops.fully_connected import FullyConnected
+from tinygen.pipeline import Options, compile_model
 from tinygen.verify import litert
 from tinygen.verify.comparison import Side
 from tinygen.verify.oracle import Oracle
@@ -147,4 +148,12 @@ def test_model_that_litert_refuses() -> None:
         UnsupportedModelError, match=r"^tflm_person_detect\.tflite: LiteRT's reference kernels refuse it"
     ):
         validate(compiled)
+    assert validate(compiled, samples=1, against=Oracle.SIMULATOR).exact
+
+
+def test_columns_that_nobody_reads() -> None:
+    """Strips leave them out: what is not computed is not compared, what is, is."""
+    options = Options("host", objective=Objective.RAM, fetches_input=True, rereads_input=True)
+    compiled = compile_model(model_file("silabs_rock_paper_scissors"), options)
+    assert any(piece.columns is not None for piece in compiled.schedule.pieces.values())
     assert validate(compiled, samples=1, against=Oracle.SIMULATOR).exact

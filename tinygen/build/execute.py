@@ -91,7 +91,7 @@ class _TraceReader:
         if part is None:
             values[tensor] = flat.reshape(tensor.shape)
             return
-        whole = values.setdefault(part.whole, np.empty(part.whole.shape, flat.dtype))
+        whole = values.setdefault(part.whole, np.zeros(part.whole.shape, flat.dtype))
         part_of(whole, part)[:] = flat.reshape(tensor.shape)
 
 
