@@ -65,3 +65,9 @@ def test_statistics_of_parts_and_of_the_whole() -> None:
     means = whole.channel_means
     assert means is not None
     np.testing.assert_allclose(means, values.mean(axis=(0, 1, 2), dtype=np.float64))
+
+
+def test_squares_beyond_float32() -> None:
+    statistics = Statistics()
+    statistics.add(np.full((2, 3), 1e30, np.float32))
+    assert statistics.second_moment == pytest.approx(1e60, rel=1e-6)

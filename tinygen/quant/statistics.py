@@ -51,7 +51,9 @@ class Statistics:
         self.count += values.size
         self._total += float(sums.sum())
         flat = values.ravel(order="K")
-        self._squares += float(np.dot(flat, flat))
+        with np.errstate(over="ignore"):
+            squares = float(np.dot(flat, flat))
+        self._squares += squares if np.isfinite(squares) else float(np.square(flat, dtype=np.float64).sum())
         self.histogram.add(values)
 
     def merge(self, other: "Statistics") -> None:
