@@ -240,7 +240,8 @@ def test_second_runner(kws: tuple[str, Vector]) -> None:
     os.close(descriptor)
     with open_port(path) as port:
         device = Device(port)
-        device.identify()  # what the other one has asked is still being answered
+        device.command("")
+        device.identify()  # what the other one has asked may still be being answered
         _check(device, vector)
 
 

@@ -16,7 +16,9 @@ ARENA_BYTES = {"kws_ref_model": 4_206, "pretrainedResnet_quant": 11_872, "vww_96
 
 
 @pytest.mark.qemu
+@pytest.mark.cmsis
 @requires_qemu
+@requires_cmsis
 @pytest.mark.parametrize(
     ("name", "board", "most_instructions"),
     [

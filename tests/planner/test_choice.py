@@ -75,6 +75,8 @@ def test_the_smallest_code_is_portable() -> None:
     assert compiled.library is Library.PORTABLE and not compiled.has_native_kernels
 
 
+@pytest.mark.cmsis
+@requires_cmsis
 def test_a_cmsis_nn_build_has_no_other_kernels() -> None:
     compiled = compiled_model("kws_ref_model", _M4, Library.CMSIS_NN)
     assert not compiled.has_native_kernels
