@@ -11,6 +11,7 @@ from tinygen.ir.types import DType
 from tinygen.kernels.base import Kernel, Table, Toolbox
 from tinygen.kernels.cmsis_nn.requantization import per_channel_tables
 from tinygen.kernels.cmsis_nn.shapes import Dims, Offsets, Tile
+from tinygen.kernels.tinygen_c.packed import bias_tables
 from tinygen.ops.clamp import Clamp
 from tinygen.ops.engine_layer import AnalogSums, Arithmetic, EngineLayer
 from tinygen.targets.engine import Overflow
@@ -64,12 +65,11 @@ def lower_engine_layer(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 - th
     is_wide = op.output.type.dtype is DType.INT16
     weights = op.weights.type.dtype
     stored = pack(op.filters, weights) if weights.is_narrow else np.ascontiguousarray(op.filters)
-    bias = () if op.bias is None or op.bias.data is None else (Table("bias", op.bias.data),)
     return EngineCall(
         function=op.function,
         reads=(op.input,),
         writes=(op.output,),
-        tables=(Table("weights", stored), *bias, *per_channel_tables(op.output_stage, channels)),
+        tables=(Table("weights", stored), *bias_tables(op.bias), *per_channel_tables(op.output_stage, channels)),
         engine=op.engine,
         ctype="int16_t" if is_wide else "int8_t",
         emulation="tg_engine_layer_s16" if is_wide else "tg_engine_layer_s8",

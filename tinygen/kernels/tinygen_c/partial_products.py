@@ -7,6 +7,7 @@ import numpy as np
 
 from tinygen.ir.graph import Op
 from tinygen.kernels.base import Kernel, Table, Toolbox
+from tinygen.kernels.tinygen_c.packed import bias_tables
 from tinygen.ops.clamp import Clamp
 from tinygen.ops.partial_products import AddChannelProducts, AddProducts, ScaleProducts
 
@@ -93,13 +94,12 @@ def lower_add_channel_products(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG
 def lower_scale_products(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 - the same for all targets
     """Finish a layer."""
     assert isinstance(op, ScaleProducts)
-    bias = () if op.bias is None or op.bias.data is None else (Table("bias", op.bias.data),)
     return ScaleProductsS8(
         function="tg_scale_products_s8",
         reads=(op.input,),
         writes=(op.output,),
         tables=(
-            *bias,
+            *bias_tables(op.bias),
             Table("multiplier", np.array(op.multipliers, np.int32)),
             Table("shift", np.array(op.shifts, np.int32)),
         ),
