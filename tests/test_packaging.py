@@ -50,7 +50,8 @@ def wheel(sdist: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The wheel, as pip makes it of the source distribution."""
     folder = tmp_path_factory.mktemp("wheel")
     with tarfile.open(sdist) as archive:
-        archive.extractall(folder / "source", filter="data")
+        archive.extraction_filter = getattr(tarfile, "data_filter", None)  # Python before 3.11.4 has none
+        archive.extractall(folder / "source")
     [source] = (folder / "source").iterdir()
     return hatchling("wheel", source, folder / "wheel")
 
