@@ -39,7 +39,7 @@ from tinygen.quant.widths import ALL_INT8, Widths
 from tinygen.targets import Board, load
 from tinygen.targets.isa import Isa
 
-_TILES = (4, 2, 0)  # outputs per side for Winograd's method
+_TILES = (4, 2, 1, 0)  # rows of outputs for Winograd's method
 _CODE_BYTES = 24 << 10  # that are left for code where weights could grow
 
 

@@ -148,10 +148,18 @@ void tg_native_convolve_shallow_joined_relu_s8(
     const struct tg_native_convolve *layer, const int8_t *input, int8_t *output, void *scratch);
 
 /**
- * Convolution with 3x3 filters at stride 1, depth at least 4, in tiles of 2x2 or 4x4 outputs: see tg_native_winograd.h.
+ * Convolution with 3x3 filters at stride 1, depth at least 4, in tiles of 1x2, 2x2 or 4x4 outputs: see
+ * tg_native_winograd.h.
  *
- * `stream` is its own; scratch holds the values and the products of 4 tiles, and behind them a pixel of padding.
+ * `stream` is its own, that of 1x2 one for both; scratch holds the values and the products of 4 tiles, of 1x2 those of
+ * 2 or, where it is named so, of a single one, and behind them a pixel of padding.
  */
+void tg_native_winograd_1x2_s8(
+    const struct tg_native_convolve *layer, const int8_t *input, int8_t *output, void *scratch);
+void tg_native_winograd_1x2_pair_s8(
+    const struct tg_native_convolve *layer, const int8_t *input, int8_t *output, void *scratch);
+void tg_native_winograd_1x2_single_s8(
+    const struct tg_native_convolve *layer, const int8_t *input, int8_t *output, void *scratch);
 void tg_native_winograd_2x2_s8(
     const struct tg_native_convolve *layer, const int8_t *input, int8_t *output, void *scratch);
 void tg_native_winograd_4x4_s8(

@@ -10,8 +10,8 @@ struct tiling {
     const int8_t *padding; /* a pixel beside the input */
     uint32_t *values;
     uint32_t *products;
-    int32_t width; /* of the tile under the input: 4 or 6 */
-    int32_t columns;
+    int32_t quads;   /* numbers of a position / 4 */
+    int32_t columns; /* of tiles */
     int32_t tiles;
 };
 
@@ -25,56 +25,62 @@ static void find_taps(
     const struct tiling *all, const int8_t *input, int32_t row, int32_t column, struct tg_native_taps *taps)
 {
     const struct tg_native_convolve *const layer = all->layer;
+    const int32_t height = all->method->rows + 2;
+    const int32_t width = all->method->columns + 2;
+    const int32_t first_y = row - layer->pad_top;
+    const int32_t first_x = column - layer->pad_left;
+    const int32_t is_wide = first_x >= 0 && first_x + width <= layer->input_width;
     const int8_t **at = taps->at;
 
-    for (int32_t y = row - layer->pad_top; y < row - layer->pad_top + all->width; y++) {
+    for (int32_t y = first_y; y < first_y + height; y++) {
         const int8_t *const line = input + y * layer->input_width * layer->depth;
         const int32_t is_inside = y >= 0 && y < layer->input_height;
-        for (int32_t x = column - layer->pad_left; x < column - layer->pad_left + all->width; x++) {
+        if (is_inside && is_wide) {
+            const int8_t *pixel = line + first_x * layer->depth;
+            for (const int8_t **const end = at + width; at < end; pixel += layer->depth) {
+                *at++ = pixel;
+            }
+            continue;
+        }
+        for (int32_t x = first_x; x < first_x + width; x++) {
             *at++ = is_inside && x >= 0 && x < layer->input_width ? line + x * layer->depth : all->padding;
         }
     }
 }
 
-/* One pair of channels of up to 4 tiles; returns the next pair's piece of the stream. */
+/* One pair of channels of some tiles; returns the next pair's piece of the stream. */
 static const int32_t *convolve_pair(
     const struct tiling *all, const int32_t *stream, const struct tg_native_tile *tiles, int32_t count, int32_t channel)
 {
-    const int32_t positions = all->width * all->width;
-    const int32_t *const scales = stream + 4 * all->layer->quads * positions;
+    const struct tg_native_winograd *const method = all->method;
+    const int32_t *const scales = stream + 4 * all->quads * method->positions;
 
-    tg_native_winograd_multiply(stream, all->values, all->layer->quads, positions, all->products);
-    for (int32_t i = 0; i < count; i++) {
-        struct tg_native_tile tile = tiles[i];
-        tile.output += channel;
-        all->method->collect(all->products + i, scales, &tile);
-        tile.output++;
-        all->method->collect(all->products + TG_WINOGRAD_TILES + i, scales + TG_WINOGRAD_SCALES, &tile);
-    }
+    method->multiply(stream, all->values, all->quads, method->positions, all->products);
+    method->collect(all->products, scales, tiles, count, channel);
     return scales + 2 * TG_WINOGRAD_SCALES;
 }
 
-/* Up to 4 tiles. */
+/* As many tiles as are multiplied at once, or less. */
 static void convolve_tiles(const struct tiling *all, const int8_t *input, int8_t *output, int32_t first, int32_t count)
 {
     const struct tg_native_convolve *const layer = all->layer;
-    const int32_t size = all->method->size;
+    const struct tg_native_winograd *const method = all->method;
     const int32_t *stream = layer->stream;
     struct tg_native_tile tiles[TG_WINOGRAD_TILES];
     struct tg_native_taps taps;
 
     taps.depth = layer->depth;
-    taps.step = 8 * layer->quads;
+    taps.step = 2 * method->tiles * all->quads;
     for (int32_t i = 0; i < count; i++) {
-        const int32_t row = (first + i) / all->columns * size;
-        const int32_t column = (first + i) % all->columns * size;
+        const int32_t row = (first + i) / all->columns * method->rows;
+        const int32_t column = (first + i) % all->columns * method->columns;
         tiles[i].output = output + (row * layer->output_width + column) * layer->channels;
-        tiles[i].rows = smaller(size, layer->output_height - row);
-        tiles[i].columns = smaller(size, layer->output_width - column);
+        tiles[i].rows = smaller(method->rows, layer->output_height - row);
+        tiles[i].columns = smaller(method->columns, layer->output_width - column);
         tiles[i].row_step = layer->output_width * layer->channels;
         tiles[i].column_step = layer->channels;
         find_taps(all, input, row, column, &taps);
-        all->method->spread(&taps, all->values + i);
+        method->spread(&taps, all->values + i);
     }
     if (layer->channels % 2 != 0) { /* the second channel is computed twice, so that all come in pairs */
         stream = convolve_pair(all, stream, tiles, count, 0);
@@ -87,20 +93,20 @@ static void convolve_tiles(const struct tiling *all, const int8_t *input, int8_t
 void tg_native_winograd(const struct tg_native_convolve *layer, const int8_t *input, int8_t *output, void *scratch,
     const struct tg_native_winograd *method)
 {
-    const int32_t width = method->size + 2;
+    const int32_t quads = layer->quads * method->filter_rows;
     uint32_t *const values = scratch;
-    uint32_t *const products = values + 8 * layer->quads * width * width;
-    int8_t *const padding = (int8_t *)(products + TG_WINOGRAD_LANES * width * width);
-    const int32_t columns = (layer->output_width + method->size - 1) / method->size;
-    const int32_t rows = (layer->output_height + method->size - 1) / method->size;
-    const struct tiling all = {layer, method, padding, values, products, width, columns, rows * columns};
+    uint32_t *const products = values + 2 * method->tiles * quads * method->positions;
+    int8_t *const padding = (int8_t *)(products + TG_WINOGRAD_LANES(method->tiles) * method->positions);
+    const int32_t columns = (layer->output_width + method->columns - 1) / method->columns;
+    const int32_t rows = (layer->output_height + method->rows - 1) / method->rows;
+    const struct tiling all = {layer, method, padding, values, products, quads, columns, rows * columns};
 
     for (int32_t i = 0; i < layer->depth; i++) {
         padding[i] = (int8_t)layer->zero_point;
     }
     for (int32_t batch = 0; batch < layer->batches; batch++) {
-        for (int32_t first = 0; first < all.tiles; first += TG_WINOGRAD_TILES) {
-            convolve_tiles(&all, input, output, first, smaller(TG_WINOGRAD_TILES, all.tiles - first));
+        for (int32_t first = 0; first < all.tiles; first += method->tiles) {
+            convolve_tiles(&all, input, output, first, smaller(method->tiles, all.tiles - first));
         }
         tg_native_clamp_s8(
             output, layer->output_height * layer->output_width * layer->channels, layer->min, layer->max);

@@ -3,9 +3,11 @@
  *
  * Convolution with 3x3 filters at stride 1 by Winograd's method, exact in integers: tiles of the output, of 2x2 or 4x4,
  * from 4x4 or 6x6 transformed inputs ("positions"), with one multiplication for each of these and each input channel.
+ * Tiles of 1x2 are transformed along the rows alone: 4 positions, with one multiplication for each row of the filter
+ * and each input channel.
  *
- * `values` holds for each position, and of each for two input channels, a word of two 16-bit numbers for each of 4
- * tiles. `stream` holds for each pair of output channels, in words:
+ * `values` holds for each position, and of each for two input channels (of 1x2 for those of each row of the filter), a
+ * word of two 16-bit numbers for each tile. `stream` holds for each pair of output channels, in words:
  *
  *     for each position and each two input channels (k, k'): c0[k] c0[k']   c1[k] c1[k']    transformed, 16 bits each
  *     bias (scaled as the results are), multiplier, offset, shift of channel 0, then of channel 1: see tg_native_gemm.h
@@ -16,10 +18,12 @@
 #include "tg_native.h"
 #include "tg_native_arithmetic.h"
 
-#define TG_WINOGRAD_TILES 4  /* that are multiplied at once */
+#define TG_WINOGRAD_TILES 4  /* that are multiplied at once, at most */
 #define TG_WINOGRAD_TAPS 36  /* of a tile, at most */
-#define TG_WINOGRAD_LANES 8  /* products of a position: 2 channels x 4 tiles */
 #define TG_WINOGRAD_SCALES 4 /* words for each channel behind the weights */
+
+/** Products of a position: 2 channels of each tile. */
+#define TG_WINOGRAD_LANES(tiles) (2 * (tiles))
 
 /** What is under one tile: `values` is advanced by a position in `step` words. */
 struct tg_native_taps {
@@ -37,22 +41,36 @@ struct tg_native_tile {
     int32_t column_step;
 };
 
+/**
+ * The sums over all input channels: at each position for channel 0 those of each tile, then for channel 1.
+ *
+ * `quads`: numbers of a position / 4.
+ */
+typedef void tg_native_winograd_multiply(
+    const int32_t *stream, const uint32_t *values, int32_t quads, int32_t positions, uint32_t *products);
+
+tg_native_winograd_multiply tg_native_winograd_multiply_1; /* of 1 tile */
+tg_native_winograd_multiply tg_native_winograd_multiply_2;
+tg_native_winograd_multiply tg_native_winograd_multiply_4;
+
 /** One size of tiles. */
 struct tg_native_winograd {
-    int32_t size;
+    int32_t rows; /**< of a tile */
+    int32_t columns;
+    int32_t tiles; /**< that are multiplied at once */
+    int32_t positions;
+    int32_t filter_rows; /**< that a position sums over */
+    tg_native_winograd_multiply *multiply;
     /** Transforms the input under a tile into one lane of `values`. */
     void (*spread)(const struct tg_native_taps *taps, uint32_t *values);
-    /** Transforms the products of one lane back into the tile's outputs of one channel. */
-    void (*collect)(uint32_t *products, const int32_t *scales, const struct tg_native_tile *tile);
+    /** Transforms the products back into outputs of a pair of channels, the first one numbered `channel`. */
+    void (*collect)(
+        uint32_t *products, const int32_t *scales, const struct tg_native_tile *tiles, int32_t count, int32_t channel);
 };
 
 /** Runs a convolution. */
 void tg_native_winograd(const struct tg_native_convolve *layer, const int8_t *input, int8_t *output, void *scratch,
     const struct tg_native_winograd *method);
-
-/** The sums over all input channels: at each position for channel 0 those of 4 tiles, then for channel 1. */
-void tg_native_winograd_multiply(
-    const int32_t *stream, const uint32_t *values, int32_t quads, int32_t positions, uint32_t *products);
 
 /** Four channels of a pixel, the lowest `bits` left out. */
 static inline uint32_t tg_channels(const int8_t *pixel, int32_t first, int32_t bits)

@@ -8,6 +8,8 @@
 
 #define SIZE 4
 #define WIDTH 6
+#define TILES 4
+#define LANES TG_WINOGRAD_LANES(TILES)
 #define INVERSE_OF_9 0x38e38e39U /* modulo 2**32 */
 
 /* One line of inputs: the rows of B'. */
@@ -39,7 +41,7 @@ static void spread(const struct tg_native_taps *taps, uint32_t *values)
     const int32_t step = taps->step;
     const int32_t depth = taps->depth;
 
-    for (int32_t channel = 0; channel < depth; channel += 4, values += 8) {
+    for (int32_t channel = 0; channel < depth; channel += 4, values += 2 * TILES) {
         const int32_t first = channel > depth - 4 ? depth - 4 : channel;
         const int32_t bits = 8 * (channel - first);
         for (int32_t x = 0; x < WIDTH; x++) {
@@ -60,7 +62,7 @@ static void spread(const struct tg_native_taps *taps, uint32_t *values)
             const uint32_t *const q = odd + y;
             uint32_t *const to = values + y * step;
             spread_line(p[0], p[1], p[2], p[3], p[4], p[5], to, step);
-            spread_line(q[0], q[1], q[2], q[3], q[4], q[5], to + 4, step);
+            spread_line(q[0], q[1], q[2], q[3], q[4], q[5], to + TILES, step);
         }
     }
 }
@@ -84,17 +86,17 @@ static inline int8_t output_of(uint32_t sum, struct tg_native_scale scale)
     return tg_requantized((int32_t)(sum * INVERSE_OF_9) >> 5, scale); /* twice the accumulator */
 }
 
-static void collect(uint32_t *products, const int32_t *scales, const struct tg_native_tile *tile)
+static inline void collect_lane(
+    uint32_t *products, uint32_t bias, struct tg_native_scale scale, const struct tg_native_tile *tile, int32_t channel)
 {
     const int32_t step = tile->column_step;
     uint32_t lines[SIZE * WIDTH];
-    const struct tg_native_scale scale = tg_scale_at(scales + 1);
     const struct tg_native_tile where = *tile;
-    int8_t *row = where.output;
+    int8_t *row = where.output + channel;
 
-    products[(WIDTH + 1) * TG_WINOGRAD_LANES] += (uint32_t)scales[0]; /* this one counts in all outputs */
+    products[(WIDTH + 1) * LANES] += bias; /* this one counts in all outputs */
     for (int32_t x = 0; x < WIDTH; x++) {
-        collect_line(products + x * TG_WINOGRAD_LANES, WIDTH * TG_WINOGRAD_LANES, lines + x, WIDTH);
+        collect_line(products + x * LANES, WIDTH * LANES, lines + x, WIDTH);
     }
     for (int32_t y = 0; y < where.rows; y++, row += where.row_step) {
         uint32_t sums[SIZE];
@@ -112,10 +114,30 @@ static void collect(uint32_t *products, const int32_t *scales, const struct tg_n
     }
 }
 
+static void collect(
+    uint32_t *products, const int32_t *scales, const struct tg_native_tile *tiles, int32_t count, int32_t channel)
+{
+    for (int32_t i = 0; i < 2; i++, products += TILES, scales += TG_WINOGRAD_SCALES) {
+        const struct tg_native_scale scale = tg_scale_at(scales + 1);
+        for (int32_t tile = 0; tile < count; tile++) {
+            collect_lane(products + tile, (uint32_t)scales[0], scale, tiles + tile, channel + i);
+        }
+    }
+}
+
 void tg_native_winograd_4x4_s8(
     const struct tg_native_convolve *layer, const int8_t *input, int8_t *output, void *scratch)
 {
-    static const struct tg_native_winograd method = {SIZE, spread, collect};
+    static const struct tg_native_winograd method = {
+        .rows = SIZE,
+        .columns = SIZE,
+        .tiles = TILES,
+        .positions = WIDTH * WIDTH,
+        .filter_rows = 1,
+        .multiply = tg_native_winograd_multiply_4,
+        .spread = spread,
+        .collect = collect,
+    };
 
     tg_native_winograd(layer, input, output, scratch, &method);
 }

@@ -6,15 +6,17 @@ import pytest
 
 from tests.support.native_layers import check
 from tests.support.tools import requires_arm_gcc, requires_host_cc, requires_qemu
+from tinygen.kernels.native.winograd import METHODS, Method
 
 LAYERS = 100
 FUNCTIONS = {  # of each family
     "addition": 1,
-    "convolution": 12,
+    "convolution": 13,
     "depthwise": 8,
     "fully_connected": 2,
     "pooling": 2,
-    "small_filters": 7,
+    "row_filters": 10,
+    "small_filters": 8,
 }
 CODE_BYTES = 24 << 10  # that a plan leaves in flash where weights could grow
 FEWEST_NATIVE = 0.6  # of the layers: others have factors or sizes that the native kernels leave to CMSIS-NN
@@ -33,16 +35,26 @@ def test_random_layers(family: str, target: str, sanitized: bool, tmp_path: Path
     assert len(outcome.functions) == FUNCTIONS[family]
 
 
+@pytest.mark.parametrize("method", METHODS, ids=lambda method: method.name)
+@pytest.mark.parametrize(("target", "sanitized"), TARGETS)
+def test_random_layers_in_tiles(method: Method, target: str, sanitized: bool, tmp_path: Path) -> None:
+    outcome = check("small_filters", LAYERS, 3, target, tmp_path, sanitized, method=method)
+    assert not outcome.differing
+    assert outcome.native >= FEWEST_NATIVE * LAYERS
+    assert _tiles(outcome.functions) == {method.name.removeprefix("winograd_")}
+
+
 @pytest.mark.parametrize(("target", "sanitized"), TARGETS)
 def test_flash_limits_the_tiles_of_winograd(target: str, sanitized: bool, tmp_path: Path) -> None:
-    """Less flash than the largest weights take: smaller tiles; less than these take: none."""
-    free = check("small_filters", LAYERS, 2, target, tmp_path, sanitized)
-    smaller = check("small_filters", LAYERS, 2, target, tmp_path, sanitized, free.const_bytes + CODE_BYTES - 1)
-    without = check("small_filters", 10, 2, target, tmp_path, sanitized, CODE_BYTES + 1)
-    assert not free.differing and not smaller.differing and not without.differing
-    assert _tiles(free.functions) == {"2x2", "4x4"}
-    assert _tiles(smaller.functions) == {"2x2"}
-    assert _tiles(without.functions) == set()
+    """Less flash than the weights of tall tiles take: lower tiles; less than those of one row take: none."""
+    used: list[set[int]] = []
+    flash_bytes: int | None = None
+    while flash_bytes is None or used[-1]:
+        outcome = check("small_filters", LAYERS // 2, 4, target, tmp_path, sanitized, flash_bytes)
+        assert not outcome.differing
+        used.append({int(tile[0]) for tile in _tiles(outcome.functions)})
+        flash_bytes = outcome.const_bytes + CODE_BYTES - 1
+    assert [max(rows, default=0) for rows in used] == [4, 2, 1, 0]
 
 
 def _tiles(functions: frozenset[str]) -> set[str]:

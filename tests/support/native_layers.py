@@ -1,8 +1,10 @@
 """Random layers for the native kernels: all sizes, and values at the ends of what their proofs allow."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 
@@ -12,7 +14,10 @@ from tinygen.build.execute import execute
 from tinygen.build.toolchain import Sanitizer
 from tinygen.codegen.harness import Measure
 from tinygen.ir.types import Array
-from tinygen.kernels.base import Library
+from tinygen.kernels.base import Kernel, Library
+from tinygen.kernels.native import select, winograd
+from tinygen.kernels.native.winograd import Method
+from tinygen.ops.conv2d import Conv2D
 from tinygen.pipeline import Kernels, Options, compile_model
 from tinygen.planner.constants import const_bytes
 
@@ -51,6 +56,16 @@ def small_filters(model: OperatorModel) -> None:
     rng = model.rng
     while True:
         height, width = (int(n) for n in rng.integers(2, 16, 2))
+        depth, channels = int(rng.choice(_SIZES[3:])), int(rng.choice(_SIZES[1:]))
+        if _convolution(model, (3, 3), (height, width, depth, channels), (1, 1)):
+            break
+
+
+def row_filters(model: OperatorModel) -> None:
+    """CONV_2D with 3x3 filters at stride 1 and one row of outputs, mostly."""
+    rng = model.rng
+    while True:
+        height, width = int(rng.choice((1, 1, 3))), int(rng.integers(1, 16))
         depth, channels = int(rng.choice(_SIZES[3:])), int(rng.choice(_SIZES[1:]))
         if _convolution(model, (3, 3), (height, width, depth, channels), (1, 1)):
             break
@@ -235,6 +250,7 @@ FAMILIES: dict[str, Callable[[OperatorModel], None]] = {
     "line_filters": line_filters,
     "multiplication": multiplication,
     "pooling": pooling,
+    "row_filters": row_filters,
     "small_filters": small_filters,
 }
 
@@ -247,15 +263,20 @@ def check(
     folder: Path,
     sanitizers: bool = False,
     flash_bytes: int | None = None,
+    method: Method | None = None,
 ) -> Outcome:
-    """Run `count` random layers side by side in one program, against their numpy references."""
+    """Run `count` random layers side by side in one program, against their numpy references.
+
+    With a method of Winograd's, all run it that can.
+    """
     model = OperatorModel(np.random.default_rng([seed, *family.encode()]))
     for _ in range(count):
         FAMILIES[family](model)
     source = folder / "layers.tflite"
     source.write_bytes(model.finish())
     options = Options(target=target, kernels=Kernels.NATIVE, may_split=False, flash_bytes=flash_bytes)
-    compiled = compile_model(source, options)
+    with _only(method) if method else nullcontext():
+        compiled = compile_model(source, options)
     checks = [Sanitizer.ADDRESS, Sanitizer.UNDEFINED] if sanitizers else []
     if sanitizers:  # CMSIS-NN itself shifts negative numbers to the left
         compiled = replace(compiled, library=Library.PORTABLE)
@@ -272,6 +293,15 @@ def check(
     native = [function for function in functions if function.startswith("tg_native")]
     constants = const_bytes(compiled.schedule)
     return Outcome(count, len(native), frozenset(native), tuple(differing), constants)
+
+
+@contextmanager
+def _only(method: Method) -> Iterator[None]:
+    def choose(op: Conv2D, direct: Kernel, tallest_tile: int) -> tuple[Kernel, ...]:
+        return winograd.tiled(op, tallest_tile) or (direct,)
+
+    with patch.object(winograd, "METHODS", (method,)), patch.object(select, "with_tiles", choose):
+        yield
 
 
 def _output(size: int, kernel: int, stride: int, padding: int) -> int:

@@ -36,7 +36,7 @@ class Toolbox:
     objective: Objective = Objective.TIME
     has_native_kernels: bool = False  # tinygen's own, which `library` backs
     chooses_by_cost: bool = False  # native kernels only where they are cheaper than the library's
-    largest_tile: int = 0  # outputs per side for Winograd's method; larger ones take more flash, 0 is without
+    tallest_tile: int = 0  # rows of outputs for Winograd's method; tall ones take more flash, 0 is without
     may_grow: bool = True  # native kernels may take more RAM, on whole tensors, than the library's
     has_thumb2: bool = True  # Armv6-M has not: other costs, as native kernels are C there and CMSIS-NN lacks products
 

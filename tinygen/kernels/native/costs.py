@@ -4,6 +4,7 @@ Counted in the assembly and rounded to what whole layers of MLPerf Tiny take on 
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from tinygen.ir.graph import Op
 from tinygen.kernels.native.costs_mve import mve_instructions
@@ -46,8 +47,29 @@ NATIVE_COSTS: Mapping[str, Mapping[str, float]] = {
 }
 
 
-_SPREAD = {"2x2": 390.0, "4x4": 930.0}  # transforming 4 channels of the input under a tile
-_COLLECT = {"2x2": 150.0, "4x4": 520.0}  # transforming a channel of a tile back
+@dataclass(frozen=True)
+class _Tiles:
+    """Instructions of Winograd's method with one size of tiles."""
+
+    rows: int
+    columns: int
+    at_once: int
+    positions: int
+    quads: float  # multiplying 4 values of a position with 2 channels, of all tiles that are multiplied at once
+    position: float  # around that
+    tile: float
+    spread: float  # transforming 4 channels of the input under a tile
+    collect: float  # transforming a channel of a tile back
+
+
+_TILES = {
+    "4x4": _Tiles(4, 4, 4, 36, quads=28, position=24, tile=0, spread=930, collect=520),
+    "2x2": _Tiles(2, 2, 4, 16, quads=28, position=24, tile=0, spread=390, collect=150),
+    # loads of many registers take a cycle for each: these are cycles by the 1.18 of an instruction of other kernels
+    "1x2": _Tiles(1, 2, 4, 4, quads=81, position=21, tile=300, spread=110, collect=60),
+    "1x2_pair": _Tiles(1, 2, 2, 4, quads=46, position=21, tile=300, spread=110, collect=65),
+    "1x2_single": _Tiles(1, 2, 1, 4, quads=31, position=21, tile=300, spread=110, collect=80),
+}
 
 
 def native_instructions(op: Op, function: str, rows: int | None = None) -> float | None:
@@ -69,11 +91,10 @@ def convolution_instructions(op: Conv2D, rows: int) -> float:
 
 
 def winograd_instructions(op: Conv2D, function: str, rows: int) -> float:
-    """Of rows by Winograd's method: products of 4 tiles and 2 channels at a time, and transforms."""
-    size = function.removeprefix("tg_native_winograd_").removesuffix("_s8")
-    side = int(size[0])
+    """Of rows by Winograd's method: products of some tiles and 2 channels at a time, and transforms."""
+    size = _TILES[function.removeprefix("tg_native_winograd_").removesuffix("_s8")]
     batches, _, columns, channels = op.output.shape
     quads = -(-op.input.shape[3] // 4)
-    tiles = batches * -(-rows // side) * -(-columns // side)
-    products = batches * -(-tiles // (4 * batches)) * -(-channels // 2) * (side + 2) ** 2 * (28 * quads + 24)
-    return products + tiles * (quads * _SPREAD[size] + channels * _COLLECT[size])
+    tiles = -(-rows // size.rows) * -(-columns // size.columns)
+    products = -(-tiles // size.at_once) * -(-channels // 2) * size.positions * (size.quads * quads + size.position)
+    return batches * (products + tiles * (size.tile + quads * size.spread + channels * size.collect))

@@ -11,7 +11,7 @@ from tinygen.kernels.native.depthwise import lower_depthwise_conv2d
 from tinygen.kernels.native.fully_connected import lower_fully_connected
 from tinygen.kernels.native.pooling import lower_average_pool2d, lower_max_pool2d
 from tinygen.kernels.native.select_mve import mve_kernels
-from tinygen.kernels.native.winograd import lower_winograd
+from tinygen.kernels.native.winograd import with_tiles
 from tinygen.ops.add import Add
 from tinygen.ops.conv2d import Conv2D
 from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
@@ -45,8 +45,7 @@ def native_kernels(op: Op, toolbox: Toolbox) -> tuple[Kernel, ...]:
     kernel = _lowered(op, toolbox.isa) if is_int8 else None
     if kernel is None:
         return ()
-    tiled = lower_winograd(op, toolbox.largest_tile) if isinstance(op, Conv2D) else ()
-    return (*tiled, kernel)
+    return with_tiles(op, kernel, toolbox.tallest_tile) if isinstance(op, Conv2D) else (kernel,)
 
 
 def _lowered(op: Op, isa: Isa) -> Kernel | None:

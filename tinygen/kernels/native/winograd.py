@@ -3,6 +3,9 @@
 A tile of the output, Y = A' [(G g G') * (B' d B)] A, takes one multiplication for each element under it and each input
 channel: 16 for 2x2 outputs, 36 for 4x4, where filters of 3x3 take 36 and 144. G has fractions; rows of it are scaled
 so that all is in integers and each output is a fixed multiple of its accumulator, modulo 2**32.
+
+Tiles of 1x2 are transformed along the rows alone: Y is the sum over the rows of the filter of [(G g) * (B' d)] A, which
+takes 12 multiplications for 18. They waste nothing in calls of single rows and need the least scratch.
 """
 
 from dataclasses import dataclass
@@ -10,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tinygen.ir.types import Array
-from tinygen.kernels.base import Table
+from tinygen.kernels.base import Kernel, Table
 from tinygen.kernels.native.convolution import NativeConvolveS8, pairs_of
 from tinygen.kernels.native.costs import convolution_instructions, winograd_instructions
 from tinygen.kernels.native.requantization import ShortRequantization, short_requantization
@@ -19,23 +22,26 @@ from tinygen.ops.requantize import Int64Array, wrap_int32
 from tinygen.ops.window import HW, UNIT
 
 _FEWEST_CHANNELS = 4  # of the input: a word of each pixel
-_VALUE_WORDS = 8  # of a position, for 4 channels
-_PRODUCT_WORDS = 8
+_AT_ONCE = {4: "", 2: "_pair", 1: "_single"}
+_IDENTITY = ((1, 0, 0), (0, 1, 0), (0, 0, 1))
 
 
 @dataclass(frozen=True)
 class Method:
     """One size of tiles."""
 
-    size: int
-    filter_rows: tuple[tuple[int, int, int], ...]  # the scaled G
+    rows: int  # of a tile
+    columns: int
+    tiles: int  # multiplied at once
+    filter_columns: tuple[tuple[int, int, int], ...]  # the scaled G
+    filter_rows: tuple[tuple[int, int, int], ...] | None  # the same; None where rows of the filter stay as they are
     multiple: int  # of the accumulator, that the products give
     largest: int  # accumulator that is got back from it
 
     @property
     def name(self) -> str:
         """As functions and tables call it."""
-        return f"winograd_{self.size}x{self.size}"
+        return f"winograd_{self.rows}x{self.columns}{_AT_ONCE[self.tiles]}"
 
     @property
     def function(self) -> str:
@@ -44,53 +50,72 @@ class Method:
 
     @property
     def positions(self) -> int:
-        """Multiplications for each tile and each channel of the input."""
-        return len(self.filter_rows) ** 2
+        """Of which each has products of its own."""
+        return len(self.filter_columns) * (1 if self.filter_rows is None else len(self.filter_rows))
 
+    @property
+    def sums(self) -> int:
+        """Multiplications at a position for each channel of the input."""
+        return 3 if self.filter_rows is None else 1
+
+    def transform(self, weights: Int64Array) -> Int64Array:
+        """Filters [C, 3, 3, D] as [C, positions, sums, D]."""
+        rows = np.array(self.filter_rows or _IDENTITY, np.int64)
+        found: Int64Array = np.einsum("iy,jx,cyxd->cijd", rows, np.array(self.filter_columns, np.int64), weights)
+        if self.filter_rows is None:
+            return found.transpose(0, 2, 1, 3)
+        return found.reshape(len(found), self.positions, 1, -1)
+
+
+_G_2 = ((2, 0, 0), (1, 1, 1), (1, -1, 1), (0, 0, 2))
+_G_4 = ((6, 0, 0), (-4, -4, -4), (-4, 4, -4), (1, 2, 4), (1, -2, 4), (0, 0, 3))
 
 METHODS = (
-    Method(
-        size=2,
-        filter_rows=((2, 0, 0), (1, 1, 1), (1, -1, 1), (0, 0, 2)),
-        multiple=4,
-        largest=(1 << 29) - 1,
-    ),
-    Method(
-        size=4,
-        filter_rows=((6, 0, 0), (-4, -4, -4), (-4, 4, -4), (1, 2, 4), (1, -2, 4), (0, 0, 3)),
-        multiple=576,
-        largest=(1 << 25) - 1,
+    Method(rows=4, columns=4, tiles=4, filter_columns=_G_4, filter_rows=_G_4, multiple=576, largest=(1 << 25) - 1),
+    Method(rows=2, columns=2, tiles=4, filter_columns=_G_2, filter_rows=_G_2, multiple=4, largest=(1 << 29) - 1),
+    *(
+        Method(rows=1, columns=2, tiles=tiles, filter_columns=_G_2, filter_rows=None, multiple=2, largest=(1 << 30) - 1)
+        for tiles in _AT_ONCE
     ),
 )
 
 
-def lower_winograd(op: Conv2D, largest_tile: int) -> tuple[NativeConvolveS8, ...]:
-    """Kernels that are faster than the direct one, the fastest first, each further one with less scratch and flash."""
+def with_tiles(op: Conv2D, direct: Kernel, tallest_tile: int) -> tuple[Kernel, ...]:
+    """The direct kernel and those with tiles of so many rows at most: the fastest first, each further one with less
+    scratch.
+    """
+    rows = op.output.shape[1]
+    prices = {direct: convolution_instructions(op, rows)}
+    for kernel in tiled(op, tallest_tile):
+        prices[kernel] = winograd_instructions(op, kernel.function, rows)
+    found: list[Kernel] = []
+    for kernel in sorted(prices, key=prices.__getitem__):
+        if not found or kernel.scratch_bytes < found[-1].scratch_bytes:
+            found.append(kernel)
+    return tuple(found)
+
+
+def tiled(op: Conv2D, tallest_tile: int) -> tuple[Kernel, ...]:
+    """A kernel for each size of tiles that computes `op` exactly."""
     weights = op.weights.data
     if weights is None or op.window.kernel != HW(3, 3) or op.stride != UNIT or op.input.shape[3] < _FEWEST_CHANNELS:
         return ()
     short = short_requantization(op.output_stage, weights.reshape(len(weights), -1).astype(np.int64))
     assert short is not None  # there is a direct kernel
-    rows = op.output.shape[1]
-    best = convolution_instructions(op, rows)
-    found: list[NativeConvolveS8] = []
-    for method in METHODS:
-        instructions = winograd_instructions(op, method.function, rows)
-        is_exact = bool(short.largest_sum.max() <= method.largest)
-        if method.size <= largest_tile and is_exact and instructions < best:
-            best = instructions
-            found.insert(0, _kernel(op, weights, short, method))
-    return tuple(found)
+    largest_sum = int(short.largest_sum.max())
+    methods = (method for method in METHODS if method.rows <= tallest_tile and largest_sum <= method.largest)
+    return tuple(_kernel(op, weights, short, method) for method in methods)
 
 
 def _kernel(op: Conv2D, weights: Array, short: ShortRequantization, method: Method) -> NativeConvolveS8:
     quads = -(-op.input.shape[3] // 4)
-    words = method.positions * (_VALUE_WORDS * quads + _PRODUCT_WORDS)
+    values = 2 * method.tiles * quads * method.sums  # words of a position
+    words = method.positions * (values + 2 * method.tiles)
     return NativeConvolveS8(
         function=method.function,
         reads=(op.input,),
         writes=(op.output,),
-        tables=(Table(method.name, _stream(weights, short, method)),),
+        tables=(Table("winograd_rows" if method.rows == 1 else method.name, _stream(weights, short, method)),),
         scratch_bytes=4 * words + 4 * quads,  # the last ones are a pixel of padding
         input_shape=op.input.shape,
         output_shape=op.output.shape,
@@ -104,11 +129,9 @@ def _kernel(op: Conv2D, weights: Array, short: ShortRequantization, method: Meth
 
 def _stream(weights: Array, short: ShortRequantization, method: Method) -> Array:
     """The words that the kernel reads, pair by pair of channels; `weights`: [C, 3, 3, D]."""
-    channels, depth = len(weights), weights.shape[3]
-    rows = np.array(method.filter_rows, np.int64)
-    transformed = np.einsum("iy,jx,cyxd->cijd", rows, rows, weights.astype(np.int64))
-    padded = np.pad(transformed.reshape(channels, method.positions, depth), ((0, 0), (0, 0), (0, -depth % 4)))
-    pairs = pairs_of(channels)
+    transformed = method.transform(weights.astype(np.int64))
+    padded = np.pad(transformed, ((0, 0), (0, 0), (0, 0), (0, -weights.shape[3] % 4)))
+    pairs = pairs_of(len(weights))
     quads = padded[pairs].reshape(len(pairs), 2, method.positions, -1, 2, 2)  # ..., quad, element / 2, element % 2
     halves = np.ascontiguousarray(quads.transpose(0, 2, 3, 5, 1, 4).astype("<i2"))  # of a word: element / 2
     words = halves.reshape(len(pairs), -1).view("<i4")
