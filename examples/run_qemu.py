@@ -2,7 +2,7 @@
 
     python -m examples.run_qemu MODEL [--target BOARD] [--kernels auto] [--data SAMPLES.npz]
 
-SAMPLES.npz holds `in0` with one sample per first index, and `labels` where accuracy can be told. Without it one random
+SAMPLES.npz holds samples as for `tinygen run`, and `labels` where accuracy can be told. Without it one random
 input is run.
 """
 
@@ -14,8 +14,11 @@ import numpy as np
 import typer
 from rich.console import Console
 
-from tinygen.errors import TinygenError, ToolError
+from tinygen.api import options_from_text
+from tinygen.errors import TinygenError, ToolError, UsageError
+from tinygen.ir.samples import LABELS
 from tinygen.ir.types import Array
+from tinygen.kernels.base import Library
 from tinygen.pipeline import Compiled, Kernels, Options, compile_model
 from tinygen.report.bench import bench
 from tinygen.report.table import count, facts, size
@@ -33,10 +36,15 @@ def main(
 ) -> None:
     """Run a model in QEMU and show accuracy and cost."""
     try:
-        _run(model, Options(target=target, kernels=kernels), data)
+        _run(model, options(target, kernels), data)
     except TinygenError as error:
-        console.print(f"[red]{error}[/red]", highlight=False)
+        console.print(str(error), style="red", markup=False, highlight=False)
         sys.exit(error.exit_code)
+
+
+def options(target: str, kernels: Kernels) -> Options:
+    """Those of `tinygen run` and `bench` without more, so that numbers are the same."""
+    return options_from_text(target, kernels=kernels.value)
 
 
 def _run(model: Path, options: Options, data: Path | None) -> None:
@@ -52,23 +60,25 @@ def _run(model: Path, options: Options, data: Path | None) -> None:
         ("stack", size(cost.stack_bytes)),
         ("code", size(cost.code_bytes)),
         ("constants", size(cost.const_bytes)),
-        ("instructions", f"{count(cost.instructions)} per inference"),
+        ("instructions", "-" if cost.instructions is None else f"{count(cost.instructions)} per inference"),
     ]
-    console.print(facts(f"{model.name} on {compiled.board.name} in QEMU, {_library(compiled)} kernels", rows))
+    where = compiled.board.name if compiled.board.is_host else f"{compiled.board.name} in QEMU"
+    console.print(facts(f"{model.name} on {where}, {whose_kernels(compiled)} kernels", rows))
 
 
 def _accuracy(model: Path, data: Path, samples: Samples, outputs: list[Array]) -> list[tuple[str, str]]:
     arrays = np.load(data)
     rows = [("samples", f"{len(samples)} from {data.name}")]
-    if "labels" not in arrays:
+    label = next((name for name in LABELS if name in arrays), None)
+    if label is None:
         return rows
-    labels = arrays["labels"]
+    labels = arrays[label]
     rows.append(("accuracy", _correct(outputs, labels)))
     try:
         litert = LiteRT(model)
-    except ToolError as error:
+        expected = [litert.run(sample).outputs[0] for sample in samples]
+    except (ToolError, UsageError) as error:
         return [*rows, ("LiteRT", f"not compared: {error}")]
-    expected = [litert.run(sample).outputs[0] for sample in samples]
     same = sum(np.array_equal(a, b) for a, b in zip(outputs, expected, strict=True))
     return [
         *rows,
@@ -86,8 +96,10 @@ def _values(output: Array) -> str:
     return np.array2string(output.reshape(-1)[:16], separator=" ", threshold=16)
 
 
-def _library(compiled: Compiled) -> str:
-    return {"cmsis-nn": "CMSIS-NN's", "portable": "tinygen's portable"}[compiled.library.value]
+def whose_kernels(compiled: Compiled) -> str:
+    """Whose kernels run: native ones where there is one for an operator, else those of the library."""
+    library = "CMSIS-NN's" if compiled.library is Library.CMSIS_NN else "tinygen's portable"
+    return f"tinygen's native and {library}" if compiled.has_native_kernels else library
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -52,11 +53,28 @@ def test_wrong_inputs_are_refused(model: tinygen.Model) -> None:
     with pytest.raises(UsageError) as caught:
         model.run(np.zeros((2, 3), np.int8))
     assert str(caught.value) == (
-        "digits_int8: array 'in0' has shape [2, 3], [samples, 1, 8, 8, 1] was expected for input "
-        "'serving_default_image:0'."
+        "digits_int8: array 'in0' has shape [2, 3], [samples, 8, 8, 1] was expected for input "
+        "'serving_default_image:0'. Reshape it."
     )
-    with pytest.raises(UsageError, match="has elements of float64, int8 were expected"):
+    with pytest.raises(
+        UsageError, match=r"array 'in0', sample 0 holds 0\.5, a whole number of -128\.\.127 was expected"
+    ):
         model.run(np.full((1, 8, 8, 1), 0.5))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"name": ""}, "--name: is '', a C identifier was expected "),
+        ({"recompute": 2}, "--recompute: is '2', a share of 0% to 100%, "),
+        ({"max_drop": float("nan")}, "--max-drop: is nan, a number from 0 was expected."),
+        ({"kernels": "portable", "cmsis_nn": "x"}, "--kernels portable, --cmsis-nn: are given both, one was expected."),
+    ],
+)
+def test_options_that_are_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        tinygen.compile(DIGITS, **options)
+    assert str(caught.value).startswith(message)
 
 
 def test_several_inputs_and_outputs(tmp_path: Path) -> None:

@@ -147,16 +147,18 @@ def test_run_takes_both_meanings_of_input(tmp_path: Path) -> None:
     [
         (
             np.zeros((2, 8, 8), np.int8).repeat(2, 1),
-            "array 'in0' has shape [2, 16, 8], [samples, 1, 8, 8, 1] was expected for input 'serving_default_image:0'.",
+            "array 'in0' has shape [2, 16, 8], [samples, 8, 8, 1] was expected for input 'serving_default_image:0'. "
+            "Reshape it.",
         ),
         (
             np.full((1, 8, 8, 1), 0.5, np.float32),
-            "array 'in0' has elements of float32, int8 were expected for input 'serving_default_image:0'. "
-            "Convert them.",
+            "array 'in0', sample 0 holds 0.5, a whole number of -128..127 was expected for input "
+            "'serving_default_image:0'. Convert the array, or correct what made it.",
         ),
         (
             np.full((1, 8, 8, 1), 128),
-            "array 'in0' has elements of int64, int8 were expected for input 'serving_default_image:0'. Convert them.",
+            "array 'in0', sample 0 holds 128, a whole number of -128..127 was expected for input "
+            "'serving_default_image:0'. Convert the array, or correct what made it.",
         ),
         (np.zeros((0, 8, 8, 1), np.int8), "holds 0 samples, at least 1 was expected."),
     ],

@@ -6,9 +6,13 @@ import signal
 import subprocess
 import sys
 import time
+from importlib import import_module
 from pathlib import Path
 
+import numpy as np
 import pytest
+from typer import Typer
+from typer.main import get_command
 
 from tests.support.command_line import DIGITS, DIGITS_DATA, Ended, interruptible_process, tinygen, tinygen_process
 from tests.support.tflite_writer import ModelWriter
@@ -22,6 +26,11 @@ BOARDS = ", ".join(targets.names())
 CORES = "cortex-m0, cortex-m0plus, cortex-m3, cortex-m4, cortex-m7, cortex-m33, cortex-m55"
 SIZE_FORMS = "is not a positive number of bytes, expected a form like 64K, 64KiB, 65536 or 0x10000. Correct the size."
 
+NOT_OWN = (
+    "is not empty and was not made by tinygen, an empty or new folder was expected. "
+    "Choose another output folder, or overwrite files there with --force."
+)
+
 
 def said(ended: Ended) -> str:
     """The error message, which stands last, after what a command noted."""
@@ -34,6 +43,8 @@ def work_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "empty.tflite").write_bytes(b"")
     (tmp_path / "text.tflite").write_text("no flatbuffer at all")
     (tmp_path / "weights.bin").write_bytes(b"\0")
+    (tmp_path / "mine.json").write_text("{}")
+    np.savez(tmp_path / "mine.npz", in0=np.zeros((1, 8, 8, 1), np.int8))
     (tmp_path / "folder").mkdir()
     (tmp_path / "folder.tflite").mkdir()
     (tmp_path / "taken").mkdir()
@@ -120,11 +131,15 @@ def test_planning_options(command: str, options: list[str], message: str) -> Non
             "--report: is 'pdf', one of json, html was expected. Choose one of them.",
         ),
         (["--dump", "out"], "--dump out: is the output folder, another one was expected. Choose one."),
+        (["--dump", "out/in"], "--dump out/in: lies in the output folder, one outside was expected. Choose one."),
+        (["--dump", "taken"], f"taken: {NOT_OWN}"),
+        (["--report", "html,"], "--report: is '', one of json, html was expected. Choose one of them."),
+        (["-n", "n" * 65], "--name: has 65 letters, at most 64 were expected. Choose a shorter one."),
         (
-            ["-o", "taken"],
-            "taken: is not empty and was not made by tinygen, an empty or new folder was expected. "
-            "Choose another output folder, or overwrite files there with --force.",
+            ["--kernels", "portable", "--cmsis-nn", "taken"],
+            "--kernels portable, --cmsis-nn: are given both, one was expected. Leave one of them out.",
         ),
+        (["-o", "taken", "--dump", "graphs"], f"taken: {NOT_OWN}"),
         (["-o", "weights.bin"], "weights.bin: is a file, a folder was expected. Choose another output folder."),
         (
             ["-o", "/proc/tinygen"],
@@ -168,6 +183,46 @@ def test_options_of_compile(work_folder: Path, options: list[str], message: str)
             ["bench", DIGITS, "--compare", "tflm"],
             "--compare: is 'tflm', one of cmsis-nn, portable was expected. Choose one of them.",
         ),
+        (
+            ["bench", DIGITS, "-o", "out"],
+            "--output: is for --suite, which is not given, it was expected. Leave the option out.",
+        ),
+        (
+            ["bench", "--suite", "mlperf", "--per-op"],
+            "--per-op: is for MODEL, which is not given, it was expected. Leave the option out.",
+        ),
+        (
+            ["run", DIGITS, "--input", "streamed", "--input", "resident"],
+            "--input: is streamed and resident, one of them was expected. Leave the others out.",
+        ),
+        (
+            ["run", DIGITS, "--output", "none/y.npz"],
+            "none/y.npz: there is no folder none, one was expected. Make it, or choose another one.",
+        ),
+        (
+            ["run", DIGITS, "--output", "mine.npz"],
+            "mine.npz: is there, and not tinygen's; a new name was expected. Choose one, or add --force.",
+        ),
+        (
+            ["run", DIGITS, "--input", "mine.npz", "--output", "mine.npz", "--force"],
+            "mine.npz: is read by this command, another name was expected. Choose one.",
+        ),
+        (
+            ["simulate", DIGITS, "--data", DIGITS_DATA, "--trace", "x.json", "--output", "x.json"],
+            "--trace, --output: are both x.json, two files were expected. Choose another name for one.",
+        ),
+        (
+            ["simulate", DIGITS, "--data", DIGITS_DATA, "--trace", "mine.json"],
+            "mine.json: is there, and not tinygen's; a new name was expected. Choose one, or add --force.",
+        ),
+        (
+            ["simulate", DIGITS, "--data", DIGITS_DATA, "--trace", "n" * 300],
+            "n" * 300 + ": cannot be written (File name too long). Choose another file.",
+        ),
+        (
+            ["inspect", DIGITS, "--dim", "batch=1", "--dim", "batch=2"],
+            "--dim: names 'batch' with two sizes, one was expected. Leave one of them out.",
+        ),
     ],
 )
 def test_options_of_other_commands(arguments: list[str | Path], message: str) -> None:
@@ -190,6 +245,137 @@ def test_what_the_parser_refuses(arguments: list[str], words: str) -> None:
     assert ended.code == 2
     assert words in re.sub(r"[\s│]+", " ", ended.stderr)
     assert ended.stdout == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["inspect", "x.tflite", "--rom", "3"], "No such option: --rom (Possible options: --op, --ram, --recompute)"),
+        (["compile", "x.tflite"], "Missing option '-o'"),
+        (["validate"], "Missing argument 'MODEL'"),
+        (["validate", "x.tflite", "--samples", "many"], "Invalid value for '--samples': "),
+        (["ctable", "diff", "a", "b", "--all"], "No such option: --all"),
+        (["--rom"], "No such option: --rom"),
+        (["complie"], "No such command 'complie'. Did you mean 'compile'?"),
+        (["compile", ""], "Invalid value: The argument after 'compile' is empty, a text was expected."),
+    ],
+)
+def test_what_the_parser_refuses_is_a_document_too(arguments: list[str], message: str) -> None:
+    ended = tinygen(*arguments, "--json")
+    assert (ended.code, ended.document["exit_code"], ended.document.keys()) == (2, 2, {"error", "exit_code"})
+    assert ended.document["error"].startswith(message)
+    assert ended.stderr != ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["foo"], f"No such command 'foo', one of {', '.join(entry.name for entry in ENTRIES)} was expected."),
+        (["val"], "No such command 'val'. Did you mean 'validate'?"),
+        (["quantise"], "No such command 'quantise'. Did you mean 'quantize'?"),
+        (
+            ["kws.tflite", "-t", "host"],
+            "No such command 'kws.tflite': it is a model, a command was expected before it. "
+            "Try 'tinygen compile kws.tflite'.",
+        ),
+        (["ctable", "shwo"], "No such command 'shwo'. Did you mean 'show'?"),
+        (
+            ["mlperf", "cats"],
+            "No such command 'cats', one of kws, ic, vww, ad, sww, run, serve, models was expected.",
+        ),
+    ],
+)
+def test_commands_that_are_none(arguments: list[str], message: str) -> None:
+    ended = tinygen(*arguments, "--json")
+    assert (ended.code, ended.document["error"]) == (2, message)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "what"),
+    [
+        ([""], "The first argument"),
+        (["compile", "", "-o", "out"], "The argument after 'compile'"),
+        (["compile", str(DIGITS), "-o", ""], "The argument after '-o'"),
+        (["compile", str(DIGITS), "-o", "out", "-n", ""], "The argument after '-n'"),
+        (["compile", str(DIGITS), "-o", "out", "--name="], "The value of '--name'"),
+        (["run", str(DIGITS), "--report="], "The value of '--report'"),
+    ],
+)
+def test_empty_texts(arguments: list[str], what: str, work_folder: Path) -> None:
+    before = set(work_folder.rglob("*"))
+    ended = tinygen(*arguments, "--json")
+    message = f"Invalid value: {what} is empty, a text was expected. Is a variable of the shell not set?"
+    assert (ended.code, ended.document["error"]) == (2, message)
+    assert set(work_folder.rglob("*")) == before
+
+
+ODD_VALUES = ("nan", "-1", "9" * 5000, "/", "a=é,")
+
+
+def test_no_value_of_an_option_is_nonsense(work_folder: Path) -> None:
+    """Each option of `inspect`, which has all that plan, refuses odd values by a message of its own."""
+    before = set(work_folder.rglob("*"))
+    options = [name for name in _options("inspect") if name not in ("--json", "--help")]
+    assert {"--ram", "--recompute", "--max-drop", "--dim", "--weights", "--engine"} <= set(options)
+    for option in options:
+        for value in ODD_VALUES:
+            ended = tinygen("inspect", DIGITS, "--kernels", "portable", "-q", f"{option}={value}")
+            assert ended.code in (2, 3), (option, value, ended)
+            assert "internal error" not in ended.stderr
+            assert ended.stdout == ""
+    assert set(work_folder.rglob("*")) == before
+
+
+def _options(command: str) -> list[str]:
+    """Those of a command that take a value."""
+    entry = next(entry for entry in ENTRIES if entry.name == command)
+    app = Typer(add_completion=False)
+    app.command()(import_module(entry.module).command)
+    parameters = get_command(app).params
+    return [p.opts[-1] for p in parameters if p.param_type_name == "option" and not getattr(p, "is_flag", False)]
+
+
+@pytest.mark.parametrize("share", ["101%", "1000000%", "1.5", "-1%", "nan", "inf", "5%%", "%"])
+def test_shares_that_are_none(share: str) -> None:
+    ended = tinygen("inspect", DIGITS, f"--recompute={share}")
+    message = f"--recompute: is '{share}', a share of 0% to 100%, such as 5% or 0.05, was expected."
+    assert (ended.code, said(ended)) == (2, message)
+
+
+@pytest.mark.parametrize("command", [["run", "--input"], ["validate", "--against", "simulator", "--data"]])
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_samples_without_numbers(command: list[str], value: float) -> None:
+    writer = ModelWriter()
+    real, stored = writer.tensor("x", (1, 4), "float32"), writer.tensor("q", (1, 4), scale=0.5, zero_point=0)
+    output = writer.tensor("y", (1, 4), scale=0.5, zero_point=0)
+    writer.operator("QUANTIZE", [real], [stored])
+    writer.operator("RELU", [stored], [output])
+    Path("float.tflite").write_bytes(writer.finish([real], [output]))
+    samples = np.zeros((6, 4), np.float32)
+    np.save("good.npy", samples)
+    samples[4, 1] = value
+    np.save("bad.npy", samples)
+    name, *options = command
+    assert tinygen(name, "float.tflite", "--kernels", "portable", *options, "good.npy").code == 0
+    ended = tinygen(name, "float.tflite", "--kernels", "portable", *options, "bad.npy")
+    assert (ended.code, said(ended)) == (
+        2,
+        "bad.npy: array 'in0', sample 4 holds NaN or infinity, finite numbers were expected. "
+        "Remove the sample, or correct what made it.",
+    )
+
+
+def test_outputs_of_earlier_runs_are_replaced(work_folder: Path) -> None:
+    """Those that tinygen wrote; others only with --force. What is written is whole."""
+    run = ("run", DIGITS, "--kernels", "portable", "--output")
+    assert [tinygen(*run, "y.npz").code for _ in range(2)] == [0, 0]
+    assert tinygen(*run, "mine.npz", "--force").code == 0
+    with np.load("y.npz") as first, np.load("mine.npz") as second:
+        assert np.array_equal(first["out0"], second["out0"])
+    simulate = ("simulate", DIGITS, "--data", DIGITS_DATA, "--samples", "1", "--trace")
+    assert [tinygen(*simulate, "t.json").code for _ in range(2)] == [0, 0]
+    assert tinygen(*simulate, "mine.json", "--force").code == 0
+    assert not list(work_folder.rglob("*.part"))
 
 
 def test_operators_that_are_not_supported_are_all_listed() -> None:
@@ -300,6 +486,34 @@ def test_an_unexpected_error_is_one_line_and_with_v_a_traceback(monkeypatch: pyt
         ended = tinygen(*before, "compile", DIGITS, "-o", "out", *after)
         assert (ended.code, "Traceback" in ended.stderr) == (1, True)
         assert ended.stderr.endswith(f"tinygen: {message}\n")
+
+
+def test_too_little_memory_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    def greedy(*_: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(compile_module, "compile_model", greedy)
+    ended = tinygen("compile", DIGITS, "-o", "out")
+    assert (ended.code, said(ended)) == (1, "not enough memory: more was asked for than this machine has.")
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
+def test_names_that_a_terminal_lacks(work_folder: Path, encoding: str) -> None:
+    (work_folder / "net\u017c \u6570.tflite").write_bytes(DIGITS.read_bytes())
+    asked = ("inspect", "net\u017c \u6570.tflite", "-q", "--kernels", "portable")
+    terminal = {"PYTHONIOENCODING": f"{encoding}:strict", "PYTHONUTF8": "0"}
+    ended = tinygen_process(*asked, "--json", cwd=work_folder, environment=terminal)
+    assert (ended.code, ended.document["model"], ended.stderr) == (0, "net\u017c \u6570.tflite", "")
+    shown = tinygen_process("inspect", *asked[1:2], cwd=work_folder, environment=terminal)
+    assert (shown.code, "internal error" in shown.stderr) == (0, False)
+
+
+def test_a_file_name_that_is_no_text() -> None:
+    model = Path(os.fsdecode(b"bad\xff.tflite"))
+    model.write_bytes(DIGITS.read_bytes())
+    ended = tinygen("compile", model, "-o", "out", "--kernels", "portable", "--dump", "dump", "--json")
+    assert (ended.code, ended.document["model"]) == (0, model.name)
+    ended.stdout.encode()
 
 
 def test_an_interrupt_ends_quietly(work_folder: Path) -> None:

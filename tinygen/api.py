@@ -16,6 +16,7 @@ from tinygen.codegen.project import ProjectKind
 from tinygen.errors import UsageError
 from tinygen.frontends.spelling import spelling_from_text
 from tinygen.ir.graph import Port
+from tinygen.ir.samples import input_arrays
 from tinygen.ir.types import Array
 from tinygen.kernels.base import Objective
 from tinygen.pipeline import Compiled, Kernels, Options, compile_model
@@ -82,7 +83,8 @@ class Model:
         ports = self.compiled.graph.inputs
         if isinstance(data, str | Path):
             return load_inputs(self.compiled, Path(data))
-        return stack_samples(_named_arrays(data, ports), ports, self.compiled.name)
+        where = self.compiled.name
+        return stack_samples(_named_arrays(data, ports, where), ports, where)
 
 
 def compile(
@@ -184,6 +186,8 @@ def options_from_text(
     max_drop: float = Assigning.max_drop,
 ) -> Options:
     """Options as people write them; UsageError."""
+    if kernels == Kernels.PORTABLE.value and cmsis_nn is not None:
+        raise UsageError("--kernels portable, --cmsis-nn: are given both, one was expected. Leave one of them out.")
     return Options(
         target=target,
         name=name,
@@ -206,8 +210,15 @@ def options_from_text(
         ctable=ctable,
         calibrate=calibrate,
         widths=Widths.parse(weights, op, activations),
-        assigning=Assigning(max_drop, None, tuple(map(Forced.parse, engine))),
+        assigning=Assigning(checked_drop(max_drop), None, tuple(map(Forced.parse, engine))),
     )
+
+
+def checked_drop(points: float) -> float:
+    """The bound of --max-drop; UsageError where it is none."""
+    if not 0 <= points < float("inf"):
+        raise UsageError(f"--max-drop: is {points:g}, a number from 0 was expected.")
+    return points
 
 
 def parse_share(text: str | float) -> float:
@@ -216,8 +227,8 @@ def parse_share(text: str | float) -> float:
         share = float(str(text).removesuffix("%")) / (100 if str(text).endswith("%") else 1)
     except ValueError:
         share = -1.0
-    if not 0 <= share < float("inf"):
-        raise UsageError(f"--recompute: is '{text}', a share such as 5% or 0.05 was expected.")
+    if not 0 <= share <= 1:
+        raise UsageError(f"--recompute: is '{text}', a share of 0% to 100%, such as 5% or 0.05, was expected.")
     return share
 
 
@@ -277,8 +288,8 @@ def _stacked(column: Sequence[Array]) -> Array:
     return np.concatenate(column) if first.ndim and first.shape[0] == 1 else np.stack(column)
 
 
-def _named_arrays(data: Arrays, ports: Sequence[Port]) -> dict[str, Array]:
-    """Arrays by the names of inputs; one that has just its input's shape becomes one sample."""
+def _named_arrays(data: Arrays, ports: Sequence[Port], where: str) -> dict[str, Array]:
+    """Arrays by name; one that has just its input's shape becomes one sample."""
     if isinstance(data, Mapping):
         given = {name: np.asarray(values) for name, values in data.items()}
     elif len(ports) == 1:
@@ -292,5 +303,11 @@ def _named_arrays(data: Arrays, ports: Sequence[Port]) -> dict[str, Array]:
             f"inputs: {count} {'is' if count == 1 else 'are'} given, {len(ports)} were expected ({names}). "
             "Give a list of arrays, or a dictionary with the names of the inputs."
         )
-    shapes = {key: port.external.shape for i, port in enumerate(ports) for key in (port.name, f"in{i}")}
+    shapes = dict(
+        zip(
+            input_arrays(where, given, [port.name for port in ports]),
+            (port.external.shape for port in ports),
+            strict=True,
+        )
+    )
     return {key: array[np.newaxis] if array.shape == shapes.get(key) else array for key, array in given.items()}

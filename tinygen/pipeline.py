@@ -179,9 +179,10 @@ def compile_model(source: Path, options: Options, observe: Observer | None = Non
     """Import, simplify, plan and print a model; `observe` sees the graph after each pass that changed it."""
     board = load(options.target)
     library = choose_library(options)
-    name = checked_identifier(options.name) if options.name else model_identifier(source.stem)
+    name = checked_identifier(options.name) if options.name is not None else model_identifier(source.stem)
     source = model_file(source)
     imported = import_model(source, _spelling(options))
+    fit.check_tables(imported)
     calibration = follow(source, imported, options.ctable, options.calibrate, board, options.widths, options.assigning)
     if calibration is not None:
         imported = calibration.graph
@@ -304,12 +305,23 @@ def _toolboxes(board: Board, library: Library, options: Options) -> Iterator[Too
     """What kernels may be chosen from, those of large weights first."""
     is_small, by_cost = options.objective is Objective.SIZE, options.kernels is Kernels.AUTO
     has_native = options.kernels is Kernels.NATIVE or (by_cost and not is_small and not board.is_host)
+    plain = Toolbox(
+        library, board.isa, options.objective, has_thumb2=board.has_thumb2, templates=_template_operators(board)
+    )
     for tile in _TILES if has_native and options.may_grow and not is_small else (0,):
-        yield Toolbox(
-            library, board.isa, options.objective, has_native, by_cost, tile, options.may_grow, board.has_thumb2
+        yield replace(
+            plain,
+            has_native_kernels=has_native,
+            chooses_by_cost=by_cost,
+            tallest_tile=tile,
+            may_grow=options.may_grow,
         )
     if has_native and by_cost:
-        yield Toolbox(library, board.isa, options.objective, has_thumb2=board.has_thumb2)
+        yield plain
+
+
+def _template_operators(board: Board) -> frozenset[tuple[str, str]]:
+    return frozenset((engine, operator) for engine, found in board.templates.items() for operator in found.operators)
 
 
 def _request(board: Board, options: Options, imported: Graph) -> Request:

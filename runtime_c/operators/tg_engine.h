@@ -68,6 +68,16 @@ struct tg_engine_layer {
     struct tg_crossbar crossbar;
 };
 
+/** A layer that has a function of its own, on int8; it returns 0, or what ends the inference. */
+struct tg_engine_function_int8 {
+    int (*run)(const int8_t *input, int8_t *output);
+};
+
+/** The same on int16. */
+struct tg_engine_function_int16 {
+    int (*run)(const int16_t *input, int16_t *output);
+};
+
 /** Emulates an engine on int8. */
 void tg_engine_layer_s8(const struct tg_engine_layer *layer, const int8_t *input, int8_t *output);
 

@@ -29,7 +29,7 @@ struct tg_convolution_s16 {
     int32_t dilation_width;
     int32_t min;
     int32_t max;
-    const int8_t *weights;
+    const void *weights;       /**< int8_t, of tg_convolve_s16_w16 int16_t */
     const int64_t *bias;       /**< one an output channel, or NULL */
     const int32_t *multiplier; /**< Q31, one an output channel; the kernel rounds them to Q15 */
     const int32_t *shift;      /**< -31..7 */
@@ -40,6 +40,9 @@ struct tg_convolution_s16 {
  * group a channel. Sums keep within 48 bits.
  */
 void tg_convolve_s16(const struct tg_convolution_s16 *layer, const int16_t *input, int16_t *output);
+
+/** The same with weights of int16, of which an output has at most 65536. */
+void tg_convolve_s16_w16(const struct tg_convolution_s16 *layer, const int16_t *input, int16_t *output);
 
 /**
  * Softmax of each row; outputs have scale 1/32768. A difference of two inputs times multiplier * 2^(shift - 31) has

@@ -23,6 +23,7 @@ from tinygen.quant.calibrate import Settings
 from tinygen.quant.ctable import Storage
 from tinygen.quant.dataset import open_dataset
 from tinygen.quant.onnx_export import export_onnx
+from tinygen.quant.scheme import Scheme
 from tinygen.quant.widths import Widths
 
 Labels = npt.NDArray[np.integer]
@@ -130,3 +131,16 @@ def test_digits_lose_nothing(tmp_path: Path) -> None:
     real = _right(_float(model, images[100:]), labels[100:])
     assert real >= 0.98 * 264
     assert _right(_calibrated(model, images, 100, tmp_path), labels[100:]) >= real
+
+
+def test_control_per_channel_keeps_accuracy_where_scales_are_powers_of_two(tmp_path: Path) -> None:
+    model, images, _ = _digits(tmp_path)
+    expected = np.asarray(_float(model, images[100:]), np.float64)
+    errors = []
+    for per_channel in (True, False):
+        settings = Settings(scheme=Scheme.POW2, per_channel=per_channel)
+        calibrator = Calibrator(load_float(model), None, settings)
+        calibrator.run(images[first : first + 25] for first in range(0, 100, 25)).save(tmp_path / "t.ctable.json")
+        outputs = np.asarray(_executed(model, images[100:], tmp_path), np.float64).reshape(expected.shape)
+        errors.append(float(np.square(outputs - expected).mean()))
+    assert errors[0] < errors[1]

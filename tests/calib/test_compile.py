@@ -110,7 +110,11 @@ def _other_multiplier(document: Table) -> None:
 
 
 def _int4(document: Table) -> None:
-    document["tensors"]["total"]["dtype"] = "int4"
+    document["tensors"]["total"] |= {"dtype": "int4", "zero_point": [0]}
+
+
+def _int32(document: Table) -> None:
+    document["tensors"]["total"]["dtype"] = "int32"
     document["tensors"]["total"]["zero_point"] = [0]
 
 
@@ -136,7 +140,8 @@ def _own_pool(document: Table) -> None:
         (_sha, "TG-C002", "net.tflite: the CTable is of 'net' (sha256 000000000000...), one of this file (sha256 "),
         (_without_stem, "TG-C004", "net: the CTable has no tensor 'stem', an entry for every tensor was expected."),
         (_other_multiplier, "TG-C005", "operator 'stem': multipliers, shifts or offsets do not follow from the scales"),
-        (_int4, "TG-C005", "tensor 'total': is int4, int8 or int16 was expected of the CPU's kernels."),
+        (_int4, "TG-C005", "tensor 'pooled': is int8, int4 was expected, as 'total' is."),
+        (_int32, "TG-C005", "tensor 'total': is int32, int16 or fewer bits were expected of the CPU's kernels."),
         (_no_scale, "TG-C003", "edited.ctable.json, tensors.total.scale.0: Input should be greater than 0"),
         (_unknown_key, "TG-C003", "edited.ctable.json, tensors.total.colour: Extra inputs are not permitted"),
         (_wide_clamp, "TG-C005", "operator 'stem': the clamp is [-128, 300], a range within [-128, 127] was expected."),
@@ -195,7 +200,8 @@ def test_samples_without_numbers(files: tuple[Path, Path, Path], tmp_path: Path,
 
 def test_other_wrong_uses(files: tuple[Path, Path, Path], tmp_path: Path) -> None:
     model, data, table = files
-    out = tmp_path / "t.json"
+    out, taken = tmp_path / "t.json", tmp_path / "taken.json"
+    taken.write_text("{}")
     cases: list[tuple[list[str | Path], int, str]] = [
         (
             ["calibrate", model, "--data", data, "-o", out, "--policy", "best"],
@@ -206,7 +212,8 @@ def test_other_wrong_uses(files: tuple[Path, Path, Path], tmp_path: Path) -> Non
         (["calibrate", model, "--data", model, "-o", out], 2, "cannot be read as samples"),
         (["calibrate", model, "--data", tmp_path / "no.npz", "-o", out], 2, "No such file"),
         (["calibrate", DIGITS, "--data", data, "-o", out], 3, "is quantized already, a float32 model was expected"),
-        (["calibrate", model, "--data", data, "-o", model], 2, "is there, and no CTable; a new name was expected."),
+        (["calibrate", model, "--data", data, "-o", taken], 2, "is there, and no CTable; a new name was expected."),
+        (["calibrate", model, "--data", data, "-o", model, "--force"], 2, "net.tflite: is read by this command"),
         (
             ["calibrate", model, "--data", data, "-o", out, "--tensor-policy", "x=max"],
             2,

@@ -1,6 +1,7 @@
 """Samples as a stream, the published schema, the library, and what calibration costs."""
 
 import json
+import os
 import time
 import tracemalloc
 from pathlib import Path
@@ -15,6 +16,7 @@ from tests.support.onnx_runtime import needs_onnxruntime
 from tests.support.shared import shared_file
 from tinygen.calib import Calibrator, Policy, Settings, load_float, quantized, read_ctable
 from tinygen.calib.calibrator import BATCH
+from tinygen.errors import UsageError
 from tinygen.ir.graph import Port
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import DType, TensorType
@@ -59,6 +61,12 @@ def test_damaged_files_are_refused(tmp_path: Path) -> None:
         damaged.write_bytes(content[:length])
         with pytest.raises(SampleError, match=r"damaged.npy: cannot be read as samples"):
             list(open_dataset(damaged, [PORT]).batches(3))
+    os.mkfifo(tmp_path / "pipe.npz")
+    keeper = os.open(tmp_path / "pipe.npz", os.O_RDWR)  # so that nobody waits for a writer
+    os.write(keeper, whole.read_bytes())
+    with pytest.raises(SampleError, match=r"pipe.npz: cannot be read as samples \(it is a pipe or a device"):
+        open_dataset(tmp_path / "pipe.npz", [PORT])
+    os.close(keeper)
     np.savez(tmp_path / "objects.npz", image=np.array([{}] * 3, object))
     with pytest.raises(SampleError, match="its arrays are in another form"):
         open_dataset(tmp_path / "objects.npz", [PORT])
@@ -104,6 +112,12 @@ def test_the_library_gives_the_table_of_the_command(tmp_path: Path) -> None:
     assert str(calibration.graph) == str(quantized(load_float(model), library))
     with pytest.raises(SampleError, match=r"TG-C001 net\.tflite: 0 samples to calibrate with"):
         Calibrator(load_float(model)).run([])
+    spoiled = samples(24)
+    spoiled[17, 0, 0, 0] = np.nan
+    with pytest.raises(UsageError, match=r"net\.tflite: array 'in0', sample 17 holds NaN or infinity"):
+        Calibrator(load_float(model)).run(np.array_split(spoiled, 5))
+    with pytest.raises(SampleError, match=r"net\.tflite: a batch has 2 arrays, 1 were expected, one per input\."):
+        Calibrator(load_float(model)).run([[spoiled, spoiled]])
 
 
 @pytest.mark.parametrize("name", ["kws_fp32_qualcomm", "pretrainedResnet"])

@@ -90,12 +90,12 @@ def test_indices_of_any_width_calibrate(files: tuple[Path, Path], tmp_path: Path
         assert [array.dtype for array in batch[1:]] == [np.int32] * len(ROWS)
     samples["index2"][1] = 1 << 40
     np.savez(tmp_path / "x.npz", **samples)  # type: ignore[arg-type]
-    with pytest.raises(UsageError, match=r"array 'index2', sample 1 holds a number beyond -2147483648\.\.2147483647"):
+    with pytest.raises(UsageError, match=r"array 'index2', sample 1 holds 1099511627776, a whole number of -2147"):
         list(open_dataset(tmp_path / "x.npz", ports).batches(8))
-    samples["index2"] = samples["index2"].astype(np.float32)
+    samples["index2"] = np.full(4, 1.5, np.float32)
     np.savez(tmp_path / "x.npz", **samples)  # type: ignore[arg-type]
-    with pytest.raises(UsageError, match="array 'index2' has elements of float32, int32 were expected"):
-        open_dataset(tmp_path / "x.npz", ports)
+    with pytest.raises(UsageError, match=r"array 'index2', sample 0 holds 1\.5, a whole number of -2147"):
+        list(open_dataset(tmp_path / "x.npz", ports).batches(8))
 
 
 def test_an_operand_of_two_concatenations_has_a_scale_for_each(files: tuple[Path, Path], tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from tinygen.calib.calibrator import Calibration
 from tinygen.calib.model import load_float
 from tinygen.codegen.project import ProjectKind
 from tinygen.ir.types import Array, DType
+from tinygen.kernels.base import Objective
 from tinygen.ops.engine_layer import EngineLayer
 from tinygen.pipeline import Options, compile_model
 from tinygen.quant.ctable import CTable
@@ -93,6 +94,25 @@ def test_engines_with_casts_between_them_equal_the_simulator(
     assert proven.document["exact"]
     functions = {layer["kernel"] for layer in proven.document["layers"]}
     assert {"npu_conv_2d", "npu_fully_connected", "cim_conv_2d", "tg_rescale_s8_s16", "tg_rescale_s16_s8"} <= functions
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_engines_run_row_by_row(files: tuple[Path, Path], target: str, tmp_path: Path) -> None:
+    """But for crossbars with noise."""
+    chosen = ("stem=npu", "depthwise=cpu", "branch=cim", "logits=npu")
+    _calibrated(files, tmp_path / "t.json", *_engines(chosen), "--max-drop", "100")
+    arenas = []
+    for options in ((), ("-O", "ram")):
+        asked = (files[0], "--ctable", tmp_path / "t.json", "-t", target, "--json", *options)
+        proven = tinygen("validate", *asked, "--samples", "3")
+        assert proven.code == 0, proven.stderr
+        assert proven.document["exact"]
+        arenas.append(tinygen("inspect", *asked).document["arena_bytes"])
+    assert arenas[1] < 0.6 * arenas[0]
+    compiled = compile_model(files[0], Options(objective=Objective.RAM, ctable=tmp_path / "t.json"))
+    rows = {call.op.results[0].shape[1] for call in compiled.schedule.calls if call.kernel.function == "npu_conv_2d"}
+    assert rows == {1}
+    assert {c.op.results[0].shape[1] for c in compiled.schedule.calls if c.kernel.function == "cim_conv_2d"} == {4}
 
 
 @pytest.mark.parametrize("target", TARGETS)
@@ -266,9 +286,13 @@ def _printed(folder: Path) -> list[str]:
         ),
         (("--engine", "steam=npu"), "--engine steam=npu: net has no such operator, one of its 9 was expected."),
         (("--engine", "stem"), "--engine stem: NAME=ENGINE was expected."),
-        (("--max-drop", "0"), "--max-drop: the most precise engines for net.tflite lose 0.00 (cosine), at most 0 was "),
-        (("--activations", "int16"), "--activations: m4-engines has engines, whose datapaths say that,"),
-        (("--search", "grid"), "--search, --mixed: m4-engines has engines, which the search is for,"),
+        (("--max-drop", "0"), "net.tflite: the most precise engines for it lose 0.00 (cosine), at most 0 was expected"),
+        (("--activations", "int16"), "tinygen: --activations int16: m4-engines has engines, whose datapaths say what"),
+        (("--op", "stem=w8a16"), "tinygen: --op stem=w8a16: m4-engines has engines, whose datapaths say what"),
+        (("--search", "grid"), "tinygen: --search: m4-engines has engines, which operators are assigned to instead,"),
+        (("--mixed", "auto"), "tinygen: --mixed: m4-engines has engines, which operators are assigned to instead,"),
+        (("--flash", "20k"), "tinygen: --flash: m4-engines has engines, which operators are assigned to instead,"),
+        (("--metric", "accuracy"), "--metric accuracy: samples.npz has no array named labels or label or y with the"),
     ],
 )
 def test_bad_options(files: tuple[Path, Path], arguments: tuple[str, ...], message: str, tmp_path: Path) -> None:

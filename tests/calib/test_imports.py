@@ -1,6 +1,7 @@
 """Tables from other tools' files, and how they are repaired."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -116,3 +117,25 @@ def test_scales_of_fake_quantized_modules_and_thresholds_of_onnc(files: tuple[Pa
     wrong = tinygen("calibrate", model, "--refine", "-o", tmp_path / "n.json")
     assert (wrong.code, "--refine: takes --ctable-in" in wrong.stderr) == (2, True)
     assert len(samples(1)) == 1
+
+
+@pytest.mark.parametrize("kind", ["ort", "torch", "onnc"])
+def test_damaged_files_are_refused(files: tuple[Path, Path], tmp_path: Path, kind: str) -> None:
+    model, out = files[0], tmp_path / "t.json"
+    np.savez_compressed(tmp_path / "whole.npz", x=np.arange(500))
+    whole = (tmp_path / "whole.npz").read_bytes()
+    damaged = {
+        "cut.npz": whole[:300],
+        "changed.npz": whole[:200] + bytes(64) + whole[264:],
+        "text.json": b"[1, 2",
+        "deep.json": b"[" * 100_000,
+        "other.json": b'{"data": {"x": "y"}}',
+        "bytes.json": b"\xff\xfe",
+    }
+    for name, content in damaged.items():
+        (tmp_path / name).write_bytes(content)
+        ended = tinygen("ctable", "import", tmp_path / name, "--from", kind, "--model", model, "-o", out)
+        assert ended.code == 2, (name, ended.stderr)
+        assert re.search(rf"TG-C003 .*{name}: cannot be read \(.*\), .* was expected\. Check the file\.", ended.stderr)
+        assert not re.search("codec|subscriptable|indices|attribute|recursion", ended.stderr)
+    assert not out.exists()

@@ -252,7 +252,9 @@ def test_compiling_with_samples_makes_the_same_table(tmp_path: Path) -> None:
     assert (out / "net.ctable.json").read_bytes() == table.read_bytes()
     alone = tinygen("inspect", model, "--ctable", table, "--weights", "int4")
     assert alone.code == 2
-    assert "--weights, --op, --activations: are for --calibrate" in alone.stderr
+    assert " ".join(alone.stderr.split()) == (
+        "tinygen: --weights: given without --calibrate, which was expected too. Add it, or leave --weights out."
+    )
 
 
 def test_wrong_widths_are_refused(tmp_path: Path) -> None:
@@ -261,13 +263,18 @@ def test_wrong_widths_are_refused(tmp_path: Path) -> None:
     asked = ("calibrate", model, "--data", data, "-o", table)
     for options, said in (
         (("--op", "nothing=w4a8"), "--op nothing: "),
-        (("--op", "stem=w3a8"), "--op stem=w3a8: NAME=w4a8 was expected"),
-        (("--weights", "int16"), "one of int8, int4, int2, int1 was expected"),
-        (("--weights", "int4", "--mixed", "auto"), "--mixed: chooses by itself"),
-        (("--activations", "int16", "--weights", "int4"), "--activations int16: no kernel"),
-        (("--op", "stem=w4a16"), "or NAME=w8a16"),
+        (("--op", "stem=w17a8"), "--op stem=w17a8: NAME=w4a8 was expected, with weights of 1 to 16 bits and activ"),
+        (("--op", "stem=w0a8"), "--op stem=w0a8: NAME=w4a8 was expected"),
+        (("--op", "stem=int4"), "--op stem=int4: NAME=w4a8 was expected"),
+        (("--op", "stem=w9a8"), "no kernel has weights of 9 bits with activations of 8, at most 8 bits of weights "),
+        (("--op", "stem=w8a1"), "--op stem=w8a1: "),
+        (("--weights", "int17"), "--weights int17: no kernel has such weights, int1 to int16 was expected."),
+        (("--weights", "int16"), "--weights int16: no kernel has weights of 16 bits with activations of 8, at most "),
+        (("--weights", "int4", "--mixed", "auto"), "--weights: --mixed chooses by itself"),
+        (("--metric", "accuracy"), "--metric accuracy: nothing is chosen by it, --search, --mixed or a board"),
         (("--op", "pooled=w4a8"), "--op pooled: "),
-        (("--activations", "int32"), "int8 or int16 was expected"),
+        (("--activations", "int32"), "--activations int32: no kernel has such, int2 to int16 was expected."),
+        (("--activations", "int1"), "--activations int1: no kernel has such, int2 to int16 was expected."),
         (("--flash", "20k"), "--flash: is for --mixed auto"),
         (("--mixed", "auto", "--metric", "accuracy"), "has no array named labels"),
     ):

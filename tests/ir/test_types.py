@@ -11,7 +11,7 @@ PER_CHANNEL = Quant((0.5, 0.25), (0, 1), axis=0)
 NARROW = {DType.INT4: (-8, 7), DType.INT2: (-2, 1), DType.INT1: (-1, 1)}
 
 
-@pytest.mark.parametrize("dtype", [dtype for dtype in DType if dtype not in NARROW])
+@pytest.mark.parametrize("dtype", [dtype for dtype in DType if dtype not in (*NARROW, DType.SIGNS)])
 def test_element_types_are_numpys(dtype: DType) -> None:
     assert DType.of(dtype.numpy) is dtype
     assert dtype.bytes == np.zeros(1, dtype.numpy).nbytes
@@ -19,6 +19,20 @@ def test_element_types_are_numpys(dtype: DType) -> None:
     if dtype.is_integer:
         limits = np.iinfo(dtype.numpy)  # type: ignore[type-var]
         assert (dtype.min, dtype.max) == (limits.min, limits.max)
+
+
+def test_signs_share_words_that_are_no_numbers() -> None:
+    assert DType.SIGNS.numpy == np.dtype(np.uint32) and DType.SIGNS.bytes == 4
+    assert DType.of(np.dtype(np.uint32)) is DType.SIGNS
+    assert not DType.SIGNS.is_integer and not DType.SIGNS.is_real and not DType.SIGNS.is_narrow
+    sign = TensorType(DType.SIGNS, (1, 2), Quant((0.5,), (-1,), bits=1))
+    assert (sign.min, sign.max) == (-1, 1)
+
+
+def test_bits_narrow_the_values_of_a_type() -> None:
+    four = TensorType(DType.INT8, (3,), Quant((0.5,), (-8,), bits=4))
+    assert (four.min, four.max, four.bytes) == (-8, 7, 3)
+    assert (TensorType(DType.INT8, (3,), Quant((0.5,), (0,))).min, TensorType(DType.INT16, (3,)).max) == (-128, 32767)
 
 
 @pytest.mark.parametrize("dtype", NARROW)

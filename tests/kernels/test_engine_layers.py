@@ -11,6 +11,7 @@ from tests.support.reference import evaluate
 from tests.support.schedules import run_schedule
 from tests.support.tools import requires_qemu
 from tinygen.ir.graph import Graph, Op, Port, Source
+from tinygen.ir.rows import Rows
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, DType, Quant, TensorType
 from tinygen.kernels.base import Library, Toolbox
@@ -301,6 +302,34 @@ def _of_cpu(op: EngineLayer) -> Op:
         padding=op.padding,
         dilation=op.dilation,
     )
+
+
+@pytest.mark.parametrize("dtype", list(ROUNDINGS))
+def test_rows_are_those_of_the_whole(dtype: DType) -> None:
+    layers, compared = _Layers(7), 0
+    while len(layers.ops) < 80:
+        kind = LayerKind.DEPTHWISE_CONV_2D if len(layers.ops) % 2 else LayerKind.CONV_2D
+        layers.add(kind, dtype, ROUNDINGS[dtype][len(layers.ops) % len(ROUNDINGS[dtype])])
+    for op in layers.ops:
+        is_noisy = op.analog is not None and op.analog.noise_gain != 0
+        values, height = layers.integers(dtype, op.input.shape), op.output.shape[1]
+        whole = _alone(op, values)
+        for rows in [Rows(first, end) for first in range(height) for end in range(first + 1, height + 1)]:
+            tile = op.tile(rows)
+            if is_noisy or op.output.shape[0] > 1:
+                assert tile is None
+            elif tile is not None:  # None: they are made of padding alone
+                tile.op.verify()
+                part = values[:, tile.operands[0].rows.first : tile.operands[0].rows.end]
+                np.testing.assert_array_equal(_alone(tile.op, part), whole[:, rows.first : rows.end])
+                compared += 1
+    assert compared > 150
+
+
+def test_a_fully_connected_layer_has_no_rows() -> None:
+    layers = _Layers(8)
+    layers.add(LayerKind.FULLY_CONNECTED, DType.INT8, Requantization.DOUBLE)
+    assert layers.ops[0].tile(Rows(0, 1)) is None
 
 
 def _alone(op: Op, values: Array) -> Array:

@@ -52,23 +52,55 @@ def _refusal(source: Path, task: str = "kws") -> str:
 
 def test_refusals(tmp_path: Path) -> None:
     x = np.zeros((2, 490), np.int8)
-    np.savez(tmp_path / "float.npz", x=x.astype(np.float32))
-    np.savez(tmp_path / "other.npz", data=x)
+    np.savez(tmp_path / "float.npz", x=x + np.float32(0.5))
+    np.savez(tmp_path / "two.npz", data=x, more=x)
+    np.savez(tmp_path / "class.npz", x=x, y=np.array([3, 12]))
     np.savez(tmp_path / "labels.npz", x=x, y=np.zeros(3))
     np.savez(tmp_path / "short.npz", x=x[:, 1:])
     (tmp_path / "text.npz").write_text("no archive")
     assert _refusal(tmp_path / "float.npz") == (
-        "/float.npz: x is float32[2, 490], int8[samples, ...] was expected for keyword spotting. Convert it."
+        "/float.npz: array 'x', sample 0 holds 0.5, a whole number of -128..127 was expected for keyword spotting. "
+        "Convert the array, or correct what made it."
     )
-    assert _refusal(tmp_path / "other.npz") == "/other.npz: holds nothing, an array `x` of samples was expected."
-    assert _refusal(tmp_path / "labels.npz") == "/labels.npz: y has the shape [3], [2] was expected, as x has."
+    assert _refusal(tmp_path / "two.npz") == (
+        "/two.npz: holds the arrays ['data', 'more'], one named 'x' or 'in0' was expected. Rename an array."
+    )
+    assert _refusal(tmp_path / "labels.npz") == "/labels.npz: array 'y' has shape [3], [2] was expected, as 'x' has."
+    assert _refusal(tmp_path / "class.npz") == (
+        "/class.npz, sample 1: has label 12, a class of 0..11 was expected for keyword spotting. "
+        "Choose the data set of this task."
+    )
     assert _refusal(tmp_path / "short.npz") == (
         "/short.npz, sample 0: has 489 bytes, 490 were expected for keyword spotting. Choose the data set of this task."
     )
     for name in ("text.npz", "none.npz"):
-        assert _refusal(tmp_path / name) == (
-            f"/{name}: cannot be read, a folder or an .npz file with `x` and `y` was expected."
-        )
+        assert _refusal(tmp_path / name).startswith(f"/{name}: cannot be read as samples (")
+
+
+@pytest.mark.parametrize("names", [("x", "y"), ("in0", "labels"), ("features", "label")])
+def test_arrays_are_named_as_for_other_commands(tmp_path: Path, names: tuple[str, str]) -> None:
+    x = np.arange(2 * 490, dtype=np.int64).reshape(2, 490) % 100
+    np.savez(tmp_path / "kws.npz", **{names[0]: x, names[1]: np.array([[3], [11]])})  # type: ignore[arg-type]
+    samples = list(load_data(tmp_path / "kws.npz", TASKS["kws"]).samples(9))
+    assert [sample.label for sample in samples] == [3, 11]
+    assert samples[1].windows == (x[1].astype(np.int8).tobytes(),)
+
+
+def test_windows_without_numbers(tmp_path: Path) -> None:
+    recording = np.zeros((2, 700), np.float32)
+    recording[1, 650] = np.nan
+    np.savez(tmp_path / "ad.npz", x=recording)
+    assert _refusal(tmp_path / "ad.npz", "ad") == (
+        "/ad.npz: array 'x', sample 1 holds NaN or infinity, finite numbers were expected. "
+        "Remove the sample, or correct what made it."
+    )
+    folder = tmp_path / "set"
+    folder.mkdir()
+    (folder / "0.bin").write_bytes(recording[1].tobytes())
+    (folder / "y_labels.csv").write_text("0.bin,2,1\n")
+    assert _refusal(folder, "ad") == (
+        "/set/0.bin: holds NaN or infinity, finite numbers were expected. Remove the sample, or correct what made it."
+    )
 
 
 def test_folder_refusals(tmp_path: Path) -> None:

@@ -2,7 +2,10 @@
 
 import os
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -12,6 +15,7 @@ from tests.support.models import model_file
 from tests.support.tools import requires_arm_gcc
 from tinygen import targets
 from tinygen.build.toolchain import WARNINGS, for_board
+from tinygen.cli import mlperf as commands
 from tinygen.mlperf.tasks import TASKS
 
 PORTABLE = ("--kernels", "portable")
@@ -31,7 +35,10 @@ def _refused(*arguments: str | Path) -> str:
 
 def test_wrong_model(tmp_path: Path) -> None:
     said = _refused("kws", DIGITS, "-t", "mps2-an386", *PORTABLE, "-o", tmp_path / "fw")
-    assert said.endswith(", 490 int8 values was expected for keyword spotting. Choose the task of this model.")
+    assert said == (
+        "digits_int8: input 'serving_default_image:0' is int8[1, 8, 8, 1], 490 quantized int8 values were expected for "
+        "keyword spotting. Choose the task of this model."
+    )
     assert not (tmp_path / "fw").exists()
 
 
@@ -73,6 +80,44 @@ def test_wrong_arguments_of_run(tmp_path: Path) -> None:
     )
     assert _refused("run", elf, "--mode", "energy") == (
         "--mode: is 'energy', one of accuracy, performance was expected. Choose one of them."
+    )
+
+
+def test_run_looks_at_its_files_before_it_starts(tmp_path: Path) -> None:
+    elf = tmp_path / "fw.elf"
+    elf.write_bytes(b"MZ")
+    asked = ("run", elf, "--task", "kws", "--mode", "performance", "-t", "mps2-an386")
+    assert _refused(*asked) == f"{elf}: is no ELF file, firmware was expected. Name what `make` has built."
+    results = tmp_path / "results.json"
+    results.write_text('{"task": "mine"}')
+    assert _refused(*asked) == (
+        f"{results}: is there, and not tinygen's; a new name was expected. Choose one, or add --force."
+    )
+    assert _refused(*asked, "-o", elf, "--force") == (
+        f"{elf}: is read by this command, another name was expected. Choose one."
+    )
+    assert "no ELF file" in _refused(*asked, "--force")
+    assert results.read_text() == '{"task": "mine"}'
+
+
+def test_serve_says_where_the_firmware_listens(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    elf = tmp_path / "fw.elf"
+    elf.write_bytes(b"\x7fELF")
+
+    @contextmanager
+    def listening(*_: object) -> Iterator[tuple[str, SimpleNamespace]]:
+        yield "/dev/pts/9", SimpleNamespace(process=SimpleNamespace(wait=lambda: 0))
+
+    monkeypatch.setattr(commands, "qemu_pty", listening)
+    asked = ("mlperf", "serve", elf, "-t", "mps2-an386")
+    assert tinygen(*asked).stdout == "/dev/pts/9\n"
+    assert tinygen(*asked, "--json").document == {"pty": "/dev/pts/9"}
+
+
+def test_models_go_into_a_folder(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    assert _refused("models", tmp_path / "file") == (
+        f"{tmp_path}/file: cannot be made (File exists), a folder was expected. Choose another one."
     )
 
 

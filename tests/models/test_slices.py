@@ -14,10 +14,13 @@ from tests.support.schedules import run_schedule
 from tests.support.tiny_models import hourglass
 from tests.support.tools import requires_cmsis, requires_host_cc, requires_qemu
 from tinygen.ir.graph import Graph
+from tinygen.ir.tensor import Tensor
+from tinygen.ir.types import DType
 from tinygen.kernels.base import Library, Objective, Toolbox
 from tinygen.kernels.select import LOWERINGS, select
 from tinygen.ops.pool2d import AveragePool2D
 from tinygen.ops.window import HW
+from tinygen.ops.windowed import Convolution
 from tinygen.pipeline import Kernels, Options, compile_model
 from tinygen.planner.check import check
 from tinygen.planner.network import Network
@@ -59,7 +62,19 @@ def _head() -> Graph:
     return build.graph(build.fully_connected(build.pool(AveragePool2D, wide, HW(5, 3), HW(5, 3)), 7))
 
 
-_GRAPHS = [pytest.param(graph, id=graph.__name__.strip("_")) for graph in (_two_layers, _bottleneck, _head)]
+def _narrow() -> Graph:
+    """Weights of four bits inside, of eight where products are added up."""
+    build = GraphBuilder()
+    graph = build.graph(build.conv(build.depthwise(build.conv(build.input(1, 2, 2, 16), 240), kernel=HW(3, 3)), 8))
+    exchanged: dict[Tensor, Tensor] = {}
+    for op in graph.ops[:2]:
+        assert isinstance(op, Convolution) and op.weights.data is not None
+        type = replace(op.weights.type, dtype=DType.INT4)
+        exchanged[op.weights] = Tensor(op.weights.name, type, op.weights.data // 16)
+    return graph.replace_tensors(exchanged)
+
+
+_GRAPHS = [pytest.param(graph, id=graph.__name__.strip("_")) for graph in (_two_layers, _bottleneck, _head, _narrow)]
 
 
 @pytest.mark.parametrize("library", _LIBRARIES)
@@ -114,8 +129,11 @@ def test_every_slice_is_validated(tmp_path: Path) -> None:
     assert validate(compiled, samples=3, per_layer=True).exact
     name = "hourglass_weights.c"
     text = compiled.files[name]
-    first, *_ = re.findall(r"conv_2d_0_weights_3\[\d+\] = {\s*(-?\d+)", text)
-    broken = re.sub(r"(conv_2d_0_weights_3\[\d+\] = {\s*)-?\d+", rf"\g<1>{-int(first)}", text)
+    slices = _slices(compiled.schedule)
+    (table,) = re.findall(r"conv_2d_0_weights\[256\] = {\s*([^}]*)", text)
+    values = table.split(", ")
+    values[3 * 256 // slices] = str(-int(values[3 * 256 // slices]))  # the first one of the fourth slice
+    broken = text.replace(table, ", ".join(values))
     assert broken != text
     found = validate(replace(compiled, files={**compiled.files, name: broken}), samples=3, per_layer=True)
     assert found.first_mismatch is not None and found.first_mismatch.name == "wide"

@@ -166,7 +166,7 @@ def test_what_is_expected_of_slices_is_never_more_than_they_take(graph: Graph) -
             for sketch in finder.sliced(Segment(first, end)):
                 (edge,) = finder.bounded(sketch.segment)
                 assert sketch.bytes <= edge.bytes
-                placed = finder.placed(edge)
+                placed = finder.placed(edge, edge.bytes)
                 assert edge.bytes <= placed.bytes
                 assert placed.known is Known.PLACED
 
@@ -193,7 +193,7 @@ def test_what_does_not_run_in_slices() -> None:
 
 
 def test_broken_slices_are_found() -> None:
-    """Sums that lie where a slice lies; a slice with the channels of another one."""
+    """Sums that lie where a slice lies; the constants of another slice; a slice with the channels of another one."""
     schedule = plan(_bottleneck(4, 96), _M4, _TOOLBOX)
     sums = next(buffer for buffer in schedule.buffers if buffer.kind is BufferKind.SUMS)
     slice = next(buffer for buffer in schedule.buffers if buffer.kind is BufferKind.SLICE)
@@ -201,6 +201,12 @@ def test_broken_slices_are_found() -> None:
     with pytest.raises(VerifyError, match=r"overwritten|writes"):
         check(moved)
     first, second, *_ = (call.op.results[0] for call in schedule.calls if call.whole is schedule.graph.ops[0])
+    products = next(call for call in schedule.calls if any(table.part for table in call.kernel.tables))
+    tables = tuple(replace(table, part=0) for table in products.kernel.tables)
+    wrong = replace(products, kernel=replace(products.kernel, tables=tables))
+    steps = tuple(wrong if step is products else step for step in schedule.flat_steps)
+    with pytest.raises(VerifyError, match=r"part 0 of table 'weights' holds other values"):
+        check(replace(schedule, steps=steps))
     mixed = {**schedule.pieces, second: replace(schedule.pieces[second], channels=schedule.pieces[first].channels)}
     with pytest.raises(VerifyError, match="before it is written"):
         check(replace(schedule, pieces=mixed))
@@ -211,10 +217,10 @@ def test_the_c_is_a_loop_over_slices() -> None:
     text = render(schedule, "net", "net.tflite")["net.c"]
     count = _slices(schedule)
     assert f"in {count} slices of channels" in text
-    assert f"*const conv_2d_0_slices[{count}] = {{" in text
-    assert f"for (int32_t i = 0; i < {count}; ++i) {{" in text
-    assert "(conv_2d_0_slices[i], arena" in text
-    assert "/* Channels 0 to 23. */" in text
+    assert f"for (int32_t i = 0; i < {count - 1}; ++i) {{" in text
+    assert "run_conv_2d_0(&conv_2d_0_layer, 1 + i, arena" in text
+    assert "/* Channels 0 to 575. */" in text
+    assert ".weights = net_conv_2d_0_weights," in text and "layer->weights + 2304 * part" in text
     assert text == render(plan(_bottleneck(4, 96), _M4, _TOOLBOX), "net", "net.tflite")["net.c"]
 
 

@@ -11,7 +11,6 @@ from tests.support.graphs import GraphBuilder, bottlenecks, evaluate, images, ra
 from tinygen import targets
 from tinygen.ir.graph import Graph, Op
 from tinygen.ir.rows import every_row, part_of
-from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array
 from tinygen.kernels.base import Kernel, Library, Objective, Toolbox
 from tinygen.kernels.select import LOWERINGS, select
@@ -21,7 +20,7 @@ from tinygen.planner.findings import Findings
 from tinygen.planner.interpret import interpret
 from tinygen.planner.network import Network
 from tinygen.planner.plan import Request, plan
-from tinygen.planner.schedule import Call, Crop, Fetch, FlatStep, Fused, Loop, Schedule, Shift, Store
+from tinygen.planner.schedule import Call, Crop, Fetch, FlatStep, Fused, Loop, Schedule, Shift, Store, Strips, unrolled
 from tinygen.planner.segment import Segment, chain_of, sliced_chain_of, strip_chains
 from tinygen.planner.split import split
 
@@ -88,6 +87,8 @@ def test_any_segmentation_computes_what_whole_tensors_give(
     _assert_right(schedule)
     for loop in _loops(schedule):
         _assert_affine(schedule, loop)
+    for strips in _strips(schedule):
+        _assert_equal(strips)
 
 
 @given(st.one_of(images(max_ops=6), bottlenecks()), _toolboxes, st.booleans(), st.booleans())
@@ -145,10 +146,36 @@ def _assert_right(schedule: Schedule) -> None:
         np.testing.assert_array_equal(value, expected[tensor], err_msg=tensor.name)
 
 
+def _strips(schedule: Schedule) -> Iterator[Strips]:
+    for step in schedule.steps:
+        if isinstance(step, Fused):
+            yield from (inner for inner in step.steps if isinstance(inner, Strips))
+
+
 def _loops(schedule: Schedule) -> Iterator[Loop]:
     for step in schedule.steps:
         if isinstance(step, Fused):
             yield from (inner for inner in step.steps if isinstance(inner, Loop))
+    for strips in _strips(schedule):
+        yield from (inner for strip in strips.iterations for inner in strip if isinstance(inner, Loop))
+
+
+def _assert_equal(strips: Strips) -> None:
+    """What the one function says of all strips: the same functions of the same operators on the same buffers."""
+    for strip in strips.iterations:
+        assert len(strip) == len(strips.iterations[0])
+        for first, step in zip(strips.iterations[0], strip, strict=True):
+            assert type(step) is type(first)
+            if isinstance(step, Loop) and isinstance(first, Loop):
+                assert len(step.iterations) == len(first.iterations)
+                pairs = zip(unrolled(first), unrolled(step), strict=True)
+                _assert_equal(Strips(tuple(zip(*pairs, strict=True))))
+            elif isinstance(step, Call) and isinstance(first, Call):
+                assert (step.whole, step.kernel.runner, step.scratch) == (
+                    first.whole,
+                    first.kernel.runner,
+                    first.scratch,
+                )
 
 
 def _assert_affine(schedule: Schedule, loop: Loop) -> None:
@@ -159,14 +186,15 @@ def _assert_affine(schedule: Schedule, loop: Loop) -> None:
             numbers, next_numbers = _numbers(schedule, start), _numbers(schedule, then)
             expected = tuple(a + count * (b - a) for a, b in zip(numbers, next_numbers, strict=True))
             assert _numbers(schedule, step) == expected
-            assert _fixed(schedule, step) == _fixed(schedule, start)
+            assert _fixed(step) == _fixed(start)
 
 
 def _numbers(schedule: Schedule, step: FlatStep) -> tuple[int, ...]:
     match step:
         case Call():
             tensors = (*step.kernel.reads, *step.kernel.writes)
-            return tuple(schedule.address(tensor) for tensor in tensors if not tensor.is_constant)
+            addresses = (schedule.address(tensor) for tensor in tensors if not tensor.is_constant)
+            return (*addresses, *(table.part for table in step.kernel.tables))
         case Fetch() | Store():
             return schedule.address(step.piece.tensor), step.piece.rows.first, step.piece.rows.count
         case Crop():
@@ -175,15 +203,13 @@ def _numbers(schedule: Schedule, step: FlatStep) -> tuple[int, ...]:
             return step.source, step.target, step.bytes
 
 
-def _fixed(schedule: Schedule, step: FlatStep) -> tuple[object, ...]:
-    """What the one call in the loop's body says: of a kernel all but the tensors it touches; of one on a slice of
-    channels just which it is, as its layer is another one in each iteration."""
+def _fixed(step: FlatStep) -> tuple[object, ...]:
+    """What the one call in the loop's body says: of a kernel all but the tensors it touches, and the parts of tables
+    that it takes."""
     match step:
-        case Call() if any(piece.channels for piece in map(schedule.pieces.get, _touched(step)) if piece):
-            return (step.kernel.runner, step.scratch)
         case Call():
             kernel = replace(step.kernel, reads=(), writes=(), updates=(), in_place=())
-            tables = tuple(table.values.tobytes() for table in kernel.tables)
+            tables = tuple((table.stored.values.tobytes(), table.values.size) for table in kernel.tables)
             fields = {name: value for name, value in vars(kernel).items() if name != "tables"}
             return (type(kernel), tables, step.scratch, tuple(fields.items()))
         case Fetch() | Store():
@@ -192,7 +218,3 @@ def _fixed(schedule: Schedule, step: FlatStep) -> tuple[object, ...]:
             return (step.target.tensor.type.bytes,)
         case Shift():
             return (step.buffer,)
-
-
-def _touched(call: Call) -> tuple[Tensor, ...]:
-    return (*call.op.results, *call.op.variable_operands)

@@ -6,10 +6,11 @@ import pytest
 
 from tinygen.errors import UsageError
 from tinygen.ir.types import DType
+from tinygen.ops.quantize import stored
 from tinygen.quant.entropy import kld_bin, kld_ort_bin, kld_sophon_bin
 from tinygen.quant.histogram import Floats
 from tinygen.quant.policy import Policy, choose
-from tinygen.quant.scheme import Scheme, affine, stored
+from tinygen.quant.scheme import Scheme, affine
 from tinygen.quant.statistics import Statistics
 
 Reals = npt.NDArray[np.float64]

@@ -1,11 +1,18 @@
 """Measurements add up, repeat, and are what the generated code alone costs."""
 
+from pathlib import Path
+
 import pytest
+from rich.console import Console, RenderableType
 
 from tests.support.models import compiled_model
 from tests.support.tools import requires_qemu
+from tinygen.build.sizes import symbol_sizes
+from tinygen.codegen.harness import Measure
+from tinygen.planner.constants import const_bytes
 from tinygen.report.bench import bench
 from tinygen.report.counting import Counter, count, count_operators
+from tinygen.report.measurement import bench_table
 from tinygen.verify.samples import random_samples
 
 MODEL = "str_ww_ref_model"
@@ -52,10 +59,35 @@ def test_two_ways_of_counting_agree() -> None:
         assert abs((found.instructions or 0) - (exact[number].instructions or 0)) <= TICK + CALL_OF_THE_SYSTICK
 
 
+@pytest.mark.qemu
+@requires_qemu
+def test_constants_are_tables_and_parameters(tmp_path: Path) -> None:
+    """What bench counts beyond `compile` is the structs of the layers, to the byte."""
+    compiled = compiled_model(MODEL, "mps2-an386")
+    found = bench(compiled)
+    symbols = symbol_sizes(compiled.build(tmp_path, Measure.INSTRUCTIONS).elf)
+    structs = sum(size for name, size in symbols.items() if name.endswith("_layer"))
+    assert found.table_bytes == const_bytes(compiled.schedule)
+    assert found.const_bytes - found.table_bytes == structs > 0
+    (constants,) = [line for line in _shown(bench_table("", found)).splitlines() if "constants" in line]
+    assert constants.split() == [
+        "constants", f"{found.const_bytes:,}", "bytes:", f"{found.table_bytes:,}", "tables,", f"{structs:,}", "layer",
+        "parameters",
+    ]  # fmt: skip
+
+
+def _shown(table: RenderableType) -> str:
+    console = Console(width=200)
+    with console.capture() as captured:
+        console.print(table)
+    return captured.get()
+
+
 def test_host_counts_nothing() -> None:
     compiled = compiled_model(MODEL, "host")
     found = bench(compiled, per_op=True)
     assert (found.instructions, found.stack_bytes, found.ram_bytes, found.code_bytes) == (None, None, None, None)
     assert found.arena_bytes == compiled.schedule.arena_bytes
-    assert found.const_bytes > 50_000
+    assert found.const_bytes == found.table_bytes > 50_000
+    assert f"{found.const_bytes:,} bytes, without layer parameters" in _shown(bench_table("", found))
     assert {op.instructions for op in found.per_op} == {None}

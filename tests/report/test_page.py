@@ -20,7 +20,7 @@ from tinygen.ops.window import HW
 from tinygen.passes import run
 from tinygen.planner.plan import CurvePoint, Request, curve, plan
 from tinygen.report.compilation import report_compilation
-from tinygen.report.curve import RESIDENT, STREAMED, curve_rows
+from tinygen.report.curve import REREADABLE, RESIDENT, STREAMED, curve_rows
 from tinygen.report.page import FullReport, full_report, html_page
 from tinygen.report.plan import Role
 
@@ -70,12 +70,14 @@ def _tower(name: str = "") -> Graph:
     return replace(graph, name=name, ops=tuple(ops))
 
 
-def _report(graph: Graph, objective: Objective, fetches_input: bool, model: str = "net.tflite") -> FullReport:
+def _report(
+    graph: Graph, objective: Objective, fetches_input: bool, model: str = "net.tflite", extra_macs: int = 0
+) -> FullReport:
     toolbox = Toolbox(Library.CMSIS_NN, _M4.isa, objective)
-    schedule = plan(graph, _M4, toolbox, Request(fetches_input=fetches_input))
-    request = Request(fetches_input=fetches_input)
+    request = Request(fetches_input=fetches_input, rereads_input=extra_macs > 0, extra_macs=extra_macs)
+    schedule = plan(graph, _M4, toolbox, request)
     points = curve(graph, _M4, toolbox, request) if len(graph.ops) < 15 else _whole(graph, toolbox, fetches_input)
-    rows = curve_rows(points, STREAMED if fetches_input else RESIDENT)
+    rows = curve_rows(points, REREADABLE if extra_macs else STREAMED if fetches_input else RESIDENT)
     summary = report_compilation(schedule, "net", Path(model), "cmsis-nn", (), 1 << 20)
     return full_report(summary, schedule, rows)
 
@@ -123,6 +125,25 @@ def test_a_plan_by_rows() -> None:
     assert re.search(r"\d of 32 rows", html_page(report))
 
 
+def test_a_plan_in_strips() -> None:
+    """The page shows how many there are, and the loops over rows within one."""
+    build = GraphBuilder()
+    tensor = build.input(1, 16, 32, 3)
+    for channels, stride in ((8, 1), (8, 2), (12, 2)):
+        tensor = build.depthwise(build.conv(tensor, channels, HW(3, 3), HW(stride, stride)))
+    graph = build.graph(tensor)
+    report = _report(graph, Objective.RAM, fetches_input=True, extra_macs=graph.macs // 4)
+    segment = max(report.plan.segments, key=lambda segment: segment.strips)
+    assert segment.strips > 1
+    (strips,) = (loop for loop in segment.loops if loop.loops)
+    assert strips.iterations == segment.strips
+    assert sum(loop.iterations * loop.steps for loop in strips.loops) <= strips.steps
+    text = html_page(report)
+    assert f"{segment.strips} strips of columns" in text
+    assert f"loop: {strips.iterations} times {strips.steps} steps" in text
+    assert f"in it a loop: {strips.loops[0].iterations} times" in text
+
+
 def test_a_plan_in_slices() -> None:
     build = GraphBuilder()
     image = build.input(1, 4, 4, 24)
@@ -130,7 +151,7 @@ def test_a_plan_in_slices() -> None:
     report = _report(build.graph(build.conv(inside, 24)), Objective.RAM, fetches_input=False)
     assert {buffer.role for buffer in report.plan.buffers} == {Role.INPUT, Role.OUTPUT, Role.SLICE, Role.SUMS}
     [segment] = report.plan.segments
-    assert segment.slices > 2 and segment.loops[0].iterations == segment.slices
+    assert segment.slices > 2 and segment.loops[0].iterations == segment.slices - 1, "the first one clears the sums"
     assert [stage.calls for stage in segment.stages] == [segment.slices, segment.slices, segment.slices + 4]
     text = html_page(report)
     assert "slice by slice" in text and f"{segment.slices} slices of channels" in text

@@ -1,13 +1,33 @@
 """Engines in boards' files: datapaths, defaults, and whole messages for what cannot be."""
 
+import pkgutil
+from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
+import tinygen.ops
 from tests.targets.test_board import GOOD
 from tinygen import targets
 from tinygen.errors import UsageError
+from tinygen.ir.graph import Op
+from tinygen.ir.text import kind_name
+from tinygen.ops.crossing import Crossing
+from tinygen.ops.engine_layer import EngineLayer, LayerKind
+from tinygen.ops.gather import Gather
+from tinygen.ops.lookup import Lookup
+from tinygen.ops.pack_signs import PackSigns
+from tinygen.ops.partial_products import AddChannelProducts, AddProducts, ScaleProducts
+from tinygen.ops.quantize import Dequantize, Quantize
+from tinygen.ops.rescale import Rescale
+from tinygen.ops.running_sum import DivideSums, ScaleSums, SumRows
+from tinygen.ops.shape_arithmetic import ShapeArithmetic, ShapeOf
+from tinygen.ops.sign_conv2d import SignConv2D
+from tinygen.ops.sign_fully_connected import SignFullyConnected
+from tinygen.ops.table_rows import TableRows
 from tinygen.targets.engine import Number, Overflow, Requantization
+from tinygen.targets.engine_operators import LAYERS, OPERATORS
 
 ENGINES = """
 [[engine]]
@@ -128,6 +148,22 @@ def test_boards_without_datapaths_assign_nothing(tmp_path: Path, text: str) -> N
             "call prefixes are analog_cim_, analog_cim_, expected each once",
         ),
         ('name = "npu"', 'name = "N"', "key 'engine.1.name': String should match pattern"),
+        (
+            '["conv_2d"]',
+            '["conv_2d", "depthwise_conv2d"]',
+            "key 'engine.1': operator 'depthwise_conv2d' is no operator (did you mean 'depthwise_conv_2d'?), with kind "
+            "'extern' expected some of conv_2d, depthwise_conv_2d, fully_connected",
+        ),
+        (
+            '["conv_2d"]',
+            '["add"]',
+            "key 'engine.1': operator 'add' is none of this kind's, with kind 'extern' expected some of conv_2d, ",
+        ),
+        (
+            'kind = "cmsis-nn"',
+            'kind = "cmsis-nn"\noperators = ["CONV_2D"]',
+            "key 'engine.0': operator 'CONV_2D' is no operator, with kind 'cmsis-nn' expected some of abs, add, ",
+        ),
     ],
 )
 def test_bad_engines(tmp_path: Path, old: str, new: str, problem: str) -> None:
@@ -136,6 +172,34 @@ def test_bad_engines(tmp_path: Path, old: str, new: str, problem: str) -> None:
         _load(tmp_path, ENGINES.replace(old, new, 1))
     assert problem in str(caught.value)
     assert str(caught.value).endswith(". Correct the file.")
+
+
+@pytest.mark.parametrize("datapath", ['activations = "float32"', 'activations = "float32", weights = "float32"'])
+def test_a_float_engine_may_say_so(tmp_path: Path, datapath: str) -> None:
+    said = _load(tmp_path, ENGINES.replace('kind = "float"', f'kind = "float"\ndatapath = {{ {datapath} }}'))
+    plain = _load(tmp_path, ENGINES)
+    assert said.engines[3].path == plain.engines[3].path
+    assert str(said.engines[3].path) == "float32"
+
+
+def test_names_of_operators_are_those_of_the_ir() -> None:
+    """A list of its own, as boards are known before operators are."""
+    for module in pkgutil.iter_modules(tinygen.ops.__path__):
+        import_module(f"tinygen.ops.{module.name}")
+    made_inside = {
+        AddChannelProducts, AddProducts, Crossing, Dequantize, DivideSums, EngineLayer, Lookup, PackSigns, Quantize,
+        Rescale, ScaleProducts, ScaleSums, ShapeArithmetic, ShapeOf, SignConv2D, SignFullyConnected, SumRows, TableRows,
+    }  # fmt: skip
+    named = {kind for kind in _subclasses(Op) if kind.__module__.startswith("tinygen.ops.")}
+    kinds = {kind for kind in named if kind is Gather or not kind.__subclasses__()} - made_inside
+    assert tuple(sorted(map(kind_name, kinds))) == OPERATORS
+    assert tuple(kind.value for kind in LayerKind) == LAYERS
+
+
+def _subclasses(kind: type[Op]) -> Iterator[type[Op]]:
+    for found in kind.__subclasses__():
+        yield found
+        yield from _subclasses(found)
 
 
 def test_one_engine_is_on_the_cpu(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from tests.support.litert import needs_litert
 from tests.support.operator_models import side_by_side
 from tests.support.tflite_writer import ModelWriter
 from tests.support.tools import requires_qemu
-from tinygen.errors import UnsupportedModelError
+from tinygen.errors import UsageError
 from tinygen.pipeline import Compiled, Kernels, Options, compile_model
 from tinygen.verify.oracle import Oracle
 from tinygen.verify.validate import validate
@@ -91,6 +91,10 @@ def test_inputs_that_litert_refuses(tmp_path: Path) -> None:
     y = model.tensor("y", (1, 50), scale=0.02, zero_point=-128)
     model.operator("SQRT", [x], [y])
     compiled = _compiled(model.finish([x], [y]), tmp_path)
-    with pytest.raises(UnsupportedModelError, match=r"^model\.tflite: LiteRT's reference kernels refuse it \("):
+    with pytest.raises(UsageError) as refused:
         validate(compiled, samples=1)
+    assert str(refused.value) == (
+        "model.tflite, operator 0 (SQRT 'y'): LiteRT's reference kernels cannot run it on these inputs, an oracle that "
+        "can was expected. Compare with --against simulator."
+    )
     assert validate(compiled, samples=1, against=Oracle.SIMULATOR).exact

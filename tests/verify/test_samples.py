@@ -53,7 +53,7 @@ def test_single_input_takes_any_name_and_npy(tmp_path: Path) -> None:
     [
         (
             {"image": np.zeros((3, 12), np.float32)},
-            "x.npz: holds the arrays ['image'], one named 'flag' or 'in1' was expected.",
+            "x.npz: holds the arrays ['image'], one named 'flag' or 'in1' was expected. Rename an array.",
         ),
         (
             {"image": np.zeros((3, 12), np.float32), "flag": np.zeros((2, 2), np.int8)},
@@ -61,11 +61,12 @@ def test_single_input_takes_any_name_and_npy(tmp_path: Path) -> None:
         ),
         (
             {"image": np.zeros((3, 11), np.float32), "flag": np.zeros((3, 2), np.int8)},
-            "x.npz: array 'image' has shape [3, 11], [samples, 1, 4, 3] was expected for input 'image'.",
+            "x.npz: array 'image' has shape [3, 11], [samples, 4, 3] was expected for input 'image'. Reshape it.",
         ),
         (
             {"image": np.zeros((3, 12), np.float32), "flag": np.full((3, 2), 200)},
-            "x.npz: array 'flag' has elements of int64, int8 were expected for input 'flag'. Convert them.",
+            "x.npz: array 'flag', sample 0 holds 200, a whole number of -128..127 was expected for input 'flag'. "
+            "Convert the array, or correct what made it.",
         ),
         (
             {"image": np.zeros((3, 12), np.int8), "flag": np.zeros((3, 2), np.int8)},

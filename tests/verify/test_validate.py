@@ -10,7 +10,7 @@ import pytest
 from tests.support.litert import needs_litert
 from tests.support.models import SUPPORTED, compiled_model, golden, model_file
 from tests.support.tools import requires_cmsis, requires_qemu
-from tinygen.errors import ToolError, UnsupportedModelError, UsageError
+from tinygen.errors import ToolError, UsageError
 from tinygen.kernels.base import Library, Objective
 from tinygen.ops.conv2d import Conv2D
 from tinygen.ops.fully_connected import FullyConnected
@@ -144,10 +144,12 @@ def test_messages(monkeypatch: pytest.MonkeyPatch) -> None:
 @needs_litert
 def test_model_that_litert_refuses() -> None:
     compiled = compiled_model(REFUSED_BY_LITERT, "host")
-    with pytest.raises(
-        UnsupportedModelError, match=r"^tflm_person_detect\.tflite: LiteRT's reference kernels refuse it"
-    ):
+    with pytest.raises(UsageError) as refused:
         validate(compiled)
+    assert str(refused.value) == (
+        "tflm_person_detect.tflite, operator 0 (DEPTHWISE_CONV_2D 'MobilenetV1/MobilenetV1/Conv2d_0/Relu6'): LiteRT's "
+        "reference kernels cannot run it, an oracle that can was expected. Compare with --against simulator."
+    )
     assert validate(compiled, samples=1, against=Oracle.SIMULATOR).exact
 
 

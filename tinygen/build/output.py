@@ -27,9 +27,26 @@ def write_folder(folder: Path, files: Mapping[str, str], force: bool = False) ->
             _update(target, folder, contents, force)
         else:
             _create(target, contents)
-    except (OSError, RuntimeError) as error:  # RuntimeError: a loop of symbolic links
-        reason = error.strerror if isinstance(error, OSError) else str(error)
-        raise UsageError(f"{folder}: cannot be written ({reason}). Choose another output folder.") from error
+    except (OSError, RuntimeError) as error:
+        raise _unwritable(folder, error) from error
+
+
+def check_folder(folder: Path, force: bool = False) -> None:
+    """Raise, before the work that makes files for it, the UsageErrors of `write_folder` that hold for any files."""
+    try:
+        target = folder.resolve()
+        if target.exists():
+            _check_is_folder(target, folder)
+            _written_before(target, folder, force)
+        else:
+            _folder_above(target)
+    except (OSError, RuntimeError) as error:
+        raise _unwritable(folder, error) from error
+
+
+def _unwritable(folder: Path, error: OSError | RuntimeError) -> UsageError:
+    reason = error.strerror if isinstance(error, OSError) else str(error)  # RuntimeError: a loop of symbolic links
+    return UsageError(f"{folder}: cannot be written ({reason}). Choose another output folder.")
 
 
 def _manifest(contents: Mapping[str, bytes]) -> bytes:
@@ -43,9 +60,7 @@ def _hash(data: bytes) -> str:
 
 def _create(target: Path, contents: Mapping[str, bytes]) -> None:
     """The new folder, filled under another name first."""
-    above = next(parent for parent in target.parents if parent.exists())
-    if not above.is_dir():
-        raise UsageError(f"{above}: is a file, a folder was expected. Choose another output folder.")
+    _folder_above(target)
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f".{target.name}-", dir=target.parent) as staging:
         fresh = Path(staging) / "out"  # its mode follows the umask, unlike that of the temporary folder
@@ -53,10 +68,21 @@ def _create(target: Path, contents: Mapping[str, bytes]) -> None:
         fresh.rename(target)
 
 
-def _update(target: Path, shown: Path, contents: Mapping[str, bytes], force: bool) -> None:
-    """Files exchanged in a folder that is there: it may be someone's working directory, so it keeps its identity."""
+def _folder_above(target: Path) -> None:
+    """UsageError where a new folder cannot be made because a file is in its path."""
+    above = next(parent for parent in target.parents if parent.exists())
+    if not above.is_dir():
+        raise UsageError(f"{above}: is a file, a folder was expected. Choose another output folder.")
+
+
+def _check_is_folder(target: Path, shown: Path) -> None:
     if not target.is_dir():
         raise UsageError(f"{shown}: is a file, a folder was expected. Choose another output folder.")
+
+
+def _update(target: Path, shown: Path, contents: Mapping[str, bytes], force: bool) -> None:
+    """Files exchanged in a folder that is there: it may be someone's working directory, so it keeps its identity."""
+    _check_is_folder(target, shown)
     before = _written_before(target, shown, force)
     for file, data in contents.items():
         _check_free(target, shown, file, {before.get(file), _hash(data)}, force)

@@ -12,6 +12,7 @@ import numpy as np
 from tinygen.calib.model import FloatModel, prepared, quantized
 from tinygen.errors import UnsupportedModelError
 from tinygen.ir.graph import Graph
+from tinygen.ir.samples import elements
 from tinygen.ir.types import Array
 from tinygen.quant.calibrate import Identity, Progress, Settings, collect, make_ctable, measured_tensors
 from tinygen.quant.ctable import CalibrationRecord, CTable, Storage, TargetIdentity
@@ -61,8 +62,11 @@ class Calibrator:
         self.graph = prepared(model.graph, self.settings.equalizes)
 
     def run(self, batches: Iterable[Array | list[Array]]) -> Calibration:
-        """The table of batches of samples: one array per input, or the only input's; the first axis counts samples."""
-        counted = _Counted(batches)
+        """The table of batches of samples: one array per input, or the only input's; the first axis counts samples.
+
+        UsageError where elements are none that the input takes, or not finite.
+        """
+        counted = _Counted(batches, self.model)
         statistics = collect(self.forward, counted, 0)
         if counted.samples == 0:
             raise SampleError(
@@ -112,23 +116,34 @@ def forward_of(graph: Graph, wanted: Sequence[str]) -> Forward:
 
 
 class _Counted:
-    """Batches on their way: counts samples and hashes them, keeps the first ones only."""
+    """Batches on their way: checks samples, counts and hashes them, keeps the first ones only."""
 
-    def __init__(self, batches: Iterable[Array | list[Array]]) -> None:
+    def __init__(self, batches: Iterable[Array | list[Array]], model: FloatModel) -> None:
         self._batches = batches
+        self._model = model
         self._digest = hashlib.sha256()
         self.samples = 0
         self.first: list[list[Array]] = []  # at most ROUNDING_SAMPLES
 
     def __iter__(self) -> Iterator[list[Array]]:
         for batch in self._batches:
-            arrays = batch if isinstance(batch, list) else [batch]
+            arrays = self._checked(batch if isinstance(batch, list) else [batch])
             if self.samples < ROUNDING_SAMPLES:
                 self.first.append([array[: ROUNDING_SAMPLES - self.samples] for array in arrays])
             self.samples += len(arrays[0])
             for array in arrays:
                 self._digest.update(np.ascontiguousarray(array).tobytes())
             yield arrays
+
+    def _checked(self, arrays: list[Array]) -> list[Array]:
+        """The next batch, with the elements that the inputs have."""
+        file, ports = self._model.path.name, self._model.graph.inputs
+        if len(arrays) != len(ports):
+            raise SampleError(f"{file}: a batch has {len(arrays)} arrays, {len(ports)} were expected, one per input.")
+        return [
+            elements(file, f"in{index}", array, port.external.dtype, f"input '{port.name}'", self.samples)
+            for index, (array, port) in enumerate(zip(arrays, ports, strict=True))
+        ]
 
     @property
     def sha256(self) -> str:

@@ -77,6 +77,7 @@ def assign(
     """The table of a file of samples, for the engines of the calibrator's board; UsageError where nothing keeps the
     bound.
     """
+    trials = trials_of(calibrator, data, assigning.metric)  # first, as it may find labels missing
     statistics = collect(calibrator.forward, data.batches(BATCH), data.samples, progress)
     moments = calibrator.moments(data.batches(BATCH, 0, ROUNDING_SAMPLES))
     seen = _seen(calibrator, data.batches(_SEEN, 0, _SEEN))
@@ -86,7 +87,6 @@ def assign(
         policy=str(calibrator.settings),
         search="engines",
     )
-    trials = trials_of(calibrator, data, assigning.metric)
     few = trials_of(calibrator, data, Metric.SQNR, _FEW)
     record = record.model_copy(update={"metric": trials.metric.value})
     return _Search(calibrator, statistics, moments, seen, (trials, few), record, assigning).run()
@@ -193,9 +193,9 @@ class _Search:
         least = self._drop(self._precise)
         if least > self._assigning.max_drop:
             raise UsageError(
-                f"--max-drop: the most precise engines for {self._calibrator.model.path.name} lose {least:.2f} "
-                f"({self._trials.metric}), at most {self._assigning.max_drop:g} was expected. Allow a larger drop, or "
-                "add a wider engine to the board's file."
+                f"{self._calibrator.model.path.name}: the most precise engines for it lose {least:.2f} "
+                f"({self._trials.metric}), at most {self._assigning.max_drop:g} was expected. Allow a larger drop with "
+                "--max-drop, or add a wider engine to the board's file."
             )
 
     def _noises(self) -> dict[tuple[int, int], float]:
@@ -258,9 +258,11 @@ def _moved(choice: Choice, move: tuple[int, int]) -> Choice:
     return (*choice[:index], engine, *choice[index + 1 :])
 
 
-def _rank(engine: Engine) -> tuple[bool, int, int]:
+def _rank(engine: Engine) -> tuple[bool, int, int, int]:
     path = engine.path
-    return engine.kind is EngineKind.ANALOG, _PRECISION.index(path.activations), _PRECISION.index(path.weights)
+    unused = 0 if path.activation_bits is None else 16 - path.activation_bits
+    precision = _PRECISION.index(path.activations), unused, _PRECISION.index(path.weights)
+    return engine.kind is EngineKind.ANALOG, *precision
 
 
 def _recorded(table: CTable, sensitivity: Mapping[str, dict[str, float]]) -> CTable:
@@ -275,10 +277,10 @@ def _recorded(table: CTable, sensitivity: Mapping[str, dict[str, float]]) -> CTa
 
 def check_board(table: CTable, board: Sequence[Engine], name: str) -> None:
     """Raise UsageError where a board's engines are not those that the table was made for."""
-    known = {engine.label: engine for engine in board}
+    known = {engine.label: engine.computing for engine in board}
     used = {entry.engine for entry in table.ops.values()}
     for engine in table.engines:
-        if engine.label in used and known.get(engine.label) != engine:
+        if engine.label in used and known.get(engine.label) != engine.computing:
             raise UsageError(
                 f"{name}: has no engine '{engine.label}' like the CTable's ({engine.kind}, {engine.path}), the engines "
                 f"that the table was made for were expected. Calibrate for {name}."

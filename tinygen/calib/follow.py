@@ -8,6 +8,7 @@ from tinygen.calib.model import float_model
 from tinygen.errors import UsageError
 from tinygen.ir.graph import Graph
 from tinygen.quant.calibrate import Settings
+from tinygen.quant.ctable import Storage
 from tinygen.quant.ctable_file import read_ctable
 from tinygen.quant.dataset import open_dataset
 from tinygen.quant.widths import ALL_INT8, Widths
@@ -24,11 +25,11 @@ def follow(
     assigning: Assigning = BY_DEFAULT,
 ) -> Calibration | None:
     """The calibration that `--ctable` or `--calibrate` asks for; None where neither does."""
-    if data is None and assigning != BY_DEFAULT:
-        raise UsageError("--engine, --max-drop: are for --calibrate, which is not given, it was expected. Add it.")
-    if data is None and widths != ALL_INT8:
+    needing_samples = _given(widths, assigning)
+    if data is None and needing_samples:
         raise UsageError(
-            "--weights, --op, --activations: are for --calibrate, which is not given, it was expected. Add it."
+            f"{needing_samples}: given without --calibrate, which was expected too. Add it, or leave "
+            f"{needing_samples} out."
         )
     if table is None and data is None:
         return None
@@ -49,10 +50,25 @@ def follow(
     return assign(calibrator, samples, assigning)
 
 
+def _given(widths: Widths, assigning: Assigning) -> str:
+    """The options that differ from what holds without them."""
+    options = {
+        "--weights": widths.default is not ALL_INT8.default,
+        "--op": bool(widths.overrides),
+        "--activations": widths.activations is not ALL_INT8.activations,
+        "--engine": bool(assigning.forced),
+        "--max-drop": assigning.max_drop != BY_DEFAULT.max_drop,
+    }
+    return ", ".join(option for option, is_given in options.items() if is_given)
+
+
 def check_widths(widths: Widths, board: Board) -> None:
     """Raise UsageError where activations are asked for that a board's engines decide."""
-    if widths.has_int16:
+    other = [f"--op {o.pattern}={o}" for o in widths.overrides if o.activations is not Storage.INT8]
+    if widths.activations is not Storage.INT8:
+        other.insert(0, f"--activations {widths.activations}")
+    if other:
         raise UsageError(
-            f"--activations: {board.name} has engines, whose datapaths say that, the option left out was expected. "
-            "Choose engines with --engine NAME=ENGINE."
+            f"{', '.join(other)}: {board.name} has engines, whose datapaths say what activations are, nothing else was "
+            "expected to. Choose engines with --engine NAME=ENGINE."
         )

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tinygen import passes
 from tinygen.errors import UnsupportedModelError
-from tinygen.frontends import import_model
+from tinygen.frontends import import_model, model_files
 from tinygen.frontends.doors import model_file
 from tinygen.frontends.spelling import AS_IN_FILE, Spelling
 from tinygen.ir.graph import Graph
@@ -49,7 +49,8 @@ def float_model(path: Path, imported: Graph) -> FloatModel:
             "Compile it without --ctable and --calibrate, or take its table with `tinygen ctable import`."
         )
     file = model_file(path)
-    identity = ModelIdentity(name=file.stem, sha256=file_sha256(file), frontend=file.suffix.lower().lstrip("."))
+    sha256 = file_sha256(*model_files(path))
+    identity = ModelIdentity(name=file.stem, sha256=sha256, frontend=file.suffix.lower().lstrip("."))
     return FloatModel(path, passes.run(imported, PREPARATION), identity)
 
 

@@ -6,12 +6,14 @@ from tinygen import passes
 from tinygen.errors import TinygenError
 from tinygen.ir.graph import Graph, Op, Port
 from tinygen.kernels.select import has_kernel
+from tinygen.ops.table_rows import TableRows
 from tinygen.quant.calibrate import Identity, Settings, make_ctable
 from tinygen.quant.ctable import ModelIdentity
 from tinygen.quant.datapaths import Assignment
 from tinygen.quant.engine_layers import refusal
 from tinygen.quant.quantize import quantize_graph
 from tinygen.quant.statistics import Statistics
+from tinygen.quant.width_engines import WHOLE_KERNELS
 from tinygen.targets.engine import Engine
 
 _ANY_MODEL = Identity(ModelIdentity(name="model", sha256="0" * 64, frontend="none"))
@@ -23,7 +25,8 @@ def why_not(op: Op, engine: Engine, settings: Settings) -> str | None:
     if said is not None:
         return said
     alone = _alone(op)
-    assignment = Assignment({op.name: engine}, (engine,))
+    others = () if engine.path.activation_bits is None else WHOLE_KERNELS  # for what comes in with all bits
+    assignment = Assignment({op.name: engine}, (*others, engine))
     own = Settings(scheme=settings.scheme, corrects_bias=False, engines=assignment)
     statistics = {tensor.name: _statistics() for tensor in alone.tensors if tensor.type.dtype.is_real}
     try:
@@ -31,7 +34,7 @@ def why_not(op: Op, engine: Engine, settings: Settings) -> str | None:
         lowered = passes.run(graph, passes.FLOAT_PASSES)
     except (TinygenError, ValueError):
         return f"has no {engine.path} kernel"
-    is_done = all(has_kernel(found) or found.aliases() for found in lowered.ops)
+    is_done = all(has_kernel(found) or found.aliases() or isinstance(found, TableRows) for found in lowered.ops)
     return None if is_done else f"has no {engine.path} kernel"
 
 

@@ -7,10 +7,11 @@ import numpy as np
 from tinygen.calib.calibrator import BATCH, Calibrator, forward_of
 from tinygen.errors import UsageError
 from tinygen.ir.graph import Graph
+from tinygen.ir.samples import LABELS
 from tinygen.ir.types import Array
 from tinygen.ops.quantize import dequantize
 from tinygen.quant.ctable import CTable
-from tinygen.quant.dataset import LABELS, Dataset
+from tinygen.quant.dataset import Dataset
 from tinygen.quant.forward import Forward, NumpyForward
 from tinygen.quant.histogram import Reals
 from tinygen.quant.metric import Metric, measure, scores_tensor

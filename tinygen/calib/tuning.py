@@ -6,12 +6,13 @@ import numpy as np
 
 from tinygen.calib.calibrator import BATCH, ROUNDING_SAMPLES, Calibration, Calibrator, forward_of
 from tinygen.errors import UsageError
+from tinygen.ir.samples import LABELS
 from tinygen.ops.quantize import dequantize
 from tinygen.quant.calibrate import Identity, Progress, Settings, collect, make_ctable
 from tinygen.quant.constraints import Group, groups
 from tinygen.quant.ctable import CalibrationRecord, CTable
 from tinygen.quant.ctable_file import file_sha256
-from tinygen.quant.dataset import LABELS, Dataset
+from tinygen.quant.dataset import Dataset
 from tinygen.quant.forward import NumpyForward
 from tinygen.quant.metric import Metric, measure, scores_tensor
 from tinygen.quant.policy import Policy

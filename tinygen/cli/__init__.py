@@ -1,5 +1,7 @@
 """The command line: parses, calls the pipeline, prints."""
 
+import io
+import sys
 from typing import Annotated
 
 import typer
@@ -40,6 +42,8 @@ def tinygen(version: Version = False, verbose: Verbose = False, quiet: Quiet = F
 
 def main() -> None:
     """Entry point of the command `tinygen`."""
+    if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
+        sys.stdout.reconfigure(errors="backslashreplace")  # names in models may hold what a terminal cannot show
     try:
         app(prog_name="tinygen")
     except KeyboardInterrupt:  # while modules are loaded; commands handle it themselves

@@ -1,5 +1,6 @@
 """`tinygen bench`: instructions, stack, code and constants."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
@@ -22,6 +23,7 @@ from tinygen.report.gain import OperatorGain, gain_table, operator_gains
 from tinygen.report.measurement import bench_table, comparison_table, operator_bench_table
 
 _SUITE = "The suite"
+_GOALS = "time,balanced,ram,size"
 
 PerOp = Annotated[bool, typer.Option("--per-op", help="Count the instructions of each operator too.")]
 Compare = Annotated[
@@ -29,7 +31,7 @@ Compare = Annotated[
     typer.Option("--compare", metavar="LIBRARY", help="Measure with these kernels too: cmsis-nn.", show_default=False),
 ]
 Model = Annotated[
-    Path | None, typer.Argument(metavar="[MODEL]", help="The network; left out with --suite.", show_default=False)
+    Path | None, typer.Argument(metavar="MODEL", help="The network; left out with --suite.", show_default=False)
 ]
 SuiteOption = Annotated[
     SuiteName | None,
@@ -41,7 +43,14 @@ SuiteOption = Annotated[
     ),
 ]
 Goals = Annotated[
-    str, typer.Option("--goals", metavar="GOALS", help="Goals of -O, separated by commas.", rich_help_panel=_SUITE)
+    str | None,
+    typer.Option(
+        "--goals",
+        metavar="GOALS",
+        help="Goals of -O, separated by commas.",
+        show_default=_GOALS,
+        rich_help_panel=_SUITE,
+    ),
 ]
 Models = Annotated[
     Path | None,
@@ -83,7 +92,7 @@ def command(
     compare: Compare = None,
     seed: Seed = 0,
     suite: SuiteOption = None,
-    goals: Goals = "time,balanced,ram,size",
+    goals: Goals = None,
     models: Models = None,
     output: SuiteOut = None,
 ) -> None:
@@ -91,9 +100,11 @@ def command(
     if (model is None) is (suite is None):
         raise UsageError("bench: a MODEL or --suite was expected, and not both. Name one.")
     if model is None:
-        measure_suite(terminal, options, goals, compare, models, output)
+        _check_left_out("--suite", {"--per-op": per_op})
+        measure_suite(terminal, options, goals or _GOALS, compare, models, output)
         _note_counter(terminal)
         return
+    _check_left_out("MODEL", {"--goals": goals, "--models": models, "--output": output})
     library = None if compare is None else choice(Library, "compare", compare)
     with terminal.progress(f"measuring {model.name}"):
         compiled = _compiled(terminal, model, options)
@@ -116,6 +127,14 @@ def command(
         tables.append(gain_table(gains, f"{compare}"))
     tables.append(comparison_table(f"Reference: {compare}", measured, reference))
     terminal.result(ComparedBench(**vars(measured), compare=reference, per_op_gain=gains), *tables)
+
+
+def _check_left_out(beside: str, options: Mapping[str, object]) -> None:
+    """Raise UsageError for an option that says nothing of what is measured."""
+    given = [name for name, value in options.items() if value]
+    if given:
+        other = "MODEL" if beside == "--suite" else "--suite"
+        raise UsageError(f"{given[0]}: is for {other}, which is not given, it was expected. Leave the option out.")
 
 
 def _note_counter(terminal: Terminal) -> None:

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 from rich.console import Group
 
-from tinygen.api import choice
+from tinygen.api import checked_drop, choice
 from tinygen.calib.calibrator import DEFAULT_SAMPLES, FEWEST, Calibrator, target_identity
 from tinygen.calib.engines import Assigning, Forced, assign
 from tinygen.calib.explain import explain
@@ -18,6 +18,7 @@ from tinygen.calib.tuning import Tuning, tune
 from tinygen.cli.calibration_options import (
     POLICY,
     BiasCorrection,
+    Control,
     Data,
     Equalize,
     PolicyText,
@@ -42,7 +43,7 @@ from tinygen.cli.options import (
     OpWidths,
     WeightText,
 )
-from tinygen.cli.table_file import check_free, write_table
+from tinygen.cli.table_file import check_free_for_table, write_table
 from tinygen.cli.terminal import Terminal
 from tinygen.errors import UsageError
 from tinygen.frontends.spelling import spelling_from_text
@@ -123,6 +124,7 @@ def command(
     tensor_policy: TensorPolicies = None,
     scheme: SchemeText = "asymmetric",
     samples: SampleCount = DEFAULT_SAMPLES,
+    control: Control = True,
     bias_correction: BiasCorrection = True,
     equalize: Equalize = False,
     rounding: RoundingText = Rounding.NEAREST.value,
@@ -144,23 +146,25 @@ def command(
     force: Force = False,
 ) -> None:
     """Find the quantization of a float model from samples, and write it as a CTable."""
+    checked_drop(max_drop)
     widths = Widths.parse(weights, op or (), activations)
-    settings = settings_from_text(policy, tensor_policy, scheme, bias_correction, equalize, rounding, widths)
+    settings = settings_from_text(policy, tensor_policy, scheme, control, bias_correction, equalize, rounding, widths)
     board = None if target is None else load(target)
     float_model = load_float(model, spelling_from_text(tuple(input_shape or ()), tuple(dim or ()), input_layout))
-    check_free(out, force)
+    check_free_for_table(out, force, (model, data))
     if refine or ctable_in is not None:
         if not refine or ctable_in is None or data is not None:
             raise UsageError("--refine: takes --ctable-in and no --data, both were expected so. Correct the options.")
         _refine(terminal, float_model, ctable_in, out, settings.scheme, board)
         return
+    _check_choices(board, search, mixed, flash, metric)
     mixing = _mixing_from_text(mixed, flash, max_drop, metric, search, widths)
     if data is None:
         raise UsageError("--data: is not given, samples were expected. Give an .npz or .npy file.")
     dataset = open_dataset(data, float_model.graph.inputs, samples)
     if dataset.samples < FEWEST:
         terminal.note(f"{data.name}: {dataset.samples} samples; {FEWEST} to {DEFAULT_SAMPLES} give surer ranges.")
-    assigning = _assigning_from_text(board, engine, max_drop, metric, search, mixed, widths)
+    assigning = _assigning_from_text(board, engine, max_drop, metric, widths)
     calibrator = Calibrator(float_model, board, settings)
     note_kept_wide(terminal, calibrator)
     start = time.monotonic()
@@ -195,13 +199,30 @@ def command(
     terminal.result(report, Group(*calibration_tables(report), *tables))
 
 
+def _check_choices(
+    board: Board | None, search: str | None, mixed: str | None, flash: str | None, metric: str | None
+) -> None:
+    """Raise UsageError where options ask for a choice that a board's engines leave no room for, or for none."""
+    has_engines = board is not None and board.assigns_engines
+    options = {"--search": search, "--mixed": mixed, "--flash": flash}
+    given = ", ".join(option for option, value in options.items() if value is not None)
+    if board is not None and has_engines and given:
+        raise UsageError(
+            f"{given}: {board.name} has engines, which operators are assigned to instead, nothing else was expected to "
+            f"be chosen. Leave {given} out."
+        )
+    if metric is not None and not has_engines and search is None and mixed is None:
+        raise UsageError(
+            f"--metric {metric}: nothing is chosen by it, --search, --mixed or a board with engines was expected. Add "
+            "one of them, or leave --metric out."
+        )
+
+
 def _assigning_from_text(
     board: Board | None,
     engine: list[str] | None,
     max_drop: float,
     metric: str | None,
-    search: str | None,
-    mixed: str | None,
     widths: Widths,
 ) -> Assigning | None:
     """How operators are assigned to the board's engines; None where the CPU computes everything. UsageError."""
@@ -212,11 +233,6 @@ def _assigning_from_text(
                 "Name one, or leave --engine out."
             )
         return None
-    if search is not None or mixed is not None:
-        raise UsageError(
-            f"--search, --mixed: {board.name} has engines, which the search is for, neither was expected. Leave them "
-            "out."
-        )
     check_widths(widths, board)
     chosen = None if metric is None else choice(Metric, "metric", metric)
     return Assigning(max_drop, chosen, tuple(map(Forced.parse, engine or ())))
@@ -232,10 +248,14 @@ def _mixing_from_text(
         return None
     if mixed != "auto":
         raise UsageError(f"--mixed {mixed}: auto was expected. Choose single operators with --op.")
-    if search is not None or widths.default is not Storage.INT8 or widths.activations is not Storage.INT8:
-        raise UsageError(
-            "--mixed: chooses by itself, no --search, --weights and --activations were expected. Leave them out."
-        )
+    options = {
+        "--search": search is not None,
+        "--weights": widths.default is not Storage.INT8,
+        "--activations": widths.activations is not Storage.INT8,
+    }
+    others = ", ".join(option for option, is_given in options.items() if is_given)
+    if others:
+        raise UsageError(f"{others}: --mixed chooses by itself, it alone was expected. Leave {others} out.")
     chosen = None if metric is None else choice(Metric, "metric", metric)
     return Mixing(max_drop, None if flash is None else parse_size(flash), chosen)
 

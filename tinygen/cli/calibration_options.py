@@ -13,7 +13,7 @@ from tinygen.errors import UsageError
 from tinygen.quant.calibrate import DEFAULT_POLICY, Settings
 from tinygen.quant.policy import Policy
 from tinygen.quant.scheme import Scheme
-from tinygen.quant.widths import Widths, kept_wide
+from tinygen.quant.widths import Widths, kept_whole, kept_wide
 
 Data = Annotated[
     Path | None,
@@ -50,6 +50,13 @@ BiasCorrection = Annotated[
     bool,
     typer.Option("--bias-correction/--no-bias-correction", help="Give biases what rounding of weights takes away."),
 ]
+Control = Annotated[
+    bool,
+    typer.Option(
+        "--control/--no-control",
+        help="Keep a scale of its own for each output channel in the multipliers and shifts that kernels are given.",
+    ),
+]
 Equalize = Annotated[
     bool, typer.Option("--equalize", help="Scale channels between convolutions first (cross-layer equalization).")
 ]
@@ -73,13 +80,16 @@ class Rounding(StrEnum):
 def note_kept_wide(terminal: Terminal, calibrator: Calibrator) -> None:
     """Say which weights stay int8 although fewer bits are asked for."""
     for name in kept_wide(calibrator.graph, calibrator.settings.widths):
-        terminal.note(f"{name}: its weights stay int8, no kernel of its kind has narrower ones.")
+        terminal.note(f"{name}: its weights stay int8, no kernel of its kind has others.")
+    for name in kept_whole(calibrator.graph, calibrator.settings.widths):
+        terminal.note(f"{name}: its activations have all bits, no kernel of its kind has fewer.")
 
 
 def settings_from_text(
     policy: str,
     of_tensors: list[str] | None,
     scheme: str,
+    per_channel: bool,
     corrects_bias: bool,
     equalizes: bool,
     rounding: str,
@@ -94,4 +104,4 @@ def settings_from_text(
         policies[name] = Policy.parse(other)
     is_adaptive = choice(Rounding, "rounding", rounding) is Rounding.ADAPTIVE
     chosen = choice(Scheme, "scheme", scheme)
-    return Settings(Policy.parse(policy), policies, chosen, corrects_bias, equalizes, is_adaptive, widths)
+    return Settings(Policy.parse(policy), policies, chosen, per_channel, corrects_bias, equalizes, is_adaptive, widths)

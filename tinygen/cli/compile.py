@@ -9,7 +9,7 @@ import typer
 
 from tinygen import api
 from tinygen.api import choice, curve
-from tinygen.build.output import write_folder
+from tinygen.build.output import check_folder, write_folder
 from tinygen.calib.explain import explain
 from tinygen.cli.command import MICROCONTROLLER
 from tinygen.cli.command import command as as_command
@@ -80,8 +80,13 @@ def command(
     """Write C for a model: a folder that builds on its own, without tinygen and Python."""
     if dump is not None and dump.resolve() == out.resolve():
         raise UsageError(f"--dump {dump}: is the output folder, another one was expected. Choose one.")
+    if dump is not None and dump.resolve().is_relative_to(out.resolve()):
+        raise UsageError(f"--dump {dump}: lies in the output folder, one outside was expected. Choose one.")
     kind = choice(ProjectKind, "project", project)
-    formats = tuple(choice(ReportFormat, "report", name) for name in (report or "").split(",") if name)
+    formats = tuple(choice(ReportFormat, "report", text) for text in report.split(",")) if report is not None else ()
+    check_folder(out, force)
+    if dump is not None:
+        check_folder(dump, force)
     passes = Dump()
     with terminal.progress(f"compiling {model.name}"):
         compiled = compile_model(model, replace(options, name=name), passes.observe)

@@ -9,7 +9,8 @@ from tinygen.api import choice
 from tinygen.calib.imports import Origin, import_table
 from tinygen.calib.model import check_identity, load_float, prepared
 from tinygen.cli.command import command as as_command
-from tinygen.cli.table_file import check_free, write_table
+from tinygen.cli.group import NamedGroup
+from tinygen.cli.table_file import check_free_for_table, write_table
 from tinygen.cli.terminal import Terminal
 from tinygen.errors import MismatchError
 from tinygen.quant.check import violations
@@ -24,6 +25,7 @@ OtherTable = Annotated[Path, typer.Argument(metavar="OTHER", help="Another CTabl
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="The float model of the table.", show_default=False)]
 
 app = typer.Typer(
+    cls=NamedGroup,
     add_completion=False,
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -86,7 +88,7 @@ def import_(
     force: Annotated[bool, typer.Option("--force", help="Overwrite a file that is no CTable.")] = False,
 ) -> None:
     """Make a table from a quantized ONNX or TFLite model, or from a file of ranges or scales."""
-    check_free(out, force)
+    check_free_for_table(out, force, (source, model))
     table = import_table(source, load_float(model), None if origin is None else choice(Origin, "from", origin))
     write_table(out, ctable_text(table))
     locked = sum(entry.locked for entry in table.tensors.values())

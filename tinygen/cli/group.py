@@ -1,12 +1,21 @@
 """The list of commands; a command's module is loaded only when that command runs, so that help is quick."""
 
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from difflib import get_close_matches
 from importlib import import_module
+from pathlib import PurePath
 from typing import Any, cast
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
+
+from tinygen.cli.terminal import print_document
+from tinygen.report.document import error_text
+
+_MODELS = (".tflite", ".onnx", ".keras", ".h5", ".pt2")
 
 
 @dataclass(frozen=True)
@@ -98,6 +107,29 @@ ENTRIES = (
 )
 
 
+class NamedGroup(TyperGroup):
+    """Commands by name; of a name that is none, the message lists those that it could mean."""
+
+    def resolve_command(self, context: typer.Context, args: list[str]) -> Any:  # type: ignore[override]  # as the parser
+        """The command that the first argument names."""
+        name = args[0]
+        if name not in self.commands and not name.startswith("-"):
+            context.fail(f"No such command '{name}'{self._instead(context, name)}")
+        return super().resolve_command(context, args)
+
+    def _instead(self, context: typer.Context, name: str) -> str:
+        """What was probably meant."""
+        shown = [command for command, entry in self.commands.items() if not entry.hidden]
+        if PurePath(name).suffix.lower() in _MODELS:
+            first = next(iter(shown))
+            return f": it is a model, a command was expected before it. Try '{context.command_path} {first} {name}'."
+        similar = [known for known in self.commands if name and known.startswith(name)]
+        similar = similar or get_close_matches(name, self.commands)
+        if similar:
+            return f". Did you mean {' or '.join(map(repr, similar))}?"
+        return f", one of {', '.join(shown)} was expected."
+
+
 class LazyCommand(TyperCommand):
     """A command in the list; becomes the real one when its arguments are parsed."""
 
@@ -121,7 +153,7 @@ class LazyCommand(TyperCommand):
         return cast(typer.Context, get_command(real).make_context(*args, **kwargs))
 
 
-class CommandGroup(TyperGroup):
+class CommandGroup(NamedGroup):
     """All commands under the names that users guess."""
 
     def __init__(self, **attributes: Any) -> None:
@@ -129,3 +161,36 @@ class CommandGroup(TyperGroup):
         for entry in ENTRIES:
             for name in (entry.name, *entry.aliases):
                 self.commands[name] = LazyCommand(entry, name)
+
+    def make_context(self, info_name: str | None, args: list[str], *more: Any, **settings: Any) -> Any:
+        """The context of the whole command line; its arguments stay in `obj`."""
+        given = tuple(args)
+        with _documented(given):
+            _check_empty(given)
+            return super().make_context(info_name, args, *more, obj=given, **settings)
+
+    def invoke(self, context: typer.Context) -> Any:  # type: ignore[override]  # the parser's own class is not public
+        """Parse the rest for the command, and run it."""
+        with _documented(context.obj):
+            return super().invoke(context)
+
+
+@contextmanager
+def _documented(arguments: Sequence[str]) -> Iterator[None]:
+    """What the parser refuses is a JSON document too, where --json is given."""
+    try:
+        yield
+    except Exception as error:
+        message = getattr(error, "format_message", None)  # of the parser's errors, whose class typer does not export
+        if message is not None and "--json" in arguments:
+            print_document(error_text(message(), 2))
+        raise
+
+
+def _check_empty(arguments: Sequence[str]) -> None:
+    """No option and no argument has a use for an empty text: mostly it is a variable that is not set."""
+    for before, argument in zip(("", *arguments), arguments, strict=False):
+        if argument == "" or (argument.startswith("--") and argument.endswith("=") and argument.count("=") == 1):
+            after = f"The argument after '{before}'" if before else "The first argument"
+            what = f"The value of '{argument[:-1]}'" if argument else after
+            raise typer.BadParameter(f"{what} is empty, a text was expected. Is a variable of the shell not set?")

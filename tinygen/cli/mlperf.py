@@ -2,18 +2,20 @@
 
 import sys
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from tinygen.api import choice, report
-from tinygen.build.output import write_folder
+from tinygen.build.output import check_folder, write_folder
 from tinygen.cli.command import MICROCONTROLLER
 from tinygen.cli.command import command as as_command
+from tinygen.cli.group import NamedGroup
 from tinygen.cli.kernel_note import kernel_note
 from tinygen.cli.options import Model, Seed
+from tinygen.cli.output_file import check_free, is_own_document, write_bytes
 from tinygen.cli.terminal import Terminal
 from tinygen.errors import UsageError
 from tinygen.mlperf import session
@@ -31,6 +33,7 @@ from tinygen.report.document import json_text
 from tinygen.targets import load
 
 _RESULTS_FILE = "results.json"
+_MOST = 2**31 - 1  # inferences that a command of the benchmark can ask for
 
 Out = Annotated[Path, typer.Option("-o", "--output", metavar="OUT", help="Folder to write.", show_default=False)]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite files that tinygen did not write.")]
@@ -65,11 +68,15 @@ Samples = Annotated[
 Iterations = Annotated[
     int | None,
     typer.Option(
-        "--iterations", min=1, help="Inferences of a window (default: as many as take ten seconds).", show_default=False
+        "--iterations",
+        min=1,
+        max=_MOST,
+        help="Inferences of a window (default: as many as take ten seconds).",
+        show_default=False,
     ),
 ]
 Warmups = Annotated[
-    int | None, typer.Option("--warmups", min=0, help="Inferences before them (default: the runner's).")
+    int | None, typer.Option("--warmups", min=0, max=_MOST, help="Inferences before them (default: the runner's).")
 ]
 ResultsFile = Annotated[
     Path | None,
@@ -83,6 +90,7 @@ Machine = Annotated[
 ]
 
 app = typer.Typer(
+    cls=NamedGroup,
     add_completion=False,
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -98,6 +106,7 @@ def mlperf() -> None:
 def _firmware_command(task: Task) -> Callable[..., None]:
     @as_command(MICROCONTROLLER)
     def command(terminal: Terminal, model: Model, out: Out, options: Options, force: Force = False) -> None:
+        check_folder(out, force)
         with terminal.progress(f"compiling {model.name}"):
             compiled = compile_model(model, replace(options, name=task.name))  # its headers hide no other
             compiled.check_fits()
@@ -143,12 +152,16 @@ def run(
     warmups: Warmups = None,
     output: ResultsFile = None,
     seed: Seed = 0,
+    force: Force = False,
 ) -> None:
     """Drive firmware by the runner's protocol, under QEMU or on a board, and write results.json."""
     kind = choice(TransportKind, "transport", transport)
     plan = Plan(choice(Mode, "mode", mode), samples, iterations, warmups)
     with terminal.progress("building the firmware"):
         program = session.find_program(firmware, kind)
+    results = output or program.elf.with_name(_RESULTS_FILE)
+    keys = [field.name for field in fields(Session)]
+    check_free(results, force, lambda file: is_own_document(file, keys), inputs=(program.elf, data))
     chosen = _task_of(program, task)
     found = _data(chosen, plan, data, seed)
     machine = port or _machine(program, target)
@@ -165,7 +178,7 @@ def run(
         accuracy=measured if isinstance(measured, Accuracy) else None,
         performance=measured if isinstance(measured, Performance) else None,
     )
-    (output or program.elf.with_name(_RESULTS_FILE)).write_text(json_text(result) + "\n", encoding="utf-8")
+    write_bytes(results, f"{json_text(result)}\n".encode())
     terminal.result(result, session_table(result))
 
 
@@ -175,8 +188,13 @@ def serve(terminal: Terminal, firmware: FirmwarePath, target: Machine = None) ->
     """Run firmware under QEMU with its UART on a pty, for the benchmark's own runner, until Ctrl-C."""
     with terminal.progress("building the firmware"):
         program = session.find_program(firmware, TransportKind.UART)
-    with qemu_pty(program.elf, _machine(program, target)) as (path, emulator):
-        terminal.text(f"{path}\n")
+    machine = _machine(program, target)
+    session.check_elf(program.elf)
+    with qemu_pty(program.elf, machine) as (path, emulator):
+        if terminal.json:
+            terminal.result({"pty": path})
+        else:
+            terminal.text(f"{path}\n")
         sys.stdout.flush()  # a script waits for it
         terminal.note(f"in the runner's folder: {session.runner_command(path)}")
         emulator.process.wait()

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 _PLANNING = "Planning options"
+MOST_SAMPLES = 1_000_000  # that are drawn or read at once
 
 
 class InputMode(StrEnum):
@@ -230,7 +231,7 @@ WeightText = Annotated[
     typer.Option(
         "--weights",
         metavar="TYPE",
-        help="Element type of the weights of a calibrated model: int8, int4, int2 or int1.",
+        help="Type of the weights of a calibrated model: int1 to int8, with activations beyond int8 to int16.",
         rich_help_panel=_PLANNING,
     ),
 ]
@@ -239,7 +240,7 @@ ActivationText = Annotated[
     typer.Option(
         "--activations",
         metavar="TYPE",
-        help="Element type of the tensors of a calibrated model: int8, or int16 (with int8 weights).",
+        help="Type of the tensors of a calibrated model: int2 to int16.",
         rich_help_panel=_PLANNING,
     ),
 ]
@@ -270,8 +271,8 @@ OpWidths = Annotated[
     typer.Option(
         "--op",
         metavar="NAME=w4a8",
-        help="Other widths for one operator, or for those of a pattern with *: weights of 8, 4, 2 or 1 bits, or w8a16 "
-        "for int16 activations; may be given several times, the last counts.",
+        help="Other widths for one operator, or for those of a pattern with *: weights and activations of 1 to "
+        "16 bits, as w4a8, w8a16, w4a4 or w1a1; may be given several times, the last counts.",
         show_default=False,
         rich_help_panel=_PLANNING,
     ),

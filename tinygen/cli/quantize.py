@@ -11,6 +11,7 @@ from tinygen.calib.model import load_float
 from tinygen.cli.calibration_options import (
     POLICY,
     BiasCorrection,
+    Control,
     Equalize,
     PolicyText,
     Rounding,
@@ -23,7 +24,7 @@ from tinygen.cli.calibration_options import (
 )
 from tinygen.cli.command import command as as_command
 from tinygen.cli.options import CTableFile, Dims, InputLayout, InputShapes, Model, OpWidths, WeightText
-from tinygen.cli.table_file import write_bytes
+from tinygen.cli.output_file import check_free, write_bytes
 from tinygen.cli.terminal import Terminal
 from tinygen.errors import UnsupportedModelError, UsageError
 from tinygen.frontends.spelling import spelling_from_text
@@ -67,6 +68,7 @@ def command(
     tensor_policy: TensorPolicies = None,
     scheme: SchemeText = "asymmetric",
     samples: SampleCount = DEFAULT_SAMPLES,
+    control: Control = True,
     bias_correction: BiasCorrection = True,
     equalize: Equalize = False,
     rounding: RoundingText = Rounding.NEAREST.value,
@@ -82,15 +84,14 @@ def command(
         raise UsageError("--data, --ctable: exactly one of them was expected. Give samples, or a CTable.")
     if out.suffix.lower() not in (".onnx", ".tflite"):
         raise UsageError(f"{out}: has the suffix '{out.suffix}', .onnx or .tflite was expected. Rename it.")
-    if out.exists() and not force:
-        raise UsageError(f"{out}: is there, a new name was expected. Choose one, or add --force.")
+    check_free(out, force, lambda _: False, "may be another network", (model, data, ctable))
     float_model = load_float(model, spelling_from_text(tuple(input_shape or ()), tuple(dim or ()), input_layout))
     if ctable is not None:
         calibration = Calibration(float_model, read_ctable(ctable))
     else:
         assert data is not None
         settings = settings_from_text(
-            policy, tensor_policy, scheme, bias_correction, equalize, rounding, Widths.parse(weights, op or ())
+            policy, tensor_policy, scheme, control, bias_correction, equalize, rounding, Widths.parse(weights, op or ())
         )
         with terminal.progress(f"calibrating {model.name}") as progress:
             dataset = open_dataset(data, float_model.graph.inputs, samples)
@@ -98,6 +99,10 @@ def command(
             note_kept_wide(terminal, calibrator)
             calibration = calibrator.run_file(dataset, progress)
     graph = calibration.graph
+    if any(entry.activations.bits < Storage.INT8.bits for entry in calibration.table.ops.values()):
+        raise UnsupportedModelError(
+            f"{model.name}: has activations of less than eight bits by its CTable, int8 was expected of {out.name}."
+        )
     if any(tensor.type.dtype is DType.INT16 for tensor in graph.tensors):
         raise UnsupportedModelError(f"{model.name}: has int16 tensors by its CTable, int8 was expected of {out.name}.")
     if calibration.table.engines:

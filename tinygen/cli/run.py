@@ -4,7 +4,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
-import numpy as np
 import typer
 
 from tinygen.api import load_inputs, stack_outputs
@@ -13,9 +12,9 @@ from tinygen.cli.command import HOST
 from tinygen.cli.command import command as as_command
 from tinygen.cli.kernel_note import kernel_note
 from tinygen.cli.options import InputMode, Model, Seed
+from tinygen.cli.output_file import check_free, is_own_archive, write_outputs
 from tinygen.cli.terminal import Terminal
 from tinygen.errors import UsageError
-from tinygen.ir.types import Array
 from tinygen.pipeline import Compiled, Options, compile_model
 from tinygen.report.execution import Run, nested, output_table, run_table
 from tinygen.verify.samples import Samples, random_samples
@@ -34,6 +33,7 @@ Output = Annotated[
     Path | None,
     typer.Option("--output", metavar="FILE", help="Write the outputs as .npz: out0, out1, ...", show_default=False),
 ]
+Force = Annotated[bool, typer.Option("--force", help="Overwrite an --output that tinygen did not write.")]
 
 
 @as_command(HOST)
@@ -44,13 +44,13 @@ def command(
     input: Inputs = None,
     output: Output = None,
     seed: Seed = 0,
+    force: Force = False,
 ) -> None:
     """Generate, build and execute a model, on this machine or under QEMU, and show its outputs."""
-    file = _input_file(input or [])
-    modes = set(input or [])
-    rereads = InputMode.REREADABLE in modes
-    options = replace(options, fetches_input=rereads or InputMode.STREAMED in modes, rereads_input=rereads)
-    _check_output(output)
+    file, mode = _input_file(input or []), _input_mode(input or [])
+    rereads = mode is InputMode.REREADABLE
+    options = replace(options, fetches_input=mode is not InputMode.RESIDENT, rereads_input=rereads)
+    _check_output(output, force, (model, file, options.calibrate, options.ctable))
     with terminal.progress(f"running {model.name}"):
         compiled = compile_model(model, options)
         compiled.check_fits()
@@ -60,7 +60,7 @@ def command(
     arrays = stack_outputs(execution.outputs)
     names = [port.name for port in compiled.graph.outputs]
     if output is not None:
-        _write(output, arrays)
+        write_outputs(output, arrays)
     run = Run(
         model=model.name,
         target=compiled.board.name,
@@ -83,6 +83,13 @@ def _input_file(given: list[str]) -> Path | None:
     return Path(files[0]) if files else None
 
 
+def _input_mode(given: list[str]) -> InputMode:
+    modes = list(dict.fromkeys(InputMode(value) for value in given if value in set(InputMode)))
+    if len(modes) > 1:
+        raise UsageError(f"--input: is {' and '.join(modes)}, one of them was expected. Leave the others out.")
+    return modes[0] if modes else InputMode.RESIDENT
+
+
 def _samples(compiled: Compiled, file: Path | None, seed: int) -> Samples:
     ports = compiled.graph.inputs
     if file is None:
@@ -98,13 +105,9 @@ def _per_inference(compiled: Compiled, outcome: Outcome, samples: int) -> int | 
     return None if compiled.board.is_host else outcome.values["instructions"] // samples
 
 
-def _check_output(output: Path | None) -> None:
-    if output is not None and output.suffix != ".npz":
+def _check_output(output: Path | None, force: bool, inputs: tuple[Path | None, ...]) -> None:
+    if output is None:
+        return
+    if output.suffix != ".npz":
         raise UsageError(f"--output {output}: has the suffix '{output.suffix}', '.npz' was expected. Rename it.")
-
-
-def _write(output: Path, arrays: tuple[Array, ...]) -> None:
-    try:
-        np.savez(output, **{f"out{index}": array for index, array in enumerate(arrays)})  # type: ignore[arg-type]
-    except OSError as error:
-        raise UsageError(f"--output {output}: cannot be written ({error.strerror}). Choose another file.") from None
+    check_free(output, force, is_own_archive, inputs=inputs)

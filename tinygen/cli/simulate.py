@@ -1,12 +1,10 @@
 """`tinygen simulate`: what a quantized model computes, and where it loses precision."""
 
-import io
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
-import numpy as np
 import typer
 from rich.console import RenderableType
 
@@ -14,13 +12,12 @@ from tinygen.calib.calibrator import BATCH, Calibration, Calibrator, forward_of
 from tinygen.calib.model import load_float, prepared
 from tinygen.cli.command import command as as_command
 from tinygen.cli.options import CalibrationData, CTableFile, Dims, InputLayout, InputShapes, Model
-from tinygen.cli.table_file import write_bytes
+from tinygen.cli.output_file import check_free, is_own_archive, is_own_document, write_bytes, write_outputs
 from tinygen.cli.terminal import Terminal
 from tinygen.errors import UsageError
 from tinygen.frontends import import_model
 from tinygen.frontends.spelling import Spelling, spelling_from_text
 from tinygen.ir.graph import Graph
-from tinygen.ir.types import Array
 from tinygen.quant.ctable_file import read_ctable
 from tinygen.quant.datapaths import engine_names, with_crossings
 from tinygen.quant.dataset import open_dataset
@@ -44,6 +41,8 @@ Output = Annotated[
     Path | None,
     typer.Option("--output", metavar="FILE", help="Write the outputs as .npz: out0, out1, ...", show_default=False),
 ]
+
+Force = Annotated[bool, typer.Option("--force", help="Overwrite files that tinygen did not write.")]
 
 
 @dataclass(frozen=True)
@@ -69,9 +68,11 @@ def command(
     input_shape: InputShapes = None,
     dim: Dims = None,
     input_layout: InputLayout = "nchw",
+    force: Force = False,
 ) -> None:
     """Run a quantized model by the integers of its C, and list every point where precision changes."""
     spelling = spelling_from_text(tuple(input_shape or ()), tuple(dim or ()), input_layout)
+    _check_files(trace, output, force, (model, data, ctable, calibrate))
     graph, real, engines = _networks(model, ctable, calibrate, spelling)
     dataset = open_dataset(data, graph.inputs, samples)
     with terminal.progress(f"simulating {model.name}") as progress:
@@ -82,8 +83,19 @@ def command(
     if trace is not None:
         write_bytes(trace, (json_text(report) + "\n").encode())
     if output is not None:
-        _write_outputs(output, found.outputs)
+        write_outputs(output, found.outputs)
     terminal.result(report, _table(report))
+
+
+def _check_files(trace: Path | None, output: Path | None, force: bool, inputs: tuple[Path | None, ...]) -> None:
+    """Raise UsageError where one of the files cannot be written, or both are the same."""
+    keys = [field.name for field in fields(SimulationReport)]
+    if trace is not None:
+        check_free(trace, force, lambda file: is_own_document(file, keys), inputs=inputs)
+    if output is not None:
+        check_free(output, force, is_own_archive, inputs=inputs)
+    if trace is not None and output is not None and trace.resolve() == output.resolve():
+        raise UsageError(f"--trace, --output: are both {trace}, two files were expected. Choose another name for one.")
 
 
 def _networks(
@@ -110,13 +122,6 @@ def _int8_network(model: Path, spelling: Spelling) -> Graph:
     if all(tensor.type.quant is None for op in graph.ops for tensor in op.results):
         raise UsageError(f"{model.name}: is a float model, --ctable or --calibrate was expected. Give one of them.")
     return graph
-
-
-def _write_outputs(file: Path, outputs: Sequence[Array]) -> None:
-    content = io.BytesIO()
-    arrays: dict[str, Any] = {f"out{index}": array for index, array in enumerate(outputs)}
-    np.savez(content, **arrays)
-    write_bytes(file, content.getvalue())
 
 
 def _table(report: SimulationReport) -> RenderableType:

@@ -6,7 +6,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from tinygen.api import choice
-from tinygen.build.output import write_folder
+from tinygen.build.output import check_folder, write_folder
 from tinygen.cli.terminal import Terminal
 from tinygen.kernels.base import Library, Objective
 from tinygen.pipeline import Kernels, Options
@@ -34,6 +34,8 @@ def measure_suite(
         models=models,
         command=shlex.join(["tinygen", *sys.argv[1:]]),
     )
+    if out is not None:
+        check_folder(out)
     with terminal.progress("measuring MLPerf Tiny") as step:
         suite = run_suite(plan, options, step)
     if out is not None:

@@ -19,7 +19,7 @@ from rich.progress import (
 from rich.text import Text
 
 from tinygen.errors import TinygenError
-from tinygen.report.document import json_text
+from tinygen.report.document import encodable, error_text, json_text
 
 _WIDEST = 1000  # columns
 INTERRUPTED = 130  # exit code of shells for Ctrl-C
@@ -67,6 +67,8 @@ class Terminal:
             code, message = INTERRUPTED, "interrupted."
         elif isinstance(error, TinygenError):
             code, message = error.exit_code, str(error)
+        elif isinstance(error, MemoryError):
+            code, message = 1, "not enough memory: more was asked for than this machine has."
         elif isinstance(error, OSError) and error.strerror:
             code, message = 1, f"{error.filename or 'system'}: {error.strerror}."
         else:
@@ -75,7 +77,7 @@ class Terminal:
                 sys.stderr.write("".join(traceback.format_exception(error)))
         sys.stderr.write(f"tinygen: {message}\n")
         if self.json and not self._has_document:
-            self._print_document(json_text({"error": message, "exit_code": code}))
+            self._print_document(error_text(message, code))
         return code
 
     @contextmanager
@@ -96,7 +98,12 @@ class Terminal:
 
     def _print_document(self, text: str) -> None:
         self._has_document = True
-        sys.stdout.write(f"{text}\n")
+        print_document(text)
+
+
+def print_document(text: str) -> None:
+    """A JSON document on stdout, whatever its encoding."""
+    sys.stdout.write(f"{encodable(text, sys.stdout.encoding or 'utf-8')}\n")
 
 
 def _print(table: RenderableType) -> None:

@@ -9,7 +9,7 @@ from tinygen.api import DEFAULT_SAMPLES, choice, load_inputs, results_of
 from tinygen.cli.command import HOST
 from tinygen.cli.command import command as as_command
 from tinygen.cli.kernel_note import kernel_note
-from tinygen.cli.options import Model, Seed
+from tinygen.cli.options import MOST_SAMPLES, Model, Seed
 from tinygen.cli.terminal import Terminal
 from tinygen.errors import MismatchError
 from tinygen.pipeline import Options, compile_model
@@ -42,6 +42,7 @@ SampleCount = Annotated[
     typer.Option(
         "--samples",
         min=1,
+        max=MOST_SAMPLES,
         help=f"How many samples to compare (default: all of --data, or {DEFAULT_SAMPLES}).",
         show_default=False,
     ),

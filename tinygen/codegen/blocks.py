@@ -1,9 +1,32 @@
 """The blocks of C that templates/ops gives for each kernel: layer types, layer descriptions, runners."""
 
+from dataclasses import dataclass
+
 from jinja2 import Template
 
 from tinygen.codegen.environment import environment
 from tinygen.kernels.base import Kernel
+from tinygen.planner.parts import is_operand
+
+Steps = tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True)
+class Runner:
+    """How the function that calls a kernel is declared, and where it finds the tables of a layer."""
+
+    name: str
+    steps: Steps = ()  # from part to part, where the layer has several: tables lie one behind the other
+
+    @property
+    def parameter(self) -> str:
+        """Which part it is, behind the layer."""
+        return "int32_t part, " if self.steps else ""
+
+    def at(self, table: str) -> str:
+        """What is added to the pointer to the first part of a table."""
+        step = dict(self.steps).get(table)
+        return f" + {step} * part" if step else ""
 
 
 def types(kernel: Kernel) -> str:
@@ -11,9 +34,16 @@ def types(kernel: Kernel) -> str:
     return _stripped(_template(kernel).module.types(kernel))  # type: ignore[attr-defined]
 
 
-def runner(kernel: Kernel) -> str:
-    """The function that calls the kernel for a layer."""
-    return _stripped(_template(kernel).module.runner(kernel))  # type: ignore[attr-defined]
+def runner(kernel: Kernel, text: Runner) -> str:
+    """The function that calls the kernel for a layer, or for parts of one."""
+    arguments = (kernel, text) if kernel.takes_parts else (kernel,)
+    return _stripped(_template(kernel).module.runner(*arguments))  # type: ignore[attr-defined]
+
+
+def steps(kernel: Kernel) -> Steps:
+    """Of a kernel for a part of a layer: the elements from part to part, by the tables that are parts of others."""
+    found = (table for table in kernel.tables if table.whole and not is_operand(kernel, table))
+    return tuple((table.name, table.values.size) for table in found)
 
 
 def layer(kernel: Kernel, symbol: str, tables: dict[str, str]) -> str:
@@ -22,7 +52,7 @@ def layer(kernel: Kernel, symbol: str, tables: dict[str, str]) -> str:
 
 
 def layer_type(kernel: Kernel) -> str:
-    """The C type of that constant, without const: what stands before its symbol."""
+    """The C type of that constant, without const."""
     text = layer(kernel, "layer", {table.name: table.name for table in kernel.tables})
     return text.partition(" layer =")[0].removeprefix("static const ")
 

@@ -10,6 +10,7 @@ from tinygen.errors import UsageError
 from tinygen.ir.types import Array, DType
 
 _WIDTH = 110
+_LONGEST = 64  # letters of a model's name, which begins those of files and functions
 _NO_BREAK = "\N{NO-BREAK SPACE}"
 _WHOLE = re.compile(r"\w+ = \[[^][]*\]|tensor<[^>]*>")  # what a line of MLIR is not broken inside of
 _C_TYPES = {
@@ -20,6 +21,7 @@ _C_TYPES = {
     DType.INT32: "int32_t",
     DType.INT64: "int64_t",
     DType.FLOAT32: "float",
+    DType.SIGNS: "uint32_t",
 }
 _KEYWORDS = (
     "alignas alignof and asm auto bool break case catch char class const constexpr continue default delete do double "
@@ -42,7 +44,7 @@ def c_type(dtype: DType) -> str:
 
 def model_identifier(text: str) -> str:
     """A C identifier for a model that the user named `text` (a file's stem, or the option --name)."""
-    name = re.sub(r"[^a-z0-9]+", "_", text.lower()).strip("_")
+    name = re.sub(r"[^a-z0-9]+", "_", text.lower()).strip("_")[:_LONGEST].rstrip("_")
     if not name:
         return "model"
     return f"model_{name}" if name[0].isdigit() or _is_reserved(name) else name
@@ -55,6 +57,8 @@ def checked_identifier(text: str) -> str:
             f"--name: is '{text}', a C identifier was expected (letters, digits, underscores; no reserved name). "
             f"Try '{model_identifier(text)}'."
         )
+    if len(text) > _LONGEST:
+        raise UsageError(f"--name: has {len(text)} letters, at most {_LONGEST} were expected. Choose a shorter one.")
     return text
 
 
@@ -103,6 +107,8 @@ def comment(*paragraphs: str) -> str:
 def _integer_literal(value: int, dtype: np.dtype[np.generic]) -> str:
     if value == np.iinfo(np.int32).min and dtype == np.int32:
         return "INT32_MIN"  # -2147483648 is the negation of a literal that does not fit
+    if dtype == np.uint32:
+        return f"0x{value:08X}U"
     if dtype == np.int64:
         if value == np.iinfo(np.int64).min:
             return "INT64_MIN"

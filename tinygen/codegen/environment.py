@@ -6,6 +6,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from tinygen import paths
 from tinygen.codegen.c_text import float_literal
+from tinygen.codegen.line_breaks import break_lines
 
 
 @cache
@@ -19,4 +20,5 @@ def environment() -> Environment:
         keep_trailing_newline=True,
     )
     templates.filters["float"] = float_literal
+    templates.filters["break_lines"] = break_lines
     return templates

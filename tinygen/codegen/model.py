@@ -8,18 +8,20 @@ from itertools import chain, count
 
 from tinygen.codegen import blocks
 from tinygen.codegen.arenas import ArenaText, arena_symbol, arena_texts, touched_arenas
+from tinygen.codegen.blocks import Runner, Steps
 from tinygen.codegen.c_text import c_type, initializer
 from tinygen.codegen.captions import Captions
+from tinygen.codegen.engine_templates import PrintedEngine, Variables, print_engine
+from tinygen.codegen.engine_variables import layer_variables, own_function
 from tinygen.codegen.ports import PortText, common_ctype
-from tinygen.codegen.statements import CallText, ShiftText, Statement, Writer, moves_up
+from tinygen.codegen.statements import Callee, CallText, ShiftText, Statement, StripsText, Writer
 from tinygen.codegen.streams import StreamText, stream_text
 from tinygen.ir.graph import Op, Port
 from tinygen.ir.rows import has_rows, pixel_bytes, row_bytes
-from tinygen.ir.tensor import Tensor
 from tinygen.ir.text import mnemonic
 from tinygen.kernels.base import Kernel, Table
-from tinygen.kernels.engine import EngineCall
-from tinygen.planner.schedule import Call, Fetch, Fused, Loop, Schedule, Shift, unrolled
+from tinygen.kernels.engine import EngineCall, EngineTemplate
+from tinygen.planner.schedule import Call, Fetch, Fused, Schedule, Shift, Strips, unrolled
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,16 +48,6 @@ class LayerText:
     text: str
 
 
-@dataclass(frozen=True)
-class SequenceText:
-    """What a call takes in the iterations of a loop over slices of channels: layers, which have weights of their own,
-    or constant operands."""
-
-    symbol: str
-    type: str
-    pointers: tuple[str, ...]
-
-
 @dataclass(frozen=True, eq=False)
 class OperatorText:
     """An operator that is called: once on whole tensors, or on rows."""
@@ -64,7 +56,7 @@ class OperatorText:
     symbol: str
     comment: str
     layers: list[LayerText]
-    sequences: list[SequenceText]
+    runners: list[str]  # for parts of it, such as slices of its channels
     call: CallText | None  # where it is called once, on whole tensors
     arenas: list[str]  # that this call uses
 
@@ -77,7 +69,12 @@ class FusedText:
     comment: str
     operators: list[OperatorText]
     statements: tuple[Statement, ...]
-    arenas: list[str]  # that these use
+    arenas: list[str]  # that these use outside of strips
+
+    @property
+    def strips(self) -> list[StripsText]:
+        """Those of its statements that are strips of columns."""
+        return [statement for statement in self.statements if isinstance(statement, StripsText)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,15 +176,34 @@ class ModelText:
     def headers(self) -> list[str]:
         """Headers of the kernel functions, of moves of rows, and of the conversions at the boundary."""
         conversions = {"tg_quantize.h"} if self.has_conversions else set()
-        moves = {"tg_movement.h" for step in self.schedule.flat_steps if isinstance(step, Shift) and moves_up(step)}
-        engines = {f"{self.name}_engines.h"} if self.engine_functions else set()
+        moves = {"tg_movement.h" for step in self.schedule.flat_steps if isinstance(step, Shift) and step.moves_up}
+        engines = {f"{self.name}_engines.h"} if self.has_engines else set()
         return sorted({call.kernel.header for call in self.schedule.calls} | conversions | moves | engines)
 
     @property
     def engine_functions(self) -> list[EngineFunction]:
         """The functions of engines beside the core, each once."""
-        kernels = [kernel for kernel in self._kernels if isinstance(kernel, EngineCall)]
+        calls = [kernel for kernel in self._kernels if isinstance(kernel, EngineCall)]
+        kernels = [kernel for kernel in calls if not isinstance(kernel, EngineTemplate)]
         return [EngineFunction(kernel.function, kernel.ctype, kernel.emulation, kernel.engine) for kernel in kernels]
+
+    @cached_property
+    def printed_engines(self) -> list[PrintedEngine]:
+        """What the board's own templates print, by engine."""
+        layers: dict[str, list[Variables]] = {}
+        for calls in self._calls.values():
+            for index, (call, *_) in enumerate(self._alike(calls).values()):
+                if isinstance(call.kernel, EngineTemplate):
+                    tables, common = self._table_symbols(call), self._own_function(call)
+                    variables = layer_variables(self.name, call.op, call.kernel, tables, common, index)
+                    layers.setdefault(call.kernel.engine, []).append(variables)
+        templates = self.schedule.board.templates
+        return [print_engine(templates[engine], engine, self.name, tuple(found)) for engine, found in layers.items()]
+
+    @property
+    def has_engines(self) -> bool:
+        """Whether engines beside the core compute some layers."""
+        return bool(self.engine_functions or self.printed_engines)
 
     @property
     def layer_types(self) -> list[str]:
@@ -196,8 +212,9 @@ class ModelText:
 
     @property
     def runners(self) -> list[str]:
-        """The functions that call kernels, each once."""
-        return [blocks.runner(kernel) for kernel in self._kernels]
+        """The functions that call kernels for whole layers, each once."""
+        found = {runner: call.kernel for call in self.schedule.calls if not (runner := self._runner(call)).steps}
+        return [blocks.runner(kernel, runner) for runner, kernel in found.items()]
 
     @property
     def input_ctype(self) -> str:
@@ -340,7 +357,7 @@ class ModelText:
         found: dict[Table, tuple[str, Table]] = {}
         contents: dict[str, str] = {}
         for op, calls in self._calls.items():
-            for table in dict.fromkeys(table for call in calls for table in call.kernel.tables):
+            for table in dict.fromkeys(table.stored for call in calls for table in call.kernel.tables):
                 content = _content(table)
                 symbol = _numbered(f"{self.name}_{self._symbol(op)}_{table.name}", content, contents)
                 found[table] = first.setdefault(content, (symbol, table))
@@ -352,79 +369,70 @@ class ModelText:
         return {op: self._layers_of(op, calls) for op, calls in self._calls.items()}
 
     def _layers_of(self, op: Op, calls: Sequence[Call]) -> dict[str, LayerText]:
+        return {key: self._layer(op, index, calls) for index, (key, calls) in enumerate(self._alike(calls).items())}
+
+    def _alike(self, calls: Sequence[Call]) -> dict[str, list[Call]]:
+        """Calls by the layer that they have, in the order of the first ones."""
         alike: dict[str, list[Call]] = {}
         for call in calls:
             alike.setdefault(self._layer_key(call), []).append(call)
-        return {key: self._layer(op, index, calls) for index, (key, calls) in enumerate(alike.items())}
+        return alike
 
     def _layer(self, op: Op, index: int, calls: Sequence[Call]) -> LayerText:
         symbol = f"{self._symbol(op)}_layer{f'_{index}' if index else ''}"
-        text = blocks.layer(calls[0].kernel, symbol, self._table_symbols(calls[0]))
+        text = blocks.layer(calls[0].kernel, symbol, self._layer_symbols(calls[0], index))
         return LayerText(symbol, self._captions.rows(calls), text)
 
     def _layer_key(self, call: Call) -> str:
-        return blocks.layer(call.kernel, "", self._table_symbols(call))
+        kernel = call.kernel.emulated if isinstance(call.kernel, EngineTemplate) else call.kernel
+        return blocks.layer(kernel, "", self._table_symbols(call))
 
     def _table_symbols(self, call: Call) -> dict[str, str]:
-        return {table.name: self._symbols[table][0] for table in call.kernel.tables}
+        return {table.name: self._table_symbol(table) for table in call.kernel.tables}
+
+    def _layer_symbols(self, call: Call, index: int) -> dict[str, str]:
+        """Those of the tables, and of the function that a layer has where a template prints it."""
+        symbols = self._table_symbols(call)
+        if isinstance(call.kernel, EngineTemplate):
+            symbols["function"] = own_function(self._own_function(call), index)
+        return symbols
+
+    def _own_function(self, call: Call) -> str:
+        return f"{self.name}_{call.kernel.function}_{self._numbers[call.whole]}"
+
+    def _table_symbol(self, table: Table) -> str:
+        return self._symbols[table.stored][0]
+
+    def _runner(self, call: Call) -> Runner:
+        steps = blocks.steps(call.kernel)
+        name = self._part_runners[call.whole][call.kernel.runner, steps] if steps else call.kernel.runner
+        return Runner(name, steps)
+
+    @cached_property
+    def _part_runners(self) -> dict[Op, dict[tuple[str, Steps], str]]:
+        """Names of the functions that call kernels for parts of layers, by what tells them apart."""
+        found: dict[Op, dict[tuple[str, Steps], str]] = {}
+        for op, calls in self._calls.items():
+            kinds = dict.fromkeys((call.kernel.runner, steps) for call in calls if (steps := blocks.steps(call.kernel)))
+            name = f"run_{self._symbol(op)}"
+            found[op] = {kind: f"{name}_{index}" if index else name for index, kind in enumerate(kinds)}
+        return found
 
     @cached_property
     def _writer(self) -> Writer:
-        return Writer(self.schedule, self._names, self._constants, self._captions.content)
+        return Writer(self.schedule, self._callee, self._table_symbol, self._captions.content)
 
-    def _names(self, calls: Sequence[Call]) -> tuple[int, str]:
-        return self._numbers[calls[0].whole], self._pointer(calls[0].whole, self._layer_pointers(calls))
-
-    def _pointer(self, op: Op, pointers: tuple[str, ...]) -> str:
-        """A pointer that may be another one in each iteration."""
-        return pointers[0] if len(set(pointers)) == 1 else f"{self._sequences[op][pointers].symbol}[i]"
-
-    def _layer_pointers(self, calls: Sequence[Call]) -> tuple[str, ...]:
-        return tuple(f"&{self._layers[call.whole][self._layer_key(call)].symbol}" for call in calls)
-
-    @cached_property
-    def _sequences(self) -> dict[Op, dict[tuple[str, ...], SequenceText]]:
-        """Where a layer or a constant operand changes in a loop: by the pointers that follow each other."""
-        found: dict[Op, dict[tuple[str, ...], SequenceText]] = {}
-        fused = (step for step in self.schedule.steps if isinstance(step, Fused))
-        loops = (step for chain in fused for step in chain.steps if isinstance(step, Loop))
-        for steps in chain.from_iterable(zip(*loop.iterations, strict=True) for loop in loops):
-            if not isinstance(steps[0], Call):
-                continue
-            calls = [step for step in steps if isinstance(step, Call)]
-            changing = {self._layer_pointers(calls): blocks.layer_type(calls[0].kernel)}
-            for table, symbols in self._operand_symbols(calls).values():
-                changing[symbols] = c_type(table.dtype)
-            own = found.setdefault(calls[0].whole, {})
-            for pointers, type in changing.items():
-                if len(set(pointers)) > 1 and pointers not in own:
-                    symbol = f"{self._symbol(calls[0].whole)}_slices{f'_{len(own)}' if own else ''}"
-                    own[pointers] = SequenceText(symbol, type, pointers)
-        return found
-
-    def _constants(self, calls: Sequence[Call]) -> dict[Tensor, str]:
-        """Constant operands of a call with a pointer to their value; of one in a loop in all its iterations."""
-        found = self._operand_symbols(calls)
-        return {tensor: self._pointer(calls[0].whole, symbols) for tensor, (_, symbols) in found.items()}
-
-    def _operand_symbols(self, calls: Sequence[Call]) -> dict[Tensor, tuple[Table, tuple[str, ...]]]:
-        """Constant operands of the first call: the table that holds the value, and the symbols in all calls."""
-        found = {}
-        for position, tensor in enumerate(calls[0].kernel.reads):
-            if tensor.is_constant:
-                tables = [self._table(call.kernel, call.kernel.reads[position]) for call in calls]
-                found[tensor] = tables[0], tuple(self._symbols[table][0] for table in tables)
-        return found
-
-    @staticmethod
-    def _table(kernel: Kernel, operand: Tensor) -> Table:
-        return next(table for table in kernel.tables if table.values is operand.data)
+    def _callee(self, call: Call) -> Callee:
+        layer, runner = self._layers[call.whole][self._layer_key(call)], self._runner(call)
+        number, ctype = self._numbers[call.whole], blocks.layer_type(call.kernel)
+        return Callee(number, runner.name, layer.symbol, ctype, takes_part=bool(runner.steps))
 
     def _operator(self, op: Op, call: CallText | None = None, arenas: Sequence[str] = ()) -> OperatorText:
         layers = list(self._layers[op].values())
         caption = self._captions.operator(op)
-        sequences = list(self._sequences.get(op, {}).values())
-        return OperatorText(self._numbers[op], self._symbol(op), caption, layers, sequences, call, list(arenas))
+        kernels = {runner: call.kernel for call in self._calls[op] if (runner := self._runner(call)).steps}
+        runners = [blocks.runner(kernel, runner) for runner, kernel in kernels.items()]
+        return OperatorText(self._numbers[op], self._symbol(op), caption, layers, runners, call, list(arenas))
 
     def _fused(self, fused: Fused) -> FusedText:
         operators = [self._operator(op) for op in fused.ops]
@@ -432,9 +440,10 @@ class ModelText:
         is_single = first == last
         span = f"Operator {first}" if is_single else f"Operators {first} to {last}"
         symbol = operators[0].symbol if is_single else f"operators_{first}_to_{last}"
-        statements = self._writer.fused(fused)
+        statements = self._writer.fused(fused, symbol)
         caption = self._captions.fused(fused, span)
-        arenas = touched_arenas(self.schedule, unrolled(fused))
+        own = (step for step in fused.steps if not isinstance(step, Strips))
+        arenas = touched_arenas(self.schedule, chain.from_iterable(map(unrolled, own)))
         return FusedText(symbol, caption, operators, statements, arenas)
 
     @cached_property

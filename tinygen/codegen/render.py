@@ -28,7 +28,8 @@ def render(schedule: Schedule, name: str, source: str) -> dict[str, str]:
         f"{name}_weights.h": "weights.h.j2",
         f"{name}_weights.c": "weights.c.j2",
     }
-    if model.engine_functions:
+    if model.has_engines:
         files |= {f"{name}_engines.h": "engines.h.j2", f"{name}_engines.c": "engines.c.j2"}
     texts = {file: environment().get_template(template).render(context) for file, template in files.items()}
-    return {file: text if file.startswith(f"{name}_weights.") else break_lines(text) for file, text in texts.items()}
+    as_they_are = (f"{name}_weights.", f"{name}_engines.")  # the latter may hold what a board's templates print
+    return {file: text if file.startswith(as_they_are) else break_lines(text) for file, text in texts.items()}

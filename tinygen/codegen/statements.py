@@ -1,14 +1,31 @@
 """Steps of a fused chain as C statements: calls, moves of ring rows, rows from and to the application, loops."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, field, replace
+from typing import ClassVar, TypeVar
 
-from tinygen.codegen.arenas import arena_symbol
+from tinygen.codegen.arenas import arena_symbol, touched_arenas
 from tinygen.codegen.c_text import c_type, inline_comment
+from tinygen.codegen.strips import Members, MemberText, Use, members_of
 from tinygen.ir.rows import Columns, Piece, all_columns, has_rows
 from tinygen.ir.tensor import Tensor
-from tinygen.planner.schedule import Buffer, Call, Crop, Fetch, FlatStep, Fused, Loop, Schedule, Shift, Store
+from tinygen.kernels.base import Kernel, Table
+from tinygen.planner.schedule import (
+    Buffer,
+    Call,
+    Crop,
+    Fetch,
+    FlatStep,
+    Fused,
+    Loop,
+    Schedule,
+    Shift,
+    Store,
+    Strips,
+    unrolled,
+)
+
+_Kind = TypeVar("_Kind")
 
 
 @dataclass(frozen=True)
@@ -29,7 +46,7 @@ class ResultText:
     """Bytes that a call has written."""
 
     pointer: str
-    bytes: int
+    bytes: str
 
 
 @dataclass(frozen=True)
@@ -41,7 +58,7 @@ class ShiftText:
     function: str
     target: str
     source: str
-    bytes: int
+    bytes: str
     content: str
 
 
@@ -72,7 +89,7 @@ class CropText:
 
     target: str
     source: str
-    bytes: int
+    bytes: str
     content: str
 
 
@@ -86,127 +103,208 @@ class LoopText:
     body: tuple["Statement", ...]
 
 
-Statement = CallText | ShiftText | FetchText | StoreText | CropText | LoopText
+@dataclass(frozen=True)
+class StripsText:
+    """A loop over strips, each of them a call of one function with a pointer to what differs from strip to strip."""
 
-Names = Callable[[Sequence[Call]], tuple[int, str]]
-"""Number of the operator and C expression for the layer of a call, for all iterations of the loop that it stands in."""
+    kind: ClassVar[str] = "strips"
+
+    symbol: str
+    count: int
+    members: tuple[MemberText, ...]
+    statements: tuple["Statement", ...]
+    arenas: list[str]  # that these use
+
+    @property
+    def initializers(self) -> list[list[tuple[str, str]]]:
+        """The members of each strip with their values."""
+        return [[(member.name, member.values[strip]) for member in self.members] for strip in range(self.count)]
+
+
+Statement = CallText | ShiftText | FetchText | StoreText | CropText | LoopText | StripsText
 
 
 @dataclass(frozen=True)
-class Address:
-    """A place in an arena that may move by a constant distance in each iteration of a loop."""
+class Callee:
+    """What stands before the values in a call."""
 
-    arena: str
-    offset: int
-    step: int = 0
-
-    def pointer(self, ctype: str = "int8_t") -> str:
-        """C expression for it."""
-        terms = [self.arena, *([str(self.offset)] if self.offset else []), *_moving(self.step)]
-        text = " + ".join(terms)
-        return text if ctype == "int8_t" else f"({ctype} *)(void *)({text})"
+    number: int  # of the operator, from 1
+    runner: str
+    layer: str  # symbol
+    layer_type: str
+    takes_part: bool  # which part of the layer is the next argument
 
 
 @dataclass(frozen=True)
 class Writer:
-    """Writes the steps of one schedule."""
+    """Writes the steps of one schedule.
+
+    A step in a loop is given by its first two iterations; one in strips by all strips, iteration by iteration.
+    """
 
     schedule: Schedule
-    names: Names
-    constants: Callable[[Sequence[Call]], dict[Tensor, str]]  # C expressions for constant operands, as for layers
+    callee: Callable[[Call], Callee]
+    symbol: Callable[[Table], str]
     content: Callable[[Buffer], str]
+    strips: int = 1
+    members: Members = field(default_factory=lambda: Members({}, str))
 
-    def fused(self, fused: Fused) -> tuple[Statement, ...]:
-        """The statements of a chain."""
-        return tuple(self._step(step) for step in fused.steps)
+    def fused(self, fused: Fused, symbol: str) -> tuple[Statement, ...]:
+        """The statements of a chain, whose function is called `symbol`."""
+        found: list[Statement] = []
+        for step in fused.steps:
+            if isinstance(step, Strips):
+                number = sum(isinstance(statement, StripsText) for statement in found)
+                found.append(self._strips(step, f"{symbol}_strip{f'_{number}' if number else ''}"))
+            else:
+                found.append(self._step(step))
+        return tuple(found)
 
-    def call(self, *iterations: Call) -> CallText:
-        """A call; of one in a loop all iterations."""
-        call = iterations[0]
-        number, layer = self.names(iterations)
-        kernel, after = call.kernel, iterations[min(1, len(iterations) - 1)].kernel
-        constants = self.constants(iterations)
-        reads = [
-            constants.get(tensor) or self._tensor(tensor, other)
-            for tensor, other in zip(kernel.reads, after.reads, strict=True)
-        ]
+    def call(self, *calls: Call) -> CallText:
+        """A call."""
+        call, callees = calls[0], [self.callee(call) for call in calls]
+        kernel = call.kernel
+        reads = [self._operand(position, *calls) for position in range(len(kernel.reads))]
         arguments = [f"(const void *const[]){{{', '.join(reads)}}}"] if kernel.reads_as_array else reads
-        writes = [self._tensor(tensor, other) for tensor, other in zip(kernel.writes, after.writes, strict=True)]
-        arguments += writes
+        if callees[0].takes_part:
+            parts = (next(table.part for table in call.kernel.tables if table.whole) for call in calls)
+            arguments = [self._number("part", *parts), *arguments]
+        written = list(zip(*(call.kernel.writes for call in calls), strict=True))
+        arguments += [self._tensor(*tensors) for tensors in written]
         if kernel.takes_scratch:
-            arguments.append(self._within(call.scratch).pointer() if call.scratch else "NULL")
-        results = tuple(
-            ResultText(self._address(tensor, other).pointer(), tensor.type.bytes)
-            for tensor, other in zip(kernel.writes, after.writes, strict=True)
-        )
-        return CallText(number, kernel.runner, layer, ", ".join(arguments), results)
+            arguments.append(self._within(call.scratch, *[0] * len(calls)) if call.scratch else "NULL")
+        results = tuple(self._result(*tensors) for tensors in written)
+        layer = self._pointer(callees[0].layer_type, callees[0].layer, *(f"&{callee.layer}" for callee in callees))
+        return CallText(callees[0].number, callees[0].runner, layer, ", ".join(arguments), results)
 
-    def shift(self, step: Shift) -> ShiftText:
+    def shift(self, *shifts: Shift) -> ShiftText:
         """A move inside a buffer."""
-        target, source = (self._within(step.buffer, at).pointer() for at in (step.target, step.source))
-        function = "tg_move_up" if moves_up(step) else "memmove"
-        return ShiftText(function, target, source, step.bytes, inline_comment(self.content(step.buffer)))
+        buffer = shifts[0].buffer
+        target = self._within(buffer, *(shift.target for shift in shifts))
+        source = self._within(buffer, *(shift.source for shift in shifts))
+        bytes = self._bytes("size_t", buffer, *(shift.bytes for shift in shifts))
+        function = "tg_move_up" if shifts[0].moves_up else "memmove"
+        return ShiftText(function, target, source, bytes, inline_comment(self.content(buffer)))
 
-    def _step(self, step: FlatStep | Loop) -> Statement:
-        if isinstance(step, Loop):
-            body = tuple(self._flat(*steps) for steps in zip(*step.iterations, strict=True))
-            return LoopText(len(step.iterations), body)
-        return self._flat(step)
+    def _strips(self, strips: Strips, symbol: str) -> StripsText:
+        members = members_of(self.schedule, strips, self.content)
+        writer = replace(self, strips=len(strips.iterations), members=members)
+        statements = tuple(writer._step(*steps) for steps in zip(*strips.iterations, strict=True))
+        arenas = touched_arenas(self.schedule, unrolled(strips))
+        return StripsText(symbol, len(strips.iterations), members.members, statements, arenas)
 
-    def _flat(self, *iterations: FlatStep) -> Statement:
-        step, following = iterations[0], iterations[min(1, len(iterations) - 1)]
-        match step, following:
-            case Call(), Call():
-                return self.call(*(step for step in iterations if isinstance(step, Call)))
-            case Shift(), _:
-                return self.shift(step)
-            case Fetch(), Fetch():
-                return self._fetch(step, following)
-            case Store(), Store():
-                return StoreText(", ".join(self._rows(step.piece, following.piece)))
-            case Crop(), Crop():
-                target = self._address(step.target.tensor, following.target.tensor).pointer()
-                source = self._address(step.source.tensor, following.source.tensor).pointer()
-                content = self.content(self.schedule.places[step.target.tensor].buffer)
-                return CropText(target, source, step.target.tensor.type.bytes, inline_comment(content))
-        raise TypeError(f"{step} and {following} are not the same step of two iterations")
+    def _step(self, *steps: FlatStep | Loop) -> Statement:
+        match steps[0]:
+            case Loop():
+                return self._loop(*_of(Loop, steps))
+            case Call():
+                return self.call(*_of(Call, steps))
+            case Shift():
+                return self.shift(*_of(Shift, steps))
+            case Fetch():
+                return self._fetch(*(step.piece for step in _of(Fetch, steps)))
+            case Store():
+                return StoreText(", ".join(self._rows(*(step.piece for step in _of(Store, steps)))))
+            case Crop():
+                return self._crop(*_of(Crop, steps))
 
-    def _fetch(self, step: Fetch, following: Fetch) -> FetchText:
-        piece = step.piece
-        *rows, values = self._rows(piece, following.piece)
+    def _loop(self, *loops: Loop) -> LoopText:
+        bodies = [loop.iterations[count] for count in (0, 1) for loop in loops]
+        return LoopText(len(loops[0].iterations), tuple(self._step(*steps) for steps in zip(*bodies, strict=True)))
+
+    def _crop(self, *crops: Crop) -> CropText:
+        buffer = self.schedule.places[crops[0].target.tensor].buffer
+        target = self._address(*(crop.target.tensor for crop in crops))
+        source = self._address(*(crop.source.tensor for crop in crops))
+        bytes = self._bytes("size_t", buffer, *(crop.target.tensor.type.bytes for crop in crops))
+        return CropText(target, source, bytes, inline_comment(self.content(buffer)))
+
+    def _fetch(self, *pieces: Piece) -> FetchText:
+        *rows, values = self._rows(*pieces)
         if not self.schedule.rereads_input:
             return FetchText("fetch_rows", ", ".join([*rows, values]))
-        across = piece.columns or (all_columns(piece.whole) if has_rows(piece.whole) else Columns(0, 1))
-        return FetchText("fetch_patch", ", ".join([*rows, str(across.first), str(across.count), values]))
+        across = [_columns(piece) for piece in pieces]
+        buffer = self.schedule.places[pieces[0].tensor].buffer
+        first = self._number(self.members.name(buffer, "first_column"), *(columns.first for columns in across))
+        count = self._number(self.members.name(buffer, "columns"), *(columns.count for columns in across))
+        return FetchText("fetch_patch", ", ".join([*rows, first, count, values]))
 
-    def _rows(self, piece: Piece, following: Piece) -> list[str]:
+    def _rows(self, *pieces: Piece) -> list[str]:
         """First row, number of rows, and where they lie."""
-        first, after = piece.rows.first, following.rows.first
-        values = self._address(piece.tensor, following.tensor).pointer()
-        return [_affine(first, after - first), str(piece.rows.count), values]
+        first = self._number("first_row", *(piece.rows.first for piece in pieces))
+        return [first, str(pieces[0].rows.count), self._address(*(piece.tensor for piece in pieces))]
 
-    def _tensor(self, tensor: Tensor, following: Tensor) -> str:
-        return self._address(tensor, following).pointer(c_type(tensor.type.dtype))
+    def _operand(self, position: int, *calls: Call) -> str:
+        """What a call reads: a value in an arena, or a constant."""
+        tensors = [call.kernel.reads[position] for call in calls]
+        if not tensors[0].is_constant:
+            return self._tensor(*tensors)
+        tables = [_table_of(call.kernel, tensor) for call, tensor in zip(calls, tensors, strict=True)]
+        symbol = self._pointer(c_type(tables[0].dtype), "operand", *map(self.symbol, tables))
+        return _sum(symbol, *self._terms("part", *(table.first for table in tables)))
 
-    def _address(self, tensor: Tensor, following: Tensor) -> Address:
-        place = self.schedule.places[tensor]
-        step = self.schedule.address(following) - self.schedule.address(tensor)
-        return self._within(place.buffer, place.offset, step)
+    def _result(self, *tensors: Tensor) -> ResultText:
+        buffer = self.schedule.places[tensors[0]].buffer
+        bytes = self._bytes("uint32_t", buffer, *(tensor.type.bytes for tensor in tensors))
+        return ResultText(self._address(*tensors), bytes)
 
-    def _within(self, buffer: Buffer, offset: int = 0, step: int = 0) -> Address:
-        """A place some bytes behind the start of a buffer."""
-        return Address(arena_symbol(self.schedule, buffer), self.schedule.offsets[buffer] + offset, step)
+    def _tensor(self, *tensors: Tensor) -> str:
+        ctype, pointer = c_type(tensors[0].type.dtype), self._address(*tensors)
+        return pointer if ctype == "int8_t" else f"({ctype} *)(void *)({pointer})"
+
+    def _address(self, *tensors: Tensor) -> str:
+        places = [self.schedule.places[tensor] for tensor in tensors]
+        return self._within(places[0].buffer, *(place.offset for place in places))
+
+    def _within(self, buffer: Buffer, *offsets: int) -> str:
+        """A pointer to a place some bytes behind the start of a buffer."""
+        start = self.schedule.offsets[buffer]
+        terms = self._terms((buffer, start, "start"), *(start + offset for offset in offsets))
+        return _sum(arena_symbol(self.schedule, buffer), *terms)
+
+    def _bytes(self, ctype: str, buffer: Buffer, *values: int) -> str:
+        """How much of a buffer is moved or written."""
+        number = _sum(*self._terms((buffer, 0, "bytes"), *values))
+        if len(set(values)) == 1:
+            return number
+        return f"({ctype})({number})" if " " in number else f"({ctype}){number}"
+
+    def _number(self, name: str, *values: int) -> str:
+        return _sum(*self._terms(name, *values)) or "0"
+
+    def _terms(self, use: Use, *values: int) -> list[str]:
+        """What adds up to a number that grows from iteration to iteration by a constant distance, if at all."""
+        first, second = values[: self.strips], values[self.strips :]
+        terms = self.members.number(use, first)
+        if second:
+            distance = tuple(b - a for a, b in zip(first, second, strict=True))
+            terms += _times(self.members.number(use, distance, is_distance=True), "i")
+        return terms
+
+    def _pointer(self, ctype: str, name: str, *values: str) -> str:
+        """A pointer that is the same in all iterations, but may be another one in each strip."""
+        return self.members.pointer(ctype, name, values[: self.strips])
 
 
-def _moving(step: int) -> Sequence[str]:
-    return [f"{step} * i"] if step else []
+def _sum(*terms: str) -> str:
+    return " + ".join(terms).replace("+ -", "- ")
 
 
-def _affine(first: int, step: int) -> str:
-    terms = [*([str(first)] if first or not step else []), *_moving(step)]
-    return " + ".join(terms)
+def _times(terms: Sequence[str], variable: str) -> list[str]:
+    """The product of a sum with a variable, as a term; nothing for 0."""
+    factor = terms[0] if len(terms) == 1 else f"({_sum(*terms)})"
+    known = {"()": [], "1": [variable], "-1": [f"-{variable}"]}
+    return known.get(factor, [f"{factor} * {variable}"])
 
 
-def moves_up(shift: Shift) -> bool:
-    """Whether bytes move to a higher address, over themselves."""
-    return shift.source < shift.target < shift.source + shift.bytes
+def _of(kind: type[_Kind], steps: Sequence[object]) -> list[_Kind]:
+    """Steps that are known to be of one kind."""
+    return [step for step in steps if isinstance(step, kind)]
+
+
+def _columns(piece: Piece) -> Columns:
+    return piece.columns or (all_columns(piece.whole) if has_rows(piece.whole) else Columns(0, 1))
+
+
+def _table_of(kernel: Kernel, operand: Tensor) -> Table:
+    return next(table for table in kernel.tables if table.values is operand.data)

@@ -18,6 +18,16 @@ _IMPORTERS = {  # by suffix: module and function; a module, and the packages tha
 _WITH_SPELLING = (".onnx",)
 
 
+def model_files(path: Path) -> tuple[Path, ...]:
+    """The files that a model which can be imported consists of: its own, then those that hold constants of it."""
+    path = model_file(path)
+    if path.suffix.lower() != ".onnx":
+        return (path,)
+    external_files: Callable[[Path], tuple[Path, ...]]
+    external_files = import_module("tinygen.frontends.onnx.decode").external_files
+    return path, *external_files(path)
+
+
 def import_model(path: Path, spelling: Spelling = AS_IN_FILE) -> Graph:
     """The graph of a model file, by its suffix; `spelling` is for what ONNX files leave open."""
     path = model_file(path)

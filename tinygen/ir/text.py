@@ -54,7 +54,12 @@ def print_op(op: "Op", name: Callable[[Tensor], str]) -> str:
 
 def mnemonic(op: "Op") -> str:
     """The operator's name in snake case: Conv2D -> conv_2d, FullyConnected -> fully_connected."""
-    return re.sub(r"(?<=[a-z])(?=[A-Z0-9])", "_", type(op).__name__).lower()
+    return kind_name(type(op))
+
+
+def kind_name(kind: "type[Op]") -> str:
+    """The same for all operators of a kind."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z0-9])", "_", kind.__name__).lower()
 
 
 def ssa_name(tensor: Tensor) -> str:
@@ -80,10 +85,12 @@ def type_text(type: TensorType) -> str:
     if quant is None:
         return f"tensor<{dims}{type.dtype.value}>"
     if quant.is_per_tensor:
-        encoding = f"{{scale = {_float32(quant.scale)} : f32, zero_point = {quant.zero_point} : i32}}"
+        encoding = f"scale = {_float32(quant.scale)} : f32, zero_point = {quant.zero_point} : i32"
     else:
-        encoding = f"{{axis = {quant.axis} : i32, channels = {len(quant.scales)} : i32}}"
-    return f"tensor<{dims}{type.dtype.value}, {encoding}>"
+        encoding = f"axis = {quant.axis} : i32, channels = {len(quant.scales)} : i32"
+    if quant.bits is not None:
+        encoding += f", bits = {quant.bits} : i32"
+    return f"tensor<{dims}{type.dtype.value}, {{{encoding}}}>"
 
 
 def _print_constant(tensor: Tensor, name: Callable[[Tensor], str]) -> str:
@@ -145,5 +152,5 @@ def _with_point(text: str) -> str:
 def _quoted(text: str) -> str:
     """The text as MLIR string: quotes, backslashes and bytes beyond ASCII as two hexadecimal digits."""
     plain = frozenset(range(ord(" "), ord("~") + 1)) - {ord('"'), ord("\\")}
-    escaped = "".join(chr(byte) if byte in plain else f"\\{byte:02X}" for byte in text.encode())
+    escaped = "".join(chr(byte) if byte in plain else f"\\{byte:02X}" for byte in text.encode(errors="surrogateescape"))
     return f'"{escaped}"'

@@ -25,6 +25,7 @@ class DType(Enum):
     INT4 = "i4"
     INT2 = "i2"
     INT1 = "si1"  # -1 and 1; MLIR's i1 is a boolean
+    SIGNS = "ui32"  # activations of single bits, 32 in a word (`ir.signs`); their quantization is that of one sign
 
     @property
     def numpy(self) -> np.dtype[np.generic]:
@@ -48,8 +49,8 @@ class DType(Enum):
 
     @property
     def is_integer(self) -> bool:
-        """Whether elements are integers (booleans are not)."""
-        return self not in (DType.BOOL, DType.FLOAT32)
+        """Whether elements are integers (booleans and words of signs are not)."""
+        return self not in (DType.BOOL, DType.FLOAT32, DType.SIGNS)
 
     @property
     def is_real(self) -> bool:
@@ -82,6 +83,7 @@ _NUMPY: dict[DType, str] = {
     DType.INT32: "int32",
     DType.INT64: "int64",
     DType.FLOAT32: "float32",
+    DType.SIGNS: "uint32",
     DType.INT4: "int8",
     DType.INT2: "int8",
     DType.INT1: "int8",
@@ -90,16 +92,25 @@ _NARROW_BITS = {DType.INT4: 4, DType.INT2: 2, DType.INT1: 1}
 _FROM_NUMPY = {np.dtype(name): dtype for dtype, name in _NUMPY.items() if dtype not in _NARROW_BITS}
 
 
+def stored_limits(dtype: DType, bits: int | None) -> tuple[int, int]:
+    """Smallest and largest stored value of so many bits in an element of `dtype`; None: of the whole element."""
+    if bits is None:
+        return dtype.min, dtype.max
+    return (-1, 1) if bits == 1 else (-(1 << (bits - 1)), (1 << (bits - 1)) - 1)
+
+
 @dataclass(frozen=True)
 class Quant:
     """Affine quantization: real = scale * (stored - zero_point), per tensor or along one axis.
 
-    Scales hold exactly the float32 values of the model file, as Python floats.
+    Scales hold exactly the float32 values of the model file, as Python floats. `bits` are those that stored values
+    use, where these are less than the element type's: four of int8 leave -8 to 7, one -1 and 1.
     """
 
     scales: tuple[float, ...]
     zero_points: tuple[int, ...]
     axis: int | None = None
+    bits: int | None = None
 
     @property
     def scale(self) -> float:
@@ -138,6 +149,20 @@ class TensorType:
     def bytes(self) -> int:
         """Size in memory, without padding."""
         return -(-self.elements * self.dtype.bits // 8)
+
+    @property
+    def min(self) -> int:
+        """Smallest stored value."""
+        return self._limits[0]
+
+    @property
+    def max(self) -> int:
+        """Largest stored value."""
+        return self._limits[1]
+
+    @property
+    def _limits(self) -> tuple[int, int]:
+        return stored_limits(self.dtype, None if self.quant is None else self.quant.bits)
 
     @property
     def scale(self) -> float:

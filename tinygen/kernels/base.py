@@ -39,6 +39,7 @@ class Toolbox:
     tallest_tile: int = 0  # rows of outputs for Winograd's method; tall ones take more flash, 0 is without
     may_grow: bool = True  # native kernels may take more RAM, on whole tensors, than the library's
     has_thumb2: bool = True  # Armv6-M has not: other costs, as native kernels are C there and CMSIS-NN lacks products
+    templates: frozenset[tuple[str, str]] = frozenset()  # engines and their operators whose C the board's own print
 
     @property
     def has_dsp_kernels(self) -> bool:
@@ -57,11 +58,23 @@ class Table:
 
     name: str
     values: Array
+    whole: "Table | None" = None  # of several equal parts, one behind the other, where it is one of them
+    part: int = 0  # which one
 
     @property
     def dtype(self) -> DType:
         """Element type."""
         return DType.of(self.values.dtype)
+
+    @property
+    def stored(self) -> "Table":
+        """The array that holds it."""
+        return self.whole or self
+
+    @property
+    def first(self) -> int:
+        """Its first element, in the array that holds it."""
+        return self.part * self.values.size
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -76,6 +89,7 @@ class Kernel:
     header: ClassVar[str] = "arm_nnfunctions.h"  # that declares the function
     takes_scratch: ClassVar[bool] = False
     reads_as_array: ClassVar[bool] = False
+    takes_parts: ClassVar[bool] = False  # whether its template has runners for tables that are parts of others
 
     function: str
     reads: tuple[Tensor, ...]

@@ -1,6 +1,6 @@
 """Layers of engines beside the core: a call of the engine's own function."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import ClassVar
 
 import numpy as np
@@ -58,14 +58,31 @@ class EngineCall(Kernel):
         return "wide_bias" if self.ctype == "int16_t" else "bias"
 
 
-def lower_engine_layer(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 - the same for all targets
+@dataclass(frozen=True, eq=False, kw_only=True)
+class EngineTemplate(EngineCall):
+    """A layer on an engine whose C a template of the board prints: a function of its own, without a description."""
+
+    template: ClassVar[str] = "engine_template"
+
+    @property
+    def runner(self) -> str:
+        return f"run_engine_{self.ctype.removesuffix('_t')}"
+
+    @property
+    def emulated(self) -> EngineCall:
+        """The same layer by the emulation."""
+        return EngineCall(**{field.name: getattr(self, field.name) for field in fields(self)})
+
+
+def lower_engine_layer(op: Op, toolbox: Toolbox) -> Kernel:
     """The call for a layer of an engine."""
     assert isinstance(op, EngineLayer)
+    kind = EngineTemplate if (op.engine, op.layer.value) in toolbox.templates else EngineCall
     channels, height, width, depth = op.filters.shape
     is_wide = op.output.type.dtype is DType.INT16
     weights = op.weights.type.dtype
     stored = pack(op.filters, weights) if weights.is_narrow else np.ascontiguousarray(op.filters)
-    return EngineCall(
+    return kind(
         function=op.function,
         reads=(op.input,),
         writes=(op.output,),

@@ -32,6 +32,7 @@ from tinygen.kernels.tinygen_c.partial_products import (
 from tinygen.kernels.tinygen_c.reduction import lower_arg_max, lower_reduce_max, lower_reduce_min, lower_sum
 from tinygen.kernels.tinygen_c.resize import lower_resize_bilinear, lower_resize_nearest
 from tinygen.kernels.tinygen_c.running_sum import lower_divide_sums, lower_scale_sums, lower_sum_rows
+from tinygen.kernels.tinygen_c.signs import lower_pack_signs, lower_sign_conv2d, lower_sign_fully_connected
 from tinygen.kernels.tinygen_c.strided_copy import (
     lower_depth_to_space,
     lower_mirror_pad,
@@ -52,6 +53,7 @@ from tinygen.ops.fully_connected import FullyConnected
 from tinygen.ops.gather import Gather
 from tinygen.ops.lookup import Lookup
 from tinygen.ops.mul import Mul
+from tinygen.ops.pack_signs import PackSigns
 from tinygen.ops.pad import MirrorPad, Pad
 from tinygen.ops.partial_products import AddChannelProducts, AddProducts, ScaleProducts
 from tinygen.ops.pool2d import AveragePool2D, MaxPool2D
@@ -60,6 +62,8 @@ from tinygen.ops.reduction import Mean, ReduceMax, ReduceMin, Sum
 from tinygen.ops.reshape import Reshape
 from tinygen.ops.resize import ResizeBilinear, ResizeNearest
 from tinygen.ops.running_sum import DivideSums, ScaleSums, SumRows
+from tinygen.ops.sign_conv2d import SignConv2D
+from tinygen.ops.sign_fully_connected import SignFullyConnected
 from tinygen.ops.slice import Slice
 from tinygen.ops.softmax import Softmax
 from tinygen.ops.squared_difference import SquaredDifference
@@ -89,6 +93,7 @@ LOWERINGS: Lowerings = {
     Minimum: lower_extremum,
     MirrorPad: lower_mirror_pad,
     Mul: lower_mul,
+    PackSigns: lower_pack_signs,
     Pad: lower_pad,
     Prelu: lower_prelu,
     ReduceMax: lower_reduce_max,
@@ -98,6 +103,8 @@ LOWERINGS: Lowerings = {
     ResizeNearest: lower_resize_nearest,
     ScaleProducts: lower_scale_products,
     ScaleSums: lower_scale_sums,
+    SignConv2D: lower_sign_conv2d,
+    SignFullyConnected: lower_sign_fully_connected,
     Slice: lower_slice,
     Softmax: lower_softmax,
     SpaceToDepth: lower_space_to_depth,

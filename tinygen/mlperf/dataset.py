@@ -1,19 +1,21 @@
 """Data sets of the runner: a folder with its truth file, or arrays in an .npz."""
 
 import csv
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from tinygen.errors import UsageError
-from tinygen.ir.types import Array
+from tinygen.ir.samples import LABELS, elements, input_arrays
+from tinygen.ir.types import Array, DType
 from tinygen.mlperf.tasks import InputForm, Task
+from tinygen.verify.samples import read_arrays
 
 TRUTH_FILE = "y_labels.csv"
 
-_DTYPES = {InputForm.FEATURES: np.int8, InputForm.IMAGE: np.uint8, InputForm.WINDOW: np.float32}
+_DTYPES = {InputForm.FEATURES: DType.INT8, InputForm.IMAGE: DType.UINT8, InputForm.WINDOW: DType.FLOAT32}
 
 
 @dataclass(frozen=True)
@@ -45,10 +47,18 @@ class DataSet:
     def _bytes(self, index: int, name: str) -> bytes:
         if self.arrays is not None:
             return np.ascontiguousarray(self.arrays[index]).tobytes()
+        file = Path(self.source) / name
         try:
-            return (Path(self.source) / name).read_bytes()
-        except OSError as error:
-            raise UsageError(f"{Path(self.source) / name}: cannot be read ({error.strerror}).") from None
+            data = file.read_bytes()
+        except (OSError, ValueError) as error:  # ValueError: a name that no file can have
+            reason = error.strerror if isinstance(error, OSError) else error
+            raise UsageError(f"{file}: cannot be read ({reason}).") from None
+        if self.task.form is InputForm.WINDOW and not np.isfinite(np.frombuffer(data, "<f4", len(data) // 4)).all():
+            raise UsageError(
+                f"{file}: holds NaN or infinity, finite numbers were expected. Remove the sample, or correct what made "
+                "it."
+            )
+        return data
 
     def _windows(self, name: str, data: bytes) -> tuple[bytes, ...]:
         size, stride = self.task.sample_bytes, self.task.stride_bytes
@@ -96,32 +106,42 @@ def _from_folder(folder: Path, task: Task) -> DataSet:
         raise UsageError(
             f"{found / TRUTH_FILE}: is missing, the runner's truth file was expected. Name the data set's folder."
         ) from None
-    except (ValueError, IndexError):
+    except (ValueError, IndexError, csv.Error):
         raise UsageError(f"{found / TRUTH_FILE}: is damaged, lines `file,classes,class` were expected.") from None
+    _check_labels(str(found), files, task)
     return DataSet(str(found), files, None, task)
 
 
 def _from_arrays(file: Path, task: Task) -> DataSet:
-    arrays = _arrays(file)
-    if "x" not in arrays:
-        raise UsageError(f"{file}: holds {', '.join(arrays) or 'nothing'}, an array `x` of samples was expected.")
-    values, labels = arrays["x"], arrays.get("y")
-    if values.ndim < 2 or values.dtype != _DTYPES[task.form]:
+    arrays = read_arrays(file)
+    (name,) = input_arrays(str(file), arrays, ["x"])
+    values = arrays[name]
+    if values.ndim < 2:
         raise UsageError(
-            f"{file}: x is {values.dtype}{list(values.shape)}, {np.dtype(_DTYPES[task.form])}[samples, ...] was "
-            f"expected for {task.title}. Convert it."
+            f"{file}: array '{name}' has shape {list(values.shape)}, [samples, ...] was expected for {task.title}. "
+            "Reshape it."
         )
-    if labels is None:
+    values = elements(str(file), name, values, _DTYPES[task.form], task.title)
+    label = next((label for label in LABELS if label in arrays), None)
+    if label is None:
         return DataSet(str(file), _unlabelled(len(values)), values, task)
-    if labels.shape != (len(values),):
-        raise UsageError(f"{file}: y has the shape {list(labels.shape)}, [{len(values)}] was expected, as x has.")
-    files = tuple((f"sample {index}", int(label)) for index, label in enumerate(labels))
+    labels = arrays[label]
+    if labels.size != len(values):
+        raise UsageError(
+            f"{file}: array '{label}' has shape {list(labels.shape)}, [{len(values)}] was expected, as '{name}' has."
+        )
+    classes = elements(str(file), label, labels.reshape(-1), DType.INT32, "labels")
+    files = tuple((f"sample {index}", int(label)) for index, label in enumerate(classes))
+    _check_labels(str(file), files, task)
     return DataSet(str(file), files, values, task)
 
 
-def _arrays(file: Path) -> dict[str, Array]:
-    try:
-        with np.load(file) as archive:
-            return {name: archive[name] for name in ("x", "y") if name in archive}
-    except (OSError, ValueError, AttributeError, TypeError):
-        raise UsageError(f"{file}: cannot be read, a folder or an .npz file with `x` and `y` was expected.") from None
+def _check_labels(where: str, files: Sequence[tuple[str, int | None]], task: Task) -> None:
+    """Raise UsageError where a label is no class of the task; of windows there are two, good and anomalous."""
+    classes = 2 if task.form is InputForm.WINDOW else task.output_elements
+    for name, label in files:
+        if label is not None and not 0 <= label < classes:
+            raise UsageError(
+                f"{where}, {name}: has label {label}, a class of 0..{classes - 1} was expected for {task.title}. "
+                "Choose the data set of this task."
+            )

@@ -118,9 +118,13 @@ def _check_model(task: Task, schedule: Schedule) -> None:
         ("output", graph.outputs, task.output_elements),
     ):
         if len(ports) != 1:
-            raise _unsuitable(task, schedule, f"has {len(ports)} {role}s", f"1 {role}")
-        if not _is_int8(ports[0]) or ports[0].tensor.type.elements * _calls_per(role, graph) != elements:
-            raise _unsuitable(task, schedule, f"{role} is {ports[0].tensor.type}", f"{elements} int8 values")
+            raise _unsuitable(task, schedule, f"has {len(ports)} {role}s", f"1 {role} was")
+        kind = ports[0].tensor.type
+        if not _is_int8(ports[0]) or kind.elements * _calls_per(role, graph) != elements:
+            shape = f"{kind.dtype.numpy}{list(kind.shape)}"
+            raise _unsuitable(
+                task, schedule, f"{role} '{ports[0].name}' is {shape}", f"{elements} quantized int8 values were"
+            )
     if graph.stream is not None:
         _check_stream(task, graph.stream)
 
@@ -147,5 +151,5 @@ def _is_int8(port: Port) -> bool:
 
 def _unsuitable(task: Task, schedule: Schedule, what: str, expected: str) -> UnsupportedModelError:
     return UnsupportedModelError(
-        f"{schedule.graph.name}: {what}, {expected} was expected for {task.title}. Choose the task of this model."
+        f"{schedule.graph.name}: {what}, {expected} expected for {task.title}. Choose the task of this model."
     )

@@ -76,8 +76,13 @@ def find(model: ReferenceModel, folder: Path | None) -> Path:
 
 
 def fetch(folder: Path, step: Step) -> tuple[Path, ...]:
-    """All reference models in `folder`: those that are there with the right contents stay. ToolError."""
-    folder.mkdir(parents=True, exist_ok=True)
+    """All reference models in `folder`: those that are there with the right contents stay. ToolError, UsageError."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(
+            f"{folder}: cannot be made ({error.strerror}), a folder was expected. Choose another one."
+        ) from None
     for done, model in enumerate(reference_models()):
         step(done, len(reference_models()))
         if not _is_right(folder / model.file, model):

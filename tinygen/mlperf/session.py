@@ -16,6 +16,7 @@ from tinygen.mlperf.tasks import Task
 from tinygen.mlperf.transport import Transport, TransportKind, open_port, qemu_semihosting, qemu_uart
 
 _SHIM = Path(__file__).resolve().parent / "official_runner"  # with a sitecustomize.py
+_ELF = b"\x7fELF"  # begins such files
 _SHOWN_LINES = 12
 _SOURCES = ("mlperf", "model", "target")  # folders
 _USB_ID = "0483:374B"  # of the device under test in the runner's lists of devices
@@ -93,8 +94,16 @@ def _is_current(elf: Path) -> bool:
     return all(file.stat().st_mtime <= elf.stat().st_mtime for file in sources if file.suffix in {".c", ".h", ".ld"})
 
 
+def check_elf(file: Path) -> None:
+    """Raise UsageError where the file is no program."""
+    with file.open("rb") as stream:
+        if stream.read(len(_ELF)) != _ELF:
+            raise UsageError(f"{file}: is no ELF file, firmware was expected. Name what `make` has built.")
+
+
 def start(program: Program, machine: str, transport: TransportKind) -> AbstractContextManager[Transport]:
-    """QEMU with the program, ready to be talked to."""
+    """QEMU with the program, ready to be talked to; UsageError where the file is no program."""
+    check_elf(program.elf)
     run = qemu_uart if transport is TransportKind.UART else qemu_semihosting
     return run(program.elf, machine)
 

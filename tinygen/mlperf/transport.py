@@ -25,6 +25,7 @@ _LOOK_S = 1.0  # between two looks whether QEMU still runs
 _HUNG_UP_S = 0.05
 _READ_BYTES = 65536
 _OUTSTANDING = 64  # commands; their answers fit into a pipe
+_REGISTERS = re.compile(r"(R\d+|XPSR|FPSCR|[sd]\d+)[=:]")  # lines of a register dump
 _SHOWN_CHARACTERS = 300
 _COMMANDS, _REPLIES = "mlperf.commands", "mlperf.replies"  # names as in port_semihosting.c
 
@@ -52,6 +53,13 @@ class Emulator:
     def words(self) -> str:
         """The end of what it has printed."""
         return self.log.read_bytes().decode(errors="replace")[-_SHOWN_CHARACTERS:]
+
+    @property
+    def report(self) -> str:
+        """What it says of a fault, without the registers."""
+        lines = self.log.read_bytes().decode(errors="replace").splitlines()
+        said = [line.strip() for line in lines if line.strip() and not _REGISTERS.match(line)]
+        return " ".join(said)[:_SHOWN_CHARACTERS]
 
 
 @dataclass(frozen=True)
@@ -105,8 +113,8 @@ class Transport:
     def _check_alive(self) -> None:
         if self.emulator is not None and self.emulator.has_ended:
             raise ToolError(
-                f"firmware: ended with code {self.emulator.process.returncode}, an answer was expected. "
-                f"{_QEMU} printed: {self.emulator.words!r}"
+                f"firmware: ended with code {self.emulator.process.returncode}, an answer was expected. Choose the "
+                f"board that it is made for. {_QEMU} says: {self.emulator.report}"
             )
 
 

@@ -19,6 +19,7 @@ from tinygen.ops.requantize import (
 )
 
 _MAX_WIDE_SHIFT = 7  # as TFLite has it for 48-bit sums
+_MOST_WIDE_PRODUCTS = 1 << 16  # int16 products of int16 keep within 47 bits
 LARGEST_WIDE_BIAS = 1 << 46
 
 
@@ -50,6 +51,12 @@ class OutputStage:
         if self.output.type.dtype is not DType.INT16:
             return
         check_scaling("sum", quantize_multiplier(max(self.factors)), _MAX_WIDE_SHIFT)
+        products = self.weights.type.elements // self.output.shape[-1]
+        if self.weights.type.dtype is DType.INT16 and products > _MOST_WIDE_PRODUCTS:
+            raise ValueError(
+                f"weights '{self.weights.name}' are i16 with {products} for an output, at most {_MOST_WIDE_PRODUCTS} "
+                "were expected"
+            )
         if self.bias is not None and self.bias.data is not None and np.any(abs(self.bias.data) > LARGEST_WIDE_BIAS):
             raise ValueError(f"bias '{self.bias.name}' reaches {abs(self.bias.data).max()}, at most 2**46 was expected")
 

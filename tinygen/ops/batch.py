@@ -17,12 +17,14 @@ from tinygen.ops.engine_layer import EngineLayer
 from tinygen.ops.fully_connected import FullyConnected
 from tinygen.ops.gather import Gather
 from tinygen.ops.interpolate import Interpolate
+from tinygen.ops.pack_signs import PackSigns
 from tinygen.ops.pad import MirrorPad, Pad
 from tinygen.ops.prelu import Prelu
 from tinygen.ops.quantize import Dequantize, Quantize
 from tinygen.ops.reduction import Reduction
 from tinygen.ops.reshape import Reshape
 from tinygen.ops.resize import ResizeBilinear, ResizeNearest
+from tinygen.ops.sign_fully_connected import SignFullyConnected
 from tinygen.ops.slice import Slice
 from tinygen.ops.softmax import Softmax
 from tinygen.ops.transpose import Transpose
@@ -86,7 +88,7 @@ def _keeps_samples_apart(op: Op) -> bool:
     match op:
         case DepthToSpace() | SpaceToDepth() | Interpolate() | ResizeBilinear() | ResizeNearest():
             return True
-        case Crossing() | Dequantize() | EngineLayer() | Quantize():
+        case Crossing() | Dequantize() | EngineLayer() | PackSigns() | Quantize() | SignFullyConnected():
             return True
         case FullyConnected() | Reshape() | TransposeConv2D() | Unary() | Windowed():
             return True

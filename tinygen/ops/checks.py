@@ -7,7 +7,7 @@ from tinygen.ops.requantize import Multiplier
 _FILTERS = {
     DType.FLOAT32: ((DType.FLOAT32,), DType.FLOAT32),
     DType.INT8: ((DType.INT8, DType.INT4, DType.INT2, DType.INT1), DType.INT32),
-    DType.INT16: ((DType.INT8,), DType.INT64),
+    DType.INT16: ((DType.INT8, DType.INT16), DType.INT64),
 }
 """Element types of weights and of the bias, by that of the output."""
 
@@ -46,6 +46,14 @@ def check_stored(role: str, tensor: Tensor) -> None:
     check_activations((role, tensor))
 
 
+def check_signs(role: str, tensor: Tensor) -> None:
+    """Each sign stands for -1 or 1 minus a zero point of 0 or -1, times one scale."""
+    check_per_tensor(role, tensor)
+    zero_point = tensor.type.zero_point
+    if zero_point not in (0, -1):
+        raise ValueError(f"{role} '{tensor.name}' is signs with zero point {zero_point}, 0 or -1 was expected")
+
+
 def check_rank(role: str, tensor: Tensor, rank: int) -> None:
     """The tensor has that many dimensions."""
     if len(tensor.shape) != rank:
@@ -63,8 +71,8 @@ def check_per_tensor(role: str, tensor: Tensor) -> None:
     quant = tensor.type.quant
     if quant is None or not quant.is_per_tensor:
         raise ValueError(f"{role} '{tensor.name}' must be quantized per tensor")
-    dtype = tensor.type.dtype
-    if not dtype.min <= quant.zero_point <= dtype.max:
+    if not tensor.type.min <= quant.zero_point <= tensor.type.max:
+        dtype = tensor.type.dtype
         raise ValueError(f"{role} '{tensor.name}' has zero point {quant.zero_point}, outside of {dtype.value}")
 
 

@@ -28,10 +28,10 @@ class Clamp:
 
     @classmethod
     def none(cls, type: TensorType) -> "Clamp":
-        """The whole range of the element type."""
+        """All stored values of the type."""
         if type.dtype.is_real:
             return UNLIMITED
-        return cls(type.dtype.min, type.dtype.max)
+        return cls(type.min, type.max)
 
     @classmethod
     def of(cls, activation: Activation, type: TensorType) -> "Clamp":
@@ -40,8 +40,8 @@ class Clamp:
         if type.dtype.is_real:
             return cls(-math.inf if low is None else low, math.inf if high is None else high)
         return cls(
-            type.dtype.min if low is None else max(type.dtype.min, _quantize(low, type)),
-            type.dtype.max if high is None else min(type.dtype.max, _quantize(high, type)),
+            type.min if low is None else max(type.min, _quantize(low, type)),
+            type.max if high is None else min(type.max, _quantize(high, type)),
         )
 
     @property
@@ -63,12 +63,13 @@ class Clamp:
         return Clamp(low, max(min(self.max, other.max), low))
 
     def verify(self, type: TensorType) -> None:
-        """Raise ValueError unless the range lies within the element type."""
+        """Raise ValueError unless the range lies within the stored values of the type."""
         if type.dtype.is_real:
             if not self.min <= self.max:
                 raise ValueError(f"clamp [{self.min}, {self.max}] is no range")
-        elif not type.dtype.min <= self.min <= self.max <= type.dtype.max:
-            raise ValueError(f"clamp [{self.min}, {self.max}] is not a range within {type.dtype.value}")
+        elif not type.min <= self.min <= self.max <= type.max:
+            within = type.dtype.value if type.quant is None or type.quant.bits is None else f"{type.quant.bits} bits"
+            raise ValueError(f"clamp [{self.min}, {self.max}] is not a range within {within}")
 
 
 UNLIMITED = Clamp(-math.inf, math.inf)

@@ -5,13 +5,15 @@ adds up `rows` products at a time as currents; an ADC makes a number of each suc
 """
 
 import math
-from dataclasses import dataclass
+from collections.abc import Hashable
+from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property
 
 import numpy as np
 
-from tinygen.ir.graph import Op, Values
+from tinygen.ir.graph import Op, Tile, Values
+from tinygen.ir.rows import Rows
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, DType
 from tinygen.ops.accumulate import OutputStage, exact_matmul
@@ -57,7 +59,11 @@ class AnalogSums:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class EngineLayer(Op):
-    """A convolution or fully connected layer as an engine computes it; on whole tensors only."""
+    """A convolution or fully connected layer as an engine computes it.
+
+    A convolution on some rows is one on a lower image with less padding. Noise is numbered by the pixels of the whole
+    result, so that crossbars with noise take whole tensors only.
+    """
 
     input: Tensor  # [N, H, W, C_IN]; of fully connected layers any shape of rows * features elements
     weights: Tensor  # as the layer's own operator has them
@@ -162,6 +168,23 @@ class EngineLayer(Op):
                 f"input scale * weight scale / output scale is {self.output_stage.factors[0]:g}, "
                 f"powers of two were expected of engine '{self.engine}', which shifts"
             )
+
+    def rows_needed(self, operand: Tensor, rows: Rows) -> Rows | None:  # noqa: ARG002 - there is only one
+        is_noisy = self.analog is not None and self.analog.noise_gain != 0
+        if is_noisy or self.layer is LayerKind.FULLY_CONNECTED:
+            return None
+        return self.window.rows_needed(rows, self.input.shape[1])
+
+    def tile(self, rows: Rows) -> Tile | None:
+        tile = super().tile(rows)
+        if tile is None:
+            return None
+        padding = self.window.padding_of(rows, self.input.shape[1])
+        return replace(tile, op=replace(tile.op, padding=padding))  # type: ignore[call-arg]
+
+    @property
+    def tile_kind(self) -> Hashable:
+        return self.padding
 
     def evaluate(self, values: Values) -> tuple[Array, ...]:
         zero_point = self.input.type.zero_point

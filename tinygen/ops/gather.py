@@ -47,8 +47,12 @@ class Gather(Op):
         """What one index selects."""
         return prod(self.input.shape[self.axis + 1 :]) * self.input.type.dtype.bytes
 
-    def verify(self) -> None:
+    def check_types(self) -> None:
+        """Raise ValueError where input and output do not have the same element type and quantization."""
         check_only_moved(self.input, self.output)
+
+    def verify(self) -> None:
+        self.check_types()
         check_dtype("indices", self.indices, DType.INT32)
         shape, chosen = self.input.shape, self.indices.shape
         if not 0 <= self.batch_dims <= self.axis < len(shape) or self.batch_dims > len(chosen):

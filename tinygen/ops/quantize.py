@@ -5,8 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from tinygen.ir.graph import Op, Values
+from tinygen.ir.mapped import BLOCK_ELEMENTS, blocks
 from tinygen.ir.tensor import Tensor
-from tinygen.ir.types import Array, DType, Quant, TensorType
+from tinygen.ir.types import Array, DType, Quant, TensorType, stored_limits
 from tinygen.ops.checks import check_dtype, check_shape, check_stored
 from tinygen.ops.clamp import Clamp
 
@@ -23,6 +24,25 @@ def quantize(values: Array, type: TensorType) -> Array:
     limited = np.clip(np.where(np.isnan(scaled), 0.0, scaled), -_SATURATION, _SATURATION)
     rounded = np.copysign(np.floor(np.abs(limited) + 0.5), limited).astype(np.int64)
     return Clamp.none(type).apply(rounded + type.zero_point).astype(type.dtype.numpy)
+
+
+def stored(values: Array, quant: Quant, dtype: DType, narrow: bool = False) -> Array:
+    """Real constants as stored integers: halves to even, saturated; `narrow` leaves out the smallest stored value."""
+    if values.size > BLOCK_ELEMENTS and quant.is_per_tensor:
+        parts = [_nearest_stored(block, quant, dtype, narrow) for block in blocks(values)]
+        return np.concatenate(parts).reshape(values.shape)
+    return _nearest_stored(values, quant, dtype, narrow)
+
+
+def _nearest_stored(values: Array, quant: Quant, dtype: DType, narrow: bool) -> Array:
+    shape = [1] * values.ndim
+    if quant.axis is not None and not quant.is_per_tensor:
+        shape[quant.axis] = len(quant.scales)
+    scales = np.asarray(quant.scales, np.float64).reshape(shape if not quant.is_per_tensor else ())
+    zero_points = np.asarray(quant.zero_points, np.float64).reshape(shape if not quant.is_per_tensor else ())
+    integers = np.rint(values.astype(np.float64) / scales) + zero_points
+    least, most = stored_limits(dtype, quant.bits)
+    return np.clip(integers, least + narrow, most).astype(dtype.numpy)
 
 
 def dequantize(values: Array, type: TensorType) -> Array:

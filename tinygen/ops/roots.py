@@ -41,7 +41,7 @@ class Rsqrt(Unary):
         roots = [inverse_sqrt(max(int(value), 1)) for value in centered]
         fixed = np.array([_fixed(root) for root in roots], np.int64)
         stored = requantize(fixed, scaling.multiplier, scaling.shift - _DATA_SHIFT) + self.output.type.zero_point
-        return np.where(centered > 0, stored, self.output.type.dtype.max)
+        return np.where(centered > 0, stored, self.output.type.max)
 
     def compute(self, real: Float32Array) -> Float32Array:
         return np.reciprocal(np.sqrt(real))

@@ -37,6 +37,8 @@ def check(schedule: Schedule, limit_bytes: int | None = None) -> None:
             if tensor not in in_pieces:
                 _check_place(schedule, tensor)
         _check_lifetimes(schedule)
+        for call in schedule.calls:
+            _check_parts(call)
         _Execution(schedule).run()
     except ValueError as error:
         raise VerifyError(
@@ -104,6 +106,14 @@ def _check_place(schedule: Schedule, tensor: Tensor) -> None:
             f"tensor '{tensor.name}' lies at {schedule.address(tensor)}, "
             f"a multiple of {tensor.type.dtype.bytes} was expected"
         )
+
+
+def _check_parts(call: Call) -> None:
+    """Tables that are parts of others hold what stands there."""
+    for table in (table for table in call.kernel.tables if table.whole):
+        stored = table.stored.values[table.first : table.first + table.values.size]
+        if not np.array_equal(stored, table.values.reshape(-1)):
+            raise ValueError(f"call of '{call.op.name}': part {table.part} of table '{table.name}' holds other values")
 
 
 def _check_lifetimes(schedule: Schedule) -> None:

@@ -47,8 +47,11 @@ class Edge:
     bytes: int
     extra_instructions: float  # beyond one call of each operator's fastest kernel on whole tensors
     known: Known
+    frugal_instructions: float  # the same with the kernels of least scratch: more, where kernels are yet to be chosen
     is_frugal: bool = True  # whether its kernels are those with the least scratch
     extra_macs: int = 0  # that its strips do again
+    fits_bytes: int | None = None  # of a placement, where there may be a smaller one
+    spent_bytes: int = 0  # that no placement goes below, if what is needed behind it took none
 
 
 @dataclass(frozen=True)
@@ -74,7 +77,7 @@ class EdgeFinder:
         self._frugal = network.with_kernels(smallest)
         self._bounds = {1: RowBounds(self._frugal)}
         self._crossing = [crossing_bytes(network, cut) for cut in range(len(network.calls) + 1)]
-        self._parts: dict[tuple[Op, int], float] = {}
+        self._parts: dict[tuple[Op, int], tuple[float, float]] = {}
         self._whole = {op: self._costs.call(op, found[0]) for op, found in self._variants.items()}
         self._tiled: dict[tuple[Op, int], tuple[Kernel, ...]] = {}
         self._slices: dict[tuple[Op, int], tuple[Kernel, ...]] = {}
@@ -95,7 +98,8 @@ class EdgeFinder:
         choices = self._choices(segment, steps)
         kernels = {op: self._variants[op][-1] for op in room}
         prices = _Prices(self._costs, steps, {**self._network.kernels, **kernels})
-        found = [self._edge(segment, kernels, prices, bound + passing)]
+        least = self._edge(segment, kernels, prices, bound + passing)
+        found = [replace(least, spent_bytes=self._spent_bytes(segment, memory))]
         for limit in _limits(bound, room, choices):
             kernels = {op: _fastest(choices[op], limit - taken) for op, taken in room.items()}
             if prices.change(kernels):
@@ -103,6 +107,12 @@ class EdgeFinder:
                 if edge.extra_instructions < found[-1].extra_instructions:
                     found.append(replace(edge, is_frugal=False))
         return found
+
+    def _spent_bytes(self, segment: Segment, memory: Memory) -> int:
+        """The bound of what is not needed behind the segment: of what is, longer chains hold just some rows."""
+        needed = {root for root, (_, last) in self._network.lifetimes.items() if last >= segment.end}
+        spent = {key: blocks for key, blocks in memory.blocks.items() if key not in needed}
+        return Memory(spent, ()).bound_bytes
 
     def _sliced(self, segment: Segment, steps: Sequence[RowStep]) -> list[Edge]:
         """A chain in slices, with the kernels that take the least scratch for slices."""
@@ -118,7 +128,7 @@ class EdgeFinder:
         scratch = tuple(kernels[op].scratch_bytes if op in kernels else None for op in ops)
         chosen = replace(segment, scratch=scratch if kernels else ())
         extra = prices.total - sum(self._whole[op] for op in ops)
-        return Edge(chosen, bytes, extra, Known.BOUNDED)
+        return Edge(chosen, bytes, extra, Known.BOUNDED, extra)
 
     def upgrades(self, segment: Segment) -> list[Upgrade]:
         """Faster kernels that single calls of a segment may take instead of those it has, if there is the room."""
@@ -141,8 +151,8 @@ class EdgeFinder:
 
     def sketched(self, segment: Segment) -> Edge:
         """A chain before it is looked at: what its rows demand, and the instructions of its rows one by one."""
-        extra = sum(self._in_parts(op, 1) - self._whole[op] for op in self._ops(segment))
-        return Edge(segment, self._least_bytes(segment, 1), extra, Known.GUESSED)
+        extra, frugal = self._extra_in_parts(segment, 1)
+        return Edge(segment, self._least_bytes(segment, 1), extra, Known.GUESSED, frugal)
 
     def sliced(self, segment: Segment) -> list[Edge]:
         """Calls in more and more slices, before these are looked at, where these take clearly fewer bytes: each slice
@@ -158,13 +168,15 @@ class EdgeFinder:
         for count in chain.counts:
             least = bounds.bytes(count)
             if not found or least < _FEWER_BYTES * found[-1].bytes:
-                extra = self._slice_instructions(chain, count) - sum(self._whole[op] for op in self._ops(segment))
-                found.append(Edge(replace(segment, slices=count), least, extra, Known.GUESSED))
+                whole = sum(self._whole[op] for op in self._ops(segment))
+                extra, frugal = (self._slice_instructions(chain, count, kernel) - whole for kernel in (0, -1))
+                found.append(Edge(replace(segment, slices=count), least, extra, Known.GUESSED, frugal))
         return found
 
-    def _slice_instructions(self, chain: SlicedChain, count: int) -> float:
+    def _slice_instructions(self, chain: SlicedChain, count: int, kernel: int) -> float:
+        """With the first kernels, which are the fastest, or with the last ones, which take the least scratch."""
         width = chain.width(count)
-        calls = (self._costs.slice(op, self._variants[op][0], width) for op in chain.ops)
+        calls = (self._costs.slice(op, self._variants[op][kernel], width) for op in chain.ops)
         product = self._costs.product(chain.sum.op, width, count) if chain.sum else 0.0
         return count * sum(calls) + product
 
@@ -180,12 +192,12 @@ class EdgeFinder:
         if not chains:
             return None
         segment = replace(segment, strips=strips)
-        instructions = self.sketched(segment).extra_instructions
         again = extra_macs(chains)
         whole_macs = sum(op.macs for op in whole.ops) or 1
-        instructions += again / whole_macs * sum(self._whole[op] for op in whole.ops)
+        halo = again / whole_macs * sum(self._whole[op] for op in whole.ops)
+        extra, frugal = (once + halo for once in self._extra_in_parts(segment, 1))
         least = strip_bytes(self._frugal, segment, chains)
-        return Edge(segment, least, instructions, Known.GUESSED, extra_macs=again)
+        return Edge(segment, least, extra, Known.GUESSED, frugal, extra_macs=again)
 
     def guessed(self, edge: Edge, rows_per_call: int) -> Edge | None:
         """The chain of `edge` with more rows per call; None where that cannot help."""
@@ -193,16 +205,19 @@ class EdgeFinder:
         ops = self._ops(segment)
         if rows_per_call >= max(map(self._height, ops)):
             return None
-        extra = sum(self._in_parts(op, rows_per_call) - self._whole[op] for op in ops)
+        extra, frugal = self._extra_in_parts(segment, rows_per_call)
         if extra >= edge.extra_instructions:
             return None
         least = self._least_bytes(segment, rows_per_call)
-        return Edge(segment, max(edge.bytes, least), extra, Known.GUESSED)
+        return Edge(segment, max(edge.bytes, least), extra, Known.GUESSED, frugal)
 
-    def placed(self, edge: Edge) -> Edge:
-        """The edge with the bytes of a placement."""
+    def placed(self, edge: Edge, enough: int) -> Edge:
+        """The edge with the bytes of a placement; bounded as before where the search ended at one of `enough` bytes."""
         memory = self._found.memory_alone(edge.segment)
-        size = memory.placed(QUICK).arena_bytes + passing_bytes(self._network, edge.segment)
+        passing = passing_bytes(self._network, edge.segment)
+        size = memory.placed(QUICK, enough - passing).arena_bytes + passing
+        if memory.bound_bytes + passing < size <= enough:
+            return replace(edge, bytes=min(edge.bytes, size), fits_bytes=size)
         return replace(edge, bytes=size, known=Known.PLACED)
 
     def _ops(self, segment: Segment) -> tuple[Op, ...]:
@@ -262,14 +277,22 @@ class EdgeFinder:
             self._tiled[key] = (*(k for k in found if k.scratch_bytes > smallest.scratch_bytes), smallest)
         return self._tiled[key]
 
-    def _in_parts(self, op: Op, rows: int) -> float:
-        """Instructions of all rows of `op`, that many at a time."""
+    def _extra_in_parts(self, segment: Segment, rows: int) -> tuple[float, float]:
+        """Extra instructions of a chain that computes that many rows a call: the least of any kernels, and those of the
+        kernels with the least scratch."""
+        ops = self._ops(segment)
+        parts = [self._in_parts(op, rows) for op in ops]
+        whole = sum(self._whole[op] for op in ops)
+        return sum(least for least, _ in parts) - whole, sum(frugal for _, frugal in parts) - whole
+
+    def _in_parts(self, op: Op, rows: int) -> tuple[float, float]:
+        """Instructions of all rows of `op`, that many at a time: the least of any kernel, and those of the last one."""
         if (op, rows) not in self._parts:
-            self._parts[op, rows] = self._of_parts(op, rows)
+            found = [self._of_parts(op, rows, kernel) for kernel in self._variants[op]]
+            self._parts[op, rows] = min(found), found[-1]
         return self._parts[op, rows]
 
-    def _of_parts(self, op: Op, rows: int) -> float:
-        kernel = self._variants[op][0]
+    def _of_parts(self, op: Op, rows: int, kernel: Kernel) -> float:
         full, rest = divmod(self._height(op), rows)
         if op in self._network.sums:
             return self._costs.sum(op, calls=full + bool(rest))

@@ -7,7 +7,8 @@ from tinygen.ir.graph import Op
 from tinygen.kernels.base import Kernel, Toolbox
 from tinygen.planner.choice import select, variants
 from tinygen.planner.network import Network
-from tinygen.planner.segment import Memory, Segment, Traces, memory_of_trace, memory_of_traces, trace_of
+from tinygen.planner.placement import THOROUGH
+from tinygen.planner.segment import Memory, Placed, Segment, Traces, memory_of_trace, memory_of_traces, trace_of
 
 _MOST_STEPS = 50_000  # of segments whose traces are kept: some hundred megabytes
 
@@ -21,6 +22,7 @@ class Findings:
     _variants: dict[Op, tuple[Kernel, ...]] = field(default_factory=dict)
     _parts: dict[tuple[Hashable, int], tuple[Op, Kernel]] = field(default_factory=dict)
     _traces: Traces = field(default_factory=dict)
+    _placed: dict[tuple[Segment, ...], Placed] = field(default_factory=dict)
 
     def variants(self, op: Op) -> tuple[Kernel, ...]:
         """The kernels of an operator of the network: the cheapest first, each further one with less scratch."""
@@ -43,6 +45,12 @@ class Findings:
         """The blocks of all segments, one after the other."""
         self._trace(segments)
         return memory_of_traces(self.network, [self._traces[segment] for segment in segments])
+
+    def placed(self, segments: tuple[Segment, ...]) -> Placed:
+        """The best placement of all segments that is found."""
+        if segments not in self._placed:
+            self._placed[segments] = self.memory(segments).placed(THOROUGH)
+        return self._placed[segments]
 
     def memory_alone(self, segment: Segment) -> Memory:
         """The blocks of a segment; what passes through it untouched is not among them."""

@@ -8,6 +8,7 @@ from tinygen import targets
 from tinygen.errors import DoesNotFitError
 from tinygen.ir.graph import Graph
 from tinygen.kernels.base import Toolbox
+from tinygen.ops.table_rows import MOST_STORED, large_tables
 from tinygen.planner.constants import const_bytes
 from tinygen.planner.occupancy import occupancy
 from tinygen.planner.plan import Request, about_least_bytes, certain_bytes, plan
@@ -36,6 +37,19 @@ class Remedy:
 
     options: str  # as on the command line
     arena_bytes: int
+
+
+def check_tables(graph: Graph) -> None:
+    """Raise DoesNotFitError where the tables that a float network selects from are too large for any C text."""
+    tables = large_tables(graph)
+    if tables:
+        elements = sum(table.type.elements for table in tables)
+        largest = max(tables, key=lambda table: (table.type.elements, table.name))
+        raise DoesNotFitError(
+            f"{graph.name}: the tables that it selects from have {elements:,} elements ('{largest.name}' "
+            f"{largest.type.elements:,}), at most {MOST_STORED:,} were expected in C. Make them smaller; `tinygen "
+            "calibrate` and `simulate` take them as they are."
+        )
 
 
 def arena_room(board: Board) -> int:

@@ -51,6 +51,8 @@ class _Place:
     def moved(self, random: Random, limit: int) -> "_Place | None":
         """A place beside this one; None where it is above a limit."""
         order, kept = self._neighbour(random)
+        if order == self.order:
+            return self
         at = list(self.at)
         for index in self.order[kept:]:
             at[index] = None

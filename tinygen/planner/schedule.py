@@ -72,6 +72,11 @@ class Shift:
     target: int
     bytes: int
 
+    @property
+    def moves_up(self) -> bool:
+        """Whether bytes move to a higher address, over themselves."""
+        return self.source < self.target < self.source + self.bytes
+
 
 @dataclass(frozen=True, eq=False)
 class Fetch:
@@ -102,10 +107,18 @@ FlatStep = Call | Shift | Fetch | Store | Crop
 
 @dataclass(frozen=True, eq=False)
 class Loop:
-    """Iterations that differ only in the places they touch and the rows they fetch or store, by constant distances,
-    and on slices of channels in the constants of their kernels."""
+    """Iterations that differ by constant distances only: in the places they touch, in the rows they fetch or store, and
+    on slices of channels in the parts of tables that their kernels take."""
 
     iterations: tuple[tuple[FlatStep, ...], ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Strips:
+    """Strips of columns, one after the other: the same kinds of steps on the same buffers, among them loops of equally
+    many iterations. Bytes, columns, places and layers are others in each strip."""
+
+    iterations: tuple[tuple[FlatStep | Loop, ...], ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,10 +126,10 @@ class Fused:
     """A chain of operators that runs row by row, or slice by slice of its channels."""
 
     ops: tuple[Op, ...]
-    steps: tuple[FlatStep | Loop, ...]
+    steps: tuple[FlatStep | Loop | Strips, ...]
 
 
-Step = FlatStep | Loop | Fused
+Step = FlatStep | Loop | Strips | Fused
 
 
 @dataclass(frozen=True)
@@ -230,6 +243,8 @@ def unrolled(step: Step) -> Iterable[FlatStep]:
     match step:
         case Loop():
             return chain.from_iterable(step.iterations)
+        case Strips():
+            return chain.from_iterable(unrolled(inner) for strip in step.iterations for inner in strip)
         case Fused():
             return chain.from_iterable(unrolled(inner) for inner in step.steps)
     return (step,)

@@ -1,6 +1,6 @@
 """One segment of a network, a call on whole tensors or a chain that runs in parts, and the memory it takes."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
@@ -89,13 +89,24 @@ class Placed:
 
 def steps_of(network: Network, segment: Segment) -> list[RowStep]:
     """What a segment does, step by step."""
-    if segment.rows_per_call is not None:
-        rows = chain_of(network, segment, segment.rows_per_call)
-        return [
-            *_fetches(network, segment, rows.fetched),
-            *_streamed(strip_chains(network, rows, segment.strips), segment.late),
-            *_stores(network, segment, rows.stored),
-        ]
+    return [step for strip in strips_of_steps(network, segment) for step in strip]
+
+
+def strips_of_steps(network: Network, segment: Segment) -> list[list[RowStep]]:
+    """What a segment does, strip by strip; all at once where it has none."""
+    if segment.rows_per_call is None:
+        return [_steps_at_once(network, segment)]
+    rows = chain_of(network, segment, segment.rows_per_call)
+    strips = [
+        stream(replace(part, late=segment.late & part.held)) for part in strip_chains(network, rows, segment.strips)
+    ]
+    before: list[RowStep] = [*_fetches(network, segment, rows.fetched)]
+    after: list[RowStep] = [*_stores(network, segment, rows.stored)]
+    return [[*before, *strips[0], *after]] if len(strips) == 1 else [before, *strips, after]
+
+
+def _steps_at_once(network: Network, segment: Segment) -> list[RowStep]:
+    """The steps on whole tensors, or on slices of channels."""
     if segment.slices > 1:
         chain = sliced_chain_of(network, segment.first, segment.end)
         assert chain is not None, "only chains have slices"
@@ -105,12 +116,6 @@ def steps_of(network: Network, segment: Segment) -> list[RowStep]:
     reads = tuple(_whole(tensor) for tensor in op.variable_operands)
     compute = Compute(reads, tuple(_whole(t) for t in op.results), op, every_row(op.results[0]))
     return [*_fetches(network, segment, frozenset()), compute, *_stores(network, segment, frozenset())]
-
-
-def _streamed(chains: Sequence[Chain], late: frozenset[Tensor]) -> Iterator[RowStep]:
-    """The steps of a chain, or of its strips one after the other."""
-    for part in chains:
-        yield from stream(replace(part, late=late & part.held))
 
 
 def strip_chains(network: Network, chain: Chain, strips: int) -> list[Chain]:

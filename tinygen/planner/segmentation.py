@@ -15,6 +15,7 @@ they may lower the peak.
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from math import inf
 from typing import NamedTuple
 
 from tinygen.planner.edges import Edge, EdgeFinder, Known, Upgrade
@@ -27,7 +28,7 @@ _WORTH = 0.97  # of the peak that strips must promise to fall below
 _LONGEST_CHAIN = 80  # operators
 _LONGEST_SLICED = 12  # operators that run in slices of channels
 _MOST_LOOKS = 600  # at guessed edges; then what is known has to do: long networks would take minutes
-_CHAIN = 0.001  # of all instructions, that a further chain must save: what crosses a cut is hard to place
+CHAIN = 0.001  # of all instructions, that a further chain must save: what crosses a cut is hard to place
 
 
 @dataclass(frozen=True)
@@ -95,7 +96,7 @@ class SegmentationSearch:
         self._has_guessed = False
         self._looks = 0  # at edges that had been guessed
         self._ways: dict[int, list[_Way]] = {}  # by first call, of the last search
-        self._ways_for: tuple[int | None, bool] = None, True  # its limit, and whether it may guess
+        self._ways_for: tuple[int | None, bool, float] = None, True, 0.0  # its limit, if it may guess, a chain's price
         self._edges: list[dict[Segment, Edge]] = [{} for _ in network.calls]  # by first call
         for segment in self._segments():
             if segment.rows_per_call is None:
@@ -122,13 +123,21 @@ class SegmentationSearch:
                 return _segmentation(path)
 
     def add_strips(self, below_bytes: int) -> bool:
-        """From now on also consider strips that may take clearly less; whether there are any, the first time."""
+        """From now on also consider strips that may take clearly less; whether there are any, the first time.
+
+        None of them where some other part of the network takes as much whatever they save.
+        """
         if self._has_strips or not self._extra_macs:
             return False
         self._has_strips = True
-        found = list(self._strips(int(_WORTH * below_bytes)))
-        self._add(*found)
-        return bool(found)
+        most = int(_WORTH * below_bytes)
+        before = [dict(edges) for edges in self._edges]
+        self._add(*self._strips(most))
+        if _bytes(self._path(None)) < most:
+            return True
+        self._edges = before
+        self._ways.clear()
+        return False
 
     def _strips(self, below_bytes: int) -> Iterator[Edge]:
         """Chains in strips that may take less than that, within the allowed multiplications."""
@@ -154,6 +163,7 @@ class SegmentationSearch:
 
     def cheaper(self, segment: Segment, limit_bytes: int) -> list[Segment]:
         """Other ways to run the calls of a segment in that arena, the cheapest first; all cheaper than it."""
+        self._guess()
         own = self._edges[segment.first][replace(segment, descending=False)]
         others = [
             edge
@@ -175,10 +185,15 @@ class SegmentationSearch:
         """Faster kernels for single calls of a segment."""
         return self._finder.upgrades(segment)
 
-    def within(self, limit_bytes: int) -> Segmentation | None:
-        """The segmentation with the least extra instructions in that arena; None where there is none."""
+    def within(self, limit_bytes: int, *, most_extra: float = inf, chain: float = CHAIN) -> Segmentation | None:
+        """The segmentation with the least extra instructions in that arena; None where all take more than `most_extra`.
+
+        `chain`: the part of all instructions that a further chain must save.
+        """
         self._guess()
-        while path := self._path(limit_bytes):
+        while path := self._path(limit_bytes, chain):
+            if _extra(path) > most_extra:
+                return None  # looked at more closely it takes no less
             if self._look_closer(path):
                 return _segmentation(path)
         return None
@@ -227,30 +242,45 @@ class SegmentationSearch:
             self._ways.pop(edge.segment.first, None)
 
     def _look_closer(self, path: tuple[Edge, ...]) -> bool:
-        """Learn more about the edges of a path; whether there was nothing to learn that changes it."""
-        unchanged = True
-        for edge in path:
-            edges = self._edges[edge.segment.first]
-            if edge.known < Known.PLACED:
-                self._ways.pop(edge.segment.first, None)
-            if edge.known is Known.GUESSED:
-                del edges[edge.segment]
-                self._looks += 1
-                self._add(*(replace(e, extra_macs=edge.extra_macs) for e in self._finder.bounded(edge.segment)))
-                unchanged = False
-            elif edge.known is Known.BOUNDED:
-                placed = edges[edge.segment] = self._finder.placed(edge)
-                unchanged &= placed.bytes == edge.bytes
-        return unchanged
+        """Learn more about the edges of a path; whether there was nothing to learn that changes it.
 
-    def _path(self, limit_bytes: int | None) -> tuple[Edge, ...]:
+        Placements take longest: they wait until there is nothing to learn from bounds, and end at the path's bytes.
+        """
+        guessed = [edge for edge in path if edge.known is Known.GUESSED]
+        for edge in guessed:
+            del self._edges[edge.segment.first][edge.segment]
+            self._looks += 1
+            found = [replace(e, extra_macs=edge.extra_macs) for e in self._finder.bounded(edge.segment)]
+            self._add(*found)
+            self._guess_anew(found[0])
+        if guessed:
+            return False
+        most = _bytes(path)
+        bounded = [e for e in path if e.known is Known.BOUNDED and (e.fits_bytes is None or e.fits_bytes > most)]
+        placed = [self._finder.placed(edge, most) for edge in bounded]
+        for edge in placed:
+            self._edges[edge.segment.first][edge.segment] = edge
+            self._ways.pop(edge.segment.first, None)
+        return all(after.bytes == before.bytes for before, after in zip(bounded, placed, strict=True))
+
+    def _guess_anew(self, bounded: Edge) -> None:
+        """Raise what is guessed of chains that begin like one that was looked at: there they need what it spends."""
+        chain = bounded.segment
+        edges = self._edges[chain.first]
+        for segment, edge in edges.items():
+            is_longer = segment.end > chain.end and segment.rows_per_call == chain.rows_per_call
+            is_alike = is_longer and segment.strips == chain.strips == 1 and segment.rows_per_call is not None
+            if is_alike and edge.known is Known.GUESSED and edge.bytes < bounded.spent_bytes:
+                edges[segment] = replace(edge, bytes=bounded.spent_bytes)
+
+    def _path(self, limit_bytes: int | None, chain: float = CHAIN) -> tuple[Edge, ...]:
         """The path of smallest bytes, or of those within a limit the cheapest, each by the other among equals.
 
         Empty where there is none.
         """
         best = [_Front() for _ in range(len(self._network.calls) + 1)]
         best[0].add(0, _Path((0.0, 0.0), 0))
-        asked = limit_bytes, self._looks < _MOST_LOOKS
+        asked = limit_bytes, self._looks < _MOST_LOOKS, chain * self.whole_instructions
         if asked != self._ways_for:
             self._ways_for = asked
             self._ways.clear()
@@ -275,13 +305,13 @@ class SegmentationSearch:
     def _ways_from(self, first: int) -> list[_Way]:
         """The edges from a call that the search at hand may take; listed anew where they changed since."""
         if first not in self._ways:
-            limit_bytes, may_guess = self._ways_for
-            chain = _CHAIN * self.whole_instructions
+            limit_bytes, may_guess, chain = self._ways_for
             self._ways[first] = [
                 _Way(
                     edge.segment.end,
                     edge.bytes,
-                    edge.extra_instructions + (chain if edge.segment.is_chain else 0.0),
+                    (edge.frugal_instructions if limit_bytes is None else edge.extra_instructions)
+                    + (chain if edge.segment.is_chain else 0.0),
                     edge.extra_macs,
                     edge,
                 )
@@ -298,8 +328,11 @@ def _is_within(edge: Edge, limit_bytes: int) -> bool:
 
 
 def _segmentation(path: tuple[Edge, ...]) -> Segmentation:
-    extra = sum(edge.extra_instructions for edge in path)
-    return Segmentation(tuple(edge.segment for edge in path), _bytes(path), extra)
+    return Segmentation(tuple(edge.segment for edge in path), _bytes(path), _extra(path))
+
+
+def _extra(path: tuple[Edge, ...]) -> float:
+    return sum(edge.extra_instructions for edge in path)
 
 
 def _bytes(path: tuple[Edge, ...]) -> int:

@@ -1,8 +1,7 @@
 """From a segmentation to a schedule: row steps become calls on pieces of tensors, shifts, fetches, and loops."""
 
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain
 
 from tinygen.ir.graph import Op, Tile
 from tinygen.ir.rows import Channels, Columns, Piece, Rows, all_rows, has_rows, piece, slice_of
@@ -13,8 +12,8 @@ from tinygen.ops.running_sum import SumPart
 from tinygen.planner.block import Block
 from tinygen.planner.findings import Findings
 from tinygen.planner.network import Network
-from tinygen.planner.placement import THOROUGH
-from tinygen.planner.roll import roll
+from tinygen.planner.parts import form, joined
+from tinygen.planner.roll import Roller
 from tinygen.planner.schedule import (
     Buffer,
     BufferKind,
@@ -29,7 +28,7 @@ from tinygen.planner.schedule import (
     Step,
     Store,
 )
-from tinygen.planner.segment import BufferKey, Scratch, Segment, memory_of_traces, steps_of, trace_of_steps
+from tinygen.planner.segment import BufferKey, Scratch, Segment, memory_of_traces, strips_of_steps, trace_of_steps
 from tinygen.planner.slices import AddSlice, FinishRows
 from tinygen.planner.stream import (
     AddRows,
@@ -195,8 +194,16 @@ class _Lowering:
         )
         scratch = self.buffers[Scratch(whole)] if kernel.scratch_bytes else None
         call = Call(op, kernel, scratch, split_from=None if op is whole else whole)
-        self.same[call] = key if similar is None else (similar, kernel.runner, scratch)
+        self.same[call] = key if similar is None else (similar, form(kernel), scratch)
         return call
+
+    def joined(self, steps: Sequence[FlatStep]) -> list[FlatStep]:
+        """The steps on slices of channels, with their constants as parts of larger tables."""
+        found = joined(steps)
+        for old, new in found.items():
+            if isinstance(old, Call) and isinstance(new, Call):
+                self.same[new] = self.same[old]
+        return list(found.values())
 
 
 def split(network: Network, segments: tuple[Segment, ...], board: Board, toolbox: Toolbox) -> Schedule:
@@ -207,13 +214,13 @@ def split(network: Network, segments: tuple[Segment, ...], board: Board, toolbox
 def split_with(found: Findings, segments: tuple[Segment, ...], board: Board) -> Schedule:
     """The same, for a network that something is known about."""
     network = found.with_kernels(segments)
-    choices = found.memory(segments)
-    placed = choices.placed(THOROUGH)
+    bound_bytes, placed = found.memory(segments).bound_bytes, found.placed(segments)
     late = frozenset(key for key in placed.others if isinstance(key, Tensor))
-    rows = [steps_of(network, replace(segment, late=late)) for segment in segments]
-    needed = memory_of_traces(network, [trace_of_steps(network, [list(chain.from_iterable(rows))])])
+    rows = [strips_of_steps(network, replace(segment, late=late)) for segment in segments]
+    in_order = [step for strips in rows for strip in strips for step in strip]
+    needed = memory_of_traces(network, [trace_of_steps(network, [in_order])])
     blocks = {key: block for key, (block,) in needed.blocks.items()}
-    sliced = frozenset(_sliced(chain.from_iterable(rows)))
+    sliced = frozenset(_sliced(in_order))
     buffers = {key: _buffer(network, key, block, sliced) for key, block in blocks.items()}
     lowering = _Lowering(network, found, buffers)
     for tensor in network.graph.tensors:
@@ -223,12 +230,13 @@ def split_with(found: Findings, segments: tuple[Segment, ...], board: Board) -> 
     steps: list[Step] = []
     for segment, row_steps in zip(segments, rows, strict=True):
         lowering.descending = segment.descending
-        flat = [lowering.lower(step) for step in row_steps]
-        if not segment.is_chain and len(flat) == 1:
-            steps += flat
+        flat = [[lowering.lower(step) for step in strip] for strip in row_steps]
+        if not segment.is_chain and len(row_steps[0]) == 1:
+            steps += flat[0]
         else:  # a chain, or an operator whose input is fetched, or whose result is stored
             ops = network.calls[segment.first : segment.end]
-            steps.append(Fused(ops, tuple(roll(flat, lowering.places, lowering.same))))
+            strips = [lowering.joined(strip) for strip in flat] if segment.slices > 1 else flat
+            steps.append(Fused(ops, tuple(Roller(lowering.places, lowering.same).roll(strips))))
     return Schedule(
         graph=network.graph,
         board=board,
@@ -236,7 +244,7 @@ def split_with(found: Findings, segments: tuple[Segment, ...], board: Board) -> 
         buffers=tuple(buffers.values()),
         places=lowering.places,
         offsets={buffers[key]: offset for key, offset in placed.offsets.items()},
-        lower_bound_bytes=choices.bound_bytes,
+        lower_bound_bytes=bound_bytes,
         pieces=lowering.pieces,
         is_interleaved=True,
         rereads_input=network.rereads_input and bool(network.fetched),

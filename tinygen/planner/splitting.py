@@ -9,17 +9,19 @@ from tinygen.planner.cost import estimated_instructions
 from tinygen.planner.edges import Upgrade
 from tinygen.planner.findings import Findings
 from tinygen.planner.network import Network
-from tinygen.planner.placement import QUICK, THOROUGH, Effort
+from tinygen.planner.placement import QUICK
 from tinygen.planner.schedule import Schedule
 from tinygen.planner.segment import Segment
-from tinygen.planner.segmentation import Segmentation, SegmentationSearch
+from tinygen.planner.segmentation import CHAIN, Segmentation, SegmentationSearch
 from tinygen.planner.split import split, split_with
 from tinygen.targets.board import Board
 
 _BALANCED_EXTRA = 0.05  # of the instructions on whole tensors, that -O balanced may spend
+_FAR = 1.15  # times as many instructions are clearly more, by whatever an estimate is off
 _FEWER_BYTES = 0.97  # of a limit that a segmentation kept alone, but not together
 _BUDGET_STEP = 0.01  # of an arena: how close the search for the smallest one within a budget comes
-_TRIES = 4  # segmentations that are placed as a whole
+_TRIES = 4  # segmentations that are placed as a whole,
+_FEW_CUTS = 10 * CHAIN  # and one more, of which each chain must save so many instructions
 _RAM_SLACK = 0.10  # of the smallest arena, that -O ram may add for tinygen's own kernels, which need more scratch,
 _SLACK_SAVES = 0.10  # if it saves that share of the instructions
 _MOST_UPGRADES = 24  # of kernels that are tried one by one
@@ -61,6 +63,7 @@ class _Planner:
         self._found = Findings(network, toolbox)
         self._search = SegmentationSearch(self._found, extra_macs)
         self._splits: dict[tuple[Segment, ...], Schedule] = {}
+        self._turned: dict[Segmentation, tuple[Segment, ...]] = {}
 
     def plan(self, limit_bytes: int | None) -> Schedule:
         """What the objective asks for."""
@@ -70,22 +73,52 @@ class _Planner:
         smallest = self._with_strips(without)
         if smallest is not without and (fitting := self._fitting(limit_bytes)):
             return fitting
-        schedule = self._least(without, smallest)
-        if self._toolbox.objective is Objective.BALANCED and not self._is_within_budget(schedule):
-            return self._improved_or_faster(self._within_budget(smallest))
+        if self._toolbox.objective is Objective.BALANCED:
+            return self._balanced(without, smallest)
         if self._toolbox.objective is Objective.RAM and self._toolbox.has_native_kernels:
-            return self._little_larger(schedule, limit_bytes)
-        return schedule
+            return self._little_larger(without, smallest, limit_bytes)
+        return self._least(without, smallest)
 
-    def _little_larger(self, smallest: Schedule, limit_bytes: int | None) -> Schedule:
-        """A much faster schedule that takes little more, or the smallest itself."""
-        room = int((1 + _RAM_SLACK) * smallest.arena_bytes)
-        if limit_bytes is not None:
-            room = min(room, max(limit_bytes, smallest.arena_bytes))
-        faster = self.fastest(room)
-        if faster is None or self._instructions(faster) > (1 - _SLACK_SAVES) * self._instructions(smallest):
-            return smallest
+    def _balanced(self, without: Segmentation, smallest: Segmentation) -> Schedule:
+        """The smallest schedule that costs little more than whole tensors."""
+        if not self._takes_more(smallest, _FAR * self._budget):
+            schedule = self._least(without, smallest)
+            if self._instructions(schedule) <= self._budget:
+                return schedule
+        return self._improved_or_faster(self._within_budget(smallest))
+
+    def _little_larger(self, without: Segmentation, smallest: Segmentation, limit_bytes: int | None) -> Schedule:
+        """A much faster schedule that takes little more than the smallest, or the smallest itself."""
+        room, faster = 0, None
+        arena_bytes = self._arena_bytes(self._directed(smallest))
+        if smallest is without or arena_bytes <= without.bytes:
+            room = self._little_more(arena_bytes, limit_bytes)
+            faster = self.fastest(room)
+            if faster and self._takes_more(smallest, _FAR * self._instructions(faster)):
+                return faster  # the smallest need not be looked for
+        schedule = self._least(without, smallest)
+        if (least_room := self._little_more(schedule.arena_bytes, limit_bytes)) != room:
+            faster = self.fastest(least_room)
+        if faster is None or self._instructions(faster) > (1 - _SLACK_SAVES) * self._instructions(schedule):
+            return schedule
         return faster
+
+    def _little_more(self, bytes: int, limit_bytes: int | None) -> int:
+        """What an arena may take instead of so many bytes."""
+        room = int((1 + _RAM_SLACK) * bytes)
+        return room if limit_bytes is None else min(room, max(limit_bytes, bytes))
+
+    def _takes_more(self, smallest: Segmentation, instructions: float) -> bool:
+        """Whether what runs in about the arena of the smallest segmentation takes more: its segments do, each with the
+        kernels for which it has room there on its own."""
+        arena_bytes = self._found.memory(self._directed(smallest)).placed(QUICK).arena_bytes
+        most_extra = instructions - self._search.whole_instructions
+        return self._search.within(max(arena_bytes, smallest.bytes), most_extra=most_extra) is None
+
+    @property
+    def _budget(self) -> float:
+        """Instructions that -O balanced may spend."""
+        return (1 + _BALANCED_EXTRA) * self._search.whole_instructions
 
     def smallest(self) -> Schedule:
         """The smallest schedule that is found."""
@@ -111,69 +144,77 @@ class _Planner:
 
     def _improved_or_faster(self, path: Segmentation) -> Schedule:
         """A segmentation placed, or what runs in the same arena, but faster."""
-        schedule, segments = self._schedule(path)
-        improved = self._improved(segments, schedule, schedule.arena_bytes)
-        faster = self.fastest(schedule.arena_bytes)
+        segments = self._directed(path)
+        arena_bytes = self._arena_bytes(segments)
+        improved = self._split(self._improved(segments, arena_bytes))
+        faster = self.fastest(arena_bytes)
         return min(improved, faster, key=self._instructions) if faster else improved
 
     def _instructions(self, schedule: Schedule) -> float:
         return estimated_instructions(schedule, self._toolbox.library)
 
-    def _is_within_budget(self, schedule: Schedule) -> bool:
-        return self._instructions(schedule) <= (1 + _BALANCED_EXTRA) * self._search.whole_instructions
-
     def fastest(self, limit_bytes: int) -> Schedule | None:
         """A schedule with few instructions within a limit, if one is found quickly."""
+        for path in self._tries(limit_bytes):
+            segments = self._directed(path)
+            if self._arena_bytes(segments) <= limit_bytes:
+                return self._split(self._improved(segments, limit_bytes))
+        return None
+
+    def _tries(self, limit_bytes: int) -> Iterator[Segmentation]:
+        """Fast segmentations with smaller and smaller segments, at last one with few cuts."""
         limit = limit_bytes
         for _ in range(_TRIES):
             path = self._search.within(limit)
             if path is None:
                 break
-            schedule, segments = self._schedule(path)
-            if schedule.arena_bytes <= limit_bytes:
-                return self._improved(segments, schedule, limit_bytes)
+            yield path
             limit = min(int(limit * _FEWER_BYTES), path.bytes - 1)
-        return None
+        if path := self._search.within(limit_bytes, chain=_FEW_CUTS):
+            yield path
 
     def _within_budget(self, smallest: Segmentation) -> Segmentation:
         """The smallest segmentation that costs little more than whole tensors."""
-        budget = _BALANCED_EXTRA * self._search.whole_instructions
+        budget = self._budget - self._search.whole_instructions
         if smallest.extra_instructions <= budget:
             return smallest
         best, low, high = None, smallest.bytes, max(self._search.sizes)
         while high - low > _BUDGET_STEP * high:
             middle = (low + high) // 2
-            path = self._search.within(middle)
-            if path is not None and path.extra_instructions <= budget:
+            path = self._search.within(middle, most_extra=budget)
+            if path is not None:
                 best, high = path, path.bytes
             else:
                 low = middle
         best = best or self._search.within(high)
         return best or smallest
 
-    def _schedule(self, path: Segmentation) -> tuple[Schedule, tuple[Segment, ...]]:
-        segments = _directed(self._found, path)
-        return self._split(segments), segments
+    def _directed(self, path: Segmentation) -> tuple[Segment, ...]:
+        if path not in self._turned:
+            self._turned[path] = _directed(self._found, path)
+        return self._turned[path]
+
+    def _arena_bytes(self, segments: tuple[Segment, ...]) -> int:
+        return self._found.placed(segments).arena_bytes
 
     def _split(self, segments: tuple[Segment, ...]) -> Schedule:
         if segments not in self._splits:
             self._splits[segments] = split_with(self._found, segments, self._board)
         return self._splits[segments]
 
-    def _improved(self, segments: tuple[Segment, ...], schedule: Schedule, limit: int) -> Schedule:
-        """A schedule within a limit with other kernels or more rows per call, one segment after the other."""
+    def _improved(self, segments: tuple[Segment, ...], limit: int) -> tuple[Segment, ...]:
+        """Segments within a limit with other kernels or more rows per call, one segment after the other."""
         chosen = segments
         for index, segment in enumerate(segments):
             for other in self._search.cheaper(segment, limit):
                 changed = replace(other, descending=segment.descending)
                 tried = (*chosen[:index], changed, *chosen[index + 1 :])
-                if self._fits(tried, limit, QUICK):
+                if self._fits(tried, limit):
                     chosen = tried
                     break
-        if self._toolbox.has_native_kernels and limit > schedule.arena_bytes:
+        if self._toolbox.has_native_kernels and limit > self._arena_bytes(segments):
             chosen = self._upgraded(chosen, limit)
-        improved = self._split(chosen)
-        return improved if improved.arena_bytes <= limit else schedule
+        return chosen if self._arena_bytes(chosen) <= limit else segments
 
     def _upgraded(self, segments: tuple[Segment, ...], limit: int) -> tuple[Segment, ...]:
         """The segments with faster kernels for single calls: for all, or for those that save most, if there is room."""
@@ -183,20 +224,26 @@ class _Planner:
         together = segments
         for (index, _), upgrade in best.items():
             together = _with_upgrade(together, index, upgrade)
-        if not found or self._fits(together, limit, THOROUGH):
+        if not found or self._fits_tightly(together, limit):
             return together
         upgraded: set[tuple[int, int]] = set()
         for index, upgrade in found:
             tried = _with_upgrade(segments, index, upgrade)
-            if (index, upgrade.position) not in upgraded and self._fits(tried, limit, THOROUGH):
+            if (index, upgrade.position) not in upgraded and self._fits_tightly(tried, limit):
                 segments = tried
                 upgraded.add((index, upgrade.position))
         return segments
 
-    def _fits(self, segments: tuple[Segment, ...], limit: int, effort: Effort) -> bool:
-        """Whether a placement of all segments within the limit is found."""
+    def _fits(self, segments: tuple[Segment, ...], limit: int) -> bool:
+        """Whether a placement of all segments within the limit is found quickly."""
         needed = self._found.memory(segments)
-        return needed.bound_bytes <= limit and needed.placed(effort, limit).arena_bytes <= limit
+        return needed.bound_bytes <= limit and needed.placed(QUICK, limit).arena_bytes <= limit
+
+    def _fits_tightly(self, segments: tuple[Segment, ...], limit: int) -> bool:
+        """Whether a placement of all segments within the limit is found: quickly, or as the best one."""
+        if self._found.memory(segments).bound_bytes > limit:
+            return False
+        return self._fits(segments, limit) or self._arena_bytes(segments) <= limit
 
 
 def _with_upgrade(segments: tuple[Segment, ...], index: int, upgrade: Upgrade) -> tuple[Segment, ...]:

@@ -4,12 +4,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from tinygen.ir.tensor import Tensor
-from tinygen.ir.types import Quant
+from tinygen.ir.types import DType, Quant
 from tinygen.quant.constraints import Group
 from tinygen.quant.ctable import CTable, Storage, TensorEntry
 from tinygen.quant.errors import Code, CTableError
 
-_STORED = (Storage.INT8, Storage.INT16)
+_STORED = tuple(storage for storage in Storage if 1 < storage.bits <= DType.INT16.bits)
 
 
 @dataclass(frozen=True)
@@ -33,8 +33,8 @@ def entry_of(table: CTable, tensor: Tensor) -> TensorEntry:
 
 
 def quant_of(entry: TensorEntry) -> Quant:
-    """Scales and zero points of an entry."""
-    return Quant(entry.scale, entry.zero_point, entry.axis)
+    """Scales, zero points and bits of an entry."""
+    return Quant(entry.scale, entry.zero_point, entry.axis, entry.dtype.bits_in(entry.element))
 
 
 def check_agreement(groups: Iterable[Group], table: CTable) -> None:
@@ -47,20 +47,25 @@ def check_agreement(groups: Iterable[Group], table: CTable) -> None:
 
 
 def faults(groups: Iterable[Group], table: CTable) -> Iterator[Fault]:
-    """Entries that are no int8 or int16 of one scale, that differ within a group, or from what a kernel fixes."""
+    """Entries that have not at most 16 bits and one scale, that differ within a group, or from what a kernel fixes.
+
+    Single bits are for casts, which layers read.
+    """
     reals = any(entry.activations is Storage.FLOAT32 for entry in table.ops.values())
     allowed = (*_STORED, Storage.FLOAT32) if reals else _STORED
+    casts = {cast.result for cast in table.casts}
     for group in groups:
         first = entry_of(table, group.tensors[0])
         for tensor in group.tensors:
-            reason = _fault(entry_of(table, tensor), first, group, allowed)
+            types = (*allowed, Storage.INT1) if tensor.name in casts else allowed
+            reason = _fault(entry_of(table, tensor), first, group, types)
             if reason is not None:
                 yield Fault(tensor.name, reason)
 
 
 def _fault(entry: TensorEntry, first: TensorEntry, group: Group, allowed: Sequence[Storage]) -> str | None:
     if entry.dtype not in allowed:
-        return f"is {entry.dtype.value}, int8 or int16 was expected of the CPU's kernels"
+        return f"is {entry.dtype.value}, int16 or fewer bits were expected of the CPU's kernels"
     if entry.dtype is not first.dtype:
         return f"is {entry.dtype.value}, {first.dtype.value} was expected, as '{group.name}' is"
     if len(entry.scale) != 1:

@@ -44,7 +44,7 @@ def _widest(op: EngineLayer) -> int:
     filters = np.abs(op.filters.reshape(op.channels, -1).astype(np.int64))
     blocks = [filters[:, row : row + op.analog.rows].sum(axis=1) for row in range(0, filters.shape[1], op.analog.rows)]
     type = op.input.type
-    largest = max(type.zero_point - type.dtype.min, type.dtype.max - type.zero_point) * int(np.max(blocks))
+    largest = max(type.zero_point - type.min, type.max - type.zero_point) * int(np.max(blocks))
     return max(0, largest.bit_length() + 1 - op.analog.adc_bits)
 
 

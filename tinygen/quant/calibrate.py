@@ -14,6 +14,7 @@ from tinygen.ops.conv2d import Conv2D
 from tinygen.ops.crossing import Crossing
 from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
 from tinygen.ops.fully_connected import FullyConnected
+from tinygen.quant.agreement import quant_of
 from tinygen.quant.analog import with_analog
 from tinygen.quant.concat_casts import concat_casts
 from tinygen.quant.constraints import Group, filters, groups, real_operands, weight_axis
@@ -37,12 +38,13 @@ from tinygen.quant.policy import Policy, choose
 from tinygen.quant.quantize import quantize_graph
 from tinygen.quant.rounding import Moments, flips_of_layers
 from tinygen.quant.scheme import Range, Scheme, affine, qm_n
-from tinygen.quant.statistics import Statistics, merged
+from tinygen.quant.sign_levels import sign_quant
+from tinygen.quant.statistics import Statistics, constant_statistics, merged
 from tinygen.quant.stored_weights import along_axis, stored_weights
 from tinygen.quant.weight_scales import weight_quant
 from tinygen.quant.width_engines import assignment_of_widths
 from tinygen.quant.widths import ALL_INT8, Widths, check_overrides, weight_types
-from tinygen.targets.engine import INT8, Datapath
+from tinygen.targets.engine import INT8, Datapath, Engine, Number
 
 Progress = Callable[[int, int], None]
 
@@ -52,14 +54,14 @@ DEFAULT_POLICY = Policy(PolicyKind.MSE)
 NO_MOMENTS: Mapping[str, Moments] = MappingProxyType({})
 NO_SAMPLES: Mapping[str, Array] = MappingProxyType({})
 
-_WEIGHT_POLICIES = {Storage.INT8: "max", Storage.INT1: "mean"}  # "mse" of others
 _ACCUMULATORS = {
-    Storage.INT8: Storage.INT32,
-    Storage.INT16: Storage.INT64,
-    Storage.FLOAT32: Storage.FLOAT32,
+    DType.SIGNS: Storage.INT32,
+    DType.INT8: Storage.INT32,
+    DType.INT16: Storage.INT64,
+    DType.FLOAT32: Storage.FLOAT32,
 }
 _REAL = TensorEntry(kind=Kind.ACTIVATION, dtype=Storage.FLOAT32, scheme=Scheme.SYMMETRIC, scale=(1.0,), zero_point=(0,))
-_BIAS_BITS = {Storage.INT8: 30, Storage.INT16: 45}  # that a stored bias may take, by the activations
+_BIAS_BITS = {DType.SIGNS: 30, DType.INT8: 30, DType.INT16: 45}  # that a stored bias may take, by the activations
 
 
 @dataclass(frozen=True)
@@ -69,6 +71,7 @@ class Settings:
     policy: Policy = DEFAULT_POLICY
     of_tensors: Mapping[str, Policy] = field(default_factory=lambda: MappingProxyType({}))
     scheme: Scheme = Scheme.ASYMMETRIC
+    per_channel: bool = True  # weights may have a scale for each output channel
     corrects_bias: bool = True
     equalizes: bool = False
     rounds_adaptively: bool = False
@@ -138,7 +141,7 @@ def make_ctable(
     types_of = storages(graph, settings.engines, settings.widths.activations)
     activations = _activations(graph, statistics, settings, types_of)
     weights = _weights(graph, activations, settings)
-    types = {name: TensorType(e.dtype.dtype, (), Quant(e.scale, e.zero_point, e.axis)) for name, e in weights.items()}
+    types = {name: TensorType(entry.element, (), quant_of(entry)) for name, entry in weights.items()}
     flips = flips_of_layers(graph, types, moment)
     ops = {
         op.name: _op_entry(op, weights, statistics, settings, flips, types_of)
@@ -202,18 +205,20 @@ def _entry(group: Group, whole: Statistics, settings: Settings, storage: Storage
     dtype = storage.dtype
     if dtype.is_real:
         return _REAL
+    if dtype is DType.SIGNS:
+        return _entry_of_signs(whole, scheme)
     is_wide = dtype is DType.INT16
     chooses = _WIDE_POLICY if is_wide else settings.policy_for(group)
     if is_wide and scheme is Scheme.ASYMMETRIC:
         scheme = Scheme.SYMMETRIC
-    fixed = group.fixed_as(dtype)
+    fixed, bits = group.fixed_as(dtype), storage.bits_in(dtype)
     if fixed is not None:
         quant, policy = fixed, "fixed"
         low, high = (quant.scale * (bound - quant.zero_point) for bound in (dtype.min, dtype.max))
         threshold = max(-low, high)
     else:
-        chosen = choose(chooses, whole, dtype, scheme)
-        quant, policy = affine(chosen.range, dtype, scheme), str(chooses)
+        chosen = choose(chooses, whole, dtype, scheme, bits)
+        quant, policy = affine(chosen.range, dtype, scheme, bits), str(chooses)
         low, high, threshold = chosen.range.low, chosen.range.high, chosen.threshold
     return TensorEntry(
         kind=Kind.ACTIVATION,
@@ -228,6 +233,22 @@ def _entry(group: Group, whole: Statistics, settings: Settings, storage: Storage
     )
 
 
+def _entry_of_signs(whole: Statistics, scheme: Scheme) -> TensorEntry:
+    quant = sign_quant(whole, scheme)
+    low, high = (quant.scale * (sign - quant.zero_point) for sign in (-1, 1))
+    return TensorEntry(
+        kind=Kind.ACTIVATION,
+        dtype=Storage.INT1,
+        scheme=scheme,
+        scale=quant.scales,
+        zero_point=quant.zero_points,
+        threshold=high,
+        range=(low, high),
+        policy="levels",
+        qm_n=qm_n(quant, DType.INT8),
+    )
+
+
 def _statistics_of_group(name: str, graph: Graph, statistics: Mapping[str, Statistics]) -> Statistics:
     """Of a tensor; of what decides its range where it was not measured itself."""
     if name in statistics:
@@ -237,11 +258,7 @@ def _statistics_of_group(name: str, graph: Graph, statistics: Mapping[str, Stati
 
 
 def _statistics_of(tensor: Tensor, statistics: Mapping[str, Statistics]) -> Statistics:
-    if tensor.data is None:
-        return statistics[tensor.name]
-    constant = Statistics()
-    constant.add(tensor.data.astype(np.float32))
-    return constant
+    return statistics[tensor.name] if tensor.data is None else constant_statistics(tensor)
 
 
 def _stats(tensor: Tensor, statistics: Mapping[str, Statistics]) -> TensorStats | None:
@@ -264,12 +281,14 @@ def _weights(graph: Graph, activations: Mapping[str, TensorEntry], settings: Set
         if types[weights] is Storage.FLOAT32:
             continue
         path, input = _path(op, settings), activations[op.operands[0].name]
+        dtype = types[weights].weight_dtype
+        bits = types[weights].bits_in(dtype)
         scheme = Scheme.POW2 if scheme_of(path, settings.scheme) is Scheme.POW2 else Scheme.SYMMETRIC
-        if path.per_channel:
-            quant = weight_quant(weights.data, types[weights].dtype, weight_axis(op), scheme)
+        if path.per_channel and settings.per_channel:
+            quant = weight_quant(weights.data, dtype, weight_axis(op), scheme, bits)
             quant = _with_room_for_bias(quant, filters(op)[1], input, scheme)
         else:
-            quant = replace(weight_quant(weights.data.reshape(1, -1), types[weights].dtype, 0, scheme), axis=None)
+            quant = weight_quant(weights.data, dtype, None, scheme, bits)
         found[weights.name] = TensorEntry(
             kind=Kind.WEIGHTS,
             dtype=types[weights],
@@ -277,9 +296,16 @@ def _weights(graph: Graph, activations: Mapping[str, TensorEntry], settings: Set
             axis=quant.axis if not quant.is_per_tensor else None,
             scale=quant.scales,
             zero_point=quant.zero_points,
-            policy=_WEIGHT_POLICIES.get(types[weights], "mse"),
+            policy=_weight_policy(types[weights], quant, scheme),
         )
     return found
+
+
+def _weight_policy(storage: Storage, quant: Quant, scheme: Scheme) -> str:
+    if storage is Storage.INT1:
+        return "mean"
+    is_least = storage.bits < Storage.INT8.bits or (scheme is Scheme.POW2 and not quant.is_per_tensor)
+    return "mse" if is_least else "max"
 
 
 def _path(op: Op, settings: Settings) -> Datapath:
@@ -292,21 +318,26 @@ def _weight_types(graph: Graph, settings: Settings) -> Mapping[Tensor, Storage]:
     found = dict(weight_types(graph, settings.widths))
     for op in graph.ops:
         engine, weights = settings.engines.engine_of(op), filters(op)[0] if filters(op) else None
-        if weights in found and engine is not None and (not engine.kind.is_cpu or engine.path != INT8):
+        if weights in found and engine is not None and not _leaves_weights_open(engine):
             found[weights] = Storage(engine.path.weights.value)
     return found
+
+
+def _leaves_weights_open(engine: Engine) -> bool:
+    """Whether kernels of several widths are there, so that what is asked for counts."""
+    return engine.kind.is_cpu and engine.path.weights is Number.INT8
 
 
 def _with_room_for_bias(quant: Quant, bias: Tensor | None, input: TensorEntry, scheme: Scheme) -> Quant:
     """Larger scales for channels of tiny weights, whose bias would not fit int32."""
     if bias is None or bias.data is None:
         return quant
-    least = np.abs(bias.data.astype(np.float64)) / (input.scale[0] * 2 ** _BIAS_BITS[input.dtype])
+    least = np.abs(bias.data.astype(np.float64)) / (input.scale[0] * 2 ** _BIAS_BITS[input.element])
     if quant.is_per_tensor or (least <= quant.scales).all():
         return quant
     steps = DType.INT8.max + (scheme is Scheme.POW2)
     raised = [affine(Range(0.0, float(scale) * steps), DType.INT8, scheme).scale for scale in least]
-    return Quant(tuple(map(max, quant.scales, raised)), quant.zero_points, quant.axis)
+    return replace(quant, scales=tuple(map(max, quant.scales, raised)))
 
 
 def _op_entry(
@@ -318,7 +349,7 @@ def _op_entry(
     types: Mapping[Tensor, Storage],
 ) -> OpEntry:
     activations, engine = settings.engines.storage_of(op) or types[op.results[0]], settings.engines.engine_of(op)
-    bare = OpEntry(activations=activations, accumulator=_ACCUMULATORS[activations])
+    bare = OpEntry(activations=activations, accumulator=_ACCUMULATORS[activations.dtype])
     if engine is not None:
         bare = bare.model_copy(update={"engine": engine.label})
     if not filters(op) or activations is Storage.FLOAT32:
@@ -344,8 +375,8 @@ def bias_correction(
     means = None if found is None else found.channel_means
     if means is None or weights.data is None:
         return None
-    quant = Quant(entry.scale, entry.zero_point, entry.axis)
-    integers = stored_weights(weights.data, quant, flips, entry.dtype.dtype).astype(np.float64)
+    quant = quant_of(entry)
+    integers = stored_weights(weights.data, quant, flips, entry.element).astype(np.float64)
     lost = weights.data.astype(np.float64) - integers * along_axis(quant, weights.data.ndim)
     match op:
         case DepthwiseConv2D():

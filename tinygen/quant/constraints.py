@@ -83,6 +83,11 @@ def needs_rescale(op: Op, operand: Tensor, result_group: Group) -> bool:
     return isinstance(op, _SEVERAL_OPERANDS) and operand not in result_group.tensors
 
 
+def keeps_values(op: Op) -> bool:
+    """Whether results lie between operands, whose quantization they share."""
+    return isinstance(op, (*_ONE_OPERAND, *_SEVERAL_OPERANDS))
+
+
 def fixed_quant(op: Op) -> Quant | None:
     """The quantization that the kernel of this operator gives its result, whatever the values."""
     if isinstance(op, Softmax):

@@ -6,11 +6,24 @@ from tinygen.ops.engine_layer import EngineLayer
 from tinygen.ops.fully_connected import FullyConnected
 from tinygen.ops.mul import Mul
 from tinygen.ops.pool2d import AveragePool2D, MaxPool2D
+from tinygen.ops.sign_conv2d import SignConv2D
+from tinygen.ops.sign_fully_connected import SignFullyConnected
 from tinygen.ops.transpose_conv2d import TransposeConv2D
 from tinygen.ops.windowed import Convolution
 from tinygen.quant.ctable import Control
 
-CLAMPED = (Add, AveragePool2D, Convolution, EngineLayer, FullyConnected, MaxPool2D, Mul, TransposeConv2D)
+CLAMPED = (
+    Add,
+    AveragePool2D,
+    Convolution,
+    EngineLayer,
+    FullyConnected,
+    MaxPool2D,
+    Mul,
+    SignConv2D,
+    SignFullyConnected,
+    TransposeConv2D,
+)
 """Operators that end in a clamp."""
 
 
@@ -19,7 +32,7 @@ def control_of(op: Op) -> Control | None:
     if op.results[0].type.dtype.is_real:
         return None
     match op:
-        case Convolution() | EngineLayer() | FullyConnected() | TransposeConv2D():
+        case Convolution() | EngineLayer() | FullyConnected() | SignConv2D() | SignFullyConnected() | TransposeConv2D():
             multipliers, shifts = op.output_stage.multipliers
             return Control(
                 input_offset=-op.input.type.zero_point,

@@ -3,6 +3,7 @@
 `docs/ctable.schema.json` is the published schema of these classes.
 """
 
+from collections.abc import Iterable
 from enum import StrEnum
 from typing import Annotated, Literal
 
@@ -12,18 +13,31 @@ from tinygen.ir.types import DType
 from tinygen.quant.scheme import Scheme
 from tinygen.targets.engine import Engine
 
+_WEIGHT_TYPES = (DType.INT1, DType.INT2, DType.INT4, DType.INT8, DType.INT16)
+
 Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 PositiveFloat = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 FiniteFloat = Annotated[float, Field(allow_inf_nan=False)]
 
 
 class Storage(StrEnum):
-    """Element types of stored values; those below a byte are packed."""
+    """Types of stored values, by the bits that they use."""
 
     INT1 = "int1"
     INT2 = "int2"
+    INT3 = "int3"
     INT4 = "int4"
+    INT5 = "int5"
+    INT6 = "int6"
+    INT7 = "int7"
     INT8 = "int8"
+    INT9 = "int9"
+    INT10 = "int10"
+    INT11 = "int11"
+    INT12 = "int12"
+    INT13 = "int13"
+    INT14 = "int14"
+    INT15 = "int15"
     INT16 = "int16"
     INT32 = "int32"
     INT64 = "int64"
@@ -36,8 +50,21 @@ class Storage(StrEnum):
 
     @property
     def dtype(self) -> DType:
-        """The element type of tensors that are stored so."""
-        return DType[self.name]
+        """The element type of activations that are stored so: words of signs, int8 up to eight bits, int16 up to 16."""
+        return DType.SIGNS if self is Storage.INT1 else self._held_by((DType.INT8, DType.INT16))
+
+    @property
+    def weight_dtype(self) -> DType:
+        """The element type of weights that are stored so: the narrowest that holds them."""
+        return self._held_by(_WEIGHT_TYPES)
+
+    def _held_by(self, dtypes: Iterable[DType]) -> DType:
+        found = next((dtype for dtype in dtypes if self.bits <= dtype.bits), None)
+        return DType[self.name] if found is None else found
+
+    def bits_in(self, dtype: DType) -> int | None:
+        """Bits that are used of an element, where these are not all (as in `Quant`)."""
+        return self.bits if self.bits < dtype.bits else None
 
     @property
     def min(self) -> int:
@@ -113,6 +140,11 @@ class TensorEntry(_Part):
     qm_n: int | None = None
     stats: TensorStats | None = None
     locked: bool = False
+
+    @property
+    def element(self) -> DType:
+        """The element type of the tensor; that of weights is wider where activations are int16."""
+        return self.dtype.weight_dtype if self.kind is Kind.WEIGHTS else self.dtype.dtype
 
     @model_validator(mode="after")
     def _check(self) -> "TensorEntry":

@@ -51,12 +51,13 @@ def schema_text() -> str:
     return json.dumps(CTable.model_json_schema(), indent=2, sort_keys=True) + "\n"
 
 
-def file_sha256(file: Path) -> str:
-    """Hash of a file's content, read piece by piece."""
+def file_sha256(*files: Path) -> str:
+    """Hash of the content of files, one behind the other, read piece by piece."""
     digest = hashlib.sha256()
-    with file.open("rb") as stream:
-        while block := stream.read(_BLOCK):
-            digest.update(block)
+    for file in files:
+        with file.open("rb") as stream:
+            while block := stream.read(_BLOCK):
+                digest.update(block)
     return digest.hexdigest()
 
 

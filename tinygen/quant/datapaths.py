@@ -27,7 +27,7 @@ class Assignment:
     def storage_of(self, op: Op) -> Storage | None:
         """The element type of its activations; None where it has no engine."""
         engine = self.engines.get(op.name)
-        return None if engine is None else Storage(engine.path.activations.value)
+        return None if engine is None else Storage(engine.path.stored)
 
 
 CPU_ALONE = Assignment()
@@ -76,7 +76,7 @@ def _mismatches(graph: Graph, assignment: Assignment) -> Iterator[_Mismatch]:
         wanted, engine = assignment.storage_of(op), assignment.engine_of(op)
         for operand in _real(op):
             source = homes[operand]
-            if engine is not None and wanted is not None and source.path.activations is not engine.path.activations:
+            if engine is not None and wanted is not None and source.path.stored != engine.path.stored:
                 yield _Mismatch(operand.name, wanted.value, source.label, engine.label, op.name)
 
 
@@ -88,7 +88,7 @@ def _conflicts(graph: Graph, assignment: Assignment) -> Iterator[_Mismatch]:
         if engine is None or not engine.path.is_symmetric:
             continue
         for operand in _real(op):
-            storage = Storage(homes[operand].path.activations.value)
+            storage = Storage(homes[operand].path.stored)
             fixed = of_tensor[operand].fixed_as(storage.dtype)
             if fixed is not None and fixed.zero_point and not storage.dtype.is_real:
                 yield _Mismatch(operand.name, engine.label, homes[operand].label, engine.label, op.name)
@@ -144,7 +144,7 @@ def storages(graph: Graph, assignment: Assignment, default: Storage) -> Mapping[
     if not assignment.engines:
         return dict.fromkeys(real_operands(graph), default)
     homes = _homes(graph, assignment)
-    return {tensor: Storage(engine.path.activations.value) for tensor, engine in homes.items()}
+    return {tensor: Storage(engine.path.stored) for tensor, engine in homes.items()}
 
 
 def _homes(graph: Graph, assignment: Assignment) -> Mapping[Tensor, Engine]:
@@ -154,12 +154,29 @@ def _homes(graph: Graph, assignment: Assignment) -> Mapping[Tensor, Engine]:
         engine = assignment.engine_of(op)
         if engine is None:
             continue
-        for tensor in (*_real(op), *(t for t in op.results if t.type.dtype.is_real)):
-            homes.setdefault(tensor, engine)
+        for tensor in _real(op):
+            is_whole = tensor in graph.input_tensors or (tensor.is_constant and engine.path.is_binary)
+            homes.setdefault(tensor, _whole(engine, assignment.board) if is_whole else engine)
+        for tensor in op.results:
+            if tensor.type.dtype.is_real:
+                homes.setdefault(tensor, _whole(engine, assignment.board) if engine.path.is_binary else engine)
     for tensor in graph.input_tensors:
-        if tensor not in homes:  # nothing reads it
-            homes[tensor] = first_on_cpu(assignment.board)
+        if tensor not in homes:  # nothing reads it, or casts alone
+            readers = (
+                op for cast in graph.consumers.get(tensor, ()) for op in graph.consumers.get(cast.results[0], ())
+            )
+            engines = (assignment.engine_of(op) for op in readers)
+            first = next((engine for engine in engines if engine is not None), first_on_cpu(assignment.board))
+            homes[tensor] = _whole(first, assignment.board)
     return homes
+
+
+def _whole(engine: Engine, board: Iterable[Engine]) -> Engine:
+    """The engine itself, or one on the CPU whose activations have all bits of its element type."""
+    if engine.path.activation_bits is None:
+        return engine
+    whole = engine.path.activations.value
+    return next(other for other in board if other.kind.is_cpu and other.path.stored == whole)
 
 
 def first_on_cpu(board: Iterable[Engine]) -> Engine:

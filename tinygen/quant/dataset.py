@@ -2,6 +2,7 @@
 
 import io
 import math
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -13,10 +14,21 @@ import numpy as np
 
 from tinygen.errors import UsageError
 from tinygen.ir.graph import Port
-from tinygen.ir.types import Array, DType
+from tinygen.ir.samples import LABELS, check_elements, check_shape, elements, input_arrays
+from tinygen.ir.types import Array
 from tinygen.quant.errors import Code, SampleError
 
-LABELS = ("labels", "label", "y")  # names that an array of classes may have
+UNREADABLE = (
+    OSError,
+    ValueError,
+    KeyError,
+    EOFError,
+    RuntimeError,  # of encrypted archives; NotImplementedError of unknown compression is one
+    MemoryError,  # of headers that promise more than there is
+    BadZipFile,
+    zlib.error,
+)
+"""What numpy and zipfile raise where a file is no file of arrays."""
 
 _SUFFIX = ".npy"
 _WHOLE = "in0"  # what the array of a .npy file is called
@@ -66,37 +78,16 @@ class Dataset:
     def _batch(self, stream: IO[bytes], header: Header, port: Port, name: str, first: int, count: int) -> Array:
         values = _elements(self.file, name, stream, header, count * port.external.elements)
         batch = values.reshape(count, *port.external.shape[1:]) if _is_batch(port) else values.reshape(count, -1)
-        if port.external.dtype is DType.FLOAT32:
-            batch = batch.astype(np.float32)
-            finite = np.isfinite(batch).reshape(count, -1).all(axis=1)
-            if not finite.all():
-                raise SampleError(
-                    f"{self.file.name}: array '{name}', sample {first + int(np.argmin(finite))} holds NaN or infinity, "
-                    "finite numbers were expected. Remove the sample, or correct what made it."
-                )
-        elif batch.dtype != port.external.dtype.numpy:
-            batch = self._indices(batch, port, name, first)
-        return batch
-
-    def _indices(self, batch: Array, port: Port, name: str, first: int) -> Array:
-        """Whole numbers of any width as int32."""
-        dtype = port.external.dtype
-        wide = batch.astype(np.float64)
-        fits = ((wide >= dtype.min) & (wide <= dtype.max)).reshape(len(batch), -1).all(axis=1)
-        if not fits.all():
-            raise SampleError(
-                f"{self.file.name}: array '{name}', sample {first + int(np.argmin(fits))} holds a number beyond "
-                f"{dtype.min}..{dtype.max}, one within was expected. Remove the sample, or correct what made it."
-            )
-        return batch.astype(dtype.numpy)
+        return elements(self.file.name, name, batch, port.external.dtype, _reader(port), first)
 
 
 def open_dataset(file: Path, ports: Sequence[Port], limit: int | None = None) -> Dataset:
-    """The first `limit` samples of a .npy or .npz file, arrays named as in the model or in0, in1, ...; UsageError."""
+    """The first `limit` samples of a .npy or .npz file, arrays named by the rule of `ir.samples`; UsageError."""
     headers = _headers(file)
-    names = tuple(_name(file, headers, index, port, len(ports)) for index, port in enumerate(ports))
+    names = input_arrays(file.name, headers, [port.name for port in ports])
     for name, port in zip(names, ports, strict=True):
-        _check(file, name, headers[name], port)
+        check_shape(file.name, name, headers[name].shape, port.external, _reader(port))
+        check_elements(file.name, name, headers[name].dtype, port.external.dtype, _reader(port))
     counts = {headers[name].shape[0] for name in names}
     if len(counts) != 1:
         raise SampleError(
@@ -132,41 +123,9 @@ def _is_batch(port: Port) -> bool:
     return port.external.shape[:1] == (1,)
 
 
-def _name(file: Path, headers: dict[str, Header], index: int, port: Port, inputs: int) -> str:
-    for name in (port.name, f"in{index}"):
-        if name in headers:
-            return name
-    others = [name for name in headers if name not in LABELS]
-    if inputs == 1 and (len(headers) == 1 or "x" in headers):
-        return "x" if "x" in headers else others[0]
-    raise SampleError(
-        f"{file.name}: holds the arrays {sorted(headers)}, one named '{port.name}' or 'in{index}' was expected. "
-        "Rename an array."
-    )
-
-
-def _check(file: Path, name: str, header: Header, port: Port) -> None:
-    external, shape = port.external, header.shape
-    if not shape or np.prod(shape[1:], dtype=np.int64) != external.elements:
-        expected = ", ".join(map(str, external.shape[1:] if _is_batch(port) else external.shape))
-        raise SampleError(
-            f"{file.name}: array '{name}' has shape {list(shape)}, [samples, {expected}] was expected for input "
-            f"'{port.name}'. Reshape it."
-        )
-    if not _takes(external.dtype, header.dtype):
-        raise SampleError(
-            f"{file.name}: array '{name}' has elements of {header.dtype}, {external.dtype.numpy} were expected for "
-            f"input '{port.name}'. Convert them to what the float model takes."
-        )
-
-
-def _takes(dtype: DType, given: np.dtype[np.generic]) -> bool:
-    """Whether an input takes such elements: floats for floats, whole numbers for whole ones of 32 bits."""
-    if dtype is DType.FLOAT32:
-        return bool(np.issubdtype(given, np.floating))
-    if dtype is DType.INT32:
-        return bool(np.issubdtype(given, np.integer))
-    return bool(given == dtype.numpy)
+def _reader(port: Port) -> str:
+    """What takes an array, as messages name it."""
+    return f"input '{port.name}'"
 
 
 def _headers(file: Path) -> dict[str, Header]:
@@ -184,9 +143,9 @@ def _array_names(file: Path) -> list[str]:
         return [_WHOLE]
     try:
         with ZipFile(file) as archive:
-            return [name.removesuffix(_SUFFIX) for name in archive.namelist()]
-    except (OSError, BadZipFile) as error:
-        raise _unreadable(file, error) from None
+            return [name.removesuffix(_SUFFIX) for name in archive.namelist() if name.endswith(_SUFFIX)]
+    except UNREADABLE as error:
+        raise unreadable(file, error) from None
 
 
 @contextmanager
@@ -199,8 +158,8 @@ def _opened(file: Path, name: str) -> Iterator[tuple[Header, IO[bytes]]]:
             else:
                 stream = stack.enter_context(stack.enter_context(ZipFile(file)).open(name + _SUFFIX))
             header = _header(stream)
-        except (OSError, BadZipFile, ValueError, KeyError, EOFError) as error:
-            raise _unreadable(file, error) from None
+        except UNREADABLE as error:
+            raise unreadable(file, error) from None
         yield header, stream
 
 
@@ -208,15 +167,20 @@ def _header(stream: IO[bytes]) -> Header:
     version = np.lib.format.read_magic(stream)
     read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
     shape, is_fortran, dtype = read(stream)
-    if dtype.hasobject or (is_fortran and len(shape) > 1):
+    if dtype.hasobject or min(shape, default=0) < 0:
         raise ValueError("its arrays are in another form")
+    if is_fortran and len(shape) > 1:
+        raise ValueError("an array is in Fortran order, which numpy.ascontiguousarray changes")
     return Header(shape, dtype)
 
 
 def _elements(file: Path, name: str, stream: IO[bytes], header: Header, count: int) -> Array:
-    content = stream.read(count * header.dtype.itemsize)
+    try:
+        content = stream.read(count * header.dtype.itemsize)
+    except UNREADABLE as error:  # a damaged archive shows it only here
+        raise unreadable(file, error) from None
     if len(content) != count * header.dtype.itemsize:
-        raise _unreadable(file, ValueError(f"array '{name}' ends early"))
+        raise unreadable(file, ValueError(f"array '{name}' ends early"))
     values: Array = np.frombuffer(content, header.dtype)
     return values
 
@@ -228,8 +192,11 @@ def _skip(stream: IO[bytes], size: int) -> None:
         stream.read(size)
 
 
-def _unreadable(file: Path, error: Exception) -> UsageError:
+def unreadable(file: Path, error: BaseException) -> UsageError:
+    """The error that says so of one of `UNREADABLE`."""
     reason = (isinstance(error, OSError) and error.strerror) or str(error) or "it is damaged"
+    if file.is_fifo() or file.is_char_device():
+        reason = "it is a pipe or a device, where nothing can be read twice"
     return SampleError(
         f"{file}: cannot be read as samples ({reason}), an .npz or .npy file of numpy was expected. "
         "Write it with numpy.save or numpy.savez."

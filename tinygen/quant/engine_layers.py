@@ -12,6 +12,7 @@ from tinygen.ops.window import NO_PADDING, UNIT
 from tinygen.quant.constraints import filters
 from tinygen.quant.ctable import AnalogEntry, CTable, OpEntry
 from tinygen.quant.errors import Code, CTableError
+from tinygen.quant.widths import has_narrow_result, has_sign_form
 from tinygen.targets.engine import Engine
 
 LAYERS: Mapping[type[Op], LayerKind] = {
@@ -29,6 +30,9 @@ def refusal(engine: Engine, op: Op) -> str | None:
     name = mnemonic(op)
     if engine.operators and name not in engine.operators:
         return f"takes no {name}"
+    has_form = has_sign_form if engine.path.is_binary else has_narrow_result
+    if engine.path.activation_bits is not None and not has_form(op):
+        return f"has no kernel for {name} with so few bits"
     if engine.kind.is_cpu:
         return None
     if type(op) not in LAYERS:

@@ -14,12 +14,14 @@ from tinygen.quant.agreement import faults
 from tinygen.quant.calibrate import Identity, with_controls
 from tinygen.quant.constraints import Group, filters, groups, weight_axis
 from tinygen.quant.ctable import CTable, Kind, OpEntry, Storage, TensorEntry
+from tinygen.quant.dataset import UNREADABLE
 from tinygen.quant.errors import Code, CTableError
 from tinygen.quant.scheme import Range, Scheme, affine, qm_n, symmetric_weights
 
 Quants = Mapping[str, Quant]  # int8, by the normalized names of tensors
 
 _SUFFIXES = re.compile(r"(_QuantizeLinear_Output|_DequantizeLinear_Output|:stored|:real|:quantized|:nchw|:own|')+$")
+_WRONG = (*UNREADABLE, TypeError, AttributeError)  # what other contents than expected lead to
 _TORCH = re.compile(r"^(.+?)\.(?:(weight_fake_quant|activation_post_process)\.)?(scale|zero_point)$")
 _TORCH_WEIGHTS = "weight_fake_quant"
 _TORCH_FX = re.compile(r"activation_post_process_\d+")
@@ -59,7 +61,7 @@ def read_ort_ranges(file: Path) -> dict[str, Range]:
         document = json.loads(file.read_text(encoding="utf-8"))
         entries = document.get("data", document)
         found = {name: Range(_number(e["lowest"]), _number(e["highest"])) for name, e in entries.items()}
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+    except _WRONG as error:
         raise _unreadable(file, "calibration JSON of onnxruntime", error) from None
     return found
 
@@ -72,7 +74,7 @@ def read_onnc_thresholds(file: Path) -> dict[str, Quant]:
         found = {normalized(name): _threshold_quant(float(threshold)) for name, threshold in pairs}
         if not found:
             raise ValueError("no layer with name and threshold_y")
-    except (OSError, ValueError) as error:
+    except _WRONG as error:
         raise _unreadable(file, "text of ONNC's NetCalibrationParameter", error) from None
     return found
 
@@ -104,7 +106,7 @@ def read_torch_scales(
             raise ValueError("no key that ends in activation_post_process.scale")
         if all(map(_TORCH_FX.fullmatch, quants)):
             raise ValueError("its ranges are numbered, as of an FX graph, and name no module; export QDQ ONNX of it")
-    except (OSError, ValueError, TypeError, AttributeError) as error:
+    except _WRONG as error:
         raise _unreadable(file, "state dict of a fake-quantized module (.pt, .npz or .json)", error) from None
     if any(_is_signed(quant, least.get(name, 0.0)) for name, quant in quants.items()):
         return quants, weights
@@ -214,5 +216,13 @@ def _is_signed(quant: Quant, least: float) -> bool:
 
 
 def _unreadable(file: Path, expected: str, error: Exception) -> UsageError:
-    reason = (isinstance(error, OSError) and error.strerror) or str(error) or type(error).__name__
+    match error:
+        case OSError(strerror=str() as reason):
+            pass
+        case UnicodeDecodeError():
+            reason = "it is no text"
+        case ValueError():
+            reason = str(error)
+        case _:  # whose words are about Python's objects
+            reason = "it is in another form"
     return CTableError(Code.SCHEMA, f"{file}: cannot be read ({reason}), {expected} was expected. Check the file.")

@@ -5,6 +5,7 @@ from enum import StrEnum
 
 import numpy as np
 
+from tinygen.errors import UsageError
 from tinygen.ir.graph import Graph
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array
@@ -31,9 +32,15 @@ def scores_tensor(graph: Graph) -> Tensor:
 
 
 def measure(metric: Metric, quantized: Array, real: Array, labels: Array | None) -> float:
-    """The metric of real values, the first axis of each counts samples."""
+    """The metric of real values, the first axis of each counts samples; UsageError for labels that are no classes."""
     found, wanted = (values.astype(np.float64).reshape(len(values), -1) for values in (quantized, real))
     if metric is Metric.ACCURACY and labels is not None:
+        wrong = next((int(label) for label in labels if not 0 <= label < found.shape[1]), None)
+        if wrong is not None:
+            raise UsageError(
+                f"labels: {wrong} is among them, classes of 0..{found.shape[1] - 1} were expected, as the network has "
+                "scores. Choose the labels of these samples."
+            )
         return float((found.argmax(axis=1) == labels).mean())
     if metric is Metric.COSINE:
         return float(np.mean(_cosines(found, wanted)))

@@ -4,9 +4,10 @@ from collections.abc import Mapping, Sequence
 
 from tinygen.errors import ToolError
 from tinygen.ir.graph import Graph
+from tinygen.ir.mapped import release
 from tinygen.ir.types import Array
 from tinygen.ops.batch import batched
-from tinygen.quant.forward import joined
+from tinygen.quant.forward import in_parts, joined, samples_at_once
 from tinygen.quant.onnx_export import export_watched
 from tinygen.quant.onnx_writer import Layout
 
@@ -31,8 +32,9 @@ class OnnxForward:
         inputs = set(graph.input_tensors)
         inner = [t for t in graph.tensors if t.name in wanted and t not in inputs and not t.is_constant]
         watched = export_watched(graph, inner)
-        self._names = watched.names
+        self._names, self._fed = watched.names, watched.fed
         self._can_batch = batched(graph, 1) is not None
+        self._at_once = samples_at_once(graph)
         options = onnxruntime.SessionOptions()
         options.log_severity_level = _ERRORS_ONLY
         content = watched.model.SerializeToString()
@@ -41,17 +43,19 @@ class OnnxForward:
     def run(self, inputs: Sequence[Array]) -> Mapping[str, Array]:
         """The wanted tensors by name; images are views with the graph's order of axes."""
         if self._can_batch:
-            return self._infer(inputs)
+            return in_parts(inputs, self._at_once, self._infer)
         samples = [self._infer(sample) for sample in zip(*inputs, strict=True)]
         return {name: joined([sample[name] for sample in samples]) for name in samples[0]}
 
     def _infer(self, inputs: Sequence[Array]) -> dict[str, Array]:
-        feed = {}
+        feed = dict(self._fed)
         for port, values in zip(self._ports.values(), inputs, strict=True):
             shape = (-1, *port.tensor.shape[1:]) if self._can_batch else port.tensor.shape
             feed[port.name] = values.reshape(shape)
         outputs = list(dict.fromkeys(output for output, _ in self._names.values()))
         results: dict[str, Array] = dict(zip(outputs, self._session.run(outputs, feed), strict=True))
+        for constant in self._fed.values():
+            release(constant)
         found = {port.tensor.name: feed[port.name] for port in self._inputs}
         for name, (output, layout) in self._names.items():
             found[name] = results[output].transpose(0, 2, 3, 1) if layout is Layout.NCHW else results[output]

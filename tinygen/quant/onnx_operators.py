@@ -245,7 +245,7 @@ def _slice(op: Slice, writer: OnnxWriter) -> None:
 def _gather(op: Gather, writer: OnnxWriter) -> None:
     if op.batch_dims:
         raise NotWrittenError(f"{op.source}: has batch dimensions")
-    writer.result("Gather", [writer.value(op.input), writer.value(op.indices)], op.output, attributes={"axis": op.axis})
+    writer.result("Gather", [writer.table(op.input), writer.value(op.indices)], op.output, attributes={"axis": op.axis})
 
 
 @write.register

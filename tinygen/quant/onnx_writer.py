@@ -8,11 +8,14 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
+from tinygen.errors import UnsupportedModelError
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, DType, Quant, TensorType
 
 IR_VERSION = 10  # that every onnxruntime of the last years takes
 OPSET = 20
+_FED_BYTES = 1 << 20
+MOST_BYTES = (1 << 31) - (1 << 24)  # of constants: protobuf takes 2 GiB with all else
 BATCH = "N"  # the name of the first axis where samples may be computed together
 
 Value = str
@@ -41,14 +44,20 @@ _TO_NCHW, _TO_NHWC = (0, 3, 1, 2), (0, 2, 3, 1)
 
 
 class OnnxWriter:
-    """An ONNX graph that grows operator by operator."""
+    """An ONNX graph that grows operator by operator.
 
-    def __init__(self, name: str, has_batch: bool, names: Mapping[Tensor, str]) -> None:
+    Where it `feeds` tables, large ones that are selected from become inputs of the model, whose values `fed` holds.
+    """
+
+    def __init__(self, name: str, has_batch: bool, names: Mapping[Tensor, str], feeds: bool = False) -> None:
         self._name = name
         self._has_batch = has_batch
         self._names = names  # of the outputs of the model
+        self._feeds = feeds
+        self.fed: dict[str, Array] = {}
         self._nodes: list[onnx.NodeProto] = []
         self._constants: dict[str, onnx.TensorProto] = {}
+        self._constant_bytes = 0
         self._values: dict[tuple[Tensor, Layout], Value] = {}
         self._taken: set[str] = set()
 
@@ -78,6 +87,15 @@ class OnnxWriter:
             self._nodes.append(helper.make_node("Transpose", [self._values[tensor, other]], [name], perm=order))
             self._values[key] = name
         return self._values[key]
+
+    def table(self, tensor: Tensor) -> Value:
+        """The real values of a tensor that is selected from."""
+        data, key = tensor.data, (tensor, Layout.OWN)
+        is_fed = self._feeds and data is not None and data.nbytes >= _FED_BYTES and tensor.type.quant is None
+        if is_fed and data is not None and key not in self._values:
+            self._values[key] = self.claim(tensor.name)
+            self.fed[self._values[key]] = data
+        return self.value(tensor)
 
     def watch(self, tensor: Tensor) -> tuple[onnx.ValueInfoProto, Layout]:
         """A tensor as an output too, in the order in which it is there."""
@@ -115,6 +133,12 @@ class OnnxWriter:
     def constant(self, array: Array, name: str = "") -> Value:
         """An initializer."""
         name = self.claim(name or f"constant:{len(self._constants)}")
+        self._constant_bytes += array.nbytes
+        if self._constant_bytes > MOST_BYTES:
+            raise UnsupportedModelError(
+                f"{self._name}: its constants take {self._constant_bytes:,} bytes up to '{name}', at most "
+                f"{MOST_BYTES:,} were expected, which a protobuf message holds. Write no ONNX file of this network."
+            )
         self._constants[name] = numpy_helper.from_array(np.array(array, order="C"), name)
         return name
 
@@ -126,7 +150,8 @@ class OnnxWriter:
 
     def finish(self, inputs: Sequence[onnx.ValueInfoProto], outputs: Sequence[onnx.ValueInfoProto]) -> onnx.ModelProto:
         """The model."""
-        graph = helper.make_graph(self._nodes, self._name, inputs, outputs, list(self._constants.values()))
+        fed = [helper.make_tensor_value_info(n, _CODES[DType.of(a.dtype)], a.shape) for n, a in self.fed.items()]
+        graph = helper.make_graph(self._nodes, self._name, [*inputs, *fed], outputs, list(self._constants.values()))
         model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=IR_VERSION)
         model.producer_name = "tinygen"
         return model

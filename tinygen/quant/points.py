@@ -10,11 +10,14 @@ from tinygen.ops.engine_layer import AnalogSums, EngineLayer
 from tinygen.ops.float_function import FloatFunction
 from tinygen.ops.fully_connected import FullyConnected
 from tinygen.ops.mul import Mul
+from tinygen.ops.pack_signs import PackSigns
 from tinygen.ops.pool2d import AveragePool2D
 from tinygen.ops.quantize import Dequantize, Quantize
 from tinygen.ops.reduction import Mean, Sum
 from tinygen.ops.rescale import Rescale
 from tinygen.ops.resize import ResizeBilinear
+from tinygen.ops.sign_conv2d import SignConv2D
+from tinygen.ops.sign_fully_connected import SignFullyConnected
 from tinygen.ops.softmax import Softmax
 from tinygen.ops.transpose_conv2d import TransposeConv2D
 from tinygen.ops.unary import Unary
@@ -61,6 +64,10 @@ def _arithmetic(op: Op) -> tuple[Point, ...]:
             return port_points(op.output, is_input=True)
         case Convolution() | FullyConnected() | TransposeConv2D():
             return _accumulation(op)
+        case PackSigns():
+            return (Point("threshold", f"1 from {op.threshold} on, else -1; minus {op.output.type.zero_point}"),)
+        case SignConv2D() | SignFullyConnected():
+            return _products_of_signs(op)
         case Add():
             shift = Point("left_shift", f"operands << {op.left_shift}")
             scales = Point("rescale_operands", "each to twice the larger scale, rounded twice")
@@ -112,8 +119,22 @@ def _accumulation(op: Convolution | FullyConnected | TransposeConv2D) -> tuple[P
     return (*points, *_requantize(op.output))
 
 
-def _offsets(*operands: Tensor) -> tuple[Point, ...]:
-    return tuple(Point("input_offset", f"'{t.name}' - {t.type.zero_point}, 9 bits") for t in operands)
+def _products_of_signs(op: SignConv2D | SignFullyConnected) -> tuple[Point, ...]:
+    quant = op.weights.type.quant
+    scales = 0 if quant is None else len(quant.scales)
+    bias = () if op.bias is None else (Point("bias", "int32, scale of the products"),)
+    return (
+        *_offsets(op.input, bits=2),
+        Point("weights", f"int1, {scales} scale{'s' * (scales != 1)}"),
+        *bias,
+        Point("product", "exclusive or, population count"),
+        Point("accumulator", "int32"),
+        *_requantize(op.output),
+    )
+
+
+def _offsets(*operands: Tensor, bits: int = 9) -> tuple[Point, ...]:
+    return tuple(Point("input_offset", f"'{t.name}' - {t.type.zero_point}, {bits} bits") for t in operands)
 
 
 def _requantize(output: Tensor) -> tuple[Point, ...]:

@@ -1,10 +1,11 @@
 """A float network becomes the int8 network that a CTable describes."""
 
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import numpy as np
 
 from tinygen.ir.graph import Graph, Op, Port
+from tinygen.ir.signs import words_of
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, DType, Quant, TensorType
 from tinygen.ir.verify import verify
@@ -12,11 +13,14 @@ from tinygen.ops.accumulate import LARGEST_WIDE_BIAS
 from tinygen.ops.arithmetic_unary import Negate
 from tinygen.ops.clamp import Clamp
 from tinygen.ops.crossing import Crossing
+from tinygen.ops.gather import Gather
+from tinygen.ops.pack_signs import PackSigns
 from tinygen.ops.pad import Pad
-from tinygen.ops.quantize import Dequantize, Quantize
+from tinygen.ops.quantize import Dequantize, Quantize, stored
 from tinygen.ops.real_function import RealFunction, RealKind
 from tinygen.ops.requantize import round_half_away
 from tinygen.ops.rescale import Rescale
+from tinygen.ops.table_rows import TableRows, large_tables
 from tinygen.quant.agreement import check_agreement, entry_of, quant_of
 from tinygen.quant.constraints import filters, groups, needs_rescale, real_operands, weight_axis
 from tinygen.quant.control import CLAMPED, control_of
@@ -24,9 +28,9 @@ from tinygen.quant.ctable import Control, CTable, OpEntry, Storage, TensorEntry
 from tinygen.quant.datapaths import assignment_of, with_crossings
 from tinygen.quant.engine_layers import check_engines, engine_layer
 from tinygen.quant.errors import Code, CTableError
-from tinygen.quant.scheme import stored
+from tinygen.quant.sign_layers import sign_layer
 from tinygen.quant.stored_weights import stored_weights
-from tinygen.quant.widths import WEIGHTS, has_narrow_form
+from tinygen.quant.widths import WEIGHTS, has_narrow_form, listed
 from tinygen.targets.engine import Engine
 
 _NO_ENTRY = OpEntry()
@@ -38,7 +42,8 @@ def quantize_graph(graph: Graph, table: CTable) -> Graph:
     graph = with_crossings(graph, table.casts)
     check_agreement(groups(graph), table)
     assignment = assignment_of(table)
-    mapping = {tensor: _quantized(tensor, table) for tensor in real_operands(graph)}
+    large = large_tables(graph)
+    mapping = {t: t if t in large else _quantized(t, table) for t in real_operands(graph)}
     rescaled, casts = _rescales(graph, mapping)
     ops: list[Op] = []
     for op in graph.ops:
@@ -58,9 +63,11 @@ def quantize_graph(graph: Graph, table: CTable) -> Graph:
 
 def _quantized(tensor: Tensor, table: CTable) -> Tensor:
     entry = entry_of(table, tensor)
-    quant, dtype = quant_of(entry), entry.dtype.dtype
+    quant, dtype = quant_of(entry), entry.element
     if dtype.is_real:
         return tensor
+    if dtype is DType.SIGNS:
+        return Tensor(tensor.name, TensorType(dtype, (*tensor.shape[:-1], words_of(tensor.shape[-1])), quant))
     data = None if tensor.data is None else stored(tensor.data, quant, dtype)
     return Tensor(tensor.name, TensorType(dtype, tensor.shape, quant), data)
 
@@ -73,16 +80,22 @@ def _filters(op: Op, mapping: dict[Tensor, Tensor], table: CTable) -> dict[Tenso
     if weights is None or weights.data is None:
         return {}
     entry = entry_of(table, weights)
-    quant = quant_of(entry)
     _check_weights(op, weights, entry, table)
-    data = _stored_weights(op, weights.data, entry, table)
-    result = {weights: Tensor(weights.name, TensorType(entry.dtype.dtype, weights.shape, quant), data)}
+    dtype = _weight_dtype(entry, mapping[op.results[0]].type.dtype)
+    quant = replace(quant_of(entry), bits=entry.dtype.bits_in(dtype))
+    data = _stored_weights(op, weights.data, quant, dtype, table)
+    result = {weights: Tensor(weights.name, TensorType(dtype, weights.shape, quant), data)}
     if bias is not None and bias.data is not None:
         result[bias] = _stored_bias(op, bias, mapping[op.operands[0]], quant, table)
     return result
 
 
-def _stored_weights(op: Op, weights: Array, entry: TensorEntry, table: CTable) -> Array:
+def _weight_dtype(entry: TensorEntry, activations: DType) -> DType:
+    """Of int16 activations, kernels have weights of whole bytes."""
+    return DType.INT8 if activations is DType.INT16 and entry.element.is_narrow else entry.element
+
+
+def _stored_weights(op: Op, weights: Array, quant: Quant, dtype: DType, table: CTable) -> Array:
     otherwise = table.ops.get(op.name, _NO_ENTRY).rounded_otherwise
     if otherwise and max(otherwise) >= weights.size:
         raise CTableError(
@@ -90,7 +103,7 @@ def _stored_weights(op: Op, weights: Array, entry: TensorEntry, table: CTable) -
             f"{table.model.name}, operator '{op.name}': rounded_otherwise has {max(otherwise)}, less than "
             f"{weights.size} was expected. Calibrate again.",
         )
-    return stored_weights(weights, quant_of(entry), otherwise, entry.dtype.dtype)
+    return stored_weights(weights, quant, otherwise, dtype)
 
 
 def _check_weights(op: Op, weights: Tensor, entry: TensorEntry, table: CTable) -> None:
@@ -110,10 +123,9 @@ def _check_weight_type(op: Op, weights: Tensor, entry: TensorEntry, table: CTabl
     allowed = WEIGHTS if has_narrow_form(op) else (Storage.INT8,)
     where = f"{table.model.name}, weights '{weights.name}'"
     if entry.dtype not in allowed:
-        names = " or ".join(storage.value for storage in allowed)
         raise CTableError(
             Code.CONSTRAINT,
-            f"{where}: are {entry.dtype.value}, {names} was expected of the CPU's kernels. Calibrate again.",
+            f"{where}: are {entry.dtype.value}, {listed(allowed)} was expected of the CPU's kernels. Calibrate again.",
         )
     said = table.ops.get(op.name, _NO_ENTRY).weights
     if said is not None and said is not entry.dtype:
@@ -153,13 +165,16 @@ def _quantized_op(op: Op, mapping: dict[Tensor, Tensor], table: CTable, engine: 
         return _crossed(quantized)
     if quantized.results[0].type.dtype.is_real:
         return quantized
+    if isinstance(quantized, Gather) and quantized.input.type.dtype.is_real:
+        return TableRows(**{field.name: getattr(quantized, field.name) for field in fields(quantized)})
     if isinstance(quantized, Negate):  # of stored values: asks for zero points of 0
         input, output = quantized.input, quantized.output
         return RealFunction(name=op.name, source=op.source, input=input, output=output, kind=RealKind.NEGATIVE)
     if isinstance(quantized, Pad):
         type = quantized.input.type
         value = type.zero_point + round_half_away(quantized.value / type.scale)
-        quantized = replace(quantized, value=int(min(max(value, type.dtype.min), type.dtype.max)))
+        quantized = replace(quantized, value=int(min(max(value, type.min), type.max)))
+    quantized = sign_layer(op, quantized)
     if isinstance(quantized, CLAMPED):
         clamp = stored_clamp(quantized.clamp, quantized.output.type)
         quantized = engine_layer(replace(quantized, clamp=clamp), engine, table)
@@ -172,7 +187,9 @@ def _quantized_op(op: Op, mapping: dict[Tensor, Tensor], table: CTable, engine: 
 def _crossed(op: Crossing) -> Op:
     """From one engine's form of a tensor to another's."""
     before, after = (tensor.type.dtype.is_real for tensor in (op.input, op.output))
-    kind = Quantize if before else Dequantize if after else Rescale
+    kind: type[Quantize | Dequantize | Rescale | PackSigns] = Quantize if before else Dequantize if after else Rescale
+    if op.output.type.dtype is DType.SIGNS:
+        kind = PackSigns
     return kind(name=op.name, source=op.source, input=op.input, output=op.output)
 
 
@@ -181,8 +198,8 @@ def stored_clamp(clamp: Clamp, type: TensorType) -> Clamp:
     low, high = (
         int(
             min(
-                max(type.zero_point + round_half_away(min(max(bound / type.scale, -1e6), 1e6)), type.dtype.min),
-                type.dtype.max,
+                max(type.zero_point + round_half_away(min(max(bound / type.scale, -1e6), 1e6)), type.min),
+                type.max,
             )
         )
         for bound in (clamp.min, clamp.max)
@@ -197,10 +214,10 @@ def _controlled(op: Op, control: Control, table: CTable) -> Op:
     high = op.clamp.max if control.act_max is None else control.act_max
     where = f"{table.model.name}, operator '{op.name}'"
     type = op.output.type
-    if not type.dtype.min <= low <= high <= type.dtype.max:
+    if not type.min <= low <= high <= type.max:
         raise CTableError(
             Code.CONSTRAINT,
-            f"{where}: the clamp is [{low}, {high}], a range within [{type.dtype.min}, {type.dtype.max}] was expected. "
+            f"{where}: the clamp is [{low}, {high}], a range within [{type.min}, {type.max}] was expected. "
             "Correct act_min and act_max.",
         )
     changed = replace(op, clamp=Clamp(low, high))

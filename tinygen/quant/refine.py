@@ -2,7 +2,7 @@
 
 from tinygen.ir.graph import Graph, Op
 from tinygen.ir.tensor import Tensor
-from tinygen.ir.types import DType
+from tinygen.ir.types import DType, stored_limits
 from tinygen.quant.agreement import entry_of, quant_of
 from tinygen.quant.calibrate import with_controls
 from tinygen.quant.constraints import Group, filters, groups, weight_axis
@@ -11,9 +11,8 @@ from tinygen.quant.datapaths import with_crossings
 from tinygen.quant.errors import Code, CTableError
 from tinygen.quant.scheme import Range, Scheme, affine, qm_n
 from tinygen.quant.weight_scales import weight_quant
-from tinygen.quant.widths import WEIGHTS, has_narrow_form
+from tinygen.quant.widths import ACTIVATIONS, WEIGHTS, has_narrow_form
 
-_ACTIVATIONS = (Storage.INT8, Storage.INT16)
 _STRICTNESS = (Scheme.ASYMMETRIC, Scheme.SYMMETRIC, Scheme.POW2)
 
 
@@ -48,8 +47,9 @@ def _repaired(group: Group, table: CTable, scheme: Scheme) -> dict[str, object] 
     """The fields that all entries of a group must take; None where they are legal as they stand."""
     entries = [entry_of(table, tensor) for tensor in group.tensors]
     quants, storages = {quant_of(entry) for entry in entries}, {entry.dtype for entry in entries}
-    storage = entries[0].dtype if len(storages) == 1 and entries[0].dtype in _ACTIVATIONS else Storage.INT8
+    storage = entries[0].dtype if len(storages) == 1 and entries[0].dtype in ACTIVATIONS else Storage.INT8
     dtype, used = storage.dtype, Scheme.ASYMMETRIC
+    bits = storage.bits_in(dtype)
     fixed = group.fixed_as(dtype)
     if dtype is DType.INT16:
         used = scheme = max(scheme, Scheme.SYMMETRIC, key=_STRICTNESS.index)
@@ -62,8 +62,8 @@ def _repaired(group: Group, table: CTable, scheme: Scheme) -> dict[str, object] 
     else:
         ranges = [_range(entry) for entry in entries]
         whole = Range(min(r.low for r in ranges), max(r.high for r in ranges))
-        quant, used = affine(whole, dtype, scheme), scheme
-    low, high = (quant.scale * (bound - quant.zero_point) for bound in (dtype.min, dtype.max))
+        quant, used = affine(whole, dtype, scheme, bits), scheme
+    low, high = (quant.scale * (bound - quant.zero_point) for bound in stored_limits(dtype, bits))
     return {
         "dtype": storage,
         "scheme": used,
@@ -103,7 +103,8 @@ def _legal_weights(op: Op, weights: Tensor, entry: TensorEntry, scheme: Scheme) 
     if entry.dtype in allowed and not any(entry.zero_point) and along and wanted is not Scheme.POW2:
         return entry
     storage = entry.dtype if entry.dtype in allowed else Storage.INT8
-    quant = weight_quant(weights.data, storage.dtype, axis, wanted)
+    dtype = storage.weight_dtype
+    quant = weight_quant(weights.data, dtype, axis, wanted, storage.bits_in(dtype))
     if entry.dtype is storage and entry.scale == quant.scales and not any(entry.zero_point):
         return entry
     update = {

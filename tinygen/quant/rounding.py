@@ -11,7 +11,7 @@ import numpy as np
 
 from tinygen.ir.graph import Graph, Op
 from tinygen.ir.tensor import Tensor
-from tinygen.ir.types import Array, DType, Quant, TensorType
+from tinygen.ir.types import Array, DType, Quant, TensorType, stored_limits
 from tinygen.ops.conv2d import Conv2D
 from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
 from tinygen.ops.fully_connected import FullyConnected
@@ -47,7 +47,8 @@ def flips(op: Op, weights: Tensor, quant: Quant, moment: Moments, dtype: DType =
     nearest = stored_weights(weights.data, quant, (), dtype)
     scales = np.broadcast_to(along_axis(quant, weights.data.ndim), weights.data.shape)
     steps = other_neighbour(weights.data, nearest, quant, dtype)
-    steps = np.where(np.abs(nearest.astype(np.int16) + steps) > dtype.max, 0, steps).astype(np.int8)
+    most = stored_limits(dtype, quant.bits)[1]
+    steps = np.where(np.abs(nearest.astype(np.int32) + steps) > most, 0, steps).astype(np.int8)
     errors = nearest * scales - weights.data.astype(np.float64)
     chosen = _descend(to_rows(errors), to_rows(steps * scales), moment)
     return tuple(int(index) for index in np.flatnonzero(from_rows(chosen)))

@@ -6,7 +6,7 @@ from enum import StrEnum
 
 import numpy as np
 
-from tinygen.ir.types import Array, DType, Quant
+from tinygen.ir.types import Array, DType, Quant, stored_limits
 
 
 class Scheme(StrEnum):
@@ -30,41 +30,32 @@ class Range:
         return max(-self.low, self.high, 0.0)
 
 
-def affine(range: Range, dtype: DType, scheme: Scheme) -> Quant:
-    """Scale (a float32) and zero point of activations; an empty range has scale 1."""
+def affine(range: Range, dtype: DType, scheme: Scheme, bits: int | None = None) -> Quant:
+    """Scale (a float32) and zero point of activations; an empty range has scale 1. `bits` as in `Quant`."""
+    least, most = stored_limits(dtype, bits)
     if scheme is Scheme.ASYMMETRIC:
         low, high = min(range.low, 0.0), max(range.high, 0.0)
-        scale = _float32((high - low) / (dtype.max - dtype.min))
+        scale = _float32((high - low) / (most - least))
         if scale == 0:
-            return Quant((1.0,), (dtype.min,))
-        zero_point = round(min(max(dtype.min - low / scale, dtype.min), dtype.max))
-        return Quant((scale,), (zero_point,))
-    steps = dtype.max + (scheme is Scheme.POW2)
+            return Quant((1.0,), (least,), bits=bits)
+        zero_point = round(min(max(least - low / scale, least), most))
+        return Quant((scale,), (zero_point,), bits=bits)
+    steps = most + (scheme is Scheme.POW2)
     magnitude = _power_of_two_above(range.magnitude) if scheme is Scheme.POW2 else range.magnitude
-    return Quant((_float32(magnitude / steps) or 1.0,), (0,))
+    return Quant((_float32(magnitude / steps) or 1.0,), (0,), bits=bits)
 
 
-def symmetric_weights(weights: Array, dtype: DType, axis: int | None, scheme: Scheme) -> Quant:
+def symmetric_weights(weights: Array, dtype: DType, axis: int | None, scheme: Scheme, bits: int | None = None) -> Quant:
     """Scales of weights with zero point 0, along `axis` or per tensor; the smallest stored value is never used."""
+    most = stored_limits(dtype, bits)[1]
     axes = tuple(i for i in range(weights.ndim) if i != axis)
     largest = np.abs(weights).max(axis=axes) if axis is not None else np.abs(weights).max()
     magnitudes = np.atleast_1d(np.asarray(largest, np.float64))
     if scheme is Scheme.POW2:
-        scales = [_float32(_nearest_power_of_two(float(m)) / (dtype.max + 1)) or 1.0 for m in magnitudes]
+        scales = [_float32(_nearest_power_of_two(float(m)) / (most + 1)) or 1.0 for m in magnitudes]
     else:
-        scales = [_float32(float(m) / dtype.max) or 1.0 for m in magnitudes]
-    return Quant(tuple(scales), (0,) * len(scales), axis)
-
-
-def stored(values: Array, quant: Quant, dtype: DType, narrow: bool = False) -> Array:
-    """Real constants as stored integers: halves to even, saturated; `narrow` leaves out the smallest stored value."""
-    shape = [1] * values.ndim
-    if quant.axis is not None:
-        shape[quant.axis] = len(quant.scales)
-    scales = np.asarray(quant.scales, np.float64).reshape(shape if not quant.is_per_tensor else ())
-    zero_points = np.asarray(quant.zero_points, np.float64).reshape(shape if not quant.is_per_tensor else ())
-    integers = np.rint(values.astype(np.float64) / scales) + zero_points
-    return np.clip(integers, dtype.min + narrow, dtype.max).astype(dtype.numpy)
+        scales = [_float32(float(m) / most) or 1.0 for m in magnitudes]
+    return Quant(tuple(scales), (0,) * len(scales), axis, bits)
 
 
 def qm_n(quant: Quant, dtype: DType) -> int | None:

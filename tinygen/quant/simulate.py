@@ -11,8 +11,10 @@ from types import MappingProxyType
 import numpy as np
 
 from tinygen.ir.graph import Graph
+from tinygen.ir.signs import unpack_signs
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array
+from tinygen.ops.pack_signs import PackSigns
 from tinygen.ops.quantize import convert, dequantize
 from tinygen.quant.calibrate import Progress
 from tinygen.quant.forward import Forward, NumpyForward
@@ -47,9 +49,9 @@ class _Tally:
         self.ends = self.count = 0
 
     def add(self, stored: Array, tensor: Tensor, real: Array | None) -> None:
-        dtype = tensor.type.dtype
-        low = dtype.min if tensor.type.zero_point > dtype.min else dtype.max  # nothing is cut off below a zero
-        self.ends += int(np.count_nonzero((stored == low) | (stored == dtype.max)))
+        type = tensor.type
+        low = type.min if type.zero_point > type.min else type.max  # nothing is cut off below a zero
+        self.ends += int(np.count_nonzero((stored == low) | (stored == type.max)))
         self.count += stored.size
         if real is not None:
             wanted = real.astype(np.float64).reshape(-1)
@@ -68,6 +70,7 @@ def simulate(
 ) -> Simulation:
     """Run a quantized network; `real` is its float network with the same names of tensors; `engines` by operator."""
     tensors = {t.name: t for t in graph.tensors if not t.is_constant and t.type.quant is not None}
+    depths = {op.output.name: op.input.shape[-1] for op in graph.ops if isinstance(op, PackSigns)}
     forward = NumpyForward(graph, [*tensors, *(port.tensor.name for port in graph.outputs)])
     tallies = {name: _Tally() for name in tensors}
     outputs: list[list[Array]] = [[] for _ in graph.outputs]
@@ -76,7 +79,8 @@ def simulate(
         found = forward.run(batch)
         wanted = {} if real is None else real.run(batch)
         for name, tensor in tensors.items():
-            tallies[name].add(found[name], tensor, wanted.get(name))
+            stored = unpack_signs(found[name].astype(np.uint32), depths[name]) if name in depths else found[name]
+            tallies[name].add(stored, tensor, wanted.get(name))
         for column, port in zip(outputs, graph.outputs, strict=True):
             column.append(convert(found[port.tensor.name], port.tensor.type, port.external))
         done += len(batch[0])

@@ -1,9 +1,12 @@
 """What calibration remembers of a tensor: a histogram, extremes and moments, of all its values and by channel."""
 
 import math
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from tinygen.ir.mapped import blocks
+from tinygen.ir.tensor import Tensor
 from tinygen.quant.histogram import Floats, Histogram, Reals
 
 
@@ -64,6 +67,20 @@ class Statistics:
         self._total += other._total
         self._squares += other._squares
         self.histogram.merge(other.histogram)
+
+
+_OF_CONSTANTS: WeakKeyDictionary[Tensor, Statistics] = WeakKeyDictionary()
+
+
+def constant_statistics(tensor: Tensor) -> Statistics:
+    """The statistics of a constant, which is read in blocks; measured once, as tables may have gigabytes."""
+    assert tensor.data is not None
+    if tensor not in _OF_CONSTANTS:
+        found = Statistics()
+        for block in blocks(tensor.data):
+            found.add(block.astype(np.float32, copy=False))
+        _OF_CONSTANTS[tensor] = found
+    return _OF_CONSTANTS[tensor]
 
 
 def merged(parts: "list[Statistics]") -> Statistics:

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from tinygen.ir.types import Array, DType, Quant
+from tinygen.ir.types import Array, DType, Quant, stored_limits
+from tinygen.ops.quantize import stored
 from tinygen.quant.histogram import Reals
-from tinygen.quant.scheme import stored
 
 
 def along_axis(quant: Quant, rank: int) -> Reals:
@@ -18,9 +18,10 @@ def along_axis(quant: Quant, rank: int) -> Reals:
     return scales.reshape([-1 if axis == quant.axis else 1 for axis in range(rank)])
 
 
-def stored_weights(
-    weights: Array, quant: Quant, flips: Sequence[int] = (), dtype: DType = DType.INT8
-) -> npt.NDArray[np.int8]:
+Stored = npt.NDArray[np.int8] | npt.NDArray[np.int16]
+
+
+def stored_weights(weights: Array, quant: Quant, flips: Sequence[int] = (), dtype: DType = DType.INT8) -> Stored:
     """Weights of at most the type's largest magnitude; `flips` are the flat indices of those that are rounded to their
     other neighbour.
     """
@@ -31,20 +32,25 @@ def stored_weights(
     chosen = nearest.copy().reshape(-1)
     indices = np.asarray(flips, np.int64)
     chosen[indices] += steps.reshape(-1)[indices]
-    return np.clip(chosen, -dtype.max, dtype.max).reshape(nearest.shape)
+    most = stored_limits(dtype, quant.bits)[1]
+    chosen.clip(-most, most, out=chosen)
+    return chosen.reshape(nearest.shape)
 
 
-def other_neighbour(
-    weights: Array, nearest: npt.NDArray[np.int8], quant: Quant, dtype: DType = DType.INT8
-) -> npt.NDArray[np.int8]:
+def other_neighbour(weights: Array, nearest: Stored, quant: Quant, dtype: DType = DType.INT8) -> npt.NDArray[np.int8]:
     """Per weight the step from its nearest integer across its real value; of single bits, to the other sign."""
-    if dtype is DType.INT1:
+    if _is_sign(quant, dtype):
         return (-2 * nearest).astype(np.int8)
     real = weights.astype(np.float64) / along_axis(quant, weights.ndim)
     return np.where(real >= nearest, 1, -1).astype(np.int8)
 
 
-def _nearest(weights: Array, quant: Quant, dtype: DType) -> npt.NDArray[np.int8]:
-    if dtype is DType.INT1:
+def _nearest(weights: Array, quant: Quant, dtype: DType) -> Stored:
+    if _is_sign(quant, dtype):
         return np.where(weights.astype(np.float64) >= 0, 1, -1).astype(np.int8)
-    return stored(weights, quant, dtype, narrow=True).astype(np.int8)
+    found = stored(weights, quant, dtype, narrow=True)
+    return found.astype(np.int16) if dtype is DType.INT16 else found.astype(np.int8)
+
+
+def _is_sign(quant: Quant, dtype: DType) -> bool:
+    return (quant.bits or dtype.bits) == 1

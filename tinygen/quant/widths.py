@@ -1,4 +1,4 @@
-"""Which weights take four, two or one bits instead of eight, and which activations sixteen."""
+"""How many bits weights take, and activations."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -11,14 +11,18 @@ from tinygen.ir.tensor import Tensor
 from tinygen.ops.conv2d import Conv2D
 from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
 from tinygen.ops.fully_connected import FullyConnected
-from tinygen.quant.constraints import filters
+from tinygen.ops.unary import Unary
+from tinygen.quant.constraints import filters, fixed_quant, keeps_values
+from tinygen.quant.control import CLAMPED
 from tinygen.quant.ctable import Storage
 
-WEIGHTS = (Storage.INT8, Storage.INT4, Storage.INT2, Storage.INT1)
-"""Element types of weights, the widest first."""
+WEIGHTS = tuple(Storage(f"int{bits}") for bits in range(16, 0, -1))
+"""Types of weights, the widest first; those beyond eight bits are for activations beyond eight bits."""
 
-_ACTIVATIONS = (Storage.INT8, Storage.INT16)
-_OVERRIDE = re.compile(r"w(8|4|2|1)a(8)|w(8)a(16)")
+ACTIVATIONS = WEIGHTS
+"""Types of activations, the widest first; single bits are for single bits of weights, by operator."""
+
+_OVERRIDE = re.compile(r"w(\d{1,2})a(\d{1,2})")
 
 
 @dataclass(frozen=True)
@@ -31,16 +35,26 @@ class Override:
 
     @classmethod
     def parse(cls, text: str) -> "Override":
-        """An override as in `conv1=w4a8` or `conv1=w8a16`; UsageError."""
+        """An override as in `conv1=w4a8`, `conv1=w8a16` or `conv1=w1a1`; UsageError."""
         pattern, _, widths = text.rpartition("=")
         found = _OVERRIDE.fullmatch(widths)
-        if not pattern or found is None:
+        bits = [int(group) for group in found.groups()] if found else []
+        if not pattern or not bits or not all(1 <= count <= 16 for count in bits):
             raise UsageError(
-                f"--op {text}: NAME=w4a8 was expected, with weights of 8, 4, 2 or 1 bits and activations of 8, or "
-                "NAME=w8a16."
+                f"--op {text}: NAME=w4a8 was expected, with weights of 1 to 16 bits and activations of 1 to 16."
             )
-        weights, activations = filter(None, found.groups())
-        return cls(pattern, Storage(f"int{weights}"), Storage(f"int{activations}"))
+        weights, activations = (Storage(f"int{count}") for count in bits)
+        if activations is Storage.INT1 is not weights:
+            raise UsageError(
+                f"--op {text}: no kernel has activations of single bits with weights of {weights.bits}, w1a1 was "
+                "expected."
+            )
+        _check_pair(f"--op {text}", weights, activations)
+        return cls(pattern, weights, activations)
+
+    def __str__(self) -> str:
+        """The widths, as `w4a8`."""
+        return f"w{self.weights.bits}a{self.activations.bits}"
 
     def matches(self, op: Op) -> bool:
         """Whether it is for this operator."""
@@ -50,25 +64,23 @@ class Override:
 
 @dataclass(frozen=True)
 class Widths:
-    """The element types of weights and activations, one for all and overrides of which the last that matches counts."""
+    """The types of weights and activations, one for all and overrides of which the last that matches counts."""
 
     default: Storage = Storage.INT8
     overrides: tuple[Override, ...] = ()
-    activations: Storage = Storage.INT8  # or int16: range of all values that were seen, zero point 0
+    activations: Storage = Storage.INT8  # beyond eight bits: range of all values that were seen, zero point 0
 
     @classmethod
     def parse(cls, weights: str, of_ops: Iterable[str], activations: str = "int8") -> "Widths":
         """Widths as people write them; UsageError."""
         if weights not in WEIGHTS:
-            names = ", ".join(storage.value for storage in WEIGHTS)
-            raise UsageError(f"--weights {weights}: no kernel has such weights, one of {names} was expected.")
-        if activations not in _ACTIVATIONS:
-            raise UsageError(f"--activations {activations}: no kernel has such, int8 or int16 was expected.")
-        found = cls(Storage(weights), tuple(map(Override.parse, of_ops)), Storage(activations))
-        if found.activations is Storage.INT16 and found.default is not Storage.INT8:
+            raise UsageError(f"--weights {weights}: no kernel has such weights, {listed(WEIGHTS)} was expected.")
+        if activations not in ACTIVATIONS[:-1]:
             raise UsageError(
-                "--activations int16: no kernel has them with narrow weights, --weights int8 was expected."
+                f"--activations {activations}: no kernel has such, {listed(ACTIVATIONS[:-1])} was expected."
             )
+        found = cls(Storage(weights), tuple(map(Override.parse, of_ops)), Storage(activations))
+        _check_pair(f"--weights {weights}", found.default, found.activations)
         return found
 
     def of(self, op: Op) -> Storage:
@@ -76,21 +88,59 @@ class Widths:
         return next((o.weights for o in reversed(self.overrides) if o.matches(op)), self.default)
 
     def activations_of(self, op: Op) -> Storage:
-        """The element type of an operator's activations."""
+        """The type of an operator's activations, as asked for."""
         return next((o.activations for o in reversed(self.overrides) if o.matches(op)), self.activations)
-
-    @property
-    def has_int16(self) -> bool:
-        """Whether int16 activations are asked for anywhere."""
-        return Storage.INT16 in (self.activations, *(override.activations for override in self.overrides))
 
 
 ALL_INT8 = Widths()
 
 
+def listed(storages: Iterable[Storage]) -> str:
+    """The types in a sentence, as `int1 to int8`, `int8`."""
+    bits = sorted(storage.bits for storage in storages)
+    return f"int{bits[0]}" if len(bits) == 1 else f"int{bits[0]} to int{bits[-1]}"
+
+
+def _check_pair(where: str, weights: Storage, activations: Storage) -> None:
+    if weights.bits > Storage.INT8.bits >= activations.bits:
+        raise UsageError(
+            f"{where}: no kernel has weights of {weights.bits} bits with activations of {activations.bits}, at most 8 "
+            "bits of weights were expected, or more than 8 of activations."
+        )
+
+
 def has_narrow_form(op: Op) -> bool:
-    """Whether there are kernels for weights of less than eight bits."""
+    """Whether there are kernels for weights of other than eight bits."""
     return isinstance(op, Conv2D | DepthwiseConv2D | FullyConnected) and op.weights.is_constant
+
+
+def has_sign_form(op: Op) -> bool:
+    """Whether there are kernels for activations and weights of single bits."""
+    if isinstance(op, FullyConnected):
+        return op.weights.is_constant and op.weights.shape[1] % op.input.shape[-1] == 0
+    return isinstance(op, Conv2D) and op.weights.is_constant and op.groups == 1
+
+
+def has_narrow_result(op: Op) -> bool:
+    """Whether results can be limited to a part of the values of their element type."""
+    if fixed_quant(op) is not None:
+        return False
+    return isinstance(op, (*CLAMPED, Unary)) or keeps_values(op)
+
+
+def activation_types(graph: Graph, widths: Widths) -> Mapping[str, Storage]:
+    """The type of activations of every operator on real numbers, by name; where kernels lack what is asked for, all
+    bits of its element type.
+    """
+    return {op.name: _activations(op, widths) for op in graph.ops if op.results[0].type.dtype.is_real}
+
+
+def _activations(op: Op, widths: Widths) -> Storage:
+    asked = widths.activations_of(op)
+    if asked is Storage.INT1:
+        return asked if has_sign_form(op) else Storage.INT8
+    is_whole = asked.bits_in(asked.dtype) is None
+    return asked if is_whole or has_narrow_result(op) else Storage(asked.dtype.name.lower())
 
 
 def weight_types(graph: Graph, widths: Widths) -> Mapping[Tensor, Storage]:
@@ -100,6 +150,10 @@ def weight_types(graph: Graph, widths: Widths) -> Mapping[Tensor, Storage]:
         if filters(op) and (weights := filters(op)[0]) is not None and weights.is_constant:
             asked = widths.of(op) if has_narrow_form(op) else Storage.INT8
             found[weights] = max(asked, found.get(weights, asked), key=lambda storage: storage.bits)
+    for op in graph.ops:
+        weights = filters(op)[0] if filters(op) else None
+        if weights in found and widths.activations_of(op).bits <= Storage.INT8.bits < found[weights].bits:
+            found[weights] = Storage.INT8
     return found
 
 
@@ -111,6 +165,12 @@ def kept_wide(graph: Graph, widths: Widths) -> tuple[str, ...]:
         for op in graph.ops
         if filters(op) and widths.of(op) is not Storage.INT8 and types.get(_weights(op), Storage.INT8) is Storage.INT8
     )
+
+
+def kept_whole(graph: Graph, widths: Widths) -> tuple[str, ...]:
+    """Operators whose activations have all bits of their element type although fewer are asked for."""
+    found = activation_types(graph, widths)
+    return tuple(op.name for op in graph.ops if op.name in found and found[op.name] is not widths.activations_of(op))
 
 
 def check_overrides(graph: Graph, overrides: Iterable[Override]) -> None:

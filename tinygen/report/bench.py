@@ -47,7 +47,8 @@ class Bench:
     ram_bytes: int | None  # .data, .bss, arena and peak stack, without the measuring program's
     stack_bytes: int | None  # most that one inference takes below its caller
     code_bytes: int | None  # model, kernels, and what they need of the C library
-    const_bytes: int  # the model's constants; on the host without the structs of parameters
+    const_bytes: int  # tables, and the structs of parameters of its layers; on the host tables alone
+    table_bytes: int  # weights, biases, multipliers, shifts, tables: what `tinygen compile` calls const_bytes
     flash_bytes: int | None  # code and constants
     counted_by: Counter | None
     per_op: tuple[OperatorBench, ...]  # empty unless asked for
@@ -58,9 +59,18 @@ def bench(compiled: Program, per_op: bool = False, seed: int = 0) -> Bench:
     schedule = compiled.schedule
     samples = random_samples(schedule.graph.inputs, 1, seed)
     if schedule.board.is_host:
-        constants = const_bytes(schedule)
         return Bench(
-            None, None, schedule.arena_bytes, None, None, None, constants, None, None, _operators(compiled, {}, per_op)
+            instructions=None,
+            cycles_model=None,
+            arena_bytes=schedule.arena_bytes,
+            ram_bytes=None,
+            stack_bytes=None,
+            code_bytes=None,
+            const_bytes=const_bytes(schedule),
+            table_bytes=const_bytes(schedule),
+            flash_bytes=None,
+            counted_by=None,
+            per_op=_operators(compiled, {}, per_op),
         )
     counter, _ = available_counter()
     total, sizes = count(compiled, samples, counter)
@@ -74,6 +84,7 @@ def bench(compiled: Program, per_op: bool = False, seed: int = 0) -> Bench:
         stack_bytes=stack_bytes,
         code_bytes=sizes.code_bytes,
         const_bytes=sizes.const_bytes,
+        table_bytes=const_bytes(schedule),
         flash_bytes=sizes.code_bytes + sizes.const_bytes,
         counted_by=counter,
         per_op=_operators(compiled, counts, per_op),

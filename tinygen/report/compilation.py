@@ -85,7 +85,7 @@ def _rows(compilation: Compilation) -> list[tuple[str, str]]:
     return [
         ("name", compilation.name),
         ("arena", f"{size(compilation.arena_bytes)}, fits into {count(compilation.arena_limit_bytes)}"),
-        ("constants", size(compilation.const_bytes)),
+        ("constants", f"{size(compilation.const_bytes)}, without layer parameters"),
         ("MACs", count(compilation.macs)),
         *saved_rows(compilation.saved_macs, compilation.saved_const_bytes),
         *stream_rows(compilation.stream),

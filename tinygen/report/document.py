@@ -12,7 +12,23 @@ Json = None | bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"]
 
 def json_text(document: object) -> str:
     """The document as JSON text; a dataclass becomes an object of its fields. Floats that JSON lacks become null."""
-    return json.dumps(_plain(document), indent=2, ensure_ascii=False, allow_nan=False)
+    return encodable(json.dumps(_plain(document), indent=2, ensure_ascii=False, allow_nan=False), "utf-8")
+
+
+def encodable(text: str, encoding: str) -> str:
+    """JSON text with escapes in place of all but ASCII where the encoding lacks a character: a terminal's, or UTF-8
+    where the name of a file is no text.
+    """
+    try:
+        text.encode(encoding)
+    except UnicodeEncodeError:
+        return "".join(character if character.isascii() else json.dumps(character)[1:-1] for character in text)
+    return text
+
+
+def error_text(message: str, exit_code: int) -> str:
+    """The document of a command that has failed."""
+    return json_text({"error": message, "exit_code": exit_code})
 
 
 def _plain(value: object) -> Json:

@@ -17,7 +17,7 @@ def bench_table(title: str, measured: Bench) -> RenderableType:
         ("stack", _measured(measured.stack_bytes, size(measured.stack_bytes))),
         ("RAM", _measured(measured.ram_bytes, size(measured.ram_bytes))),
         ("code", _measured(measured.code_bytes, size(measured.code_bytes))),
-        ("constants", size(measured.const_bytes)),
+        ("constants", _constants(measured)),
         ("flash", _measured(measured.flash_bytes, size(measured.flash_bytes))),
     ]
     return facts(title, rows)
@@ -58,6 +58,14 @@ def comparison_table(title: str, measured: Bench, reference: Bench) -> Renderabl
     )
     rows = ((name, count(own), count(other), _ratio(own, other)) for name, own, other in numbers)
     return listing(("", "this", "reference", "ratio"), rows, title)
+
+
+def _constants(measured: Bench) -> str:
+    """The tables are what `tinygen compile` and `inspect` show; structs of parameters are known to a compiler only."""
+    if measured.code_bytes is None:
+        return f"{size(measured.table_bytes)}, without layer parameters"
+    parameters = measured.const_bytes - measured.table_bytes
+    return f"{size(measured.const_bytes)}: {count(measured.table_bytes)} tables, {count(parameters)} layer parameters"
 
 
 def _measured(number: int | None, text: str) -> str:

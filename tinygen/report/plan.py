@@ -1,6 +1,6 @@
 """What a plan does, as a document: buffers over time, segments, steps, operators, constants."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
@@ -24,6 +24,8 @@ from tinygen.planner.schedule import (
     Shift,
     Step,
     Store,
+    Strips,
+    unrolled,
 )
 from tinygen.report.operators import OperatorRow, kind, operator_rows
 
@@ -104,6 +106,7 @@ class LoopRow:
 
     iterations: int
     steps: int  # of one iteration
+    loops: tuple["LoopRow", ...] = ()  # in its body: strips have loops over rows
 
 
 @dataclass(frozen=True)
@@ -115,6 +118,7 @@ class SegmentRow:
     is_fused: bool
     is_descending: bool  # from the last row to the first
     slices: int  # of channels; 0 where it runs by rows or on whole tensors
+    strips: int  # of columns; 1 where it runs on whole rows
     stages: tuple[Stage, ...]
     loops: tuple[LoopRow, ...]
     moves: int  # of rows within rings
@@ -282,19 +286,17 @@ class _Description:
 
     def _segment(self, steps: tuple[Step, ...], start: int) -> SegmentRow:
         inner = [step for outer in steps for step in (outer.steps if isinstance(outer, Fused) else (outer,))]
-        flat: list[FlatStep] = []
-        for step in inner:
-            flat += [each for body in step.iterations for each in body] if isinstance(step, Loop) else [step]
+        flat = [each for step in inner for each in unrolled(step)]
         calls = [step for step in flat if isinstance(step, Call)]
-        loops = [step for step in inner if isinstance(step, Loop)]
         return SegmentRow(
             first_step=start,
             end_step=start + len(flat),
             is_fused=any(call.split_from for call in calls),
             is_descending=self._descends(calls),
             slices=max((self.schedule.slices(step) for step in steps if isinstance(step, Fused)), default=0),
+            strips=max((self.schedule.strips(step) for step in steps if isinstance(step, Fused)), default=1),
             stages=tuple(self._stage(op, calls) for op in dict.fromkeys(call.whole for call in calls)),
-            loops=tuple(LoopRow(len(loop.iterations), len(loop.iterations[0])) for loop in loops),
+            loops=_loops(inner),
             moves=sum(isinstance(step, Shift) for step in flat),
             fetches=sum(isinstance(step, Fetch) for step in flat),
         )
@@ -330,6 +332,15 @@ def _live_parts(parts: tuple[Part, ...], offset: int) -> tuple[LivePart, ...]:
     return tuple(found)
 
 
+def _loops(steps: Sequence[Step]) -> tuple[LoopRow, ...]:
+    return tuple(
+        LoopRow(len(step.iterations), sum(1 for inner in body for _ in unrolled(inner)), _loops(body))
+        for step in steps
+        if isinstance(step, Loop | Strips)
+        for body in step.iterations[:1]
+    )
+
+
 def _rows(piece: Piece) -> str:
     if piece.channels:
         return f"channels {piece.channels.first} to {piece.channels.end - 1}"
@@ -340,7 +351,7 @@ def _rows(piece: Piece) -> str:
 
 def _constants(schedule: Schedule) -> tuple[ConstantRow, ...]:
     stored = dict.fromkeys(shared_tables(schedule).values())
-    users = {table: call.whole for call in reversed(schedule.calls) for table in call.kernel.tables}
+    users = {table.stored: call.whole for call in reversed(schedule.calls) for table in call.kernel.tables}
     rows = (
         ConstantRow(users[table].source.index, kind(users[table]), table.name, table.values.nbytes) for table in stored
     )

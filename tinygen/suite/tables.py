@@ -31,7 +31,8 @@ Made by `{command}`; do not edit. The numbers are also in `mlperf.json`.
 
 ![bars](mlperf.svg)
 
-- Bytes as `tinygen bench` defines them: RAM is .data, .bss, arena and peak stack; code is without the constants.
+- Bytes as `tinygen bench` defines them: RAM is .data, .bss, arena and peak stack; code is without the constants, which
+  are weights, biases and other tables (what `tinygen compile` counts), and the parameters of the layers.
 - Instructions of one inference as QEMU executes them; cycles are modelled (`docs/cycles.md`); instructions per MAC.
 - Goals: `time`, `balanced` and `ram` at -O2, `size` at -Os. Compiler: {compiler}.
 - TFLM: {tflm}. RAM and code are those of its slimmer int8 registrations, code at -Os.

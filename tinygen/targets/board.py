@@ -1,13 +1,15 @@
 """A machine that generated code runs on: core, instruction set, memories, and QEMU's model of it."""
 
+from collections.abc import Mapping
 from enum import StrEnum
 from itertools import combinations
 from typing import Annotated, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr, field_validator, model_validator
 
 from tinygen.errors import UsageError
 from tinygen.targets.engine import Engine, EngineKind, engines_problem
+from tinygen.targets.engine_templates import EngineTemplates
 from tinygen.targets.isa import ARMV6_M, ISAS_OF_CPU, Isa
 from tinygen.targets.size import parse_size
 
@@ -102,6 +104,7 @@ class Board(_Frozen):
     uart: Uart | None = None
     timer: Timer | None = None
     qemu: Qemu | None = None
+    _templates: Mapping[str, EngineTemplates] = PrivateAttr(default_factory=dict)
 
     @field_validator("stack_bytes")
     @classmethod
@@ -154,6 +157,17 @@ class Board(_Frozen):
     def assigns_engines(self) -> bool:
         """Whether the board says what its engines compute with, so that operators are assigned to them."""
         return any(engine.is_described for engine in self.engines)
+
+    @property
+    def templates(self) -> Mapping[str, EngineTemplates]:
+        """By the name of an engine: what the folder of its templates holds."""
+        return self._templates
+
+    def with_templates(self, found: Mapping[str, EngineTemplates]) -> "Board":
+        """The board with the templates of its engines, which lie beside its file."""
+        board = self.model_copy()
+        board._templates = found
+        return board
 
     @property
     def has_thumb2(self) -> bool:

@@ -9,6 +9,7 @@ from pydantic import ValidationError
 from tinygen import paths
 from tinygen.errors import UsageError
 from tinygen.targets.board import Board
+from tinygen.targets.engine_templates import EngineTemplates, read_templates
 
 _BOARD_OF_CORE = {
     "cortex-m0": "mps2-an382",
@@ -55,7 +56,19 @@ def _read(file: Path) -> Board:
         raise UsageError(f"{file}: is not valid TOML: {error}. Correct the file.") from None
     except ValidationError as error:
         raise UsageError(f"{file}: {_first_problem(error)}. Correct the file.") from None
-    return board
+    return board.with_templates(_templates(file, board)) if any(engine.templates for engine in board.engines) else board
+
+
+def _templates(file: Path, board: Board) -> dict[str, EngineTemplates]:
+    """Of the engines that have some."""
+    found = {}
+    for index, engine in enumerate(board.engines):
+        if engine.templates is not None:
+            try:
+                found[engine.label] = read_templates(file.parent, engine.templates)
+            except ValueError as error:
+                raise UsageError(f"{file}: key 'engine.{index}.templates': {error}. Correct it.") from None
+    return found
 
 
 def _first_problem(error: ValidationError) -> str:

@@ -4,7 +4,7 @@ import re
 
 from tinygen.errors import UsageError
 
-_SIZE = re.compile(r"(?P<number>0[xX][0-9a-fA-F]+|[0-9]+)\s*(?P<unit>[kKmMgG]?)(?:i?[bB])?")
+_SIZE = re.compile(r"(?P<number>0[xX][0-9a-fA-F]{1,16}|[0-9]{1,19})\s*(?P<unit>[kKmMgG]?)(?:i?[bB])?")
 _UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 
 

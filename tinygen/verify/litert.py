@@ -1,19 +1,28 @@
 """LiteRT's reference kernels, with all inner tensors (the optional package ai-edge-litert)."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Protocol
 
 from tinygen.build.execute import Sample
-from tinygen.errors import ToolError, UnsupportedModelError
+from tinygen.errors import ToolError, UsageError
+from tinygen.frontends.tflite.raw import RawOperator
 from tinygen.frontends.tflite.schema import read
 from tinygen.ir.types import Array
+from tinygen.verify.oracle import ON_INPUTS, refusal
 
 try:
     from ai_edge_litert.interpreter import Interpreter, OpResolverType
 except ImportError:
     Interpreter = OpResolverType = None
+
+# what LiteRT's messages say of the operator at fault: its number, its kind, or a tensor of it
+_NODE = re.compile(r"Node number (\d+) \(\w+\) failed to")
+_KIND = re.compile(r"[Oo]p for builtin opcode '(\w+)'")
+_TENSOR = re.compile(r"Tensor (\d+) has")
 
 
 @dataclass(frozen=True)
@@ -33,7 +42,10 @@ class InferenceEngine(Protocol):
 
 
 class LiteRT:
-    """A model in LiteRT. The default kernels round differently: the reference ones are asked for."""
+    """A model in LiteRT. The default kernels round differently: the reference ones are asked for.
+
+    Raises UsageError where they do not take the model.
+    """
 
     def __init__(self, model: Path) -> None:
         if Interpreter is None:
@@ -42,7 +54,9 @@ class LiteRT:
                 "Run `pip install tinygen[litert]`, or compare with --against simulator."
             )
         self._file = model.name
-        self._names = {tensor.index: tensor.name for tensor in read(model).subgraphs[0].tensors}
+        main = read(model).subgraphs[0]
+        self._operators = main.operators
+        self._names = {tensor.index: tensor.name for tensor in main.tensors}
         try:
             self._interpreter = Interpreter(
                 model_path=str(model),
@@ -51,7 +65,7 @@ class LiteRT:
             )
             self._interpreter.allocate_tensors()
         except (RuntimeError, ValueError) as error:
-            raise self._refusal(error) from error
+            raise self._refusal(error, "it") from error
 
     def run(self, inputs: Sample) -> ReferenceRun:
         """One inference."""
@@ -60,15 +74,15 @@ class LiteRT:
         try:
             self._interpreter.invoke()
         except RuntimeError as error:
-            raise self._refusal(error) from error
+            raise self._refusal(error, ON_INPUTS) from error
         outputs = [self._interpreter.get_tensor(detail["index"]) for detail in self._interpreter.get_output_details()]
         return ReferenceRun(outputs, self._tensors())
 
-    def _refusal(self, error: Exception) -> UnsupportedModelError:
-        lines = str(error).strip().splitlines() or [type(error).__name__]
-        return UnsupportedModelError(
-            f"{self._file}: LiteRT's reference kernels refuse it ({lines[0]}). Compare with --against simulator."
-        )
+    def _refusal(self, error: Exception, what: str) -> UsageError:
+        """Names the operator where LiteRT does; its own words are about its source code."""
+        at_fault = next(filter(partial(_is_blamed, str(error)), self._operators), None)
+        place = self._file if at_fault is None else f"{self._file}, {at_fault.place}"
+        return refusal(place, "LiteRT's reference kernels", what)
 
     def _tensors(self) -> dict[str, Array]:
         tensors = {}
@@ -78,3 +92,13 @@ class LiteRT:
             except ValueError:  # a tensor that no operator has filled holds nothing that can be read
                 continue
         return tensors
+
+
+def _is_blamed(message: str, operator: RawOperator) -> bool:
+    """Whether a message of LiteRT is about the operator."""
+    node, kind, tensor = (pattern.search(message) for pattern in (_NODE, _KIND, _TENSOR))
+    if node is not None:
+        return operator.index == int(node[1])
+    if kind is not None:
+        return operator.name == kind[1]
+    return tensor is not None and int(tensor[1]) in (*operator.inputs, *operator.outputs)

@@ -1,5 +1,6 @@
 """onnxruntime on the CPU, with the inner tensors of quantized models (the optional package onnxruntime)."""
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -7,12 +8,13 @@ import numpy as np
 import onnx
 
 from tinygen.build.execute import Sample
-from tinygen.errors import ToolError, UnsupportedModelError
+from tinygen.errors import ToolError, UsageError
 from tinygen.frontends.onnx.importer import import_with_layouts
 from tinygen.frontends.onnx.values import Order
 from tinygen.frontends.spelling import AS_IN_FILE, Spelling
 from tinygen.ir.types import Array
 from tinygen.verify.litert import ReferenceRun
+from tinygen.verify.oracle import ON_INPUTS, refusal
 
 try:
     import onnxruntime
@@ -20,6 +22,7 @@ except ImportError:
     onnxruntime = None
 
 ALLOWED_LSB = 1  # it requantizes in float32
+_AT_FAULT = re.compile(r"(?:implementation for |while running )(\w+)(?:\(\d+\))? node(?: with name |\. Name:)'([^']*)'")
 _ERRORS_ONLY = 3
 _EXTERNAL_FOLDER = "session.model_external_initializers_file_folder_path"
 
@@ -33,6 +36,7 @@ class OnnxRuntime:
                 "onnxruntime: not installed, needed to compare with it. "
                 "Run `pip install tinygen[onnxruntime]`, or compare with --against simulator."
             )
+        self._file = model.name
         imported = import_with_layouts(model, spelling)
         self._outputs = imported.outputs
         options = onnxruntime.SessionOptions()
@@ -44,20 +48,26 @@ class OnnxRuntime:
         try:
             self._session = onnxruntime.InferenceSession(message, options, providers=["CPUExecutionProvider"])
         except Exception as error:  # its classes share no base of their own
-            raise UnsupportedModelError(
-                f"{model.name}: onnxruntime refuses it ({str(error).strip().splitlines()[0]}). "
-                "Compare with --against simulator."
-            ) from error
+            raise self._refusal(error, "it") from error
 
     def run(self, inputs: Sample) -> ReferenceRun:
         """One inference; tensors have their axes as in tinygen's graph."""
         ports = zip(self._session.get_inputs(), inputs, strict=True)
         feed = {port.name: self._in_file(port, values) for port, values in ports}
-        results: list[Array] = self._session.run(None, feed)
+        try:
+            results: list[Array] = self._session.run(None, feed)
+        except Exception as error:
+            raise self._refusal(error, ON_INPUTS) from error
         found = {port.name: array for port, array in zip(self._session.get_outputs(), results, strict=True)} | feed
         tensors = {name: found[name].transpose(order) for name, order in self._layouts.items()}
         outputs = [array.transpose(order) for array, order in zip(results, self._outputs, strict=False)]
         return ReferenceRun(outputs, tensors, ALLOWED_LSB)
+
+    def _refusal(self, error: Exception, what: str) -> UsageError:
+        """Names the node where onnxruntime does; its own words are about its source code."""
+        found = _AT_FAULT.search(str(error))
+        place = f"{self._file}, {found[1]} '{found[2]}'" if found else self._file
+        return refusal(place, "onnxruntime", what)
 
     def _in_file(self, port: "onnxruntime.NodeArg", values: Array) -> Array:
         """An input with its axes and element type as in the file."""

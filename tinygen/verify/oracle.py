@@ -3,6 +3,10 @@
 from enum import StrEnum
 from pathlib import Path
 
+from tinygen.errors import UsageError
+
+ON_INPUTS = "it on these inputs"  # what an oracle that takes the model may refuse
+
 
 class Oracle(StrEnum):
     """Who says what is right."""
@@ -15,3 +19,10 @@ class Oracle(StrEnum):
 def oracle_for(model: Path) -> Oracle:
     """The one that runs the model's own file."""
     return Oracle.ONNXRUNTIME if model.suffix.lower() == ".onnx" else Oracle.LITERT
+
+
+def refusal(place: str, who: str, what: str = "it") -> UsageError:
+    """The error where the oracle does not run what tinygen does; `place` is the model's file, and the operator."""
+    return UsageError(
+        f"{place}: {who} cannot run {what}, an oracle that can was expected. Compare with --against simulator."
+    )

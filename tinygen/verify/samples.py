@@ -2,14 +2,15 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from zipfile import BadZipFile
 
 import numpy as np
 
 from tinygen.build.execute import Sample
 from tinygen.errors import UsageError
 from tinygen.ir.graph import Port
+from tinygen.ir.samples import check_shape, elements, input_arrays
 from tinygen.ir.types import Array, DType, TensorType
+from tinygen.quant.dataset import UNREADABLE, unreadable
 
 Samples = Sequence[Sample]  # per sample, one array per input, as the application has it
 
@@ -23,7 +24,7 @@ def random_samples(ports: Sequence[Port], count: int, seed: int) -> Samples:
 
 
 def load_samples(file: Path, ports: Sequence[Port]) -> Samples:
-    """The samples in a .npy file, or in an .npz file with one array per input, named as in the model or in0, in1, ...
+    """The samples in a .npy file, or in an .npz file with one array per input, named by the rule of `ir.samples`.
 
     The first axis of each array counts samples; the rest is the input's shape, or as many elements. UsageError.
     """
@@ -32,7 +33,8 @@ def load_samples(file: Path, ports: Sequence[Port]) -> Samples:
 
 def stack_samples(arrays: Mapping[str, Array], ports: Sequence[Port], where: str) -> Samples:
     """The samples in arrays like those of `load_samples`; `where` is what messages call them."""
-    stacks = [_stack(where, arrays, index, port, len(ports)) for index, port in enumerate(ports)]
+    names = input_arrays(where, arrays, [port.name for port in ports])
+    stacks = [_stack(where, name, arrays[name], port) for name, port in zip(names, ports, strict=True)]
     counts = {len(stack) for stack in stacks}
     if len(counts) != 1:
         raise UsageError(f"{where}: its arrays have {sorted(counts)} samples, the same number was expected in each.")
@@ -64,61 +66,14 @@ def read_arrays(file: Path) -> Mapping[str, Array]:
         if isinstance(loaded, np.ndarray):
             return {"in0": loaded}
         with loaded:
-            return dict(loaded)
-    except (OSError, ValueError, EOFError, BadZipFile) as error:
-        reason = (isinstance(error, OSError) and error.strerror) or "it is in another form, or damaged"
-        raise UsageError(
-            f"{file}: cannot be read as samples ({reason}), an .npz or .npy file of numpy was expected. "
-            "Write it with numpy.save or numpy.savez."
-        ) from None
+            return {name: array for name, array in loaded.items() if isinstance(array, np.ndarray)}
+    except UNREADABLE as error:
+        is_told = isinstance(error, OSError) and error.strerror  # numpy's own words are about pickles
+        raise unreadable(file, error if is_told else ValueError("it is in another form, or damaged")) from None
 
 
-def _stack(where: str, arrays: Mapping[str, Array], index: int, port: Port, inputs: int) -> Array:
+def _stack(where: str, name: str, array: Array, port: Port) -> Array:
     """The samples of one input, in its shape and element type."""
-    name = array_name(where, arrays, index, port, inputs)
-    array, external = arrays[name], port.external
-    if array.ndim == 0 or array.size != len(array) * external.elements:
-        raise UsageError(
-            f"{where}: array '{name}' has shape {list(array.shape)}, [samples, "
-            f"{', '.join(map(str, external.shape))}] was expected for input '{port.name}'."
-        )
-    return converted(where, name, array, port).reshape(len(array), *external.shape)
-
-
-def array_name(where: str, arrays: Mapping[str, Array], index: int, port: Port, inputs: int) -> str:
-    """What the array of an input is called: as the model calls it, in0, in1, ..., or anything where it is the only one.
-
-    UsageError where there is none.
-    """
-    name = next((name for name in (port.name, f"in{index}") if name in arrays), None)
-    if name is None and inputs == 1 and len(arrays) == 1:
-        name = next(iter(arrays))
-    if name is None:
-        raise UsageError(
-            f"{where}: holds the arrays {sorted(arrays)}, one named '{port.name}' or 'in{index}' was expected."
-        )
-    return name
-
-
-def converted(where: str, name: str, array: Array, port: Port) -> Array:
-    """The array with the input's element type; UsageError where that does not hold its values."""
-    dtype = port.external.dtype
-    if not _holds(dtype, array):
-        raise UsageError(
-            f"{where}: array '{name}' has elements of {array.dtype}, {dtype.numpy} were expected "
-            f"for input '{port.name}'. Convert them."
-        )
-    return array.astype(dtype.numpy)
-
-
-def _holds(dtype: DType, array: Array) -> bool:
-    """Whether `dtype` takes the elements as they are: floats of any width for floats, whole ones within the range."""
-    if dtype is DType.FLOAT32:
-        return bool(np.issubdtype(array.dtype, np.floating))
-    if not dtype.is_integer:
-        return array.dtype == dtype.numpy
-    is_integral = np.issubdtype(array.dtype, np.integer) or (
-        np.issubdtype(array.dtype, np.floating) and np.array_equal(array, np.rint(array))
-    )
-    within = array.size == 0 or (float(array.min()) >= dtype.min and float(array.max()) <= dtype.max)
-    return bool(is_integral and within)
+    external, reader = port.external, f"input '{port.name}'"
+    check_shape(where, name, array.shape, external, reader)
+    return elements(where, name, array, external.dtype, reader).reshape(len(array), *external.shape)

@@ -8,9 +8,10 @@ import numpy as np
 from tinygen.build.execute import Sample
 from tinygen.errors import UsageError
 from tinygen.ir.graph import Graph, Port
+from tinygen.ir.samples import elements, input_arrays
 from tinygen.ir.stream import Stream
 from tinygen.ir.types import Array
-from tinygen.verify.samples import Samples, array_name, converted, read_arrays
+from tinygen.verify.samples import Samples, read_arrays
 
 
 def load_calls(file: Path, model: Graph, step: Graph) -> Samples:
@@ -21,10 +22,9 @@ def load_calls(file: Path, model: Graph, step: Graph) -> Samples:
     """
     stream = _stream_of(step)
     arrays = read_arrays(file)
-    names = [array_name(file.name, arrays, index, port, len(step.inputs)) for index, port in enumerate(model.inputs)]
+    names = input_arrays(file.name, arrays, [port.name for port in model.inputs])
     signals = [
-        _columns_first(file.name, name, converted(file.name, name, arrays[name], port), port, stream)
-        for name, port in zip(names, model.inputs, strict=True)
+        _signal(file.name, name, arrays[name], port, stream) for name, port in zip(names, model.inputs, strict=True)
     ]
     counts = {len(signal) for signal in signals}
     count = min(counts)
@@ -58,6 +58,12 @@ def _stream_of(step: Graph) -> Stream:
     if step.stream is None:
         raise ValueError(f"{step.name} is no stream")
     return step.stream
+
+
+def _signal(where: str, name: str, array: Array, port: Port, stream: Stream) -> Array:
+    """The signal, columns first, with the input's element type."""
+    columns = _columns_first(where, name, array, port, stream)
+    return elements(where, name, columns, port.external.dtype, f"input '{port.name}'", unit="column")
 
 
 def _columns_first(where: str, name: str, array: Array, port: Port, stream: Stream) -> Array:

@@ -89,7 +89,7 @@ class Builder:
         """A constant of the file as float32 tensor, the same one each time."""
         if name not in self._real_constants:
             with np.errstate(over="ignore"):
-                data = array.astype(np.float32)
+                data = array.astype(np.float32, copy=False)  # mapped ones stay in their file
             tensor = self.constant(self.claim(name), data)
             self._real_constants[name] = Placed(tensor, tuple(range(array.ndim)))
         return self._real_constants[name]

@@ -1,6 +1,8 @@
 """From the bytes of an ONNX file to a RawModel: the one module that sees protobuf messages of whole models."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from contextlib import suppress
+from itertools import chain
 from pathlib import Path
 
 from google.protobuf.message import DecodeError
@@ -9,7 +11,7 @@ from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto,
 from tinygen.errors import UnsupportedModelError
 from tinygen.frontends.onnx.functions import inlined
 from tinygen.frontends.onnx.raw import Attribute, RawInput, RawModel, RawNode, UnsupportedError
-from tinygen.frontends.onnx.tensor_data import array_of
+from tinygen.frontends.onnx.tensor_data import array_of, external_file, is_external
 from tinygen.frontends.onnx.tensor_types import dtype_of_code
 from tinygen.ir.types import Array
 
@@ -40,7 +42,7 @@ def _model(message: ModelProto, path: Path) -> RawModel:
     graph = message.graph
     if not graph.node:
         raise UnsupportedError("it holds no operators")
-    constants, unreadable = _constants(graph.initializer, path.parent)
+    constants, unreadable = _constants(graph.initializer, path.parent, _tables(graph))
     if graph.sparse_initializer:
         raise UnsupportedError("it holds sparse constants, which tinygen cannot read")
     return RawModel(
@@ -65,13 +67,34 @@ def _opset(message: ModelProto, path: Path) -> int:
     return version
 
 
-def _constants(tensors: Sequence[TensorProto], folder: Path) -> tuple[dict[str, Array], dict[str, str]]:
+def external_files(path: Path) -> tuple[Path, ...]:
+    """The files beside a model that can be read which hold constants of it, sorted."""
+    model = ModelProto.FromString(path.read_bytes())
+    nodes = chain(model.graph.node, *(function.node for function in model.functions))
+    attributes = (attribute.t for node in nodes for attribute in node.attribute if attribute.HasField("t"))
+    files: set[Path] = set()
+    for tensor in filter(is_external, chain(model.graph.initializer, attributes)):
+        with suppress(UnsupportedError):  # of constants that nothing reads
+            files.add(external_file(tensor, path.parent))
+    return tuple(sorted(files))
+
+
+def _tables(graph: GraphProto) -> frozenset[str]:
+    """Names that Gather alone reads, to select from."""
+    tables = {node.input[0] for node in graph.node if node.op_type == "Gather" and node.input}
+    others = {n for node in graph.node for n in (node.input[1:] if node.op_type == "Gather" else node.input)}
+    return frozenset(tables - others)
+
+
+def _constants(
+    tensors: Sequence[TensorProto], folder: Path, tables: Collection[str]
+) -> tuple[dict[str, Array], dict[str, str]]:
     """Constants by name, and for those that cannot be read the reason why."""
     constants: dict[str, Array] = {}
     unreadable: dict[str, str] = {}
     for tensor in tensors:
         try:
-            constants[tensor.name] = array_of(tensor, folder)
+            constants[tensor.name] = array_of(tensor, folder, tensor.name in tables)
         except UnsupportedError as error:
             unreadable[tensor.name] = f"constant '{tensor.name}': {error}"
     return constants, unreadable

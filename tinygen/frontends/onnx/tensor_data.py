@@ -15,10 +15,14 @@ _MAX_BYTES = 1 << 31
 _STORED_AS_BITS = (TensorProto.FLOAT16, TensorProto.BFLOAT16)  # in int32_data
 
 
-def array_of(tensor: TensorProto, folder: Path) -> Array:
-    """The value of a constant, read-only; external data is mapped, from within `folder` only."""
+def array_of(tensor: TensorProto, folder: Path, is_table: bool = False) -> Array:
+    """The value of a constant, read-only; external data is mapped, from within `folder` only.
+
+    Only float32 tables, which are read by rows, may be of any size, as nothing else of them is in memory.
+    """
     dtype, shape = dtype_of_code(tensor.data_type), tuple(tensor.dims)
-    if any(size < 0 for size in shape) or prod(shape) * dtype.itemsize > _MAX_BYTES:
+    is_limited = not (is_table and is_external(tensor) and dtype == np.float32)
+    if any(size < 0 for size in shape) or (is_limited and prod(shape) * dtype.itemsize > _MAX_BYTES):
         raise UnsupportedError(f"its shape is {list(shape)}, sizes >= 0 and at most {_MAX_BYTES} bytes were expected")
     flat = _flat(tensor, dtype, prod(shape), folder)
     if flat.size != prod(shape):
@@ -29,7 +33,7 @@ def array_of(tensor: TensorProto, folder: Path) -> Array:
 
 
 def _flat(tensor: TensorProto, dtype: np.dtype[np.generic], count: int, folder: Path) -> Array:
-    if tensor.data_location == TensorProto.EXTERNAL:
+    if is_external(tensor):
         return _external(tensor, dtype, count, folder)
     if tensor.HasField("raw_data"):
         if len(tensor.raw_data) != count * dtype.itemsize:
@@ -50,8 +54,7 @@ def _flat(tensor: TensorProto, dtype: np.dtype[np.generic], count: int, folder: 
 
 
 def _external(tensor: TensorProto, dtype: np.dtype[np.generic], count: int, folder: Path) -> Array:
-    entries = {entry.key: entry.value for entry in tensor.external_data}
-    file = _file_within(folder, entries.get("location", ""))
+    entries, file = _entries(tensor), external_file(tensor, folder)
     offset = _number(entries, "offset", 0)
     length = _number(entries, "length", count * dtype.itemsize)
     if length != count * dtype.itemsize or offset + length > file.stat().st_size:
@@ -62,6 +65,20 @@ def _external(tensor: TensorProto, dtype: np.dtype[np.generic], count: int, fold
     if count == 0:
         return np.empty(0, dtype)
     return np.memmap(file, dtype.newbyteorder("<"), "r", offset, (count,)).view(np.ndarray)
+
+
+def is_external(tensor: TensorProto) -> bool:
+    """Whether its value lies in a file beside the model."""
+    return bool(tensor.data_location == TensorProto.EXTERNAL)
+
+
+def external_file(tensor: TensorProto, folder: Path) -> Path:
+    """That file; UnsupportedError where it is not within `folder`."""
+    return _file_within(folder, _entries(tensor).get("location", ""))
+
+
+def _entries(tensor: TensorProto) -> dict[str, str]:
+    return {entry.key: entry.value for entry in tensor.external_data}
 
 
 def _file_within(folder: Path, location: str) -> Path:

@@ -22,6 +22,7 @@ class ConvolveS8(Kernel):
     """arm_convolve_s8: any filter, stride, dilation and groups."""
 
     template: ClassVar[str] = "convolve_s8"
+    takes_parts: ClassVar[bool] = True
     takes_scratch: ClassVar[bool] = True
 
     offsets: Offsets
@@ -39,6 +40,7 @@ class Convolve1x1S8(ConvolveS8):
     """arm_convolve_1x1_s8[_fast] and the s4 functions: the same parameters without `upscale_dims`."""
 
     template: ClassVar[str] = "convolve_1x1_s8"
+    takes_parts: ClassVar[bool] = True
 
 
 def lower_conv2d(op: Op, toolbox: Toolbox) -> tuple[Kernel, ...]:

@@ -23,6 +23,7 @@ class DepthwiseConvS8(Kernel):
     """arm_depthwise_conv_s8, _s8_opt, _3x3_s8 or _s4_opt."""
 
     template: ClassVar[str] = "depthwise_conv_s8"
+    takes_parts: ClassVar[bool] = True
     takes_scratch: ClassVar[bool] = True
 
     offsets: Offsets

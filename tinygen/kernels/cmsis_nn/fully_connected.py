@@ -22,6 +22,7 @@ class FullyConnectedS8(Kernel):
     """arm_fully_connected_s8: one multiplier for all units."""
 
     template: ClassVar[str] = "fully_connected_s8"
+    takes_parts: ClassVar[bool] = True
 
     offsets: Offsets
     activation: Clamp
@@ -36,6 +37,7 @@ class FullyConnectedPerChannelS8(Kernel):
     """arm_fully_connected_per_channel_s8: one multiplier per unit."""
 
     template: ClassVar[str] = "fully_connected_per_channel_s8"
+    takes_parts: ClassVar[bool] = True
 
     offsets: Offsets
     activation: Clamp

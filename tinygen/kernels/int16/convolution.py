@@ -1,4 +1,4 @@
-"""Convolutions and fully connected layers on int16 activations with int8 weights."""
+"""Convolutions and fully connected layers on int16 activations with int8 or int16 weights."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,6 +8,7 @@ import numpy as np
 
 from tinygen.ir.graph import Op
 from tinygen.ir.tensor import Tensor
+from tinygen.ir.types import DType
 from tinygen.kernels.base import Kernel, Library, Table, Toolbox
 from tinygen.kernels.cmsis_nn.requantization import per_channel_tables, weight_tables
 from tinygen.kernels.cmsis_nn.shapes import Dims, Tile
@@ -52,7 +53,7 @@ class ConvolveS16(Kernel):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class AnyConvolveS16(ConvolveS16):
-    """tg_convolve_s16: groups, and sums of any size."""
+    """tg_convolve_s16 or tg_convolve_s16_w16: groups, and sums of any size."""
 
     template: ClassVar[str] = "any_convolve_s16"
     header: ClassVar[str] = "tg_int16.h"
@@ -156,7 +157,7 @@ def lower_fully_connected(op: Op, toolbox: Toolbox) -> Kernel:
 
 def _is_exact_in_library(stage: OutputStage, toolbox: Toolbox, axis: int) -> bool:
     """Whether CMSIS-NN is linked and none of its 32-bit sums can overflow, whatever the inputs; channels on `axis`."""
-    if toolbox.library is Library.PORTABLE:
+    if toolbox.library is Library.PORTABLE or stage.weights.type.dtype is not DType.INT8:
         return False
     filters = np.moveaxis(_constant(stage.weights), axis, 0)
     filters = filters.reshape(filters.shape[0], -1).astype(np.int64)
@@ -185,12 +186,12 @@ def _library_convolution(stage: OutputStage, geometry: Geometry, toolbox: Toolbo
 def _any_convolution(
     stage: OutputStage, geometry: Geometry, filters_of_group: int, order: Sequence[int] | None = None
 ) -> AnyConvolveS16:
-    """tg_convolve_s16; the axes of the weights are stored in `order`."""
+    """tg_convolve_s16, or of int16 weights its other form; the axes of the weights are stored in `order`."""
     weights = _constant(stage.weights)
     stored = weights if order is None else np.ascontiguousarray(weights.transpose(order))
     bias = () if stage.bias is None else (Table("bias", _constant(stage.bias)),)
     return AnyConvolveS16(
-        function="tg_convolve_s16",
+        function="tg_convolve_s16_w16" if stage.weights.type.dtype is DType.INT16 else "tg_convolve_s16",
         reads=(stage.input,),
         writes=(stage.output,),
         tables=(Table("weights", stored), *bias, *per_channel_tables(stage, geometry.filter_dims.n)),

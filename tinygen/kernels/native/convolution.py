@@ -28,6 +28,7 @@ class NativeConvolveS8(Kernel):
     """tg_native_convolve_s8 and its variants for 1x1 filters and for clamps that hide negative values."""
 
     template: ClassVar[str] = "native_convolve_s8"
+    takes_parts: ClassVar[bool] = True
     header: ClassVar[str] = "tg_native.h"
     takes_scratch: ClassVar[bool] = True
 

@@ -24,6 +24,7 @@ class NativeMveConvolveS8(Kernel):
     """tg_native_mve_convolve_s8 and its variants for 1x1 filters and for clamps that hide negative values."""
 
     template: ClassVar[str] = "native_mve_convolve_s8"
+    takes_parts: ClassVar[bool] = True
     header: ClassVar[str] = "tg_native_mve.h"
     takes_scratch: ClassVar[bool] = True
 

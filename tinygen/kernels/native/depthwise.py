@@ -61,6 +61,7 @@ class NativeDepthwiseS8(Kernel):
     """tg_native_depthwise_s8 and its variants: for 3x3, for stride 2, for clamps that hide negative values."""
 
     template: ClassVar[str] = "native_depthwise_s8"
+    takes_parts: ClassVar[bool] = True
     header: ClassVar[str] = "tg_native.h"
     takes_scratch: ClassVar[bool] = True
 

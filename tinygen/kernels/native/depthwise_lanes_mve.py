@@ -24,6 +24,7 @@ class NativeMveDepthwiseLanesS8(Kernel):
     """tg_native_mve_depthwise_lanes_s8 and its variant for clamps that hide negative values."""
 
     template: ClassVar[str] = "native_mve_depthwise_lanes_s8"
+    takes_parts: ClassVar[bool] = True
     header: ClassVar[str] = "tg_native_mve.h"
     takes_scratch: ClassVar[bool] = True
 

@@ -135,6 +135,7 @@ class NativeMveDepthwiseS8(Kernel):
     """tg_native_mve_depthwise_s8 and its variants for 3x3 and 1xN filters and for clamps that hide negative values."""
 
     template: ClassVar[str] = "native_mve_depthwise_s8"
+    takes_parts: ClassVar[bool] = True
     header: ClassVar[str] = "tg_native_mve.h"
     takes_scratch: ClassVar[bool] = True
 

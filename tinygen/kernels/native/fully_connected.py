@@ -25,6 +25,7 @@ class NativeFullyConnectedS8(Kernel):
     """tg_native_fully_connected_s8 and its variant for joined weights."""
 
     template: ClassVar[str] = "native_fully_connected_s8"
+    takes_parts: ClassVar[bool] = True
     header: ClassVar[str] = "tg_native.h"
     takes_scratch: ClassVar[bool] = True
 

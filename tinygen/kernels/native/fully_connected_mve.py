@@ -22,6 +22,7 @@ class NativeMveFullyConnectedS8(Kernel):
     """tg_native_mve_fully_connected_s8."""
 
     template: ClassVar[str] = "native_mve_fully_connected_s8"
+    takes_parts: ClassVar[bool] = True
     header: ClassVar[str] = "tg_native_mve.h"
 
     features: int

@@ -25,6 +25,7 @@ class ConvolvePackedS8(Kernel):
     """tg_convolve_packed_s8: unpacks one filter at a time."""
 
     template: ClassVar[str] = "convolve_packed_s8"
+    takes_parts: ClassVar[bool] = True
     header: ClassVar[str] = "tg_packed.h"
     takes_scratch: ClassVar[bool] = True
 

@@ -33,6 +33,7 @@ class AddChannelProductsS8(Kernel):
     """tg_add_channel_products_s8; the first part clears the sums."""
 
     template: ClassVar[str] = "add_channel_products_s8"
+    takes_parts: ClassVar[bool] = True
     header: ClassVar[str] = "tg_partial_products.h"
 
     units: int

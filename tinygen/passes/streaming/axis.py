@@ -40,4 +40,4 @@ def _index(shape: tuple[int, ...], text: str) -> int | None:
         return next((axis for axis, size in enumerate(shape) if size > 1), None)
     if text in _NAMES:
         return _NAMES[text]
-    return int(text) if text.isascii() and text.isdigit() else None
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 3 else None

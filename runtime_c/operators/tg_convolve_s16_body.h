@@ -1,0 +1,80 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * A convolution of int16; TG_FUNCTION is its name, TG_WEIGHT the type of a weight.
+ */
+#include "tg_fixed_point.h"
+#include "tg_int16.h"
+
+#include <stddef.h>
+
+/** Sum of products of the window whose first row and column (perhaps in the padding) are `top` and `left`. */
+static int64_t dot(
+    const struct tg_convolution_s16 *layer, const int16_t *image, const TG_WEIGHT *filter, int32_t top, int32_t left)
+{
+    int64_t sum = 0;
+
+    for (int32_t i = 0; i < layer->filter_height; i++) {
+        const int32_t row = top + i * layer->dilation_height;
+
+        for (int32_t j = 0; j < layer->filter_width; j++) {
+            const int32_t column = left + j * layer->dilation_width;
+
+            if (row >= 0 && row < layer->input_height && column >= 0 && column < layer->input_width) {
+                const int16_t *pixel = image + (row * layer->input_width + column) * layer->input_channels;
+
+                for (int32_t k = 0; k < layer->filter_depth; k++) {
+                    sum += pixel[k] * filter[k];
+                }
+            }
+            filter += layer->filter_depth;
+        }
+    }
+    return sum;
+}
+
+/** value * multiplier * 2^(shift - 31) with 16 bits of the multiplier, to the nearest (ties up), within the range. */
+static int16_t scaled(const struct tg_convolution_s16 *layer, int64_t value, int32_t channel)
+{
+    const int32_t multiplier = layer->multiplier[channel];
+    const int32_t reduced = multiplier < 0x7FFF0000 ? (multiplier + (1 << 15)) >> 16 : 0x7FFF;
+    const int32_t bits = 15 - layer->shift[channel];
+    const int64_t result = (value * reduced + ((int64_t)1 << (bits - 1))) >> bits;
+
+    if (result < layer->min) {
+        return (int16_t)layer->min;
+    }
+    return (int16_t)(result > layer->max ? layer->max : result);
+}
+
+/** All output channels of one pixel. */
+static void convolve_pixel(
+    const struct tg_convolution_s16 *layer, const int16_t *image, int32_t top, int32_t left, int16_t *output)
+{
+    const TG_WEIGHT *filters = (const TG_WEIGHT *)layer->weights;
+    const int32_t filter_size = layer->filter_height * layer->filter_width * layer->filter_depth;
+
+    for (int32_t channel = 0; channel < layer->output_channels; channel++) {
+        const int16_t *group = image + channel / layer->filters_of_group * layer->filter_depth;
+        const int64_t bias = layer->bias == NULL ? 0 : layer->bias[channel];
+        const int64_t sum = dot(layer, group, filters + channel * filter_size, top, left) + bias;
+
+        output[channel] = scaled(layer, sum, channel);
+    }
+}
+
+void TG_FUNCTION(const struct tg_convolution_s16 *layer, const int16_t *input, int16_t *output)
+{
+    for (int32_t batch = 0; batch < layer->batches; batch++) {
+        for (int32_t y = 0; y < layer->output_height; y++) {
+            for (int32_t x = 0; x < layer->output_width; x++) {
+                const int32_t top = y * layer->stride_height - layer->pad_top;
+                const int32_t left = x * layer->stride_width - layer->pad_left;
+
+                convolve_pixel(layer, input, top, left, output);
+                output += layer->output_channels;
+            }
+        }
+        input += layer->input_height * layer->input_width * layer->input_channels;
+    }
+}

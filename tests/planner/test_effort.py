@@ -1,0 +1,130 @@
+"""How much work planning is, counted: segments looked at, placements searched, schedules made."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from tests.support.graphs import GraphBuilder
+from tests.support.shared import shared_file
+from tinygen import targets
+from tinygen.frontends.tflite.importer import import_tflite
+from tinygen.ir.graph import Graph
+from tinygen.kernels.base import Library, Objective, Toolbox
+from tinygen.ops.window import HW
+from tinygen.passes import run
+from tinygen.planner import solver, splitting
+from tinygen.planner.block import whole_block
+from tinygen.planner.choice import select
+from tinygen.planner.edges import EdgeFinder, Known
+from tinygen.planner.findings import Findings
+from tinygen.planner.first_fit import Problem
+from tinygen.planner.local_search import search
+from tinygen.planner.network import Network
+from tinygen.planner.plan import Request, plan
+from tinygen.planner.segment import Memory, Placed, Segment
+
+_M4 = targets.load("mps2-an386")
+_RESIDENT = Request()
+
+
+def _rereadable(graph: Graph) -> Request:
+    return Request(fetches_input=True, rereads_input=True, extra_macs=graph.macs // 20)
+
+
+def _native(objective: Objective) -> Toolbox:
+    """What `--kernels auto` chooses from."""
+    return Toolbox(Library.CMSIS_NN, _M4.isa, objective, has_native_kernels=True, chooses_by_cost=True)
+
+
+@pytest.fixture
+def counted(monkeypatch: pytest.MonkeyPatch) -> Iterator[Counter[str]]:
+    """Calls while planning without the exact solver, so that they are the same on every machine."""
+    found: Counter[str] = Counter()
+
+    def count(owner: object, name: str) -> None:
+        original: Callable[..., object] = getattr(owner, name)
+
+        def counting(*args: object) -> object:
+            found[name] += 1
+            return original(*args)
+
+        monkeypatch.setattr(owner, name, counting)
+
+    count(EdgeFinder, "bounded")
+    count(Memory, "placed")
+    count(splitting, "split_with")
+    monkeypatch.setattr(solver, "find_spec", lambda _: None)
+    yield found
+
+
+@pytest.mark.parametrize(
+    ("objective", "is_resident", "looked_at", "placed", "made"),
+    [
+        (Objective.BALANCED, True, 207, 83, 1),
+        (Objective.BALANCED, False, 354, 123, 1),
+        (Objective.RAM, True, 196, 106, 1),
+        (Objective.RAM, False, 201, 76, 1),
+    ],
+)
+def test_visual_wake_words(
+    counted: Counter[str], objective: Objective, is_resident: bool, looked_at: int, placed: int, made: int
+) -> None:
+    graph = run(import_tflite(shared_file("models/mlperf_tiny/vww_96_int8.tflite")))
+    plan(graph, _M4, _native(objective), _RESIDENT if is_resident else _rereadable(graph))
+    assert counted["bounded"] <= looked_at
+    assert counted["placed"] <= placed
+    assert counted["split_with"] <= made
+
+
+def _chain() -> Findings:
+    """Of three convolutions, the first one the largest."""
+    build = GraphBuilder()
+    image = build.input(1, 16, 16, 4)
+    narrow = build.conv(build.conv(image, 16, HW(3, 3)), 8, HW(3, 3), HW(2, 2))
+    graph = build.graph(build.conv(narrow, 8, HW(3, 3)))
+    toolbox = Toolbox(Library.CMSIS_NN, _M4.isa, Objective.RAM)
+    network = Network.of(graph, {op: select(op, toolbox) for op in graph.ops}, fetches_input=False)
+    return Findings(network, toolbox)
+
+
+def test_a_placement_that_is_small_enough_leaves_the_edge_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A smaller one may be found when it is needed; where the search missed what was enough, there is none."""
+    finder = EdgeFinder(_chain())
+    (edge, *_) = finder.bounded(Segment(0, 3, 1))
+    monkeypatch.setattr(Memory, "placed", lambda self, *_: Placed({}, frozenset(), self.bound_bytes + 100))
+    roomy = finder.placed(edge, edge.bytes + 200)
+    assert (roomy.known, roomy.bytes, roomy.fits_bytes) == (Known.BOUNDED, edge.bytes, edge.bytes + 100)
+    tight = finder.placed(edge, edge.bytes + 50)
+    assert (tight.known, tight.bytes) == (Known.PLACED, edge.bytes + 100)
+
+
+def test_what_a_chain_spends_is_no_more_than_longer_ones_take() -> None:
+    """Its result, of which these hold some rows, is not among it."""
+    finder = EdgeFinder(_chain())
+    (short, *_), (long, *_) = (finder.bounded(Segment(0, end, 1)) for end in (2, 3))
+    assert 0 < short.spent_bytes < short.bytes
+    assert short.spent_bytes <= long.bytes
+
+
+def test_segments_are_placed_thoroughly_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = _chain()
+    segments = (Segment(0, 2, 1), Segment(2, 3))
+    first = found.placed(segments)
+    monkeypatch.setattr(Memory, "placed", lambda *_: pytest.fail("placed again"))
+    assert found.placed(segments) is first
+
+
+def test_a_move_to_the_same_order_places_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two blocks side by side: of the moves that are tried, many lead nowhere."""
+    problem = Problem.of([(whole_block(f"b{n}", 4, 1, 0, 1),) for n in range(2)])
+    filled: list[int] = []
+    fill = Problem.fill
+
+    def counting(self: Problem, order: list[int], at: list[int | None], limit: int | None = None) -> bool:
+        filled.append(1)
+        return fill(self, order, at, limit)
+
+    monkeypatch.setattr(Problem, "fill", counting)
+    assert problem.arena_bytes(search(problem, [0, 1], moves=100, enough=0)) == 8
+    assert len(filled) <= 60

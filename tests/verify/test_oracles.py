@@ -1,0 +1,62 @@
+"""What is said where an oracle does not run a model: the operator where it is known, and what to do."""
+
+from collections.abc import Callable
+from types import SimpleNamespace
+
+import pytest
+
+from tests.support.command_line import DIGITS, tinygen
+from tests.support.onnx_runtime import needs_onnxruntime
+from tests.support.shared import shared_file
+from tinygen.errors import UsageError
+from tinygen.frontends.tflite.schema import read
+from tinygen.verify import litert
+from tinygen.verify.litert import LiteRT
+
+REMEDY = "cannot run it, an oracle that can was expected. Compare with --against simulator."
+
+
+def _refusing(message: str) -> Callable[..., object]:
+    def refuse(*_: object, **__: object) -> object:
+        raise RuntimeError(message)
+
+    return refuse
+
+
+@pytest.mark.parametrize(
+    ("message", "number"),
+    [
+        ("kernel_util.cc:9 a != b (1 != 2)\nNode number 2 (CONV_2D) failed to prepare.", 2),
+        ("Didn't find op for builtin opcode 'AVERAGE_POOL_2D' version '99'.\nRegistration failed.\n", 5),
+        ("quantized_dimension must be in range [0, 1). Was 3.Tensor 8 has invalid quantization parameters.", None),
+        ("Node number 99 (X) failed to invoke.", None),
+        ("", None),
+    ],
+)
+def test_litert(monkeypatch: pytest.MonkeyPatch, message: str, number: int | None) -> None:
+    monkeypatch.setattr(litert, "Interpreter", _refusing(message))
+    monkeypatch.setattr(litert, "OpResolverType", SimpleNamespace(BUILTIN_REF=0))
+    operators = read(DIGITS).subgraphs[0].operators
+    if "Tensor 8" in message:
+        number = next(operator.index for operator in operators if 8 in (*operator.inputs, *operator.outputs))
+    place = "" if number is None else f", {operators[number].place}"
+    with pytest.raises(UsageError) as refused:
+        LiteRT(DIGITS)
+    assert str(refused.value) == f"digits_int8.tflite{place}: LiteRT's reference kernels {REMEDY}"
+
+
+@needs_onnxruntime
+@pytest.mark.parametrize(
+    ("message", "place"),
+    [
+        ("[ONNXRuntimeError] : 9 : Could not find an implementation for Conv(10) node with name 'c1'", ", Conv 'c1'"),
+        ("Non-zero status code returned while running Add node. Name:'a/b' Status Message: x", ", Add 'a/b'"),
+        ("something else\nentirely", ""),
+    ],
+)
+def test_onnxruntime(monkeypatch: pytest.MonkeyPatch, message: str, place: str) -> None:
+    runtime = pytest.importorskip("onnxruntime")
+    model = shared_file("models/open/mlonmcu_micro_kws_m_qdq.onnx")
+    monkeypatch.setattr(runtime, "InferenceSession", _refusing(message))
+    ended = tinygen("validate", model, "--kernels", "portable", "--json")
+    assert (ended.code, ended.document["error"]) == (2, f"{model.name}{place}: onnxruntime {REMEDY}")
