@@ -1,11 +1,11 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * F(2,3) along the rows: 12 multiplications for 2 outputs side by side, 4 for each row of the filter. Weights are
- * transformed by 2 G, so that a product is 2 accumulators.
+ * The body of all variants of F(2,3) along the rows: 12 multiplications for 2 outputs side by side, 4 for each row of
+ * the filter. Weights are transformed by 2 G, so that a product is 2 accumulators.
  */
-#ifndef TG_NATIVE_WINOGRAD_1X2_H
-#define TG_NATIVE_WINOGRAD_1X2_H
+#ifndef TG_NATIVE_WINOGRAD_1X2_BODY_H
+#define TG_NATIVE_WINOGRAD_1X2_BODY_H
 
 #include "tg_native_winograd.h"
 
@@ -108,6 +108,26 @@ static inline void tg_spread_1x2(const struct tg_native_taps *taps, uint32_t *va
 
 /* clang-format on */
 
+#define TG_1X2_SPREAD(name, TILES, NEXT)                                                                               \
+    TG_SPREAD_1X2(spread_words, NEXT)                                                                                  \
+                                                                                                                       \
+    static void name(const struct tg_native_taps *taps, uint32_t *values)                                              \
+    {                                                                                                                  \
+        if (taps->depth % 4 == 0) {                                                                                    \
+            spread_words(taps->at, values, taps->step, taps->depth);                                                   \
+        } else {                                                                                                       \
+            tg_spread_1x2(taps, values, TILES);                                                                        \
+        }                                                                                                              \
+    }
+
+#else
+
+#define TG_1X2_SPREAD(name, TILES, NEXT)                                                                               \
+    static void name(const struct tg_native_taps *taps, uint32_t *values)                                              \
+    {                                                                                                                  \
+        tg_spread_1x2(taps, values, TILES);                                                                            \
+    }
+
 #endif
 
 /** The rows of A'. */
@@ -131,5 +151,31 @@ static inline void tg_collect_1x2(const uint32_t *products, const int32_t *scale
         }
     }
 }
+
+/** NEXT: bytes from a value of a tile to its next. */
+#define TG_WINOGRAD_1X2_FUNCTION(name, TILES, NEXT, MULTIPLY)                                                          \
+    TG_1X2_SPREAD(spread, TILES, NEXT)                                                                                 \
+                                                                                                                       \
+    static void collect(                                                                                               \
+        uint32_t *products, const int32_t *scales, const struct tg_native_tile *tiles, int32_t count, int32_t channel) \
+    {                                                                                                                  \
+        tg_collect_1x2(products, scales, tiles, count, channel, TILES);                                                \
+    }                                                                                                                  \
+                                                                                                                       \
+    void name(const struct tg_native_convolve *layer, const int8_t *input, int8_t *output, void *scratch)              \
+    {                                                                                                                  \
+        static const struct tg_native_winograd method = {                                                              \
+            .rows = 1,                                                                                                 \
+            .columns = 2,                                                                                              \
+            .tiles = TILES,                                                                                            \
+            .positions = TG_1X2_WIDTH,                                                                                 \
+            .filter_rows = TG_1X2_HEIGHT,                                                                              \
+            .multiply = MULTIPLY,                                                                                      \
+            .spread = spread,                                                                                          \
+            .collect = collect,                                                                                        \
+        };                                                                                                             \
+                                                                                                                       \
+        tg_native_winograd(layer, input, output, scratch, &method);                                                    \
+    }
 
 #endif
