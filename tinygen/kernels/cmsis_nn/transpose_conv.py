@@ -47,6 +47,7 @@ class ConvolveUpscaledS8(ConvolveS8):
     """arm_convolve_s8 on an input between whose rows and columns it reads zeros."""
 
     template: ClassVar[str] = "convolve_upscaled_s8"
+    takes_parts: ClassVar[bool] = False
 
     upscale_dims: Dims
 
