@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.command_line import tinygen
 from tests.support.models import MLPERF_TINY, model_file
 from tests.support.tools import requires_arm_gcc, requires_qemu
 from tinygen import paths
+from tinygen.build.output import write_folder
 from tinygen.errors import UsageError
 from tinygen.kernels.base import Objective
 from tinygen.mlperf.rivals import published, tflm
@@ -82,3 +84,15 @@ def test_rivals_are_complete() -> None:
 
 def test_the_picture_s_template_is_installed() -> None:
     assert (paths.TEMPLATES / "suite.svg.j2").is_file()
+
+
+def test_changed_results_are_replaced_with_force_only(tmp_path: Path) -> None:
+    results, models = tmp_path / "results", tmp_path / "none"
+    models.mkdir()
+    write_folder(results, {"mlperf.md": "measured\n"})
+    (results / "mlperf.md").write_text("edited\n")
+    asked = ("bench", "--suite", "mlperf", "-t", "mps2-an386", "--models", models, "-o", results)
+    ended = tinygen(*asked)
+    assert ended.code == 2 and "mlperf.md: was changed after tinygen wrote it" in ended.stderr
+    assert "was changed" not in tinygen(*asked, "--force").stderr  # but that there are no models
+    assert (results / "mlperf.md").read_text() == "edited\n"

@@ -3,7 +3,7 @@
 import hashlib
 import json
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path, PurePosixPath
 
 from tinygen import __version__
@@ -31,13 +31,17 @@ def write_folder(folder: Path, files: Mapping[str, str], force: bool = False) ->
         raise _unwritable(folder, error) from error
 
 
-def check_folder(folder: Path, force: bool = False) -> None:
-    """Raise, before the work that makes files for it, the UsageErrors of `write_folder` that hold for any files."""
+def check_folder(folder: Path, force: bool = False, files: Iterable[str] = ()) -> None:
+    """Raise, before the work that makes files for it, the UsageErrors of `write_folder` that hold for any files, or for
+    new texts in `files`.
+    """
     try:
         target = folder.resolve()
         if target.exists():
             _check_is_folder(target, folder)
-            _written_before(target, folder, force)
+            before = _written_before(target, folder, force)
+            for file in files:
+                _check_free(target, folder, file, {before.get(file)}, force)
         else:
             _folder_above(target)
     except (OSError, RuntimeError) as error:

@@ -73,6 +73,10 @@ SuiteOut = Annotated[
         rich_help_panel=_SUITE,
     ),
 ]
+Force = Annotated[
+    bool,
+    typer.Option("--force", help="Overwrite files there that tinygen did not write.", rich_help_panel=_SUITE),
+]
 
 
 @dataclass(frozen=True)
@@ -95,16 +99,17 @@ def command(
     goals: Goals = None,
     models: Models = None,
     output: SuiteOut = None,
+    force: Force = False,
 ) -> None:
     """Measure one inference under QEMU: instructions, stack, code and constants. The host measures sizes only."""
     if (model is None) is (suite is None):
         raise UsageError("bench: a MODEL or --suite was expected, and not both. Name one.")
     if model is None:
         _check_left_out("--suite", {"--per-op": per_op})
-        measure_suite(terminal, options, goals or _GOALS, compare, models, output)
+        measure_suite(terminal, options, goals or _GOALS, compare, models, output, force)
         _note_counter(terminal)
         return
-    _check_left_out("MODEL", {"--goals": goals, "--models": models, "--output": output})
+    _check_left_out("MODEL", {"--goals": goals, "--models": models, "--output": output, "--force": force})
     library = None if compare is None else choice(Library, "compare", compare)
     with terminal.progress(f"measuring {model.name}"):
         compiled = _compiled(terminal, model, options)

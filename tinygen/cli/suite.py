@@ -15,6 +15,8 @@ from tinygen.suite.measure import SuitePlan, run_suite
 from tinygen.suite.picture import picture
 from tinygen.suite.tables import markdown, suite_tables
 
+_FILES = ("mlperf.md", "mlperf.json", "mlperf.svg")
+
 
 class SuiteName(StrEnum):
     """Models that are measured together."""
@@ -23,7 +25,13 @@ class SuiteName(StrEnum):
 
 
 def measure_suite(
-    terminal: Terminal, options: Options, goals: str, compare: str | None, models: Path | None, out: Path | None
+    terminal: Terminal,
+    options: Options,
+    goals: str,
+    compare: str | None,
+    models: Path | None,
+    out: Path | None,
+    force: bool,
 ) -> None:
     """Measure on all boards of `options.target`, separated by commas; show the table, and write it into `out`."""
     others = [] if compare is None else [choice(Library, "compare", name) for name in compare.split(",")]
@@ -35,12 +43,12 @@ def measure_suite(
         command=shlex.join(["tinygen", *sys.argv[1:]]),
     )
     if out is not None:
-        check_folder(out)
+        check_folder(out, force, _FILES)
     with terminal.progress("measuring MLPerf Tiny") as step:
         suite = run_suite(plan, options, step)
     if out is not None:
-        files = {"mlperf.md": markdown(suite), "mlperf.json": f"{json_text(suite)}\n", "mlperf.svg": picture(suite)}
-        write_folder(out, files)
+        texts = (markdown(suite), f"{json_text(suite)}\n", picture(suite))
+        write_folder(out, dict(zip(_FILES, texts, strict=True)), force)
     terminal.result(suite, *suite_tables(suite))
     if out is not None:
-        terminal.note(f"{out}: wrote mlperf.md, mlperf.json, mlperf.svg")
+        terminal.note(f"{out}: wrote {', '.join(_FILES)}")
