@@ -20,6 +20,7 @@ from tinygen.kernels.native.winograd import Method
 from tinygen.ops.conv2d import Conv2D
 from tinygen.pipeline import Kernels, Options, compile_model
 from tinygen.planner.constants import const_bytes
+from tinygen.targets.isa import Isa
 
 _SIZES = (1, 2, 3, 4, 5, 7, 8, 9, 16, 17, 31, 64, 100, 150, 299, 300)
 _ACTIVATIONS = (0, 1, 1, 2, 3)  # NONE, RELU twice, RELU_N1_TO_1, RELU6
@@ -297,8 +298,8 @@ def check(
 
 @contextmanager
 def _only(method: Method) -> Iterator[None]:
-    def choose(op: Conv2D, direct: Kernel, tallest_tile: int) -> tuple[Kernel, ...]:
-        return winograd.tiled(op, tallest_tile) or (direct,)
+    def choose(op: Conv2D, direct: Kernel, tallest_tile: int, isa: Isa) -> tuple[Kernel, ...]:
+        return winograd.tiled(op, tallest_tile, isa) or (direct,)
 
     with patch.object(winograd, "METHODS", (method,)), patch.object(select, "with_tiles", choose):
         yield

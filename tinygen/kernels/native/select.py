@@ -45,7 +45,7 @@ def native_kernels(op: Op, toolbox: Toolbox) -> tuple[Kernel, ...]:
     kernel = _lowered(op, toolbox.isa) if is_int8 else None
     if kernel is None:
         return ()
-    return with_tiles(op, kernel, toolbox.tallest_tile) if isinstance(op, Conv2D) else (kernel,)
+    return with_tiles(op, kernel, toolbox.tallest_tile, toolbox.isa) if isinstance(op, Conv2D) else (kernel,)
 
 
 def _lowered(op: Op, isa: Isa) -> Kernel | None:

@@ -16,10 +16,12 @@ from tinygen.ir.types import Array
 from tinygen.kernels.base import Kernel, Table
 from tinygen.kernels.native.convolution import NativeConvolveS8, pairs_of
 from tinygen.kernels.native.costs import convolution_instructions, winograd_instructions
+from tinygen.kernels.native.joining import joins_on
 from tinygen.kernels.native.requantization import ShortRequantization, short_requantization
 from tinygen.ops.conv2d import Conv2D
 from tinygen.ops.requantize import Int64Array, wrap_int32
 from tinygen.ops.window import HW, UNIT
+from tinygen.targets.isa import Isa
 
 _FEWEST_CHANNELS = 4  # of the input: a word of each pixel
 _AT_ONCE = {4: "", 2: "_pair", 1: "_single"}
@@ -80,13 +82,13 @@ METHODS = (
 )
 
 
-def with_tiles(op: Conv2D, direct: Kernel, tallest_tile: int) -> tuple[Kernel, ...]:
+def with_tiles(op: Conv2D, direct: Kernel, tallest_tile: int, isa: Isa) -> tuple[Kernel, ...]:
     """The direct kernel and those with tiles of so many rows at most: the fastest first, each further one with less
-    scratch.
+    scratch. Tiles of one row save too little where their products run in C.
     """
     rows = op.output.shape[1]
     prices = {direct: convolution_instructions(op, rows)}
-    for kernel in tiled(op, tallest_tile):
+    for kernel in tiled(op, tallest_tile, isa):
         prices[kernel] = winograd_instructions(op, kernel.function, rows)
     found: list[Kernel] = []
     for kernel in sorted(prices, key=prices.__getitem__):
@@ -95,7 +97,7 @@ def with_tiles(op: Conv2D, direct: Kernel, tallest_tile: int) -> tuple[Kernel, .
     return tuple(found)
 
 
-def tiled(op: Conv2D, tallest_tile: int) -> tuple[Kernel, ...]:
+def tiled(op: Conv2D, tallest_tile: int, isa: Isa) -> tuple[Kernel, ...]:
     """A kernel for each size of tiles that computes `op` exactly."""
     weights = op.weights.data
     if weights is None or op.window.kernel != HW(3, 3) or op.stride != UNIT or op.input.shape[3] < _FEWEST_CHANNELS:
@@ -103,7 +105,8 @@ def tiled(op: Conv2D, tallest_tile: int) -> tuple[Kernel, ...]:
     short = short_requantization(op.output_stage, weights.reshape(len(weights), -1).astype(np.int64))
     assert short is not None  # there is a direct kernel
     largest_sum = int(short.largest_sum.max())
-    methods = (method for method in METHODS if method.rows <= tallest_tile and largest_sum <= method.largest)
+    least_tile = 1 if joins_on(isa) else 2
+    methods = (m for m in METHODS if least_tile <= m.rows <= tallest_tile and largest_sum <= m.largest)
     return tuple(_kernel(op, weights, short, method) for method in methods)
 
 
