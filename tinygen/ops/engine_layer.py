@@ -6,7 +6,7 @@ adds up `rows` products at a time as currents; an ADC makes a number of each suc
 
 import math
 from collections.abc import Hashable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
 
@@ -21,6 +21,7 @@ from tinygen.ops.checks import check_activations, check_filters, check_shape
 from tinygen.ops.clamp import Clamp
 from tinygen.ops.requantize import Int64Array, requantize, requantize_wide
 from tinygen.ops.window import HW, Padding, Window
+from tinygen.ops.windowed import padded
 from tinygen.targets.engine import Overflow, Requantization
 
 NOISE_SIGMA = (4 * (256**2 - 1) / 12) ** 0.5  # of the sum of four bytes
@@ -176,11 +177,7 @@ class EngineLayer(Op):
         return self.window.rows_needed(rows, self.input.shape[1])
 
     def tile(self, rows: Rows) -> Tile | None:
-        tile = super().tile(rows)
-        if tile is None:
-            return None
-        padding = self.window.padding_of(rows, self.input.shape[1])
-        return replace(tile, op=replace(tile.op, padding=padding))  # type: ignore[call-arg]
+        return padded(super().tile(rows), self.window.padding_of(rows, self.input.shape[1]))
 
     @property
     def tile_kind(self) -> Hashable:

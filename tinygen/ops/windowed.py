@@ -14,6 +14,11 @@ from tinygen.ops.constant_slices import constant_slice
 from tinygen.ops.window import HW, Padding, Window
 
 
+def padded(tile: Tile | None, padding: Padding) -> Tile | None:
+    """A part of an operator with what is left of the padding around it; None where there is no such part."""
+    return tile and replace(tile, op=replace(tile.op, padding=padding))  # type: ignore[call-arg]
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Windowed(Op):
     """An operator whose output pixel depends on the input pixels under a window."""
@@ -44,21 +49,13 @@ class Windowed(Op):
         return self.window.rows_needed(rows, self.input.shape[1])
 
     def tile(self, rows: Rows) -> Tile | None:
-        tile = super().tile(rows)
-        if tile is None:
-            return None
-        padding = self.window.padding_of(rows, self.input.shape[1])
-        return replace(tile, op=replace(tile.op, padding=padding))  # type: ignore[call-arg]
+        return padded(super().tile(rows), self.window.padding_of(rows, self.input.shape[1]))
 
     def columns_needed(self, operand: Tensor, columns: Columns) -> Columns | None:  # noqa: ARG002 - there is only one
         return self.window.columns_needed(columns, self.input.shape[2])
 
     def strip(self, columns: Columns) -> Tile | None:
-        strip = super().strip(columns)
-        if strip is None:
-            return None
-        padding = self.window.padding_beside(columns, self.input.shape[2])
-        return replace(strip, op=replace(strip.op, padding=padding))  # type: ignore[call-arg]
+        return padded(super().strip(columns), self.window.padding_beside(columns, self.input.shape[2]))
 
     @property
     def tile_kind(self) -> Hashable:
