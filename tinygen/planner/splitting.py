@@ -24,7 +24,8 @@ _TRIES = 4  # segmentations that are placed as a whole,
 _FEW_CUTS = 10 * CHAIN  # and one more, of which each chain must save so many instructions
 _RAM_SLACK = 0.10  # of the smallest arena, that -O ram may add for tinygen's own kernels, which need more scratch,
 _SLACK_SAVES = 0.10  # if it saves that share of the instructions
-_MOST_UPGRADES = 24  # of kernels that are tried one by one
+_MOST_UPGRADES = 24  # of kernels that are tried one by one,
+_MOST_MISSES = 2  # of which so many may be placed thoroughly in vain: the rest is placed quickly
 _MOST_TURNS = 16  # of chains of one segmentation: where there are many, each takes most of a second to place
 
 
@@ -227,11 +228,17 @@ class _Planner:
         if not found or self._fits_tightly(together, limit):
             return together
         upgraded: set[tuple[int, int]] = set()
+        misses = 0
         for index, upgrade in found:
+            if (index, upgrade.position) in upgraded:
+                continue
             tried = _with_upgrade(segments, index, upgrade)
-            if (index, upgrade.position) not in upgraded and self._fits_tightly(tried, limit):
+            fits = self._fits_tightly if misses < _MOST_MISSES else self._fits
+            if fits(tried, limit):
                 segments = tried
                 upgraded.add((index, upgrade.position))
+            else:
+                misses += 1
         return segments
 
     def _fits(self, segments: tuple[Segment, ...], limit: int) -> bool:
