@@ -17,41 +17,43 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from benchmarks.calibration_operators import operators
+from benchmarks.calibration_operators import convolutions_for_tiles, operators, rows_within_images
 from benchmarks.calibration_program import moves, reads
 from tinygen.build.execute import execute
 from tinygen.codegen.harness import Measure
 from tinygen.codegen.render import render
 from tinygen.ir.graph import Graph, Op, Port
 from tinygen.ir.tensor import Tensor
+from tinygen.ir.types import Quant
 from tinygen.kernels.base import Kernel, Library, Toolbox
 from tinygen.kernels.native.costs import native_instructions
 from tinygen.kernels.native.select import native_kernels
 from tinygen.kernels.select import variants
+from tinygen.ops.add import Add
 from tinygen.ops.clamp import Clamp
 from tinygen.ops.conv2d import Conv2D
 from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
 from tinygen.ops.fully_connected import FullyConnected
+from tinygen.ops.pool2d import AveragePool2D, MaxPool2D
 from tinygen.pipeline import Compiled, Kernels, Options, work_folder
 from tinygen.planner.cost import (
     COSTS_FILE,
     FETCH,
     MEMMOVE,
     MEMMOVE_UP,
-    TERMS,
-    Work,
     native_table_name,
     shape_class,
     table_name,
-    work,
 )
 from tinygen.planner.schedule import Buffer, BufferKind, Call, Place, Schedule
+from tinygen.planner.work import TERMS, Work, work
 from tinygen.targets import load
 from tinygen.targets.board import Board
 from tinygen.verify.samples import random_samples
 
 _BOARDS = ("mps2-an382", "mps2-an385", "mps2-an386", "mps3-an547")  # M0: Armv6-M; M3: scalar; M4: DSP; M55: MVE
 _CALLS_PER_PROGRAM = 80
+_TALLEST_TILE = 4  # of Winograd's method
 _FEWEST_MEASUREMENTS = 5
 _ALIGN = 16
 _SWEEPS = 20_000
@@ -80,23 +82,40 @@ def measure(board: Board, library: Library) -> Iterator[Sample]:
 
 def measure_native(board: Board) -> Iterator[Sample]:
     """All of tinygen's own kernels on a board whose costs have no formula of their own."""
-    toolbox = replace(_toolbox(Library.PORTABLE, board), has_native_kernels=True)
-    pairs = [(op, kernel) for op in _with_rectified(operators()) for kernel in native_kernels(op, toolbox)]
-    yield from _measure(
-        [pair for pair in pairs if native_instructions(pair[0], pair[1].function) is None], board, toolbox
-    )
+    toolbox = replace(_toolbox(Library.PORTABLE, board), has_native_kernels=True, tallest_tile=_TALLEST_TILE)
+    ops = _in_all_forms((*operators(), *rows_within_images(), *convolutions_for_tiles()))
+    pairs = [(op, kernel) for op in ops for kernel in native_kernels(op, toolbox)]
+    yield from _measure([pair for pair in pairs if native_instructions(*pair, board.isa) is None], board, toolbox)
 
 
 def _toolbox(library: Library, board: Board) -> Toolbox:
     return Toolbox(library, board.isa, has_thumb2=board.has_thumb2)
 
 
-def _with_rectified(ops: Iterable[Op]) -> Iterator[Op]:
-    """The operators, and those that multiply once more with a clamp, for which there are shorter kernels."""
+def _in_all_forms(ops: Iterable[Op]) -> Iterator[Op]:
+    """The operators, also with ranges of results: kernels limit these in a pass of their own, but those of int8.
+
+    Where an activation leaves out what is negative, or products fit together in a word, some kernels are shorter.
+    """
     for op in ops:
         yield op
+        if isinstance(op, Add | AveragePool2D | Conv2D | DepthwiseConv2D | FullyConnected | MaxPool2D):
+            yield replace(op, name=f"{op.name}_limited", clamp=Clamp(-100, 100))
         if isinstance(op, Conv2D | DepthwiseConv2D | FullyConnected):
-            yield replace(op, name=f"{op.name}_relu", clamp=Clamp(op.output.type.zero_point, 127))
+            type = op.output.type
+            yield replace(op, name=f"{op.name}_relu", clamp=Clamp(type.zero_point, 127))
+            rectified = replace(op.output, type=replace(type, quant=Quant((type.scale,), (-128,))))
+            yield replace(op, name=f"{op.name}_relu_int8", output=rectified)
+        if isinstance(op, FullyConnected):
+            yield replace(op, name=f"{op.name}_apart", weights=_apart(op.weights))
+
+
+def _apart(weights: Tensor) -> Tensor:
+    """Weights of which two units cannot stand in one word."""
+    assert weights.data is not None
+    data = weights.data.copy()
+    data[:2, 0] = (-1, -128)[: len(data)]
+    return replace(weights, data=data)
 
 
 def _measure(pairs: Sequence[tuple[Op, Kernel]], board: Board, toolbox: Toolbox) -> Iterator[Sample]:

@@ -27,6 +27,7 @@ _ACTIVATION = Quant((0.05,), (-3,))
 _PROBABILITY = Quant((1.0 / 256,), (-128,))
 _MOST_MACS = 300_000
 _CHANNELS = (4, 8, 16, 24, 32, 48, 64, 96, 128, 256)
+_TILED = (8, 12, 16, 24, 32, 48, 64)
 _FILTERS = (HW(3, 3), HW(3, 3), HW(5, 5), HW(10, 4), HW(1, 3), HW(3, 1), HW(2, 2))
 _LONG_FILTERS = (HW(3, 1), HW(5, 1), HW(9, 1), HW(15, 1), HW(5, 5), HW(7, 7), HW(4, 4))
 
@@ -57,6 +58,37 @@ def operators() -> tuple[Op, ...]:
     return tuple(_named(op, index) for index, op in enumerate(_drawn(families)))
 
 
+def rows_within_images() -> tuple[Op, ...]:
+    """Convolutions of some rows in the middle of an image: without padding above and below them, more of the input lies
+    under each row of the result."""
+    families: tuple[tuple[int, Callable[[Random], Op]], ...] = (
+        (30, lambda random: _depthwise(random, HW(3, 3), random.choice((1, 1, 2)))),
+        (30, lambda random: _depthwise(random, random.choice(_LONG_FILTERS), random.choice((1, 1, 2)))),
+        (20, lambda random: _convolution(random, random.choice(_FILTERS), random.choice((1, 1, 2)))),
+    )
+    ops = (_inside(op) for op in _drawn(families) if isinstance(op, Conv2D | DepthwiseConv2D))
+    return tuple(_named(op, index) for index, op in enumerate(ops))
+
+
+def convolutions_for_tiles() -> tuple[Op, ...]:
+    """Convolutions for which Winograd's method pays, on cores where it does."""
+    families: tuple[tuple[int, Callable[[Random], Op]], ...] = ((40, _convolution_for_tiles),)
+    return tuple(_named(op, index) for index, op in enumerate(_drawn(families)))
+
+
+def _convolution_for_tiles(random: Random) -> Op:
+    input = _tensor((1, random.choice((1, 2, 4, 6, 8)), random.choice((4, 6, 8, 16, 20)), random.choice(_TILED)))
+    return _convolution_of(random.choice(_TILED), input, HW(3, 3), 1)
+
+
+def _inside(op: Conv2D | DepthwiseConv2D) -> Op:
+    """The same rows of the result, with rows of the input instead of padding."""
+    _, _, width, channels = op.input.shape
+    height = (op.output.shape[1] - 1) * op.stride.h + op.window.kernel.h
+    padding = replace(op.padding, top=0, bottom=0)
+    return replace(op, input=_tensor((1, height, width, channels)), padding=padding)
+
+
 def _drawn(families: tuple[tuple[int, Callable[[Random], Op]], ...]) -> Iterator[Op]:
     random = Random(0)
     for count, draw in families:
@@ -83,7 +115,10 @@ def _image(random: Random, channels: int) -> Tensor:
 
 def _convolution(random: Random, kernel: HW, stride: int) -> Op:
     input = _image(random, random.choice((1, 3, *_CHANNELS)))
-    channels = random.choice((2, 10, *_CHANNELS))
+    return _convolution_of(random.choice((2, 10, *_CHANNELS)), input, kernel, stride)
+
+
+def _convolution_of(channels: int, input: Tensor, kernel: HW, stride: int) -> Op:
     window, size = _same(input, kernel, HW(stride, stride))
     output = _tensor((1, size.h, size.w, channels))
     weights = _weights((channels, kernel.h, kernel.w, input.shape[3]), axis=0)

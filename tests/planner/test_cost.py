@@ -1,5 +1,7 @@
 """Estimated instructions against those that QEMU counts."""
 
+from dataclasses import replace
+
 import pytest
 
 from tests.support.graphs import GraphBuilder, random_inputs
@@ -8,12 +10,15 @@ from tests.support.tools import requires_cmsis, requires_qemu
 from tinygen.frontends import import_model
 from tinygen.kernels.base import Library, Objective, Toolbox
 from tinygen.kernels.select import LOWERINGS, variants
+from tinygen.ops.clamp import Clamp
+from tinygen.ops.conv2d import Conv2D
 from tinygen.ops.window import HW
 from tinygen.pipeline import Compiled, Kernels, Options, compile_model
-from tinygen.planner.cost import Costs, costs, estimated_instructions, work
+from tinygen.planner.cost import Costs, costs, estimated_instructions
+from tinygen.planner.work import work
 from tinygen.targets.isa import Isa
 
-_M4, _M55 = "mps2-an386", "mps3-an547"
+_M3, _M4, _M55 = "mps2-an385", "mps2-an386", "mps3-an547"
 _OFF = 0.05  # of the instructions of a whole network
 
 LIBRARIES = (Library.PORTABLE, pytest.param(Library.CMSIS_NN, marks=(pytest.mark.cmsis, requires_cmsis)))
@@ -43,11 +48,64 @@ def test_whole_networks(name: str, board: str, objective: Objective, library: Li
 @pytest.mark.cmsis
 @requires_qemu
 @requires_cmsis
+@pytest.mark.parametrize("board", [_M4, _M55])
 @pytest.mark.parametrize("name", ["pretrainedResnet_quant", "vww_96_int8"])
-def test_balanced_costs_at_most_5_percent(name: str) -> None:
-    unsplit, balanced = (_compiled(name, _M4, Library.CMSIS_NN, o) for o in (Objective.TIME, Objective.BALANCED))
+def test_balanced_costs_at_most_5_percent(name: str, board: str) -> None:
+    unsplit, balanced = (_compiled(name, board, Library.CMSIS_NN, o) for o in (Objective.TIME, Objective.BALANCED))
     assert balanced.schedule.arena_bytes <= 0.55 * unsplit.schedule.arena_bytes
     assert _measured(balanced) <= 1.05 * _measured(unsplit)
+
+
+@pytest.mark.qemu
+@requires_qemu
+@pytest.mark.parametrize("board", [_M3, _M4, _M55])
+@pytest.mark.parametrize("name", ["kws_ref_model", "pretrainedResnet_quant", "str_ww_ref_model", "vww_96_int8"])
+def test_native_kernels(name: str, board: str) -> None:
+    """Estimates are near, so -O balanced keeps within its 5 % of the fastest kernels, too."""
+    counts = []
+    for objective in (Objective.TIME, Objective.BALANCED):
+        options = Options(target=board, kernels=Kernels.NATIVE, objective=objective)
+        compiled = compile_model(model_file(name), options)
+        counts.append(_measured(compiled))
+        assert estimated_instructions(compiled.schedule, compiled.library) == pytest.approx(counts[-1], rel=_OFF)
+    assert counts[1] <= 1.05 * counts[0]
+
+
+def test_a_range_of_results_costs_a_pass_of_its_own() -> None:
+    """Of native kernels, but for that of int8."""
+    build = GraphBuilder()
+    build.conv(build.input(1, 8, 8, 16), 16)
+    (op,) = build.ops
+    assert isinstance(op, Conv2D)
+    toolbox = Toolbox(Library.PORTABLE, Isa.DSP, has_native_kernels=True)
+    kernel = "tg_native_convolve_1x1_s8"
+    assert work(op, kernel, toolbox).clamped == 0
+    assert work(replace(op, clamp=Clamp(-100, 127)), kernel, toolbox).clamped == op.output.type.elements
+    assert work(replace(op, clamp=Clamp(-100, 127)), "arm_convolve_1x1_s8", toolbox).clamped == 0
+
+
+@pytest.mark.parametrize("isa", [Isa.SCALAR, Isa.DSP, Isa.MVE])
+def test_depthwise_rows_read_what_lies_above_and_below(isa: Isa) -> None:
+    """Row by row, native kernels gather each row of the input three times."""
+    build = GraphBuilder()
+    build.depthwise(build.input(1, 16, 16, 16), kernel=HW(3, 3))
+    (op,) = build.ops
+    toolbox = Toolbox(Library.PORTABLE, isa, has_native_kernels=True)
+    kernel = variants(op, toolbox)[0]
+    found = costs(toolbox)
+    assert 16 * found.call(op, kernel, rows=1) > 1.2 * found.call(op, kernel)
+
+
+def test_less_scratch_costs_more_calls_for_planes() -> None:
+    build = GraphBuilder()
+    build.depthwise(build.input(1, 24, 24, 32), kernel=HW(3, 3))
+    (op,) = build.ops
+    toolbox = Toolbox(Library.PORTABLE, Isa.MVE, has_native_kernels=True)
+    most, fewest = (
+        kernel for kernel in variants(op, toolbox) if "lanes" not in kernel.function and "mve" in kernel.function
+    )
+    assert most.scratch_bytes > fewest.scratch_bytes
+    assert costs(toolbox).call(op, most) < costs(toolbox).call(op, fewest)
 
 
 @pytest.mark.parametrize("isa", Isa)

@@ -61,10 +61,10 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> Iterator[Counter[str]]:
 @pytest.mark.parametrize(
     ("objective", "is_resident", "looked_at", "placed", "made"),
     [
-        (Objective.BALANCED, True, 207, 83, 1),
-        (Objective.BALANCED, False, 354, 123, 1),
-        (Objective.RAM, True, 196, 106, 1),
-        (Objective.RAM, False, 201, 76, 1),
+        (Objective.BALANCED, True, 155, 75, 1),
+        (Objective.BALANCED, False, 294, 91, 1),
+        (Objective.RAM, True, 154, 102, 1),
+        (Objective.RAM, False, 197, 78, 1),
     ],
 )
 def test_visual_wake_words(

@@ -133,6 +133,11 @@ def padding_for(mode: PaddingMode, size: HW, kernel: HW, stride: HW, dilation: H
     return Padding(top, bottom, left, right)
 
 
+def starts_inside(positions: int, stride: int, before: int, last: int) -> int:
+    """Positions along one axis that start between 0 and `last`; the first one starts `before` elements outside."""
+    return sum(0 <= position * stride - before <= last for position in range(positions))
+
+
 def _same(size: int, kernel: int, stride: int, dilation: int) -> tuple[int, int]:
     positions = -(-size // stride)
     total = max(0, (positions - 1) * stride + (kernel - 1) * dilation + 1 - size)

@@ -11,7 +11,7 @@ from tinygen.ops.accumulate import OutputStage
 from tinygen.ops.checks import check_activations, check_filters, check_rank, check_shape
 from tinygen.ops.clamp import Clamp
 from tinygen.ops.constant_slices import constant_slice
-from tinygen.ops.window import HW, Padding, Window
+from tinygen.ops.window import HW, Padding, Window, starts_inside
 
 
 def padded(tile: Tile | None, padding: Padding) -> Tile | None:
@@ -44,6 +44,16 @@ class Windowed(Op):
         self.window.verify(self.input.shape, self.output.shape)
         check_shape("output", self.output, (self.input.shape[0], *self.output.shape[1:3], self.channels))
         self.clamp.verify(self.output.type)
+
+    @cached_property
+    def border_share(self) -> float:
+        """The part of the window's positions that lie partly in the padding."""
+        _, height, width, _ = self.input.shape
+        _, rows, columns, _ = self.output.shape
+        window, pad = self.window, self.padding
+        inside = starts_inside(rows, window.stride.h, pad.top, height - window.extent.h)
+        inside *= starts_inside(columns, window.stride.w, pad.left, width - window.extent.w)
+        return 1.0 - inside / (rows * columns)
 
     def rows_needed(self, operand: Tensor, rows: Rows) -> Rows | None:  # noqa: ARG002 - there is only one
         return self.window.rows_needed(rows, self.input.shape[1])

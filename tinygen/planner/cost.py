@@ -6,20 +6,19 @@ that was not measured costs what the average of similar work does: plans are onl
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 
 from tinygen.ir.graph import Op
 from tinygen.ir.tensor import Tensor
 from tinygen.kernels.base import Kernel, Library, Toolbox
-from tinygen.kernels.native.costs import NATIVE_COSTS, native_instructions
-from tinygen.ops.conv2d import Conv2D
+from tinygen.kernels.native.costs import is_winograd, native_instructions
 from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
-from tinygen.ops.partial_products import AddChannelProducts, AddProducts, ScaleProducts
 from tinygen.planner.schedule import Call, Crop, Fetch, FlatStep, Schedule, Shift, Store
 from tinygen.planner.slices import AddSlice, FinishRows
 from tinygen.planner.stream import AddRows, Compute, CopyRows, FetchRows, FinishSum, RowStep, ShiftRows, StoreRows
+from tinygen.planner.work import Work, product_work, work
 from tinygen.targets.isa import Isa
 
 COSTS_FILE = Path(__file__).with_name("instruction_costs.json")
@@ -27,41 +26,10 @@ MEMMOVE = "memmove"
 MEMMOVE_UP = "memmove up"  # tg_move_up: to a higher address, over itself
 FETCH = "fetch"
 
-_AT_ONCE = {Isa.MVE: 4}  # else 2
-_PIXELS_AT_ONCE, _UNITS_AT_ONCE = 4, 8  # of native kernels
-_BESIDE_BLOCKS = (0, 1, 2, 1)  # pixels of native convolutions that are computed one by one, or to fill a block of 4
-_NATIVE = "tg_native_"
-_NATIVE_CONVOLVE = "tg_native_convolve_"
 _NATIVE_TABLE, _ARMV6_M = "native", "armv6-m"
+_DIRECT = "tg_native_convolve_s8"
 _ADD_PRODUCTS = "tg_add_products_s8"
 _ADD_CHANNELS, _SCALE_PRODUCTS = "tg_add_channel_products_s8", "tg_scale_products_s8"
-_ROW_BY_ROW = ("arm_convolve_1x1_s8",)
-
-
-@dataclass(frozen=True)
-class Work:
-    """What one call does, as far as its instructions depend on it; also the instructions that each unit takes."""
-
-    call: float = 0.0
-    weight: float = 0.0  # elements of the filters, read once more by each call, or by each row of it
-    pixel: float = 0.0  # positions of the result
-    tap: float = 0.0  # pieces of the input that are gathered for multiplication, or multiplied at one go
-    operand: float = 0.0  # elements of these, or elements read where nothing is multiplied
-    output: float = 0.0  # elements of the result
-    mac: float = 0.0
-    rest: float = 0.0  # multiplications that do not fill a vector of 16
-    single: float = 0.0  # multiplications, or channels of a depthwise convolution, that do not fill one of 4
-    tail_output: float = 0.0  # outputs that are left over where kernels take several at once
-    tail_mac: float = 0.0
-
-    def times(self, costs: "Work") -> float:
-        """Instructions of this work."""
-        amounts, prices = vars(self), vars(costs)
-        total: float = sum(amounts[term] * prices[term] for term in TERMS)
-        return total
-
-
-TERMS = tuple(field.name for field in fields(Work))
 
 
 @dataclass(frozen=True)
@@ -70,7 +38,7 @@ class Costs:
 
     toolbox: Toolbox
     functions: Mapping[str, Work]
-    _known: dict[tuple[Op, str, int | None, int | None], float] = field(
+    _known: dict[tuple[Op, str, int, int | None, int | None], float] = field(
         default_factory=dict
     )  # calls: there are many alike
     _slices: dict[tuple[Op, str, int], float] = field(default_factory=dict)
@@ -87,22 +55,27 @@ class Costs:
 
     def call(self, op: Op, kernel: Kernel, rows: int | None = None, columns: int | None = None) -> float:
         """Of computing rows of the result of `op`, or some columns of them; without a number all of them."""
-        key = op, kernel.function, rows, columns
+        key = op, kernel.function, kernel.scratch_bytes, rows, columns
         if key not in self._known:
             self._known[key] = self._instructions(op, kernel, rows, columns)
         return self._known[key]
 
     def _instructions(self, op: Op, kernel: Kernel, rows: int | None, columns: int | None) -> float:
-        native = native_instructions(op, kernel.function, rows)
+        native = native_instructions(op, kernel, self.toolbox.isa, rows)
         if native is not None:
             return native if columns is None else native * columns / op.results[0].shape[2]
         costs = self.functions.get(shape_class(op, kernel)) or self._similar(op)
-        return work(op, kernel.function, self.toolbox, rows, columns).times(costs)
+        instructions = work(op, kernel.function, self.toolbox, rows, columns).times(costs)
+        if rows is None or not is_winograd(kernel.function):
+            return instructions
+        direct = work(op, _DIRECT, self.toolbox, rows, columns)  # which runs where tiles do not pay
+        return min(instructions, direct.times(self.functions[_DIRECT]))
 
     def is_measured(self, op: Op, kernel: Kernel) -> bool:
         """Whether the cost of the kernel is its own, not that of a similar one."""
-        measured = _measured(self.toolbox.library, _extension(self.toolbox))
-        return shape_class(op, kernel) in measured or native_instructions(op, kernel.function) is not None
+        return (
+            shape_class(op, kernel) in self.functions or native_instructions(op, kernel, self.toolbox.isa) is not None
+        )
 
     def steps(self, steps: Iterable[RowStep], kernels: Mapping[Op, Kernel]) -> float:
         """Of a chain, or of one call."""
@@ -167,7 +140,7 @@ class Costs:
         (input,) = op.variable_operands
         outputs = op.results[0].type.elements
         features = op.macs // outputs * channels // input.shape[-1]
-        return _product_work(outputs, features).times(self.functions[_ADD_CHANNELS])
+        return product_work(outputs, features).times(self.functions[_ADD_CHANNELS])
 
     def _scale(self, op: Op, outputs: int) -> float:
         """Of turning sums of products into results."""
@@ -212,160 +185,31 @@ def shape_class(op: Op, kernel: Kernel) -> str:
     return f"{kernel.function} multiplier" if multiplies else kernel.function
 
 
-def work(op: Op, function: str, toolbox: Toolbox, rows: int | None = None, columns: int | None = None) -> Work:
-    """What a call of `function` does that computes rows, or some columns of them; all where no number is given."""
-    result = op.results[0]
-    share = 1.0 if rows is None else rows / result.shape[1]
-    share *= 1.0 if columns is None else columns / result.shape[2]
-    outputs = sum(tensor.type.elements for tensor in op.results) * share
-    channels = result.shape[-1] if result.shape else 1
-    pixels = outputs / channels
-    if isinstance(op, AddProducts):
-        return Work(call=1, output=outputs, mac=op.macs)
-    if isinstance(op, AddChannelProducts):
-        return _product_work(outputs, op.weights.shape[1])
-    if isinstance(op, ScaleProducts):
-        return Work(call=1, pixel=outputs / len(op.multipliers), output=outputs)
-    if not op.macs:
-        operands = sum(tensor.type.elements for tensor in op.variable_operands) * share
-        return Work(call=1, pixel=pixels, operand=operands, output=outputs)
-    depth = op.macs // result.type.elements  # multiplications per output
-    width = columns or (result.shape[2] if len(result.shape) == 4 else 1)
-    left_over = _left_over_outputs(op, function, toolbox, pixels, width)
-    passes = pixels / width if function in _ROW_BY_ROW else 1
-    lanes = -depth if toolbox.isa is Isa.MVE else depth  # vectors are padded, or the rest is done otherwise
-    return Work(
-        call=1,
-        weight=passes * channels * depth,
-        pixel=pixels,
-        tap=_pieces(op, function, toolbox, pixels),
-        operand=pixels * depth,
-        output=outputs,
-        mac=outputs * depth * _share_inside(op, function, toolbox),
-        rest=outputs * (lanes % 16),
-        single=pixels * (channels % 4) if isinstance(op, DepthwiseConv2D) else outputs * (depth % 4),
-        tail_output=left_over,
-        tail_mac=left_over * depth,
-    )
-
-
-def _product_work(outputs: float, features: int) -> Work:
-    """Of adding products of vectors of so many elements to sums."""
-    return Work(
-        call=1,
-        output=outputs,
-        mac=outputs * features,
-        rest=outputs * (-features % 16),  # vectors are filled with zeros
-        single=outputs * (features % 4),
-    )
-
-
-def _pieces(op: Op, function: str, toolbox: Toolbox, pixels: float) -> float:
-    """Pixels that are gathered; where nothing is, rows of the filters that are multiplied with what lies under them."""
-    if not isinstance(op, (Conv2D, DepthwiseConv2D)):
-        return 0.0
-    kernel = op.window.kernel
-    if _gathers(function, toolbox):
-        return pixels * kernel.h * kernel.w
-    return pixels * op.output.shape[3] * kernel.h * _shares_inside(op).h
-
-
-def _left_over_outputs(op: Op, function: str, toolbox: Toolbox, pixels: float, width: int) -> float:
-    """Outputs that are left over where a kernel takes several pixels at once, or several outputs of a single pixel."""
-    shape = op.results[0].shape
-    if function.startswith(_NATIVE_CONVOLVE):
-        return float(shape[-1] * _BESIDE_BLOCKS[round(pixels) % _PIXELS_AT_ONCE])
-    if function.startswith(_NATIVE):  # which fill up their blocks
-        return float(
-            shape[-1] * (-pixels % _PIXELS_AT_ONCE) if len(shape) == 4 else pixels * (-shape[-1] % _UNITS_AT_ONCE)
-        )
-    if toolbox.library is Library.PORTABLE:
-        return 0.0
-    at_once = _AT_ONCE.get(toolbox.isa, 2)
-    if len(shape) != 4:
-        return float(shape[-1] % at_once)
-    channels = shape[3]
-    return channels * (pixels / width * (width % at_once) if function in _ROW_BY_ROW else pixels % at_once)
-
-
-def _share_inside(op: Op, function: str, toolbox: Toolbox) -> float:
-    """The part of a convolution's multiplications that is done: of elements of the input, where padding is skipped."""
-    if _gathers(function, toolbox) or not isinstance(op, (Conv2D, DepthwiseConv2D)):
-        return 1.0
-    shares = _shares_inside(op)
-    return shares.h * shares.w
-
-
-def _gathers(function: str, toolbox: Toolbox) -> bool:
-    """Whether inputs are copied to scratch first, padding included."""
-    if function == "arm_depthwise_conv_s8_opt":
-        return toolbox.has_dsp_kernels or toolbox.has_mve_kernels  # the generic function under another name elsewhere
-    return function.startswith(_NATIVE) or (toolbox.library is Library.CMSIS_NN and function == "arm_convolve_s8")
-
-
-@dataclass(frozen=True)
-class _Shares:
-    """Parts of a window's rows and columns, over all positions, that lie inside the input."""
-
-    h: float
-    w: float
-
-
-def _shares_inside(op: Conv2D | DepthwiseConv2D) -> _Shares:
-    _, height, width, _ = op.input.shape
-    window, size = op.window, op.output.shape[1:3]
-    return _Shares(
-        _inside(height, size[0], window.kernel.h, window.stride.h, window.dilation.h, window.padding.top),
-        _inside(width, size[1], window.kernel.w, window.stride.w, window.dilation.w, window.padding.left),
-    )
-
-
-@cache
-def _inside(extent: int, positions: int, kernel: int, stride: int, dilation: int, before: int) -> float:
-    """The part of a window's taps, over all positions along one axis, that lie inside an input of `extent`."""
-    taps = (position * stride - before + tap * dilation for position in range(positions) for tap in range(kernel))
-    return sum(0 <= tap < extent for tap in taps) / (positions * kernel)
-
-
 def costs(toolbox: Toolbox) -> Costs:
-    """The measured costs that fit a toolbox best."""
-    return Costs(toolbox, _functions(toolbox.library, _extension(toolbox), toolbox.has_native_kernels))
+    """The measured costs of the library's functions and of tinygen's own.
+
+    What was not measured on Armv6-M is ranked as on other cores without extensions.
+    """
+    fallback = table_name(replace(toolbox, has_thumb2=True))
+    return Costs(toolbox, _functions(fallback, table_name(toolbox), native_table_name(toolbox)))
 
 
 @cache
-def _functions(library: Library, extension: str, has_native_kernels: bool) -> Mapping[str, Work]:
-    if not has_native_kernels:
-        return _of_library(library, extension)
-    return {function: Work(**terms) for function, terms in NATIVE_COSTS.items()} | _measured(library, extension)
-
-
-@cache
-def _measured(library: Library, extension: str) -> dict[str, Work]:
-    """Costs of the functions of a library, and of tinygen's own."""
-    return _of_library(library, extension) | _tables().get(f"{_NATIVE_TABLE} {extension}", {})
-
-
-def _of_library(library: Library, extension: str) -> dict[str, Work]:
-    """What was not measured on Armv6-M is ranked as on other cores without extensions."""
-    measured = _tables().get(f"{library.value} {extension}", {})
-    return measured if extension != _ARMV6_M else _tables()[f"{library.value} {Isa.SCALAR.value}"] | measured
+def _functions(*tables: str) -> dict[str, Work]:
+    """The costs of all tables, the last one counts."""
+    return {function: costs for table in tables for function, costs in _tables()[table].items()}
 
 
 def table_name(toolbox: Toolbox) -> str:
-    """Name of the file's table of the library's functions."""
-    return f"{toolbox.library.value} {_extension(toolbox)}"
+    """Name of the file's table of the library's functions; the host is ranked as a core without extensions."""
+    isa = Isa.SCALAR if toolbox.isa is Isa.HOST else toolbox.isa
+    return f"{toolbox.library.value} {isa.value if toolbox.has_thumb2 else _ARMV6_M}"
 
 
 def native_table_name(toolbox: Toolbox) -> str:
-    """Name of the table of tinygen's own kernels."""
-    return f"{_NATIVE_TABLE} {_extension(toolbox)}"
-
-
-def _extension(toolbox: Toolbox) -> str:
-    """The cores that a table is for; the host is ranked as one without extensions."""
-    if not toolbox.has_thumb2:
-        return _ARMV6_M
-    return Isa.SCALAR.value if toolbox.isa is Isa.HOST else toolbox.isa.value
+    """Name of the table of tinygen's own kernels; the host runs those of cores with the DSP extension."""
+    isa = Isa.DSP if toolbox.isa is Isa.HOST else toolbox.isa
+    return f"{_NATIVE_TABLE} {isa.value if toolbox.has_thumb2 else _ARMV6_M}"
 
 
 @cache

@@ -65,7 +65,9 @@ def qm_n(quant: Quant, dtype: DType) -> int | None:
 
 
 def _float32(value: float) -> float:
-    return float(np.float32(value))
+    """As float32; 0 below its normal numbers: others are so coarse that thousands of steps would miss a range."""
+    scale = float(np.float32(value))
+    return scale if scale >= np.finfo(np.float32).tiny else 0.0
 
 
 def _power_of_two_above(magnitude: float) -> float:

@@ -1,50 +1,19 @@
-"""Instructions of native kernels on DSP cores per unit of work, for the planner; units as in `planner.cost.Work`.
+"""Instructions of native kernels, as far as they are not in proportion to what `planner.work` counts.
 
-Counted in the assembly and rounded to what whole layers of MLPerf Tiny take on M4; M0 and M3 run slower C.
+Counted in the assembly for DSP cores and rounded to what whole layers of MLPerf Tiny take on M4. M0 and M3 run slower
+C: for them kernels are only ranked by it, and measured ones are estimated by `planner.work`.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tinygen.ir.graph import Op
+from tinygen.kernels.base import Kernel
 from tinygen.kernels.native.costs_mve import mve_instructions
 from tinygen.ops.conv2d import Conv2D
+from tinygen.targets.isa import Isa
 
-_PRODUCT = {"call": 150.0, "mac": 0.95}
-_JOINED = {"mac": 0.89}
-_WINDOWS = {**_PRODUCT, "pixel": 90.0, "operand": 1.6}
-_SHALLOW = {**_PRODUCT, "pixel": 95.0, "operand": 1.6}
-_PIXELS = {**_PRODUCT, "pixel": 25.0, "operand": 1.45}
-_PLANES_3X3 = {"call": 200.0, "weight": 13.0}
-_PLANES = {"call": 200.0, "weight": 15.0, "mac": 1.9}
-
-NATIVE_COSTS: Mapping[str, Mapping[str, float]] = {
-    "tg_native_add_s8": {"call": 60.0, "output": 12.0},
-    "tg_native_average_pool_s8": {"call": 150.0, "operand": 2.2, "output": 14.0},
-    "tg_native_convolve_1x1_joined_relu_s8": {**_PIXELS, **_JOINED, "output": 8.4},
-    "tg_native_convolve_1x1_joined_s8": {**_PIXELS, **_JOINED, "output": 10.9},
-    "tg_native_convolve_1x1_relu_s8": {**_PIXELS, "output": 7.4},
-    "tg_native_convolve_1x1_s8": {**_PIXELS, "output": 10.4},
-    "tg_native_convolve_joined_relu_s8": {**_WINDOWS, **_JOINED, "output": 8.4},
-    "tg_native_convolve_joined_s8": {**_WINDOWS, **_JOINED, "output": 10.9},
-    "tg_native_convolve_relu_s8": {**_WINDOWS, "output": 7.4},
-    "tg_native_convolve_s8": {**_WINDOWS, "output": 10.4},
-    "tg_native_convolve_shallow_joined_relu_s8": {**_SHALLOW, **_JOINED, "output": 8.4},
-    "tg_native_convolve_shallow_joined_s8": {**_SHALLOW, **_JOINED, "output": 10.9},
-    "tg_native_convolve_shallow_relu_s8": {**_SHALLOW, "output": 7.4},
-    "tg_native_convolve_shallow_s8": {**_SHALLOW, "output": 10.4},
-    "tg_native_depthwise_3x3_relu_s8": {**_PLANES_3X3, "output": 17.5},
-    "tg_native_depthwise_3x3_s8": {**_PLANES_3X3, "output": 19.5},
-    "tg_native_depthwise_3x3_stride2_relu_s8": {**_PLANES_3X3, "output": 27.5},
-    "tg_native_depthwise_3x3_stride2_s8": {**_PLANES_3X3, "output": 29.5},
-    "tg_native_depthwise_relu_s8": {**_PLANES, "output": 10.0},
-    "tg_native_depthwise_s8": {**_PLANES, "output": 12.0},
-    "tg_native_depthwise_stride2_relu_s8": {**_PLANES, "output": 16.0},
-    "tg_native_depthwise_stride2_s8": {**_PLANES, "output": 18.0},
-    "tg_native_fully_connected_joined_s8": {"call": 150.0, "operand": 1.5, "output": 12.5, "mac": 1.09},
-    "tg_native_fully_connected_s8": {"call": 150.0, "operand": 1.5, "output": 12.0, "mac": 1.34},
-    "tg_native_max_pool_s8": {"call": 150.0, "operand": 2.2, "output": 8.0},
-}
+_WINOGRAD = "tg_native_winograd_"
+_ISAS = (Isa.DSP, Isa.HOST)  # the host runs the kernels of DSP cores
 
 
 @dataclass(frozen=True)
@@ -72,14 +41,19 @@ _TILES = {
 }
 
 
-def native_instructions(op: Op, function: str, rows: int | None = None) -> float | None:
-    """Of computing rows of the result, where that is not in proportion to the work; else None: see `NATIVE_COSTS`."""
-    if "_mve_" in function:
-        return mve_instructions(op, function, rows)
-    if not isinstance(op, Conv2D) or "winograd" not in function:
+def native_instructions(op: Op, kernel: Kernel, isa: Isa, rows: int | None = None) -> float | None:
+    """Of computing rows of the result, where that is not in proportion to the work; else None."""
+    if "_mve_" in kernel.function:
+        return mve_instructions(op, kernel.function, rows, kernel.scratch_bytes)
+    if not isinstance(op, Conv2D) or not is_winograd(kernel.function) or isa not in _ISAS:
         return None
     rows = op.output.shape[1] if rows is None else rows
-    return min(winograd_instructions(op, function, rows), convolution_instructions(op, rows))
+    return min(winograd_instructions(op, kernel.function, rows), convolution_instructions(op, rows))
+
+
+def is_winograd(function: str) -> bool:
+    """Whether a kernel's function computes tiles."""
+    return function.startswith(_WINOGRAD)
 
 
 def convolution_instructions(op: Conv2D, rows: int) -> float:
@@ -92,9 +66,28 @@ def convolution_instructions(op: Conv2D, rows: int) -> float:
 
 def winograd_instructions(op: Conv2D, function: str, rows: int) -> float:
     """Of rows by Winograd's method: products of some tiles and 2 channels at a time, and transforms."""
-    size = _TILES[function.removeprefix("tg_native_winograd_").removesuffix("_s8")]
+    size, work = _size(function), tile_work(op, function, rows)
+    products = work.products * (size.quads * work.quads + size.position)
+    return products + work.tiles * (size.tile + work.quads * size.spread + op.output.shape[3] * size.collect)
+
+
+@dataclass(frozen=True)
+class TileWork:
+    """What Winograd's method does."""
+
+    tiles: int
+    quads: int  # of channels of the input
+    products: int  # with all quads: of the tiles that are multiplied at once, 2 channels and a position
+
+
+def tile_work(op: Conv2D, function: str, rows: int) -> TileWork:
+    """For rows of the result."""
+    size = _size(function)
     batches, _, columns, channels = op.output.shape
-    quads = -(-op.input.shape[3] // 4)
     tiles = -(-rows // size.rows) * -(-columns // size.columns)
-    products = -(-tiles // size.at_once) * -(-channels // 2) * size.positions * (size.quads * quads + size.position)
-    return batches * (products + tiles * (size.tile + quads * size.spread + channels * size.collect))
+    products = -(-tiles // size.at_once) * -(-channels // 2) * size.positions
+    return TileWork(batches * tiles, -(-op.input.shape[3] // 4), batches * products)
+
+
+def _size(function: str) -> _Tiles:
+    return _TILES[function.removeprefix(_WINOGRAD).removesuffix("_s8")]

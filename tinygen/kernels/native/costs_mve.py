@@ -1,7 +1,7 @@
 """Instructions of native kernels on cores with MVE, as far as they are not in proportion to what `Work` counts.
 
 Constants were fitted to layers of `benchmarks.calibration_operators` on M55: in the mean, estimates are off by 1 % of
-them where nothing is packed and by 4 % where it is. Kernels with the least scratch are taken for those with more.
+them where nothing is packed and by 4 % where it is.
 """
 
 from tinygen.ir.graph import Op
@@ -10,6 +10,7 @@ from tinygen.ops.add import Add
 from tinygen.ops.conv2d import Conv2D
 from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
 from tinygen.ops.fully_connected import FullyConnected
+from tinygen.ops.window import starts_inside
 
 _LANES = 16
 _GROUP = 8  # channels that are packed at once
@@ -44,22 +45,24 @@ _MOVED = 33.5  # 8 outputs, 4 of a vector
 _DOTS = 44.0  # 8 outputs, one of a vector
 _VECTOR = 24.5  # 8 outputs with a filter of several vectors
 
-_LANES_LINE = 25.0
-_LANES_RUN = 137.0  # of pixels of a line
-_LANES_RUN_TAP = 12.3
-_LANES_PIXEL = 6.0
-_LANES_GROUP = 37.0  # of 16 channels of a pixel, besides the filter
-_LANES_PAIR = 25.3  # of elements of the filter
-_LANES_SINGLE = 20.0
+_LANES_CALL = 34.0
+_LANES_LINE = 76.0
+_LANES_RUN = 55.0  # of pixels of a line
+_LANES_RUN_LINE = 16.0  # of the filter
+_LANES_RUN_TAP = 12.0
+_LANES_PIXEL = 25.0
+_LANES_GROUP = 45.0  # of 16 channels of a pixel, besides the filter
+_LANES_PAIR = 25.0  # of elements of the filter
+_LANES_SINGLE = 10.4
 
 
-def mve_instructions(op: Op, function: str, rows: int | None = None) -> float | None:
-    """Of computing rows of the result of `op`; None where that is in proportion to its work."""
+def mve_instructions(op: Op, function: str, rows: int | None, scratch_bytes: int) -> float | None:
+    """Of computing rows of the result of `op` with so much scratch; None where that is in proportion to its work."""
     match op:
         case Conv2D():
             return convolution_instructions(op, function, rows)
         case DepthwiseConv2D():
-            return depthwise_instructions(op, function, rows)
+            return depthwise_instructions(op, function, scratch_bytes, rows)
         case FullyConnected():
             return _SMALL_CALL + _fully_connected(op)
         case Add():
@@ -83,7 +86,7 @@ def convolution_instructions(op: Conv2D, function: str, rows: int | None = None)
         copied = _STRIP_ROW + columns * (_STRIP_PIXEL + _copied(depth))
         return _CALL + lines * (kernel.h * copied + _pixels(width, channels, elements))
     windows = lines * width
-    packed = _WINDOW + kernel.h * _copied(kernel.w * depth) + _BORDER * _border_share(op)
+    packed = _WINDOW + kernel.h * _copied(kernel.w * depth) + _BORDER * op.border_share
     together = max(2, min(_WINDOW_BYTES // elements, windows + 1) // 2 * 2)
     whole, left = divmod(windows, together)
     products = whole * _pixels(together, channels, elements) + _pixels(left, channels, elements)
@@ -109,46 +112,22 @@ def _copied(count: int) -> float:
     return 0.0 if count <= _LANES else _COPIED * -(-count // _LANES)
 
 
-def _border_share(op: Conv2D) -> float:
-    """The part of the windows that lie partly in the padding."""
-    inside = 1.0
-    for axis in _axes_inside(op):
-        inside *= axis
-    return 1.0 - inside
-
-
-def _axes_inside(op: Conv2D) -> tuple[float, float]:
-    """The parts of rows and columns of the result whose windows lie inside the input."""
-    _, height, width, _ = op.input.shape
-    _, rows, columns, _ = op.output.shape
-    window = op.window
-    return (
-        _inside(rows, window.stride.h, window.padding.top, height - window.extent.h) / rows,
-        _inside(columns, window.stride.w, window.padding.left, width - window.extent.w) / columns,
-    )
-
-
-def _inside(positions: int, stride: int, before: int, last: int) -> int:
-    """Positions of a window that start between 0 and `last`."""
-    return sum(0 <= position * stride - before <= last for position in range(positions))
-
-
-def depthwise_instructions(op: DepthwiseConv2D, function: str, rows: int | None = None) -> float:
-    """Of computing rows of the result."""
+def depthwise_instructions(op: DepthwiseConv2D, function: str, scratch_bytes: int, rows: int | None = None) -> float:
+    """Of computing rows of the result, with the most lines and channels at once that the scratch has room for."""
     if "_lanes" in function:
         return _lanes(op, rows)
-    variant = function.removeprefix("tg_native_mve_depthwise").removesuffix("_s8").removesuffix("_relu")
-    plan = best_plan(op, rows, variant)
+    plan = best_plan(op, rows)
     if plan is not None:
-        return _CALL + op.output.shape[0] * _planes(op, plan)
+        return _CALL + op.output.shape[0] * _planes(op, plan, scratch_bytes)
     whole = best_plan(op)  # a way that needs more rows
     share = 1.0 if rows is None else rows / op.output.shape[1]
-    return _CALL + (op.output.shape[0] * _planes(op, whole) * share if whole else 0.0)
+    return _CALL + (op.output.shape[0] * _planes(op, whole, scratch_bytes) * share if whole else 0.0)
 
 
-def _planes(op: DepthwiseConv2D, plan: Plan) -> float:
-    """Of one batch, with as much scratch as is useful."""
-    most_lines, most_channels = at_once(op, plan)[0]
+def _planes(op: DepthwiseConv2D, plan: Plan, scratch_bytes: int) -> float:
+    """Of one batch."""
+    sizes = at_once(op, plan)
+    most_lines, most_channels = next((s for s in sizes if plan.scratch_bytes(*s) <= scratch_bytes), sizes[-1])
     channels, step = op.output.shape[3], plan.lines_in_step
     whole, left = plan.lines.outputs // step * step, plan.lines.outputs % step
     blocks = [min(most_lines, whole - first) for first in range(0, whole, most_lines)] + [step] * (left > 0)
@@ -173,23 +152,23 @@ def _eight_outputs(plan: Plan) -> float:
 
 def _lanes(op: DepthwiseConv2D, rows: int | None) -> float:
     """Of rows of a depthwise convolution, 16 channels at once."""
-    batches, height, _, channels = op.output.shape
-    lines, positions = axes_of(op)
+    batches, _, _, channels = op.output.shape
+    lines, positions = axes_of(op, rows)
     dilation = op.dilation.h, op.dilation.w
     if lines.outputs > positions.outputs:
         lines, positions, dilation = positions, lines, dilation[::-1]
-    share = batches * (1.0 if rows is None else rows / height)
     inside = [_starts_inside(axis, step) for axis, step in zip((lines, positions), dilation, strict=True)]
     runs = positions.outputs - max(0, inside[1] - 1)
     all_runs = inside[0] * runs + (lines.outputs - inside[0]) * positions.outputs
     taps = lines.taps * positions.taps
+    run = _LANES_RUN + _LANES_RUN_LINE * lines.taps + _LANES_RUN_TAP * taps
     group = _LANES_GROUP + taps // 2 * _LANES_PAIR + taps % 2 * _LANES_SINGLE
     pixels = lines.outputs * positions.outputs * (_LANES_PIXEL + -(-channels // _LANES) * group)
-    return share * (lines.outputs * _LANES_LINE + all_runs * (_LANES_RUN + _LANES_RUN_TAP * taps) + pixels)
+    return _LANES_CALL + batches * (lines.outputs * _LANES_LINE + all_runs * run + pixels)
 
 
 def _starts_inside(axis: PlaneAxis, dilation: int) -> int:
-    return _inside(axis.outputs, axis.stride, axis.before, axis.inputs - 1 - (axis.taps - 1) * dilation)
+    return starts_inside(axis.outputs, axis.stride, axis.before, axis.inputs - 1 - (axis.taps - 1) * dilation)
 
 
 def _fully_connected(op: FullyConnected) -> float:

@@ -18,6 +18,7 @@ from tinygen.ops.window import HW, UNIT
 _BLOCK = 4  # outputs of a line at once
 _SINGLE_COST = 1.6  # of an output that is left over, as multiple of one in a block
 _LINE_COST = 1.2  # of starting a line
+_STRIDES = (1, 2)  # between positions
 _FEWEST_OUTPUTS = 3  # of a channel: below, its plane costs more than it saves
 
 
@@ -117,10 +118,9 @@ def lower_depthwise_conv2d(op: Op) -> Kernel | None:
         return None
     taps = weights.shape[1] * weights.shape[2]
     short = short_requantization(op.output_stage, weights.reshape(taps, -1).T.astype(np.int64))
-    axes = _axes(op)
-    if short is None or axes is None:
+    lines, positions = axes_of(op)  # tiles of one operator may differ in this, so the tables have different names
+    if short is None or not _has_kernel(lines, positions):
         return None
-    lines, positions = axes  # tiles of one operator may differ in this, so the tables have different names
     name, filters = ("stream", weights[0]) if lines.is_vertical else ("transposed", weights[0].transpose(1, 0, 2))
     is_3x3 = op.window.kernel == HW(3, 3)
     linear = linear_requantization(op.output_stage, short)
@@ -156,17 +156,26 @@ def _plane_positions(positions: Axis, is_3x3: bool) -> int:
     return elements + elements % 2
 
 
-def _axes(op: DepthwiseConv2D) -> tuple[Axis, Axis] | None:
-    """What is taken for lines and for positions: the cheaper way of rows and columns."""
+def axes_of(op: DepthwiseConv2D, rows: int | None = None, columns: int | None = None) -> tuple[Axis, Axis]:
+    """What is taken for lines and for positions: the cheaper way, if there is a kernel for it.
+
+    With numbers, of so many rows or columns that lie inside the result, else of all of them.
+    """
     _, height, width, channels = op.input.shape
-    _, rows, columns, _ = op.output.shape
+    _, all_rows, all_columns, _ = op.output.shape
     kernel, stride, padding = op.window.kernel, op.stride, op.padding
-    vertical = Axis(True, height, rows, kernel.h, stride.h, padding.top, width * channels, columns * channels)
-    horizontal = Axis(False, width, columns, kernel.w, stride.w, padding.left, channels, channels)
-    if rows * columns < _FEWEST_OUTPUTS or min(vertical.reached, horizontal.reached) < 1:
-        return None
-    possible = [pair for pair in ((vertical, horizontal), (horizontal, vertical)) if pair[1].stride in (1, 2)]
-    return min(possible, key=lambda pair: _cost(*pair), default=None)
+    steps = width * channels, all_columns * channels
+    top, left = padding.top if rows is None else 0, padding.left if columns is None else 0
+    vertical = Axis(True, height, rows or all_rows, kernel.h, stride.h, top, *steps)
+    horizontal = Axis(False, width, columns or all_columns, kernel.w, stride.w, left, channels, channels)
+    both = (vertical, horizontal), (horizontal, vertical)
+    possible = [pair for pair in both if pair[1].stride in _STRIDES]
+    return min(possible or both, key=lambda pair: _cost(*pair))
+
+
+def _has_kernel(lines: Axis, positions: Axis) -> bool:
+    is_worth = lines.outputs * positions.outputs >= _FEWEST_OUTPUTS
+    return is_worth and min(lines.reached, positions.reached) >= 1 and positions.stride in _STRIDES
 
 
 def _cost(lines: Axis, positions: Axis) -> float:

@@ -101,6 +101,10 @@ class Plan:
             return 4 * self.words * ((lines - 1) * self.lines.stride + self.lines.taps)
         return 4 * self.words * (lines // self.lines_in_step)
 
+    def scratch_bytes(self, lines: int, channels: int) -> int:
+        """Of planes of so many channels, for so many lines of output."""
+        return channels * self.plane_bytes(lines) + self.slack_bytes
+
     @property
     def is_possible(self) -> bool:
         """Whether the kernels can do it."""
@@ -172,22 +176,21 @@ def lower_depthwise_conv2d(op: DepthwiseConv2D) -> tuple[Kernel, ...]:
     return tuple(_kernel(op, plan, scales, tables, *sizes) for sizes in at_once(op, plan))
 
 
-def best_plan(op: DepthwiseConv2D, rows: int | None = None, variant: str | None = None) -> Plan | None:
-    """The way with the fewest instructions for rows of the result, of one variant or all; None where there is none."""
+def best_plan(op: DepthwiseConv2D, rows: int | None = None) -> Plan | None:
+    """The way with the fewest instructions for rows of the result; None where there is none."""
     vertical, horizontal = axes_of(op, rows)
     plans = (Plan(layout, *axes) for layout in Layout for axes in ((vertical, horizontal), (horizontal, vertical)))
-    possible = (plan for plan in plans if plan.is_possible and variant in (None, plan.variant))
-    return min(possible, key=lambda plan: plan.instructions, default=None)
+    return min((plan for plan in plans if plan.is_possible), key=lambda plan: plan.instructions, default=None)
 
 
 def axes_of(op: DepthwiseConv2D, rows: int | None = None) -> tuple[PlaneAxis, PlaneAxis]:
-    """The vertical and the horizontal axis, for so many rows of the result."""
+    """The vertical and the horizontal axis, of the whole result or so many rows that lie inside it."""
     _, height, width, channels = op.input.shape
     _, all_rows, columns, _ = op.output.shape
-    rows = all_rows if rows is None else rows
     kernel, stride, padding = op.window.kernel, op.stride, op.padding
+    rows, top = (all_rows, padding.top) if rows is None else (rows, 0)
     return (
-        PlaneAxis(True, height, rows, kernel.h, stride.h, padding.top, width * channels, columns * channels),
+        PlaneAxis(True, height, rows, kernel.h, stride.h, top, width * channels, columns * channels),
         PlaneAxis(False, width, columns, kernel.w, stride.w, padding.left, channels, channels),
     )
 
@@ -243,13 +246,12 @@ def _kernel(
     channels: int,
 ) -> Kernel:
     variant = f"{plan.variant}{'_relu' if scales.is_relu else ''}"
-    plane_bytes = plan.plane_bytes(lines)
     return NativeMveDepthwiseS8(
         function=f"tg_native_mve_depthwise{variant}_s8",
         reads=(op.input,),
         writes=(op.output,),
         tables=tables,
-        scratch_bytes=channels * plane_bytes + plan.slack_bytes,
+        scratch_bytes=plan.scratch_bytes(lines, channels),
         batches=op.input.shape[0],
         channels=op.input.shape[3],
         input_bytes=op.input.type.elements // op.input.shape[0],
@@ -259,7 +261,7 @@ def _kernel(
         position_bytes=plan.position_bytes,
         lines_in_word=plan.lines_in_word,
         words=plan.words,
-        plane_bytes=plane_bytes,
+        plane_bytes=plan.plane_bytes(lines),
         channels_at_once=channels,
         lines_in_step=plan.lines_in_step,
         lines_at_once=lines,

@@ -40,7 +40,8 @@ def mve_kernels(op: Op) -> tuple[Kernel, ...]:
 def _depthwise(op: DepthwiseConv2D) -> tuple[Kernel, ...]:
     """By planes or by lanes: what is slower must need less scratch."""
     kernels = sorted(
-        (*lower_depthwise_conv2d(op), *lower_lanes(op)), key=lambda kernel: depthwise_instructions(op, kernel.function)
+        (*lower_depthwise_conv2d(op), *lower_lanes(op)),
+        key=lambda kernel: depthwise_instructions(op, kernel.function, kernel.scratch_bytes),
     )
     useful: list[Kernel] = []
     for kernel in kernels:
