@@ -55,7 +55,7 @@ def _stack(order: Sequence[Block]) -> int:
     return max(end for _, end in ends)
 
 
-def _unsolved(_problem: Problem, offsets: Mapping[int, int], _effort: float) -> Mapping[int, int]:
+def _unsolved(_problem: Problem, offsets: Mapping[int, int], _effort: float, _limit: int | None) -> Mapping[int, int]:
     """Stands in for the exact solver where only local search is tested."""
     return offsets
 
@@ -185,6 +185,17 @@ def test_the_exact_solver_is_never_worse_and_deterministic(monkeypatch: pytest.M
     tall = {index: sum(block.bytes for block in _ORDER[:index]) for index in range(len(_ORDER))}
     problem = Problem.of([(block,) for block in _ORDER])
     assert problem.arena_bytes(dict(solver.solve(problem, tall, 1.0))) == 12
+
+
+@requires_ortools
+def test_the_exact_solver_keeps_a_limit() -> None:
+    tall = {index: sum(block.bytes for block in _ORDER[:index]) for index in range(len(_ORDER))}
+    problem = Problem.of([(block,) for block in _ORDER])
+    for limit in range(problem.bound, problem.arena_bytes(tall)):
+        found = dict(solver.solve(problem, tall, 1.0, limit))
+        _check({problem.blocks[index]: offset for index, offset in found.items()})
+        assert (problem.arena_bytes(found) <= limit) == (limit >= 12)
+        assert (found == tall) == (limit < 12)
 
 
 # Parts

@@ -14,6 +14,8 @@ from tinygen.ir.rows import every_row, part_of
 from tinygen.ir.types import Array
 from tinygen.kernels.base import Kernel, Library, Objective, Toolbox
 from tinygen.kernels.select import LOWERINGS, select
+from tinygen.ops.pool2d import MaxPool2D
+from tinygen.ops.window import HW, NO_PADDING, UNIT
 from tinygen.ops.windowed import Convolution
 from tinygen.planner.check import check
 from tinygen.planner.findings import Findings
@@ -108,6 +110,32 @@ def test_the_chosen_plan_is_right_and_no_larger_than_whole_tensors(
     assert done <= sum(op.macs for op in graph.ops if isinstance(op, Convolution)) + request.extra_macs
     _assert_right(small)
     whole = plan(graph, board, toolbox, replace(request, may_split=False))
+    assert small.arena_bytes <= whole.arena_bytes
+
+
+def test_a_result_that_is_given_away_is_not_held_as_a_slice() -> None:
+    """It is given away by rows, for which all its channels must be there."""
+    build = GraphBuilder()
+    image = build.input(1, 1, 1, 4)
+    result = build.add(image, image)
+    scores = build.fully_connected(result, 3)
+    toolbox = Toolbox(Library.CMSIS_NN, _BOARDS[0].isa, Objective.RAM)
+    for outputs, holds in (((scores,), True), ((scores, result), False)):
+        network = _network(build.graph(*outputs), toolbox, fetches_input=False, stores_output=True)
+        assert (sliced_chain_of(network, 0, 2) is not None) == holds
+
+
+def test_chains_whose_buffers_are_aligned_are_no_larger_than_whole_tensors() -> None:
+    """Rows of 3 bytes leave holes that no bound knows of."""
+    build = GraphBuilder()
+    image = build.input(1, 2, 4, 1)
+    chosen = build.gather(image, 2, [0, 0, 0, 0])
+    narrow = build.conv(chosen, 1, HW(1, 2), padding=NO_PADDING)
+    build.concat([image, chosen], axis=1)
+    graph = build.graph(build.pool(MaxPool2D, narrow, UNIT, UNIT))
+    toolbox = Toolbox(Library.CMSIS_NN, _BOARDS[0].isa, Objective.RAM)
+    request = Request(stores_output=True)
+    small, whole = (plan(graph, _BOARDS[0], toolbox, replace(request, may_split=split)) for split in (True, False))
     assert small.arena_bytes <= whole.arena_bytes
 
 

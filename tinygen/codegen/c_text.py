@@ -10,6 +10,7 @@ from tinygen.errors import UsageError
 from tinygen.ir.types import Array, DType
 
 _WIDTH = 110
+_INDENT = 4 * " "
 _LONGEST = 64  # letters of a model's name, which begins those of files and functions
 _NO_BREAK = "\N{NO-BREAK SPACE}"
 _WHOLE = re.compile(r"\w+ = \[[^][]*\]|tensor<[^>]*>")  # what a line of MLIR is not broken inside of
@@ -68,12 +69,28 @@ def _is_reserved(name: str) -> bool:
 
 def initializer(values: Array) -> str:
     """The elements of a flat array, wrapped into lines of equal indent."""
-    flat = values.reshape(-1)
-    if np.issubdtype(flat.dtype, np.floating):
-        items = [float_literal(float(value)) for value in flat]
-    else:
-        items = [_integer_literal(int(value), flat.dtype) for value in flat]
-    return textwrap.fill(", ".join(items), _WIDTH, initial_indent="    ", subsequent_indent="    ")
+    lines: list[str] = []
+    line = _INDENT
+    for literal in _literals(values.reshape(-1)):
+        if len(line) + len(literal) + 1 > _WIDTH and line != _INDENT:
+            lines.append(line[:-1])
+            line = _INDENT
+        line += f"{literal}, "
+    return "\n".join((*lines, line.rstrip(", ")))
+
+
+def _literals(values: Array) -> list[str]:
+    if np.issubdtype(values.dtype, np.floating):
+        return [float_literal(float(value)) for value in values]
+    numbers = (values.astype(np.uint8) if values.dtype == np.bool_ else values).tolist()
+    if values.dtype == np.uint32:
+        return [f"0x{number:08X}U" for number in numbers]
+    texts = [f"INT64_C({number})" for number in numbers] if values.dtype == np.int64 else list(map(str, numbers))
+    for dtype, name in ((np.int32, "INT32_MIN"), (np.int64, "INT64_MIN")):
+        if values.dtype == dtype:  # the least one is the negation of a literal that does not fit
+            for index in np.flatnonzero(values == np.iinfo(dtype).min):
+                texts[index] = name
+    return texts
 
 
 def float_literal(value: float) -> str:
@@ -102,15 +119,3 @@ def comment(*paragraphs: str) -> str:
     if len(lines) == 1:
         return f"/* {lines[0]} */"
     return "/*\n" + "\n".join(f" * {line}".rstrip() for line in lines) + "\n */"
-
-
-def _integer_literal(value: int, dtype: np.dtype[np.generic]) -> str:
-    if value == np.iinfo(np.int32).min and dtype == np.int32:
-        return "INT32_MIN"  # -2147483648 is the negation of a literal that does not fit
-    if dtype == np.uint32:
-        return f"0x{value:08X}U"
-    if dtype == np.int64:
-        if value == np.iinfo(np.int64).min:
-            return "INT64_MIN"
-        return f"INT64_C({value})"
-    return str(value)

@@ -8,13 +8,14 @@ from tinygen.planner.block import Gap
 from tinygen.planner.first_fit import Problem
 
 
-def solve(problem: Problem, offsets: dict[int, int], effort: float) -> dict[int, int]:
+def solve(problem: Problem, offsets: dict[int, int], effort: float, limit: int | None = None) -> dict[int, int]:
     """Offsets of a smaller arena than the known `offsets` give; `offsets` where none is found.
 
+    The smallest one, or any within a limit: that takes a fraction of the time.
     The distance of any two blocks lies beside what is forbidden. `effort` is CP-SAT's deterministic time, some seconds
     for each: the same result on every machine.
     """
-    model = _Model(problem, offsets)
+    model = _Model(problem, offsets, limit)
     solver = cp_model.CpSolver()
     solver.parameters.num_workers = 1
     solver.parameters.random_seed = 0
@@ -31,10 +32,11 @@ def solve(problem: Problem, offsets: dict[int, int], effort: float) -> dict[int,
 class _Model:
     """Variables: the arena, an offset for each item, and which of its blocks each item takes."""
 
-    def __init__(self, problem: Problem, known: Mapping[int, int]) -> None:
+    def __init__(self, problem: Problem, known: Mapping[int, int], limit: int | None) -> None:
         self.model = cp_model.CpModel()
         self._problem = problem
-        self._limit = max(offset + problem.blocks[index].bytes for index, offset in known.items()) - 1
+        most = max(offset + problem.blocks[index].bytes for index, offset in known.items()) - 1
+        self._limit = most if limit is None else min(most, limit)
         self._arena = self.model.new_int_var(problem.bound, self._limit, "arena")
         self.starts: list[cp_model.LinearExpr] = []
         self.is_taken: list[cp_model.IntVar] = []
@@ -44,7 +46,8 @@ class _Model:
             for second, gaps in found.items():
                 if second < first:
                     self._keep_apart(first, second, gaps)
-        self.model.minimize(self._arena)
+        if limit is None:
+            self.model.minimize(self._arena)
 
     def _add_item(self, item: tuple[int, ...], known: Mapping[int, int]) -> None:
         blocks = [self._problem.blocks[index] for index in item]

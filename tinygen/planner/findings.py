@@ -7,7 +7,7 @@ from tinygen.ir.graph import Op
 from tinygen.kernels.base import Kernel, Toolbox
 from tinygen.planner.choice import select, variants
 from tinygen.planner.network import Network
-from tinygen.planner.placement import THOROUGH
+from tinygen.planner.placement import THOROUGH, Effort
 from tinygen.planner.segment import Memory, Placed, Segment, Traces, memory_of_trace, memory_of_traces, trace_of
 
 _MOST_STEPS = 50_000  # of segments whose traces are kept: some hundred megabytes
@@ -23,6 +23,7 @@ class Findings:
     _parts: dict[tuple[Hashable, int], tuple[Op, Kernel]] = field(default_factory=dict)
     _traces: Traces = field(default_factory=dict)
     _placed: dict[tuple[Segment, ...], Placed] = field(default_factory=dict)
+    _fitting: dict[tuple[Segment, ...], Placed] = field(default_factory=dict)
 
     def variants(self, op: Op) -> tuple[Kernel, ...]:
         """The kernels of an operator of the network: the cheapest first, each further one with less scratch."""
@@ -49,8 +50,23 @@ class Findings:
     def placed(self, segments: tuple[Segment, ...]) -> Placed:
         """The best placement of all segments that is found."""
         if segments not in self._placed:
-            self._placed[segments] = self.memory(segments).placed(THOROUGH)
+            best = self.memory(segments).placed(THOROUGH)
+            known = self._fitting.get(segments, best)
+            self._placed[segments] = min(best, known, key=lambda placed: placed.arena_bytes)
         return self._placed[segments]
+
+    def fits(self, segments: tuple[Segment, ...], limit_bytes: int, effort: Effort) -> bool:
+        """Whether a placement of all segments within a limit is found, so that `placed` is within it, too."""
+        known = self._placed.get(segments) or self._fitting.get(segments)
+        if known and known.arena_bytes <= limit_bytes:
+            return True
+        needed = self.memory(segments)
+        if needed.bound_bytes > limit_bytes or segments in self._placed:
+            return False
+        found = needed.placed(effort, limit_bytes)
+        if found.arena_bytes <= limit_bytes:
+            self._fitting[segments] = found
+        return found.arena_bytes <= limit_bytes
 
     def memory_alone(self, segment: Segment) -> Memory:
         """The blocks of a segment; what passes through it untouched is not among them."""

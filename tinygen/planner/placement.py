@@ -26,20 +26,21 @@ def place(
     items: Sequence[Sequence[Block]],
     in_place: Sequence[InPlace] = (),
     effort: Effort = THOROUGH,
-    enough: int | None = None,
+    bound: int = 0,
+    limit: int | None = None,
 ) -> dict[Block, int]:
     """For each item one of its alternative blocks, with its offset, such that no two live parts overlap.
 
     First fit in several orders, then local search, then the exact solver where it is installed, or local search from
-    other orders; whoever meets the lower bound, or an arena of `enough` bytes, first ends it. Of an item's blocks all
-    have as many bytes live at any tick.
+    other orders; whoever meets the lower bound, of which more may be known, ends it. With a `limit` any arena within it
+    will do: no smaller one is looked for. Of an item's blocks all have as many bytes live at any tick.
     """
     problem = Problem.of(items, in_place)
-    enough = problem.bound if enough is None else enough
+    enough = max(problem.bound, bound, limit or 0)
     order, *others = sorted(_orders(problem), key=lambda order: problem.arena_bytes(problem.first_fit(order)))
     offsets = search(problem, order, effort.moves, enough)
     if effort.exact and is_installed() and problem.arena_bytes(offsets) > enough:
-        offsets = solve(problem, offsets, effort.exact)
+        offsets = solve(problem, offsets, effort.exact, limit)
     for other in others[:_RESTARTS] if effort.exact and not is_installed() else ():
         if problem.arena_bytes(offsets) <= enough:
             break

@@ -67,9 +67,9 @@ class Memory:
         """The first of each buffer's blocks."""
         return [block for block, *_ in self.blocks.values()]
 
-    def placed(self, effort: Effort, enough: int = 0) -> "Placed":
-        """The best placement found; the search ends at one of `enough` bytes."""
-        offsets = place(list(self.blocks.values()), self.in_place, effort, max(enough, self.bound_bytes))
+    def placed(self, effort: Effort, limit: int | None = None) -> "Placed":
+        """The best placement found; with a limit the search ends at one within it."""
+        offsets = place(list(self.blocks.values()), self.in_place, effort, self.bound_bytes, limit)
         chosen = {key: next(b for b in blocks if b in offsets) for key, blocks in self.blocks.items()}
         return Placed(
             offsets={key: offsets[block] for key, block in chosen.items()},
@@ -132,7 +132,8 @@ def sliced_chain_of(network: Network, first: int, end: int) -> SlicedChain | Non
     """Calls [first, end) as a chain that runs slice by slice; None where they are none."""
     ops = network.calls[first:end]
     results = {result for op in ops for result in op.results}
-    private = frozenset(t for t in results & network.private if network.lifetimes[t][1] < end)
+    stored = frozenset(map(network.root, network.stored))  # by rows, once all channels are there
+    private = frozenset(t for t in results & network.private - stored if network.lifetimes[t][1] < end)
     return sliced_chain(ops, private, network.channel_sums, network.root)
 
 

@@ -6,7 +6,7 @@ from importlib.util import find_spec
 
 from tinygen.planner.first_fit import Problem
 
-Solve = Callable[[Problem, dict[int, int], float], dict[int, int]]
+Solve = Callable[[Problem, dict[int, int], float, int | None], dict[int, int]]
 
 
 def is_installed() -> bool:
@@ -14,7 +14,8 @@ def is_installed() -> bool:
     return find_spec("ortools") is not None
 
 
-def solve(problem: Problem, offsets: dict[int, int], effort: float) -> dict[int, int]:
-    """Offsets of a smaller arena than the known `offsets` give; `offsets` where none is found. Wants `is_installed`."""
+def solve(problem: Problem, offsets: dict[int, int], effort: float, limit: int | None = None) -> dict[int, int]:
+    """Offsets of a smaller arena than the known `offsets` give, or of any within a limit; `offsets` where none is
+    found. Wants `is_installed`."""
     exact: Solve = import_module("tinygen.planner.cp_sat").solve  # loads for half a second: only when it is needed
-    return exact(problem, offsets, effort)
+    return exact(problem, offsets, effort, limit)

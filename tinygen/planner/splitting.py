@@ -9,7 +9,7 @@ from tinygen.planner.cost import estimated_instructions
 from tinygen.planner.edges import Upgrade
 from tinygen.planner.findings import Findings
 from tinygen.planner.network import Network
-from tinygen.planner.placement import QUICK
+from tinygen.planner.placement import QUICK, THOROUGH
 from tinygen.planner.schedule import Schedule
 from tinygen.planner.segment import Segment
 from tinygen.planner.segmentation import CHAIN, Segmentation, SegmentationSearch
@@ -158,8 +158,10 @@ class _Planner:
         """A schedule with few instructions within a limit, if one is found quickly."""
         for path in self._tries(limit_bytes):
             segments = self._directed(path)
-            if self._arena_bytes(segments) <= limit_bytes:
-                return self._split(self._improved(segments, limit_bytes))
+            if self._found.fits(segments, limit_bytes, THOROUGH):
+                improved = self._improved(segments, limit_bytes)
+                has_upgrades = self._toolbox.has_native_kernels
+                return self._split(self._upgraded(improved, limit_bytes) if has_upgrades else improved)
         return None
 
     def _tries(self, limit_bytes: int) -> Iterator[Segmentation]:
@@ -210,12 +212,10 @@ class _Planner:
             for other in self._search.cheaper(segment, limit):
                 changed = replace(other, descending=segment.descending)
                 tried = (*chosen[:index], changed, *chosen[index + 1 :])
-                if self._fits(tried, limit):
+                if self._found.fits(tried, limit, QUICK):
                     chosen = tried
                     break
-        if self._toolbox.has_native_kernels and limit > self._arena_bytes(segments):
-            chosen = self._upgraded(chosen, limit)
-        return chosen if self._arena_bytes(chosen) <= limit else segments
+        return chosen
 
     def _upgraded(self, segments: tuple[Segment, ...], limit: int) -> tuple[Segment, ...]:
         """The segments with faster kernels for single calls: for all, or for those that save most, if there is room."""
@@ -225,7 +225,7 @@ class _Planner:
         together = segments
         for (index, _), upgrade in best.items():
             together = _with_upgrade(together, index, upgrade)
-        if not found or self._fits_tightly(together, limit):
+        if not found or self._found.fits(together, limit, THOROUGH):
             return together
         upgraded: set[tuple[int, int]] = set()
         misses = 0
@@ -233,24 +233,14 @@ class _Planner:
             if (index, upgrade.position) in upgraded:
                 continue
             tried = _with_upgrade(segments, index, upgrade)
-            fits = self._fits_tightly if misses < _MOST_MISSES else self._fits
-            if fits(tried, limit):
+            if self._found.memory(tried).bound_bytes > limit:
+                continue
+            if self._found.fits(tried, limit, THOROUGH if misses < _MOST_MISSES else QUICK):
                 segments = tried
                 upgraded.add((index, upgrade.position))
             else:
                 misses += 1
         return segments
-
-    def _fits(self, segments: tuple[Segment, ...], limit: int) -> bool:
-        """Whether a placement of all segments within the limit is found quickly."""
-        needed = self._found.memory(segments)
-        return needed.bound_bytes <= limit and needed.placed(QUICK, limit).arena_bytes <= limit
-
-    def _fits_tightly(self, segments: tuple[Segment, ...], limit: int) -> bool:
-        """Whether a placement of all segments within the limit is found: quickly, or as the best one."""
-        if self._found.memory(segments).bound_bytes > limit:
-            return False
-        return self._fits(segments, limit) or self._arena_bytes(segments) <= limit
 
 
 def _with_upgrade(segments: tuple[Segment, ...], index: int, upgrade: Upgrade) -> tuple[Segment, ...]:
