@@ -30,11 +30,14 @@ class Work:
     call: float = 0.0
     weight: float = 0.0  # elements of the filters, read once more by each call, or by each row of it
     pixel: float = 0.0  # positions of the result, or of a plane
-    line: float = 0.0  # of planes that are filled
+    line: float = 0.0  # of the input that is copied to scratch
+    start: float = 0.0  # of a series of outputs or multiplications
     tap: float = 0.0  # pieces of the input that are gathered for multiplication, or multiplied at one go
     operand: float = 0.0  # elements of these, or elements read where nothing is multiplied
     output: float = 0.0  # elements of the result
     mac: float = 0.0
+    shared: float = 0.0  # operands that are gathered once for several pixels
+    border: float = 0.0  # pieces of the input that lie partly in the padding
     rest: float = 0.0  # multiplications that do not fill a vector of 16
     single: float = 0.0  # multiplications, or channels of a depthwise convolution, that do not fill one of 4
     tail_output: float = 0.0  # outputs that are left over where kernels take several at once
@@ -123,8 +126,8 @@ def _block_work(op: Conv2D, clamped: float, rows: int | None, columns: int | Non
         operand=0 if overlap else pixels * elements,
         output=outputs,
         mac=outputs * elements,
-        rest=pixels * elements if overlap else 0,
-        single=pixels * kernel.h * op.border_share,
+        shared=pixels * elements if overlap else 0,
+        border=pixels * kernel.h * op.border_share,
         tail_output=left_over,
         tail_mac=left_over * elements,
         clamped=clamped,
@@ -140,7 +143,7 @@ def _tiled_work(op: Conv2D, function: str, clamped: float, rows: int | None) -> 
         tap=done.tiles * done.quads,
         output=done.tiles * op.output.shape[3],
         mac=done.products * done.quads,
-        single=done.products,
+        start=done.products,
         clamped=clamped,
     )
 
@@ -152,7 +155,7 @@ def _vector_work(vectors: float, units: int, features: int, clamped: float) -> W
     return Work(
         call=1,
         pixel=vectors,
-        tap=groups,
+        start=groups,
         operand=vectors * elements,
         output=vectors * units,
         mac=groups * elements * _UNITS_AT_ONCE,
@@ -176,11 +179,11 @@ def _plane_work(op: DepthwiseConv2D, clamped: float, has_assembly: bool, rows: i
         weight=planes * taps,
         pixel=lines.plane * positions.plane,
         line=planes * lines.reached,
-        tap=planes * lines.outputs,
+        start=planes * lines.outputs,
+        tap=computed * lines.taps,
         operand=planes * lines.reached * positions.reached,
         output=computed,
         mac=computed * lines.taps * 2 * positions.words,
-        rest=computed * lines.taps,
         tail_output=planes * lines.outputs * left if is_3x3 else 0,
         clamped=clamped,
     )
