@@ -38,6 +38,13 @@ def test_small_arena_and_few_instructions(name: str, board: str, most_instructio
     assert found.outcome.values["instructions"] <= most_instructions
 
 
+def test_no_more_of_the_slack_is_taken_than_is_worth_it() -> None:
+    """Halfway to the smallest arena the visual wake words are as fast."""
+    options = Options(target=M4, kernels=Kernels.NATIVE, objective=Objective.RAM)
+    schedule = compile_model(model_file("vww_96_int8"), options).schedule
+    assert schedule.arena_bytes <= 1.04 * ARENA_BYTES["vww_96_int8"]
+
+
 def test_room_within_a_limit_goes_to_faster_kernels() -> None:
     options = Options(target=M4, kernels=Kernels.NATIVE, ram_bytes=KWS_RAM_BYTES)
     schedule = compile_model(model_file("kws_ref_model"), options).schedule

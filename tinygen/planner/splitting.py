@@ -24,6 +24,7 @@ _TRIES = 4  # segmentations that are placed as a whole,
 _FEW_CUTS = 10 * CHAIN  # and one more, of which each chain must save so many instructions
 _RAM_SLACK = 0.10  # of the smallest arena, that -O ram may add for tinygen's own kernels, which need more scratch,
 _SLACK_SAVES = 0.10  # if it saves that share of the instructions
+_AS_FAST = 0.01  # more of these, where that takes less of the slack
 _MOST_UPGRADES = 24  # of kernels that are tried one by one,
 _MOST_MISSES = 2  # of which so many may be placed thoroughly in vain: the rest is placed quickly
 _MOST_TURNS = 16  # of chains of one segmentation: where there are many, each takes most of a second to place
@@ -96,13 +97,21 @@ class _Planner:
             room = self._little_more(arena_bytes, limit_bytes)
             faster = self.fastest(room)
             if faster and self._takes_more(smallest, _FAR * self._instructions(faster)):
-                return faster  # the smallest need not be looked for
+                return self._thriftier(faster, arena_bytes)  # the smallest need not be looked for
         schedule = self._least(without, smallest)
         if (least_room := self._little_more(schedule.arena_bytes, limit_bytes)) != room:
             faster = self.fastest(least_room)
         if faster is None or self._instructions(faster) > (1 - _SLACK_SAVES) * self._instructions(schedule):
             return schedule
-        return faster
+        return self._thriftier(faster, schedule.arena_bytes)
+
+    def _thriftier(self, schedule: Schedule, least_bytes: int) -> Schedule:
+        """A schedule that is about as fast halfway to the smallest arena, if there is one."""
+        limit, most = (least_bytes + schedule.arena_bytes) // 2, (1 + _AS_FAST) * self._instructions(schedule)
+        if self._search.within(limit, most_extra=most - self._search.whole_instructions) is None:
+            return schedule
+        found = self.fastest(limit)
+        return found if found and self._instructions(found) <= most else schedule
 
     def _little_more(self, bytes: int, limit_bytes: int | None) -> int:
         """What an arena may take instead of so many bytes."""
