@@ -207,8 +207,8 @@ def table_name(toolbox: Toolbox) -> str:
 
 
 def native_table_name(toolbox: Toolbox) -> str:
-    """Name of the table of tinygen's own kernels; the host runs those of cores with the DSP extension."""
-    isa = Isa.DSP if toolbox.isa is Isa.HOST else toolbox.isa
+    """Name of the table of tinygen's own kernels."""
+    isa = Isa.DSP if toolbox.isa.runs_dsp_kernels else toolbox.isa
     return f"{_NATIVE_TABLE} {isa.value if toolbox.has_thumb2 else _ARMV6_M}"
 
 

@@ -66,7 +66,7 @@ def plan(graph: Graph, board: Board, toolbox: Toolbox, request: Request = Reques
     if request.calls_application or (request.may_split and not _suffices(whole, toolbox.objective, request)):
         network = request.network(whole.graph, kernels)
         found = split_plan(network, board, toolbox, request.limit_bytes, request.may_split, request.extra_macs)
-        if request.calls_application and not _suffices(found, toolbox.objective, request):
+        if request.may_split and request.calls_application and not _suffices(found, toolbox.objective, request):
             plain = split_plan(network, board, toolbox, request.limit_bytes, may_split=False)
             found = min(found, plain, key=lambda schedule: schedule.arena_bytes)
         schedule = found if request.calls_application or found.arena_bytes < whole.arena_bytes else whole

@@ -6,7 +6,7 @@ from functools import cache
 from tinygen.ir.graph import Op
 from tinygen.kernels.base import Library, Toolbox
 from tinygen.kernels.native.costs import is_winograd, tile_work
-from tinygen.kernels.native.depthwise import axes_of
+from tinygen.kernels.native.depthwise import lines_and_positions, pairs_of_taps
 from tinygen.ops.clamp import Clamp
 from tinygen.ops.conv2d import Conv2D
 from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
@@ -72,15 +72,15 @@ def work(op: Op, function: str, toolbox: Toolbox, rows: int | None = None, colum
     if not op.macs:
         operands = sum(tensor.type.elements for tensor in op.variable_operands) * share
         return Work(call=1, pixel=pixels, operand=operands, output=outputs, clamped=clamped)
+    depth = op.macs // result.type.elements  # multiplications per output
     if function.startswith(_NATIVE_DEPTHWISE) and isinstance(op, DepthwiseConv2D):
-        return _plane_work(op, clamped, toolbox.isa is not Isa.SCALAR, rows, columns)
+        return _plane_work(op, clamped, toolbox.isa.runs_dsp_kernels, rows, columns)
     if function.startswith(_NATIVE_CONVOLVE) and isinstance(op, Conv2D):
         return _block_work(op, clamped, rows, columns)
     if is_winograd(function) and isinstance(op, Conv2D):
         return _tiled_work(op, function, clamped, rows)
     if function.startswith(_NATIVE_PRODUCT):
-        return _vector_work(pixels, channels, op.macs // result.type.elements, clamped)
-    depth = op.macs // result.type.elements  # multiplications per output
+        return _vector_work(pixels, channels, depth, clamped)
     width = columns or (result.shape[2] if len(result.shape) == 4 else 1)
     left_over = _left_over_outputs(op, function, toolbox, pixels, width)
     passes = pixels / width if function in _ROW_BY_ROW else 1
@@ -166,7 +166,7 @@ def _vector_work(vectors: float, units: int, features: int, clamped: float) -> W
 def _plane_work(op: DepthwiseConv2D, clamped: float, has_assembly: bool, rows: int | None, columns: int | None) -> Work:
     """Of native depthwise convolutions, channel by channel: a plane is filled, then the lines of the result are
     computed in blocks; what is left over one by one with 3x3 filters, with others as a block in assembly."""
-    lines, positions = axes_of(op, rows, columns)
+    lines, positions = lines_and_positions(op, rows, columns)
     planes = op.output.shape[0] * op.output.shape[3]
     taps = lines.taps * positions.taps
     left = positions.outputs % _PIXELS_AT_ONCE
@@ -177,13 +177,13 @@ def _plane_work(op: DepthwiseConv2D, clamped: float, has_assembly: bool, rows: i
     return Work(
         call=1,
         weight=planes * taps,
-        pixel=lines.plane * positions.plane,
+        pixel=lines.reach * positions.reach,
         line=planes * lines.reached,
         start=planes * lines.outputs,
         tap=computed * lines.taps,
         operand=planes * lines.reached * positions.reached,
         output=computed,
-        mac=computed * lines.taps * 2 * positions.words,
+        mac=computed * lines.taps * 2 * pairs_of_taps(positions),
         tail_output=planes * lines.outputs * left if is_3x3 else 0,
         clamped=clamped,
     )

@@ -16,6 +16,11 @@ class Isa(StrEnum):
         """C preprocessor condition that holds where code is compiled for this set; None: nothing to check."""
         return _MACRO_CONDITIONS[self]
 
+    @property
+    def runs_dsp_kernels(self) -> bool:
+        """Whether tinygen's own kernels are those of the DSP extension: on the host, C is the assembly's model."""
+        return self in (Isa.DSP, Isa.HOST)
+
 
 # ACLE feature macros: CMSIS-NN chooses its code path by them, and the arena was planned for one path.
 _MVE = "(defined(__ARM_FEATURE_MVE) && (__ARM_FEATURE_MVE & 1))"

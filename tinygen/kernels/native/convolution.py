@@ -9,7 +9,7 @@ from tinygen.ir.graph import Op
 from tinygen.ir.types import Array
 from tinygen.kernels.base import Kernel, Table
 from tinygen.kernels.native.fully_connected import product_with_rows
-from tinygen.kernels.native.joining import can_join, join, joins_on
+from tinygen.kernels.native.joining import can_join, join
 from tinygen.kernels.native.linear import LinearRequantization, linear_requantization
 from tinygen.kernels.native.requantization import ShortRequantization, short_requantization
 from tinygen.ops.clamp import Clamp
@@ -58,7 +58,7 @@ def lower_conv2d(op: Op, isa: Isa) -> Kernel | None:
     is_shallow = weights.shape[3] <= _SHALLOW and op.window.kernel != UNIT
     columns = _columns(weights)
     requantization = linear or short
-    gains = joins_on(isa) and columns.shape[1] >= _FEWEST_JOINED
+    gains = isa.runs_dsp_kernels and columns.shape[1] >= _FEWEST_JOINED
     is_joined = gains and can_join(columns, short, requantization, pairs_of(len(columns)))
     words = stream(columns, requantization, is_joined)
     further = _band_bytes(op) if is_shallow else _line_bytes(op)

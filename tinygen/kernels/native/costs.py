@@ -13,7 +13,6 @@ from tinygen.ops.conv2d import Conv2D
 from tinygen.targets.isa import Isa
 
 _WINOGRAD = "tg_native_winograd_"
-_ISAS = (Isa.DSP, Isa.HOST)  # the host runs the kernels of DSP cores
 
 
 @dataclass(frozen=True)
@@ -45,7 +44,7 @@ def native_instructions(op: Op, kernel: Kernel, isa: Isa, rows: int | None = Non
     """Of computing rows of the result, where that is not in proportion to the work; else None."""
     if "_mve_" in kernel.function:
         return mve_instructions(op, kernel.function, rows, kernel.scratch_bytes)
-    if not isinstance(op, Conv2D) or not is_winograd(kernel.function) or isa not in _ISAS:
+    if not isinstance(op, Conv2D) or not is_winograd(kernel.function) or not isa.runs_dsp_kernels:
         return None
     rows = op.output.shape[1] if rows is None else rows
     return min(winograd_instructions(op, kernel.function, rows), convolution_instructions(op, rows))

@@ -5,7 +5,8 @@ them where nothing is packed and by 4 % where it is.
 """
 
 from tinygen.ir.graph import Op
-from tinygen.kernels.native.depthwise_mve import Plan, PlaneAxis, at_once, axes_of, best_plan
+from tinygen.kernels.native.depthwise_mve import Plan, at_once, best_plan
+from tinygen.kernels.native.plane_axes import PlaneAxis, axes_of
 from tinygen.ops.add import Add
 from tinygen.ops.conv2d import Conv2D
 from tinygen.ops.depthwise_conv2d import DepthwiseConv2D

@@ -9,6 +9,7 @@ from tinygen.ir.graph import Op
 from tinygen.ir.types import Array
 from tinygen.kernels.base import Kernel, Table
 from tinygen.kernels.native.linear import LinearRequantization, linear_requantization
+from tinygen.kernels.native.plane_axes import PlaneAxis, axes_of
 from tinygen.kernels.native.requantization import ShortRequantization, short_requantization
 from tinygen.ops.clamp import Clamp
 from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
@@ -20,41 +21,6 @@ _SINGLE_COST = 1.6  # of an output that is left over, as multiple of one in a bl
 _LINE_COST = 1.2  # of starting a line
 _STRIDES = (1, 2)  # between positions
 _FEWEST_OUTPUTS = 3  # of a channel: below, its plane costs more than it saves
-
-
-@dataclass(frozen=True)
-class Axis:
-    """One of the two axes of a plane."""
-
-    is_vertical: bool  # in the tensors
-    inputs: int
-    outputs: int
-    taps: int  # of the filter
-    stride: int
-    before: int  # padding
-    input_step: int  # bytes
-    output_step: int
-
-    @property
-    def plane(self) -> int:
-        """Elements that the filter reaches."""
-        return (self.outputs - 1) * self.stride + self.taps
-
-    @property
-    def reached(self) -> int:
-        """Those that are elements of the input."""
-        return min(self.inputs, self.plane - self.before)
-
-    @property
-    def words(self) -> int:
-        """Pairs of taps, as positions of a filter are multiplied: at stride 1 a place more, for the next output."""
-        return -(-(self.taps + (self.stride == 1)) // 2)
-
-    @property
-    def reach(self) -> int:
-        """Elements that blocks of 4 outputs read with filters of any size: the last one may read beyond the plane."""
-        last = -(-self.outputs // _BLOCK) - 1
-        return last * _BLOCK * self.stride + 2 * self.words + (2 if self.stride == 1 else 6)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -70,8 +36,8 @@ class NativeDepthwiseS8(Kernel):
     channels: int
     input_bytes: int
     output_bytes: int
-    lines: Axis
-    positions: Axis
+    lines: PlaneAxis
+    positions: PlaneAxis
     is_3x3: bool
     zero_point: int
     activation: Clamp
@@ -102,7 +68,7 @@ class NativeDepthwiseS8(Kernel):
     @property
     def filter_bytes(self) -> int:
         """Of a line of the plane that the assembly reads for the first output of a block."""
-        return 4 * (self.positions.words + (self.positions.stride == 1))
+        return 4 * (pairs_of_taps(self.positions) + (self.positions.stride == 1))
 
     @property
     def line_skip(self) -> int:
@@ -118,7 +84,9 @@ def lower_depthwise_conv2d(op: Op) -> Kernel | None:
         return None
     taps = weights.shape[1] * weights.shape[2]
     short = short_requantization(op.output_stage, weights.reshape(taps, -1).T.astype(np.int64))
-    lines, positions = axes_of(op)  # tiles of one operator may differ in this, so the tables have different names
+    lines, positions = lines_and_positions(
+        op
+    )  # tiles of one operator may differ in this, so the tables have different names
     if short is None or not _has_kernel(lines, positions):
         return None
     name, filters = ("stream", weights[0]) if lines.is_vertical else ("transposed", weights[0].transpose(1, 0, 2))
@@ -131,7 +99,7 @@ def lower_depthwise_conv2d(op: Op) -> Kernel | None:
         reads=(op.input,),
         writes=(op.output,),
         tables=(Table(name, stream.reshape(-1)),),
-        scratch_bytes=2 * lines.plane * _plane_positions(positions, is_3x3),
+        scratch_bytes=2 * lines.reach * _plane_positions(positions, is_3x3),
         batches=op.input.shape[0],
         channels=op.input.shape[3],
         input_bytes=op.input.type.elements // op.input.shape[0],
@@ -150,40 +118,45 @@ def _function(is_3x3: bool, stride: int, is_linear: bool) -> str:
     return f"tg_native_depthwise{filters}{strides}{'_relu' if is_linear else ''}_s8"
 
 
-def _plane_positions(positions: Axis, is_3x3: bool) -> int:
+def pairs_of_taps(positions: PlaneAxis) -> int:
+    """Pairs of taps, as positions of a filter are multiplied: at stride 1 a place more, for the next output."""
+    return -(-(positions.taps + (positions.stride == 1)) // 2)
+
+
+def _reach_of_blocks(positions: PlaneAxis) -> int:
+    """Elements that blocks of 4 outputs read with filters of any size: the last one may read beyond the plane."""
+    last = -(-positions.outputs // _BLOCK) - 1
+    return last * _BLOCK * positions.stride + 2 * pairs_of_taps(positions) + (2 if positions.stride == 1 else 6)
+
+
+def _plane_positions(positions: PlaneAxis, is_3x3: bool) -> int:
     """Elements of a line of the plane: even, so that lines start at whole words."""
-    elements = positions.plane if is_3x3 else max(positions.plane, positions.reach)
+    elements = positions.reach if is_3x3 else max(positions.reach, _reach_of_blocks(positions))
     return elements + elements % 2
 
 
-def axes_of(op: DepthwiseConv2D, rows: int | None = None, columns: int | None = None) -> tuple[Axis, Axis]:
-    """What is taken for lines and for positions: the cheaper way, if there is a kernel for it.
-
-    With numbers, of so many rows or columns that lie inside the result, else of all of them.
-    """
-    _, height, width, channels = op.input.shape
-    _, all_rows, all_columns, _ = op.output.shape
-    kernel, stride, padding = op.window.kernel, op.stride, op.padding
-    steps = width * channels, all_columns * channels
-    top, left = padding.top if rows is None else 0, padding.left if columns is None else 0
-    vertical = Axis(True, height, rows or all_rows, kernel.h, stride.h, top, *steps)
-    horizontal = Axis(False, width, columns or all_columns, kernel.w, stride.w, left, channels, channels)
+def lines_and_positions(
+    op: DepthwiseConv2D, rows: int | None = None, columns: int | None = None
+) -> tuple[PlaneAxis, PlaneAxis]:
+    """What is taken for lines and for positions: the cheaper way, if there is a kernel for it; rows and columns as in
+    `axes_of`."""
+    vertical, horizontal = axes_of(op, rows, columns)
     both = (vertical, horizontal), (horizontal, vertical)
     possible = [pair for pair in both if pair[1].stride in _STRIDES]
     return min(possible or both, key=lambda pair: _cost(*pair))
 
 
-def _has_kernel(lines: Axis, positions: Axis) -> bool:
+def _has_kernel(lines: PlaneAxis, positions: PlaneAxis) -> bool:
     is_worth = lines.outputs * positions.outputs >= _FEWEST_OUTPUTS
     return is_worth and min(lines.reached, positions.reached) >= 1 and positions.stride in _STRIDES
 
 
-def _cost(lines: Axis, positions: Axis) -> float:
+def _cost(lines: PlaneAxis, positions: PlaneAxis) -> float:
     if lines.taps == 3 and positions.taps == 3:
         whole, rest = divmod(positions.outputs, _BLOCK)
         return lines.outputs * (_LINE_COST + whole * _BLOCK + rest * _SINGLE_COST)
     blocks = -(-positions.outputs // _BLOCK)
-    return lines.outputs * (20 + blocks * (50 + lines.taps * (10 + 7 * positions.words)))
+    return lines.outputs * (20 + blocks * (50 + lines.taps * (10 + 7 * pairs_of_taps(positions))))
 
 
 @dataclass(frozen=True, eq=False)
@@ -210,10 +183,10 @@ def _stream_3x3(filters: Array, scaling: _Scaling) -> Array:
     return np.stack(parts, axis=1).astype(np.int32)
 
 
-def _stream(filters: Array, scaling: _Scaling, positions: Axis) -> Array:
+def _stream(filters: Array, scaling: _Scaling, positions: PlaneAxis) -> Array:
     """The same for filters of any size."""
     scaled = scaling.factor * filters.transpose(2, 0, 1).astype(np.int64)
-    missing = 2 * positions.words - positions.taps
+    missing = 2 * pairs_of_taps(positions) - positions.taps
     first = np.pad(scaled, ((0, 0), (0, 0), (0, missing)))
     shifted = np.pad(scaled, ((0, 0), (0, 0), (1, missing - 1))) if positions.stride == 1 else None
     words = [_word(taps[..., 0::2], taps[..., 1::2]) for taps in (first, shifted) if taps is not None]

@@ -7,7 +7,7 @@ import numpy as np
 
 from tinygen.ir.types import Array
 from tinygen.kernels.base import Kernel, Table
-from tinygen.kernels.native.depthwise_mve import PlaneAxis, axes_of
+from tinygen.kernels.native.plane_axes import PlaneAxis, axes_of
 from tinygen.kernels.native.requantization_mve import VectorRequantization, vector_requantization
 from tinygen.ops.clamp import Clamp
 from tinygen.ops.depthwise_conv2d import DepthwiseConv2D

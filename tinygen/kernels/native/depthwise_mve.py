@@ -8,6 +8,7 @@ import numpy as np
 
 from tinygen.ir.types import Array
 from tinygen.kernels.base import Kernel, Table
+from tinygen.kernels.native.plane_axes import PlaneAxis, axes_of
 from tinygen.kernels.native.requantization_mve import VectorRequantization, vector_requantization
 from tinygen.ops.clamp import Clamp
 from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
@@ -29,25 +30,6 @@ class Layout(Enum):
     COLUMNS = "outputs of a line, words of 4 lines"
     LINES = "outputs of a line, words of 4 positions"
     LINE = "the same with 4 outputs of a vector, for filters of one line"
-
-
-@dataclass(frozen=True)
-class PlaneAxis:
-    """One of the two axes of a plane."""
-
-    is_vertical: bool  # in the tensors
-    inputs: int
-    outputs: int
-    taps: int  # of the filter
-    stride: int
-    before: int  # padding
-    input_step: int  # bytes
-    output_step: int
-
-    @property
-    def reach(self) -> int:
-        """Elements under all positions of the filter, with padding."""
-        return (self.outputs - 1) * self.stride + self.taps
 
 
 @dataclass(frozen=True)
@@ -181,18 +163,6 @@ def best_plan(op: DepthwiseConv2D, rows: int | None = None) -> Plan | None:
     vertical, horizontal = axes_of(op, rows)
     plans = (Plan(layout, *axes) for layout in Layout for axes in ((vertical, horizontal), (horizontal, vertical)))
     return min((plan for plan in plans if plan.is_possible), key=lambda plan: plan.instructions, default=None)
-
-
-def axes_of(op: DepthwiseConv2D, rows: int | None = None) -> tuple[PlaneAxis, PlaneAxis]:
-    """The vertical and the horizontal axis, of the whole result or so many rows that lie inside it."""
-    _, height, width, channels = op.input.shape
-    _, all_rows, columns, _ = op.output.shape
-    kernel, stride, padding = op.window.kernel, op.stride, op.padding
-    rows, top = (all_rows, padding.top) if rows is None else (rows, 0)
-    return (
-        PlaneAxis(True, height, rows, kernel.h, stride.h, top, width * channels, columns * channels),
-        PlaneAxis(False, width, columns, kernel.w, stride.w, padding.left, channels, channels),
-    )
 
 
 def _is_faster(op: DepthwiseConv2D, plan: Plan) -> bool:

@@ -8,7 +8,7 @@ import numpy as np
 from tinygen.ir.graph import Op
 from tinygen.ir.types import Array
 from tinygen.kernels.base import Kernel, Table
-from tinygen.kernels.native.joining import can_join, join, joins_on
+from tinygen.kernels.native.joining import can_join, join
 from tinygen.kernels.native.requantization import ShortRequantization, short_requantization
 from tinygen.ops.clamp import Clamp
 from tinygen.ops.conv2d import Conv2D
@@ -49,7 +49,7 @@ def product_with_rows(op: FullyConnected | Conv2D, weights: Array, rows: int, is
     if short is None or units < _FEWEST_UNITS:
         return None
     pairs = np.arange(units - units % 2).reshape(-1, 2)  # a last unit stands with zeros
-    is_joined = joins_on(isa) and can_join(weights, short, short, pairs)
+    is_joined = isa.runs_dsp_kernels and can_join(weights, short, short, pairs)
     return NativeFullyConnectedS8(
         function=f"tg_native_fully_connected{'_joined' * is_joined}_s8",
         reads=(op.input,),

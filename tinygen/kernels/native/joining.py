@@ -15,16 +15,9 @@ from tinygen.ir.types import Array
 from tinygen.kernels.native.linear import LinearRequantization
 from tinygen.kernels.native.requantization import ShortRequantization
 from tinygen.ops.requantize import Int64Array, wrap_int32
-from tinygen.targets.isa import Isa
 
 _END = 1 << 23
-_ISAS = (Isa.DSP, Isa.HOST)  # elsewhere weights are not unpacked; on the host, C is the assembly's model
 _FACTOR = 256
-
-
-def joins_on(isa: Isa) -> bool:
-    """Whether the kernels for `isa` gain by joined weights."""
-    return isa in _ISAS
 
 
 def can_join(

@@ -16,7 +16,6 @@ from tinygen.ir.types import Array
 from tinygen.kernels.base import Kernel, Table
 from tinygen.kernels.native.convolution import NativeConvolveS8, pairs_of
 from tinygen.kernels.native.costs import convolution_instructions, winograd_instructions
-from tinygen.kernels.native.joining import joins_on
 from tinygen.kernels.native.requantization import ShortRequantization, short_requantization
 from tinygen.ops.conv2d import Conv2D
 from tinygen.ops.requantize import Int64Array, wrap_int32
@@ -105,7 +104,7 @@ def tiled(op: Conv2D, tallest_tile: int, isa: Isa) -> tuple[Kernel, ...]:
     short = short_requantization(op.output_stage, weights.reshape(len(weights), -1).astype(np.int64))
     assert short is not None  # there is a direct kernel
     largest_sum = int(short.largest_sum.max())
-    least_tile = 1 if joins_on(isa) else 2
+    least_tile = 1 if isa.runs_dsp_kernels else 2
     methods = (m for m in METHODS if least_tile <= m.rows <= tallest_tile and largest_sum <= m.largest)
     return tuple(_kernel(op, weights, short, method) for method in methods)
 
