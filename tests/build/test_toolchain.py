@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.program import build_program, run_program
-from tests.support.tools import requires_arm_gcc, requires_clang
+from tests.support.tools import requires_arm_gcc, requires_clang, requires_clang_sanitizers, requires_gcc_sanitizers
 from tinygen import targets
 from tinygen.build import qemu, toolchain
 from tinygen.build.toolchain import Opt, Sanitizer
@@ -125,7 +125,9 @@ def test_equal_stems_are_a_defect(tmp_path: Path) -> None:
         toolchain.for_board(HOST).compile([tmp_path / "a/x.c", tmp_path / "b/x.c"], [], [], tmp_path)
 
 
-@pytest.mark.parametrize("cc", ["gcc", pytest.param("clang", marks=requires_clang)])
+@pytest.mark.parametrize(
+    "cc", [pytest.param("gcc", marks=requires_gcc_sanitizers), pytest.param("clang", marks=requires_clang_sanitizers)]
+)
 @pytest.mark.parametrize(
     ("statement", "complaint"),
     [("array[index]++;", "AddressSanitizer"), ("index += 0x7FFFFFFF;", "signed integer overflow")],

@@ -13,7 +13,7 @@ from tests.support.models import (
     largest_difference,
     run_with,
 )
-from tests.support.tools import requires_clang, requires_cmsis, requires_qemu
+from tests.support.tools import requires_clang_sanitizers, requires_cmsis, requires_gcc_sanitizers, requires_qemu
 from tinygen.build.toolchain import Sanitizer
 from tinygen.kernels.base import Library
 
@@ -75,7 +75,9 @@ def test_small_boards(board: str, name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", SUPPORTED)
-@pytest.mark.parametrize("cc", [pytest.param("gcc"), pytest.param("clang", marks=requires_clang)])
+@pytest.mark.parametrize(
+    "cc", [pytest.param("gcc", marks=requires_gcc_sanitizers), pytest.param("clang", marks=requires_clang_sanitizers)]
+)
 def test_sanitizers_find_nothing(name: str, cc: str, tmp_path: Path) -> None:
     compiled = compiled_model(name, "host")
     inputs, expected = golden(name, compiled)

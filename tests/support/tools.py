@@ -2,6 +2,7 @@
 
 import shutil
 import subprocess
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,18 @@ def _has_arm_gcc() -> bool:
     return Path(shown.stdout.strip()).is_file()
 
 
+def _sanitizes(compiler: str) -> bool:
+    """Whether programs with sanitizers link: their run-time libraries are packages of their own."""
+    cc = shutil.which(compiler)
+    if cc is None:
+        return False
+    with tempfile.TemporaryDirectory() as folder:
+        source = Path(folder) / "empty.c"
+        source.write_text("int main(void) { return 0; }\n")
+        flags = ["-fsanitize=address,undefined", "-o", str(source.with_suffix(""))]
+        return subprocess.run([cc, *flags, str(source)], capture_output=True, check=False).returncode == 0
+
+
 requires_arm_gcc = pytest.mark.skipif(
     not _has_arm_gcc(), reason="arm-none-eabi-gcc or newlib missing: nothing is built for Cortex-M"
 )
@@ -26,6 +39,14 @@ requires_qemu = pytest.mark.skipif(
 )
 requires_host_cc = pytest.mark.skipif(shutil.which("cc") is None, reason="no host compiler: nothing is built with it")
 requires_clang = pytest.mark.skipif(shutil.which("clang") is None, reason="clang missing: nothing is built with it")
+requires_clang_sanitizers = pytest.mark.skipif(
+    not _sanitizes("clang"),
+    reason="clang or its sanitizers (Debian: libclang-rt-dev) missing: nothing of clang's is run with them",
+)
+requires_gcc_sanitizers = pytest.mark.skipif(
+    not _sanitizes("gcc"),
+    reason="gcc or its sanitizers (libasan, libubsan) missing: nothing of gcc's is run with them",
+)
 requires_cmsis = pytest.mark.skipif(
     paths.cmsis_nn() is None, reason="CMSIS-NN sources missing: its kernels are not tested"
 )
