@@ -1,12 +1,12 @@
 """Orders of operators: against all topological orders of small graphs, and within bounds on large ones."""
 
-import time
 from collections.abc import Iterator
 from random import Random
 
 from hypothesis import given, settings
 
 from tests.support.graphs import GraphBuilder, graphs
+from tests.support.steps import counted
 from tinygen.ir.graph import Graph, Op
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.verify import verify
@@ -79,9 +79,8 @@ def _parallel(branches: int) -> Graph:
     return build.graph(total)
 
 
-def test_a_graph_that_is_too_wide_keeps_its_order_in_bounded_time() -> None:
+def test_a_graph_that_is_too_wide_keeps_its_order_in_bounded_effort() -> None:
     graph = _parallel(34)
     assert len(graph.ops) == 101
-    start = time.process_time()
-    assert best_order(graph) is graph
-    assert time.process_time() - start < 2.0  # about 0.2; generous for a slow machine
+    with counted(2_000_000):  # about 0.55 million
+        assert best_order(graph) is graph

@@ -1,7 +1,7 @@
 """Mutates model files and feeds them to a function in a child process: only `TinygenError`s may come out.
 
 `survive` is what tests call. The child (this module as a program) stops at the first mutation that raises
-anything else or takes too long, and says how to make that mutation again.
+anything else or takes too many steps, and says how to make that mutation again.
 """
 
 import argparse
@@ -9,22 +9,20 @@ import importlib
 import json
 import random
 import resource
-import signal
 import struct
 import subprocess
 import sys
 import tempfile
-import time
 import traceback
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from types import FrameType
 
 import onnx
 
 from tests.support.onnx_mutations import mutate_message
+from tests.support.steps import TooManyStepsError, counted
 from tinygen.errors import TinygenError, VerifyError
 from tinygen.frontends.tflite.schema import read
 
@@ -41,22 +39,18 @@ class Survival:
 
     refused: int
     accepted: int
-    slowest_seconds: float
+    most_steps: int
     peak_resident_bytes: int
     failure: str | None
 
 
-class _TooSlowError(BaseException):
-    """Raised by the timer; no `Exception`, so that no handler in the code under test swallows it."""
-
-
-def survive(target: str, files: Sequence[Path], mutations: int, seed: int, seconds_each: float = 5.0) -> Survival:
+def survive(target: str, files: Sequence[Path], mutations: int, seed: int, steps_each: int = 10_000_000) -> Survival:
     """Feed `mutations` of `files` to `target` ("module:function" of one Path) in a child process."""
     command = [sys.executable, "-m", "tests.support.fuzz", target, *map(str, files)]
-    command += ["--mutations", str(mutations), "--seed", str(seed), "--seconds-each", str(seconds_each)]
+    command += ["--mutations", str(mutations), "--seed", str(seed), "--steps-each", str(steps_each)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=600, check=False)
     if done.returncode != 0:
-        return Survival(0, 0, 0.0, 0, f"the child ended with {done.returncode}: {done.stderr[-2000:]}")
+        return Survival(0, 0, 0, 0, f"the child ended with {done.returncode}: {done.stderr[-2000:]}")
     return Survival(**json.loads(done.stdout.splitlines()[-1]))
 
 
@@ -113,23 +107,16 @@ def structure(data: bytes, constants: Sequence[bytes]) -> list[int]:
     return [position for position, flag in enumerate(free) if flag]
 
 
-def _expire(_signal: int, _frame: FrameType | None) -> None:
-    raise _TooSlowError
-
-
-def _outcome(function: Callable[[Path], object], path: Path, seconds: float) -> bool | str:
+def _outcome(function: Callable[[Path], object], path: Path) -> bool | str:
     """Whether `function` accepted the file, or what went wrong."""
-    signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
         function(path)
     except VerifyError:
         return traceback.format_exc()
     except TinygenError:
         return False
-    except (Exception, _TooSlowError):
+    except (Exception, TooManyStepsError):
         return traceback.format_exc()
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
     return True
 
 
@@ -147,26 +134,24 @@ def _constants(path: Path) -> list[bytes]:
     return [tensor.data.tobytes() for tensor in tensors if tensor.data is not None]
 
 
-def _run(
-    function: Callable[[Path], object], files: Sequence[Path], mutations: int, seed: int, seconds: float
-) -> Survival:
+def _run(function: Callable[[Path], object], files: Sequence[Path], mutations: int, seed: int, limit: int) -> Survival:
     models = [file.read_bytes() for file in files]
     places = [structure(model, _constants(file)) for model, file in zip(models, files, strict=True)]
-    counts, slowest, failure = {True: 0, False: 0}, 0.0, None
+    counts, most_steps, failure = {True: 0, False: 0}, 0, None
     with tempfile.TemporaryDirectory() as folder:
         for number in range(mutations):
             which = number % len(files)
             path = Path(folder) / f"mutated{files[which].suffix}"
             path.write_bytes(_mutated(path, models[which], places[which], random.Random(f"{seed}/{number}")))
-            start = time.perf_counter()
-            outcome = _outcome(function, path, seconds)
-            slowest = max(slowest, time.perf_counter() - start)
+            with counted(limit) as steps:
+                outcome = _outcome(function, path)
+            most_steps = max(most_steps, steps.count)
             if isinstance(outcome, str):
                 failure = f"seed {seed}, mutation {number}, of {files[which].name}: {outcome}"
                 break
             counts[outcome] += 1
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    return Survival(counts[False], counts[True], slowest, peak, failure)
+    return Survival(counts[False], counts[True], most_steps, peak, failure)
 
 
 def _main() -> None:
@@ -175,14 +160,13 @@ def _main() -> None:
     parser.add_argument("files", nargs="+", type=Path)
     parser.add_argument("--mutations", type=int, required=True)
     parser.add_argument("--seed", type=int, required=True)
-    parser.add_argument("--seconds-each", type=float, required=True)
+    parser.add_argument("--steps-each", type=int, required=True)
     options = parser.parse_args()
     module, name = options.target.split(":")
     function = getattr(importlib.import_module(module), name)
     warnings.simplefilter("error")
     resource.setrlimit(resource.RLIMIT_AS, (ADDRESS_SPACE_BYTES, ADDRESS_SPACE_BYTES))
-    signal.signal(signal.SIGALRM, _expire)
-    result = _run(function, options.files, options.mutations, options.seed, options.seconds_each)
+    result = _run(function, options.files, options.mutations, options.seed, options.steps_each)
     print(json.dumps(asdict(result)))
 
 
