@@ -12,7 +12,7 @@ import pytest
 
 from tests.support.command_line import DIGITS, DIGITS_DATA
 from tests.support.litert import needs_litert
-from tests.support.tools import requires_host_cc, requires_qemu
+from tests.support.tools import requires_host_cc, requires_host_cxx, requires_qemu
 from tinygen.build.toolchain import WARNINGS
 from tinygen.codegen.project import ProjectKind
 from tinygen.mlperf.tasks import TASKS
@@ -21,6 +21,7 @@ from tinygen.pipeline import Kernels, Options, compile_model
 CHECKOUT = Path(__file__).resolve().parents[1]
 README = (CHECKOUT / "README.md").read_text(encoding="utf-8")
 GENERATED_CODE = (CHECKOUT / "docs" / "generated-code.md").read_text(encoding="utf-8")
+INCLUDE = ["-I.", "-Iportable/include", "-Iportable/source"]
 MAIN = """
 #include <stdio.h>
 #include "digits.h"
@@ -78,25 +79,40 @@ def test_the_tutorial_works_when_pasted(tmp_path: Path, monkeypatch: pytest.Monk
 @needs_litert
 @pytest.mark.qemu
 @pytest.mark.slow
-def test_the_python_works_when_pasted(tmp_path: Path) -> None:
+def test_the_python_works_when_pasted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     [text] = blocks(README, "python")
     assert len([line for line in text.splitlines() if line]) == 4
     (tmp_path / "examples").symlink_to(CHECKOUT / "examples")
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "tmp"))
+    (tmp_path / "tmp").mkdir()
     shown = run([sys.executable, "-"], tmp_path, text)
-    assert "[0 1 2 3 4 5 6 7 8 9] True digits" in shown
-    assert (tmp_path / "digits" / "Makefile").is_file()
+    [folder] = (tmp_path / "tmp").glob("*/digits")
+    assert f"[0 1 2 3 4 5 6 7 8 9] True {folder}" in shown
+    assert (folder / "Makefile").is_file()
+    assert {path.name for path in tmp_path.iterdir()} == {"examples", "tmp"}  # nothing is left in the checkout
+
+
+def _application(folder: Path) -> list[str]:
+    """Write what the README shows, and the network that it calls, whose files are returned."""
+    [text] = blocks(README, "c")
+    files = compile_model(DIGITS, Options(name="digits", kernels=Kernels.PORTABLE)).folder_files(ProjectKind.MAKE)
+    for file, content in {**files, "application.c": text, "main.c": MAIN}.items():
+        (folder / file).parent.mkdir(parents=True, exist_ok=True)
+        (folder / file).write_text(content)
+    return list(files)
+
+
+@requires_host_cxx
+def test_the_application_is_cxx_too(tmp_path: Path) -> None:
+    _application(tmp_path)
+    flags = ["-x", "c++", "-std=c++17", "-Wall", "-Wextra", "-Wpedantic", "-Werror"]
+    run(["g++", *flags, *INCLUDE, "-c", "application.c"], tmp_path)
 
 
 @requires_host_cc
 def test_the_application_compiles_and_reads_digits(tmp_path: Path) -> None:
-    [text] = blocks(README, "c")
-    files = compile_model(DIGITS, Options(name="digits", kernels=Kernels.PORTABLE)).folder_files(ProjectKind.MAKE)
-    for file, content in {**files, "application.c": text, "main.c": MAIN}.items():
-        (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / file).write_text(content)
-    sources = ["application.c", "main.c", *(file for file in files if file.endswith(".c"))]
-    include = ["-I.", "-Iportable/include", "-Iportable/source"]
-    run(["cc", "-std=c11", *WARNINGS, *include, *sources, "-lm", "-o", "program"], tmp_path)
+    sources = ["application.c", "main.c", *(file for file in _application(tmp_path) if file.endswith(".c"))]
+    run(["cc", "-std=c11", *WARNINGS, *INCLUDE, *sources, "-lm", "-o", "program"], tmp_path)
     with np.load(DIGITS_DATA) as data:
         images, labels = data["in0"], data["labels"]
     done = subprocess.run([tmp_path / "program"], input=images.tobytes(), capture_output=True, check=True)

@@ -1,14 +1,13 @@
 """The portable kernels as C: warning-free everywhere, freestanding, includable from C++, and small on a Cortex-M4."""
 
 import re
-import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 
 from tests.support.portable import PORTABLE, WARNINGS
-from tests.support.tools import requires_arm_gcc, requires_clang
+from tests.support.tools import requires_arm_gcc, requires_clang, requires_host_cxx
 
 ARM_GCC = "arm-none-eabi-gcc"
 MEASURED_WITH = "12.2.1"
@@ -145,7 +144,7 @@ def test_host_compilers_without_warnings(compiler: str, tmp_path: Path) -> None:
         compile_all(tmp_path, compiler, level)
 
 
-@pytest.mark.skipif(shutil.which("g++") is None, reason="g++ missing: the headers are not included from C++")
+@requires_host_cxx
 def test_headers_from_cpp(tmp_path: Path) -> None:
     program = tmp_path / "program.cpp"
     program.write_text(

@@ -38,6 +38,7 @@ requires_qemu = pytest.mark.skipif(
     reason="qemu-system-arm or arm-none-eabi-gcc missing: nothing is run on Cortex-M",
 )
 requires_host_cc = pytest.mark.skipif(shutil.which("cc") is None, reason="no host compiler: nothing is built with it")
+requires_host_cxx = pytest.mark.skipif(shutil.which("g++") is None, reason="g++ missing: nothing is built as C++")
 requires_clang = pytest.mark.skipif(shutil.which("clang") is None, reason="clang missing: nothing is built with it")
 requires_clang_sanitizers = pytest.mark.skipif(
     not _sanitizes("clang"),
