@@ -4,20 +4,24 @@ import json
 import platform
 import re
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from rich.console import Console, RenderableType
 
 from tests.support.command_line import DIGITS, DIGITS_DATA, tinygen
 from tests.support.litert import needs_litert, run_reference
 from tests.support.tflite_writer import ModelWriter
 from tests.support.tools import requires_qemu
-from tinygen import targets
+from tinygen import paths, targets
+from tinygen.build.inventory import take_inventory
 from tinygen.cli import validate as validate_module
 from tinygen.frontends.tflite.importer import INTEGER_READERS, READERS
 from tinygen.ir.types import Array
 from tinygen.report.document import json_text
+from tinygen.report.health import health_table, judge
 from tinygen.verify.comparison import Side
 from tinygen.verify.oracle import Oracle
 from tinygen.verify.validate import FirstMismatch, Validation
@@ -283,6 +287,38 @@ def test_doctor() -> None:
     } <= tools.keys()
     assert (tools["qemu-system-arm"]["version"] is not None) == (shutil.which("qemu-system-arm") is not None)
     assert all(tool["remedy"] for name, tool in tools.items() if name != "python")
+
+
+def test_doctor_fits_a_terminal() -> None:
+    """Whatever is missing, and whatever the others say of themselves."""
+    long = "arm-none-eabi-gcc (15:12.2.rel1-1) 12.2.1 20221205"
+    for version in (None, long, f"commit {'0123456789' * 4}"):
+        tools = tuple(replace(tool, version=version, path="/" + "x" * 200) for tool in take_inventory())
+        text = _printed(health_table(judge(tools)))
+        assert max(map(len, text.splitlines())) <= 120
+        assert "xxx" not in text
+        assert (version is None) is ("git submodule update --init, or set TINYGEN_CMSIS_NN" in text)
+    assert all(shown in tinygen("doctor", "-v").stdout for shown in ("Where they are", str(shutil.which("cc"))))
+
+
+def test_a_wheel_is_not_told_of_submodules(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(paths, "_INSTALLED", tmp_path)
+    assert {tool.name: tool.remedy for tool in take_inventory()}["CMSIS-NN"] == "set TINYGEN_CMSIS_NN"
+
+
+def test_the_host_measures_nothing_and_says_so() -> None:
+    ended = tinygen("bench", DIGITS, "-t", "host")
+    assert ended.code == 0
+    assert "Nothing is measured on the host: these bytes are planned. Name a board with -t." in ended.stderr
+    assert "arena" in ended.stdout
+    assert "instructions" not in ended.stdout
+
+
+def _printed(table: RenderableType) -> str:
+    console = Console(width=1000)
+    with console.capture() as captured:
+        console.print(table)
+    return "\n".join(line.rstrip() for line in captured.get().splitlines())
 
 
 def test_documents_are_plain_json() -> None:

@@ -18,6 +18,12 @@ TEMPLATES = _data("templates")
 RUNTIME_C = _data("runtime_c")
 
 
+def how_to_get_cmsis_nn() -> str:
+    """What makes the library's sources known; an installed wheel has no submodule."""
+    named = "set TINYGEN_CMSIS_NN"
+    return named if _INSTALLED.is_dir() else f"git submodule update --init, or {named}"
+
+
 def cmsis_nn(explicit: Path | None = None) -> Path | None:
     """Folder of the CMSIS-NN sources: `explicit`, `$TINYGEN_CMSIS_NN` or the submodule; None where there is none."""
     named = explicit or os.environ.get("TINYGEN_CMSIS_NN")

@@ -41,7 +41,7 @@ def take_inventory() -> tuple[Finding, ...]:
         _tool("qemu-system-arm", "running on Cortex-M boards", "apt install qemu-system-arm"),
         _cmsis_nn(),
         _tool("make", "building the output folder", "apt install make"),
-        _tool("cmake", "building the output folder of --project cmake", "apt install cmake"),
+        _tool("cmake", "building with --project cmake", "apt install cmake"),
         *(_package(name, *purpose) for name, purpose in _PACKAGES.items()),
     )
 
@@ -73,8 +73,8 @@ def _cmsis_nn() -> Finding:
     if folder:
         commit = _first_line(["git", "-C", str(folder), "rev-parse", "HEAD"]) if (folder / ".git").exists() else None
         found = f"commit {commit}" if commit else "found"
-    remedy = "git submodule update --init, or set TINYGEN_CMSIS_NN to its folder"
-    return Finding("CMSIS-NN", "Arm's kernels, else portable ones", found, str(folder) if folder else None, remedy)
+    where = str(folder) if folder else None
+    return Finding("CMSIS-NN", "Arm's kernels, else portable ones", found, where, paths.how_to_get_cmsis_nn())
 
 
 def _package(name: str, needed_for: str, remedy: str) -> Finding:

@@ -108,8 +108,8 @@ def kernel_library(library: Library, cmsis_nn: Path | None) -> SourceTree:
     if folder_found is None:
         raise ToolError(
             f"CMSIS-NN: not found in {cmsis_nn or 'third_party/cmsis-nn or $TINYGEN_CMSIS_NN'}, its folder with "
-            "Include/ and Source/ was expected. Run `git submodule update --init`, name it with --cmsis-nn DIR, or use "
-            "--kernels portable."
+            f"Include/ and Source/ was expected. {paths.how_to_get_cmsis_nn().capitalize()}, name it with --cmsis-nn "
+            "DIR, or use --kernels portable."
         )
     return SourceTree(
         "cmsis-nn",

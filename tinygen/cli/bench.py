@@ -101,7 +101,7 @@ def command(
     output: SuiteOut = None,
     force: Force = False,
 ) -> None:
-    """Measure one inference under QEMU: instructions, stack, code and constants. The host measures sizes only."""
+    """Measure one inference under QEMU: instructions, stack, code and constants. The host measures none."""
     if (model is None) is (suite is None):
         raise UsageError("bench: a MODEL or --suite was expected, and not both. Name one.")
     if model is None:
@@ -121,6 +121,8 @@ def command(
             )
     if measured.counted_by is not None:
         _note_counter(terminal)
+    else:
+        terminal.note("Nothing is measured on the host: these bytes are planned. Name a board with -t.")
     tables = [bench_table(_title(compiled), measured)]
     if per_op:
         tables.append(operator_bench_table(measured.per_op))

@@ -1,5 +1,6 @@
 """What `tinygen doctor` found."""
 
+import re
 from dataclasses import dataclass
 
 from rich.console import RenderableType
@@ -33,15 +34,29 @@ def judge(tools: tuple[Finding, ...]) -> Health:
 
 
 def health_table(health: Health) -> RenderableType:
-    """The tools, one a line, with the remedy for missing ones."""
+    """The tools, one a line of at most 120 columns, with the remedy for missing ones."""
     rows = (
         (
             tool.name,
-            "missing" if tool.version is None else tool.version,
-            tool.path or "",
+            "missing" if tool.version is None else _number(tool.version),
             tool.needed_for,
             tool.remedy if tool.version is None else "",
         )
         for tool in health.tools
     )
-    return listing(("tool", "version", "where", "for", "to install"), rows, "Tools")
+    return listing(("tool", "version", "for", "to install"), rows, "Tools")
+
+
+def places_table(health: Health) -> RenderableType:
+    """Where the tools that are there lie, and what exactly they say of themselves."""
+    rows = ((tool.name, tool.path or "", tool.version) for tool in health.tools if tool.version is not None)
+    return listing(("tool", "where", "says"), rows, "Where they are")
+
+
+def _number(version: str) -> str:
+    """`12.2.1` of `gcc (15:12.2.rel1-1) 12.2.1 20221205`; a commit's first digits; else the whole text."""
+    words = [word for word in version.split() if re.fullmatch(r"\d+(\.\w+)+", word)]
+    if words:
+        return words[0]
+    commit = re.fullmatch(r"commit ([0-9a-f]{10})[0-9a-f]+", version)
+    return f"commit {commit[1]}" if commit else version

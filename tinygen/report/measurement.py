@@ -10,17 +10,19 @@ _SHOWN_KINDS = 3
 
 def bench_table(title: str, measured: Bench) -> RenderableType:
     """The numbers of one model on one target."""
-    rows = [
-        ("instructions", _measured(measured.instructions, f"{count(measured.instructions)} per inference")),
-        ("modelled cycles", _measured(measured.cycles_model, count(measured.cycles_model))),
-        ("arena", size(measured.arena_bytes)),
-        ("stack", _measured(measured.stack_bytes, size(measured.stack_bytes))),
-        ("RAM", _measured(measured.ram_bytes, size(measured.ram_bytes))),
-        ("code", _measured(measured.code_bytes, size(measured.code_bytes))),
-        ("constants", _constants(measured)),
-        ("flash", _measured(measured.flash_bytes, size(measured.flash_bytes))),
-    ]
-    return facts(title, rows)
+    rows = (
+        ("instructions", measured.instructions, f"{count(measured.instructions)} per inference"),
+        ("modelled cycles", measured.cycles_model, count(measured.cycles_model)),
+        ("arena", measured.arena_bytes, size(measured.arena_bytes)),
+        ("stack", measured.stack_bytes, size(measured.stack_bytes)),
+        ("RAM", measured.ram_bytes, size(measured.ram_bytes)),
+        ("code", measured.code_bytes, size(measured.code_bytes)),
+        ("constants", measured.const_bytes, _constants(measured)),
+        ("flash", measured.flash_bytes, size(measured.flash_bytes)),
+    )
+    is_host = measured.counted_by is None
+    shown = (row for row in rows if row[1] is not None or not is_host)
+    return facts(title, ((name, _measured(number, text)) for name, number, text in shown))
 
 
 def operator_bench_table(operators: tuple[OperatorBench, ...]) -> RenderableType:
