@@ -27,11 +27,12 @@ test: setup ## Run all tests that this machine can run
 	@$(BIN)/python -m pytest -n $(JOBS) $(PYTEST_FLAGS)
 
 .PHONY: check
-check: setup ## Lint, formats, types, import order
+check: setup ## Lint, formats, types, workflows, import order
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@$(BIN)/clang-format --dry-run -Werror $$(git ls-files 'runtime_c/*.c' 'runtime_c/*.h')
+	@$(BIN)/check-jsonschema --quiet --builtin-schema vendor.github-workflows .github/workflows/*.yml
 	@$(BIN)/python -m pytest -q tests/test_layers.py
 
 .PHONY: format
