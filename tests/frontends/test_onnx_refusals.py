@@ -262,6 +262,7 @@ def test_external_data_beside_the_model(tmp_path: Path) -> None:
         ("folder/secret.bin", "its data lie in 'folder/secret.bin', a file within the model's folder was expected"),
         ("/etc/passwd", "its data lie in '/etc/passwd', a file within the model's folder was expected"),
         ("", "its data lie in '', a file within the model's folder was expected"),
+        ("w\0.bin", "its data lie in 'w\0.bin', a file within the model's folder was expected"),
         (".", "its data lie in '.', a file within the model's folder was expected"),
         ("none.bin", "its data lie in 'none.bin', which does not exist beside the model"),
         ("short.bin", "its data are bytes 0 to 32 of 'short.bin', which has 5, for 32 bytes"),

@@ -83,9 +83,12 @@ def _entries(tensor: TensorProto) -> dict[str, str]:
 
 def _file_within(folder: Path, location: str) -> Path:
     """The file of a relative path that, links followed, stays in `folder`."""
+    outside = UnsupportedError(f"its data lie in '{location}', a file within the model's folder was expected")
+    if not location or "\0" in location or Path(location).is_absolute():
+        raise outside
     inside, file = Path(os.path.realpath(folder)), Path(os.path.realpath(folder / location))
-    if not location or "\0" in location or Path(location).is_absolute() or inside not in file.parents:
-        raise UnsupportedError(f"its data lie in '{location}', a file within the model's folder was expected")
+    if inside not in file.parents:
+        raise outside
     if not file.is_file():
         raise UnsupportedError(f"its data lie in '{location}', which does not exist beside the model")
     return file
