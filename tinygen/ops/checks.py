@@ -92,6 +92,8 @@ def check_symmetric(role: str, tensor: Tensor, channels: int, axis: int) -> None
 
 def check_filters(weights: Tensor, bias: Tensor | None, output: Tensor, channels: int, axis: int) -> None:
     """Weights and bias of `channels` output channels: those of `_FILTERS`, for others int8."""
+    if not channels:
+        raise ValueError(f"weights '{weights.name}' have shape {list(weights.shape)}, at least one filter was expected")
     allowed, sums = _FILTERS.get(output.type.dtype, _FILTERS[DType.INT8])
     check_dtype("weights", weights, *allowed)
     if not output.type.dtype.is_real:

@@ -35,7 +35,7 @@ class Conv2D(Convolution):
     def verify(self) -> None:
         super().verify()
         channels, _, _, depth = self.weights.shape
-        if depth == 0 or self.input.shape[3] % depth or channels % self.groups:
+        if depth == 0 or self.input.shape[3] % depth or not self.groups or channels % self.groups:
             raise ValueError(
                 f"{self.input.shape[3]} input channels and {channels} filters of depth {depth} form no groups"
             )
