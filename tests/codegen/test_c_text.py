@@ -153,3 +153,20 @@ def test_lines_are_broken_and_joined() -> None:
     )
     assert break_lines("f(a,\n  b, /* ( */\n  c);\n") == "f(a, b, /* ( */ c);\n"
     assert break_lines("/*\n * f(a,\n *   b\n */\nint x;\n") == "/*\n * f(a,\n *   b\n */\nint x;\n"
+
+
+def test_long_names_are_looked_at_once() -> None:
+    """Each of these takes hours where every letter is looked at again from each one before it."""
+    for piece, count in (("x", 3_000_000), ("tensor<", 300_000), ("a = [", 300_000), ("tensor<a<", 300_000)):
+        text = comment(piece * count).replace("\n * ", " ")
+        assert text.count(piece) == count, piece
+
+
+def test_parts_of_a_line_of_mlir_stay_in_one_piece() -> None:
+    parts = [f"pads = [0, {number}]" for number in range(40)]
+    parts += [f"tensor<1x{n}xi8, quant {n}>" for n in range(40)] + [f"tensor<1x{n}x!q<i8 {n}> b>" for n in range(40)]
+    lines = comment(" ".join(parts)).splitlines()
+    for part in parts[:-40]:
+        assert any(part in line for line in lines), part
+    for number in range(40):
+        assert any(f"tensor<1x{number}x!q<i8 {number}>" in line for line in lines)

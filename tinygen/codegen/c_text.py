@@ -13,7 +13,8 @@ _WIDTH = 110
 _INDENT = 4 * " "
 _LONGEST = 64  # letters of a model's name, which begins those of files and functions
 _NO_BREAK = "\N{NO-BREAK SPACE}"
-_WHOLE = re.compile(r"\w+ = \[[^][]*\]|tensor<[^>]*>")  # what a line of MLIR is not broken inside of
+# What a line of MLIR is not broken inside of. No letter is looked at from each one before it: names may be long.
+_WHOLE = re.compile(r"\b\w+ = \[[^][]*\]|tensor<[^<>]*(?:<[^<>]*)?>")
 _C_TYPES = {
     DType.BOOL: "uint8_t",
     DType.INT8: "int8_t",
