@@ -7,11 +7,13 @@ import pytest
 
 from tests.support.random_graphs import GraphBuilder, random_graph
 from tests.support.reference import evaluate
+from tests.support.work import lines_run
 from tinygen.ir.graph import Graph
 from tinygen.ir.tensor import Tensor
 from tinygen.kernels.base import Library, Toolbox
 from tinygen.kernels.select import select
 from tinygen.passes.copy_outputs import copy_outputs
+from tinygen.planner import sharing
 from tinygen.planner.interpret import interpret
 from tinygen.planner.layout import lay_out
 from tinygen.planner.placement import place
@@ -168,3 +170,54 @@ def _assert_right(schedule: Schedule) -> None:
     inputs = [rng.integers(-128, 128, tensor.shape, np.int8) for tensor in schedule.graph.input_tensors]
     for output, want in zip(interpret(schedule, inputs), evaluate(schedule.graph, inputs), strict=True):
         np.testing.assert_array_equal(output, want, err_msg=str(schedule.graph))
+
+
+def _chain_of_views(builder: GraphBuilder, length: int) -> Tensor:
+    x = builder.copy(builder.input(2, 6))
+    for turn in range(length):
+        x = builder.reshape(x, *((3, 4), (2, 6))[turn % 2])
+    return x
+
+
+def _chain_in_place(builder: GraphBuilder, length: int) -> Tensor:
+    x = builder.copy(builder.input(2, 6))
+    for _ in range(length):
+        x = builder.add(x, x)
+    return x
+
+
+def _chain_of_wholes(builder: GraphBuilder, length: int) -> Tensor:
+    x, row = builder.copy(builder.input(1, 6)), builder.input(1, 6)
+    for _ in range(length):
+        x = builder.concat(0, x, builder.copy(row))
+    return x
+
+
+def _chain_of_pieces(builder: GraphBuilder, length: int) -> Tensor:
+    x = builder.copy(builder.input(length + 1, 6))
+    for rows in range(length, 0, -1):
+        x = builder.slice(x, (1, 0), (rows, 6))
+    return x
+
+
+def _chain_that_is_refused(builder: GraphBuilder, length: int) -> Tensor:
+    """Views of views; at each of them a concatenation that starts to share memory and then cannot."""
+    x = builder.copy(builder.input(2, 6))
+    for turn in range(length):
+        x = builder.reshape(x, *((3, 4), (2, 6))[turn % 2])
+        other = builder.copy(x)
+        builder.concat(0, other, x, x)
+    return x
+
+
+@pytest.mark.parametrize(
+    "chain", [_chain_of_views, _chain_in_place, _chain_of_wholes, _chain_of_pieces, _chain_that_is_refused]
+)
+def test_work_grows_with_the_length_of_chains(chain: Callable[[GraphBuilder, int], Tensor]) -> None:
+    def work(length: int) -> int:
+        builder = GraphBuilder()
+        graph = builder.finish(chain(builder, length))
+        kernels = {op: select(op, TOOLBOX) for op in graph.ops}
+        return lines_run(lambda: lay_out(graph, kernels), sharing)
+
+    assert work(400) < 2.3 * work(200)

@@ -56,7 +56,7 @@ def lay_out(graph: Graph, kernels: Mapping[Op, Kernel], copied: frozenset[Op] = 
     sharing = Sharing(graph)
     windows = _add_windows(graph, sharing)
     called = [op for op in graph.ops if op not in windows and (op in copied or not sharing.add_view(op))]
-    last_reader = LastReader(graph)
+    last_reader = LastReader(graph, sharing)
     for op in called:
         sharing.add_in_place(op, _kernel(op, kernels), last_reader)
     steps = {op: index for index, op in enumerate(called)}

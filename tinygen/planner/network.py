@@ -100,7 +100,7 @@ class Network:
     def private(self) -> frozenset[Tensor]:
         """Roots that hold only themselves and are neither input nor output of the model."""
         ports = {self.root(tensor) for tensor in self.graph.input_tensors} | self.outputs
-        return frozenset(r for r in self.lifetimes if r not in ports and len(self.sharing.members(r)) == 1)
+        return frozenset(r for r in self.lifetimes if r not in ports and not self.sharing.is_shared(r))
 
     @cached_property
     def sums(self) -> dict[Op, RunningSum]:

@@ -86,7 +86,7 @@ class RowBounds:
         rings, later_rings, peak = 0, 0, 0  # peak: of the calls so far, beyond what is held before all of them
         for index in range(last, -1, -1):
             op = network.calls[index]
-            if op not in network.row_wise or len(network.sharing.members(network.root(op.results[0]))) > 1:
+            if op not in network.row_wise or network.sharing.is_shared(network.root(op.results[0])):
                 return
             done: int | None = rows.end
             new = rows.count
@@ -150,7 +150,7 @@ class RowBounds:
         network, needed, kept = self._network, 0, 0
         for tensor in read:
             root = network.root(tensor)
-            if root is not tensor or not has_rows(tensor) or len(network.sharing.members(root)) > 1:
+            if root is not tensor or not has_rows(tensor) or network.sharing.is_shared(root):
                 continue
             end = tensor.shape[1] if _crosses(network, root, first) else state.ends.get(tensor, 0)
             rows = max(0, end - state.starts.get(tensor, end))

@@ -260,7 +260,7 @@ def chain_of(network: Network, segment: Segment, rows_per_call: int) -> Chain:
 
     results = {result for op in ops for result in op.results}
     rings = frozenset(t for t in results if t in network.private and len(t.shape) == 4 and stays(t))
-    alone = (t for t in network.fetched if len(network.sharing.members(t)) == 1)
+    alone = (t for t in network.fetched if not network.sharing.is_shared(t))
     fetched = frozenset(t for t in alone if has_rows(t) and stays(t))
     return Chain(
         ops,

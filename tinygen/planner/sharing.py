@@ -1,8 +1,7 @@
 """Which tensors share memory: views (reshape, concatenation, split) and elementwise results in place."""
 
-from collections.abc import Iterable
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 from tinygen.ir.graph import Graph, Op
 from tinygen.ir.tensor import Alias, Tensor
@@ -11,62 +10,100 @@ from tinygen.kernels.base import Kernel
 
 @dataclass
 class Sharing:
-    """Tensors grouped by the tensor whose memory they live in."""
+    """Tensors grouped by the tensor whose memory they live in: a union of sets with offsets.
+
+    Ways to the owner are shortened as they are gone, so that chains of any length take a time that grows with them.
+    """
 
     graph: Graph
 
     def __post_init__(self) -> None:
-        self._parents: dict[Tensor, Alias] = {}
+        self._wholes: dict[Tensor, tuple[Tensor, int]] = {}  # what a tensor lies in, and at which byte of it
+        self._parts: dict[Tensor, list[Tensor]] = {}  # what was placed in a tensor, with all that lay in it before
 
     def root(self, tensor: Tensor) -> tuple[Tensor, int]:
         """The tensor that owns the memory of `tensor`, and the byte in it at which `tensor` starts."""
+        way = []
+        while tensor in self._wholes:
+            way.append(tensor)
+            tensor = self._wholes[tensor][0]
         offset = 0
-        while tensor in self._parents:
-            alias = self._parents[tensor]
-            tensor, offset = alias.whole, offset + alias.offset_bytes
+        for part in reversed(way):
+            offset += self._wholes[part][1]
+            self._wholes[part] = tensor, offset
         return tensor, offset
 
-    def members(self, root: Tensor) -> tuple[Tensor, ...]:
+    def members(self, root: Tensor) -> Iterator[Tensor]:
         """All tensors that live in the memory of `root`, itself first."""
-        others = (t for t in self._parents if self.root(t)[0] is root)
-        return (root, *others)
+        pending = [root]
+        while pending:
+            tensor = pending.pop()
+            yield tensor
+            pending += self._parts.get(tensor, ())
+
+    def is_shared(self, root: Tensor) -> bool:
+        """Whether others live in its memory, too."""
+        return bool(self._parts.get(root))
 
     def add_view(self, op: Op) -> bool:
         """Let `op` do nothing by sharing memory; False, and nothing changed, where that is not possible."""
-        before = dict(self._parents)
         aliases = op.aliases()
-        if aliases and all(self._bind(alias) for alias in aliases):
-            return True
-        self._parents = before
-        return False
+        for alias in aliases:
+            self.root(alias.part)  # ways are shortened before: what is placed on trial must not be behind them
+            self.root(alias.whole)
+        bound: list[Tensor] = []
+        for alias in aliases:
+            if not self._bind(alias, bound):
+                self._release(bound)
+                return False
+        return bool(aliases)
 
     def add_in_place(self, op: Op, kernel: Kernel, last_reader: "LastReader") -> None:
         """Let the result of `op` take over an operand of the same size that nobody reads afterwards."""
         (result, *others) = op.results
-        if others or result in self._parents:
+        if others or result in self._wholes:
             return
         for operand in kernel.in_place:
-            if self._may_take_over(operand, result, op) and last_reader.is_last(
-                op, self.members(self.root(operand)[0])
-            ):
-                self._parents[result] = Alias(part=result, whole=operand)
+            if self._may_take_over(operand, result, op) and last_reader.is_last(op, self.root(operand)[0]):
+                self._place(result, self.root(operand)[0], 0)
+                last_reader.join(result, self.root(operand)[0])
                 return
 
-    def _bind(self, alias: Alias) -> bool:
+    def _bind(self, alias: Alias, bound: list[Tensor]) -> bool:
         """Place the part in the whole, with all that lives in its memory; False where it has another place already.
 
         A part that is itself a piece of something larger stays there: its neighbours would land beside the whole's.
+        What is placed is added to `bound`.
         """
         if alias.part.is_constant or alias.whole.is_constant:
             return False
-        part, offset_in_part = self.root(alias.part)
-        whole, offset_in_whole = self.root(alias.whole)
+        part, offset_in_part = self._owner(alias.part)
+        whole, offset_in_whole = self._owner(alias.whole)
         if part is whole:
             return offset_in_part == offset_in_whole + alias.offset_bytes
         if offset_in_part or part.type.bytes != alias.part.type.bytes:
             return False
-        self._parents[part] = Alias(part, whole, offset_in_whole + alias.offset_bytes)
+        self._place(part, whole, offset_in_whole + alias.offset_bytes)
+        bound.append(part)
         return True
+
+    def _place(self, part: Tensor, whole: Tensor, offset: int) -> None:
+        self._wholes[part] = whole, offset
+        self._parts.setdefault(whole, []).append(part)
+
+    def _release(self, bound: Sequence[Tensor]) -> None:
+        """Undo placements, the last one first."""
+        for part in reversed(bound):
+            whole, _ = self._wholes.pop(part)
+            self._parts[whole].pop()
+
+    def _owner(self, tensor: Tensor) -> tuple[Tensor, int]:
+        """As `root`, and ways stay as they are."""
+        offset = 0
+        while tensor in self._wholes:
+            tensor, further = self._wholes[tensor]
+            offset += further
+        return tensor, offset
 
     def _may_take_over(self, operand: Tensor, result: Tensor, op: Op) -> bool:
         """Whether the operand fills its memory, and no other operand is read from elsewhere in it."""
@@ -76,25 +113,30 @@ class Sharing:
         return all(other.type.bytes == root.type.bytes for other in op.variable_operands if self.root(other)[0] is root)
 
 
-@dataclass(frozen=True)
 class LastReader:
-    """Answers whether an operator is the last to need some tensors."""
+    """Answers whether an operator is the last to need what lies in some memory."""
 
-    graph: Graph
+    def __init__(self, graph: Graph, sharing: Sharing) -> None:
+        """Of a graph whose views share memory already."""
+        self._positions = {op: position for position, op in enumerate(graph.ops)}
+        self._last: dict[Tensor, int] = {}  # by owner of memory
+        for tensor, position in _last_uses(graph).items():
+            root, _ = sharing.root(tensor)
+            self._last[root] = max(self._last.get(root, position), position)
 
-    def is_last(self, op: Op, tensors: Iterable[Tensor]) -> bool:
-        """Whether no operator after `op` reads or writes one of `tensors`, and none is an output of the model."""
-        return all(self._last_uses[tensor] <= self._positions[op] for tensor in tensors)
+    def is_last(self, op: Op, root: Tensor) -> bool:
+        """Whether no operator after `op` touches the memory of `root`, and no output of the model lies in it."""
+        return self._last[root] <= self._positions[op]
 
-    @cached_property
-    def _positions(self) -> dict[Op, int]:
-        return {op: position for position, op in enumerate(self.graph.ops)}
+    def join(self, root: Tensor, into: Tensor) -> None:
+        """The memory of `root` is now that of another tensor."""
+        self._last[into] = max(self._last[into], self._last.pop(root))
 
-    @cached_property
-    def _last_uses(self) -> dict[Tensor, int]:
-        """Position of the operator that reads or writes a tensor last; behind all of them for outputs and states."""
-        uses = dict.fromkeys(self.graph.input_tensors, -1)
-        for op, position in self._positions.items():
-            uses.update(dict.fromkeys((*op.operands, *op.results), position))
-        kept = (tensor for state in self.graph.states for tensor in (state.tensor, state.window))
-        return uses | dict.fromkeys((*self.graph.output_tensors, *kept), len(self._positions))
+
+def _last_uses(graph: Graph) -> dict[Tensor, int]:
+    """Position of the operator that reads or writes a tensor last; behind all of them for outputs and states."""
+    uses = dict.fromkeys(graph.input_tensors, -1)
+    for position, op in enumerate(graph.ops):
+        uses.update(dict.fromkeys((*op.operands, *op.results), position))
+    kept = (tensor for state in graph.states for tensor in (state.tensor, state.window))
+    return uses | dict.fromkeys((*graph.output_tensors, *kept), len(graph.ops))
