@@ -8,6 +8,7 @@ import pytest
 PACKAGE = Path(__file__).resolve().parents[1] / "tinygen"
 LAYERS = (
     ("errors", "paths"),
+    ("budget",),
     ("targets",),
     ("ir",),
     ("ops",),

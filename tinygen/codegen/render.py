@@ -1,18 +1,21 @@
 """From a schedule to the C files of a model."""
 
 from tinygen import __version__
+from tinygen.budget import PRINTED_BYTES
 from tinygen.codegen.c_text import comment
 from tinygen.codegen.environment import environment
 from tinygen.codegen.line_breaks import break_lines
 from tinygen.codegen.model import ModelText
+from tinygen.planner.constants import const_bytes
 from tinygen.planner.schedule import Schedule
 
 
 def render(schedule: Schedule, name: str, source: str) -> dict[str, str]:
     """The C files of the model, by file name; `source` is the user's file that they were made from.
 
-    The same schedule and names give the same bytes.
+    The same schedule and names give the same bytes. BudgetError where its constants are too large for C text.
     """
+    PRINTED_BYTES.check(const_bytes(schedule), schedule.graph.name)
     model = ModelText(name, schedule)
     context = {
         "model": model,

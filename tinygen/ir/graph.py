@@ -68,6 +68,11 @@ class Op:
         """Multiply-accumulates of one execution."""
         return 0
 
+    @property
+    def working_elements(self) -> int:
+        """About the most elements that `evaluate` holds at once, beside its operands and results."""
+        return 0
+
     def verify(self) -> None:
         """Raise ValueError, saying what is and what was expected, where the operator is not well formed."""
 

@@ -4,6 +4,7 @@ import numpy as np
 
 from tinygen.errors import VerifyError
 from tinygen.ir.graph import Graph, Op
+from tinygen.ir.limits import check_graph, check_op
 from tinygen.ir.packing import check_range
 from tinygen.ir.tensor import Tensor
 
@@ -12,8 +13,9 @@ def verify(graph: Graph, after: str) -> None:
     """Raise VerifyError, naming the stage `after` which the graph is broken.
 
     Names are unique, tensors are defined once and before use, constants match their types, every operator is well
-    formed, outputs are defined.
+    formed, outputs are defined. BudgetError where it is too large.
     """
+    check_graph(graph)
     try:
         _check_names(graph)
         _check_order(graph)
@@ -75,3 +77,4 @@ def _check_op(op: Op) -> None:
         op.verify()
     except ValueError as error:
         raise ValueError(f"{op.source}: {error}") from error
+    check_op(op)

@@ -170,6 +170,10 @@ class EngineLayer(Op):
                 f"powers of two were expected of engine '{self.engine}', which shifts"
             )
 
+    @property
+    def working_elements(self) -> int:
+        return self.window.patch_elements(self.image)
+
     def rows_needed(self, operand: Tensor, rows: Rows) -> Rows | None:  # noqa: ARG002 - there is only one
         is_noisy = self.analog is not None and self.analog.noise_gain != 0
         if is_noisy or self.layer is LayerKind.FULLY_CONNECTED:

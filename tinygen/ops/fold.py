@@ -4,24 +4,29 @@ from collections.abc import Collection, Iterable
 
 import numpy as np
 
+from tinygen.budget import Account
 from tinygen.ir.graph import Op, Values
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, DType
 from tinygen.ops.shape_arithmetic import ShapeOf
 
-MAX_FOLDED_BYTES = 1 << 20  # a larger constant would not fit a microcontroller; bounds what a damaged file can ask for
+MAX_FOLDED_BYTES = 1 << 20  # of one operator; a larger constant would not fit a microcontroller
 
 
-def fold(ops: Iterable[Op], only: Collection[DType] = tuple(DType)) -> tuple[tuple[Op, ...], dict[Tensor, Tensor]]:
+def fold(
+    ops: Iterable[Op], account: Account, only: Collection[DType] = tuple(DType)
+) -> tuple[tuple[Op, ...], dict[Tensor, Tensor]]:
     """The operators that remain, and the results of the others as constants of the same names.
 
-    `ops` stand in execution order; those with a result of an element type that is not in `only` remain.
+    `ops` stand in execution order; those with a result of an element type that is not in `only` remain. What the
+    constants take is spent of `account`.
     """
     known: dict[Tensor, Tensor] = {}
     remaining: list[Op] = []
     for op in ops:
         replaced = op.replace_tensors(known)
         if _is_known(replaced) and all(result.type.dtype in only for result in replaced.results):
+            account.spend(sum(result.type.bytes for result in op.results), str(op.source))
             known |= _constants(replaced)
         else:
             remaining.append(replaced)

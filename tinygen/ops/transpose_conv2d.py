@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, replace
+from math import prod
 
 import numpy as np
 import numpy.typing as npt
@@ -84,6 +85,19 @@ class TransposeConv2D(Op):
     def tile_kind(self) -> Hashable:
         return self.top
 
+    @property
+    def working_elements(self) -> int:
+        return prod(self._canvas)
+
+    @property
+    def _canvas(self) -> tuple[int, ...]:
+        """Shape of what input pixels are scattered over: the output, and what is dropped of it."""
+        batches, height, width, _ = self.input.shape
+        _, out_height, out_width, _ = self.output.shape
+        rows = max((height - 1) * self.stride.h + self.kernel.h, self.top + out_height)
+        columns = max((width - 1) * self.stride.w + self.kernel.w, self.left + out_width)
+        return batches, rows, columns, self.weights.shape[0]
+
     def evaluate(self, values: Values) -> tuple[Array, ...]:
         if self.output.type.dtype.is_real:
             real = values[self.input].astype(np.float32, copy=False)
@@ -97,12 +111,9 @@ class TransposeConv2D(Op):
 
     def _scattered(self, shape: tuple[int, ...], product: Callable[[int, int], Array]) -> npt.NDArray[np.float64]:
         """The output without bias: every input pixel times each tap of the filters, where it falls; exact to 2**53."""
-        batches, height, width, _ = shape
-        channels, _, _, _ = self.weights.shape
+        _, height, width, _ = shape
         _, out_height, out_width, _ = self.output.shape
-        rows = max((height - 1) * self.stride.h + self.kernel.h, self.top + out_height)
-        columns = max((width - 1) * self.stride.w + self.kernel.w, self.left + out_width)
-        canvas = np.zeros((batches, rows, columns, channels), np.float64)
+        canvas = np.zeros(self._canvas, np.float64)
         for y, x in np.ndindex(self.kernel.h, self.kernel.w):
             reached = canvas[:, y :: self.stride.h, x :: self.stride.w][:, :height, :width]
             reached += product(y, x).astype(np.float64)

@@ -89,6 +89,12 @@ class Window:
         right = max(0, (columns.end - 1) * self.stride.w - self.padding.left + self.extent.w - width)
         return replace(self.padding, left=left, right=right)
 
+    def patch_elements(self, input: tuple[int, ...]) -> int:
+        """Those of `patches`, or of the input with its padding where these are more."""
+        pad, size = self.padding, self.output_size(input[1], input[2])
+        padded = (pad.top + input[1] + pad.bottom) * (pad.left + input[2] + pad.right)
+        return input[0] * input[3] * max(size.h * size.w * self.kernel.h * self.kernel.w, padded)
+
     def patches(self, input: Array, fill: float) -> Array:
         """All positions of an NHWC input, shape [N, OH, OW, KH, KW, C]; outside the input stands `fill`."""
         pad = self.padding

@@ -39,6 +39,10 @@ class Windowed(Op):
         """Output channels."""
         raise NotImplementedError
 
+    @property
+    def working_elements(self) -> int:
+        return self.window.patch_elements(self.input.shape)
+
     def verify(self) -> None:
         check_activations(("input", self.input), ("output", self.output))
         self.window.verify(self.input.shape, self.output.shape)

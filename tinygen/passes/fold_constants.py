@@ -2,13 +2,14 @@
 
 from dataclasses import replace
 
+from tinygen.budget import FOLDED_BYTES, Account
 from tinygen.ir.graph import Graph
 from tinygen.ops.fold import fold
 
 
 def fold_constants(graph: Graph) -> Graph:
     """Replace results of operators with constant operands, and shapes, by constants."""
-    ops, known = fold(graph.ops)
+    ops, known = fold(graph.ops, Account(FOLDED_BYTES))
     if not known:
         return graph
     return replace(graph, ops=ops).replace_tensors(known)

@@ -4,38 +4,45 @@ Every byte that a call writes gets a number of its own. A view's bytes have the 
 a tensor must find exactly its numbers at its place.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, combinations
 
 import numpy as np
 import numpy.typing as npt
 
+from tinygen.budget import STEPS
 from tinygen.errors import VerifyError
 from tinygen.ir.graph import Op
 from tinygen.ir.rows import Piece, every_row, pixel_bytes, row_bytes
 from tinygen.ir.stream import State
 from tinygen.ir.tensor import Tensor
-from tinygen.planner.schedule import Buffer, Call, Crop, Fetch, Schedule, Shift, Store
+from tinygen.planner.schedule import Buffer, Call, Crop, Fetch, FlatStep, Schedule, Shift, Store
 
-_Marks = npt.NDArray[np.int64]
+_Marks = npt.NDArray[np.int32] | npt.NDArray[np.int64]
 _NEVER_WRITTEN = -1
+_MARKS_OF_32_BITS = 1 << 31
 _NOT_COVERED = -2  # a byte of a whole that none of its parts covers: equal to no byte of the arena
 
 
 def check(schedule: Schedule, limit_bytes: int | None = None) -> None:
-    """Raise VerifyError, naming buffers or steps, unless the schedule can be executed within `limit_bytes`."""
+    """Raise VerifyError, naming buffers or steps, unless the schedule can be executed within `limit_bytes`.
+
+    BudgetError where it has too many steps.
+    """
+    STEPS.check(len(schedule.flat_steps), schedule.graph.name)
     try:
         _check_size(schedule, limit_bytes)
         for buffer in schedule.buffers:
             _check_offset(schedule, buffer)
         if not schedule.is_interleaved:  # otherwise running them on marks tells whether they may overlap
-            for first, second in combinations(schedule.buffers, 2):
+            for first, second in _live_together(schedule.buffers):
                 _check_apart(schedule, first, second)
         in_pieces = {part.whole for part in schedule.pieces.values()} - schedule.places.keys()
+        known = frozenset(schedule.buffers)
         for tensor in (*schedule.graph.tensors, *schedule.pieces):
             if tensor not in in_pieces:
-                _check_place(schedule, tensor)
+                _check_place(schedule, tensor, known)
         _check_lifetimes(schedule)
         for call in schedule.calls:
             _check_parts(call)
@@ -64,6 +71,15 @@ def _check_offset(schedule: Schedule, buffer: Buffer) -> None:
         )
 
 
+def _live_together(buffers: Sequence[Buffer]) -> Iterator[tuple[Buffer, Buffer]]:
+    """Pairs of buffers that are live at one step."""
+    live: list[Buffer] = []
+    for buffer in sorted(buffers, key=lambda buffer: buffer.first_step):
+        live = [other for other in live if other.last_step >= buffer.first_step]
+        yield from ((other, buffer) for other in live)
+        live.append(buffer)
+
+
 def _check_apart(schedule: Schedule, first: Buffer, second: Buffer) -> None:
     if schedule.memory(first) != schedule.memory(second):
         return
@@ -88,13 +104,13 @@ def _takes_over(schedule: Schedule, first: Buffer, second: Buffer, step: int) ->
     return (first in operands and second in results) or (second in operands and first in results)
 
 
-def _check_place(schedule: Schedule, tensor: Tensor) -> None:
+def _check_place(schedule: Schedule, tensor: Tensor, known: Collection[Buffer]) -> None:
     if tensor.is_constant:
         return
     if tensor not in schedule.places:
         raise ValueError(f"tensor '{tensor.name}' has no place")
     place = schedule.places[tensor]
-    if place.buffer not in schedule.buffers:
+    if place.buffer not in known:
         raise ValueError(f"tensor '{tensor.name}' lies in buffer '{place.buffer.name}', which is not in the schedule")
     if place.offset < 0 or place.offset + tensor.type.bytes > place.buffer.bytes:
         raise ValueError(
@@ -159,15 +175,32 @@ class _Execution:
 
     def __init__(self, schedule: Schedule) -> None:
         self._schedule = schedule
-        self._arena: _Marks = np.full(schedule.arena_bytes, _NEVER_WRITTEN)  # all of them, one behind the other
+        self._dtype = np.dtype(np.int32 if _most_marks(schedule) < _MARKS_OF_32_BITS else np.int64)
+        self._arena: _Marks = np.full(schedule.arena_bytes, _NEVER_WRITTEN, self._dtype)  # all, one behind the other
         starts = accumulate((arena.bytes for arena in schedule.arenas), initial=0)
         self._starts = dict(zip((arena.memory for arena in schedule.arenas), starts, strict=False))
-        self._expected: dict[Tensor, _Marks] = {}
+        self._expected: dict[Tensor, _Marks] = {}  # of what will still be read
+        self._missing: dict[Tensor, int] = {}  # bytes that were never written, of tensors that are written in pieces
         self._writers: list[tuple[int, str]] = [(0, "nothing")]  # first mark, and what was written with it
         self._next_mark = 0
         self._stored: dict[int, int] = {}  # rows of outputs that the application has taken
         called = {call.whole for call in schedule.calls}
-        self._views = [op for op in schedule.graph.ops if op not in called]
+        self._views = dict.fromkeys(op for op in schedule.graph.ops if op not in called)
+        self._viewed: dict[Tensor, list[Op]] = {}
+        for op in self._views:
+            for tensor in op.variable_operands:
+                self._viewed.setdefault(tensor, []).append(op)
+        self._last_reads = self._find_last_reads()
+
+    def _find_last_reads(self) -> dict[Tensor, int]:
+        """The step after which nobody asks for a tensor's marks; those of views are their own."""
+        found: dict[Tensor, int] = {}
+        for index, step in enumerate(self._schedule.flat_steps):
+            for tensor in _read_by(step):
+                part = self._schedule.pieces.get(tensor)
+                found[tensor if part is None else part.whole] = index
+        kept = (*_resident_outputs(self._schedule), *(state.window for state in self._schedule.graph.states))
+        return found | dict.fromkeys(kept, len(self._schedule.flat_steps))
 
     def run(self) -> None:
         """Raise ValueError at the first step that goes wrong."""
@@ -179,7 +212,9 @@ class _Execution:
                 self._write(tensor, "the model's inputs are written")
         for state in self._schedule.graph.states:
             self._write(state.tensor, "the last call ends")
-        self._define_views()
+        for op in tuple(self._views):
+            self._define(op)
+        ending = self._ending()
         for index, step in enumerate(self._schedule.flat_steps):
             where = f"step {index}"
             match step:
@@ -193,14 +228,28 @@ class _Execution:
                     self._store(step, where)
                 case Crop():
                     self._crop(step, where)
-            self._define_views()
+            for tensor in ending.get(index, ()):
+                self._forget(tensor, index)
         for tensor in _resident_outputs(self._schedule):
             self._read(tensor, "after the last step, the application")
         self._check_stored()
         for state in self._schedule.graph.states:
             self._check_state(state)
         if self._views:
-            raise ValueError(f"operator '{self._views[0].name}' is a view of bytes that are never written")
+            raise ValueError(f"operator '{next(iter(self._views)).name}' is a view of bytes that are never written")
+
+    def _ending(self) -> dict[int, list[Tensor]]:
+        """By step, the tensors whose marks are not asked for afterwards."""
+        found: dict[int, list[Tensor]] = {}
+        for tensor, index in self._last_reads.items():
+            found.setdefault(index, []).append(tensor)
+        return found
+
+    def _forget(self, tensor: Tensor, index: int) -> None:
+        """Drop the marks of a tensor, unless somebody or a view that is not defined yet asks for them later."""
+        is_viewed = any(op in self._views for op in self._viewed.get(tensor, ()))
+        if self._last_reads.get(tensor, index) <= index and not is_viewed:
+            self._expected.pop(tensor, None)
 
     def _check_state(self, state: State) -> None:
         """After the last step, the last rows of the window are where the next call looks for its state."""
@@ -250,7 +299,7 @@ class _Execution:
                 raise ValueError(f"{where}: updates '{tensor.name}', which does not lie where its result lies")
         self._check_hazards(call, where)
         if call.scratch is not None:
-            self._mark(self._range_of_scratch(call.scratch), f"scratch of {where}")
+            self._spoil(self._range_of_scratch(call.scratch), f"scratch of {where}")
         for tensor in kernel.writes:
             self._write(tensor, where)
 
@@ -291,10 +340,20 @@ class _Execution:
         part = self._schedule.pieces.get(tensor)
         if part is None:
             self._expected[tensor] = marks
+            self._complete(tensor)
         else:
-            whole = self._expected.setdefault(part.whole, np.full(part.whole.type.bytes, _NEVER_WRITTEN))
-            inside = _marks_in(whole, part)
-            inside[:] = marks.reshape(inside.shape)
+            self._write_piece(part, marks)
+
+    def _write_piece(self, part: Piece, marks: _Marks) -> None:
+        if part.whole not in self._expected:
+            self._expected[part.whole] = np.full(part.whole.type.bytes, _NEVER_WRITTEN, self._dtype)
+            self._missing[part.whole] = part.whole.type.bytes
+        inside = _marks_in(self._expected[part.whole], part)
+        was_missing = self._missing[part.whole]
+        self._missing[part.whole] -= int(np.count_nonzero(inside == _NEVER_WRITTEN))
+        inside[:] = marks.reshape(inside.shape)
+        if was_missing and not self._missing[part.whole]:
+            self._complete(part.whole)
 
     def _marks_of(self, tensor: Tensor) -> _Marks | None:
         """The marks that a tensor, or the rows of one, must have."""
@@ -305,29 +364,44 @@ class _Execution:
         return None if whole is None else _marks_in(whole, part).reshape(-1)
 
     def _mark(self, span: _Range, writer: str) -> _Marks:
-        marks = np.arange(self._next_mark, self._next_mark + span.end - span.start)
+        marks: _Marks = np.arange(self._next_mark, self._next_mark + span.end - span.start, dtype=self._dtype)
         self._writers.append((self._next_mark, writer))
         self._next_mark += span.end - span.start
         self._arena[span.start : span.end] = marks
         return marks
 
+    def _spoil(self, span: _Range, writer: str) -> None:
+        """Bytes that nobody may read: one mark for all of them."""
+        self._writers.append((self._next_mark, writer))
+        self._arena[span.start : span.end] = self._next_mark
+        self._next_mark += 1
+
     def _writer(self, mark: int) -> str:
         return next((writer for first, writer in reversed(self._writers) if first <= mark), "nothing")
 
-    def _define_views(self) -> None:
-        """Give the results of views their marks as soon as all operands have theirs."""
-        for op in tuple(self._views):
-            if all(self._is_complete(tensor) for tensor in op.variable_operands):
-                self._views.remove(op)
-                self._expected.update(self._view(op))
+    def _complete(self, tensor: Tensor) -> None:
+        """All of a tensor is there: views whose operands are, too, get their marks, and views of these."""
+        pending = [tensor]
+        while pending:
+            for op in self._viewed.get(pending.pop(), ()):
+                if self._define(op):
+                    pending += op.results
+
+    def _define(self, op: Op) -> bool:
+        """Give the results of a view their marks as soon as all operands have theirs."""
+        if op not in self._views or not all(map(self._is_complete, op.variable_operands)):
+            return False
+        del self._views[op]
+        self._expected.update(self._view(op))
+        return True
 
     def _is_complete(self, tensor: Tensor) -> bool:
-        return tensor in self._expected and not (self._expected[tensor] == _NEVER_WRITTEN).any()
+        return tensor in self._expected and not self._missing.get(tensor, 0)
 
     def _view(self, op: Op) -> Iterator[tuple[Tensor, _Marks]]:
         aliases = op.aliases()
         for result in op.results:
-            marks = np.full(result.type.bytes, _NOT_COVERED)
+            marks = np.full(result.type.bytes, _NOT_COVERED, self._dtype)
             for alias in aliases:
                 size = alias.part.type.bytes
                 if alias.part is result:
@@ -347,6 +421,31 @@ class _Execution:
 
     def _start(self, buffer: Buffer) -> int:
         return self._starts[self._schedule.memory(buffer)] + self._schedule.offsets[buffer]
+
+
+def _most_marks(schedule: Schedule) -> int:
+    """At least as many as bytes are written."""
+    ports = (*schedule.graph.input_tensors, *(state.tensor for state in schedule.graph.states))
+    written = sum(tensor.type.bytes for tensor in ports)
+    for step in schedule.flat_steps:
+        match step:
+            case Call():
+                written += 1 + sum(tensor.type.bytes for tensor in step.kernel.writes)
+            case Fetch():
+                written += step.piece.tensor.type.bytes
+    return written
+
+
+def _read_by(step: FlatStep) -> tuple[Tensor, ...]:
+    """The tensors whose marks a step asks for."""
+    match step:
+        case Call():
+            return (*step.kernel.reads, *step.kernel.updates)
+        case Store():
+            return (step.piece.tensor,)
+        case Crop():
+            return (step.source.tensor,)
+    return ()
 
 
 def _marks_in(whole: _Marks, part: Piece) -> _Marks:

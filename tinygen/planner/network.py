@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+from tinygen.budget import ROWS
 from tinygen.ir.graph import Graph, Op
 from tinygen.ir.rows import Rows, has_rows
 from tinygen.ir.tensor import Tensor
@@ -106,7 +107,7 @@ class Network:
     def sums(self) -> dict[Op, RunningSum]:
         """The calls that are averages over whole images."""
         found = ((op, running_sum(op)) for op in self.calls)
-        return {op: sum for op, sum in found if sum is not None and sum.input.shape[1] > 1}
+        return {op: sum for op, sum in found if sum is not None and 1 < sum.input.shape[1] <= ROWS.most}
 
     @cached_property
     def channel_sums(self) -> dict[Op, ChannelSum]:
@@ -123,7 +124,7 @@ class Network:
 def _has_tiles(op: Op) -> bool:
     """Whether each row of the result can be computed on its own."""
     result = op.results[0]
-    if len(op.results) != 1 or not has_rows(result):
+    if len(op.results) != 1 or not has_rows(result) or result.shape[1] > ROWS.most:
         return False
     return all(
         has_rows(operand) and all(op.rows_needed(operand, Rows(row, row + 1)) for row in range(result.shape[1]))

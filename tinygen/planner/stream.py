@@ -16,6 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
+from tinygen.budget import STEPS
 from tinygen.ir.graph import Op
 from tinygen.ir.rows import Channels, Columns, Rows, all_columns, all_rows, every_row, has_rows, pixel_bytes, row_bytes
 from tinygen.ir.tensor import Tensor
@@ -252,6 +253,7 @@ class _Stream:
             writes = (self._append(op.results[0], rows),)
             columns = self._columns(op.results[0])
             self._steps.append(Compute(reads, writes, op, self._actual(op.results[0], rows), columns))
+            STEPS.check(len(self._steps), f"{op.source}, run by rows")
             self._store(op.results[0], rows, writes[0])
             for operand, _ in needed:
                 self._release(self._source(op, operand))

@@ -4,9 +4,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from tinygen.budget import FOLDED_BYTES, Account
 from tinygen.frontends.onnx.raw import RawNode, UnsupportedError
 from tinygen.frontends.onnx.values import Form, Order, Pending, Placed, Quantized, Real
 from tinygen.ir.graph import Op, Source
+from tinygen.ir.limits import check_op, check_results
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, DType, Quant, TensorType
 from tinygen.ops.rescale import Rescale
@@ -35,6 +37,7 @@ class Builder:
     is_real: bool = False  # the model computes with float32: nothing waits for a quantization
     ops: list[Op] = field(default_factory=list)
     layouts: dict[str, Order] = field(default_factory=dict)  # of tensors that the file has too, by name
+    derived: Account = field(default_factory=lambda: Account(FOLDED_BYTES))  # what constants take that are made here
     _names: set[str] = field(default_factory=set)
     _made: dict[Pending, Placed] = field(default_factory=dict)
     _arranged: dict[tuple[Tensor, Order], Tensor] = field(default_factory=dict)
@@ -47,7 +50,9 @@ class Builder:
 
     def add(self, op: Op) -> None:
         """Append an operator that is well formed; ValueError where it is not."""
+        check_results(op)
         op.verify()
+        check_op(op)
         self.ops.append(op)
         self._makers |= dict.fromkeys(op.results, op)
 
@@ -79,6 +84,8 @@ class Builder:
         """A constant of the IR under a new name."""
         contiguous = np.ascontiguousarray(data).reshape(data.shape)
         contiguous.flags.writeable = False
+        if not np.may_share_memory(contiguous, data):
+            self.derived.spend(contiguous.nbytes, f"{self.file}, constant '{name}' and those before it")
         return Tensor(name, TensorType(DType.of(data.dtype), data.shape, quant), contiguous)
 
     def result(self, name: str, shape: tuple[int, ...], quant: Form) -> Tensor:

@@ -8,10 +8,11 @@ from pathlib import Path
 from google.protobuf.message import DecodeError
 from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto
 
+from tinygen.budget import CONSTANT_BYTES, Account
 from tinygen.errors import UnsupportedModelError
 from tinygen.frontends.onnx.functions import inlined
 from tinygen.frontends.onnx.raw import Attribute, RawInput, RawModel, RawNode, UnsupportedError
-from tinygen.frontends.onnx.tensor_data import array_of, external_file, is_external
+from tinygen.frontends.onnx.tensor_data import array_of, external_file, is_external, is_mapped_table
 from tinygen.frontends.onnx.tensor_types import dtype_of_code
 from tinygen.ir.types import Array
 
@@ -23,7 +24,7 @@ _DEFAULT_DOMAINS = ("", "ai.onnx")
 def read(path: Path) -> RawModel:
     """The model in a file; UnsupportedModelError where it is damaged or of another version."""
     try:
-        return _model(inlined(ModelProto.FromString(path.read_bytes())), path)
+        return _model(inlined(ModelProto.FromString(path.read_bytes()), path.name), path)
     except DecodeError:
         raise _damaged(path, "it is no protobuf message of ONNX") from None
     except (UnsupportedError, UnicodeDecodeError) as error:
@@ -42,7 +43,7 @@ def _model(message: ModelProto, path: Path) -> RawModel:
     graph = message.graph
     if not graph.node:
         raise UnsupportedError("it holds no operators")
-    constants, unreadable = _constants(graph.initializer, path.parent, _tables(graph))
+    constants, unreadable = _constants(graph.initializer, path, _tables(graph))
     if graph.sparse_initializer:
         raise UnsupportedError("it holds sparse constants, which tinygen cannot read")
     return RawModel(
@@ -87,14 +88,18 @@ def _tables(graph: GraphProto) -> frozenset[str]:
 
 
 def _constants(
-    tensors: Sequence[TensorProto], folder: Path, tables: Collection[str]
+    tensors: Sequence[TensorProto], path: Path, tables: Collection[str]
 ) -> tuple[dict[str, Array], dict[str, str]]:
     """Constants by name, and for those that cannot be read the reason why."""
     constants: dict[str, Array] = {}
     unreadable: dict[str, str] = {}
+    in_memory = Account(CONSTANT_BYTES)
     for tensor in tensors:
+        is_table = tensor.name in tables
         try:
-            constants[tensor.name] = array_of(tensor, folder, tensor.name in tables)
+            array = constants[tensor.name] = array_of(tensor, path.parent, is_table)
+            if not is_mapped_table(tensor, is_table):
+                in_memory.spend(array.nbytes, f"{path.name}, constant '{tensor.name}' and those before it")
         except UnsupportedError as error:
             unreadable[tensor.name] = f"constant '{tensor.name}': {error}"
     return constants, unreadable

@@ -26,6 +26,8 @@ def fold(node: Node) -> Value | None:
         raise UnsupportedError(f"its constants cannot be computed ({error})") from None
     if result.size > _MAX_ELEMENTS or result.ndim > MAX_RANK:
         raise UnsupportedError(f"its constant result has shape {list(result.shape)}, a smaller one was expected")
+    if result.base is None:  # otherwise it lies in what it was made of
+        node.builder.derived.spend(result.nbytes, str(node.source))
     return Known(result)
 
 
@@ -79,9 +81,15 @@ def _range(node: Node) -> Array:
 
 def _expand(node: Node) -> Array:
     sizes = node.integers(1, "shape")
-    if not _is_small(sizes):
+    shape = np.broadcast_shapes(_array(node, 0).shape, sizes) if _is_small(sizes) else sizes
+    if not _is_small(shape):
         raise UnsupportedError(f"expands to {list(sizes)}, a small shape was expected")
-    return np.broadcast_to(_array(node, 0), np.broadcast_shapes(_array(node, 0).shape, sizes))
+    return np.broadcast_to(_array(node, 0), shape)
+
+
+def _check_elements(elements: int) -> None:
+    if elements > _MAX_ELEMENTS:
+        raise UnsupportedError(f"its constant result has {elements} elements, {_MAX_ELEMENTS} at most were expected")
 
 
 def _is_small(sizes: tuple[int, ...]) -> bool:
@@ -97,14 +105,18 @@ def _cast(node: Node) -> Array:
 
 
 def _concat(node: Node) -> Array:
-    return np.concatenate([_array(node, position) for position in range(node.input_count)], node.integer("axis", 0))
+    parts = [_array(node, position) for position in range(node.input_count)]
+    _check_elements(sum(part.size for part in parts))
+    return np.concatenate(parts, node.integer("axis", 0))
 
 
 def _gather(node: Node) -> Array:
     indices = _array(node, 1)
     if not np.issubdtype(indices.dtype, np.integer):
         raise UnsupportedError(f"indices are {indices.dtype}, integers were expected")
-    return np.asarray(np.take(_array(node, 0), indices.astype(np.int64), axis=node.integer("axis", 0)))
+    own, axis = _array(node, 0), node.integer("axis", 0)
+    _check_elements(indices.size * (own.size // max(own.shape[axis], 1)))
+    return np.asarray(np.take(own, indices.astype(np.int64), axis=axis))
 
 
 def _reshape(node: Node) -> Array:

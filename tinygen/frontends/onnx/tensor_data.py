@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 from onnx import TensorProto
 
+from tinygen.budget import CONSTANT_BYTES
 from tinygen.frontends.onnx.raw import UnsupportedError
 from tinygen.frontends.onnx.tensor_types import dtype_of_code
 from tinygen.ir.types import Array
 
-_MAX_BYTES = 1 << 31
 _STORED_AS_BITS = (TensorProto.FLOAT16, TensorProto.BFLOAT16)  # in int32_data
 
 
@@ -21,9 +21,9 @@ def array_of(tensor: TensorProto, folder: Path, is_table: bool = False) -> Array
     Only float32 tables, which are read by rows, may be of any size, as nothing else of them is in memory.
     """
     dtype, shape = dtype_of_code(tensor.data_type), tuple(tensor.dims)
-    is_limited = not (is_table and is_external(tensor) and dtype == np.float32)
-    if any(size < 0 for size in shape) or (is_limited and prod(shape) * dtype.itemsize > _MAX_BYTES):
-        raise UnsupportedError(f"its shape is {list(shape)}, sizes >= 0 and at most {_MAX_BYTES} bytes were expected")
+    most, is_limited = CONSTANT_BYTES.most, not is_mapped_table(tensor, is_table)
+    if any(size < 0 for size in shape) or (is_limited and prod(shape) * dtype.itemsize > most):
+        raise UnsupportedError(f"its shape is {list(shape)}, sizes >= 0 and at most {most} bytes were expected")
     flat = _flat(tensor, dtype, prod(shape), folder)
     if flat.size != prod(shape):
         raise UnsupportedError(f"it holds {flat.size} elements, {prod(shape)} were expected for shape {list(shape)}")
@@ -65,6 +65,11 @@ def _external(tensor: TensorProto, dtype: np.dtype[np.generic], count: int, fold
     if count == 0:
         return np.empty(0, dtype)
     return np.memmap(file, dtype.newbyteorder("<"), "r", offset, (count,)).view(np.ndarray)
+
+
+def is_mapped_table(tensor: TensorProto, is_table: bool) -> bool:
+    """Whether it is read by rows, from a file of which no more is in memory."""
+    return is_table and is_external(tensor) and tensor.data_type == TensorProto.FLOAT
 
 
 def is_external(tensor: TensorProto) -> bool:

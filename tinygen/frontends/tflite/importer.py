@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+from tinygen.budget import FOLDED_BYTES, Account
 from tinygen.errors import UnsupportedModelError, UnsupportedOperator, UnsupportedOperatorsError
 from tinygen.frontends.tflite.node import Node, Readers, UnsupportedError, to_tensor
 from tinygen.frontends.tflite.operators import (
@@ -21,6 +22,7 @@ from tinygen.frontends.tflite.operators import (
 from tinygen.frontends.tflite.raw import RawModel, RawOperator, RawSubgraph
 from tinygen.frontends.tflite.schema import read
 from tinygen.ir.graph import Graph, Op, Port
+from tinygen.ir.limits import check_op, check_results
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import DType
 from tinygen.ir.verify import verify
@@ -55,11 +57,12 @@ def import_tflite(path: Path) -> Graph:
     tensors, problems = _tensors(subgraph)
     names = frozenset(raw.name for raw in subgraph.tensors)
     ops: list[Op] = []
+    folded = Account(FOLDED_BYTES)
     faults: list[UnsupportedOperator] = []
     for raw in subgraph.operators:
         try:
             node = Node(raw, tensors, path.name, names)
-            remaining, known = fold(_read_operator(node, problems), only=_SHAPE_TYPES)
+            remaining, known = fold(_read_operator(node, problems), folded, only=_SHAPE_TYPES)
             ops += remaining
             tensors |= {index: known[tensors[index]] for index in raw.outputs if tensors[index] in known}
         except ValueError as error:
@@ -102,7 +105,9 @@ def _read_operator(node: Node, problems: dict[int, str]) -> tuple[Op, ...]:
     read_ops = reader(node)
     ops = read_ops if isinstance(read_ops, tuple) else (read_ops,)
     for op in ops:
+        check_results(op)
         op.verify()
+        check_op(op)
     return ops
 
 

@@ -8,6 +8,7 @@ from typing import Final
 
 import tflite
 
+from tinygen import budget
 from tinygen.errors import UnsupportedModelError, UsageError
 from tinygen.frontends.tflite.dataflow import check_dataflow
 from tinygen.frontends.tflite.flatbuffer import (
@@ -41,8 +42,8 @@ from tinygen.frontends.tflite.tensors import decode_buffer, decode_tensors
 
 IDENTIFIER: Final = b"TFL3"
 VERSION: Final = 3
-MAX_FILE_BYTES: Final = 64 * 1024 * 1024  # no microcontroller has as much flash
-MAX_TABLE_BYTES: Final = 16 * 1024 * 1024  # tables, lists and names together, not the weights
+MAX_FILE_BYTES: Final = budget.FILE_BYTES.most
+MAX_TABLE_BYTES: Final = budget.TABLE_BYTES.most
 MAX_CONSTANT_BYTES: Final = 2 * MAX_FILE_BYTES  # over all tensors, which may share a buffer
 
 _BUILTIN_NAMES: Final = {code: name for name, code in vars(tflite.BuiltinOperator).items() if isinstance(code, int)}
@@ -124,6 +125,7 @@ def _subgraph(
     )
     inputs = _operands(table, SubgraphField.INPUTS, len(tensors), lowest=0)
     outputs = _operands(table, SubgraphField.OUTPUTS, len(tensors), lowest=0)
+    budget.NODES.check(len(operators), path.name)
     check_dataflow(tensors, operators, inputs, outputs)
     return RawSubgraph(table.string(SubgraphField.NAME), tensors, operators, inputs, outputs)
 

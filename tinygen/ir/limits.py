@@ -1,0 +1,27 @@
+"""What graphs may hold, by the budget."""
+
+from tinygen.budget import ACTIVATION_BYTES, OPERATORS, TENSOR_BYTES, WORKING_ELEMENTS
+from tinygen.ir.graph import Graph, Op
+
+
+def check_results(op: Op) -> None:
+    """Raise BudgetError where results of an operator are too large, whether it is well formed or not."""
+    for result in op.results:
+        TENSOR_BYTES.check(result.type.bytes, str(op.source))
+
+
+def check_op(op: Op) -> None:
+    """Raise BudgetError where results of a well-formed operator, or what its reference holds, are too large."""
+    check_results(op)
+    WORKING_ELEMENTS.check(op.working_elements, str(op.source))
+
+
+def check_graph(graph: Graph) -> None:
+    """Raise BudgetError where there are too many operators, or too large tensors, one by one or together."""
+    OPERATORS.check(len(graph.ops), graph.name)
+    for port in (*graph.inputs, *graph.outputs):
+        TENSOR_BYTES.check(port.external.bytes, f"{graph.name}, input or output '{port.name}'")
+    for op in graph.ops:
+        check_results(op)
+    variables = (tensor for tensor in graph.tensors if not tensor.is_constant)
+    ACTIVATION_BYTES.check(sum(tensor.type.bytes for tensor in variables), graph.name)
