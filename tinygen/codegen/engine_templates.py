@@ -9,24 +9,25 @@ from dataclasses import asdict, dataclass
 from types import TracebackType
 
 import numpy as np
-from jinja2 import FunctionLoader, StrictUndefined, TemplateError, TemplateNotFound, TemplateSyntaxError
-from jinja2.sandbox import ImmutableSandboxedEnvironment
+from jinja2 import FunctionLoader, TemplateError, TemplateNotFound, TemplateSyntaxError
 
 from tinygen.codegen.c_text import initializer
+from tinygen.codegen.sandbox import MeteredEnvironment
 from tinygen.errors import UsageError
 from tinygen.targets.engine_templates import HEADER, PROLOGUE, SUFFIX, EngineTemplates
 
 _FAULTS = (
     TemplateError,
     ArithmeticError,
+    AssertionError,
     AttributeError,
     LookupError,
     MemoryError,
-    RecursionError,
+    RuntimeError,
+    SyntaxError,  # of Python, for over 20 nested blocks
     TypeError,
     ValueError,
 )
-_NOT_REPEATABLE = {"globals": ("lipsum",), "filters": ("random",)}  # the same model shall give the same bytes
 
 
 @dataclass(frozen=True)
@@ -136,7 +137,7 @@ def print_engine(templates: EngineTemplates, engine: str, model: str, layers: tu
     return PrintedEngine(engine, header, prologue, printed)
 
 
-def _printed(templates: EngineTemplates, environment: ImmutableSandboxedEnvironment, variables: Variables) -> Printed:
+def _printed(templates: EngineTemplates, environment: MeteredEnvironment, variables: Variables) -> Printed:
     name = f"{variables.operator}{SUFFIX}"
     text = _rendered(templates, environment, name, asdict(variables)).strip("\n")
     if not text.strip():
@@ -149,18 +150,9 @@ def _printed(templates: EngineTemplates, environment: ImmutableSandboxedEnvironm
     return Printed(variables, text)
 
 
-def _environment(templates: EngineTemplates) -> ImmutableSandboxedEnvironment:
-    environment = ImmutableSandboxedEnvironment(
-        loader=FunctionLoader(_source(templates.texts)),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
-    for where, names in _NOT_REPEATABLE.items():
-        for name in names:
-            del getattr(environment, where)[name]
-    environment.filters["c_array"] = _c_array
+def _environment(templates: EngineTemplates) -> MeteredEnvironment:
+    environment = MeteredEnvironment(FunctionLoader(_source(templates.texts)))
+    environment.filters["c_array"] = environment.metered("c_array", _c_array)
     return environment
 
 
@@ -179,7 +171,7 @@ def _c_array(numbers: Iterable[int]) -> str:
 
 
 def _rendered(
-    templates: EngineTemplates, environment: ImmutableSandboxedEnvironment, name: str, variables: Mapping[str, object]
+    templates: EngineTemplates, environment: MeteredEnvironment, name: str, variables: Mapping[str, object]
 ) -> str:
     try:
         return environment.get_template(name).render(variables)

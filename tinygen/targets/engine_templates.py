@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from tinygen.budget import TEMPLATE_BYTES
 from tinygen.targets.engine_operators import LAYERS
 
 SUFFIX = ".c.j2"
@@ -46,6 +47,9 @@ def read_templates(beside: Path, folder: str) -> EngineTemplates:
                 f"template '{folder}/{name}' is not known{hint}, expected {', '.join(_KNOWN)}, "
                 f"or a name with '{_INNER}' in front for one that these include"
             )
+    size = sum(map(len, found.texts.values()))
+    if size > TEMPLATE_BYTES.most:
+        raise ValueError(f"templates in '{folder}' have {size:,} letters, expected at most {TEMPLATE_BYTES.most:,}")
     if not found.operators:
         raise ValueError(f"templates in '{folder}' are for no operator, expected one of {', '.join(_KNOWN[:3])}")
     return found
