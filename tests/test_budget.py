@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
+from tests.support.networks import mobilenet_v2
 from tests.support.onnx_writer import OnnxWriter
 from tests.support.random_graphs import GraphBuilder
 from tests.support.tflite_writer import ModelWriter
@@ -19,8 +20,11 @@ from tinygen.frontends import import_model
 from tinygen.frontends.spelling import Spelling
 from tinygen.ir.verify import verify
 from tinygen.kernels.base import Library, Toolbox
+from tinygen.kernels.select import select
 from tinygen.planner.check import check
+from tinygen.planner.network import Network
 from tinygen.planner.plan import plan
+from tinygen.targets.isa import Isa
 
 
 def _doubled(writer: OnnxWriter) -> None:
@@ -160,6 +164,29 @@ def test_the_checker_takes_some_bytes_for_each_of_the_arena() -> None:
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 16 * schedule.arena_bytes
+
+
+def test_real_networks_stay_far_inside() -> None:
+    graph = mobilenet_v2(224)
+    sizes = [tensor.type.bytes for tensor in graph.tensors if not tensor.is_constant]
+    for limit, amount in (
+        (budget.OPERATORS, len(graph.ops)),
+        (budget.TENSOR_BYTES, max(sizes)),
+        (budget.ACTIVATION_BYTES, sum(sizes)),
+        (budget.WORKING_ELEMENTS, max(op.working_elements for op in graph.ops)),
+    ):
+        assert 30 * amount < limit.most, limit.of
+
+
+def test_what_has_too_many_rows_is_computed_as_a_whole() -> None:
+    def row_wise(rows: int) -> int:
+        builder = GraphBuilder()
+        x = builder.input(1, rows, 1, 1)
+        graph = builder.finish(builder.add(builder.copy(x), x))
+        toolbox = Toolbox(Library.PORTABLE, Isa.SCALAR)
+        return len(Network.of(graph, {op: select(op, toolbox) for op in graph.ops}, fetches_input=False).row_wise)
+
+    assert (row_wise(budget.ROWS.most), row_wise(budget.ROWS.most + 1)) == (2, 0)
 
 
 def test_sums_are_limited_as_they_grow() -> None:
