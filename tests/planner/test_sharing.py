@@ -7,7 +7,7 @@ import pytest
 
 from tests.support.random_graphs import GraphBuilder, random_graph
 from tests.support.reference import evaluate
-from tests.support.work import lines_run
+from tests.support.steps import lines_run
 from tinygen.ir.graph import Graph
 from tinygen.ir.tensor import Tensor
 from tinygen.kernels.base import Library, Toolbox

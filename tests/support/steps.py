@@ -1,10 +1,10 @@
 """Counts what Python does, so that bounds on effort hold on any machine, however busy it is."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from types import FrameType
+from types import FrameType, ModuleType
 from typing import Any
 
 _STEPS = ("call", "c_call")
@@ -38,3 +38,25 @@ def counted(limit: int | None = None) -> Iterator[Steps]:
         yield steps
     finally:
         sys.setprofile(outer)
+
+
+def lines_run(function: Callable[[], object], *modules: ModuleType) -> int:
+    """Lines of `modules` that run while `function` does; a comprehension counts once for each of its elements."""
+    files = {module.__file__ for module in modules}
+    count = 0
+
+    def step(_frame: FrameType, event: str, _argument: object) -> Any:
+        nonlocal count
+        count += event == "line"
+        return step
+
+    def enter(frame: FrameType, _event: str, _argument: object) -> Any:
+        return step if frame.f_code.co_filename in files else None
+
+    before = sys.gettrace()
+    sys.settrace(enter)
+    try:
+        function()
+    finally:
+        sys.settrace(before)
+    return count
