@@ -276,3 +276,6 @@ def test_quantization_at_run_time(tmp_path: Path) -> None:
     inputs = [_RANDOM.normal(size=(1, 3, 6, 6)).astype(np.float32)]
     (found,) = compiled.execute([inputs]).outputs[0]
     assert np.allclose(found, run_onnxruntime(path, inputs)[0], rtol=1e-5, atol=1e-3)
+    checked = validate(compiled, samples=2, per_layer=True)
+    assert checked.exact
+    assert {quantized, scale, sums, again} <= {layer.name for layer in checked.layers}

@@ -42,5 +42,7 @@ def as_type(values: Array, tensor: Tensor) -> Array:
     """The same numbers in the form of `tensor`: passes may have changed shape, and the element type at a boundary."""
     if tensor.type.dtype is DType.INT32:  # indices, which ONNX files have as int64 too
         return values.astype(np.int32).reshape(tensor.shape)
+    if tensor.type.dtype is DType.FLOAT32 and tensor.type.quant is None:  # of which some stand for integers
+        return values.astype(np.float32, copy=False).reshape(tensor.shape)
     source = TensorType(DType.of(values.dtype), values.shape, tensor.type.quant)
     return convert(values, source, tensor.type).reshape(tensor.shape)

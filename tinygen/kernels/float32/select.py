@@ -1,6 +1,7 @@
 """The kernels of operators on float32: one explicit table. Operators that only move bytes have the kernels of int8."""
 
 from tinygen.kernels.base import Lowerings
+from tinygen.kernels.float32.dynamic_quantize import lower_dynamic_quantize, lower_dynamic_range
 from tinygen.kernels.float32.elementwise import lower_binary, lower_unary
 from tinygen.kernels.float32.matmul import lower_batch_matmul
 from tinygen.kernels.float32.movement import lower_conversion, lower_pad, lower_resize_linear
@@ -17,6 +18,7 @@ from tinygen.ops.arithmetic_unary import Abs, Negate, Square
 from tinygen.ops.batch_matmul import BatchMatMul
 from tinygen.ops.conv2d import Conv2D
 from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
+from tinygen.ops.dynamic_quantize import DynamicQuantize, DynamicRange
 from tinygen.ops.extrema import Maximum, Minimum
 from tinygen.ops.float_function import FloatFunction
 from tinygen.ops.fully_connected import FullyConnected
@@ -46,6 +48,8 @@ FLOAT_LOWERINGS: Lowerings = {
     DepthwiseConv2D: lower_convolution,
     Dequantize: lower_conversion,
     Div: lower_binary,
+    DynamicQuantize: lower_dynamic_quantize,
+    DynamicRange: lower_dynamic_range,
     FloatFunction: lower_unary,
     FullyConnected: lower_fully_connected,
     HardSwish: lower_unary,

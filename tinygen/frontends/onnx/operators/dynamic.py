@@ -9,27 +9,22 @@ from tinygen.frontends.onnx.raw import UnsupportedError
 from tinygen.frontends.onnx.values import Known, Order, Placed, Quantized, Real
 from tinygen.ir.tensor import Tensor
 from tinygen.ops.add import Add
-from tinygen.ops.clamp import UNLIMITED, Clamp
-from tinygen.ops.extrema import Maximum, Minimum
-from tinygen.ops.mul import Mul
-from tinygen.ops.quotient import Div
-from tinygen.ops.real_function import RealFunction, RealKind
-from tinygen.ops.reduction import ReduceMax, ReduceMin
-
-_LEVELS = 255.0  # between the smallest and the largest uint8
+from tinygen.ops.clamp import UNLIMITED
+from tinygen.ops.dynamic_quantize import DynamicQuantize, DynamicRange
 
 
 def read_dynamic_quantize(node: Node) -> tuple[Real, ...]:
     """DynamicQuantizeLinear of float32: uint8 as float32 numbers, their scale and zero point."""
     node.computes_real("quantizes at run time")
     input = node.activation(0)
-    build = _Arithmetic(node)
-    largest = build.extreme(ReduceMax, input.tensor, "largest")
-    smallest = build.extreme(ReduceMin, input.tensor, "smallest")
-    scale = build.times(build.difference(largest, smallest, "width"), 1 / _LEVELS, "scale")
-    zero_point = build.rounded(build.quotient(build.times(smallest, -1.0, "below"), scale, "origin"), "zero_point")
-    levels = build.rounded(build.quotient(input.tensor, scale, "levels"), "rounded")
-    stored = build.total(levels, zero_point, Clamp(0.0, _LEVELS), "stored")
+    stored = _result(node, 0, input.tensor.shape, input.order)
+    scale, zero_point = (_result(node, position, (), ()) for position in (1, 2))
+    node.builder.add(DynamicRange(name=scale.name, source=node.source, input=input.tensor, outputs=(scale, zero_point)))
+    node.builder.add(
+        DynamicQuantize(
+            name=stored.name, source=node.source, input=input.tensor, scale=scale, zero_point=zero_point, output=stored
+        )
+    )
     return _value(stored, input.order), _value(scale, ()), _value(zero_point, ())
 
 
@@ -47,8 +42,7 @@ def read_matmul_integer(node: Node) -> Real:
 
 def _without_zero_points(node: Node) -> Node:
     """The node on operands that have their zero points taken off."""
-    build, names = _Arithmetic(node), []
-    values = dict(node.values)
+    values, names = dict(node.values), []
     for position in (0, 1):
         value, name = node.value(position), f"{node.output_name}:operand{position}"
         has_zero_point = node.has_input(position + 2)
@@ -61,7 +55,7 @@ def _without_zero_points(node: Node) -> Node:
             placed = node.activation(position)
             tensor = placed.tensor
             if has_zero_point:
-                tensor = build.difference(tensor, node.activation(position + 2).tensor, f"centered{position}")
+                tensor = _centered(node, tensor, node.activation(position + 2).tensor, f"centered{position}")
             values[name] = Quantized(Placed(tensor, placed.order))
         names.append(name)
     return node.with_inputs(tuple(names), values)
@@ -71,74 +65,32 @@ def _value(tensor: Tensor, order: Order) -> Quantized:
     return Quantized(Placed(tensor, order))
 
 
-class _Arithmetic:
-    """Appends operators on float32 whose results the file does not have."""
+def _result(node: Node, position: int, shape: tuple[int, ...], order: Order) -> Tensor:
+    """A float32 tensor for an output of the node."""
+    builder, names = node.builder, node.raw.outputs
+    name = names[position] if position < len(names) else ""
+    if not name:
+        return builder.result(builder.derive(node.output_name, str(position)), shape, None)
+    builder.layouts[name] = order
+    return builder.result(builder.claim(name), shape, None)
 
-    def __init__(self, node: Node) -> None:
-        self._node = node
-        self._builder = node.builder
 
-    def extreme(self, kind: type[ReduceMax | ReduceMin], tensor: Tensor, role: str) -> Tensor:
-        """The largest or smallest element, or 0 where that lies beyond it."""
-        found = self._result(f"{role}_element", ())
-        axes = tuple(range(len(tensor.shape)))
-        self._builder.add(kind(name=found.name, source=self._node.source, input=tensor, output=found, axes=axes))
-        output, limit = self._result(role, ()), Maximum if kind is ReduceMax else Minimum
-        zero = self._number(0.0, role)
-        self._builder.add(limit(name=output.name, source=self._node.source, first=found, second=zero, output=output))
-        return output
-
-    def times(self, tensor: Tensor, factor: float, role: str) -> Tensor:
-        """tensor * factor."""
-        output, number = self._result(role, tensor.shape), self._number(factor, role)
-        self._builder.add(
-            Mul(name=output.name, source=self._node.source, first=tensor, second=number, output=output, clamp=UNLIMITED)
+def _centered(node: Node, tensor: Tensor, zero_point: Tensor, role: str) -> Tensor:
+    """The tensor with its zero point, which has no axes, taken off."""
+    builder = node.builder
+    output = builder.result(builder.derive(node.output_name, role), tensor.shape, None)
+    builder.add(
+        Add(
+            name=output.name,
+            source=node.source,
+            first=tensor,
+            second=zero_point,
+            output=output,
+            clamp=UNLIMITED,
+            sign=-1,
         )
-        return output
-
-    def difference(self, first: Tensor, second: Tensor, role: str) -> Tensor:
-        """first - second, of which the second one has no axes."""
-        return self._sum(first, second, -1, UNLIMITED, role)
-
-    def total(self, first: Tensor, second: Tensor, clamp: Clamp, role: str) -> Tensor:
-        """first + second within limits."""
-        return self._sum(first, second, 1, clamp, role)
-
-    def quotient(self, first: Tensor, second: Tensor, role: str) -> Tensor:
-        """first / second, of which the second one has no axes."""
-        output = self._result(role, first.shape)
-        self._builder.add(Div(name=output.name, source=self._node.source, first=first, second=second, output=output))
-        return output
-
-    def rounded(self, tensor: Tensor, role: str) -> Tensor:
-        """The nearest integers, halves to even."""
-        output = self._result(role, tensor.shape)
-        self._builder.add(
-            RealFunction(name=output.name, source=self._node.source, input=tensor, output=output, kind=RealKind.ROUND)
-        )
-        return output
-
-    def _sum(self, first: Tensor, second: Tensor, sign: int, clamp: Clamp, role: str) -> Tensor:
-        output = self._result(role, first.shape)
-        self._builder.add(
-            Add(
-                name=output.name,
-                source=self._node.source,
-                first=first,
-                second=second,
-                output=output,
-                clamp=clamp,
-                sign=sign,
-            )
-        )
-        return output
-
-    def _result(self, role: str, shape: tuple[int, ...]) -> Tensor:
-        return self._builder.result(self._builder.derive(self._node.output_name, role), shape, None)
-
-    def _number(self, value: float, role: str) -> Tensor:
-        name = self._builder.derive(self._node.output_name, f"{role}_constant")
-        return self._builder.constant(name, np.array(value, np.float32))
+    )
+    return output
 
 
 READERS: Readers = {
