@@ -13,7 +13,7 @@ from tinygen.cli.options import MOST_SAMPLES, Model, Seed
 from tinygen.cli.terminal import Terminal
 from tinygen.errors import MismatchError
 from tinygen.pipeline import Options, compile_model
-from tinygen.report.validation import layer_table, validation_table
+from tinygen.report.validation import layer_table, permitted_table, validation_table
 from tinygen.verify.oracle import Oracle
 from tinygen.verify.validate import Validation, validate
 
@@ -71,6 +71,8 @@ def command(
     with terminal.progress(f"validating {model.name}") as progress:
         found = validate(compiled, given, count, oracle, seed, per_layer, progress)
     tables = [validation_table(model.name, found)]
+    if found.permitted:
+        tables.append(permitted_table(found.permitted))
     if per_layer:
         tables.append(layer_table(found.layers))
     terminal.result(found, *tables)

@@ -3,7 +3,7 @@
 from rich.console import RenderableType
 
 from tinygen.report.table import count, facts, listing, short_name
-from tinygen.verify.validate import Layer, Validation
+from tinygen.verify.validate import Layer, Permitted, Validation
 
 
 def validation_table(model: str, found: Validation) -> RenderableType:
@@ -13,10 +13,33 @@ def validation_table(model: str, found: Validation) -> RenderableType:
         ("samples", count(found.samples)),
         ("mismatches", count(found.mismatches)),
         ("largest difference", _difference(found.max_abs_diff)),
+        *([("permitted roundings", _permitted(found.permitted))] if found.permitted else []),
         ("oracle", found.oracle.value),
         ("kernels", found.kernels),
     ]
     return facts(f"{model} on {found.target}", rows)
+
+
+def permitted_table(permitted: tuple[Permitted, ...]) -> RenderableType:
+    """Operators where the oracle rounds in another way that is allowed."""
+    columns = ("", "operator", "name", "elements", "samples", "the oracle's result is")
+    rows = (
+        (
+            "" if each.index is None else each.index,
+            each.operator,
+            short_name(each.name),
+            each.elements,
+            each.samples,
+            each.rounding.value,
+        )
+        for each in permitted
+    )
+    return listing(columns, rows, "Permitted roundings")
+
+
+def _permitted(permitted: tuple[Permitted, ...]) -> str:
+    elements, places = sum(each.elements for each in permitted), len(permitted)
+    return f"{count(elements)} elements of {places} {'tensor' if places == 1 else 'tensors'}"
 
 
 def _difference(value: float) -> str:

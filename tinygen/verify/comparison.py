@@ -1,7 +1,7 @@
 """Differences between what is and what should be, stage by stage of a network."""
 
-from dataclasses import dataclass
-from enum import Enum
+from dataclasses import dataclass, replace
+from enum import Enum, StrEnum
 
 import numpy as np
 
@@ -19,6 +19,22 @@ class Side(Enum):
     ORACLE = "oracle"  # the numpy reference with the oracle, from the oracle's own inputs of the operator
 
 
+class Rounding(StrEnum):
+    """Why an oracle's results may differ from what CMSIS-NN, and tinygen, compute."""
+
+    ONCE = "rounded once"  # LiteRT requantizes fully connected layers so, tinygen as TFLM: twice
+    IN_FLOAT = "requantized in float32"  # as onnxruntime does
+    AT_RUN_TIME = "activations quantized at run time"  # as LiteRT does where weights are integers
+
+
+@dataclass(frozen=True)
+class Permission:
+    """What an oracle's integers may differ by."""
+
+    lsb: int
+    rounding: Rounding
+
+
 @dataclass(frozen=True)
 class Comparison:
     """One tensor of one sample."""
@@ -28,32 +44,72 @@ class Comparison:
     tensor: str
     max_abs_diff: float  # LSB of stored integers, a whole number; of float32 the difference itself
     mismatches: int  # elements that differ by more than is allowed
+    permitted: int = 0  # elements that differ, but by a rounding that is allowed
+    rounding: Rounding | None = None  # which one, where there are such elements
 
 
-def compare(stage: int, side: Side, tensor: str, actual: Array, expected: Array, allowed: int = 0) -> Comparison:
-    """Compare stored integers, of which `allowed` LSB are no mismatch, or float32."""
+def compare(
+    stage: int,
+    side: Side,
+    tensor: str,
+    actual: Array,
+    expected: Array,
+    permission: Permission | None = None,
+    tolerance: Array | None = None,
+) -> Comparison:
+    """Compare stored integers, of which those within the permission are no mismatch, or float32.
+
+    Each element of float32 may differ by its `tolerance`, and by REAL_TOLERANCE.
+    """
     if np.issubdtype(expected.dtype, np.floating):
-        return _compare_real(stage, side, tensor, actual, expected)
+        return _compare_real(stage, side, tensor, actual, expected, tolerance)
     difference = np.abs(actual.astype(np.int64) - expected.astype(np.int64))
-    return Comparison(stage, side, tensor, int(difference.max(initial=0)), int(np.count_nonzero(difference > allowed)))
+    return _judged(stage, side, tensor, int(difference.max(initial=0)), difference, 1, permission)
 
 
-def compare_port(stage: int, side: Side, port: Port, actual: Array, expected: Array, allowed: int = 0) -> Comparison:
-    """Compare an output as the application has it: floats too must be equal, or within the `allowed` LSB."""
+def compare_port(
+    stage: int, side: Side, port: Port, actual: Array, expected: Array, permission: Permission | None = None
+) -> Comparison:
+    """Compare an output as the application has it: floats too must be equal, or within the permission."""
     if port.external.dtype is not DType.FLOAT32 or port.tensor.type.dtype is DType.FLOAT32:
-        return compare(stage, side, port.name, actual, expected, allowed)
+        return compare(stage, side, port.name, actual, expected, permission)
     lsb = port.tensor.type.scale
     difference = np.abs(actual.astype(np.float64) - expected.astype(np.float64))
-    mismatches = int(np.count_nonzero(~(difference <= allowed * lsb * _FLOAT_ROUNDING)))
-    return Comparison(stage, side, port.name, round(float(difference.max(initial=0)) / lsb), mismatches)
+    largest = round(float(difference.max(initial=0)) / lsb)
+    return _judged(stage, side, port.name, largest, difference, lsb * _FLOAT_ROUNDING, permission)
 
 
-def _compare_real(stage: int, side: Side, tensor: str, actual: Array, expected: Array) -> Comparison:
+def by_rounding(plain: Comparison, rounded: Comparison, rounding: Rounding) -> Comparison:
+    """The comparison with a result that was rounded as the oracle rounds; the difference is that of the plain one."""
+    permitted = max(plain.mismatches - rounded.mismatches, 0)
+    return replace(rounded, max_abs_diff=plain.max_abs_diff, permitted=permitted, rounding=rounding)
+
+
+def _judged(
+    stage: int,
+    side: Side,
+    tensor: str,
+    largest: int,
+    difference: Array,
+    lsb: float,
+    permission: Permission | None,
+) -> Comparison:
+    allowed = permission.lsb if permission else 0
+    mismatches = int(np.count_nonzero(np.greater(difference, allowed * lsb) | np.isnan(difference)))
+    permitted = int(np.count_nonzero(difference)) - mismatches
+    rounding = permission.rounding if permission and permitted else None
+    return Comparison(stage, side, tensor, largest, mismatches, permitted, rounding)
+
+
+def _compare_real(
+    stage: int, side: Side, tensor: str, actual: Array, expected: Array, tolerance: Array | None
+) -> Comparison:
     """Compare numbers that were computed with float32: infinities and NaN must be the same."""
     found, wanted = actual.astype(np.float64), expected.astype(np.float64)
     is_same = (found == wanted) | (np.isnan(found) & np.isnan(wanted))
     with np.errstate(invalid="ignore"):
         difference = np.where(is_same, 0.0, np.abs(found - wanted))
     largest = float(np.abs(wanted[np.isfinite(wanted)]).max(initial=0.0))
-    mismatches = int(np.count_nonzero(~(difference <= REAL_TOLERANCE * largest)))
+    allowed = REAL_TOLERANCE * largest + (0.0 if tolerance is None else tolerance.astype(np.float64))
+    mismatches = int(np.count_nonzero(~(difference <= allowed)))
     return Comparison(stage, side, tensor, float(np.nan_to_num(difference).max(initial=0.0)), mismatches)

@@ -12,6 +12,8 @@ from tinygen.errors import ToolError, UsageError
 from tinygen.frontends.tflite.raw import RawOperator
 from tinygen.frontends.tflite.schema import read
 from tinygen.ir.types import Array
+from tinygen.verify.comparison import Permission
+from tinygen.verify.hybrid import hybrid_operators
 from tinygen.verify.oracle import ON_INPUTS, refusal
 
 try:
@@ -31,7 +33,8 @@ class ReferenceRun:
 
     outputs: list[Array]
     tensors: Mapping[str, Array]  # by the names that the frontend gives
-    allowed_lsb: int = 0  # by which every operator may differ
+    permission: Permission | None = None  # of every operator
+    quantizing: frozenset[int] = frozenset()  # numbers of the operators that quantize float32 activations at run time
 
 
 class InferenceEngine(Protocol):
@@ -55,7 +58,7 @@ class LiteRT:
             )
         self._file = model.name
         main = read(model).subgraphs[0]
-        self._operators = main.operators
+        self._operators, self._quantizing = main.operators, hybrid_operators(main)
         self._names = {tensor.index: tensor.name for tensor in main.tensors}
         try:
             self._interpreter = Interpreter(
@@ -76,7 +79,7 @@ class LiteRT:
         except RuntimeError as error:
             raise self._refusal(error, ON_INPUTS) from error
         outputs = [self._interpreter.get_tensor(detail["index"]) for detail in self._interpreter.get_output_details()]
-        return ReferenceRun(outputs, self._tensors())
+        return ReferenceRun(outputs, self._tensors(), quantizing=self._quantizing)
 
     def _refusal(self, error: Exception, what: str) -> UsageError:
         """Names the operator where LiteRT does; its own words are about its source code."""

@@ -13,6 +13,7 @@ from tinygen.frontends.onnx.importer import import_with_layouts
 from tinygen.frontends.onnx.values import Order
 from tinygen.frontends.spelling import AS_IN_FILE, Spelling
 from tinygen.ir.types import Array
+from tinygen.verify.comparison import Permission, Rounding
 from tinygen.verify.litert import ReferenceRun
 from tinygen.verify.oracle import ON_INPUTS, refusal
 
@@ -21,7 +22,7 @@ try:
 except ImportError:
     onnxruntime = None
 
-ALLOWED_LSB = 1  # it requantizes in float32
+_PERMISSION = Permission(1, Rounding.IN_FLOAT)
 _AT_FAULT = re.compile(r"(?:implementation for |while running )(\w+)(?:\(\d+\))? node(?: with name |\. Name:)'([^']*)'")
 _ERRORS_ONLY = 3
 _EXTERNAL_FOLDER = "session.model_external_initializers_file_folder_path"
@@ -61,7 +62,7 @@ class OnnxRuntime:
         found = {port.name: array for port, array in zip(self._session.get_outputs(), results, strict=True)} | feed
         tensors = {name: found[name].transpose(order) for name, order in self._layouts.items()}
         outputs = [array.transpose(order) for array, order in zip(results, self._outputs, strict=False)]
-        return ReferenceRun(outputs, tensors, ALLOWED_LSB)
+        return ReferenceRun(outputs, tensors, _PERMISSION)
 
     def _refusal(self, error: Exception, what: str) -> UsageError:
         """Names the node where onnxruntime does; its own words are about its source code."""

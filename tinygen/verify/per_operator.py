@@ -3,6 +3,8 @@
 from collections.abc import Iterator, Mapping
 from itertools import count
 
+import numpy as np
+
 from tinygen.build.execute import Sample
 from tinygen.ir.graph import Graph, Op, Values
 from tinygen.ir.tensor import Tensor
@@ -10,11 +12,21 @@ from tinygen.ir.types import Array
 from tinygen.ops.fully_connected import FullyConnected
 from tinygen.ops.quantize import convert
 from tinygen.ops.reduction import Sum
-from tinygen.verify.comparison import Comparison, Side, compare, compare_port
+from tinygen.verify.comparison import (
+    Comparison,
+    Permission,
+    Rounding,
+    Side,
+    by_rounding,
+    compare,
+    compare_port,
+)
+from tinygen.verify.hybrid import results_quantized_at_run_time
 from tinygen.verify.litert import ReferenceRun
 from tinygen.verify.reference import own_value
+from tinygen.verify.sums import sum_tolerance
 
-_FULLY_CONNECTED_LSB = 1  # LiteRT rounds once there, TFLM, CMSIS-NN and tinygen twice
+_FULLY_CONNECTED = Permission(1, Rounding.ONCE)  # of LiteRT; TFLM, CMSIS-NN and tinygen round twice
 _WITHOUT_ORACLE = (Sum,)  # LiteRT's reference kernel for int8 never sets its multiplier: its results mean nothing
 
 
@@ -29,18 +41,20 @@ def compare_operators(graph: Graph, inputs: Sample, oracle: ReferenceRun) -> Ite
     for port, values in zip(graph.inputs, inputs, strict=True):
         own = convert(values, port.external, port.tensor.type)
         known[port.tensor] = theirs = _oracle_value(port.tensor, oracle.tensors, own)
-        yield compare(next(stage), Side.ORACLE, port.name, own, theirs, oracle.allowed_lsb)
+        yield compare(next(stage), Side.ORACLE, port.name, own, theirs, oracle.permission)
     for op in graph.ops:
         here = next(stage)
-        results = op.evaluate(Values(known.__getitem__))
+        operands = Values(known.__getitem__)
+        with np.errstate(all="ignore"):
+            results = op.evaluate(operands)
         for tensor, own in zip(op.results, results, strict=True):
             known[tensor] = theirs = _oracle_value(tensor, oracle.tensors, own)
             if not isinstance(op, _WITHOUT_ORACLE):
-                yield compare(here, Side.ORACLE, tensor.name, own, theirs, max(_allowed(op), oracle.allowed_lsb))
+                yield _compare_result(here, op, tensor, own, theirs, operands, oracle)
     values_of = Values(known.__getitem__)
     for port, expected in zip(graph.outputs, oracle.outputs, strict=True):
         own = convert(values_of[port.tensor], port.tensor.type, port.external)
-        yield compare_port(next(stage), Side.ORACLE, port, own, expected, oracle.allowed_lsb)
+        yield compare_port(next(stage), Side.ORACLE, port, own, expected, oracle.permission)
 
 
 def _oracle_value(tensor: Tensor, theirs: Mapping[str, Array], own: Array) -> Array:
@@ -48,5 +62,15 @@ def _oracle_value(tensor: Tensor, theirs: Mapping[str, Array], own: Array) -> Ar
     return own if value is None else value
 
 
-def _allowed(op: Op) -> int:
-    return _FULLY_CONNECTED_LSB if isinstance(op, FullyConnected) else 0
+def _compare_result(
+    stage: int, op: Op, tensor: Tensor, own: Array, theirs: Array, values: Values, oracle: ReferenceRun
+) -> Comparison:
+    permission = oracle.permission or (_FULLY_CONNECTED if isinstance(op, FullyConnected) else None)
+    tolerance = sum_tolerance(op, values)
+    plain = compare(stage, Side.ORACLE, tensor.name, own, theirs, permission, tolerance)
+    if not plain.mismatches or op.source.index not in oracle.quantizing:
+        return plain
+    ways = results_quantized_at_run_time(op, values)
+    compared = (compare(stage, Side.ORACLE, tensor.name, way, theirs, tolerance=tolerance) for way in ways)
+    nearest = min(compared, key=lambda comparison: comparison.mismatches, default=plain)
+    return by_rounding(plain, nearest, Rounding.AT_RUN_TIME) if nearest.mismatches < plain.mismatches else plain

@@ -46,7 +46,7 @@ def run_references(imported: Graph, simplified: Graph, inputs: Sample) -> Refere
 
 def compare_target(schedule: Schedule, target: TargetRun, expected: ReferenceRun) -> Iterator[Comparison]:
     """All results of operators, as far as they are computed, and all outputs of one sample."""
-    computed = _partly_computed(schedule)
+    computed = partly_computed(schedule)
     for stage, op in enumerate(schedule.graph.ops, first_operator(schedule)):
         for tensor in op.results:
             part = computed.get(tensor, ...)
@@ -56,7 +56,7 @@ def compare_target(schedule: Schedule, target: TargetRun, expected: ReferenceRun
         yield compare_port(stage, Side.TARGET, port, actual, wanted)
 
 
-def _partly_computed(schedule: Schedule) -> dict[Tensor, Array]:
+def partly_computed(schedule: Schedule) -> dict[Tensor, Array]:
     """For tensors that are not computed whole, since nobody reads the rest, whether each element is."""
     found: dict[Tensor, Array] = {}
     for call in schedule.calls:

@@ -4,7 +4,13 @@ A run is exact when, for all samples, (a) every tensor that still exists after t
 the target, equals the numpy references' given the same input of the model, and (b) each operator's numpy reference,
 given LiteRT's own inputs for it, equals LiteRT's output (FULLY_CONNECTED within 1 LSB, for LiteRT rounds once there;
 SUM not at all, for LiteRT's is broken). Against onnxruntime, which requantizes in float32, every operator has 1 LSB.
+Where LiteRT quantizes float32 activations at run time, for weights are integers, the reference does so for (b).
 Against the simulator: (a) only.
+
+Numbers computed with float32 are equal within `REAL_TOLERANCE` and what the sums' lengths allow (`sums`); there (a)
+compares every operator with the reference for the target's own operands (`real_target`).
+
+Where such a rounding was used, `Validation.permitted` names the operators.
 """
 
 import tempfile
@@ -18,11 +24,12 @@ from tinygen.build.firmware import Image
 from tinygen.codegen.harness import Measure
 from tinygen.errors import UsageError
 from tinygen.frontends.spelling import Spelling
-from tinygen.verify.comparison import Comparison, Side
+from tinygen.verify.comparison import Comparison, Rounding, Side
 from tinygen.verify.litert import InferenceEngine, LiteRT
 from tinygen.verify.oracle import Oracle, oracle_for
 from tinygen.verify.per_operator import compare_operators
 from tinygen.verify.program import Program
+from tinygen.verify.real_target import compare_real_target, computes_real
 from tinygen.verify.samples import Samples, random_samples
 from tinygen.verify.stages import stages
 from tinygen.verify.streaming import compare_stream
@@ -57,19 +64,32 @@ class Layer:
 
 
 @dataclass(frozen=True)
+class Permitted:
+    """An operator where the oracle rounds in another way that the rule allows."""
+
+    index: int | None  # in the file; None for inputs and outputs of the model
+    operator: str
+    name: str  # of the tensor
+    rounding: Rounding
+    elements: int  # that differ by it, of all samples
+    samples: int  # with such elements
+
+
+@dataclass(frozen=True)
 class Validation:
     """What was found."""
 
     exact: bool
     samples: int
-    max_abs_diff: float  # largest of all, in LSB or of float32; above 0 in an exact run only where the oracle rounds
-    # otherwise, or numbers are float32
+    max_abs_diff: float  # largest of all, in LSB or of float32; above 0 in an exact run only where `permitted` says
+    # why, or numbers are float32
     mismatches: int  # elements of all compared tensors that break the rule: exact means 0
     first_mismatch: FirstMismatch | None
     oracle: Oracle
     target: str
     kernels: str
     layers: tuple[Layer, ...]  # empty unless asked for
+    permitted: tuple[Permitted, ...] = ()  # in execution order
 
 
 def validate(
@@ -115,6 +135,7 @@ def validate(
         target=compiled.schedule.board.name,
         kernels=compiled.kernels,
         layers=tuple(_layers(compiled, comparisons)) if per_layer else (),
+        permitted=tuple(_permitted(compiled, comparisons)),
     )
 
 
@@ -166,7 +187,10 @@ def _run(compiled: Program, image: Image, batch: Samples) -> list[TargetRun]:
 
 def _compare(compiled: Program, inputs: Sample, run: TargetRun, engine: InferenceEngine | None) -> list[Comparison]:
     schedule = compiled.schedule
-    comparisons = [*compare_target(schedule, run, run_references(compiled.imported, schedule.graph, inputs))]
+    if computes_real(schedule.graph):
+        comparisons = [*compare_real_target(schedule, compiled.imported, inputs, run)]
+    else:
+        comparisons = [*compare_target(schedule, run, run_references(compiled.imported, schedule.graph, inputs))]
     if engine is not None:
         comparisons += compare_operators(schedule.graph, inputs, engine.run(inputs))
     return comparisons
@@ -178,6 +202,18 @@ def _first_mismatch(compiled: Program, comparisons: Sequence[Comparison]) -> Fir
         return None
     first = min(wrong, key=lambda comparison: comparison.stage)
     return FirstMismatch(stages(compiled.schedule)[first.stage].operator, first.tensor, first.side)
+
+
+def _permitted(compiled: Program, comparisons: Sequence[Comparison]) -> Iterator[Permitted]:
+    found: dict[tuple[int, str, Rounding], list[int]] = {}
+    for comparison in comparisons:
+        if comparison.permitted and comparison.rounding is not None:
+            key = comparison.stage, comparison.tensor, comparison.rounding
+            found.setdefault(key, []).append(comparison.permitted)
+    places = stages(compiled.schedule)
+    for (stage, tensor, rounding), counts in sorted(found.items()):
+        place = places[stage]
+        yield Permitted(place.index, place.operator, tensor, rounding, sum(counts), len(counts))
 
 
 def _layers(compiled: Program, comparisons: Sequence[Comparison]) -> Iterator[Layer]:

@@ -1,0 +1,59 @@
+"""First half of the rule of `exact` where a network computes with float32, whose roundings add up along the way.
+
+Every operator's result on the target is compared with the numpy reference's for the target's own operands; and the
+graph after the passes with the imported one in the same way.
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from tinygen.build.execute import Sample
+from tinygen.ir.graph import Graph, Values
+from tinygen.ops.quantize import convert
+from tinygen.planner.schedule import Schedule
+from tinygen.verify import reference
+from tinygen.verify.comparison import Comparison, Permission, Rounding, Side, compare, compare_port
+from tinygen.verify.litert import ReferenceRun
+from tinygen.verify.per_operator import compare_operators
+from tinygen.verify.stages import first_operator, first_output
+from tinygen.verify.sums import sum_tolerance
+from tinygen.verify.target import TargetRun, partly_computed
+
+_NOTHING = Permission(0, Rounding.ONCE)  # passes change no integer
+
+
+def computes_real(graph: Graph) -> bool:
+    """Whether results of operators are float32."""
+    return any(result.type.dtype.is_real for op in graph.ops for result in op.results)
+
+
+def compare_real_target(schedule: Schedule, imported: Graph, inputs: Sample, run: TargetRun) -> Iterator[Comparison]:
+    """All results of operators, as far as they are computed, and all outputs of one sample."""
+    yield from _compare_code(schedule, inputs, run)
+    original = reference.evaluate(imported, inputs)
+    tensors = {tensor.name: array for tensor, array in original.items()}
+    before_passes = ReferenceRun(reference.outputs(imported, original), tensors, _NOTHING)
+    for found in compare_operators(schedule.graph, inputs, before_passes):
+        yield replace(found, side=Side.TARGET)
+
+
+def _compare_code(schedule: Schedule, inputs: Sample, run: TargetRun) -> Iterator[Comparison]:
+    graph = schedule.graph
+    ports = zip(graph.inputs, inputs, strict=True)
+    known = {port.tensor: convert(given, port.external, port.tensor.type) for port, given in ports}
+    values = Values((known | dict(run.tensors)).__getitem__)
+    computed = partly_computed(schedule)
+    for stage, op in enumerate(graph.ops, first_operator(schedule)):
+        tolerance = sum_tolerance(op, values)
+        with np.errstate(all="ignore"):
+            results = op.evaluate(values)
+        for tensor, wanted in zip(op.results, results, strict=True):
+            part = computed.get(tensor, ...)
+            allowed = None if tolerance is None else tolerance[part]
+            actual = run.tensors[tensor][part]
+            yield compare(stage, Side.TARGET, tensor.name, actual, wanted[part], tolerance=allowed)
+    for stage, (port, given) in enumerate(zip(graph.outputs, run.outputs, strict=True), first_output(schedule)):
+        expected = convert(values[port.tensor], port.tensor.type, port.external)
+        yield compare_port(stage, Side.TARGET, port, given, expected)
