@@ -8,7 +8,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from tests.support.onnx_runtime import needs_onnxruntime, run_onnxruntime
-from tests.support.onnx_writer import OnnxWriter
+from tests.support.onnx_writer import Attributes, OnnxWriter
 from tests.support.tflite_writer import ModelWriter
 from tinygen import passes
 from tinygen.errors import TinygenError, UnsupportedModelError, UsageError
@@ -279,3 +279,21 @@ def test_quantization_at_run_time(tmp_path: Path) -> None:
     checked = validate(compiled, samples=2, per_layer=True)
     assert checked.exact
     assert {quantized, scale, sums, again} <= {layer.name for layer in checked.layers}
+
+
+@needs_onnxruntime
+@pytest.mark.parametrize("ceil_mode", [0, 1])
+def test_means_of_signals_that_count_their_padding(ceil_mode: int, tmp_path: Path) -> None:
+    """1-D windows with pads of their own at either end."""
+    writer = OnnxWriter(opset=19)
+    attributes: Attributes = {
+        "kernel_shape": [4],
+        "pads": [2, 1],
+        "strides": [3],
+        "count_include_pad": 1,
+        "ceil_mode": ceil_mode,
+    }
+    writer.output(writer.node("AveragePool", [writer.port([1, 3, 12])], attributes))
+    path = tmp_path / "mean.onnx"
+    path.write_bytes(writer.finish())
+    assert validate(compile_model(path, Options(allow_float=True, kernels=Kernels.PORTABLE)), samples=2).exact

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 import numpy.typing as npt
 
-from tests.support.onnx_writer import OnnxWriter, Value
+from tests.support.onnx_writer import Attributes, OnnxWriter, Value
 
 MICROSOFT = "com.microsoft"
 Build = Callable[["Integers"], None]
@@ -88,11 +88,34 @@ def unary(operator: str, scale: float, **attributes: int | float | list[int]) ->
     return build
 
 
+def average_pool(*shape: int) -> Build:
+    """QLinearAveragePool that counts its padding."""
+
+    def build(model: Integers) -> None:
+        y = model.scaling(0.02)
+        attributes: Attributes = {"kernel_shape": [3], "pads": [1, 1], "count_include_pad": 1}
+        model.finish(
+            model.writer.node("QLinearAveragePool", [*model.input(*shape), *y], attributes, domain=MICROSOFT), y
+        )
+
+    return build
+
+
 def concat(model: Integers) -> None:
     """QLinearConcat."""
     y = model.scaling(Y_SCALE)
     inputs = [*y, *model.input(1, 2, 3), *model.input(1, 4, 3)]
     model.finish(model.writer.node("QLinearConcat", inputs, {"axis": 1}, domain=MICROSOFT), y)
+
+
+def max_pool(*shape: int, **attributes: list[int]) -> Build:
+    """MaxPool, which takes integers as they are and keeps their quantization."""
+
+    def build(model: Integers) -> None:
+        stored, *scaling = model.input(*shape)
+        model.finish(model.writer.node("MaxPool", [stored], attributes), scaling)
+
+    return build
 
 
 QOPERATORS: Mapping[str, Build] = {
@@ -103,6 +126,9 @@ QOPERATORS: Mapping[str, Build] = {
     "QLinearMul": binary("QLinearMul"),
     "QLinearConcat": concat,
     "QLinearAveragePool": unary("QLinearAveragePool", 0.02, kernel_shape=[2, 2], strides=[2, 2]),
+    "QLinearAveragePool 1-D": average_pool(1, 4, 9),
+    "MaxPool": max_pool(1, 3, 7, 6, kernel_shape=[3, 2], strides=[2, 2], pads=[1, 0, 1, 1]),
+    "MaxPool 1-D": max_pool(1, 3, 9, kernel_shape=[3], strides=[2], pads=[1, 1]),
     "QLinearGlobalAveragePool": unary("QLinearGlobalAveragePool", 0.02),
     "QLinearLeakyRelu": unary("QLinearLeakyRelu", 0.03, alpha=0.2),
     "QLinearSigmoid": unary("QLinearSigmoid", 1 / 256),

@@ -83,8 +83,8 @@ def output_size(window: Window, size: HW) -> HW:
 
 
 def stated_padding(node: Node, size: HW, window: Window) -> Padding:
-    """The padding that a node on images names, without what ceil_mode adds."""
-    return _padding(node, 2, size, window)
+    """The padding that a node names, of rows too where it is 1-D, without what ceil_mode adds."""
+    return _padding(node, len(node.integer_list("kernel_shape")), size, window)
 
 
 def _padding(node: Node, axes: int, size: HW, window: Window) -> Padding:
