@@ -3,6 +3,8 @@
 A message has the form ``where: what is, what was expected. What to do.``
 """
 
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 
@@ -57,6 +59,7 @@ class UnsupportedOperator:
     index: int
     name: str
     reason: str
+    is_consequence: bool = False  # it could be compiled, were it not for the operator whose result it reads
 
 
 class UnsupportedOperatorsError(UnsupportedModelError):
@@ -66,6 +69,29 @@ class UnsupportedOperatorsError(UnsupportedModelError):
         self.operators = operators
         count = len(operators)
         lines = [f"{file}: {count} operator{'s' if count > 1 else ''} cannot be compiled:"]
-        lines += [f"  operator {o.index} ({o.operator} '{o.name}'): {o.reason}." for o in operators]
+        lines += _causes(operators)
         lines.append(remedy)
         super().__init__("\n".join(lines))
+
+
+_QUOTED = re.compile(r"'[^']*'")
+_LISTED_NUMBERS = 8
+
+
+def _causes(operators: Sequence[UnsupportedOperator]) -> list[str]:
+    """One line per kind of operator and reason; what only reads the results of these is one kind."""
+    kinds: dict[object, list[UnsupportedOperator]] = {}
+    for each in operators:
+        cause = (each.operator, _QUOTED.sub("''", each.reason))
+        kinds.setdefault(None if each.is_consequence else cause, []).append(each)
+    return [f"  {_shown(alike)}" for alike in kinds.values()]
+
+
+def _shown(alike: Sequence[UnsupportedOperator]) -> str:
+    first, *others = alike
+    text = f"operator {first.index} ({first.operator} '{first.name}'): {first.reason}."
+    if not others:
+        return text
+    numbers = ", ".join(str(each.index) for each in others[:_LISTED_NUMBERS])
+    more = f" and {len(others) - _LISTED_NUMBERS} more" if len(others) > _LISTED_NUMBERS else ""
+    return f"{text} Likewise operator{'s' if len(others) > 1 else ''} {numbers}{more}."

@@ -128,6 +128,92 @@ OPERATORS: dict[str, tuple[Callable[[], Draw], str]] = {
 }
 
 
+def attention(blocks: int) -> Draw:
+    """Operators on float32 between two quantized ones: one kind is not known, the others read its results."""
+    draw = drawn()
+    x = draw.input(1, 4)
+    for _ in range(blocks):
+        x = draw.writer.node("Spin", [x], domain="my.ops")
+        for operator in ("Relu", "Sigmoid"):
+            x = draw.writer.node(operator, [x])
+    draw.output(x)
+    return draw
+
+
+def test_causes_are_listed_once_by_kind(tmp_path: Path) -> None:
+    file = tmp_path / "m.onnx"
+    file.write_bytes(attention(12).writer.finish())
+    with pytest.raises(UnsupportedOperatorsError) as raised:
+        import_model(file)
+    assert str(raised.value) == (
+        "m.onnx: 36 operators cannot be compiled:\n"
+        "  operator 2 (my.ops.Spin 'n2'): tinygen has no such operator. Likewise operators 5, 8, 11, 14, 17, 20, 23, "
+        "26 and 3 more.\n"
+        "  operator 3 (Relu 'n3'): input 't2' is the float32 result of my.ops.Spin 'n2'. Likewise operators 4, 6, 7, "
+        "9, 10, 12, 13, 15 and 15 more.\n" + ENDING
+    )
+    assert [operator.index for operator in raised.value.operators] == list(range(2, 38))
+
+
+def _lstm() -> bytes:
+    draw = drawn()
+    operands = [draw.input(3, 1, 4), *(draw.writer.constant(np.zeros((1, 8, n), np.float32)) for n in (4, 2))]
+    recurrent = draw.writer.node("LSTM", operands, {"hidden_size": 2})
+    draw.writer.nodes[-1].attribute.append(onnx.helper.make_attribute("activations", ["Sigmoid", "Tanh", "Tanh"]))
+    draw.output(recurrent)
+    return draw.writer.finish()
+
+
+def _branches() -> bytes:
+    draw = drawn()
+    draw.output(draw.node("Relu", draw.input(1, 4)))
+    draw.output(draw.writer.node("If", [draw.writer.constant(np.array(True))]))
+    branch = onnx.helper.make_graph([], "branch", [], [])
+    node = next(node for node in draw.writer.nodes if node.op_type == "If")
+    node.attribute.extend(onnx.helper.make_attribute(f"{name}_branch", branch) for name in ("then", "else"))
+    return draw.writer.finish()
+
+
+@pytest.mark.parametrize(("content", "operator"), [(_lstm, "LSTM"), (_branches, "If")], ids=["LSTM", "If"])
+def test_what_is_unknown_is_said_before_its_attributes(
+    content: Callable[[], bytes], operator: str, tmp_path: Path
+) -> None:
+    assert re.search(rf"\({operator} 'n\d+'\): tinygen has no such operator\.\n", message(content(), tmp_path))
+
+
+def test_a_table_that_cannot_be_mapped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A table of 64 KB stands for one of a terabyte."""
+
+    def refuse(*_: object, **__: object) -> object:
+        raise OSError(12, "Cannot allocate memory")
+
+    monkeypatch.setattr(np, "memmap", refuse)
+    (tmp_path / "t.bin").write_bytes(bytes(1 << 16))
+    draw = drawn()
+    table = TensorProto(name="table", data_type=TensorProto.FLOAT, dims=[1024, 16])
+    table.data_location = TensorProto.EXTERNAL
+    table.external_data.add(key="location", value="t.bin")
+    draw.writer.constants.append(table)
+    draw.writer.output(draw.writer.node("Gather", ["table", draw.writer.port([4], np.int64)]))
+    assert message(draw.writer.finish(), tmp_path) == (
+        "m.onnx: 1 operator cannot be compiled:\n"
+        "  operator 0 (Gather 'n0'): constant 'table': its 65536 bytes in 't.bin' cannot be mapped into memory (Cannot "
+        "allocate memory), a readable file and that much address space were expected.\n" + ENDING
+    )
+
+
+def test_a_file_beyond_what_protobuf_takes(tmp_path: Path) -> None:
+    file = tmp_path / "m.onnx"
+    with file.open("wb") as content:
+        content.truncate(1 << 40)
+    with pytest.raises(UnsupportedModelError) as raised:
+        import_model(file)
+    assert str(raised.value) == (
+        "m.onnx: it has 1099511627776 bytes, of which protobuf takes 2147483647 (tables may lie beside it), an ONNX "
+        "model was expected. Export the model again."
+    )
+
+
 @pytest.mark.parametrize("name", OPERATORS)
 def test_operators(name: str, tmp_path: Path) -> None:
     build, expected = OPERATORS[name]

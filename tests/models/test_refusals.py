@@ -46,13 +46,7 @@ REFUSED = {
 
 KEYWORD_MESSAGE = """\
 tflm_keyword_scrambled_8bit.tflite: 8 operators cannot be compiled:
-  operator 1 (SVDF 'tensor_5'): tinygen has no such operator.
-  operator 3 (SVDF 'tensor_13'): tinygen has no such operator.
-  operator 5 (SVDF 'tensor_21'): tinygen has no such operator.
-  operator 7 (SVDF 'tensor_29'): tinygen has no such operator.
-  operator 9 (SVDF 'tensor_37'): tinygen has no such operator.
-  operator 10 (SVDF 'tensor_42'): tinygen has no such operator.
-  operator 11 (SVDF 'tensor_47'): tinygen has no such operator.
+  operator 1 (SVDF 'tensor_5'): tinygen has no such operator. Likewise operators 3, 5, 7, 9, 10, 11.
   operator 14 (QUANTIZE 'tensor_53'): input 'tensor_51' is i16 with zero point -32768, 0 was expected.
 `tinygen supported-ops` lists what can."""
 

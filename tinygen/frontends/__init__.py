@@ -5,7 +5,7 @@ from importlib import import_module
 from pathlib import Path
 
 from tinygen.errors import UnsupportedModelError, UsageError
-from tinygen.frontends.doors import model_file
+from tinygen.frontends.doors import CONVERTED, model_file
 from tinygen.frontends.spelling import AS_IN_FILE, Spelling
 from tinygen.ir.graph import Graph
 
@@ -37,7 +37,7 @@ def import_model(path: Path, spelling: Spelling = AS_IN_FILE) -> Graph:
         raise UsageError(f"{path}: is a folder, a model file was expected. Name a .tflite or .onnx model.")
     if path.suffix.lower() not in _IMPORTERS:
         raise UnsupportedModelError(
-            f"{path.name}: has the suffix '{path.suffix}', one of {', '.join(_IMPORTERS)} was expected. "
+            f"{path.name}: has the suffix '{path.suffix}', one of {', '.join((*_IMPORTERS, *CONVERTED))} was expected. "
             "Convert the model, or rename the file."
         )
     module, name = _IMPORTERS[path.suffix.lower()]

@@ -15,6 +15,8 @@ from pathlib import Path
 from tinygen import paths
 from tinygen.errors import UnsupportedModelError, UsageError
 
+CONVERTED = (".keras", ".h5", ".pt2", "model.py:function", "folder of a SavedModel")  # what else a model may be
+
 _SAVED_MODEL = "saved_model.pb"
 _KERAS = (".keras", ".h5")
 _WEIGHTS = (".pt", ".pth")  # of PyTorch: a state dict, or a pickled module

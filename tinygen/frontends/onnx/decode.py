@@ -18,20 +18,27 @@ from tinygen.ir.types import Array
 
 OLDEST_OPSET, NEWEST_OPSET = 7, 28
 _MAX_DIM = 1 << 31
+_MAX_BYTES = (1 << 31) - 1  # of a protobuf message
 _DEFAULT_DOMAINS = ("", "ai.onnx")
 
 
 def read(path: Path) -> RawModel:
     """The model in a file; UnsupportedModelError where it is damaged or of another version."""
     try:
+        size = path.stat().st_size
+        if size > _MAX_BYTES:
+            raise UnsupportedError(
+                f"it has {size} bytes, of which protobuf takes {_MAX_BYTES} (tables may lie beside it)"
+            )
         return _model(inlined(ModelProto.FromString(path.read_bytes()), path.name), path)
     except DecodeError:
         raise _damaged(path, "it is no protobuf message of ONNX") from None
     except (UnsupportedError, UnicodeDecodeError) as error:
         raise _damaged(path, str(error)) from None
     except OSError as error:
+        hint = "Check its permissions." if isinstance(error, PermissionError) else "Check the disk and the path."
         raise UnsupportedModelError(
-            f"{path.name}: cannot be read ({error.strerror}), a file was expected. Check its permissions."
+            f"{path.name}: cannot be read ({error.strerror}), a file was expected. {hint}"
         ) from None
 
 

@@ -12,11 +12,13 @@ from tinygen.ir.types import Array
 
 _MAX_ELEMENTS = 1 << 22  # of a result; more would not fit a microcontroller
 
+SHAPE = "Shape"  # known as soon as the shape of its operand is
+
 
 def fold(node: Node) -> Value | None:
     """The constant that a node computes; None where it depends on more than constants."""
     operator = node.raw.operator
-    if operator == "Shape":
+    if operator == SHAPE:
         return Known(_shape(node))
     if operator not in FOLDED or any(not isinstance(value, Known) for value in _inputs(node)):
         return None

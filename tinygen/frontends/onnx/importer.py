@@ -8,10 +8,10 @@ from tinygen.errors import UnsupportedModelError, UnsupportedOperator, Unsupport
 from tinygen.frontends.onnx.boundary import input_port, missing, output_port
 from tinygen.frontends.onnx.builder import Builder, EarlierOperatorError
 from tinygen.frontends.onnx.decode import read
-from tinygen.frontends.onnx.fold import fold
-from tinygen.frontends.onnx.node import Node
+from tinygen.frontends.onnx.fold import FOLDED, SHAPE, fold
+from tinygen.frontends.onnx.node import Node, Reader
 from tinygen.frontends.onnx.qoperator import expand
-from tinygen.frontends.onnx.raw import RawModel, RawNode, UnsupportedError
+from tinygen.frontends.onnx.raw import ConsequenceError, RawModel, RawNode, UnsupportedError
 from tinygen.frontends.onnx.registry import READERS
 from tinygen.frontends.onnx.sizes import with_sizes
 from tinygen.frontends.onnx.values import Known, Missing, Order, Value
@@ -19,6 +19,7 @@ from tinygen.frontends.spelling import AS_IN_FILE, Layout, Spelling
 from tinygen.ir.graph import Graph, Port
 from tinygen.ir.verify import verify
 
+_NO_OPERATOR = "tinygen has no such operator"
 _TOO_LONG = "hundreds of operators before it have no QuantizeLinear, one behind each was expected"
 _INTEGER = ("QuantizeLinear", "DequantizeLinear", "DynamicQuantizeLinear", "ConvInteger", "MatMulInteger")
 _QUANTIZING = ("QuantizeLinear", "DequantizeLinear")  # behind which a model is quantized, had they been compiled
@@ -31,6 +32,14 @@ class Imported:
     graph: Graph
     outputs: tuple[Order, ...]  # of the model
     layouts: Mapping[str, Order]  # by name: which axis of the file's tensor each axis of the graph's is
+
+
+@dataclass(frozen=True)
+class _Fault:
+    """Why a node cannot be compiled."""
+
+    reason: str
+    is_consequence: bool = False  # of another node's fault
 
 
 def import_onnx(path: Path, spelling: Spelling = AS_IN_FILE) -> Graph:
@@ -69,7 +78,7 @@ def _imported(model: RawModel, nodes: tuple[RawNode, ...], spelling: Spelling, i
     for input in model.inputs:
         port, values[input.name] = input_port(builder, model, input, nodes)
         inputs.append(port)
-    faults: dict[RawNode, str] = {}
+    faults: dict[RawNode, _Fault] = {}
     for node in nodes:
         _check_defined(model, node, values)
         values |= _read(model, node, values, builder, faults)
@@ -108,7 +117,7 @@ def _check_defined(model: RawModel, node: RawNode, values: Mapping[str, Value]) 
 
 
 def _read(
-    model: RawModel, node: RawNode, values: Mapping[str, Value], builder: Builder, faults: dict[RawNode, str]
+    model: RawModel, node: RawNode, values: Mapping[str, Value], builder: Builder, faults: dict[RawNode, _Fault]
 ) -> Mapping[str, Value]:
     """The results of a node; stand-ins, with an entry in `faults`, where it cannot be compiled."""
     inputs = [values.get(name) for name in node.inputs if name]
@@ -119,17 +128,20 @@ def _read(
     try:
         return _results(model, node, Node(node, values, builder, model.opset))
     except EarlierOperatorError as fault:
-        faults.setdefault(fault.node, str(fault))
+        faults.setdefault(fault.node, _Fault(str(fault)))
         return missing(node, is_reported=False)
     except RecursionError:
-        faults[node] = _TOO_LONG
+        faults[node] = _Fault(_TOO_LONG)
         return missing(node, is_reported=False)
     except ValueError as error:
-        faults[node] = str(error)
+        faults[node] = _Fault(str(error), isinstance(error, ConsequenceError))
         return missing(node, is_reported=node.operator not in _QUANTIZING)
 
 
 def _results(model: RawModel, raw: RawNode, node: Node) -> Mapping[str, Value]:
+    reader = None if raw.domain else READERS.get(raw.operator)
+    if reader is None and (raw.domain or raw.operator not in (*FOLDED, SHAPE)):
+        raise UnsupportedError(_NO_OPERATOR)
     for name in raw.inputs:
         if name in model.unreadable:
             raise UnsupportedError(model.unreadable[name])
@@ -137,20 +149,19 @@ def _results(model: RawModel, raw: RawNode, node: Node) -> Mapping[str, Value]:
         raise UnsupportedError(raw.problem)
     if not raw.outputs or not raw.outputs[0]:
         raise UnsupportedError("has no output, one was expected")
-    results = (fold(node) if not raw.domain else None) or _by_reader(node)
+    results = (fold(node) if not raw.domain else None) or _by_reader(node, reader)
     listed = results if isinstance(results, tuple) else (results,)
     return {name: value for name, value in zip(raw.outputs, listed, strict=False) if name}
 
 
-def _by_reader(node: Node) -> Value | tuple[Value, ...]:
-    reader = None if node.raw.domain else READERS.get(node.raw.operator)
+def _by_reader(node: Node, reader: Reader | None) -> Value | tuple[Value, ...]:
     if reader is None:
-        raise UnsupportedError("tinygen has no such operator")
+        raise UnsupportedError(_NO_OPERATOR)
     return reader(node)
 
 
 def _outputs(
-    model: RawModel, values: Mapping[str, Value], builder: Builder, faults: dict[RawNode, str]
+    model: RawModel, values: Mapping[str, Value], builder: Builder, faults: dict[RawNode, _Fault]
 ) -> tuple[Port, ...]:
     """The ports of outputs; where operators are at fault those alone are reported."""
     ports = []
@@ -166,7 +177,7 @@ def _outputs(
         try:
             ports.append(output_port(builder, model, output, value))
         except EarlierOperatorError as fault:
-            faults.setdefault(fault.node, str(fault))
+            faults.setdefault(fault.node, _Fault(str(fault)))
         except RecursionError:
             raise UnsupportedModelError(
                 f"{model.path.name}, output '{output}': {_TOO_LONG}. Quantize the model."
@@ -176,9 +187,10 @@ def _outputs(
     return tuple(ports)
 
 
-def _reported(faults: Mapping[RawNode, str]) -> tuple[UnsupportedOperator, ...]:
+def _reported(faults: Mapping[RawNode, _Fault]) -> tuple[UnsupportedOperator, ...]:
     """One entry per operator of the file, in its order."""
     first: dict[int, UnsupportedOperator] = {}
-    for node, reason in faults.items():
-        first.setdefault(node.index, UnsupportedOperator(node.kind, node.index, node.label, reason))
+    for node, fault in faults.items():
+        reported = UnsupportedOperator(node.kind, node.index, node.label, fault.reason, fault.is_consequence)
+        first.setdefault(node.index, reported)
     return tuple(first[index] for index in sorted(first))

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tinygen.frontends.onnx.builder import Builder, EarlierOperatorError
-from tinygen.frontends.onnx.raw import RawNode, UnsupportedError
+from tinygen.frontends.onnx.raw import ConsequenceError, RawNode, UnsupportedError
 from tinygen.frontends.onnx.values import (
     Form,
     Indices,
@@ -61,7 +61,7 @@ class Node:
             raise UnsupportedError(f"input {position} is absent, it was expected")
         value = self.values[self.raw.inputs[position]]
         if isinstance(value, Missing):
-            raise UnsupportedError(f"input '{self.raw.inputs[position]}' is the float32 result of {value.origin}")
+            raise ConsequenceError(f"input '{self.raw.inputs[position]}' is the float32 result of {value.origin}")
         return value
 
     def real(self, position: int) -> Real:
@@ -87,7 +87,7 @@ class Node:
         except EarlierOperatorError:
             raise
         except UnsupportedError as error:
-            raise UnsupportedError(f"input {position}: {error}") from None
+            raise type(error)(f"input {position}: {error}") from None
 
     def activation(self, position: int) -> Placed:
         """An input with one scale and zero point."""

@@ -13,6 +13,10 @@ class UnsupportedError(ValueError):
     """Something cannot be compiled; the text is the reason, without the place."""
 
 
+class ConsequenceError(UnsupportedError):
+    """An operator could be compiled, were it not for the one whose float32 result it reads."""
+
+
 @dataclass(frozen=True)
 class RawInput:
     """An input of the model."""

@@ -64,7 +64,13 @@ def _external(tensor: TensorProto, dtype: np.dtype[np.generic], count: int, fold
         )
     if count == 0:
         return np.empty(0, dtype)
-    return np.memmap(file, dtype.newbyteorder("<"), "r", offset, (count,)).view(np.ndarray)
+    try:
+        return np.memmap(file, dtype.newbyteorder("<"), "r", offset, (count,)).view(np.ndarray)
+    except OSError as error:
+        raise UnsupportedError(
+            f"its {length} bytes in '{file.name}' cannot be mapped into memory ({error.strerror}), a readable file "
+            "and that much address space were expected"
+        ) from None
 
 
 def is_mapped_table(tensor: TensorProto, is_table: bool) -> bool:

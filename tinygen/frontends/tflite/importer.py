@@ -19,7 +19,7 @@ from tinygen.frontends.tflite.operators import (
     shape,
     slicing,
 )
-from tinygen.frontends.tflite.raw import RawModel, RawOperator, RawSubgraph
+from tinygen.frontends.tflite.raw import ETHOS_U, RawModel, RawOperator, RawSubgraph
 from tinygen.frontends.tflite.schema import read
 from tinygen.ir.graph import Graph, Op, Port
 from tinygen.ir.limits import check_op, check_results
@@ -43,6 +43,9 @@ READERS: Readers = {
 }
 INTEGER_READERS: Readers = shape.INTEGER_READERS
 
+_COMPILED_ELSEWHERE = {
+    ETHOS_U: "is code that Vela made for an Ethos-U, the model as it was before Vela was expected",
+}
 _SHAPE_TYPES = (DType.INT32, DType.INT64)  # folded while reading, since other readers ask for their values
 
 
@@ -94,7 +97,7 @@ def _tensors(subgraph: RawSubgraph) -> tuple[dict[int, Tensor], dict[int, str]]:
 def _read_operator(node: Node, problems: dict[int, str]) -> tuple[Op, ...]:
     raw = node.raw
     if raw.name not in READERS and raw.name not in INTEGER_READERS:
-        raise UnsupportedError("tinygen has no such operator")
+        raise UnsupportedError(_COMPILED_ELSEWHERE.get(raw.name, "tinygen has no such operator"))
     for index in (*raw.inputs, *raw.outputs):
         if index in problems:
             raise UnsupportedError(problems[index])

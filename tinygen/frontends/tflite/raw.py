@@ -112,6 +112,9 @@ def _invalid(path: Path, where: str, what: str) -> UnsupportedModelError:
     )
 
 
+ETHOS_U = "CUSTOM:ethos-u"  # an operator's name in files that Arm's Vela has compiled
+
+
 @dataclass(frozen=True)
 class RawQuantization:
     """real = scale * (stored - zero_point); one pair per tensor or per index along `axis`, as stored."""

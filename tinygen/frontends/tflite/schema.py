@@ -77,9 +77,8 @@ def _file_bytes(path: Path) -> bytes:
             )
         return path.read_bytes()
     except OSError as error:
-        raise UsageError(
-            f"{path}: cannot be read ({error.strerror}), expected a TFLite model. Check its permissions."
-        ) from error
+        hint = "Check its permissions." if isinstance(error, PermissionError) else "Check the disk and the path."
+        raise UsageError(f"{path}: cannot be read ({error.strerror}), expected a TFLite model. {hint}") from error
 
 
 def _model(path: Path, root: Table) -> RawModel:

@@ -53,8 +53,7 @@ def read_transpose_conv(node: Node) -> TransposeConv2D:
     """TRANSPOSE_CONV: the output's shape, the weights, the input and perhaps a bias."""
     options = node.options(tflite.TransposeConvOptions)
     output, stride = node.output(), HW(options.StrideH(), options.StrideW())
-    node.constant(1, "weights")
-    weights = node.input(1)
+    weights = _signed_weights(node)
     bias = node.optional_input(3)
     if bias is not None:
         node.constant(3, "bias")
@@ -99,12 +98,21 @@ def read_fully_connected(node: Node) -> FullyConnected:
 
 def _constant_weights(node: Node) -> Tensor:
     """The weights; int8 ones of a float32 operator as the real numbers that they stand for."""
-    stored, weights = node.constant(1, "weights"), node.input(1)
+    stored, weights = node.constant(1, "weights"), _signed_weights(node)
     is_hybrid = weights.type.dtype is DType.INT8 and node.output().type.dtype.is_real
     if not is_hybrid or weights.type.quant is None:
         return weights
     real = node.intermediate(node.output(), "weights", weights.shape)
     return replace(real, data=dequantize_constant(stored, weights.type.quant))
+
+
+def _signed_weights(node: Node) -> Tensor:
+    """The constant weights, unless they are of the 8-bit quantization that came before int8."""
+    node.constant(1, "weights")
+    weights = node.input(1)
+    if weights.type.dtype is DType.UINT8:
+        raise UnsupportedError(f"weights '{weights.name}' are uint8, as TensorFlow 1 quantized them, int8 was expected")
+    return weights
 
 
 def _constant_bias(node: Node) -> Tensor | None:
