@@ -59,17 +59,25 @@ class UnsupportedOperator:
     index: int
     name: str
     reason: str
-    is_consequence: bool = False  # it could be compiled, were it not for the operator whose result it reads
 
 
 class UnsupportedOperatorsError(UnsupportedModelError):
-    """Operators that tinygen cannot compile, all of them at once."""
+    """Operators that tinygen cannot compile, all of them at once.
 
-    def __init__(self, file: str, operators: tuple[UnsupportedOperator, ...], remedy: str = LISTED) -> None:
+    `consequences` are the numbers of those that could be compiled, were it not for the others, whose results they read.
+    """
+
+    def __init__(
+        self,
+        file: str,
+        operators: tuple[UnsupportedOperator, ...],
+        remedy: str = LISTED,
+        consequences: frozenset[int] = frozenset(),
+    ) -> None:
         self.operators = operators
         count = len(operators)
         lines = [f"{file}: {count} operator{'s' if count > 1 else ''} cannot be compiled:"]
-        lines += _causes(operators)
+        lines += _causes(operators, consequences)
         lines.append(remedy)
         super().__init__("\n".join(lines))
 
@@ -78,12 +86,12 @@ _QUOTED = re.compile(r"'[^']*'")
 _LISTED_NUMBERS = 8
 
 
-def _causes(operators: Sequence[UnsupportedOperator]) -> list[str]:
+def _causes(operators: Sequence[UnsupportedOperator], consequences: frozenset[int]) -> list[str]:
     """One line per kind of operator and reason; what only reads the results of these is one kind."""
     kinds: dict[object, list[UnsupportedOperator]] = {}
     for each in operators:
         cause = (each.operator, _QUOTED.sub("''", each.reason))
-        kinds.setdefault(None if each.is_consequence else cause, []).append(each)
+        kinds.setdefault(None if each.index in consequences else cause, []).append(each)
     return [f"  {_shown(alike)}" for alike in kinds.values()]
 
 

@@ -84,7 +84,7 @@ def _imported(model: RawModel, nodes: tuple[RawNode, ...], spelling: Spelling, i
         values |= _read(model, node, values, builder, faults)
     outputs = _outputs(model, values, builder, faults)
     if faults:
-        raise UnsupportedOperatorsError(path.name, _reported(faults))
+        raise _refusal(path.name, faults)
     graph = Graph(path.stem, tuple(inputs), outputs, tuple(builder.ops))
     verify(graph, "import")
     orders = tuple(builder.port_order(len(port.external.shape)) for port in outputs)
@@ -187,10 +187,14 @@ def _outputs(
     return tuple(ports)
 
 
-def _reported(faults: Mapping[RawNode, _Fault]) -> tuple[UnsupportedOperator, ...]:
+def _refusal(file: str, faults: Mapping[RawNode, _Fault]) -> UnsupportedOperatorsError:
     """One entry per operator of the file, in its order."""
-    first: dict[int, UnsupportedOperator] = {}
+    first: dict[int, tuple[RawNode, _Fault]] = {}
     for node, fault in faults.items():
-        reported = UnsupportedOperator(node.kind, node.index, node.label, fault.reason, fault.is_consequence)
-        first.setdefault(node.index, reported)
-    return tuple(first[index] for index in sorted(first))
+        first.setdefault(node.index, (node, fault))
+    operators = tuple(
+        UnsupportedOperator(node.kind, index, node.label, fault.reason)
+        for index, (node, fault) in sorted(first.items())
+    )
+    consequences = frozenset(index for index, (_, fault) in first.items() if fault.is_consequence)
+    return UnsupportedOperatorsError(file, operators, consequences=consequences)
