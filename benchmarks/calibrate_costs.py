@@ -35,7 +35,7 @@ from tinygen.ops.conv2d import Conv2D
 from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
 from tinygen.ops.fully_connected import FullyConnected
 from tinygen.ops.pool2d import AveragePool2D, MaxPool2D
-from tinygen.pipeline import Compiled, Kernels, Options, work_folder
+from tinygen.pipeline import Compiled, Kernels, Options
 from tinygen.planner.cost import (
     COSTS_FILE,
     FETCH,
@@ -47,6 +47,7 @@ from tinygen.planner.cost import (
 )
 from tinygen.planner.schedule import Buffer, BufferKind, Call, Place, Schedule
 from tinygen.planner.work import TERMS, Work, work
+from tinygen.system.work import work_folder
 from tinygen.targets import load
 from tinygen.targets.board import Board
 from tinygen.verify.samples import random_samples

@@ -19,7 +19,7 @@ from tinygen.frontends import import_model
 from tinygen.ir.graph import Graph
 from tinygen.ir.types import Float32Array
 from tinygen.ops.quantize import dequantize
-from tinygen.pipeline import Options, compile_model, work_folder
+from tinygen.pipeline import Options, compile_model
 from tinygen.quant.calibrate import Settings
 from tinygen.quant.ctable import Storage
 from tinygen.quant.dataset import open_dataset
@@ -28,6 +28,7 @@ from tinygen.quant.metric import Metric, measure, scores_tensor
 from tinygen.quant.onnx_export import export_onnx
 from tinygen.quant.policy import Policy
 from tinygen.quant.widths import Override, Widths
+from tinygen.system.work import work_folder
 
 Labels = npt.NDArray[np.integer]
 

@@ -7,7 +7,7 @@ from tinygen.build import qemu, target_runtime
 from tinygen.build.kernel_sources import operators
 from tinygen.build.toolchain import WARNINGS, for_board
 from tinygen.codegen.linker import linker_script
-from tinygen.pipeline import work_folder
+from tinygen.system.work import work_folder
 from tinygen.targets.board import Board
 
 _TIMES = 50

@@ -9,6 +9,7 @@ PACKAGE = Path(__file__).resolve().parents[1] / "tinygen"
 LAYERS = (
     ("errors", "paths"),
     ("budget",),
+    ("system",),
     ("targets",),
     ("ir",),
     ("ops",),

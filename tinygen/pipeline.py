@@ -1,8 +1,6 @@
 """From a model file to C, and to a program that runs: the stages in order."""
 
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from pathlib import Path
@@ -36,6 +34,7 @@ from tinygen.planner.plan import CurvePoint, Request, curve, plan
 from tinygen.planner.schedule import Schedule
 from tinygen.planner.spill import rooms
 from tinygen.quant.widths import ALL_INT8, Widths
+from tinygen.system.work import work_folder
 from tinygen.targets import Board, load
 from tinygen.targets.isa import Isa
 
@@ -331,10 +330,3 @@ def _request(board: Board, options: Options, imported: Graph) -> Request:
     return Request(
         limit, options.may_split, options.fetches_input, options.rereads_input, extra_macs, options.stores_output
     )
-
-
-@contextmanager
-def work_folder() -> Iterator[Path]:
-    """A folder for a build, removed afterwards."""
-    with tempfile.TemporaryDirectory(prefix="tinygen-") as folder:
-        yield Path(folder)

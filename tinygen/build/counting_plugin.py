@@ -3,13 +3,14 @@
 import re
 import shutil
 import subprocess
-import tempfile
 from functools import cache
 from pathlib import Path
 
 from tinygen import paths
 from tinygen.build import toolchain
 from tinygen.errors import ToolError
+from tinygen.system.process import tied
+from tinygen.system.work import work_folder
 from tinygen.targets import load
 
 SOURCE = paths.RUNTIME_C / "qemu" / "instruction_counter.c"
@@ -42,12 +43,12 @@ def _refusal(plugin: Path) -> str:
     qemu = shutil.which("qemu-system-arm")
     if qemu is None:
         return "qemu-system-arm is not on PATH"
-    with tempfile.TemporaryDirectory(prefix="tinygen-") as folder:
-        option = f"{plugin},out={Path(folder) / 'counts'},start=1,stop=1"
+    with work_folder() as folder:
+        option = f"{plugin},out={folder / 'counts'},start=1,stop=1"
         command = [qemu, "-M", "none", "-display", "none", "-monitor", "stdio", "-plugin", option]
         try:
             done = subprocess.run(
-                command, input="quit\n", capture_output=True, text=True, timeout=_TIMEOUT_S, check=False
+                tied(command), input="quit\n", capture_output=True, text=True, timeout=_TIMEOUT_S, check=False
             )
         except subprocess.TimeoutExpired:
             return f"no answer within {_TIMEOUT_S:g} s"

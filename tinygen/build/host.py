@@ -5,13 +5,14 @@ from pathlib import Path
 
 from tinygen.build.outcome import Outcome, outcome
 from tinygen.errors import ToolError
+from tinygen.system.process import tied
 
 
 def run(executable: Path, cwd: Path, timeout_s: float) -> Outcome:
     """Run `executable` in `cwd` to its end; text is its output, then its (or a sanitizer's) complaints."""
     try:
         done = subprocess.run(
-            [str(executable.resolve())],
+            tied([str(executable.resolve())]),
             cwd=cwd,
             stdin=subprocess.DEVNULL,
             capture_output=True,

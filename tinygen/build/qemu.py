@@ -6,6 +6,7 @@ from pathlib import Path
 
 from tinygen.build.outcome import Outcome, outcome
 from tinygen.errors import ToolError
+from tinygen.system.process import tied
 from tinygen.targets import Board
 
 _QEMU = "qemu-system-arm"
@@ -33,7 +34,7 @@ def run(
     command += ["-plugin", plugin] if plugin else []
     try:
         done = subprocess.run(
-            command, cwd=cwd, stdin=subprocess.DEVNULL, capture_output=True, timeout=timeout_s, check=False
+            tied(command), cwd=cwd, stdin=subprocess.DEVNULL, capture_output=True, timeout=timeout_s, check=False
         )
     except subprocess.TimeoutExpired as expired:
         text = (expired.stderr or b"").decode(errors="replace")

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from tinygen import __version__
+from tinygen.cli import signals
 from tinygen.cli.group import CommandGroup
 from tinygen.cli.options import Quiet, Verbose
 
@@ -44,7 +45,10 @@ def main() -> None:
     """Entry point of the command `tinygen`."""
     if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
         sys.stdout.reconfigure(errors="backslashreplace")  # names in models may hold what a terminal cannot show
+    signals.obey()
     try:
         app(prog_name="tinygen")
-    except KeyboardInterrupt:  # while modules are loaded; commands handle it themselves
+    except signals.Terminated as ended:  # while modules are loaded; commands handle it themselves
+        raise SystemExit(ended.exit_code) from None
+    except KeyboardInterrupt:
         raise SystemExit(130) from None

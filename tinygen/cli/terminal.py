@@ -18,6 +18,7 @@ from rich.progress import (
 )
 from rich.text import Text
 
+from tinygen.cli.signals import Terminated
 from tinygen.errors import TinygenError
 from tinygen.report.document import encodable, error_text, json_text
 
@@ -63,7 +64,9 @@ class Terminal:
 
     def failure(self, error: BaseException) -> int:
         """Show an error; returns the exit code."""
-        if isinstance(error, KeyboardInterrupt):
+        if isinstance(error, Terminated):
+            code, message = error.exit_code, "terminated."
+        elif isinstance(error, KeyboardInterrupt):
             code, message = INTERRUPTED, "interrupted."
         elif isinstance(error, TinygenError):
             code, message = error.exit_code, str(error)

@@ -5,7 +5,6 @@ import re
 import select
 import shutil
 import subprocess
-import tempfile
 import termios
 import time
 import tty
@@ -16,6 +15,8 @@ from enum import StrEnum
 from pathlib import Path
 
 from tinygen.errors import ToolError
+from tinygen.system.process import has_ended, tied
+from tinygen.system.work import work_folder
 
 _QEMU = "qemu-system-arm"
 _PTY = re.compile(r"redirected to (/dev/\S+) ")
@@ -47,7 +48,7 @@ class Emulator:
     @property
     def has_ended(self) -> bool:
         """Whether it runs no more."""
-        return self.process.poll() is not None
+        return has_ended(self.process)
 
     @property
     def words(self) -> str:
@@ -113,7 +114,7 @@ class Transport:
     def _check_alive(self) -> None:
         if self.emulator is not None and self.emulator.has_ended:
             raise ToolError(
-                f"firmware: ended with code {self.emulator.process.returncode}, an answer was expected. Choose the "
+                f"firmware: ended with code {self.emulator.process.wait()}, an answer was expected. Choose the "
                 f"board that it is made for. {_QEMU} says: {self.emulator.report}"
             )
 
@@ -185,15 +186,14 @@ def _qemu(elf: Path, machine: str, serial: str, prepare: Callable[[Path], None] 
         raise ToolError(f"{_QEMU}: not found on PATH, needed to run firmware. Install the Debian package {_QEMU}.")
     command = [qemu, "-M", machine, "-nographic", "-monitor", "none", "-serial", serial]
     command += ["-semihosting-config", "enable=on,target=native", "-kernel", str(elf.resolve())]
-    with tempfile.TemporaryDirectory(prefix="tinygen-") as name:
-        folder = Path(name)
+    with work_folder() as folder:
         if prepare is not None:
             prepare(folder)
         log = folder / "qemu.log"
         with (
             log.open("wb") as output,
             subprocess.Popen(
-                command, cwd=folder, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT
+                tied(command), cwd=folder, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT
             ) as process,
         ):
             try:

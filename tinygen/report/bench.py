@@ -5,10 +5,8 @@ Instructions are those that QEMU executes for one inference on inputs drawn from
 not measured.
 """
 
-import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 from tinygen.build.execute import execute
 from tinygen.codegen.harness import Measure
@@ -17,6 +15,7 @@ from tinygen.ir.graph import Op
 from tinygen.planner.constants import const_bytes
 from tinygen.planner.schedule import Call, Fused, Schedule
 from tinygen.report.counting import Count, Counter, available_counter, count, count_operators
+from tinygen.system.work import work_folder
 from tinygen.verify.program import Program
 from tinygen.verify.samples import Samples, random_samples
 from tinygen.verify.stages import spelled
@@ -115,6 +114,6 @@ def _numbered(schedule: Schedule) -> Iterator[Op]:
 
 
 def _stack_bytes(compiled: Program, samples: Samples) -> int:
-    with tempfile.TemporaryDirectory(prefix="tinygen-") as folder:
-        image = compiled.build(Path(folder), Measure.STACK)
+    with work_folder() as folder:
+        image = compiled.build(folder, Measure.STACK)
         return execute(image, compiled.schedule, samples).outcome.values["stack_bytes"]

@@ -5,11 +5,9 @@ counts under `-icount shift=0`, without cycles: on boards that clock it at 25 MH
 of 31.25.
 """
 
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from pathlib import Path
 
 from tinygen.build.counting_plugin import counting_plugin
 from tinygen.build.execute import execute
@@ -22,6 +20,7 @@ from tinygen.cycles.model import cycles, histogram, instructions
 from tinygen.cycles.timing import TIMINGS
 from tinygen.errors import ToolError
 from tinygen.planner.schedule import Schedule
+from tinygen.system.work import work_folder
 from tinygen.verify.program import Program
 from tinygen.verify.samples import Samples
 
@@ -53,8 +52,8 @@ def available_counter() -> tuple[Counter, str]:
 
 def count(compiled: Program, samples: Samples, counter: Counter) -> tuple[Count, Sizes]:
     """One inference each on `samples`, and the sizes of the program."""
-    with tempfile.TemporaryDirectory(prefix="tinygen-") as folder:
-        image = compiled.build(Path(folder), Measure.INSTRUCTIONS)
+    with work_folder() as folder:
+        image = compiled.build(folder, Measure.INSTRUCTIONS)
         return _total(image, compiled.schedule, samples, counter), image.sizes()
 
 
@@ -66,9 +65,9 @@ def _total(image: Image, schedule: Schedule, samples: Samples, counter: Counter)
 
 def count_operators(compiled: Program, samples: Samples, counter: Counter) -> Mapping[int, Count]:
     """The same by the operators' numbers in the generated code, with the few instructions that call the harness."""
-    with tempfile.TemporaryDirectory(prefix="tinygen-") as folder:
+    with work_folder() as folder:
         schedule = compiled.schedule
-        image = compiled.build(Path(folder), Measure.INSTRUCTIONS_PER_OPERATOR)
+        image = compiled.build(folder, Measure.INSTRUCTIONS_PER_OPERATOR)
         if counter is Counter.PLUGIN:
             return {number: _count(found, schedule) for number, found in profiles(image, schedule, samples).items()}
         values = execute(image, schedule, samples).outcome.values

@@ -13,7 +13,6 @@ compares every operator with the reference for the target's own operands (`real_
 Where such a rounding was used, `Validation.permitted` names the operators.
 """
 
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib import import_module
@@ -24,6 +23,7 @@ from tinygen.build.firmware import Image
 from tinygen.codegen.harness import Measure
 from tinygen.errors import UsageError
 from tinygen.frontends.spelling import Spelling
+from tinygen.system.work import work_folder
 from tinygen.verify.comparison import Comparison, Rounding, Side
 from tinygen.verify.litert import InferenceEngine, LiteRT
 from tinygen.verify.oracle import Oracle, oracle_for
@@ -168,11 +168,11 @@ def _engine(compiled: Program, oracle: Oracle) -> InferenceEngine | None:
 
 def _compare_all(compiled: Program, samples: Samples, engine: InferenceEngine | None) -> Iterator[list[Comparison]]:
     """The comparisons of each sample."""
-    with tempfile.TemporaryDirectory(prefix="tinygen-") as folder:
+    with work_folder() as folder:
         if compiled.schedule.graph.stream is not None:
-            yield from compare_stream(compiled, samples, Path(folder))
+            yield from compare_stream(compiled, samples, folder)
             return
-        image = compiled.build(Path(folder), Measure.TRACE)
+        image = compiled.build(folder, Measure.TRACE)
         for first in range(0, len(samples), _BATCH):
             batch = samples[first : first + _BATCH]
             for inputs, run in zip(batch, _run(compiled, image, batch), strict=True):
