@@ -172,7 +172,7 @@ def test_library_is_built_once_for_equal_contents(cache: Path, tmp_path: Path) -
     assert _library(source, tmp_path, (), Opt.SIZE) != first
     header.write_text("#define ONE 2\n")
     assert _library(source, tmp_path) != first
-    assert sorted(file.suffix for file in cache.iterdir()) == [".a"] * 4  # no temporary folder is left
+    assert sorted(file.suffix for file in cache.iterdir()) == [".a"] * 4 + [".sha256"] * 4  # and nothing else is left
 
 
 def test_failing_library_leaves_nothing(cache: Path, tmp_path: Path) -> None:
@@ -188,5 +188,37 @@ def test_library_built_by_several_processes(cache: Path, tmp_path: Path) -> None
     source.write_text("int one(void) { return 1; }\n")
     with ProcessPoolExecutor(4) as pool:
         archives = set(pool.map(_library, [source] * 4, [tmp_path] * 4))
-    assert archives == set(cache.iterdir())
-    assert len(archives) == 1
+    (archive,) = archives
+    assert {file.name for file in cache.iterdir()} == {archive.name, f"{archive.name}.sha256"}
+
+
+def test_a_damaged_library_is_built_again(cache: Path, tmp_path: Path) -> None:
+    source, main = tmp_path / "one.c", tmp_path / "main.c"
+    source.write_text("int one(void) { return 1; }\n")
+    main.write_text("int one(void);\nint main(void) { return one(); }\n")
+    archive = _library(source, tmp_path)
+    archive.write_bytes(archive.read_bytes()[:20])
+    tools = toolchain.for_board(HOST)
+    objects = tools.compile([main], [], [], tmp_path)
+    tools.link([*objects, _library(source, tmp_path)], None, tmp_path / "program")
+    assert archive.parent == cache
+
+
+@pytest.mark.parametrize("mode", [0o777, 0o1777])
+def test_a_library_is_not_taken_from_where_others_may_plant_one(cache: Path, tmp_path: Path, mode: int) -> None:
+    source = tmp_path / "one.c"
+    source.write_text("int one(void) { return 1; }\n")
+    _library(source, tmp_path)
+    cache.chmod(mode)
+    with pytest.raises(ToolError, match="others may write to it"):
+        _library(source, tmp_path)
+
+
+def test_a_damaged_shared_object_is_built_again(cache: Path, tmp_path: Path) -> None:
+    source = tmp_path / "one.c"
+    source.write_text("int one(void) { return 1; }\n")
+    tools = toolchain.for_board(HOST)
+    shared = tools.shared_object("one", [source])
+    shared.write_bytes(b"")
+    assert tools.shared_object("one", [source]) == shared
+    assert shared.read_bytes().startswith(b"\x7fELF") and shared.parent == cache

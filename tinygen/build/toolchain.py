@@ -4,15 +4,14 @@ import hashlib
 import re
 import shutil
 import subprocess
-import tempfile
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-from tinygen import paths
 from tinygen.errors import DoesNotFitError, ToolError
+from tinygen.system import cache
 from tinygen.targets import Board
 
 WARNINGS = ("-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Wcast-qual", "-Werror")
@@ -76,33 +75,22 @@ class Toolchain:
         return out
 
     def library(self, name: str, sources: Sequence[Path], include: Sequence[Path], flags: Sequence[str] = ()) -> Path:
-        """Static archive of `sources`: built once for equal contents, options and compiler, then cached.
+        """Static archive of `sources`: built once for equal contents, options and compiler, then cached."""
 
-        Two processes may build it at the same time: each works in its own folder, and the last rename wins.
-        """
-        archive = paths.cache() / f"lib{name}-{self._fingerprint(sources, include, flags)}.a"
-        if archive.is_file():
-            return archive
-        archive.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=archive.parent) as folder:
-            objects = self.compile(sources, include, flags, Path(folder))
-            fresh = Path(folder) / archive.name
-            _run([self.ar, "rcsD", str(fresh), *map(str, objects)])
-            fresh.replace(archive)
-        return archive
+        def build(archive: Path) -> None:
+            objects = self.compile(sources, include, flags, archive.parent)
+            _run([self.ar, "rcsD", str(archive), *map(str, objects)])
+
+        return cache.entry(f"lib{name}-{self._fingerprint(sources, include, flags)}.a", build)
 
     def shared_object(self, name: str, sources: Sequence[Path], flags: Sequence[str] = ()) -> Path:
         """Shared object of `sources` for this machine, cached like a library."""
-        fresh_flags = ("-shared", "-fPIC", *flags)
-        shared = paths.cache() / f"{name}-{self._fingerprint(sources, (), fresh_flags)}.so"
-        if shared.is_file():
-            return shared
-        shared.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=shared.parent) as folder:
-            fresh = Path(folder) / shared.name
-            _run([self.cc, *self.flags, *fresh_flags, *map(str, sources), "-o", str(fresh)])
-            fresh.replace(shared)
-        return shared
+        all_flags = (*self.flags, "-shared", "-fPIC", *flags)
+
+        def build(shared: Path) -> None:
+            _run([self.cc, *all_flags, *map(str, sources), "-o", str(shared)])
+
+        return cache.entry(f"{name}-{self._fingerprint(sources, (), all_flags)}.so", build)
 
     def _fingerprint(self, sources: Sequence[Path], include: Sequence[Path], flags: Sequence[str]) -> str:
         headers = sorted(header for folder in include for header in folder.rglob("*.h"))
