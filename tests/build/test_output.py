@@ -1,14 +1,19 @@
 """The output folder: complete or absent, and the user's own files stay."""
 
+import fcntl
+import itertools
 import json
 import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tinygen.build.output import MANIFEST, write_folder
+from tests.support.kills import killed_at_every_step
+from tinygen.build.output import MANIFEST, check_folder, write_folder
 from tinygen.errors import UsageError
+from tinygen.system.lock import locked
 
 FILES = {"a.c": "int a;\n", "sub/b.h": "/* b */\n"}
 
@@ -116,7 +121,16 @@ def test_after_an_interruption_between_files_the_same_files_can_be_written_again
 
 @pytest.mark.parametrize(
     "manifest",
-    ["", "[]", '{"files": 3}', '{"files": {"../../x": "0"}}', '{"files": {"/etc/x": "0"}}', '{"files": {"a.c": 1}}'],
+    [
+        "",
+        "[]",
+        '{"files": 3}',
+        '{"files": {}, "before": 3}',
+        '{"files": {}, "before": {"a.c": "0"}}',
+        '{"files": {"../../x": "0"}}',
+        '{"files": {"/etc/x": "0"}}',
+        '{"files": {"a.c": 1}}',
+    ],
 )
 def test_a_damaged_manifest_is_refused(out: Path, manifest: str) -> None:
     (out / MANIFEST).write_text(manifest)
@@ -158,6 +172,104 @@ def test_a_link_to_a_folder_is_the_folder(out: Path) -> None:
     write_folder(link, {"a.c": "new"})
     assert contents(out) == {"a.c": "new"}
     assert link.is_symlink()
+
+
+OLD = {"a.c": "int old;\n", "same.h": "/* same */\n", "gone/b.h": "/* old */\n"}
+NEW = {"a.c": "int new;\n", "same.h": "/* same */\n", "made/c.h": "/* new */\n"}
+OTHER = {"a.c": "int other;\n", "d.c": "int d;\n"}
+MINE = {"mine.txt": "mine", "gone/mine.txt": "mine too"}
+
+
+def _write_mine(folder: Path) -> None:
+    for file, text in MINE.items():
+        (folder / file).parent.mkdir(parents=True, exist_ok=True)
+        (folder / file).write_text(text)
+
+
+def _renew(folder: Path, files: dict[str, str]) -> None:
+    """The folder with `files` by tinygen, and the user's own."""
+    shutil.rmtree(folder, ignore_errors=True)
+    write_folder(folder, files)
+    _write_mine(folder)
+
+
+def _everything(folder: Path) -> set[str]:
+    return {str(path.relative_to(folder)) for path in folder.rglob("*") if not path.is_dir()}
+
+
+@pytest.mark.parametrize("next_one", [OLD, NEW, OTHER], ids=["old", "new", "other"])
+def test_an_update_killed_at_any_step_is_mended_by_the_next(tmp_path: Path, next_one: dict[str, str]) -> None:
+    """Whatever the next one writes; nothing of tinygen's is taken for the user's, and nothing of the user's touched."""
+    out = tmp_path / "out"
+    _renew(out, OLD)
+    for _ in killed_at_every_step(tmp_path, lambda: write_folder(out, NEW)):
+        check_folder(out)
+        write_folder(out, next_one)
+        assert contents(out) == {**next_one, **MINE}
+        assert _everything(tmp_path) == {f"out/{file}" for file in {*next_one, *MINE, MANIFEST}}
+        assert not (out / "made").exists() or "made/c.h" in next_one
+        _renew(out, OLD)
+    assert contents(out) == {**NEW, **MINE}
+
+
+def test_an_update_killed_again_and_again_is_mended_by_the_last(tmp_path: Path) -> None:
+    """Each time one step further, with three sets of files in turn: all that was ever under way is known."""
+    out = tmp_path / "out"
+    _renew(out, OLD)
+    turns = itertools.cycle((NEW, OTHER, OLD))
+    for _ in killed_at_every_step(tmp_path, lambda: write_folder(out, next(turns))):
+        next(turns)
+    write_folder(out, NEW)
+    assert contents(out) == {**NEW, **MINE}
+
+
+def test_a_first_time_killed_at_any_step_is_complete_or_absent(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    for _ in killed_at_every_step(tmp_path, lambda: write_folder(out, NEW)):
+        assert not out.exists() or contents(out) == NEW
+        write_folder(out, NEW)
+        assert _everything(tmp_path) == {f"out/{file}" for file in (*NEW, MANIFEST)}
+        shutil.rmtree(out)
+
+
+def test_an_empty_folder_killed_at_any_step_is_filled_by_the_next(tmp_path: Path) -> None:
+    """What is left of the first one does not make it a folder of the user's."""
+    out = tmp_path / "out"
+    out.mkdir()
+    for _ in killed_at_every_step(tmp_path, lambda: write_folder(out, NEW)):
+        check_folder(out)
+        write_folder(out, OTHER)
+        assert _everything(out) == {*OTHER, MANIFEST}
+        shutil.rmtree(out)
+        out.mkdir()
+
+
+def test_force_killed_at_any_step_needs_force_for_what_is_still_the_users(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    _renew(out, OLD)
+    (out / "a.c").write_text("changed")
+    for _ in killed_at_every_step(tmp_path, lambda: write_folder(out, NEW, force=True)):
+        if (out / "a.c").read_text() == "changed":
+            assert "a.c: was changed after tinygen wrote it" in refusal(out, OTHER)
+            assert (out / "a.c").read_text() == "changed"
+            write_folder(out, OTHER, force=True)
+        else:
+            write_folder(out, OTHER)
+        assert contents(out) == {**OTHER, **MINE}
+        _renew(out, OLD)
+        (out / "a.c").write_text("changed")
+
+
+def test_a_folder_is_not_updated_by_two_at_the_same_time(out: Path) -> None:
+    """While somebody holds the folder, nothing in it changes."""
+    with locked(out / ".tinygen.lock"):
+        child = os.fork()
+        if child == 0:
+            fcntl.flock = lambda *_: os._exit(7)
+            write_folder(out, {"a.c": "int other;\n"})
+            os._exit(0)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7  # it came to the lock
+        assert contents(out) == {**FILES, ".tinygen.lock": ""}
 
 
 def _file(path: Path) -> Path:

@@ -5,7 +5,6 @@ import io
 import json
 import os
 from collections.abc import Callable, Collection, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile, ZipFile
@@ -14,6 +13,7 @@ import numpy as np
 
 from tinygen.errors import UsageError
 from tinygen.ir.types import Array
+from tinygen.system.work import work_folder
 
 _MARK = b"tinygen"  # comment of an archive that tinygen wrote
 
@@ -55,18 +55,16 @@ def _unwritable(file: Path, error: OSError) -> UsageError:
 def write_bytes(file: Path, content: bytes) -> None:
     """Write a file, which appears complete or not at all; UsageError where that cannot be."""
     target = file.resolve()  # where it is a link, what it leads to is replaced
-    fresh = target.with_name(f".tinygen-{os.getpid()}.part")
     try:
         if target.exists() and not target.is_file():  # a pipe, or /dev/stdout
             target.write_bytes(content)
             return
-        fresh.write_bytes(content)
-        fresh.replace(target)
+        with work_folder(target.parent) as folder:
+            fresh = folder / target.name
+            fresh.write_bytes(content)
+            fresh.replace(target)
     except OSError as error:
         raise _unwritable(file, error) from None
-    finally:
-        with suppress(OSError):  # mostly it has become the file, or could not be made
-            fresh.unlink()
 
 
 def write_outputs(file: Path, outputs: Sequence[Array]) -> None:

@@ -22,7 +22,7 @@ def work_folder(place: Path | None = None) -> Iterator[Path]:
     A process that is killed leaves its folder; the next one that works in the same place removes that first.
     """
     inside = Path(tempfile.gettempdir()) if place is None else place
-    _sweep(inside)
+    sweep(inside)
     folder, held = _reserved(inside)
     try:
         folder.mkdir(mode=0o700)
@@ -37,6 +37,14 @@ def is_work(name: str) -> bool:
     return _FOLDER.fullmatch(name.removesuffix(_LOCK)) is not None
 
 
+def sweep(place: Path) -> None:
+    """Remove the work folders in `place` whose processes have been killed; those of other users stay."""
+    with suppress(PermissionError):  # of a place that cannot be listed
+        for file in sorted(place.iterdir()):
+            if file.suffix == _LOCK and is_work(file.name):
+                _remove_abandoned(file)
+
+
 def _reserved(place: Path) -> tuple[Path, int]:
     """A name that nobody else takes, and the descriptor of its lock.
 
@@ -47,13 +55,6 @@ def _reserved(place: Path) -> tuple[Path, int]:
         held = lock.new(_lock_of(folder))
         if held is not None:  # else another process has swept it between making and locking
             return folder, held
-
-
-def _sweep(place: Path) -> None:
-    with suppress(PermissionError):  # of a place that cannot be listed
-        for file in sorted(place.iterdir()):
-            if file.suffix == _LOCK and is_work(file.name):
-                _remove_abandoned(file)
 
 
 def _remove_abandoned(file: Path) -> None:
