@@ -54,12 +54,12 @@ class Emulator:
         """Its process id."""
         return int(self._read())
 
-    def wait_for_end(self) -> bool:
+    def wait_for_end(self, guard_s: float = _GUARD_S) -> bool:
         """Whether it ends."""
-        return self._read() == b""
+        return self._read(guard_s) == b""
 
-    def _read(self) -> bytes:
-        ready, _, _ = select.select([self.pipe], [], [], _GUARD_S)
+    def _read(self, guard_s: float = _GUARD_S) -> bytes:
+        ready, _, _ = select.select([self.pipe], [], [], guard_s)
         return os.read(self.pipe, 100) if ready else b"nothing"
 
 
@@ -92,13 +92,18 @@ def emulator(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Emulat
 
 
 @contextmanager
-def _started(name: str, folder: Path, emulator: Emulator) -> Iterator[tuple[subprocess.Popen[str], int]]:
-    """A command that waits for QEMU, and the id of that."""
+def _started(name: str, folder: Path, emulator: Emulator) -> Iterator[subprocess.Popen[str]]:
+    """A command that waits for QEMU; what survives where the test fails is ended too."""
     source = folder / "main.c"
     source.write_text("int main(void) { return 0; }\n")
     build_program(toolchain.for_board(targets.load(BOARD)), [source], folder)
     with interruptible_process(*COMMANDS[name], cwd=folder) as process:
-        yield process, emulator.wait_for_start()
+        qemu = emulator.wait_for_start()
+        try:
+            yield process
+        finally:
+            if not emulator.wait_for_end(0):
+                os.kill(qemu, signal.SIGKILL)
 
 
 @pytest.mark.parametrize("number", CODES, ids=lambda number: number.name)
@@ -106,13 +111,10 @@ def _started(name: str, folder: Path, emulator: Emulator) -> Iterator[tuple[subp
 def test_nothing_survives(
     name: str, number: signal.Signals, tmp_path: Path, temporary: Path, emulator: Emulator
 ) -> None:
-    with _started(name, tmp_path, emulator) as (process, qemu):
+    with _started(name, tmp_path, emulator) as process:
         process.send_signal(number)
         assert process.wait(_GUARD_S) == CODES[number]
-        has_ended = emulator.wait_for_end()
-        if not has_ended:
-            os.kill(qemu, signal.SIGKILL)
-        assert has_ended
+        assert emulator.wait_for_end()
     if CODES[number] < 0:  # it had no time to tidy up
         assert any(temporary.iterdir())
         with work_folder(temporary):
@@ -121,7 +123,7 @@ def test_nothing_survives(
 
 
 def test_signals_while_it_ends(tmp_path: Path, temporary: Path, emulator: Emulator) -> None:
-    with _started("serve", tmp_path, emulator) as (process, _):
+    with _started("serve", tmp_path, emulator) as process:
         for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGTERM):
             process.send_signal(number)
         process.wait(_GUARD_S)

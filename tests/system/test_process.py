@@ -58,3 +58,14 @@ def test_it_does_not_start_where_the_parent_has_ended_already(tmp_path: Path) ->
     orphaned = [str(os.getppid()) if part == str(os.getpid()) else part for part in command]
     assert subprocess.run(orphaned, check=False).returncode == 1
     assert not any(tmp_path.iterdir())
+
+
+def test_an_end_is_seen_without_the_lock_of_popen() -> None:
+    """A signal's exception may have left that locked: then `poll` says for ever that the program runs."""
+    with subprocess.Popen(["true"], stdin=subprocess.DEVNULL) as child:
+        os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
+        with child._waitpid_lock:  # type: ignore[attr-defined]
+            assert child.poll() is None
+            assert process.has_ended(child)
+        assert child.wait() == 0
+        assert process.has_ended(child)
