@@ -174,6 +174,7 @@ def qemu_semihosting(elf: Path, machine: str) -> Iterator[Transport]:
 
         emulator = stack.enter_context(_qemu(elf, machine, "none", make_pipes))
         transport = Transport(ends[0], ends[1], _OUTSTANDING, emulator)
+        transport.read(_START_S)  # what it says at boot, however long QEMU takes to begin
         transport.drain()
         yield transport
 
