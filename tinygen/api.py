@@ -159,6 +159,7 @@ def compile(
 def options_from_text(
     target: str,
     *,
+    names_target: bool = True,
     name: str | None = None,
     ram: str | int | None = None,
     flash: str | int | None = None,
@@ -190,6 +191,7 @@ def options_from_text(
         raise UsageError("--kernels portable, --cmsis-nn: are given both, one was expected. Leave one of them out.")
     return Options(
         target=target,
+        names_target=names_target,
         name=name,
         ram_bytes=None if ram is None else parse_size(ram),
         flash_bytes=None if flash is None else parse_size(flash),

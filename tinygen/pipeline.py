@@ -56,6 +56,7 @@ class Options:
     """Everything that decides what is generated."""
 
     target: str = "host"
+    names_target: bool = True  # it was asked for, and is no command's default: what calibration makes is for it alone
     name: str | None = None
     ram_bytes: int | None = None  # that the arena may take
     flash_bytes: int | None = None
@@ -182,7 +183,8 @@ def compile_model(source: Path, options: Options, observe: Observer | None = Non
     source = model_file(source)
     imported = import_model(source, _spelling(options))
     fit.check_tables(imported)
-    calibration = follow(source, imported, options.ctable, options.calibrate, board, options.widths, options.assigning)
+    named = board if options.names_target else None
+    calibration = follow(source, imported, options.ctable, options.calibrate, named, options.widths, options.assigning)
     if calibration is not None:
         imported = calibration.graph
         if calibration.has_float_engines:

@@ -54,6 +54,22 @@ def test_table_and_samples_give_the_same_c_and_the_same_table(files: tuple[Path,
     assert hashlib.sha256(model.read_bytes()).hexdigest() == before
 
 
+def test_both_commands_make_tables_for_the_board_that_is_named_and_for_any_where_none_is(
+    files: tuple[Path, Path, Path], tmp_path: Path
+) -> None:
+    model, data, _ = files
+    targets: list[str | None] = []
+    for named in ([], ["-t", "cortex-m4"], ["-t", "microbit"]):
+        out, table = tmp_path / f"out{len(targets)}", tmp_path / "t.json"
+        calibrated = tinygen("calibrate", model, "--data", data, "-o", table, *named)
+        compiled = tinygen("compile", model, "--calibrate", data, "-o", out, *named)
+        assert (calibrated.code, compiled.code) == (0, 0), calibrated.stderr + compiled.stderr
+        assert (out / "net.ctable.json").read_bytes() == table.read_bytes()
+        target = json.loads(table.read_text())["target"]
+        targets.append(None if target is None else target["board"])
+    assert targets == [None, "mps2-an386", "microbit"]
+
+
 def test_an_edited_clamp_is_that_constant_in_the_c(files: tuple[Path, Path, Path], tmp_path: Path) -> None:
     model, _, table = files
     (tmp_path / "a").mkdir()

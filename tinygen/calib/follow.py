@@ -20,11 +20,14 @@ def follow(
     imported: Graph,
     table: Path | None,
     data: Path | None,
-    board: Board,
+    board: Board | None,
     widths: Widths,
     assigning: Assigning = BY_DEFAULT,
 ) -> Calibration | None:
-    """The calibration that `--ctable` or `--calibrate` asks for; None where neither does."""
+    """The calibration that `--ctable` or `--calibrate` asks for; None where neither does.
+
+    `board` is the one that was named, which a table made of samples is for; None makes it for any.
+    """
     needing_samples = _given(widths, assigning)
     if data is None and needing_samples:
         raise UsageError(
@@ -38,13 +41,13 @@ def follow(
     model = float_model(source, imported)
     if table is not None:
         found = read_ctable(table)
-        if board.assigns_engines:
+        if board is not None and board.assigns_engines:
             check_board(found, board.engines, board.name)
         return Calibration(model, found)
     assert data is not None
     samples = open_dataset(data, model.graph.inputs, DEFAULT_SAMPLES)
     calibrator = Calibrator(model, board, Settings(widths=widths))
-    if not board.assigns_engines:
+    if board is None or not board.assigns_engines:
         return calibrator.run_file(samples)
     check_widths(widths, board)
     return assign(calibrator, samples, assigning)

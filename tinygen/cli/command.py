@@ -63,6 +63,7 @@ def terminal_from_options(
 
 def _planning(default_target: str) -> Provider:
     def planning(
+        context: typer.Context,
         target: given.Target = default_target,
         ram: given.Ram = None,
         flash: given.Flash = None,
@@ -90,6 +91,7 @@ def _planning(default_target: str) -> Provider:
     ) -> Options:
         return options_from_text(
             target,
+            names_target=_is_given(context, "target"),
             ram=ram,
             flash=flash,
             optimize=optimize,
@@ -117,6 +119,12 @@ def _planning(default_target: str) -> Provider:
         )
 
     return planning
+
+
+def _is_given(context: typer.Context, option: str) -> bool:
+    """Whether an option was given, and does not just have its default."""
+    source = context.get_parameter_source(option)
+    return source is not None and source.name != "DEFAULT"
 
 
 def _expanded(function: Command, providers: Mapping[str, Provider]) -> dict[str, Parameter]:
