@@ -221,6 +221,33 @@ def test_the_compiler_follows_a_changed_cast_and_adc(files: tuple[Path, Path], t
     assert f".adc_shift = {shifts[1]}," in compiled.files["net.c"]
 
 
+@pytest.mark.parametrize(("weights", "bits"), [("int8", 22), ("int4", 18)])
+def test_a_crossbar_whose_adc_is_wide_enough_is_exact(
+    files: tuple[Path, Path], weights: str, bits: int, tmp_path: Path
+) -> None:
+    """64 rows x 127 (7) x 255 need 22 (18) bits; with half as many, the same network loses."""
+    found = {}
+    for adc_bits in (bits, bits // 2):
+        crossbar = f"rows = 64, adc_bits = {adc_bits}, noise_sigma = 0.0"
+        board = _board(tmp_path, "rows = 64, adc_bits = 6, noise_sigma = 0.3", crossbar)
+        board.write_text(board.read_text().replace('weights = "int4"', f'weights = "{weights}"'))
+        chosen = ("*=cpu", "stem=cim", "branch=cim", "logits=cim")
+        table = _calibrated(files, tmp_path / "t.json", *_engines(chosen), "--max-drop", "100", board=board)
+        shifts = {entry.analog.adc_shift for entry in table.ops.values() if entry.analog is not None}
+        outputs, _ = _simulated(files[0], tmp_path / "t.json", tmp_path)
+        found[adc_bits] = shifts, outputs
+        proven = tinygen("validate", files[0], "--ctable", tmp_path / "t.json", "-t", "host", "--samples", "3")
+        assert proven.code == 0, proven.stderr
+    of_three = [word for name in ("stem", "branch", "logits") for word in ("--op", f"{name}=w{weights[3:]}a8")]
+    ended = tinygen("calibrate", files[0], "--data", files[1], "-o", tmp_path / "t.json", *of_three)
+    assert ended.code == 0, ended.stderr
+    expected, _ = _simulated(files[0], tmp_path / "t.json", tmp_path)
+    assert found[bits][0] == {0}
+    np.testing.assert_array_equal(found[bits][1], expected)
+    assert min(found[bits // 2][0]) > 0
+    assert (found[bits // 2][1] != expected).any()
+
+
 @pytest.mark.parametrize(("drop", "engines"), [("0.01", {"wide"}), ("5", {"cim"})])
 def test_a_bound_on_accuracy_decides(files: tuple[Path, Path], drop: str, engines: set[str], tmp_path: Path) -> None:
     table = _calibrated(files, tmp_path / "t.json", "--max-drop", drop)

@@ -3,6 +3,7 @@
 import zlib
 from collections.abc import Mapping
 from dataclasses import replace
+from itertools import count
 
 import numpy as np
 
@@ -39,17 +40,28 @@ def with_analog(graph: Graph, table: CTable, seen: Mapping[str, Array]) -> CTabl
 
 
 def _widest(op: EngineLayer) -> int:
-    """The smallest step at which no sum is cut off, whatever the inputs."""
+    """The smallest step whose codes reach all sums, whatever the inputs; 0 where the ADC has a code for each sum."""
     assert op.analog is not None
-    filters = np.abs(op.filters.reshape(op.channels, -1).astype(np.int64))
-    blocks = [filters[:, row : row + op.analog.rows].sum(axis=1) for row in range(0, filters.shape[1], op.analog.rows)]
-    type = op.input.type
-    largest = max(type.zero_point - type.min, type.max - type.zero_point) * int(np.max(blocks))
-    return max(0, largest.bit_length() + 1 - op.analog.adc_bits)
+    least, most = _extremes(op)
+    wanted = next(bits for bits in count(2) if -1 << (bits - 1) <= least and most < 1 << (bits - 1))
+    return max(0, wanted - op.analog.adc_bits)
+
+
+def _extremes(op: EngineLayer) -> tuple[int, int]:
+    """The least and the largest sum that stored inputs of any value make in one block of rows."""
+    assert op.analog is not None
+    filters, type, rows = op.filters.reshape(op.channels, -1).astype(np.int64), op.input.type, op.analog.rows
+    blocks = [filters[:, row : row + rows] for row in range(0, filters.shape[1], rows)]
+    low, high = type.min - type.zero_point, type.max - type.zero_point  # 0, of padding, lies between
+    least = min(int(np.where(block > 0, block * low, block * high).sum(axis=1).min()) for block in blocks)
+    most = max(int(np.where(block > 0, block * high, block * low).sum(axis=1).max()) for block in blocks)
+    return least, most
 
 
 def _best(op: EngineLayer, values: Array) -> int:
-    """The step with the smallest squared error over the sums that the samples make."""
+    """The step with the smallest squared error over the sums that the samples make; none where no input needs one."""
+    if _widest(op) == 0:
+        return 0
     sums = op.block_sums(quantize(values, op.input.type))
     errors = [sum(_error(op, block, shift) for block in sums) for shift in range(_LARGEST_SHIFT + 1)]
     return int(np.argmin(errors))

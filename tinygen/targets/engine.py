@@ -155,7 +155,7 @@ class Crossbar(_Frozen):
     """Weights in memory cells: currents of some rows are added up and converted to digital numbers."""
 
     rows: int = Field(ge=1, le=65536)  # products of one analog sum; longer sums are added up behind the ADC
-    adc_bits: int = Field(ge=2, le=16)
+    adc_bits: int = Field(ge=2, le=32)  # as wide as the accumulator of int8: then no sum needs rounding
     noise_sigma: float = Field(default=0.0, ge=0, le=64)  # of an analog sum, in steps of the ADC
     seed: int = Field(default=0, ge=0, lt=1 << 32)
 
