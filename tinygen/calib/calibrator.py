@@ -36,6 +36,7 @@ class Calibration:
 
     model: FloatModel
     table: CTable
+    settings: Settings | None = None  # that it was made with; None of a table from a file
 
     @property
     def graph(self) -> Graph:
@@ -60,6 +61,7 @@ class Calibrator:
         self.board = load(board) if isinstance(board, str) else board
         self.settings = settings or Settings()
         self.graph = prepared(model.graph, self.settings.equalizes)
+        self._without_last: tuple[Dataset, Mapping[str, Statistics]] | None = None
 
     def run(self, batches: Iterable[Array | list[Array]]) -> Calibration:
         """The table of batches of samples: one array per input, or the only input's; the first axis counts samples.
@@ -77,9 +79,22 @@ class Calibrator:
 
     def run_file(self, data: Dataset, progress: Progress | None = None) -> Calibration:
         """The table of a file of samples."""
-        statistics = collect(self.forward, data.batches(BATCH), data.samples, progress)
+        statistics = self.statistics(data, progress)
         moments = self.moments(data.batches(BATCH, 0, ROUNDING_SAMPLES))
         return self._calibration(statistics, data.samples, file_sha256(data.file), moments)
+
+    def statistics(self, data: Dataset, progress: Progress | None = None) -> Mapping[str, Statistics]:
+        """Statistics of all samples of a file, by tensor."""
+        kept = data.samples - data.held_out()
+        before = self.statistics_without_last(data, progress)
+        return collect(self.forward, data.batches(BATCH, kept), data.samples, before=before)
+
+    def statistics_without_last(self, data: Dataset, progress: Progress | None = None) -> Mapping[str, Statistics]:
+        """Statistics of the samples that are not held out; computed once."""
+        if self._without_last is None or self._without_last[0] is not data:
+            batches = data.batches(BATCH, 0, data.samples - data.held_out())
+            self._without_last = data, collect(self.forward, batches, data.samples, progress)
+        return self._without_last[1]
 
     @property
     def target(self) -> TargetIdentity | None:
@@ -100,7 +115,8 @@ class Calibrator:
     ) -> Calibration:
         record = CalibrationRecord(samples=samples, dataset_sha256=sha256, policy=str(self.settings))
         identity = Identity(self.model.identity, self.target, record)
-        return Calibration(self.model, make_ctable(self.graph, statistics, self.settings, identity, moment))
+        table = make_ctable(self.graph, statistics, self.settings, identity, moment)
+        return Calibration(self.model, table, self.settings)
 
 
 def forward_of(graph: Graph, wanted: Sequence[str]) -> Forward:

@@ -5,7 +5,7 @@ The cheapest engines of all are tried first. Where they lose too much, each oper
 From there, single operators go to cheaper engines as far as the bound allows.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import lru_cache
@@ -18,7 +18,7 @@ from tinygen.calib.trials import Trials, trials_of
 from tinygen.errors import UsageError
 from tinygen.ir.graph import Op
 from tinygen.ir.types import Array
-from tinygen.quant.calibrate import Identity, Progress, collect, make_ctable, with_controls
+from tinygen.quant.calibrate import Identity, Progress, Settings, make_ctable, with_controls
 from tinygen.quant.ctable import AssignmentRecord, CalibrationRecord, CTable, OpEntry
 from tinygen.quant.ctable_file import file_sha256
 from tinygen.quant.datapaths import Assignment
@@ -78,9 +78,9 @@ def assign(
     bound.
     """
     trials = trials_of(calibrator, data, assigning.metric)  # first, as it may find labels missing
-    statistics = collect(calibrator.forward, data.batches(BATCH), data.samples, progress)
+    statistics = calibrator.statistics(data, progress)
     moments = calibrator.moments(data.batches(BATCH, 0, ROUNDING_SAMPLES))
-    seen = _seen(calibrator, data.batches(_SEEN, 0, _SEEN))
+    seen = seen_values(calibrator, data, data.samples)
     record = CalibrationRecord(
         samples=data.samples,
         dataset_sha256=file_sha256(data.file),
@@ -92,8 +92,9 @@ def assign(
     return _Search(calibrator, statistics, moments, seen, (trials, few), record, assigning).run()
 
 
-def _seen(calibrator: Calibrator, batches: Iterable[list[Array]]) -> Mapping[str, Array]:
-    (batch,) = batches
+def seen_values(calibrator: Calibrator, data: Dataset, samples: int) -> Mapping[str, Array]:
+    """Values of the tensors of the float network, by name, that ADCs are set by: of a few of the first samples."""
+    (batch,) = data.batches(_SEEN, 0, min(samples, _SEEN))
     return {name: np.asarray(values) for name, values in calibrator.forward.run(batch).items()}
 
 
@@ -137,7 +138,7 @@ class _Search:
             drop=self._drop(chosen),
         )
         finished = table.model_copy(update={"assignment": found})
-        return Calibration(self._calibrator.model, with_controls(self._graph, finished))
+        return Calibration(self._calibrator.model, with_controls(self._graph, finished), self._settings(chosen))
 
     def _check_names(self) -> None:
         for forced in self._assigning.forced:
@@ -172,9 +173,12 @@ class _Search:
             )
         return found
 
-    def _table(self, choice: Choice) -> CTable:
+    def _settings(self, choice: Choice) -> Settings:
         engines = {op.name: self._board[engine] for op, engine in zip(self._ops, choice, strict=True)}
-        settings = replace(self._calibrator.settings, engines=Assignment(engines, self._board))
+        return replace(self._calibrator.settings, engines=Assignment(engines, self._board))
+
+    def _table(self, choice: Choice) -> CTable:
+        settings = self._settings(choice)
         identity = Identity(self._calibrator.model.identity, self._calibrator.target, self._record)
         return make_ctable(self._graph, self._statistics, settings, identity, self._moments, self._seen)
 

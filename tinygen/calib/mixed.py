@@ -2,12 +2,13 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from glob import escape
 
 from tinygen.calib.calibrator import BATCH, ROUNDING_SAMPLES, Calibration, Calibrator
 from tinygen.calib.trials import bare, trials_of
 from tinygen.errors import DoesNotFitError
 from tinygen.ir.graph import Graph
-from tinygen.quant.calibrate import Identity, Progress, collect, make_ctable, with_controls
+from tinygen.quant.calibrate import Identity, Progress, Settings, make_ctable, with_controls
 from tinygen.quant.constraints import filters
 from tinygen.quant.ctable import CalibrationRecord, CTable, OpEntry, Storage
 from tinygen.quant.ctable_file import file_sha256
@@ -15,6 +16,7 @@ from tinygen.quant.dataset import Dataset
 from tinygen.quant.metric import Metric
 from tinygen.quant.mixture import MixedLayer, Mixture
 from tinygen.quant.quantize import quantize_graph
+from tinygen.quant.widths import Override
 
 NARROW = Storage.INT4
 
@@ -84,7 +86,8 @@ def mix(calibrator: Calibrator, data: Dataset, mixing: Mixing, progress: Progres
         )
         for candidate in order
     )
-    calibration = Calibration(calibrator.model, with_controls(calibrator.graph, table))
+    settings = _settings(calibrator, chosen)
+    calibration = Calibration(calibrator.model, with_controls(calibrator.graph, table), settings)
     return Mixed(calibration, Mixture(layers, trials.metric, drop, size))
 
 
@@ -97,7 +100,7 @@ def constant_bytes(graph: Graph) -> int:
 
 def _tables(calibrator: Calibrator, data: Dataset, metric: Metric) -> tuple[CTable, CTable]:
     """The table as asked for, and the one with narrow weights wherever there are kernels and no --op says otherwise."""
-    statistics = collect(calibrator.forward, data.batches(BATCH), data.samples)
+    statistics = calibrator.statistics(data)
     moments = calibrator.moments(data.batches(BATCH, 0, min(data.samples, ROUNDING_SAMPLES)))
     settings = calibrator.settings
     record = CalibrationRecord(
@@ -133,6 +136,15 @@ def _combined(wide: CTable, narrow: CTable, chosen: Sequence[_Candidate]) -> CTa
     tensors = {candidate.weights: narrow.tensors[candidate.weights] for candidate in chosen}
     ops = {name: narrow.ops[name] for candidate in chosen for name in candidate.ops}
     return wide.model_copy(update={"tensors": wide.tensors | tensors, "ops": wide.ops | ops})
+
+
+def _settings(calibrator: Calibrator, chosen: Sequence[_Candidate]) -> Settings:
+    """The settings that ask for narrow weights just there."""
+    names, widths = {name for candidate in chosen for name in candidate.ops}, calibrator.settings.widths
+    narrow = tuple(
+        Override(escape(op.name), NARROW, widths.activations_of(op)) for op in calibrator.graph.ops if op.name in names
+    )
+    return replace(calibrator.settings, widths=replace(widths, overrides=(*widths.overrides, *narrow)))
 
 
 def _recorded(table: CTable, sensitivity: Mapping[_Candidate, dict[str, float]]) -> CTable:

@@ -25,11 +25,11 @@ class Trials:
 
     def __init__(self, graph: Graph, batches: Iterable[list[Array]], labels: Array | None, metric: Metric) -> None:
         self.metric = metric
-        self._labels = labels
+        self.labels = labels
         self._graph = graph
         self._name = scores_tensor(self._graph).name
         self._batches = [[array.copy() for array in batch] for batch in batches]
-        self._real = self._run(forward_of(self._graph, [self._name]))
+        self.real: Reals = self._run(forward_of(self._graph, [self._name])).astype(np.float64)
 
     def scores(self, table: CTable) -> Reals:
         """What the network of a table computes."""
@@ -40,13 +40,13 @@ class Trials:
 
     def sqnr(self, scores: Reals) -> float:
         """Against the float network, in dB."""
-        return measure(Metric.SQNR, scores, self._real, None)
+        return measure(Metric.SQNR, scores, self.real, None)
 
     def drop(self, scores: Reals, start: Reals) -> float:
         """What the metric has lost: against the float network, of SQNR against `start`."""
         if self.metric is Metric.SQNR:
             return self.sqnr(start) - self.sqnr(scores)
-        values = [measure(self.metric, found, self._real, self._labels) for found in (self._real, scores)]
+        values = [measure(self.metric, found, self.real, self.labels) for found in (self.real, scores)]
         return 100 * (values[0] - values[1])
 
     def _run(self, forward: Forward) -> Reals:
@@ -67,6 +67,14 @@ def trials_of(calibrator: Calibrator, data: Dataset, metric: Metric | None, most
         )
     batches = data.batches(BATCH, 0, count)
     return Trials(calibrator.graph, batches, None if labels is None else labels[:count], chosen)
+
+
+def trials_of_last(calibrator: Calibrator, data: Dataset, count: int, most: int | None) -> Trials:
+    """On the last samples of a file: of `count` such the first, at most `most` where that is given."""
+    first, used = data.samples - count, min(count, most or count)
+    labels = data.labels()
+    chosen = None if labels is None else labels[first : first + used]
+    return Trials(calibrator.graph, data.batches(BATCH, first, used), chosen, Metric.SQNR)
 
 
 def bare(table: CTable) -> CTable:

@@ -21,8 +21,7 @@ from tinygen.quant.search import Assignment, Found, Search, search
 
 POLICIES = tuple(map(Policy.parse, ("max", "mse", "l2", "l1", "percentile:99.99", "percentile:99.9", "kld")))
 
-_HELD_OUT = 10  # one sample in so many
-_MOST_HELD_OUT = 32
+_MOST_HELD_OUT = 32  # as each trial computes them
 
 
 @dataclass(frozen=True)
@@ -45,9 +44,9 @@ class Tuned:
 
 def tune(calibrator: Calibrator, data: Dataset, tuning: Tuning, progress: Progress | None = None) -> Tuned:
     """Statistics of the first nine tenths of the samples, policies chosen by the simulator on the others."""
-    held = min(max(data.samples // _HELD_OUT, 1), _MOST_HELD_OUT)
+    held = data.held_out(_MOST_HELD_OUT)
     seen = data.samples - held
-    if seen < 1:
+    if held < 1:
         raise UsageError(f"--search: {data.file.name} has 1 sample, 2 or more were expected. Give more data.")
     labels = data.labels()
     if tuning.metric is Metric.ACCURACY and labels is None:
@@ -84,7 +83,7 @@ def tune(calibrator: Calibrator, data: Dataset, tuning: Tuning, progress: Progre
         metric=tuning.metric.value,
     )
     best = table(found.best).model_copy(update={"calibration": record, "target": calibrator.target})
-    return Tuned(Calibration(calibrator.model, best), tuple(group.name for group in free), found)
+    return Tuned(Calibration(calibrator.model, best, settings), tuple(group.name for group in free), found)
 
 
 def _assigned(settings: Settings, free: tuple[Group, ...], assignment: Assignment) -> Settings:

@@ -12,6 +12,7 @@ from tinygen.calib.calibrator import DEFAULT_SAMPLES, FEWEST, Calibrator, target
 from tinygen.calib.engines import Assigning, Forced, assign
 from tinygen.calib.explain import explain
 from tinygen.calib.follow import check_widths
+from tinygen.calib.held_out import measure_held_out
 from tinygen.calib.mixed import Mixing, mix
 from tinygen.calib.model import FloatModel, check_identity, load_float, prepared
 from tinygen.calib.tuning import Tuning, tune
@@ -61,6 +62,7 @@ from tinygen.report.calibration import (
     calibration_tables,
     difference_table,
     policy_of,
+    warnings,
 )
 from tinygen.report.engines import engine_tables
 from tinygen.targets import Board, load
@@ -181,6 +183,7 @@ def command(
             calibration = tuned.calibration
         else:
             calibration = calibrator.run_file(dataset, progress)
+        held_out = measure_held_out(calibrator, calibration.settings or settings, dataset)
     write_table(out, ctable_text(calibration.table))
     report = CalibrationReport(
         model=model.name,
@@ -194,7 +197,11 @@ def command(
         trials=() if tuned is None else tuned.found.trials,
         mixed=None if chosen is None else chosen.mixture,
         engines=None if assigning is None else explain(calibration),
+        held_out=held_out,
+        warnings=() if held_out is None else warnings(model.name, calibration.settings or settings, held_out),
     )
+    for text in report.warnings:
+        terminal.note(text)
     tables = () if report.engines is None else engine_tables(report.engines)
     terminal.result(report, Group(*calibration_tables(report), *tables))
 

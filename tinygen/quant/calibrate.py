@@ -1,6 +1,7 @@
 """Calibration: from a float network and samples to a CTable."""
 
 from collections.abc import Callable, Iterable, Mapping
+from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
@@ -53,6 +54,7 @@ DEFAULT_POLICY = Policy(PolicyKind.MSE)
 
 NO_MOMENTS: Mapping[str, Moments] = MappingProxyType({})
 NO_SAMPLES: Mapping[str, Array] = MappingProxyType({})
+NO_STATISTICS: Mapping[str, Statistics] = MappingProxyType({})
 
 _ACCUMULATORS = {
     DType.SIGNS: Storage.INT32,
@@ -97,10 +99,16 @@ class Identity:
 
 
 def collect(
-    forward: Forward, batches: Iterable[list[Array]], samples: int, progress: Progress | None = None
+    forward: Forward,
+    batches: Iterable[list[Array]],
+    samples: int,
+    progress: Progress | None = None,
+    before: Mapping[str, Statistics] = NO_STATISTICS,
 ) -> dict[str, Statistics]:
-    """Statistics of all tensors that `forward` computes, by name."""
-    found: dict[str, Statistics] = {}
+    """Statistics of all tensors that `forward` computes, by name; `before` are those of earlier samples, which stay as
+    they are.
+    """
+    found = {name: deepcopy(statistics) for name, statistics in before.items()}
     done = 0
     for batch in batches:
         for name, values in forward.run(batch).items():

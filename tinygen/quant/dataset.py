@@ -30,6 +30,8 @@ UNREADABLE = (
 )
 """What numpy and zipfile raise where a file is no file of arrays."""
 
+_HELD_OUT = 10  # one sample in so many
+_MOST_HELD_OUT = 64
 _SUFFIX = ".npy"
 _WHOLE = "in0"  # what the array of a .npy file is called
 
@@ -65,6 +67,12 @@ class Dataset:
                     self._batch(stream, header, port, name, start, here)
                     for (header, stream), port, name in zip(streams, self.ports, self.names, strict=True)
                 ]
+
+    def held_out(self, most: int = _MOST_HELD_OUT) -> int:
+        """How many samples at the end are to measure on, where the others are what ranges are made of: a tenth, at
+        most so many; none of a single sample.
+        """
+        return min(max(self.samples // _HELD_OUT, 1), most, self.samples - 1)
 
     def labels(self) -> Array | None:
         """The class of each sample, where the file has them."""

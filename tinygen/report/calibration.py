@@ -7,10 +7,13 @@ from pathlib import Path
 
 from rich.console import RenderableType
 
+from tinygen.quant.calibrate import Settings
 from tinygen.quant.compare import Difference
 from tinygen.quant.ctable import CTable, TensorEntry
+from tinygen.quant.held_out import HeldOut, Nearness
 from tinygen.quant.mixture import MixedLayer, Mixture
 from tinygen.quant.search import Trial
+from tinygen.quant.widths import ALL_INT8, Widths
 from tinygen.report.engines import Explanation
 from tinygen.report.table import count, facts, listing, short_name, size
 
@@ -30,6 +33,8 @@ class CalibrationReport:
     trials: tuple[Trial, ...]  # all that it measured
     mixed: Mixture | None = None  # what --mixed chose
     engines: Explanation | None = None  # of the board, where it has such
+    held_out: HeldOut | None = None  # how good that is; None of a single sample
+    warnings: tuple[str, ...] = ()  # where it is bad
 
 
 def calibration_tables(report: CalibrationReport) -> tuple[RenderableType, ...]:
@@ -41,6 +46,9 @@ def calibration_tables(report: CalibrationReport) -> tuple[RenderableType, ...]:
         ("time", f"{report.seconds:.1f} s, float network by {report.forward}"),
         ("table", str(report.ctable)),
     ]
+    if report.held_out is not None:
+        held = report.held_out
+        rows.append((f"{count(held.samples)} held out", _kept(held.found, held.samples, held.float_right)))
     if report.trials:
         best = max(trial.score for trial in report.trials)
         rows.append(("search", f"{count(len(report.trials))} combinations, best score {best:.4g}"))
@@ -51,6 +59,42 @@ def calibration_tables(report: CalibrationReport) -> tuple[RenderableType, ...]:
     columns = ("layer", "int8, dB", "int4, dB", "weights", "bytes saved", "drop")
     layers = listing(columns, [_layer(layer) for layer in report.mixed.layers], "layers, the least loss per byte first")
     return facts(f"calibration of {report.model}", rows), layers
+
+
+def warnings(model: str, settings: Settings, held: HeldOut) -> tuple[str, ...]:
+    """What people should know of settings that lose much, with what loses less; nothing where they do not."""
+    if not held.loses and held.better is None:
+        return ()
+    options = ", ".join([f"policy {settings}", *_widths(settings.widths)])
+    found = (
+        f"{model}, {options}: on {count(held.samples)} samples that ranges were not made of, the scores have "
+        f"{_kept(held.found, held.samples, held.float_right)}."
+    )
+    if held.is_at_chance and held.chance_right is not None:
+        found += f" That is no more than chance: always the commonest class has {count(held.chance_right)}."
+    elif held.is_at_chance:
+        found += " A constant would be as near to the float network."
+    if held.better is None:
+        return (f"{found} No other policy halves that noise. Train the network for it, or choose other engines.",)
+    better = held.better
+    return (f"{found} {better.options} has {_kept(better.found, held.samples, None)}. Choose that.",)
+
+
+def _widths(widths: Widths) -> list[str]:
+    """As on the command line, where they are not all int8."""
+    found = [] if widths.default is ALL_INT8.default else [f"--weights {widths.default}"]
+    if widths.activations is not ALL_INT8.activations:
+        found.append(f"--activations {widths.activations}")
+    return [*found, *(f"--op {other.pattern}={other}" for other in widths.overrides)]
+
+
+def _kept(found: Nearness, samples: int, float_right: int | None) -> str:
+    """In a few words."""
+    words = [f"SQNR {found.sqnr_db:.1f} dB", f"cosine {found.cosine:.4f}"]
+    if found.right is not None:
+        of_float = "" if float_right is None else f" (float {count(float_right)})"
+        words.append(f"{count(found.right)} right of {count(samples)}{of_float}")
+    return ", ".join(words)
 
 
 def _layer(layer: MixedLayer) -> tuple[str | int, ...]:
