@@ -23,6 +23,7 @@ from tinygen.planner.local_search import search
 from tinygen.planner.network import Network
 from tinygen.planner.plan import Request, plan
 from tinygen.planner.segment import Memory, Placed, Segment
+from tinygen.planner.segmentation import Segmentation, SegmentationSearch
 
 _M4 = targets.load("mps2-an386")
 _RESIDENT = Request()
@@ -75,6 +76,24 @@ def test_visual_wake_words(
     assert counted["bounded"] <= looked_at
     assert counted["placed"] <= placed
     assert counted["split_with"] <= made
+
+
+def test_a_search_for_the_least_of_few_bytes_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a hundredth of the arena is less than a byte."""
+    build = GraphBuilder()
+    narrow = build.fully_connected(build.input(1, 1), 16)
+    graph = build.graph(build.fully_connected(build.fully_connected(narrow, 16), 1))
+    tried: list[int] = []
+    within = SegmentationSearch.within
+
+    def counting(self: SegmentationSearch, limit_bytes: int, **options: float) -> Segmentation | None:
+        tried.append(limit_bytes)
+        assert len(tried) <= 20
+        return within(self, limit_bytes, **options)
+
+    monkeypatch.setattr(SegmentationSearch, "within", counting)
+    toolbox = Toolbox(Library.PORTABLE, _M4.isa, Objective.BALANCED)
+    assert plan(graph, _M4, toolbox).arena_bytes <= 32
 
 
 def _chain() -> Findings:

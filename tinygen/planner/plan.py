@@ -15,9 +15,10 @@ from tinygen.planner.spill import rooms, spill
 from tinygen.planner.splitting import least_bytes, smaller_plans, split_plan
 from tinygen.planner.stepping import step_plan, step_plans
 from tinygen.planner.thrift import library_bytes, thrifty_plan
-from tinygen.planner.whole import whole_plan
+from tinygen.planner.whole import exchanged, whole_plan
 from tinygen.targets.board import Board
 
+_FASTEST = (Objective.TIME, Objective.SIZE)  # whole tensors are fastest, and take the least code
 _CLEARLY_LESS = 0.9  # of the instructions, that makes loops by rows worth reading
 
 
@@ -62,14 +63,13 @@ def plan(graph: Graph, board: Board, toolbox: Toolbox, request: Request = Reques
     if toolbox.has_native_kernels and not toolbox.may_grow:
         return _thrifty(graph, board, toolbox, request)
     kernels = _kernels(graph, toolbox)
-    schedule = whole = whole_plan(graph, board, kernels)
-    if request.calls_application or (request.may_split and not _suffices(whole, toolbox.objective, request)):
-        network = request.network(whole.graph, kernels)
-        found = split_plan(network, board, toolbox, request.limit_bytes, request.may_split, request.extra_macs)
-        if request.may_split and request.calls_application and not _suffices(found, toolbox.objective, request):
-            plain = split_plan(network, board, toolbox, request.limit_bytes, may_split=False)
-            found = min(found, plain, key=lambda schedule: schedule.arena_bytes)
-        schedule = found if request.calls_application or found.arena_bytes < whole.arena_bytes else whole
+    whole = whole_plan(graph, board, kernels)
+    network = request.network(whole.graph, kernels)
+    schedule = exchanged(whole, network)
+    if request.may_split and _may_be_better(schedule, toolbox.objective, request):
+        limit = _limit(request, schedule.arena_bytes)
+        found = split_plan(network, board, toolbox, limit, request.extra_macs)
+        schedule = found if _is_worth_it(found, schedule, toolbox, request, limit) else schedule
     schedule = _in_memories(schedule, request)
     check(schedule)
     return schedule
@@ -97,18 +97,32 @@ def _thrifty(graph: Graph, board: Board, toolbox: Toolbox, request: Request) -> 
     Scratch that does not fit beside whole tensors often fits beside some rows of them.
     """
     free = replace(toolbox, may_grow=True)
-    library = library_bytes(graph, board, toolbox)
-    limit = library if request.limit_bytes is None else min(library, request.limit_bytes)
+    thrifty = thrifty_plan(graph, board, free, library_bytes(graph, board, toolbox))
+    limit = _limit(request, thrifty.arena_bytes)
     fastest = plan(graph, board, free, replace(request, limit_bytes=limit))
-    if request.calls_application:
-        return fastest
-    whole = _in_memories(thrifty_plan(graph, board, free, library), request)
+    whole = _in_memories(exchanged(thrifty, request.network(thrifty.graph, {})), request)
     check(whole)
+    return fastest if _is_worth_it(fastest, whole, free, request, limit) else whole
 
-    def price(schedule: Schedule, factor: float) -> tuple[int, float]:
-        return max(schedule.arena_bytes - limit, 0), factor * estimated_instructions(schedule, toolbox.library)
 
-    return whole if price(whole, _CLEARLY_LESS) <= price(fastest, 1) else fastest
+def _limit(request: Request, bytes: int) -> int:
+    """What an arena may take that takes no more than so many bytes."""
+    return bytes if request.limit_bytes is None else min(bytes, request.limit_bytes)
+
+
+def _is_worth_it(split: Schedule, whole: Schedule, toolbox: Toolbox, request: Request, limit_bytes: int) -> bool:
+    """Whether a schedule with loops is so much better than one on whole tensors that the loops are worth reading.
+
+    Where the application gives or takes rows, they are for the bytes alone, if they cost no time.
+    """
+    is_smaller = split.arena_bytes < whole.arena_bytes
+    if toolbox.objective not in _FASTEST or whole.arena_bytes > limit_bytes:
+        return is_smaller
+    if split.arena_bytes > limit_bytes:
+        return False
+    instructions, before = (estimated_instructions(schedule, toolbox.library) for schedule in (split, whole))
+    is_as_fast = request.calls_application and is_smaller and instructions <= before
+    return is_as_fast or instructions < _CLEARLY_LESS * before
 
 
 def _in_memories(schedule: Schedule, request: Request) -> Schedule:
@@ -146,10 +160,12 @@ def _curve_of_calls(graph: Graph, board: Board, toolbox: Toolbox) -> tuple[Curve
     return tuple(CurvePoint(plan, max(cost - costs[0], 0)) for plan, cost in zip(schedules, costs, strict=True))
 
 
-def _suffices(whole: Schedule, objective: Objective, request: Request) -> bool:
-    """Whether whole tensors are what the objective asks for."""
-    fits = request.limit_bytes is None or whole.arena_bytes <= request.limit_bytes
-    return fits and objective in (Objective.TIME, Objective.SIZE)
+def _may_be_better(whole: Schedule, objective: Objective, request: Request) -> bool:
+    """Whether something else than whole tensors may be what the objective asks for."""
+    if request.limit_bytes is not None and whole.arena_bytes > request.limit_bytes:
+        return True
+    exchanges = request.calls_application and objective is Objective.TIME  # chains may be as fast, and smaller
+    return exchanges or objective not in _FASTEST
 
 
 def _kernels(graph: Graph, toolbox: Toolbox) -> dict[Op, Kernel]:

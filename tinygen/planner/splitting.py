@@ -13,7 +13,7 @@ from tinygen.planner.placement import QUICK, THOROUGH
 from tinygen.planner.schedule import Schedule
 from tinygen.planner.segment import Segment
 from tinygen.planner.segmentation import CHAIN, Segmentation, SegmentationSearch
-from tinygen.planner.split import split, split_with
+from tinygen.planner.split import split_with
 from tinygen.targets.board import Board
 
 _BALANCED_EXTRA = 0.045  # of the instructions on whole tensors: -O balanced may spend 5 %, estimates are off a little
@@ -35,16 +35,12 @@ def split_plan(
     board: Board,
     toolbox: Toolbox,
     limit_bytes: int | None,
-    may_split: bool,
     extra_macs: int = 0,
 ) -> Schedule:
     """The schedule with segments that serves the objective; over the limit where nothing smaller is found.
 
     `extra_macs` are the multiplications that strips of columns may do again.
     """
-    if not may_split:
-        segments = tuple(Segment(index, index + 1) for index in range(len(network.calls)))
-        return split(network, segments, board, toolbox)
     return _Planner(network, board, toolbox, extra_macs).plan(limit_bytes)
 
 
@@ -191,7 +187,7 @@ class _Planner:
         if smallest.extra_instructions <= budget:
             return smallest
         best, low, high = None, smallest.bytes, max(self._search.sizes)
-        while high - low > _BUDGET_STEP * high:
+        while high - low > max(_BUDGET_STEP * high, 1):
             middle = (low + high) // 2
             path = self._search.within(middle, most_extra=budget)
             if path is not None:

@@ -1,14 +1,18 @@
 """Schedules on whole tensors: one call for each operator."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from tinygen.ir.graph import Graph, Op
+from tinygen.ir.rows import Piece, every_row
+from tinygen.ir.tensor import Tensor
 from tinygen.kernels.base import Kernel
 from tinygen.planner.copies import layouts
 from tinygen.planner.layout import Layout
+from tinygen.planner.network import Network
 from tinygen.planner.order import best_order
 from tinygen.planner.placement import place
-from tinygen.planner.schedule import Schedule, Shift, Step
+from tinygen.planner.schedule import Buffer, Call, Fetch, FlatStep, Fused, Place, Schedule, Shift, Step, Store
 from tinygen.targets.board import Board
 
 
@@ -16,6 +20,53 @@ def whole_plan(graph: Graph, board: Board, kernels: Mapping[Op, Kernel]) -> Sche
     """The smallest schedule on whole tensors, of some orders and of the layouts worth packing."""
     orders = dict.fromkeys((graph, best_order(graph)))
     return min((_plan(order, board, kernels) for order in orders), key=lambda schedule: schedule.arena_bytes)
+
+
+def exchanged(whole: Schedule, network: Network) -> Schedule:
+    """The same calls in the same arena; before the first one the application gives what `network` fetches, after the
+    last one it takes what `network` stores, all rows at once.
+
+    The schedule itself where nothing is given or taken.
+    """
+    inputs, outputs = whole.graph.input_tensors, whole.graph.output_tensors
+    fetches = tuple(Fetch(inputs.index(t), _all(t)) for t in dict.fromkeys(inputs) if t in network.fetched)
+    stores = tuple(Store(outputs.index(t), _all(t)) for t in network.stored)
+    if not fetches and not stores:
+        return whole
+    later = _later(whole, len(fetches), len(stores))
+    last = len(whole.calls) - 1
+
+    def step(index: int, call: Call) -> Step:
+        moved = replace(call, scratch=later[call.scratch] if call.scratch else None)
+        inner: tuple[FlatStep, ...] = (*(fetches if index == 0 else ()), moved, *(stores if index == last else ()))
+        return moved if inner == (moved,) else Fused((call.op,), inner)
+
+    return replace(
+        whole,
+        steps=tuple(step(index, call) for index, call in enumerate(whole.calls)),
+        buffers=tuple(later.values()),
+        places={tensor: Place(later[place.buffer], place.offset) for tensor, place in whole.places.items()},
+        offsets={later[buffer]: offset for buffer, offset in whole.offsets.items()},
+        rereads_input=network.rereads_input and bool(fetches),
+    )
+
+
+def _later(whole: Schedule, fetches: int, stores: int) -> dict[Buffer, Buffer]:
+    """The buffers with so many steps before all calls, in which inputs live, and behind them, in which outputs do."""
+    inputs = {whole.places[tensor].buffer for tensor in whole.graph.input_tensors}
+    outputs = {whole.places[tensor].buffer for tensor in whole.graph.output_tensors if not tensor.is_constant}
+    return {
+        buffer: replace(
+            buffer,
+            first_step=0 if buffer in inputs else buffer.first_step + fetches,
+            last_step=buffer.last_step + fetches + (stores if buffer in outputs else 0),
+        )
+        for buffer in whole.buffers
+    }
+
+
+def _all(tensor: Tensor) -> Piece:
+    return Piece(tensor, tensor, every_row(tensor))
 
 
 def _plan(graph: Graph, board: Board, kernels: Mapping[Op, Kernel]) -> Schedule:
