@@ -259,12 +259,12 @@ def report(compiled: Compiled, files: Iterable[str]) -> Compilation:
 def curve(compiled: Compiled) -> tuple[CurveRow, ...]:
     """What less RAM costs with the input resident and, where the options say so, streamed."""
     options = compiled.options
-    rows = curve_rows(compiled.curve(fetches_input=False), RESIDENT)
+    curves = {RESIDENT: compiled.curve(fetches_input=False)}
     if options.fetches_input:
-        rows += curve_rows(compiled.curve(fetches_input=True), STREAMED)
+        curves[STREAMED] = compiled.curve(fetches_input=True)
     if options.rereads_input:
-        rows += curve_rows(compiled.curve(fetches_input=True, rereads_input=True), REREADABLE)
-    return rows
+        curves[REREADABLE] = compiled.curve(fetches_input=True, rereads_input=True)
+    return curve_rows(curves)
 
 
 def load_inputs(compiled: Compiled, file: Path) -> Samples:

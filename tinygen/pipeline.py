@@ -30,7 +30,7 @@ from tinygen.passes.shrinking.saving import NOTHING_SAVED, Saving, saving
 from tinygen.passes.streaming import to_stream
 from tinygen.planner import fit
 from tinygen.planner.constants import const_bytes
-from tinygen.planner.plan import CurvePoint, Request, curve, plan
+from tinygen.planner.plan import CurvePoint, Request, curve, plan, with_chosen
 from tinygen.planner.schedule import Schedule
 from tinygen.planner.spill import rooms
 from tinygen.quant.widths import ALL_INT8, Widths
@@ -145,10 +145,14 @@ class Compiled:
         fit.check_fits(self.schedule, self.arena_limit_bytes, flash_limit_bytes(self.board, self.options), remedies)
 
     def curve(self, fetches_input: bool, rereads_input: bool = False) -> tuple[CurvePoint, ...]:
-        """What less RAM costs: schedules from whole tensors down to the smallest arena."""
+        """What less RAM costs: schedules from whole tensors down to the smallest arena.
+
+        The one that is compiled is among them where the input comes as it does there.
+        """
         request = _request(self.board, self.options, self.imported)
         asked = replace(request, fetches_input=fetches_input, rereads_input=rereads_input)
-        return curve(self.graph, self.board, self.toolbox, asked)
+        points = curve(self.graph, self.board, self.toolbox, asked)
+        return with_chosen(points, self.schedule, self.toolbox) if asked == request else points
 
     @property
     def trees(self) -> tuple[SourceTree, ...]:

@@ -6,11 +6,15 @@ import numpy as np
 import pytest
 
 from tests.support.graphs import GraphBuilder, evaluate, random_inputs
-from tinygen import targets
+from tests.support.shared import shared_file
+from tinygen import api, targets
+from tinygen.api import options_from_text
 from tinygen.codegen.render import render
 from tinygen.ir.graph import Graph
 from tinygen.kernels.base import Library, Objective, Toolbox
 from tinygen.ops.window import HW
+from tinygen.pipeline import compile_model
+from tinygen.planner.cost import estimated_instructions
 from tinygen.planner.interpret import interpret
 from tinygen.planner.plan import CurvePoint, Request, curve, plan
 from tinygen.report.curve import RESIDENT, curve_picture, curve_rows
@@ -39,9 +43,9 @@ def test_every_point_is_right_and_none_is_in_vain(fetches_input: bool) -> None:
     points = _points(fetches_input)
     assert len(points) > 3
     whole = plan(graph, _M4, _TOOLBOX, Request(may_split=False, fetches_input=fetches_input))
-    assert (points[0].schedule.arena_bytes, points[0].extra_instructions) == (whole.arena_bytes, 0)
+    assert points[0].schedule.arena_bytes == whole.arena_bytes
     sizes = [point.schedule.arena_bytes for point in points]
-    costs = [point.extra_instructions for point in points]
+    costs = [point.instructions for point in points]
     assert sizes == sorted(set(sizes), reverse=True)
     assert costs[1:] == sorted(set(costs[1:]))
     smallest = plan(graph, _M4, Toolbox(_TOOLBOX.library, _M4.isa, Objective.RAM), Request(None, True, fetches_input))
@@ -66,11 +70,11 @@ def test_a_network_that_nothing_makes_smaller_has_one_point_and_no_picture() -> 
     graph = build.graph(build.fully_connected(build.input(1, 64), 8))
     points = curve(graph, _M4, _TOOLBOX, Request())
     assert [point.schedule.arena_bytes for point in points] == [72]
-    assert curve_picture(curve_rows(points, RESIDENT)) is None
+    assert curve_picture(curve_rows({RESIDENT: points})) is None
 
 
 def test_the_picture_goes_up_where_the_arena_gets_smaller() -> None:
-    rows = curve_rows(_points(False), RESIDENT)
+    rows = curve_rows({RESIDENT: _points(False)})
     picture = curve_picture(rows)
     assert picture is not None
     [line] = picture.lines
@@ -79,10 +83,21 @@ def test_the_picture_goes_up_where_the_arena_gets_smaller() -> None:
     assert all(picture.left < dot.x < picture.right and picture.top < dot.y <= picture.bottom for dot in line.dots)
 
 
+def test_all_rows_count_from_the_fastest_and_the_chosen_plan_is_one_of_them() -> None:
+    options = options_from_text("mps2-an386")
+    compiled = compile_model(shared_file("models/mlperf_tiny/kws_ref_model.tflite"), options)
+    rows = api.curve(compiled)
+    assert min(row.extra_instructions for row in rows) == 0
+    assert len({row.instructions - row.extra_instructions for row in rows}) == 1
+    (chosen,) = (row for row in rows if row.chosen)
+    assert (chosen.input, chosen.arena_bytes) == (RESIDENT, compiled.schedule.arena_bytes)
+    assert chosen.instructions == round(estimated_instructions(compiled.schedule, compiled.library))
+
+
 def test_the_curve_is_the_same_each_time() -> None:
     graph = _tower()
     request = Request(fetches_input=True, rereads_input=True, extra_macs=graph.macs // 10)
     first, second = (curve(graph, _M4, _TOOLBOX, request) for _ in range(2))
-    assert [point.extra_instructions for point in first] == [point.extra_instructions for point in second]
+    assert [point.instructions for point in first] == [point.instructions for point in second]
     for one, other in zip(first, second, strict=True):
         assert render(one.schedule, "net", "net.tflite") == render(other.schedule, "net", "net.tflite")

@@ -18,7 +18,7 @@ from tinygen.kernels.base import Library, Objective, Toolbox
 from tinygen.ops.pool2d import AveragePool2D
 from tinygen.ops.window import HW
 from tinygen.passes import run
-from tinygen.planner.plan import CurvePoint, Request, curve, plan
+from tinygen.planner.plan import CurvePoint, Request, curve, plan, with_chosen
 from tinygen.report.compilation import report_compilation
 from tinygen.report.curve import REREADABLE, RESIDENT, STREAMED, curve_rows
 from tinygen.report.page import FullReport, full_report, html_page
@@ -77,7 +77,8 @@ def _report(
     request = Request(fetches_input=fetches_input, rereads_input=extra_macs > 0, extra_macs=extra_macs)
     schedule = plan(graph, _M4, toolbox, request)
     points = curve(graph, _M4, toolbox, request) if len(graph.ops) < 15 else _whole(graph, toolbox, fetches_input)
-    rows = curve_rows(points, REREADABLE if extra_macs else STREAMED if fetches_input else RESIDENT)
+    mode = REREADABLE if extra_macs else STREAMED if fetches_input else RESIDENT
+    rows = curve_rows({mode: with_chosen(points, schedule, toolbox)})
     summary = report_compilation(schedule, "net", Path(model), "cmsis-nn", (), 1 << 20)
     return full_report(summary, schedule, rows)
 

@@ -1,6 +1,6 @@
 """From a graph to a schedule: order, kernels, sharing, lifetimes, offsets."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tinygen.ir.graph import Graph, Op
@@ -48,7 +48,8 @@ class CurvePoint:
     """A schedule and its price."""
 
     schedule: Schedule
-    extra_instructions: int  # beyond those on whole tensors, estimated
+    instructions: int  # of one inference, estimated
+    is_chosen: bool = False  # whether this is the plan that the request was answered with
 
 
 def plan(graph: Graph, board: Board, toolbox: Toolbox, request: Request = Request()) -> Schedule:
@@ -135,7 +136,8 @@ def _in_memories(schedule: Schedule, request: Request) -> Schedule:
 
 
 def curve(graph: Graph, board: Board, toolbox: Toolbox, request: Request) -> tuple[CurvePoint, ...]:
-    """From whole tensors to the smallest arena: each next schedule is smaller, and none that is as fast is smaller.
+    """From whole tensors to the smallest arena: each next schedule is smaller, and of those on less than whole tensors
+    none that is as fast is smaller.
 
     Of the request counts how the input comes, where the output goes, and what may be done again.
     """
@@ -144,20 +146,37 @@ def curve(graph: Graph, board: Board, toolbox: Toolbox, request: Request) -> tup
         return _curve_of_calls(graph, board, fastest)
     whole = plan(graph, board, fastest, replace(request, limit_bytes=None, may_split=False))
     network = request.network(whole.graph, _kernels(whole.graph, fastest))
-    base = estimated_instructions(whole, toolbox.library)
     points: list[CurvePoint] = []
     for schedule in smaller_plans(network, board, fastest, whole.arena_bytes, request.extra_macs):
         check(schedule)
-        point = CurvePoint(schedule, round(estimated_instructions(schedule, toolbox.library) - base))
-        points = [*(p for p in points if p.extra_instructions < point.extra_instructions), point]
-    return (CurvePoint(whole, 0), *points)
+        point = _point(schedule, toolbox)
+        points = [*(p for p in points if p.instructions < point.instructions), point]
+    return (_point(whole, toolbox), *points)
+
+
+def with_chosen(points: Sequence[CurvePoint], chosen: Schedule, toolbox: Toolbox) -> tuple[CurvePoint, ...]:
+    """The points of a curve with the plan that was chosen among them, behind those of larger arenas.
+
+    Whole tensors stay the first point. A point that is alike stands for the plan, so that none is there twice.
+    """
+    point = replace(_point(chosen, toolbox), is_chosen=True)
+
+    def is_alike(other: CurvePoint) -> bool:
+        return (other.schedule.arena_bytes, other.instructions) == (chosen.arena_bytes, point.instructions)
+
+    if any(map(is_alike, points)):
+        return tuple(point if is_alike(other) else other for other in points)
+    whole, *smaller = points
+    return (whole, *sorted((*smaller, point), key=lambda each: -each.schedule.arena_bytes))
+
+
+def _point(schedule: Schedule, toolbox: Toolbox) -> CurvePoint:
+    return CurvePoint(schedule, round(estimated_instructions(schedule, toolbox.library)))
 
 
 def _curve_of_calls(graph: Graph, board: Board, toolbox: Toolbox) -> tuple[CurvePoint, ...]:
     """The same for a stream."""
-    schedules = list(step_plans(graph, board, toolbox))
-    costs = [round(estimated_instructions(schedule, toolbox.library)) for schedule in schedules]
-    return tuple(CurvePoint(plan, max(cost - costs[0], 0)) for plan, cost in zip(schedules, costs, strict=True))
+    return tuple(_point(schedule, toolbox) for schedule in step_plans(graph, board, toolbox))
 
 
 def _may_be_better(whole: Schedule, objective: Objective, request: Request) -> bool:

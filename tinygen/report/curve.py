@@ -1,6 +1,6 @@
 """What less RAM costs: the document, table and picture of the curve."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from rich.console import RenderableType
@@ -19,14 +19,16 @@ _HEADROOM = 1.08
 
 @dataclass(frozen=True)
 class CurveRow:
-    """A schedule on the curve: none that is as fast is smaller."""
+    """A schedule on the curve."""
 
     input: str  # resident, streamed or rereadable
     arena_bytes: int
     lower_bound_bytes: int
     extra_macs: int
-    extra_instructions: int  # beyond whole tensors; estimated
+    instructions: int  # of one inference, estimated
+    extra_instructions: int  # beyond the fastest plan of all rows
     fused_operators: int  # that run row by row
+    chosen: bool  # whether this is the plan that is compiled
 
 
 @dataclass(frozen=True)
@@ -62,36 +64,42 @@ class CurvePicture:
     instructions: tuple[Tick, ...]
 
 
-def curve_rows(points: Sequence[CurvePoint], input: str) -> tuple[CurveRow, ...]:
-    """The rows of one input mode."""
+def curve_rows(curves: Mapping[str, Sequence[CurvePoint]]) -> tuple[CurveRow, ...]:
+    """The rows of all input modes; what they cost counts from the fastest of them."""
+    least = min((point.instructions for points in curves.values() for point in points), default=0)
     return tuple(
         CurveRow(
             input=input,
             arena_bytes=point.schedule.arena_bytes,
             lower_bound_bytes=point.schedule.lower_bound_bytes,
             extra_macs=extra_macs(point.schedule),
-            extra_instructions=point.extra_instructions,
+            instructions=point.instructions,
+            extra_instructions=point.instructions - least,
             fused_operators=len({call.whole for call in point.schedule.calls if call.split_from}),
+            chosen=point.is_chosen,
         )
+        for input, points in curves.items()
         for point in points
     )
 
 
 def curve_table(rows: Sequence[CurveRow]) -> RenderableType:
     """The curve for people."""
-    columns = ("input", "arena", "lower bound", "extra MACs", "extra instructions", "operators by rows")
+    columns = ("input", "arena", "lower bound", "extra MACs", "instructions", "extra", "operators by rows", "")
     cells = (
         (
             row.input,
             row.arena_bytes,
             row.lower_bound_bytes,
             row.extra_macs,
+            row.instructions,
             row.extra_instructions,
             row.fused_operators,
+            "chosen" if row.chosen else "",
         )
         for row in rows
     )
-    return listing(columns, cells, "What less RAM costs; instructions are estimates")
+    return listing(columns, cells, "What less RAM costs; instructions are estimates, extra beyond the fastest row")
 
 
 def curve_picture(rows: Sequence[CurveRow]) -> CurvePicture | None:
@@ -101,13 +109,12 @@ def curve_picture(rows: Sequence[CurveRow]) -> CurvePicture | None:
         return None
     most_bytes = max(row.arena_bytes for row in rows) * _HEADROOM
     most = max(1, *(row.extra_instructions for row in rows)) * _HEADROOM
-    least = min(0, *(row.extra_instructions for row in rows))  # a smaller plan may be a faster one
 
     def x(size: float) -> float:
         return round(_LEFT + (_WIDTH - _LEFT - _RIGHT) * size / most_bytes, 2)
 
     def y(instructions: float) -> float:
-        return round(_HEIGHT - _BOTTOM - (_HEIGHT - _TOP - _BOTTOM) * (instructions - least) / (most - least), 2)
+        return round(_HEIGHT - _BOTTOM - (_HEIGHT - _TOP - _BOTTOM) * instructions / most, 2)
 
     def line(mode: str) -> Line:
         own = sorted((row for row in rows if row.input == mode), key=lambda row: row.arena_bytes)
