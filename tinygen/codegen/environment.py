@@ -5,8 +5,9 @@ from functools import cache
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from tinygen import paths
-from tinygen.codegen.c_text import float_literal
+from tinygen.codegen.c_text import float_literal, inline_comment
 from tinygen.codegen.line_breaks import break_lines
+from tinygen.codegen.quoting import linker_name
 
 
 @cache
@@ -21,4 +22,6 @@ def environment() -> Environment:
     )
     templates.filters["float"] = float_literal
     templates.filters["break_lines"] = break_lines
+    templates.filters["in_comment"] = inline_comment
+    templates.filters["linker_name"] = linker_name
     return templates

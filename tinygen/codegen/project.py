@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from enum import StrEnum
 
 from tinygen.codegen.environment import environment
+from tinygen.codegen.quoting import cmake_arguments, make_value
 from tinygen.targets import Board
 
 
@@ -28,7 +29,7 @@ def render_project(
         "board": board,
         "compiler": "cc" if board.is_host else "arm-none-eabi-gcc",
         "archiver": "ar" if board.is_host else "arm-none-eabi-ar",
-        "flags": " ".join(board.flags),
+        "flags": {"make": make_value, "cmake": cmake_arguments}[kind.value](board.flags),
         "opt": opt,
         "sources": sorted(sources),
         "include": list(include),

@@ -1,10 +1,12 @@
 """What a firmware folder says of itself, so that the runner can start it."""
 
 import json
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
 from tinygen.errors import UsageError
+from tinygen.targets.board import QEMU_MACHINE
 
 DESCRIPTION_FILE = "mlperf.json"
 
@@ -17,6 +19,13 @@ class Description:
     board: str
     qemu_machine: str | None
     program: str  # stem of the ELF files
+
+    def __post_init__(self) -> None:
+        """Raises ValueError where the machine has options behind it, or the program is in another folder."""
+        if self.qemu_machine is not None and not re.fullmatch(QEMU_MACHINE, self.qemu_machine):
+            raise ValueError(f"no machine of QEMU: {self.qemu_machine!r}")
+        if not re.fullmatch("[a-z0-9_]+", self.program):
+            raise ValueError(f"no stem of a program: {self.program!r}")
 
     @property
     def uart_elf(self) -> str:

@@ -12,6 +12,7 @@ from tinygen.codegen.environment import environment
 from tinygen.codegen.linker import linker_script
 from tinygen.codegen.model import ModelText
 from tinygen.codegen.project import ProjectKind
+from tinygen.codegen.quoting import make_value
 from tinygen.errors import UnsupportedModelError, UsageError
 from tinygen.ir.graph import Graph, Port
 from tinygen.ir.stream import Stream
@@ -71,7 +72,7 @@ def _context(
         "upper": model.upper,
         "board": board,
         "opt": opt,
-        "flags": " ".join(board.flags),
+        "flags": make_value(board.flags),
         "port": _port(board) or "",
         "elf": description.uart_elf,
         "semihosting_elf": description.semihosting_elf,

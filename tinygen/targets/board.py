@@ -8,11 +8,14 @@ from typing import Annotated, Self
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr, field_validator, model_validator
 
 from tinygen.errors import UsageError
+from tinygen.targets.compiler_flags import flags_problem
 from tinygen.targets.engine import Engine, EngineKind, engines_problem
 from tinygen.targets.engine_templates import EngineTemplates
 from tinygen.targets.isa import ARMV6_M, ISAS_OF_CPU, Isa
 from tinygen.targets.size import parse_size
 
+LONGEST_NAME = 64  # letters of a board and its memories; they are in names of files, macros and sections
+QEMU_MACHINE = "^[a-z0-9][a-z0-9_.-]{0,63}$"
 _STACK_ALIGN = 8  # AAPCS: the stack pointer is a multiple of 8 at every public call
 
 
@@ -49,7 +52,7 @@ class _Frozen(BaseModel):
 class Memory(_Frozen):
     """A region of addresses; `speed` 0 is the fastest of its kind on this board."""
 
-    name: str = Field(pattern="^[a-z][a-z0-9_]*$")
+    name: str = Field(pattern="^[a-z][a-z0-9_]*$", max_length=LONGEST_NAME)
     kind: MemoryKind
     origin: int = Field(ge=0, lt=1 << 32)
     size: Annotated[int, BeforeValidator(_size)]  # bytes
@@ -67,7 +70,7 @@ class Uart(_Frozen):
 
     kind: UartKind
     base: int = Field(ge=0, lt=1 << 32)  # address of its registers
-    clock_hz: int = Field(gt=0)
+    clock_hz: int = Field(gt=0, lt=1 << 32)
     source: str  # the document or model that the address was taken from
 
 
@@ -76,26 +79,26 @@ class Timer(_Frozen):
 
     kind: TimerKind
     base: int = Field(ge=0, lt=1 << 32)  # address of its registers
-    clock_hz: int = Field(gt=0)
+    clock_hz: int = Field(gt=0, lt=1 << 32)
     source: str  # the document or model that the address was taken from
 
 
 class Qemu(_Frozen):
     """How qemu-system-arm models the board."""
 
-    machine: str
-    systick_hz: int | None = Field(default=None, gt=0)  # clock of SysTick under QEMU; None: it cannot count
+    machine: str = Field(pattern=QEMU_MACHINE)  # without options
+    systick_hz: int | None = Field(default=None, gt=0, lt=1 << 32)  # clock of SysTick under QEMU; None: it cannot count
     source: str
 
 
 class Board(_Frozen):
     """One machine, as its TOML file describes it. Memories of a kind stand fastest first."""
 
-    name: str = Field(pattern="^[a-z0-9][a-z0-9_.-]*$")
+    name: str = Field(pattern="^[a-z0-9][a-z0-9_.-]*$", max_length=LONGEST_NAME)
     description: str
     cpu: str
     isa: Isa
-    flags: tuple[str, ...] = ()  # compiler options for core and floating point
+    flags: tuple[str, ...] = ()  # compiler options for core and floating point: see compiler_flags
     memories: tuple[Memory, ...] = Field(alias="memory", min_length=2)
     stack_bytes: Annotated[int, BeforeValidator(_size)]
     engines: tuple[Engine, ...] = Field(
@@ -112,6 +115,14 @@ class Board(_Frozen):
         if stack_bytes % _STACK_ALIGN:
             raise ValueError(f"is {stack_bytes}, expected a multiple of {_STACK_ALIGN}")
         return stack_bytes
+
+    @field_validator("flags")
+    @classmethod
+    def _allowed(cls, flags: tuple[str, ...]) -> tuple[str, ...]:
+        problem = flags_problem(flags)
+        if problem:
+            raise ValueError(problem)
+        return flags
 
     @model_validator(mode="after")
     def _possible(self) -> Self:

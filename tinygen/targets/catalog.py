@@ -56,7 +56,8 @@ def _read(file: Path) -> Board:
         raise UsageError(f"{file}: is not valid TOML: {error}. Correct the file.") from None
     except ValidationError as error:
         raise UsageError(f"{file}: {_first_problem(error)}. Correct the file.") from None
-    return board.with_templates(_templates(file, board)) if any(engine.templates for engine in board.engines) else board
+    has_templates = any(engine.templates is not None for engine in board.engines)
+    return board.with_templates(_templates(file, board)) if has_templates else board
 
 
 def _templates(file: Path, board: Board) -> dict[str, EngineTemplates]:

@@ -163,11 +163,11 @@ class Crossbar(_Frozen):
 class Engine(_Frozen):
     """Something on the board that computes operators; its costs are modelled cycles, for the choice between engines."""
 
-    name: str = Field(default="", pattern="^([a-z][a-z0-9_]*)?$")  # the kind's where it is empty
+    name: str = Field(default="", pattern="^([a-z][a-z0-9_]*)?$", max_length=64)  # the kind's where it is empty
     kind: EngineKind
     datapath: Datapath | None = None
     operators: tuple[str, ...] = ()  # that it takes, as conv_2d; empty: all that its kind can
-    call_prefix: str | None = Field(default=None, pattern="^[A-Za-z_][A-Za-z0-9_]*$")
+    call_prefix: str | None = Field(default=None, pattern="^[A-Za-z_][A-Za-z0-9_]*$", max_length=64)
     crossbar: Crossbar | None = None
     templates: SkipJsonSchema[str | None] = Field(default=None, exclude=True)  # a folder of the board's; not in tables
     cycles_per_mac: float = Field(default=1.0, ge=0, allow_inf_nan=False)
