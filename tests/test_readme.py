@@ -148,7 +148,9 @@ def test_excerpts_of_generated_code_are_true() -> None:
         assert any("\n".join(lines) in "\n".join(map(str.strip, text.splitlines())) for text in golden), excerpt
 
 
-@pytest.mark.parametrize("page", ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "docs/generated-code.md"])
+@pytest.mark.parametrize(
+    "page", ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md", "docs/generated-code.md"]
+)
 def test_links_lead_somewhere(page: str) -> None:
     text = (CHECKOUT / page).read_text(encoding="utf-8")
     for target in re.findall(r"\]\(([^)#]+)\)", text):

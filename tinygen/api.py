@@ -116,10 +116,11 @@ def compile(
     activations: str = "int8",
     engine: Sequence[str] = (),
     max_drop: float = Assigning.max_drop,
+    trust: bool = False,
 ) -> Model:
     """Compile a model file for a target; the options are those of `tinygen compile` (`streamed`: --input streamed,
     `rereadable`: --input rereadable, `stored`: --results stored). Without `optimize`, the fastest kernels that take no
-    more RAM than the plain ones.
+    more RAM than the plain ones. `trust`: code in the model file may run (see SECURITY.md).
 
     Raises a `tinygen.errors.TinygenError`; the one that fits says whether model, options or a tool are at fault.
     """
@@ -150,6 +151,7 @@ def compile(
         activations=activations,
         engine=engine,
         max_drop=max_drop,
+        trust=trust,
     )
     compiled = compile_model(Path(path), options)
     compiled.check_fits()
@@ -185,6 +187,7 @@ def options_from_text(
     activations: str = "int8",
     engine: Sequence[str] = (),
     max_drop: float = Assigning.max_drop,
+    trust: bool = False,
 ) -> Options:
     """Options as people write them; UsageError."""
     if kernels == Kernels.PORTABLE.value and cmsis_nn is not None:
@@ -213,6 +216,7 @@ def options_from_text(
         calibrate=calibrate,
         widths=Widths.parse(weights, op, activations),
         assigning=Assigning(checked_drop(max_drop), None, tuple(map(Forced.parse, engine))),
+        trust=trust,
     )
 
 

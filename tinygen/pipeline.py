@@ -78,6 +78,7 @@ class Options:
     calibrate: Path | None = None  # samples to make such a table of
     widths: Widths = ALL_INT8  # of the weights in that table
     assigning: Assigning = BY_DEFAULT  # of operators to the board's engines, in that table
+    trust: bool = False  # code in the model file may run
 
 
 @dataclass(frozen=True)
@@ -184,7 +185,7 @@ def compile_model(source: Path, options: Options, observe: Observer | None = Non
     board = load(options.target)
     library = choose_library(options)
     name = checked_identifier(options.name) if options.name is not None else model_identifier(source.stem)
-    source = model_file(source)
+    source = model_file(source, options.trust)
     imported = import_model(source, _spelling(options))
     fit.check_tables(imported)
     named = board if options.names_target else None

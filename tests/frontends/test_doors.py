@@ -1,16 +1,22 @@
 """Models of PyTorch and Keras: converted where the package is there, a clear message where it is not."""
 
+import io
 import runpy
 import sys
 from pathlib import Path
+from types import SimpleNamespace
+from zipfile import ZipFile
 
 import numpy as np
+import onnx
 import pytest
 
 from tests.support.command_line import tinygen, tinygen_process
 from tests.support.shared import shared_file
+from tinygen import api
+from tinygen.calib.model import load_float
 from tinygen.errors import ToolError, UnsupportedModelError, UsageError
-from tinygen.frontends import import_model, keras, pytorch
+from tinygen.frontends import doors, import_model, keras, pytorch
 from tinygen.frontends.doors import model_file
 from tinygen.pipeline import Kernels, Options, compile_model
 from tinygen.verify.validate import validate
@@ -21,6 +27,10 @@ needs_torch = pytest.mark.skipif(
 needs_tensorflow = pytest.mark.skipif(
     keras.tensorflow is None, reason="tensorflow missing: .keras and SavedModels are not tested, only their messages"
 )
+needs_keras = pytest.mark.skipif(
+    keras.keras is None, reason="keras missing: that Lambda layers are refused is not tested with real files"
+)
+_CONVERTERS = "tests.support.converters"
 _NET = """
 import torch
 
@@ -40,12 +50,63 @@ def test_other_files_are_themselves() -> None:
         assert model_file(shared_file(name)) == shared_file(name)
 
 
-def test_python_code_does_not_run_unless_named(tmp_path: Path) -> None:
+@pytest.mark.parametrize("named", ["net.py", "net.py:build_net"])
+def test_python_code_does_not_run_unless_named_and_trusted(tmp_path: Path, named: str) -> None:
     code = tmp_path / "net.py"
     code.write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\n")
-    with pytest.raises(UsageError, match=r"is Python code, which runs only where a function of it is named"):
-        import_model(code)
+    with pytest.raises(UsageError, match=r"--trust"):
+        import_model(tmp_path / named)
     assert not (tmp_path / "ran").exists()
+
+
+def _saved_model(folder: Path) -> Path:
+    folder.mkdir()
+    (folder / "saved_model.pb").write_bytes(b"x")
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("net.py:build_net", "it is Python"),
+        ("net.pt2", "torch unpickles and evaluates parts of it"),
+        ("saved", "a SavedModel is a program that TensorFlow runs"),
+    ],
+)
+def test_formats_that_are_code_need_trust(tmp_path: Path, name: str, why: str) -> None:
+    (tmp_path / "net.py").write_text(_NET)
+    (tmp_path / "net.pt2").write_bytes(b"x")
+    _saved_model(tmp_path / "saved")
+    message = (
+        f"{name}: can run code of whoever made it ({why}), --trust was expected for such a file. Add it where you "
+        "trust the file (trust=True in Python), or export the network to .onnx or .tflite."
+    )
+    with pytest.raises(UsageError) as caught:
+        import_model(tmp_path / name)
+    assert str(caught.value) == message
+    for command in (
+        ("inspect",),
+        ("validate",),
+        ("calibrate", "-o", tmp_path / "t.json", "--data", tmp_path / "d.npz"),
+    ):
+        ended = tinygen(command[0], tmp_path / name, *command[1:])
+        assert (ended.code, ended.stderr) == (2, f"tinygen: {message}\n")
+
+
+def test_trust_opens_the_doors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doors, "_PYTHON", f"{_CONVERTERS}:built")
+    values = [onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, (1, 4)) for name in "xy"]
+    graph = onnx.helper.make_graph([onnx.helper.make_node("Relu", ["x"], ["y"])], "net", values[:1], values[1:])
+    onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 18)]), tmp_path / "relu.onnx")
+    (tmp_path / "net.py").write_text(str(tmp_path / "relu.onnx"))
+    named = f"{tmp_path}/net.py:any"
+    for command in ("inspect", "run"):
+        ended = tinygen(command, named, "--trust", "--allow-float", "--kernels", "portable")
+        assert ended.code == 0, ended.stderr
+    assert api.compile(named, trust=True, allow_float=True, kernels="portable").report.name == "net"
+    assert load_float(named, trust=True).graph.ops
+    with pytest.raises(UsageError, match="--trust was expected"):
+        api.compile(named, allow_float=True)
 
 
 def test_files_that_are_not_there(tmp_path: Path) -> None:
@@ -56,21 +117,38 @@ def test_files_that_are_not_there(tmp_path: Path) -> None:
 
 def test_messages_without_torch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pytorch, "torch", None)
-    (tmp_path / "net.pt2").write_bytes(b"x")
-    (tmp_path / "net.py").write_text(_NET)
-    for name, named in (("net.pt2", "net.pt2"), ("net.py:build_net", "net.py:build_net")):
-        with pytest.raises(ToolError, match=rf"^torch: not installed, needed to read {named}\. Run `pip install"):
-            import_model(tmp_path / name)
+    with pytest.raises(ToolError, match=r"^torch: not installed, needed to read net\.pt2\. Run `pip install"):
+        pytorch.load_program(tmp_path / "net.pt2", tmp_path / "out.onnx", trusts=True)
+    with pytest.raises(ToolError, match=r"^torch: not installed, needed to read net\.py:f\. Run `pip install"):
+        pytorch.export_built(lambda: None, "net.py:f", tmp_path / "out.onnx")
 
 
 def test_messages_without_tensorflow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(keras, "tensorflow", None)
-    (tmp_path / "net.keras").write_bytes(b"x")
-    (tmp_path / "saved").mkdir()
-    (tmp_path / "saved" / "saved_model.pb").write_bytes(b"x")
-    for name in ("net.keras", "saved"):
-        with pytest.raises(ToolError, match=rf"^tensorflow: not installed, needed to read {name}\. Run `pip install"):
-            import_model(tmp_path / name)
+    with pytest.raises(ToolError, match=r"^tensorflow: not installed, needed to read net\.h5\. Run `pip install"):
+        keras.convert_keras(tmp_path / "net.h5", tmp_path / "out.tflite", trusts=False)
+
+
+def test_an_old_keras_reads_nothing_that_is_not_trusted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    loaded = {}
+
+    def load_model(path: str, **given: bool) -> str:
+        loaded.update(given)
+        return path
+
+    def version(text: str) -> None:
+        fake = SimpleNamespace(__version__=text, models=SimpleNamespace(load_model=load_model))
+        monkeypatch.setattr(keras, "keras", fake)
+
+    for old in ("2.15.0", "3.9.2", "3.11.2"):
+        version(old)
+        with pytest.raises(ToolError, match=rf"^keras: is {old}, 3\.11\.3 or newer was expected, as older ones run"):
+            keras.load_keras(tmp_path / "net.h5", trusts=False)
+    assert not loaded
+    for new, trusts in (("3.11.3", False), ("3.12.0", False), ("4.0", False), ("3.9.2", True)):
+        version(new)
+        assert keras.load_keras(tmp_path / "net.h5", trusts) == str(tmp_path / "net.h5")
+        assert loaded == {"compile": False, "safe_mode": not trusts}
 
 
 @pytest.mark.parametrize("name", ["net.pt", "net.pth"])
@@ -80,26 +158,28 @@ def test_weights_are_no_network(tmp_path: Path, name: str) -> None:
         import_model(tmp_path / name)
 
 
-def test_a_conversion_that_fails_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def half(_: Path, out: Path) -> None:
-        out.write_bytes(b"half")
-        raise ToolError("stopped")
-
-    monkeypatch.setattr(pytorch, "load_program", half)
-    (tmp_path / "net.pt2").write_bytes(b"x")
-    for _ in range(2):
-        with pytest.raises(ToolError, match="stopped"):
-            import_model(tmp_path / "net.pt2")
+def test_conversions_are_kept_by_content_and_trust(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doors, "_TENSORFLOW", f"{_CONVERTERS}:copy")
+    file = tmp_path / "net.h5"
+    file.write_bytes(b"first")
+    found = [model_file(file), model_file(file), model_file(file, trusts=True)]
+    assert [one.read_bytes() for one in found] == [b"first\0", b"first\0", b"first\1"]
+    assert (found[0] == found[1], found[0].name) == (True, "net.tflite")
+    file.write_bytes(b"second")
+    assert model_file(file).read_bytes() == b"second\0"
+    assert {path.name for path in (tmp_path / "cache").rglob("*") if path.is_file()} == {"net.tflite"}
 
 
 @needs_torch
 def test_pytorch(tmp_path: Path) -> None:
     (tmp_path / "net.py").write_text(_NET)
-    compiled = compile_model(tmp_path / "net.py:build_net", Options(allow_float=True, kernels=Kernels.PORTABLE))
+    compiled = compile_model(
+        tmp_path / "net.py:build_net", Options(allow_float=True, kernels=Kernels.PORTABLE, trust=True)
+    )
     assert [type(op).__name__ for op in compiled.graph.ops if op.macs] == ["Conv2D", "FullyConnected"]
     assert validate(compiled, samples=1).exact
     with pytest.raises(UnsupportedModelError, match="has no function 'other'"):
-        import_model(tmp_path / "net.py:other")
+        model_file(tmp_path / "net.py:other", trusts=True)
 
 
 @needs_torch
@@ -107,7 +187,9 @@ def test_python_code_imports_its_neighbours_and_stdout_is_the_result_alone(tmp_p
     (tmp_path / "layers.py").write_text(_NET)
     (tmp_path / "net.py").write_text("from layers import build_net\nprint('hello')\n")
     cache = {"TINYGEN_CACHE": str(tmp_path / "cache")}
-    ended = tinygen_process("inspect", "net.py:build_net", "--allow-float", "--json", cwd=tmp_path, environment=cache)
+    ended = tinygen_process(
+        "inspect", "net.py:build_net", "--trust", "--allow-float", "--json", cwd=tmp_path, environment=cache
+    )
     assert ended.code == 0, ended.stderr
     assert ended.document["macs"] == 2016
     assert "hello" in ended.stderr
@@ -123,7 +205,7 @@ def test_exported_programs(tmp_path: Path, is_open: bool) -> None:
     examples = (example.repeat(2, 1, 1, 1) if is_open else example,)
     shapes = ({0: torch.export.Dim("batch")},) if is_open else None
     torch.export.save(torch.export.export(net.eval(), examples, dynamic_shapes=shapes), tmp_path / "net.pt2")
-    compiled = compile_model(tmp_path / "net.pt2", Options(allow_float=True, kernels=Kernels.PORTABLE))
+    compiled = compile_model(tmp_path / "net.pt2", Options(allow_float=True, kernels=Kernels.PORTABLE, trust=True))
     x = np.random.default_rng(0).normal(size=(1, 1, 8, 8)).astype(np.float32)
     expected = net(torch.from_numpy(x)).detach().numpy()
     assert np.allclose(compiled.execute([[x]]).outputs[0][0], expected, atol=1e-5)
@@ -133,7 +215,7 @@ def test_exported_programs(tmp_path: Path, is_open: bool) -> None:
 def test_damaged_programs(tmp_path: Path) -> None:
     (tmp_path / "net.pt2").write_bytes(b"x")
     with pytest.raises(UnsupportedModelError, match=r"^net\.pt2: torch cannot export it \("):
-        import_model(tmp_path / "net.pt2")
+        model_file(tmp_path / "net.pt2", trusts=True)
 
 
 @needs_torch
@@ -141,8 +223,8 @@ def test_the_table_of_a_seeded_network_is_followed(tmp_path: Path) -> None:
     (tmp_path / "net.py").write_text(_NET.replace("    layers", "    torch.manual_seed(1)\n    layers"))
     np.savez(tmp_path / "data.npz", in0=np.random.default_rng(0).normal(size=(24, 1, 8, 8)).astype(np.float32))
     net, table = tmp_path / "net.py:build_net", tmp_path / "t.json"
-    assert tinygen("calibrate", net, "--data", tmp_path / "data.npz", "-o", table).code == 0
-    assert tinygen("validate", net, "--ctable", table, "--samples", "2").code == 0
+    assert tinygen("calibrate", net, "--trust", "--data", tmp_path / "data.npz", "-o", table).code == 0
+    assert tinygen("validate", net, "--trust", "--ctable", table, "--samples", "2").code == 0
 
 
 @needs_tensorflow
@@ -154,7 +236,7 @@ def test_keras(tmp_path: Path, name: str, capfd: pytest.CaptureFixture[str]) -> 
     )
     model.export(tmp_path / name) if name == "saved" else model.save(tmp_path / name)
     capfd.readouterr()
-    compiled = compile_model(tmp_path / name, Options(allow_float=True, kernels=Kernels.PORTABLE))
+    compiled = compile_model(tmp_path / name, Options(allow_float=True, kernels=Kernels.PORTABLE, trust=True))
     assert capfd.readouterr().out == ""
     x = np.random.default_rng(0).normal(size=(1, 8, 8, 1)).astype(np.float32)
     assert np.allclose(compiled.execute([[x]]).outputs[0][0], model.predict(x, verbose=0), atol=1e-5)
@@ -165,3 +247,49 @@ def test_damaged_keras_files(tmp_path: Path) -> None:
     (tmp_path / "net.keras").write_bytes(b"x")
     with pytest.raises(UnsupportedModelError, match=r"^net\.keras: TensorFlow cannot convert it \("):
         import_model(tmp_path / "net.keras")
+
+
+@needs_torch
+def test_programs_with_pickled_code_do_not_run_it(tmp_path: Path) -> None:
+    """A program's example inputs and constants are pickled: torch reads tensors of them alone."""
+    torch = sys.modules["torch"]
+    (tmp_path / "net.py").write_text(_NET)
+    net, examples = runpy.run_path(str(tmp_path / "net.py"))["build_net"]()
+    torch.export.save(torch.export.export(net.eval(), examples), tmp_path / "good.pt2")
+    hostile = io.BytesIO()
+    torch.save(_Touch(tmp_path / "RAN"), hostile)
+    changed = 0
+    with ZipFile(tmp_path / "good.pt2") as good, ZipFile(tmp_path / "net.pt2", "w") as bad:
+        for name in good.namelist():
+            is_pickle = name.endswith(".pt")
+            changed += is_pickle
+            bad.writestr(name, hostile.getvalue() if is_pickle else good.read(name))
+    assert changed
+    with pytest.raises(UnsupportedModelError, match=r"^net\.pt2: torch cannot export it \("):
+        model_file(tmp_path / "net.pt2", trusts=True)
+    assert not (tmp_path / "RAN").exists()
+
+
+class _Touch:
+    """Makes a file when it is unpickled."""
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Path.touch, (self.file,)
+
+
+@needs_keras
+@pytest.mark.parametrize("name", ["net.keras", "net.h5"])
+def test_layers_of_python_code_do_not_run(tmp_path: Path, name: str) -> None:
+    library = sys.modules["keras"]
+    code = eval(f"lambda x: (open({str(tmp_path / 'RAN')!r}, 'w'), x)[1]")
+    model = library.Sequential([library.layers.Input((4,)), library.layers.Lambda(code)])
+    model.save(tmp_path / name)
+    (tmp_path / "RAN").unlink(missing_ok=True)
+    with pytest.raises(UsageError, match=rf"^{name}: has a layer that is Python code \(Lambda\), --trust was expected"):
+        keras.load_keras(tmp_path / name, trusts=False)
+    assert not (tmp_path / "RAN").exists()
+    keras.load_keras(tmp_path / name, trusts=True)
+    assert (tmp_path / "RAN").exists()

@@ -35,9 +35,12 @@ class FloatModel:
     identity: ModelIdentity
 
 
-def load_float(path: str | Path, spelling: Spelling = AS_IN_FILE) -> FloatModel:
-    """The float model of a file; UnsupportedModelError where it is quantized already."""
-    file = Path(path)
+def load_float(path: str | Path, spelling: Spelling = AS_IN_FILE, trust: bool = False) -> FloatModel:
+    """The float model of a file; UnsupportedModelError where it is quantized already.
+
+    `trust`: code in the file may run.
+    """
+    file = model_file(Path(path), trust)
     return float_model(file, import_model(file, spelling))
 
 

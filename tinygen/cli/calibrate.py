@@ -42,6 +42,7 @@ from tinygen.cli.options import (
     MaxDrop,
     Model,
     OpWidths,
+    Trust,
     WeightText,
 )
 from tinygen.cli.table_file import check_free_for_table, write_table
@@ -145,6 +146,7 @@ def command(
     input_shape: InputShapes = None,
     dim: Dims = None,
     input_layout: InputLayout = "nchw",
+    trust: Trust = False,
     force: Force = False,
 ) -> None:
     """Find the quantization of a float model from samples, and write it as a CTable."""
@@ -152,7 +154,8 @@ def command(
     widths = Widths.parse(weights, op or (), activations)
     settings = settings_from_text(policy, tensor_policy, scheme, control, bias_correction, equalize, rounding, widths)
     board = None if target is None else load(target)
-    float_model = load_float(model, spelling_from_text(tuple(input_shape or ()), tuple(dim or ()), input_layout))
+    spelling = spelling_from_text(tuple(input_shape or ()), tuple(dim or ()), input_layout)
+    float_model = load_float(model, spelling, trust)
     check_free_for_table(out, force, (model, data))
     if refine or ctable_in is not None:
         if not refine or ctable_in is None or data is not None:

@@ -65,6 +65,7 @@ def _planning(default_target: str) -> Provider:
     def planning(
         context: typer.Context,
         target: given.Target = default_target,
+        trust: given.Trust = False,
         ram: given.Ram = None,
         flash: given.Flash = None,
         optimize: given.Optimize = None,
@@ -92,6 +93,7 @@ def _planning(default_target: str) -> Provider:
         return options_from_text(
             target,
             names_target=_is_given(context, "target"),
+            trust=trust,
             ram=ram,
             flash=flash,
             optimize=optimize,

@@ -10,6 +10,7 @@ from tinygen.calib.imports import Origin, import_table
 from tinygen.calib.model import check_identity, load_float, prepared
 from tinygen.cli.command import command as as_command
 from tinygen.cli.group import NamedGroup
+from tinygen.cli.options import Trust
 from tinygen.cli.table_file import check_free_for_table, write_table
 from tinygen.cli.terminal import Terminal
 from tinygen.errors import MismatchError
@@ -48,9 +49,9 @@ def show(terminal: Terminal, table: Table) -> None:
 
 @app.command("check", epilog="Example: tinygen ctable check kws.ctable.json kws.onnx")
 @as_command()
-def check(terminal: Terminal, table: Table, model: Model) -> None:
+def check(terminal: Terminal, table: Table, model: Model, trust: Trust = False) -> None:
     """Check that a table can be followed for its model: all that is wrong is listed."""
-    found, float_model = read_ctable(table), load_float(model)
+    found, float_model = read_ctable(table), load_float(model, trust=trust)
     check_identity(float_model, found)
     wrong = violations(prepared(float_model.graph, "equalize" in found.preparation), found)
     terminal.result({"ok": not wrong, "violations": wrong}, *([] if wrong else [f"{table.name}: can be followed."]))
@@ -85,15 +86,17 @@ def import_(
         str | None,
         typer.Option("--from", metavar="KIND", help="qdq, tflite, ort, torch or onnc (default: by the file's name)."),
     ] = None,
+    trust: Trust = False,
     force: Annotated[bool, typer.Option("--force", help="Overwrite a file that is no CTable.")] = False,
 ) -> None:
     """Make a table from a quantized ONNX or TFLite model, or from a file of ranges or scales."""
     check_free_for_table(out, force, (source, model))
-    table = import_table(source, load_float(model), None if origin is None else choice(Origin, "from", origin))
+    float_model = load_float(model, trust=trust)
+    table = import_table(source, float_model, None if origin is None else choice(Origin, "from", origin))
     write_table(out, ctable_text(table))
     locked = sum(entry.locked for entry in table.tensors.values())
     rows = [("table", str(out)), ("tensors", str(len(table.tensors))), ("taken over", str(locked))]
-    wrong = violations(load_float(model).graph, table)
+    wrong = violations(float_model.graph, table)
     if wrong:
         terminal.note(
             f"{out.name}: {len(wrong)} tensors break a constraint of the kernels; "

@@ -43,10 +43,11 @@ Model = Annotated[
     Path,
     typer.Argument(
         metavar="MODEL",
-        help="The network: a .tflite or .onnx file, .pt2, .keras, a SavedModel, model.py:function.",
+        help="The network: a .tflite or .onnx file, .keras, .h5; with --trust .pt2, a SavedModel, model.py:function.",
         show_default=False,
     ),
 ]
+Trust = Annotated[bool, typer.Option("--trust", help="The model file is code, or has code in it, and may run.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of tables.")]
 Verbose = Annotated[bool, typer.Option("-v", "--verbose", help="Say more; show tracebacks of internal errors.")]
 Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="Print errors only (and JSON, if asked for).")]

@@ -23,7 +23,7 @@ from tinygen.cli.calibration_options import (
     settings_from_text,
 )
 from tinygen.cli.command import command as as_command
-from tinygen.cli.options import CTableFile, Dims, InputLayout, InputShapes, Model, OpWidths, WeightText
+from tinygen.cli.options import CTableFile, Dims, InputLayout, InputShapes, Model, OpWidths, Trust, WeightText
 from tinygen.cli.output_file import check_free, write_bytes
 from tinygen.cli.terminal import Terminal
 from tinygen.errors import UnsupportedModelError, UsageError
@@ -77,6 +77,7 @@ def command(
     input_shape: InputShapes = None,
     dim: Dims = None,
     input_layout: InputLayout = "nchw",
+    trust: Trust = False,
     force: Force = False,
 ) -> None:
     """Write a float model as a quantized one that onnxruntime and other runtimes take."""
@@ -85,7 +86,8 @@ def command(
     if out.suffix.lower() not in (".onnx", ".tflite"):
         raise UsageError(f"{out}: has the suffix '{out.suffix}', .onnx or .tflite was expected. Rename it.")
     check_free(out, force, lambda _: False, "may be another network", (model, data, ctable))
-    float_model = load_float(model, spelling_from_text(tuple(input_shape or ()), tuple(dim or ()), input_layout))
+    spelling = spelling_from_text(tuple(input_shape or ()), tuple(dim or ()), input_layout)
+    float_model = load_float(model, spelling, trust)
     if ctable is not None:
         calibration = Calibration(float_model, read_ctable(ctable))
     else:

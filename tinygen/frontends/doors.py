@@ -1,106 +1,109 @@
-"""Model files of other frameworks, converted once to a format that tinygen reads.
+"""Model files of other frameworks, converted once to a format that tinygen reads, each in a process of its own.
 
-Python code runs only where the user names a function of it: `model.py:build_net`.
+A format that is code for what loads it is opened only where the user trusts the file: Python files, `.pt2`, which torch
+unpickles and evaluates in part, and SavedModels, which are programs of TensorFlow. Keras files are read in Keras's safe
+mode, without layers that are Python code; where they are trusted, with them.
 """
 
 import hashlib
-import runpy
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, redirect_stdout
+from collections.abc import Iterable
 from functools import cache
-from importlib import import_module
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from tinygen import paths
 from tinygen.errors import UnsupportedModelError, UsageError
+from tinygen.frontends.conversion import convert
 
 CONVERTED = (".keras", ".h5", ".pt2", "model.py:function", "folder of a SavedModel")  # what else a model may be
 
 _SAVED_MODEL = "saved_model.pb"
 _KERAS = (".keras", ".h5")
 _WEIGHTS = (".pt", ".pth")  # of PyTorch: a state dict, or a pickled module
+_PYTHON = "tinygen.frontends.python_function:export_function"
+_TORCH = "tinygen.frontends.pytorch:load_program"
+_TENSORFLOW = "tinygen.frontends.keras:convert_keras"
 
 
-def model_file(path: Path) -> Path:
-    """The .tflite or .onnx file of what the user named: itself, or a conversion of it in the cache folder.
+def model_file(path: Path, trusts: bool = False) -> Path:
+    """The .tflite or .onnx file of what the user named: itself, or a conversion of it.
 
-    Raises UsageError for Python files without the name of a function, ToolError where the framework is missing,
-    UnsupportedModelError for files of weights alone.
+    Raises UsageError for Python files without the name of a function, and for files that are code without `trusts`;
+    ToolError where the framework is missing, UnsupportedModelError for files of weights alone, and where a conversion
+    fails or exceeds its limits.
     """
     if path.suffix.lower() == ".py":
         raise UsageError(
-            f"{path}: is Python code, which runs only where a function of it is named. Name it: {path}:build_net."
+            f"{path}: is Python code, which runs only where a function of it is named and trusted. Name it, and add "
+            f"--trust: {path}:build_net --trust."
         )
     file, colon, function = str(path).rpartition(":")
     if colon and file.lower().endswith(".py"):
-        return _built(Path(file), function)
+        return _built(Path(file), function, trusts)
     if path.suffix.lower() == ".pt2" and path.is_file():
-        return _converted(path, path.read_bytes(), ".onnx", "tinygen.frontends.pytorch", "load_program")
+        _check_trusted(path, "torch unpickles and evaluates parts of it", trusts)
+        return _converted(path, (path,), ".onnx", _TORCH, trusts)
     if path.suffix.lower() in _WEIGHTS and path.is_file():
         raise UnsupportedModelError(
             f"{path.name}: holds weights, or pickled code, which is not run; a network was expected. Name a function "
             "that builds it and loads them, model.py:build_net, or save it by torch.export.save as .pt2."
         )
     if path.suffix.lower() in _KERAS and path.is_file():
-        return _converted(path, path.read_bytes(), ".tflite", "tinygen.frontends.keras", "convert_keras")
+        return _converted(path, (path,), ".tflite", _TENSORFLOW, trusts)
     if path.is_dir() and (path / _SAVED_MODEL).is_file():
-        return _converted(path, _content(path), ".tflite", "tinygen.frontends.keras", "convert_keras")
+        _check_trusted(path, "a SavedModel is a program that TensorFlow runs", trusts)
+        return _converted(path, sorted(path.rglob("*")), ".tflite", _TENSORFLOW, trusts)
     return path
 
 
-def _converted(path: Path, content: bytes, suffix: str, module: str, function: str) -> Path:
-    """What a module, which loads only then, makes of a file."""
-    out = _place(path.stem or "model", content, suffix)
+def _check_trusted(path: Path, why: str, trusts: bool) -> None:
+    if not trusts:
+        raise UsageError(
+            f"{path.name}: can run code of whoever made it ({why}), --trust was expected for such a file. Add it where "
+            "you trust the file (trust=True in Python), or export the network to .onnx or .tflite."
+        )
+
+
+def _converted(path: Path, files: Iterable[Path], suffix: str, converter: str, trusts: bool) -> Path:
+    """What a converter makes of a file or folder, kept in the cache by its content."""
+    key = hashlib.sha256(f"{converter}\0{trusts}".encode())
+    for file in files:
+        if file.is_file():
+            key.update(
+                f"\0{file.relative_to(path.parent).as_posix()}\0{_digest(file)}".encode(errors="surrogateescape")
+            )
+    folder = paths.cache() / "converted" / key.hexdigest()[:16]
+    folder.mkdir(parents=True, exist_ok=True)
+    out = folder / f"{path.stem or 'model'}{suffix}"
     if not out.is_file():
-        convert: Callable[[Path, Path], None] = getattr(import_module(module), function)
-        partial = out.with_name(f"partial{suffix}")
-        convert(path, partial)
-        partial.replace(out)
+        convert(converter, path, out, trusts)
     return out
 
 
-def _built(file: Path, function: str) -> Path:
+def _digest(file: Path) -> str:
+    with file.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def _built(file: Path, function: str, trusts: bool) -> Path:
     """The network that a function of a Python file gives: made anew by each process, for the code may import other."""
     if not file.is_file():
         raise UsageError(f"{file}: there is no such file. Name a Python file and a function of it.")
-    place = _place(file.stem, f"{file.resolve()}:{function}".encode(), ".onnx")
-    return _exported(file, function, file.read_bytes(), place)
+    _check_trusted(Path(f"{file}:{function}"), "it is Python", trusts)
+    return _exported(file, function, file.read_bytes())
 
 
 @cache
-def _exported(file: Path, function: str, code: bytes, out: Path) -> Path:  # noqa: ARG001 - other code is another network
-    export: Callable[[Callable[[], object], str, Path], None]
-    export = import_module("tinygen.frontends.pytorch").export_built
-    with _importing_from(file.parent), redirect_stdout(sys.stderr):  # stdout is for tinygen's own results
-        export(lambda: _function(file, function)(), f"{file.name}:{function}", out)
+def _exported(file: Path, function: str, code: bytes) -> Path:
+    place = Path(_own_folder().name) / hashlib.sha256(f"{file.resolve()}:{function}\0".encode() + code).hexdigest()[:16]
+    place.mkdir(exist_ok=True)
+    out = place / f"{file.stem}.onnx"
+    sys.stderr.write(convert(_PYTHON, Path(f"{file}:{function}"), out, trusts=True))  # stdout is for tinygen's results
     return out
 
 
-@contextmanager
-def _importing_from(folder: Path) -> Iterator[None]:
-    """As `python model.py` does: what stands beside the file can be imported."""
-    entry = str(folder.resolve())
-    sys.path.insert(0, entry)
-    try:
-        yield
-    finally:
-        sys.path.remove(entry)
-
-
-def _function(file: Path, name: str) -> Callable[[], object]:
-    found = runpy.run_path(str(file)).get(name)
-    if not callable(found):
-        raise UnsupportedModelError(f"{file.name}: has no function '{name}'. Name one that it has.")
-    return found  # type: ignore[no-any-return]
-
-
-def _place(stem: str, content: bytes, suffix: str) -> Path:
-    folder = paths.cache() / "converted" / hashlib.sha256(content).hexdigest()[:16]
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder / f"{stem}{suffix}"
-
-
-def _content(folder: Path) -> bytes:
-    files = sorted(file for file in folder.rglob("*") if file.is_file())
-    return b"".join(file.relative_to(folder).as_posix().encode() + file.read_bytes() for file in files)
+@cache
+def _own_folder() -> TemporaryDirectory[str]:
+    """Of this process alone; gone when that ends."""
+    return TemporaryDirectory(prefix="tinygen-")

@@ -1,6 +1,7 @@
 """PyTorch models by way of torch.export and ONNX (the optional packages torch and onnxscript)."""
 
 import logging
+import os
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -17,9 +18,14 @@ except ImportError:
 _OPSET = 18
 
 
-def load_program(path: Path, out: Path) -> None:
-    """Write the program in a .pt2 file, as torch.export.save made it, as ONNX to `out`."""
+def load_program(path: Path, out: Path, trusts: bool) -> None:  # noqa: ARG001 - as all converters
+    """Write the program in a .pt2 file, as torch.export.save made it, as ONNX to `out`.
+
+    The file can run code: torch evaluates its symbolic expressions. For a process of its own, whose torch.load is told
+    here to refuse pickled objects wherever torch asks for them.
+    """
     _check_torch(path.name)
+    os.environ["TORCH_FORCE_WEIGHTS_ONLY_LOAD"] = "1"
     try:
         with _quiet():
             _export(torch.export.load(str(path)), out)
