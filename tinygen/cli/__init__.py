@@ -11,6 +11,8 @@ from tinygen.cli import signals
 from tinygen.cli.group import CommandGroup
 from tinygen.cli.options import Quiet, Verbose
 
+_FAILING = ("strict", "surrogateescape")  # the latter with LANG=C
+
 app = typer.Typer(
     name="tinygen",
     cls=CommandGroup,
@@ -43,7 +45,7 @@ def tinygen(version: Version = False, verbose: Verbose = False, quiet: Quiet = F
 
 def main() -> None:
     """Entry point of the command `tinygen`."""
-    if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
+    if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors in _FAILING:
         sys.stdout.reconfigure(errors="backslashreplace")  # names in models may hold what a terminal cannot show
     signals.obey()
     try:

@@ -14,6 +14,7 @@ from typer.main import get_command
 
 from tinygen.cli.terminal import print_document
 from tinygen.report.document import error_text
+from tinygen.report.plain import shown
 
 _MODELS = (".tflite", ".onnx", ".keras", ".h5", ".pt2")
 
@@ -181,6 +182,8 @@ def _documented(arguments: Sequence[str]) -> Iterator[None]:
     try:
         yield
     except Exception as error:
+        if isinstance(getattr(error, "message", None), str):
+            error.message = shown(error.message)  # type: ignore[attr-defined]  # what it refuses may be a file's name
         message = getattr(error, "format_message", None)  # of the parser's errors, whose class typer does not export
         if message is not None and "--json" in arguments:
             print_document(error_text(message(), 2))

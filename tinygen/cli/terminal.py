@@ -1,4 +1,7 @@
-"""What a command prints: results on stdout, everything else on stderr."""
+"""What a command prints: results on stdout, everything else on stderr.
+
+All text goes through here or into a table (`report.table`), and is made fit for terminals there.
+"""
 
 import sys
 import traceback
@@ -21,6 +24,7 @@ from rich.text import Text
 from tinygen.cli.signals import Terminated
 from tinygen.errors import TinygenError
 from tinygen.report.document import encodable, error_text, json_text
+from tinygen.report.plain import indented, one_line, shown, shown_json
 
 _WIDEST = 1000  # columns
 INTERRUPTED = 130  # exit code of shells for Ctrl-C
@@ -55,12 +59,12 @@ class Terminal:
 
     def text(self, text: str) -> None:
         """A result that is plain text."""
-        sys.stdout.write(text)
+        sys.stdout.write(shown(text))
 
     def note(self, text: str) -> None:
         """A line beside the result."""
         if not self.quiet:
-            sys.stderr.write(f"{text}\n")
+            sys.stderr.write(f"{indented(text)}\n")
 
     def failure(self, error: BaseException) -> int:
         """Show an error; returns the exit code."""
@@ -77,8 +81,8 @@ class Terminal:
         else:
             code, message = 1, f"internal error ({type(error).__name__}: {error}). Please report it, with the model."
             if self.verbose:
-                sys.stderr.write("".join(traceback.format_exception(error)))
-        sys.stderr.write(f"tinygen: {message}\n")
+                sys.stderr.write(shown("".join(traceback.format_exception(error))))
+        sys.stderr.write(f"tinygen: {indented(message)}\n")
         if self.json and not self._has_document:
             self._print_document(error_text(message, code))
         return code
@@ -88,7 +92,7 @@ class Terminal:
         """Shows that work goes on, on a terminal; elsewhere nothing."""
         columns = (
             SpinnerColumn(),
-            TextColumn("{task.description}"),
+            TextColumn("{task.description}", markup=False),
             BarColumn(),
             TimeElapsedColumn(),
             _Rate(),
@@ -96,7 +100,7 @@ class Terminal:
         )
         hidden = self.quiet or not sys.stderr.isatty()
         with Progress(*columns, console=Console(stderr=True), transient=True, disable=hidden) as bar:
-            task = bar.add_task(what, total=None)
+            task = bar.add_task(one_line(what), total=None)
             yield lambda done, total: bar.update(task, completed=done, total=total)
 
     def _print_document(self, text: str) -> None:
@@ -106,12 +110,12 @@ class Terminal:
 
 def print_document(text: str) -> None:
     """A JSON document on stdout, whatever its encoding."""
-    sys.stdout.write(f"{encodable(text, sys.stdout.encoding or 'utf-8')}\n")
+    sys.stdout.write(f"{encodable(shown_json(text), sys.stdout.encoding or 'utf-8')}\n")
 
 
 def _print(table: RenderableType) -> None:
     """As wide as the text: a narrow terminal breaks lines, but never numbers. No blanks at the ends of lines."""
     console = Console(width=_WIDEST)
     with console.capture() as captured:
-        console.print(table)
+        console.print(Text(one_line(table)) if isinstance(table, str) else table)
     sys.stdout.write("".join(f"{line.rstrip()}\n" for line in captured.get().splitlines()))

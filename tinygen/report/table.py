@@ -7,6 +7,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from tinygen.report.plain import one_line
+
 
 def facts(title: str, rows: Iterable[tuple[str, str]]) -> RenderableType:
     """Names and values, one a line."""
@@ -14,8 +16,8 @@ def facts(title: str, rows: Iterable[tuple[str, str]]) -> RenderableType:
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
     for name, value in rows:
-        table.add_row(Text(name), Text(value))
-    return Group(Text(title), table)  # a title inside of the table would wrap at its width
+        table.add_row(_cell(name), _cell(value))
+    return Group(_cell(title), table)  # a title inside of the table would wrap at its width
 
 
 def listing(columns: Sequence[str], rows: Iterable[Sequence[str | int]], title: str) -> RenderableType:
@@ -24,10 +26,14 @@ def listing(columns: Sequence[str], rows: Iterable[Sequence[str | int]], title: 
     table = Table(box=box.SIMPLE, pad_edge=False)
     for index, column in enumerate(columns):
         is_number = bool(cells) and all(_is_number(row[index]) for row in cells)
-        table.add_column(Text(column), justify="right" if is_number else "left", overflow="fold")
+        table.add_column(_cell(column), justify="right" if is_number else "left", overflow="fold")
     for row in cells:
-        table.add_row(*(Text(count(cell) if isinstance(cell, int) else cell) for cell in row))
-    return Group(Text(title), table)
+        table.add_row(*(_cell(count(cell) if isinstance(cell, int) else cell) for cell in row))
+    return Group(_cell(title), table)
+
+
+def _cell(text: str) -> Text:
+    return Text(one_line(text))
 
 
 def _is_number(cell: str | int) -> bool:
