@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from tinygen.errors import ToolError, UnsupportedModelError, UsageError
+from tinygen.system.work import work_folder
 
 _PACKAGES = Path(__file__).resolve().parents[2]  # the folder that tinygen is imported from
 _START = "import sys; sys.path.append(sys.argv[1]); from tinygen.frontends.conversion_worker import main; main()"
@@ -49,8 +49,8 @@ def convert(converter: str, source: Path, out: Path, trusts: bool = False, limit
     or exceeds a limit.
     """
     within = limits or Limits()
-    with TemporaryDirectory(prefix=".converting-", dir=out.parent) as folder:  # no two processes share one
-        fresh, report, printed = (Path(folder) / name for name in (f"model{out.suffix}", "report.json", "printed.txt"))
+    with work_folder(out.parent) as folder:  # no two processes share one
+        fresh, report, printed = (folder / name for name in (f"model{out.suffix}", "report.json", "printed.txt"))
         job = Job(converter, str(source), str(fresh), str(report), trusts, within.memory_bytes, within.file_bytes)
         code = _run(job, source.name, printed, within.seconds)
         text = printed.read_bytes().decode(errors="replace")

@@ -5,16 +5,18 @@ unpickles and evaluates in part, and SavedModels, which are programs of TensorFl
 mode, without layers that are Python code; where they are trusted, with them.
 """
 
+import atexit
 import hashlib
 import sys
 from collections.abc import Iterable
+from contextlib import ExitStack
 from functools import cache
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
-from tinygen import paths
 from tinygen.errors import UnsupportedModelError, UsageError
 from tinygen.frontends.conversion import convert
+from tinygen.system import cache as cached
+from tinygen.system.work import work_folder
 
 CONVERTED = (".keras", ".h5", ".pt2", "model.py:function", "folder of a SavedModel")  # what else a model may be
 
@@ -73,12 +75,8 @@ def _converted(path: Path, files: Iterable[Path], suffix: str, converter: str, t
             key.update(
                 f"\0{file.relative_to(path.parent).as_posix()}\0{_digest(file)}".encode(errors="surrogateescape")
             )
-    folder = paths.cache() / "converted" / key.hexdigest()[:16]
-    folder.mkdir(parents=True, exist_ok=True)
-    out = folder / f"{path.stem or 'model'}{suffix}"
-    if not out.is_file():
-        convert(converter, path, out, trusts)
-    return out
+    name = f"converted/{key.hexdigest()[:16]}/{path.stem or 'model'}{suffix}"
+    return cached.entry(name, lambda out: convert(converter, path, out, trusts))
 
 
 def _digest(file: Path) -> str:
@@ -96,7 +94,7 @@ def _built(file: Path, function: str, trusts: bool) -> Path:
 
 @cache
 def _exported(file: Path, function: str, code: bytes) -> Path:
-    place = Path(_own_folder().name) / hashlib.sha256(f"{file.resolve()}:{function}\0".encode() + code).hexdigest()[:16]
+    place = _own_folder() / hashlib.sha256(f"{file.resolve()}:{function}\0".encode() + code).hexdigest()[:16]
     place.mkdir(exist_ok=True)
     out = place / f"{file.stem}.onnx"
     sys.stderr.write(convert(_PYTHON, Path(f"{file}:{function}"), out, trusts=True))  # stdout is for tinygen's results
@@ -104,6 +102,8 @@ def _exported(file: Path, function: str, code: bytes) -> Path:
 
 
 @cache
-def _own_folder() -> TemporaryDirectory[str]:
+def _own_folder() -> Path:
     """Of this process alone; gone when that ends."""
-    return TemporaryDirectory(prefix="tinygen-")
+    until_the_end = ExitStack()
+    atexit.register(until_the_end.close)
+    return until_the_end.enter_context(work_folder())
