@@ -29,6 +29,7 @@ from tinygen.kernels.base import Kernel, Library, Toolbox
 from tinygen.kernels.native.costs import native_instructions
 from tinygen.kernels.native.select import native_kernels
 from tinygen.kernels.select import variants
+from tinygen.kernels.tinygen_c.packed import packed_convolution
 from tinygen.ops.add import Add
 from tinygen.ops.clamp import Clamp
 from tinygen.ops.conv2d import Conv2D
@@ -86,6 +87,7 @@ def measure_native(board: Board) -> Iterator[Sample]:
     toolbox = replace(_toolbox(Library.PORTABLE, board), has_native_kernels=True, tallest_tile=_TALLEST_TILE)
     ops = _in_all_forms((*operators(), *rows_within_images(), *convolutions_for_tiles()))
     pairs = [(op, kernel) for op in ops for kernel in native_kernels(op, toolbox)]
+    pairs += [(op, packed_convolution(op)) for op in operators() if isinstance(op, Conv2D)]
     yield from _measure([pair for pair in pairs if native_instructions(*pair, board.isa) is None], board, toolbox)
 
 

@@ -20,6 +20,7 @@ from tinygen.ir.samples import input_arrays
 from tinygen.ir.types import Array
 from tinygen.kernels.base import Objective
 from tinygen.pipeline import Compiled, Kernels, Options, compile_model
+from tinygen.planner.solver import Solver
 from tinygen.quant.widths import Widths
 from tinygen.report.compilation import Compilation, report_compilation
 from tinygen.report.curve import REREADABLE, RESIDENT, STREAMED, CurveRow, curve_rows
@@ -101,6 +102,8 @@ def compile(
     rereadable: bool = False,
     stored: bool = False,
     recompute: str | float = "5%",
+    slack: str | float = Options.slack,
+    solver: str = "builtin",
     stream: str | None = None,
     kernels: str = "auto",
     cmsis_nn: str | Path | None = None,
@@ -136,6 +139,8 @@ def compile(
         rereadable=rereadable,
         stored=stored,
         recompute=recompute,
+        slack=slack,
+        solver=solver,
         stream=stream,
         kernels=kernels,
         cmsis_nn=None if cmsis_nn is None else Path(cmsis_nn),
@@ -172,6 +177,8 @@ def options_from_text(
     rereadable: bool = False,
     stored: bool = False,
     recompute: str | float = "5%",
+    slack: str | float = Options.slack,
+    solver: str = "builtin",
     stream: str | None = None,
     kernels: str = "auto",
     cmsis_nn: Path | None = None,
@@ -205,7 +212,9 @@ def options_from_text(
         fetches_input=streamed or rereadable,
         rereads_input=rereadable,
         stores_output=stored,
-        recompute=parse_share(recompute),
+        recompute=parse_share("recompute", recompute),
+        slack=parse_share("slack", slack),
+        solver=choice(Solver, "solver", solver),
         stream=stream,
         kernels=choice(Kernels, "kernels", kernels),
         cmsis_nn=cmsis_nn,
@@ -227,14 +236,14 @@ def checked_drop(points: float) -> float:
     return points
 
 
-def parse_share(text: str | float) -> float:
-    """A share written as 5% or 0.05; UsageError."""
+def parse_share(option: str, text: str | float) -> float:
+    """A share written as 5% or 0.05; UsageError that names the option."""
     try:
         share = float(str(text).removesuffix("%")) / (100 if str(text).endswith("%") else 1)
     except ValueError:
         share = -1.0
     if not 0 <= share <= 1:
-        raise UsageError(f"--recompute: is '{text}', a share of 0% to 100%, such as 5% or 0.05, was expected.")
+        raise UsageError(f"--{option}: is '{text}', a share of 0% to 100%, such as 5% or 0.05, was expected.")
     return share
 
 

@@ -32,7 +32,9 @@ from tinygen.planner import fit
 from tinygen.planner.constants import const_bytes
 from tinygen.planner.plan import CurvePoint, Request, curve, plan, with_chosen
 from tinygen.planner.schedule import Schedule
-from tinygen.planner.spill import rooms
+from tinygen.planner.solver import Solver, check_installed
+from tinygen.planner.spill import arena_room
+from tinygen.planner.splitting import RAM_SLACK
 from tinygen.quant.widths import ALL_INT8, Widths
 from tinygen.system.work import work_folder
 from tinygen.targets import Board, load
@@ -68,6 +70,8 @@ class Options:
     rereads_input: bool = False  # the application can give rows of the input again, and any columns of them
     stores_output: bool = False  # the application takes the output by rows
     recompute: float = 0.05  # of the model's multiplications, that splitting may do again
+    slack: float = RAM_SLACK  # of the smallest arena, that the objective of RAM may add for speed
+    solver: Solver = Solver.BUILTIN  # that places buffers
     stream: str | None = None  # axis along which each call takes the next columns: an index, or a name
     kernels: Kernels = Kernels.AUTO
     cmsis_nn: Path | None = None
@@ -183,6 +187,7 @@ Observer = Callable[[str, Graph], None]
 def compile_model(source: Path, options: Options, observe: Observer | None = None) -> Compiled:
     """Import, simplify, plan and print a model; `observe` sees the graph after each pass that changed it."""
     board = load(options.target)
+    check_installed(options.solver)
     library = choose_library(options)
     name = checked_identifier(options.name) if options.name is not None else model_identifier(source.stem)
     source = model_file(source, options.trust)
@@ -297,8 +302,8 @@ def choose_library(options: Options) -> Library:
 
 
 def arena_limit_bytes(board: Board, options: Options) -> int:
-    """What the arena may take: main RAM without the stack, or less where the options say so."""
-    room = fit.arena_room(board)
+    """What the arena may take: the room in main RAM, or less where the options say so."""
+    room = arena_room(board)
     return room if options.ram_bytes is None else min(room, options.ram_bytes)
 
 
@@ -331,9 +336,13 @@ def _template_operators(board: Board) -> frozenset[tuple[str, str]]:
 
 
 def _request(board: Board, options: Options, imported: Graph) -> Request:
-    room = rooms(board)[board.main_ram]  # a plan that takes all of main RAM leaves the program nothing for its data
-    limit = room if options.ram_bytes is None else min(room, options.ram_bytes)
-    extra_macs = int(options.recompute * imported.macs)
     return Request(
-        limit, options.may_split, options.fetches_input, options.rereads_input, extra_macs, options.stores_output
+        arena_limit_bytes(board, options),
+        options.may_split,
+        options.fetches_input,
+        options.rereads_input,
+        int(options.recompute * imported.macs),
+        options.stores_output,
+        options.solver,
+        options.slack,
     )

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Convolutions whose weights take less than eight bits.
+ * Convolutions whose weights take less than eight bits, and those of int8 weights that need no scratch.
  */
 #ifndef TG_PACKED_H
 #define TG_PACKED_H
@@ -10,7 +10,7 @@
 
 /**
  * Sizes, offsets and constants. Weights are OHWI with the depth of one group, packed without gaps from the lowest bit
- * of the first byte on; `weight_bits` is 4 or 2 (two's complement) or 1 (set: 1, not set: -1).
+ * of the first byte on; `weight_bits` is 8, 4 or 2 (two's complement) or 1 (set: 1, not set: -1).
  */
 struct tg_packed_convolution {
     int32_t batches;
@@ -48,5 +48,10 @@ struct tg_packed_convolution {
  */
 void tg_convolve_packed_s8(
     const struct tg_packed_convolution *layer, const int8_t *input, int8_t *output, int8_t *scratch);
+
+/**
+ * The same with weights of 8 bits, which are read where they stand: `scratch` is not used.
+ */
+void tg_convolve_s8(const struct tg_packed_convolution *layer, const int8_t *input, int8_t *output, int8_t *scratch);
 
 #endif

@@ -16,13 +16,15 @@ from tinygen.ir.graph import Graph, Op, Port, Source
 from tinygen.ir.packing import check_range, pack, unpack
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, DType, Quant, TensorType
-from tinygen.kernels.base import Library, Toolbox
+from tinygen.kernels.base import Kernel, Library, Toolbox
+from tinygen.kernels.tinygen_c.packed import packed_convolution
 from tinygen.ops.clamp import Clamp
 from tinygen.ops.conv2d import Conv2D
 from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
 from tinygen.ops.fully_connected import FullyConnected
 from tinygen.ops.window import HW, Padding
 from tinygen.planner.plan import Request, plan
+from tinygen.planner.whole import whole_plan
 from tinygen.targets import load
 
 NARROW = (DType.INT4, DType.INT2, DType.INT1)
@@ -221,6 +223,20 @@ def test_layers_run(target: str, library: Library, dtypes: tuple[DType, ...], tm
         assert {"arm_convolve_1x1_s4_fast", "arm_fully_connected_s4"} <= used
         assert used & {"arm_convolve_s4", "arm_convolve_even_s4"}
     assert "tg_convolve_packed_s8" in used
+
+
+@pytest.mark.parametrize(("target", "library"), TARGETS)
+def test_int8_without_scratch_runs(target: str, library: Library, tmp_path: Path) -> None:
+    board = load(target)
+    layers = _Layers(len(target), (DType.INT8,))
+    for _ in range(LAYERS):
+        layers.convolution()
+    graph, inputs = layers.graph(), layers.values()
+    kernels: dict[Op, Kernel] = {op: packed_convolution(op) for op in graph.ops if isinstance(op, Conv2D)}
+    assert {kernel.scratch_bytes for kernel in kernels.values()} == {0}
+    [outputs] = run_schedule(whole_plan(graph, board, kernels), library, tmp_path, [inputs])
+    for op, output, expected in zip(layers.ops, outputs, evaluate(graph, inputs), strict=True):
+        assert np.array_equal(output, expected), f"{op}: {[tensor.type for tensor in op.operands]}"
 
 
 @needs_litert

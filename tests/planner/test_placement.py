@@ -12,6 +12,7 @@ from tinygen.planner import placement, solver
 from tinygen.planner.block import Block, InPlace, Part, bound_bytes, forbidden, live_bytes, ticks, whole_block
 from tinygen.planner.first_fit import Problem
 from tinygen.planner.placement import QUICK, arena_bytes, place
+from tinygen.planner.solver import Solver
 
 requires_ortools = pytest.mark.skipif(
     not solver.is_installed(), reason="ortools missing: CP-SAT placement is not tested"
@@ -52,11 +53,6 @@ def _stack(order: Sequence[Block]) -> int:
         start = -(-max(below, default=0) // block.align) * block.align
         ends.append((block, start + block.bytes))
     return max(end for _, end in ends)
-
-
-def _unsolved(_problem: Problem, offsets: Mapping[int, int], _effort: float, _limit: int | None) -> Mapping[int, int]:
-    """Stands in for the exact solver where only local search is tested."""
-    return offsets
 
 
 _shapes = st.tuples(st.integers(1, 40), st.integers(0, 7), st.integers(0, 4), st.sampled_from([1, 4, 16]))
@@ -112,8 +108,7 @@ _HOLE = [whole_block(f"b{i}", size, align, 0, 0) for i, (size, align) in enumera
 
 
 @pytest.mark.parametrize(("blocks", "optimum"), [(_ORDER, 12), (_STAIRCASE, 7), (_HOLE, 49)])
-def test_hard_shapes(blocks: list[Block], optimum: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(placement, "solve", _unsolved)
+def test_hard_shapes(blocks: list[Block], optimum: int) -> None:
     found = _place(blocks)
     _check(found)
     assert arena_bytes(found) == _optimum(blocks) == optimum
@@ -136,9 +131,8 @@ def _cut_block(random: Random, pieces: int) -> list[Block]:
 
 
 @pytest.mark.parametrize("pieces", [20, 60, 300])
-def test_rectangles_cut_into_pieces(pieces: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rectangles_cut_into_pieces(pieces: int) -> None:
     """Puzzles without a gap, far harder than networks: local search comes close in bounded time."""
-    monkeypatch.setattr(placement, "solve", _unsolved)
     blocks = _cut_block(Random(pieces), pieces)
     assert bound_bytes(blocks) == 4096
     offsets = _place(blocks)
@@ -153,31 +147,48 @@ def test_a_bound_that_is_met_ends_the_search(monkeypatch: pytest.MonkeyPatch) ->
         raise AssertionError("the exact solver was asked although the bound was met")
 
     monkeypatch.setattr(placement, "solve", never)
-    assert arena_bytes(_place(_blocks((8, 0, 1), (4, 1, 2), (8, 2, 3)))) == 12
+    blocks = [(block,) for block in _blocks((8, 0, 1), (4, 1, 2), (8, 2, 3))]
+    assert arena_bytes(place(blocks, solver=Solver.CP_SAT)) == 12
 
 
-def test_without_ortools_other_orders_are_searched(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Never worse than one search, better for some blocks."""
+def test_a_thorough_search_walks_again_from_other_orders_and_from_its_best(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Never worse than one walk, better for some blocks."""
     problems = [
         [(block,) for block in _cut_block(Random(seed), pieces)] for seed, pieces in ((0, 60), (0, 80), (3, 120))
     ]
-    monkeypatch.setattr(solver, "find_spec", lambda _: None)
     several = [arena_bytes(placement.place(problem)) for problem in problems]
-    monkeypatch.setattr(placement, "_RESTARTS", 0)
+    monkeypatch.setattr(placement, "_OTHER_ORDERS", 0)
+    monkeypatch.setattr(placement, "_AGAIN", 0)
     one = [arena_bytes(placement.place(problem)) for problem in problems]
     assert all(a <= b for a, b in zip(several, one, strict=True)) and sum(several) < sum(one)
 
 
+@pytest.mark.parametrize("is_installed", [False, True])
+def test_what_is_installed_decides_nothing(is_installed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The exact solver is asked where it is asked for, and nowhere else."""
+    monkeypatch.setattr(solver, "find_spec", lambda _: object() if is_installed else None)
+    asked = []
+
+    def solve(_problem: Problem, offsets: dict[int, int], *_: object) -> dict[int, int]:
+        asked.append(offsets)
+        return offsets
+
+    monkeypatch.setattr(placement, "solve", solve)
+    blocks = _cut_block(Random(60), 60)
+    builtin = place([(block,) for block in blocks])
+    assert not asked
+    assert place([(block,) for block in blocks], solver=Solver.CP_SAT) == builtin
+    assert len(asked) == 1
+
+
 @requires_ortools
-def test_the_exact_solver_is_never_worse_and_deterministic(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_exact_solver_is_never_worse_and_deterministic() -> None:
     random = Random(1)
     for pieces in (12, 25, 40):
         blocks = _cut_block(random, pieces)
-        exact = _place(blocks)
-        assert _place(blocks) == exact
-        with monkeypatch.context() as patch:
-            patch.setattr(placement, "solve", _unsolved)
-            local = _place(blocks)
+        exact, again = (place([(block,) for block in blocks], solver=Solver.CP_SAT) for _ in range(2))
+        assert again == exact
+        local = _place(blocks)
         _check(exact)
         assert 4096 <= arena_bytes(exact) <= arena_bytes(local)
     tall = {index: sum(block.bytes for block in _ORDER[:index]) for index in range(len(_ORDER))}
@@ -247,7 +258,7 @@ def test_parts_never_meet_and_the_arena_is_never_below_the_bound(blocks: list[Bl
 @given(_parted(max_blocks=3))
 @settings(max_examples=60, deadline=None)
 def test_few_blocks_with_parts_take_the_smallest_arena(blocks: list[Block]) -> None:
-    found = arena_bytes(_place(blocks))
+    found = arena_bytes(place([(block,) for block in blocks], solver=Solver.CP_SAT))
     for offsets in product(*(range(0, found - block.bytes, block.align) for block in blocks)):
         pairs = combinations(zip(blocks, offsets, strict=True), 2)
         assert any(_meet(a, b, there - here) for (a, here), (b, there) in pairs), f"{offsets} is smaller"
@@ -260,8 +271,7 @@ def _ring(name: str, late: bool) -> Block:
     return Block(name, 30, 1, tuple(Part(10 * row, 10, live) for row, live in enumerate(lives)))
 
 
-def test_alternatives_let_neighbours_share_their_free_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(placement, "solve", _unsolved)
+def test_alternatives_let_neighbours_share_their_free_rows() -> None:
     rings = [(_ring(f"ring{n}", late=False), _ring(f"ring{n}", late=True)) for n in range(2)]
     moved = [(_shifted(early, n), _shifted(late, n)) for n, (early, late) in enumerate(rings)]
     assert arena_bytes(place([(early,) for early, _ in moved])) == 60

@@ -122,6 +122,25 @@ Recompute = Annotated[
         rich_help_panel=_PLANNING,
     ),
 ]
+Slack = Annotated[
+    str,
+    typer.Option(
+        "--slack",
+        metavar="SHARE",
+        help="What -O ram may add to the smallest arena over all kernels for the sake of speed; 0 is the smallest.",
+        rich_help_panel=_PLANNING,
+    ),
+]
+SolverChoice = Annotated[
+    str,
+    typer.Option(
+        "--solver",
+        metavar="SOLVER",
+        help="Who places buffers in the arena: builtin, or cp-sat (exact, slower; needs the package ortools). A plan "
+        "does not depend on what is installed.",
+        rich_help_panel=_PLANNING,
+    ),
+]
 SplitMode = Annotated[
     Split, typer.Option("--split", help="Splitting of operators to save RAM.", rich_help_panel=_PLANNING)
 ]

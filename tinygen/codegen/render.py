@@ -22,7 +22,7 @@ def render(schedule: Schedule, name: str, source: str) -> dict[str, str]:
         "board": schedule.board,
         "banner": comment(
             f"{name}: made by tinygen {__version__} from {source} for {schedule.board.name} "
-            f"({schedule.board.cpu}, {schedule.board.isa}). Do not edit."
+            f"({schedule.board.cpu}, {schedule.board.isa}), solver {schedule.solver.value}. Do not edit."
         ),
     }
     files = {

@@ -42,6 +42,11 @@ class Toolbox:
     templates: frozenset[tuple[str, str]] = frozenset()  # engines and their operators whose C the board's own print
 
     @property
+    def mixes_kernels(self) -> bool:
+        """Whether kernels of tinygen's own stand beside the library's wherever that helps."""
+        return self.has_native_kernels or self.chooses_by_cost
+
+    @property
     def has_dsp_kernels(self) -> bool:
         """Whether CMSIS-NN's variants for the DSP extension (without MVE) run."""
         return self.library is Library.CMSIS_NN and self.isa is Isa.DSP

@@ -39,6 +39,7 @@ from tinygen.kernels.tinygen_c.strided_copy import (
     lower_slice,
     lower_space_to_depth,
 )
+from tinygen.kernels.without_scratch import without_scratch
 from tinygen.ops.add import Add
 from tinygen.ops.arg_max import ArgMax
 from tinygen.ops.batch_matmul import BatchMatMul
@@ -137,6 +138,8 @@ def variants(op: Op, toolbox: Toolbox) -> tuple[Kernel, ...]:
         raise KeyError(type(op).__name__)
     found = lower(op, toolbox)
     others = found if isinstance(found, tuple) else (found,)
+    if toolbox.mixes_kernels and others[-1].scratch_bytes and (smallest := without_scratch(op, toolbox)):
+        others = (*others, smallest)
     native = native_kernels(op, toolbox) if toolbox.has_native_kernels else ()
     if not native:
         return others

@@ -9,6 +9,7 @@ from tinygen.planner.choice import select, variants
 from tinygen.planner.network import Network
 from tinygen.planner.placement import THOROUGH, Effort
 from tinygen.planner.segment import Memory, Placed, Segment, Traces, memory_of_trace, memory_of_traces, trace_of
+from tinygen.planner.solver import Solver
 
 _MOST_STEPS = 50_000  # of segments whose traces are kept: some hundred megabytes
 
@@ -19,6 +20,7 @@ class Findings:
 
     network: Network
     toolbox: Toolbox
+    solver: Solver = Solver.BUILTIN
     _variants: dict[Op, tuple[Kernel, ...]] = field(default_factory=dict)
     _parts: dict[tuple[Hashable, int], tuple[Op, Kernel]] = field(default_factory=dict)
     _traces: Traces = field(default_factory=dict)
@@ -50,7 +52,7 @@ class Findings:
     def placed(self, segments: tuple[Segment, ...]) -> Placed:
         """The best placement of all segments that is found."""
         if segments not in self._placed:
-            best = self.memory(segments).placed(THOROUGH)
+            best = self.memory(segments).placed(THOROUGH, None, self.solver)
             known = self._fitting.get(segments, best)
             self._placed[segments] = min(best, known, key=lambda placed: placed.arena_bytes)
         return self._placed[segments]
@@ -63,7 +65,7 @@ class Findings:
         needed = self.memory(segments)
         if needed.bound_bytes > limit_bytes or segments in self._placed:
             return False
-        found = needed.placed(effort, limit_bytes)
+        found = needed.placed(effort, limit_bytes, self.solver)
         if found.arena_bytes <= limit_bytes:
             self._fitting[segments] = found
         return found.arena_bytes <= limit_bytes

@@ -13,7 +13,7 @@ from tinygen.planner.constants import const_bytes
 from tinygen.planner.occupancy import occupancy
 from tinygen.planner.plan import Request, about_least_bytes, certain_bytes, plan
 from tinygen.planner.schedule import Buffer, BufferKind, Call, Schedule
-from tinygen.planner.spill import rooms
+from tinygen.planner.spill import arena_room, rooms
 from tinygen.targets.board import Board
 
 _MOST_REMEDIES = 3
@@ -50,11 +50,6 @@ def check_tables(graph: Graph) -> None:
             f"{largest.type.elements:,}), at most {MOST_STORED:,} were expected in C. Make them smaller; `tinygen "
             "calibrate` and `simulate` take them as they are."
         )
-
-
-def arena_room(board: Board) -> int:
-    """Bytes of main RAM that the stack leaves."""
-    return board.ram_bytes - board.stack_bytes
 
 
 def room_bytes(schedule: Schedule) -> int:

@@ -1,10 +1,11 @@
 """Local search for a better first-fit order, and for which of its alternative blocks each item takes.
 
 Late-acceptance hill climbing (Burke and Bykov, 2017): a move may worsen the arena up to what it was some moves ago.
-Bounded by a number of moves, with a fixed seed: the same blocks always give the same offsets.
+Bounded by a number of moves, with given seeds: the same blocks always give the same offsets.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from random import Random
 
 from tinygen.planner.first_fit import Problem, placed
@@ -13,9 +14,21 @@ _WORK = 3_000_000  # most forbidden distances looked at by all moves together; a
 _MEMORY = 40  # moves that acceptance looks back
 
 
-def search(problem: Problem, order: Sequence[int], moves: int, enough: int) -> dict[int, int]:
-    """The best offsets met on a walk that starts at `order` and ends early at an arena of `enough` bytes."""
-    random = Random(0)
+@dataclass(frozen=True)
+class Found:
+    """An order of blocks, and what first fit makes of it."""
+
+    order: list[int]
+    offsets: dict[int, int]
+    bytes: int  # of the arena
+
+
+def search(problem: Problem, order: Sequence[int], moves: int, enough: int, seed: int = 0) -> Found:
+    """The best order met on a walk that starts at `order` and ends early at an arena of `enough` bytes.
+
+    Walks of different seeds, a whole number from 0, take different ways.
+    """
+    random = Random(seed)
     at: list[int | None] = [None] * len(problem.blocks)
     problem.fill(order, at)
     best = here = _Place(problem, list(order), at)
@@ -29,7 +42,7 @@ def search(problem: Problem, order: Sequence[int], moves: int, enough: int) -> d
         if here.bytes < best.bytes:
             best = here
         history[move % _MEMORY] = here.bytes
-    return placed(best.order, best.at)
+    return Found(best.order, placed(best.order, best.at), best.bytes)
 
 
 def _work(problem: Problem) -> int:

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from tinygen.planner.block import Block, InPlace
 from tinygen.planner.first_fit import Problem
-from tinygen.planner.local_search import search
-from tinygen.planner.solver import is_installed, solve
+from tinygen.planner.local_search import Found, search
+from tinygen.planner.solver import Solver, solve
 
 
 @dataclass(frozen=True)
@@ -14,12 +14,19 @@ class Effort:
     """How long to search for a placement that misses its bound."""
 
     moves: int  # of local search
-    exact: float  # deterministic time of the exact solver
+    exact: float  # deterministic time of the exact solver; none where it is 0
+
+    @property
+    def is_thorough(self) -> bool:
+        """Whether one walk of local search is not enough."""
+        return self.exact > 0
 
 
 QUICK = Effort(moves=300, exact=0)
 THOROUGH = Effort(moves=3000, exact=0.25)
-_RESTARTS = 3  # of local search, in place of the exact solver
+_OTHER_ORDERS = 1  # that a thorough search also starts from,
+_AGAIN = 2  # and how often from the best that was found,
+_FEWER_MOVES = 0.4  # with that share of the moves
 
 
 def place(
@@ -28,25 +35,39 @@ def place(
     effort: Effort = THOROUGH,
     bound: int = 0,
     limit: int | None = None,
+    solver: Solver = Solver.BUILTIN,
 ) -> dict[Block, int]:
     """For each item one of its alternative blocks, with its offset, such that no two live parts overlap.
 
-    First fit in several orders, then local search, then the exact solver where it is installed, or local search from
-    other orders; whoever meets the lower bound, of which more may be known, ends it. With a `limit` any arena within it
-    will do: no smaller one is looked for. Of an item's blocks all have as many bytes live at any tick.
+    First fit in several orders, then local search, also from other orders, then the exact solver where it is asked for;
+    whoever meets the lower bound, of which more may be known, ends it. With a `limit` any arena within it will do: no
+    smaller one is looked for. Of an item's blocks all have as many bytes live at any tick.
     """
     problem = Problem.of(items, in_place)
     enough = max(problem.bound, bound, limit or 0)
     order, *others = sorted(_orders(problem), key=lambda order: problem.arena_bytes(problem.first_fit(order)))
-    offsets = search(problem, order, effort.moves, enough)
-    if effort.exact and is_installed() and problem.arena_bytes(offsets) > enough:
+    found = search(problem, order, effort.moves, enough)
+    if effort.is_thorough and found.bytes > enough:
+        found = _searched_on(problem, others, found, effort, enough)
+    offsets = found.offsets
+    if solver is Solver.CP_SAT and effort.is_thorough and found.bytes > enough:
         offsets = solve(problem, offsets, effort.exact, limit)
-    for other in others[:_RESTARTS] if effort.exact and not is_installed() else ():
-        if problem.arena_bytes(offsets) <= enough:
-            break
-        found = search(problem, other, effort.moves, enough)
-        offsets = min(offsets, found, key=problem.arena_bytes)
     return {problem.blocks[index]: offset for index, offset in offsets.items()}
+
+
+def _searched_on(problem: Problem, orders: Sequence[list[int]], found: Found, effort: Effort, enough: int) -> Found:
+    """The best of further walks: from other orders, then from the best order of all with other seeds.
+
+    The first ones end in different valleys, the others get down to the ground of the deepest.
+    """
+    for order in orders[:_OTHER_ORDERS]:
+        found = min(found, search(problem, order, effort.moves, enough), key=lambda each: each.bytes)
+    for seed in range(1, _AGAIN + 1):
+        if found.bytes <= enough:
+            break
+        again = search(problem, found.order, int(_FEWER_MOVES * effort.moves), enough, seed)
+        found = again if again.bytes <= found.bytes else found
+    return found
 
 
 def arena_bytes(offsets: Mapping[Block, int]) -> int:

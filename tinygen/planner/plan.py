@@ -11,8 +11,9 @@ from tinygen.planner.choice import select
 from tinygen.planner.cost import estimated_instructions
 from tinygen.planner.network import Network
 from tinygen.planner.schedule import Schedule
-from tinygen.planner.spill import rooms, spill
-from tinygen.planner.splitting import least_bytes, smaller_plans, split_plan
+from tinygen.planner.solver import Solver
+from tinygen.planner.spill import arena_room, spill
+from tinygen.planner.splitting import RAM_SLACK, least_bytes, smaller_plans, split_plan
 from tinygen.planner.stepping import step_plan, step_plans
 from tinygen.planner.thrift import library_bytes, thrifty_plan
 from tinygen.planner.whole import exchanged, whole_plan
@@ -32,6 +33,8 @@ class Request:
     rereads_input: bool = False  # it gives any columns of them, and as often as wanted
     extra_macs: int = 0  # multiplications that may be done again for the sake of memory
     stores_output: bool = False  # the application takes the output by rows
+    solver: Solver = Solver.BUILTIN  # that places buffers
+    slack: float = RAM_SLACK  # of the smallest arena, that -O ram may add for speed
 
     @property
     def calls_application(self) -> bool:
@@ -58,18 +61,18 @@ def plan(graph: Graph, board: Board, toolbox: Toolbox, request: Request = Reques
     Whole tensors are fastest: they are left only for an objective or a limit that asks for less memory.
     """
     if graph.stream is not None:
-        schedule = _in_memories(step_plan(graph, board, toolbox, request.limit_bytes), request)
+        schedule = _in_memories(step_plan(graph, board, toolbox, request.limit_bytes, request.solver), request)
         check(schedule)
         return schedule
     if toolbox.has_native_kernels and not toolbox.may_grow:
         return _thrifty(graph, board, toolbox, request)
     kernels = _kernels(graph, toolbox)
-    whole = whole_plan(graph, board, kernels)
+    whole = whole_plan(graph, board, kernels, request.solver)
     network = request.network(whole.graph, kernels)
     schedule = exchanged(whole, network)
     if request.may_split and _may_be_better(schedule, toolbox.objective, request):
         limit = _limit(request, schedule.arena_bytes)
-        found = split_plan(network, board, toolbox, limit, request.extra_macs)
+        found = split_plan(network, board, toolbox, limit, request.extra_macs, request.solver, request.slack)
         schedule = found if _is_worth_it(found, schedule, toolbox, request, limit) else schedule
     schedule = _in_memories(schedule, request)
     check(schedule)
@@ -88,7 +91,7 @@ def about_least_bytes(graph: Graph, board: Board, toolbox: Toolbox, request: Req
     if graph.stream is not None or not request.may_split:
         return plan(graph, board, toolbox, request).arena_bytes
     kernels = _kernels(graph, toolbox)
-    whole = whole_plan(graph, board, kernels)
+    whole = whole_plan(graph, board, kernels, request.solver)
     return least_bytes(request.network(whole.graph, kernels), toolbox, request.extra_macs)
 
 
@@ -98,7 +101,8 @@ def _thrifty(graph: Graph, board: Board, toolbox: Toolbox, request: Request) -> 
     Scratch that does not fit beside whole tensors often fits beside some rows of them.
     """
     free = replace(toolbox, may_grow=True)
-    thrifty = thrifty_plan(graph, board, free, library_bytes(graph, board, toolbox))
+    library = library_bytes(graph, board, toolbox, request.solver)
+    thrifty = thrifty_plan(graph, board, free, library, request.solver)
     limit = _limit(request, thrifty.arena_bytes)
     fastest = plan(graph, board, free, replace(request, limit_bytes=limit))
     whole = _in_memories(exchanged(thrifty, request.network(thrifty.graph, {})), request)
@@ -128,7 +132,7 @@ def _is_worth_it(split: Schedule, whole: Schedule, toolbox: Toolbox, request: Re
 
 def _in_memories(schedule: Schedule, request: Request) -> Schedule:
     """The schedule, with some buffers outside of main RAM where it has too little for them; a limit is for all RAM."""
-    room_bytes = rooms(schedule.board)[schedule.board.main_ram]
+    room_bytes = arena_room(schedule.board)
     is_limited = request.limit_bytes is not None and request.limit_bytes < room_bytes
     if is_limited or schedule.arena_bytes <= room_bytes:
         return schedule
@@ -139,15 +143,15 @@ def curve(graph: Graph, board: Board, toolbox: Toolbox, request: Request) -> tup
     """From whole tensors to the smallest arena: each next schedule is smaller, and of those on less than whole tensors
     none that is as fast is smaller.
 
-    Of the request counts how the input comes, where the output goes, and what may be done again.
+    Of the request counts how the input comes, where the output goes, what may be done again, and who places buffers.
     """
     fastest = replace(toolbox, objective=Objective.TIME)
     if graph.stream is not None:
-        return _curve_of_calls(graph, board, fastest)
+        return _curve_of_calls(graph, board, fastest, request.solver)
     whole = plan(graph, board, fastest, replace(request, limit_bytes=None, may_split=False))
     network = request.network(whole.graph, _kernels(whole.graph, fastest))
     points: list[CurvePoint] = []
-    for schedule in smaller_plans(network, board, fastest, whole.arena_bytes, request.extra_macs):
+    for schedule in smaller_plans(network, board, fastest, whole.arena_bytes, request.extra_macs, request.solver):
         check(schedule)
         point = _point(schedule, toolbox)
         points = [*(p for p in points if p.instructions < point.instructions), point]
@@ -174,9 +178,9 @@ def _point(schedule: Schedule, toolbox: Toolbox) -> CurvePoint:
     return CurvePoint(schedule, round(estimated_instructions(schedule, toolbox.library)))
 
 
-def _curve_of_calls(graph: Graph, board: Board, toolbox: Toolbox) -> tuple[CurvePoint, ...]:
+def _curve_of_calls(graph: Graph, board: Board, toolbox: Toolbox, solver: Solver) -> tuple[CurvePoint, ...]:
     """The same for a stream."""
-    return tuple(_point(schedule, toolbox) for schedule in step_plans(graph, board, toolbox))
+    return tuple(_point(schedule, toolbox) for schedule in step_plans(graph, board, toolbox, solver))
 
 
 def _may_be_better(whole: Schedule, objective: Objective, request: Request) -> bool:

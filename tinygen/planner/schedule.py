@@ -10,6 +10,7 @@ from tinygen.ir.graph import Graph, Op
 from tinygen.ir.rows import Piece
 from tinygen.ir.tensor import Tensor
 from tinygen.kernels.base import Kernel
+from tinygen.planner.solver import Solver
 from tinygen.targets.board import Board, Memory
 
 
@@ -155,6 +156,7 @@ class Schedule:
     is_interleaved: bool = False  # whether buffers may share bytes while both live, as far as one holds nothing there
     rereads_input: bool = False  # whether fetches may go back, and take just some columns
     spilled: Mapping[Buffer, Memory] = field(default_factory=dict)  # buffers that do not lie in main RAM
+    solver: Solver = Solver.BUILTIN  # that placed them
 
     @cached_property
     def flat_steps(self) -> tuple[FlatStep, ...]:

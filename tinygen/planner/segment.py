@@ -13,6 +13,7 @@ from tinygen.planner.lifetimes import Access, Traffic
 from tinygen.planner.network import Network
 from tinygen.planner.placement import Effort, arena_bytes, place
 from tinygen.planner.slices import AddSlice, SlicedChain, sliced_chain, sliced_steps
+from tinygen.planner.solver import Solver
 from tinygen.planner.stream import AddRows, Chain, Compute, FetchRows, RowStep, StoreRows, Touch, held_bytes, stream
 from tinygen.planner.strips import strips_of
 from tinygen.planner.traces import Ports, Trace, blocks_of, trace
@@ -67,9 +68,9 @@ class Memory:
         """The first of each buffer's blocks."""
         return [block for block, *_ in self.blocks.values()]
 
-    def placed(self, effort: Effort, limit: int | None = None) -> "Placed":
+    def placed(self, effort: Effort, limit: int | None = None, solver: Solver = Solver.BUILTIN) -> "Placed":
         """The best placement found; with a limit the search ends at one within it."""
-        offsets = place(list(self.blocks.values()), self.in_place, effort, self.bound_bytes, limit)
+        offsets = place(list(self.blocks.values()), self.in_place, effort, self.bound_bytes, limit, solver)
         chosen = {key: next(b for b in blocks if b in offsets) for key, blocks in self.blocks.items()}
         return Placed(
             offsets={key: offsets[block] for key, block in chosen.items()},

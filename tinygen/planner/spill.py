@@ -9,6 +9,7 @@ from tinygen.planner.lifetimes import Traffic
 from tinygen.planner.occupancy import occupancy, step_traffic
 from tinygen.planner.placement import THOROUGH, Effort, place
 from tinygen.planner.schedule import Buffer, Schedule
+from tinygen.planner.solver import Solver
 from tinygen.targets.board import Board, Memory
 
 _PROGRAM_BYTES = 256  # of main RAM, left to the data of the program around the model
@@ -19,6 +20,11 @@ def rooms(board: Board) -> dict[Memory, int]:
     """Bytes that arenas may take of each RAM, the fastest first; main RAM also holds stack and data of the program."""
     taken = {board.main_ram: board.stack_bytes + _PROGRAM_BYTES}
     return {memory: memory.size - taken.get(memory, 0) for memory in board.rams}
+
+
+def arena_room(board: Board) -> int:
+    """Bytes of main RAM that an arena may take: what the stack and the data of the program around the model leave."""
+    return rooms(board)[board.main_ram]
 
 
 def spill(schedule: Schedule) -> Schedule | None:
@@ -51,6 +57,7 @@ class _Packing:
     blocks: Mapping[Buffer, Block]
     in_place: Sequence[InPlace]
     moved_bytes: Mapping[Buffer, int]  # read and written in one inference
+    solver: Solver
 
     @classmethod
     def of(cls, schedule: Schedule) -> "_Packing":
@@ -62,7 +69,7 @@ class _Packing:
         moved = dict.fromkeys(schedule.buffers, 0)
         for access in chain.from_iterable((*step.reads, *step.writes) for step in traffic):
             moved[access.key] += access.bytes
-        return cls(blocks, tuple(pairs), moved)
+        return cls(blocks, tuple(pairs), moved, schedule.solver)
 
     def busyness(self, buffer: Buffer) -> float:
         """How often each byte is read or written, on average."""
@@ -83,7 +90,7 @@ class _Packing:
     def _placed(self, buffers: Sequence[Buffer], effort: Effort) -> dict[Buffer, int]:
         blocks = [self.blocks[buffer] for buffer in buffers]
         pairs = [pair for pair in self.in_place if pair.operand in blocks and pair.result in blocks]
-        placed = place([(block,) for block in blocks], pairs, effort)
+        placed = place([(block,) for block in blocks], pairs, effort, solver=self.solver)
         return {buffer: placed[block] for buffer, block in zip(buffers, blocks, strict=True)}
 
 

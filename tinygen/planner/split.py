@@ -30,6 +30,7 @@ from tinygen.planner.schedule import (
 )
 from tinygen.planner.segment import BufferKey, Scratch, Segment, memory_of_traces, strips_of_steps, trace_of_steps
 from tinygen.planner.slices import AddSlice, FinishRows
+from tinygen.planner.solver import Solver
 from tinygen.planner.stream import (
     AddRows,
     Compute,
@@ -206,9 +207,15 @@ class _Lowering:
         return list(found.values())
 
 
-def split(network: Network, segments: tuple[Segment, ...], board: Board, toolbox: Toolbox) -> Schedule:
+def split(
+    network: Network,
+    segments: tuple[Segment, ...],
+    board: Board,
+    toolbox: Toolbox,
+    solver: Solver = Solver.BUILTIN,
+) -> Schedule:
     """The schedule of a segmentation, with the smallest arena found."""
-    return split_with(Findings(network, toolbox), segments, board)
+    return split_with(Findings(network, toolbox, solver), segments, board)
 
 
 def split_with(found: Findings, segments: tuple[Segment, ...], board: Board) -> Schedule:
@@ -248,6 +255,7 @@ def split_with(found: Findings, segments: tuple[Segment, ...], board: Board) -> 
         pieces=lowering.pieces,
         is_interleaved=True,
         rereads_input=network.rereads_input and bool(network.fetched),
+        solver=found.solver,
     )
 
 

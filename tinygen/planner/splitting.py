@@ -13,6 +13,7 @@ from tinygen.planner.placement import QUICK, THOROUGH
 from tinygen.planner.schedule import Schedule
 from tinygen.planner.segment import Segment
 from tinygen.planner.segmentation import CHAIN, Segmentation, SegmentationSearch
+from tinygen.planner.solver import Solver
 from tinygen.planner.split import split_with
 from tinygen.targets.board import Board
 
@@ -22,11 +23,13 @@ _FEWER_BYTES = 0.97  # of a limit that a segmentation kept alone, but not togeth
 _BUDGET_STEP = 0.01  # of an arena: how close the search for the smallest one within a budget comes
 _TRIES = 4  # segmentations that are placed as a whole,
 _FEW_CUTS = 10 * CHAIN  # and one more, of which each chain must save so many instructions
-_RAM_SLACK = 0.10  # of the smallest arena, that -O ram may add for tinygen's own kernels, which need more scratch,
+RAM_SLACK = 0.10  # of the smallest arena, that -O ram may add for tinygen's own kernels, which need more scratch,
 _SLACK_SAVES = 0.10  # if it saves that share of the instructions
 _AS_FAST = 0.01  # more of these, where that takes less of the slack
 _MOST_UPGRADES = 24  # of kernels that are tried one by one,
+_MORE_SAVED = 1.1  # times what one with less scratch saves, that makes one worth a try of its own,
 _MOST_MISSES = 2  # of which so many may be placed thoroughly in vain: the rest is placed quickly
+_MOST_IN_VAIN = 24  # other ways to run single segments that are tried without finding room
 _MOST_TURNS = 16  # of chains of one segmentation: where there are many, each takes most of a second to place
 
 
@@ -36,12 +39,15 @@ def split_plan(
     toolbox: Toolbox,
     limit_bytes: int | None,
     extra_macs: int = 0,
+    solver: Solver = Solver.BUILTIN,
+    slack: float = RAM_SLACK,
 ) -> Schedule:
     """The schedule with segments that serves the objective; over the limit where nothing smaller is found.
 
-    `extra_macs` are the multiplications that strips of columns may do again.
+    `extra_macs` are the multiplications that strips of columns may do again, `slack` the share of the smallest arena
+    that Objective.RAM may add for native kernels.
     """
-    return _Planner(network, board, toolbox, extra_macs).plan(limit_bytes)
+    return _Planner(network, board, toolbox, extra_macs, solver, slack).plan(limit_bytes)
 
 
 def least_bytes(network: Network, toolbox: Toolbox, extra_macs: int = 0) -> int:
@@ -54,11 +60,14 @@ def least_bytes(network: Network, toolbox: Toolbox, extra_macs: int = 0) -> int:
 class _Planner:
     """Tries segmentations: how much memory one takes is known when all of it is placed."""
 
-    def __init__(self, network: Network, board: Board, toolbox: Toolbox, extra_macs: int) -> None:
+    def __init__(
+        self, network: Network, board: Board, toolbox: Toolbox, extra_macs: int, solver: Solver, slack: float = 0.0
+    ) -> None:
         self._network = network
         self._board = board
         self._toolbox = toolbox
-        self._found = Findings(network, toolbox)
+        self._slack = slack
+        self._found = Findings(network, toolbox, solver)
         self._search = SegmentationSearch(self._found, extra_macs)
         self._splits: dict[tuple[Segment, ...], Schedule] = {}
         self._turned: dict[Segmentation, tuple[Segment, ...]] = {}
@@ -73,7 +82,7 @@ class _Planner:
             return fitting
         if self._toolbox.objective is Objective.BALANCED:
             return self._balanced(without, smallest)
-        if self._toolbox.objective is Objective.RAM and self._toolbox.has_native_kernels:
+        if self._toolbox.objective is Objective.RAM and self._toolbox.mixes_kernels and self._slack:
             return self._little_larger(without, smallest, limit_bytes)
         return self._least(without, smallest)
 
@@ -111,7 +120,7 @@ class _Planner:
 
     def _little_more(self, bytes: int, limit_bytes: int | None) -> int:
         """What an arena may take instead of so many bytes."""
-        room = int((1 + _RAM_SLACK) * bytes)
+        room = int((1 + self._slack) * bytes)
         return room if limit_bytes is None else min(room, max(limit_bytes, bytes))
 
     def _takes_more(self, smallest: Segmentation, instructions: float) -> bool:
@@ -212,14 +221,15 @@ class _Planner:
 
     def _improved(self, segments: tuple[Segment, ...], limit: int) -> tuple[Segment, ...]:
         """Segments within a limit with other kernels or more rows per call, one segment after the other."""
-        chosen = segments
+        chosen, misses = segments, 0
         for index, segment in enumerate(segments):
-            for other in self._search.cheaper(segment, limit):
+            for other in self._search.cheaper(segment, limit) if misses < _MOST_IN_VAIN else ():
                 changed = replace(other, descending=segment.descending)
                 tried = (*chosen[:index], changed, *chosen[index + 1 :])
                 if self._found.fits(tried, limit, QUICK):
                     chosen = tried
                     break
+                misses += 1
         return chosen
 
     def _upgraded(self, segments: tuple[Segment, ...], limit: int) -> tuple[Segment, ...]:
@@ -234,7 +244,7 @@ class _Planner:
             return together
         upgraded: set[tuple[int, int]] = set()
         misses = 0
-        for index, upgrade in found:
+        for index, upgrade in _worth_their_scratch(found):
             if (index, upgrade.position) in upgraded:
                 continue
             tried = _with_upgrade(segments, index, upgrade)
@@ -248,6 +258,16 @@ class _Planner:
         return segments
 
 
+def _worth_their_scratch(found: Sequence[tuple[int, Upgrade]]) -> list[tuple[int, Upgrade]]:
+    """Without the upgrades of a call that save hardly more than one with less scratch: that is what others lack."""
+    kept: dict[tuple[int, int], list[Upgrade]] = {}
+    for index, upgrade in sorted(found, key=lambda each: each[1].scratch_bytes):
+        smaller = kept.setdefault((index, upgrade.position), [])
+        if not smaller or upgrade.saved_instructions > _MORE_SAVED * smaller[-1].saved_instructions:
+            smaller.append(upgrade)
+    return [(index, upgrade) for index, upgrade in found if upgrade in kept[index, upgrade.position]]
+
+
 def _with_upgrade(segments: tuple[Segment, ...], index: int, upgrade: Upgrade) -> tuple[Segment, ...]:
     scratch = list(segments[index].scratch)
     scratch[upgrade.position] = upgrade.scratch_bytes
@@ -255,10 +275,10 @@ def _with_upgrade(segments: tuple[Segment, ...], index: int, upgrade: Upgrade) -
 
 
 def smaller_plans(
-    network: Network, board: Board, toolbox: Toolbox, below_bytes: int, extra_macs: int = 0
+    network: Network, board: Board, toolbox: Toolbox, below_bytes: int, extra_macs: int, solver: Solver
 ) -> Iterator[Schedule]:
     """Schedules with less and less memory, down to the smallest that is found."""
-    planner = _Planner(network, board, toolbox, extra_macs)
+    planner = _Planner(network, board, toolbox, extra_macs, solver)
     smallest = planner.smallest()
     while smallest.arena_bytes < below_bytes:
         schedule = planner.fastest(min(below_bytes - 1, int(below_bytes * _FEWER_BYTES)))

@@ -7,11 +7,12 @@ from tinygen.kernels import select as by_rank
 from tinygen.kernels.base import Kernel, Toolbox
 from tinygen.planner.choice import variants
 from tinygen.planner.schedule import Call, Schedule
+from tinygen.planner.solver import Solver
 from tinygen.planner.whole import whole_plan
 from tinygen.targets.board import Board
 
 
-def thrifty_plan(graph: Graph, board: Board, toolbox: Toolbox, limit_bytes: int) -> Schedule:
+def thrifty_plan(graph: Graph, board: Board, toolbox: Toolbox, limit_bytes: int, solver: Solver) -> Schedule:
     """A schedule on whole tensors: where the arena exceeds the limit, operators get kernels with less scratch.
 
     Last comes the library's kernel, so that the arena ends, at the latest, at `library_bytes`.
@@ -19,7 +20,7 @@ def thrifty_plan(graph: Graph, board: Board, toolbox: Toolbox, limit_bytes: int)
     library = _library_kernels(graph, toolbox)
     left = {op: [*variants(op, toolbox), kernel] for op, kernel in library.items()}
     while True:
-        schedule = whole_plan(graph, board, {op: found[0] for op, found in left.items()})
+        schedule = whole_plan(graph, board, {op: found[0] for op, found in left.items()}, solver)
         open_ops = {op for op, found in left.items() if len(found) > 1}
         if schedule.arena_bytes <= limit_bytes or not open_ops:
             return schedule
@@ -27,9 +28,9 @@ def thrifty_plan(graph: Graph, board: Board, toolbox: Toolbox, limit_bytes: int)
             del left[op][0]
 
 
-def library_bytes(graph: Graph, board: Board, toolbox: Toolbox) -> int:
+def library_bytes(graph: Graph, board: Board, toolbox: Toolbox, solver: Solver) -> int:
     """The arena for whole tensors and the library's kernels."""
-    return whole_plan(graph, board, _library_kernels(graph, toolbox)).arena_bytes
+    return whole_plan(graph, board, _library_kernels(graph, toolbox), solver).arena_bytes
 
 
 def _library_kernels(graph: Graph, toolbox: Toolbox) -> dict[Op, Kernel]:

@@ -13,13 +13,14 @@ from tinygen.planner.network import Network
 from tinygen.planner.order import best_order
 from tinygen.planner.placement import place
 from tinygen.planner.schedule import Buffer, Call, Fetch, FlatStep, Fused, Place, Schedule, Shift, Step, Store
+from tinygen.planner.solver import Solver
 from tinygen.targets.board import Board
 
 
-def whole_plan(graph: Graph, board: Board, kernels: Mapping[Op, Kernel]) -> Schedule:
+def whole_plan(graph: Graph, board: Board, kernels: Mapping[Op, Kernel], solver: Solver = Solver.BUILTIN) -> Schedule:
     """The smallest schedule on whole tensors, of some orders and of the layouts worth packing."""
     orders = dict.fromkeys((graph, best_order(graph)))
-    return min((_plan(order, board, kernels) for order in orders), key=lambda schedule: schedule.arena_bytes)
+    return min((_plan(order, board, kernels, solver) for order in orders), key=lambda schedule: schedule.arena_bytes)
 
 
 def exchanged(whole: Schedule, network: Network) -> Schedule:
@@ -69,24 +70,33 @@ def _all(tensor: Tensor) -> Piece:
     return Piece(tensor, tensor, every_row(tensor))
 
 
-def _plan(graph: Graph, board: Board, kernels: Mapping[Op, Kernel]) -> Schedule:
+def _plan(graph: Graph, board: Board, kernels: Mapping[Op, Kernel], solver: Solver) -> Schedule:
     """The smallest of the layouts worth packing; of equals the one that copies least."""
     best: tuple[int, int] | None = None  # arena bytes and copied bytes
     for layout in layouts(graph, kernels):
         if best is not None and best <= (layout.lower_bound_bytes, layout.copied_bytes):
             continue
-        candidate = _place(layout, board)
+        candidate = _place(layout, board, solver)
         cost = (candidate.arena_bytes, layout.copied_bytes)
         if best is None or cost < best:
             best, schedule = cost, candidate
     return schedule
 
 
-def _place(layout: Layout, board: Board) -> Schedule:
-    placed = place([(block,) for block in layout.blocks.values()])
+def _place(layout: Layout, board: Board, solver: Solver) -> Schedule:
+    placed = place([(block,) for block in layout.blocks.values()], solver=solver)
     offsets = {buffer: placed[block] for buffer, block in layout.blocks.items()}
     steps: tuple[Step, ...] = (*layout.calls, *_updates(layout))
-    return Schedule(layout.graph, board, steps, layout.buffers, layout.places, offsets, layout.lower_bound_bytes)
+    return Schedule(
+        layout.graph,
+        board,
+        steps,
+        layout.buffers,
+        layout.places,
+        offsets,
+        layout.lower_bound_bytes,
+        solver=solver,
+    )
 
 
 def _updates(layout: Layout) -> tuple[Shift, ...]:

@@ -24,6 +24,7 @@ class Compilation:
     model: str  # file name
     target: str
     library: str
+    solver: str  # that placed the buffers
     files: tuple[str, ...]  # relative to the output folder
     arena_bytes: int
     arena_limit_bytes: int
@@ -55,6 +56,7 @@ def report_compilation(
         model=model.name,
         target=schedule.board.name,
         library=library,
+        solver=schedule.solver.value,
         files=tuple(sorted(files)),
         arena_bytes=schedule.arena_bytes,
         arena_limit_bytes=arena_limit_bytes,
@@ -85,6 +87,7 @@ def _rows(compilation: Compilation) -> list[tuple[str, str]]:
     return [
         ("name", compilation.name),
         ("arena", f"{size(compilation.arena_bytes)}, fits into {count(compilation.arena_limit_bytes)}"),
+        ("solver", compilation.solver),
         ("constants", f"{size(compilation.const_bytes)}, without layer parameters"),
         ("MACs", count(compilation.macs)),
         *saved_rows(compilation.saved_macs, compilation.saved_const_bytes),

@@ -63,6 +63,7 @@ class Inspection:
     saved_macs: int = 0  # by shrinking the graph
     saved_const_bytes: int = 0
     stream: StreamSummary | None = None
+    solver: str | None = None  # that placed the buffers
 
 
 def inspect_schedule(
@@ -95,6 +96,7 @@ def inspect_schedule(
         saved_macs=saved.macs,
         saved_const_bytes=saved.const_bytes,
         stream=stream_summary(schedule),
+        solver=schedule.solver.value,
     )
 
 
@@ -146,6 +148,7 @@ def summary_table(inspection: Inspection) -> RenderableType:
         ("fits", "yes" if inspection.fits else "no"),
         ("arena", f"{size(inspection.arena_bytes)} of {count(inspection.arena_limit_bytes)}"),
         ("lower bound", size(inspection.lower_bound_bytes)),
+        ("solver", str(inspection.solver)),
         ("whole tensors", size(inspection.unsplit_bytes)),
         ("constants", f"{size(inspection.const_bytes)} of {count(inspection.const_limit_bytes)}, {_UNCOUNTED}"),
         ("MACs", f"{count(inspection.macs)}, and {count(inspection.extra_macs)} done again by splitting"),

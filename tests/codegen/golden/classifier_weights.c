@@ -1,4 +1,7 @@
-/* classifier: made by tinygen VERSION from classifier.tflite for mps2-an386 (cortex-m4, dsp). Do not edit. */
+/*
+ * classifier: made by tinygen VERSION from classifier.tflite for mps2-an386 (cortex-m4, dsp), solver builtin. Do
+ * not edit.
+ */
 #include "classifier_weights.h"
 
 _Alignas(4) const int8_t classifier_conv_2d_0_weights[18] = {

@@ -1,4 +1,4 @@
-"""Convolutions and fully connected layers whose weights take four, two or one bits."""
+"""Convolutions and fully connected layers whose weights take four, two or one bits; convolutions without scratch."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -22,7 +22,7 @@ _POINT = Tile(w=1, h=1)
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ConvolvePackedS8(Kernel):
-    """tg_convolve_packed_s8: unpacks one filter at a time."""
+    """tg_convolve_packed_s8: unpacks one filter at a time. tg_convolve_s8: reads weights of int8 where they stand."""
 
     template: ClassVar[str] = "convolve_packed_s8"
     takes_parts: ClassVar[bool] = True
@@ -127,12 +127,13 @@ def _kernel(
     padding: Tile,
     dilation: Tile,
 ) -> ConvolvePackedS8:
+    is_packed = stage.weights.type.dtype.is_narrow
     return ConvolvePackedS8(
-        function="tg_convolve_packed_s8",
+        function="tg_convolve_packed_s8" if is_packed else "tg_convolve_s8",
         reads=(input,),
         writes=(output,),
         tables=(weights, *bias_tables(stage.bias), *per_channel_tables(stage, filter_dims.n)),
-        scratch_bytes=filter_dims.h * filter_dims.w * filter_dims.c,
+        scratch_bytes=filter_dims.h * filter_dims.w * filter_dims.c if is_packed else 0,
         input_dims=input_dims,
         filter_dims=filter_dims,
         output_dims=output_dims,

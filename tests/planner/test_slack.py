@@ -1,0 +1,135 @@
+"""-O ram: the smallest arena over all kernels, what may be added to it for speed, and who places buffers."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.support.command_line import DIGITS, Ended, tinygen
+from tests.support.graphs import GraphBuilder
+from tests.support.shared import shared_file
+from tinygen import targets
+from tinygen.frontends.tflite.importer import import_tflite
+from tinygen.ir.graph import Graph, Op
+from tinygen.kernels.base import Library, Objective, Toolbox
+from tinygen.ops.window import HW
+from tinygen.passes import run
+from tinygen.pipeline import Options, compile_model
+from tinygen.planner import solver
+from tinygen.planner.choice import variants
+from tinygen.planner.fit import room_bytes
+from tinygen.planner.plan import Request, plan
+from tinygen.planner.spill import arena_room, rooms
+from tinygen.planner.splitting import RAM_SLACK
+from tinygen.targets.isa import Isa
+
+_M4 = targets.load("mps2-an386")
+_MODELS = ("ad01_int8", "kws_ref_model", "pretrainedResnet_quant", "str_ww_ref_model")
+
+
+def _said(ended: Ended) -> str:
+    return ended.stderr.splitlines()[-1].removeprefix("tinygen: ")
+
+
+def _auto(library: Library, isa: Isa) -> Toolbox:
+    return Toolbox(library, isa, Objective.RAM, has_native_kernels=True, chooses_by_cost=True)
+
+
+def _ops() -> list[Op]:
+    build = GraphBuilder()
+    tensor = build.conv(build.input(1, 12, 12, 3), 8, HW(3, 3))
+    tensor = build.conv(build.depthwise(tensor), 16)
+    build.fully_connected(build.mean(build.add(tensor, build.conv(tensor, 16, HW(3, 3)))), 10)
+    return build.ops
+
+
+@pytest.mark.parametrize("isa", Isa)
+def test_kernels_of_cmsis_nn_leave_none_out_that_take_less_scratch(isa: Isa) -> None:
+    for op in _ops():
+        least = {library: variants(op, _auto(library, isa))[-1].scratch_bytes for library in Library}
+        assert least[Library.CMSIS_NN] <= least[Library.PORTABLE], op.name
+
+
+def test_a_cmsis_nn_build_takes_its_scratch() -> None:
+    """--kernels cmsis-nn has no other kernels."""
+    plain = Toolbox(Library.CMSIS_NN, Isa.DSP, Objective.RAM)
+    assert any(variants(op, plain)[-1].scratch_bytes for op in _ops())
+
+
+def _bytes(graph: Graph, library: Library, slack: float) -> int:
+    return plan(graph, _M4, _auto(library, _M4.isa), Request(slack=slack)).arena_bytes
+
+
+@pytest.mark.parametrize("name", _MODELS)
+def test_the_slack_is_counted_from_the_smallest_arena_over_all_kernels(name: str) -> None:
+    """Whether CMSIS-NN is there or not."""
+    graph = run(import_tflite(shared_file(f"models/mlperf_tiny/{name}.tflite")))
+    smallest = min(_bytes(graph, library, 0.0) for library in Library)
+    for library in Library:
+        assert _bytes(graph, library, 0.0) == smallest
+        assert _bytes(graph, library, RAM_SLACK) <= (1 + RAM_SLACK) * smallest
+
+
+def test_image_classification_without_ortools() -> None:
+    graph = run(import_tflite(shared_file("models/mlperf_tiny/pretrainedResnet_quant.tflite")))
+    schedule = plan(graph, _M4, replace(_auto(Library.CMSIS_NN, _M4.isa), tallest_tile=4))
+    assert schedule.arena_bytes <= 12_496
+    assert schedule.solver is solver.Solver.BUILTIN
+
+
+def test_what_is_installed_changes_no_plan(monkeypatch: pytest.MonkeyPatch) -> None:
+    def offsets(is_installed: bool) -> list[int]:
+        monkeypatch.setattr(solver, "find_spec", lambda _: object() if is_installed else None)
+        schedule = compile_model(DIGITS, Options(target="mps2-an386", objective=Objective.RAM)).schedule
+        return [schedule.offsets[buffer] for buffer in schedule.buffers]
+
+    assert offsets(is_installed=True) == offsets(is_installed=False)
+
+
+@pytest.mark.parametrize("command", ["inspect", "run", "validate", "bench", "compile"])
+def test_a_solver_that_is_missing(command: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(solver, "find_spec", lambda _: None)
+    out = ["-o", str(tmp_path / "out")] if command == "compile" else []
+    ended = tinygen(command, DIGITS, "--solver", "cp-sat", *out)
+    assert (ended.code, _said(ended)) == (
+        6,
+        "ortools: not installed, needed to place buffers with --solver cp-sat. "
+        "Run `pip install tinygen[solver]`, or use --solver builtin.",
+    )
+
+
+def test_a_solver_that_is_none() -> None:
+    ended = tinygen("inspect", DIGITS, "--solver=exact")
+    message = "--solver: is 'exact', one of builtin, cp-sat was expected. Choose one of them."
+    assert (ended.code, _said(ended)) == (2, message)
+
+
+@pytest.mark.skipif(not solver.is_installed(), reason="ortools missing: --solver cp-sat is not tested")
+def test_the_exact_solver_is_named_and_never_worse() -> None:
+    builtin, exact = (
+        compile_model(DIGITS, Options(target="mps2-an386", objective=Objective.RAM, solver=each))
+        for each in solver.Solver
+    )
+    assert exact.schedule.arena_bytes <= builtin.schedule.arena_bytes
+    assert "solver cp-sat" in exact.files["digits_int8.h"]
+
+
+def test_the_builtin_solver_is_named() -> None:
+    assert "solver builtin" in compile_model(DIGITS, Options()).files["digits_int8.h"]
+    document = tinygen("inspect", DIGITS, "--json").document
+    assert document["solver"] == "builtin"
+
+
+@pytest.mark.parametrize("slack", ["101%", "-0.1", "much"])
+def test_slacks_that_are_none(slack: str) -> None:
+    ended = tinygen("inspect", DIGITS, f"--slack={slack}")
+    message = f"--slack: is '{slack}', a share of 0% to 100%, such as 5% or 0.05, was expected."
+    assert (ended.code, _said(ended)) == (2, message)
+
+
+@pytest.mark.parametrize("name", targets.names())
+def test_one_definition_of_the_room_for_an_arena(name: str) -> None:
+    """What a plan is asked for is what is checked and said."""
+    board = targets.load(name)
+    schedule = compile_model(DIGITS, Options(target=name)).schedule
+    assert room_bytes(schedule) == arena_room(board) == rooms(board)[board.main_ram]
