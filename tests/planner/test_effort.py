@@ -64,7 +64,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> Iterator[Counter[str]]:
         (Objective.BALANCED, True, 155, 75, 1),
         (Objective.BALANCED, False, 295, 92, 1),
         (Objective.RAM, True, 172, 112, 2),
-        (Objective.RAM, False, 207, 126, 1),
+        (Objective.RAM, False, 207, 126, 2),
     ],
 )
 def test_visual_wake_words(
