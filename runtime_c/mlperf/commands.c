@@ -42,6 +42,31 @@ static void help_command(char *rest)
     th_printf("results        outputs of the last inference\r\n");
 }
 
+static void repeat(int32_t inferences)
+{
+    for (int32_t i = 0; i < inferences; i++) {
+        th_infer();
+    }
+}
+
+/* The runner divides by the time between the two lines of the clock: nothing is printed between them. */
+static void repeat_on_the_clock(int32_t inferences)
+{
+    th_timestamp();
+    th_pre();
+    repeat(inferences);
+    th_post();
+    th_timestamp();
+}
+
+/* A part of the reply to `infer`: a line with its name and how many inferences it has, those, a line at its end. */
+static void reply_part(const char *name, void (*run)(int32_t inferences), int32_t inferences)
+{
+    th_printf("m-%s-start-%d\r\n", name, (int)inferences);
+    run(inferences);
+    th_printf("m-%s-done\r\n", name);
+}
+
 static void infer_command(char *rest)
 {
     const char *iterations = next_word(&rest);
@@ -54,7 +79,10 @@ static void infer_command(char *rest)
     } else if (w < 0) {
         th_printf("e-[Inference warmup must be >=0]\r\n");
     } else {
-        ee_infer((size_t)n, (size_t)w);
+        th_load_tensor();
+        reply_part("warmup", repeat, w);
+        reply_part("infer", repeat_on_the_clock, n);
+        th_results();
     }
 }
 
@@ -92,26 +120,6 @@ void ee_serial_command_parser_callback(char *command)
 
     dispatch(name == NULL ? "" : name, rest);
     th_printf(EE_MSG_READY);
-}
-
-void ee_infer(size_t iterations, size_t warmups)
-{
-    th_load_tensor();
-    th_printf("m-warmup-start-%u\r\n", (unsigned)warmups);
-    while (warmups-- > 0) {
-        th_infer();
-    }
-    th_printf("m-warmup-done\r\n");
-    th_printf("m-infer-start-%u\r\n", (unsigned)iterations);
-    th_timestamp();
-    th_pre();
-    while (iterations-- > 0) {
-        th_infer();
-    }
-    th_post();
-    th_timestamp();
-    th_printf("m-infer-done\r\n");
-    th_results();
 }
 
 void ee_benchmark_initialize(void)

@@ -1,6 +1,9 @@
 /*
  * The two sides of MLPerf Tiny firmware, under the names of the benchmark's own API: ee_* reads the runner's
- * commands, th_* is what a submitter supplies. Follows benchmark/api of github.com/mlcommons/tiny, whose
+ * commands, th_* is what a submitter supplies.
+ *
+ * The API (names, arguments, texts of the protocol) is EEMBC's and the MLPerf authors' (benchmark/api of
+ * github.com/mlcommons/tiny, Apache-2.0); the implementation is tinygen's, from the protocol. Their
  * internally_implemented.cpp can take the place of command_line.c, commands.c and download.c.
  */
 #ifndef MLPERF_API_H
@@ -28,9 +31,6 @@ void ee_serial_command_parser_callback(char *command);
 
 /** Set the board up and say that it is ready: called once, first. */
 void ee_benchmark_initialize(void);
-
-/** Load the input, run `warmups` inferences unmeasured and `iterations` between two timestamps, print the results. */
-void ee_infer(size_t iterations, size_t warmups);
 
 /**
  * Copy what `db` commands have downloaded, at most `max_bytes`, to `to`, or only count it where `to` is NULL.

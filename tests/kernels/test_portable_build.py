@@ -162,6 +162,13 @@ def test_only_freestanding_headers() -> None:
     assert set(re.findall(r"#include <([^>]+)>", text)) <= {"stdbool.h", "stddef.h", "stdint.h", "string.h"}
 
 
+def test_headers_say_whose_interface_it_is() -> None:
+    for header in (PORTABLE / "include").glob("*.h"):
+        opening = " ".join(header.read_text().partition("#ifndef")[0].replace("*", " ").split())
+        assert "is Arm's CMSIS-NN (github.com/ARM-software/CMSIS-NN, Apache-2.0)" in opening, header.name
+        assert "the implementation is tinygen's" in opening, header.name
+
+
 def test_one_function_per_file_and_declared() -> None:
     header = (PORTABLE / "include" / "arm_nnfunctions.h").read_text()
     declared = set(re.findall(r"\b(arm_\w+)\(const", header)) | set(re.findall(r"\b(arm_\w+_s8\w*)\(", header))

@@ -2,6 +2,7 @@
 
 import os
 import random
+import re
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -171,6 +172,17 @@ def test_answers_are_those_of_the_official_api(parser: Path, tmp_path: Path) -> 
     stream = "".join(f"{command}%" for command in _sessions(random.Random(2)))
     expected = [line.replace("unspecified", "tinygen") for line in _said(program, stream)]
     assert _said(parser, stream) == expected
+
+
+def test_functions_of_the_official_api_are_declared_by_it(parser: Path) -> None:
+    """No more of its names than the two sides call each other by; the header says whose they are."""
+    header = (paths.RUNTIME_C / "mlperf" / "mlperf_api.h").read_text()
+    assert "is EEMBC's and the MLPerf authors'" in header
+    shown = subprocess.run(["nm", "--defined-only", parser], capture_output=True, text=True, check=True).stdout
+    defined = set(re.findall(r"\b(ee_\w+)$", shown, re.MULTILINE))
+    assert defined == {
+        *("ee_benchmark_initialize", "ee_get_buffer", "ee_serial_callback", "ee_serial_command_parser_callback")
+    }
 
 
 @requires_clang

@@ -2,6 +2,9 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * The limits that programs written for CMSIS-NN take from this header.
+ *
+ * The API (names, arguments, meaning) is Arm's CMSIS-NN (github.com/ARM-software/CMSIS-NN, Apache-2.0); the
+ * implementation is tinygen's, from the arithmetic.
  */
 #ifndef ARM_NN_MATH_TYPES_H
 #define ARM_NN_MATH_TYPES_H

@@ -3,6 +3,9 @@
  *
  * Types of the CMSIS-NN int8 interface, as far as tinygen's portable kernels implement it. Names, order and types of
  * all members are CMSIS-NN's: a program compiles with this header or with Arm's, without a change.
+ *
+ * The API (names, arguments, meaning) is Arm's CMSIS-NN (github.com/ARM-software/CMSIS-NN, Apache-2.0); the
+ * implementation is tinygen's, from the arithmetic.
  */
 #ifndef ARM_NN_TYPES_H
 #define ARM_NN_TYPES_H

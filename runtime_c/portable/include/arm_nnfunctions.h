@@ -3,6 +3,9 @@
  *
  * CMSIS-NN's int8 interface, as far as tinygen's portable kernels implement it: same names, same arguments, same bytes.
  *
+ * The API (names, arguments, meaning) is Arm's CMSIS-NN (github.com/ARM-software/CMSIS-NN, Apache-2.0); the
+ * implementation is tinygen's, from the arithmetic.
+ *
  * All functions: activations are NHWC; data pointers need no alignment; no function keeps state, allocates or uses the
  * scratch of its context. Requantization is the double rounding of requantize.h.
  */
