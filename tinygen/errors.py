@@ -44,6 +44,12 @@ class ToolError(TinygenError):
     exit_code = 6
 
 
+class BuildError(ToolError):
+    """A compiler or linker is there and does not take what it was given, such as generated C."""
+
+    exit_code = 1
+
+
 class VerifyError(TinygenError):
     """tinygen itself broke an invariant: a defect in tinygen, never in the model."""
 

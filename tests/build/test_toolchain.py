@@ -10,7 +10,7 @@ from tests.support.tools import requires_arm_gcc, requires_clang, requires_clang
 from tinygen import targets
 from tinygen.build import qemu, toolchain
 from tinygen.build.toolchain import Opt, Sanitizer
-from tinygen.errors import ToolError
+from tinygen.errors import BuildError, ToolError
 
 HOST = targets.load("host")
 M4 = targets.load("mps2-an386")
@@ -105,8 +105,9 @@ def test_failing_compile_shows_the_first_errors(tmp_path: Path) -> None:
     source = tmp_path / "bad.c"
     source.write_text("int f(void) { return nowhere; }\n")
     tools = toolchain.for_board(HOST)
-    with pytest.raises(ToolError) as caught:
+    with pytest.raises(BuildError) as caught:
         tools.compile([source], [], [], tmp_path)
+    assert (caught.value.exit_code, ToolError.exit_code) == (1, 6)
     first, second = str(caught.value).splitlines()[:2]
     assert first == f"{Path(tools.cc).name}: failed with exit code 1:"
     assert second.startswith(f"{source}:1:22: error: ")
@@ -116,7 +117,7 @@ def test_failing_link_names_the_symbol(tmp_path: Path) -> None:
     source = tmp_path / "bad.c"
     source.write_text("int nowhere(void);\nint main(void) { return nowhere(); }\n")
     tools = toolchain.for_board(HOST)
-    with pytest.raises(ToolError, match="undefined reference to `nowhere'"):
+    with pytest.raises(BuildError, match="undefined reference to `nowhere'"):
         tools.link(tools.compile([source], [], [], tmp_path), None, tmp_path / "bad")
 
 

@@ -11,7 +11,7 @@ import pytest
 from tests.support.movement_models import OPERATORS as MOVEMENTS
 from tests.support.movement_models import random_model
 from tests.support.operator_models import BUILDERS, side_by_side
-from tests.support.tiny_models import classifier, tower
+from tests.support.tiny_models import classifier, tower, view
 from tests.support.tools import requires_arm_gcc, requires_clang, requires_cmsis, requires_host_cc
 from tinygen import paths
 from tinygen.build.toolchain import WARNINGS
@@ -32,6 +32,7 @@ COMPILERS = [
 MODELS = {
     "classifier": (classifier(), Objective.TIME),
     "tower": (tower(), Objective.RAM),
+    "view": (view(), Objective.TIME),
     "operators": (side_by_side([*BUILDERS], seed=3).finish(), Objective.TIME),
     "movements": (random_model([*MOVEMENTS], seed=5, each=1).finish(), Objective.TIME),
 }

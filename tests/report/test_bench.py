@@ -6,9 +6,11 @@ import pytest
 from rich.console import Console, RenderableType
 
 from tests.support.models import compiled_model
+from tests.support.tiny_models import view
 from tests.support.tools import requires_qemu
 from tinygen.build.sizes import symbol_sizes
 from tinygen.codegen.harness import Measure
+from tinygen.pipeline import Options, compile_model
 from tinygen.planner.constants import const_bytes
 from tinygen.report.bench import bench
 from tinygen.report.counting import Counter, count, count_operators
@@ -19,6 +21,15 @@ MODEL = "str_ww_ref_model"
 TICK = 40  # instructions of a tick of SysTick at 25 MHz
 CALL_OF_THE_COUNTER = 12  # instructions, at most, around each operator
 CALL_OF_THE_SYSTICK = 60  # of the harness, which SysTick counts too
+
+
+@pytest.mark.qemu
+@requires_qemu
+def test_nothing_is_called(tmp_path: Path) -> None:
+    (tmp_path / "view.tflite").write_bytes(view())
+    found = bench(compile_model(tmp_path / "view.tflite", Options(target="mps2-an386")), per_op=True)
+    assert (found.per_op, found.table_bytes, found.arena_bytes) == ((), 0, 16)
+    assert found.instructions is not None and found.instructions < CALL_OF_THE_COUNTER
 
 
 @pytest.mark.qemu

@@ -105,6 +105,18 @@ def lookup_then_gather() -> bytes:
     return writer.finish([values, indices], [chosen])
 
 
+def view() -> bytes:
+    """RESHAPE, twice: the output lies where the input is, and nothing is called."""
+    writer = ModelWriter()
+    image = writer.tensor("image", (1, 4, 4, 1), scale=_SCALE, zero_point=-8)
+    flat = writer.tensor("flat", (1, 16), scale=_SCALE, zero_point=-8)
+    rows = writer.tensor("rows", (2, 8), scale=_SCALE, zero_point=-8)
+    for input, output, shape in ((image, flat, (1, 16)), (flat, rows, (2, 8))):
+        named = writer.tensor(f"shape of {shape}", (2,), "int32", data=np.asarray(shape))
+        writer.operator("RESHAPE", [input, named], [output], new_shape=shape)
+    return writer.finish([image], [rows])
+
+
 def _weights(writer: ModelWriter, name: str, shape: Sequence[int], scales: Sequence[float]) -> int:
     values: npt.NDArray[np.int64] = (np.arange(np.prod(shape)) * 37 % 255 - 127).reshape(shape)
     return writer.tensor(name, shape, scale=scales, data=values)

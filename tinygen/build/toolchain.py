@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-from tinygen.errors import DoesNotFitError, ToolError
+from tinygen.errors import BuildError, DoesNotFitError, ToolError
 from tinygen.system import cache
 from tinygen.targets import Board
 
@@ -110,7 +110,7 @@ def for_board(
         board=board,
         cc=compiler,
         ar=_archiver(compiler),
-        version=_run([compiler, "--version"]).splitlines()[0],
+        version=_run([compiler, "--version"], ToolError).splitlines()[0],
         flags=(*board.flags, *_COMMON, f"-O{opt}", *checks),
     )
 
@@ -122,7 +122,7 @@ def map_file(executable: Path) -> Path:
 
 def _find_arm(cc: str | None, board: Board) -> str:
     compiler = _find(cc, (_ARM_GCC,), board, "gcc-arm-none-eabi")
-    specs = Path(_run([compiler, "-print-file-name=nano.specs"]).strip())
+    specs = Path(_run([compiler, "-print-file-name=nano.specs"], ToolError).strip())
     if not specs.is_file():  # the compiler echoes the bare name where it does not have the file
         raise ToolError(
             f"newlib: nano.specs not found by {compiler}, needed to build for {board.name}. "
@@ -148,7 +148,7 @@ def _archiver(compiler: str) -> str:
     return shutil.which(str(Path(compiler).with_name(sibling))) or sibling
 
 
-def _run(command: Sequence[str]) -> str:
+def _run(command: Sequence[str], failure: type[ToolError] = BuildError) -> str:
     """Standard output of a tool; where it fails, its first lines of complaint as an error."""
     done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
     if done.returncode == 0:
@@ -159,7 +159,7 @@ def _run(command: Sequence[str]) -> str:
         raise DoesNotFitError(_overflow_message(overflow, lines))
     blamed = [line for line in lines if "error" in line or "undefined" in line] or lines
     shown = "\n".join(blamed[:_SHOWN_LINES])
-    raise ToolError(f"{Path(command[0]).name}: failed with exit code {done.returncode}:\n{shown}")
+    raise failure(f"{Path(command[0]).name}: failed with exit code {done.returncode}:\n{shown}")
 
 
 def _overflow_message(overflow: str, lines: Sequence[str]) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-from tinygen.errors import ToolError, UsageError
+from tinygen.errors import BuildError, ToolError, UsageError
 from tinygen.mlperf.dataset import DataSet
 from tinygen.mlperf.description import DESCRIPTION_FILE, read_description
 from tinygen.mlperf.device import Device, Identity
@@ -145,4 +145,4 @@ def _make(elf: Path) -> None:
     if done.returncode:
         blamed = [line for line in done.stderr.splitlines() if line.strip()]
         shown = "\n".join(blamed[-_SHOWN_LINES:])
-        raise ToolError(f"{elf.parent}: make failed with exit code {done.returncode}:\n{shown}")
+        raise BuildError(f"{elf.parent}: make failed with exit code {done.returncode}:\n{shown}")

@@ -74,7 +74,7 @@ def bench(compiled: Program, per_op: bool = False, seed: int = 0) -> Bench:
     counter, _ = available_counter()
     total, sizes = count(compiled, samples, counter)
     stack_bytes = _stack_bytes(compiled, samples)
-    counts = count_operators(compiled, samples, counter) if per_op else {}
+    counts = count_operators(compiled, samples, counter) if per_op and schedule.calls else {}
     return Bench(
         instructions=total.instructions,
         cycles_model=total.cycles,
