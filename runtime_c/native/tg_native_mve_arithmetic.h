@@ -14,7 +14,7 @@
 #define TG_NATIVE_MVE 0
 #endif
 
-#define TG_MVE_NAKED __attribute__((naked, noinline))
+#define TG_MVE_NAKED __attribute__((naked, noinline, aligned(4))) /* adr counts in words */
 #define TG_MVE_TEXT(value) TG_MVE_TEXT_OF(value)
 #define TG_MVE_TEXT_OF(value) #value
 

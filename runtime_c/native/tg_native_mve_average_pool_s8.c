@@ -78,6 +78,7 @@ TG_MVE_NAKED static void average(const struct tg_native_mve_window *window __att
         "bgt    1b                                   \n"
         "vpop   {d8-d13}                             \n"
         "pop    {r4-r7, pc}                          \n"
+        ".purgem mean                                \n"
     );
 }
 

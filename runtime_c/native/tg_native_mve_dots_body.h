@@ -192,6 +192,9 @@ TG_MVE_NAKED void TG_MVE_DOTS_NAME(struct tg_native_mve_planes *planes __attribu
         "add    sp, #36                              \n"
         "vpop   {d8-d15}                             \n"
         "pop    {r4-r11, pc}                         \n"
+        ".purgem products                            \n"
+        ".purgem one_vector                          \n"
+        ".purgem vectors                             \n"
     );
 }
 

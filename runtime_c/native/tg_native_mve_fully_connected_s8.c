@@ -137,6 +137,8 @@ TG_MVE_NAKED void tg_native_mve_fully_connected_s8(
         "vstrbt.16 q0, [r5]                          \n"
         "add    sp, #52                              \n"
         "pop    {r4-r11, pc}                         \n"
+        ".purgem sums                                \n"
+        ".purgem step                                \n"
     );
 }
 

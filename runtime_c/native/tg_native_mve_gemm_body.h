@@ -253,6 +253,10 @@ TG_MVE_NAKED void TG_MVE_GEMM_NAME(const struct tg_native_mve_gemm *gemm __attri
         "add    sp, #100                             \n"
         "vpop   {d8-d15}                             \n"
         "pop    {r4-r11, pc}                         \n"
+        ".purgem sums                                \n"
+        ".purgem step                                \n"
+        ".purgem requantized                         \n"
+        ".purgem four                                \n"
     );
 }
 

@@ -150,6 +150,11 @@ TG_MVE_NAKED void TG_MVE_LANES_NAME(const struct tg_native_mve_lanes *lanes __at
         "4:                                          \n"
         "elements t                                  \n"
         "b.w    5b                                   \n"
+        ".purgem element                             \n"
+        ".purgem first                               \n"
+        ".purgem second                              \n"
+        ".purgem added                               \n"
+        ".purgem elements                            \n"
     );
 }
 

@@ -66,8 +66,8 @@ static void print_hex(const char *name, uint32_t value)
     tg_print(text);
 }
 
-/* Says what is known of a fault and ends the program. */
-void tg_fault(uint32_t pc)
+/* Says what is known of a fault and ends the program. `used`: only assembly refers to it, which LTO does not see. */
+__attribute__((used)) void tg_fault(uint32_t pc)
 {
     if (pc == PC_UNKNOWN) {
         tg_print("fault: stack overflow");

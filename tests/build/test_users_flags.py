@@ -1,0 +1,105 @@
+"""Generated folders under the flags and compilers of other people's projects: they run, with the same results."""
+
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.support.command_line import DIGITS
+from tests.support.models import model_file
+from tests.support.program import build_program
+from tests.support.reference import evaluate
+from tests.support.tools import requires_clang, requires_qemu
+from tinygen.build.execute import execute
+from tinygen.build.firmware import Image
+from tinygen.build.toolchain import for_board
+from tinygen.codegen.harness import Measure, render_harness
+from tinygen.codegen.project import ProjectKind
+from tinygen.errors import ToolError
+from tinygen.pipeline import Compiled, Kernels, Options, compile_model
+from tinygen.verify.samples import random_samples
+
+CORES = ("microbit", "mps2-an385", "mps2-an386", "mps2-an500", "mps2-an505", "mps3-an547")
+FLAGS = (("-flto", "-O3"), ("-Os", "-mno-unaligned-access"))
+CLANG = """#!/bin/sh
+# clang compiles, gcc links: it brings the C library
+case " $* " in
+*" -c "*) exec clang --target=arm-none-eabi {include} "$@" ;;
+*) exec arm-none-eabi-gcc "$@" ;;
+esac
+"""
+TRAP = "int main(void)\n{\n    *(volatile uint32_t *)0xE000ED14U |= 1U << 3; /* CCR.UNALIGN_TRP */"
+
+
+def network(board: str, kernels: Kernels) -> Compiled:
+    """A network with convolutions, depthwise ones, and a fully connected layer."""
+    return compile_model(DIGITS, Options(target=board, kernels=kernels))
+
+
+def check(
+    compiled: Compiled, folder: Path, cc: str | None = None, flags: tuple[str, ...] = (), traps: bool = False
+) -> None:
+    """Compile what an output folder holds, run it and compare."""
+    files = compiled.folder_files(ProjectKind.MAKE)
+    harness = render_harness(compiled.schedule, compiled.name, Measure.STACK)
+    if traps:
+        harness["main.c"] = harness["main.c"].replace("int main(void)\n{", TRAP)
+    for file, text in (files | harness).items():
+        (folder / file).parent.mkdir(parents=True, exist_ok=True)
+        (folder / file).write_text(text)
+    sources = sorted(folder.rglob("*.c"))
+    include = [folder, *sorted({header.parent for header in folder.rglob("*.h")} - {folder})]
+    toolchain = for_board(compiled.board)
+    toolchain = replace(toolchain, cc=cc or toolchain.cc, flags=(*toolchain.flags, *flags))
+    elf = build_program(toolchain, sources, folder, include)
+    inputs = random_samples(compiled.graph.inputs, 2, seed=0)
+    outputs = execute(Image(elf, {}), compiled.schedule, inputs).outputs
+    for sample, output in zip(inputs, outputs, strict=True):
+        expected = evaluate(compiled.imported, list(sample))
+        assert [array.tolist() for array in output] == [array.tolist() for array in expected]
+
+
+def newlib() -> str:
+    """Where gcc has the headers of its C library, as clang takes them."""
+    shown = subprocess.run(
+        ["arm-none-eabi-gcc", "-E", "-Wp,-v", "-xc", "/dev/null"], capture_output=True, text=True, check=True
+    )
+    folders = [line.strip() for line in shown.stderr.splitlines() if line.startswith(" /")]
+    return " ".join(f"-isystem {folder}" for folder in folders if (Path(folder) / "string.h").is_file())
+
+
+@pytest.mark.qemu
+@requires_qemu
+@pytest.mark.parametrize("flags", FLAGS, ids=" ".join)
+@pytest.mark.parametrize("board", CORES)
+def test_gcc(board: str, flags: tuple[str, ...], tmp_path: Path) -> None:
+    check(network(board, Kernels.NATIVE), tmp_path, flags=flags)
+
+
+@pytest.mark.qemu
+@requires_qemu
+@requires_clang
+@pytest.mark.parametrize("level", ["-O3", "-Os"])
+@pytest.mark.parametrize("board", CORES)
+def test_clang(board: str, level: str, tmp_path: Path) -> None:
+    cc = tmp_path / "cc"
+    cc.write_text(CLANG.format(include=newlib()))
+    cc.chmod(0o755)
+    check(network(board, Kernels.NATIVE), tmp_path, str(cc), (level,))
+
+
+@pytest.mark.qemu
+@requires_qemu
+@pytest.mark.parametrize("board", CORES[1:])
+def test_portable_kernels_where_unaligned_accesses_trap(board: str, tmp_path: Path) -> None:
+    check(network(board, Kernels.PORTABLE), tmp_path, flags=("-mno-unaligned-access",), traps=True)
+
+
+@pytest.mark.qemu
+@requires_qemu
+def test_native_kernels_load_unaligned_words(tmp_path: Path) -> None:
+    """Or the documentation asks for more than is needed."""
+    compiled = compile_model(model_file("pretrainedResnet_quant"), Options("mps2-an386", kernels=Kernels.NATIVE))
+    with pytest.raises(ToolError, match="CFSR 0x01000000"):
+        check(compiled, tmp_path, flags=("-mno-unaligned-access",), traps=True)
