@@ -2,7 +2,7 @@
 
 import re
 import subprocess
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -10,13 +10,18 @@ import pytest
 
 from tests.support.command_line import DIGITS, DIGITS_DATA
 from tests.support.reference import evaluate
-from tests.support.tiny_models import lookup_then_gather
+from tests.support.tiny_models import fused_then_gather, lookup_then_gather
 from tests.support.tools import requires_host_cc
+from tinygen import passes
 from tinygen.build.toolchain import WARNINGS
+from tinygen.codegen.model import ModelText
 from tinygen.codegen.project import ProjectKind
 from tinygen.frontends import import_model
 from tinygen.ir.types import Array
+from tinygen.kernels.base import Library, Toolbox
 from tinygen.pipeline import Kernels, Options, compile_model
+from tinygen.planner.plan import Request, plan
+from tinygen.targets import load
 
 SANITIZED = ("-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 
@@ -154,6 +159,57 @@ def test_what_is_refused(tmp_path: Path) -> None:
     assert shown[0] == f"-1 1 {'-1 ' * (align - 1)}0 1"
     assert shown[1] == "00 11 10 00 00 "
     assert shown[2:] == ["0 0 40 10 1", *["2 2 40 10 1"] * 3, "0 0 30 20 1"]
+
+
+STATUSES = """
+#include "net.h"
+#include <stdio.h>
+#include <string.h>
+
+int main(void)
+{
+    static _Alignas(NET_ARENA_ALIGN) int8_t arena[NET_ARENA_BYTES];
+    const int32_t indices[2] = {1, 4};
+    net_context context;
+
+    if (net_init(&context, arena) != 0) {
+        return 1;
+    }
+    memcpy(net_input(&context, 1), indices, sizeof indices);
+    printf("%d %d %d", NET_LOOKUP_3, NET_GATHER_4, net_invoke(&context));
+    return 0;
+}
+"""
+
+
+@requires_host_cc
+def test_operators_have_their_numbers_in_the_file(tmp_path: Path) -> None:
+    """Status, enumerator, symbol and comment agree; of ABS and TANH, which are one table, TANH's result is written."""
+    (tmp_path / "net.tflite").write_bytes(fused_then_gather())
+    executable = program(tmp_path, STATUSES, [Model(tmp_path / "net.tflite", "net")])
+    assert subprocess.run([executable], capture_output=True, text=True, check=True).stdout == "3 4 4"
+    source, header = (tmp_path / "net.c").read_text(), (tmp_path / "net.h").read_text()
+    assert " * net.tflite, operator 3 (ABS 'positive', TANH 'bent')\n" in source
+    assert " * net.tflite, operator 4 (GATHER 'chosen')\n" in source
+    assert re.findall(r"^static int (\w+)\(int8_t", source, re.MULTILINE) == ["lookup_3", "gather_4"]
+    assert re.findall(r"NET_AFTER_CALL\(context, (NET\w+),", source) == ["NET_LOOKUP_3", "NET_GATHER_4"]
+    assert "    NET_LOOKUP_3 = 3, /* ABS 'positive', TANH 'bent' */\n" in header
+
+
+def test_several_operators_of_one_node_share_its_number() -> None:
+    """Their symbols count on."""
+    imported = import_model(DIGITS)
+    ops = tuple(replace(op, source=replace(op.source, index=0)) for op in imported.ops)
+    board = load("host")
+    schedule = plan(
+        passes.run(replace(imported, ops=ops)), board, Toolbox(Library.PORTABLE, board.isa), Request(1 << 20)
+    )
+    operators = ModelText("net", schedule).operators
+    assert {operator.number for operator in operators} == {1}
+    assert (
+        len({operator.symbol for operator in operators}) == len({item.status for item in operators}) == len(operators)
+    )
+    assert [operator.label for operator in operators][:2] == ["1", "1_2"]
 
 
 @requires_host_cc

@@ -111,7 +111,7 @@ def test_more_slices_are_no_more_code_and_no_more_layers() -> None:
         assert _statements(text) == {"operators_1_to_2": 2 + 1 + 2 + 1}
         assert len(re.findall(r"^static const struct", text, re.MULTILINE)) == 1 + 3
         assert f"for (int32_t i = 0; i < {slices - 1}; ++i) {{" in text
-        assert "(&fully_connected_0_layer, 1 + i, arena" in text
+        assert "(&fully_connected_1_layer, 1 + i, arena" in text
 
 
 @requires_cmsis

@@ -130,7 +130,7 @@ def test_every_slice_is_validated(tmp_path: Path) -> None:
     name = "hourglass_weights.c"
     text = compiled.files[name]
     slices = _slices(compiled.schedule)
-    (table,) = re.findall(r"conv_2d_0_weights\[256\] = {\s*([^}]*)", text)
+    (table,) = re.findall(r"conv_2d_1_weights\[256\] = {\s*([^}]*)", text)
     values = table.split(", ")
     values[3 * 256 // slices] = str(-int(values[3 * 256 // slices]))  # the first one of the fourth slice
     broken = text.replace(table, ", ".join(values))

@@ -51,7 +51,7 @@ def test_a_chain_becomes_one_table() -> None:
     assert isinstance(op, Lookup)
     assert (op.input.name, op.output.name, op.table.name) == ("x", "y", "y:table")
     assert str(op.source) == (
-        "model.tflite, operator 0 (TANH 'a', QUANTIZE 'u', QUANTIZE 'b', MUL 'c', LEAKY_RELU 'y')"
+        "model.tflite, operator 4 (TANH 'a', QUANTIZE 'u', QUANTIZE 'b', MUL 'c', LEAKY_RELU 'y')"
     )
 
 

@@ -218,9 +218,9 @@ def test_the_c_is_a_loop_over_slices() -> None:
     count = _slices(schedule)
     assert f"in {count} slices of channels" in text
     assert f"for (int32_t i = 0; i < {count - 1}; ++i) {{" in text
-    assert "run_conv_2d_0(&conv_2d_0_layer, 1 + i, arena" in text
+    assert "run_conv_2d_1(&conv_2d_1_layer, 1 + i, arena" in text
     assert "/* Channels 0 to 575. */" in text
-    assert ".weights = net_conv_2d_0_weights," in text and "layer->weights + 2304 * part" in text
+    assert ".weights = net_conv_2d_1_weights," in text and "layer->weights + 2304 * part" in text
     assert text == render(plan(_bottleneck(4, 96), _M4, _TOOLBOX), "net", "net.tflite")["net.c"]
 
 

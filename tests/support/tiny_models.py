@@ -105,6 +105,23 @@ def lookup_then_gather() -> bytes:
     return writer.finish([values, indices], [chosen])
 
 
+def fused_then_gather() -> bytes:
+    """RESHAPE, where nothing is to be done; ABS and TANH, which are one table; GATHER with indices of run time."""
+    writer = ModelWriter()
+    values = writer.tensor("values", (1, 4), scale=_SCALE)
+    flat = writer.tensor("flat", (4,), scale=_SCALE)
+    shape = writer.tensor("shape", (1,), "int32", data=np.asarray((4,)))
+    indices = writer.tensor("indices", (2,), "int32")
+    positive = writer.tensor("positive", (4,), scale=_SCALE)
+    bent = writer.tensor("bent", (4,), scale=1 / 128)
+    chosen = writer.tensor("chosen", (2,), scale=1 / 128)
+    writer.operator("RESHAPE", [values, shape], [flat], new_shape=(4,))
+    writer.operator("ABS", [flat], [positive])
+    writer.operator("TANH", [positive], [bent])
+    writer.operator("GATHER", [bent, indices], [chosen], axis=0)
+    return writer.finish([values, indices], [chosen])
+
+
 def view() -> bytes:
     """RESHAPE, twice: the output lies where the input is, and nothing is called."""
     writer = ModelWriter()

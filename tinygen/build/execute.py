@@ -131,8 +131,8 @@ def _check(outcome: Outcome, schedule: Schedule) -> None:
         raise MismatchError(f"{where}: wrote outside of its arena of {schedule.arena_bytes} bytes.")
     if outcome.exit_code == _FAILED_OPERATOR:
         number = outcome.values.get("failed_operator", 0)
-        ops = list(dict.fromkeys(call.whole for call in schedule.calls))
-        name = ops[number - 1].source if 0 < number <= len(ops) else "an operator"
+        sources = (call.whole.source for call in schedule.calls)
+        name = next((source for source in sources if source.number == number), "an operator")
         raise ToolError(f"{where}: {name} returned an error. Please report this.")
     raise ToolError(
         f"{where}: ended with code {outcome.exit_code}, 0 was expected. It printed: {outcome.text[-500:]!r}"

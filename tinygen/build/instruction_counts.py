@@ -34,7 +34,8 @@ Profile = tuple[Executed, ...]  # in the order of addresses
 
 
 def profiles(image: Image, schedule: Schedule, inputs: Sequence[Sample]) -> Mapping[int, Profile]:
-    """Run `image` and count: all in entry 0, or, of Measure.INSTRUCTIONS_PER_OPERATOR, by the operators' numbers.
+    """Run `image` and count: all in entry 0, or, of Measure.INSTRUCTIONS_PER_OPERATOR, by the operators' places
+    in execution order, from 1.
 
     Raises ToolError where the QEMU at hand takes no plugin.
     """

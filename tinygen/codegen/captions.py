@@ -2,20 +2,22 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from functools import cached_property
 
-from tinygen.codegen.c_text import comment
+from tinygen.codegen.c_text import comment, inline_comment
 from tinygen.ir.graph import Op
 from tinygen.ir.rows import Channels, Columns, Rows, all_rows
 from tinygen.ir.tensor import Tensor
-from tinygen.ir.text import mnemonic, print_op
+from tinygen.ir.text import print_op
 from tinygen.planner.schedule import Buffer, BufferKind, Call, Fetch, Fused, Schedule, Store
+
+_SPELLING = 60  # letters
 
 
 @dataclass(frozen=True, eq=False)
 class Captions:
-    """Comments on one schedule; `symbols` are the C names of the operators that are called."""
+    """Comments on one schedule; `symbols` are the C names of its operators."""
 
     schedule: Schedule
     symbols: Mapping[Op, str]
@@ -23,8 +25,13 @@ class Captions:
     def operator(self, op: Op) -> str:
         """The operator in the user's file, and its line of MLIR."""
         names = {tensor: f"%{name}" for tensor, name in (_constants(op) | self._values).items()}
-        source = replace(op.source, spelling=_first_name(op.source.spelling))
-        return comment(str(source), print_op(op, names.__getitem__))
+        place = f"{op.source.file}, operator {op.source.number} ({_first_name(op.source.spelling)})"
+        return comment(place, print_op(op, names.__getitem__))
+
+    def spelling(self, op: Op) -> str:
+        """The operator in the user's file, short enough for a comment behind an enumerator."""
+        text = inline_comment(_first_name(op.source.spelling))
+        return text if len(text) <= _SPELLING else f"{text[: _SPELLING - 3]}..."
 
     def fused(self, fused: Fused, span: str) -> str:
         """What runs in parts, and how much of each value is kept."""
@@ -89,8 +96,8 @@ class Captions:
         """Short names of the graph's values."""
         names = {tensor: f"input_{index}" for index, tensor in enumerate(self.schedule.graph.input_tensors)}
         windows = {state.window for state in self.schedule.graph.states}
-        for index, op in enumerate(self.schedule.graph.ops):
-            symbol = self.symbols.get(op, f"{mnemonic(op)}_of_{index}")
+        for op in self.schedule.graph.ops:
+            symbol = self.symbols[op]
             if op.results[0] in windows:
                 symbol = f"{names[op.operands[-1]]}_window"  # behind the state stand the new rows
             names |= {result: symbol + (f"_{n}" if n else "") for n, result in enumerate(op.results)}

@@ -52,8 +52,11 @@ class LayerText:
 class OperatorText:
     """An operator that is called: once on whole tensors, or on rows."""
 
-    number: int  # from 1, in execution order
+    number: int  # in the model's file, from 1
+    label: str  # that number, and which one it is where several operators have it
     symbol: str
+    status: str  # enumerator of its number
+    spelling: str  # in the model's file, for a comment
     comment: str
     layers: list[LayerText]
     runners: list[str]  # for parts of it, such as slices of its channels
@@ -142,7 +145,7 @@ class ModelText:
 
     @property
     def operators(self) -> list[OperatorText]:
-        """All operators that are called, in the order of their numbers."""
+        """All operators that are called, in execution order."""
         nested = [item.operators if isinstance(item, FusedText) else [item] for item in self.items]
         return [operator for group in nested for operator in group]
 
@@ -339,8 +342,15 @@ class ModelText:
         return ordered
 
     @cached_property
-    def _numbers(self) -> dict[Op, int]:
-        return {op: number for number, op in enumerate(self._calls, 1)}
+    def _labels(self) -> dict[Op, str]:
+        """Numbers in the model's file; where several operators have one, as those of an ONNX node, they count on."""
+        found: dict[Op, str] = {}
+        known: dict[int, int] = {}
+        for op in dict.fromkeys((*self._calls, *self.schedule.graph.ops)):
+            number = op.source.number
+            known[number] = known.get(number, 0) + 1
+            found[op] = f"{number}_{known[number]}" if known[number] > 1 else str(number)
+        return found
 
     @property
     def _kernels(self) -> list[Kernel]:
@@ -348,7 +358,10 @@ class ModelText:
         return list({call.kernel.runner: call.kernel for call in reversed(self.schedule.calls)}.values())[::-1]
 
     def _symbol(self, op: Op) -> str:
-        return f"{mnemonic(op)}_{self._numbers[op] - 1}"
+        return f"{mnemonic(op)}_{self._labels[op]}"
+
+    def _status(self, op: Op) -> str:
+        return f"{self.upper}_{self._symbol(op).upper()}"
 
     @cached_property
     def _symbols(self) -> dict[Table, tuple[str, Table]]:
@@ -398,7 +411,7 @@ class ModelText:
         return symbols
 
     def _own_function(self, call: Call) -> str:
-        return f"{self.name}_{call.kernel.function}_{self._numbers[call.whole]}"
+        return f"{self.name}_{call.kernel.function}_{self._labels[call.whole]}"
 
     def _table_symbol(self, table: Table) -> str:
         return self._symbols[table.stored][0]
@@ -424,19 +437,20 @@ class ModelText:
 
     def _callee(self, call: Call) -> Callee:
         layer, runner = self._layers[call.whole][self._layer_key(call)], self._runner(call)
-        number, ctype = self._numbers[call.whole], blocks.layer_type(call.kernel)
-        return Callee(number, runner.name, layer.symbol, ctype, takes_part=bool(runner.steps))
+        status, ctype = self._status(call.whole), blocks.layer_type(call.kernel)
+        return Callee(status, runner.name, layer.symbol, ctype, takes_part=bool(runner.steps))
 
     def _operator(self, op: Op, call: CallText | None = None, arenas: Sequence[str] = ()) -> OperatorText:
         layers = list(self._layers[op].values())
         caption = self._captions.operator(op)
         kernels = {runner: call.kernel for call in self._calls[op] if (runner := self._runner(call)).steps}
         runners = [blocks.runner(kernel, runner) for runner, kernel in kernels.items()]
-        return OperatorText(self._numbers[op], self._symbol(op), caption, layers, runners, call, list(arenas))
+        names = self._labels[op], self._symbol(op), self._status(op), self._captions.spelling(op)
+        return OperatorText(op.source.number, *names, caption, layers, runners, call, list(arenas))
 
     def _fused(self, fused: Fused) -> FusedText:
         operators = [self._operator(op) for op in fused.ops]
-        first, last = operators[0].number, operators[-1].number
+        first, last = operators[0].label, operators[-1].label
         is_single = first == last
         span = f"Operator {first}" if is_single else f"Operators {first} to {last}"
         symbol = operators[0].symbol if is_single else f"operators_{first}_to_{last}"
@@ -448,7 +462,7 @@ class ModelText:
 
     @cached_property
     def _captions(self) -> Captions:
-        return Captions(self.schedule, {op: self._symbol(op) for op in self._numbers})
+        return Captions(self.schedule, {op: self._symbol(op) for op in self._labels})
 
     def _ports(self, role: str, ports: Sequence[Port]) -> list[PortText]:
         return [self._port(index, role, port) for index, port in enumerate(ports)]

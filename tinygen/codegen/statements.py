@@ -34,7 +34,7 @@ class CallText:
 
     kind: ClassVar[str] = "call"
 
-    number: int  # of the operator, from 1
+    status: str  # where it fails: the operator's enumerator
     runner: str
     layer: str  # C expression for its address
     arguments: str
@@ -128,7 +128,7 @@ Statement = CallText | ShiftText | FetchText | StoreText | CropText | LoopText |
 class Callee:
     """What stands before the values in a call."""
 
-    number: int  # of the operator, from 1
+    status: str  # where it fails: the operator's enumerator
     runner: str
     layer: str  # symbol
     layer_type: str
@@ -175,7 +175,7 @@ class Writer:
             arguments.append(self._within(call.scratch, *[0] * len(calls)) if call.scratch else "NULL")
         results = tuple(self._result(*tensors) for tensors in written)
         layer = self._pointer(callees[0].layer_type, callees[0].layer, *(f"&{callee.layer}" for callee in callees))
-        return CallText(callees[0].number, callees[0].runner, layer, ", ".join(arguments), results)
+        return CallText(callees[0].status, callees[0].runner, layer, ", ".join(arguments), results)
 
     def shift(self, *shifts: Shift) -> ShiftText:
         """A move inside a buffer."""

@@ -31,6 +31,15 @@ class Source:
     index: int
     spelling: str
 
+    @property
+    def number(self) -> int:
+        """From 1: what the generated code calls it."""
+        return self.index + 1
+
+    def fused(self, last: "Source") -> "Source":
+        """Of this operator and those up to the `last` one, whose result is written, as one operator."""
+        return Source(self.file, last.index, f"{self.spelling}, {last.spelling}")
+
     def __str__(self) -> str:
         return f"{self.file}, operator {self.index} ({self.spelling})"
 

@@ -79,7 +79,8 @@ def _scaled(weighted: Weighted, factors: Float32Array, op: Mul | Add, taken: set
     bias = weighted.bias
     if bias is not None and bias.data is not None:
         bias = _constant(f"{op.output.name}:bias", bias.data.astype(np.float32) * factors, taken)
-    return replace(weighted, name=op.name, weights=weights, bias=bias, output=op.output, clamp=op.clamp)
+    source = weighted.source.fused(op.source)
+    return replace(weighted, name=op.name, source=source, weights=weights, bias=bias, output=op.output, clamp=op.clamp)
 
 
 def _shifted(weighted: Weighted, summands: Float32Array, op: Mul | Add, taken: set[str]) -> Weighted:
@@ -87,7 +88,8 @@ def _shifted(weighted: Weighted, summands: Float32Array, op: Mul | Add, taken: s
     if weighted.bias is not None and weighted.bias.data is not None:
         total = weighted.bias.data.astype(np.float32) + summands
     bias = _constant(f"{op.output.name}:bias", total, taken)
-    return replace(weighted, name=op.name, bias=bias, output=op.output, clamp=op.clamp)
+    source = weighted.source.fused(op.source)
+    return replace(weighted, name=op.name, source=source, bias=bias, output=op.output, clamp=op.clamp)
 
 
 def _constant(name: str, data: Array, taken: set[str]) -> Tensor:

@@ -27,7 +27,7 @@ def fuse_clamps(graph: Graph) -> Graph:
         clamp = _as_clamp(op)
         if clamp is not None and op.variable_operands[0] in ends:
             index = ends[op.variable_operands[0]]
-            kept[index] = _clamped(kept[index], clamp, op.results[0])
+            kept[index] = _clamped(kept[index], clamp, op)
         else:
             index = len(kept)
             kept.append(op)
@@ -37,9 +37,9 @@ def fuse_clamps(graph: Graph) -> Graph:
     return replace(graph, ops=tuple(kept)) if len(kept) < len(graph.ops) else graph
 
 
-def _clamped(op: Op, clamp: Clamp, output: Tensor) -> Op:
+def _clamped(op: Op, clamp: Clamp, last: Op) -> Op:
     assert isinstance(op, Clamped)
-    return replace(op, output=output, clamp=op.clamp.intersect(clamp))
+    return replace(op, source=op.source.fused(last.source), output=last.results[0], clamp=op.clamp.intersect(clamp))
 
 
 def _as_clamp(op: Op) -> Clamp | None:

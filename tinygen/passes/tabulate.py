@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from tinygen.ir.graph import Graph, Op, Source, Values
+from tinygen.ir.graph import Graph, Op, Values
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, TensorType
 from tinygen.ops.binary import Binary
@@ -74,7 +74,7 @@ def _composed(first: Lookup, second: Lookup) -> Lookup:
     """One lookup that gives what `second` makes of the result of `first`."""
     values = Values(_unknown)
     table = values[second.table][values[first.table].view(np.uint8)]
-    source = Source(first.source.file, first.source.index, f"{first.source.spelling}, {second.source.spelling}")
+    source = first.source.fused(second.source)
     constant = replace(second.table, data=table)
     return Lookup(name=second.name, source=source, input=first.input, table=constant, output=second.output)
 

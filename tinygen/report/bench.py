@@ -105,7 +105,7 @@ def _operator(op: Op, function: str, taken: Count) -> OperatorBench:
 
 
 def _numbered(schedule: Schedule) -> Iterator[Op]:
-    """Operators in the order of their numbers in the generated code."""
+    """Operators in execution order."""
     for step in schedule.steps:
         if isinstance(step, Fused):
             yield from step.ops

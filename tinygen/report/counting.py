@@ -64,7 +64,7 @@ def _total(image: Image, schedule: Schedule, samples: Samples, counter: Counter)
 
 
 def count_operators(compiled: Program, samples: Samples, counter: Counter) -> Mapping[int, Count]:
-    """The same by the operators' numbers in the generated code, with the few instructions that call the harness."""
+    """The same by the operators' places in execution order, from 1, with the few instructions that call the harness."""
     with work_folder() as folder:
         schedule = compiled.schedule
         image = compiled.build(folder, Measure.INSTRUCTIONS_PER_OPERATOR)

@@ -23,11 +23,14 @@ _Static_assert(CLASSIFIER_ARENA_BYTES == 24 && CLASSIFIER_ARENA_ALIGN == 4,
 /*
  * The arena: first byte, bytes, value. A place is used again when its value is spent.
  *        0      16  input_0
- *        0       3  fully_connected_1, softmax_2
- *       16       8  conv_2d_0
+ *        0       3  fully_connected_2, softmax_3
+ *       16       8  conv_2d_1
  */
 
-/* Profilers and tests may define this: called with each result, or rows of one, as it is written. */
+/*
+ * Profilers and tests may define this: called with each result, or rows of one, as it is written. `number` is an
+ * enumerator of enum classifier_status.
+ */
 #ifndef CLASSIFIER_AFTER_CALL
 #define CLASSIFIER_AFTER_CALL(context, number, result, bytes) ((void)0)
 #endif
@@ -90,13 +93,13 @@ static int run_arm_softmax_s8(const struct softmax_layer *layer, const int8_t *i
 }
 
 /*
- * classifier.tflite, operator 0 (CONV_2D 'stem')
- * %conv_2d_0 = "tinygen.conv_2d"(%input_0, %weights, %bias) {stride = [2, 2], padding = [0, 1, 0, 1],
+ * classifier.tflite, operator 1 (CONV_2D 'stem')
+ * %conv_2d_1 = "tinygen.conv_2d"(%input_0, %weights, %bias) {stride = [2, 2], padding = [0, 1, 0, 1],
  * clamp = [-128, 127], dilation = [1, 1]} : (tensor<1x4x4x1xi8, {scale = 0.0625 : f32, zero_point = -8 : i32}>,
  * tensor<2x3x3x1xi8, {axis = 0 : i32, channels = 2 : i32}>, tensor<2xi32>) ->
  * (tensor<1x2x2x2xi8, {scale = 0.0625 : f32, zero_point = -128 : i32}>)
  */
-static const struct convolve_layer conv_2d_0_layer = {
+static const struct convolve_layer conv_2d_1_layer = {
     .params = {
         .input_offset = 8,
         .output_offset = -128,
@@ -106,31 +109,31 @@ static const struct convolve_layer conv_2d_0_layer = {
         .activation = {.min = -128, .max = 127},
     },
     .requantize = {
-        .multiplier = (int32_t *)(uintptr_t)classifier_conv_2d_0_multiplier,
-        .shift = (int32_t *)(uintptr_t)classifier_conv_2d_0_shift,
+        .multiplier = (int32_t *)(uintptr_t)classifier_conv_2d_1_multiplier,
+        .shift = (int32_t *)(uintptr_t)classifier_conv_2d_1_shift,
     },
     .input_dims = {.n = 1, .h = 4, .w = 4, .c = 1},
     .filter_dims = {.n = 2, .h = 3, .w = 3, .c = 1},
     .bias_dims = {.c = 2},
     .output_dims = {.n = 1, .h = 2, .w = 2, .c = 2},
-    .weights = classifier_conv_2d_0_weights,
-    .bias = classifier_conv_2d_0_bias,
+    .weights = classifier_conv_2d_1_weights,
+    .bias = classifier_conv_2d_1_bias,
     .scratch_bytes = 0,
 };
 
-static int conv_2d_0(int8_t *arena)
+static int conv_2d_1(int8_t *arena)
 {
-    return run_arm_convolve_s8(&conv_2d_0_layer, arena, arena + 16, NULL);
+    return run_arm_convolve_s8(&conv_2d_1_layer, arena, arena + 16, NULL);
 }
 
 /*
- * classifier.tflite, operator 1 (FULLY_CONNECTED 'logits')
- * %fully_connected_1 = "tinygen.fully_connected"(%conv_2d_0, %weights, %bias) {clamp = [-128, 127]} :
+ * classifier.tflite, operator 2 (FULLY_CONNECTED 'logits')
+ * %fully_connected_2 = "tinygen.fully_connected"(%conv_2d_1, %weights, %bias) {clamp = [-128, 127]} :
  * (tensor<1x2x2x2xi8, {scale = 0.0625 : f32, zero_point = -128 : i32}>,
  * tensor<3x8xi8, {scale = 0.03 : f32, zero_point = 0 : i32}>, tensor<3xi32>) ->
  * (tensor<1x3xi8, {scale = 0.125 : f32, zero_point = 3 : i32}>)
  */
-static const struct fully_connected_layer fully_connected_1_layer = {
+static const struct fully_connected_layer fully_connected_2_layer = {
     .params = {
         .input_offset = 128,
         .filter_offset = 0,
@@ -142,23 +145,23 @@ static const struct fully_connected_layer fully_connected_1_layer = {
     .filter_dims = {.n = 8, .h = 1, .w = 1, .c = 3},
     .bias_dims = {.c = 3},
     .output_dims = {.n = 1, .h = 1, .w = 1, .c = 3},
-    .weights = classifier_fully_connected_1_weights,
-    .bias = classifier_fully_connected_1_bias,
+    .weights = classifier_fully_connected_2_weights,
+    .bias = classifier_fully_connected_2_bias,
     .kernel_sums = NULL,
 };
 
-static int fully_connected_1(int8_t *arena)
+static int fully_connected_2(int8_t *arena)
 {
-    return run_arm_fully_connected_s8(&fully_connected_1_layer, arena + 16, arena);
+    return run_arm_fully_connected_s8(&fully_connected_2_layer, arena + 16, arena);
 }
 
 /*
- * classifier.tflite, operator 2 (SOFTMAX 'probabilities')
- * %softmax_2 = "tinygen.softmax"(%fully_connected_1) {beta = 1.0} :
+ * classifier.tflite, operator 3 (SOFTMAX 'probabilities')
+ * %softmax_3 = "tinygen.softmax"(%fully_connected_2) {beta = 1.0} :
  * (tensor<1x3xi8, {scale = 0.125 : f32, zero_point = 3 : i32}>) ->
  * (tensor<1x3xi8, {scale = 0.00390625 : f32, zero_point = -128 : i32}>)
  */
-static const struct softmax_layer softmax_2_layer = {
+static const struct softmax_layer softmax_3_layer = {
     .num_rows = 1,
     .row_size = 3,
     .mult = 1073741824,
@@ -166,9 +169,9 @@ static const struct softmax_layer softmax_2_layer = {
     .diff_min = -124,
 };
 
-static int softmax_2(int8_t *arena)
+static int softmax_3(int8_t *arena)
 {
-    return run_arm_softmax_s8(&softmax_2_layer, arena, arena);
+    return run_arm_softmax_s8(&softmax_3_layer, arena, arena);
 }
 
 int classifier_init(classifier_context *context, void *arena)
@@ -192,20 +195,20 @@ int classifier_invoke(classifier_context *context)
 {
     int8_t *const arena = context->arena;
 
-    if (conv_2d_0(arena) != 0) {
-        return 1;
+    if (conv_2d_1(arena) != 0) {
+        return CLASSIFIER_CONV_2D_1;
     }
-    CLASSIFIER_AFTER_CALL(context, 1, arena + 16, 8);
+    CLASSIFIER_AFTER_CALL(context, CLASSIFIER_CONV_2D_1, arena + 16, 8);
 
-    if (fully_connected_1(arena) != 0) {
-        return 2;
+    if (fully_connected_2(arena) != 0) {
+        return CLASSIFIER_FULLY_CONNECTED_2;
     }
-    CLASSIFIER_AFTER_CALL(context, 2, arena, 3);
+    CLASSIFIER_AFTER_CALL(context, CLASSIFIER_FULLY_CONNECTED_2, arena, 3);
 
-    if (softmax_2(arena) != 0) {
-        return 3;
+    if (softmax_3(arena) != 0) {
+        return CLASSIFIER_SOFTMAX_3;
     }
-    CLASSIFIER_AFTER_CALL(context, 3, arena, 3);
+    CLASSIFIER_AFTER_CALL(context, CLASSIFIER_SOFTMAX_3, arena, 3);
     return 0;
 }
 

@@ -51,7 +51,18 @@ int classifier_init(classifier_context *context, void *arena);
  */
 int8_t *classifier_input(const classifier_context *context, int index);
 
-/* Run the network. Returns 0, or the number (from 1) of the operator that failed. */
+/*
+ * What classifier_invoke returns: the number of the operator that failed is its place in the model's file, from 1. Of
+ * operators that were fused it is that of the one whose result is written; several that one was made of share it.
+ */
+enum classifier_status {
+    CLASSIFIER_OK = 0,
+    CLASSIFIER_CONV_2D_1 = 1, /* CONV_2D 'stem' */
+    CLASSIFIER_FULLY_CONNECTED_2 = 2, /* FULLY_CONNECTED 'logits' */
+    CLASSIFIER_SOFTMAX_3 = 3, /* SOFTMAX 'probabilities' */
+};
+
+/* Run the network. Returns a value of enum classifier_status: 0, or what failed. */
 int classifier_invoke(classifier_context *context);
 
 /*

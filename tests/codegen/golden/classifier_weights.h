@@ -7,11 +7,11 @@
 
 #include <stdint.h>
 
-extern const int8_t classifier_conv_2d_0_weights[18];
-extern const int32_t classifier_conv_2d_0_bias[2];
-extern const int32_t classifier_conv_2d_0_multiplier[2];
-extern const int32_t classifier_conv_2d_0_shift[2];
-extern const int8_t classifier_fully_connected_1_weights[24];
-extern const int32_t classifier_fully_connected_1_bias[3];
+extern const int8_t classifier_conv_2d_1_weights[18];
+extern const int32_t classifier_conv_2d_1_bias[2];
+extern const int32_t classifier_conv_2d_1_multiplier[2];
+extern const int32_t classifier_conv_2d_1_shift[2];
+extern const int8_t classifier_fully_connected_2_weights[24];
+extern const int32_t classifier_fully_connected_2_bias[3];
 
 #endif

@@ -20,12 +20,15 @@ _Static_assert(NET_ARENA_BYTES == 28 && NET_ARENA_ALIGN == 4, "net.h belongs to 
 /*
  * The arena: first byte, bytes, value. A place is used again when its value is spent.
  *        0      12  input_0
- *        0       2  fully_connected_1
- *       12       8  fully_connected_0
- *       20       8  fully_connected_1, sums
+ *        0       2  fully_connected_2
+ *       12       8  fully_connected_1
+ *       20       8  fully_connected_2, sums
  */
 
-/* Profilers and tests may define this: called with each result, or rows of one, as it is written. */
+/*
+ * Profilers and tests may define this: called with each result, or rows of one, as it is written. `number` is an
+ * enumerator of enum net_status.
+ */
 #ifndef NET_AFTER_CALL
 #define NET_AFTER_CALL(context, number, result, bytes) ((void)0)
 #endif
@@ -66,12 +69,12 @@ static int run_tg_scale_products_s8(const struct scale_products_layer *layer, co
 
 /*
  * Operators 1 to 2, in 8 slices of channels. Bytes of each value that are kept at a time:
- *        8  fully_connected_0
+ *        8  fully_connected_1
  */
 
 /*
- * net, operator 0 (FullyConnected)
- * %fully_connected_0 = "tinygen.fully_connected"(%input_0, %weights, %bias) {clamp = [-128, 127]} :
+ * net, operator 1 (FullyConnected)
+ * %fully_connected_1 = "tinygen.fully_connected"(%input_0, %weights, %bias) {clamp = [-128, 127]} :
  * (tensor<1x12xi8, {scale = 0.05 : f32, zero_point = -3 : i32}>,
  * tensor<64x12xi8, {axis = 0 : i32, channels = 64 : i32}>,
  * tensor<64xi32, {axis = 0 : i32, channels = 64 : i32}>) ->
@@ -79,7 +82,7 @@ static int run_tg_scale_products_s8(const struct scale_products_layer *layer, co
  */
 
 /* Channels 0 to 63. */
-static const struct fully_connected_per_channel_layer fully_connected_0_layer = {
+static const struct fully_connected_per_channel_layer fully_connected_1_layer = {
     .params = {
         .input_offset = 3,
         .filter_offset = 0,
@@ -87,19 +90,19 @@ static const struct fully_connected_per_channel_layer fully_connected_0_layer = 
         .activation = {.min = -128, .max = 127},
     },
     .requantize = {
-        .multiplier = (int32_t *)(uintptr_t)net_fully_connected_0_multiplier,
-        .shift = (int32_t *)(uintptr_t)net_fully_connected_0_shift,
+        .multiplier = (int32_t *)(uintptr_t)net_fully_connected_1_multiplier,
+        .shift = (int32_t *)(uintptr_t)net_fully_connected_1_shift,
     },
     .input_dims = {.n = 1, .h = 1, .w = 1, .c = 12},
     .filter_dims = {.n = 12, .h = 1, .w = 1, .c = 8},
     .bias_dims = {.c = 8},
     .output_dims = {.n = 1, .h = 1, .w = 1, .c = 8},
-    .weights = net_fully_connected_0_weights,
-    .bias = net_fully_connected_0_bias,
+    .weights = net_fully_connected_1_weights,
+    .bias = net_fully_connected_1_bias,
     .kernel_sums = NULL,
 };
 
-static int run_fully_connected_0(const struct fully_connected_per_channel_layer *layer, int32_t part,
+static int run_fully_connected_1(const struct fully_connected_per_channel_layer *layer, int32_t part,
     const int8_t *input, int8_t *output)
 {
     const cmsis_nn_per_channel_quant_params requantize = {
@@ -115,17 +118,17 @@ static int run_fully_connected_0(const struct fully_connected_per_channel_layer 
 }
 
 /*
- * net, operator 1 (FullyConnected)
- * %fully_connected_1 = "tinygen.fully_connected"(%fully_connected_0, %weights, %bias) {clamp = [-128, 127]} :
+ * net, operator 2 (FullyConnected)
+ * %fully_connected_2 = "tinygen.fully_connected"(%fully_connected_1, %weights, %bias) {clamp = [-128, 127]} :
  * (tensor<1x64xi8, {scale = 0.05 : f32, zero_point = -3 : i32}>,
  * tensor<2x64xi8, {axis = 0 : i32, channels = 2 : i32}>, tensor<2xi32, {axis = 0 : i32, channels = 2 : i32}>) ->
  * (tensor<1x2xi8, {scale = 0.05 : f32, zero_point = -3 : i32}>)
  */
 
 /* Input channels 0 to 7. */
-static const struct add_channel_products_layer fully_connected_1_layer = {
+static const struct add_channel_products_layer fully_connected_2_layer = {
     .products = {
-        .weights = net_fully_connected_1_weights,
+        .weights = net_fully_connected_2_weights,
         .units = 2,
         .features = 8,
         .vectors = 1,
@@ -134,9 +137,9 @@ static const struct add_channel_products_layer fully_connected_1_layer = {
 };
 
 /* Input channels 8 to 63. */
-static const struct add_channel_products_layer fully_connected_1_layer_1 = {
+static const struct add_channel_products_layer fully_connected_2_layer_1 = {
     .products = {
-        .weights = net_fully_connected_1_weights,
+        .weights = net_fully_connected_2_weights,
         .units = 2,
         .features = 8,
         .vectors = 1,
@@ -144,11 +147,11 @@ static const struct add_channel_products_layer fully_connected_1_layer_1 = {
     .is_first = 0,
 };
 
-static const struct scale_products_layer fully_connected_1_layer_2 = {
+static const struct scale_products_layer fully_connected_2_layer_2 = {
     .scaling = {
-        .bias = net_fully_connected_1_bias,
-        .multiplier = net_fully_connected_1_multiplier,
-        .shift = net_fully_connected_1_shift,
+        .bias = net_fully_connected_2_bias,
+        .multiplier = net_fully_connected_2_multiplier,
+        .shift = net_fully_connected_2_shift,
         .zero_point = -3,
         .min = -128,
         .max = 127,
@@ -157,7 +160,7 @@ static const struct scale_products_layer fully_connected_1_layer_2 = {
     .vectors = 1,
 };
 
-static int run_fully_connected_1(const struct add_channel_products_layer *layer, int32_t part, const int8_t *input,
+static int run_fully_connected_2(const struct add_channel_products_layer *layer, int32_t part, const int8_t *input,
     int32_t *sums)
 {
     struct tg_channel_products own = layer->products;
@@ -174,30 +177,30 @@ static int operators_1_to_2(net_context *context)
 {
     int8_t *const arena = context->arena;
 
-    if (run_fully_connected_0(&fully_connected_0_layer, 0, arena, arena + 12) != 0) {
-        return 1;
+    if (run_fully_connected_1(&fully_connected_1_layer, 0, arena, arena + 12) != 0) {
+        return NET_FULLY_CONNECTED_1;
     }
-    NET_AFTER_CALL(context, 1, arena + 12, 8);
-    if (run_fully_connected_1(&fully_connected_1_layer, 0, arena + 12, (int32_t *)(void *)(arena + 20)) != 0) {
-        return 2;
+    NET_AFTER_CALL(context, NET_FULLY_CONNECTED_1, arena + 12, 8);
+    if (run_fully_connected_2(&fully_connected_2_layer, 0, arena + 12, (int32_t *)(void *)(arena + 20)) != 0) {
+        return NET_FULLY_CONNECTED_2;
     }
-    NET_AFTER_CALL(context, 2, arena + 20, 8);
+    NET_AFTER_CALL(context, NET_FULLY_CONNECTED_2, arena + 20, 8);
 
     for (int32_t i = 0; i < 7; ++i) {
-        if (run_fully_connected_0(&fully_connected_0_layer, 1 + i, arena, arena + 12) != 0) {
-            return 1;
+        if (run_fully_connected_1(&fully_connected_1_layer, 1 + i, arena, arena + 12) != 0) {
+            return NET_FULLY_CONNECTED_1;
         }
-        NET_AFTER_CALL(context, 1, arena + 12, 8);
-        if (run_fully_connected_1(&fully_connected_1_layer_1, 1 + i, arena + 12,
+        NET_AFTER_CALL(context, NET_FULLY_CONNECTED_1, arena + 12, 8);
+        if (run_fully_connected_2(&fully_connected_2_layer_1, 1 + i, arena + 12,
             (int32_t *)(void *)(arena + 20)) != 0) {
-            return 2;
+            return NET_FULLY_CONNECTED_2;
         }
-        NET_AFTER_CALL(context, 2, arena + 20, 8);
+        NET_AFTER_CALL(context, NET_FULLY_CONNECTED_2, arena + 20, 8);
     }
-    if (run_tg_scale_products_s8(&fully_connected_1_layer_2, (int32_t *)(void *)(arena + 20), arena) != 0) {
-        return 2;
+    if (run_tg_scale_products_s8(&fully_connected_2_layer_2, (int32_t *)(void *)(arena + 20), arena) != 0) {
+        return NET_FULLY_CONNECTED_2;
     }
-    NET_AFTER_CALL(context, 2, arena, 2);
+    NET_AFTER_CALL(context, NET_FULLY_CONNECTED_2, arena, 2);
     return 0;
 }
 

@@ -18,12 +18,15 @@ _Static_assert(NET_ARENA_BYTES == 258 && NET_ARENA_ALIGN == 4, "net.h belongs to
 
 /*
  * The arena: first byte, bytes, value. A place is used again when its value is spent.
- *        0      72  conv_2d_0
- *       72     140  conv_2d_1
+ *        0      72  conv_2d_1
+ *       72     140  conv_2d_2
  *      204      54  input_0
  */
 
-/* Profilers and tests may define this: called with each result, or rows of one, as it is written. */
+/*
+ * Profilers and tests may define this: called with each result, or rows of one, as it is written. `number` is an
+ * enumerator of enum net_status.
+ */
 #ifndef NET_AFTER_CALL
 #define NET_AFTER_CALL(context, number, result, bytes) ((void)0)
 #endif
@@ -52,19 +55,19 @@ static int run_arm_convolve_s8(const struct convolve_layer *layer, const int8_t 
 
 /*
  * Operators 1 to 2, row by row, in 3 strips of columns. Bytes of each value that are kept at a time:
- *       72  conv_2d_0
+ *       72  conv_2d_1
  */
 
 /*
- * net, operator 0 (Conv2D)
- * %conv_2d_0 = "tinygen.conv_2d"(%input_0, %weights, %bias) {stride = [1, 1], padding = [1, 1, 1, 1],
+ * net, operator 1 (Conv2D)
+ * %conv_2d_1 = "tinygen.conv_2d"(%input_0, %weights, %bias) {stride = [1, 1], padding = [1, 1, 1, 1],
  * clamp = [-128, 127], dilation = [1, 1]} : (tensor<1x14x19x2xi8, {scale = 0.05 : f32, zero_point = -3 : i32}>,
  * tensor<3x3x3x2xi8, {axis = 0 : i32, channels = 3 : i32}>, tensor<3xi32, {axis = 0 : i32, channels = 3 : i32}>)
  * -> (tensor<1x14x19x3xi8, {scale = 0.05 : f32, zero_point = -3 : i32}>)
  */
 
 /* Row 0, columns 0 to 5. */
-static const struct convolve_layer conv_2d_0_layer = {
+static const struct convolve_layer conv_2d_1_layer = {
     .params = {
         .input_offset = 3,
         .output_offset = -3,
@@ -74,20 +77,20 @@ static const struct convolve_layer conv_2d_0_layer = {
         .activation = {.min = -128, .max = 127},
     },
     .requantize = {
-        .multiplier = (int32_t *)(uintptr_t)net_conv_2d_0_multiplier,
-        .shift = (int32_t *)(uintptr_t)net_conv_2d_0_shift,
+        .multiplier = (int32_t *)(uintptr_t)net_conv_2d_1_multiplier,
+        .shift = (int32_t *)(uintptr_t)net_conv_2d_1_shift,
     },
     .input_dims = {.n = 1, .h = 2, .w = 7, .c = 2},
     .filter_dims = {.n = 3, .h = 3, .w = 3, .c = 2},
     .bias_dims = {.c = 3},
     .output_dims = {.n = 1, .h = 1, .w = 6, .c = 3},
-    .weights = net_conv_2d_0_weights,
-    .bias = net_conv_2d_0_bias,
+    .weights = net_conv_2d_1_weights,
+    .bias = net_conv_2d_1_bias,
     .scratch_bytes = 0,
 };
 
 /* Rows 1 to 12, columns 0 to 5. */
-static const struct convolve_layer conv_2d_0_layer_1 = {
+static const struct convolve_layer conv_2d_1_layer_1 = {
     .params = {
         .input_offset = 3,
         .output_offset = -3,
@@ -97,20 +100,20 @@ static const struct convolve_layer conv_2d_0_layer_1 = {
         .activation = {.min = -128, .max = 127},
     },
     .requantize = {
-        .multiplier = (int32_t *)(uintptr_t)net_conv_2d_0_multiplier,
-        .shift = (int32_t *)(uintptr_t)net_conv_2d_0_shift,
+        .multiplier = (int32_t *)(uintptr_t)net_conv_2d_1_multiplier,
+        .shift = (int32_t *)(uintptr_t)net_conv_2d_1_shift,
     },
     .input_dims = {.n = 1, .h = 3, .w = 7, .c = 2},
     .filter_dims = {.n = 3, .h = 3, .w = 3, .c = 2},
     .bias_dims = {.c = 3},
     .output_dims = {.n = 1, .h = 1, .w = 6, .c = 3},
-    .weights = net_conv_2d_0_weights,
-    .bias = net_conv_2d_0_bias,
+    .weights = net_conv_2d_1_weights,
+    .bias = net_conv_2d_1_bias,
     .scratch_bytes = 0,
 };
 
 /* Row 13, columns 0 to 5. */
-static const struct convolve_layer conv_2d_0_layer_2 = {
+static const struct convolve_layer conv_2d_1_layer_2 = {
     .params = {
         .input_offset = 3,
         .output_offset = -3,
@@ -120,20 +123,20 @@ static const struct convolve_layer conv_2d_0_layer_2 = {
         .activation = {.min = -128, .max = 127},
     },
     .requantize = {
-        .multiplier = (int32_t *)(uintptr_t)net_conv_2d_0_multiplier,
-        .shift = (int32_t *)(uintptr_t)net_conv_2d_0_shift,
+        .multiplier = (int32_t *)(uintptr_t)net_conv_2d_1_multiplier,
+        .shift = (int32_t *)(uintptr_t)net_conv_2d_1_shift,
     },
     .input_dims = {.n = 1, .h = 2, .w = 7, .c = 2},
     .filter_dims = {.n = 3, .h = 3, .w = 3, .c = 2},
     .bias_dims = {.c = 3},
     .output_dims = {.n = 1, .h = 1, .w = 6, .c = 3},
-    .weights = net_conv_2d_0_weights,
-    .bias = net_conv_2d_0_bias,
+    .weights = net_conv_2d_1_weights,
+    .bias = net_conv_2d_1_bias,
     .scratch_bytes = 0,
 };
 
 /* Row 0, columns 5 to 11. */
-static const struct convolve_layer conv_2d_0_layer_3 = {
+static const struct convolve_layer conv_2d_1_layer_3 = {
     .params = {
         .input_offset = 3,
         .output_offset = -3,
@@ -143,20 +146,20 @@ static const struct convolve_layer conv_2d_0_layer_3 = {
         .activation = {.min = -128, .max = 127},
     },
     .requantize = {
-        .multiplier = (int32_t *)(uintptr_t)net_conv_2d_0_multiplier,
-        .shift = (int32_t *)(uintptr_t)net_conv_2d_0_shift,
+        .multiplier = (int32_t *)(uintptr_t)net_conv_2d_1_multiplier,
+        .shift = (int32_t *)(uintptr_t)net_conv_2d_1_shift,
     },
     .input_dims = {.n = 1, .h = 2, .w = 9, .c = 2},
     .filter_dims = {.n = 3, .h = 3, .w = 3, .c = 2},
     .bias_dims = {.c = 3},
     .output_dims = {.n = 1, .h = 1, .w = 7, .c = 3},
-    .weights = net_conv_2d_0_weights,
-    .bias = net_conv_2d_0_bias,
+    .weights = net_conv_2d_1_weights,
+    .bias = net_conv_2d_1_bias,
     .scratch_bytes = 0,
 };
 
 /* Rows 1 to 12, columns 5 to 11. */
-static const struct convolve_layer conv_2d_0_layer_4 = {
+static const struct convolve_layer conv_2d_1_layer_4 = {
     .params = {
         .input_offset = 3,
         .output_offset = -3,
@@ -166,20 +169,20 @@ static const struct convolve_layer conv_2d_0_layer_4 = {
         .activation = {.min = -128, .max = 127},
     },
     .requantize = {
-        .multiplier = (int32_t *)(uintptr_t)net_conv_2d_0_multiplier,
-        .shift = (int32_t *)(uintptr_t)net_conv_2d_0_shift,
+        .multiplier = (int32_t *)(uintptr_t)net_conv_2d_1_multiplier,
+        .shift = (int32_t *)(uintptr_t)net_conv_2d_1_shift,
     },
     .input_dims = {.n = 1, .h = 3, .w = 9, .c = 2},
     .filter_dims = {.n = 3, .h = 3, .w = 3, .c = 2},
     .bias_dims = {.c = 3},
     .output_dims = {.n = 1, .h = 1, .w = 7, .c = 3},
-    .weights = net_conv_2d_0_weights,
-    .bias = net_conv_2d_0_bias,
+    .weights = net_conv_2d_1_weights,
+    .bias = net_conv_2d_1_bias,
     .scratch_bytes = 0,
 };
 
 /* Row 13, columns 5 to 11. */
-static const struct convolve_layer conv_2d_0_layer_5 = {
+static const struct convolve_layer conv_2d_1_layer_5 = {
     .params = {
         .input_offset = 3,
         .output_offset = -3,
@@ -189,20 +192,20 @@ static const struct convolve_layer conv_2d_0_layer_5 = {
         .activation = {.min = -128, .max = 127},
     },
     .requantize = {
-        .multiplier = (int32_t *)(uintptr_t)net_conv_2d_0_multiplier,
-        .shift = (int32_t *)(uintptr_t)net_conv_2d_0_shift,
+        .multiplier = (int32_t *)(uintptr_t)net_conv_2d_1_multiplier,
+        .shift = (int32_t *)(uintptr_t)net_conv_2d_1_shift,
     },
     .input_dims = {.n = 1, .h = 2, .w = 9, .c = 2},
     .filter_dims = {.n = 3, .h = 3, .w = 3, .c = 2},
     .bias_dims = {.c = 3},
     .output_dims = {.n = 1, .h = 1, .w = 7, .c = 3},
-    .weights = net_conv_2d_0_weights,
-    .bias = net_conv_2d_0_bias,
+    .weights = net_conv_2d_1_weights,
+    .bias = net_conv_2d_1_bias,
     .scratch_bytes = 0,
 };
 
 /* Row 0, columns 11 to 18. */
-static const struct convolve_layer conv_2d_0_layer_6 = {
+static const struct convolve_layer conv_2d_1_layer_6 = {
     .params = {
         .input_offset = 3,
         .output_offset = -3,
@@ -212,20 +215,20 @@ static const struct convolve_layer conv_2d_0_layer_6 = {
         .activation = {.min = -128, .max = 127},
     },
     .requantize = {
-        .multiplier = (int32_t *)(uintptr_t)net_conv_2d_0_multiplier,
-        .shift = (int32_t *)(uintptr_t)net_conv_2d_0_shift,
+        .multiplier = (int32_t *)(uintptr_t)net_conv_2d_1_multiplier,
+        .shift = (int32_t *)(uintptr_t)net_conv_2d_1_shift,
     },
     .input_dims = {.n = 1, .h = 2, .w = 9, .c = 2},
     .filter_dims = {.n = 3, .h = 3, .w = 3, .c = 2},
     .bias_dims = {.c = 3},
     .output_dims = {.n = 1, .h = 1, .w = 8, .c = 3},
-    .weights = net_conv_2d_0_weights,
-    .bias = net_conv_2d_0_bias,
+    .weights = net_conv_2d_1_weights,
+    .bias = net_conv_2d_1_bias,
     .scratch_bytes = 0,
 };
 
 /* Rows 1 to 12, columns 11 to 18. */
-static const struct convolve_layer conv_2d_0_layer_7 = {
+static const struct convolve_layer conv_2d_1_layer_7 = {
     .params = {
         .input_offset = 3,
         .output_offset = -3,
@@ -235,20 +238,20 @@ static const struct convolve_layer conv_2d_0_layer_7 = {
         .activation = {.min = -128, .max = 127},
     },
     .requantize = {
-        .multiplier = (int32_t *)(uintptr_t)net_conv_2d_0_multiplier,
-        .shift = (int32_t *)(uintptr_t)net_conv_2d_0_shift,
+        .multiplier = (int32_t *)(uintptr_t)net_conv_2d_1_multiplier,
+        .shift = (int32_t *)(uintptr_t)net_conv_2d_1_shift,
     },
     .input_dims = {.n = 1, .h = 3, .w = 9, .c = 2},
     .filter_dims = {.n = 3, .h = 3, .w = 3, .c = 2},
     .bias_dims = {.c = 3},
     .output_dims = {.n = 1, .h = 1, .w = 8, .c = 3},
-    .weights = net_conv_2d_0_weights,
-    .bias = net_conv_2d_0_bias,
+    .weights = net_conv_2d_1_weights,
+    .bias = net_conv_2d_1_bias,
     .scratch_bytes = 0,
 };
 
 /* Row 13, columns 11 to 18. */
-static const struct convolve_layer conv_2d_0_layer_8 = {
+static const struct convolve_layer conv_2d_1_layer_8 = {
     .params = {
         .input_offset = 3,
         .output_offset = -3,
@@ -258,28 +261,28 @@ static const struct convolve_layer conv_2d_0_layer_8 = {
         .activation = {.min = -128, .max = 127},
     },
     .requantize = {
-        .multiplier = (int32_t *)(uintptr_t)net_conv_2d_0_multiplier,
-        .shift = (int32_t *)(uintptr_t)net_conv_2d_0_shift,
+        .multiplier = (int32_t *)(uintptr_t)net_conv_2d_1_multiplier,
+        .shift = (int32_t *)(uintptr_t)net_conv_2d_1_shift,
     },
     .input_dims = {.n = 1, .h = 2, .w = 9, .c = 2},
     .filter_dims = {.n = 3, .h = 3, .w = 3, .c = 2},
     .bias_dims = {.c = 3},
     .output_dims = {.n = 1, .h = 1, .w = 8, .c = 3},
-    .weights = net_conv_2d_0_weights,
-    .bias = net_conv_2d_0_bias,
+    .weights = net_conv_2d_1_weights,
+    .bias = net_conv_2d_1_bias,
     .scratch_bytes = 0,
 };
 
 /*
- * net, operator 1 (Conv2D)
- * %conv_2d_1 = "tinygen.conv_2d"(%conv_2d_0, %weights, %bias) {stride = [2, 2], padding = [0, 1, 1, 1],
+ * net, operator 2 (Conv2D)
+ * %conv_2d_2 = "tinygen.conv_2d"(%conv_2d_1, %weights, %bias) {stride = [2, 2], padding = [0, 1, 1, 1],
  * clamp = [-128, 127], dilation = [1, 1]} : (tensor<1x14x19x3xi8, {scale = 0.05 : f32, zero_point = -3 : i32}>,
  * tensor<2x3x3x3xi8, {axis = 0 : i32, channels = 2 : i32}>, tensor<2xi32, {axis = 0 : i32, channels = 2 : i32}>)
  * -> (tensor<1x7x10x2xi8, {scale = 0.05 : f32, zero_point = -3 : i32}>)
  */
 
 /* Rows 0 to 5, columns 0 to 2. */
-static const struct convolve_layer conv_2d_1_layer = {
+static const struct convolve_layer conv_2d_2_layer = {
     .params = {
         .input_offset = 3,
         .output_offset = -3,
@@ -289,20 +292,20 @@ static const struct convolve_layer conv_2d_1_layer = {
         .activation = {.min = -128, .max = 127},
     },
     .requantize = {
-        .multiplier = (int32_t *)(uintptr_t)net_conv_2d_1_multiplier,
-        .shift = (int32_t *)(uintptr_t)net_conv_2d_1_shift,
+        .multiplier = (int32_t *)(uintptr_t)net_conv_2d_2_multiplier,
+        .shift = (int32_t *)(uintptr_t)net_conv_2d_2_shift,
     },
     .input_dims = {.n = 1, .h = 3, .w = 6, .c = 3},
     .filter_dims = {.n = 2, .h = 3, .w = 3, .c = 3},
     .bias_dims = {.c = 2},
     .output_dims = {.n = 1, .h = 1, .w = 3, .c = 2},
-    .weights = net_conv_2d_1_weights,
-    .bias = net_conv_2d_1_bias,
+    .weights = net_conv_2d_2_weights,
+    .bias = net_conv_2d_2_bias,
     .scratch_bytes = 0,
 };
 
 /* Row 6, columns 0 to 2. */
-static const struct convolve_layer conv_2d_1_layer_1 = {
+static const struct convolve_layer conv_2d_2_layer_1 = {
     .params = {
         .input_offset = 3,
         .output_offset = -3,
@@ -312,20 +315,20 @@ static const struct convolve_layer conv_2d_1_layer_1 = {
         .activation = {.min = -128, .max = 127},
     },
     .requantize = {
-        .multiplier = (int32_t *)(uintptr_t)net_conv_2d_1_multiplier,
-        .shift = (int32_t *)(uintptr_t)net_conv_2d_1_shift,
+        .multiplier = (int32_t *)(uintptr_t)net_conv_2d_2_multiplier,
+        .shift = (int32_t *)(uintptr_t)net_conv_2d_2_shift,
     },
     .input_dims = {.n = 1, .h = 2, .w = 6, .c = 3},
     .filter_dims = {.n = 2, .h = 3, .w = 3, .c = 3},
     .bias_dims = {.c = 2},
     .output_dims = {.n = 1, .h = 1, .w = 3, .c = 2},
-    .weights = net_conv_2d_1_weights,
-    .bias = net_conv_2d_1_bias,
+    .weights = net_conv_2d_2_weights,
+    .bias = net_conv_2d_2_bias,
     .scratch_bytes = 0,
 };
 
 /* Rows 0 to 5, columns 3 to 5. */
-static const struct convolve_layer conv_2d_1_layer_2 = {
+static const struct convolve_layer conv_2d_2_layer_2 = {
     .params = {
         .input_offset = 3,
         .output_offset = -3,
@@ -335,20 +338,20 @@ static const struct convolve_layer conv_2d_1_layer_2 = {
         .activation = {.min = -128, .max = 127},
     },
     .requantize = {
-        .multiplier = (int32_t *)(uintptr_t)net_conv_2d_1_multiplier,
-        .shift = (int32_t *)(uintptr_t)net_conv_2d_1_shift,
+        .multiplier = (int32_t *)(uintptr_t)net_conv_2d_2_multiplier,
+        .shift = (int32_t *)(uintptr_t)net_conv_2d_2_shift,
     },
     .input_dims = {.n = 1, .h = 3, .w = 7, .c = 3},
     .filter_dims = {.n = 2, .h = 3, .w = 3, .c = 3},
     .bias_dims = {.c = 2},
     .output_dims = {.n = 1, .h = 1, .w = 3, .c = 2},
-    .weights = net_conv_2d_1_weights,
-    .bias = net_conv_2d_1_bias,
+    .weights = net_conv_2d_2_weights,
+    .bias = net_conv_2d_2_bias,
     .scratch_bytes = 0,
 };
 
 /* Row 6, columns 3 to 5. */
-static const struct convolve_layer conv_2d_1_layer_3 = {
+static const struct convolve_layer conv_2d_2_layer_3 = {
     .params = {
         .input_offset = 3,
         .output_offset = -3,
@@ -358,20 +361,20 @@ static const struct convolve_layer conv_2d_1_layer_3 = {
         .activation = {.min = -128, .max = 127},
     },
     .requantize = {
-        .multiplier = (int32_t *)(uintptr_t)net_conv_2d_1_multiplier,
-        .shift = (int32_t *)(uintptr_t)net_conv_2d_1_shift,
+        .multiplier = (int32_t *)(uintptr_t)net_conv_2d_2_multiplier,
+        .shift = (int32_t *)(uintptr_t)net_conv_2d_2_shift,
     },
     .input_dims = {.n = 1, .h = 2, .w = 7, .c = 3},
     .filter_dims = {.n = 2, .h = 3, .w = 3, .c = 3},
     .bias_dims = {.c = 2},
     .output_dims = {.n = 1, .h = 1, .w = 3, .c = 2},
-    .weights = net_conv_2d_1_weights,
-    .bias = net_conv_2d_1_bias,
+    .weights = net_conv_2d_2_weights,
+    .bias = net_conv_2d_2_bias,
     .scratch_bytes = 0,
 };
 
 /* Rows 0 to 5, columns 6 to 9. */
-static const struct convolve_layer conv_2d_1_layer_4 = {
+static const struct convolve_layer conv_2d_2_layer_4 = {
     .params = {
         .input_offset = 3,
         .output_offset = -3,
@@ -381,20 +384,20 @@ static const struct convolve_layer conv_2d_1_layer_4 = {
         .activation = {.min = -128, .max = 127},
     },
     .requantize = {
-        .multiplier = (int32_t *)(uintptr_t)net_conv_2d_1_multiplier,
-        .shift = (int32_t *)(uintptr_t)net_conv_2d_1_shift,
+        .multiplier = (int32_t *)(uintptr_t)net_conv_2d_2_multiplier,
+        .shift = (int32_t *)(uintptr_t)net_conv_2d_2_shift,
     },
     .input_dims = {.n = 1, .h = 3, .w = 8, .c = 3},
     .filter_dims = {.n = 2, .h = 3, .w = 3, .c = 3},
     .bias_dims = {.c = 2},
     .output_dims = {.n = 1, .h = 1, .w = 4, .c = 2},
-    .weights = net_conv_2d_1_weights,
-    .bias = net_conv_2d_1_bias,
+    .weights = net_conv_2d_2_weights,
+    .bias = net_conv_2d_2_bias,
     .scratch_bytes = 0,
 };
 
 /* Row 6, columns 6 to 9. */
-static const struct convolve_layer conv_2d_1_layer_5 = {
+static const struct convolve_layer conv_2d_2_layer_5 = {
     .params = {
         .input_offset = 3,
         .output_offset = -3,
@@ -404,15 +407,15 @@ static const struct convolve_layer conv_2d_1_layer_5 = {
         .activation = {.min = -128, .max = 127},
     },
     .requantize = {
-        .multiplier = (int32_t *)(uintptr_t)net_conv_2d_1_multiplier,
-        .shift = (int32_t *)(uintptr_t)net_conv_2d_1_shift,
+        .multiplier = (int32_t *)(uintptr_t)net_conv_2d_2_multiplier,
+        .shift = (int32_t *)(uintptr_t)net_conv_2d_2_shift,
     },
     .input_dims = {.n = 1, .h = 2, .w = 8, .c = 3},
     .filter_dims = {.n = 2, .h = 3, .w = 3, .c = 3},
     .bias_dims = {.c = 2},
     .output_dims = {.n = 1, .h = 1, .w = 4, .c = 2},
-    .weights = net_conv_2d_1_weights,
-    .bias = net_conv_2d_1_bias,
+    .weights = net_conv_2d_2_weights,
+    .bias = net_conv_2d_2_bias,
     .scratch_bytes = 0,
 };
 
@@ -421,14 +424,14 @@ struct operators_1_to_2_strip {
     int32_t input_0_first_column;
     int32_t input_0_columns;
     int32_t input_0_row;
-    int32_t conv_2d_0_row;
-    int32_t conv_2d_1_start;
     int32_t conv_2d_1_row;
-    const struct convolve_layer *conv_2d_0_layer;
-    const struct convolve_layer *conv_2d_0_layer_1;
+    int32_t conv_2d_2_start;
+    int32_t conv_2d_2_row;
     const struct convolve_layer *conv_2d_1_layer;
-    const struct convolve_layer *conv_2d_0_layer_2;
     const struct convolve_layer *conv_2d_1_layer_1;
+    const struct convolve_layer *conv_2d_2_layer;
+    const struct convolve_layer *conv_2d_1_layer_2;
+    const struct convolve_layer *conv_2d_2_layer_1;
 };
 
 static const struct operators_1_to_2_strip operators_1_to_2_strips[3] = {
@@ -436,40 +439,40 @@ static const struct operators_1_to_2_strip operators_1_to_2_strips[3] = {
         .input_0_first_column = 0,
         .input_0_columns = 7,
         .input_0_row = 14,
-        .conv_2d_0_row = 18,
-        .conv_2d_1_start = 0,
-        .conv_2d_1_row = 6,
-        .conv_2d_0_layer = &conv_2d_0_layer,
-        .conv_2d_0_layer_1 = &conv_2d_0_layer_1,
+        .conv_2d_1_row = 18,
+        .conv_2d_2_start = 0,
+        .conv_2d_2_row = 6,
         .conv_2d_1_layer = &conv_2d_1_layer,
-        .conv_2d_0_layer_2 = &conv_2d_0_layer_2,
         .conv_2d_1_layer_1 = &conv_2d_1_layer_1,
+        .conv_2d_2_layer = &conv_2d_2_layer,
+        .conv_2d_1_layer_2 = &conv_2d_1_layer_2,
+        .conv_2d_2_layer_1 = &conv_2d_2_layer_1,
     },
     {
         .input_0_first_column = 4,
         .input_0_columns = 9,
         .input_0_row = 18,
-        .conv_2d_0_row = 21,
-        .conv_2d_1_start = 6,
-        .conv_2d_1_row = 6,
-        .conv_2d_0_layer = &conv_2d_0_layer_3,
-        .conv_2d_0_layer_1 = &conv_2d_0_layer_4,
-        .conv_2d_1_layer = &conv_2d_1_layer_2,
-        .conv_2d_0_layer_2 = &conv_2d_0_layer_5,
-        .conv_2d_1_layer_1 = &conv_2d_1_layer_3,
+        .conv_2d_1_row = 21,
+        .conv_2d_2_start = 6,
+        .conv_2d_2_row = 6,
+        .conv_2d_1_layer = &conv_2d_1_layer_3,
+        .conv_2d_1_layer_1 = &conv_2d_1_layer_4,
+        .conv_2d_2_layer = &conv_2d_2_layer_2,
+        .conv_2d_1_layer_2 = &conv_2d_1_layer_5,
+        .conv_2d_2_layer_1 = &conv_2d_2_layer_3,
     },
     {
         .input_0_first_column = 10,
         .input_0_columns = 9,
         .input_0_row = 18,
-        .conv_2d_0_row = 24,
-        .conv_2d_1_start = 12,
-        .conv_2d_1_row = 8,
-        .conv_2d_0_layer = &conv_2d_0_layer_6,
-        .conv_2d_0_layer_1 = &conv_2d_0_layer_7,
-        .conv_2d_1_layer = &conv_2d_1_layer_4,
-        .conv_2d_0_layer_2 = &conv_2d_0_layer_8,
-        .conv_2d_1_layer_1 = &conv_2d_1_layer_5,
+        .conv_2d_1_row = 24,
+        .conv_2d_2_start = 12,
+        .conv_2d_2_row = 8,
+        .conv_2d_1_layer = &conv_2d_1_layer_6,
+        .conv_2d_1_layer_1 = &conv_2d_1_layer_7,
+        .conv_2d_2_layer = &conv_2d_2_layer_4,
+        .conv_2d_1_layer_2 = &conv_2d_1_layer_8,
+        .conv_2d_2_layer_1 = &conv_2d_2_layer_5,
     },
 };
 
@@ -486,36 +489,37 @@ static __attribute__((noinline)) int operators_1_to_2_strip(net_context *context
         arena + 204 + strip->input_0_row) != 0) {
         return NET_FETCH_FAILED;
     }
-    if (run_arm_convolve_s8(strip->conv_2d_0_layer, arena + 204, arena, NULL) != 0) {
-        return 1;
+    if (run_arm_convolve_s8(strip->conv_2d_1_layer, arena + 204, arena, NULL) != 0) {
+        return NET_CONV_2D_1;
     }
-    NET_AFTER_CALL(context, 1, arena, (uint32_t)strip->conv_2d_0_row);
+    NET_AFTER_CALL(context, NET_CONV_2D_1, arena, (uint32_t)strip->conv_2d_1_row);
 
     for (int32_t i = 0; i < 5; ++i) {
         if (net_fetch_patch(context->user, 2 + 2 * i, 1, strip->input_0_first_column, strip->input_0_columns,
             arena + 204 + 2 * strip->input_0_row) != 0) {
             return NET_FETCH_FAILED;
         }
-        if (run_arm_convolve_s8(strip->conv_2d_0_layer_1, arena + 204, arena + strip->conv_2d_0_row, NULL) != 0) {
-            return 1;
+        if (run_arm_convolve_s8(strip->conv_2d_1_layer_1, arena + 204, arena + strip->conv_2d_1_row, NULL) != 0) {
+            return NET_CONV_2D_1;
         }
-        NET_AFTER_CALL(context, 1, arena + strip->conv_2d_0_row, (uint32_t)strip->conv_2d_0_row);
+        NET_AFTER_CALL(context, NET_CONV_2D_1, arena + strip->conv_2d_1_row, (uint32_t)strip->conv_2d_1_row);
         memmove(arena + 204, arena + 204 + strip->input_0_row,
             (size_t)(2 * strip->input_0_row)); /* input_0: rows move up */
         if (net_fetch_patch(context->user, 3 + 2 * i, 1, strip->input_0_first_column, strip->input_0_columns,
             arena + 204 + 2 * strip->input_0_row) != 0) {
             return NET_FETCH_FAILED;
         }
-        if (run_arm_convolve_s8(strip->conv_2d_0_layer_1, arena + 204, arena + 2 * strip->conv_2d_0_row, NULL) != 0) {
-            return 1;
+        if (run_arm_convolve_s8(strip->conv_2d_1_layer_1, arena + 204, arena + 2 * strip->conv_2d_1_row, NULL) != 0) {
+            return NET_CONV_2D_1;
         }
-        NET_AFTER_CALL(context, 1, arena + 2 * strip->conv_2d_0_row, (uint32_t)strip->conv_2d_0_row);
-        if (run_arm_convolve_s8(strip->conv_2d_1_layer, arena, arena + 72 + strip->conv_2d_1_start + 20 * i,
+        NET_AFTER_CALL(context, NET_CONV_2D_1, arena + 2 * strip->conv_2d_1_row, (uint32_t)strip->conv_2d_1_row);
+        if (run_arm_convolve_s8(strip->conv_2d_2_layer, arena, arena + 72 + strip->conv_2d_2_start + 20 * i,
             NULL) != 0) {
-            return 2;
+            return NET_CONV_2D_2;
         }
-        NET_AFTER_CALL(context, 2, arena + 72 + strip->conv_2d_1_start + 20 * i, (uint32_t)strip->conv_2d_1_row);
-        memmove(arena, arena + 2 * strip->conv_2d_0_row, (size_t)strip->conv_2d_0_row); /* conv_2d_0: rows move up */
+        NET_AFTER_CALL(context, NET_CONV_2D_2, arena + 72 + strip->conv_2d_2_start + 20 * i,
+            (uint32_t)strip->conv_2d_2_row);
+        memmove(arena, arena + 2 * strip->conv_2d_1_row, (size_t)strip->conv_2d_1_row); /* conv_2d_1: rows move up */
         memmove(arena + 204, arena + 204 + strip->input_0_row,
             (size_t)(2 * strip->input_0_row)); /* input_0: rows move up */
     }
@@ -523,34 +527,34 @@ static __attribute__((noinline)) int operators_1_to_2_strip(net_context *context
         arena + 204 + 2 * strip->input_0_row) != 0) {
         return NET_FETCH_FAILED;
     }
-    if (run_arm_convolve_s8(strip->conv_2d_0_layer_1, arena + 204, arena + strip->conv_2d_0_row, NULL) != 0) {
-        return 1;
+    if (run_arm_convolve_s8(strip->conv_2d_1_layer_1, arena + 204, arena + strip->conv_2d_1_row, NULL) != 0) {
+        return NET_CONV_2D_1;
     }
-    NET_AFTER_CALL(context, 1, arena + strip->conv_2d_0_row, (uint32_t)strip->conv_2d_0_row);
+    NET_AFTER_CALL(context, NET_CONV_2D_1, arena + strip->conv_2d_1_row, (uint32_t)strip->conv_2d_1_row);
     memmove(arena + 204, arena + 204 + strip->input_0_row,
         (size_t)(2 * strip->input_0_row)); /* input_0: rows move up */
     if (net_fetch_patch(context->user, 13, 1, strip->input_0_first_column, strip->input_0_columns,
         arena + 204 + 2 * strip->input_0_row) != 0) {
         return NET_FETCH_FAILED;
     }
-    if (run_arm_convolve_s8(strip->conv_2d_0_layer_1, arena + 204, arena + 2 * strip->conv_2d_0_row, NULL) != 0) {
-        return 1;
+    if (run_arm_convolve_s8(strip->conv_2d_1_layer_1, arena + 204, arena + 2 * strip->conv_2d_1_row, NULL) != 0) {
+        return NET_CONV_2D_1;
     }
-    NET_AFTER_CALL(context, 1, arena + 2 * strip->conv_2d_0_row, (uint32_t)strip->conv_2d_0_row);
-    if (run_arm_convolve_s8(strip->conv_2d_1_layer, arena, arena + 172 + strip->conv_2d_1_start, NULL) != 0) {
-        return 2;
+    NET_AFTER_CALL(context, NET_CONV_2D_1, arena + 2 * strip->conv_2d_1_row, (uint32_t)strip->conv_2d_1_row);
+    if (run_arm_convolve_s8(strip->conv_2d_2_layer, arena, arena + 172 + strip->conv_2d_2_start, NULL) != 0) {
+        return NET_CONV_2D_2;
     }
-    NET_AFTER_CALL(context, 2, arena + 172 + strip->conv_2d_1_start, (uint32_t)strip->conv_2d_1_row);
-    memmove(arena, arena + 2 * strip->conv_2d_0_row, (size_t)strip->conv_2d_0_row); /* conv_2d_0: rows move up */
-    if (run_arm_convolve_s8(strip->conv_2d_0_layer_2, arena + 204 + strip->input_0_row, arena + strip->conv_2d_0_row,
+    NET_AFTER_CALL(context, NET_CONV_2D_2, arena + 172 + strip->conv_2d_2_start, (uint32_t)strip->conv_2d_2_row);
+    memmove(arena, arena + 2 * strip->conv_2d_1_row, (size_t)strip->conv_2d_1_row); /* conv_2d_1: rows move up */
+    if (run_arm_convolve_s8(strip->conv_2d_1_layer_2, arena + 204 + strip->input_0_row, arena + strip->conv_2d_1_row,
         NULL) != 0) {
-        return 1;
+        return NET_CONV_2D_1;
     }
-    NET_AFTER_CALL(context, 1, arena + strip->conv_2d_0_row, (uint32_t)strip->conv_2d_0_row);
-    if (run_arm_convolve_s8(strip->conv_2d_1_layer_1, arena, arena + 192 + strip->conv_2d_1_start, NULL) != 0) {
-        return 2;
+    NET_AFTER_CALL(context, NET_CONV_2D_1, arena + strip->conv_2d_1_row, (uint32_t)strip->conv_2d_1_row);
+    if (run_arm_convolve_s8(strip->conv_2d_2_layer_1, arena, arena + 192 + strip->conv_2d_2_start, NULL) != 0) {
+        return NET_CONV_2D_2;
     }
-    NET_AFTER_CALL(context, 2, arena + 192 + strip->conv_2d_1_start, (uint32_t)strip->conv_2d_1_row);
+    NET_AFTER_CALL(context, NET_CONV_2D_2, arena + 192 + strip->conv_2d_2_start, (uint32_t)strip->conv_2d_2_row);
     return 0;
 }
 

@@ -19,14 +19,17 @@ _Static_assert(TOWER_ARENA_BYTES == 140 && TOWER_ARENA_ALIGN == 4, "tower.h belo
 
 /*
  * The arena: first byte, bytes, value. A place is used again when its value is spent.
- *        0      48  conv_2d_0
- *        0       4  average_pool_2d_2
- *       48      16  average_pool_2d_2, sums
+ *        0      48  conv_2d_1
+ *        0       4  average_pool_2d_3
+ *       48      16  average_pool_2d_3, sums
  *       60      64  input_0
- *      124      16  conv_2d_1
+ *      124      16  conv_2d_2
  */
 
-/* Profilers and tests may define this: called with each result, or rows of one, as it is written. */
+/*
+ * Profilers and tests may define this: called with each result, or rows of one, as it is written. `number` is an
+ * enumerator of enum tower_status.
+ */
 #ifndef TOWER_AFTER_CALL
 #define TOWER_AFTER_CALL(context, number, result, bytes) ((void)0)
 #endif
@@ -85,20 +88,20 @@ static int run_tg_divide_sums_s8(const struct divide_sums_layer *layer, const in
 
 /*
  * Operators 1 to 3, row by row. Bytes of each value that are kept at a time:
- *       48  conv_2d_0
- *       16  conv_2d_1
+ *       48  conv_2d_1
+ *       16  conv_2d_2
  */
 
 /*
- * tower.tflite, operator 0 (CONV_2D 'first')
- * %conv_2d_0 = "tinygen.conv_2d"(%input_0, %weights, %bias) {stride = [1, 1], padding = [1, 1, 1, 1],
+ * tower.tflite, operator 1 (CONV_2D 'first')
+ * %conv_2d_1 = "tinygen.conv_2d"(%input_0, %weights, %bias) {stride = [1, 1], padding = [1, 1, 1, 1],
  * clamp = [-128, 127], dilation = [1, 1]} : (tensor<1x16x4x1xi8, {scale = 0.0625 : f32, zero_point = -8 : i32}>,
  * tensor<4x3x3x1xi8, {scale = 0.01 : f32, zero_point = 0 : i32}>, tensor<4xi32>) ->
  * (tensor<1x16x4x4xi8, {scale = 0.0625 : f32, zero_point = -128 : i32}>)
  */
 
 /* Row 0. */
-static const struct convolve_layer conv_2d_0_layer = {
+static const struct convolve_layer conv_2d_1_layer = {
     .params = {
         .input_offset = 8,
         .output_offset = -128,
@@ -108,20 +111,20 @@ static const struct convolve_layer conv_2d_0_layer = {
         .activation = {.min = -128, .max = 127},
     },
     .requantize = {
-        .multiplier = (int32_t *)(uintptr_t)tower_conv_2d_0_multiplier,
-        .shift = (int32_t *)(uintptr_t)tower_conv_2d_0_shift,
+        .multiplier = (int32_t *)(uintptr_t)tower_conv_2d_1_multiplier,
+        .shift = (int32_t *)(uintptr_t)tower_conv_2d_1_shift,
     },
     .input_dims = {.n = 1, .h = 2, .w = 4, .c = 1},
     .filter_dims = {.n = 4, .h = 3, .w = 3, .c = 1},
     .bias_dims = {.c = 4},
     .output_dims = {.n = 1, .h = 1, .w = 4, .c = 4},
-    .weights = tower_conv_2d_0_weights,
-    .bias = tower_conv_2d_0_bias,
+    .weights = tower_conv_2d_1_weights,
+    .bias = tower_conv_2d_1_bias,
     .scratch_bytes = 0,
 };
 
 /* Rows 1 to 14. */
-static const struct convolve_layer conv_2d_0_layer_1 = {
+static const struct convolve_layer conv_2d_1_layer_1 = {
     .params = {
         .input_offset = 8,
         .output_offset = -128,
@@ -131,20 +134,20 @@ static const struct convolve_layer conv_2d_0_layer_1 = {
         .activation = {.min = -128, .max = 127},
     },
     .requantize = {
-        .multiplier = (int32_t *)(uintptr_t)tower_conv_2d_0_multiplier,
-        .shift = (int32_t *)(uintptr_t)tower_conv_2d_0_shift,
+        .multiplier = (int32_t *)(uintptr_t)tower_conv_2d_1_multiplier,
+        .shift = (int32_t *)(uintptr_t)tower_conv_2d_1_shift,
     },
     .input_dims = {.n = 1, .h = 3, .w = 4, .c = 1},
     .filter_dims = {.n = 4, .h = 3, .w = 3, .c = 1},
     .bias_dims = {.c = 4},
     .output_dims = {.n = 1, .h = 1, .w = 4, .c = 4},
-    .weights = tower_conv_2d_0_weights,
-    .bias = tower_conv_2d_0_bias,
+    .weights = tower_conv_2d_1_weights,
+    .bias = tower_conv_2d_1_bias,
     .scratch_bytes = 0,
 };
 
 /* Row 15. */
-static const struct convolve_layer conv_2d_0_layer_2 = {
+static const struct convolve_layer conv_2d_1_layer_2 = {
     .params = {
         .input_offset = 8,
         .output_offset = -128,
@@ -154,21 +157,21 @@ static const struct convolve_layer conv_2d_0_layer_2 = {
         .activation = {.min = -128, .max = 127},
     },
     .requantize = {
-        .multiplier = (int32_t *)(uintptr_t)tower_conv_2d_0_multiplier,
-        .shift = (int32_t *)(uintptr_t)tower_conv_2d_0_shift,
+        .multiplier = (int32_t *)(uintptr_t)tower_conv_2d_1_multiplier,
+        .shift = (int32_t *)(uintptr_t)tower_conv_2d_1_shift,
     },
     .input_dims = {.n = 1, .h = 2, .w = 4, .c = 1},
     .filter_dims = {.n = 4, .h = 3, .w = 3, .c = 1},
     .bias_dims = {.c = 4},
     .output_dims = {.n = 1, .h = 1, .w = 4, .c = 4},
-    .weights = tower_conv_2d_0_weights,
-    .bias = tower_conv_2d_0_bias,
+    .weights = tower_conv_2d_1_weights,
+    .bias = tower_conv_2d_1_bias,
     .scratch_bytes = 0,
 };
 
 /*
- * tower.tflite, operator 1 (CONV_2D 'second')
- * %conv_2d_1 = "tinygen.conv_2d"(%conv_2d_0, %weights, %bias) {stride = [1, 1], padding = [1, 1, 1, 1],
+ * tower.tflite, operator 2 (CONV_2D 'second')
+ * %conv_2d_2 = "tinygen.conv_2d"(%conv_2d_1, %weights, %bias) {stride = [1, 1], padding = [1, 1, 1, 1],
  * clamp = [-128, 127], dilation = [1, 1]} :
  * (tensor<1x16x4x4xi8, {scale = 0.0625 : f32, zero_point = -128 : i32}>,
  * tensor<4x3x3x4xi8, {scale = 0.01 : f32, zero_point = 0 : i32}>, tensor<4xi32>) ->
@@ -176,7 +179,7 @@ static const struct convolve_layer conv_2d_0_layer_2 = {
  */
 
 /* Row 0. */
-static const struct convolve_layer conv_2d_1_layer = {
+static const struct convolve_layer conv_2d_2_layer = {
     .params = {
         .input_offset = 128,
         .output_offset = -128,
@@ -186,20 +189,20 @@ static const struct convolve_layer conv_2d_1_layer = {
         .activation = {.min = -128, .max = 127},
     },
     .requantize = {
-        .multiplier = (int32_t *)(uintptr_t)tower_conv_2d_0_multiplier,
-        .shift = (int32_t *)(uintptr_t)tower_conv_2d_0_shift,
+        .multiplier = (int32_t *)(uintptr_t)tower_conv_2d_1_multiplier,
+        .shift = (int32_t *)(uintptr_t)tower_conv_2d_1_shift,
     },
     .input_dims = {.n = 1, .h = 2, .w = 4, .c = 4},
     .filter_dims = {.n = 4, .h = 3, .w = 3, .c = 4},
     .bias_dims = {.c = 4},
     .output_dims = {.n = 1, .h = 1, .w = 4, .c = 4},
-    .weights = tower_conv_2d_1_weights,
-    .bias = tower_conv_2d_0_bias,
+    .weights = tower_conv_2d_2_weights,
+    .bias = tower_conv_2d_1_bias,
     .scratch_bytes = 0,
 };
 
 /* Rows 1 to 14. */
-static const struct convolve_layer conv_2d_1_layer_1 = {
+static const struct convolve_layer conv_2d_2_layer_1 = {
     .params = {
         .input_offset = 128,
         .output_offset = -128,
@@ -209,20 +212,20 @@ static const struct convolve_layer conv_2d_1_layer_1 = {
         .activation = {.min = -128, .max = 127},
     },
     .requantize = {
-        .multiplier = (int32_t *)(uintptr_t)tower_conv_2d_0_multiplier,
-        .shift = (int32_t *)(uintptr_t)tower_conv_2d_0_shift,
+        .multiplier = (int32_t *)(uintptr_t)tower_conv_2d_1_multiplier,
+        .shift = (int32_t *)(uintptr_t)tower_conv_2d_1_shift,
     },
     .input_dims = {.n = 1, .h = 3, .w = 4, .c = 4},
     .filter_dims = {.n = 4, .h = 3, .w = 3, .c = 4},
     .bias_dims = {.c = 4},
     .output_dims = {.n = 1, .h = 1, .w = 4, .c = 4},
-    .weights = tower_conv_2d_1_weights,
-    .bias = tower_conv_2d_0_bias,
+    .weights = tower_conv_2d_2_weights,
+    .bias = tower_conv_2d_1_bias,
     .scratch_bytes = 0,
 };
 
 /* Row 15. */
-static const struct convolve_layer conv_2d_1_layer_2 = {
+static const struct convolve_layer conv_2d_2_layer_2 = {
     .params = {
         .input_offset = 128,
         .output_offset = -128,
@@ -232,41 +235,41 @@ static const struct convolve_layer conv_2d_1_layer_2 = {
         .activation = {.min = -128, .max = 127},
     },
     .requantize = {
-        .multiplier = (int32_t *)(uintptr_t)tower_conv_2d_0_multiplier,
-        .shift = (int32_t *)(uintptr_t)tower_conv_2d_0_shift,
+        .multiplier = (int32_t *)(uintptr_t)tower_conv_2d_1_multiplier,
+        .shift = (int32_t *)(uintptr_t)tower_conv_2d_1_shift,
     },
     .input_dims = {.n = 1, .h = 2, .w = 4, .c = 4},
     .filter_dims = {.n = 4, .h = 3, .w = 3, .c = 4},
     .bias_dims = {.c = 4},
     .output_dims = {.n = 1, .h = 1, .w = 4, .c = 4},
-    .weights = tower_conv_2d_1_weights,
-    .bias = tower_conv_2d_0_bias,
+    .weights = tower_conv_2d_2_weights,
+    .bias = tower_conv_2d_1_bias,
     .scratch_bytes = 0,
 };
 
 /*
- * tower.tflite, operator 2 (AVERAGE_POOL_2D 'mean')
- * %average_pool_2d_2 = "tinygen.average_pool_2d"(%conv_2d_1) {stride = [1, 1], padding = [0, 0, 0, 0],
+ * tower.tflite, operator 3 (AVERAGE_POOL_2D 'mean')
+ * %average_pool_2d_3 = "tinygen.average_pool_2d"(%conv_2d_2) {stride = [1, 1], padding = [0, 0, 0, 0],
  * clamp = [-128, 127], kernel = [16, 4], dilation = [1, 1]} :
  * (tensor<1x16x4x4xi8, {scale = 0.0625 : f32, zero_point = -128 : i32}>) ->
  * (tensor<1x1x1x4xi8, {scale = 0.0625 : f32, zero_point = -128 : i32}>)
  */
 
 /* Input row 0. */
-static const struct sum_rows_layer average_pool_2d_2_layer = {
+static const struct sum_rows_layer average_pool_2d_3_layer = {
     .pixels = 4,
     .channels = 4,
     .is_first = 1,
 };
 
 /* Input rows 1 to 15. */
-static const struct sum_rows_layer average_pool_2d_2_layer_1 = {
+static const struct sum_rows_layer average_pool_2d_3_layer_1 = {
     .pixels = 4,
     .channels = 4,
     .is_first = 0,
 };
 
-static const struct divide_sums_layer average_pool_2d_2_layer_2 = {
+static const struct divide_sums_layer average_pool_2d_3_layer_2 = {
     .channels = 4,
     .count = 64,
     .min = -128,
@@ -277,63 +280,63 @@ static int operators_1_to_3(tower_context *context)
 {
     int8_t *const arena = context->arena;
 
-    if (run_arm_convolve_s8(&conv_2d_0_layer, arena + 60, arena, NULL) != 0) {
-        return 1;
+    if (run_arm_convolve_s8(&conv_2d_1_layer, arena + 60, arena, NULL) != 0) {
+        return TOWER_CONV_2D_1;
     }
-    TOWER_AFTER_CALL(context, 1, arena, 16);
-    if (run_arm_convolve_s8(&conv_2d_0_layer_1, arena + 60, arena + 16, NULL) != 0) {
-        return 1;
+    TOWER_AFTER_CALL(context, TOWER_CONV_2D_1, arena, 16);
+    if (run_arm_convolve_s8(&conv_2d_1_layer_1, arena + 60, arena + 16, NULL) != 0) {
+        return TOWER_CONV_2D_1;
     }
-    TOWER_AFTER_CALL(context, 1, arena + 16, 16);
-    if (run_arm_convolve_s8(&conv_2d_1_layer, arena, arena + 124, NULL) != 0) {
-        return 2;
+    TOWER_AFTER_CALL(context, TOWER_CONV_2D_1, arena + 16, 16);
+    if (run_arm_convolve_s8(&conv_2d_2_layer, arena, arena + 124, NULL) != 0) {
+        return TOWER_CONV_2D_2;
     }
-    TOWER_AFTER_CALL(context, 2, arena + 124, 16);
-    if (run_tg_sum_rows_s8(&average_pool_2d_2_layer, arena + 124, (int32_t *)(void *)(arena + 48)) != 0) {
-        return 3;
+    TOWER_AFTER_CALL(context, TOWER_CONV_2D_2, arena + 124, 16);
+    if (run_tg_sum_rows_s8(&average_pool_2d_3_layer, arena + 124, (int32_t *)(void *)(arena + 48)) != 0) {
+        return TOWER_AVERAGE_POOL_2D_3;
     }
-    TOWER_AFTER_CALL(context, 3, arena + 48, 16);
+    TOWER_AFTER_CALL(context, TOWER_AVERAGE_POOL_2D_3, arena + 48, 16);
 
     for (int32_t i = 0; i < 13; ++i) {
-        if (run_arm_convolve_s8(&conv_2d_0_layer_1, arena + 64 + 4 * i, arena + 32, NULL) != 0) {
-            return 1;
+        if (run_arm_convolve_s8(&conv_2d_1_layer_1, arena + 64 + 4 * i, arena + 32, NULL) != 0) {
+            return TOWER_CONV_2D_1;
         }
-        TOWER_AFTER_CALL(context, 1, arena + 32, 16);
-        if (run_arm_convolve_s8(&conv_2d_1_layer_1, arena, arena + 124, NULL) != 0) {
-            return 2;
+        TOWER_AFTER_CALL(context, TOWER_CONV_2D_1, arena + 32, 16);
+        if (run_arm_convolve_s8(&conv_2d_2_layer_1, arena, arena + 124, NULL) != 0) {
+            return TOWER_CONV_2D_2;
         }
-        TOWER_AFTER_CALL(context, 2, arena + 124, 16);
-        memmove(arena, arena + 16, 32); /* conv_2d_0: rows move up */
-        if (run_tg_sum_rows_s8(&average_pool_2d_2_layer_1, arena + 124, (int32_t *)(void *)(arena + 48)) != 0) {
-            return 3;
+        TOWER_AFTER_CALL(context, TOWER_CONV_2D_2, arena + 124, 16);
+        memmove(arena, arena + 16, 32); /* conv_2d_1: rows move up */
+        if (run_tg_sum_rows_s8(&average_pool_2d_3_layer_1, arena + 124, (int32_t *)(void *)(arena + 48)) != 0) {
+            return TOWER_AVERAGE_POOL_2D_3;
         }
-        TOWER_AFTER_CALL(context, 3, arena + 48, 16);
+        TOWER_AFTER_CALL(context, TOWER_AVERAGE_POOL_2D_3, arena + 48, 16);
     }
-    if (run_arm_convolve_s8(&conv_2d_0_layer_2, arena + 116, arena + 32, NULL) != 0) {
-        return 1;
+    if (run_arm_convolve_s8(&conv_2d_1_layer_2, arena + 116, arena + 32, NULL) != 0) {
+        return TOWER_CONV_2D_1;
     }
-    TOWER_AFTER_CALL(context, 1, arena + 32, 16);
-    if (run_arm_convolve_s8(&conv_2d_1_layer_1, arena, arena + 124, NULL) != 0) {
-        return 2;
+    TOWER_AFTER_CALL(context, TOWER_CONV_2D_1, arena + 32, 16);
+    if (run_arm_convolve_s8(&conv_2d_2_layer_1, arena, arena + 124, NULL) != 0) {
+        return TOWER_CONV_2D_2;
     }
-    TOWER_AFTER_CALL(context, 2, arena + 124, 16);
-    memmove(arena, arena + 16, 32); /* conv_2d_0: rows move up */
-    if (run_tg_sum_rows_s8(&average_pool_2d_2_layer_1, arena + 124, (int32_t *)(void *)(arena + 48)) != 0) {
-        return 3;
+    TOWER_AFTER_CALL(context, TOWER_CONV_2D_2, arena + 124, 16);
+    memmove(arena, arena + 16, 32); /* conv_2d_1: rows move up */
+    if (run_tg_sum_rows_s8(&average_pool_2d_3_layer_1, arena + 124, (int32_t *)(void *)(arena + 48)) != 0) {
+        return TOWER_AVERAGE_POOL_2D_3;
     }
-    TOWER_AFTER_CALL(context, 3, arena + 48, 16);
-    if (run_arm_convolve_s8(&conv_2d_1_layer_2, arena, arena + 124, NULL) != 0) {
-        return 2;
+    TOWER_AFTER_CALL(context, TOWER_AVERAGE_POOL_2D_3, arena + 48, 16);
+    if (run_arm_convolve_s8(&conv_2d_2_layer_2, arena, arena + 124, NULL) != 0) {
+        return TOWER_CONV_2D_2;
     }
-    TOWER_AFTER_CALL(context, 2, arena + 124, 16);
-    if (run_tg_sum_rows_s8(&average_pool_2d_2_layer_1, arena + 124, (int32_t *)(void *)(arena + 48)) != 0) {
-        return 3;
+    TOWER_AFTER_CALL(context, TOWER_CONV_2D_2, arena + 124, 16);
+    if (run_tg_sum_rows_s8(&average_pool_2d_3_layer_1, arena + 124, (int32_t *)(void *)(arena + 48)) != 0) {
+        return TOWER_AVERAGE_POOL_2D_3;
     }
-    TOWER_AFTER_CALL(context, 3, arena + 48, 16);
-    if (run_tg_divide_sums_s8(&average_pool_2d_2_layer_2, (int32_t *)(void *)(arena + 48), arena) != 0) {
-        return 3;
+    TOWER_AFTER_CALL(context, TOWER_AVERAGE_POOL_2D_3, arena + 48, 16);
+    if (run_tg_divide_sums_s8(&average_pool_2d_3_layer_2, (int32_t *)(void *)(arena + 48), arena) != 0) {
+        return TOWER_AVERAGE_POOL_2D_3;
     }
-    TOWER_AFTER_CALL(context, 3, arena, 4);
+    TOWER_AFTER_CALL(context, TOWER_AVERAGE_POOL_2D_3, arena, 4);
     return 0;
 }
 

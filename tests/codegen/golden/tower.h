@@ -48,7 +48,18 @@ int tower_init(tower_context *context, void *arena);
  */
 int8_t *tower_input(const tower_context *context, int index);
 
-/* Run the network. Returns 0, or the number (from 1) of the operator that failed. */
+/*
+ * What tower_invoke returns: the number of the operator that failed is its place in the model's file, from 1. Of
+ * operators that were fused it is that of the one whose result is written; several that one was made of share it.
+ */
+enum tower_status {
+    TOWER_OK = 0,
+    TOWER_CONV_2D_1 = 1, /* CONV_2D 'first' */
+    TOWER_CONV_2D_2 = 2, /* CONV_2D 'second' */
+    TOWER_AVERAGE_POOL_2D_3 = 3, /* AVERAGE_POOL_2D 'mean' */
+};
+
+/* Run the network. Returns a value of enum tower_status: 0, or what failed. */
 int tower_invoke(tower_context *context);
 
 /*

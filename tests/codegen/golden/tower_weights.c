@@ -1,24 +1,24 @@
 /* tower: made by tinygen VERSION from tower.tflite for mps2-an386 (cortex-m4, dsp), solver builtin. Do not edit. */
 #include "tower_weights.h"
 
-_Alignas(4) const int8_t tower_conv_2d_0_weights[36] = {
+_Alignas(4) const int8_t tower_conv_2d_1_weights[36] = {
     -127, -90, -53, -16, 21, 58, 95, -123, -86, -49, -12, 25, 62, 99, -119, -82, -45, -8, 29, 66, 103, -115,
     -78, -41, -4, 33, 70, 107, -111, -74, -37, 0, 37, 74, 111, -107,
 };
 
-_Alignas(4) const int32_t tower_conv_2d_0_bias[4] = {
+_Alignas(4) const int32_t tower_conv_2d_1_bias[4] = {
     -50, 50, 150, 250,
 };
 
-_Alignas(4) const int32_t tower_conv_2d_0_multiplier[4] = {
+_Alignas(4) const int32_t tower_conv_2d_1_multiplier[4] = {
     1374389504, 1374389504, 1374389504, 1374389504,
 };
 
-_Alignas(4) const int32_t tower_conv_2d_0_shift[4] = {
+_Alignas(4) const int32_t tower_conv_2d_1_shift[4] = {
     -6, -6, -6, -6,
 };
 
-_Alignas(4) const int8_t tower_conv_2d_1_weights[144] = {
+_Alignas(4) const int8_t tower_conv_2d_2_weights[144] = {
     -127, -90, -53, -16, 21, 58, 95, -123, -86, -49, -12, 25, 62, 99, -119, -82, -45, -8, 29, 66, 103, -115,
     -78, -41, -4, 33, 70, 107, -111, -74, -37, 0, 37, 74, 111, -107, -70, -33, 4, 41, 78, 115, -103, -66, -29,
     8, 45, 82, 119, -99, -62, -25, 12, 49, 86, 123, -95, -58, -21, 16, 53, 90, 127, -91, -54, -17, 20, 57, 94,

@@ -4,10 +4,10 @@
 
 #include <stdint.h>
 
-extern const int8_t tower_conv_2d_0_weights[36];
-extern const int32_t tower_conv_2d_0_bias[4];
-extern const int32_t tower_conv_2d_0_multiplier[4];
-extern const int32_t tower_conv_2d_0_shift[4];
-extern const int8_t tower_conv_2d_1_weights[144];
+extern const int8_t tower_conv_2d_1_weights[36];
+extern const int32_t tower_conv_2d_1_bias[4];
+extern const int32_t tower_conv_2d_1_multiplier[4];
+extern const int32_t tower_conv_2d_1_shift[4];
+extern const int8_t tower_conv_2d_2_weights[144];
 
 #endif
