@@ -12,7 +12,8 @@ from tinygen.kernels.base import Library
 
 _COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
 _DEFINITION = re.compile(r"^(?!static)[A-Za-z_][\w\s*]*?\b(\w+)\s*\([^;{}()]*\)\s*\{", re.MULTILINE)
-_PROTOTYPE = re.compile(r"^(?!static)[A-Za-z_][\w\s*]*?\b\w+\s*\([^;{}()]*\)\s*;", re.MULTILINE)
+_DECLARATION = re.compile(r"^(?!static)[A-Za-z_][\w\s*]*?\b\w+(?:\s*\([^;{}()]*\))?\s*;", re.MULTILINE)
+_NAMING = re.compile(r"\bstruct\s+\w+|^\s*#\s*include\b[^\n]*", re.MULTILINE)  # of types and headers, not of functions
 _TABLE = re.compile(r"^(?!static|extern)(?:const\s+)?\w+\s+(?:const\s+)?(\w+)\s*\[[^;{}]*\]\s*=", re.MULTILINE)
 _IDENTIFIER = re.compile(r"\b[A-Za-z_]\w*\b")
 _INCLUDED = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
@@ -58,14 +59,14 @@ class SourceTree:
         uses: dict[Path, frozenset[str]] = {}
         for file in self.sources:
             text = _code(file)
-            uses[file] = frozenset(_IDENTIFIER.findall(text + self._inline_code(text)))
+            uses[file] = frozenset(_IDENTIFIER.findall(_NAMING.sub("", text + self._inline_code(text))))
             definitions |= dict.fromkeys((file.stem, *_DEFINITION.findall(text), *_TABLE.findall(text)), file)
         return definitions, uses
 
     def _inline_code(self, text: str) -> str:
         """The headers beside the sources that `text` includes, directly or not: functions in them use others in turn.
 
-        Without prototypes, which use nothing.
+        Without declarations, which use nothing.
         """
         headers = self._private_headers
         waiting = _INCLUDED.findall(text)
@@ -75,7 +76,7 @@ class SourceTree:
             if name in headers and name not in included:
                 included[name] = headers[name]
                 waiting += _INCLUDED.findall(headers[name])
-        return _PROTOTYPE.sub("", "".join(included.values()))
+        return _DECLARATION.sub("", "".join(included.values()))
 
     @cached_property
     def _private_headers(self) -> dict[str, str]:
