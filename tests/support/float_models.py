@@ -12,9 +12,8 @@ from tinygen.ir.graph import Graph, Op
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import DType, Float32Array, TensorType
 from tinygen.ops.accumulate import OutputStage
-from tinygen.ops.clamp import Clamp
+from tinygen.ops.clamp import Clamp, fused_clamp, with_clamp
 from tinygen.ops.quantize import Dequantize, Quantize
-from tinygen.quant.control import CLAMPED
 
 SHAPE = (1, 8, 8, 3)
 CLASSES = 4
@@ -102,9 +101,10 @@ def _real_op(op: Op, mapping: dict[Tensor, Tensor]) -> Op:
         data = (stage.bias.data.astype(np.float64) * scales).astype(np.float32)
         mapping = mapping | {stage.bias: Tensor(stage.bias.name, TensorType(DType.FLOAT32, data.shape), data)}
     real = op.replace_tensors(mapping)
-    if isinstance(op, CLAMPED):
-        type, clamp = op.output.type, op.clamp
+    clamp = fused_clamp(op)
+    if clamp is not None:
+        type = op.results[0].type
         low = -math.inf if clamp.min == -128 and type.zero_point != -128 else type.scale * (clamp.min - type.zero_point)
         high = math.inf if clamp.max == 127 else type.scale * (clamp.max - type.zero_point)
-        real = replace(real, clamp=Clamp(low, high))  # type: ignore[call-arg]
+        real = with_clamp(real, Clamp(low, high))
     return real

@@ -12,7 +12,6 @@ from tinygen.frontends.doors import model_file
 from tinygen.frontends.onnx.modules import modules_of_results
 from tinygen.ir.types import Quant
 from tinygen.quant.calibrate import Identity
-from tinygen.quant.constraints import filters
 from tinygen.quant.ctable import CTable
 from tinygen.quant.importing import (
     imported_table,
@@ -91,7 +90,8 @@ def _of_modules(
         result = normalized(op.results[0].name)  # of an operator that was fused into this one, perhaps
         owned = (*modules.get(op.results[0].name, ()), *modules.get(op.name, ()))
         owners[result] += owned
-        of_weights |= [(result, weights[name]) for name in owned if name in weights and filters(op)]
+        if op.filters is not None:
+            of_weights |= [(result, weights[name]) for name in owned if name in weights]
     known = {tensor: [name for name in names if name in activations] for tensor, names in owners.items()}
     found = {tensor: activations[names[0]] for tensor, names in known.items() if names}
     unused = activations.keys() - {name for names in known.values() for name in names}

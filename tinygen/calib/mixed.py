@@ -9,7 +9,6 @@ from tinygen.calib.trials import bare, trials_of
 from tinygen.errors import DoesNotFitError
 from tinygen.ir.graph import Graph
 from tinygen.quant.calibrate import Identity, Progress, Settings, make_ctable, with_controls
-from tinygen.quant.constraints import filters
 from tinygen.quant.ctable import CalibrationRecord, CTable, OpEntry, Storage
 from tinygen.quant.ctable_file import file_sha256
 from tinygen.quant.dataset import Dataset
@@ -94,7 +93,7 @@ def mix(calibrator: Calibrator, data: Dataset, mixing: Mixing, progress: Progres
 def constant_bytes(graph: Graph) -> int:
     """Bytes of weights, biases and requantization of a quantized network, as they stand in flash."""
     constants = sum(tensor.type.bytes for tensor in graph.tensors if tensor.is_constant)
-    channels = sum(op.results[0].shape[-1] for op in graph.ops if filters(op))
+    channels = sum(op.results[0].shape[-1] for op in graph.ops if op.filters is not None)
     return constants + _REQUANTIZATION_BYTES * channels
 
 
@@ -121,8 +120,7 @@ def _candidates(graph: Graph, wide: CTable, narrow: CTable) -> tuple[_Candidate,
     readers: dict[str, list[str]] = {}
     sizes: dict[str, int] = {}
     for op in graph.ops:
-        weights = filters(op)[0] if filters(op) else None
-        if weights is not None and weights.is_constant:
+        if op.filters is not None and (weights := op.filters.weights).is_constant:
             readers.setdefault(weights.name, []).append(op.name)
             sizes[weights.name] = weights.type.elements
     return tuple(

@@ -32,7 +32,7 @@ def layer_variables(
         part=part,
         ctype=kernel.ctype,
         layer=_layer(kernel),
-        weights=_numbers(kernel, symbols, "weights", op.filters),
+        weights=_numbers(kernel, symbols, "weights", op.filters_by_channel),
         bias=_numbers(kernel, symbols, "bias") if kernel.has_table("bias") else None,
         multiplier=_numbers(kernel, symbols, "multiplier"),
         shift=_numbers(kernel, symbols, "shift"),

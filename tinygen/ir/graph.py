@@ -3,8 +3,9 @@
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import Self
+from typing import Any, ClassVar, Self
 
+from tinygen.ir.answers import Filters, Range, ScalingConstants
 from tinygen.ir.rows import (
     Channels,
     Columns,
@@ -20,7 +21,7 @@ from tinygen.ir.rows import (
 from tinygen.ir.stream import State, Stream
 from tinygen.ir.tensor import Alias, Tensor
 from tinygen.ir.text import print_graph
-from tinygen.ir.types import Array, TensorType
+from tinygen.ir.types import Array, Quant, TensorType
 
 
 @dataclass(frozen=True)
@@ -52,10 +53,25 @@ class Op:
     """An operator. Subclasses add named operands and attributes; results are `output` or `outputs`.
 
     Every field that holds a tensor, or a tuple of tensors, is an operand unless it is named `output(s)`.
+
+    Operators answer for themselves what passes, calibration and planning ask of them. A class that computes something
+    without an answer cannot be defined: there is no default that it would silently get.
     """
+
+    result_range: ClassVar[Range]  # of the result's real numbers
 
     name: str
     source: Source
+
+    def __init_subclass__(cls, **arguments: Any) -> None:
+        super().__init_subclass__(**arguments)
+        if cls.evaluate is Op.evaluate:
+            return
+        missing = [] if hasattr(cls, "result_range") else ["result_range"]
+        if "weights" in cls.__annotations__ and cls.filters is Op.filters:
+            missing.append("filters")
+        if missing:
+            raise TypeError(f"{cls.__name__}: no answer to {' and '.join(missing)}, which passes ask of every operator")
 
     @cached_property
     def operands(self) -> tuple[Tensor, ...]:
@@ -81,6 +97,21 @@ class Op:
     def working_elements(self) -> int:
         """About the most elements that `evaluate` holds at once, beside its operands and results."""
         return 0
+
+    @property
+    def filters(self) -> Filters | None:
+        """Weights and bias of an operator that adds up products; None for others."""
+        return None
+
+    @property
+    def fixed_quant(self) -> Quant | None:
+        """The int8 quantization that the arithmetic gives the result, whatever the values; None where any can be."""
+        return None
+
+    @property
+    def scaling_constants(self) -> ScalingConstants | None:
+        """The numbers of an operator on integers that follow from its scales; None where no table records any."""
+        return None
 
     def verify(self) -> None:
         """Raise ValueError, saying what is and what was expected, where the operator is not well formed."""

@@ -78,10 +78,10 @@ def lower_engine_layer(op: Op, toolbox: Toolbox) -> Kernel:
     """The call for a layer of an engine."""
     assert isinstance(op, EngineLayer)
     kind = EngineTemplate if (op.engine, op.layer.value) in toolbox.templates else EngineCall
-    channels, height, width, depth = op.filters.shape
+    channels, height, width, depth = op.filters_by_channel.shape
     is_wide = op.output.type.dtype is DType.INT16
     weights = op.weights.type.dtype
-    stored = pack(op.filters, weights) if weights.is_narrow else np.ascontiguousarray(op.filters)
+    stored = pack(op.filters_by_channel, weights) if weights.is_narrow else np.ascontiguousarray(op.filters_by_channel)
     return kind(
         function=op.function,
         reads=(op.input,),

@@ -5,6 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
+from tinygen.ir.answers import ScalingConstants
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, DType, Float32Array
 from tinygen.ops.checks import check_scaling
@@ -64,6 +65,11 @@ class OutputStage:
     def multipliers(self) -> tuple[Int64Array, Int64Array]:
         """Multipliers and shifts, one per weight scale."""
         return multiplier_arrays(self.factors)
+
+    def scaling_constants(self, rounding: str = "double") -> ScalingConstants:
+        """The same for a table, with the offset of stored inputs."""
+        multipliers, shifts = (tuple(int(value) for value in values) for values in self.multipliers)
+        return ScalingConstants(multipliers, shifts, -self.input.type.zero_point, rounding=rounding)
 
     def finish_real(self, sums: Float32Array) -> Array:
         """Add the bias to float32 sums, clamp."""

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
+from tinygen.ir.answers import ScalingConstants
 from tinygen.ir.types import DType, Float32Array
 from tinygen.ops.binary import Binary
 from tinygen.ops.checks import check_scaling
@@ -46,6 +47,12 @@ class Add(Binary):
             quantize_multiplier(second / twice_largest),
             quantize_multiplier(twice_largest / ((1 << self.left_shift) * output)),
         )
+
+    @property
+    def scaling_constants(self) -> ScalingConstants:
+        scalings = (self.scales.first, self.scales.second, self.scales.output)
+        multipliers, shifts = tuple(s.multiplier for s in scalings), tuple(s.shift for s in scalings)
+        return ScalingConstants(multipliers, shifts, left_shift=self.left_shift)
 
     def verify(self) -> None:
         super().verify()

@@ -2,9 +2,11 @@
 
 from dataclasses import dataclass
 from math import prod
+from typing import ClassVar
 
 import numpy as np
 
+from tinygen.ir.answers import Range
 from tinygen.ir.graph import Op, Values
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, DType
@@ -14,6 +16,8 @@ from tinygen.ops.checks import check_dtype, check_shape
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ArgMax(Op):
     """Index along `axis` of the largest value; of equal ones the first."""
+
+    result_range: ClassVar[Range] = Range.OWN
 
     input: Tensor  # int8 or float32
     output: Tensor  # int32 or int64; the input's shape without `axis`

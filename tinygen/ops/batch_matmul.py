@@ -1,9 +1,11 @@
 """Products of matrices, batch by batch."""
 
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
+from tinygen.ir.answers import Range
 from tinygen.ir.graph import Op, Values
 from tinygen.ir.rows import Rows
 from tinygen.ir.tensor import Tensor
@@ -25,6 +27,8 @@ class Batches:
 @dataclass(frozen=True, eq=False, kw_only=True)
 class BatchMatMul(Op):
     """output[..., i, j] = sum over k of first[..., i, k] * second[..., k, j]; batch axes broadcast as in numpy."""
+
+    result_range: ClassVar[Range] = Range.OWN
 
     first: Tensor  # [..., M, K], or [..., K, M] where `transpose_first`
     second: Tensor  # [..., K, N], or [..., N, K] where `transpose_second`

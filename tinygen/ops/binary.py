@@ -6,6 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from tinygen.ir.answers import Range
 from tinygen.ir.graph import Op, Values
 from tinygen.ir.rows import Channels, Columns, Rows, all_channels
 from tinygen.ir.tensor import Tensor
@@ -20,6 +21,7 @@ from tinygen.ops.requantize import Int64Array
 class Binary(Op):
     """output = f(first, second), element by element; subclasses say what f is in `combine`."""
 
+    result_range: ClassVar[Range] = Range.OWN
     takes_int16: ClassVar[bool] = False
 
     first: Tensor

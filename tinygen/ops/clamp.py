@@ -1,11 +1,14 @@
 """The range that a fused activation leaves of an output."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from enum import Enum
+from typing import cast
 
 import numpy as np
 
+from tinygen.ir.graph import Op
+from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Float32Array, TensorType
 from tinygen.ops.requantize import Int64Array, round_half_away
 
@@ -73,6 +76,18 @@ class Clamp:
 
 
 UNLIMITED = Clamp(-math.inf, math.inf)
+
+
+def fused_clamp(op: Op) -> Clamp | None:
+    """The range to which an operator limits its result at its end, a field `clamp`; None where it has no such end."""
+    has_clamp = any(field.name == "clamp" for field in fields(op))
+    return cast(Clamp, op.clamp) if has_clamp else None  # type: ignore[attr-defined]
+
+
+def with_clamp(op: Op, clamp: Clamp, output: Tensor | None = None) -> Op:
+    """The operator with another range at its end, and another result of the same elements where one is given."""
+    found = op if output is None else op.replace_tensors({op.results[0]: output})
+    return replace(found, clamp=clamp)  # type: ignore[call-arg]
 
 
 def _quantize(real: float, type: TensorType) -> int:

@@ -2,9 +2,11 @@
 
 from dataclasses import dataclass
 from math import prod
+from typing import ClassVar
 
 import numpy as np
 
+from tinygen.ir.answers import Range
 from tinygen.ir.graph import Op, Values
 from tinygen.ir.rows import Columns, Rows
 from tinygen.ir.tensor import Alias, Tensor
@@ -15,6 +17,8 @@ from tinygen.ops.checks import check_only_moved, check_shape
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Concat(Op):
     """The inputs one after the other along `axis`; all have the output's quantization."""
+
+    result_range: ClassVar[Range] = Range.OF_OPERANDS
 
     inputs: tuple[Tensor, ...]
     output: Tensor

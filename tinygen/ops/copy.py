@@ -1,7 +1,9 @@
 """Copy: the same elements in memory of their own."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
+from tinygen.ir.answers import Range
 from tinygen.ir.graph import Op, Values
 from tinygen.ir.rows import Rows
 from tinygen.ir.tensor import Tensor
@@ -12,6 +14,8 @@ from tinygen.ops.checks import check_only_moved, check_shape
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Copy(Op):
     """A second tensor of the same value, for outputs that would otherwise be a constant or an input."""
+
+    result_range: ClassVar[Range] = Range.MOVED
 
     input: Tensor
     output: Tensor

@@ -1,7 +1,9 @@
 """Crossing: a tensor on its way from one engine to another of a different datapath."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
+from tinygen.ir.answers import Range
 from tinygen.ir.graph import Op, Values
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, DType
@@ -11,6 +13,8 @@ from tinygen.ops.checks import check_dtype, check_shape
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Crossing(Op):
     """The same real numbers; quantization makes it a Rescale, Quantize or Dequantize."""
+
+    result_range: ClassVar[Range] = Range.OWN
 
     input: Tensor
     output: Tensor

@@ -2,9 +2,11 @@
 
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
+from tinygen.ir.answers import Range
 from tinygen.ir.graph import Op, Tile, Values
 from tinygen.ir.rows import Rows
 from tinygen.ir.tensor import Tensor
@@ -15,6 +17,8 @@ from tinygen.ops.checks import check_only_moved, check_rank, check_shape
 @dataclass(frozen=True, eq=False, kw_only=True)
 class DepthToSpace(Op):
     """Channels [block, block, C] of a pixel become block * block pixels of C channels."""
+
+    result_range: ClassVar[Range] = Range.MOVED
 
     input: Tensor  # [N, H, W, block * block * C]
     output: Tensor  # [N, H * block, W * block, C]; of some rows fewer
@@ -60,6 +64,8 @@ class DepthToSpace(Op):
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SpaceToDepth(Op):
     """block * block pixels of C channels become the channels [block, block, C] of one."""
+
+    result_range: ClassVar[Range] = Range.MOVED
 
     input: Tensor  # [N, H * block, W * block, C]
     output: Tensor  # [N, H, W, block * block * C]

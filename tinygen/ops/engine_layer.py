@@ -9,9 +9,11 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
+from tinygen.ir.answers import Filters, Range, ScalingConstants
 from tinygen.ir.graph import Op, Tile, Values
 from tinygen.ir.rows import Rows
 from tinygen.ir.tensor import Tensor
@@ -66,6 +68,8 @@ class EngineLayer(Op):
     result, so that crossbars with noise take whole tensors only.
     """
 
+    result_range: ClassVar[Range] = Range.OWN
+
     input: Tensor  # [N, H, W, C_IN]; of fully connected layers any shape of rows * features elements
     weights: Tensor  # as the layer's own operator has them
     bias: Tensor | None  # [C_OUT], int32, of int16 int64
@@ -86,9 +90,17 @@ class EngineLayer(Op):
         return f"{self.prefix}{self.layer.value}"
 
     @property
+    def filters(self) -> Filters:
+        return Filters(self.weights, self.bias, self.channel_axis)
+
+    @property
     def output_stage(self) -> OutputStage:
         """Multipliers and shifts."""
         return OutputStage(self.input, self.weights, self.bias, self.output, self.clamp)
+
+    @property
+    def scaling_constants(self) -> ScalingConstants:
+        return self.output_stage.scaling_constants(self.arithmetic.rounding.value)
 
     @property
     def channel_axis(self) -> int:
@@ -105,7 +117,7 @@ class EngineLayer(Op):
         return self.output.type.elements * (self.weights.type.elements // self.channels)
 
     @cached_property
-    def filters(self) -> Array:
+    def filters_by_channel(self) -> Array:
         """The weights as [C_OUT, KH, KW, depth of a group]."""
         if self.weights.data is None:
             raise ValueError(f"weights '{self.weights.name}' must be a constant")
@@ -138,19 +150,19 @@ class EngineLayer(Op):
     @property
     def groups(self) -> int:
         """Groups of input channels, each with its own filters."""
-        depth: int = self.filters.shape[3]
+        depth: int = self.filters_by_channel.shape[3]
         return self.image[3] // depth
 
     @property
     def window(self) -> Window:
         """How the filter moves over the input."""
-        _, height, width, _ = self.filters.shape
+        _, height, width, _ = self.filters_by_channel.shape
         return Window(HW(height, width), self.stride, self.dilation, self.padding)
 
     def verify(self) -> None:
         check_activations(("input", self.input), ("output", self.output))
         check_filters(self.weights, self.bias, self.output, self.channels, self.channel_axis)
-        depth, channels = self.filters.shape[3], self.image[3]
+        depth, channels = self.filters_by_channel.shape[3], self.image[3]
         if depth == 0 or channels % depth or self.channels % (channels // depth):
             raise ValueError(f"{channels} input channels and {self.channels} filters of depth {depth} form no groups")
         if self.layer is LayerKind.FULLY_CONNECTED:
@@ -191,12 +203,12 @@ class EngineLayer(Op):
         zero_point = self.input.type.zero_point
         image = values[self.input].reshape(self.image)
         patches = self.window.patches(image, zero_point).astype(np.int64) - zero_point
-        depth, per_group = self.filters.shape[3], self.channels // self.groups
+        depth, per_group = self.filters_by_channel.shape[3], self.channels // self.groups
         sums = np.empty(self.result, np.int64)
         for group in range(self.groups):
             first = group * per_group
             columns = patches[..., group * depth : (group + 1) * depth].reshape(*self.result[:3], -1)
-            filters = self.filters[first : first + per_group].reshape(per_group, -1).T.astype(np.int64)
+            filters = self.filters_by_channel[first : first + per_group].reshape(per_group, -1).T.astype(np.int64)
             sums[..., first : first + per_group] = self._sums(columns, filters, first)
         return (self._finish(sums).reshape(self.output.shape),)
 
@@ -205,11 +217,11 @@ class EngineLayer(Op):
         assert self.analog is not None
         zero_point = self.input.type.zero_point
         patches = self.window.patches(image.reshape(-1, *self.image[1:]), zero_point).astype(np.int64) - zero_point
-        depth, per_group = self.filters.shape[3], self.channels // self.groups
+        depth, per_group = self.filters_by_channel.shape[3], self.channels // self.groups
         found = []
         for group in range(self.groups):
             columns = patches[..., group * depth : (group + 1) * depth].reshape(*patches.shape[:3], -1)
-            filters = self.filters[group * per_group : (group + 1) * per_group].reshape(per_group, -1).T
+            filters = self.filters_by_channel[group * per_group : (group + 1) * per_group].reshape(per_group, -1).T
             found += [
                 exact_matmul(columns[..., row : row + self.analog.rows], filters[row : row + self.analog.rows])
                 for row in range(0, columns.shape[-1], self.analog.rows)

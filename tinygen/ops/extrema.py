@@ -1,9 +1,11 @@
 """Elementwise maximum and minimum."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
+from tinygen.ir.answers import Range
 from tinygen.ir.types import Float32Array
 from tinygen.ops.binary import Binary
 from tinygen.ops.checks import check_same_quantization
@@ -13,6 +15,8 @@ from tinygen.ops.requantize import Int64Array
 @dataclass(frozen=True, eq=False, kw_only=True)
 class _Extremum(Binary):
     """One of two stored values: all tensors have the same quantization."""
+
+    result_range: ClassVar[Range] = Range.OF_OPERANDS
 
     def verify(self) -> None:
         super().verify()

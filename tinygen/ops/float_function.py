@@ -29,6 +29,10 @@ class Function(Enum):
 
 
 _OF_INT16 = (Function.LOGISTIC, Function.TANH)
+_FIXED_QUANTS = {  # of int8, as TFLite has them
+    Function.LOGISTIC: Quant((1 / 256,), (-128,)),
+    Function.TANH: Quant((1 / 128,), (0,)),
+}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -40,6 +44,10 @@ class FloatFunction(Unary):
     """
 
     function: Function
+
+    @property
+    def fixed_quant(self) -> Quant | None:
+        return _FIXED_QUANTS.get(self.function)
 
     @property
     def scaling_int16(self) -> Multiplier:

@@ -2,9 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
+from tinygen.ir.answers import Filters, Range, ScalingConstants
 from tinygen.ir.graph import Op, Values
 from tinygen.ir.rows import Channels, Rows, all_channels
 from tinygen.ir.tensor import Tensor
@@ -19,6 +21,8 @@ from tinygen.ops.constant_slices import constant_slice
 class FullyConnected(Op):
     """Matrix product; the input is seen as rows of `features`, whatever its shape."""
 
+    result_range: ClassVar[Range] = Range.OWN
+
     input: Tensor  # [..., features] or any shape of rows * features elements
     weights: Tensor  # [units, features]
     bias: Tensor | None  # [units], int32, of int16 int64, or float32
@@ -31,9 +35,17 @@ class FullyConnected(Op):
         return self.input.type.elements // self.weights.shape[1]
 
     @property
+    def filters(self) -> Filters:
+        return Filters(self.weights, self.bias, 0)
+
+    @property
     def output_stage(self) -> OutputStage:
         """Bias, requantization and clamp."""
         return OutputStage(self.input, self.weights, self.bias, self.output, self.clamp)
+
+    @property
+    def scaling_constants(self) -> ScalingConstants:
+        return self.output_stage.scaling_constants()
 
     @property
     def macs(self) -> int:

@@ -2,9 +2,11 @@
 
 from dataclasses import dataclass
 from math import prod
+from typing import ClassVar
 
 import numpy as np
 
+from tinygen.ir.answers import Range
 from tinygen.ir.graph import Op, Values
 from tinygen.ir.rows import Rows
 from tinygen.ir.tensor import Tensor
@@ -15,6 +17,8 @@ from tinygen.ops.checks import check_dtype, check_only_moved, check_shape
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Gather(Op):
     """output[b, o, i, n] = input[b, o, indices[b, i], n]: b over the first `batch_dims` axes, i along `axis`."""
+
+    result_range: ClassVar[Range] = Range.MOVED
 
     input: Tensor
     indices: Tensor  # int32; its first axes are the batches

@@ -3,9 +3,11 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
+from tinygen.ir.answers import Range
 from tinygen.ir.graph import Op, Values
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, DType, Float32Array
@@ -47,6 +49,8 @@ class Neighbours:
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Interpolate(Op):
     """Each output pixel lies between four input pixels."""
+
+    result_range: ClassVar[Range] = Range.OWN
 
     input: Tensor  # [N, H, W, C], float32
     output: Tensor  # [N, OH, OW, C], float32

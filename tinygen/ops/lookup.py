@@ -1,9 +1,11 @@
 """Table lookup: any function of one 8-bit input."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
+from tinygen.ir.answers import Range
 from tinygen.ir.graph import Op, Values
 from tinygen.ir.rows import Channels, Columns, Rows
 from tinygen.ir.tensor import Tensor
@@ -14,6 +16,8 @@ from tinygen.ops.checks import check_dtype, check_shape
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Lookup(Op):
     """output = table[input], element by element; the table is in the order of the input's bits as unsigned number."""
+
+    result_range: ClassVar[Range] = Range.OWN
 
     input: Tensor
     table: Tensor  # [256], constant, of the output's element type

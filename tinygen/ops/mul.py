@@ -5,6 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from tinygen.ir.answers import ScalingConstants
 from tinygen.ir.types import DType, Float32Array
 from tinygen.ops.binary import Binary
 from tinygen.ops.checks import check_scaling
@@ -27,6 +28,10 @@ class Mul(Binary):
         """From the product's scale to the output's; in float32, as LiteRT has it."""
         first, second, output = (np.float32(t.type.scale) for t in (self.first, self.second, self.output))
         return quantize_multiplier(float(first * second / output))
+
+    @property
+    def scaling_constants(self) -> ScalingConstants:
+        return ScalingConstants((self.scaling.multiplier,), (self.scaling.shift,))
 
     def verify(self) -> None:
         super().verify()

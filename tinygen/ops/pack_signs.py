@@ -2,9 +2,11 @@
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
+from tinygen.ir.answers import Range
 from tinygen.ir.graph import Op, Values
 from tinygen.ir.rows import Columns, Rows
 from tinygen.ir.signs import pack_signs, words_of
@@ -16,6 +18,8 @@ from tinygen.ops.checks import check_dtype, check_shape, check_signs, check_stor
 @dataclass(frozen=True, eq=False, kw_only=True)
 class PackSigns(Op):
     """The nearer of two values, -1 and 1 minus the output's zero point times its scale: 1 from the middle on."""
+
+    result_range: ClassVar[Range] = Range.OWN
 
     input: Tensor  # [..., C], int8 or int16
     output: Tensor  # [..., words of C], signs

@@ -3,9 +3,11 @@
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from enum import Enum
+from typing import ClassVar
 
 import numpy as np
 
+from tinygen.ir.answers import Range
 from tinygen.ir.graph import Op, Tile, Values
 from tinygen.ir.rows import Channels, Rows
 from tinygen.ir.tensor import Alias, Tensor
@@ -23,6 +25,8 @@ class Mirror(Enum):
 @dataclass(frozen=True, eq=False, kw_only=True)
 class _Pad(Op):
     """The input in the middle of a larger output."""
+
+    result_range: ClassVar[Range] = Range.MOVED
 
     input: Tensor
     output: Tensor

@@ -6,9 +6,11 @@ those of the layer in another order.
 """
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
+from tinygen.ir.answers import Filters, Range
 from tinygen.ir.graph import Op, Values
 from tinygen.ir.rows import Rows
 from tinygen.ir.tensor import Tensor
@@ -27,12 +29,18 @@ class AddProducts(Op):
     Without `before` sums start at 0 and the input's features at `first_feature`; else they go on where the count says.
     """
 
+    result_range: ClassVar[Range] = Range.OWN
+
     input: Tensor  # [1, H, W, C], int8
     weights: Tensor  # [units, features], int8
     before: Tensor | None  # [1, 1, 1, units + 1], int32
     output: Tensor  # [1, 1, 1, units + 1], int32
     first_feature: int
     descending: bool
+
+    @property
+    def filters(self) -> Filters:
+        return Filters(self.weights, None, 0)
 
     @property
     def macs(self) -> int:
@@ -72,10 +80,16 @@ class AddChannelProducts(Op):
     What the zero point adds to the sums is part of the bias that `ScaleProducts` adds.
     """
 
+    result_range: ClassVar[Range] = Range.OWN
+
     input: Tensor  # vectors * features elements, int8
     weights: Tensor  # [units, features], int8
     before: Tensor | None  # [1, H, W, units] with H * W vectors, int32
     output: Tensor  # [1, H, W, units], int32
+
+    @property
+    def filters(self) -> Filters:
+        return Filters(self.weights, None, 0)
 
     @property
     def vectors(self) -> int:
@@ -111,6 +125,8 @@ class AddChannelProducts(Op):
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ScaleProducts(Op):
     """The sums plus bias, requantized per unit: what the layer does with all features at once."""
+
+    result_range: ClassVar[Range] = Range.OWN
 
     input: Tensor  # [1, H, W, units], int32; elements behind those of the output are not read
     bias: Tensor | None  # [units], int32

@@ -1,9 +1,11 @@
 """Average and max pooling."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
+from tinygen.ir.answers import Range
 from tinygen.ir.graph import Values
 from tinygen.ir.rows import Channels
 from tinygen.ir.tensor import Tensor
@@ -16,6 +18,8 @@ from tinygen.ops.windowed import Windowed
 @dataclass(frozen=True, eq=False, kw_only=True)
 class _Pool2D(Windowed):
     """Pooling over a window; padding never counts; input and output have the same quantization and channels."""
+
+    result_range: ClassVar[Range] = Range.OF_OPERAND
 
     kernel: HW
     dilation: HW = UNIT

@@ -2,9 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
+from tinygen.ir.answers import Range
 from tinygen.ir.graph import Op, Values
 from tinygen.ir.rows import Channels, Columns, Rows, all_channels
 from tinygen.ir.tensor import Tensor
@@ -22,6 +24,8 @@ _MAX_PRODUCT_SHIFT = 14  # 255 * 255 << 14 too
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Prelu(Op):
     """output = input where it is positive, else alpha * input; alpha broadcasts to the input's shape."""
+
+    result_range: ClassVar[Range] = Range.OWN
 
     input: Tensor
     alpha: Tensor

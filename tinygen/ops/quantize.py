@@ -1,9 +1,11 @@
 """Between real values and stored ones: the arithmetic at the boundary of a model."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
+from tinygen.ir.answers import Range
 from tinygen.ir.graph import Op, Values
 from tinygen.ir.mapped import BLOCK_ELEMENTS, blocks
 from tinygen.ir.tensor import Tensor
@@ -84,6 +86,8 @@ def convert(values: Array, source: TensorType, target: TensorType) -> Array:
 class Quantize(Op):
     """float32 to int8 or int16; only at an input of the model, where the pass convert_boundaries takes it away."""
 
+    result_range: ClassVar[Range] = Range.OWN
+
     input: Tensor
     output: Tensor
 
@@ -99,6 +103,8 @@ class Quantize(Op):
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Dequantize(Op):
     """int8 or int16 to float32; only at an output of the model, where the pass convert_boundaries takes it away."""
+
+    result_range: ClassVar[Range] = Range.OWN
 
     input: Tensor
     output: Tensor

@@ -6,6 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from tinygen.ir.answers import Range
 from tinygen.ir.graph import Op, Values
 from tinygen.ir.rows import Channels, Rows
 from tinygen.ir.tensor import Tensor
@@ -99,6 +100,8 @@ class Reduction(Op):
 class _ScaledSum(Reduction):
     """Sum of the real values; of int8 requantized."""
 
+    result_range: ClassVar[Range] = Range.OWN
+
     @property
     def real_factor(self) -> float:
         """What a sum of float32 values is multiplied with."""
@@ -155,6 +158,8 @@ class Mean(_ScaledSum):
 @dataclass(frozen=True, eq=False, kw_only=True)
 class _Extreme(Reduction):
     """One of the input's own values: both quantizations are the same."""
+
+    result_range: ClassVar[Range] = Range.OF_OPERAND
 
     def verify(self) -> None:
         super().verify()

@@ -1,7 +1,9 @@
 """Reshape: the same elements under another shape."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
+from tinygen.ir.answers import Range
 from tinygen.ir.graph import Op, Values
 from tinygen.ir.tensor import Alias, Tensor
 from tinygen.ir.types import Array
@@ -11,6 +13,8 @@ from tinygen.ops.checks import check_same_quantization
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Reshape(Op):
     """Any reshape, squeeze or expand; no element moves."""
+
+    result_range: ClassVar[Range] = Range.MOVED
 
     input: Tensor
     output: Tensor

@@ -4,9 +4,11 @@ import math
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
+from tinygen.ir.answers import Range
 from tinygen.ir.graph import Op, Tile, Values
 from tinygen.ir.rows import Channels, Rows
 from tinygen.ir.tensor import Tensor
@@ -32,6 +34,8 @@ class Band:
 @dataclass(frozen=True, eq=False, kw_only=True)
 class _Resize(Op):
     """From one height and width to another; quantization stays. At most one of the two flags is set for bilinear."""
+
+    result_range: ClassVar[Range] = Range.OF_OPERAND
 
     input: Tensor  # [N, H, W, C]
     output: Tensor  # [N, OH, OW, C]

@@ -6,9 +6,11 @@ row needs four bytes per channel or unit instead, and the sums are the same inte
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
+from tinygen.ir.answers import Range
 from tinygen.ir.graph import Op, Values
 from tinygen.ir.rows import has_rows
 from tinygen.ir.tensor import Tensor
@@ -26,6 +28,8 @@ from tinygen.ops.window import HW, NO_PADDING
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SumRows(Op):
     """output = before + the sum of all pixels of `input`, per channel; without `before` the sum starts at 0."""
+
+    result_range: ClassVar[Range] = Range.OWN
 
     input: Tensor  # [1, H, W, C], int8
     before: Tensor | None  # [1, 1, 1, C], int32
@@ -49,6 +53,8 @@ class SumRows(Op):
 class DivideSums(Op):
     """Sums divided by the number of pixels, halves away from zero: what average pooling does."""
 
+    result_range: ClassVar[Range] = Range.OWN
+
     input: Tensor  # [1, 1, 1, C], int32
     output: Tensor  # as many elements, int8
     count: int
@@ -63,6 +69,8 @@ class DivideSums(Op):
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ScaleSums(Op):
     """Sums plus an offset, requantized: what a mean does."""
+
+    result_range: ClassVar[Range] = Range.OWN
 
     input: Tensor  # [1, 1, 1, C], int32
     output: Tensor  # as many elements, int8

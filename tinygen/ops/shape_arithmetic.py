@@ -3,9 +3,11 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
+from typing import ClassVar
 
 import numpy as np
 
+from tinygen.ir.answers import Range
 from tinygen.ir.graph import Op, Values
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, DType
@@ -31,6 +33,8 @@ class IntegerFunction(Enum):
 class ShapeOf(Op):
     """The shape of a tensor, as a vector; it depends on the tensor's type only."""
 
+    result_range: ClassVar[Range] = Range.OWN
+
     input: Tensor
     output: Tensor
 
@@ -45,6 +49,8 @@ class ShapeOf(Op):
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ShapeArithmetic(Op):
     """A function of constant integers."""
+
+    result_range: ClassVar[Range] = Range.OWN
 
     constants: tuple[Tensor, ...]
     output: Tensor

@@ -2,9 +2,11 @@
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
+from tinygen.ir.answers import Filters, Range, ScalingConstants
 from tinygen.ir.graph import Values
 from tinygen.ir.signs import unpack_signs, words_of
 from tinygen.ir.tensor import Tensor
@@ -18,6 +20,8 @@ from tinygen.ops.windowed import Windowed
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SignConv2D(Windowed):
     """Convolution without groups; outside of the input lie real zeros, which no sign is."""
+
+    result_range: ClassVar[Range] = Range.OWN
 
     input: Tensor  # [N, H, W, words of C_IN], signs
     weights: Tensor  # [C_OUT, KH, KW, C_IN], int1
@@ -38,9 +42,17 @@ class SignConv2D(Windowed):
         return self.output.type.elements * (self.weights.type.elements // self.channels)
 
     @property
+    def filters(self) -> Filters:
+        return Filters(self.weights, self.bias, 0)
+
+    @property
     def output_stage(self) -> OutputStage:
         """Bias, requantization and clamp."""
         return OutputStage(self.input, self.weights, self.bias, self.output, self.clamp)
+
+    @property
+    def scaling_constants(self) -> ScalingConstants:
+        return self.output_stage.scaling_constants()
 
     def verify(self) -> None:
         for role, tensor in (("input", self.input), ("weights", self.weights), ("output", self.output)):

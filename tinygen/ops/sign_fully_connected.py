@@ -1,9 +1,11 @@
 """Fully connected layer of signs with signs."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
+from tinygen.ir.answers import Filters, Range, ScalingConstants
 from tinygen.ir.graph import Op, Values
 from tinygen.ir.signs import unpack_signs, words_of
 from tinygen.ir.tensor import Tensor
@@ -16,6 +18,8 @@ from tinygen.ops.clamp import Clamp
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SignFullyConnected(Op):
     """Matrix product; features are those of all pixels of a row, one pixel after the other."""
+
+    result_range: ClassVar[Range] = Range.OWN
 
     input: Tensor  # rows * pixels * words of depth, signs
     weights: Tensor  # [units, pixels * depth], int1
@@ -39,9 +43,17 @@ class SignFullyConnected(Op):
         return self.rows * self.weights.type.elements
 
     @property
+    def filters(self) -> Filters:
+        return Filters(self.weights, self.bias, 0)
+
+    @property
     def output_stage(self) -> OutputStage:
         """Bias, requantization and clamp."""
         return OutputStage(self.input, self.weights, self.bias, self.output, self.clamp)
+
+    @property
+    def scaling_constants(self) -> ScalingConstants:
+        return self.output_stage.scaling_constants()
 
     def verify(self) -> None:
         check_rank("weights", self.weights, 2)

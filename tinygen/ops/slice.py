@@ -2,7 +2,9 @@
 
 from dataclasses import dataclass, replace
 from math import prod
+from typing import ClassVar
 
+from tinygen.ir.answers import Range
 from tinygen.ir.graph import Op, Tile, Values
 from tinygen.ir.rows import Rows
 from tinygen.ir.tensor import Alias, Tensor
@@ -13,6 +15,8 @@ from tinygen.ops.checks import check_only_moved, check_rank
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Slice(Op):
     """output[i, j, ...] = input[begin[0] + i * strides[0], begin[1] + j * strides[1], ...]."""
+
+    result_range: ClassVar[Range] = Range.MOVED
 
     input: Tensor
     output: Tensor  # same rank; its shape is the size of the box

@@ -2,9 +2,11 @@
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
+from tinygen.ir.answers import Range
 from tinygen.ir.graph import Op, Values
 from tinygen.ir.rows import Columns, Rows
 from tinygen.ir.tensor import Tensor
@@ -38,9 +40,15 @@ class Softmax(Op):
     int16 outputs have scale 1/65536 and zero point -32768, of int16 inputs scale 1/32768 and zero point 0.
     """
 
+    result_range: ClassVar[Range] = Range.OWN
+
     input: Tensor
     output: Tensor
     beta: float
+
+    @property
+    def fixed_quant(self) -> Quant:
+        return _OUTPUT_QUANTS[DType.INT8, DType.INT8]
 
     @property
     def scaling(self) -> Multiplier:

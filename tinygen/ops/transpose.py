@@ -1,7 +1,9 @@
 """Permutation of axes."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
+from tinygen.ir.answers import Range
 from tinygen.ir.graph import Op, Values
 from tinygen.ir.rows import Rows
 from tinygen.ir.tensor import Alias, Tensor
@@ -12,6 +14,8 @@ from tinygen.ops.checks import check_only_moved, check_shape
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Transpose(Op):
     """Axis i of the output is axis permutation[i] of the input."""
+
+    result_range: ClassVar[Range] = Range.MOVED
 
     input: Tensor
     output: Tensor

@@ -3,10 +3,12 @@
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, replace
 from math import prod
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
+from tinygen.ir.answers import Filters, Range, ScalingConstants
 from tinygen.ir.graph import Op, Tile, Values
 from tinygen.ir.rows import Rows
 from tinygen.ir.tensor import Tensor
@@ -25,6 +27,8 @@ class TransposeConv2D(Op):
     output is dropped, outputs that nothing reaches hold the bias.
     """
 
+    result_range: ClassVar[Range] = Range.OWN
+
     input: Tensor  # [N, H, W, C_IN]
     weights: Tensor  # [C_OUT, KH, KW, C_IN]
     bias: Tensor | None  # [C_OUT], int32 or float32
@@ -40,9 +44,17 @@ class TransposeConv2D(Op):
         return HW(*self.weights.shape[1:3])
 
     @property
+    def filters(self) -> Filters:
+        return Filters(self.weights, self.bias, 0)
+
+    @property
     def output_stage(self) -> OutputStage:
         """Bias, requantization and clamp."""
         return OutputStage(self.input, self.weights, self.bias, self.output, self.clamp)
+
+    @property
+    def scaling_constants(self) -> ScalingConstants:
+        return self.output_stage.scaling_constants()
 
     @property
     def macs(self) -> int:

@@ -5,6 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from tinygen.ir.answers import Range
 from tinygen.ir.graph import Op, Values
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, DType, Float32Array, TensorType
@@ -24,6 +25,7 @@ def all_stored(type: TensorType) -> Array:
 class Unary(Op):
     """output = f(input), element by element; subclasses say what f is in `transform`."""
 
+    result_range: ClassVar[Range] = Range.OWN
     takes_int16: ClassVar[bool] = False
 
     input: Tensor

@@ -3,7 +3,9 @@
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import ClassVar
 
+from tinygen.ir.answers import Filters, Range, ScalingConstants
 from tinygen.ir.graph import Op, Tile
 from tinygen.ir.rows import Channels, Columns, Rows
 from tinygen.ir.tensor import Tensor
@@ -80,6 +82,8 @@ class Windowed(Op):
 class Convolution(Windowed):
     """A convolution: filters with a bias; of int8 requantized per output channel."""
 
+    result_range: ClassVar[Range] = Range.OWN
+
     weights: Tensor  # filters; which axis counts output channels is the subclass's to say
     bias: Tensor | None  # [C_OUT], int32, of int16 int64, or float32
     dilation: HW
@@ -99,9 +103,17 @@ class Convolution(Windowed):
         return self.weights.shape[self.channel_axis]
 
     @property
+    def filters(self) -> Filters:
+        return Filters(self.weights, self.bias, self.channel_axis)
+
+    @property
     def output_stage(self) -> OutputStage:
         """Bias, requantization and clamp."""
         return OutputStage(self.input, self.weights, self.bias, self.output, self.clamp)
+
+    @property
+    def scaling_constants(self) -> ScalingConstants:
+        return self.output_stage.scaling_constants()
 
     def constant_slices(self, channels: Channels) -> Mapping[Tensor, Tensor]:
         found = {self.weights: constant_slice(self.weights, channels, self.channel_axis)}

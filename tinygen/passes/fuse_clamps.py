@@ -4,18 +4,9 @@ from dataclasses import replace
 
 from tinygen.ir.graph import Graph, Op
 from tinygen.ir.tensor import Tensor
-from tinygen.ops.add import Add
-from tinygen.ops.clamp import Clamp
-from tinygen.ops.conv2d import Conv2D
-from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
+from tinygen.ops.clamp import Clamp, fused_clamp, with_clamp
 from tinygen.ops.extrema import Maximum, Minimum
-from tinygen.ops.fully_connected import FullyConnected
-from tinygen.ops.mul import Mul
-from tinygen.ops.pool2d import AveragePool2D, MaxPool2D
 from tinygen.ops.relu import Relu
-from tinygen.ops.transpose_conv2d import TransposeConv2D
-
-Clamped = Add | AveragePool2D | Conv2D | DepthwiseConv2D | FullyConnected | MaxPool2D | Mul | TransposeConv2D
 
 
 def fuse_clamps(graph: Graph) -> Graph:
@@ -32,14 +23,16 @@ def fuse_clamps(graph: Graph) -> Graph:
             index = len(kept)
             kept.append(op)
         result = kept[index].results[0]
-        if isinstance(kept[index], Clamped) and len(readers.get(result, ())) == 1 and result not in outputs:
+        if fused_clamp(kept[index]) is not None and len(readers.get(result, ())) == 1 and result not in outputs:
             ends[result] = index
     return replace(graph, ops=tuple(kept)) if len(kept) < len(graph.ops) else graph
 
 
 def _clamped(op: Op, clamp: Clamp, last: Op) -> Op:
-    assert isinstance(op, Clamped)
-    return replace(op, source=op.source.fused(last.source), output=last.results[0], clamp=op.clamp.intersect(clamp))
+    own = fused_clamp(op)
+    assert own is not None
+    clamped = with_clamp(op, own.intersect(clamp), last.results[0])
+    return replace(clamped, source=op.source.fused(last.source))
 
 
 def _as_clamp(op: Op) -> Clamp | None:

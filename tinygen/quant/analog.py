@@ -50,7 +50,7 @@ def _widest(op: EngineLayer) -> int:
 def _extremes(op: EngineLayer) -> tuple[int, int]:
     """The least and the largest sum that stored inputs of any value make in one block of rows."""
     assert op.analog is not None
-    filters, type, rows = op.filters.reshape(op.channels, -1).astype(np.int64), op.input.type, op.analog.rows
+    filters, type, rows = op.filters_by_channel.reshape(op.channels, -1).astype(np.int64), op.input.type, op.analog.rows
     blocks = [filters[:, row : row + rows] for row in range(0, filters.shape[1], rows)]
     low, high = type.min - type.zero_point, type.max - type.zero_point  # 0, of padding, lies between
     least = min(int(np.where(block > 0, block * low, block * high).sum(axis=1).min()) for block in blocks)

@@ -18,7 +18,7 @@ from tinygen.ops.fully_connected import FullyConnected
 from tinygen.quant.agreement import quant_of
 from tinygen.quant.analog import with_analog
 from tinygen.quant.concat_casts import concat_casts
-from tinygen.quant.constraints import Group, filters, groups, real_operands, weight_axis
+from tinygen.quant.constraints import Group, groups, real_operands
 from tinygen.quant.control import control_of
 from tinygen.quant.ctable import (
     CalibrationRecord,
@@ -121,7 +121,7 @@ def collect(
 
 def measured_tensors(graph: Graph) -> tuple[str, ...]:
     """Names of the tensors whose values calibration needs."""
-    inputs_of_filters = [op.operands[0] for op in graph.ops if filters(op)]
+    inputs_of_filters = [op.operands[0] for op in graph.ops if op.filters is not None]
     wanted = {t for group in groups(graph) for t in group.measured} | set(inputs_of_filters)
     return tuple(t.name for t in real_operands(graph) if t in wanted and not t.is_constant)
 
@@ -284,7 +284,7 @@ def _weights(graph: Graph, activations: Mapping[str, TensorEntry], settings: Set
     found: dict[str, TensorEntry] = {}
     types = _weight_types(graph, settings)
     for op in graph.ops:
-        if not filters(op) or (weights := filters(op)[0]) is None or weights.data is None:
+        if op.filters is None or (weights := op.filters.weights).data is None:
             continue
         if types[weights] is Storage.FLOAT32:
             continue
@@ -293,8 +293,8 @@ def _weights(graph: Graph, activations: Mapping[str, TensorEntry], settings: Set
         bits = types[weights].bits_in(dtype)
         scheme = Scheme.POW2 if scheme_of(path, settings.scheme) is Scheme.POW2 else Scheme.SYMMETRIC
         if path.per_channel and settings.per_channel:
-            quant = weight_quant(weights.data, dtype, weight_axis(op), scheme, bits)
-            quant = _with_room_for_bias(quant, filters(op)[1], input, scheme)
+            quant = weight_quant(weights.data, dtype, op.filters.channel_axis, scheme, bits)
+            quant = _with_room_for_bias(quant, op.filters.bias, input, scheme)
         else:
             quant = weight_quant(weights.data, dtype, None, scheme, bits)
         found[weights.name] = TensorEntry(
@@ -325,7 +325,7 @@ def _weight_types(graph: Graph, settings: Settings) -> Mapping[Tensor, Storage]:
     """Element types of constant weights: those of the engines' datapaths, on the CPU those that are asked for."""
     found = dict(weight_types(graph, settings.widths))
     for op in graph.ops:
-        engine, weights = settings.engines.engine_of(op), filters(op)[0] if filters(op) else None
+        engine, weights = settings.engines.engine_of(op), op.filters and op.filters.weights
         if weights in found and engine is not None and not _leaves_weights_open(engine):
             found[weights] = Storage(engine.path.weights.value)
     return found
@@ -360,13 +360,13 @@ def _op_entry(
     bare = OpEntry(activations=activations, accumulator=_ACCUMULATORS[activations.dtype])
     if engine is not None:
         bare = bare.model_copy(update={"engine": engine.label})
-    if not filters(op) or activations is Storage.FLOAT32:
+    if op.filters is None or activations is Storage.FLOAT32:
         return bare
-    constant = filters(op)[0]
+    constant = op.filters.weights
     correction = None
-    if settings.corrects_bias and constant is not None and constant.data is not None and filters(op)[1] is not None:
+    if settings.corrects_bias and constant.data is not None and op.filters.bias is not None:
         correction = bias_correction(op, constant, weights[constant.name], statistics, flips.get(op.name, ()))
-    stored = Storage.INT8 if constant is None or constant.data is None else weights[constant.name].dtype
+    stored = Storage.INT8 if constant.data is None else weights[constant.name].dtype
     chosen = {"weights": stored, "bias_correction": correction, "rounded_otherwise": flips.get(op.name, ())}
     return bare.model_copy(update=chosen)
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from tinygen.ir.graph import Graph
 from tinygen.quant.agreement import faults
-from tinygen.quant.constraints import filters, groups
+from tinygen.quant.constraints import groups
 from tinygen.quant.ctable import CTable
 from tinygen.quant.datapaths import with_crossings
 from tinygen.quant.engine_layers import check_engines
@@ -46,8 +46,8 @@ def _violation(error: CTableError, table: CTable) -> Violation:
 
 
 def _missing(graph: Graph, table: CTable) -> Iterator[Violation]:
-    weights = [filters(op)[0] for op in graph.ops if filters(op)]
-    names = [t.name for group in groups(graph) for t in group.tensors] + [t.name for t in weights if t is not None]
+    weights = [op.filters.weights for op in graph.ops if op.filters is not None]
+    names = [t.name for group in groups(graph) for t in group.tensors] + [t.name for t in weights]
     for name in dict.fromkeys(names):
         if name not in table.tensors:
             yield Violation(Code.MISSING_TENSOR, name, "has no entry")

@@ -3,40 +3,14 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from tinygen.ir.answers import Range
 from tinygen.ir.graph import Graph, Op
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import DType, Quant
-from tinygen.ops.add import Add
-from tinygen.ops.concat import Concat
-from tinygen.ops.copy import Copy
-from tinygen.ops.extrema import Maximum, Minimum
-from tinygen.ops.float_function import FloatFunction, Function
-from tinygen.ops.fully_connected import FullyConnected
-from tinygen.ops.gather import Gather
-from tinygen.ops.mul import Mul
-from tinygen.ops.pad import MirrorPad, Pad
-from tinygen.ops.pool2d import AveragePool2D, MaxPool2D
-from tinygen.ops.reduction import ReduceMax, ReduceMin
+from tinygen.ops.clamp import fused_clamp
 from tinygen.ops.relu import Relu
-from tinygen.ops.reshape import Reshape
-from tinygen.ops.resize import ResizeBilinear, ResizeNearest
-from tinygen.ops.slice import Slice
-from tinygen.ops.softmax import Softmax
-from tinygen.ops.transpose import Transpose
-from tinygen.ops.transpose_conv2d import TransposeConv2D
-from tinygen.ops.windowed import Convolution
 
-MOVES = (Copy, Gather, MirrorPad, Pad, Reshape, Slice, Transpose)
-"""Operators that only move elements."""
-
-_ONE_OPERAND = (*MOVES, AveragePool2D, MaxPool2D, ReduceMax, ReduceMin, ResizeBilinear, ResizeNearest)
-_SEVERAL_OPERANDS = (Concat, Maximum, Minimum)
-_CLAMPED = Add | Convolution | FullyConnected | Mul | TransposeConv2D
-
-_LOGISTIC = Quant((1 / 256,), (-128,))
-_TANH = Quant((1 / 128,), (0,))
 _FIXED_INT16 = Quant((1 / 32768,), (0,))  # of softmax, sigmoid and tanh
-_FUNCTIONS = {Function.LOGISTIC: _LOGISTIC, Function.TANH: _TANH}
 
 
 @dataclass(frozen=True)
@@ -61,11 +35,11 @@ def groups(graph: Graph) -> tuple[Group, ...]:
     """All real tensors but weights and biases, in groups, in execution order."""
     sets = _Sets(real_operands(graph))
     for op in graph.ops:
-        if isinstance(op, _ONE_OPERAND):
+        if op.result_range in (Range.MOVED, Range.OF_OPERAND):
             sets.join(_real(op))
-    fixed = {sets.root(op.results[0]): quant for op in graph.ops if (quant := fixed_quant(op)) is not None}
+    fixed = {sets.root(op.results[0]): op.fixed_quant for op in graph.ops if op.fixed_quant is not None}
     for op in graph.ops:
-        if isinstance(op, _SEVERAL_OPERANDS):
+        if op.result_range is Range.OF_OPERANDS:
             sets.join(_of_one_range(op, sets, fixed))
     clipped = {op.results[0]: after for op in graph.ops if (after := _rectified(op, graph)) is not None}
     partial = _partly_read(graph)
@@ -80,36 +54,12 @@ def groups(graph: Graph) -> tuple[Group, ...]:
 
 def needs_rescale(op: Op, operand: Tensor, result_group: Group) -> bool:
     """Whether an operator with one quantization for all takes an operand that has another, fixed one."""
-    return isinstance(op, _SEVERAL_OPERANDS) and operand not in result_group.tensors
-
-
-def keeps_values(op: Op) -> bool:
-    """Whether results lie between operands, whose quantization they share."""
-    return isinstance(op, (*_ONE_OPERAND, *_SEVERAL_OPERANDS))
-
-
-def fixed_quant(op: Op) -> Quant | None:
-    """The quantization that the kernel of this operator gives its result, whatever the values."""
-    if isinstance(op, Softmax):
-        return _LOGISTIC
-    return _FUNCTIONS.get(op.function) if isinstance(op, FloatFunction) else None
-
-
-def filters(op: Op) -> tuple[Tensor | None, ...]:
-    """Weights and bias of an operator that accumulates; empty for others."""
-    if isinstance(op, Convolution | FullyConnected | TransposeConv2D):
-        return op.weights, op.bias
-    return ()
-
-
-def weight_axis(op: Op) -> int:
-    """The axis of the weights that counts output channels."""
-    return op.channel_axis if isinstance(op, Convolution) else 0
+    return op.result_range is Range.OF_OPERANDS and operand not in result_group.tensors
 
 
 def real_operands(graph: Graph) -> tuple[Tensor, ...]:
     """The real tensors of a graph but weights and biases, in execution order."""
-    excluded = {tensor for op in graph.ops for tensor in filters(op) if tensor is not None and tensor.is_constant}
+    excluded = {tensor for op in graph.ops if op.filters is not None for tensor in op.filters.constants}
     return tuple(t for t in graph.tensors if t.type.dtype.is_real and t not in excluded)
 
 
@@ -119,7 +69,7 @@ def _real(op: Op) -> list[Tensor]:
 
 def _rectified(op: Op, graph: Graph) -> Tensor | None:
     """The rectifier's result where it alone reads that of a clamped operator: one range saves a requantization."""
-    if not isinstance(op, _CLAMPED) or op.results[0] in graph.output_tensors:
+    if fused_clamp(op) is None or op.result_range is not Range.OWN or op.results[0] in graph.output_tensors:
         return None
     readers = graph.consumers.get(op.results[0], ())
     return readers[0].output if len(readers) == 1 and isinstance(readers[0], Relu) else None
@@ -130,7 +80,11 @@ def _partly_read(graph: Graph) -> set[Tensor]:
     found: set[Tensor] = set()
     for tensor in reversed(graph.tensors):
         readers = graph.consumers.get(tensor, ())
-        if tensor.is_constant or tensor in graph.output_tensors or not all(isinstance(op, MOVES) for op in readers):
+        if (
+            tensor.is_constant
+            or tensor in graph.output_tensors
+            or not all(op.result_range is Range.MOVED for op in readers)
+        ):
             continue
         results = [op.results[0] for op in readers]
         if results and all(t.type.elements < tensor.type.elements or t in found for t in results):

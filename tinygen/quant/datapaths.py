@@ -7,7 +7,7 @@ from types import MappingProxyType
 from tinygen.ir.graph import Graph, Op, Source
 from tinygen.ir.tensor import Tensor
 from tinygen.ops.crossing import Crossing
-from tinygen.quant.constraints import Group, filters, groups, real_operands
+from tinygen.quant.constraints import Group, groups, real_operands
 from tinygen.quant.ctable import Cast, CTable, Storage
 from tinygen.quant.scheme import Scheme
 from tinygen.targets.engine import Datapath, Engine, Requantization
@@ -186,7 +186,7 @@ def first_on_cpu(board: Iterable[Engine]) -> Engine:
 
 def _real(op: Op) -> tuple[Tensor, ...]:
     """Operands on real numbers, without weights and biases."""
-    constants = {tensor for tensor in filters(op) if tensor is not None and tensor.is_constant}
+    constants = op.filters.constants if op.filters is not None else ()
     return tuple(t for t in dict.fromkeys(op.operands) if t.type.dtype.is_real and t not in constants)
 
 

@@ -7,7 +7,6 @@ from itertools import product
 
 from tinygen.ir.graph import Graph, Op
 from tinygen.ir.tensor import Tensor
-from tinygen.quant.constraints import filters
 from tinygen.quant.ctable import CTable
 from tinygen.quant.datapaths import first_on_cpu, with_crossings
 from tinygen.targets.engine import Engine, Number
@@ -173,5 +172,5 @@ def real_ops(graph: Graph) -> tuple[Op, ...]:
 
 
 def _read(op: Op) -> tuple[Tensor, ...]:
-    constants = {tensor for tensor in filters(op) if tensor is not None and tensor.is_constant}
+    constants = op.filters.constants if op.filters is not None else ()
     return tuple(t for t in dict.fromkeys(op.operands) if t.type.dtype.is_real and t not in constants)

@@ -9,7 +9,6 @@ from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
 from tinygen.ops.engine_layer import AnalogSums, Arithmetic, EngineLayer, LayerKind, noise_gain
 from tinygen.ops.fully_connected import FullyConnected
 from tinygen.ops.window import NO_PADDING, UNIT
-from tinygen.quant.constraints import filters
 from tinygen.quant.ctable import AnalogEntry, CTable, OpEntry
 from tinygen.quant.errors import Code, CTableError
 from tinygen.quant.widths import has_narrow_result, has_sign_form
@@ -37,8 +36,7 @@ def refusal(engine: Engine, op: Op) -> str | None:
         return None
     if type(op) not in LAYERS:
         return f"no engine of kind {engine.kind} takes {name}"
-    weights = filters(op)[0]
-    return None if weights is not None and weights.is_constant else "weights are no constant"
+    return None if op.filters is not None and op.filters.weights.is_constant else "weights are no constant"
 
 
 def check_engines(graph: Graph, table: CTable) -> None:

@@ -12,7 +12,7 @@ from tinygen.ir.graph import Graph
 from tinygen.ir.types import Array, DType, Quant
 from tinygen.quant.agreement import faults
 from tinygen.quant.calibrate import Identity, with_controls
-from tinygen.quant.constraints import Group, filters, groups, weight_axis
+from tinygen.quant.constraints import Group, groups
 from tinygen.quant.ctable import CTable, Kind, OpEntry, Storage, TensorEntry
 from tinygen.quant.dataset import UNREADABLE
 from tinygen.quant.errors import Code, CTableError
@@ -44,9 +44,8 @@ def quants_of_graph(graph: Graph) -> tuple[dict[str, Quant], dict[str, Quant]]:
     }
     weights = {}
     for op in graph.ops:
-        constant = filters(op)[0] if filters(op) else None
-        if constant is not None and constant.type.quant is not None:
-            weights[normalized(op.results[0].name)] = constant.type.quant
+        if op.filters is not None and op.filters.weights.type.quant is not None:
+            weights[normalized(op.results[0].name)] = op.filters.weights.type.quant
     return activations, weights
 
 
@@ -123,12 +122,12 @@ def imported_table(graph: Graph, activations: Quants, weights: Quants, identity:
         entries |= _group_entries(group, activations, identity)
     ops: dict[str, OpEntry] = {}
     for op in graph.ops:
-        constant = filters(op)[0] if filters(op) else None
-        ops[op.name] = OpEntry(weights=None if constant is None else Storage.INT8)
-        if constant is not None and constant.data is not None:
-            own = symmetric_weights(constant.data, DType.INT8, weight_axis(op), Scheme.SYMMETRIC)
+        ops[op.name] = OpEntry(weights=None if op.filters is None else Storage.INT8)
+        if op.filters is not None and (constant := op.filters.weights).data is not None:
+            axis = op.filters.channel_axis
+            own = symmetric_weights(constant.data, DType.INT8, axis, Scheme.SYMMETRIC)
             given = weights.get(normalized(op.results[0].name))
-            quant = own if given is None or any(given.zero_points) else _along(given, weight_axis(op))
+            quant = own if given is None or any(given.zero_points) else _along(given, axis)
             entries[constant.name] = _entry(Kind.WEIGHTS, quant, Scheme.SYMMETRIC, given is not None)
     ordered = {t.name: entries[t.name] for t in graph.tensors if t.name in entries}
     table = CTable(model=identity.model, target=identity.target, tensors=ordered, ops=ops)

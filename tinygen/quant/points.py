@@ -6,6 +6,7 @@ from tinygen.ir.graph import Op
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import DType
 from tinygen.ops.add import Add
+from tinygen.ops.clamp import fused_clamp
 from tinygen.ops.engine_layer import AnalogSums, EngineLayer
 from tinygen.ops.float_function import FloatFunction
 from tinygen.ops.fully_connected import FullyConnected
@@ -22,7 +23,6 @@ from tinygen.ops.softmax import Softmax
 from tinygen.ops.transpose_conv2d import TransposeConv2D
 from tinygen.ops.unary import Unary
 from tinygen.ops.windowed import Convolution
-from tinygen.quant.control import CLAMPED
 from tinygen.targets.engine import Overflow, Requantization
 
 _ROUNDINGS = {
@@ -173,6 +173,7 @@ def _analog(analog: AnalogSums) -> tuple[Point, ...]:
 
 
 def _clamp(op: Op) -> tuple[Point, ...]:
-    if isinstance(op, CLAMPED) and not op.output.type.dtype.is_real:
-        return (Point("clamp", f"[{int(op.clamp.min)}, {int(op.clamp.max)}]"),)
-    return ()
+    clamp = fused_clamp(op)
+    if clamp is None or op.results[0].type.dtype.is_real:
+        return ()
+    return (Point("clamp", f"[{int(clamp.min)}, {int(clamp.max)}]"),)

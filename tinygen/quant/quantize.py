@@ -11,7 +11,7 @@ from tinygen.ir.types import Array, DType, Quant, TensorType
 from tinygen.ir.verify import verify
 from tinygen.ops.accumulate import LARGEST_WIDE_BIAS
 from tinygen.ops.arithmetic_unary import Negate
-from tinygen.ops.clamp import Clamp
+from tinygen.ops.clamp import Clamp, fused_clamp, with_clamp
 from tinygen.ops.crossing import Crossing
 from tinygen.ops.gather import Gather
 from tinygen.ops.pack_signs import PackSigns
@@ -22,8 +22,8 @@ from tinygen.ops.requantize import round_half_away
 from tinygen.ops.rescale import Rescale
 from tinygen.ops.table_rows import TableRows, large_tables
 from tinygen.quant.agreement import check_agreement, entry_of, quant_of
-from tinygen.quant.constraints import filters, groups, needs_rescale, real_operands, weight_axis
-from tinygen.quant.control import CLAMPED, control_of
+from tinygen.quant.constraints import groups, needs_rescale, real_operands
+from tinygen.quant.control import control_of
 from tinygen.quant.ctable import Control, CTable, OpEntry, Storage, TensorEntry
 from tinygen.quant.datapaths import assignment_of, with_crossings
 from tinygen.quant.engine_layers import check_engines, engine_layer
@@ -74,10 +74,10 @@ def _quantized(tensor: Tensor, table: CTable) -> Tensor:
 
 def _filters(op: Op, mapping: dict[Tensor, Tensor], table: CTable) -> dict[Tensor, Tensor]:
     """Stored weights and bias of an operator that accumulates."""
-    if not filters(op) or mapping[op.results[0]].type.dtype.is_real:
+    if op.filters is None or mapping[op.results[0]].type.dtype.is_real:
         return {}
-    weights, bias = filters(op)
-    if weights is None or weights.data is None:
+    weights, bias = op.filters.weights, op.filters.bias
+    if weights.data is None:
         return {}
     entry = entry_of(table, weights)
     _check_weights(op, weights, entry, table)
@@ -107,7 +107,8 @@ def _stored_weights(op: Op, weights: Array, quant: Quant, dtype: DType, table: C
 
 
 def _check_weights(op: Op, weights: Tensor, entry: TensorEntry, table: CTable) -> None:
-    axis, quant = weight_axis(op), quant_of(entry)
+    assert op.filters is not None
+    axis, quant = op.filters.channel_axis, quant_of(entry)
     _check_weight_type(op, weights, entry, table)
     channels = weights.shape[axis]
     if any(quant.zero_points) or (not quant.is_per_tensor and (len(quant.scales), quant.axis) != (channels, axis)):
@@ -175,9 +176,10 @@ def _quantized_op(op: Op, mapping: dict[Tensor, Tensor], table: CTable, engine: 
         value = type.zero_point + round_half_away(quantized.value / type.scale)
         quantized = replace(quantized, value=int(min(max(value, type.min), type.max)))
     quantized = sign_layer(op, quantized)
-    if isinstance(quantized, CLAMPED):
-        clamp = stored_clamp(quantized.clamp, quantized.output.type)
-        quantized = engine_layer(replace(quantized, clamp=clamp), engine, table)
+    clamp = fused_clamp(quantized)
+    if clamp is not None:
+        stored = stored_clamp(clamp, quantized.results[0].type)
+        quantized = engine_layer(with_clamp(quantized, stored), engine, table)
         control = table.ops.get(op.name, _NO_ENTRY).control
         if control is not None:
             quantized = _controlled(quantized, control, table)
@@ -209,18 +211,18 @@ def stored_clamp(clamp: Clamp, type: TensorType) -> Clamp:
 
 def _controlled(op: Op, control: Control, table: CTable) -> Op:
     """The operator with the table's clamp; its other constants follow from scales, so they must agree with them."""
-    assert isinstance(op, CLAMPED)
-    low = op.clamp.min if control.act_min is None else control.act_min
-    high = op.clamp.max if control.act_max is None else control.act_max
+    clamp, type = fused_clamp(op), op.results[0].type
+    assert clamp is not None
+    low = clamp.min if control.act_min is None else control.act_min
+    high = clamp.max if control.act_max is None else control.act_max
     where = f"{table.model.name}, operator '{op.name}'"
-    type = op.output.type
     if not type.min <= low <= high <= type.max:
         raise CTableError(
             Code.CONSTRAINT,
             f"{where}: the clamp is [{low}, {high}], a range within [{type.min}, {type.max}] was expected. "
             "Correct act_min and act_max.",
         )
-    changed = replace(op, clamp=Clamp(low, high))
+    changed = with_clamp(op, Clamp(low, high))
     expected = control_of(changed)
     if expected is not None and control.model_copy(update={"registers": {}}) != _completed(control, expected):
         raise CTableError(

@@ -5,7 +5,7 @@ from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import DType, stored_limits
 from tinygen.quant.agreement import entry_of, quant_of
 from tinygen.quant.calibrate import with_controls
-from tinygen.quant.constraints import Group, filters, groups, weight_axis
+from tinygen.quant.constraints import Group, groups
 from tinygen.quant.ctable import CTable, Storage, TensorEntry
 from tinygen.quant.datapaths import with_crossings
 from tinygen.quant.errors import Code, CTableError
@@ -34,8 +34,7 @@ def refine(graph: Graph, table: CTable, scheme: Scheme = Scheme.ASYMMETRIC) -> C
         if repaired is not None:
             entries |= {t.name: entry_of(table, t).model_copy(update=repaired) for t in group.tensors}
     for op in graph.ops:
-        weights = filters(op)[0] if filters(op) else None
-        if weights is not None and weights.data is not None:
+        if op.filters is not None and (weights := op.filters.weights).data is not None:
             entries[weights.name] = _legal_weights(op, weights, entry_of(table, weights), scheme)
             if op.name in ops:
                 ops[op.name] = ops[op.name].model_copy(update={"weights": entries[weights.name].dtype})
@@ -97,7 +96,8 @@ def _legal_weights(op: Op, weights: Tensor, entry: TensorEntry, scheme: Scheme) 
     assert weights.data is not None
     wanted = Scheme.POW2 if scheme is Scheme.POW2 else Scheme.SYMMETRIC
     allowed = WEIGHTS if has_narrow_form(op) else (Storage.INT8,)
-    axis = weight_axis(op)
+    assert op.filters is not None
+    axis = op.filters.channel_axis
     channels = weights.shape[axis]
     along = len(entry.scale) == 1 or (entry.axis == axis and len(entry.scale) == channels)
     if entry.dtype in allowed and not any(entry.zero_point) and along and wanted is not Scheme.POW2:

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from tinygen.errors import UsageError
+from tinygen.ir.answers import Range
 from tinygen.ir.graph import Graph, Op
 from tinygen.ir.tensor import Tensor
+from tinygen.ops.clamp import fused_clamp
 from tinygen.ops.conv2d import Conv2D
 from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
 from tinygen.ops.fully_connected import FullyConnected
 from tinygen.ops.unary import Unary
-from tinygen.quant.constraints import filters, fixed_quant, keeps_values
-from tinygen.quant.control import CLAMPED
 from tinygen.quant.ctable import Storage
 
 WEIGHTS = tuple(Storage(f"int{bits}") for bits in range(16, 0, -1))
@@ -58,7 +58,7 @@ class Override:
 
     def matches(self, op: Op) -> bool:
         """Whether it is for this operator."""
-        weights = [tensor.name for tensor in filters(op)[:1] if tensor is not None]
+        weights = [] if op.filters is None else [op.filters.weights.name]
         return any(fnmatchcase(name, self.pattern) for name in (op.name, op.results[0].name, *weights))
 
 
@@ -123,9 +123,9 @@ def has_sign_form(op: Op) -> bool:
 
 def has_narrow_result(op: Op) -> bool:
     """Whether results can be limited to a part of the values of their element type."""
-    if fixed_quant(op) is not None:
+    if op.fixed_quant is not None:
         return False
-    return isinstance(op, (*CLAMPED, Unary)) or keeps_values(op)
+    return fused_clamp(op) is not None or isinstance(op, Unary) or op.result_range is not Range.OWN
 
 
 def activation_types(graph: Graph, widths: Widths) -> Mapping[str, Storage]:
@@ -147,12 +147,13 @@ def weight_types(graph: Graph, widths: Widths) -> Mapping[Tensor, Storage]:
     """The element type of all constant weights: of those that several operators share, the widest."""
     found: dict[Tensor, Storage] = {}
     for op in graph.ops:
-        if filters(op) and (weights := filters(op)[0]) is not None and weights.is_constant:
+        if op.filters is not None and (weights := op.filters.weights).is_constant:
             asked = widths.of(op) if has_narrow_form(op) else Storage.INT8
             found[weights] = max(asked, found.get(weights, asked), key=lambda storage: storage.bits)
     for op in graph.ops:
-        weights = filters(op)[0] if filters(op) else None
-        if weights in found and widths.activations_of(op).bits <= Storage.INT8.bits < found[weights].bits:
+        if op.filters is None or (weights := op.filters.weights) not in found:
+            continue
+        if widths.activations_of(op).bits <= Storage.INT8.bits < found[weights].bits:
             found[weights] = Storage.INT8
     return found
 
@@ -163,7 +164,9 @@ def kept_wide(graph: Graph, widths: Widths) -> tuple[str, ...]:
     return tuple(
         op.name
         for op in graph.ops
-        if filters(op) and widths.of(op) is not Storage.INT8 and types.get(_weights(op), Storage.INT8) is Storage.INT8
+        if op.filters is not None
+        and widths.of(op) is not Storage.INT8
+        and types.get(op.filters.weights, Storage.INT8) is Storage.INT8
     )
 
 
@@ -175,7 +178,7 @@ def kept_whole(graph: Graph, widths: Widths) -> tuple[str, ...]:
 
 def check_overrides(graph: Graph, overrides: Iterable[Override]) -> None:
     """Raise UsageError for an override that is for no operator, or narrows weights where there are none."""
-    layers = [op for op in graph.ops if filters(op)]
+    layers = [op for op in graph.ops if op.filters is not None]
     for override in overrides:
         narrows = override.weights is not Storage.INT8
         candidates = layers if narrows else graph.ops
@@ -185,9 +188,3 @@ def check_overrides(graph: Graph, overrides: Iterable[Override]) -> None:
                 f"--op {override.pattern}: {graph.name} has no such {kind}, one of its {len(candidates)} was expected. "
                 "`tinygen inspect` lists their names."
             )
-
-
-def _weights(op: Op) -> Tensor:
-    weights = filters(op)[0]
-    assert weights is not None
-    return weights

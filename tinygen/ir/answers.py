@@ -1,0 +1,40 @@
+"""What passes and calibration ask of operators, and what these answer."""
+
+from dataclasses import dataclass
+from enum import Enum
+
+from tinygen.ir.tensor import Tensor
+
+
+class Range(Enum):
+    """Where the real numbers of a result lie; operators without requantization have one quantization for all."""
+
+    OWN = "own"  # anywhere
+    MOVED = "moved"  # they are elements of the operand, perhaps not all of them
+    OF_OPERAND = "of operand"  # between elements of the operand
+    OF_OPERANDS = "of operands"  # between elements of several operands
+
+
+@dataclass(frozen=True, eq=False)
+class Filters:
+    """Weights and bias of an operator that adds up products."""
+
+    weights: Tensor
+    bias: Tensor | None
+    channel_axis: int  # of the weights, that counts output channels
+
+    @property
+    def constants(self) -> tuple[Tensor, ...]:
+        """Those of the two that are known when the network is compiled."""
+        return tuple(t for t in (self.weights, self.bias) if t is not None and t.is_constant)
+
+
+@dataclass(frozen=True)
+class ScalingConstants:
+    """The numbers with which an operator on integers brings sums or products to the scale of its result."""
+
+    multipliers: tuple[int, ...]  # Q31; one, one per channel, or one for each of several steps
+    shifts: tuple[int, ...]  # as many; positive to the left
+    input_offset: int | None = None  # added to stored inputs, where it is one number
+    left_shift: int | None = None  # of operands before they are scaled, where there is one
+    rounding: str = "double"  # of products with multipliers: double, single, or shift alone
