@@ -12,7 +12,9 @@ from tinygen.ir.types import Array
 
 
 def test_a_class_without_an_answer_cannot_be_defined() -> None:
-    with pytest.raises(TypeError, match=r"^Nothing: no answer to result_range, which passes ask of every operator$"):
+    with pytest.raises(
+        TypeError, match=r"^Nothing: no answer to result_range and channel_links, which passes ask of every operator$"
+    ):
 
         class Nothing(Op):
             input: Tensor
@@ -23,7 +25,9 @@ def test_a_class_without_an_answer_cannot_be_defined() -> None:
 
 
 def test_a_class_with_weights_says_which_they_are() -> None:
-    with pytest.raises(TypeError, match=r"^Weighted: no answer to filters, which passes ask of every operator$"):
+    with pytest.raises(
+        TypeError, match=r"^Weighted: no answer to channel_links and filters, which passes ask of every operator$"
+    ):
 
         class Weighted(Op):
             result_range: ClassVar[Range] = Range.OWN
@@ -39,6 +43,9 @@ def test_a_class_with_weights_says_which_they_are() -> None:
 def test_a_family_answers_for_its_members() -> None:
     class Family(Op):
         result_range: ClassVar[Range] = Range.MOVED
+
+        def channel_links(self) -> None:
+            return None
 
     @dataclass(frozen=True, eq=False, kw_only=True)
     class Member(Family):

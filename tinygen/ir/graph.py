@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import Any, ClassVar, Self
 
 from tinygen.ir.answers import Filters, Range, ScalingConstants
+from tinygen.ir.channels import Intervals, Link
 from tinygen.ir.rows import (
     Channels,
     Columns,
@@ -68,6 +69,8 @@ class Op:
         if cls.evaluate is Op.evaluate:
             return
         missing = [] if hasattr(cls, "result_range") else ["result_range"]
+        if cls.channel_links is Op.channel_links:
+            missing.append("channel_links")
         if "weights" in cls.__annotations__ and cls.filters is Op.filters:
             missing.append("filters")
         if missing:
@@ -182,6 +185,17 @@ class Op:
     @property
     def tile_kind(self) -> Hashable:
         """Of a tile: what tells it apart from other tiles of the same operator on equally many rows."""
+        return None
+
+    def channel_links(self) -> tuple[Link, ...] | None:
+        """Where the channels of the only result come from, a link per operand with channels; None if it mixes them."""
+        raise NotImplementedError(f"{type(self).__name__} does not say which channels its result comes from")
+
+    def channel_intervals(self, operands: list[Intervals]) -> Intervals | None:  # noqa: ARG002 - for subclasses
+        """Between which stored values of 8 bits the result's channels lie, for those of the operands linked to them.
+
+        None where nothing is known. Operators that mix channels are not asked.
+        """
         return None
 
     def evaluate(self, values: "Values") -> tuple[Array, ...]:

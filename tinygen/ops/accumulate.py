@@ -6,6 +6,7 @@ from functools import cached_property
 import numpy as np
 
 from tinygen.ir.answers import ScalingConstants
+from tinygen.ir.channels import Intervals
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, DType, Float32Array
 from tinygen.ops.checks import check_scaling
@@ -16,6 +17,7 @@ from tinygen.ops.requantize import (
     quantize_multiplier,
     requantize,
     requantize_wide,
+    requantized_intervals,
     wrap_int32,
 )
 
@@ -70,6 +72,17 @@ class OutputStage:
         """The same for a table, with the offset of stored inputs."""
         multipliers, shifts = (tuple(int(value) for value in values) for values in self.multipliers)
         return ScalingConstants(multipliers, shifts, -self.input.type.zero_point, rounding=rounding)
+
+    def biases(self, outputs: int) -> Int64Array:
+        """The bias of each output channel, zeros where there is none."""
+        if self.bias is None or self.bias.data is None:
+            return np.zeros(outputs, np.int64)
+        return self.bias.data.astype(np.int64)
+
+    def stored(self, sums: Intervals) -> Intervals:
+        """Of accumulators with their biases: between which stored values the outputs lie."""
+        multiplier, shift = self.multipliers
+        return requantized_intervals(sums, multiplier, shift, self.output.type.zero_point).each(self.clamp.apply)
 
     def finish_real(self, sums: Float32Array) -> Array:
         """Add the bias to float32 sums, clamp."""

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tinygen.ir.answers import ScalingConstants
+from tinygen.ir.channels import Intervals
 from tinygen.ir.types import DType, Float32Array
 from tinygen.ops.binary import Binary
 from tinygen.ops.checks import check_scaling
@@ -31,6 +32,9 @@ class Add(Binary):
 
     clamp: Clamp
     sign: int = 1  # of the second operand: -1 subtracts
+
+    def channel_intervals(self, operands: list[Intervals]) -> Intervals:
+        return self._at_corners(*operands)
 
     @property
     def left_shift(self) -> int:

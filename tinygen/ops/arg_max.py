@@ -38,6 +38,9 @@ class ArgMax(Op):
         """Number of elements along the axes after `axis`: the distance of neighbours along `axis`."""
         return prod(self.input.shape[self.axis + 1 :])
 
+    def channel_links(self) -> None:
+        return None
+
     def verify(self) -> None:
         check_dtype("input", self.input, DType.INT8, DType.FLOAT32)
         check_dtype("output", self.output, DType.INT32, DType.INT64)

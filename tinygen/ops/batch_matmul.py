@@ -73,6 +73,9 @@ class BatchMatMul(Op):
     def macs(self) -> int:
         return self.output.type.elements * self.depth
 
+    def channel_links(self) -> None:
+        return None
+
     def verify(self) -> None:
         operands = (("first", self.first), ("second", self.second), ("output", self.output))
         check_numbers(*operands)

@@ -7,6 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from tinygen.ir.answers import Range
+from tinygen.ir.channels import Intervals, Link, linked
 from tinygen.ir.graph import Op, Values
 from tinygen.ir.rows import Channels, Columns, Rows, all_channels
 from tinygen.ir.tensor import Tensor
@@ -33,6 +34,9 @@ class Binary(Op):
         """Which elements of the operands meet."""
         return Broadcast.of(self.first.shape, self.second.shape)
 
+    def channel_links(self) -> tuple[Link, ...]:
+        return linked(self.output, self.first, self.second)
+
     def combine(self, first: Int64Array, second: Int64Array) -> Int64Array:
         """The stored output for stored inputs minus their zero points."""
         raise NotImplementedError(f"{type(self).__name__} has no reference")
@@ -40,6 +44,16 @@ class Binary(Op):
     def combine_real(self, first: Float32Array, second: Float32Array) -> Float32Array:
         """The output for float32 inputs."""
         raise NotImplementedError(f"{type(self).__name__} has no float32 reference")
+
+    def _at_corners(self, first: Intervals, second: Intervals) -> Intervals:
+        """Between the results for the ends of both operands: of what is monotonic in each while the other one stays."""
+        zero_points = self.first.type.zero_point, self.second.type.zero_point
+        corners = [
+            self.combine(a - zero_points[0], b - zero_points[1])
+            for a in (first.low, first.high)
+            for b in (second.low, second.high)
+        ]
+        return Intervals(np.min(corners, axis=0), np.max(corners, axis=0))
 
     def verify(self) -> None:
         check = check_activations if self.takes_int16 else check_numbers

@@ -7,6 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from tinygen.ir.answers import Range
+from tinygen.ir.channels import NONE, Intervals, Link, linked, united
 from tinygen.ir.graph import Op, Values
 from tinygen.ir.rows import Columns, Rows
 from tinygen.ir.tensor import Alias, Tensor
@@ -36,6 +37,20 @@ class Concat(Op):
         for tensor in self.inputs[:-1]:
             offsets.append(offsets[-1] + tensor.type.bytes // self.runs)
         return tuple(offsets)
+
+    def channel_links(self) -> tuple[Link, ...]:
+        if self.axis != len(self.output.shape) - 1:
+            return linked(self.output, *self.inputs)
+        found, first = [], 0
+        for operand in self.inputs:
+            channels = np.full(self.output.shape[-1], NONE)
+            channels[first : first + operand.shape[-1]] = np.arange(operand.shape[-1])
+            found.append(Link(operand, channels))
+            first += operand.shape[-1]
+        return tuple(found)
+
+    def channel_intervals(self, operands: list[Intervals]) -> Intervals:
+        return united(operands)
 
     def verify(self) -> None:
         rank = len(self.output.shape)

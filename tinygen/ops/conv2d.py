@@ -32,6 +32,9 @@ class Conv2D(Convolution):
     def channels_needed(self, operand: Tensor, channels: Channels) -> Channels | None:  # noqa: ARG002 - any need all
         return all_channels(operand) if self.groups == 1 and self.weights.is_constant else None
 
+    def channel_links(self) -> None:
+        return None
+
     def verify(self) -> None:
         super().verify()
         channels, _, _, depth = self.weights.shape

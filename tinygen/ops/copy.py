@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tinygen.ir.answers import Range
+from tinygen.ir.channels import Intervals, Link, linked, united
 from tinygen.ir.graph import Op, Values
 from tinygen.ir.rows import Rows
 from tinygen.ir.tensor import Tensor
@@ -19,6 +20,12 @@ class Copy(Op):
 
     input: Tensor
     output: Tensor
+
+    def channel_links(self) -> tuple[Link, ...]:
+        return linked(self.output, self.input)
+
+    def channel_intervals(self, operands: list[Intervals]) -> Intervals:
+        return united(operands)
 
     def verify(self) -> None:
         check_only_moved(self.input, self.output)

@@ -19,6 +19,9 @@ class Crossing(Op):
     input: Tensor
     output: Tensor
 
+    def channel_links(self) -> None:
+        return None
+
     def verify(self) -> None:
         check_dtype("input", self.input, DType.FLOAT32)
         check_dtype("output", self.output, DType.FLOAT32)

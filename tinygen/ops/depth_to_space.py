@@ -25,6 +25,9 @@ class DepthToSpace(Op):
     block: int
     first_row: int = 0  # of the first pixels' rows, where this is a part: the rows before it are left out
 
+    def channel_links(self) -> None:
+        return None
+
     def verify(self) -> None:
         check_only_moved(self.input, self.output)
         check_rank("input", self.input, 4)
@@ -70,6 +73,9 @@ class SpaceToDepth(Op):
     input: Tensor  # [N, H * block, W * block, C]
     output: Tensor  # [N, H, W, block * block * C]
     block: int
+
+    def channel_links(self) -> None:
+        return None
 
     def verify(self) -> None:
         check_only_moved(self.input, self.output)

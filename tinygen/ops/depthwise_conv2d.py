@@ -4,10 +4,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tinygen.ir.channels import Intervals, Link
 from tinygen.ir.graph import Values
 from tinygen.ir.rows import Channels, all_channels
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, Float32Array
+from tinygen.ops.window import NO_PADDING
 from tinygen.ops.windowed import Convolution
 
 
@@ -32,6 +34,22 @@ class DepthwiseConv2D(Convolution):
         if not self.weights.is_constant or (self.multiplier > 1 and operand.shape[3] > 1):
             return None
         return all_channels(operand) if operand.shape[3] == 1 else channels
+
+    def channel_links(self) -> tuple[Link, ...]:
+        channels = self.input.shape[3]
+        return (Link(self.input, np.repeat(np.arange(channels), self.multiplier), is_broadcast=channels == 1),)
+
+    def channel_intervals(self, operands: list[Intervals]) -> Intervals | None:
+        if self.weights.data is None or (self.bias is not None and self.bias.data is None):
+            return None
+        zero_point = self.input.type.zero_point
+        seen = operands[0] if self.padding == NO_PADDING else operands[0].including(zero_point)
+        centered = seen.each(lambda ends: ends - zero_point)
+        weights = self.weights.data.reshape(-1, self.channels).astype(np.int64)
+        positive, negative = np.maximum(weights, 0).sum(axis=0), np.minimum(weights, 0).sum(axis=0)
+        bias = self.output_stage.biases(self.channels)
+        low = positive * centered.low + negative * centered.high + bias
+        return self.output_stage.stored(Intervals(low, positive * centered.high + negative * centered.low + bias))
 
     def verify(self) -> None:
         super().verify()

@@ -5,9 +5,11 @@ and the smallest level.
 """
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
+from tinygen.ir.answers import Range
 from tinygen.ir.graph import Op, Values
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, DType
@@ -20,8 +22,13 @@ _LARGEST = np.float32(255)  # uint8; the smallest one is 0
 class DynamicRange(Op):
     """Scale and zero point of the range of all elements and 0; of zeros alone the scale is 1. NaN has no part in it."""
 
+    result_range: ClassVar[Range] = Range.OWN
+
     input: Tensor  # float32
     outputs: tuple[Tensor, Tensor]  # scale and zero point: float32 without axes
+
+    def channel_links(self) -> None:
+        return None
 
     def verify(self) -> None:
         check_dtype("input", self.input, DType.FLOAT32)
@@ -44,10 +51,15 @@ class DynamicRange(Op):
 class DynamicQuantize(Op):
     """output = input / scale, halves rounded to even, plus zero point, from 0 to 255."""
 
+    result_range: ClassVar[Range] = Range.OWN
+
     input: Tensor  # float32
     scale: Tensor  # float32 without axes
     zero_point: Tensor  # float32 without axes
     output: Tensor  # float32; the input's shape
+
+    def channel_links(self) -> None:
+        return None
 
     def verify(self) -> None:
         roles = ("input", self.input), ("scale", self.scale), ("zero point", self.zero_point), ("output", self.output)

@@ -159,6 +159,9 @@ class EngineLayer(Op):
         _, height, width, _ = self.filters_by_channel.shape
         return Window(HW(height, width), self.stride, self.dilation, self.padding)
 
+    def channel_links(self) -> None:
+        return None
+
     def verify(self) -> None:
         check_activations(("input", self.input), ("output", self.output))
         check_filters(self.weights, self.bias, self.output, self.channels, self.channel_axis)

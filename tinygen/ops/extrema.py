@@ -6,6 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from tinygen.ir.answers import Range
+from tinygen.ir.channels import Intervals
 from tinygen.ir.types import Float32Array
 from tinygen.ops.binary import Binary
 from tinygen.ops.checks import check_same_quantization
@@ -17,6 +18,9 @@ class _Extremum(Binary):
     """One of two stored values: all tensors have the same quantization."""
 
     result_range: ClassVar[Range] = Range.OF_OPERANDS
+
+    def channel_intervals(self, operands: list[Intervals]) -> Intervals:
+        return self._at_corners(*operands)
 
     def verify(self) -> None:
         super().verify()

@@ -51,6 +51,9 @@ class FullyConnected(Op):
     def macs(self) -> int:
         return self.rows * self.weights.type.elements
 
+    def channel_links(self) -> None:
+        return None
+
     def verify(self) -> None:
         check_rank("weights", self.weights, 2)
         units, features = self.weights.shape

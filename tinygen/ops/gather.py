@@ -55,6 +55,9 @@ class Gather(Op):
         """Raise ValueError where input and output do not have the same element type and quantization."""
         check_only_moved(self.input, self.output)
 
+    def channel_links(self) -> None:
+        return None
+
     def verify(self) -> None:
         self.check_types()
         check_dtype("indices", self.indices, DType.INT32)

@@ -57,6 +57,9 @@ class Interpolate(Op):
     rows: Neighbours
     columns: Neighbours
 
+    def channel_links(self) -> None:
+        return None
+
     def verify(self) -> None:
         for role, tensor in (("input", self.input), ("output", self.output)):
             check_dtype(role, tensor, DType.FLOAT32)

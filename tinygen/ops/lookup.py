@@ -6,6 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from tinygen.ir.answers import Range
+from tinygen.ir.channels import Intervals, Link, repeated
 from tinygen.ir.graph import Op, Values
 from tinygen.ir.rows import Channels, Columns, Rows
 from tinygen.ir.tensor import Tensor
@@ -22,6 +23,17 @@ class Lookup(Op):
     input: Tensor
     table: Tensor  # [256], constant, of the output's element type
     output: Tensor
+
+    def channel_links(self) -> tuple[Link, ...] | None:
+        return repeated(self.output, self.input)
+
+    def channel_intervals(self, operands: list[Intervals]) -> Intervals:
+        assert self.table.data is not None
+        start = self.input.type.dtype.min
+        table = np.roll(self.table.data.astype(np.int64), start)  # from the smallest input on
+        ends = zip(operands[0].low, operands[0].high, strict=True)
+        reached = [table[low - start : high - start + 1] for low, high in ends]
+        return Intervals(np.array([part.min() for part in reached]), np.array([part.max() for part in reached]))
 
     def verify(self) -> None:
         check_dtype("input", self.input, DType.INT8, DType.UINT8)

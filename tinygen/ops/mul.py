@@ -6,6 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from tinygen.ir.answers import ScalingConstants
+from tinygen.ir.channels import Intervals
 from tinygen.ir.types import DType, Float32Array
 from tinygen.ops.binary import Binary
 from tinygen.ops.checks import check_scaling
@@ -22,6 +23,9 @@ class Mul(Binary):
     takes_int16: ClassVar[bool] = True
 
     clamp: Clamp
+
+    def channel_intervals(self, operands: list[Intervals]) -> Intervals:
+        return self._at_corners(*operands)
 
     @property
     def scaling(self) -> Multiplier:

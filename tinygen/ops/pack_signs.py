@@ -31,6 +31,9 @@ class PackSigns(Op):
         middle = source.zero_point + math.ceil(-target.zero_point * target.scale / source.scale)
         return min(max(middle, source.min), source.max + 1)
 
+    def channel_links(self) -> None:
+        return None
+
     def verify(self) -> None:
         check_stored("input", self.input)
         check_dtype("output", self.output, DType.SIGNS)

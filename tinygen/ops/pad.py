@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from tinygen.ir.answers import Range
+from tinygen.ir.channels import Intervals, Link, linked, united
 from tinygen.ir.graph import Op, Tile, Values
 from tinygen.ir.rows import Channels, Rows
 from tinygen.ir.tensor import Alias, Tensor
@@ -38,6 +39,9 @@ class _Pad(Op):
         """Whether no element is added."""
         return not any(self.before) and not any(self.after)
 
+    def channel_links(self) -> tuple[Link, ...] | None:
+        return linked(self.output, self.input) if self.before and not self.before[-1] and not self.after[-1] else None
+
     def verify(self) -> None:
         check_only_moved(self.input, self.output)
         rank = len(self.input.shape)
@@ -64,6 +68,9 @@ class Pad(_Pad):
     """Padding with one value: a stored integer, or a real number where elements are float32."""
 
     value: float
+
+    def channel_intervals(self, operands: list[Intervals]) -> Intervals:
+        return operands[0] if self.is_nothing else operands[0].including(int(self.value))
 
     def verify(self) -> None:
         super().verify()
@@ -108,6 +115,9 @@ class MirrorPad(_Pad):
     """Padding that repeats the input backwards, at most once."""
 
     mirror: Mirror
+
+    def channel_intervals(self, operands: list[Intervals]) -> Intervals:
+        return united(operands)
 
     def rows_needed(self, operand: Tensor, rows: Rows) -> Rows | None:  # noqa: ARG002 - there is only one
         return None if self.before[1] or self.after[1] else rows

@@ -46,6 +46,9 @@ class AddProducts(Op):
     def macs(self) -> int:
         return self.weights.shape[0] * self.input.type.elements
 
+    def channel_links(self) -> None:
+        return None
+
     def verify(self) -> None:
         check_dtype("input", self.input, DType.INT8)
         check_dtype("weights", self.weights, DType.INT8)
@@ -100,6 +103,9 @@ class AddChannelProducts(Op):
     def macs(self) -> int:
         return self.vectors * self.weights.type.elements
 
+    def channel_links(self) -> None:
+        return None
+
     def verify(self) -> None:
         check_dtype("input", self.input, DType.INT8)
         check_dtype("weights", self.weights, DType.INT8)
@@ -134,6 +140,9 @@ class ScaleProducts(Op):
     multipliers: tuple[int, ...]  # one for each unit
     shifts: tuple[int, ...]
     clamp: Clamp
+
+    def channel_links(self) -> None:
+        return None
 
     def rows_needed(self, operand: Tensor, rows: Rows) -> Rows | None:
         return rows if operand.shape == self.output.shape else None

@@ -6,6 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from tinygen.ir.answers import Range
+from tinygen.ir.channels import Intervals, Link, linked
 from tinygen.ir.graph import Values
 from tinygen.ir.rows import Channels
 from tinygen.ir.tensor import Tensor
@@ -23,6 +24,12 @@ class _Pool2D(Windowed):
 
     kernel: HW
     dilation: HW = UNIT
+
+    def channel_links(self) -> tuple[Link, ...]:
+        return linked(self.output, self.input)
+
+    def channel_intervals(self, operands: list[Intervals]) -> Intervals:
+        return operands[0].each(self.clamp.apply)
 
     @property
     def window(self) -> Window:

@@ -7,6 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from tinygen.ir.answers import Range
+from tinygen.ir.channels import Link, linked
 from tinygen.ir.graph import Op, Values
 from tinygen.ir.rows import Channels, Columns, Rows, all_channels
 from tinygen.ir.tensor import Tensor
@@ -48,6 +49,9 @@ class Prelu(Op):
     def broadcast(self) -> Broadcast:
         """Which elements of input and alpha meet."""
         return Broadcast.of(self.input.shape, self.alpha.shape)
+
+    def channel_links(self) -> tuple[Link, ...]:
+        return linked(self.output, self.input, self.alpha)
 
     def verify(self) -> None:
         check_numbers(("input", self.input), ("alpha", self.alpha), ("output", self.output))

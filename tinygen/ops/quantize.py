@@ -91,6 +91,9 @@ class Quantize(Op):
     input: Tensor
     output: Tensor
 
+    def channel_links(self) -> None:
+        return None
+
     def verify(self) -> None:
         check_dtype("input", self.input, DType.FLOAT32)
         check_stored("output", self.output)
@@ -108,6 +111,9 @@ class Dequantize(Op):
 
     input: Tensor
     output: Tensor
+
+    def channel_links(self) -> None:
+        return None
 
     def verify(self) -> None:
         check_stored("input", self.input)

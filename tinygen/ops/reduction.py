@@ -7,13 +7,21 @@ from typing import ClassVar
 import numpy as np
 
 from tinygen.ir.answers import Range
+from tinygen.ir.channels import Intervals, Link, channel_count, linked, united
 from tinygen.ir.graph import Op, Values
 from tinygen.ir.rows import Channels, Rows
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, DType
 from tinygen.ops.checks import check_activations, check_numbers, check_same_quantization
 from tinygen.ops.clamp import Clamp
-from tinygen.ops.requantize import Int64Array, Multiplier, quantize_multiplier, requantize, wrap_int32
+from tinygen.ops.requantize import (
+    Int64Array,
+    Multiplier,
+    quantize_multiplier,
+    requantize,
+    requantized_intervals,
+    wrap_int32,
+)
 
 
 @dataclass(frozen=True)
@@ -72,6 +80,11 @@ class Reduction(Op):
         """Input elements that make one output element."""
         return prod(self.input.shape[axis] for axis in self.axes)
 
+    def channel_links(self) -> tuple[Link, ...] | None:
+        is_kept = len(self.input.shape) - 1 not in self.axes
+        keeps = is_kept and channel_count(self.input) == channel_count(self.output)
+        return linked(self.output, self.input) if keeps else None
+
     def rows_needed(self, operand: Tensor, rows: Rows) -> Rows | None:  # noqa: ARG002 - there is only one
         return rows if min(self.axes, default=2) > 1 else None
 
@@ -111,6 +124,12 @@ class _ScaledSum(Reduction):
     def scaling(self) -> Multiplier:
         """From the sum of the stored values (zero points taken off) to the output."""
         return quantize_multiplier(self.input.type.scale / self.output.type.scale)
+
+    def channel_intervals(self, operands: list[Intervals]) -> Intervals:
+        zero_point, scaling = self.input.type.zero_point, self.scaling
+        sums = operands[0].each(lambda ends: self.count * (ends - zero_point))
+        found = requantized_intervals(sums, scaling.multiplier, scaling.shift, self.output.type.zero_point)
+        return found.each(Clamp.none(self.output.type).apply)
 
     def evaluate(self, values: Values) -> tuple[Array, ...]:
         if self.output.type.dtype.is_real:
@@ -160,6 +179,9 @@ class _Extreme(Reduction):
     """One of the input's own values: both quantizations are the same."""
 
     result_range: ClassVar[Range] = Range.OF_OPERAND
+
+    def channel_intervals(self, operands: list[Intervals]) -> Intervals:
+        return united(operands)
 
     def verify(self) -> None:
         super().verify()

@@ -10,12 +10,15 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from tinygen.ir.channels import Intervals
+
 Int64Array = npt.NDArray[np.int64]
 Int8Array = npt.NDArray[np.int8]
 
 _Q31_ONE = 1 << 31
 _MAX_SHIFT = 30
 _MIN_SHIFT = -31
+_INT32_END = 1 << 31
 
 
 @dataclass(frozen=True)
@@ -95,3 +98,13 @@ def multiplier_arrays(factors: list[float]) -> tuple[Int64Array, Int64Array]:
         np.array([q.multiplier for q in quantized], np.int64),
         np.array([q.shift for q in quantized], np.int64),
     )
+
+
+def requantized_intervals(
+    sums: Intervals, multiplier: Int64Array | int, shift: Int64Array | int, zero_point: int
+) -> Intervals:
+    """Requantization is monotonic as long as 32 bits hold what it shifts to the left; beyond that anything may be."""
+    largest = np.maximum(np.abs(sums.low), np.abs(sums.high)) << np.maximum(shift, 0)
+    is_safe = largest < _INT32_END
+    found = sums.each(lambda ends: requantize(ends, multiplier, shift) + zero_point)
+    return Intervals(np.where(is_safe, found.low, -_INT32_END), np.where(is_safe, found.high, _INT32_END))

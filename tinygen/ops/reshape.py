@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tinygen.ir.answers import Range
+from tinygen.ir.channels import Intervals, Link, repeated, united
 from tinygen.ir.graph import Op, Values
 from tinygen.ir.tensor import Alias, Tensor
 from tinygen.ir.types import Array
@@ -18,6 +19,12 @@ class Reshape(Op):
 
     input: Tensor
     output: Tensor
+
+    def channel_links(self) -> tuple[Link, ...] | None:
+        return repeated(self.output, self.input)
+
+    def channel_intervals(self, operands: list[Intervals]) -> Intervals:
+        return united(operands)
 
     def verify(self) -> None:
         check_same_quantization(self.input, self.output)

@@ -9,6 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from tinygen.ir.answers import Range
+from tinygen.ir.channels import Intervals, Link, linked, united
 from tinygen.ir.graph import Op, Tile, Values
 from tinygen.ir.rows import Channels, Rows
 from tinygen.ir.tensor import Tensor
@@ -68,6 +69,9 @@ class _Resize(Op):
         )
         return replace(tile, op=replace(tile.op, band=part))  # type: ignore[call-arg]
 
+    def channel_links(self) -> tuple[Link, ...]:
+        return linked(self.output, self.input)
+
     def verify(self) -> None:
         check_numbers(("input", self.input), ("output", self.output))
         for role, tensor in (("input", self.input), ("output", self.output)):
@@ -97,6 +101,9 @@ class ResizeNearest(_Resize):
     @property
     def tile_kind(self) -> Hashable:
         return self.rows
+
+    def channel_intervals(self, operands: list[Intervals]) -> Intervals:
+        return united(operands)
 
     def source_rows(self, row: int) -> Rows:
         return Rows(self.rows[row], self.rows[row] + 1)

@@ -35,6 +35,9 @@ class SumRows(Op):
     before: Tensor | None  # [1, 1, 1, C], int32
     output: Tensor  # [1, 1, 1, C], int32
 
+    def channel_links(self) -> None:
+        return None
+
     def verify(self) -> None:
         check_dtype("input", self.input, DType.INT8)
         check_dtype("output", self.output, DType.INT32)
@@ -60,6 +63,9 @@ class DivideSums(Op):
     count: int
     clamp: Clamp
 
+    def channel_links(self) -> None:
+        return None
+
     def evaluate(self, values: Values) -> tuple[Array, ...]:
         sums, half = values[self.input].astype(np.int64), self.count // 2
         means = np.where(sums > 0, (sums + half) // self.count, -((half - sums) // self.count))
@@ -76,6 +82,9 @@ class ScaleSums(Op):
     output: Tensor  # as many elements, int8
     offset: int
     scaling: Multiplier
+
+    def channel_links(self) -> None:
+        return None
 
     def evaluate(self, values: Values) -> tuple[Array, ...]:
         sums: Int64Array = wrap_int32(values[self.input].astype(np.int64) + self.offset)

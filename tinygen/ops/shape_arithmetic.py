@@ -38,6 +38,9 @@ class ShapeOf(Op):
     input: Tensor
     output: Tensor
 
+    def channel_links(self) -> None:
+        return None
+
     def verify(self) -> None:
         check_dtype("output", self.output, DType.INT32, DType.INT64)
         check_shape("output", self.output, (len(self.input.shape),))
@@ -55,6 +58,9 @@ class ShapeArithmetic(Op):
     constants: tuple[Tensor, ...]
     output: Tensor
     function: IntegerFunction
+
+    def channel_links(self) -> None:
+        return None
 
     def verify(self) -> None:
         for role, tensor in (("output", self.output), *(("operand", tensor) for tensor in self.constants)):

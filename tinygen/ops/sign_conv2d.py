@@ -54,6 +54,9 @@ class SignConv2D(Windowed):
     def scaling_constants(self) -> ScalingConstants:
         return self.output_stage.scaling_constants()
 
+    def channel_links(self) -> None:
+        return None
+
     def verify(self) -> None:
         for role, tensor in (("input", self.input), ("weights", self.weights), ("output", self.output)):
             check_rank(role, tensor, 4)

@@ -55,6 +55,9 @@ class SignFullyConnected(Op):
     def scaling_constants(self) -> ScalingConstants:
         return self.output_stage.scaling_constants()
 
+    def channel_links(self) -> None:
+        return None
+
     def verify(self) -> None:
         check_rank("weights", self.weights, 2)
         check_dtype("input", self.input, DType.SIGNS)

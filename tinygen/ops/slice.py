@@ -5,6 +5,7 @@ from math import prod
 from typing import ClassVar
 
 from tinygen.ir.answers import Range
+from tinygen.ir.channels import Intervals, Link, linked, united
 from tinygen.ir.graph import Op, Tile, Values
 from tinygen.ir.rows import Rows
 from tinygen.ir.tensor import Alias, Tensor
@@ -36,6 +37,13 @@ class Slice(Op):
     def first_element(self) -> int:
         """Flat index in the input of the first element."""
         return sum(begin * prod(self.input.shape[axis + 1 :]) for axis, begin in enumerate(self.begin))
+
+    def channel_links(self) -> tuple[Link, ...] | None:
+        keeps = bool(self.begin) and self.strides[-1] == 1 and self.output.shape[-1] == self.input.shape[-1]
+        return linked(self.output, self.input) if keeps else None
+
+    def channel_intervals(self, operands: list[Intervals]) -> Intervals:
+        return united(operands)
 
     def verify(self) -> None:
         check_only_moved(self.input, self.output)

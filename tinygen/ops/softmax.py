@@ -74,6 +74,9 @@ class Softmax(Op):
         """Elements of the last axis."""
         return self.input.shape[-1]
 
+    def channel_links(self) -> None:
+        return None
+
     def verify(self) -> None:
         if self.widens:
             check_numbers(("input", self.input))

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tinygen.ir.answers import Range
+from tinygen.ir.channels import Intervals, Link, linked, united
 from tinygen.ir.graph import Op, Values
 from tinygen.ir.rows import Rows
 from tinygen.ir.tensor import Alias, Tensor
@@ -26,6 +27,13 @@ class Transpose(Op):
         """Whether no element moves: only axes of size 1 change places."""
         moved = [axis for axis in self.permutation if self.input.shape[axis] != 1]
         return moved == sorted(moved)
+
+    def channel_links(self) -> tuple[Link, ...] | None:
+        keeps = bool(self.permutation) and self.permutation[-1] == len(self.permutation) - 1
+        return linked(self.output, self.input) if keeps else None
+
+    def channel_intervals(self, operands: list[Intervals]) -> Intervals:
+        return united(operands)
 
     def verify(self) -> None:
         check_only_moved(self.input, self.output)

@@ -64,6 +64,9 @@ class TransposeConv2D(Op):
         columns = _reached(width, self.kernel.w, self.stride.w, self.left, out_width)
         return batches * rows * columns * depth * channels
 
+    def channel_links(self) -> None:
+        return None
+
     def verify(self) -> None:
         for role, tensor in (("input", self.input), ("weights", self.weights), ("output", self.output)):
             check_rank(role, tensor, 4)

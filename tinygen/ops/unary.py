@@ -31,6 +31,9 @@ class Unary(Op):
     input: Tensor
     output: Tensor
 
+    def channel_links(self) -> None:
+        return None
+
     def transform(self, centered: Int64Array) -> Int64Array:
         """The stored output, before it saturates, for stored inputs minus their zero point."""
         raise NotImplementedError(f"{type(self).__name__} has no reference")

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from tinygen.ir.channels import BoolArray, channel_count
 from tinygen.ir.graph import Graph, Op
 from tinygen.ir.tensor import Part, Tensor
 from tinygen.ir.types import Array, DType, Quant, TensorType
@@ -13,7 +14,6 @@ from tinygen.ops.conv2d import Conv2D
 from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
 from tinygen.ops.fully_connected import FullyConnected
 from tinygen.ops.prelu import Prelu
-from tinygen.passes.shrinking.channels import BoolArray, channel_count
 from tinygen.passes.shrinking.equality import equal_channels
 from tinygen.passes.shrinking.intervals import channel_intervals
 from tinygen.passes.shrinking.needs import needed_channels

@@ -4,13 +4,14 @@ from collections.abc import Callable, Hashable, Iterable, Mapping
 
 import numpy as np
 
+from tinygen.ir.channels import NONE, IndexArray, Link, channel_count
 from tinygen.ir.graph import Graph, Op
 from tinygen.ir.tensor import Tensor
 from tinygen.ops.accumulate import OutputStage
 from tinygen.ops.concat import Concat
 from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
-from tinygen.passes.shrinking.channels import NONE, IndexArray, Link, channel_count, links
-from tinygen.passes.shrinking.product import Product, added_up, bias_of, product
+from tinygen.passes.shrinking.channels import links
+from tinygen.passes.shrinking.product import Product, added_up, product
 
 
 def equal_channels(graph: Graph) -> Mapping[Tensor, IndexArray]:
@@ -78,4 +79,4 @@ def _depthwise_keys(op: DepthwiseConv2D, behind: list[tuple[Hashable, ...]]) -> 
 def _stages(stage: OutputStage, channels: int) -> list[Hashable]:
     """Bias and requantization of each channel; zero points and clamp are those of the tensor."""
     multiplier, shift = (np.broadcast_to(values, channels).tolist() for values in stage.multipliers)
-    return list(zip(bias_of(stage, channels).tolist(), multiplier, shift, strict=True))
+    return list(zip(stage.biases(channels).tolist(), multiplier, shift, strict=True))

@@ -4,10 +4,11 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from tinygen.ir.channels import NONE, BoolArray, Link, channel_count
 from tinygen.ir.graph import Graph, Op
 from tinygen.ir.tensor import Tensor
 from tinygen.ops.concat import Concat
-from tinygen.passes.shrinking.channels import NONE, BoolArray, Link, channel_count, links
+from tinygen.passes.shrinking.channels import links
 from tinygen.passes.shrinking.reading import Reading
 
 

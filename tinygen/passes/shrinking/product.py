@@ -5,6 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
+from tinygen.ir.channels import IndexArray, channel_count
 from tinygen.ir.graph import Op
 from tinygen.ir.types import DType
 from tinygen.ops.accumulate import OutputStage
@@ -12,7 +13,6 @@ from tinygen.ops.conv2d import Conv2D
 from tinygen.ops.fully_connected import FullyConnected
 from tinygen.ops.requantize import Int64Array
 from tinygen.ops.window import NO_PADDING
-from tinygen.passes.shrinking.channels import IndexArray, channel_count
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +35,7 @@ class Product:
     @cached_property
     def bias(self) -> Int64Array:
         """The bias of each output channel, zeros where the operator has none."""
-        return bias_of(self.stage, len(self.weights))
+        return self.stage.biases(len(self.weights))
 
 
 def added_up(weights: Int64Array, inputs: IndexArray) -> Int64Array:
@@ -43,13 +43,6 @@ def added_up(weights: Int64Array, inputs: IndexArray) -> Int64Array:
     sums = np.zeros_like(weights)
     np.add.at(sums.T, inputs, weights.T)
     return sums
-
-
-def bias_of(stage: OutputStage, outputs: int) -> Int64Array:
-    """The bias of each output channel, zeros where there is none."""
-    if stage.bias is None or stage.bias.data is None:
-        return np.zeros(outputs, np.int64)
-    return stage.bias.data.astype(np.int64)
 
 
 def product(op: Op) -> Product | None:

@@ -5,10 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tinygen.ir.channels import BoolArray, IndexArray, Intervals
 from tinygen.ir.tensor import Tensor
 from tinygen.ops.requantize import Int64Array
-from tinygen.passes.shrinking.channels import BoolArray, IndexArray
-from tinygen.passes.shrinking.intervals import Intervals
 from tinygen.passes.shrinking.product import Product, added_up
 
 _INT32 = np.iinfo(np.int32)
