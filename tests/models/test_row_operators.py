@@ -16,7 +16,7 @@ from tinygen.ops.window import HW
 from tinygen.planner.check import check
 from tinygen.planner.network import Network
 from tinygen.planner.plan import plan
-from tinygen.planner.schedule import Schedule
+from tinygen.planner.schedule import Fused, Schedule
 from tinygen.planner.segment import Segment
 from tinygen.planner.split import split
 from tinygen.targets import Board, load
@@ -94,6 +94,20 @@ def test_a_fully_connected_layer_takes_rows_as_they_come(
     check(schedule)
     assert schedule.arena_bytes < 3_000
     assert plan(graph, board, toolbox).arena_bytes <= schedule.arena_bytes
+    inputs = random_inputs(graph, seed=1)
+    ((output,),) = run_schedule(schedule, library, tmp_path, [inputs])
+    np.testing.assert_array_equal(output, evaluate(graph, inputs)[graph.output_tensors[0]])
+
+
+@pytest.mark.parametrize("library", _LIBRARIES)
+@pytest.mark.parametrize("target", _TARGETS)
+def test_constants_that_a_kernel_lays_out_anew(target: str, library: Library, tmp_path: Path) -> None:
+    """A product with a constant matrix, whose columns the kernel wants as rows, behind a chain."""
+    build, board = GraphBuilder(), load(target)
+    image = build.conv(build.conv(build.input(1, 24, 8, 1), 16, HW(3, 3)), 16, HW(3, 3))
+    graph = build.graph(build.matmul(build.reshape(build.mean_of_rows(image), 1, 24, 16), 5))
+    schedule = plan(graph, board, Toolbox(library, board.isa, Objective.RAM))
+    assert any(isinstance(step, Fused) for step in schedule.steps)
     inputs = random_inputs(graph, seed=1)
     ((output,),) = run_schedule(schedule, library, tmp_path, [inputs])
     np.testing.assert_array_equal(output, evaluate(graph, inputs)[graph.output_tensors[0]])

@@ -9,6 +9,7 @@ from tinygen.ir.graph import Graph, Op, Port, Source, Values
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, DType, Quant, TensorType
 from tinygen.ops.add import Add
+from tinygen.ops.batch_matmul import BatchMatMul
 from tinygen.ops.clamp import Clamp
 from tinygen.ops.concat import Concat
 from tinygen.ops.conv2d import Conv2D
@@ -206,6 +207,14 @@ class GraphBuilder:
         output = self._result((*input.shape[:3], units))
         bias, clamp = self._bias(units, input, weights), Clamp.none(output.type)
         return self._add(FullyConnected, input=input, weights=weights, bias=bias, output=output, clamp=clamp)
+
+    def matmul(self, input: Tensor, columns: int) -> Tensor:
+        """A product with a constant matrix for each of the last two axes; its zero point is not 0."""
+        drawn = self._weights((*input.shape[:-2], input.shape[-1], columns), len(input.shape) - 1)
+        second = Tensor(drawn.name, TensorType(DType.INT8, drawn.shape, Quant((0.005,), (9,))), drawn.data)
+        output = self._result((*input.shape[:-1], columns))
+        sides = {"transpose_first": False, "transpose_second": False}
+        return self._add(BatchMatMul, first=input, second=second, output=output, **sides)
 
     def prelu(self, input: Tensor) -> Tensor:
         """A slope for each channel where the input is negative."""

@@ -188,7 +188,7 @@ class _Lowering:
         moved = dict(zip((*first.operands, *first.results), (*op.operands, *op.results), strict=True))
         kernel = replace(
             kernel,
-            reads=tuple(moved[t] for t in kernel.reads),
+            reads=tuple(moved.get(t, t) for t in kernel.reads),  # constants that the kernel has laid out anew stay
             writes=tuple(moved[t] for t in kernel.writes),
             updates=tuple(moved[t] for t in kernel.updates),
             in_place=tuple(moved[t] for t in kernel.in_place),
