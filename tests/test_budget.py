@@ -152,6 +152,17 @@ def test_a_graph_of_too_many_operators_is_refused() -> None:
         verify(builder.finish(x), "import")
 
 
+def test_many_buffers_at_once_are_refused_before_they_are_placed() -> None:
+    """Placing takes time and memory by the pairs of buffers that are live together."""
+    board = targets.load("host")
+    toolbox = Toolbox(Library.PORTABLE, board.isa)
+    builder = GraphBuilder("net")
+    x = builder.input(1, 2, 2, 2)
+    graph = builder.finish(builder.concat(3, *(builder.copy(x) for _ in range(1_000))))
+    with pytest.raises(BudgetError, match="net: 501,500 pairs of buffers that are live at one step, at most 262,144"):
+        plan(graph, board, toolbox)
+
+
 def test_the_checker_takes_some_bytes_for_each_of_the_arena() -> None:
     builder = GraphBuilder("net")
     x = builder.input(1, 1024, 1024, 1)

@@ -78,6 +78,10 @@ FOLDED_BYTES: Final = Limit(1 << 30, "bytes of constants computed from others")
 ROWS: Final = Limit(1 << 14, "rows")
 """Of a result that is computed row by row: the planner looks at each. What has more is computed as a whole."""
 
+NEIGHBOURS: Final = Limit(1 << 18, "pairs of buffers that are live at one step")
+"""Of a plan on whole tensors: that is 724 buffers all at once. Placing looks at each pair, and keeps a distance for it.
+MobileNetV2 has 74."""
+
 STEPS: Final = Limit(1 << 18, "steps", "Plan on whole tensors: --split off.")
 """Of a schedule or a chain, loops unrolled: each is planned, checked and interpreted on its own."""
 

@@ -81,13 +81,12 @@ def _live_together(buffers: Sequence[Buffer]) -> Iterator[tuple[Buffer, Buffer]]
 
 
 def _check_apart(schedule: Schedule, first: Buffer, second: Buffer) -> None:
-    if schedule.memory(first) != schedule.memory(second):
-        return
     start = max(first.first_step, second.first_step)
-    together = start <= min(first.last_step, second.last_step)
     begin = max(schedule.offsets[first], schedule.offsets[second])
     end = min(schedule.offsets[first] + first.bytes, schedule.offsets[second] + second.bytes)
-    if together and begin < end and not _takes_over(schedule, first, second, start):
+    if begin >= end or schedule.memory(first) != schedule.memory(second):
+        return
+    if not _takes_over(schedule, first, second, start):
         raise ValueError(
             f"buffers '{first.name}' and '{second.name}' share bytes {begin} to {end - 1} and are both live at "
             f"step {start}"

@@ -1,8 +1,10 @@
 """Schedules on whole tensors: one call for each operator."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from heapq import heappop, heappush
 
+from tinygen.budget import NEIGHBOURS
 from tinygen.ir.graph import Graph, Op
 from tinygen.ir.rows import Piece, every_row
 from tinygen.ir.tensor import Tensor
@@ -84,6 +86,7 @@ def _plan(graph: Graph, board: Board, kernels: Mapping[Op, Kernel], solver: Solv
 
 
 def _place(layout: Layout, board: Board, solver: Solver) -> Schedule:
+    NEIGHBOURS.check(_pairs_live_together(layout.buffers), layout.graph.name)
     placed = place([(block,) for block in layout.blocks.values()], solver=solver)
     offsets = {buffer: placed[block] for buffer, block in layout.blocks.items()}
     steps: tuple[Step, ...] = (*layout.calls, *_updates(layout))
@@ -97,6 +100,16 @@ def _place(layout: Layout, board: Board, solver: Solver) -> Schedule:
         layout.lower_bound_bytes,
         solver=solver,
     )
+
+
+def _pairs_live_together(buffers: Iterable[Buffer]) -> int:
+    count, ends = 0, list[int]()
+    for buffer in sorted(buffers, key=lambda buffer: buffer.first_step):
+        while ends and ends[0] < buffer.first_step:
+            heappop(ends)
+        count += len(ends)
+        heappush(ends, buffer.last_step)
+    return count
 
 
 def _updates(layout: Layout) -> tuple[Shift, ...]:
