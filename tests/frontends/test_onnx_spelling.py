@@ -25,6 +25,13 @@ from tinygen.verify.validate import validate
 
 _OPSET = [helper.make_opsetid("", 18), helper.make_opsetid("local", 1)]
 _RANDOM = np.random.default_rng(0)
+_FRESH = _RANDOM.bit_generator.state
+
+
+@pytest.fixture(autouse=True)
+def _same_numbers_for_every_test() -> None:
+    """Whichever tests ran before: a test draws the same numbers alone, in any order and on any worker."""
+    _RANDOM.bit_generator.state = _FRESH
 
 
 def _constant(name: str, *shape: int) -> onnx.TensorProto:
