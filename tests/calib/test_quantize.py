@@ -95,3 +95,29 @@ def test_wrong_uses(files: tuple[Path, Path, Path], tmp_path: Path) -> None:
     assert (suffix.code, "has the suffix '.h5', .onnx or .tflite was" in suffix.stderr) == (2, True)
     existing = tinygen("quantize", model, "--ctable", table, "-o", model.with_name("samples.npz").with_suffix(".npz"))
     assert existing.code == 2
+
+
+@pytest.mark.parametrize(
+    ("correction", "scale", "message"),
+    [
+        ([0.5], None, "operator 'stem': bias_correction has 1 values, "),
+        (None, 3e38, "operator 'stem': the scale of its products is "),
+    ],
+)
+def test_an_edited_bias(
+    correction: list[float] | None, scale: float | None, message: str, files: tuple[Path, Path, Path], tmp_path: Path
+) -> None:
+    """Tables are edited by hand: what fits no bias is named."""
+    model, _, table = files
+    document = json.loads(table.read_text())
+    if correction is not None:
+        document["ops"]["stem"]["bias_correction"] = correction
+    if scale is not None:
+        document["tensors"] |= {
+            name: {**entry, "scale": [scale] * len(entry["scale"])}
+            for name, entry in document["tensors"].items()
+            if name != "scores"
+        }
+    table.write_text(json.dumps(document))
+    ended = tinygen("quantize", model, "--ctable", table, "-o", tmp_path / "q.onnx")
+    assert (ended.code, message in ended.stderr) == (2, True), ended.stderr

@@ -140,11 +140,24 @@ def _stored_bias(op: Op, bias: Tensor, input: Tensor, weights: Quant, table: CTa
     """int32, for int16 layers int64, at the scale of the products; the table's correction is added before rounding."""
     assert bias.data is not None
     correction = table.ops.get(op.name, _NO_ENTRY).bias_correction
+    if correction is not None and len(correction) != bias.data.size:
+        raise CTableError(
+            Code.CONSTRAINT,
+            f"{table.model.name}, operator '{op.name}': bias_correction has {len(correction)} values, "
+            f"{bias.data.size} were expected, one for each channel. Calibrate again.",
+        )
     real = bias.data.astype(np.float64) + (0 if correction is None else np.array(correction))
     scales = input.type.scale * np.array(weights.scales, np.float64)
+    if scales.max() > np.finfo(np.float32).max:
+        raise CTableError(
+            Code.CONSTRAINT,
+            f"{table.model.name}, operator '{op.name}': the scale of its products is {scales.max():.3g}, a float32 was "
+            "expected. Correct the scales, or calibrate again.",
+        )
     dtype = DType.INT64 if input.type.dtype is DType.INT16 else DType.INT32
     limit = LARGEST_WIDE_BIAS if dtype is DType.INT64 else dtype.max
-    data = np.clip(np.rint(real / scales), -limit, limit).astype(dtype.numpy)
+    with np.errstate(over="ignore"):  # what is infinite is clipped, too
+        data = np.clip(np.rint(real / scales), -limit, limit).astype(dtype.numpy)
     quant = Quant(tuple(float(np.float32(s)) for s in scales), (0,) * len(scales), None if len(scales) == 1 else 0)
     return Tensor(f"{op.name}:bias", TensorType(dtype, bias.shape, quant), data)
 
