@@ -24,7 +24,7 @@ class Effort:
 
 QUICK = Effort(moves=300, exact=0)
 THOROUGH = Effort(moves=3000, exact=0.25)
-_OTHER_ORDERS = 1  # that a thorough search also starts from,
+_OTHER_ORDERS = 3  # that a thorough search also starts from,
 _AGAIN = 2  # and how often from the best that was found,
 _FEWER_MOVES = 0.4  # with that share of the moves
 
@@ -61,6 +61,8 @@ def _searched_on(problem: Problem, orders: Sequence[list[int]], found: Found, ef
     The first ones end in different valleys, the others get down to the ground of the deepest.
     """
     for order in orders[:_OTHER_ORDERS]:
+        if found.bytes <= enough:
+            break
         found = min(found, search(problem, order, effort.moves, enough), key=lambda each: each.bytes)
     for seed in range(1, _AGAIN + 1):
         if found.bytes <= enough:
