@@ -1,6 +1,6 @@
 """What segments take: bytes and instructions, for the kernels and the rows per call that they may run with."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
 
@@ -12,6 +12,7 @@ from tinygen.planner.cost import Costs, costs
 from tinygen.planner.findings import Findings
 from tinygen.planner.placement import QUICK
 from tinygen.planner.row_bounds import RowBounds
+from tinygen.planner.search_work import UNITS_OF_STEP, least_rows, longest_chain
 from tinygen.planner.segment import (
     Memory,
     Segment,
@@ -75,8 +76,11 @@ class EdgeFinder:
         self._variants = {op: found.variants(op) for op in network.calls}
         smallest = {op: found[-1] for op, found in self._variants.items()}
         self._frugal = network.with_kernels(smallest)
-        self._bounds = {1: RowBounds(self._frugal)}
-        self._crossing = [crossing_bytes(network, cut) for cut in range(len(network.calls) + 1)]
+        self._longest = longest_chain(len(network.calls))
+        self._bounds: dict[int, RowBounds] = {}
+        self._crossing = crossing_bytes(network)
+        tiled = [op for op in network.calls if op in network.row_wise]
+        self._rows = dict(zip(tiled, least_rows([self._height(op) for op in tiled]), strict=True))
         self._parts: dict[tuple[Op, int], tuple[float, float]] = {}
         self._whole = {op: self._costs.call(op, found[0]) for op, found in self._variants.items()}
         self._tiled: dict[tuple[Op, int], tuple[Kernel, ...]] = {}
@@ -87,9 +91,21 @@ class EdgeFinder:
         """Of one call of each operator's fastest kernel on whole tensors."""
         return sum(self._whole.values())
 
+    def chains(self, first: int) -> Iterator[Segment]:
+        """The chains that begin with a call, longer and longer, each with as few rows per call as are looked at."""
+        network, rows, height = self._network, 1, 1
+        for end in range(first + 1, min(first + self._longest, len(network.calls)) + 1):
+            op = network.calls[end - 1]
+            if op not in network.row_wise:
+                return
+            rows, height = max(rows, self._rows[op]), max(height, self._height(op))
+            if rows == 1 or rows < height:
+                yield Segment(first, end, rows)
+
     def bounded(self, segment: Segment) -> list[Edge]:
         """A segment with the kernels that are worth it: each next edge takes more bytes and fewer instructions."""
         steps = steps_of(self._network, segment)
+        self._found.work.spend(UNITS_OF_STEP * len(steps))
         if segment.slices > 1:
             return self._sliced(segment, steps)
         memory = memory_of(self._frugal, segment, [steps])
@@ -150,9 +166,10 @@ class EdgeFinder:
         return found
 
     def sketched(self, segment: Segment) -> Edge:
-        """A chain before it is looked at: what its rows demand, and the instructions of its rows one by one."""
-        extra, frugal = self._extra_in_parts(segment, 1)
-        return Edge(segment, self._least_bytes(segment, 1), extra, Known.GUESSED, frugal)
+        """A chain before it is looked at: what its rows demand, and the instructions of its calls."""
+        assert segment.rows_per_call is not None, "only chains are sketched"
+        extra, frugal = self._extra_in_parts(segment, segment.rows_per_call)
+        return Edge(segment, self._least_bytes(segment, segment.rows_per_call), extra, Known.GUESSED, frugal)
 
     def sliced(self, segment: Segment) -> list[Edge]:
         """Calls in more and more slices, before these are looked at, where these take clearly fewer bytes: each slice
@@ -187,6 +204,7 @@ class EdgeFinder:
     def striped(self, segment: Segment, strips: int) -> Edge | None:
         """A chain in strips, before it is looked at; None where it cannot be cut into so many."""
         assert segment.rows_per_call is not None, "only chains have strips"
+        self._found.work.spend(UNITS_OF_STEP * strips * (segment.end - segment.first))
         whole = chain_of(self._network, segment, segment.rows_per_call)
         chains = strip_chains(self._network, whole, strips)
         if not chains:
@@ -199,8 +217,10 @@ class EdgeFinder:
         least = strip_bytes(self._frugal, segment, chains)
         return Edge(segment, least, extra, Known.GUESSED, frugal, extra_macs=again)
 
-    def guessed(self, edge: Edge, rows_per_call: int) -> Edge | None:
-        """The chain of `edge` with more rows per call; None where that cannot help."""
+    def guessed(self, edge: Edge, times: int) -> Edge | None:
+        """The chain of `edge` with so many times the rows per call; None where that cannot help."""
+        assert edge.segment.rows_per_call is not None, "only chains have rows per call"
+        rows_per_call = times * edge.segment.rows_per_call
         segment = replace(edge.segment, rows_per_call=rows_per_call, scratch=())
         ops = self._ops(segment)
         if rows_per_call >= max(map(self._height, ops)):
@@ -215,7 +235,7 @@ class EdgeFinder:
         """The edge with the bytes of a placement; bounded as before where the search ended at one of `enough` bytes."""
         memory = self._found.memory_alone(edge.segment)
         passing = passing_bytes(self._network, edge.segment)
-        size = memory.placed(QUICK, enough - passing).arena_bytes + passing
+        size = self._found.place(memory, QUICK, enough - passing).arena_bytes + passing
         if memory.bound_bytes + passing < size <= enough:
             return replace(edge, bytes=min(edge.bytes, size), fits_bytes=size)
         return replace(edge, bytes=size, known=Known.PLACED)
@@ -307,7 +327,7 @@ class EdgeFinder:
     def _least_bytes(self, segment: Segment, rows: int) -> int:
         """Bytes that are live at least when the chain computes that many rows a call."""
         if rows not in self._bounds:
-            self._bounds[rows] = RowBounds(self._frugal, rows)
+            self._bounds[rows] = RowBounds(self._frugal, rows, self._longest)
         return self._bounds[rows].of(segment.first, segment.end)
 
 

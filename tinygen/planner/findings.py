@@ -7,7 +7,8 @@ from tinygen.ir.graph import Op
 from tinygen.kernels.base import Kernel, Toolbox
 from tinygen.planner.choice import select, variants
 from tinygen.planner.network import Network
-from tinygen.planner.placement import THOROUGH, Effort
+from tinygen.planner.placement import QUICK, THOROUGH, Effort
+from tinygen.planner.search_work import UNITS_OF_STEP, SearchWork
 from tinygen.planner.segment import Memory, Placed, Segment, Traces, memory_of_trace, memory_of_traces, trace_of
 from tinygen.planner.solver import Solver
 
@@ -21,6 +22,7 @@ class Findings:
     network: Network
     toolbox: Toolbox
     solver: Solver = Solver.BUILTIN
+    work: SearchWork = field(default_factory=SearchWork)
     _variants: dict[Op, tuple[Kernel, ...]] = field(default_factory=dict)
     _parts: dict[tuple[Hashable, int], tuple[Op, Kernel]] = field(default_factory=dict)
     _traces: Traces = field(default_factory=dict)
@@ -47,12 +49,20 @@ class Findings:
     def memory(self, segments: Sequence[Segment]) -> Memory:
         """The blocks of all segments, one after the other."""
         self._trace(segments)
-        return memory_of_traces(self.network, [self._traces[segment] for segment in segments])
+        traces = [self._traces[segment] for segment in segments]
+        self.work.spend(UNITS_OF_STEP * sum(found.steps for found in traces))
+        return memory_of_traces(self.network, traces)
+
+    def place(self, memory: Memory, effort: Effort, limit: int | None = None) -> Placed:
+        """The best placement found, quickly where no work is left; with a limit the search ends at one within it."""
+        effort = effort if self.work.is_left else QUICK
+        self.work.spend(memory.placement_units(effort))
+        return memory.placed(effort, limit, self.solver)
 
     def placed(self, segments: tuple[Segment, ...]) -> Placed:
         """The best placement of all segments that is found."""
         if segments not in self._placed:
-            best = self.memory(segments).placed(THOROUGH, None, self.solver)
+            best = self.place(self.memory(segments), THOROUGH)
             known = self._fitting.get(segments, best)
             self._placed[segments] = min(best, known, key=lambda placed: placed.arena_bytes)
         return self._placed[segments]
@@ -65,7 +75,7 @@ class Findings:
         needed = self.memory(segments)
         if needed.bound_bytes > limit_bytes or segments in self._placed:
             return False
-        found = needed.placed(effort, limit_bytes, self.solver)
+        found = self.place(needed, effort, limit_bytes)
         if found.arena_bytes <= limit_bytes:
             self._fitting[segments] = found
         return found.arena_bytes <= limit_bytes
@@ -78,7 +88,10 @@ class Findings:
     def _trace(self, segments: Sequence[Segment]) -> None:
         for segment in segments:
             found = self._traces.pop(segment, None)
-            self._traces[segment] = found or trace_of(self.with_kernels([segment]), segment)
+            if found is None:
+                found = trace_of(self.with_kernels([segment]), segment)
+                self.work.spend(UNITS_OF_STEP * found.steps * len(found.uses))
+            self._traces[segment] = found
         steps = sum(found.steps for found in self._traces.values())
         for segment in [s for s in self._traces if s not in segments]:
             if steps <= _MOST_STEPS:

@@ -10,6 +10,7 @@ Operators may be ahead of this where several branches ask for the same rows: the
 rows. It is where a search begins, not what a plan relies on.
 """
 
+from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -36,23 +37,27 @@ class _State:
 
 
 class RowBounds:
-    """The least bytes of the chains of a network whose kernels take the least scratch, with so many rows a call."""
+    """The least bytes of the chains of a network whose kernels take the least scratch, with so many rows a call.
 
-    def __init__(self, network: Network, rows_per_call: int = 1) -> None:
+    `longest`: the most operators of a chain, if that is bounded.
+    """
+
+    def __init__(self, network: Network, rows_per_call: int = 1, longest: int | None = None) -> None:
         self._network = network
+        self._longest = longest or len(network.calls)
         self._rows_per_call = rows_per_call
         self._rings = {t: row_bytes(t) for t in network.private if has_rows(t)}
         self._heights = {op: _height(network, op) for op in network.calls}
         self._gapless: dict[tuple[Op, Tensor], bool] = {}
         self._least: dict[tuple[int, int], int] = {}
         touches = _touches(network)
-        crossing = [crossing_bytes(network, cut) for cut in range(len(network.calls) + 1)]
+        crossing = crossing_bytes(network)
         held = [self._most_held(last) for last in range(len(network.calls))]
         for first in range(len(held)):
-            inside, passing = 0, list(_passing(network, touches, first))
-            for last in range(first, len(held)):
+            inside, ends = 0, min(first + self._longest, len(held))
+            for last, passing in zip(range(first, ends), _passing(network, touches, first), strict=False):
                 without, own = held[last].get(first, (0, 0))
-                touched = max(inside, own) + passing[last + 1]
+                touched = max(inside, own) + passing
                 self._least[first, last + 1] = max(touched, crossing[first], crossing[last + 1])
                 inside = max(inside, without)
 
@@ -84,7 +89,7 @@ class RowBounds:
         network = self._network
         now, before, read = _State(), _State(), set[Tensor]()
         rings, later_rings, peak = 0, 0, 0  # peak: of the calls so far, beyond what is held before all of them
-        for index in range(last, -1, -1):
+        for index in range(last, max(last - self._longest, -1), -1):
             op = network.calls[index]
             if op not in network.row_wise or network.sharing.is_shared(network.root(op.results[0])):
                 return
@@ -169,15 +174,19 @@ def _touches(network: Network) -> dict[Tensor, list[int]]:
 
 
 def _passing(network: Network, touches: dict[Tensor, list[int]], first: int) -> Iterator[int]:
-    """For each end of a chain that begins at `first`: bytes of what crosses into it and is not touched in it."""
-    never = len(network.calls) + 1
-    crossing = [
-        (root.type.bytes, min((index for index in touches.get(root, ()) if index >= first), default=never))
-        for root, (_, last) in network.lifetimes.items()
-        if last >= first and _crosses(network, root, first)
-    ]
-    for end in range(len(network.calls) + 1):
-        yield sum(size for size, touched in crossing if touched >= end)
+    """For each chain that begins at `first`, the shortest first: bytes of what crosses into it and is not touched."""
+    touched: dict[int, int] = {}  # bytes, by the call that is the first to touch them
+    passing = 0
+    for root, (_, last) in network.lifetimes.items():
+        if last < first or not _crosses(network, root, first):
+            continue
+        passing += root.type.bytes
+        users = touches.get(root, [])
+        if (position := bisect_left(users, first)) < len(users):
+            touched[users[position]] = touched.get(users[position], 0) + root.type.bytes
+    for index in range(first, len(network.calls)):
+        passing -= touched.get(index, 0)
+        yield passing
 
 
 def _crosses(network: Network, root: Tensor, first: int) -> bool:

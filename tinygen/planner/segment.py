@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import chain
+from itertools import accumulate, chain
 
 from tinygen.ir.graph import Op
 from tinygen.ir.rows import every_row, has_rows
@@ -67,6 +67,11 @@ class Memory:
     def first_blocks(self) -> list[Block]:
         """The first of each buffer's blocks."""
         return [block for block, *_ in self.blocks.values()]
+
+    def placement_units(self, effort: Effort) -> int:
+        """What the search for a placement takes about: moves of blocks, and pairs of parts that may meet."""
+        pairs = sum(len(block.parts) ** 2 for blocks in self.blocks.values() for block in blocks)
+        return effort.moves * len(self.blocks) + pairs
 
     def placed(self, effort: Effort, limit: int | None = None, solver: Solver = Solver.BUILTIN) -> "Placed":
         """The best placement found; with a limit the search ends at one within it."""
@@ -190,14 +195,16 @@ def passing_bytes(network: Network, segment: Segment) -> int:
     )
 
 
-def crossing_bytes(network: Network, cut: int) -> int:
-    """Bytes of what is live between call `cut - 1` and call `cut`: any segment that begins or ends there takes them."""
+def crossing_bytes(network: Network) -> list[int]:
+    """For each cut, from before the first call to behind the last: bytes of what is live between the calls beside it.
 
-    def crosses(root: Tensor, first: int, last: int) -> bool:
-        begins = first < cut or (cut == 0 and root in network.inputs)
-        return begins and (last >= cut or (cut == len(network.calls) and root in network.outputs))
-
-    return sum(root.type.bytes for root, lifetime in network.lifetimes.items() if crosses(root, *lifetime))
+    Any segment that begins or ends there takes them.
+    """
+    changes = [0] * (len(network.calls) + 2)
+    for root, (first, last) in network.lifetimes.items():
+        changes[0 if root in network.inputs else first + 1] += root.type.bytes
+        changes[1 + (len(network.calls) if root in network.outputs else last)] -= root.type.bytes
+    return list(accumulate(changes[:-1]))
 
 
 def _passes(network: Network, root: Tensor, segment: Segment, first: int, last: int) -> bool:

@@ -22,10 +22,9 @@ from tinygen.planner.edges import Edge, EdgeFinder, Known, Upgrade
 from tinygen.planner.findings import Findings
 from tinygen.planner.segment import Segment
 
-_ROWS_PER_CALL = (2, 4, 8)  # beside 1
+_ROWS_PER_CALL = (2, 4, 8)  # times the least
 _STRIPS = (2, 3, 4, 6, 8)  # beside 1
 _WORTH = 0.97  # of the peak that strips must promise to fall below
-_LONGEST_CHAIN = 80  # operators
 _LONGEST_SLICED = 12  # operators that run in slices of channels
 _MOST_LOOKS = 600  # at guessed edges; then what is known has to do: long networks would take minutes
 CHAIN = 0.001  # of all instructions, that a further chain must save: what crosses a cut is hard to place
@@ -91,6 +90,7 @@ class SegmentationSearch:
     def __init__(self, found: Findings, extra_macs: int = 0) -> None:
         self._network = network = found.network
         self._finder = EdgeFinder(found)
+        self._work = found.work
         self._extra_macs = extra_macs  # that strips may do again
         self._has_strips = False
         self._has_guessed = False
@@ -144,6 +144,8 @@ class SegmentationSearch:
         for first in range(len(self._network.calls)):
             chains = [edge.segment for edge in self._edges[first].values() if edge.segment.rows_per_call == 1]
             for chain in sorted(dict.fromkeys(replace(c, scratch=()) for c in chains), key=lambda chain: chain.end):
+                if not self._work.is_left:
+                    return
                 if self._finder.crossing_bytes(chain) >= below_bytes:
                     continue
                 found = list(self._strips_of(chain))
@@ -170,11 +172,13 @@ class SegmentationSearch:
             for edge in self._edges[segment.first].values()
             if edge.segment.end == segment.end and edge.extra_macs <= own.extra_macs
         ]
-        self._look_closer(tuple(edge for edge in others if edge.known is Known.GUESSED))
+        if self._work.is_left:
+            self._look_closer(tuple(edge for edge in others if edge.known is Known.GUESSED))
         found = [
             edge
             for edge in self._edges[segment.first].values()
             if edge.segment.end == segment.end
+            and edge.known is not Known.GUESSED
             and edge.extra_macs <= own.extra_macs
             and edge.bytes <= limit_bytes
             and edge.extra_instructions < own.extra_instructions
@@ -207,10 +211,7 @@ class SegmentationSearch:
         network = self._network
         for first in range(len(network.calls)):
             yield Segment(first, first + 1)
-            for end in range(first + 1, min(first + _LONGEST_CHAIN, len(network.calls)) + 1):
-                if network.calls[end - 1] not in network.row_wise:
-                    break
-                yield Segment(first, end, 1)
+            yield from self._finder.chains(first)
 
     def _sliceable(self) -> Iterator[Segment]:
         """Calls between which the channels are equally many: they may run in slices of these."""
@@ -230,10 +231,10 @@ class SegmentationSearch:
             edge
             for edges in self._edges
             for edge in edges.values()
-            if edge.segment.rows_per_call == 1 and edge.segment.strips == 1
+            if edge.segment.rows_per_call is not None and edge.segment.strips == 1
         ]
         for edge in known:
-            guesses = (self._finder.guessed(edge, rows) for rows in _ROWS_PER_CALL)
+            guesses = (self._finder.guessed(edge, times) for times in _ROWS_PER_CALL)
             self._add(*(guess for guess in guesses if guess))
 
     def _add(self, *edges: Edge) -> None:
@@ -253,8 +254,8 @@ class SegmentationSearch:
             found = [replace(e, extra_macs=edge.extra_macs) for e in self._finder.bounded(edge.segment)]
             self._add(*found)
             self._guess_anew(found[0])
-        if guessed:
-            return False
+        if guessed or not self._work.is_left:
+            return not guessed
         most = _bytes(path)
         bounded = [e for e in path if e.known is Known.BOUNDED and (e.fits_bytes is None or e.fits_bytes > most)]
         placed = [self._finder.placed(edge, most) for edge in bounded]
@@ -280,12 +281,14 @@ class SegmentationSearch:
         """
         best = [_Front() for _ in range(len(self._network.calls) + 1)]
         best[0].add(0, _Path((0.0, 0.0), 0))
-        asked = limit_bytes, self._looks < _MOST_LOOKS, chain * self.whole_instructions
+        asked = limit_bytes, self._looks < _MOST_LOOKS and self._work.is_left, chain * self.whole_instructions
         if asked != self._ways_for:
             self._ways_for = asked
             self._ways.clear()
         for first, starts in enumerate(best[:-1]):
-            for end, size, price, again, edge in self._ways_from(first) if starts.paths else ():
+            ways = self._ways_from(first) if starts.paths else ()
+            self._work.spend(len(ways))
+            for end, size, price, again, edge in ways:
                 front = best[end]
                 for before in starts.paths:
                     macs = before.extra_macs + again

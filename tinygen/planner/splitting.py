@@ -126,7 +126,7 @@ class _Planner:
     def _takes_more(self, smallest: Segmentation, instructions: float) -> bool:
         """Whether what runs in about the arena of the smallest segmentation takes more: its segments do, each with the
         kernels for which it has room there on its own."""
-        arena_bytes = self._found.memory(self._directed(smallest)).placed(QUICK).arena_bytes
+        arena_bytes = self._found.place(self._found.memory(self._directed(smallest)), QUICK).arena_bytes
         most_extra = instructions - self._search.whole_instructions
         return self._search.within(max(arena_bytes, smallest.bytes), most_extra=most_extra) is None
 
@@ -134,6 +134,11 @@ class _Planner:
     def _budget(self) -> float:
         """Instructions that -O balanced may spend."""
         return (1 + _BALANCED_EXTRA) * self._search.whole_instructions
+
+    @property
+    def has_work_left(self) -> bool:
+        """Whether it is worth asking for further schedules."""
+        return self._found.work.is_left
 
     def smallest(self) -> Schedule:
         """The smallest schedule that is found."""
@@ -186,6 +191,8 @@ class _Planner:
             if path is None:
                 break
             yield path
+            if not self._found.work.is_left:
+                return
             limit = min(int(limit * _FEWER_BYTES), path.bytes - 1)
         if path := self._search.within(limit_bytes, chain=_FEW_CUTS):
             yield path
@@ -223,7 +230,8 @@ class _Planner:
         """Segments within a limit with other kernels or more rows per call, one segment after the other."""
         chosen, misses = segments, 0
         for index, segment in enumerate(segments):
-            for other in self._search.cheaper(segment, limit) if misses < _MOST_IN_VAIN else ():
+            may_try = misses < _MOST_IN_VAIN and self._found.work.is_left
+            for other in self._search.cheaper(segment, limit) if may_try else ():
                 changed = replace(other, descending=segment.descending)
                 tried = (*chosen[:index], changed, *chosen[index + 1 :])
                 if self._found.fits(tried, limit, QUICK):
@@ -247,6 +255,8 @@ class _Planner:
         for index, upgrade in _worth_their_scratch(found):
             if (index, upgrade.position) in upgraded:
                 continue
+            if not self._found.work.is_left:
+                break
             tried = _with_upgrade(segments, index, upgrade)
             if self._found.memory(tried).bound_bytes > limit:
                 continue
@@ -281,7 +291,8 @@ def smaller_plans(
     planner = _Planner(network, board, toolbox, extra_macs, solver)
     smallest = planner.smallest()
     while smallest.arena_bytes < below_bytes:
-        schedule = planner.fastest(min(below_bytes - 1, int(below_bytes * _FEWER_BYTES)))
+        may_try = planner.has_work_left
+        schedule = planner.fastest(min(below_bytes - 1, int(below_bytes * _FEWER_BYTES))) if may_try else None
         if schedule is None or schedule.arena_bytes <= smallest.arena_bytes:
             yield smallest
             break
@@ -300,10 +311,10 @@ def _directed(known: Findings, path: Segmentation) -> tuple[Segment, ...]:
     chains = [i for i, s in enumerate(segments) if s.rows_per_call is not None and not _ascends(known.network, s)]
     needed = known.memory(segments)
     bound = max(needed.bound_bytes, path.bytes)
-    best = needed.placed(QUICK, bound).arena_bytes
+    best = known.place(needed, QUICK, bound).arena_bytes
     found, turns = segments, _MOST_TURNS
     for start in dict.fromkeys((frozenset[int](), frozenset(chains[1::2]), frozenset(chains[0::2]))):
-        if best <= bound or turns <= 0:
+        if best <= bound or turns <= 0 or not known.work.is_left:
             break
         descending, size = _turned_one_by_one(known, segments, chains[:turns], start, bound)
         turns -= len(chains)
@@ -316,13 +327,13 @@ def _turned_one_by_one(
     known: Findings, segments: tuple[Segment, ...], chains: Sequence[int], descending: frozenset[int], bound: int
 ) -> tuple[frozenset[int], int]:
     """Which chains run down, beginning with `descending`, and the arena bytes of that."""
-    best = known.memory(_descending(segments, descending)).placed(QUICK, bound).arena_bytes
+    best = known.place(known.memory(_descending(segments, descending)), QUICK, bound).arena_bytes
     for index in chains:
-        if best <= bound:
+        if best <= bound or not known.work.is_left:
             break
         turned = descending ^ {index}
         needed = known.memory(_descending(segments, turned))
-        if needed.bound_bytes < best and (size := needed.placed(QUICK, bound).arena_bytes) < best:
+        if needed.bound_bytes < best and (size := known.place(needed, QUICK, bound).arena_bytes) < best:
             descending, best = turned, size
     return descending, best
 

@@ -1,0 +1,93 @@
+"""What searches take on any input: tall tensors, long chains, wide networks, counted in steps."""
+
+from itertools import pairwise, product
+
+import pytest
+
+from tests.support.graphs import GraphBuilder
+from tests.support.steps import counted
+from tinygen import targets
+from tinygen.ir.graph import Graph
+from tinygen.kernels.base import Library, Objective, Toolbox
+from tinygen.ops.window import HW
+from tinygen.planner import search_work
+from tinygen.planner.check import check
+from tinygen.planner.plan import Request, plan
+from tinygen.planner.search_work import least_rows, longest_chain
+
+_M4 = targets.load("mps2-an386")
+_MOST_STEPS = 20_000_000  # about 8 million
+_MOST_STEPS_OF_FEW = 5_000_000  # where next to no work is left from the start
+_INPUTS = {
+    "resident": Request(),
+    "streamed": Request(fetches_input=True),
+    "rereadable": Request(fetches_input=True, rereads_input=True, extra_macs=10**6),
+}
+
+
+def _toolbox(objective: Objective) -> Toolbox:
+    return Toolbox(Library.CMSIS_NN, _M4.isa, objective, has_native_kernels=True, chooses_by_cost=True)
+
+
+def _audio(layers: int, rows: int) -> Graph:
+    """Convolutions over time."""
+    build = GraphBuilder()
+    tensor = build.input(1, rows, 1, 4)
+    for _ in range(layers):
+        tensor = build.conv(tensor, 4, HW(3, 1))
+    return build.graph(tensor)
+
+
+def _fan(width: int) -> Graph:
+    """As many branches from one input, joined two by two."""
+    build = GraphBuilder()
+    image = build.input(1, 8, 4, 4)
+    joined, *branches = [build.conv(image, 4) for _ in range(width)]
+    for branch in branches:
+        joined = build.add(joined, branch)
+    return build.graph(joined)
+
+
+def _steps(graph: Graph, objective: Objective, request: Request, most: int) -> int:
+    with counted(most) as steps:
+        schedule = plan(graph, _M4, _toolbox(objective), request)
+    check(schedule)
+    return steps.count
+
+
+@pytest.mark.parametrize("rows", [1_000, 8_000])
+def test_tall_tensors(rows: int) -> None:
+    """Without larger calls these took 28 s, and hours."""
+    print(_steps(_audio(4, rows), Objective.RAM, _INPUTS["resident"], _MOST_STEPS), "steps")
+
+
+@pytest.mark.parametrize(("objective", "input"), list(product(Objective, _INPUTS)))
+def test_every_objective_and_input(objective: Objective, input: str) -> None:
+    print(_steps(_audio(2, 2_000), objective, _INPUTS[input], _MOST_STEPS), "steps")
+
+
+@pytest.mark.parametrize("objective", [Objective.RAM, Objective.BALANCED])
+@pytest.mark.parametrize("graph", [_audio(24, 16), _fan(24)], ids=["chain", "fan"])
+def test_without_work_left_there_is_a_plan(graph: Graph, objective: Objective, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search_work, "_MOST_UNITS", 1)
+    print(_steps(graph, objective, _INPUTS["resident"], _MOST_STEPS_OF_FEW), "steps")
+
+
+def test_as_many_rows_a_call_as_leave_little_to_look_at() -> None:
+    assert least_rows([112, 56, 28, 14, 1]) == [1] * 5
+    assert least_rows([]) == []
+    assert least_rows([1] * 5_000) == [1] * 5_000
+    assert least_rows([500] * 4) == [2] * 4
+    assert least_rows([8_000] * 4) == [32] * 4
+    assert least_rows([8_000, 40]) == [16, 1]
+    for heights in ([16_384] * 4, [64] * 1_000, [8_000] * 120):
+        calls = [-(-height // rows) for height, rows in zip(heights, least_rows(heights), strict=True)]
+        assert sum(calls) <= 4_096
+        assert sum(count * count for count in calls) <= 2**18
+
+
+def test_chains_that_are_looked_at_grow_no_more_than_networks_do() -> None:
+    """As long as there is one for each call."""
+    assert longest_chain(66) == longest_chain(100) == 80
+    chains = [calls * longest_chain(calls) for calls in (100, 200, 400, 1_000, 4_000)]
+    assert all(later <= 1.1 * sooner for sooner, later in pairwise(chains))
