@@ -21,7 +21,7 @@ from tinygen.pipeline import Kernels, Options, compile_model
 CHECKOUT = Path(__file__).resolve().parents[1]
 README = (CHECKOUT / "README.md").read_text(encoding="utf-8")
 GENERATED_CODE = (CHECKOUT / "docs" / "generated-code.md").read_text(encoding="utf-8")
-INCLUDE = ["-I.", "-Iportable/include", "-Iportable/source"]
+INCLUDE = ["-I.", "-Inames", "-Iportable/include", "-Iportable/source"]
 MAIN = """
 #include <stdio.h>
 #include "digits.h"

@@ -11,6 +11,8 @@
 
 #include <stdint.h>
 
+#include "tg_native_names.h"
+
 /** A convolution, batch 1 at a time. */
 struct tg_native_convolve {
     int32_t batches;

@@ -9,6 +9,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "tg_native_names.h"
+
 #if defined(__ARM_FEATURE_DSP) && defined(__thumb2__)
 #define TG_NATIVE_DSP 1
 #else

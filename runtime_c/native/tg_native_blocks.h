@@ -8,6 +8,7 @@
 
 #include "tg_native.h"
 #include "tg_native_gemm.h"
+#include "tg_native_names.h"
 
 /** Packs what the filters see at 4 pixels of the output, the first one numbered `first`. */
 typedef void tg_native_pack(

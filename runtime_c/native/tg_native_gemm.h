@@ -26,6 +26,8 @@
 
 #include <stdint.h>
 
+#include "tg_native_names.h"
+
 /** `quads`: elements of a filter / 4, at least 1. Outputs of pixel p start at output + p * pixel_step. */
 typedef void tg_native_gemm(
     const int32_t *stream, const uint32_t *columns, int32_t quads, int32_t pairs, int8_t *output, int32_t pixel_step);

@@ -18,6 +18,7 @@
 #define TG_NATIVE_GEMV_H
 
 #include "tg_native.h"
+#include "tg_native_names.h"
 
 #define TG_NATIVE_UNITS 8
 

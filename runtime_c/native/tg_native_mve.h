@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "tg_native.h"
+#include "tg_native_names.h"
 
 /** A convolution, batch 1 at a time. */
 struct tg_native_mve_convolve {

@@ -8,6 +8,8 @@
 
 #include <stdint.h>
 
+#include "tg_native_names.h"
+
 /**
  * Pixels in, pixels out.
  *

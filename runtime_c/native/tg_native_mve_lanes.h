@@ -7,6 +7,7 @@
 #define TG_NATIVE_MVE_LANES_H
 
 #include "tg_native_mve.h"
+#include "tg_native_names.h"
 
 enum { TG_MVE_MOST_TAPS = 32 };
 

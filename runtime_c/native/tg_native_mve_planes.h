@@ -8,6 +8,7 @@
 #define TG_NATIVE_MVE_PLANES_H
 
 #include "tg_native_mve.h"
+#include "tg_native_names.h"
 
 /** Some lines of output of some channels. The functions advance stream, plane and output from channel to channel. */
 struct tg_native_mve_planes {

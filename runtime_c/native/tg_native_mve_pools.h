@@ -7,6 +7,7 @@
 #define TG_NATIVE_MVE_POOLS_H
 
 #include "tg_native_mve.h"
+#include "tg_native_names.h"
 
 /** The part of a window that lies inside the input. */
 struct tg_native_mve_window {

@@ -8,6 +8,7 @@
 
 #include "tg_native_mve.h"
 #include "tg_native_mve_gemm.h"
+#include "tg_native_names.h"
 
 /** Runs a convolution with any filter: what it sees at some pixels is copied to scratch first. */
 void tg_native_mve_windows(const struct tg_native_mve_convolve *layer, const int8_t *input, int8_t *output,

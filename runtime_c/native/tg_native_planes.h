@@ -14,6 +14,7 @@
 #define TG_NATIVE_PLANES_H
 
 #include "tg_native.h"
+#include "tg_native_names.h"
 
 /** The outputs of one channel, from its plane. */
 typedef void tg_native_plane_function(

@@ -8,6 +8,7 @@
 
 #include "tg_native.h"
 #include "tg_native_arithmetic.h"
+#include "tg_native_names.h"
 
 /** The part of a window that lies inside the input. */
 struct tg_native_window {

@@ -17,6 +17,7 @@
 
 #include "tg_native.h"
 #include "tg_native_arithmetic.h"
+#include "tg_native_names.h"
 
 #define TG_WINOGRAD_TILES 4  /* that are multiplied at once, at most */
 #define TG_WINOGRAD_TAPS 36  /* of a tile, at most */

@@ -7,6 +7,7 @@
 #define TG_BROADCAST_ROWS_H
 
 #include "tg_elementwise.h"
+#include "tg_operator_names.h"
 
 /** The innermost axis: operands advance by their steps, which are 0 or 1. */
 struct tg_row {

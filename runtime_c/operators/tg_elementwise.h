@@ -8,6 +8,8 @@
 
 #include <stdint.h>
 
+#include "tg_operator_names.h"
+
 #define TG_BROADCAST_AXES 4
 
 /** Shape of an output, outermost axis first, and how far apart an operand's elements lie along each; 0 repeats them. */

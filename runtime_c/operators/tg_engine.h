@@ -8,6 +8,8 @@
 
 #include <stdint.h>
 
+#include "tg_operator_names.h"
+
 /** How sums become stored outputs. */
 enum tg_engine_rounding {
     TG_ENGINE_DOUBLE, /**< Q31 multiplier rounded, then the right shift (ties away from zero) */

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "tg_elementwise.h"
+#include "tg_operator_names.h"
 #include "tg_reduction.h"
 
 /** What an output is limited to; infinite where it is not. */

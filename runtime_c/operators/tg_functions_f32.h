@@ -7,6 +7,7 @@
 #define TG_FUNCTIONS_F32_H
 
 #include "tg_float.h"
+#include "tg_operator_names.h"
 
 /** |x|. */
 float tg_abs_f32(float x, const float *parameters);

@@ -8,6 +8,8 @@
 
 #include <stdint.h>
 
+#include "tg_operator_names.h"
+
 /** Sizes and constants of a convolution. Weights are OHWI with the depth of one group. */
 struct tg_convolution_s16 {
     int32_t batches;

@@ -8,6 +8,8 @@
 
 #include <stdint.h>
 
+#include "tg_operator_names.h"
+
 /** Where the elements of an operand lie, in elements from one to the next along each axis; 0 repeats. */
 struct tg_matmul_strides {
     int32_t outer_batch;

@@ -8,6 +8,8 @@
 
 #include <stdint.h>
 
+#include "tg_operator_names.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif

@@ -8,6 +8,8 @@
 
 #include <stdint.h>
 
+#include "tg_operator_names.h"
+
 /**
  * Sizes, offsets and constants. Weights are OHWI with the depth of one group, packed without gaps from the lowest bit
  * of the first byte on; `weight_bits` is 8, 4 or 2 (two's complement) or 1 (set: 1, not set: -1).

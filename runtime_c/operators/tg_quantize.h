@@ -8,6 +8,8 @@
 
 #include <stdint.h>
 
+#include "tg_operator_names.h"
+
 /** Real values to the nearest stored ones, halves away from zero, saturated; NaN becomes the zero point. */
 void tg_quantize_f32_s8(const float *input, int8_t *output, int32_t size, float scale, int32_t zero_point);
 

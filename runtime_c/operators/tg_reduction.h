@@ -8,6 +8,8 @@
 
 #include <stdint.h>
 
+#include "tg_operator_names.h"
+
 /** Shape of the input, outermost axis first: kept, reduced, kept, reduced, kept. */
 struct tg_extents {
     int32_t outer;

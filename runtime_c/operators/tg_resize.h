@@ -8,6 +8,8 @@
 
 #include <stdint.h>
 
+#include "tg_operator_names.h"
+
 /** Sizes of input and output. */
 struct tg_resize_dims {
     int32_t batches;

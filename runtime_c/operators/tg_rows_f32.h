@@ -7,6 +7,7 @@
 #define TG_ROWS_F32_H
 
 #include "tg_float.h"
+#include "tg_operator_names.h"
 
 /** first + second. */
 void tg_add_row_f32(const struct tg_row_f32 *row);

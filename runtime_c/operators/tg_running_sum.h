@@ -8,6 +8,8 @@
 
 #include <stdint.h>
 
+#include "tg_operator_names.h"
+
 /** Add `pixels` pixels of `channels` channels to the sums, one per channel. */
 void tg_sum_rows_s8(const int8_t *input, int32_t pixels, int32_t channels, int32_t *sums);
 

@@ -9,6 +9,8 @@
 
 #include <stdint.h>
 
+#include "tg_operator_names.h"
+
 /** Values from `threshold` on become 1, others -1. */
 struct tg_sign_packing {
     int32_t pixels;

@@ -6,6 +6,8 @@
 
 #include <stdint.h>
 
+#include "tg_operator_names.h"
+
 /**
  * Softmax of rows of any length, whose results have scale 1/256 and zero point -128.
  *

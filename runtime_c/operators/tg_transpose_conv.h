@@ -8,6 +8,8 @@
 
 #include <stdint.h>
 
+#include "tg_operator_names.h"
+
 /** Sizes, stride, and what of the output is cut off at the top and at the left. */
 struct tg_transpose_conv_params {
     int32_t batches;

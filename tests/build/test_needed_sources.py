@@ -8,6 +8,7 @@ import pytest
 
 from tests.support.command_line import DIGITS
 from tests.support.models import model_file
+from tests.support.symbols import symbol_prefix
 from tests.support.tools import requires_arm_gcc
 from tinygen.build.kernel_sources import kernel_library, native, operators
 from tinygen.build.toolchain import Opt, for_board
@@ -72,13 +73,16 @@ def test_everything_is_called(model: str, board: str, objective: Objective, tmp_
 @requires_arm_gcc
 @pytest.mark.parametrize("board", ["microbit", "mps2-an386", "mps3-an547"])
 def test_nothing_is_missing(board: str, tmp_path: Path) -> None:
-    """What the linker takes for each source is among what is copied with it."""
+    """What the linker takes for each source is among what is copied with it, and every symbol has the version."""
+    prefix = symbol_prefix()
     for tree in (native(), operators(), kernel_library(Library.PORTABLE, None)):
         for opt in (Opt.TWO, Opt.SIZE):
             objects = for_board(load(board), opt=opt).compile(
                 tree.sources, tree.include, [], tmp_path / opt / tree.name
             )
             defined, used = symbols(objects, "--defined-only"), symbols(objects, "--undefined-only")
+            unversioned = [name for names in defined.values() for name in names if not name.startswith(prefix)]
+            assert unversioned == [], "not in the header of names, or not declared before it is defined"
             for source in tree.sources:
                 copied = {file.stem for file in tree.needed([source.stem])}
                 assert closure({source.stem}, defined, used) <= copied, source.name

@@ -136,7 +136,8 @@ def test_hostile_names_in_a_model_stay_in_comments(tmp_path: Path) -> None:
         for path, text in compiled.folder_files(ProjectKind.MAKE).items():
             (folder / path).parent.mkdir(parents=True, exist_ok=True)
             (folder / path).write_text(text)
-        command = ["cc", *STRICT, "-trigraphs", "-Iportable/include", "-Iportable/source", "-E", "-P", "net.c"]
+        include = [f"-I{name}" for name in ("names", "portable/include", "portable/source")]
+        command = ["cc", *STRICT, "-trigraphs", *include, "-E", "-P", "net.c"]
         codes.append(subprocess.run(command, cwd=folder, capture_output=True, check=True).stdout)
     assert set(codes) == {codes[0]}
 

@@ -14,13 +14,15 @@ from tests.support.operator_models import BUILDERS, side_by_side
 from tests.support.tiny_models import classifier, tower, view
 from tests.support.tools import requires_arm_gcc, requires_clang, requires_cmsis, requires_host_cc
 from tinygen import paths
+from tinygen.build.kernel_sources import SourceTree, kernel_library, operators
 from tinygen.build.toolchain import WARNINGS
-from tinygen.kernels.base import Objective
+from tinygen.kernels.base import Library, Objective
 from tinygen.pipeline import Kernels, Options, compile_model
 from tinygen.targets import load
 
 STRICT = ("-std=c11", "-pedantic", *WARNINGS, "-O1", "-c", "-o", "out.o")
 ARM = "arm-none-eabi-gcc"
+TREES = (kernel_library(Library.PORTABLE, None), operators())
 COMPILERS = [
     *(
         pytest.param(ARM, board, id=board, marks=requires_arm_gcc)
@@ -67,10 +69,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def compiler(cc: str, board: str, source: str, flags: Sequence[str], library: Sequence[Path] = ()) -> Run:
+def compiler(cc: str, board: str, source: str, flags: Sequence[str], trees: Sequence[SourceTree] = TREES) -> Run:
     """How a compiler ends on one file."""
-    folders = [*(library or [paths.RUNTIME_C / "portable" / "include"]), paths.RUNTIME_C / "operators"]
-    include = [f"-I{folder}" for folder in folders]
+    include = [f"-I{folder}" for tree in trees for folder in tree.include]
     command = [cc, *load(board).flags, *flags, *include, "-I.", source]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
@@ -100,7 +101,7 @@ def test_no_warnings_with_cmsis_nn(cc: str, board: str) -> None:
     for model in MODELS:
         sources = write(files(model, board, Kernels.CMSIS_NN))
         flags = [*STRICT, f"-isystem{cmsis / 'Include'}"]
-        done = compiler(cc, board, sources[0], flags, [paths.RUNTIME_C / "operators"])
+        done = compiler(cc, board, sources[0], flags, [operators()])
         assert (done.returncode, done.stderr) == (0, ""), model
 
 

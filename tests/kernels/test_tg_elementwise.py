@@ -12,7 +12,9 @@ from tests.ops.test_binary import add_operator, add_prelu
 from tests.ops.test_quantize import SCALES, ZERO_POINTS, int8_type, real_values
 from tests.support.litert import needs_litert, run_reference
 from tests.support.operator_models import OperatorModel, random_int8
+from tests.support.symbols import KernelLibrary
 from tinygen.build.execute import execute
+from tinygen.build.kernel_sources import VERSION
 from tinygen.build.toolchain import WARNINGS, Sanitizer
 from tinygen.codegen.harness import Measure
 from tinygen.ops.quantize import dequantize, flip_sign_bit, quantize
@@ -80,8 +82,9 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
     """The family's C functions on the host, trapping undefined behaviour."""
     file = tmp_path_factory.mktemp("operators") / "operators.so"
     flags = ("-std=c11", "-O1", *WARNINGS, "-fsanitize=undefined", "-fsanitize-undefined-trap-on-error")
-    subprocess.run(["gcc", *flags, "-shared", "-fPIC", *map(str, sources()), "-o", str(file)], check=True)
-    return ctypes.CDLL(str(file))
+    command = ["gcc", *flags, "-shared", "-fPIC", f"-I{VERSION}", *map(str, sources()), "-o", str(file)]
+    subprocess.run(command, check=True)
+    return KernelLibrary(str(file))
 
 
 @pytest.mark.parametrize("scale", SCALES)
@@ -140,6 +143,6 @@ def test_uint8_equals_its_reference(library: ctypes.CDLL) -> None:
 def test_no_warnings(compiler: tuple[str, ...], opt: str, tmp_path: Path) -> None:
     if shutil.which(compiler[0]) is None:
         pytest.skip(f"{compiler[0]} is not installed: its warnings were not looked at")
-    command = [*compiler, "-std=c11", "-ffreestanding", opt, *WARNINGS, "-c", *map(str, sources())]
+    command = [*compiler, "-std=c11", "-ffreestanding", opt, *WARNINGS, f"-I{VERSION}", "-c", *map(str, sources())]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

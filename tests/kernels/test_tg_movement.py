@@ -14,7 +14,7 @@ from tests.support.movement_models import OPERATORS, MovementModel, random_model
 from tests.support.tflite_writer import ModelWriter
 from tests.support.tools import requires_arm_gcc, requires_cmsis, requires_qemu
 from tinygen.build.execute import execute
-from tinygen.build.kernel_sources import operators
+from tinygen.build.kernel_sources import VERSION, operators
 from tinygen.build.toolchain import WARNINGS, Sanitizer
 from tinygen.codegen.harness import Measure
 from tinygen.errors import TinygenError
@@ -130,7 +130,7 @@ def test_no_compiler_warns(compiler: tuple[str, ...], tmp_path: Path) -> None:
 def test_the_functions_are_small(name: str, most: int, tmp_path: Path) -> None:
     """.text at -Os on Cortex-M4; 180 and 114 bytes with arm-none-eabi-gcc 12.2.1."""
     source, built = RUNTIME_C / "operators" / f"{name}.c", tmp_path / "built.o"
-    options = ["-mcpu=cortex-m4", "-mthumb", "-std=c11", "-Os"]
+    options = ["-mcpu=cortex-m4", "-mthumb", "-std=c11", "-Os", f"-I{VERSION}"]
     subprocess.run(["arm-none-eabi-gcc", *options, "-c", str(source), "-o", str(built)], check=True)
     sizes = subprocess.run(["arm-none-eabi-size", str(built)], check=True, capture_output=True, text=True).stdout
     assert int(sizes.splitlines()[1].split()[0]) <= most

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from tests.support.symbols import KernelLibrary
 from tinygen.build.kernel_sources import SourceTree
 from tinygen.ir.types import Array
 from tinygen.kernels.base import Kernel
@@ -89,7 +90,7 @@ def build_library(trees: Sequence[SourceTree], functions: Iterable[str], folder:
     library = folder / "kernels.so"
     command = ["gcc", "-std=c11", "-O1", "-shared", "-fPIC", *include, *sources, "-o", str(library)]
     subprocess.run(command, check=True, capture_output=True)
-    return ctypes.CDLL(str(library))
+    return KernelLibrary(str(library))
 
 
 class Buffer:

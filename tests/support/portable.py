@@ -8,9 +8,13 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from tests.support.symbols import KernelLibrary
+from tinygen.build.kernel_sources import kernel_library
+from tinygen.kernels.base import Library
 from tinygen.paths import RUNTIME_C
 
 PORTABLE = RUNTIME_C / "portable"
+INCLUDE = kernel_library(Library.PORTABLE, None).include
 WARNINGS = ("-std=c11", "-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Wcast-qual", "-Werror")
 UNDEFINED = ("-fsanitize=undefined", "-fno-sanitize-recover=undefined")
 SUCCESS, ARGUMENT_ERROR = 0, -1
@@ -208,7 +212,7 @@ def pointer(values: Int32) -> "ctypes._Pointer[ctypes.c_int32]":
 def build_portable(folder: Path, name: str, flags: tuple[str, ...]) -> Kernels:
     """Compile the portable kernels with `flags` into a library in `folder` and load it."""
     sources = sorted(str(path) for path in (PORTABLE / "source").glob("*.c"))
-    command = ["gcc", *WARNINGS, *flags, f"-I{PORTABLE / 'include'}", *sources]
+    command = ["gcc", *WARNINGS, *flags, *(f"-I{folder}" for folder in INCLUDE), *sources]
     return Kernels(name, _load(folder / f"portable_{name}.so", command), scratch=False)
 
 
@@ -228,4 +232,4 @@ def _load(library: Path, command: list[str]) -> ctypes.CDLL:
     subprocess.run(
         [*command, "-shared", "-fPIC", "-Wl,-Bsymbolic", "-o", str(library)], check=True, capture_output=True
     )
-    return ctypes.CDLL(str(library))
+    return KernelLibrary(str(library))

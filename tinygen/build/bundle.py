@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 
-from tinygen.build.kernel_sources import SourceTree
+from tinygen.build.kernel_sources import VERSION, SourceTree
 from tinygen.codegen.project import ProjectKind, render_project
 from tinygen.planner.schedule import Schedule
 
@@ -38,7 +38,8 @@ def _copied(tree: SourceTree, functions: Sequence[str], model_files: dict[str, s
     copied = {}
     for file in (*sources, *tree.headers):
         root = next(folder for folder in (*tree.source_folders, *tree.include) if folder in file.parents)
-        copied[f"{tree.name}/{root.name.lower()}/{file.relative_to(root).as_posix()}"] = _text(file)
+        place = root.name if root == VERSION else f"{tree.name}/{root.name.lower()}"
+        copied[f"{place}/{file.relative_to(root).as_posix()}"] = _text(file)
     if tree.licence:
         copied[f"{tree.name}/LICENSE"] = _text(tree.licence)
     return copied

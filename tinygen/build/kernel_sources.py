@@ -13,11 +13,15 @@ from tinygen.kernels.base import Library
 _COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
 _DEFINITION = re.compile(r"^(?!static)[A-Za-z_][\w\s*]*?\b(\w+)\s*\([^;{}()]*\)\s*\{", re.MULTILINE)
 _DECLARATION = re.compile(r"^(?!static)[A-Za-z_][\w\s*]*?\b\w+(?:\s*\([^;{}()]*\))?\s*;", re.MULTILINE)
-_NAMING = re.compile(r"\bstruct\s+\w+|^\s*#\s*include\b[^\n]*", re.MULTILINE)  # of types and headers, not of functions
+_NAMING = re.compile(  # of types, headers and symbols: says nothing about use
+    r"\bstruct\s+\w+|^\s*#\s*include\b[^\n]*|^#define \w+ TG_V\(\w+\)$", re.MULTILINE
+)
 _TABLE = re.compile(r"^(?!static|extern)(?:const\s+)?\w+\s+(?:const\s+)?(\w+)\s*\[[^;{}]*\]\s*=", re.MULTILINE)
 _IDENTIFIER = re.compile(r"\b[A-Za-z_]\w*\b")
 _INCLUDED = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 _FLOAT_SOURCE = re.compile(r"^arm_.*(_f16|_f32|_flt)\.c$")
+
+VERSION = paths.RUNTIME_C / "names"  # the header with the version in the symbols of all kernels but CMSIS-NN's
 
 
 @dataclass(frozen=True)
@@ -91,20 +95,20 @@ def _code(file: Path) -> str:
 def operators() -> SourceTree:
     """tinygen's own operators, the same for every kernel library."""
     folder = paths.RUNTIME_C / "operators"
-    return SourceTree("operators", (folder,), (folder,))
+    return SourceTree("operators", (folder,), (folder, VERSION))
 
 
 def native() -> SourceTree:
     """tinygen's specialised kernels."""
     folder = paths.RUNTIME_C / "native"
-    return SourceTree("native", (folder,), (folder,))
+    return SourceTree("native", (folder,), (folder, VERSION))
 
 
 def kernel_library(library: Library, cmsis_nn: Path | None) -> SourceTree:
     """The sources of a kernel library; ToolError where CMSIS-NN is asked for and not there."""
     if library is Library.PORTABLE:
         folder = paths.RUNTIME_C / "portable"
-        return SourceTree("portable", (folder / "source",), (folder / "include",))
+        return SourceTree("portable", (folder / "source",), (folder / "include", VERSION))
     folder_found = paths.cmsis_nn(cmsis_nn)
     if folder_found is None:
         raise ToolError(

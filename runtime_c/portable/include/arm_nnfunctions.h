@@ -14,6 +14,7 @@
 
 #include "arm_nn_math_types.h"
 #include "arm_nn_types.h"
+#include "tg_portable_names.h"
 
 #ifdef CMSIS_NN_USE_SINGLE_ROUNDING
 #error "The portable kernels round twice: CMSIS_NN_USE_SINGLE_ROUNDING is not supported."

@@ -6,6 +6,8 @@
 
 #include <stdint.h>
 
+#include "tg_portable_names.h"
+
 /** A row of filter taps on its input. */
 typedef struct {
     int32_t input_offset;

@@ -12,6 +12,7 @@
 #include "accumulate_taps.h"
 #include "arm_nn_types.h"
 #include "requantize.h"
+#include "tg_portable_names.h"
 
 /** Where size counts, both kinds of convolution share one piece of code; where speed does, each has its own. */
 #ifdef __OPTIMIZE_SIZE__

@@ -7,6 +7,7 @@
 #define TG_REQUANTIZE_H
 
 #include "arm_nn_types.h"
+#include "tg_portable_names.h"
 
 /** Sum modulo 2^32: accumulators wrap as they do in hardware, which C leaves undefined for signed types. */
 static inline int32_t wrapping_add(int32_t a, int32_t b)
