@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tinygen.planner import placement, solver
+from tinygen.planner import exact, placement, solver
 from tinygen.planner.block import Block, InPlace, Part, bound_bytes, forbidden, live_bytes, ticks, whole_block
 from tinygen.planner.first_fit import Problem
 from tinygen.planner.placement import QUICK, arena_bytes, place
@@ -193,7 +193,7 @@ def test_the_exact_solver_is_never_worse_and_deterministic() -> None:
         assert 4096 <= arena_bytes(exact) <= arena_bytes(local)
     tall = {index: sum(block.bytes for block in _ORDER[:index]) for index in range(len(_ORDER))}
     problem = Problem.of([(block,) for block in _ORDER])
-    assert problem.arena_bytes(dict(solver.solve(problem, tall, 1.0))) == 12
+    assert problem.arena_bytes(dict(exact.solve(problem, tall, 1.0))) == 12
 
 
 @requires_ortools
@@ -201,7 +201,7 @@ def test_the_exact_solver_keeps_a_limit() -> None:
     tall = {index: sum(block.bytes for block in _ORDER[:index]) for index in range(len(_ORDER))}
     problem = Problem.of([(block,) for block in _ORDER])
     for limit in range(problem.bound, problem.arena_bytes(tall)):
-        found = dict(solver.solve(problem, tall, 1.0, limit))
+        found = dict(exact.solve(problem, tall, 1.0, limit))
         _check({problem.blocks[index]: offset for index, offset in found.items()})
         assert (problem.arena_bytes(found) <= limit) == (limit >= 12)
         assert (found == tall) == (limit < 12)
@@ -290,11 +290,11 @@ def test_the_exact_solver_chooses_alternatives() -> None:
     rings = [[_shifted(_ring(f"ring{n}", late), n) for late in (False, True)] for n in range(4)]
     problem = Problem.of(rings)
     first = problem.first_fit([item[0] for item in problem.alternatives])
-    solved = solver.solve(problem, first, 5.0)
+    solved = exact.solve(problem, first, 5.0)
     assert {problem.item_of[index] for index in solved} == set(problem.alternatives)
     _check({problem.blocks[index]: offset for index, offset in solved.items()})
     assert problem.bound <= problem.arena_bytes(dict(solved)) < problem.arena_bytes(first)
-    assert dict(solver.solve(problem, first, 5.0)) == dict(solved)
+    assert dict(exact.solve(problem, first, 5.0)) == dict(solved)
 
 
 def test_a_result_may_lie_exactly_on_its_operand_but_not_beside_that() -> None:

@@ -1,4 +1,4 @@
-"""Placement as a constraint problem for OR-Tools' CP-SAT. Only `solver` imports this module."""
+"""Placement as a constraint problem for OR-Tools' CP-SAT. Only `exact` imports this module."""
 
 from collections.abc import Mapping
 

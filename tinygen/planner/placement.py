@@ -4,9 +4,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from tinygen.planner.block import Block, InPlace
+from tinygen.planner.exact import solve
 from tinygen.planner.first_fit import Problem
 from tinygen.planner.local_search import Found, search
-from tinygen.planner.solver import Solver, solve
+from tinygen.planner.solver import Solver
 
 
 @dataclass(frozen=True)

@@ -1,14 +1,9 @@
 """Who places buffers: search of tinygen's own, or also the exact solver of the optional package `ortools`."""
 
-from collections.abc import Callable
 from enum import Enum
-from importlib import import_module
 from importlib.util import find_spec
 
 from tinygen.errors import ToolError
-from tinygen.planner.first_fit import Problem
-
-Solve = Callable[[Problem, dict[int, int], float, int | None], dict[int, int]]
 
 
 class Solver(Enum):
@@ -30,10 +25,3 @@ def check_installed(solver: Solver) -> None:
             "ortools: not installed, needed to place buffers with --solver cp-sat. "
             "Run `pip install tinygen[solver]`, or use --solver builtin."
         )
-
-
-def solve(problem: Problem, offsets: dict[int, int], effort: float, limit: int | None = None) -> dict[int, int]:
-    """Offsets of a smaller arena than the known `offsets` give, or of any within a limit; `offsets` where none is
-    found. Wants `is_installed`."""
-    exact: Solve = import_module("tinygen.planner.cp_sat").solve  # loads for half a second: only when it is needed
-    return exact(problem, offsets, effort, limit)
