@@ -1,4 +1,4 @@
-"""Measures kernels under QEMU and writes the planner's table of costs, tinygen/planner/instruction_costs.json.
+"""Measures kernels under QEMU and writes the planner's table of costs, tinygen/planner/cost/instruction_costs.json.
 
     python -m benchmarks.calibrate_costs [native [BOARD...]]
 
@@ -37,7 +37,7 @@ from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
 from tinygen.ops.fully_connected import FullyConnected
 from tinygen.ops.pool2d import AveragePool2D, MaxPool2D
 from tinygen.pipeline import Compiled, Kernels, Options
-from tinygen.planner.cost import (
+from tinygen.planner.cost.cost import (
     COSTS_FILE,
     FETCH,
     MEMMOVE,
@@ -46,8 +46,8 @@ from tinygen.planner.cost import (
     shape_class,
     table_name,
 )
-from tinygen.planner.schedule import Buffer, BufferKind, Call, Place, Schedule
-from tinygen.planner.work import TERMS, Work, work
+from tinygen.planner.cost.work import TERMS, Work, work
+from tinygen.planner.schedule.schedule import Buffer, BufferKind, Call, Place, Schedule
 from tinygen.system.work import work_folder
 from tinygen.targets import load
 from tinygen.targets.board import Board

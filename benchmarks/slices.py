@@ -29,8 +29,8 @@ from tinygen.kernels.base import Library, Objective, Toolbox
 from tinygen.ops.pool2d import AveragePool2D
 from tinygen.ops.window import HW
 from tinygen.planner.plan import Request, plan
-from tinygen.planner.schedule import Fused, Schedule
-from tinygen.planner.segmentation import SegmentationSearch
+from tinygen.planner.schedule.schedule import Fused, Schedule
+from tinygen.planner.search.segmentation import SegmentationSearch
 
 _CASES = (
     ("mps2-an386", Library.CMSIS_NN),

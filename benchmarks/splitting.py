@@ -18,7 +18,7 @@ from tinygen.build.execute import Sample
 from tinygen.errors import MismatchError
 from tinygen.kernels.base import Library, Objective
 from tinygen.pipeline import Compiled, Kernels, Options, compile_model
-from tinygen.planner.cost import estimated_instructions
+from tinygen.planner.cost.cost import estimated_instructions
 from tinygen.verify.samples import random_samples
 
 _TARGETS = ("mps2-an386", "mps3-an547")  # M4, and M55 with MVE

@@ -21,9 +21,9 @@ from tinygen.frontends.spelling import Spelling
 from tinygen.ir.verify import verify
 from tinygen.kernels.base import Library, Toolbox
 from tinygen.kernels.select import select
-from tinygen.planner.check import check
-from tinygen.planner.network import Network
+from tinygen.planner.chains.network import Network
 from tinygen.planner.plan import plan
+from tinygen.planner.schedule.check import check
 from tinygen.targets.isa import Isa
 
 

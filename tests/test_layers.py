@@ -1,6 +1,7 @@
 """The import order: a module imports only from its own layer and those below it (ARCHITECTURE.md)."""
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -28,6 +29,7 @@ LAYERS = (
     ("api",),
     ("cli",),
 )
+PLANNER = ("schedule", "memory", "chains", "cost", "whole", "search", "plan", "fit")
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
 
 
@@ -41,6 +43,30 @@ def _imported(tree: ast.Module) -> list[str]:
         elif isinstance(node, ast.Import):
             found += [alias.name.split(".")[1] for alias in node.names if alias.name.startswith("tinygen.")]
     return [room for room in found if room in RANK]
+
+
+def _inside(room: str, tree: ast.Module) -> list[str]:
+    """Rooms and modules of a room that a module imports from."""
+    modules = [node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module]
+    return [module.split(".")[2] for module in modules if module.startswith(f"tinygen.{room}.")]
+
+
+@pytest.mark.parametrize("file", sorted((PACKAGE / "planner").rglob("*.py")), ids=lambda file: file.stem)
+def test_the_planner_has_an_order_too(file: Path) -> None:
+    room = file.relative_to(PACKAGE / "planner").parts[0].removesuffix(".py")
+    if room == "__init__":
+        return
+    for other in _inside("planner", ast.parse(file.read_text(encoding="utf-8"))):
+        assert PLANNER.index(other) <= PLANNER.index(room), f"{room} imports {other}, which stands above it"
+
+
+def test_the_architecture_names_all_rooms_in_import_order() -> None:
+    text = (PACKAGE.parent / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    table = text.partition("| room | what is in it |")[2].partition("\n\n")[0]
+    cells = [line.split("|")[1] for line in table.splitlines() if line.startswith("| `")]
+    named = [name for cell in cells for name in re.findall(r"`(\w+)`", cell)]
+    assert sorted(named) == sorted(RANK)
+    assert [RANK[name] for name in named] == sorted(RANK.values())
 
 
 @pytest.mark.parametrize("file", sorted(PACKAGE.rglob("*.py")), ids=lambda file: str(file.relative_to(PACKAGE)))

@@ -20,7 +20,7 @@ from tinygen.ir.samples import input_arrays
 from tinygen.ir.types import Array
 from tinygen.kernels.base import Objective
 from tinygen.pipeline import Compiled, Kernels, Options, compile_model
-from tinygen.planner.solver import Solver
+from tinygen.planner.schedule.solver import Solver
 from tinygen.quant.widths import Widths
 from tinygen.report.compilation import Compilation, report_compilation
 from tinygen.report.curve import REREADABLE, RESIDENT, STREAMED, CurveRow, curve_rows

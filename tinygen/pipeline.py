@@ -29,12 +29,12 @@ from tinygen.passes.shrink import shrink
 from tinygen.passes.shrinking.saving import NOTHING_SAVED, Saving, saving
 from tinygen.passes.streaming import to_stream
 from tinygen.planner import fit
-from tinygen.planner.constants import const_bytes
+from tinygen.planner.memory.spill import arena_room
 from tinygen.planner.plan import CurvePoint, Request, curve, plan, with_chosen
-from tinygen.planner.schedule import Schedule
-from tinygen.planner.solver import Solver, check_installed
-from tinygen.planner.spill import arena_room
-from tinygen.planner.splitting import RAM_SLACK
+from tinygen.planner.schedule.constants import const_bytes
+from tinygen.planner.schedule.schedule import Schedule
+from tinygen.planner.schedule.solver import Solver, check_installed
+from tinygen.planner.search.splitting import RAM_SLACK
 from tinygen.quant.widths import ALL_INT8, Widths
 from tinygen.system.work import work_folder
 from tinygen.targets import Board, load

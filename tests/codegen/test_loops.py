@@ -19,11 +19,11 @@ from tinygen.kernels.base import Library, Objective, Toolbox
 from tinygen.kernels.select import select
 from tinygen.ops.window import HW, Padding
 from tinygen.pipeline import Kernels, Options, compile_model
-from tinygen.planner.network import Network
+from tinygen.planner.chains.network import Network
+from tinygen.planner.chains.segment import Segment
 from tinygen.planner.plan import plan
-from tinygen.planner.schedule import Fused, Loop, Schedule, Strips
-from tinygen.planner.segment import Segment
-from tinygen.planner.split import split
+from tinygen.planner.schedule.schedule import Fused, Loop, Schedule, Strips
+from tinygen.planner.search.split import split
 from tinygen.report.operators import extra_macs
 
 _GOLDEN = Path(__file__).with_name("golden")

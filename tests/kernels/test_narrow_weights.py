@@ -24,7 +24,7 @@ from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
 from tinygen.ops.fully_connected import FullyConnected
 from tinygen.ops.window import HW, Padding
 from tinygen.planner.plan import Request, plan
-from tinygen.planner.whole import whole_plan
+from tinygen.planner.whole.whole import whole_plan
 from tinygen.targets import load
 
 NARROW = (DType.INT4, DType.INT2, DType.INT1)

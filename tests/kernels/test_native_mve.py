@@ -16,7 +16,7 @@ from tinygen.ops.clamp import Clamp
 from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
 from tinygen.ops.window import NO_PADDING, UNIT
 from tinygen.pipeline import Kernels, Options, compile_model
-from tinygen.planner.cost import costs
+from tinygen.planner.cost.cost import costs
 from tinygen.report.bench import bench
 
 LAYERS = 60

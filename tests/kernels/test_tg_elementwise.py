@@ -20,7 +20,7 @@ from tinygen.codegen.harness import Measure
 from tinygen.ops.quantize import dequantize, flip_sign_bit, quantize
 from tinygen.paths import RUNTIME_C, cmsis_nn
 from tinygen.pipeline import Kernels, Options, compile_model
-from tinygen.planner.schedule import Call
+from tinygen.planner.schedule.schedule import Call
 from tinygen.system.work import work_folder
 
 OPERATORS = RUNTIME_C / "operators"

@@ -16,12 +16,12 @@ from tinygen.kernels.base import Library, Objective, Toolbox
 from tinygen.kernels.select import LOWERINGS, select
 from tinygen.ops.pool2d import MaxPool2D
 from tinygen.ops.window import HW
-from tinygen.planner.check import check
-from tinygen.planner.interpret import interpret
-from tinygen.planner.network import Network
-from tinygen.planner.schedule import Fused, Schedule, Strips
-from tinygen.planner.segment import Segment, chain_of, sliced_chain_of, strip_chains
-from tinygen.planner.split import split
+from tinygen.planner.chains.network import Network
+from tinygen.planner.chains.segment import Segment, chain_of, sliced_chain_of, strip_chains
+from tinygen.planner.schedule.check import check
+from tinygen.planner.schedule.interpret import interpret
+from tinygen.planner.schedule.schedule import Fused, Schedule, Strips
+from tinygen.planner.search.split import split
 from tinygen.targets import load
 
 _HOST = load("host")

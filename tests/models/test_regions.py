@@ -17,7 +17,7 @@ from tinygen.codegen.harness import GUARD_BYTES, Measure
 from tinygen.errors import DoesNotFitError
 from tinygen.kernels.base import Library
 from tinygen.pipeline import Compiled, Kernels, Options, compile_model
-from tinygen.planner.spill import rooms
+from tinygen.planner.memory.spill import rooms
 from tinygen.verify.validate import validate
 
 FAST_BYTES = 20 * 1024  # of which the stack takes 8 KB

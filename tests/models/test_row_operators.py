@@ -13,12 +13,12 @@ from tinygen.kernels.base import Library, Objective, Toolbox
 from tinygen.kernels.select import LOWERINGS, select
 from tinygen.ops.resize import ResizeBilinear, ResizeNearest
 from tinygen.ops.window import HW
-from tinygen.planner.check import check
-from tinygen.planner.network import Network
+from tinygen.planner.chains.network import Network
+from tinygen.planner.chains.segment import Segment
 from tinygen.planner.plan import plan
-from tinygen.planner.schedule import Fused, Schedule
-from tinygen.planner.segment import Segment
-from tinygen.planner.split import split
+from tinygen.planner.schedule.check import check
+from tinygen.planner.schedule.schedule import Fused, Schedule
+from tinygen.planner.search.split import split
 from tinygen.targets import Board, load
 
 _QEMU = (pytest.mark.qemu, requires_qemu)

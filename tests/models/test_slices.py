@@ -22,12 +22,12 @@ from tinygen.ops.pool2d import AveragePool2D
 from tinygen.ops.window import HW
 from tinygen.ops.windowed import Convolution
 from tinygen.pipeline import Kernels, Options, compile_model
-from tinygen.planner.check import check
-from tinygen.planner.network import Network
+from tinygen.planner.chains.network import Network
+from tinygen.planner.chains.segment import Segment
 from tinygen.planner.plan import Request, plan
-from tinygen.planner.schedule import Fused, Loop, Schedule
-from tinygen.planner.segment import Segment
-from tinygen.planner.split import split
+from tinygen.planner.schedule.check import check
+from tinygen.planner.schedule.schedule import Fused, Loop, Schedule
+from tinygen.planner.search.split import split
 from tinygen.targets import load
 from tinygen.verify.validate import validate
 

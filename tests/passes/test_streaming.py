@@ -24,8 +24,8 @@ from tinygen.passes.streaming.axis import streaming_axis
 from tinygen.passes.streaming.orient import oriented
 from tinygen.passes.streaming.products import products
 from tinygen.passes.streaming.step import stream
-from tinygen.planner.interpret import interpret_calls
 from tinygen.planner.plan import plan
+from tinygen.planner.schedule.interpret import interpret_calls
 from tinygen.targets import load
 from tinygen.verify.streaming import evaluate_calls
 

@@ -12,9 +12,9 @@ from tinygen.errors import VerifyError
 from tinygen.ir.tensor import Tensor
 from tinygen.kernels.base import Library, Toolbox
 from tinygen.ops.window import HW
-from tinygen.planner.check import check
 from tinygen.planner.plan import plan
-from tinygen.planner.schedule import Buffer, Place, Schedule
+from tinygen.planner.schedule.check import check
+from tinygen.planner.schedule.schedule import Buffer, Place, Schedule
 
 _BOARD = targets.load("mps2-an386")
 

@@ -13,8 +13,8 @@ from tinygen.kernels.base import Library, Objective, Toolbox
 from tinygen.kernels.native.select import is_native
 from tinygen.ops.window import HW
 from tinygen.pipeline import Compiled, Kernels, Options, compile_model
-from tinygen.planner.choice import select, variants
-from tinygen.planner.cost import costs
+from tinygen.planner.cost.choice import select, variants
+from tinygen.planner.cost.cost import costs
 from tinygen.report.bench import bench
 from tinygen.targets.isa import Isa
 

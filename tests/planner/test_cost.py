@@ -14,8 +14,8 @@ from tinygen.ops.clamp import Clamp
 from tinygen.ops.conv2d import Conv2D
 from tinygen.ops.window import HW
 from tinygen.pipeline import Compiled, Kernels, Options, compile_model
-from tinygen.planner.cost import Costs, costs, estimated_instructions
-from tinygen.planner.work import work
+from tinygen.planner.cost.cost import Costs, costs, estimated_instructions
+from tinygen.planner.cost.work import work
 from tinygen.targets.isa import Isa
 
 _M3, _M4, _M55 = "mps2-an385", "mps2-an386", "mps3-an547"

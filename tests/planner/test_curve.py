@@ -14,9 +14,9 @@ from tinygen.ir.graph import Graph
 from tinygen.kernels.base import Library, Objective, Toolbox
 from tinygen.ops.window import HW
 from tinygen.pipeline import compile_model
-from tinygen.planner.cost import estimated_instructions
-from tinygen.planner.interpret import interpret
+from tinygen.planner.cost.cost import estimated_instructions
 from tinygen.planner.plan import CurvePoint, Request, curve, plan
+from tinygen.planner.schedule.interpret import interpret
 from tinygen.report.curve import RESIDENT, curve_picture, curve_rows
 
 _M4 = targets.load("mps2-an386")

@@ -13,17 +13,17 @@ from tinygen.ir.graph import Graph
 from tinygen.kernels.base import Library, Objective, Toolbox
 from tinygen.ops.window import HW
 from tinygen.passes import run
-from tinygen.planner import splitting
-from tinygen.planner.block import whole_block
-from tinygen.planner.choice import select
-from tinygen.planner.edges import EdgeFinder, Known
-from tinygen.planner.findings import Findings
-from tinygen.planner.first_fit import Problem
-from tinygen.planner.local_search import search
-from tinygen.planner.network import Network
+from tinygen.planner.chains.network import Network
+from tinygen.planner.chains.segment import Memory, Placed, Segment
+from tinygen.planner.cost.choice import select
+from tinygen.planner.memory.block import whole_block
+from tinygen.planner.memory.first_fit import Problem
+from tinygen.planner.memory.local_search import search
 from tinygen.planner.plan import Request, plan
-from tinygen.planner.segment import Memory, Placed, Segment
-from tinygen.planner.segmentation import Segmentation, SegmentationSearch
+from tinygen.planner.search import splitting
+from tinygen.planner.search.edges import EdgeFinder, Known
+from tinygen.planner.search.findings import Findings
+from tinygen.planner.search.segmentation import Segmentation, SegmentationSearch
 
 _M4 = targets.load("mps2-an386")
 _RESIDENT = Request()

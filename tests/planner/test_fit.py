@@ -11,11 +11,11 @@ from tinygen.ir.graph import Graph
 from tinygen.kernels.base import Library, Toolbox
 from tinygen.ops.window import HW
 from tinygen.planner import fit
-from tinygen.planner.constants import const_bytes
 from tinygen.planner.fit import Remedy, check_fits, remedies
+from tinygen.planner.memory.spill import arena_room
 from tinygen.planner.plan import Request, plan
-from tinygen.planner.schedule import Schedule
-from tinygen.planner.spill import arena_room
+from tinygen.planner.schedule.constants import const_bytes
+from tinygen.planner.schedule.schedule import Schedule
 
 _VLDISCOVERY = targets.load("stm32vldiscovery")
 

@@ -14,11 +14,11 @@ from tinygen.kernels.base import Library, Objective, Toolbox
 from tinygen.kernels.cmsis_nn.convolution import Convolve1x1S8
 from tinygen.kernels.select import LOWERINGS, select
 from tinygen.ops.window import HW
-from tinygen.planner.network import Network
+from tinygen.planner.chains.network import Network
+from tinygen.planner.chains.segment import Segment
 from tinygen.planner.plan import plan
-from tinygen.planner.schedule import Buffer, BufferKind, Call, Place, Schedule
-from tinygen.planner.segment import Segment
-from tinygen.planner.split import split
+from tinygen.planner.schedule.schedule import Buffer, BufferKind, Call, Place, Schedule
+from tinygen.planner.search.split import split
 from tinygen.targets import load
 
 _M4, _M55 = "mps2-an386", "mps3-an547"

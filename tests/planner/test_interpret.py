@@ -14,9 +14,9 @@ from tinygen.ir.graph import Graph, Op
 from tinygen.ir.types import Array
 from tinygen.kernels.base import Library, Toolbox
 from tinygen.ops.window import HW
-from tinygen.planner.interpret import interpret
 from tinygen.planner.plan import plan
-from tinygen.planner.schedule import Buffer, BufferKind, Place, Schedule
+from tinygen.planner.schedule.interpret import interpret
+from tinygen.planner.schedule.schedule import Buffer, BufferKind, Place, Schedule
 
 _MLPERF_TINY = ("ad01_int8", "kws_ref_model", "pretrainedResnet_quant", "str_ww_ref_model", "vww_96_int8")
 

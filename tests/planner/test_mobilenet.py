@@ -9,9 +9,9 @@ from tests.support.steps import counted
 from tinygen import targets
 from tinygen.ir.graph import Graph
 from tinygen.kernels.base import Library, Objective, Toolbox
-from tinygen.planner.interpret import interpret
 from tinygen.planner.plan import Request, plan
-from tinygen.planner.schedule import Schedule
+from tinygen.planner.schedule.interpret import interpret
+from tinygen.planner.schedule.schedule import Schedule
 
 _M4 = targets.load("mps2-an386")
 _MOST_STEPS = 35_000_000  # about 17 million

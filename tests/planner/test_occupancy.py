@@ -10,10 +10,10 @@ from tinygen import targets
 from tinygen.ir.graph import Graph
 from tinygen.kernels.base import Library, Objective, Toolbox
 from tinygen.ops.window import HW
-from tinygen.planner.block import live_bytes
-from tinygen.planner.occupancy import occupancy
+from tinygen.planner.memory.block import live_bytes
+from tinygen.planner.memory.occupancy import occupancy
 from tinygen.planner.plan import plan
-from tinygen.planner.schedule import BufferKind, Schedule
+from tinygen.planner.schedule.schedule import BufferKind, Schedule
 
 _M4 = targets.load("mps2-an386")
 

@@ -10,7 +10,7 @@ from tests.support.steps import counted
 from tinygen.ir.graph import Graph, Op
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.verify import verify
-from tinygen.planner.order import best_order
+from tinygen.planner.whole.order import best_order
 
 
 def _orders(graph: Graph, done: tuple[Op, ...] = ()) -> Iterator[tuple[Op, ...]]:

@@ -8,11 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tinygen.planner import exact, placement, solver
-from tinygen.planner.block import Block, InPlace, Part, bound_bytes, forbidden, live_bytes, ticks, whole_block
-from tinygen.planner.first_fit import Problem
-from tinygen.planner.placement import QUICK, arena_bytes, place
-from tinygen.planner.solver import Solver
+from tinygen.planner.memory import exact, placement
+from tinygen.planner.memory.block import Block, InPlace, Part, bound_bytes, forbidden, live_bytes, ticks, whole_block
+from tinygen.planner.memory.first_fit import Problem
+from tinygen.planner.memory.placement import QUICK, arena_bytes, place
+from tinygen.planner.schedule import solver
+from tinygen.planner.schedule.solver import Solver
 
 requires_ortools = pytest.mark.skipif(
     not solver.is_installed(), reason="ortools missing: CP-SAT placement is not tested"
@@ -186,11 +187,11 @@ def test_the_exact_solver_is_never_worse_and_deterministic() -> None:
     random = Random(1)
     for pieces in (12, 25, 40):
         blocks = _cut_block(random, pieces)
-        exact, again = (place([(block,) for block in blocks], solver=Solver.CP_SAT) for _ in range(2))
-        assert again == exact
+        best, again = (place([(block,) for block in blocks], solver=Solver.CP_SAT) for _ in range(2))
+        assert again == best
         local = _place(blocks)
-        _check(exact)
-        assert 4096 <= arena_bytes(exact) <= arena_bytes(local)
+        _check(best)
+        assert 4096 <= arena_bytes(best) <= arena_bytes(local)
     tall = {index: sum(block.bytes for block in _ORDER[:index]) for index in range(len(_ORDER))}
     problem = Problem.of([(block,) for block in _ORDER])
     assert problem.arena_bytes(dict(exact.solve(problem, tall, 1.0))) == 12

@@ -20,13 +20,13 @@ from tinygen.kernels.select import select
 from tinygen.ops.pool2d import MaxPool2D
 from tinygen.ops.reshape import Reshape
 from tinygen.ops.window import HW
-from tinygen.planner.check import check
-from tinygen.planner.constants import const_bytes
-from tinygen.planner.copies import layouts
-from tinygen.planner.interpret import interpret
-from tinygen.planner.layout import lay_out
 from tinygen.planner.plan import plan
-from tinygen.planner.schedule import Schedule
+from tinygen.planner.schedule.check import check
+from tinygen.planner.schedule.constants import const_bytes
+from tinygen.planner.schedule.interpret import interpret
+from tinygen.planner.schedule.schedule import Schedule
+from tinygen.planner.whole.copies import layouts
+from tinygen.planner.whole.layout import lay_out
 
 _M4 = targets.load("mps2-an386")
 _BOARDS = [targets.load(name) for name in ("mps2-an386", "mps3-an547", "mps2-an385")]
@@ -143,7 +143,7 @@ def test_few_candidates_are_all_tried_and_the_least_bound_comes_first() -> None:
 def test_greedy_search_is_as_good_as_all_subsets_here(monkeypatch: pytest.MonkeyPatch) -> None:
     graph = _long_lived_part(5)
     best = layouts(graph, _kernels(graph))[0]
-    monkeypatch.setattr("tinygen.planner.copies._MOST_FOR_ALL_SUBSETS", 0)
+    monkeypatch.setattr("tinygen.planner.whole.copies._MOST_FOR_ALL_SUBSETS", 0)
     assert layouts(graph, _kernels(graph))[0].lower_bound_bytes == best.lower_bound_bytes
 
 

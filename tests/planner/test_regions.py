@@ -15,12 +15,12 @@ from tinygen.ir.graph import Graph
 from tinygen.kernels.base import Library, Toolbox
 from tinygen.ops.pool2d import MaxPool2D
 from tinygen.ops.window import HW
-from tinygen.planner.check import check
 from tinygen.planner.fit import check_fits, room_bytes
-from tinygen.planner.interpret import interpret
+from tinygen.planner.memory.spill import arena_room, rooms
 from tinygen.planner.plan import Request, plan
-from tinygen.planner.schedule import Buffer, Schedule
-from tinygen.planner.spill import arena_room, rooms
+from tinygen.planner.schedule.check import check
+from tinygen.planner.schedule.interpret import interpret
+from tinygen.planner.schedule.schedule import Buffer, Schedule
 from tinygen.targets import Board
 
 _BOARDS = [targets.load(name) for name in ("mps2-an386", "mps3-an547")]

@@ -15,10 +15,10 @@ from tinygen.api import options_from_text
 from tinygen.ir.graph import Graph
 from tinygen.kernels.base import Library, Objective, Toolbox
 from tinygen.pipeline import Kernels, Options, compile_model
+from tinygen.planner.chains.segment import Memory
 from tinygen.planner.plan import Request, plan
-from tinygen.planner.schedule import Call, Fetch, Schedule, Store
-from tinygen.planner.segment import Memory
-from tinygen.planner.segmentation import SegmentationSearch
+from tinygen.planner.schedule.schedule import Call, Fetch, Schedule, Store
+from tinygen.planner.search.segmentation import SegmentationSearch
 from tinygen.report.bench import bench
 from tinygen.targets import Board
 

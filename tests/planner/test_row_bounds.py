@@ -9,9 +9,9 @@ from tinygen.ir.graph import Graph
 from tinygen.kernels.base import Library, Objective, Toolbox
 from tinygen.kernels.select import LOWERINGS, variants
 from tinygen.ops.window import HW
-from tinygen.planner.network import Network
-from tinygen.planner.row_bounds import RowBounds
-from tinygen.planner.segment import Segment, memory_of, passing_bytes, steps_of
+from tinygen.planner.chains.network import Network
+from tinygen.planner.chains.row_bounds import RowBounds
+from tinygen.planner.chains.segment import Segment, memory_of, passing_bytes, steps_of
 
 _M4 = targets.load("mps2-an386")
 

@@ -10,10 +10,10 @@ from tinygen import targets
 from tinygen.ir.graph import Graph
 from tinygen.kernels.base import Library, Objective, Toolbox
 from tinygen.ops.window import HW
-from tinygen.planner import search_work
-from tinygen.planner.check import check
 from tinygen.planner.plan import Request, plan
-from tinygen.planner.search_work import least_rows, longest_chain
+from tinygen.planner.schedule.check import check
+from tinygen.planner.search import search_work
+from tinygen.planner.search.search_work import least_rows, longest_chain
 
 _M4 = targets.load("mps2-an386")
 _MOST_STEPS = 20_000_000  # about 8 million

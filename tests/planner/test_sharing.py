@@ -13,12 +13,12 @@ from tinygen.ir.tensor import Tensor
 from tinygen.kernels.base import Library, Toolbox
 from tinygen.kernels.select import select
 from tinygen.passes.copy_outputs import copy_outputs
-from tinygen.planner import sharing
-from tinygen.planner.interpret import interpret
-from tinygen.planner.layout import lay_out
-from tinygen.planner.placement import place
+from tinygen.planner.memory import sharing
+from tinygen.planner.memory.placement import place
 from tinygen.planner.plan import plan
-from tinygen.planner.schedule import Schedule
+from tinygen.planner.schedule.interpret import interpret
+from tinygen.planner.schedule.schedule import Schedule
+from tinygen.planner.whole.layout import lay_out
 from tinygen.targets import load
 from tinygen.targets.isa import Isa
 

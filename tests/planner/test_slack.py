@@ -15,12 +15,12 @@ from tinygen.kernels.base import Library, Objective, Toolbox
 from tinygen.ops.window import HW
 from tinygen.passes import run
 from tinygen.pipeline import Options, compile_model
-from tinygen.planner import solver
-from tinygen.planner.choice import variants
+from tinygen.planner.cost.choice import variants
 from tinygen.planner.fit import room_bytes
+from tinygen.planner.memory.spill import arena_room, rooms
 from tinygen.planner.plan import Request, plan
-from tinygen.planner.spill import arena_room, rooms
-from tinygen.planner.splitting import RAM_SLACK
+from tinygen.planner.schedule import solver
+from tinygen.planner.search.splitting import RAM_SLACK
 from tinygen.targets.isa import Isa
 
 _M4 = targets.load("mps2-an386")

@@ -22,16 +22,16 @@ from tinygen.kernels.select import LOWERINGS, select
 from tinygen.ops.channel_sum import SlicePart, channel_sum
 from tinygen.ops.pool2d import AveragePool2D
 from tinygen.ops.window import HW
-from tinygen.planner.check import check
-from tinygen.planner.constants import const_bytes
-from tinygen.planner.edges import EdgeFinder, Known
-from tinygen.planner.findings import Findings
-from tinygen.planner.interpret import interpret
-from tinygen.planner.network import Network
+from tinygen.planner.chains.network import Network
+from tinygen.planner.chains.segment import Segment, sliced_chain_of
 from tinygen.planner.plan import Request, curve, plan
-from tinygen.planner.schedule import BufferKind, Fused, Schedule
-from tinygen.planner.segment import Segment, sliced_chain_of
-from tinygen.planner.segmentation import SegmentationSearch
+from tinygen.planner.schedule.check import check
+from tinygen.planner.schedule.constants import const_bytes
+from tinygen.planner.schedule.interpret import interpret
+from tinygen.planner.schedule.schedule import BufferKind, Fused, Schedule
+from tinygen.planner.search.edges import EdgeFinder, Known
+from tinygen.planner.search.findings import Findings
+from tinygen.planner.search.segmentation import SegmentationSearch
 
 _M4 = targets.load("mps2-an386")
 _TOOLBOX = Toolbox(Library.CMSIS_NN, _M4.isa, Objective.RAM)

@@ -17,14 +17,26 @@ from tinygen.kernels.select import LOWERINGS, select
 from tinygen.ops.pool2d import MaxPool2D
 from tinygen.ops.window import HW, NO_PADDING, UNIT
 from tinygen.ops.windowed import Convolution
-from tinygen.planner.check import check
-from tinygen.planner.findings import Findings
-from tinygen.planner.interpret import interpret
-from tinygen.planner.network import Network
+from tinygen.planner.chains.network import Network
+from tinygen.planner.chains.segment import Segment, chain_of, sliced_chain_of, strip_chains
 from tinygen.planner.plan import Request, plan
-from tinygen.planner.schedule import Call, Crop, Fetch, FlatStep, Fused, Loop, Schedule, Shift, Store, Strips, unrolled
-from tinygen.planner.segment import Segment, chain_of, sliced_chain_of, strip_chains
-from tinygen.planner.split import split
+from tinygen.planner.schedule.check import check
+from tinygen.planner.schedule.interpret import interpret
+from tinygen.planner.schedule.schedule import (
+    Call,
+    Crop,
+    Fetch,
+    FlatStep,
+    Fused,
+    Loop,
+    Schedule,
+    Shift,
+    Store,
+    Strips,
+    unrolled,
+)
+from tinygen.planner.search.findings import Findings
+from tinygen.planner.search.split import split
 
 _BOARDS = [targets.load(name) for name in ("mps2-an386", "mps3-an547", "mps2-an385")]
 _toolboxes = st.builds(

@@ -12,11 +12,11 @@ from tinygen.errors import VerifyError
 from tinygen.ir.graph import Graph
 from tinygen.kernels.base import Library, Objective, Toolbox
 from tinygen.ops.window import HW
-from tinygen.planner.check import check
 from tinygen.planner.fit import remedies
-from tinygen.planner.interpret import interpret
 from tinygen.planner.plan import Request, plan
-from tinygen.planner.schedule import Call, FlatStep, Fused, Schedule, Store
+from tinygen.planner.schedule.check import check
+from tinygen.planner.schedule.interpret import interpret
+from tinygen.planner.schedule.schedule import Call, FlatStep, Fused, Schedule, Store
 from tinygen.report.plan import Role, describe
 
 _BOARD = targets.load("mps2-an386")

@@ -15,13 +15,13 @@ from tinygen.ir.types import Array
 from tinygen.kernels.base import Library, Objective, Toolbox
 from tinygen.kernels.select import select
 from tinygen.ops.window import HW
-from tinygen.planner.check import check
-from tinygen.planner.interpret import interpret
-from tinygen.planner.network import Network
+from tinygen.planner.chains.network import Network
+from tinygen.planner.chains.segment import Segment
 from tinygen.planner.plan import Request, plan
-from tinygen.planner.schedule import Crop, Fused, Schedule
-from tinygen.planner.segment import Segment
-from tinygen.planner.split import split
+from tinygen.planner.schedule.check import check
+from tinygen.planner.schedule.interpret import interpret
+from tinygen.planner.schedule.schedule import Crop, Fused, Schedule
+from tinygen.planner.search.split import split
 from tinygen.report.operators import extra_macs
 
 _M4 = targets.load("mps2-an386")

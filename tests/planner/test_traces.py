@@ -10,10 +10,10 @@ from tinygen import targets
 from tinygen.ir.graph import Graph
 from tinygen.kernels.base import Library, Objective, Toolbox
 from tinygen.kernels.select import has_kernel
-from tinygen.planner.choice import select
-from tinygen.planner.findings import Findings
-from tinygen.planner.network import Network
-from tinygen.planner.segment import Memory, Segment, choices_of, memory_of_traces, trace_of_steps
+from tinygen.planner.chains.network import Network
+from tinygen.planner.chains.segment import Memory, Segment, choices_of, memory_of_traces, trace_of_steps
+from tinygen.planner.cost.choice import select
+from tinygen.planner.search.findings import Findings
 
 _M4 = targets.load("mps2-an386")
 _TOOLBOX = Toolbox(Library.CMSIS_NN, _M4.isa, Objective.RAM)

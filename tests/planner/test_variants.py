@@ -18,7 +18,7 @@ from tinygen.kernels.select import select, variants
 from tinygen.ops.window import HW
 from tinygen.pipeline import Compiled, Kernels, Options, compile_model
 from tinygen.planner.plan import Request, plan
-from tinygen.planner.schedule import Call, Schedule
+from tinygen.planner.schedule.schedule import Call, Schedule
 from tinygen.targets import load
 from tinygen.targets.isa import Isa
 

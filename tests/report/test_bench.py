@@ -11,7 +11,7 @@ from tests.support.tools import requires_qemu
 from tinygen.build.sizes import symbol_sizes
 from tinygen.codegen.harness import Measure
 from tinygen.pipeline import Options, compile_model
-from tinygen.planner.constants import const_bytes
+from tinygen.planner.schedule.constants import const_bytes
 from tinygen.report.bench import bench
 from tinygen.report.counting import Counter, count, count_operators
 from tinygen.report.measurement import bench_table

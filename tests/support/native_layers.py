@@ -19,7 +19,7 @@ from tinygen.kernels.native import select, winograd
 from tinygen.kernels.native.winograd import Method
 from tinygen.ops.conv2d import Conv2D
 from tinygen.pipeline import Kernels, Options, compile_model
-from tinygen.planner.constants import const_bytes
+from tinygen.planner.schedule.constants import const_bytes
 from tinygen.targets.isa import Isa
 
 _SIZES = (1, 2, 3, 4, 5, 7, 8, 9, 16, 17, 31, 64, 100, 150, 299, 300)

@@ -19,7 +19,7 @@ from tinygen.frontends import import_model
 from tinygen.ir.types import Array
 from tinygen.kernels.base import Kernel, Library, Toolbox
 from tinygen.planner.plan import Request, plan
-from tinygen.planner.schedule import Schedule
+from tinygen.planner.schedule.schedule import Schedule
 from tinygen.targets import load
 from tinygen.targets.isa import Isa
 

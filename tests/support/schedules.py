@@ -11,7 +11,7 @@ from tinygen.codegen.harness import Measure
 from tinygen.codegen.render import render
 from tinygen.ir.types import Array
 from tinygen.kernels.base import Library
-from tinygen.planner.schedule import Schedule
+from tinygen.planner.schedule.schedule import Schedule
 
 
 def run_schedule(schedule: Schedule, library: Library, folder: Path, inputs: Sequence[Sample]) -> list[list[Array]]:

@@ -5,7 +5,7 @@ from pathlib import Path, PurePosixPath
 
 from tinygen.build.kernel_sources import VERSION, SourceTree
 from tinygen.codegen.project import ProjectKind, render_project
-from tinygen.planner.schedule import Schedule
+from tinygen.planner.schedule.schedule import Schedule
 
 
 def bundle(

@@ -17,7 +17,7 @@ from tinygen.ir.rows import part_of
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array
 from tinygen.ops.quantize import convert
-from tinygen.planner.schedule import Schedule
+from tinygen.planner.schedule.schedule import Schedule
 
 _OUTSIDE_ARENA = 3  # exit codes of the harness
 _FAILED_OPERATOR = 4

@@ -10,7 +10,7 @@ from tinygen.build.sizes import Role, Sizes
 from tinygen.build.toolchain import WARNINGS, Toolchain
 from tinygen.codegen.harness import Measure, render_harness
 from tinygen.codegen.linker import linker_script
-from tinygen.planner.schedule import Schedule
+from tinygen.planner.schedule.schedule import Schedule
 
 
 @dataclass(frozen=True)

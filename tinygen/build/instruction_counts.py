@@ -10,7 +10,7 @@ from tinygen.build.disassembly import Instruction, Symbol, disassemble, symbols
 from tinygen.build.execute import Sample, execute
 from tinygen.build.firmware import Image
 from tinygen.errors import ToolError
-from tinygen.planner.schedule import Schedule
+from tinygen.planner.schedule.schedule import Schedule
 from tinygen.targets import Board
 
 _START = "tg_count_start"

@@ -13,7 +13,7 @@ from tinygen.cli.options import Model
 from tinygen.cli.terminal import Terminal
 from tinygen.errors import UnsupportedOperatorsError
 from tinygen.pipeline import Compiled, Options, arena_limit_bytes, compile_model, flash_limit_bytes
-from tinygen.planner.schedule import Call
+from tinygen.planner.schedule.schedule import Call
 from tinygen.report.curve import curve_table
 from tinygen.report.inspection import inspect_schedule, inspect_unsupported, peak_table, summary_table
 from tinygen.report.operators import operator_table

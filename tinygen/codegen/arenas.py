@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from tinygen.planner.schedule import Buffer, FlatStep, Schedule
+from tinygen.planner.schedule.schedule import Buffer, FlatStep, Schedule
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from jinja2 import Template
 
 from tinygen.codegen.environment import environment
 from tinygen.kernels.base import Kernel
-from tinygen.planner.parts import is_operand
+from tinygen.planner.schedule.parts import is_operand
 
 Steps = tuple[tuple[str, int], ...]
 

@@ -10,7 +10,7 @@ from tinygen.ir.graph import Op
 from tinygen.ir.rows import Channels, Columns, Rows, all_rows
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.text import print_op
-from tinygen.planner.schedule import Buffer, BufferKind, Call, Fetch, Fused, Schedule, Store
+from tinygen.planner.schedule.schedule import Buffer, BufferKind, Call, Fetch, Fused, Schedule, Store
 
 _SPELLING = 60  # letters
 

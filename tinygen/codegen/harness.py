@@ -4,7 +4,7 @@ from enum import Enum
 
 from tinygen.codegen.environment import environment
 from tinygen.codegen.model import ModelText
-from tinygen.planner.schedule import Schedule
+from tinygen.planner.schedule.schedule import Schedule
 
 GUARD_BYTES = 64  # before and behind the arena
 INPUT_FILE = "inputs.bin"

@@ -21,7 +21,7 @@ from tinygen.ir.rows import has_rows, pixel_bytes, row_bytes
 from tinygen.ir.text import mnemonic
 from tinygen.kernels.base import Kernel, Table
 from tinygen.kernels.engine import EngineCall, EngineTemplate
-from tinygen.planner.schedule import Call, Fetch, Fused, Schedule, Shift, Strips, unrolled
+from tinygen.planner.schedule.schedule import Call, Fetch, Fused, Schedule, Shift, Strips, unrolled
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,8 +6,8 @@ from tinygen.codegen.c_text import comment
 from tinygen.codegen.environment import environment
 from tinygen.codegen.line_breaks import break_lines
 from tinygen.codegen.model import ModelText
-from tinygen.planner.constants import const_bytes
-from tinygen.planner.schedule import Schedule
+from tinygen.planner.schedule.constants import const_bytes
+from tinygen.planner.schedule.schedule import Schedule
 
 
 def render(schedule: Schedule, name: str, source: str) -> dict[str, str]:

@@ -10,7 +10,7 @@ from tinygen.codegen.strips import Members, MemberText, Use, members_of
 from tinygen.ir.rows import Columns, Piece, all_columns, has_rows
 from tinygen.ir.tensor import Tensor
 from tinygen.kernels.base import Kernel, Table
-from tinygen.planner.schedule import (
+from tinygen.planner.schedule.schedule import (
     Buffer,
     Call,
     Crop,

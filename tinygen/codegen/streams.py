@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from tinygen.codegen.arenas import arena_symbol
 from tinygen.ir.stream import State, Stream
-from tinygen.planner.schedule import Schedule
+from tinygen.planner.schedule.schedule import Schedule
 
 
 @dataclass(frozen=True)

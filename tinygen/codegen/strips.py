@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from tinygen.ir.tensor import Tensor
-from tinygen.planner.schedule import Buffer, Call, Crop, Fetch, FlatStep, Schedule, Strips, unrolled
+from tinygen.planner.schedule.schedule import Buffer, Call, Crop, Fetch, FlatStep, Schedule, Strips, unrolled
 
 Use = str | tuple[Buffer, int, str]
 """What a number is: its name; or bytes of a buffer, with the place that they count from, and a name for them."""

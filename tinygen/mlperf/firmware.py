@@ -19,7 +19,7 @@ from tinygen.ir.stream import Stream
 from tinygen.ir.types import DType
 from tinygen.mlperf.description import DESCRIPTION_FILE, Description
 from tinygen.mlperf.tasks import InputForm, Task
-from tinygen.planner.schedule import Schedule
+from tinygen.planner.schedule.schedule import Schedule
 from tinygen.report.document import json_text
 from tinygen.targets import Board, TimerKind, UartKind
 

@@ -9,11 +9,11 @@ from tinygen.errors import DoesNotFitError
 from tinygen.ir.graph import Graph
 from tinygen.kernels.base import Toolbox
 from tinygen.ops.table_rows import MOST_STORED, large_tables
-from tinygen.planner.constants import const_bytes
-from tinygen.planner.occupancy import occupancy
+from tinygen.planner.memory.occupancy import occupancy
+from tinygen.planner.memory.spill import arena_room, rooms
 from tinygen.planner.plan import Request, about_least_bytes, certain_bytes, plan
-from tinygen.planner.schedule import Buffer, BufferKind, Call, Schedule
-from tinygen.planner.spill import arena_room, rooms
+from tinygen.planner.schedule.constants import const_bytes
+from tinygen.planner.schedule.schedule import Buffer, BufferKind, Call, Schedule
 from tinygen.targets.board import Board
 
 _MOST_REMEDIES = 3

@@ -6,17 +6,17 @@ from dataclasses import dataclass, replace
 from tinygen.ir.graph import Graph, Op
 from tinygen.kernels.base import Kernel, Objective, Toolbox
 from tinygen.kernels.select import has_kernel
-from tinygen.planner.check import check
-from tinygen.planner.choice import select
-from tinygen.planner.cost import estimated_instructions
-from tinygen.planner.network import Network
-from tinygen.planner.schedule import Schedule
-from tinygen.planner.solver import Solver
-from tinygen.planner.spill import arena_room, spill
-from tinygen.planner.splitting import RAM_SLACK, least_bytes, smaller_plans, split_plan
-from tinygen.planner.stepping import step_plan, step_plans
-from tinygen.planner.thrift import library_bytes, thrifty_plan
-from tinygen.planner.whole import exchanged, whole_plan
+from tinygen.planner.chains.network import Network
+from tinygen.planner.cost.choice import select
+from tinygen.planner.cost.cost import estimated_instructions
+from tinygen.planner.memory.spill import arena_room, spill
+from tinygen.planner.schedule.check import check
+from tinygen.planner.schedule.schedule import Schedule
+from tinygen.planner.schedule.solver import Solver
+from tinygen.planner.search.splitting import RAM_SLACK, least_bytes, smaller_plans, split_plan
+from tinygen.planner.whole.stepping import step_plan, step_plans
+from tinygen.planner.whole.thrift import library_bytes, thrifty_plan
+from tinygen.planner.whole.whole import exchanged, whole_plan
 from tinygen.targets.board import Board
 
 _FASTEST = (Objective.TIME, Objective.SIZE)  # whole tensors are fastest, and take the least code

@@ -12,8 +12,8 @@ from tinygen.build.execute import execute
 from tinygen.codegen.harness import Measure
 from tinygen.cycles.kind import Kind
 from tinygen.ir.graph import Op
-from tinygen.planner.constants import const_bytes
-from tinygen.planner.schedule import Call, Fused, Schedule
+from tinygen.planner.schedule.constants import const_bytes
+from tinygen.planner.schedule.schedule import Call, Fused, Schedule
 from tinygen.report.counting import Count, Counter, available_counter, count, count_operators
 from tinygen.system.work import work_folder
 from tinygen.verify.program import Program

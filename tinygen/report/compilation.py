@@ -7,8 +7,8 @@ from pathlib import Path
 from rich.console import RenderableType
 
 from tinygen.passes.shrinking.saving import NOTHING_SAVED, Saving
-from tinygen.planner.constants import const_bytes
-from tinygen.planner.schedule import Schedule
+from tinygen.planner.schedule.constants import const_bytes
+from tinygen.planner.schedule.schedule import Schedule
 from tinygen.report.engines import Explanation
 from tinygen.report.operators import extra_macs, kernel_functions
 from tinygen.report.saved import saved_rows

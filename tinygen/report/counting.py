@@ -19,7 +19,7 @@ from tinygen.cycles.kind import Kind
 from tinygen.cycles.model import cycles, histogram, instructions
 from tinygen.cycles.timing import TIMINGS
 from tinygen.errors import ToolError
-from tinygen.planner.schedule import Schedule
+from tinygen.planner.schedule.schedule import Schedule
 from tinygen.system.work import work_folder
 from tinygen.verify.program import Program
 from tinygen.verify.samples import Samples

@@ -7,10 +7,10 @@ from rich.console import RenderableType
 
 from tinygen.errors import UnsupportedOperator
 from tinygen.passes.shrinking.saving import NOTHING_SAVED, Saving
-from tinygen.planner.constants import const_bytes
 from tinygen.planner.fit import fits_ram
-from tinygen.planner.occupancy import occupancy
-from tinygen.planner.schedule import Call, Schedule
+from tinygen.planner.memory.occupancy import occupancy
+from tinygen.planner.schedule.constants import const_bytes
+from tinygen.planner.schedule.schedule import Call, Schedule
 from tinygen.report.curve import CurveRow
 from tinygen.report.operators import OperatorRow, extra_macs, kind, operator_rows
 from tinygen.report.saved import saved_rows

@@ -7,8 +7,8 @@ from rich.console import RenderableType
 
 from tinygen.ir.graph import Op
 from tinygen.kernels.base import Table
-from tinygen.planner.constants import shared_tables
-from tinygen.planner.schedule import Call, Schedule
+from tinygen.planner.schedule.constants import shared_tables
+from tinygen.planner.schedule.schedule import Call, Schedule
 from tinygen.report.table import listing, shape, short_name
 
 NO_KERNEL = ""  # of operators that leave nothing to do

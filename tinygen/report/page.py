@@ -7,7 +7,7 @@ from functools import cache
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from tinygen import __version__, paths
-from tinygen.planner.schedule import Schedule
+from tinygen.planner.schedule.schedule import Schedule
 from tinygen.report.compilation import Compilation
 from tinygen.report.curve import REREADABLE, RESIDENT, STREAMED, CurveRow, curve_picture
 from tinygen.report.memory_map import memory_map

@@ -8,10 +8,10 @@ from itertools import groupby
 
 from tinygen.ir.graph import Op
 from tinygen.ir.rows import Piece, every_row, row_bytes
-from tinygen.planner.block import Part, runs
-from tinygen.planner.constants import shared_tables
-from tinygen.planner.occupancy import Occupancy, occupancy
-from tinygen.planner.schedule import (
+from tinygen.planner.memory.block import Part, runs
+from tinygen.planner.memory.occupancy import Occupancy, occupancy
+from tinygen.planner.schedule.constants import shared_tables
+from tinygen.planner.schedule.schedule import (
     Buffer,
     BufferKind,
     Call,

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from tinygen.planner.schedule import Schedule
+from tinygen.planner.schedule.schedule import Schedule
 from tinygen.report.table import count, size
 
 

@@ -7,7 +7,7 @@ from tinygen.build.firmware import Image
 from tinygen.codegen.harness import Measure
 from tinygen.frontends.spelling import Spelling
 from tinygen.ir.graph import Graph
-from tinygen.planner.schedule import Schedule
+from tinygen.planner.schedule.schedule import Schedule
 
 
 class Program(Protocol):

@@ -12,7 +12,7 @@ import numpy as np
 from tinygen.build.execute import Sample
 from tinygen.ir.graph import Graph, Values
 from tinygen.ops.quantize import convert
-from tinygen.planner.schedule import Schedule
+from tinygen.planner.schedule.schedule import Schedule
 from tinygen.verify import reference
 from tinygen.verify.comparison import Comparison, Permission, Rounding, Side, compare, compare_port
 from tinygen.verify.litert import ReferenceRun

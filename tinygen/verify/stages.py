@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from tinygen.ir.graph import Op
-from tinygen.planner.schedule import Schedule
+from tinygen.planner.schedule.schedule import Schedule
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from tinygen.ir.graph import Graph
 from tinygen.ir.rows import part_of
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array
-from tinygen.planner.schedule import Schedule
+from tinygen.planner.schedule.schedule import Schedule
 from tinygen.verify import reference
 from tinygen.verify.comparison import Comparison, Side, compare, compare_port
 from tinygen.verify.stages import first_operator, first_output

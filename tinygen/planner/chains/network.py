@@ -1,0 +1,132 @@
+"""A graph as the splitting planner sees it: calls in order, tensors by the memory they live in."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+from tinygen.budget import ROWS
+from tinygen.ir.graph import Graph, Op
+from tinygen.ir.rows import Rows, has_rows
+from tinygen.ir.tensor import Tensor
+from tinygen.kernels.base import Kernel
+from tinygen.ops.channel_sum import ChannelSum, channel_sum
+from tinygen.ops.running_sum import RunningSum, running_sum
+from tinygen.planner.chains.slices import Tiles
+from tinygen.planner.chains.stream import RowDemand
+from tinygen.planner.chains.strips import Copies
+from tinygen.planner.memory.sharing import Sharing
+
+
+@dataclass(frozen=True, eq=False)
+class Network:
+    """The calls of a graph in order. Views have no call; the tensors of a view live in one root tensor."""
+
+    graph: Graph
+    calls: tuple[Op, ...]
+    kernels: Mapping[Op, Kernel]
+    sharing: Sharing
+    fetched: frozenset[Tensor] = frozenset()  # inputs that the application gives by rows
+    rereads_input: bool = False  # it gives them as often as wanted, and just some columns
+    stored: tuple[Tensor, ...] = ()  # outputs that the application takes by rows
+    demand: RowDemand = field(default_factory=RowDemand)  # which rows the operators need
+    copies: Copies = field(default_factory=lambda: Copies({}))
+    tiles: Tiles = field(default_factory=lambda: Tiles({}))
+
+    @classmethod
+    def of(
+        cls,
+        graph: Graph,
+        kernels: Mapping[Op, Kernel],
+        fetches_input: bool,
+        rereads_input: bool = False,
+        stores_output: bool = False,
+    ) -> "Network":
+        """The network of a graph.
+
+        Inputs that nobody reads, or that lie inside of other tensors, are not fetched; outputs that nothing computes
+        are not stored.
+        """
+        sharing = Sharing(graph)
+        calls = tuple(op for op in graph.ops if not sharing.add_view(op))
+        read = {tensor for op in calls for tensor in op.variable_operands}
+        fetched = (t for t in graph.input_tensors if fetches_input and t in read and sharing.root(t)[0] is t)
+        written = {sharing.root(tensor)[0] for op in calls for tensor in op.results}
+        stored = (t for t in dict.fromkeys(graph.output_tensors) if stores_output and sharing.root(t)[0] in written)
+        return cls(graph, calls, kernels, sharing, frozenset(fetched), rereads_input, tuple(stored))
+
+    def with_kernels(self, kernels: Mapping[Op, Kernel]) -> "Network":
+        """The same with other kernels for some operators; what is derived from the graph is shared, as tensors are
+        compared by identity and those of running sums are made here."""
+        other = replace(self, kernels={**self.kernels, **kernels})
+        for name, value in vars(Network).items():
+            if isinstance(value, cached_property):
+                vars(other)[name] = getattr(self, name)
+        return other
+
+    def completed_by(self, tensor: Tensor) -> int:
+        """The call after which all of a tensor is there: the one that computes it, or the last of what it views."""
+        own = [index for index, op in enumerate(self.calls) if tensor in op.results]
+        root = self.root(tensor)
+        return own[0] if own else max(i for i, op in enumerate(self.calls) if root in map(self.root, op.results))
+
+    def root(self, tensor: Tensor) -> Tensor:
+        """The tensor whose memory holds `tensor`."""
+        return self.sharing.root(tensor)[0]
+
+    @cached_property
+    def inputs(self) -> frozenset[Tensor]:
+        """Roots that hold an input of the model before the first call."""
+        return frozenset(self.root(tensor) for tensor in self.graph.input_tensors) - self.fetched
+
+    @cached_property
+    def outputs(self) -> frozenset[Tensor]:
+        """Roots that hold an output of the model after the last call."""
+        kept = (t for t in self.graph.output_tensors if not t.is_constant and t not in self.stored)
+        return frozenset(self.root(tensor) for tensor in kept)
+
+    @cached_property
+    def lifetimes(self) -> dict[Tensor, tuple[int, int]]:
+        """First and last call that touches each root; resident inputs from call 0 on, outputs up to the last."""
+        found: dict[Tensor, tuple[int, int]] = {}
+        touched = [(0, root) for root in map(self.root, self.graph.input_tensors) if root in self.inputs]
+        for index, op in enumerate(self.calls):
+            touched += [(index, self.root(tensor)) for tensor in (*op.variable_operands, *op.results)]
+        touched += [(len(self.calls) - 1, root) for root in self.outputs]
+        for index, root in touched:
+            first, last = found.get(root, (index, index))
+            found[root] = min(first, index), max(last, index)
+        return found
+
+    @cached_property
+    def private(self) -> frozenset[Tensor]:
+        """Roots that hold only themselves and are neither input nor output of the model."""
+        ports = {self.root(tensor) for tensor in self.graph.input_tensors} | self.outputs
+        return frozenset(r for r in self.lifetimes if r not in ports and not self.sharing.is_shared(r))
+
+    @cached_property
+    def sums(self) -> dict[Op, RunningSum]:
+        """The calls that are averages over whole images."""
+        found = ((op, running_sum(op)) for op in self.calls)
+        return {op: sum for op, sum in found if sum is not None and 1 < sum.input.shape[1] <= ROWS.most}
+
+    @cached_property
+    def channel_sums(self) -> dict[Op, ChannelSum]:
+        """The calls that are products with all channels of their input."""
+        found = ((op, channel_sum(op)) for op in self.calls)
+        return {op: sum for op, sum in found if sum is not None}
+
+    @cached_property
+    def row_wise(self) -> frozenset[Op]:
+        """The calls that can run row by row."""
+        return frozenset(op for op in self.calls if op in self.sums or _has_tiles(op))
+
+
+def _has_tiles(op: Op) -> bool:
+    """Whether each row of the result can be computed on its own."""
+    result = op.results[0]
+    if len(op.results) != 1 or not has_rows(result) or result.shape[1] > ROWS.most:
+        return False
+    return all(
+        has_rows(operand) and all(op.rows_needed(operand, Rows(row, row + 1)) for row in range(result.shape[1]))
+        for operand in op.variable_operands
+    )

@@ -1,0 +1,334 @@
+"""One segment of a network, a call on whole tensors or a chain that runs in parts, and the memory it takes."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import accumulate, chain
+
+from tinygen.ir.graph import Op
+from tinygen.ir.rows import every_row, has_rows
+from tinygen.ir.tensor import Tensor
+from tinygen.planner.chains.network import Network
+from tinygen.planner.chains.slices import AddSlice, SlicedChain, sliced_chain, sliced_steps
+from tinygen.planner.chains.stream import (
+    AddRows,
+    Chain,
+    Compute,
+    FetchRows,
+    RowStep,
+    StoreRows,
+    Touch,
+    held_bytes,
+    stream,
+)
+from tinygen.planner.chains.strips import strips_of
+from tinygen.planner.memory.block import Block, InPlace, least_bytes
+from tinygen.planner.memory.lifetimes import Access, Traffic
+from tinygen.planner.memory.placement import Effort, arena_bytes, place
+from tinygen.planner.memory.traces import Ports, Trace, blocks_of, trace
+from tinygen.planner.schedule.solver import Solver
+
+_TENSOR_ALIGN = 4  # word loads of int8 kernels are fastest there
+
+
+@dataclass(frozen=True)
+class Segment:
+    """Calls [first, end) of a network; `rows_per_call` is None where these run on whole tensors or on slices."""
+
+    first: int
+    end: int
+    rows_per_call: int | None = None
+    descending: bool = False
+    late: frozenset[Tensor] = frozenset()  # rings that move their rows late
+    scratch: tuple[int | None, ...] = ()  # bytes that the kernel of each call may take, None for the fastest kernel
+    strips: int = 1  # of columns, one after the other
+    slices: int = 1  # of channels, one after the other
+
+    @property
+    def is_chain(self) -> bool:
+        """Whether its calls run in parts."""
+        return self.rows_per_call is not None or self.slices > 1
+
+
+@dataclass(frozen=True)
+class Scratch:
+    """Key of the scratch of one operator."""
+
+    op: Op
+
+
+BufferKey = Tensor | Scratch
+Traces = dict[Segment, Trace[BufferKey]]
+
+
+@dataclass(frozen=True)
+class Memory:
+    """The blocks that some steps need: of each buffer one, or several to choose from."""
+
+    blocks: Mapping[BufferKey, tuple[Block, ...]]
+    in_place: tuple[InPlace, ...]
+
+    @cached_property
+    def bound_bytes(self) -> int:
+        """No placement is smaller."""
+        return least_bytes(list(self.blocks.values()))
+
+    @property
+    def first_blocks(self) -> list[Block]:
+        """The first of each buffer's blocks."""
+        return [block for block, *_ in self.blocks.values()]
+
+    def placement_units(self, effort: Effort) -> int:
+        """What the search for a placement takes about: moves of blocks, and pairs of parts that may meet."""
+        pairs = sum(len(block.parts) ** 2 for blocks in self.blocks.values() for block in blocks)
+        return effort.moves * len(self.blocks) + pairs
+
+    def placed(self, effort: Effort, limit: int | None = None, solver: Solver = Solver.BUILTIN) -> "Placed":
+        """The best placement found; with a limit the search ends at one within it."""
+        offsets = place(list(self.blocks.values()), self.in_place, effort, self.bound_bytes, limit, solver)
+        chosen = {key: next(b for b in blocks if b in offsets) for key, blocks in self.blocks.items()}
+        return Placed(
+            offsets={key: offsets[block] for key, block in chosen.items()},
+            others=frozenset(key for key, block in chosen.items() if block is not self.blocks[key][0]),
+            arena_bytes=arena_bytes(offsets),
+        )
+
+
+@dataclass(frozen=True)
+class Placed:
+    """Where blocks lie."""
+
+    offsets: Mapping[BufferKey, int]
+    others: frozenset[BufferKey]  # buffers that did not take their first block
+    arena_bytes: int
+
+
+def steps_of(network: Network, segment: Segment) -> list[RowStep]:
+    """What a segment does, step by step."""
+    return [step for strip in strips_of_steps(network, segment) for step in strip]
+
+
+def strips_of_steps(network: Network, segment: Segment) -> list[list[RowStep]]:
+    """What a segment does, strip by strip; all at once where it has none."""
+    if segment.rows_per_call is None:
+        return [_steps_at_once(network, segment)]
+    rows = chain_of(network, segment, segment.rows_per_call)
+    strips = [
+        stream(replace(part, late=segment.late & part.held)) for part in strip_chains(network, rows, segment.strips)
+    ]
+    before: list[RowStep] = [*_fetches(network, segment, rows.fetched)]
+    after: list[RowStep] = [*_stores(network, segment, rows.stored)]
+    return [[*before, *strips[0], *after]] if len(strips) == 1 else [before, *strips, after]
+
+
+def _steps_at_once(network: Network, segment: Segment) -> list[RowStep]:
+    """The steps on whole tensors, or on slices of channels."""
+    if segment.slices > 1:
+        chain = sliced_chain_of(network, segment.first, segment.end)
+        assert chain is not None, "only chains have slices"
+        steps = sliced_steps(chain, segment.slices)
+        return [*_fetches(network, segment, frozenset()), *steps, *_stores(network, segment, frozenset())]
+    op = network.calls[segment.first]
+    reads = tuple(_whole(tensor) for tensor in op.variable_operands)
+    compute = Compute(reads, tuple(_whole(t) for t in op.results), op, every_row(op.results[0]))
+    return [*_fetches(network, segment, frozenset()), compute, *_stores(network, segment, frozenset())]
+
+
+def strip_chains(network: Network, chain: Chain, strips: int) -> list[Chain]:
+    """The chain of each strip; none where it cannot be cut into so many, or where whole rows are given away."""
+    if strips == 1:
+        return [chain]
+    if chain.stored or chain.sums or any(chain.writers.values()) or (chain.fetched and not network.rereads_input):
+        return []
+    found = strips_of(chain.ops, chain.rings | chain.fetched, strips, network.demand, network.copies)
+    return [replace(chain, strip=strip) for strip in found]
+
+
+def sliced_chain_of(network: Network, first: int, end: int) -> SlicedChain | None:
+    """Calls [first, end) as a chain that runs slice by slice; None where they are none."""
+    ops = network.calls[first:end]
+    results = {result for op in ops for result in op.results}
+    stored = frozenset(map(network.root, network.stored))  # by rows, once all channels are there
+    private = frozenset(t for t in results & network.private - stored if network.lifetimes[t][1] < end)
+    return sliced_chain(ops, private, network.channel_sums, network.root)
+
+
+def _fetches(network: Network, segment: Segment, by_rows: frozenset[Tensor]) -> list[FetchRows]:
+    """Of inputs that a segment is the first to read and that are fetched whole."""
+    ops = network.calls[segment.first : segment.end]
+    read = dict.fromkeys(network.root(tensor) for op in ops for tensor in op.variable_operands)
+    first = (t for t in read if t in network.fetched - by_rows and network.lifetimes[t][0] >= segment.first)
+    return [FetchRows((), (_whole(tensor),), tensor, every_row(tensor)) for tensor in first]
+
+
+def _stores(network: Network, segment: Segment, by_rows: frozenset[Tensor]) -> list[StoreRows]:
+    """Of outputs that a segment completes and that are given away whole."""
+    complete = (t for t in network.stored if segment.first <= network.completed_by(t) < segment.end)
+    return [StoreRows((_whole(t),), (), t, every_row(t)) for t in complete if t not in by_rows]
+
+
+def choices_of(network: Network, segment: Segment) -> list[list[RowStep]]:
+    """The steps with all rings moving their rows early, and with all of them moving late, moment by moment."""
+    if segment.rows_per_call is None:
+        return [steps_of(network, segment)] * 2
+    rows = replace(chain_of(network, segment, segment.rows_per_call), waits=True)
+    chains = strip_chains(network, rows, segment.strips)
+    early = [stream(part) for part in chains]
+    late = [stream(replace(part, late=part.held), steps) for part, steps in zip(chains, early, strict=True)]
+    fetches = _fetches(network, segment, rows.fetched)
+    stores = _stores(network, segment, rows.stored)
+    return [[*fetches, *chain.from_iterable(steps), *stores] for steps in (early, late)]
+
+
+def memory_of(network: Network, segment: Segment, choices: Sequence[Sequence[RowStep]]) -> Memory:
+    """The blocks of a segment on its own; what passes through it untouched is not among them."""
+    return memory_of_trace(network, segment, trace_of_steps(network, choices))
+
+
+def memory_of_trace(network: Network, segment: Segment, found: Trace[BufferKey]) -> Memory:
+    """The same, where it is known what the segment does to memory."""
+    before = {root for root, (first, _) in network.lifetimes.items() if first < segment.first}
+    after = {root for root, (_, last) in network.lifetimes.items() if last >= segment.end}
+    before |= network.inputs if segment.first == 0 else set()
+    after |= network.outputs if segment.end == len(network.calls) else set()
+    return _memory([found], Ports({}, frozenset(before), frozenset(after)))
+
+
+def passing_bytes(network: Network, segment: Segment) -> int:
+    """Bytes that are live throughout the segment without being touched by it."""
+    ops = network.calls[segment.first : segment.end]
+    touched = {network.root(t) for op in ops for t in (*op.variable_operands, *op.results)}
+    return sum(
+        root.type.bytes
+        for root, (first, last) in network.lifetimes.items()
+        if root not in touched and _passes(network, root, segment, first, last)
+    )
+
+
+def crossing_bytes(network: Network) -> list[int]:
+    """For each cut, from before the first call to behind the last: bytes of what is live between the calls beside it.
+
+    Any segment that begins or ends there takes them.
+    """
+    changes = [0] * (len(network.calls) + 2)
+    for root, (first, last) in network.lifetimes.items():
+        changes[0 if root in network.inputs else first + 1] += root.type.bytes
+        changes[1 + (len(network.calls) if root in network.outputs else last)] -= root.type.bytes
+    return list(accumulate(changes[:-1]))
+
+
+def _passes(network: Network, root: Tensor, segment: Segment, first: int, last: int) -> bool:
+    begins = first < segment.first or (segment.first == 0 and root in network.inputs)
+    ends = last >= segment.end or (segment.end == len(network.calls) and root in network.outputs)
+    return begins and ends
+
+
+def memory_of_traces(network: Network, segments: Sequence[Trace[BufferKey]]) -> Memory:
+    """The blocks of segments that make up a network; inputs and outputs that no step touches are there, too."""
+    ports = network.inputs | network.outputs
+    sizes: dict[BufferKey, int] = {root: root.type.bytes for root in network.lifetimes if root in ports}
+    return _memory(segments, Ports(sizes, network.inputs, network.outputs))
+
+
+def trace_of(network: Network, segment: Segment) -> Trace[BufferKey]:
+    """What a segment does to memory, with all choices that its rings have."""
+    return trace_of_steps(network, choices_of(network, segment))
+
+
+def trace_of_steps(network: Network, choices: Sequence[Sequence[RowStep]]) -> Trace[BufferKey]:
+    """What steps do to memory. `choices` are lists of equally many steps that differ only in where rings hold their
+    rows; each ring can follow another one."""
+    traffic = [[traffic_of(network, step) for step in steps] for steps in choices]
+    return trace(traffic, [_sizes(network, steps, each) for steps, each in zip(choices, traffic, strict=True)])
+
+
+def _memory(traces: Sequence[Trace[BufferKey]], ports: Ports[BufferKey]) -> Memory:
+    return Memory(*blocks_of(traces, ports, _name, _align))
+
+
+def _name(key: BufferKey) -> str:
+    return key.name if isinstance(key, Tensor) else f"{key.op.name}:scratch"
+
+
+def traffic_of(network: Network, step: RowStep) -> Traffic[BufferKey]:
+    """A step in terms of buffers, its scratch included."""
+    reads = tuple([_access(network, touch) for touch in step.reads])
+    writes = tuple([_access(network, touch) for touch in step.writes])
+    if isinstance(step, AddRows | AddSlice):
+        return Traffic(reads, writes, in_place=reads[1:])
+    if not isinstance(step, Compute):
+        return Traffic(reads, writes)
+    kernel = network.kernels[step.op]
+    shared: tuple[Access[BufferKey], ...] = ()
+    if kernel.in_place:
+        pairs = zip(step.reads, reads, strict=True)
+        shared = tuple(a for t, a in pairs if t.tensor in kernel.in_place and t.bytes == step.writes[0].bytes)
+    if kernel.scratch_bytes:
+        writes += (Access(Scratch(step.op), 0, kernel.scratch_bytes),)
+    return Traffic(reads, writes, shared)
+
+
+def chain_of(network: Network, segment: Segment, rows_per_call: int) -> Chain:
+    """The chain of a segment that runs row by row."""
+    ops = network.calls[segment.first : segment.end]
+
+    def stays(tensor: Tensor) -> bool:
+        first, last = network.lifetimes[tensor]
+        return segment.first <= first and last < segment.end
+
+    results = {result for op in ops for result in op.results}
+    rings = frozenset(t for t in results if t in network.private and len(t.shape) == 4 and stays(t))
+    alone = (t for t in network.fetched if not network.sharing.is_shared(t))
+    fetched = frozenset(t for t in alone if has_rows(t) and stays(t))
+    return Chain(
+        ops,
+        rings,
+        fetched,
+        sums={op: network.sums[op] for op in ops if op in network.sums},
+        rows_per_call=rows_per_call,
+        descending=segment.descending,
+        writers=_writers(network, ops),
+        demand=network.demand,
+        stored=frozenset(network.stored) & results,
+    )
+
+
+def _writers(network: Network, ops: Sequence[Op]) -> dict[tuple[Op, Tensor], tuple[Op, ...]]:
+    """Operators of a chain that write into memory that a later one reads under another name."""
+    results = {result for op in ops for result in op.results}
+    roots = {op: network.root(op.results[0]) for op in ops}
+    return {
+        (op, operand): tuple(writer for writer in ops[:index] if roots[writer] is network.root(operand))
+        for index, op in enumerate(ops)
+        for operand in op.variable_operands
+        if operand not in results
+    }
+
+
+def _sizes(network: Network, steps: Sequence[RowStep], traffic: Sequence[Traffic[BufferKey]]) -> dict[BufferKey, int]:
+    held = held_bytes(steps)
+    whole = network.lifetimes.keys() - network.private - network.fetched
+    sizes: dict[BufferKey, int] = {}
+    for key, _, bytes in (access for each in traffic for access in (*each.reads, *each.writes)):
+        if key in sizes:
+            continue
+        if isinstance(key, Scratch):
+            sizes[key] = bytes
+        elif key in whole:
+            sizes[key] = key.type.bytes
+        else:
+            sizes[key] = held.get(key, key.type.bytes)  # whole where just a view of it is read
+    return sizes
+
+
+def _align(key: BufferKey) -> int:
+    return max(_TENSOR_ALIGN, key.type.dtype.bytes) if isinstance(key, Tensor) else _TENSOR_ALIGN
+
+
+def _access(network: Network, touch: Touch) -> Access[BufferKey]:
+    root, offset = network.sharing.root(touch.tensor)
+    return Access(root, offset + touch.offset, touch.bytes)
+
+
+def _whole(tensor: Tensor) -> Touch:
+    return Touch(tensor, 0, tensor.type.bytes)

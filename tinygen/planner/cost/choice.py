@@ -1,0 +1,46 @@
+"""Which kernel runs an operator: the cheapest one, by the costs that were measured."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from tinygen.ir.graph import Op
+from tinygen.kernels import select as by_rank
+from tinygen.kernels.base import Kernel, Toolbox
+from tinygen.kernels.native.select import is_native
+from tinygen.planner.cost.cost import costs
+
+_CLEARLY_LESS = 0.75  # estimates of single calls are off by up to a quarter
+
+
+def variants(op: Op, toolbox: Toolbox) -> tuple[Kernel, ...]:
+    """The kernels that can run `op`, all of the same result: the cheapest first, each further one with less scratch.
+
+    Kernels of tinygen's own go before the library's, unless the toolbox chooses by cost and the library's is clearly
+    cheaper. KeyError for operators that only move or rename memory.
+    """
+    ranked = by_rank.variants(op, toolbox)
+    if not (toolbox.chooses_by_cost and toolbox.has_native_kernels and is_native(ranked[0])):
+        return ranked
+    library = by_rank.variants(op, replace(toolbox, has_native_kernels=False))
+    found = costs(toolbox)
+    if not found.is_measured(op, ranked[0]):
+        return ranked
+    if found.call(op, library[0]) >= _CLEARLY_LESS * found.call(op, ranked[0]):
+        return ranked
+    return tuple(_with_less_and_less_scratch((*library, *ranked)))
+
+
+def select(op: Op, toolbox: Toolbox, scratch_bytes: int | None = None) -> Kernel:
+    """The cheapest kernel that makes do with that much scratch; without a limit the cheapest."""
+    found = variants(op, toolbox)
+    if scratch_bytes is None:
+        return found[0]
+    return next((kernel for kernel in found if kernel.scratch_bytes <= scratch_bytes), found[-1])
+
+
+def _with_less_and_less_scratch(kernels: Sequence[Kernel]) -> Iterator[Kernel]:
+    least: int | None = None
+    for kernel in kernels:
+        if least is None or kernel.scratch_bytes < least:
+            least = kernel.scratch_bytes
+            yield kernel

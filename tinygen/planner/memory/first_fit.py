@@ -1,0 +1,92 @@
+"""First fit: blocks take, in a given order, the lowest offset that nothing placed before them forbids."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from tinygen.planner.memory.block import Block, Gap, InPlace, forbidden, least_bytes
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Items to be placed. Each has alternative blocks, of which one is chosen; blocks are known by index.
+
+    An order has one block of every item.
+    """
+
+    blocks: tuple[Block, ...]
+    alternatives: tuple[tuple[int, ...], ...]  # of each item
+    gaps: tuple[dict[int, list[Gap]], ...]  # of each block to those of other items: forbidden distances
+
+    @classmethod
+    def of(cls, items: Sequence[Sequence[Block]], in_place: Sequence[InPlace] = ()) -> "Problem":
+        """The problem of placing some items."""
+        blocks = tuple(block for item in items for block in item)
+        owner = [number for number, item in enumerate(items) for _ in item]
+        numbers = iter(range(len(blocks)))
+        pairs: dict[frozenset[Block], list[InPlace]] = {}
+        for pair in in_place:
+            pairs.setdefault(frozenset((pair.operand, pair.result)), []).append(pair)
+        gaps: tuple[dict[int, list[Gap]], ...] = tuple({} for _ in blocks)
+        for i, first in enumerate(blocks):
+            for j in range(i + 1, len(blocks)):
+                second = blocks[j]
+                if owner[i] == owner[j]:
+                    continue
+                found = forbidden(first, second, pairs.get(frozenset((first, second)), ()))
+                if found:
+                    gaps[j][i] = found
+                    gaps[i][j] = [(-high, -low) for low, high in reversed(found)]
+        return cls(blocks, tuple(tuple(next(numbers) for _ in item) for item in items), gaps)
+
+    @cached_property
+    def bound(self) -> int:
+        """No placement ends lower, whichever alternatives it takes."""
+        return least_bytes([[self.blocks[index] for index in item] for item in self.alternatives])
+
+    @cached_property
+    def item_of(self) -> dict[int, tuple[int, ...]]:
+        """The item that each block is an alternative of."""
+        return {index: item for item in self.alternatives for index in item}
+
+    @cached_property
+    def neighbours(self) -> tuple[tuple[tuple[int, int, int], ...], ...]:
+        """For each block: the others, with each open interval of its offset beyond theirs that is forbidden."""
+        return tuple(tuple((i, *gap) for i, gaps in found.items() for gap in gaps) for found in self.gaps)
+
+    def first_fit(self, order: Sequence[int]) -> dict[int, int]:
+        """Offsets of the blocks in `order`."""
+        at: list[int | None] = [None] * len(self.blocks)
+        self.fill(order, at)
+        return placed(order, at)
+
+    def fill(self, order: Iterable[int], at: list[int | None], limit: int | None = None) -> bool:
+        """Give blocks in `order` offsets beside those that have one; False as soon as one would end above `limit`."""
+        blocks, neighbours = self.blocks, self.neighbours
+        for index in order:
+            block = blocks[index]
+            taken = [
+                (other + low, high)
+                for number, low, gap_high in neighbours[index]
+                if (other := at[number]) is not None and (high := other + gap_high) > 0
+            ]
+            taken.sort()
+            offset = 0
+            for low, high in taken:
+                if offset <= low:
+                    break
+                if offset < high:
+                    offset = -(-high // block.align) * block.align
+            if limit is not None and offset + block.bytes > limit:
+                return False
+            at[index] = offset
+        return True
+
+    def arena_bytes(self, offsets: dict[int, int]) -> int:
+        """End of the highest block."""
+        return max((offset + self.blocks[index].bytes for index, offset in offsets.items()), default=0)
+
+
+def placed(order: Iterable[int], at: Sequence[int | None]) -> dict[int, int]:
+    """The offsets of all blocks in `order`."""
+    return {index: offset for index in order if (offset := at[index]) is not None}

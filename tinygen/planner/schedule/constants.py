@@ -1,0 +1,18 @@
+"""Constant tables of a schedule; equal tables are stored once."""
+
+from tinygen.ir.types import DType
+from tinygen.kernels.base import Table
+from tinygen.planner.schedule.schedule import Schedule
+
+
+def shared_tables(schedule: Schedule) -> dict[Table, Table]:
+    """For every table of every call, in order, the one to store: the first with the elements of what it is part of."""
+    stored: dict[tuple[DType, bytes], Table] = {}
+    tables = [table for call in schedule.calls for table in call.kernel.tables]
+    keys = {whole: (whole.dtype, whole.values.tobytes()) for whole in dict.fromkeys(table.stored for table in tables)}
+    return {table: stored.setdefault(keys[table.stored], table.stored) for table in tables}
+
+
+def const_bytes(schedule: Schedule) -> int:
+    """Bytes of all tables, each stored once."""
+    return sum(table.values.nbytes for table in dict.fromkeys(shared_tables(schedule).values()))

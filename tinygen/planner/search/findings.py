@@ -1,0 +1,109 @@
+"""What planning finds out about the kernels and the segments of one network: nothing is looked at twice."""
+
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from tinygen.ir.graph import Op
+from tinygen.kernels.base import Kernel, Toolbox
+from tinygen.planner.chains.network import Network
+from tinygen.planner.chains.segment import Memory, Placed, Segment, Traces, memory_of_trace, memory_of_traces, trace_of
+from tinygen.planner.cost.choice import select, variants
+from tinygen.planner.memory.placement import QUICK, THOROUGH, Effort
+from tinygen.planner.schedule.solver import Solver
+from tinygen.planner.search.search_work import UNITS_OF_STEP, SearchWork
+
+_MOST_STEPS = 50_000  # of segments whose traces are kept: some hundred megabytes
+
+
+@dataclass(frozen=True)
+class Findings:
+    """Kernels and memory, each by what it depends on."""
+
+    network: Network
+    toolbox: Toolbox
+    solver: Solver = Solver.BUILTIN
+    work: SearchWork = field(default_factory=SearchWork)
+    _variants: dict[Op, tuple[Kernel, ...]] = field(default_factory=dict)
+    _parts: dict[tuple[Hashable, int], tuple[Op, Kernel]] = field(default_factory=dict)
+    _traces: Traces = field(default_factory=dict)
+    _placed: dict[tuple[Segment, ...], Placed] = field(default_factory=dict)
+    _fitting: dict[tuple[Segment, ...], Placed] = field(default_factory=dict)
+
+    def variants(self, op: Op) -> tuple[Kernel, ...]:
+        """The kernels of an operator of the network: the cheapest first, each further one with less scratch."""
+        if op not in self._variants:
+            self._variants[op] = variants(op, self.toolbox)
+        return self._variants[op]
+
+    def kernel_of_part(self, op: Op, scratch_bytes: int, key: Hashable) -> tuple[Op, Kernel]:
+        """The kernel for a part of an operator; parts of equal key share that of the first one, which comes with it."""
+        if (key, scratch_bytes) not in self._parts:
+            self._parts[key, scratch_bytes] = op, select(op, self.toolbox, scratch_bytes)
+        return self._parts[key, scratch_bytes]
+
+    def with_kernels(self, segments: Sequence[Segment]) -> Network:
+        """The network with the kernels that segments chose by their scratch, which may be for some rows only."""
+        chosen = {op: self._within(op, bytes) for segment in segments for op, bytes in self._limited(segment)}
+        return self.network.with_kernels(chosen) if chosen else self.network
+
+    def memory(self, segments: Sequence[Segment]) -> Memory:
+        """The blocks of all segments, one after the other."""
+        self._trace(segments)
+        traces = [self._traces[segment] for segment in segments]
+        self.work.spend(UNITS_OF_STEP * sum(found.steps for found in traces))
+        return memory_of_traces(self.network, traces)
+
+    def place(self, memory: Memory, effort: Effort, limit: int | None = None) -> Placed:
+        """The best placement found, quickly where no work is left; with a limit the search ends at one within it."""
+        effort = effort if self.work.is_left else QUICK
+        self.work.spend(memory.placement_units(effort))
+        return memory.placed(effort, limit, self.solver)
+
+    def placed(self, segments: tuple[Segment, ...]) -> Placed:
+        """The best placement of all segments that is found."""
+        if segments not in self._placed:
+            best = self.place(self.memory(segments), THOROUGH)
+            known = self._fitting.get(segments, best)
+            self._placed[segments] = min(best, known, key=lambda placed: placed.arena_bytes)
+        return self._placed[segments]
+
+    def fits(self, segments: tuple[Segment, ...], limit_bytes: int, effort: Effort) -> bool:
+        """Whether a placement of all segments within a limit is found, so that `placed` is within it, too."""
+        known = self._placed.get(segments) or self._fitting.get(segments)
+        if known and known.arena_bytes <= limit_bytes:
+            return True
+        needed = self.memory(segments)
+        if needed.bound_bytes > limit_bytes or segments in self._placed:
+            return False
+        found = self.place(needed, effort, limit_bytes)
+        if found.arena_bytes <= limit_bytes:
+            self._fitting[segments] = found
+        return found.arena_bytes <= limit_bytes
+
+    def memory_alone(self, segment: Segment) -> Memory:
+        """The blocks of a segment; what passes through it untouched is not among them."""
+        self._trace([segment])
+        return memory_of_trace(self.network, segment, self._traces[segment])
+
+    def _trace(self, segments: Sequence[Segment]) -> None:
+        for segment in segments:
+            found = self._traces.pop(segment, None)
+            if found is None:
+                found = trace_of(self.with_kernels([segment]), segment)
+                self.work.spend(UNITS_OF_STEP * found.steps * len(found.uses))
+            self._traces[segment] = found
+        steps = sum(found.steps for found in self._traces.values())
+        for segment in [s for s in self._traces if s not in segments]:
+            if steps <= _MOST_STEPS:
+                break
+            steps -= self._traces.pop(segment).steps
+
+    def _within(self, op: Op, scratch_bytes: int) -> Kernel:
+        found = self.variants(op)
+        chosen = next((kernel for kernel in found if kernel.scratch_bytes <= scratch_bytes), found[-1])
+        return replace(chosen, scratch_bytes=scratch_bytes)
+
+    def _limited(self, segment: Segment) -> Iterator[tuple[Op, int]]:
+        for op, scratch_bytes in zip(self.network.calls[segment.first :], segment.scratch, strict=False):
+            if scratch_bytes is not None:
+                yield op, scratch_bytes

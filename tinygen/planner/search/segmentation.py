@@ -1,0 +1,342 @@
+"""The best way to cut a network into segments.
+
+Every cut keeps the tensors that cross it whole, so what a segment needs depends on its two cuts alone, and a
+segmentation is a path over the cuts: the arena is its largest edge, the cost its sum (msf-CNN, arXiv 2505.11483, here
+with partial overlap of buffers). Between two cuts there are several edges: with more rows per call or with other
+kernels. Edges are guessed or bounded first, and looked at more closely only where a best path runs through them.
+
+Where the channels between operators are many, these may run slice by slice of them instead of row by row.
+
+Chains may also run in strips of columns, which multiply some columns twice. How much of that is allowed is one bound
+for the whole path, so at every cut the best path is kept for each amount of it (Pareto). Strips are searched only where
+they may lower the peak.
+"""
+
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from math import inf
+from typing import NamedTuple
+
+from tinygen.planner.chains.segment import Segment
+from tinygen.planner.search.edges import Edge, EdgeFinder, Known, Upgrade
+from tinygen.planner.search.findings import Findings
+
+_ROWS_PER_CALL = (2, 4, 8)  # times the least
+_STRIPS = (2, 3, 4, 6, 8)  # beside 1
+_WORTH = 0.97  # of the peak that strips must promise to fall below
+_LONGEST_SLICED = 12  # operators that run in slices of channels
+_MOST_LOOKS = 600  # at guessed edges; then what is known has to do: long networks would take minutes
+CHAIN = 0.001  # of all instructions, that a further chain must save: what crosses a cut is hard to place
+
+
+@dataclass(frozen=True)
+class Segmentation:
+    """Segments from the first call to the last."""
+
+    segments: tuple[Segment, ...]
+    bytes: int  # of the largest segment on its own
+    extra_instructions: float  # beyond one call of each operator's fastest kernel on whole tensors
+
+
+class _Path(NamedTuple):
+    """Edges from the first call to a cut."""
+
+    rank: tuple[float, float]  # bytes and instructions, in the order of their importance
+    extra_macs: int
+    edge: Edge | None = None  # the last one
+    before: "_Path | None" = None
+
+    @property
+    def edges(self) -> tuple[Edge, ...]:
+        found: list[Edge] = []
+        path: _Path | None = self
+        while path and path.edge:
+            found.append(path.edge)
+            path = path.before
+        return tuple(reversed(found))
+
+
+class _Front:
+    """Paths to one cut that none beats: the higher they rank, the fewer multiplications they do again."""
+
+    def __init__(self) -> None:
+        self.ranks: list[tuple[float, float]] = []  # ascending
+        self.paths: list[_Path] = []
+
+    def add(self, at: int, path: _Path) -> None:
+        """Add a path that none beats, behind the first `at` ones, which rank no higher; what it beats is dropped."""
+        first = at - 1 if at and self.ranks[at - 1] == path.rank else at
+        end = at
+        while end < len(self.paths) and self.paths[end].extra_macs >= path.extra_macs:
+            end += 1
+        self.ranks[first:end] = [path.rank]
+        self.paths[first:end] = [path]
+
+
+class _Way(NamedTuple):
+    """An edge as a path takes it."""
+
+    end: int
+    bytes: int
+    instructions: float
+    extra_macs: int
+    edge: Edge
+
+
+class SegmentationSearch:
+    """Finds segmentations of one network; what it learns about segments is kept."""
+
+    def __init__(self, found: Findings, extra_macs: int = 0) -> None:
+        self._network = network = found.network
+        self._finder = EdgeFinder(found)
+        self._work = found.work
+        self._extra_macs = extra_macs  # that strips may do again
+        self._has_strips = False
+        self._has_guessed = False
+        self._looks = 0  # at edges that had been guessed
+        self._ways: dict[int, list[_Way]] = {}  # by first call, of the last search
+        self._ways_for: tuple[int | None, bool, float] = None, True, 0.0  # its limit, if it may guess, a chain's price
+        self._edges: list[dict[Segment, Edge]] = [{} for _ in network.calls]  # by first call
+        for segment in self._segments():
+            if segment.rows_per_call is None:
+                self._add(*self._finder.bounded(segment))
+            else:
+                self._add(self._finder.sketched(segment))
+        for segment in self._sliceable():
+            self._add(*self._finder.sliced(segment))
+
+    @property
+    def whole_instructions(self) -> float:
+        """Of whole tensors with the fastest kernels."""
+        return self._finder.whole_instructions
+
+    def smallest(self) -> Segmentation:
+        """The segmentation with the smallest arena; of equals the one with the least instructions.
+
+        One row per call, and the kernels with the least scratch: what runs in the same arena, but faster, is known when
+        all segments are placed together.
+        """
+        while True:
+            path = self._path(None)
+            if self._look_closer(path):
+                return _segmentation(path)
+
+    def add_strips(self, below_bytes: int) -> bool:
+        """From now on also consider strips that may take clearly less; whether there are any, the first time.
+
+        None of them where some other part of the network takes as much whatever they save.
+        """
+        if self._has_strips or not self._extra_macs:
+            return False
+        self._has_strips = True
+        most = int(_WORTH * below_bytes)
+        before = [dict(edges) for edges in self._edges]
+        self._add(*self._strips(most))
+        if _bytes(self._path(None)) < most:
+            return True
+        self._edges = before
+        self._ways.clear()
+        return False
+
+    def _strips(self, below_bytes: int) -> Iterator[Edge]:
+        """Chains in strips that may take less than that, within the allowed multiplications."""
+        for first in range(len(self._network.calls)):
+            chains = [edge.segment for edge in self._edges[first].values() if edge.segment.rows_per_call == 1]
+            for chain in sorted(dict.fromkeys(replace(c, scratch=()) for c in chains), key=lambda chain: chain.end):
+                if not self._work.is_left:
+                    return
+                if self._finder.crossing_bytes(chain) >= below_bytes:
+                    continue
+                found = list(self._strips_of(chain))
+                if found and found[0].extra_macs > self._extra_macs:
+                    break  # longer ones do even more again
+                yield from (e for e in found if e.bytes < below_bytes and e.extra_macs <= self._extra_macs)
+
+    def _strips_of(self, chain: Segment) -> Iterator[Edge]:
+        """The chain in more and more strips, until they do too much again."""
+        for strips in _STRIPS:
+            edge = self._finder.striped(chain, strips)
+            if edge is None:
+                return
+            yield edge
+            if edge.extra_macs > self._extra_macs:
+                return
+
+    def cheaper(self, segment: Segment, limit_bytes: int) -> list[Segment]:
+        """Other ways to run the calls of a segment in that arena, the cheapest first; all cheaper than it."""
+        self._guess()
+        own = self._edges[segment.first][replace(segment, descending=False)]
+        others = [
+            edge
+            for edge in self._edges[segment.first].values()
+            if edge.segment.end == segment.end and edge.extra_macs <= own.extra_macs
+        ]
+        if self._work.is_left:
+            self._look_closer(tuple(edge for edge in others if edge.known is Known.GUESSED))
+        found = [
+            edge
+            for edge in self._edges[segment.first].values()
+            if edge.segment.end == segment.end
+            and edge.known is not Known.GUESSED
+            and edge.extra_macs <= own.extra_macs
+            and edge.bytes <= limit_bytes
+            and edge.extra_instructions < own.extra_instructions
+        ]
+        return [edge.segment for edge in sorted(found, key=lambda edge: edge.extra_instructions)]
+
+    def upgrades(self, segment: Segment) -> list[Upgrade]:
+        """Faster kernels for single calls of a segment."""
+        return self._finder.upgrades(segment)
+
+    def within(self, limit_bytes: int, *, most_extra: float = inf, chain: float = CHAIN) -> Segmentation | None:
+        """The segmentation with the least extra instructions in that arena; None where all take more than `most_extra`.
+
+        `chain`: the part of all instructions that a further chain must save.
+        """
+        self._guess()
+        while path := self._path(limit_bytes, chain):
+            if _extra(path) > most_extra:
+                return None  # looked at more closely it takes no less
+            if self._look_closer(path):
+                return _segmentation(path)
+        return None
+
+    @property
+    def sizes(self) -> list[int]:
+        """Sizes of all known edges, ascending: the arenas that a segmentation can have."""
+        return sorted({edge.bytes for edges in self._edges for edge in edges.values()})
+
+    def _segments(self) -> Iterator[Segment]:
+        network = self._network
+        for first in range(len(network.calls)):
+            yield Segment(first, first + 1)
+            yield from self._finder.chains(first)
+
+    def _sliceable(self) -> Iterator[Segment]:
+        """Calls between which the channels are equally many: they may run in slices of these."""
+        network = self._network
+        for first, op in enumerate(network.calls):
+            for end in range(first + 2, min(first + _LONGEST_SLICED, len(network.calls)) + 1):
+                if network.calls[end - 2].results[0].shape[-1:] != op.results[0].shape[-1:]:
+                    break
+                yield Segment(first, end)
+
+    def _guess(self) -> None:
+        """Add the chains with more rows per call, once."""
+        if self._has_guessed:
+            return
+        self._has_guessed = True
+        known = [
+            edge
+            for edges in self._edges
+            for edge in edges.values()
+            if edge.segment.rows_per_call is not None and edge.segment.strips == 1
+        ]
+        for edge in known:
+            guesses = (self._finder.guessed(edge, times) for times in _ROWS_PER_CALL)
+            self._add(*(guess for guess in guesses if guess))
+
+    def _add(self, *edges: Edge) -> None:
+        for edge in edges:
+            self._edges[edge.segment.first].setdefault(edge.segment, edge)
+            self._ways.pop(edge.segment.first, None)
+
+    def _look_closer(self, path: tuple[Edge, ...]) -> bool:
+        """Learn more about the edges of a path; whether there was nothing to learn that changes it.
+
+        Placements take longest: they wait until there is nothing to learn from bounds, and end at the path's bytes.
+        """
+        guessed = [edge for edge in path if edge.known is Known.GUESSED]
+        for edge in guessed:
+            del self._edges[edge.segment.first][edge.segment]
+            self._looks += 1
+            found = [replace(e, extra_macs=edge.extra_macs) for e in self._finder.bounded(edge.segment)]
+            self._add(*found)
+            self._guess_anew(found[0])
+        if guessed or not self._work.is_left:
+            return not guessed
+        most = _bytes(path)
+        bounded = [e for e in path if e.known is Known.BOUNDED and (e.fits_bytes is None or e.fits_bytes > most)]
+        placed = [self._finder.placed(edge, most) for edge in bounded]
+        for edge in placed:
+            self._edges[edge.segment.first][edge.segment] = edge
+            self._ways.pop(edge.segment.first, None)
+        return all(after.bytes == before.bytes for before, after in zip(bounded, placed, strict=True))
+
+    def _guess_anew(self, bounded: Edge) -> None:
+        """Raise what is guessed of chains that begin like one that was looked at: there they need what it spends."""
+        chain = bounded.segment
+        edges = self._edges[chain.first]
+        for segment, edge in edges.items():
+            is_longer = segment.end > chain.end and segment.rows_per_call == chain.rows_per_call
+            is_alike = is_longer and segment.strips == chain.strips == 1 and segment.rows_per_call is not None
+            if is_alike and edge.known is Known.GUESSED and edge.bytes < bounded.spent_bytes:
+                edges[segment] = replace(edge, bytes=bounded.spent_bytes)
+
+    def _path(self, limit_bytes: int | None, chain: float = CHAIN) -> tuple[Edge, ...]:
+        """The path of smallest bytes, or of those within a limit the cheapest, each by the other among equals.
+
+        Empty where there is none.
+        """
+        best = [_Front() for _ in range(len(self._network.calls) + 1)]
+        best[0].add(0, _Path((0.0, 0.0), 0))
+        asked = limit_bytes, self._looks < _MOST_LOOKS and self._work.is_left, chain * self.whole_instructions
+        if asked != self._ways_for:
+            self._ways_for = asked
+            self._ways.clear()
+        for first, starts in enumerate(best[:-1]):
+            ways = self._ways_from(first) if starts.paths else ()
+            self._work.spend(len(ways))
+            for end, size, price, again, edge in ways:
+                front = best[end]
+                for before in starts.paths:
+                    macs = before.extra_macs + again
+                    if macs > self._extra_macs:
+                        continue
+                    if limit_bytes is None:
+                        bytes, extra = before.rank
+                        rank = bytes if bytes > size else size, extra + price
+                    else:
+                        extra, bytes = before.rank
+                        rank = extra + price, bytes if bytes > size else size
+                    at = bisect_right(front.ranks, rank)
+                    if not at or front.paths[at - 1].extra_macs > macs:
+                        front.add(at, _Path(rank, macs, edge, before))
+        return best[-1].paths[0].edges if best[-1].paths else ()
+
+    def _ways_from(self, first: int) -> list[_Way]:
+        """The edges from a call that the search at hand may take; listed anew where they changed since."""
+        if first not in self._ways:
+            limit_bytes, may_guess, chain = self._ways_for
+            self._ways[first] = [
+                _Way(
+                    edge.segment.end,
+                    edge.bytes,
+                    (edge.frugal_instructions if limit_bytes is None else edge.extra_instructions)
+                    + (chain if edge.segment.is_chain else 0.0),
+                    edge.extra_macs,
+                    edge,
+                )
+                for edge in self._edges[first].values()
+                if (edge.is_frugal if limit_bytes is None else _is_within(edge, limit_bytes))
+                and (may_guess or edge.known is not Known.GUESSED)
+            ]
+        return self._ways[first]
+
+
+def _is_within(edge: Edge, limit_bytes: int) -> bool:
+    """Whether an edge is to be tried in that arena: of the many strips those that the smallest arena was found with."""
+    return edge.bytes <= limit_bytes and (edge.segment.strips == 1 or edge.known is not Known.GUESSED)
+
+
+def _segmentation(path: tuple[Edge, ...]) -> Segmentation:
+    return Segmentation(tuple(edge.segment for edge in path), _bytes(path), _extra(path))
+
+
+def _extra(path: tuple[Edge, ...]) -> float:
+    return sum(edge.extra_instructions for edge in path)
+
+
+def _bytes(path: tuple[Edge, ...]) -> int:
+    return max((edge.bytes for edge in path), default=0)

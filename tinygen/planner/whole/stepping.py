@@ -1,0 +1,40 @@
+"""Schedules of one call of a stream: whole tensors of one step, beside the states, which hold their places."""
+
+from collections.abc import Iterator
+
+from tinygen.ir.graph import Graph
+from tinygen.kernels.base import Objective, Toolbox
+from tinygen.kernels.select import has_kernel
+from tinygen.planner.cost.choice import select, variants
+from tinygen.planner.cost.cost import estimated_instructions
+from tinygen.planner.schedule.schedule import Schedule
+from tinygen.planner.schedule.solver import Solver
+from tinygen.planner.whole.whole import whole_plan
+from tinygen.targets.board import Board
+
+
+def step_plans(graph: Graph, board: Board, toolbox: Toolbox, solver: Solver) -> Iterator[Schedule]:
+    """From the fastest kernels to those with the least scratch, which is all that can be saved: each one smaller."""
+    lowered = [op for op in graph.ops if has_kernel(op)]
+    sizes = {kernel.scratch_bytes for op in lowered for kernel in variants(op, toolbox)}
+    smallest: int | None = None
+    for scratch_bytes in (None, *sorted(sizes, reverse=True)):
+        kernels = {op: select(op, toolbox, scratch_bytes) for op in lowered}
+        schedule = whole_plan(graph, board, kernels, solver)
+        if smallest is None or schedule.arena_bytes < smallest:
+            smallest = schedule.arena_bytes
+            yield schedule
+
+
+def step_plan(graph: Graph, board: Board, toolbox: Toolbox, limit_bytes: int | None, solver: Solver) -> Schedule:
+    """The schedule of a call that serves the objective within the limit; the smallest one where none is within it.
+
+    Balanced is the least product of bytes and instructions.
+    """
+    found = list(step_plans(graph, board, toolbox, solver))
+    fitting = [schedule for schedule in found if limit_bytes is None or schedule.arena_bytes <= limit_bytes]
+    if not fitting or toolbox.objective is Objective.RAM:
+        return found[-1]
+    if toolbox.objective is Objective.BALANCED:
+        return min(fitting, key=lambda plan: plan.arena_bytes * estimated_instructions(plan, toolbox.library))
+    return fitting[0]
