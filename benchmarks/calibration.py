@@ -15,6 +15,7 @@ import onnxruntime
 from tinygen.calib.calibrator import Calibration, Calibrator, forward_of
 from tinygen.calib.mixed import Mixing, constant_bytes, mix
 from tinygen.calib.model import FloatModel, load_float
+from tinygen.exports.onnx_export import export_onnx
 from tinygen.frontends import import_model
 from tinygen.ir.graph import Graph
 from tinygen.ir.types import Float32Array
@@ -25,7 +26,6 @@ from tinygen.quant.ctable import Storage
 from tinygen.quant.dataset import open_dataset
 from tinygen.quant.forward import NumpyForward
 from tinygen.quant.metric import Metric, measure, scores_tensor
-from tinygen.quant.onnx_export import export_onnx
 from tinygen.quant.policy import Policy
 from tinygen.quant.widths import Override, Widths
 from tinygen.system.work import work_folder

@@ -14,6 +14,7 @@ LAYERS = (
     ("targets",),
     ("ir",),
     ("ops",),
+    ("exports",),
     ("frontends", "passes", "quant"),
     ("kernels",),
     ("planner",),

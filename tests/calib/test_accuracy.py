@@ -15,6 +15,7 @@ from tests.support.shared import shared_file
 from tinygen.calib.calibrator import Calibrator, forward_of
 from tinygen.calib.mixed import Mixing, mix
 from tinygen.calib.model import load_float
+from tinygen.exports.onnx_export import export_onnx
 from tinygen.frontends import import_model
 from tinygen.ir.types import Array, Float32Array
 from tinygen.ops.quantize import dequantize
@@ -22,7 +23,6 @@ from tinygen.pipeline import Options, compile_model
 from tinygen.quant.calibrate import Settings
 from tinygen.quant.ctable import Storage
 from tinygen.quant.dataset import open_dataset
-from tinygen.quant.onnx_export import export_onnx
 from tinygen.quant.scheme import Scheme
 from tinygen.quant.widths import Widths
 

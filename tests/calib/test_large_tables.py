@@ -13,10 +13,10 @@ from tests.support.command_line import Ended, tinygen
 from tests.support.dlrm import visits, write_dlrm
 from tests.support.onnx_writer import OnnxWriter
 from tinygen.calib.model import load_float, quantized
+from tinygen.exports import onnx_writer
 from tinygen.ops import table_rows
 from tinygen.ops.gather import Gather
 from tinygen.ops.table_rows import TableRows
-from tinygen.quant import onnx_writer
 from tinygen.quant.ctable_file import read_ctable
 from tinygen.quant.forward import NumpyForward
 

@@ -27,13 +27,13 @@ from tinygen.cli.options import CTableFile, Dims, InputLayout, InputShapes, Mode
 from tinygen.cli.output_file import check_free, write_bytes
 from tinygen.cli.terminal import Terminal
 from tinygen.errors import UnsupportedModelError, UsageError
+from tinygen.exports.onnx_export import export_onnx
+from tinygen.exports.tflite_export import export_tflite
 from tinygen.frontends.spelling import spelling_from_text
 from tinygen.ir.types import DType
 from tinygen.quant.ctable import Storage
 from tinygen.quant.ctable_file import read_ctable
 from tinygen.quant.dataset import open_dataset
-from tinygen.quant.onnx_export import export_onnx
-from tinygen.quant.tflite_export import export_tflite
 from tinygen.quant.widths import Widths
 from tinygen.report.table import facts
 

@@ -3,13 +3,13 @@
 from collections.abc import Mapping, Sequence
 
 from tinygen.errors import ToolError
+from tinygen.exports.onnx_export import export_watched
+from tinygen.exports.onnx_writer import Layout
 from tinygen.ir.graph import Graph
 from tinygen.ir.mapped import release
 from tinygen.ir.types import Array
 from tinygen.ops.batch import batched
 from tinygen.quant.forward import in_parts, joined, samples_at_once
-from tinygen.quant.onnx_export import export_watched
-from tinygen.quant.onnx_writer import Layout
 
 try:
     import onnxruntime

@@ -6,6 +6,7 @@ from functools import singledispatch
 
 import numpy as np
 
+from tinygen.exports.onnx_writer import NONE, Attribute, Layout, OnnxWriter, Value
 from tinygen.ir.graph import Op
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array
@@ -41,7 +42,6 @@ from tinygen.ops.transpose_conv2d import TransposeConv2D
 from tinygen.ops.unary import Unary
 from tinygen.ops.window import Padding
 from tinygen.ops.windowed import Convolution
-from tinygen.quant.onnx_writer import NONE, Attribute, Layout, OnnxWriter, Value
 
 
 class NotWrittenError(ValueError):

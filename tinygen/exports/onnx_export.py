@@ -6,12 +6,12 @@ from dataclasses import dataclass
 import onnx
 
 from tinygen.errors import UnsupportedModelError
+from tinygen.exports.onnx_operators import NotWrittenError, write
+from tinygen.exports.onnx_writer import Layout, OnnxWriter
 from tinygen.ir.graph import Graph
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array
 from tinygen.ops.batch import batched
-from tinygen.quant.onnx_operators import NotWrittenError, write
-from tinygen.quant.onnx_writer import Layout, OnnxWriter
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ import numpy as np
 import tflite
 
 from tinygen.errors import UnsupportedModelError
+from tinygen.exports.tflite_writer import Option, TfliteWriter
 from tinygen.ir.graph import Graph, Op
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Quant, TensorType
@@ -29,7 +30,6 @@ from tinygen.ops.softmax import Softmax
 from tinygen.ops.transpose import Transpose
 from tinygen.ops.window import HW, NO_PADDING, UNIT, Padding, PaddingMode, padding_for
 from tinygen.ops.windowed import Windowed
-from tinygen.quant.tflite_writer import Option, TfliteWriter
 
 _ACTIVATIONS = {
     Activation.NONE: tflite.ActivationFunctionType.NONE,
