@@ -17,7 +17,7 @@ from tinygen.calib.model import load_float, quantized
 from tinygen.ir.types import DType
 from tinygen.quant.constraints import groups
 from tinygen.quant.ctable_file import read_ctable
-from tinygen.quant.datapaths import with_crossings
+from tinygen.quant.engines.datapaths import with_crossings
 from tinygen.quant.forward import NumpyForward
 from tinygen.targets.engine import Datapath
 

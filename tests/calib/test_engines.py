@@ -22,7 +22,7 @@ from tinygen.ops.engine_layer import EngineLayer
 from tinygen.pipeline import Options, compile_model
 from tinygen.quant.ctable import CTable
 from tinygen.quant.ctable_file import read_ctable
-from tinygen.quant.engine_costs import Costs
+from tinygen.quant.engines.costs import Costs
 from tinygen.targets import load
 from tinygen.targets.engine import Engine
 

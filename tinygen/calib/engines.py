@@ -21,9 +21,9 @@ from tinygen.ir.types import Array
 from tinygen.quant.calibrate import Identity, Progress, Settings, make_ctable, with_controls
 from tinygen.quant.ctable import AssignmentRecord, CalibrationRecord, CTable, OpEntry
 from tinygen.quant.ctable_file import file_sha256
-from tinygen.quant.datapaths import Assignment
 from tinygen.quant.dataset import Dataset
-from tinygen.quant.engine_costs import Choice, Costs, real_ops, table_cycles
+from tinygen.quant.engines.costs import Choice, Costs, real_ops, table_cycles
+from tinygen.quant.engines.datapaths import Assignment
 from tinygen.quant.histogram import Reals
 from tinygen.quant.metric import Metric
 from tinygen.quant.rounding import Moments

@@ -6,7 +6,7 @@ from tinygen.calib.supports import why_not
 from tinygen.ir.graph import Graph, Op
 from tinygen.quant.calibrate import Settings
 from tinygen.quant.ctable import CTable, OpEntry
-from tinygen.quant.engine_costs import Costs, cast_cycles, real_ops
+from tinygen.quant.engines.costs import Costs, cast_cycles, real_ops
 from tinygen.quant.points import port_points, precision_points
 from tinygen.report.engines import Alternative, CastRow, EngineRow, Explanation
 from tinygen.targets.engine import Engine

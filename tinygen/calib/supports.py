@@ -9,11 +9,11 @@ from tinygen.kernels.select import has_kernel
 from tinygen.ops.table_rows import TableRows
 from tinygen.quant.calibrate import Identity, Settings, make_ctable
 from tinygen.quant.ctable import ModelIdentity
-from tinygen.quant.datapaths import Assignment
-from tinygen.quant.engine_layers import refusal
+from tinygen.quant.engines.datapaths import Assignment
+from tinygen.quant.engines.layers import refusal
+from tinygen.quant.engines.widths import WHOLE_KERNELS
 from tinygen.quant.quantize import quantize_graph
 from tinygen.quant.statistics import Statistics
-from tinygen.quant.width_engines import WHOLE_KERNELS
 from tinygen.targets.engine import Engine
 
 _ANY_MODEL = Identity(ModelIdentity(name="model", sha256="0" * 64, frontend="none"))

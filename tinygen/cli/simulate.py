@@ -20,8 +20,8 @@ from tinygen.frontends.doors import model_file
 from tinygen.frontends.spelling import Spelling, spelling_from_text
 from tinygen.ir.graph import Graph
 from tinygen.quant.ctable_file import read_ctable
-from tinygen.quant.datapaths import engine_names, with_crossings
 from tinygen.quant.dataset import open_dataset
+from tinygen.quant.engines.datapaths import engine_names, with_crossings
 from tinygen.quant.forward import Forward
 from tinygen.quant.simulate import TracedOp, simulate
 from tinygen.report.document import json_text

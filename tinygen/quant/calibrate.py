@@ -17,7 +17,6 @@ from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
 from tinygen.ops.fully_connected import FullyConnected
 from tinygen.quant.agreement import quant_of
 from tinygen.quant.analog import with_analog
-from tinygen.quant.concat_casts import concat_casts
 from tinygen.quant.constraints import Group, groups, real_operands
 from tinygen.quant.control import control_of
 from tinygen.quant.ctable import (
@@ -31,7 +30,9 @@ from tinygen.quant.ctable import (
     TensorEntry,
     TensorStats,
 )
-from tinygen.quant.datapaths import CPU_ALONE, Assignment, casts, scheme_of, schemes, storages, with_crossings
+from tinygen.quant.engines.concat_casts import concat_casts
+from tinygen.quant.engines.datapaths import CPU_ALONE, Assignment, casts, scheme_of, schemes, storages, with_crossings
+from tinygen.quant.engines.widths import assignment_of_widths
 from tinygen.quant.forward import Forward
 from tinygen.quant.histogram import Reals
 from tinygen.quant.policy import Kind as PolicyKind
@@ -43,7 +44,6 @@ from tinygen.quant.sign_levels import sign_quant
 from tinygen.quant.statistics import Statistics, constant_statistics, merged
 from tinygen.quant.stored_weights import along_axis, stored_weights
 from tinygen.quant.weight_scales import weight_quant
-from tinygen.quant.width_engines import assignment_of_widths
 from tinygen.quant.widths import ALL_INT8, Widths, check_overrides, weight_types
 from tinygen.targets.engine import INT8, Datapath, Engine, Number
 

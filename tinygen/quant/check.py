@@ -7,8 +7,8 @@ from tinygen.ir.graph import Graph
 from tinygen.quant.agreement import faults
 from tinygen.quant.constraints import groups
 from tinygen.quant.ctable import CTable
-from tinygen.quant.datapaths import with_crossings
-from tinygen.quant.engine_layers import check_engines
+from tinygen.quant.engines.datapaths import with_crossings
+from tinygen.quant.engines.layers import check_engines
 from tinygen.quant.errors import Code, CTableError
 from tinygen.quant.quantize import quantize_graph
 

@@ -25,8 +25,8 @@ from tinygen.quant.agreement import check_agreement, entry_of, quant_of
 from tinygen.quant.constraints import groups, needs_rescale, real_operands
 from tinygen.quant.control import control_of
 from tinygen.quant.ctable import Control, CTable, OpEntry, Storage, TensorEntry
-from tinygen.quant.datapaths import assignment_of, with_crossings
-from tinygen.quant.engine_layers import check_engines, engine_layer
+from tinygen.quant.engines.datapaths import assignment_of, with_crossings
+from tinygen.quant.engines.layers import check_engines, engine_layer
 from tinygen.quant.errors import Code, CTableError
 from tinygen.quant.sign_layers import sign_layer
 from tinygen.quant.stored_weights import stored_weights

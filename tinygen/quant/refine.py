@@ -7,7 +7,7 @@ from tinygen.quant.agreement import entry_of, quant_of
 from tinygen.quant.calibrate import with_controls
 from tinygen.quant.constraints import Group, groups
 from tinygen.quant.ctable import CTable, Storage, TensorEntry
-from tinygen.quant.datapaths import with_crossings
+from tinygen.quant.engines.datapaths import with_crossings
 from tinygen.quant.errors import Code, CTableError
 from tinygen.quant.scheme import Range, Scheme, affine, qm_n
 from tinygen.quant.weight_scales import weight_quant

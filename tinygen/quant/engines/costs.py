@@ -8,7 +8,7 @@ from itertools import product
 from tinygen.ir.graph import Graph, Op
 from tinygen.ir.tensor import Tensor
 from tinygen.quant.ctable import CTable
-from tinygen.quant.datapaths import first_on_cpu, with_crossings
+from tinygen.quant.engines.datapaths import first_on_cpu, with_crossings
 from tinygen.targets.engine import Engine, Number
 
 Choice = tuple[int, ...]  # per operator the index of its engine

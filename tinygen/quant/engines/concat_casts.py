@@ -6,7 +6,7 @@ from tinygen.ir.graph import Graph
 from tinygen.ops.concat import Concat
 from tinygen.ops.crossing import Crossing
 from tinygen.quant.ctable import Cast, OpEntry
-from tinygen.quant.datapaths import Assignment
+from tinygen.quant.engines.datapaths import Assignment
 from tinygen.quant.statistics import Statistics
 
 _TOO_COARSE = 2.0  # times the scale that an operand would have alone: one bit

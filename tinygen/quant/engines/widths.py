@@ -2,7 +2,7 @@
 
 from tinygen.ir.graph import Graph
 from tinygen.quant.ctable import Storage
-from tinygen.quant.datapaths import CPU_ALONE, Assignment
+from tinygen.quant.engines.datapaths import CPU_ALONE, Assignment
 from tinygen.quant.widths import Widths, activation_types
 from tinygen.targets.engine import INT8, Datapath, Engine, EngineKind, Number
 
