@@ -9,8 +9,8 @@ import pytest
 from tests.support.command_line import DIGITS
 from tests.support.models import model_file
 from tests.support.symbols import symbol_prefix
-from tests.support.tools import requires_arm_gcc
-from tinygen.build.kernel_sources import kernel_library, native, operators
+from tests.support.tools import requires_arm_gcc, requires_cmsis
+from tinygen.build.kernel_sources import SourceTree, kernel_library, native, operators
 from tinygen.build.toolchain import Opt, for_board
 from tinygen.codegen.project import ProjectKind
 from tinygen.kernels.base import Library, Objective
@@ -77,12 +77,24 @@ def test_nothing_is_missing(board: str, tmp_path: Path) -> None:
     prefix = symbol_prefix()
     for tree in (native(), operators(), kernel_library(Library.PORTABLE, None)):
         for opt in (Opt.TWO, Opt.SIZE):
-            objects = for_board(load(board), opt=opt).compile(
-                tree.sources, tree.include, [], tmp_path / opt / tree.name
-            )
-            defined, used = symbols(objects, "--defined-only"), symbols(objects, "--undefined-only")
+            defined = check_copied(tree, board, opt, tmp_path / opt / tree.name)
             unversioned = [name for names in defined.values() for name in names if not name.startswith(prefix)]
             assert unversioned == [], "not in the header of names, or not declared before it is defined"
-            for source in tree.sources:
-                copied = {file.stem for file in tree.needed([source.stem])}
-                assert closure({source.stem}, defined, used) <= copied, source.name
+
+
+@requires_arm_gcc
+@requires_cmsis
+@pytest.mark.cmsis
+@pytest.mark.parametrize("board", ["mps2-an385", "mps2-an386", "mps3-an547"])
+def test_nothing_of_cmsis_nn_is_missing(board: str, tmp_path: Path) -> None:
+    check_copied(kernel_library(Library.CMSIS_NN, None), board, Opt.TWO, tmp_path)
+
+
+def check_copied(tree: SourceTree, board: str, opt: Opt, folder: Path) -> Mapping[str, frozenset[str]]:
+    """What the linker takes for each source is among what is copied with it. Returns the symbols of each."""
+    objects = for_board(load(board), opt=opt).compile(tree.sources, tree.include, [], folder)
+    defined, used = symbols(objects, "--defined-only"), symbols(objects, "--undefined-only")
+    for source in tree.sources:
+        copied = {file.stem for file in tree.needed([source.stem], load(board).isa)}
+        assert closure({source.stem}, defined, used) <= copied, source.name
+    return defined

@@ -23,6 +23,7 @@ from tinygen.kernels.cmsis_nn.shapes import Dims, Offsets, Tile
 from tinygen.kernels.cmsis_nn.softmax import LongSoftmaxS8, SoftmaxS8
 from tinygen.kernels.cmsis_nn.transpose_conv import ConvolveUpscaledS8, TransposeConvS8
 from tinygen.ops.clamp import Clamp
+from tinygen.targets.isa import Isa
 
 _GUARD_BYTES = 1 << 14  # before and behind each buffer
 _GUARD_VALUE = 0x5A
@@ -85,7 +86,7 @@ BatchMatMulC = _struct(
 def build_library(trees: Sequence[SourceTree], functions: Iterable[str], folder: Path) -> ctypes.CDLL:
     """The functions, and all that they use, as a shared library for this machine."""
     wanted = list(functions)
-    sources = [str(file) for tree in trees for file in tree.needed(wanted)]
+    sources = [str(file) for tree in trees for file in tree.needed(wanted, Isa.HOST)]
     include = [f"-I{path}" for tree in trees for path in tree.include]
     library = folder / "kernels.so"
     command = ["gcc", "-std=c11", "-O1", "-shared", "-fPIC", *include, *sources, "-o", str(library)]

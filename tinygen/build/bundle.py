@@ -6,6 +6,7 @@ from pathlib import Path, PurePosixPath
 from tinygen.build.kernel_sources import VERSION, SourceTree
 from tinygen.codegen.project import ProjectKind, render_project
 from tinygen.planner.schedule.schedule import Schedule
+from tinygen.targets.isa import Isa
 
 
 def bundle(
@@ -23,16 +24,16 @@ def bundle(
     files = dict(model_files)
     includes: list[str] = []
     for tree in trees:
-        copied = _copied(tree, functions, model_files)
+        copied = _copied(tree, functions, model_files, schedule.board.isa)
         files |= copied
         includes += sorted({str(PurePosixPath(path).parent) for path in copied if path.endswith(".h")})
     sources = [path for path in files if path.endswith(".c")]
     return files | render_project(schedule.board, name, kind, opt, sources, _roots(includes))
 
 
-def _copied(tree: SourceTree, functions: Sequence[str], model_files: dict[str, str]) -> dict[str, str]:
+def _copied(tree: SourceTree, functions: Sequence[str], model_files: dict[str, str], isa: Isa) -> dict[str, str]:
     called = [*functions, *_called_helpers(tree, model_files)]
-    sources = tree.needed(called)
+    sources = tree.needed(called, isa)
     if not sources:
         return {}
     copied = {}

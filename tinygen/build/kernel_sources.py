@@ -1,14 +1,16 @@
 """The C sources behind a model's kernel functions: CMSIS-NN's, the portable ones, and tinygen's own operators."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 
 from tinygen import paths
+from tinygen.build.conditionals import compiled_lines
 from tinygen.errors import ToolError
 from tinygen.kernels.base import Library
+from tinygen.targets.isa import Isa
 
 _COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
 _DEFINITION = re.compile(r"^(?!static)[A-Za-z_][\w\s*]*?\b(\w+)\s*\([^;{}()]*\)\s*\{", re.MULTILINE)
@@ -45,9 +47,9 @@ class SourceTree:
         folders = (*self.include, *self.source_folders)
         return tuple(sorted({file for folder in folders for file in folder.rglob("*.h")}))
 
-    def needed(self, functions: Iterable[str]) -> tuple[Path, ...]:
-        """The C files that define `functions` and whatever those use."""
-        definitions, uses = self._index
+    def needed(self, functions: Iterable[str], isa: Isa) -> tuple[Path, ...]:
+        """The C files that define `functions` and whatever those use where they are compiled for `isa`."""
+        definitions, uses = _index(self, isa)
         waiting = [definitions[name] for name in functions if name in definitions]
         found: set[Path] = set()
         while waiting:
@@ -57,39 +59,42 @@ class SourceTree:
                 waiting += [definitions[name] for name in uses[file] if name in definitions]
         return tuple(sorted(found))
 
-    @cached_property
-    def _index(self) -> tuple[dict[str, Path], dict[Path, frozenset[str]]]:
-        definitions: dict[str, Path] = {}
-        uses: dict[Path, frozenset[str]] = {}
-        for file in self.sources:
-            text = _code(file)
-            uses[file] = frozenset(_IDENTIFIER.findall(_NAMING.sub("", text + self._inline_code(text))))
-            definitions |= dict.fromkeys((file.stem, *_DEFINITION.findall(text), *_TABLE.findall(text)), file)
-        return definitions, uses
 
-    def _inline_code(self, text: str) -> str:
-        """The headers beside the sources that `text` includes, directly or not: functions in them use others in turn.
-
-        Without declarations, which use nothing.
-        """
-        headers = self._private_headers
-        waiting = _INCLUDED.findall(text)
-        included: dict[str, str] = {}
-        while waiting:
-            name = waiting.pop()
-            if name in headers and name not in included:
-                included[name] = headers[name]
-                waiting += _INCLUDED.findall(headers[name])
-        return _DECLARATION.sub("", "".join(included.values()))
-
-    @cached_property
-    def _private_headers(self) -> dict[str, str]:
-        """Text by name of the headers beside the sources; public ones declare everything and say nothing about use."""
-        return {file.name: _code(file) for folder in self.source_folders for file in sorted(folder.rglob("*.h"))}
+@cache
+def _index(tree: SourceTree, isa: Isa) -> tuple[dict[str, Path], dict[Path, frozenset[str]]]:
+    """Which file defines each name, and which names each file uses."""
+    definitions: dict[str, Path] = {}
+    uses: dict[Path, frozenset[str]] = {}
+    headers = _private_headers(tree, isa)
+    for file in tree.sources:
+        text = _code(file, isa)
+        uses[file] = frozenset(_IDENTIFIER.findall(_NAMING.sub("", text + _inline_code(text, headers))))
+        definitions |= dict.fromkeys((file.stem, *_DEFINITION.findall(text), *_TABLE.findall(text)), file)
+    return definitions, uses
 
 
-def _code(file: Path) -> str:
-    return _COMMENT.sub("", file.read_text(encoding="utf-8", errors="replace"))
+def _private_headers(tree: SourceTree, isa: Isa) -> dict[str, str]:
+    """Text by name of the headers beside the sources; public ones declare everything and say nothing about use."""
+    return {file.name: _code(file, isa) for folder in tree.source_folders for file in sorted(folder.rglob("*.h"))}
+
+
+def _inline_code(text: str, headers: Mapping[str, str]) -> str:
+    """The headers beside the sources that `text` includes, directly or not: functions in them use others in turn.
+
+    Without declarations, which use nothing.
+    """
+    waiting = _INCLUDED.findall(text)
+    included: dict[str, str] = {}
+    while waiting:
+        name = waiting.pop()
+        if name in headers and name not in included:
+            included[name] = headers[name]
+            waiting += _INCLUDED.findall(headers[name])
+    return _DECLARATION.sub("", "".join(included.values()))
+
+
+def _code(file: Path, isa: Isa) -> str:
+    return compiled_lines(_COMMENT.sub("", file.read_text(encoding="utf-8", errors="replace")), isa)
 
 
 def operators() -> SourceTree:
