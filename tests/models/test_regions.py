@@ -162,7 +162,7 @@ def test_slow_memory_that_is_too_small(tmp_path: Path) -> None:
     with pytest.raises(DoesNotFitError) as caught:
         compiled.check_fits()
     lines = str(caught.value).splitlines()
-    assert lines[0].endswith("the arena needs 16000 bytes of RAM, 12288 are available without the stack.")
+    assert lines[0].endswith("the arena needs 16000 bytes of RAM, 12032 are available without the stack.")
     assert (
         lines[1] == "Nor do its buffers fit when they are spread over 12032 bytes of ssram23 and 4096 bytes of psram."
     )

@@ -52,8 +52,10 @@ int classifier_init(classifier_context *context, void *arena);
 int8_t *classifier_input(const classifier_context *context, int index);
 
 /*
- * What classifier_invoke returns: the number of the operator that failed is its place in the model's file, from 1. Of
- * operators that were fused it is that of the one whose result is written; several that one was made of share it.
+ * What classifier_invoke returns.
+ *
+ * The number of the operator that failed is its place in the model's file, from 1. Of operators that were fused it is
+ * that of the one whose result is written; several that one was made of share it.
  */
 enum classifier_status {
     CLASSIFIER_OK = 0,

@@ -49,8 +49,10 @@ int tower_init(tower_context *context, void *arena);
 int8_t *tower_input(const tower_context *context, int index);
 
 /*
- * What tower_invoke returns: the number of the operator that failed is its place in the model's file, from 1. Of
- * operators that were fused it is that of the one whose result is written; several that one was made of share it.
+ * What tower_invoke returns.
+ *
+ * The number of the operator that failed is its place in the model's file, from 1. Of operators that were fused it is
+ * that of the one whose result is written; several that one was made of share it.
  */
 enum tower_status {
     TOWER_OK = 0,
