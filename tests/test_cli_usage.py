@@ -440,7 +440,7 @@ def test_a_compiler_that_refuses_the_generated_c(work_folder: Path) -> None:
     cc.write_text("#!/bin/sh\ncase $1 in --version) echo cc 1.0 ;; *) echo 'main.c:1: error: no' >&2; exit 1 ;; esac\n")
     cc.chmod(0o755)
     ended = _without_tools(work_folder, [], "run", DIGITS, "-t", "host")
-    assert (ended.code, said(ended)) == (1, "cc: failed with exit code 1:\nmain.c:1: error: no")
+    assert (ended.code, said(ended)) == (1, "cc: failed with exit code 1:\n  main.c:1: error: no")
 
 
 @requires_arm_gcc
