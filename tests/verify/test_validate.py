@@ -60,10 +60,8 @@ def test_on_boards(board: str, library: Library) -> None:
 def test_corrupted_weights_are_found_at_their_operator(position: int) -> None:
     """Weights are changed in the C text after planning: all layers from there on differ, the first one is named."""
     compiled = compiled_model(MODEL, "host")
-    weighted = [index for index, call in enumerate(compiled.schedule.calls) if call.kernel.has_table("weights")]
-    index = weighted[position]
-    op = compiled.schedule.calls[index].op
-    files = {file: _with_negated_weights(text, index) for file, text in compiled.files.items()}
+    op = [call.op for call in compiled.schedule.calls if call.kernel.has_table("weights")][position]
+    files = {file: _with_negated_weights(text, op.source.number) for file, text in compiled.files.items()}
     found = validate(replace(compiled, files=files), samples=3, against=Oracle.SIMULATOR, per_layer=True)
     name = op.results[0].name
     assert not found.exact and found.mismatches > 0 and found.max_abs_diff > 0
@@ -72,9 +70,9 @@ def test_corrupted_weights_are_found_at_their_operator(position: int) -> None:
     assert all(layer.mismatches == 0 for layer in before)
 
 
-def _with_negated_weights(text: str, index: int) -> str:
-    """The C text with the weights of one call negated."""
-    table = re.compile(rf"(int8_t \w*_{index}_weights\[\d+\] = {{)([^}}]*)")
+def _with_negated_weights(text: str, number: int) -> str:
+    """The C text with the weights of one operator of the file negated."""
+    table = re.compile(rf"(int8_t \w*_{number}_weights\[\d+\] = {{)([^}}]*)")
     return table.sub(lambda found: found[1] + re.sub(r"-?\d+", lambda number: str(-int(number[0])), found[2]), text)
 
 
