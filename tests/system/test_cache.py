@@ -194,6 +194,13 @@ def _one_of_many() -> "subprocess.Popen[str]":
     return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1)
 
 
+def _one_that_makes() -> "subprocess.Popen[str]":
+    """One that has the lock, and waits with the entry half made."""
+    process = _one_of_many()
+    _said_until(process, "make")
+    return process
+
+
 def _said_until(process: "subprocess.Popen[str]", word: str) -> list[str]:
     assert process.stdout is not None
     said: list[str] = []
@@ -206,8 +213,7 @@ def _said_until(process: "subprocess.Popen[str]", word: str) -> list[str]:
 
 def test_two_processes_do_not_make_the_same(folder: Path) -> None:
     """The second one comes to the lock while the first one works, and finds the entry made."""
-    with _one_of_many() as first, _one_of_many() as second:
-        _said_until(first, "make")
+    with _one_that_makes() as first, _one_of_many() as second:
         assert _said_until(second, "lock") == ["lock"]
         assert first.stdin is not None
         first.stdin.write("go on\n")
@@ -219,8 +225,7 @@ def test_two_processes_do_not_make_the_same(folder: Path) -> None:
 
 
 def test_one_that_is_killed_lets_the_next_one_in(folder: Path) -> None:
-    with _one_of_many() as first, _one_of_many() as second:
-        _said_until(first, "make")
+    with _one_that_makes() as first, _one_of_many() as second:
         _said_until(second, "lock")
         first.kill()
         assert second.stdin is not None
