@@ -131,3 +131,14 @@ def constant_tables(*operands: Tensor) -> tuple[Table, ...]:
 
 Lowering = Callable[[Op, Toolbox], Kernel | tuple[Kernel, ...]]  # several: see `select.variants`
 Lowerings = Mapping[type[Op], Lowering]
+
+
+def united(*tables: Lowerings) -> Lowerings:
+    """One table of several; ValueError where two of them have the same operator."""
+    found: dict[type[Op], Lowering] = {}
+    for table in tables:
+        twice = found.keys() & table.keys()
+        if twice:
+            raise ValueError(f"{', '.join(sorted(kind.__name__ for kind in twice))}: lowered twice, once was expected")
+        found |= table
+    return found

@@ -8,7 +8,7 @@ import numpy as np
 from tinygen.ir.graph import Op
 from tinygen.ir.packing import pack
 from tinygen.ir.types import DType
-from tinygen.kernels.base import Kernel, Table, Toolbox
+from tinygen.kernels.base import Kernel, Lowerings, Table, Toolbox
 from tinygen.kernels.cmsis_nn.requantization import per_channel_tables
 from tinygen.kernels.cmsis_nn.shapes import Dims, Offsets, Tile
 from tinygen.kernels.tinygen_c.packed import bias_tables
@@ -103,3 +103,6 @@ def lower_engine_layer(op: Op, toolbox: Toolbox) -> Kernel:
         arithmetic=op.arithmetic,
         crossbar=op.analog or _NO_CROSSBAR,
     )
+
+
+LOWERINGS: Lowerings = {EngineLayer: lower_engine_layer}

@@ -1,31 +1,22 @@
 """tinygen's own kernels that take no scratch, for operators whose kernels in CMSIS-NN do."""
 
-from collections.abc import Mapping
 from dataclasses import replace
 
 from tinygen.ir.graph import Op
 from tinygen.ir.types import DType
-from tinygen.kernels.base import Kernel, Library, Lowering, Toolbox
-from tinygen.kernels.int16.convolution import lower_conv2d, lower_depthwise_conv2d, lower_fully_connected
+from tinygen.kernels.base import Kernel, Library, Toolbox
+from tinygen.kernels.int16 import convolution
 from tinygen.kernels.tinygen_c.matmul import lower_any_batch_matmul
 from tinygen.kernels.tinygen_c.packed import packed_convolution
 from tinygen.ops.batch_matmul import BatchMatMul
 from tinygen.ops.conv2d import Conv2D
-from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
-from tinygen.ops.fully_connected import FullyConnected
-
-_INT16: Mapping[type[Op], Lowering] = {  # without CMSIS-NN they are tinygen's own
-    Conv2D: lower_conv2d,
-    DepthwiseConv2D: lower_depthwise_conv2d,
-    FullyConnected: lower_fully_connected,
-}
 
 
 def without_scratch(op: Op, toolbox: Toolbox) -> Kernel | None:
     """The kernel for `op`, slower than the library's; None for operators that have none."""
     dtypes = {tensor.type.dtype for tensor in op.variable_operands}
-    if dtypes == {DType.INT16} and type(op) in _INT16:
-        found = _INT16[type(op)](op, replace(toolbox, library=Library.PORTABLE))
+    if dtypes == {DType.INT16} and type(op) in convolution.LOWERINGS:
+        found = convolution.LOWERINGS[type(op)](op, replace(toolbox, library=Library.PORTABLE))
         return found[-1] if isinstance(found, tuple) else found
     if dtypes != {DType.INT8}:
         return None

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tinygen.ir.graph import Op
-from tinygen.kernels.base import Kernel, Toolbox
+from tinygen.kernels.base import Kernel, Lowerings, Toolbox
 from tinygen.kernels.tinygen_c.elementwise import broadcast_sum, offsets, operands
 from tinygen.ops.add import Add, CommonScale
 from tinygen.ops.clamp import Clamp
@@ -40,3 +40,6 @@ def lower_add(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 - the same fo
         activation=op.clamp,
         block_size=op.output.type.elements,
     )
+
+
+LOWERINGS: Lowerings = {Add: lower_add}

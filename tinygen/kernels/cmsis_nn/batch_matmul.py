@@ -8,7 +8,7 @@ import numpy as np
 
 from tinygen.ir.graph import Op
 from tinygen.ir.tensor import Tensor
-from tinygen.kernels.base import Kernel, Toolbox, constant_tables
+from tinygen.kernels.base import Kernel, Lowerings, Toolbox, constant_tables
 from tinygen.kernels.cmsis_nn.shapes import Dims, Offsets
 from tinygen.kernels.tinygen_c.matmul import lower_any_batch_matmul
 from tinygen.ops.batch_matmul import BatchMatMul
@@ -65,3 +65,6 @@ def _rows(op: BatchMatMul) -> Tensor | None:
     if op.transpose_second or op.second.data is None:
         return op.second if op.transpose_second else None
     return Tensor(op.second.name, op.second.type, np.ascontiguousarray(op.second.data.swapaxes(-1, -2)))
+
+
+LOWERINGS: Lowerings = {BatchMatMul: lower_batch_matmul}

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tinygen.ir.graph import Op
-from tinygen.kernels.base import Kernel, Toolbox, constant_tables
+from tinygen.kernels.base import Kernel, Lowerings, Toolbox, constant_tables
 from tinygen.kernels.tinygen_c import strided_copy
 from tinygen.ops.concat import Concat
 
@@ -38,3 +38,6 @@ def lower_concat(op: Op, toolbox: Toolbox) -> Kernel:
         output_x=row_bytes,
         rows=op.runs,
     )
+
+
+LOWERINGS: Lowerings = {Concat: lower_concat}

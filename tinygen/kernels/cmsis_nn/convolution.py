@@ -8,7 +8,7 @@ import numpy as np
 from tinygen.ir.graph import Op
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import DType, TensorType
-from tinygen.kernels.base import Kernel, Library, Table, Toolbox
+from tinygen.kernels.base import Kernel, Library, Lowerings, Table, Toolbox
 from tinygen.kernels.cmsis_nn.requantization import per_channel_tables, weight_tables
 from tinygen.kernels.cmsis_nn.shapes import Dims, Offsets, Tile
 from tinygen.kernels.tinygen_c.packed import bias_tables, packed_convolution, packed_weights
@@ -126,3 +126,6 @@ def im2col_bytes(column: int, toolbox: Toolbox) -> int:
     if toolbox.has_mve_kernels:
         return 64 * -(-column // 16)
     return 4 * (4 * -(-column // 4))
+
+
+LOWERINGS: Lowerings = {Conv2D: lower_conv2d}

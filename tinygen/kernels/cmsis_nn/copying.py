@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tinygen.ir.graph import Op
-from tinygen.kernels.base import Kernel, Toolbox, constant_tables
+from tinygen.kernels.base import Kernel, Lowerings, Toolbox, constant_tables
 from tinygen.ops.copy import Copy
 from tinygen.ops.reshape import Reshape
 
@@ -28,3 +28,6 @@ def lower_copy(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 - the same f
         tables=constant_tables(op.input),
         total_size=op.input.type.bytes,
     )
+
+
+LOWERINGS: Lowerings = {Copy: lower_copy, Reshape: lower_copy}

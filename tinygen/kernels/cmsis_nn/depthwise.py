@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from tinygen.ir.graph import Op
 from tinygen.ir.types import DType
-from tinygen.kernels.base import Kernel, Library, Table, Toolbox
+from tinygen.kernels.base import Kernel, Library, Lowerings, Table, Toolbox
 from tinygen.kernels.cmsis_nn.convolution import lower_conv2d
 from tinygen.kernels.cmsis_nn.depthwise_as_convolution import as_convolution, is_cheaper_as_convolution
 from tinygen.kernels.cmsis_nn.requantization import per_channel_tables, weight_tables
@@ -109,3 +109,6 @@ def _opt_scratch_bytes(op: DepthwiseConv2D, toolbox: Toolbox) -> int:
     if toolbox.has_mve_kernels:
         return 4 * _MVE_CHANNEL_BLOCK * area
     return 2 * area * op.input.shape[3] if toolbox.has_dsp_kernels else 0
+
+
+LOWERINGS: Lowerings = {DepthwiseConv2D: lower_depthwise_conv2d}

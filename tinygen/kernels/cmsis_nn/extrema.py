@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tinygen.ir.graph import Op
-from tinygen.kernels.base import Kernel, Toolbox
+from tinygen.kernels.base import Kernel, Lowerings, Toolbox
 from tinygen.kernels.cmsis_nn.shapes import Dims
 from tinygen.kernels.tinygen_c.elementwise import broadcast_extremum, operands
 from tinygen.ops.extrema import Maximum, Minimum
@@ -32,3 +32,6 @@ def lower_extremum(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 - the sa
         **operands(op.output, op.first, op.second),
         dims=Dims(1, 1, 1, op.output.type.elements),
     )
+
+
+LOWERINGS: Lowerings = {Maximum: lower_extremum, Minimum: lower_extremum}

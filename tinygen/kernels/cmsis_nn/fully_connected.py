@@ -7,7 +7,7 @@ import numpy as np
 
 from tinygen.ir.graph import Op
 from tinygen.ir.types import DType
-from tinygen.kernels.base import Kernel, Library, Table, Toolbox
+from tinygen.kernels.base import Kernel, Library, Lowerings, Table, Toolbox
 from tinygen.kernels.cmsis_nn.convolution import Convolve1x1S8
 from tinygen.kernels.cmsis_nn.requantization import per_channel_tables, weight_tables
 from tinygen.kernels.cmsis_nn.shapes import Dims, Offsets, Tile
@@ -137,3 +137,6 @@ def _kernel_sums(op: FullyConnected, toolbox: Toolbox) -> tuple[Table, ...]:
     if op.bias is not None and op.bias.data is not None:
         sums = sums + op.bias.data
     return (Table("kernel_sums", sums.astype(np.int32)),)
+
+
+LOWERINGS: Lowerings = {FullyConnected: lower_fully_connected}

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tinygen.ir.graph import Op
-from tinygen.kernels.base import Kernel, Toolbox
+from tinygen.kernels.base import Kernel, Lowerings, Toolbox
 from tinygen.kernels.tinygen_c.elementwise import broadcast_product, offsets, operands
 from tinygen.ops.clamp import Clamp
 from tinygen.ops.mul import Mul
@@ -39,3 +39,6 @@ def lower_mul(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 - the same fo
         activation=op.clamp,
         block_size=op.output.type.elements,
     )
+
+
+LOWERINGS: Lowerings = {Mul: lower_mul}

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from tinygen.errors import UnsupportedModelError
 from tinygen.ir.graph import Op
-from tinygen.kernels.base import Kernel, Toolbox, constant_tables
+from tinygen.kernels.base import Kernel, Lowerings, Toolbox, constant_tables
 from tinygen.kernels.cmsis_nn.shapes import Dims
 from tinygen.ops.pad import Pad
 
@@ -70,3 +70,6 @@ def _byte_axes(op: Pad) -> list[_Axis]:
         else:
             axes.append(axis)
     return [*axes[:-1], axes[-1].times(op.input.type.dtype.bytes)]
+
+
+LOWERINGS: Lowerings = {Pad: lower_pad}

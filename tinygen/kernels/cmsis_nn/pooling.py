@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tinygen.ir.graph import Op
-from tinygen.kernels.base import Kernel, Toolbox
+from tinygen.kernels.base import Kernel, Lowerings, Toolbox
 from tinygen.kernels.cmsis_nn.shapes import Dims, Tile
 from tinygen.ops.clamp import Clamp
 from tinygen.ops.pool2d import AveragePool2D, MaxPool2D
@@ -52,3 +52,6 @@ def _pool(op: AveragePool2D | MaxPool2D, function: str, scratch_bytes: int) -> K
         filter_dims=Dims(1, op.kernel.h, op.kernel.w, 1),
         output_dims=Dims.nhwc(op.output.type),
     )
+
+
+LOWERINGS: Lowerings = {AveragePool2D: lower_average_pool2d, MaxPool2D: lower_max_pool2d}

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tinygen.ir.graph import Op
-from tinygen.kernels.base import Kernel, Library, Toolbox
+from tinygen.kernels.base import Kernel, Library, Lowerings, Toolbox
 from tinygen.ops.requantize import Multiplier
 from tinygen.ops.softmax import Softmax
 
@@ -48,3 +48,6 @@ def lower_softmax(op: Op, toolbox: Toolbox) -> Kernel:
         scaling=op.scaling,
         diff_min=op.diff_min,
     )
+
+
+LOWERINGS: Lowerings = {Softmax: lower_softmax}

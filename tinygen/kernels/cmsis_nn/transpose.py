@@ -5,7 +5,7 @@ from math import prod
 from typing import ClassVar
 
 from tinygen.ir.graph import Op
-from tinygen.kernels.base import Kernel, Library, Toolbox, constant_tables
+from tinygen.kernels.base import Kernel, Library, Lowerings, Toolbox, constant_tables
 from tinygen.kernels.cmsis_nn.shapes import Dims
 from tinygen.kernels.tinygen_c import strided_copy
 from tinygen.ops.transpose import Transpose
@@ -81,3 +81,6 @@ def _kernel(
         input_dims=input_dims,
         output_dims=output_dims,
     )
+
+
+LOWERINGS: Lowerings = {Transpose: lower_transpose}

@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from tinygen.ir.graph import Op
-from tinygen.kernels.base import Kernel, Library, Table, Toolbox
+from tinygen.kernels.base import Kernel, Library, Lowerings, Table, Toolbox
 from tinygen.kernels.cmsis_nn.convolution import ConvolveS8, im2col_bytes
 from tinygen.kernels.cmsis_nn.requantization import per_channel_tables, weight_tables
 from tinygen.kernels.cmsis_nn.shapes import Dims, Offsets, Tile
@@ -140,3 +140,6 @@ def _convolved(op: TransposeConv2D, toolbox: Toolbox) -> Kernel:
         output_dims=Dims.nhwc(op.output.type),
         upscale_dims=Dims(0, op.stride.h, op.stride.w, 0),
     )
+
+
+LOWERINGS: Lowerings = {TransposeConv2D: lower_transpose_conv2d}

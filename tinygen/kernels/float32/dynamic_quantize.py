@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tinygen.ir.graph import Op
-from tinygen.kernels.base import Kernel, Toolbox, constant_tables
+from tinygen.kernels.base import Kernel, Lowerings, Toolbox, constant_tables
 from tinygen.ops.dynamic_quantize import DynamicQuantize, DynamicRange
 
 
@@ -51,3 +51,6 @@ def lower_dynamic_quantize(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 
         in_place=(op.input,),
         size=op.output.type.elements,
     )
+
+
+LOWERINGS: Lowerings = {DynamicQuantize: lower_dynamic_quantize, DynamicRange: lower_dynamic_range}

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tinygen.ir.graph import Op
-from tinygen.kernels.base import Kernel, Toolbox, constant_tables
+from tinygen.kernels.base import Kernel, Lowerings, Toolbox, constant_tables
 from tinygen.kernels.tinygen_c.elementwise import operands
 from tinygen.ops.add import Add
 from tinygen.ops.arithmetic_unary import Abs, Negate, Square
@@ -139,4 +139,26 @@ _ROWS: Mapping[type[Op], str] = {
     Power: "raise",
     Prelu: "prelu",
     SquaredDifference: "squared_difference",
+}
+
+
+LOWERINGS: Lowerings = {
+    Abs: lower_unary,
+    Add: lower_binary,
+    Div: lower_binary,
+    FloatFunction: lower_unary,
+    HardSwish: lower_unary,
+    LeakyRelu: lower_unary,
+    Maximum: lower_binary,
+    Minimum: lower_binary,
+    Mul: lower_binary,
+    Negate: lower_unary,
+    Power: lower_binary,
+    Prelu: lower_binary,
+    RealFunction: lower_unary,
+    Relu: lower_unary,
+    Rsqrt: lower_unary,
+    Sqrt: lower_unary,
+    Square: lower_unary,
+    SquaredDifference: lower_binary,
 }

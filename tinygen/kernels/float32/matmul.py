@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tinygen.ir.graph import Op
-from tinygen.kernels.base import Kernel, Toolbox, constant_tables
+from tinygen.kernels.base import Kernel, Lowerings, Toolbox, constant_tables
 from tinygen.kernels.tinygen_c.matmul import Strides, operand_strides
 from tinygen.ops.batch_matmul import BatchMatMul
 
@@ -42,3 +42,6 @@ def lower_batch_matmul(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 - th
         first=first,
         second=second,
     )
+
+
+LOWERINGS: Lowerings = {BatchMatMul: lower_batch_matmul}

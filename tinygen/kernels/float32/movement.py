@@ -7,7 +7,7 @@ import numpy as np
 
 from tinygen.ir.graph import Op
 from tinygen.ir.types import DType
-from tinygen.kernels.base import Kernel, Table, Toolbox, constant_tables
+from tinygen.kernels.base import Kernel, Lowerings, Table, Toolbox, constant_tables
 from tinygen.kernels.float32.window import Image
 from tinygen.kernels.tinygen_c.strided_copy import CopyAxis, StridedCopy, byte_steps, merged
 from tinygen.ops.interpolate import Interpolate, Neighbours
@@ -109,3 +109,11 @@ def _tables(role: str, neighbours: Neighbours) -> tuple[Table, ...]:
         Table(f"{role}s_after", np.array(neighbours.after, np.int16)),
         Table(f"{role}_weights", np.array(neighbours.weights, np.float32)),
     )
+
+
+LOWERINGS: Lowerings = {
+    Dequantize: lower_conversion,
+    Interpolate: lower_resize_linear,
+    Pad: lower_pad,
+    Quantize: lower_conversion,
+}

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from tinygen.ir.graph import Op
 from tinygen.ir.types import DType
-from tinygen.kernels.base import Kernel, Toolbox, constant_tables
+from tinygen.kernels.base import Kernel, Lowerings, Toolbox, constant_tables
 from tinygen.ops.arg_max import ArgMax
 from tinygen.ops.reduction import Extents, Mean, ReduceMax, ReduceMin, Sum
 from tinygen.ops.softmax import Softmax
@@ -111,3 +111,13 @@ def lower_softmax(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 - the sam
         row_size=op.row_size,
         beta=op.beta,
     )
+
+
+LOWERINGS: Lowerings = {
+    ArgMax: lower_arg_max,
+    Mean: lower_sum,
+    ReduceMax: lower_extreme,
+    ReduceMin: lower_extreme,
+    Softmax: lower_softmax,
+    Sum: lower_sum,
+}

@@ -8,7 +8,7 @@ import numpy as np
 from tinygen.ir.graph import Op
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import TensorType
-from tinygen.kernels.base import Kernel, Table, Toolbox, constant_tables
+from tinygen.kernels.base import Kernel, Lowerings, Table, Toolbox, constant_tables
 from tinygen.ops.clamp import UNLIMITED, Clamp
 from tinygen.ops.conv2d import Conv2D
 from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
@@ -154,3 +154,13 @@ def _convolution(
         tables=(*constant_tables(input), *tables),
         window=window,
     )
+
+
+LOWERINGS: Lowerings = {
+    AveragePool2D: lower_pool,
+    Conv2D: lower_convolution,
+    DepthwiseConv2D: lower_convolution,
+    FullyConnected: lower_fully_connected,
+    MaxPool2D: lower_pool,
+    TransposeConv2D: lower_transpose_conv2d,
+}

@@ -9,7 +9,7 @@ import numpy as np
 from tinygen.ir.graph import Op
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import DType
-from tinygen.kernels.base import Kernel, Library, Table, Toolbox
+from tinygen.kernels.base import Kernel, Library, Lowerings, Table, Toolbox
 from tinygen.kernels.cmsis_nn.requantization import per_channel_tables, weight_tables
 from tinygen.kernels.cmsis_nn.shapes import Dims, Tile
 from tinygen.ops.accumulate import OutputStage
@@ -220,3 +220,10 @@ def _constant(tensor: Tensor) -> "np.typing.NDArray[np.generic]":
     if tensor.data is None:
         raise ValueError(f"'{tensor.name}' must be a constant")
     return tensor.data
+
+
+LOWERINGS: Lowerings = {
+    Conv2D: lower_conv2d,
+    DepthwiseConv2D: lower_depthwise_conv2d,
+    FullyConnected: lower_fully_connected,
+}

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tinygen.ir.graph import Op
-from tinygen.kernels.base import Kernel, Toolbox
+from tinygen.kernels.base import Kernel, Lowerings, Toolbox
 from tinygen.kernels.cmsis_nn.addition import ElementwiseAddS8
 from tinygen.kernels.cmsis_nn.multiplication import ElementwiseMulS8
 from tinygen.kernels.tinygen_c.elementwise import offsets, operands
@@ -51,3 +51,6 @@ def lower_mul(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 - the same fo
         activation=op.clamp,
         block_size=op.output.type.elements,
     )
+
+
+LOWERINGS: Lowerings = {Add: lower_add, Mul: lower_mul}

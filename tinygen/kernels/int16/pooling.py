@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tinygen.ir.graph import Op
-from tinygen.kernels.base import Kernel, Toolbox
+from tinygen.kernels.base import Kernel, Lowerings, Toolbox
 from tinygen.kernels.cmsis_nn.pooling import PoolS8
 from tinygen.kernels.cmsis_nn.shapes import Dims, Tile
 from tinygen.ops.pool2d import AveragePool2D, MaxPool2D
@@ -33,3 +33,6 @@ def lower_pool(op: Op, toolbox: Toolbox) -> Kernel:
         filter_dims=Dims(1, op.kernel.h, op.kernel.w, 1),
         output_dims=Dims.nhwc(op.output.type),
     )
+
+
+LOWERINGS: Lowerings = {AveragePool2D: lower_pool, MaxPool2D: lower_pool}

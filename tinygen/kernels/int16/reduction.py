@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tinygen.ir.graph import Op
-from tinygen.kernels.base import Kernel, Toolbox
+from tinygen.kernels.base import Kernel, Lowerings, Toolbox
 from tinygen.kernels.tinygen_c.reduction import SumS8
 from tinygen.ops.reduction import Mean
 
@@ -28,3 +28,6 @@ def lower_mean(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 - the same f
         scaling=op.scaling,
         output_zero_point=0,
     )
+
+
+LOWERINGS: Lowerings = {Mean: lower_mean}

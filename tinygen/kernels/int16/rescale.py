@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from tinygen.ir.graph import Op
 from tinygen.ir.types import DType
-from tinygen.kernels.base import Kernel, Toolbox, constant_tables
+from tinygen.kernels.base import Kernel, Lowerings, Toolbox, constant_tables
 from tinygen.kernels.cmsis_nn.shapes import Offsets
 from tinygen.ops.clamp import Clamp
 from tinygen.ops.relu import Relu
@@ -47,3 +47,6 @@ def lower_rescale(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 - the sam
         scaling=op.scaling,
         activation=op.clamp if isinstance(op, Relu) else Clamp.none(after),
     )
+
+
+LOWERINGS: Lowerings = {Relu: lower_rescale, Rescale: lower_rescale}

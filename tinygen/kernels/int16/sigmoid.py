@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from tinygen.ir.graph import Op
-from tinygen.kernels.base import Kernel, Table, Toolbox
+from tinygen.kernels.base import Kernel, Lowerings, Table, Toolbox
 from tinygen.ops.float_function import FloatFunction, Function
 from tinygen.ops.requantize import Multiplier
 from tinygen.ops.sigmoid_int16 import sigmoid_table
@@ -39,3 +39,6 @@ def lower_float_function(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 - 
         size=op.output.type.elements,
         scaling=op.scaling_int16,
     )
+
+
+LOWERINGS: Lowerings = {FloatFunction: lower_float_function}

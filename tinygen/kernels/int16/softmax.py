@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tinygen.ir.graph import Op
-from tinygen.kernels.base import Kernel, Table, Toolbox
+from tinygen.kernels.base import Kernel, Lowerings, Table, Toolbox
 from tinygen.kernels.cmsis_nn.softmax import LongSoftmaxS8
 from tinygen.ops.requantize import Multiplier
 from tinygen.ops.softmax import Softmax
@@ -53,3 +53,6 @@ def lower_softmax(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 - the sam
         row_size=op.row_size,
         scaling=op.scaling,
     )
+
+
+LOWERINGS: Lowerings = {Softmax: lower_softmax}

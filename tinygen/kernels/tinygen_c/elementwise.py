@@ -5,7 +5,7 @@ from typing import ClassVar, TypedDict
 
 from tinygen.ir.graph import Op
 from tinygen.ir.tensor import Tensor
-from tinygen.kernels.base import Kernel, Table, Toolbox, constant_tables
+from tinygen.kernels.base import Kernel, Lowerings, Table, Toolbox, constant_tables
 from tinygen.ops.add import Add, CommonScale
 from tinygen.ops.broadcast import Broadcast
 from tinygen.ops.clamp import Clamp
@@ -165,3 +165,6 @@ def _common_scale(op: Add | SquaredDifference, function: str, activation: Clamp)
         scales=op.scales,
         activation=activation,
     )
+
+
+LOWERINGS: Lowerings = {Prelu: lower_prelu, SquaredDifference: lower_squared_difference}

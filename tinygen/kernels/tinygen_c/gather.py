@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tinygen.ir.graph import Op
-from tinygen.kernels.base import Kernel, Toolbox, constant_tables
+from tinygen.kernels.base import Kernel, Lowerings, Toolbox, constant_tables
 from tinygen.ops.gather import Gather
 
 
@@ -36,3 +36,6 @@ def lower_gather(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 - the same
         index_count=op.index_count,
         slice_bytes=op.slice_bytes,
     )
+
+
+LOWERINGS: Lowerings = {Gather: lower_gather}

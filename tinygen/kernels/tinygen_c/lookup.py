@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tinygen.ir.graph import Op
-from tinygen.kernels.base import Kernel, Table, Toolbox
+from tinygen.kernels.base import Kernel, Lowerings, Table, Toolbox
 from tinygen.ops.lookup import Lookup
 
 
@@ -29,3 +29,6 @@ def lower_lookup(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 - the same
         in_place=(op.input,),
         size=op.output.type.elements,
     )
+
+
+LOWERINGS: Lowerings = {Lookup: lower_lookup}

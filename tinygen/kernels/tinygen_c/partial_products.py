@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from tinygen.ir.graph import Op
-from tinygen.kernels.base import Kernel, Table, Toolbox
+from tinygen.kernels.base import Kernel, Lowerings, Table, Toolbox
 from tinygen.kernels.tinygen_c.packed import bias_tables
 from tinygen.ops.clamp import Clamp
 from tinygen.ops.partial_products import AddChannelProducts, AddProducts, ScaleProducts
@@ -109,3 +109,10 @@ def lower_scale_products(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 - 
         zero_point=op.output.type.zero_point,
         activation=op.clamp,
     )
+
+
+LOWERINGS: Lowerings = {
+    AddChannelProducts: lower_add_channel_products,
+    AddProducts: lower_add_products,
+    ScaleProducts: lower_scale_products,
+}

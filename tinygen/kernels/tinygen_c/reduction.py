@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from tinygen.ir.graph import Op
 from tinygen.ir.types import DType
-from tinygen.kernels.base import Kernel, Toolbox
+from tinygen.kernels.base import Kernel, Lowerings, Toolbox
 from tinygen.kernels.cmsis_nn.pooling import PoolS8
 from tinygen.kernels.cmsis_nn.shapes import Dims, Tile
 from tinygen.ops.arg_max import ArgMax
@@ -115,3 +115,12 @@ def _extreme(op: ReduceMax | ReduceMin, which: str) -> Kernel:
     return ReduceExtremeS8(
         function="tg_reduce_extreme_s8", reads=(op.input,), writes=(op.output,), extents=op.extents, which=which
     )
+
+
+LOWERINGS: Lowerings = {
+    ArgMax: lower_arg_max,
+    Mean: lower_sum,
+    ReduceMax: lower_reduce_max,
+    ReduceMin: lower_reduce_min,
+    Sum: lower_sum,
+}

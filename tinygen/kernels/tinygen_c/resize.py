@@ -7,7 +7,7 @@ import numpy as np
 
 from tinygen.ir.graph import Op
 from tinygen.ir.types import TensorType
-from tinygen.kernels.base import Kernel, Table, Toolbox
+from tinygen.kernels.base import Kernel, Lowerings, Table, Toolbox
 from tinygen.kernels.cmsis_nn.shapes import Dims
 from tinygen.ops.resize import ResizeBilinear, ResizeNearest, Sampling
 
@@ -67,3 +67,6 @@ def _in_bytes(type: TensorType) -> Dims:
     """NHWC with a channel per byte: elements of any size are copied so."""
     batch, height, width, channels = type.shape
     return Dims(batch, height, width, channels * type.dtype.bytes)
+
+
+LOWERINGS: Lowerings = {ResizeBilinear: lower_resize_bilinear, ResizeNearest: lower_resize_nearest}

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tinygen.ir.graph import Op
-from tinygen.kernels.base import Kernel, Toolbox
+from tinygen.kernels.base import Kernel, Lowerings, Toolbox
 from tinygen.ops.clamp import Clamp
 from tinygen.ops.requantize import Multiplier
 from tinygen.ops.running_sum import DivideSums, ScaleSums, SumRows
@@ -87,3 +87,6 @@ def lower_scale_sums(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 - the 
         scaling=op.scaling,
         zero_point=op.output.type.zero_point,
     )
+
+
+LOWERINGS: Lowerings = {DivideSums: lower_divide_sums, ScaleSums: lower_scale_sums, SumRows: lower_sum_rows}

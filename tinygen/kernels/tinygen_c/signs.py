@@ -9,7 +9,7 @@ from tinygen.ir.graph import Op
 from tinygen.ir.signs import pack_signs, words_of
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import DType
-from tinygen.kernels.base import Kernel, Table, Toolbox
+from tinygen.kernels.base import Kernel, Lowerings, Table, Toolbox
 from tinygen.kernels.cmsis_nn.requantization import per_channel_tables
 from tinygen.kernels.cmsis_nn.shapes import Dims, Tile
 from tinygen.kernels.tinygen_c.packed import bias_tables
@@ -142,3 +142,10 @@ def _bias_of_levels(stage: OutputStage, weights: "np.typing.NDArray[np.generic]"
     sums = weights.reshape(len(weights), -1).astype(np.int64).sum(axis=1)
     bias = 0 if stage.bias is None or stage.bias.data is None else stage.bias.data.astype(np.int64)
     return (Table("bias", (sums + bias).astype(np.int32)),)
+
+
+LOWERINGS: Lowerings = {
+    PackSigns: lower_pack_signs,
+    SignConv2D: lower_sign_conv2d,
+    SignFullyConnected: lower_sign_fully_connected,
+}

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from tinygen.ir.graph import Op
 from tinygen.ir.tensor import Tensor
-from tinygen.kernels.base import Kernel, Toolbox, constant_tables
+from tinygen.kernels.base import Kernel, Lowerings, Toolbox, constant_tables
 from tinygen.ops.concat import Concat
 from tinygen.ops.depth_to_space import DepthToSpace, SpaceToDepth
 from tinygen.ops.pad import Mirror, MirrorPad
@@ -203,3 +203,11 @@ def _kernel(input: Tensor, output: Tensor, copies: Sequence[StridedCopy]) -> Str
         tables=constant_tables(input),
         boxes=tuple(Box(0, copy) for copy in copies),
     )
+
+
+LOWERINGS: Lowerings = {
+    DepthToSpace: lower_depth_to_space,
+    MirrorPad: lower_mirror_pad,
+    Slice: lower_slice,
+    SpaceToDepth: lower_space_to_depth,
+}
