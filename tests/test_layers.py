@@ -15,7 +15,7 @@ LAYERS = (
     ("ir",),
     ("ops",),
     ("exports",),
-    ("frontends", "passes", "quant"),
+    ("frontends", "passes", "quant", "compress"),
     ("kernels",),
     ("planner",),
     ("codegen",),

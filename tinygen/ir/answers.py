@@ -22,6 +22,7 @@ class Filters:
     weights: Tensor
     bias: Tensor | None
     channel_axis: int  # of the weights, that counts output channels
+    input_axis: int | None = None  # the one of input channels, where kernels decode weights stored as narrow codes
 
     @property
     def constants(self) -> tuple[Tensor, ...]:

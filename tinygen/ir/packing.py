@@ -6,6 +6,7 @@ single bit stands for 1 where it is set, for -1 where it is not.
 
 import numpy as np
 
+from tinygen.ir.formats import Format
 from tinygen.ir.types import Array, DType
 
 
@@ -37,3 +38,26 @@ def unpack(data: Array, dtype: DType, shape: tuple[int, ...]) -> Array:
     codes = (bits.reshape(count, dtype.bits).astype(np.int64) << np.arange(dtype.bits)).sum(axis=1)
     values = 2 * codes - 1 if dtype is DType.INT1 else codes - ((codes >> (dtype.bits - 1)) << dtype.bits)
     return np.asarray(values, np.int8).reshape(shape)
+
+
+def packed_codes(codes: Array) -> Array:
+    """The bytes, as uint8, of numbers of a format (`ir.formats`) in C order; the last one filled with zeros."""
+    bits = Format.of(codes.dtype).bits
+    flat = np.ascontiguousarray(codes).reshape(-1)
+    if bits >= 8:
+        return flat.astype(flat.dtype.newbyteorder("<"), copy=False).view(np.uint8)
+    unpacked = (flat.view(np.uint8)[:, None] >> np.arange(bits, dtype=np.uint8)) & 1
+    return np.packbits(unpacked.reshape(-1), bitorder="little")
+
+
+def unpacked_codes(data: bytes, form: Format, count: int) -> Array:
+    """`count` numbers of a format; ValueError where `data` holds fewer or more bytes."""
+    if len(data) != -(-count * form.bits // 8):
+        raise ValueError(f"it holds {len(data)} bytes, {-(-count * form.bits // 8)} were expected")
+    if form.bits >= 8:
+        return np.frombuffer(data, form.numpy)
+    bits = np.unpackbits(np.frombuffer(data, np.uint8), count=count * form.bits, bitorder="little")
+    codes = (bits.reshape(count, form.bits) << np.arange(form.bits, dtype=np.uint8)).sum(axis=1, dtype=np.uint8)
+    if form.is_integer and form.is_signed:
+        codes = (codes.astype(np.int8) - ((codes >> (form.bits - 1)) << form.bits).astype(np.int8)).astype(np.int8)
+    return np.asarray(codes.astype(form.numpy) if form.is_integer else codes.view(form.numpy))

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from tinygen.ir.coding import Coding
 from tinygen.ir.types import Array, TensorType
 
 
@@ -20,12 +21,16 @@ class Part:
 
 @dataclass(frozen=True, eq=False)
 class Tensor:
-    """A value. Compared by identity; `data` is set for constants, `part` where a pass has removed channels."""
+    """A value. Compared by identity; `data` is set for constants, `part` where a pass has removed channels.
+
+    `coding` says of constants how flash shall hold them, where that is narrower; `data` are the numbers it stands for.
+    """
 
     name: str
     type: TensorType
     data: Array | None = None
     part: Part | None = None
+    coding: Coding | None = None
 
     @property
     def is_constant(self) -> bool:

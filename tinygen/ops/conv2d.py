@@ -21,6 +21,10 @@ class Conv2D(Convolution):
         return 0
 
     @property
+    def input_axis(self) -> int:
+        return 3
+
+    @property
     def groups(self) -> int:
         """Groups of input channels, each with its own filters."""
         return self.input.shape[3] // self.weights.shape[3]

@@ -22,6 +22,10 @@ class DepthwiseConv2D(Convolution):
         return 3
 
     @property
+    def input_axis(self) -> int:
+        return 0
+
+    @property
     def multiplier(self) -> int:
         """Output channels per input channel."""
         return self.weights.shape[3] // self.input.shape[3]

@@ -36,7 +36,7 @@ class FullyConnected(Op):
 
     @property
     def filters(self) -> Filters:
-        return Filters(self.weights, self.bias, 0)
+        return Filters(self.weights, self.bias, 0, 1)
 
     @property
     def output_stage(self) -> OutputStage:

@@ -99,12 +99,17 @@ class Convolution(Windowed):
         raise NotImplementedError
 
     @property
+    def input_axis(self) -> int:
+        """The axis of the weights that counts the input channels of a group."""
+        raise NotImplementedError
+
+    @property
     def channels(self) -> int:
         return self.weights.shape[self.channel_axis]
 
     @property
     def filters(self) -> Filters:
-        return Filters(self.weights, self.bias, self.channel_axis)
+        return Filters(self.weights, self.bias, self.channel_axis, self.input_axis)
 
     @property
     def output_stage(self) -> OutputStage:

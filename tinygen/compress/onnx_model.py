@@ -1,0 +1,169 @@
+"""Weights of ONNX models: codes, and a DequantizeLinear that gives the real numbers under the name that they had."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper, version_converter
+
+from tinygen.compress.encode import encode
+from tinygen.compress.finding import Finding
+from tinygen.compress.onnx_consumers import Axes, Reader, axes_of, readers, takes_weights
+from tinygen.compress.onnx_types import BLOCKS, ONNX_TYPES, OnnxType, tensor_of
+from tinygen.compress.scheme import CompressionGranularity, Scheme
+from tinygen.errors import UnsupportedModelError
+from tinygen.ir.coding import Coding, spread
+from tinygen.ir.formats import Format
+from tinygen.ir.types import Array
+
+_BYTES: Mapping[int, int] = {TensorProto.FLOAT: 4, TensorProto.FLOAT16: 2}  # of elements that are quantized
+_ALWAYS = 100_000_000  # elements from which weights are compressed whatever reads them
+_DEFAULT_DOMAINS = ("", "ai.onnx")
+
+
+@dataclass(frozen=True, eq=False)
+class _Coded:
+    """A constant in its new form."""
+
+    name: str
+    coding: Coding
+    axes: Axes
+    is_half: bool
+
+
+def quantize_model(model: ModelProto, scheme: Scheme) -> tuple[ModelProto, tuple[Finding, ...]]:
+    """A model with narrow weights, of a newer opset where their types ask for one; the model itself stays as it is.
+
+    UnsupportedModelError where weights cannot be read, or the model does not become one of that opset.
+    """
+    findings, coded = _examined(model, scheme)
+    if not coded:
+        result = ModelProto()
+        result.CopyFrom(model)
+        return result, findings
+    result = _with_opset(model, _needed(scheme, coded))
+    by_name = {each.name: each for each in coded}
+    _drop(result, by_name)
+    nodes = []
+    for each in coded:
+        node, constants = _dequantized(each, scheme)
+        nodes.append(node)
+        result.graph.initializer.extend(constants)
+    operators = [node for node in result.graph.node if not (_is_constant(node) and node.output[0] in by_name)]
+    del result.graph.node[:]
+    result.graph.node.extend([*nodes, *operators])
+    return result, findings
+
+
+def _examined(model: ModelProto, scheme: Scheme) -> tuple[tuple[Finding, ...], list[_Coded]]:
+    by_name = readers(model.graph)
+    findings, coded = [], []
+    for name, tensor in _constants(model):
+        shape = tuple(tensor.dims)
+        size = int(np.prod(shape, dtype=np.int64)) * _BYTES[tensor.data_type]
+        reason, is_failure = _kept_because(by_name.get(name, ()), shape, scheme), False
+        found = None
+        if not reason:
+            axes = axes_of(name, len(shape), by_name)
+            try:
+                found = _Coded(name, _coding(tensor, axes, scheme), axes, tensor.data_type == TensorProto.FLOAT16)
+            except ValueError as error:
+                reason, is_failure = str(error), True
+        if found is not None:
+            coded.append(found)
+        findings.append(Finding(name, shape, size, size if found is None else found.coding.bytes, reason, is_failure))
+    return tuple(findings), coded
+
+
+def _constants(model: ModelProto) -> Iterator[tuple[str, TensorProto]]:
+    """Constants of real numbers by the names that operators read."""
+    for tensor in model.graph.initializer:
+        if tensor.data_type in _BYTES:
+            yield tensor.name, tensor
+    for node in model.graph.node:
+        value = next((a.t for a in node.attribute if a.name == "value"), None) if _is_constant(node) else None
+        if value is not None and value.data_type in _BYTES:
+            yield node.output[0], value
+
+
+def _is_constant(node: NodeProto) -> bool:
+    return bool(node.op_type == "Constant" and node.domain in _DEFAULT_DOMAINS and len(node.output) == 1)
+
+
+def _kept_because(by: Sequence[Reader | None], shape: tuple[int, ...], scheme: Scheme) -> str:
+    """Why a constant is none of the weights that are asked for; empty where it is one."""
+    elements = int(np.prod(shape, dtype=np.int64))
+    if elements <= scheme.weight_num_threshold:
+        return f"{elements} elements, more than {scheme.weight_num_threshold} are quantized"
+    if not by:
+        return "nothing reads it"
+    if elements < _ALWAYS and not all(takes_weights(reader, len(shape)) for reader in by):
+        others = sorted({"an output or inner graph" if r is None else r.node.op_type for r in by
+                         if not takes_weights(r, len(shape))})  # fmt: skip
+        return f"read by {', '.join(others)}, which takes no weights"
+    return ""
+
+
+def _coding(tensor: TensorProto, axes: Axes, scheme: Scheme) -> Coding:
+    if tensor.data_location == TensorProto.EXTERNAL:
+        raise ValueError("it lies in a file beside the model that is not loaded")
+    sizes = scheme.block_sizes(len(tensor.dims), *((axes.output, axes.input) if len(tensor.dims) > 1 else (None, None)))
+    return encode(numpy_helper.to_array(tensor), scheme, sizes)
+
+
+def _needed(scheme: Scheme, coded: Sequence[_Coded]) -> OnnxType:
+    used = [ONNX_TYPES[scheme.dtype], *(ONNX_TYPES[each.coding.scale_format] for each in coded)]
+    if scheme.granularity is CompressionGranularity.PER_BLOCK:
+        used.append(BLOCKS)
+    return OnnxType(0, max(type.opset for type in used), max(type.ir_version for type in used))
+
+
+def _with_opset(model: ModelProto, needed: OnnxType) -> ModelProto:
+    """A copy of at least that version."""
+    result = ModelProto()
+    result.CopyFrom(model)
+    own = max((entry.version for entry in model.opset_import if entry.domain in _DEFAULT_DOMAINS), default=1)
+    if own < needed.opset:
+        try:
+            result = version_converter.convert_version(result, needed.opset)
+        except Exception as error:  # the converter has no type of its own
+            raise UnsupportedModelError(
+                f"'{model.graph.name}': is of opset {own}, {needed.opset} was expected, and cannot be converted "
+                f"({str(error).splitlines()[0] if str(error) else type(error).__name__}). Export it with that opset."
+            ) from None
+    result.ir_version = max(result.ir_version, needed.ir_version)
+    return result
+
+
+def _drop(model: ModelProto, coded: Mapping[str, _Coded]) -> None:
+    """Without the constants that have another form now, which older models have among the inputs, too."""
+    for entries in (model.graph.initializer, model.graph.input):
+        kept = [entry for entry in entries if entry.name not in coded]
+        del entries[:]
+        entries.extend(kept)
+
+
+def _dequantized(coded: _Coded, scheme: Scheme) -> tuple[NodeProto, list[TensorProto]]:
+    """The node, and its constants."""
+    coding = coded.coding
+    attributes: dict[str, Any] = {}
+    scales: Array | None = coding.scales
+    zeros = coding.zero_points
+    if scheme.granularity is CompressionGranularity.PER_BLOCK:
+        attributes = {"axis": coded.axes.input, "block_size": scheme.block_size}
+        shape = list(coding.codes.shape)
+        shape[coded.axes.input] = coding.scales.shape[coded.axes.input]
+        scales, zeros = (None if part is None else spread(part, tuple(shape)) for part in (scales, zeros))
+    elif coding.scales.size > 1 or scheme.granularity is CompressionGranularity.PER_CHANNEL:
+        attributes = {"axis": coded.axes.output}
+        scales, zeros = (None if part is None else part.reshape(-1) for part in (scales, zeros))
+    else:
+        scales, zeros = (None if part is None else part.reshape(()) for part in (scales, zeros))
+    if coding.scale_format is Format.FP8_E8M0FNU:
+        attributes["output_dtype"] = TensorProto.FLOAT16 if coded.is_half else TensorProto.FLOAT
+    parts: list[tuple[str, Array | None]] = [("codes", coding.codes), ("scale", scales), ("zero_point", zeros)]
+    constants = [tensor_of(f"{coded.name}:{role}", part) for role, part in parts if part is not None]
+    names = [constant.name for constant in constants]
+    node = helper.make_node("DequantizeLinear", names, [coded.name], f"{coded.name}:dequantize", **attributes)
+    return node, constants

@@ -1,0 +1,110 @@
+"""How weights are quantized: what may be asked for, and what goes together."""
+
+from dataclasses import dataclass
+from enum import Enum
+
+from tinygen.compress.errors import CompressionError
+from tinygen.ir.formats import Format as DType
+
+_WEIGHTS = (
+    DType.INT8, DType.INT4, DType.INT2, DType.UINT8, DType.UINT4, DType.UINT2,
+    DType.FP8_E4M3FN, DType.FP8_E5M2, DType.FP4_E2M1FN,
+)  # fmt: skip
+MX_BLOCK = 32  # weights of a block in OCP's microscaling formats
+
+
+class QScheme(Enum):
+    """Whether zero is in the middle of the codes, or anywhere."""
+
+    SYMMETRIC = "symmetric"
+    ASYMMETRIC = "asymmetric"
+
+
+class CompressionGranularity(Enum):
+    """How many weights share a scale."""
+
+    PER_TENSOR = "per_tensor"
+    PER_CHANNEL = "per_channel"
+    PER_BLOCK = "per_block"
+
+
+class PowerOfTwo(Enum):
+    """Which power of two a block has as its scale."""
+
+    FLOOR = "floor"  # OCP's rule: the largest weight's exponent less the format's largest one; may cut the largest
+    CEIL = "ceil"  # the smallest that cuts nothing
+    SEARCH = "search"  # of these two, the one with less squared error
+
+
+class Compat(Enum):
+    """Whose bits the result has, where tinygen's own differ."""
+
+    TINYGEN = "tinygen"
+    COREAI = "coreai"  # weights are divided by a scale that is rounded only when it is stored
+
+
+@dataclass(frozen=True)
+class Scheme:
+    """What is asked for; CompressionError, which is a ValueError, where it does not go together."""
+
+    dtype: DType
+    qscheme: QScheme = QScheme.SYMMETRIC
+    granularity: CompressionGranularity = CompressionGranularity.PER_CHANNEL
+    block_size: int = MX_BLOCK
+    weight_num_threshold: int = 1024
+    scale_dtype: DType | None = None
+    e8m0: PowerOfTwo = PowerOfTwo.SEARCH
+    compat: Compat = Compat.TINYGEN
+
+    def __post_init__(self) -> None:
+        if self.dtype not in _WEIGHTS:
+            raise CompressionError(
+                f"Unsupported weight dtype {self.dtype.name}: {', '.join(d.name for d in _WEIGHTS)} are."
+            )
+        self._check_scales()
+        if not self.dtype.is_integer and self.qscheme is QScheme.ASYMMETRIC:
+            raise CompressionError(
+                f"Asymmetric quantization is not supported for FP dtype {self.dtype.name}: it is SYMMETRIC."
+            )
+        is_mx = self.granularity is CompressionGranularity.PER_BLOCK and self.block_size == MX_BLOCK
+        if self.dtype is DType.FP4_E2M1FN and not is_mx:
+            raise CompressionError(
+                "DType.FP4_E2M1FN requires granularity=CompressionGranularity.PER_BLOCK and block_size=32, which make "
+                f"valid MXFP4; {self.granularity} and {self.block_size} were given."
+            )
+        if self.block_size <= 0:
+            raise CompressionError(f"block_size is {self.block_size}, a positive number was expected.")
+        if self.weight_num_threshold < 0:
+            raise CompressionError(
+                f"weight_num_threshold is {self.weight_num_threshold}, a number from 0 on was expected."
+            )
+
+    def _check_scales(self) -> None:
+        if self.scale_dtype is None:
+            return
+        if self.dtype.is_integer:
+            raise CompressionError(
+                f"scale_dtype must be None for integer dtype {self.dtype.name}: scales have the type of the weights."
+            )
+        if self.dtype is DType.FP4_E2M1FN:
+            raise CompressionError("scale_dtype must be None for FP4 dtype: its scales are FP8_E8M0FNU.")
+        if self.scale_dtype is not DType.FP8_E8M0FNU:
+            raise CompressionError(
+                f"Invalid scale_dtype {self.scale_dtype.name}: None or DType.FP8_E8M0FNU was expected."
+            )
+
+    @property
+    def has_power_of_two_scales(self) -> bool:
+        """Whether scales are E8M0."""
+        return self.dtype is DType.FP4_E2M1FN or self.scale_dtype is DType.FP8_E8M0FNU
+
+    def block_sizes(self, rank: int, output_axis: int | None, input_axis: int | None) -> tuple[int, ...]:
+        """Elements of a block along each axis; 0 stands for the whole axis."""
+        sizes = [0] * rank
+        if self.granularity is CompressionGranularity.PER_TENSOR:
+            return tuple(sizes)
+        if output_axis is not None:
+            sizes[output_axis] = 1
+        if self.granularity is CompressionGranularity.PER_BLOCK and input_axis is not None:
+            sizes[input_axis] = self.block_size
+        return tuple(sizes)
