@@ -5,6 +5,7 @@ from pathlib import Path
 
 from tinygen.build import qemu, target_runtime
 from tinygen.build.kernel_sources import operators
+from tinygen.build.source import sources_of
 from tinygen.build.toolchain import WARNINGS, for_board
 from tinygen.codegen.linker import linker_script
 from tinygen.system.work import work_folder
@@ -76,9 +77,10 @@ def _built(source: str, board: Board, folder: Path) -> Path:
     (folder / "rows.bin").write_bytes(bytes(max(_BYTES)))
     toolchain = for_board(board)
     include = [target_runtime.INCLUDE, *operators().include]
-    runtime = toolchain.library("target", target_runtime.sources(board), include, target_runtime.flags(board))
+    machine = [source for file in target_runtime.sources(board) for source in sources_of(file)]
+    runtime = toolchain.library("target", machine, include, target_runtime.flags(board))
     script = folder / "linker.ld"
     script.write_text(linker_script(board), encoding="utf-8")
-    sources = [folder / "main.c", *(path for path in operators().sources if path.stem == "tg_move_up")]
+    sources = [folder / "main.c", *(path for path in operators().files if path.stem == "tg_move_up")]
     objects = toolchain.compile(sources, include, WARNINGS, folder / "objects")
     return toolchain.link([*objects, runtime], script, folder / "moves.elf")

@@ -92,7 +92,9 @@ def test_nothing_of_cmsis_nn_is_missing(board: str, tmp_path: Path) -> None:
 
 def check_copied(tree: SourceTree, board: str, opt: Opt, folder: Path) -> Mapping[str, frozenset[str]]:
     """What the linker takes for each source is among what is copied with it. Returns the symbols of each."""
-    objects = for_board(load(board), opt=opt).compile(tree.sources, tree.include, [], folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    files = [source.placed(folder) for source in tree.sources]
+    objects = for_board(load(board), opt=opt).compile(files, tree.include, [], folder)
     defined, used = symbols(objects, "--defined-only"), symbols(objects, "--undefined-only")
     for source in tree.sources:
         copied = {file.stem for file in tree.needed([source.stem], load(board).isa)}

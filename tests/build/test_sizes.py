@@ -10,6 +10,7 @@ from tinygen import targets
 from tinygen.build import sizes, target_runtime, toolchain
 from tinygen.build.link_map import parse
 from tinygen.build.sizes import Role
+from tinygen.build.source import sources_of
 from tinygen.build.toolchain import Opt, map_file
 from tinygen.codegen.linker import linker_script
 
@@ -85,7 +86,7 @@ def test_attribution(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     for file, text in {"model": MODEL, "kernel": KERNEL, "harness": HARNESS}.items():
         (tmp_path / f"{file}.c").write_text(text)
     model = tools.compile([tmp_path / "model.c"], [], [], tmp_path)
-    kernels = tools.library("kernel", [tmp_path / "kernel.c"], [])
+    kernels = tools.library("kernel", sources_of(tmp_path / "kernel.c"), [])
     others = [tmp_path / "harness.c", *target_runtime.sources(tools.board)]
     harness = tools.compile(others, [target_runtime.INCLUDE], target_runtime.flags(tools.board), tmp_path)
     script = tmp_path / "linker.ld"

@@ -9,6 +9,7 @@ from tests.support.program import build_program, run_program
 from tests.support.tools import requires_arm_gcc, requires_clang, requires_clang_sanitizers, requires_gcc_sanitizers
 from tinygen import targets
 from tinygen.build import qemu, toolchain
+from tinygen.build.source import sources_of
 from tinygen.build.toolchain import Opt, Sanitizer
 from tinygen.errors import BuildError, ToolError
 
@@ -157,7 +158,7 @@ def test_runtime_is_warning_free_with_clang(tmp_path: Path) -> None:
 
 
 def _library(source: Path, folder: Path, cflags: tuple[str, ...] = (), opt: Opt = Opt.TWO) -> Path:
-    return toolchain.for_board(HOST, opt=opt).library("sample", [source], [folder], cflags)
+    return toolchain.for_board(HOST, opt=opt).library("sample", sources_of(source), [folder], cflags)
 
 
 def test_library_is_built_once_for_equal_contents(cache: Path, tmp_path: Path) -> None:

@@ -38,7 +38,7 @@ def test_kernels_are_those_of_the_version(update_golden: bool) -> None:
 
 def digests() -> dict[str, str]:
     """Of each source and header of the kernels, by its path: the start of the SHA-256 of its code."""
-    files = sorted({file for tree in TREES for file in (*tree.sources, *tree.headers)} - names())
+    files = sorted({file for tree in TREES for file in (*tree.files, *tree.headers)} - names())
     return {file.relative_to(RUNTIME_C).as_posix(): digest(file.read_text()) for file in files}
 
 
@@ -93,5 +93,5 @@ def test_names_are_those_of_functions(tree: SourceTree) -> None:
     defined = re.findall(r"^#define (\w+) TG_V\((\w+)\)$", name_header(tree).read_text(), re.MULTILINE)
     assert [full.removeprefix("tg_") for full, _ in defined] == [short for _, short in defined]
     assert [full for full, _ in defined] == sorted({full for full, _ in defined})
-    code = " ".join(_COMMENT.sub(" ", file.read_text()) for file in tree.sources)
+    code = " ".join(_COMMENT.sub(" ", file.read_text()) for file in tree.files)
     assert [full for full, _ in defined if not re.search(rf"\b{full}\b", code)] == []

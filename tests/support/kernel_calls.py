@@ -86,7 +86,7 @@ BatchMatMulC = _struct(
 def build_library(trees: Sequence[SourceTree], functions: Iterable[str], folder: Path) -> ctypes.CDLL:
     """The functions, and all that they use, as a shared library for this machine."""
     wanted = list(functions)
-    sources = [str(file) for tree in trees for file in tree.needed(wanted, Isa.HOST)]
+    sources = [str(source.placed(folder)) for tree in trees for source in tree.needed(wanted, Isa.HOST)]
     include = [f"-I{path}" for tree in trees for path in tree.include]
     library = folder / "kernels.so"
     command = ["gcc", "-std=c11", "-O1", "-shared", "-fPIC", *include, *sources, "-o", str(library)]

@@ -217,7 +217,7 @@ def test_instances_and_reset(tmp_path: Path) -> None:
         _TWO_INSTANCES.replace("NAME", compiled.name).replace("UPPER", compiled.name.upper())
     )
     include = [tmp_path, *(path for tree in compiled.trees for path in tree.include)]
-    sources = [*tmp_path.glob("*.c"), *(source for tree in compiled.trees for source in tree.sources)]
+    sources = [*tmp_path.glob("*.c"), *(file for tree in compiled.trees for file in tree.files)]
     flags = ["-std=c11", "-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-fsanitize=address,undefined"]
     command = ["cc", *flags, *(f"-I{path}" for path in include), *map(str, sources), "-lm", "-o", str(tmp_path / "two")]
     subprocess.run(command, check=True)

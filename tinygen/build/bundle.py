@@ -36,14 +36,19 @@ def _copied(tree: SourceTree, functions: Sequence[str], model_files: dict[str, s
     sources = tree.needed(called, isa)
     if not sources:
         return {}
-    copied = {}
-    for file in (*sources, *tree.headers):
-        root = next(folder for folder in (*tree.source_folders, *tree.include) if folder in file.parents)
-        place = root.name if root == VERSION else f"{tree.name}/{root.name.lower()}"
-        copied[f"{place}/{file.relative_to(root).as_posix()}"] = _text(file)
+    copied = {_place(tree, source.file.with_name(source.name)): source.text for source in sources}
+    for header in tree.included((*model_files.values(), *copied.values())):
+        copied[_place(tree, header)] = _text(header)
     if tree.licence:
         copied[f"{tree.name}/LICENSE"] = _text(tree.licence)
     return copied
+
+
+def _place(tree: SourceTree, file: Path) -> str:
+    """Where a file of `tree` goes: by the folder of the tree that it stands in."""
+    root = next(folder for folder in (*tree.source_folders, *tree.include) if folder in file.parents)
+    place = root.name if root == VERSION else f"{tree.name}/{root.name.lower()}"
+    return f"{place}/{file.relative_to(root).as_posix()}"
 
 
 def _called_helpers(tree: SourceTree, model_files: dict[str, str]) -> list[str]:

@@ -7,6 +7,7 @@ from pathlib import Path
 from tinygen.build import sizes, target_runtime
 from tinygen.build.kernel_sources import SourceTree
 from tinygen.build.sizes import Role, Sizes
+from tinygen.build.source import sources_of
 from tinygen.build.toolchain import WARNINGS, Toolchain
 from tinygen.codegen.harness import Measure, render_harness
 from tinygen.codegen.linker import linker_script
@@ -56,9 +57,8 @@ def build_firmware(
         folder / "model",
     )
     harness = toolchain.compile([folder / "main.c"], include, WARNINGS, folder / "harness")
-    runtime = toolchain.library(
-        "target", target_runtime.sources(board), [target_runtime.INCLUDE], target_runtime.flags(board)
-    )
+    machine = [source for file in target_runtime.sources(board) for source in sources_of(file)]
+    runtime = toolchain.library("target", machine, [target_runtime.INCLUDE], target_runtime.flags(board))
     libraries = [toolchain.library(tree.name, tree.sources, tree.include) for tree in trees if tree.sources]
     script = None
     if not board.is_host:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from tinygen import paths
 from tinygen.build.conditionals import compiled_lines
+from tinygen.build.source import Source, sources_of
 from tinygen.errors import ToolError
 from tinygen.kernels.base import Library
 from tinygen.targets.isa import Isa
@@ -36,10 +37,16 @@ class SourceTree:
     licence: Path | None = None
 
     @cached_property
-    def sources(self) -> tuple[Path, ...]:
-        """All C files, without float kernels."""
+    def files(self) -> tuple[Path, ...]:
+        """All C files as they stand there, without float kernels."""
         found = (file for folder in self.source_folders for file in folder.rglob("*.c"))
         return tuple(sorted(file for file in found if not _FLOAT_SOURCE.search(file.name)))
+
+    @cached_property
+    def sources(self) -> tuple[Source, ...]:
+        """All C files as they are compiled."""
+        found = (source for file in self.files for source in sources_of(file))
+        return tuple(sorted(found, key=lambda source: source.name))
 
     @cached_property
     def headers(self) -> tuple[Path, ...]:
@@ -47,35 +54,48 @@ class SourceTree:
         folders = (*self.include, *self.source_folders)
         return tuple(sorted({file for folder in folders for file in folder.rglob("*.h")}))
 
-    def needed(self, functions: Iterable[str], isa: Isa) -> tuple[Path, ...]:
+    def needed(self, functions: Iterable[str], isa: Isa) -> tuple[Source, ...]:
         """The C files that define `functions` and whatever those use where they are compiled for `isa`."""
         definitions, uses = _index(self, isa)
         waiting = [definitions[name] for name in functions if name in definitions]
-        found: set[Path] = set()
+        found: dict[str, Source] = {}
         while waiting:
-            file = waiting.pop()
-            if file not in found:
-                found.add(file)
-                waiting += [definitions[name] for name in uses[file] if name in definitions]
+            source = waiting.pop()
+            if source.name not in found:
+                found[source.name] = source
+                waiting += [definitions[name] for name in uses[source.name] if name in definitions]
+        return tuple(found[name] for name in sorted(found))
+
+    def included(self, texts: Iterable[str]) -> tuple[Path, ...]:
+        """The headers that C files with `texts` include, directly or not."""
+        found: set[Path] = set()
+        waiting = [name for text in texts for name in _INCLUDED.findall(text)]
+        while waiting:
+            name = waiting.pop()
+            for header in self.headers:
+                if header not in found and header.as_posix().endswith(f"/{name}"):
+                    found.add(header)
+                    waiting += _INCLUDED.findall(header.read_text(encoding="utf-8", errors="replace"))
         return tuple(sorted(found))
 
 
 @cache
-def _index(tree: SourceTree, isa: Isa) -> tuple[dict[str, Path], dict[Path, frozenset[str]]]:
-    """Which file defines each name, and which names each file uses."""
-    definitions: dict[str, Path] = {}
-    uses: dict[Path, frozenset[str]] = {}
+def _index(tree: SourceTree, isa: Isa) -> tuple[dict[str, Source], dict[str, frozenset[str]]]:
+    """Which source defines each name, and which names each source uses, by its own."""
+    definitions: dict[str, Source] = {}
+    uses: dict[str, frozenset[str]] = {}
     headers = _private_headers(tree, isa)
-    for file in tree.sources:
-        text = _code(file, isa)
-        uses[file] = frozenset(_IDENTIFIER.findall(_NAMING.sub("", text + _inline_code(text, headers))))
-        definitions |= dict.fromkeys((file.stem, *_DEFINITION.findall(text), *_TABLE.findall(text)), file)
+    for source in tree.sources:
+        text = _code(source.text, isa)
+        uses[source.name] = frozenset(_IDENTIFIER.findall(_NAMING.sub("", text + _inline_code(text, headers))))
+        definitions |= dict.fromkeys((source.stem, *_DEFINITION.findall(text), *_TABLE.findall(text)), source)
     return definitions, uses
 
 
 def _private_headers(tree: SourceTree, isa: Isa) -> dict[str, str]:
     """Text by name of the headers beside the sources; public ones declare everything and say nothing about use."""
-    return {file.name: _code(file, isa) for folder in tree.source_folders for file in sorted(folder.rglob("*.h"))}
+    headers = (header for folder in tree.source_folders for header in sorted(folder.rglob("*.h")))
+    return {header.name: _code(header.read_text(encoding="utf-8", errors="replace"), isa) for header in headers}
 
 
 def _inline_code(text: str, headers: Mapping[str, str]) -> str:
@@ -93,20 +113,22 @@ def _inline_code(text: str, headers: Mapping[str, str]) -> str:
     return _DECLARATION.sub("", "".join(included.values()))
 
 
-def _code(file: Path, isa: Isa) -> str:
-    return compiled_lines(_COMMENT.sub("", file.read_text(encoding="utf-8", errors="replace")), isa)
+def _code(text: str, isa: Isa) -> str:
+    return compiled_lines(_COMMENT.sub("", text), isa)
 
 
+@cache
 def operators() -> SourceTree:
     """tinygen's own operators, the same for every kernel library."""
     folder = paths.RUNTIME_C / "operators"
     return SourceTree("operators", (folder,), (folder, VERSION))
 
 
+@cache
 def native() -> SourceTree:
-    """tinygen's specialised kernels."""
-    folder = paths.RUNTIME_C / "native"
-    return SourceTree("native", (folder,), (folder, VERSION))
+    """tinygen's specialised kernels: for cores with MVE, and for all others."""
+    shared, dsp, mve = (paths.RUNTIME_C / "native" / folder for folder in ("shared", "dsp", "mve"))
+    return SourceTree("native", (dsp, mve), (shared, dsp, mve, VERSION))
 
 
 def kernel_library(library: Library, cmsis_nn: Path | None) -> SourceTree:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
+from tinygen.build.source import Source
 from tinygen.errors import BuildError, DoesNotFitError, ToolError
 from tinygen.system import cache
 from tinygen.targets import Board
@@ -74,14 +75,16 @@ class Toolchain:
         _run([*command, "-lm"])
         return out
 
-    def library(self, name: str, sources: Sequence[Path], include: Sequence[Path], flags: Sequence[str] = ()) -> Path:
+    def library(self, name: str, sources: Sequence[Source], include: Sequence[Path], flags: Sequence[str] = ()) -> Path:
         """Static archive of `sources`: built once for equal contents, options and compiler, then cached."""
 
         def build(archive: Path) -> None:
-            objects = self.compile(sources, include, flags, archive.parent)
+            files = [source.placed(archive.parent) for source in sources]
+            objects = self.compile(files, include, flags, archive.parent)
             _run([self.ar, "rcsD", str(archive), *map(str, objects)])
 
-        return cache.entry(f"lib{name}-{self._fingerprint(sources, include, flags)}.a", build)
+        texts = [(source.name, source.text.encode()) for source in sources]
+        return cache.entry(f"lib{name}-{self._fingerprint(texts, include, flags)}.a", build)
 
     def shared_object(self, name: str, sources: Sequence[Path], flags: Sequence[str] = ()) -> Path:
         """Shared object of `sources` for this machine, cached like a library."""
@@ -90,13 +93,14 @@ class Toolchain:
         def build(shared: Path) -> None:
             _run([self.cc, *all_flags, *map(str, sources), "-o", str(shared)])
 
-        return cache.entry(f"{name}-{self._fingerprint(sources, (), all_flags)}.so", build)
+        texts = [(source.name, source.read_bytes()) for source in sources]
+        return cache.entry(f"{name}-{self._fingerprint(texts, (), all_flags)}.so", build)
 
-    def _fingerprint(self, sources: Sequence[Path], include: Sequence[Path], flags: Sequence[str]) -> str:
+    def _fingerprint(self, sources: Sequence[tuple[str, bytes]], include: Sequence[Path], flags: Sequence[str]) -> str:
         headers = sorted(header for folder in include for header in folder.rglob("*.h"))
         digest = hashlib.sha256("\0".join((self.cc, self.version, *self.flags, *flags)).encode())
-        for file in (*sources, *headers):
-            digest.update(f"\0{file.name}\0".encode() + file.read_bytes())
+        for name, text in (*sources, *((header.name, header.read_bytes()) for header in headers)):
+            digest.update(f"\0{name}\0".encode() + text)
         return digest.hexdigest()[:16]
 
 

@@ -1,9 +1,0 @@
-/*
- * SPDX-License-Identifier: Apache-2.0
- */
-#include "tg_native_planes.h"
-
-void tg_native_depthwise_s8(const struct tg_native_depthwise *layer, const int8_t *input, int8_t *output, void *scratch)
-{
-    tg_native_planes(layer, input, output, scratch, tg_native_plane_any_s8);
-}

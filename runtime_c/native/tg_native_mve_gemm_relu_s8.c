@@ -1,7 +1,0 @@
-/*
- * SPDX-License-Identifier: Apache-2.0
- */
-#define TG_MVE_GEMM_NAME tg_native_mve_gemm_relu_s8
-#define TG_MVE_GEMM_IS_RELU 1
-
-#include "tg_native_mve_gemm_body.h"

@@ -1,8 +1,0 @@
-/*
- * SPDX-License-Identifier: Apache-2.0
- */
-#define TG_MVE_TILES_NAME tg_native_mve_tiles_relu_s8
-#define TG_MVE_TILES_IS_LINE 0
-#define TG_MVE_TILES_IS_RELU 1
-
-#include "tg_native_mve_tiles_body.h"

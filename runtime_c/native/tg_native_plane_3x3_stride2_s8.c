@@ -1,6 +1,0 @@
-/*
- * SPDX-License-Identifier: Apache-2.0
- */
-#include "tg_native_planes_body.h"
-
-TG_PLANE_FUNCTION(tg_native_plane_3x3_stride2_s8, 2, TG_PLANE_OUTPUT, 0)
