@@ -78,6 +78,12 @@ ENTRIES = (
         "tinygen quantize kws.onnx --data samples.npz -o kws_int8.onnx",
     ),
     Entry(
+        "quantize-weights",
+        "tinygen.cli.quantize_weights",
+        "Write a float model with its weights in 8, 4 or 2 bits, or as small floats: standard ONNX.",
+        "tinygen quantize-weights kws.onnx kws_int4.onnx --dtype int4 --granularity per_block",
+    ),
+    Entry(
         "simulate",
         "tinygen.cli.simulate",
         "Run a quantized model by the integers of its C, with every point where precision changes.",
