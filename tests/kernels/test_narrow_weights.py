@@ -49,7 +49,7 @@ TARGETS = [
 def _values(rng: np.random.Generator, dtype: DType, shape: tuple[int, ...]) -> Array:
     if dtype is DType.INT1:
         return rng.choice(np.array([-1, 1], np.int8), shape)
-    return rng.integers(dtype.min, dtype.max + 1, shape, np.int8)
+    return rng.integers(dtype.min, dtype.max + 1, shape, dtype.numpy)
 
 
 @given(st.sampled_from(NARROW), st.integers(0, 70), st.integers(0, 2**31))
@@ -116,13 +116,18 @@ class _Layers:
         dtype = self._dtypes[len(self.ops) % len(self._dtypes)]
         channels = shape[axis]
         scales = tuple(self._rng.uniform(0.002, 0.05, channels if per_channel else 1).tolist())
-        quant = Quant(scales, (0,) * len(scales), axis if len(scales) > 1 else None)
+        quant = Quant(scales, self._zero_points(dtype, len(scales)), axis if len(scales) > 1 else None)
         number = len(self.ops)
         weights = Tensor(f"w{number}", TensorType(dtype, shape, quant), _values(self._rng, dtype, shape))
         if self._rng.random() < 0.3:
             return weights, None
         bias = self._rng.integers(-500, 500, channels, np.int32)
         return weights, Tensor(f"b{number}", TensorType(DType.INT32, (channels,)), bias)
+
+    def _zero_points(self, dtype: DType, count: int) -> tuple[int, ...]:
+        if dtype is not DType.UINT8:
+            return (0,) * count
+        return tuple(self._rng.integers(0, 256, count).tolist())
 
     def _place(self) -> dict[str, object]:
         return {"name": f"op{len(self.ops)}", "source": Source("net", len(self.ops), f"OP 'op{len(self.ops)}'")}
@@ -223,6 +228,19 @@ def test_layers_run(target: str, library: Library, dtypes: tuple[DType, ...], tm
         assert {"arm_convolve_1x1_s4_fast", "arm_fully_connected_s4"} <= used
         assert used & {"arm_convolve_s4", "arm_convolve_even_s4"}
     assert "tg_convolve_packed_s8" in used
+
+
+@pytest.mark.parametrize(("target", "library"), TARGETS)
+def test_weights_with_zero_points_run(target: str, library: Library, tmp_path: Path) -> None:
+    board = load(target)
+    layers = _layers(len(target), LAYERS, (DType.UINT8,))
+    graph, inputs = layers.graph(), layers.values()
+    toolbox = Toolbox(library, board.isa, has_native_kernels=True)
+    schedule = plan(graph, board, toolbox, Request())
+    [outputs] = run_schedule(schedule, library, tmp_path, [inputs])
+    for op, output, expected in zip(layers.ops, outputs, evaluate(graph, inputs), strict=True):
+        assert np.array_equal(output, expected), f"{op}: {[tensor.type for tensor in op.operands]}"
+    assert {call.kernel.function for call in schedule.calls} == {"tg_convolve_asymmetric_s8"}
 
 
 @pytest.mark.parametrize(("target", "library"), TARGETS)

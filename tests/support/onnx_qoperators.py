@@ -37,6 +37,14 @@ class Integers:
         zero_points = np.zeros(np.shape(scales), np.int8)
         return [self.writer.constant(a) for a in (stored, np.asarray(scales, np.float32), zero_points)]
 
+    def uneven_weights(self, *shape: int, channels: int = 0) -> list[Value]:
+        """Constant weights of the activations' type with zero points, per channel where `channels` is given."""
+        scales = self.rng.uniform(0.002, 0.01, channels or None)
+        least = np.iinfo(self.dtype).min  # type: ignore[type-var]
+        stored = (self.rng.integers(0, 256, shape) + least).astype(self.dtype)
+        zero_points = (self.rng.integers(90, 160, np.shape(scales)) + least).astype(self.dtype)
+        return [self.writer.constant(a) for a in (stored, np.asarray(scales, np.float32), zero_points)]
+
     def bias(self, channels: int) -> Value:
         """A constant int32 bias in the scale of the accumulators."""
         stored: npt.NDArray[np.int32] = self.rng.integers(-2000, 2000, channels).astype(np.int32)
@@ -58,6 +66,26 @@ def matmul(model: Integers) -> None:
     """QLinearMatMul."""
     y = model.scaling(Y_SCALE)
     model.finish(model.writer.node("QLinearMatMul", [*model.input(3, 12), *model.weights(12, 5), *y]), y)
+
+
+def uneven_conv(groups: int) -> Build:
+    """QLinearConv of weights with zero points."""
+
+    def build(model: Integers) -> None:
+        y = model.scaling(Y_SCALE)
+        weights = model.uneven_weights(6, 6 // groups, 3, 3)
+        attributes: Attributes = {"pads": [1, 0, 1, 2], "group": groups}
+        inputs = [*model.input(1, 6, 7, 7), *weights, *y, model.bias(6)]
+        model.finish(model.writer.node("QLinearConv", inputs, attributes), y)
+
+    return build
+
+
+def uneven_matmul(model: Integers) -> None:
+    """QLinearMatMul of weights with zero points."""
+    y = model.scaling(Y_SCALE)
+    inputs = [*model.input(3, 12), *model.uneven_weights(12, 5), *y]
+    model.finish(model.writer.node("QLinearMatMul", inputs), y)
 
 
 def gemm(model: Integers) -> None:
@@ -121,6 +149,10 @@ def max_pool(*shape: int, **attributes: list[int]) -> Build:
 QOPERATORS: Mapping[str, Build] = {
     "QLinearConv": conv,
     "QLinearMatMul": matmul,
+    "QLinearConv weights with zero points": uneven_conv(1),
+    "QLinearConv weights with zero points, groups": uneven_conv(2),
+    "QLinearConv weights with zero points, depthwise": uneven_conv(6),
+    "QLinearMatMul weights with zero points": uneven_matmul,
     "QGemm": gemm,
     "QLinearAdd": binary("QLinearAdd"),
     "QLinearMul": binary("QLinearMul"),

@@ -23,6 +23,7 @@ class OperatorModel:
 
     rng: Rng
     always_bias: bool = False  # LiteRT's int8 CONV_2D takes no other
+    unsigned: bool = False  # uint8 throughout, as TensorFlow 1 quantized: weights per tensor, with any zero point
     writer: ModelWriter = field(default_factory=ModelWriter)
     inputs: list[int] = field(default_factory=list)
     outputs: list[int] = field(default_factory=list)
@@ -36,17 +37,23 @@ class OperatorModel:
             name,
             shape,
             scale=random_scale(self.rng) if scale is None else scale,
-            zero_point=random_zero_point(self.rng) if zero_point is None else zero_point,
+            **self._stored_as(random_zero_point(self.rng) if zero_point is None else zero_point),
         )
         self.inputs.append(index)
-        self.values.append(random_int8(self.rng, shape))
+        values = random_int8(self.rng, shape)
+        self.values.append(values.view(np.uint8) ^ np.uint8(0x80) if self.unsigned else values)
         return index
+
+    def _stored_as(self, zero_point: int) -> dict[str, Any]:
+        return {"type": "uint8", "zero_point": zero_point + 128} if self.unsigned else {"zero_point": zero_point}
 
     def output(self, *shape: int, scale: float, zero_point: int | None = None, type: str = "int8") -> int:
         """An output tensor."""
         zero_point = random_zero_point(self.rng) if zero_point is None else zero_point
-        quantization = {"scale": scale, "zero_point": zero_point} if type == "int8" else {}
-        index = self.writer.tensor(f"y{len(self.outputs)}", shape, type, **quantization)  # type: ignore[arg-type]
+        settings: dict[str, Any] = {"type": type}
+        if type == "int8":
+            settings |= {"scale": scale, **self._stored_as(zero_point)}
+        index = self.writer.tensor(f"y{len(self.outputs)}", shape, **settings)
         self.outputs.append(index)
         return index
 
@@ -60,7 +67,12 @@ class OperatorModel:
         return self.writer.tensor(f"c{self.constants}", shape, type, data=data, **quantization)
 
     def weights(self, shape: Sequence[int], axis: int, scale: FloatArray) -> int:
-        """Constant symmetric weights, per channel where there are several scales."""
+        """Constant symmetric weights, per channel where there are several scales; of uint8 ones with a zero point."""
+        if self.unsigned:
+            low, high = [(0, 256), (60, 190)][self.rng.integers(2)]
+            data = self.rng.integers(low, high, shape)
+            zero_point = int(self.rng.integers(low, high))
+            return self.constant(shape, "uint8", data, scale=scale.tolist(), zero_point=zero_point)
         data = self.rng.integers(-127, 128, shape)
         return self.constant(shape, "int8", data, scale=scale.tolist(), axis=axis)
 
@@ -92,8 +104,9 @@ def random_int8(rng: Rng, shape: Sequence[int]) -> Array:
     return rng.integers(low, high, shape).astype(np.int8)
 
 
-def _channel_scales(rng: Rng, channels: int) -> FloatArray:
-    count = channels if rng.random() < 0.7 else 1
+def _channel_scales(model: OperatorModel, channels: int) -> FloatArray:
+    rng = model.rng
+    count = channels if rng.random() < 0.7 and not model.unsigned else 1
     return np.exp(rng.uniform(np.log(0.001), np.log(0.05), count)).astype(np.float32)
 
 
@@ -147,7 +160,7 @@ def conv_2d(model: OperatorModel) -> None:
     rng, window = model.rng, _random_window(model.rng)
     groups = int(rng.choice([1, 1, 2, 3]))
     depth, channels, batches = int(rng.integers(1, 9)), groups * int(rng.integers(1, 6)), int(rng.integers(1, 3))
-    scale, scales = random_scale(rng), _channel_scales(rng, channels)
+    scale, scales = random_scale(rng), _channel_scales(model, channels)
     x = model.input(batches, window.height, window.width, groups * depth, scale=scale)
     operands = [x, model.weights((channels, window.kernel_h, window.kernel_w, depth), 0, scales)]
     operands += model.bias(channels, scale, scales)
@@ -173,7 +186,7 @@ def depthwise_conv_2d(model: OperatorModel) -> None:
     rng, window = model.rng, _random_window(model.rng)
     multiplier, depth, batches = int(rng.choice([1, 1, 2, 3, 9])), int(rng.integers(1, 9)), int(rng.integers(1, 3))
     channels, scale = depth * multiplier, random_scale(rng)
-    scales = _channel_scales(rng, channels)
+    scales = _channel_scales(model, channels)
     x = model.input(batches, window.height, window.width, depth, scale=scale)
     operands = [x, model.weights((1, window.kernel_h, window.kernel_w, channels), 3, scales)]
     operands += model.bias(channels, scale, scales)
@@ -202,7 +215,7 @@ def transpose_conv(model: OperatorModel) -> None:
     kernel_h, kernel_w, stride_h, stride_w = (int(n) for n in (*rng.integers(1, 6, 2), *rng.integers(1, 4, 2)))
     padding = SAME if rng.random() < 0.5 else VALID
     channels, batches, scale = int(rng.integers(1, 7)), int(rng.integers(1, 3)), random_scale(rng)
-    scales = _channel_scales(rng, channels)
+    scales = _channel_scales(model, channels)
     if padding == SAME:
         out_h, out_w = (
             int(rng.integers((n - 1) * s + 1, n * s + 1)) for n, s in ((height, stride_h), (width, stride_w))
@@ -223,7 +236,7 @@ def fully_connected(model: OperatorModel) -> None:
     """FULLY_CONNECTED per tensor and per channel, any rank, batches, with or without bias."""
     rng = model.rng
     features, units, rows = int(rng.integers(1, 70)), int(rng.integers(1, 20)), int(rng.integers(1, 4))
-    scale, scales = random_scale(rng), _channel_scales(rng, units)
+    scale, scales = random_scale(rng), _channel_scales(model, units)
     keep = bool(rng.random() < 0.3)
     x = model.input(*((1, rows, features) if keep else (rows, features)), scale=scale)
     operands = [x, model.weights((units, features), 0, scales)]
@@ -397,16 +410,16 @@ BUILDERS: dict[str, Callable[[OperatorModel], None]] = {
 }
 
 
-def random_model(name: str, seed: int, always_bias: bool = False) -> OperatorModel:
+def random_model(name: str, seed: int, always_bias: bool = False, unsigned: bool = False) -> OperatorModel:
     """A random model of one operator; the same for the same seed."""
-    model = OperatorModel(np.random.default_rng([seed, *name.encode()]), always_bias)
+    model = OperatorModel(np.random.default_rng([seed, *name.encode()]), always_bias, unsigned)
     BUILDERS[name](model)
     return model
 
 
-def side_by_side(names: Sequence[str], seed: int) -> OperatorModel:
+def side_by_side(names: Sequence[str], seed: int, unsigned: bool = False) -> OperatorModel:
     """One model with all these operators, each with inputs and outputs of its own."""
-    model = OperatorModel(np.random.default_rng(seed))
+    model = OperatorModel(np.random.default_rng(seed), unsigned=unsigned)
     for name in names:
         BUILDERS[name](model)
     return model

@@ -33,6 +33,7 @@ from tinygen.kernels.tinygen_c import (
     running_sum,
     signs,
     strided_copy,
+    unsigned_pooling,
 )
 from tinygen.kernels.without_scratch import without_scratch
 
@@ -60,6 +61,7 @@ _HOMES = (
     running_sum,
     signs,
     strided_copy,
+    unsigned_pooling,
     engine,
 )
 LOWERINGS: Lowerings = united(*(home.LOWERINGS for home in _HOMES))

@@ -31,6 +31,17 @@ def exact_matmul(a: Array, b: Array) -> Int64Array:
     return (a.astype(np.float64) @ b.astype(np.float64)).astype(np.int64)
 
 
+def centered_weights(weights: Tensor, stored: Array) -> Array:
+    """Stored weights minus their zero points, which only those of ui8 have: 9 bits and a sign then."""
+    quant = weights.type.quant
+    if weights.type.dtype is not DType.UINT8 or quant is None:
+        return stored
+    zero_points = np.array(quant.zero_points, np.int16)
+    if quant.axis is not None:
+        zero_points = zero_points.reshape([-1 if axis == quant.axis else 1 for axis in range(stored.ndim)])
+    return stored.astype(np.int16) - zero_points
+
+
 @dataclass(frozen=True, eq=False)
 class OutputStage:
     """From accumulators (last axis: output channels) to stored outputs; of int8 they have 32 bits, of int16 more."""

@@ -77,12 +77,13 @@ def check_per_tensor(role: str, tensor: Tensor) -> None:
 
 
 def check_symmetric(role: str, tensor: Tensor, channels: int, axis: int) -> None:
-    """Weights are quantized with zero point 0, per tensor or per channel along `axis`."""
+    """Weights are quantized with zero point 0, those of ui8 with any, per tensor or per channel along `axis`."""
     quant = tensor.type.quant
     if quant is None:
         raise ValueError(f"{role} '{tensor.name}' has no quantization")
-    if any(quant.zero_points):
-        raise ValueError(f"{role} '{tensor.name}' has a zero point other than 0")
+    largest = tensor.type.max if tensor.type.dtype is DType.UINT8 else 0
+    if not all(0 <= zero_point <= largest for zero_point in quant.zero_points):
+        raise ValueError(f"{role} '{tensor.name}' has a zero point other than 0{f' to {largest}' if largest else ''}")
     if not quant.is_per_tensor and (len(quant.scales) != channels or quant.axis != axis):
         raise ValueError(
             f"{role} '{tensor.name}' has {len(quant.scales)} scales along axis {quant.axis}, "
@@ -90,11 +91,18 @@ def check_symmetric(role: str, tensor: Tensor, channels: int, axis: int) -> None
         )
 
 
-def check_filters(weights: Tensor, bias: Tensor | None, output: Tensor, channels: int, axis: int) -> None:
-    """Weights and bias of `channels` output channels: those of `_FILTERS`, for others int8."""
+def check_filters(
+    weights: Tensor, bias: Tensor | None, output: Tensor, channels: int, axis: int, takes_zero_points: bool = False
+) -> None:
+    """Weights and bias of `channels` output channels: those of `_FILTERS`, for others int8.
+
+    Where an operator takes zero points of weights, those of int8 results may be ui8.
+    """
     if not channels:
         raise ValueError(f"weights '{weights.name}' have shape {list(weights.shape)}, at least one filter was expected")
     allowed, sums = _FILTERS.get(output.type.dtype, _FILTERS[DType.INT8])
+    if takes_zero_points and output.type.dtype is DType.INT8:
+        allowed = (*allowed, DType.UINT8)
     check_dtype("weights", weights, *allowed)
     if not output.type.dtype.is_real:
         check_symmetric("weights", weights, channels, axis)

@@ -8,7 +8,7 @@ from tinygen.ir.graph import Values
 from tinygen.ir.rows import Channels, all_channels
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, Float32Array
-from tinygen.ops.accumulate import exact_matmul
+from tinygen.ops.accumulate import centered_weights, exact_matmul
 from tinygen.ops.windowed import Convolution
 
 
@@ -52,7 +52,7 @@ class Conv2D(Convolution):
             return (self.output_stage.finish_real(self._real_sums(values)),)
         zero_point = self.input.type.zero_point
         patches = self.window.patches(values[self.input], zero_point).astype(np.int64) - zero_point
-        weights = values[self.weights]
+        weights = centered_weights(self.weights, values[self.weights])
         per_group = weights.shape[0] // self.groups
         depth = weights.shape[3]
         parts = [

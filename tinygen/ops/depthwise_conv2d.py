@@ -9,6 +9,7 @@ from tinygen.ir.graph import Values
 from tinygen.ir.rows import Channels, all_channels
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, Float32Array
+from tinygen.ops.accumulate import centered_weights
 from tinygen.ops.window import NO_PADDING
 from tinygen.ops.windowed import Convolution
 
@@ -49,7 +50,7 @@ class DepthwiseConv2D(Convolution):
         zero_point = self.input.type.zero_point
         seen = operands[0] if self.padding == NO_PADDING else operands[0].including(zero_point)
         centered = seen.each(lambda ends: ends - zero_point)
-        weights = self.weights.data.reshape(-1, self.channels).astype(np.int64)
+        weights = centered_weights(self.weights, self.weights.data).reshape(-1, self.channels).astype(np.int64)
         positive, negative = np.maximum(weights, 0).sum(axis=0), np.minimum(weights, 0).sum(axis=0)
         bias = self.output_stage.biases(self.channels)
         low = positive * centered.low + negative * centered.high + bias
@@ -69,7 +70,9 @@ class DepthwiseConv2D(Convolution):
         zero_point = self.input.type.zero_point
         patches = self.window.patches(values[self.input], zero_point).astype(np.int64) - zero_point
         spread = np.repeat(patches, self.multiplier, axis=-1) if self.multiplier > 1 else patches
-        accumulators = (spread * values[self.weights][0].astype(np.int64)).sum(axis=(3, 4))
+        accumulators = (spread * centered_weights(self.weights, values[self.weights])[0].astype(np.int64)).sum(
+            axis=(3, 4)
+        )
         return (self.output_stage.finish(accumulators),)
 
     def _real_sums(self, values: Values) -> Float32Array:

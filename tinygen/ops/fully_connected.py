@@ -11,7 +11,7 @@ from tinygen.ir.graph import Op, Values
 from tinygen.ir.rows import Channels, Rows, all_channels
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array
-from tinygen.ops.accumulate import OutputStage, exact_matmul
+from tinygen.ops.accumulate import OutputStage, centered_weights, exact_matmul
 from tinygen.ops.checks import check_activations, check_filters, check_rank
 from tinygen.ops.clamp import Clamp
 from tinygen.ops.constant_slices import constant_slice
@@ -58,7 +58,7 @@ class FullyConnected(Op):
         check_rank("weights", self.weights, 2)
         units, features = self.weights.shape
         check_activations(("input", self.input), ("output", self.output))
-        check_filters(self.weights, self.bias, self.output, units, axis=0)
+        check_filters(self.weights, self.bias, self.output, units, axis=0, takes_zero_points=True)
         if features == 0 or self.input.type.elements % features or self.output.type.elements != self.rows * units:
             raise ValueError(
                 f"weights {list(self.weights.shape)} do not fit input {list(self.input.shape)} "
@@ -85,5 +85,5 @@ class FullyConnected(Op):
             sums = rows @ values[self.weights].astype(np.float32, copy=False).T
             return (self.output_stage.finish_real(sums).reshape(self.output.shape),)
         vectors = values[self.input].reshape(self.rows, -1).astype(np.int64) - self.input.type.zero_point
-        accumulators = exact_matmul(vectors, values[self.weights].T)
+        accumulators = exact_matmul(vectors, centered_weights(self.weights, values[self.weights]).T)
         return (self.output_stage.finish(accumulators).reshape(self.output.shape),)

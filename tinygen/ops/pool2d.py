@@ -10,8 +10,9 @@ from tinygen.ir.channels import Intervals, Link, linked
 from tinygen.ir.graph import Values
 from tinygen.ir.rows import Channels
 from tinygen.ir.tensor import Tensor
-from tinygen.ir.types import Array, Float32Array
-from tinygen.ops.checks import check_same_quantization
+from tinygen.ir.types import Array, DType, Float32Array
+from tinygen.ops.checks import check_dtype, check_same_quantization
+from tinygen.ops.requantize import Int64Array
 from tinygen.ops.window import HW, UNIT, Window
 from tinygen.ops.windowed import Windowed
 
@@ -53,6 +54,13 @@ class _Pool2D(Windowed):
             raise ValueError(f"padding {pad} leaves windows without any input")
 
 
+def window_sums(window: Window, input: Array) -> tuple[Int64Array, Int64Array]:
+    """Of each position: the sum of the stored values under the window, and how many these are."""
+    sums = window.patches(input, 0).astype(np.int64).sum(axis=(3, 4))
+    counts = window.patches(np.ones_like(input), 0).astype(np.int64).sum(axis=(3, 4))
+    return sums, counts
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class AveragePool2D(_Pool2D):
     """Mean of the window; of int8 rounded to nearest, halves away from zero."""
@@ -61,8 +69,7 @@ class AveragePool2D(_Pool2D):
         input = values[self.input]
         if self.output.type.dtype.is_real:
             return (self.clamp.apply_real(self._real_means(input)),)
-        sums = self.window.patches(input, 0).astype(np.int64).sum(axis=(3, 4))
-        counts = self.window.patches(np.ones_like(input), 0).astype(np.int64).sum(axis=(3, 4))
+        sums, counts = window_sums(self.window, input)
         half = counts // 2
         means = np.where(sums > 0, (sums + half) // counts, -((half - sums) // counts))
         return (self.clamp.apply(means).astype(input.dtype),)
@@ -75,6 +82,19 @@ class AveragePool2D(_Pool2D):
             sums += pixels
             counts += inside
         return sums / counts
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class AveragePoolUp2D(_Pool2D):
+    """Mean of the window; of int8 rounded to nearest, halves up: what uint8, 128 higher, rounds away from zero."""
+
+    def verify(self) -> None:
+        check_dtype("output", self.output, DType.INT8)
+        super().verify()
+
+    def evaluate(self, values: Values) -> tuple[Array, ...]:
+        sums, counts = window_sums(self.window, values[self.input])
+        return (self.clamp.apply((sums + counts // 2) // counts).astype(np.int8),)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -127,6 +127,6 @@ class Convolution(Windowed):
     def verify(self) -> None:
         for role, tensor in (("input", self.input), ("weights", self.weights), ("output", self.output)):
             check_rank(role, tensor, 4)
-        check_filters(self.weights, self.bias, self.output, self.channels, self.channel_axis)
+        check_filters(self.weights, self.bias, self.output, self.channels, self.channel_axis, takes_zero_points=True)
         super().verify()
         self.output_stage.verify()

@@ -21,10 +21,11 @@ from tinygen.frontends.tflite.operators import (
 )
 from tinygen.frontends.tflite.raw import ETHOS_U, RawModel, RawOperator, RawSubgraph
 from tinygen.frontends.tflite.schema import read
+from tinygen.frontends.tflite.unsigned import as_signed, unsigned_tensors
 from tinygen.ir.graph import Graph, Op, Port
 from tinygen.ir.limits import check_op, check_results
 from tinygen.ir.tensor import Tensor
-from tinygen.ir.types import DType
+from tinygen.ir.types import DType, TensorType
 from tinygen.ir.verify import verify
 from tinygen.ops.fold import fold
 
@@ -58,13 +59,16 @@ def import_tflite(path: Path) -> Graph:
     model = read(path)
     subgraph = model.subgraphs[0]
     tensors, problems = _tensors(subgraph)
+    types = {index: tensor.type for index, tensor in tensors.items()}  # as the application sees them
+    unsigned = unsigned_tensors(subgraph, tensors)
+    tensors |= {index: as_signed(tensors[index]) for index in unsigned}
     names = frozenset(raw.name for raw in subgraph.tensors)
     ops: list[Op] = []
     folded = Account(FOLDED_BYTES)
     faults: list[UnsupportedOperator] = []
     for raw in subgraph.operators:
         try:
-            node = Node(raw, tensors, path.name, names)
+            node = Node(raw, tensors, path.name, names, unsigned)
             remaining, known = fold(_read_operator(node, problems), folded, only=_SHAPE_TYPES)
             ops += remaining
             tensors |= {index: known[tensors[index]] for index in raw.outputs if tensors[index] in known}
@@ -74,8 +78,8 @@ def import_tflite(path: Path) -> Graph:
         raise UnsupportedOperatorsError(path.name, tuple(faults))
     graph = Graph(
         path.stem,
-        _inputs(model, subgraph.inputs, tensors, problems),
-        tuple(_ports(model, subgraph.outputs, tensors, problems)),
+        _inputs(model, subgraph.inputs, tensors, problems, types),
+        tuple(_ports(model, subgraph.outputs, tensors, problems, types)),
         tuple(ops),
     )
     verify(graph, "import")
@@ -115,9 +119,13 @@ def _read_operator(node: Node, problems: dict[int, str]) -> tuple[Op, ...]:
 
 
 def _inputs(
-    model: RawModel, indices: tuple[int, ...], tensors: dict[int, Tensor], problems: dict[int, str]
+    model: RawModel,
+    indices: tuple[int, ...],
+    tensors: dict[int, Tensor],
+    problems: dict[int, str],
+    types: dict[int, TensorType],
 ) -> tuple[Port, ...]:
-    ports = tuple(_ports(model, indices, tensors, problems))
+    ports = tuple(_ports(model, indices, tensors, problems, types))
     for port in ports:
         if port.tensor.is_constant:
             raise UnsupportedModelError(
@@ -128,12 +136,16 @@ def _inputs(
 
 
 def _ports(
-    model: RawModel, indices: tuple[int, ...], tensors: dict[int, Tensor], problems: dict[int, str]
+    model: RawModel,
+    indices: tuple[int, ...],
+    tensors: dict[int, Tensor],
+    problems: dict[int, str],
+    types: dict[int, TensorType],
 ) -> Iterator[Port]:
     for index in indices:
         if index in problems:
             raise UnsupportedModelError(f"{model.path.name}: {problems[index]}, as an input or output of the model.")
-        yield Port(tensors[index].name, tensors[index], tensors[index].type)
+        yield Port(tensors[index].name, tensors[index], types[index])
 
 
 def _name(raw: RawOperator, subgraph: RawSubgraph) -> str:

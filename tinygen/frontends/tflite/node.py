@@ -41,6 +41,7 @@ class Node:
     tensors: Mapping[int, Tensor]  # by index in the file; may lack tensors of types that the IR does not have
     file: str
     names: frozenset[str]  # of all tensors in the file
+    unsigned: frozenset[int] = frozenset()  # tensors that are uint8 in the file, read as int8
 
     @property
     def name(self) -> str:
@@ -89,6 +90,11 @@ class Node:
         if position >= len(self.raw.outputs):
             raise UnsupportedError(f"output {position} is absent, it was expected")
         return self.tensors[self.raw.outputs[position]]
+
+    @property
+    def is_unsigned(self) -> bool:
+        """Whether the first output is uint8 in the file."""
+        return self.raw.outputs[0] in self.unsigned
 
     @property
     def outputs(self) -> tuple[Tensor, ...]:

@@ -11,6 +11,7 @@ from tinygen.ir.types import DType, TensorType
 from tinygen.kernels.base import Kernel, Library, Lowerings, Table, Toolbox
 from tinygen.kernels.cmsis_nn.requantization import per_channel_tables, weight_tables
 from tinygen.kernels.cmsis_nn.shapes import Dims, Offsets, Tile
+from tinygen.kernels.tinygen_c.asymmetric import asymmetric_convolution, has_zero_points
 from tinygen.kernels.tinygen_c.packed import bias_tables, packed_convolution, packed_weights
 from tinygen.ops.clamp import Clamp
 from tinygen.ops.conv2d import Conv2D
@@ -46,6 +47,8 @@ class Convolve1x1S8(ConvolveS8):
 def lower_conv2d(op: Op, toolbox: Toolbox) -> tuple[Kernel, ...]:
     """The convolution kernels for `op`, the fastest first; one alone where the weights are int8."""
     assert isinstance(op, Conv2D)
+    if has_zero_points(op.weights):
+        return (asymmetric_convolution(op),)
     if op.weights.type.dtype.is_narrow:
         return (*_int4_kernels(op, toolbox), packed_convolution(op))
     kind, function, scratch_bytes = _choose(op, toolbox)

@@ -10,6 +10,7 @@ from tinygen.kernels.cmsis_nn.convolution import lower_conv2d
 from tinygen.kernels.cmsis_nn.depthwise_as_convolution import as_convolution, is_cheaper_as_convolution
 from tinygen.kernels.cmsis_nn.requantization import per_channel_tables, weight_tables
 from tinygen.kernels.cmsis_nn.shapes import Dims, Offsets, Tile
+from tinygen.kernels.tinygen_c.asymmetric import asymmetric_depthwise, has_zero_points
 from tinygen.kernels.tinygen_c.packed import bias_tables, packed_depthwise, packed_weights
 from tinygen.ops.clamp import Clamp
 from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
@@ -40,6 +41,8 @@ class DepthwiseConvS8(Kernel):
 def lower_depthwise_conv2d(op: Op, toolbox: Toolbox) -> tuple[Kernel, ...]:
     """The kernels for `op`, all of the same result: the fastest first, each further one with less scratch."""
     assert isinstance(op, DepthwiseConv2D)
+    if has_zero_points(op.weights):
+        return (asymmetric_depthwise(op),)
     if op.weights.type.dtype.is_narrow:
         return (*_int4_kernels(op, toolbox), packed_depthwise(op))
     weights = weight_tables(op.weights, op.bias)

@@ -11,6 +11,7 @@ from tinygen.kernels.base import Kernel, Library, Lowerings, Table, Toolbox
 from tinygen.kernels.cmsis_nn.convolution import Convolve1x1S8
 from tinygen.kernels.cmsis_nn.requantization import per_channel_tables, weight_tables
 from tinygen.kernels.cmsis_nn.shapes import Dims, Offsets, Tile
+from tinygen.kernels.tinygen_c.asymmetric import asymmetric_fully_connected, has_zero_points
 from tinygen.kernels.tinygen_c.packed import bias_tables, packed_fully_connected, packed_weights
 from tinygen.ops.clamp import Clamp
 from tinygen.ops.fully_connected import FullyConnected
@@ -49,6 +50,8 @@ class FullyConnectedPerChannelS8(Kernel):
 def lower_fully_connected(op: Op, toolbox: Toolbox) -> tuple[Kernel, ...]:
     """The fully connected kernels for `op`, the fastest first; one alone where the weights are int8."""
     assert isinstance(op, FullyConnected)
+    if has_zero_points(op.weights):
+        return (asymmetric_fully_connected(op),)
     if op.weights.type.dtype.is_narrow:
         return (*_int4_kernels(op, toolbox), packed_fully_connected(op))
     return (_int8_kernel(op, toolbox),)

@@ -12,6 +12,7 @@ from tinygen.kernels.native.fully_connected import lower_fully_connected
 from tinygen.kernels.native.pooling import lower_average_pool2d, lower_max_pool2d
 from tinygen.kernels.native.select_mve import mve_kernels
 from tinygen.kernels.native.winograd import with_tiles
+from tinygen.kernels.tinygen_c.asymmetric import has_zero_points
 from tinygen.ops.add import Add
 from tinygen.ops.conv2d import Conv2D
 from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
@@ -39,7 +40,7 @@ def is_native(kernel: Kernel) -> bool:
 def native_kernels(op: Op, toolbox: Toolbox) -> tuple[Kernel, ...]:
     """The native kernels for `op`: the fastest first, each further one with less scratch."""
     is_int8 = all(tensor.type.dtype is DType.INT8 for tensor in (*op.variable_operands, *op.results))
-    is_int8 &= not any(tensor.type.dtype.is_narrow for tensor in op.operands)
+    is_int8 &= not any(tensor.type.dtype.is_narrow or has_zero_points(tensor) for tensor in op.operands)
     if toolbox.isa is Isa.MVE:
         return mve_kernels(op) if is_int8 else ()
     kernel = _lowered(op, toolbox.isa) if is_int8 else None

@@ -7,7 +7,7 @@ import numpy as np
 from tinygen.ir.channels import NONE, IndexArray, Link, channel_count
 from tinygen.ir.graph import Graph, Op
 from tinygen.ir.tensor import Tensor
-from tinygen.ops.accumulate import OutputStage
+from tinygen.ops.accumulate import OutputStage, centered_weights
 from tinygen.ops.concat import Concat
 from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
 from tinygen.passes.shrinking.channels import links
@@ -71,7 +71,7 @@ def _product_keys(summed: Product, first_equal: IndexArray) -> list[Hashable]:
 def _depthwise_keys(op: DepthwiseConv2D, behind: list[tuple[Hashable, ...]]) -> list[Hashable] | None:
     if op.weights.data is None or (op.bias is not None and op.bias.data is None):
         return None
-    filters = op.weights.data.reshape(-1, op.channels).T
+    filters = centered_weights(op.weights, op.weights.data).reshape(-1, op.channels).T
     parts = zip(behind, filters, _stages(op.output_stage, op.channels), strict=True)
     return [(inputs, filter.tobytes(), stage) for inputs, filter, stage in parts]
 

@@ -47,7 +47,7 @@ def added_up(weights: Int64Array, inputs: IndexArray) -> Int64Array:
 
 def product(op: Op) -> Product | None:
     """The operator as a product; None for others, and where the bias or the channels cannot be told apart."""
-    if not isinstance(op, Conv2D | FullyConnected) or op.weights.data is None:
+    if not isinstance(op, Conv2D | FullyConnected) or op.weights.data is None or op.weights.type.dtype is DType.UINT8:
         return None
     if op.input.type.dtype is not DType.INT8 or (op.bias is not None and op.bias.data is None):
         return None

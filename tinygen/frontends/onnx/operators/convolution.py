@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from tinygen.frontends.filters import filters
 from tinygen.frontends.onnx.node import Node, Readers
 from tinygen.frontends.onnx.operators.bias import bias_of
 from tinygen.frontends.onnx.operators.window import Frame, output_size, pair, window_of
@@ -29,8 +30,8 @@ def read_conv(node: Node) -> Real:
     size = frame.size(input.shape)
     window = window_of(node, frame, size, shape[2:])
     is_depthwise = groups == input.shape[1] and groups > 1
-    filters = _filters(node, weights, (1, 2, 3, 0) if is_depthwise else (0, 2, 3, 1))
-    bias = bias_of(node, 2, input.form, filters.type.quant, shape[0])
+    stored = filters(_filters(node, weights, (1, 2, 3, 0) if is_depthwise else (0, 2, 3, 1)))
+    bias = bias_of(node, 2, input.form, stored.type.quant, shape[0])
     positions = output_size(window, size)
 
     def make(quant: Form, name: str) -> Placed:
@@ -42,7 +43,7 @@ def read_conv(node: Node) -> Real:
             name=output.name,
             source=node.source,
             input=image,
-            weights=filters,
+            weights=stored,
             bias=bias,
             output=output,
             stride=window.stride,
@@ -72,8 +73,8 @@ def read_conv_transpose(node: Node) -> Real:
     channels, size = weights.shape[1] * groups, frame.size(input.shape)
     window = window_of(node, frame, size, weights.shape[2:])
     top, left, positions = _transposed_size(node, frame, size, window)
-    filters = _transposed_filters(node, weights, groups, window)
-    bias = bias_of(node, 2, input.form, filters.type.quant, channels)
+    transposed = _transposed_filters(node, weights, groups, window)
+    bias = bias_of(node, 2, input.form, transposed.type.quant, channels)
 
     def make(quant: Form, name: str) -> Placed:
         image = frame.image(node, input)
@@ -83,7 +84,7 @@ def read_conv_transpose(node: Node) -> Real:
             name=output.name,
             source=node.source,
             input=image,
-            weights=filters,
+            weights=transposed,
             bias=bias,
             output=output,
             stride=window.stride,
@@ -127,12 +128,12 @@ def _positive(size: HW) -> HW:
 
 def _transposed_filters(node: Node, weights: Placed, groups: int, window: Window) -> Tensor:
     """Filters [C_OUT, KH, KW, C_IN] of one group, without dilation."""
-    filters = _filters(node, weights, (1, 2, 3, 0))
-    data, quant = filters.data, filters.type.quant
+    stored = filters(_filters(node, weights, (1, 2, 3, 0)))
+    data, quant = stored.data, stored.type.quant
     assert data is not None
     per_group, depth = data.shape[0], data.shape[3]
     if groups == 1 and window.dilation == UNIT:
-        return filters
+        return stored
     elements = per_group * groups * window.extent.h * window.extent.w * depth
     if elements > _MAX_ELEMENTS:
         raise UnsupportedError(

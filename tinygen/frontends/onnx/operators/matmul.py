@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from tinygen.frontends.filters import filters
 from tinygen.frontends.onnx.node import Node, Readers
 from tinygen.frontends.onnx.operators.bias import bias_of
 from tinygen.frontends.onnx.raw import UnsupportedError
@@ -93,7 +94,7 @@ def _plus(node: Node, tensor: Tensor, summand: Placed, name: str) -> Tensor:
 
 
 def read_matmul(node: Node) -> Real:
-    """MatMul: constant symmetric weights make a fully connected layer, anything else products batch by batch."""
+    """MatMul: constant weights make a fully connected layer, anything else products batch by batch."""
     if isinstance(node.value(1), Known) and not node.builder.is_real:
         node.weights(1)
     first, second = node.activation(0), node.quantized(1)
@@ -101,8 +102,7 @@ def read_matmul(node: Node) -> Real:
         return _with_vectors(node, first, second)
     if min(len(first.shape), len(second.shape)) < 2:
         raise UnsupportedError(f"operands are {list(first.shape)} and {list(second.shape)}, matrices were expected")
-    is_symmetric = second.form is None or not any(second.form.zero_points)
-    is_weights = second.tensor.data is not None and len(second.shape) == 2 and is_symmetric
+    is_weights = second.tensor.data is not None and len(second.shape) == 2
     if is_weights and first.tensor.data is None:
         return _fully_connected(node, first, second, is_transposed=False, alpha=1.0)
     if first.shape[-1] != second.shape[-2]:
@@ -185,7 +185,7 @@ def _fully_connected(node: Node, input: Placed, weights: Placed, is_transposed: 
             name=name,
             source=node.source,
             input=vectors,
-            weights=node.builder.constant(node.builder.derive(name, "weights"), by_unit[:, columns], scaled),
+            weights=filters(node.builder.constant(node.builder.derive(name, "weights"), by_unit[:, columns], scaled)),
             bias=bias,
             output=node.builder.result(name, shape, quant),
             clamp=Clamp.none(node.builder.result(name, shape, quant).type),

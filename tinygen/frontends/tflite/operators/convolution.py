@@ -5,6 +5,7 @@ from typing import TypeVar
 
 import tflite
 
+from tinygen.frontends.filters import filters
 from tinygen.frontends.tflite.activation import fused_clamp, padding_mode
 from tinygen.frontends.tflite.node import Node, Readers, UnsupportedError
 from tinygen.ir.tensor import Tensor
@@ -53,7 +54,7 @@ def read_transpose_conv(node: Node) -> TransposeConv2D:
     """TRANSPOSE_CONV: the output's shape, the weights, the input and perhaps a bias."""
     options = node.options(tflite.TransposeConvOptions)
     output, stride = node.output(), HW(options.StrideH(), options.StrideW())
-    weights = _signed_weights(node)
+    weights = _filters(node)
     bias = node.optional_input(3)
     if bias is not None:
         node.constant(3, "bias")
@@ -98,21 +99,18 @@ def read_fully_connected(node: Node) -> FullyConnected:
 
 def _constant_weights(node: Node) -> Tensor:
     """The weights; int8 ones of a float32 operator as the real numbers that they stand for."""
-    stored, weights = node.constant(1, "weights"), _signed_weights(node)
+    stored, weights = node.constant(1, "weights"), node.input(1)
     is_hybrid = weights.type.dtype is DType.INT8 and node.output().type.dtype.is_real
     if not is_hybrid or weights.type.quant is None:
-        return weights
+        return _filters(node)
     real = node.intermediate(node.output(), "weights", weights.shape)
     return replace(real, data=dequantize_constant(stored, weights.type.quant))
 
 
-def _signed_weights(node: Node) -> Tensor:
-    """The constant weights, unless they are of the 8-bit quantization that came before int8."""
+def _filters(node: Node) -> Tensor:
+    """The constant weights, as operators take them that may have zero points."""
     node.constant(1, "weights")
-    weights = node.input(1)
-    if weights.type.dtype is DType.UINT8:
-        raise UnsupportedError(f"weights '{weights.name}' are uint8, as TensorFlow 1 quantized them, int8 was expected")
-    return weights
+    return filters(node.input(1))
 
 
 def _constant_bias(node: Node) -> Tensor | None:

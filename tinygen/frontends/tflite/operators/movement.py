@@ -13,6 +13,7 @@ from tinygen.ops.gather import Gather
 from tinygen.ops.pad import Mirror, MirrorPad, Pad
 from tinygen.ops.reshape import Reshape
 from tinygen.ops.transpose import Transpose
+from tinygen.ops.unsigned_rescale import UnsignedRescale
 
 _MIRRORS = {tflite.MirrorPadMode.REFLECT: Mirror.REFLECT, tflite.MirrorPadMode.SYMMETRIC: Mirror.SYMMETRIC}
 
@@ -52,18 +53,26 @@ def read_mirror_pad(node: Node) -> MirrorPad:
     )
 
 
-def read_concatenation(node: Node) -> Concat:
-    """CONCATENATION."""
+def read_concatenation(node: Node) -> tuple[Op, ...]:
+    """CONCATENATION; uint8 inputs may have quantizations of their own."""
     options = node.options(tflite.ConcatenationOptions)
     if options.FusedActivationFunction() != tflite.ActivationFunctionType.NONE:
         raise UnsupportedError(f"fused activation {options.FusedActivationFunction()}, none was expected")
-    return Concat(
+    output = node.output()
+    inputs = [node.input(position) for position in range(node.input_count)]
+    rescales = {
+        number: _rescaled(node, input, number)
+        for number, input in enumerate(inputs)
+        if node.is_unsigned and input.type.quant != output.type.quant
+    }
+    concat = Concat(
         name=node.name,
         source=node.source,
-        inputs=tuple(node.input(position) for position in range(node.input_count)),
-        output=node.output(),
-        axis=axis_index(options.Axis(), len(node.output().shape)),
+        inputs=tuple(rescales[number].output if number in rescales else input for number, input in enumerate(inputs)),
+        output=output,
+        axis=axis_index(options.Axis(), len(output.shape)),
     )
+    return (*rescales.values(), concat)
 
 
 def read_pack(node: Node) -> tuple[Op, ...]:
@@ -138,6 +147,11 @@ def _nhwc(tensor: Tensor) -> tuple[int, int, int, int]:
         raise UnsupportedError(f"input '{tensor.name}' has shape {list(tensor.shape)}, 4 dimensions were expected")
     batch, height, width, channels = tensor.shape
     return batch, height, width, channels
+
+
+def _rescaled(node: Node, input: Tensor, number: int) -> UnsignedRescale:
+    part = node.intermediate(node.output(), f"part{number}", input.shape)
+    return UnsignedRescale(name=part.name, source=node.source, input=input, output=part)
 
 
 def _with_axis(node: Node, input: Tensor, axis: int, number: int) -> Reshape:

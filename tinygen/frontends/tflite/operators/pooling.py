@@ -2,19 +2,30 @@
 
 from typing import TypeVar
 
+import numpy as np
 import tflite
 
 from tinygen.frontends.tflite.activation import fused_clamp, padding_mode
 from tinygen.frontends.tflite.node import Node, Readers, UnsupportedError
-from tinygen.ops.pool2d import AveragePool2D, MaxPool2D
+from tinygen.ops.pool2d import AveragePool2D, AveragePoolUp2D, MaxPool2D, window_sums
 from tinygen.ops.window import HW, UNIT, padding_for
 
-_Pool = TypeVar("_Pool", AveragePool2D, MaxPool2D)
+_Pool = TypeVar("_Pool", AveragePool2D, AveragePoolUp2D, MaxPool2D)
 
 
-def read_average_pool2d(node: Node) -> AveragePool2D:
-    """AVERAGE_POOL_2D."""
-    return _read_pool(node, AveragePool2D)
+def read_average_pool2d(node: Node) -> AveragePool2D | AveragePoolUp2D:
+    """AVERAGE_POOL_2D; of uint8 halves are rounded up, which matters where a window has an even number of pixels."""
+    pool = _read_pool(node, AveragePool2D)
+    if not node.is_unsigned or _counts_are_odd(pool):
+        return pool
+    return _read_pool(node, AveragePoolUp2D)
+
+
+def _counts_are_odd(pool: AveragePool2D) -> bool:
+    pool.verify()
+    _, height, width, _ = pool.input.shape
+    _, counts = window_sums(pool.window, np.ones((1, height, width, 1), np.int8))
+    return bool((counts % 2 == 1).all())
 
 
 def read_max_pool2d(node: Node) -> MaxPool2D:
