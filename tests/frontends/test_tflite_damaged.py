@@ -312,10 +312,6 @@ def test_damage_is_named(name: str, tmp_path: Path) -> None:
 
 
 REFUSALS: dict[str, tuple[Damage, str]] = {
-    "sparse tensor": (
-        lambda data: _with_field(data, _tensor(data, 0), TensorField.SPARSITY, EMPTY_TABLE),
-        "tensor 0 ('x') is stored sparse, expected dense. Convert without sparsity.",
-    ),
     "buffer outside of the flatbuffer": (
         lambda data: _with_field(data, _buffer(data, 1), BufferField.OFFSET, struct.pack("<Q", 1 << 40)),
         "buffers[1] keeps 0 bytes outside of the flatbuffer, at byte 1099511627776 of the file, "

@@ -28,6 +28,7 @@ OPERATORS: dict[str, tuple[str | None, int]] = {
     "CONCATENATION": ("ConcatenationOptions", 2),
     "CONV_2D": ("Conv2DOptions", 3),
     "CUSTOM": (None, 1),
+    "DENSIFY": ("DensifyOptions", 1),
     "DEPTHWISE_CONV_2D": ("DepthwiseConv2DOptions", 3),
     "DEPTH_TO_SPACE": ("DepthToSpaceOptions", 1),
     "DEQUANTIZE": ("DequantizeOptions", 2),

@@ -20,6 +20,7 @@ from tinygen.frontends.tflite.operators import (
     slicing,
 )
 from tinygen.frontends.tflite.raw import ETHOS_U, RawModel, RawOperator, RawSubgraph
+from tinygen.frontends.tflite.restored import restored
 from tinygen.frontends.tflite.schema import read
 from tinygen.frontends.tflite.unsigned import as_signed, unsigned_tensors
 from tinygen.ir.graph import Graph, Op, Port
@@ -69,6 +70,10 @@ def import_tflite(path: Path) -> Graph:
     for raw in subgraph.operators:
         try:
             node = Node(raw, tensors, path.name, names, unsigned)
+            constant = restored(node, folded)
+            if constant is not None:
+                tensors[raw.outputs[0]] = constant
+                continue
             remaining, known = fold(_read_operator(node, problems), folded, only=_SHAPE_TYPES)
             ops += remaining
             tensors |= {index: known[tensors[index]] for index in raw.outputs if tensors[index] in known}

@@ -118,8 +118,11 @@ Readers = Mapping[str, Reader]
 
 
 def to_tensor(raw: RawTensor) -> Tensor:
-    """The IR tensor of a tensor in the file; UnsupportedError where the IR has no such type."""
-    dtype = _DTYPES.get(raw.type)
+    """The IR tensor of a tensor in the file; UnsupportedError where the IR has no such type.
+
+    Constants of float16 are float32: the numbers are the same, and a DEQUANTIZE behind them does nothing then.
+    """
+    dtype = DType.FLOAT32 if raw.type is TypeName.FLOAT16 and raw.data is not None else _DTYPES.get(raw.type)
     if dtype is None:
         raise UnsupportedError(f"tensor '{raw.name}' has type {raw.type.value}")
     if raw.is_dynamic and raw.data is None and any(_open_axes(raw)):
@@ -130,7 +133,8 @@ def to_tensor(raw: RawTensor) -> Tensor:
 
 def _values(raw: RawTensor, dtype: DType) -> Array | None:
     if not dtype.is_narrow:
-        return raw.values()
+        values = raw.values()
+        return values if values is None or raw.type is not TypeName.FLOAT16 else values.astype(np.float32)
     if raw.data is None:
         raise UnsupportedError(f"tensor '{raw.name}' of {dtype.value} is computed at run time, a constant was expected")
     return unpack(raw.data, dtype, raw.shape)

@@ -52,6 +52,31 @@ class TensorField(IntEnum):
     SHAPE_SIGNATURE = 7
 
 
+class SparsityField(IntEnum):
+    """Fields of the table SparsityParameters."""
+
+    TRAVERSAL_ORDER = 0
+    BLOCK_MAP = 1
+    DIM_METADATA = 2
+
+
+class LevelField(IntEnum):
+    """Fields of the table DimensionMetadata; segments and indices are unions of vectors."""
+
+    FORMAT = 0
+    DENSE_SIZE = 1
+    SEGMENTS_TYPE = 2
+    SEGMENTS = 3
+    INDICES_TYPE = 4
+    INDICES = 5
+
+
+class IndexVectorField(IntEnum):
+    """The field of the tables Int32Vector, Uint16Vector and Uint8Vector."""
+
+    VALUES = 0
+
+
 class QuantizationField(IntEnum):
     """Fields of the table QuantizationParameters."""
 

@@ -8,11 +8,13 @@ from typing import Final
 import numpy as np
 
 from tinygen.frontends.tflite.flatbuffer import INT8, INT32, UINT8, UINT32, UINT64, Budget, DamagedError, Table
-from tinygen.frontends.tflite.raw import RawQuantization, RawTensor, RefusedError, StoredBytes, TypeName, shown
+from tinygen.frontends.tflite.raw import RawQuantization, RawTensor, RefusedError, StoredBytes, TypeName
 from tinygen.frontends.tflite.slots import BufferField, QuantizationField, SubgraphField, TensorField
+from tinygen.frontends.tflite.sparse import dense_bytes
 
 MAX_RANK: Final = 8
 MAX_ELEMENTS: Final = 2**31 - 1
+_LARGEST_ELEMENT: Final = 8  # bytes
 
 _TYPE_BY_CODE: Final = tuple(TypeName)
 
@@ -56,10 +58,6 @@ def _unique_names(stored: Sequence[str]) -> tuple[str, ...]:
 
 
 def _tensor(index: int, name: str, table: Table, buffers: Sequence[StoredBytes], constants: Budget) -> RawTensor:
-    if table.table(TensorField.SPARSITY) is not None:
-        raise RefusedError(
-            f"tensor {index} ('{shown(name)}') is stored sparse, expected dense. Convert without sparsity."
-        )
     shape = _shape(table)
     code = table.number(TensorField.TYPE, INT8)
     if not 0 <= code < len(_TYPE_BY_CODE):
@@ -103,6 +101,10 @@ def _constant(
     if data.size == 0:
         return data if index and 0 in shape else None
     constants.spend(data.size, f"{table.where}.buffer")
+    sparsity = table.table(TensorField.SPARSITY)
+    if sparsity is not None:
+        constants.spend(math.prod(shape) * _LARGEST_ELEMENT, f"{table.where}.sparsity")
+        return dense_bytes(sparsity, shape, data, type.bits)
     if type.bits is not None and data.size != (wanted := math.ceil(math.prod(shape) * type.bits / 8)):
         raise DamagedError(
             f"{table.where} has {data.size} bytes of data, expected {wanted} for shape {list(shape)} of {type}"

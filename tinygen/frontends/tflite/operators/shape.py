@@ -21,6 +21,12 @@ def read_reshape_to_output(node: Node) -> Reshape:
     return Reshape(name=node.name, source=node.source, input=node.input(0), output=node.output())
 
 
+def read_densify(node: Node) -> Reshape:
+    """DENSIFY, of constants: they are dense already."""
+    node.constant(0, "input")
+    return read_reshape_to_output(node)
+
+
 def read_shape(node: Node) -> ShapeOf:
     """SHAPE."""
     return ShapeOf(name=node.name, source=node.source, input=node.input(0), output=node.output())
@@ -66,6 +72,7 @@ def _reader(function: IntegerFunction, operands: int) -> Reader:
 
 
 READERS: Readers = {
+    "DENSIFY": read_densify,
     "EXPAND_DIMS": read_reshape_to_output,
     "RESHAPE": read_reshape,
     "SHAPE": read_shape,
