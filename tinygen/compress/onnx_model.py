@@ -116,7 +116,7 @@ def _needed(scheme: Scheme, coded: Sequence[_Coded]) -> OnnxType:
     used = [ONNX_TYPES[scheme.dtype], *(ONNX_TYPES[each.coding.scale_format] for each in coded)]
     if scheme.granularity is CompressionGranularity.PER_BLOCK:
         used.append(BLOCKS)
-    return OnnxType(0, max(type.opset for type in used), max(type.ir_version for type in used))
+    return OnnxType(max(type.opset for type in used), max(type.ir_version for type in used))
 
 
 def _with_opset(model: ModelProto, needed: OnnxType) -> ModelProto:

@@ -1,6 +1,6 @@
 """Real constants as narrow codes with scales for blocks of them: real = scale * (code - zero point)."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -102,6 +102,15 @@ class Coding:
             chosen = starts[:, 0] // block
         zero_points = None if self.zero_points is None else np.take(self.zero_points, chosen, axis)
         return Coding(np.take(self.codes, indices, axis), np.take(self.scales, chosen, axis), zero_points)
+
+    def scaled(self, factors: Array | float) -> "Coding":
+        """Of the same codes with each scale times a factor, as float32 where there is one that is not 1."""
+        if np.all(np.equal(factors, 1)):
+            return self
+        scales = self.scales.astype(np.float32) * np.asarray(factors, np.float32)
+        if self.zero_points is None:
+            return replace(self, scales=scales)
+        return replace(self, scales=scales, zero_points=np.ascontiguousarray(spread(self.zero_points, scales.shape)))
 
     def merged(self) -> "Coding":
         """With one scale along axes where all blocks have the same."""

@@ -6,6 +6,8 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
+from tinygen.ir.types import Float32Array
+
 
 class Format(Enum):
     """A number format, by its name in lower case."""
@@ -57,6 +59,15 @@ class Format(Enum):
     def max_exponent(self) -> int:
         """Of a float: the power of two of its largest number."""
         return int(np.frexp(self.max)[1]) - 1
+
+    @property
+    def numbers(self) -> Float32Array:
+        """Of codes from 0 on, of less than 8 bits, the numbers that they stand for."""
+        codes = np.arange(1 << self.bits, dtype=np.uint8)
+        if not self.is_integer:
+            return codes.view(self.numpy).astype(np.float32)
+        numbers = codes.astype(np.float32)
+        return np.where(codes > self.max, numbers - (1 << self.bits), numbers).astype(np.float32)
 
     @classmethod
     def of(cls, dtype: np.dtype[np.generic]) -> "Format":

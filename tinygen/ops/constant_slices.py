@@ -17,8 +17,10 @@ def constant_slice(tensor: Tensor, channels: Channels, axis: int = -1) -> Tensor
     quant = tensor.type.quant
     if quant and not quant.is_per_tensor and quant.axis == axis:
         quant = replace(quant, scales=quant.scales[picked], zero_points=quant.zero_points[picked])
+    indices = np.arange(channels.first, channels.end)
+    coding = tensor.coding and tensor.coding.picked(axis, indices)
     name = f"{tensor.name}[{channels.first}:{channels.end} of {tensor.shape[axis]}]"
-    return Tensor(name, replace(tensor.type, shape=data.shape, quant=quant), data)
+    return Tensor(name, replace(tensor.type, shape=data.shape, quant=quant), data, coding=coding)
 
 
 def constant_slices(count: int, channels: Channels, *operands: Tensor) -> dict[Tensor, Tensor]:

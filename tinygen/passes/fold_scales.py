@@ -4,6 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 
+from tinygen.ir.coding import Coding
+from tinygen.ir.formats import Format
 from tinygen.ir.graph import Graph, Op
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, DType, Float32Array, TensorType
@@ -56,9 +58,11 @@ def _folded(op: Op, kept: list[Op], ends: dict[Tensor, int], taken: set[str]) ->
     if numbers is None or op.output.shape != variable.shape:
         return None
     if isinstance(op, Mul):
-        return index, _scaled(weighted, numbers, op, taken)
+        return None if _would_widen(weighted) else (index, _scaled(weighted, numbers, op, taken))
     own = numbers * np.float32(op.sign) if op.second is constant else numbers
     factor = np.float32(op.sign) if op.second is variable else np.float32(1)
+    if factor != 1 and _would_widen(weighted):
+        return None
     scaled = weighted if factor == 1 else _scaled(weighted, np.full_like(own, factor), op, taken)
     return index, _shifted(scaled, own, op, taken)
 
@@ -75,12 +79,23 @@ def _scaled(weighted: Weighted, factors: Float32Array, op: Mul | Add, taken: set
     data = weighted.weights.data
     assert data is not None
     by_channel = factors if isinstance(weighted, DepthwiseConv2D) else factors.reshape(-1, *(1,) * (data.ndim - 1))
-    weights = _constant(f"{op.output.name}:weights", data.astype(np.float32) * by_channel, taken)
+    coding = weighted.weights.coding
+    if coding is not None:
+        coding = coding.scaled(by_channel.reshape((1,) * (data.ndim - by_channel.ndim) + by_channel.shape))
+        weights = _constant(f"{op.output.name}:weights", coding.decoded, taken, coding)
+    else:
+        weights = _constant(f"{op.output.name}:weights", data.astype(np.float32) * by_channel, taken)
     bias = weighted.bias
     if bias is not None and bias.data is not None:
         bias = _constant(f"{op.output.name}:bias", bias.data.astype(np.float32) * factors, taken)
     source = weighted.source.fused(op.source)
     return replace(weighted, name=op.name, source=source, weights=weights, bias=bias, output=op.output, clamp=op.clamp)
+
+
+def _would_widen(weighted: Weighted) -> bool:
+    """Whether scales of its weights are narrower than the products that would take their place."""
+    coding = weighted.weights.coding
+    return coding is not None and coding.scale_format is not Format.FP32
 
 
 def _shifted(weighted: Weighted, summands: Float32Array, op: Mul | Add, taken: set[str]) -> Weighted:
@@ -92,10 +107,10 @@ def _shifted(weighted: Weighted, summands: Float32Array, op: Mul | Add, taken: s
     return replace(weighted, name=op.name, source=source, bias=bias, output=op.output, clamp=op.clamp)
 
 
-def _constant(name: str, data: Array, taken: set[str]) -> Tensor:
+def _constant(name: str, data: Array, taken: set[str], coding: Coding | None = None) -> Tensor:
     while name in taken:
         name += "'"
     taken.add(name)
     contiguous = np.ascontiguousarray(data)
     contiguous.flags.writeable = False
-    return Tensor(name, TensorType(DType.FLOAT32, data.shape), contiguous)
+    return Tensor(name, TensorType(DType.FLOAT32, data.shape), contiguous, coding=coding)

@@ -7,6 +7,7 @@ import numpy as np
 from tinygen.budget import FOLDED_BYTES, Account
 from tinygen.frontends.onnx.raw import RawNode, UnsupportedError
 from tinygen.frontends.onnx.values import Form, Order, Pending, Placed, Quantized, Real
+from tinygen.ir.coding import Coding
 from tinygen.ir.graph import Op, Source
 from tinygen.ir.limits import check_op, check_results
 from tinygen.ir.tensor import Tensor
@@ -80,24 +81,24 @@ class Builder:
         self._names.add(derived)
         return derived
 
-    def constant(self, name: str, data: Array, quant: Quant | None = None) -> Tensor:
+    def constant(self, name: str, data: Array, quant: Quant | None = None, coding: Coding | None = None) -> Tensor:
         """A constant of the IR under a new name."""
         contiguous = np.ascontiguousarray(data).reshape(data.shape)
         contiguous.flags.writeable = False
         if not np.may_share_memory(contiguous, data):
             self.derived.spend(contiguous.nbytes, f"{self.file}, constant '{name}' and those before it")
-        return Tensor(name, TensorType(DType.of(data.dtype), data.shape, quant), contiguous)
+        return Tensor(name, TensorType(DType.of(data.dtype), data.shape, quant), contiguous, coding=coding)
 
     def result(self, name: str, shape: tuple[int, ...], quant: Form) -> Tensor:
         """A tensor that an operator will write: int8 with a quantization, float32 without."""
         return Tensor(name, TensorType(DType.FLOAT32 if quant is None else DType.INT8, shape, quant))
 
-    def real_constant(self, name: str, array: Array) -> Placed:
-        """A constant of the file as float32 tensor, the same one each time."""
+    def real_constant(self, name: str, array: Array, coding: Coding | None = None) -> Placed:
+        """A constant of the file as float32 tensor, the same one each time; `coding` is how the file stores it."""
         if name not in self._real_constants:
             with np.errstate(over="ignore"):
                 data = array.astype(np.float32, copy=False)  # mapped ones stay in their file
-            tensor = self.constant(self.claim(name), data)
+            tensor = self.constant(self.claim(name), data, coding=coding)
             self._real_constants[name] = Placed(tensor, tuple(range(array.ndim)))
         return self._real_constants[name]
 
@@ -154,7 +155,8 @@ class Builder:
             quant = Quant(quant.scales, quant.zero_points, permutation.index(quant.axis))
         name = self.derive(tensor.name, "transposed")
         if tensor.data is not None:
-            return self.constant(name, tensor.data.transpose(permutation), quant)
+            coding = tensor.coding and tensor.coding.transposed(permutation)
+            return self.constant(name, tensor.data.transpose(permutation), quant, coding)
         output = Tensor(name, TensorType(tensor.type.dtype, shape, quant))
         source = self._source_of(tensor)
         self.add(Transpose(name=name, source=source, input=tensor, output=output, permutation=permutation))

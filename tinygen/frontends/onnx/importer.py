@@ -1,6 +1,6 @@
 """From an ONNX file to a graph."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -61,7 +61,7 @@ def import_with_layouts(path: Path, spelling: Spelling = AS_IN_FILE) -> Imported
     """
     model = with_sizes(read(path), spelling)
     nodes = expand(model)
-    is_real = _is_real(nodes)
+    is_real = _is_real(model, nodes)
     try:
         return _imported(model, nodes, spelling, is_real)
     except UnsupportedModelError:
@@ -91,9 +91,15 @@ def _imported(model: RawModel, nodes: tuple[RawNode, ...], spelling: Spelling, i
     return Imported(graph, orders, builder.layouts)
 
 
-def _is_real(nodes: tuple[RawNode, ...]) -> bool:
-    """Whether the model computes with float32: no operator of it quantizes anything."""
-    return not any(node.operator in _INTEGER for node in nodes)
+def _is_real(model: RawModel, nodes: tuple[RawNode, ...]) -> bool:
+    """Whether the model computes with float32: no operator of it quantizes anything but constants."""
+    constants = {*model.constants, *(name for node in nodes if node.operator == "Constant" for name in node.outputs)}
+    return not any(node.operator in _INTEGER and not _decodes(node, constants) for node in nodes)
+
+
+def _decodes(node: RawNode, constants: Collection[str]) -> bool:
+    """Whether a node does nothing but give the numbers that a constant stands for."""
+    return node.operator == "DequantizeLinear" and bool(node.inputs) and node.inputs[0] in constants
 
 
 def _names(model: RawModel, nodes: tuple[RawNode, ...]) -> frozenset[str]:

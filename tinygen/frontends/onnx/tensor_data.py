@@ -10,8 +10,11 @@ from onnx import TensorProto
 from tinygen.budget import CONSTANT_BYTES
 from tinygen.frontends.onnx.raw import UnsupportedError
 from tinygen.frontends.onnx.tensor_types import dtype_of_code
+from tinygen.ir.formats import Format
+from tinygen.ir.packing import unpacked_codes
 from tinygen.ir.types import Array
 
+_PACKED = {form.numpy: form for form in Format if form.bits < 16 and form not in (Format.INT8, Format.UINT8)}
 _STORED_AS_BITS = (TensorProto.FLOAT16, TensorProto.BFLOAT16)  # in int32_data
 
 
@@ -33,6 +36,8 @@ def array_of(tensor: TensorProto, folder: Path, is_table: bool = False) -> Array
 
 
 def _flat(tensor: TensorProto, dtype: np.dtype[np.generic], count: int, folder: Path) -> Array:
+    if dtype in _PACKED:
+        return _packed(tensor, _PACKED[dtype], count, folder)
     if is_external(tensor):
         return _external(tensor, dtype, count, folder)
     if tensor.HasField("raw_data"):
@@ -51,6 +56,20 @@ def _flat(tensor: TensorProto, dtype: np.dtype[np.generic], count: int, folder: 
         case TensorProto.UINT32 | TensorProto.UINT64:
             return np.array(tensor.uint64_data, np.uint64).astype(dtype)
     return np.array(tensor.int32_data, np.int64).astype(dtype)
+
+
+def _packed(tensor: TensorProto, form: Format, count: int, folder: Path) -> Array:
+    """Elements of less than two bytes, several in a byte where they take less than one."""
+    if is_external(tensor):
+        data = _external(tensor, np.dtype(np.uint8), -(-count * form.bits // 8), folder).tobytes()
+    elif tensor.HasField("raw_data"):
+        data = tensor.raw_data
+    else:
+        data = np.array(tensor.int32_data, np.int64).astype(np.uint8).tobytes()
+    try:
+        return unpacked_codes(data, form, count)
+    except ValueError as error:
+        raise UnsupportedError(str(error)) from None
 
 
 def _external(tensor: TensorProto, dtype: np.dtype[np.generic], count: int, folder: Path) -> Array:

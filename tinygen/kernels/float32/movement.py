@@ -8,7 +8,7 @@ import numpy as np
 from tinygen.ir.graph import Op
 from tinygen.ir.types import DType
 from tinygen.kernels.base import Kernel, Lowerings, Table, Toolbox, constant_tables
-from tinygen.kernels.float32.window import Image
+from tinygen.kernels.float32.windows import Image
 from tinygen.kernels.tinygen_c.strided_copy import CopyAxis, StridedCopy, byte_steps, merged
 from tinygen.ops.interpolate import Interpolate, Neighbours
 from tinygen.ops.pad import Pad

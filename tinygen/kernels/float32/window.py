@@ -1,51 +1,21 @@
 """Convolutions and pools on float32."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 
 from tinygen.ir.graph import Op
 from tinygen.ir.tensor import Tensor
-from tinygen.ir.types import TensorType
 from tinygen.kernels.base import Kernel, Lowerings, Table, Toolbox, constant_tables
-from tinygen.ops.clamp import UNLIMITED, Clamp
+from tinygen.kernels.float32.coded import coded_convolution, filter_coding
+from tinygen.kernels.float32.windows import Image, WindowF32
 from tinygen.ops.conv2d import Conv2D
 from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
 from tinygen.ops.fully_connected import FullyConnected
 from tinygen.ops.pool2d import AveragePool2D, MaxPool2D
 from tinygen.ops.transpose_conv2d import TransposeConv2D
-from tinygen.ops.window import HW, UNIT
-
-
-@dataclass(frozen=True)
-class Image:
-    """struct tg_image."""
-
-    height: int
-    width: int
-    channels: int
-
-    @classmethod
-    def of(cls, type: TensorType) -> "Image":
-        """The size of NHWC images."""
-        return cls(*type.shape[1:])
-
-
-@dataclass(frozen=True)
-class WindowF32:
-    """struct tg_window."""
-
-    batches: int
-    input: Image
-    output: Image
-    kernel: HW
-    stride: HW = UNIT
-    dilation: HW = UNIT
-    top: int = 0
-    left: int = 0
-    groups: int = 1
-    bounds: Clamp = UNLIMITED
+from tinygen.ops.window import UNIT
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -84,6 +54,10 @@ def lower_convolution(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 - the
         groups=1 if isinstance(op, DepthwiseConv2D) else op.groups,
         bounds=op.clamp,
     )
+    coding = filter_coding(op.weights, op.channel_axis)
+    if coding is not None:
+        groups = op.input.shape[3] // coding.codes.shape[3]
+        return coded_convolution(coding, op.input, op.output, op.bias, replace(window, groups=groups))
     function = "tg_depthwise_convolve_f32" if is_depthwise else "tg_convolve_f32"
     return _convolution(function, op.input, op.output, op.weights, op.bias, window)
 
@@ -115,6 +89,9 @@ def lower_fully_connected(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 -
         kernel=UNIT,
         bounds=op.clamp,
     )
+    coding = filter_coding(op.weights, 0)
+    if coding is not None:
+        return coded_convolution(coding, op.input, op.output, op.bias, window)
     return _convolution("tg_convolve_f32", op.input, op.output, op.weights, op.bias, window)
 
 

@@ -152,14 +152,14 @@ def _transposed_filters(node: Node, weights: Placed, groups: int, window: Window
 def _filters(node: Node, weights: Placed, order: tuple[int, ...]) -> Tensor:
     """Constant filters with their axes in another order; 1-D ones get a row."""
     tensor = node.builder.plain(weights)
-    data, quant = tensor.data, tensor.type.quant
+    data, quant, coding = tensor.data, tensor.type.quant, tensor.coding
     assert data is not None
     if data.ndim == 3:
-        data = data[:, :, np.newaxis, :]
+        data, coding = data[:, :, np.newaxis, :], coding and coding.with_axis(2)
     if quant is not None and quant.axis is not None:
         quant = Quant(quant.scales, quant.zero_points, order.index(quant.axis))
     name = node.builder.derive(node.output_name, "weights")
-    return node.builder.constant(name, data.transpose(order), quant)
+    return node.builder.constant(name, data.transpose(order), quant, coding and coding.transposed(order))
 
 
 READERS: Readers = {"Conv": read_conv, "ConvTranspose": read_conv_transpose}

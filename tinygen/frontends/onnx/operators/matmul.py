@@ -6,7 +6,7 @@ from tinygen.frontends.filters import filters
 from tinygen.frontends.onnx.node import Node, Readers
 from tinygen.frontends.onnx.operators.bias import bias_of
 from tinygen.frontends.onnx.raw import UnsupportedError
-from tinygen.frontends.onnx.values import Form, Known, Placed, Quantized, Real
+from tinygen.frontends.onnx.values import Form, Known, Placed, Quantized, Real, Value
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Quant
 from tinygen.ops.add import Add
@@ -33,12 +33,16 @@ def read_gemm(node: Node) -> Real:
 
 def _is_layer(node: Node) -> bool:
     """Whether a Gemm of float32 is a fully connected layer."""
-    if node.integer("transA", 0) or not isinstance(node.value(1), Known):
+    if node.integer("transA", 0) or not _is_constant(node.value(1)):
         return False
     units = node.shape(1)[0 if node.integer("transB", 0) else 1] if len(node.shape(1)) == 2 else 0
     return not node.has_input(2) or (
-        isinstance(node.value(2), Known) and node.shape(2) in ((), (1,), (units,), (1, units), (1, 1))
+        _is_constant(node.value(2)) and node.shape(2) in ((), (1,), (units,), (1, units), (1, 1))
     )
+
+
+def _is_constant(value: Value) -> bool:
+    return isinstance(value, Known) or (isinstance(value, Quantized) and value.placed.tensor.is_constant)
 
 
 def _general_gemm(node: Node) -> Real:
@@ -164,14 +168,15 @@ def _with_vectors(node: Node, first: Placed, second: Placed) -> Real:
 
 def _fully_connected(node: Node, input: Placed, weights: Placed, is_transposed: bool, alpha: float) -> Real:
     stored = node.builder.plain(weights)
-    data, quant = stored.data, stored.type.quant
+    data, quant, coding = stored.data, stored.type.quant, stored.coding
     assert data is not None
     if quant is None:
         with np.errstate(over="ignore", invalid="ignore"):
-            data, alpha = data.astype(np.float32) * np.float32(alpha), 1.0
+            data, coding, alpha = data.astype(np.float32) * np.float32(alpha), coding and coding.scaled(alpha), 1.0
     if not alpha > 0:
         raise UnsupportedError(f"alpha is {alpha}, a positive number was expected")
     by_unit = data if is_transposed else data.T
+    by_code = coding if coding is None or is_transposed else coding.transposed((1, 0))
     if by_unit.shape[1] != input.shape[-1]:
         raise UnsupportedError(f"weights {list(data.shape)} do not fit an input of {list(input.shape)}")
     scaled = None if quant is None else _scaled(quant, alpha, is_transposed)
@@ -180,12 +185,18 @@ def _fully_connected(node: Node, input: Placed, weights: Placed, is_transposed: 
     shape = (*input.shape[:-1], units)
 
     def make(quant: Form, name: str) -> Placed:
-        vectors, columns = _without_transpose(node, node.builder.plain(input), by_unit.shape[1])
+        plain = node.builder.plain(input)
+        vectors, columns = _without_transpose(node, plain, by_unit.shape[1])
+        picked = by_code and by_code.picked(1, columns)
+        if by_code is not None and picked is None:  # blocks must stay together
+            vectors, columns, picked = plain, np.arange(by_unit.shape[1]), by_code
         op = FullyConnected(
             name=name,
             source=node.source,
             input=vectors,
-            weights=filters(node.builder.constant(node.builder.derive(name, "weights"), by_unit[:, columns], scaled)),
+            weights=filters(
+                node.builder.constant(node.builder.derive(name, "weights"), by_unit[:, columns], scaled, picked)
+            ),
             bias=bias,
             output=node.builder.result(name, shape, quant),
             clamp=Clamp.none(node.builder.result(name, shape, quant).type),

@@ -3,6 +3,7 @@
 import numpy as np
 
 from tinygen.frontends.onnx.node import Node, Readers, to_int8
+from tinygen.frontends.onnx.operators.coded import coding_of
 from tinygen.frontends.onnx.raw import UnsupportedError
 from tinygen.frontends.onnx.values import Known, Placed, Quantized, Stored, Value
 from tinygen.ir.types import Array, DType, Quant
@@ -37,8 +38,8 @@ def read_dequantize(node: Node) -> Value:
     """DequantizeLinear: of activations per tensor, of constants per tensor or per channel."""
     value = node.value(0)
     if isinstance(value, Known):
-        found = _dequantized_constant(node, value.array)
-        return _real_constant(node, found.placed) if node.builder.is_real else found
+        is_real = node.builder.is_real
+        return _real_constant(node, value.array) if is_real else _dequantized_constant(node, value.array)
     if not isinstance(value, Stored):
         raise UnsupportedError(f"input '{node.raw.inputs[0]}' is float32, quantized integers were expected")
     quant = quant_of(node, np.dtype(np.uint8 if value.is_unsigned else np.int8), value.shape)
@@ -65,10 +66,14 @@ def _dequantized(node: Node, input: Placed) -> Quantized:
     return node.result(Dequantize(name=name, source=node.source, input=input.tensor, output=output), input.order)
 
 
-def _real_constant(node: Node, stored: Placed) -> Quantized:
-    assert stored.tensor.data is not None
-    real = dequantize_constant(stored.tensor.data, stored.quant)
-    return Quantized(node.builder.real_constant(node.output_name, real))
+def _real_constant(node: Node, array: Array) -> Quantized:
+    if array.dtype == np.int32:  # biases
+        stored = _dequantized_constant(node, array).placed
+        assert stored.tensor.data is not None
+        real = dequantize_constant(stored.tensor.data, stored.quant)
+        return Quantized(node.builder.real_constant(node.output_name, real))
+    coding = coding_of(node, array)
+    return Quantized(node.builder.real_constant(node.output_name, coding.decoded, coding))
 
 
 def quant_of(node: Node, dtype: np.dtype[np.generic], shape: tuple[int, ...]) -> Quant:

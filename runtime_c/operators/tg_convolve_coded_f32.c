@@ -1,0 +1,61 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "tg_coded_numbers.h"
+#include "tg_window_f32.h"
+
+/** One filter. */
+static void decode(const struct tg_codes *codes, int32_t channel, int32_t taps, int32_t depth, float *weights)
+{
+    int32_t position = channel * taps * depth * codes->bits;
+
+    for (int32_t tap = 0; tap < taps; tap++) {
+        int32_t block = channel * codes->next_scale;
+        for (int32_t first = 0; first < depth; first += codes->block) {
+            const float scale = tg_scale_of(codes, block);
+            const float zero = tg_zero_of(codes, block);
+            for (int32_t i = 0; i < codes->block; i++) {
+                *weights++ = scale * (tg_number_of(codes, tg_code_at(codes, position)) - zero);
+                position += codes->bits;
+            }
+            block++;
+        }
+    }
+}
+
+/** One output channel of one image. */
+static void convolve_channel(
+    const struct tg_window *window, const float *image, const float *weights, float bias, float *output)
+{
+    const int32_t depth = window->input.channels / window->groups;
+
+    for (int32_t y = 0; y < window->output.height; y++) {
+        for (int32_t x = 0; x < window->output.width; x++) {
+            const int32_t row = y * window->stride_height - window->top;
+            const int32_t column = x * window->stride_width - window->left;
+            const float sum = tg_window_sum_f32(window, image, weights, row, column, depth);
+            *output = tg_limited_f32(sum + bias, &window->bounds);
+            output += window->output.channels;
+        }
+    }
+}
+
+void tg_convolve_coded_f32(const struct tg_window *window, const struct tg_codes *codes, const float *bias,
+    const float *input, float *output, float *scratch)
+{
+    const int32_t channels = window->output.channels;
+    const int32_t depth = window->input.channels / window->groups;
+    const int32_t taps = window->kernel_height * window->kernel_width;
+    const int32_t input_image = window->input.height * window->input.width * window->input.channels;
+    const int32_t output_image = window->output.height * window->output.width * channels;
+
+    for (int32_t channel = 0; channel < channels; channel++) {
+        const int32_t group = channel / (channels / window->groups);
+
+        decode(codes, channel, taps, depth, scratch);
+        for (int32_t batch = 0; batch < window->batches; batch++) {
+            convolve_channel(window, input + batch * input_image + group * depth, scratch,
+                bias == NULL ? 0.0f : bias[channel], output + batch * output_image + channel);
+        }
+    }
+}

@@ -1,0 +1,128 @@
+"""Random float32 layers whose weights are narrow codes, side by side in one graph."""
+
+from typing import Any
+
+import numpy as np
+
+from tinygen.ir.coding import Coding
+from tinygen.ir.formats import Format
+from tinygen.ir.graph import Graph, Op, Port, Source
+from tinygen.ir.tensor import Tensor
+from tinygen.ir.types import Array, DType, TensorType
+from tinygen.ops.clamp import UNLIMITED, Clamp
+from tinygen.ops.conv2d import Conv2D
+from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
+from tinygen.ops.fully_connected import FullyConnected
+from tinygen.ops.window import HW, Padding
+
+WEIGHTS = tuple(form for form in Format if form not in (Format.FP8_E8M0FNU, Format.FP16, Format.FP32))
+SCALES = (Format.FP32, Format.FP16, Format.FP8_E8M0FNU)
+
+
+def random_coding(rng: np.random.Generator, form: Format, shape: tuple[int, ...], blocks: tuple[int, ...]) -> Coding:
+    """Codes that use all bits, with scales of any format and for integers perhaps zero points."""
+    bits = rng.integers(0, 256, shape, np.uint8) & np.uint8((1 << form.bits) - 1)
+    if form.is_integer:
+        low = int(form.min)
+        codes: Array = (bits.astype(np.int16) + low).astype(form.numpy)
+    else:
+        codes = bits.view(form.numpy)
+        codes = np.where(np.isfinite(codes.astype(np.float32)), codes, np.zeros((), form.numpy))
+    scale_format = SCALES[int(rng.integers(3))]
+    numbers = (
+        rng.uniform(0.01, 0.2, blocks)
+        if scale_format is not Format.FP8_E8M0FNU
+        else np.exp2(rng.integers(-9, -2, blocks))
+    )
+    zero_points = None
+    if form.is_integer and rng.random() < 0.5:
+        zero_points = rng.integers(int(form.min), int(form.max) + 1, blocks).astype(form.numpy)
+    coding = Coding(codes, numbers.astype(scale_format.numpy), zero_points)
+    coding.verify()
+    return coding
+
+
+def coded_graph(seed: int, each: int = 4) -> Graph:
+    """For each format of weights so many layers of every kind."""
+    rng = np.random.default_rng(seed)
+    ops: list[Op] = []
+    for form in WEIGHTS:
+        for number in range(each):
+            for make in (_convolution, _depthwise, _fully_connected):
+                op = make(rng, form, len(ops), number)
+                op.verify()
+                ops.append(op)
+    inputs = [Port(op.operands[0].name, op.operands[0], op.operands[0].type) for op in ops]
+    return Graph("coded", tuple(inputs), tuple(Port(r.name, r, r.type) for op in ops for r in op.results), tuple(ops))
+
+
+def samples(graph: Graph, seed: int) -> list[Array]:
+    """Inputs of a graph."""
+    rng = np.random.default_rng(seed)
+    return [rng.normal(size=port.tensor.shape).astype(np.float32) for port in graph.inputs]
+
+
+def _constants(
+    rng: np.random.Generator, form: Format, index: int, shape: tuple[int, ...], blocks: tuple[int, ...], channels: int
+) -> dict[str, Tensor | None]:
+    coding = random_coding(rng, form, shape, blocks)
+    weights = Tensor(f"w{index}", TensorType(DType.FLOAT32, shape), coding.decoded, coding=coding)
+    data = rng.normal(size=channels).astype(np.float32)
+    bias = Tensor(f"b{index}", TensorType(DType.FLOAT32, (channels,)), data) if rng.random() < 0.7 else None
+    return {"weights": weights, "bias": bias}
+
+
+def _place(index: int) -> dict[str, Any]:
+    return {"name": f"op{index}", "source": Source("net", index, f"OP 'op{index}'")}
+
+
+def _real(name: str, *shape: int) -> Tensor:
+    return Tensor(name, TensorType(DType.FLOAT32, shape))
+
+
+def _clamp(rng: np.random.Generator) -> Clamp:
+    return Clamp(0.0, 6.0) if rng.random() < 0.3 else UNLIMITED
+
+
+def _convolution(rng: np.random.Generator, form: Format, index: int, number: int) -> Op:
+    height, width, groups = (int(rng.integers(low, high)) for low, high in ((1, 4), (1, 4), (1, 3)))
+    block, count, filters = (int(rng.integers(low, high)) for low, high in ((1, 8), (1, 4), (1, 4)))
+    depth, channels = block * count, filters * groups
+    blocks = ((1, channels)[number % 2], 1, 1, count)
+    return Conv2D(
+        **_place(index),
+        **_constants(rng, form, index, (channels, height, width, depth), blocks, channels),  # type: ignore[arg-type]
+        input=_real(f"x{index}", 1, 5, 6, depth * groups),
+        output=_real(f"y{index}", 1, (5 + 1 - height) // 2 + 1, 6 + 1 - width + 1, channels),
+        stride=HW(2, 1),
+        dilation=HW(1, 1),
+        padding=Padding(1, 0, 0, 1),
+        clamp=_clamp(rng),
+    )
+
+
+def _depthwise(rng: np.random.Generator, form: Format, index: int, number: int) -> Op:
+    channels, multiplier = int(rng.integers(2, 9)), 1 + number % 2
+    results = channels * multiplier
+    return DepthwiseConv2D(
+        **_place(index),
+        **_constants(rng, form, index, (1, 3, 3, results), (1, 1, 1, (results, 1)[number // 2 % 2]), results),  # type: ignore[arg-type]
+        input=_real(f"x{index}", 1, 4, 5, channels),
+        output=_real(f"y{index}", 1, 4, 5, results),
+        stride=HW(1, 1),
+        dilation=HW(1, 1),
+        padding=Padding(1, 1, 1, 1),
+        clamp=_clamp(rng),
+    )
+
+
+def _fully_connected(rng: np.random.Generator, form: Format, index: int, number: int) -> Op:
+    block, count, units = (int(rng.integers(low, high)) for low, high in ((1, 12), (1, 5), (1, 9)))
+    rows = 1 + number % 2
+    return FullyConnected(
+        **_place(index),
+        **_constants(rng, form, index, (units, block * count), ((units, 1)[number // 2 % 2], count), units),  # type: ignore[arg-type]
+        input=_real(f"x{index}", rows, block * count),
+        output=_real(f"y{index}", rows, units),
+        clamp=_clamp(rng),
+    )

@@ -1,0 +1,54 @@
+"""DequantizeLinear of constants in a model that computes with float32: real numbers that stay narrow in flash."""
+
+import numpy as np
+
+from tinygen.frontends.onnx.node import Node
+from tinygen.frontends.onnx.raw import UnsupportedError
+from tinygen.ir.coding import Coding
+from tinygen.ir.formats import Format
+from tinygen.ir.types import Array
+
+_CODES = tuple(form.numpy for form in Format if form not in (Format.FP8_E8M0FNU, Format.FP16, Format.FP32))
+_SCALES = tuple(form.numpy for form in (Format.FP32, Format.FP16, Format.FP8_E8M0FNU))
+
+
+def coding_of(node: Node, codes: Array) -> Coding:
+    """How a constant is stored: codes in input 0, scales and zero points in the others."""
+    if codes.dtype not in _CODES:
+        raise UnsupportedError(
+            f"constant '{node.raw.inputs[0]}' is {codes.dtype}, integers or floats of 2 to 8 bits were expected"
+        )
+    scales = node.constant(1, "scale")
+    if scales.dtype not in _SCALES:
+        scales = scales.astype(np.float32)
+    zero_points = node.constant(2, "zero point") if node.has_input(2) else None
+    if zero_points is not None and (zero_points.dtype != codes.dtype or zero_points.shape != scales.shape):
+        raise UnsupportedError(
+            f"zero points are {zero_points.dtype}{list(zero_points.shape)}, {codes.dtype}{list(scales.shape)} were "
+            "expected"
+        )
+    shape = _blocks(node, codes, scales)
+    is_zero = zero_points is None or not zero_points.astype(np.float32).any()
+    coding = Coding(codes, scales.reshape(shape), None if is_zero else np.reshape(zero_points, shape))  # type: ignore[arg-type]
+    try:
+        coding.verify()
+    except ValueError as error:
+        raise UnsupportedError(str(error)) from None
+    return coding
+
+
+def _blocks(node: Node, codes: Array, scales: Array) -> tuple[int, ...]:
+    """How many scales there are along each axis."""
+    if scales.size == 1 and scales.ndim < 2:
+        return (1,) * codes.ndim
+    axis, block = node.axis(node.integer("axis", 1), codes.ndim), node.integer("block_size", 0)
+    expected = list(codes.shape) if block else [codes.shape[axis]]
+    if block:
+        if block < 0 or codes.shape[axis] % block:
+            raise UnsupportedError(
+                f"blocks of {block} along axis {axis} of {list(codes.shape)}, ones that divide it were expected"
+            )
+        expected[axis] //= block
+    if list(scales.shape) != expected:
+        raise UnsupportedError(f"{list(scales.shape)} scales along axis {axis} of {list(codes.shape)}")
+    return tuple(expected) if block else tuple(codes.shape[i] if i == axis else 1 for i in range(codes.ndim))
