@@ -36,7 +36,8 @@ from tinygen.ops.conv2d import Conv2D
 from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
 from tinygen.ops.fully_connected import FullyConnected
 from tinygen.ops.pool2d import AveragePool2D, MaxPool2D
-from tinygen.pipeline import Compiled, Kernels, Options
+from tinygen.options import Kernels, Options
+from tinygen.pipeline import Compiled
 from tinygen.planner.cost.cost import (
     COSTS_FILE,
     FETCH,

@@ -20,7 +20,8 @@ from tinygen.frontends import import_model
 from tinygen.ir.graph import Graph
 from tinygen.ir.types import Float32Array
 from tinygen.ops.quantize import dequantize
-from tinygen.pipeline import Options, compile_model
+from tinygen.options import Options
+from tinygen.pipeline import compile_model
 from tinygen.quant.calibrate import Settings
 from tinygen.quant.ctable import Storage
 from tinygen.quant.dataset import open_dataset

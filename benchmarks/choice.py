@@ -13,7 +13,8 @@ from pathlib import Path
 from benchmarks.native import DEFAULT_MODELS, GOALS
 from tinygen.build.toolchain import for_board
 from tinygen.kernels.base import Objective
-from tinygen.pipeline import Kernels, Options, compile_model
+from tinygen.options import Kernels, Options
+from tinygen.pipeline import compile_model
 from tinygen.report.bench import Bench, bench
 from tinygen.targets import load
 
@@ -49,7 +50,7 @@ def measure(models: Path) -> Iterator[Choices]:
             yield Choices(
                 model,
                 target,
-                _bench(file, Options(target=target, may_split=False)),
+                _bench(file, Options(target=target, objective=Objective.TIME, may_split=False)),
                 _bench(file, Options(target=target, may_split=False, objective=Objective.SIZE)),
                 _bench(file, Options(target=target, may_split=False, kernels=Kernels.CMSIS_NN)),
             )

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tinygen.build.toolchain import for_board
-from tinygen.pipeline import Kernels, Options, compile_model
+from tinygen.options import Kernels, Options
+from tinygen.pipeline import compile_model
 from tinygen.report.bench import Bench, OperatorBench, bench
 from tinygen.targets import load
 

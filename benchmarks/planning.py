@@ -20,14 +20,14 @@ from tinygen.ir.graph import Graph
 from tinygen.kernels.base import Library, Objective, Toolbox
 from tinygen.mlperf.models import find, int8_model
 from tinygen.ops.window import HW
-from tinygen.pipeline import Kernels, Options, compile_model
+from tinygen.options import InputMode, Kernels, Options
+from tinygen.pipeline import compile_model
 from tinygen.planner.plan import plan
 
 _TASKS = ("ad", "kws", "ic", "vww", "sww")
 _BOARDS = ("mps2-an385", "mps2-an386", "mps3-an547")
 _KERNELS = (Kernels.AUTO, Kernels.CMSIS_NN)
 _OBJECTIVES = (Objective.TIME, Objective.BALANCED, Objective.RAM)
-_INPUTS = {"resident": (False, False), "streamed": (True, False), "rereadable": (True, True)}
 _BOARD = targets.load("mps2-an386")
 _OPERATORS = (10, 20, 40, 70, 100, 150, 200, 300)
 _BLOCK = 4  # operators: 1x1, depthwise, 1x1, sum with the block's input
@@ -77,9 +77,9 @@ def _models(folder: Path | None) -> Iterator[tuple[str, ...]]:
 def _most_seconds(file: Path, options: Options) -> float:
     """Of all ways in which the input may come."""
     seconds = []
-    for fetches, rereads in _INPUTS.values():
+    for mode in InputMode:
         start = time.process_time()
-        compile_model(file, replace(options, fetches_input=fetches, rereads_input=rereads))
+        compile_model(file, replace(options, input=mode))
         seconds.append(time.process_time() - start)
     return max(seconds)
 

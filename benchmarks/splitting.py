@@ -17,7 +17,8 @@ import numpy as np
 from tinygen.build.execute import Sample
 from tinygen.errors import MismatchError
 from tinygen.kernels.base import Library, Objective
-from tinygen.pipeline import Compiled, Kernels, Options, compile_model
+from tinygen.options import InputMode, Kernels, Options
+from tinygen.pipeline import Compiled, compile_model
 from tinygen.planner.cost.cost import estimated_instructions
 from tinygen.verify.samples import random_samples
 
@@ -70,8 +71,8 @@ def rows_of(file: Path, target: str, library: Library) -> Iterator[Row]:
 def _plans(whole: Options, arena_bytes: int) -> Iterator[tuple[str, Options]]:
     yield "unsplit", whole
     split = replace(whole, may_split=True)
-    for fetches_input in (False, True):
-        here = replace(split, fetches_input=fetches_input)
+    for mode in (InputMode.RESIDENT, InputMode.STREAMED):
+        here = replace(split, input=mode)
         yield "half", replace(here, ram_bytes=arena_bytes // 2)
         yield "balanced", replace(here, objective=Objective.BALANCED)
         yield "ram", replace(here, objective=Objective.RAM)

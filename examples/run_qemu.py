@@ -14,12 +14,12 @@ import numpy as np
 import typer
 from rich.console import Console
 
-from tinygen.api import options_from_text
 from tinygen.errors import TinygenError, ToolError, UsageError
 from tinygen.ir.samples import LABELS
 from tinygen.ir.types import Array
 from tinygen.kernels.base import Library
-from tinygen.pipeline import Compiled, Kernels, Options, compile_model
+from tinygen.options import Kernels, Options, options_from_text
+from tinygen.pipeline import Compiled, compile_model
 from tinygen.report.bench import bench
 from tinygen.report.table import count, facts, size
 from tinygen.verify.litert import LiteRT

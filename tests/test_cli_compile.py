@@ -14,7 +14,8 @@ from tests.support.tools import requires_arm_gcc, requires_cmsis
 from tinygen.build.output import MANIFEST
 from tinygen.build.toolchain import WARNINGS
 from tinygen.ir.text import print_graph
-from tinygen.pipeline import Options, compile_model
+from tinygen.options import Options
+from tinygen.pipeline import compile_model
 from tinygen.targets import load
 
 COMPILE_KEYS = {"name", "files", "arena_bytes", "const_bytes", "macs", "extra_macs", "kernels"}

@@ -9,6 +9,7 @@ import pytest
 PACKAGE = Path(__file__).resolve().parents[1] / "tinygen"
 LAYERS = (
     ("errors", "paths"),
+    ("option",),
     ("budget",),
     ("system",),
     ("targets",),
@@ -26,6 +27,7 @@ LAYERS = (
     ("report",),
     ("mlperf",),
     ("calib",),
+    ("options",),
     ("pipeline",),
     ("suite",),
     ("api",),

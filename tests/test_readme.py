@@ -18,7 +18,8 @@ from tests.support.tools import requires_host_cc, requires_host_cxx, requires_qe
 from tinygen.build.toolchain import WARNINGS
 from tinygen.codegen.project import ProjectKind
 from tinygen.mlperf.tasks import TASKS
-from tinygen.pipeline import Kernels, Options, compile_model
+from tinygen.options import Kernels, Options
+from tinygen.pipeline import compile_model
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 README = (CHECKOUT / "README.md").read_text(encoding="utf-8")

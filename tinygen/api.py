@@ -2,37 +2,30 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from enum import Enum
+from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import TypeVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from tinygen.build.output import write_folder
-from tinygen.build.toolchain import Opt
-from tinygen.calib.engines import Assigning, Forced
 from tinygen.codegen.project import ProjectKind
 from tinygen.errors import UsageError
-from tinygen.frontends.spelling import spelling_from_text
 from tinygen.ir.graph import Port
 from tinygen.ir.samples import input_arrays
 from tinygen.ir.types import Array
-from tinygen.kernels.base import Objective
-from tinygen.pipeline import Compiled, Kernels, Options, compile_model
-from tinygen.planner.schedule.solver import Solver
-from tinygen.quant.widths import Widths
+from tinygen.option import choice, options_of, written
+from tinygen.options import Options, options_from_text
+from tinygen.pipeline import Compiled, compile_model
 from tinygen.report.compilation import Compilation, report_compilation
 from tinygen.report.curve import REREADABLE, RESIDENT, STREAMED, CurveRow, curve_rows
-from tinygen.targets import parse_size
 from tinygen.verify.oracle import Oracle
 from tinygen.verify.samples import Samples, load_samples, stack_samples
 from tinygen.verify.signal import load_calls
 from tinygen.verify.validate import Validation, validate
 
 DEFAULT_SAMPLES = 5  # drawn where no data is given
-
-_Choice = TypeVar("_Choice", bound=Enum)
 
 Arrays = npt.ArrayLike | Sequence[npt.ArrayLike] | Mapping[str, npt.ArrayLike]
 Data = str | Path | Arrays
@@ -88,172 +81,31 @@ class Model:
         return stack_samples(_named_arrays(data, ports, where), ports, where)
 
 
-def compile(
-    path: str | Path,
-    target: str = "host",
-    *,
-    name: str | None = None,
-    ram: str | int | None = None,
-    flash: str | int | None = None,
-    optimize: str | None = None,
-    split: bool = True,
-    shrink: bool = True,
-    streamed: bool = False,
-    rereadable: bool = False,
-    stored: bool = False,
-    recompute: str | float = "5%",
-    slack: str | float = Options.slack,
-    solver: str = "builtin",
-    stream: str | None = None,
-    kernels: str = "auto",
-    cmsis_nn: str | Path | None = None,
-    cc_opt: str | None = None,
-    allow_float: bool = False,
-    input_shape: Sequence[str] = (),
-    dim: Sequence[str] = (),
-    input_layout: str = "nchw",
-    ctable: str | Path | None = None,
-    calibrate: str | Path | None = None,
-    weights: str = "int8",
-    op: Sequence[str] = (),
-    activations: str = "int8",
-    engine: Sequence[str] = (),
-    max_drop: float = Assigning.max_drop,
-    trust: bool = False,
-) -> Model:
-    """Compile a model file for a target; the options are those of `tinygen compile` (`streamed`: --input streamed,
-    `rereadable`: --input rereadable, `stored`: --results stored). Without `optimize`, the fastest kernels that take no
-    more RAM than the plain ones. `trust`: code in the model file may run (see SECURITY.md).
+def compile(path: str | Path, target: str = "host", **options: Any) -> Model:
+    """Compile a model file for a target; the options are those of `tinygen compile`, with underscores and without
+    dashes: `compile("kws.tflite", "mps2-an386", ram="8K", optimize="ram", input="streamed", split=False)`. Without
+    `optimize`, the fastest kernels that take no more RAM than the plain ones. `trust`: code in the model file may run
+    (see SECURITY.md).
 
     Raises a `tinygen.errors.TinygenError`; the one that fits says whether model, options or a tool are at fault.
     """
-    options = options_from_text(
-        target,
-        name=name,
-        ram=ram,
-        flash=flash,
-        optimize=optimize,
-        split=split,
-        shrink=shrink,
-        streamed=streamed,
-        rereadable=rereadable,
-        stored=stored,
-        recompute=recompute,
-        slack=slack,
-        solver=solver,
-        stream=stream,
-        kernels=kernels,
-        cmsis_nn=None if cmsis_nn is None else Path(cmsis_nn),
-        cc_opt=cc_opt,
-        allow_float=allow_float,
-        input_shape=input_shape,
-        dim=dim,
-        input_layout=input_layout,
-        ctable=None if ctable is None else Path(ctable),
-        calibrate=None if calibrate is None else Path(calibrate),
-        weights=weights,
-        op=op,
-        activations=activations,
-        engine=engine,
-        max_drop=max_drop,
-        trust=trust,
-    )
-    compiled = compile_model(Path(path), options)
+    compiled = compile_model(Path(path), options_from_text(target, **options))
     compiled.check_fits()
     return Model(compiled)
 
 
-def options_from_text(
-    target: str,
-    *,
-    names_target: bool = True,
-    name: str | None = None,
-    ram: str | int | None = None,
-    flash: str | int | None = None,
-    optimize: str | None = None,
-    split: bool = True,
-    shrink: bool = True,
-    streamed: bool = False,
-    rereadable: bool = False,
-    stored: bool = False,
-    recompute: str | float = "5%",
-    slack: str | float = Options.slack,
-    solver: str = "builtin",
-    stream: str | None = None,
-    kernels: str = "auto",
-    cmsis_nn: Path | None = None,
-    cc_opt: str | None = None,
-    allow_float: bool = False,
-    input_shape: Sequence[str] = (),
-    dim: Sequence[str] = (),
-    input_layout: str = "nchw",
-    ctable: Path | None = None,
-    calibrate: Path | None = None,
-    weights: str = "int8",
-    op: Sequence[str] = (),
-    activations: str = "int8",
-    engine: Sequence[str] = (),
-    max_drop: float = Assigning.max_drop,
-    trust: bool = False,
-) -> Options:
-    """Options as people write them; UsageError."""
-    if kernels == Kernels.PORTABLE.value and cmsis_nn is not None:
-        raise UsageError("--kernels portable, --cmsis-nn: are given both, one was expected. Leave one of them out.")
-    return Options(
-        target=target,
-        names_target=names_target,
-        name=name,
-        ram_bytes=None if ram is None else parse_size(ram),
-        flash_bytes=None if flash is None else parse_size(flash),
-        objective=Objective.TIME if optimize is None else choice(Objective, "optimize", optimize),
-        may_grow=optimize is not None or kernels == Kernels.NATIVE.value,
-        may_split=split,
-        may_shrink=shrink,
-        fetches_input=streamed or rereadable,
-        rereads_input=rereadable,
-        stores_output=stored,
-        recompute=parse_share("recompute", recompute),
-        slack=parse_share("slack", slack),
-        solver=choice(Solver, "solver", solver),
-        stream=stream,
-        kernels=choice(Kernels, "kernels", kernels),
-        cmsis_nn=cmsis_nn,
-        opt=None if cc_opt is None else choice(Opt, "cc-opt", str(cc_opt)),
-        allow_float=allow_float,
-        spelling=spelling_from_text(tuple(input_shape), tuple(dim), input_layout),
-        ctable=ctable,
-        calibrate=calibrate,
-        widths=Widths.parse(weights, op, activations),
-        assigning=Assigning(checked_drop(max_drop), None, tuple(map(Forced.parse, engine))),
-        trust=trust,
+def _signature() -> Signature:
+    """Of `compile`, with all options as keywords."""
+    own = signature(compile).parameters
+    keywords = {keyword: option for keyword, option in options_of(Options).items() if keyword not in own}
+    declared = (
+        Parameter(keyword, Parameter.KEYWORD_ONLY, default=option.written_default, annotation=option.kind.type)
+        for keyword, option in keywords.items()
     )
+    return Signature([own["path"], own["target"], *declared], return_annotation=Model)
 
 
-def checked_drop(points: float) -> float:
-    """The bound of --max-drop; UsageError where it is none."""
-    if not 0 <= points < float("inf"):
-        raise UsageError(f"--max-drop: is {points:g}, a number from 0 was expected.")
-    return points
-
-
-def parse_share(option: str, text: str | float) -> float:
-    """A share written as 5% or 0.05; UsageError that names the option."""
-    try:
-        share = float(str(text).removesuffix("%")) / (100 if str(text).endswith("%") else 1)
-    except ValueError:
-        share = -1.0
-    if not 0 <= share <= 1:
-        raise UsageError(f"--{option}: is '{text}', a share of 0% to 100%, such as 5% or 0.05, was expected.")
-    return share
-
-
-def choice(values: type[_Choice], option: str, text: str) -> _Choice:
-    """The value called `text`; UsageError that names the others."""
-    for value in values:
-        if value.value == text:
-            return value
-    known = ", ".join(str(value.value) for value in values)
-    raise UsageError(f"--{option}: is '{text}', one of {known} was expected. Choose one of them.")
+compile.__signature__ = _signature()  # type: ignore[attr-defined]  # what `help` shows
 
 
 def report(compiled: Compiled, files: Iterable[str]) -> Compilation:
@@ -266,6 +118,7 @@ def report(compiled: Compiled, files: Iterable[str]) -> Compilation:
         files,
         compiled.arena_limit_bytes,
         compiled.saved,
+        written(compiled.options),
     )
 
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from enum import Enum
 from pathlib import Path
 
 from tinygen import passes, paths
@@ -12,7 +11,6 @@ from tinygen.build.firmware import Image, Limits, build_firmware
 from tinygen.build.kernel_sources import SourceTree, kernel_library, native, operators
 from tinygen.build.toolchain import Opt, Sanitizer, for_board
 from tinygen.calib.calibrator import Calibration
-from tinygen.calib.engines import BY_DEFAULT, Assigning
 from tinygen.calib.follow import follow
 from tinygen.codegen.c_text import checked_identifier, model_identifier
 from tinygen.codegen.harness import Measure
@@ -21,10 +19,11 @@ from tinygen.codegen.render import render
 from tinygen.errors import UsageError
 from tinygen.frontends import import_model
 from tinygen.frontends.doors import model_file
-from tinygen.frontends.spelling import AS_IN_FILE, Spelling
+from tinygen.frontends.spelling import Spelling
 from tinygen.ir.graph import Graph
 from tinygen.kernels.base import Library, Objective, Toolbox
 from tinygen.kernels.native.select import is_native
+from tinygen.options import Kernels, Options
 from tinygen.passes.shrink import shrink
 from tinygen.passes.shrinking.saving import NOTHING_SAVED, Saving, saving
 from tinygen.passes.streaming import to_stream
@@ -33,56 +32,13 @@ from tinygen.planner.memory.spill import arena_room
 from tinygen.planner.plan import CurvePoint, Request, curve, plan, with_chosen
 from tinygen.planner.schedule.constants import const_bytes
 from tinygen.planner.schedule.schedule import Schedule
-from tinygen.planner.schedule.solver import Solver, check_installed
-from tinygen.planner.search.splitting import RAM_SLACK
-from tinygen.quant.widths import ALL_INT8, Widths
+from tinygen.planner.schedule.solver import check_installed
 from tinygen.system.work import work_folder
 from tinygen.targets import Board, load
 from tinygen.targets.isa import Isa
 
 _TILES = (4, 2, 1, 0)  # rows of outputs for Winograd's method
 _CODE_BYTES = 24 << 10  # that are left for code where weights could grow
-
-
-class Kernels(Enum):
-    """What the option --kernels asks for."""
-
-    AUTO = "auto"
-    CMSIS_NN = "cmsis-nn"
-    PORTABLE = "portable"
-    NATIVE = "native"
-
-
-@dataclass(frozen=True)
-class Options:
-    """Everything that decides what is generated."""
-
-    target: str = "host"
-    names_target: bool = True  # it was asked for, and is no command's default: what calibration makes is for it alone
-    name: str | None = None
-    ram_bytes: int | None = None  # that the arena may take
-    flash_bytes: int | None = None
-    objective: Objective = Objective.TIME
-    may_grow: bool = True  # native kernels may take more RAM, and larger weights, than the library's
-    may_split: bool = True
-    may_shrink: bool = True
-    fetches_input: bool = False
-    rereads_input: bool = False  # the application can give rows of the input again, and any columns of them
-    stores_output: bool = False  # the application takes the output by rows
-    recompute: float = 0.05  # of the model's multiplications, that splitting may do again
-    slack: float = RAM_SLACK  # of the smallest arena, that the objective of RAM may add for speed
-    solver: Solver = Solver.BUILTIN  # that places buffers
-    stream: str | None = None  # axis along which each call takes the next columns: an index, or a name
-    kernels: Kernels = Kernels.AUTO
-    cmsis_nn: Path | None = None
-    opt: Opt | None = None
-    allow_float: bool = False  # operators on float32 run as such
-    spelling: Spelling = AS_IN_FILE  # what an ONNX file leaves open
-    ctable: Path | None = None  # that a float model is quantized by
-    calibrate: Path | None = None  # samples to make such a table of
-    widths: Widths = ALL_INT8  # of the weights in that table
-    assigning: Assigning = BY_DEFAULT  # of operators to the board's engines, in that table
-    trust: bool = False  # code in the model file may run
 
 
 @dataclass(frozen=True)
@@ -103,7 +59,7 @@ class Compiled:
     @property
     def spelling(self) -> Spelling:
         """What the user says about the model's inputs."""
-        return _spelling(self.options)
+        return self.options.read_spelling
 
     @property
     def is_calibrated(self) -> bool:
@@ -123,7 +79,7 @@ class Compiled:
     @property
     def opt(self) -> Opt:
         """The C compiler's optimisation level."""
-        default = Opt.SIZE if self.options.objective is Objective.SIZE else Opt.TWO
+        default = Opt.SIZE if self.options.goal is Objective.SIZE else Opt.TWO
         return self.options.opt or default
 
     @property
@@ -191,7 +147,7 @@ def compile_model(source: Path, options: Options, observe: Observer | None = Non
     library = choose_library(options)
     name = checked_identifier(options.name) if options.name is not None else model_identifier(source.stem)
     source = model_file(source, options.trust)
-    imported = import_model(source, _spelling(options))
+    imported = import_model(source, options.read_spelling)
     fit.check_tables(imported)
     named = board if options.names_target else None
     calibration = follow(source, imported, options.ctable, options.calibrate, named, options.widths, options.assigning)
@@ -255,10 +211,6 @@ def _streamed(graph: Graph, options: Options, has_fast_products: bool, observe: 
     return step
 
 
-def _spelling(options: Options) -> Spelling:
-    return replace(options.spelling, allows_float=options.allow_float)
-
-
 def _check_one_input(graph: Graph) -> None:
     """Raise UsageError where it is not clear which input the application gives by rows."""
     if len(graph.inputs) != 1:
@@ -296,7 +248,7 @@ def choose_library(options: Options) -> Library:
     if options.kernels is Kernels.CMSIS_NN or options.cmsis_nn is not None:
         kernel_library(Library.CMSIS_NN, options.cmsis_nn)
         return Library.CMSIS_NN
-    if options.kernels is Kernels.AUTO and options.objective is Objective.SIZE:
+    if options.kernels is Kernels.AUTO and options.goal is Objective.SIZE:
         return Library.PORTABLE  # its kernels share most of their code
     return Library.CMSIS_NN if paths.cmsis_nn() else Library.PORTABLE
 
@@ -314,11 +266,9 @@ def flash_limit_bytes(board: Board, options: Options) -> int:
 
 def _toolboxes(board: Board, library: Library, options: Options) -> Iterator[Toolbox]:
     """What kernels may be chosen from, those of large weights first."""
-    is_small, by_cost = options.objective is Objective.SIZE, options.kernels is Kernels.AUTO
+    is_small, by_cost = options.goal is Objective.SIZE, options.kernels is Kernels.AUTO
     has_native = options.kernels is Kernels.NATIVE or (by_cost and not is_small and not board.is_host)
-    plain = Toolbox(
-        library, board.isa, options.objective, has_thumb2=board.has_thumb2, templates=_template_operators(board)
-    )
+    plain = Toolbox(library, board.isa, options.goal, has_thumb2=board.has_thumb2, templates=_template_operators(board))
     for tile in _TILES if has_native and options.may_grow and not is_small else (0,):
         yield replace(
             plain,
@@ -337,12 +287,12 @@ def _template_operators(board: Board) -> frozenset[tuple[str, str]]:
 
 def _request(board: Board, options: Options, imported: Graph) -> Request:
     return Request(
-        arena_limit_bytes(board, options),
-        options.may_split,
-        options.fetches_input,
-        options.rereads_input,
-        int(options.recompute * imported.macs),
-        options.stores_output,
-        options.solver,
-        options.slack,
+        limit_bytes=arena_limit_bytes(board, options),
+        may_split=options.may_split,
+        fetches_input=options.fetches_input,
+        rereads_input=options.rereads_input,
+        extra_macs=int(options.recompute * imported.macs),
+        stores_output=options.stores_output,
+        solver=options.solver,
+        slack=options.slack,
     )

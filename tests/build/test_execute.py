@@ -10,7 +10,8 @@ from tests.support.tflite_writer import ModelWriter
 from tinygen.build.execute import execute
 from tinygen.codegen.harness import Measure
 from tinygen.errors import MismatchError, ToolError
-from tinygen.pipeline import Compiled, Kernels, Options, compile_model
+from tinygen.options import Kernels, Options
+from tinygen.pipeline import Compiled, compile_model
 
 SHIFT = 8  # bytes
 

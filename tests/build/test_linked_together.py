@@ -14,7 +14,8 @@ from tests.support.tools import requires_cmsis, requires_host_cc
 from tinygen.build.toolchain import Opt, for_board
 from tinygen.codegen.project import ProjectKind
 from tinygen.frontends import import_model
-from tinygen.pipeline import Kernels, Options, compile_model
+from tinygen.options import Kernels, Options
+from tinygen.pipeline import compile_model
 from tinygen.targets import load
 
 RUN = """

@@ -14,7 +14,8 @@ from tinygen.build.kernel_sources import SourceTree, kernel_library, native, ope
 from tinygen.build.toolchain import Opt, for_board
 from tinygen.codegen.project import ProjectKind
 from tinygen.kernels.base import Library, Objective
-from tinygen.pipeline import Options, compile_model
+from tinygen.options import Options
+from tinygen.pipeline import compile_model
 from tinygen.targets import load
 
 MODELS = {"digits": lambda: DIGITS, "kws": lambda: model_file("kws_ref_model")}

@@ -17,7 +17,8 @@ from tinygen.build.toolchain import for_board
 from tinygen.codegen.harness import Measure, render_harness
 from tinygen.codegen.project import ProjectKind
 from tinygen.errors import ToolError
-from tinygen.pipeline import Compiled, Kernels, Options, compile_model
+from tinygen.options import Kernels, Options
+from tinygen.pipeline import Compiled, compile_model
 from tinygen.verify.samples import random_samples
 
 CORES = ("microbit", "mps2-an385", "mps2-an386", "mps2-an500", "mps2-an505", "mps3-an547")

@@ -14,7 +14,8 @@ from tinygen.errors import UsageError
 from tinygen.ir.types import Array
 from tinygen.mlperf.metrics import binary_auc
 from tinygen.ops.quantize import dequantize
-from tinygen.pipeline import Kernels, Options, compile_model
+from tinygen.options import Kernels, Options
+from tinygen.pipeline import compile_model
 from tinygen.quant.ctable_file import read_ctable
 from tinygen.quant.dataset import open_dataset
 from tinygen.quant.forward import NumpyForward

@@ -19,7 +19,8 @@ from tinygen.codegen.project import ProjectKind
 from tinygen.ir.types import Array, DType
 from tinygen.kernels.base import Objective
 from tinygen.ops.engine_layer import EngineLayer
-from tinygen.pipeline import Options, compile_model
+from tinygen.options import Options
+from tinygen.pipeline import compile_model
 from tinygen.quant.ctable import CTable
 from tinygen.quant.ctable_file import read_ctable
 from tinygen.quant.engines.costs import Costs

@@ -24,7 +24,8 @@ from tinygen.codegen.line_breaks import break_lines
 from tinygen.codegen.project import ProjectKind
 from tinygen.errors import UsageError
 from tinygen.ir.types import Array, DType
-from tinygen.pipeline import Kernels, Options, compile_model
+from tinygen.options import Kernels, Options
+from tinygen.pipeline import compile_model
 
 STRICT = ("-std=c11", "-pedantic", *WARNINGS, "-Wcomment", "-Wtrigraphs")
 HOSTILE = [

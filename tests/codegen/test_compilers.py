@@ -17,7 +17,8 @@ from tinygen import paths
 from tinygen.build.kernel_sources import SourceTree, kernel_library, operators
 from tinygen.build.toolchain import WARNINGS
 from tinygen.kernels.base import Library, Objective
-from tinygen.pipeline import Kernels, Options, compile_model
+from tinygen.options import Kernels, Options
+from tinygen.pipeline import compile_model
 from tinygen.targets import load
 
 STRICT = ("-std=c11", "-pedantic", *WARNINGS, "-O1", "-c", "-o", "out.o")

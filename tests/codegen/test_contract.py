@@ -19,7 +19,8 @@ from tinygen.codegen.project import ProjectKind
 from tinygen.frontends import import_model
 from tinygen.ir.types import Array
 from tinygen.kernels.base import Library, Toolbox
-from tinygen.pipeline import Kernels, Options, compile_model
+from tinygen.options import Kernels, Options
+from tinygen.pipeline import compile_model
 from tinygen.planner.plan import Request, plan
 from tinygen.targets import load
 

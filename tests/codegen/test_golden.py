@@ -13,7 +13,8 @@ import pytest
 from tests.support.tiny_models import classifier, tower
 from tinygen import __version__
 from tinygen.kernels.base import Objective
-from tinygen.pipeline import Compiled, Kernels, Options, compile_model
+from tinygen.options import Kernels, Options
+from tinygen.pipeline import Compiled, compile_model
 
 GOLDEN = Path(__file__).with_name("golden")
 CASES = [pytest.param("classifier", classifier(), Objective.TIME, id="classifier")]
@@ -22,7 +23,8 @@ SCRIPT = """
 import sys
 from pathlib import Path
 from tinygen.kernels.base import Objective
-from tinygen.pipeline import Kernels, Options, compile_model
+from tinygen.options import Kernels, Options
+from tinygen.pipeline import compile_model
 
 options = Options(target="mps2-an386", kernels=Kernels.PORTABLE, objective=Objective(sys.argv[2]))
 for file, text in sorted(compile_model(Path(sys.argv[1]), options).files.items()):

@@ -18,7 +18,8 @@ from tinygen.ir.graph import Graph
 from tinygen.kernels.base import Library, Objective, Toolbox
 from tinygen.kernels.select import select
 from tinygen.ops.window import HW, Padding
-from tinygen.pipeline import Kernels, Options, compile_model
+from tinygen.options import InputMode, Kernels, Options
+from tinygen.pipeline import compile_model
 from tinygen.planner.chains.network import Network
 from tinygen.planner.chains.segment import Segment
 from tinygen.planner.plan import plan
@@ -117,9 +118,7 @@ def test_more_slices_are_no_more_code_and_no_more_layers() -> None:
 
 def test_vww_in_strips_takes_little_for_what_it_computes_again() -> None:
     """The figure of the README: of what is left to compute after shrinking, 6.4 % more."""
-    options = Options(
-        "mps2-an386", objective=Objective.RAM, fetches_input=True, rereads_input=True, kernels=Kernels.PORTABLE
-    )
+    options = Options("mps2-an386", objective=Objective.RAM, input=InputMode.REREADABLE, kernels=Kernels.PORTABLE)
     compiled = compile_model(model_file("vww_96_int8"), options)
     assert compiled.schedule.arena_bytes == 8_860
     again = extra_macs(compiled.schedule) / compiled.graph.macs
@@ -129,9 +128,7 @@ def test_vww_in_strips_takes_little_for_what_it_computes_again() -> None:
 @requires_cmsis
 @pytest.mark.cmsis
 def test_vww_in_strips_is_one_nest() -> None:
-    options = Options(
-        "mps2-an386", objective=Objective.RAM, fetches_input=True, rereads_input=True, kernels=Kernels.CMSIS_NN
-    )
+    options = Options("mps2-an386", objective=Objective.RAM, input=InputMode.REREADABLE, kernels=Kernels.CMSIS_NN)
     compiled = compile_model(model_file("vww_96_int8"), options)
     assert compiled.schedule.arena_bytes == 8_857
     text = compiled.files["vww_96_int8.c"]

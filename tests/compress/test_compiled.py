@@ -16,7 +16,8 @@ from tinygen.compress import CompressionGranularity, DType, QScheme, quantize_we
 from tinygen.frontends import import_model
 from tinygen.ir.types import Array
 from tinygen.ops.batch import infer
-from tinygen.pipeline import Compiled, Options, compile_model
+from tinygen.options import Options
+from tinygen.pipeline import Compiled, compile_model
 
 _BLOCK, _CHANNEL, _TENSOR = (
     CompressionGranularity.PER_BLOCK,

@@ -18,7 +18,8 @@ from tinygen.calib.model import load_float
 from tinygen.errors import ToolError, UnsupportedModelError, UsageError
 from tinygen.frontends import doors, import_model, keras, pytorch
 from tinygen.frontends.doors import model_file
-from tinygen.pipeline import Kernels, Options, compile_model
+from tinygen.options import Kernels, Options
+from tinygen.pipeline import compile_model
 from tinygen.verify.validate import validate
 
 needs_torch = pytest.mark.skipif(

@@ -11,8 +11,9 @@ from tinygen.codegen.render import render
 from tinygen.errors import TinygenError
 from tinygen.ir.graph import Graph
 from tinygen.kernels.base import Library, Toolbox
+from tinygen.options import Kernels, Options
 from tinygen.passes.copy_outputs import copy_outputs
-from tinygen.pipeline import Compiled, Kernels, Options
+from tinygen.pipeline import Compiled
 from tinygen.planner.plan import Request, plan
 from tinygen.verify import reference
 

@@ -16,7 +16,8 @@ from tinygen.frontends import import_model
 from tinygen.ir.graph import Graph
 from tinygen.ops.reshape import Reshape
 from tinygen.ops.transpose import Transpose
-from tinygen.pipeline import Kernels, Options, compile_model
+from tinygen.options import Kernels, Options
+from tinygen.pipeline import compile_model
 from tinygen.verify import onnxruntime
 from tinygen.verify.onnxruntime import OnnxRuntime
 from tinygen.verify.oracle import Oracle

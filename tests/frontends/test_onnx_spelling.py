@@ -13,12 +13,14 @@ from tests.support.tflite_writer import ModelWriter
 from tinygen import passes
 from tinygen.errors import TinygenError, UnsupportedModelError, UsageError
 from tinygen.frontends import import_model
-from tinygen.frontends.spelling import AS_IN_FILE, Layout, Spelling, spelling_from_text
+from tinygen.frontends.spelling import AS_IN_FILE, Layout, Spelling
 from tinygen.ir.graph import Graph
 from tinygen.ir.types import Array
 from tinygen.ops.conv2d import Conv2D
 from tinygen.ops.transpose import Transpose
-from tinygen.pipeline import Kernels, Options, compile_model
+from tinygen.option import from_written
+from tinygen.options import Kernels, Options
+from tinygen.pipeline import compile_model
 from tinygen.verify import reference
 from tinygen.verify.oracle import Oracle
 from tinygen.verify.validate import validate
@@ -139,8 +141,9 @@ def test_sizes_that_do_not_fit(spelling: Spelling, message: str, tmp_path: Path)
 @pytest.mark.parametrize("text", ["x", "x=", "=3", "x=1,-3", "x=1,a", "x=0"])
 def test_texts_that_are_no_sizes(text: str) -> None:
     with pytest.raises(UsageError, match="--input-shape: is "):
-        spelling_from_text((text,), (), "nchw")
-    assert spelling_from_text(("a=b=1,2",), ("n=4",), "nhwc") == Spelling({"a=b": (1, 2)}, {"n": 4}, Layout.NHWC)
+        from_written(Spelling, {"input_shape": [text]})
+    given = {"input_shape": ["a=b=1,2"], "dim": ["n=4"], "input_layout": "nhwc"}
+    assert from_written(Spelling, given) == Spelling({"a=b": (1, 2)}, {"n": 4}, Layout.NHWC)
 
 
 @needs_onnxruntime

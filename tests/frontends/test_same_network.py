@@ -17,7 +17,8 @@ from tinygen.frontends.spelling import AS_IN_FILE, Layout, Spelling
 from tinygen.ir.graph import Graph
 from tinygen.ir.types import Float32Array
 from tinygen.ops.quantize import dequantize
-from tinygen.pipeline import Compiled, Kernels, Options, compile_model
+from tinygen.options import Kernels, Options
+from tinygen.pipeline import Compiled, compile_model
 from tinygen.quant.forward import NumpyForward
 
 SHAPE, CLASSES = (1, 12, 10, 3), 5

@@ -21,7 +21,8 @@ from tinygen.ir.graph import Graph, Op, Port, Source
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.text import print_graph, type_text
 from tinygen.ir.types import DType, Quant, TensorType
-from tinygen.pipeline import Options, compile_model
+from tinygen.options import Options
+from tinygen.pipeline import compile_model
 
 WEIRD_NAMES = [
     "",

@@ -13,7 +13,8 @@ from tinygen.build.execute import execute
 from tinygen.build.toolchain import Sanitizer
 from tinygen.codegen.harness import Measure
 from tinygen.ir.types import Array
-from tinygen.pipeline import Kernels, Options, compile_model
+from tinygen.options import Kernels, Options
+from tinygen.pipeline import compile_model
 from tinygen.system.work import work_folder
 
 SCALE = 0.1

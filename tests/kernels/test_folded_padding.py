@@ -13,7 +13,8 @@ from tests.support.tools import requires_cmsis, requires_qemu
 from tinygen.build.execute import execute
 from tinygen.codegen.harness import Measure
 from tinygen.ops.pad import Pad
-from tinygen.pipeline import Kernels, Options, compile_model
+from tinygen.options import Kernels, Options
+from tinygen.pipeline import compile_model
 
 OPERATORS = ("CONV_2D", "CONV_2D", "DEPTHWISE_CONV_2D", "MAX_POOL_2D")
 ZERO_POINT = -7

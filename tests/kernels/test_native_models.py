@@ -6,7 +6,8 @@ import pytest
 
 from tests.support.models import MLPERF_TINY, golden, golden_tflm, largest_difference, model_file, run_with
 from tests.support.tools import requires_qemu
-from tinygen.pipeline import Compiled, Kernels, Options, compile_model
+from tinygen.options import Kernels, Options
+from tinygen.pipeline import Compiled, compile_model
 
 SAMPLES = 2
 FEWEST_NATIVE = {"str_ww_ref_model": 7}  # it has 10 operators, some of them small

@@ -15,7 +15,8 @@ from tinygen.kernels.native.depthwise_lanes_mve import lower_lanes
 from tinygen.ops.clamp import Clamp
 from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
 from tinygen.ops.window import NO_PADDING, UNIT
-from tinygen.pipeline import Kernels, Options, compile_model
+from tinygen.options import Kernels, Options
+from tinygen.pipeline import compile_model
 from tinygen.planner.cost.cost import costs
 from tinygen.report.bench import bench
 

@@ -15,7 +15,8 @@ from tinygen.codegen.harness import Measure
 from tinygen.ir.graph import Op
 from tinygen.ir.types import Array
 from tinygen.ops.quantize import flip_sign_bit
-from tinygen.pipeline import Compiled, Kernels, Options, compile_model
+from tinygen.options import Kernels, Options
+from tinygen.pipeline import Compiled, compile_model
 
 OWN_FUNCTIONS = {
     "tg_arg_max_s8",

@@ -18,8 +18,9 @@ from tinygen.build.kernel_sources import VERSION
 from tinygen.build.toolchain import WARNINGS, Sanitizer
 from tinygen.codegen.harness import Measure
 from tinygen.ops.quantize import dequantize, flip_sign_bit, quantize
+from tinygen.options import Kernels, Options
 from tinygen.paths import RUNTIME_C, cmsis_nn
-from tinygen.pipeline import Kernels, Options, compile_model
+from tinygen.pipeline import compile_model
 from tinygen.planner.schedule.schedule import Call
 from tinygen.system.work import work_folder
 

@@ -18,8 +18,9 @@ from tinygen.build.kernel_sources import VERSION, operators
 from tinygen.build.toolchain import WARNINGS, Sanitizer
 from tinygen.codegen.harness import Measure
 from tinygen.errors import TinygenError
+from tinygen.options import Kernels, Options
 from tinygen.paths import RUNTIME_C
-from tinygen.pipeline import Kernels, Options, compile_model
+from tinygen.pipeline import compile_model
 
 SANITIZERS = (Sanitizer.ADDRESS, Sanitizer.UNDEFINED)
 MATRICES = (((7, 9), (1, 0)), ((2, 5, 11), (0, 2, 1)), ((3, 2, 4, 9), (0, 1, 3, 2)), ((2, 3, 4), (2, 0, 1)))

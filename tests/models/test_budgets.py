@@ -10,7 +10,8 @@ from tinygen.build.toolchain import Opt, for_board
 from tinygen.codegen.harness import GUARD_BYTES, Measure
 from tinygen.kernels.base import Library
 from tinygen.mlperf.rivals import tflm
-from tinygen.pipeline import Kernels, Options, compile_model
+from tinygen.options import Kernels, Options
+from tinygen.pipeline import compile_model
 from tinygen.report.bench import Bench, bench
 from tinygen.targets import load
 

@@ -12,7 +12,8 @@ from tinygen.frontends import import_model
 from tinygen.ir.types import Array
 from tinygen.ops.batch import batched, infer
 from tinygen.ops.quantize import dequantize, quantize
-from tinygen.pipeline import Compiled, Options, compile_model
+from tinygen.options import Options
+from tinygen.pipeline import Compiled, compile_model
 from tinygen.verify.validate import validate
 
 MODELS = [

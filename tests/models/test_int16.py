@@ -12,7 +12,8 @@ from tinygen.build.execute import execute
 from tinygen.codegen.harness import Measure
 from tinygen.ir.types import Array
 from tinygen.kernels.base import Objective
-from tinygen.pipeline import Kernels, Options, compile_model
+from tinygen.options import Kernels, Options
+from tinygen.pipeline import compile_model
 from tinygen.system.work import work_folder
 
 SIZE = (20, 12)

@@ -7,7 +7,8 @@ import pytest
 from tests.support.models import golden_tflm, largest_difference, model_file, run_with
 from tests.support.tools import requires_cmsis, requires_qemu
 from tinygen.kernels.base import Objective
-from tinygen.pipeline import Kernels, Options, compile_model
+from tinygen.options import Kernels, Options
+from tinygen.pipeline import compile_model
 
 M4, M55 = "mps2-an386", "mps3-an547"
 SLACK = 1.10

@@ -14,7 +14,8 @@ from tests.support.tools import requires_cmsis, requires_qemu
 from tinygen.frontends import import_model
 from tinygen.kernels.base import Library
 from tinygen.ops.quantize import dequantize
-from tinygen.pipeline import Compiled, Kernels, Options, compile_model
+from tinygen.options import Kernels, Options
+from tinygen.pipeline import Compiled, compile_model
 from tinygen.verify.oracle import Oracle
 from tinygen.verify.samples import Samples, random_samples
 from tinygen.verify.validate import validate

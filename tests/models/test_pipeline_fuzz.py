@@ -6,7 +6,8 @@ import pytest
 
 from tests.support.fuzz import survive
 from tests.support.shared import shared_file
-from tinygen.pipeline import Kernels, Options, compile_model
+from tinygen.options import Kernels, Options
+from tinygen.pipeline import compile_model
 
 SEED = 20261120
 MUTATIONS = 2_000

@@ -16,7 +16,8 @@ from tinygen.build.toolchain import for_board
 from tinygen.codegen.harness import GUARD_BYTES, Measure
 from tinygen.errors import DoesNotFitError
 from tinygen.kernels.base import Library
-from tinygen.pipeline import Compiled, Kernels, Options, compile_model
+from tinygen.options import InputMode, Kernels, Options
+from tinygen.pipeline import Compiled, compile_model
 from tinygen.planner.memory.spill import rooms
 from tinygen.verify.validate import validate
 
@@ -58,7 +59,7 @@ def _compiled(case: Case, library: Library, folder: Path, fast_bytes: int = FAST
         target=str(board),
         kernels=Kernels(library.value),
         may_split=case.may_split,
-        fetches_input=case.is_streamed,
+        input=InputMode.STREAMED if case.is_streamed else InputMode.RESIDENT,
     )
     compiled = compile_model(model_file(case.model), options)
     compiled.check_fits()

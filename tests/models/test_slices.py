@@ -21,7 +21,8 @@ from tinygen.kernels.select import LOWERINGS, select
 from tinygen.ops.pool2d import AveragePool2D
 from tinygen.ops.window import HW
 from tinygen.ops.windowed import Convolution
-from tinygen.pipeline import Kernels, Options, compile_model
+from tinygen.options import Kernels, Options
+from tinygen.pipeline import compile_model
 from tinygen.planner.chains.network import Network
 from tinygen.planner.chains.segment import Segment
 from tinygen.planner.plan import Request, plan

@@ -15,7 +15,8 @@ from tinygen.build.toolchain import Opt
 from tinygen.codegen.harness import GUARD_BYTES, Measure
 from tinygen.errors import DoesNotFitError
 from tinygen.kernels.base import Library
-from tinygen.pipeline import Compiled, Kernels, Options, compile_model
+from tinygen.options import InputMode, Kernels, Options
+from tinygen.pipeline import Compiled, compile_model
 from tinygen.planner.fit import check_fits
 
 _FOLDER = Path(__file__).resolve().parents[1] / "boards"
@@ -60,7 +61,8 @@ CASES = [
 def _compiled(case: Case) -> Compiled:
     """Planned for time, the default: splitting must come from the board's size alone."""
     kernels = Kernels(case.library.value)
-    options = Options(target=case.board, kernels=kernels, fetches_input=case.is_streamed, opt=case.opt)
+    mode = InputMode.STREAMED if case.is_streamed else InputMode.RESIDENT
+    options = Options(target=case.board, kernels=kernels, input=mode, opt=case.opt)
     return compile_model(model_file(case.model), options)
 
 

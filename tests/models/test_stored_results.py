@@ -60,8 +60,8 @@ def test_the_arena_falls_below_the_result_on_a_microcontroller(tmp_path: Path) -
     """Between guard zones around an arena of exactly the planned size."""
     file = _upscaler(tmp_path / "up.tflite")
     resident = tinygen.compile(file, _M4, optimize="ram")
-    stored = tinygen.compile(file, _M4, optimize="ram", stored=True)
-    both = tinygen.compile(file, _M4, optimize="ram", stored=True, streamed=True)
+    stored = tinygen.compile(file, _M4, optimize="ram", results="stored")
+    both = tinygen.compile(file, _M4, optimize="ram", results="stored", input="streamed")
     arenas = [model.report.arena_bytes for model in (resident, stored, both)]
     print(f"result {_RESULT_BYTES}, arenas resident, stored, stored and streamed: {arenas}")
     assert arenas[0] >= _RESULT_BYTES
@@ -74,14 +74,14 @@ def test_the_arena_falls_below_the_result_on_a_microcontroller(tmp_path: Path) -
 
 @requires_host_cc
 @pytest.mark.parametrize(
-    ("optimize", "split", "streamed"),
-    [("time", True, False), ("time", False, False), ("ram", True, False), ("ram", True, True)],
+    ("optimize", "split", "mode"),
+    [("time", True, "resident"), ("time", False, "resident"), ("ram", True, "resident"), ("ram", True, "streamed")],
 )
-def test_stored_rows_are_the_whole_result(tmp_path: Path, optimize: str, split: bool, streamed: bool) -> None:
+def test_stored_rows_are_the_whole_result(tmp_path: Path, optimize: str, split: bool, mode: str) -> None:
     """Of float, too: the rows are int8, and the header says what they stand for."""
     file = _upscaler(tmp_path / "up.tflite", is_float=True)
     expected = tinygen.compile(file, kernels="portable").run(_samples())
-    model = tinygen.compile(file, kernels="portable", optimize=optimize, split=split, streamed=streamed, stored=True)
+    model = tinygen.compile(file, kernels="portable", optimize=optimize, split=split, input=mode, results="stored")
     np.testing.assert_array_equal(model.run(_samples()), expected)
     assert model.validate(_samples(), per_layer=True, against="simulator").exact
     header = model.compiled.files["up.h"]
@@ -92,13 +92,13 @@ def test_stored_rows_are_the_whole_result(tmp_path: Path, optimize: str, split: 
 
 def test_it_must_be_clear_which_result_is_stored(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"--results stored: .* has 2 outputs \('conv1_3', 'conv3_8'\), 1 was"):
-        tinygen.compile(_upscaler(tmp_path / "two.tflite", outputs=2), stored=True)
+        tinygen.compile(_upscaler(tmp_path / "two.tflite", outputs=2), results="stored")
     writer = ModelWriter()
     image = writer.tensor("image", (1, 4, 4, 1), scale=_SCALE)
     flat = writer.tensor("flat", (1, 16), scale=_SCALE)
     writer.operator("RESHAPE", [image, writer.tensor("shape", (2,), "int32", data=[1, 16])], [flat])
     (tmp_path / "view.tflite").write_bytes(writer.finish([image], [flat]))
     with pytest.raises(UsageError, match="nothing computes output 'flat'"):
-        tinygen.compile(tmp_path / "view.tflite", stored=True)
+        tinygen.compile(tmp_path / "view.tflite", results="stored")
     with pytest.raises(UsageError, match="--stream, --results stored: are given both"):
-        tinygen.compile(_upscaler(tmp_path / "one.tflite"), stored=True, stream="height")
+        tinygen.compile(_upscaler(tmp_path / "one.tflite"), results="stored", stream="height")

@@ -9,7 +9,8 @@ from tests.support.tools import requires_cmsis, requires_qemu
 from tinygen.build.execute import execute
 from tinygen.codegen.harness import Measure
 from tinygen.kernels.base import Library, Objective
-from tinygen.pipeline import Compiled, Kernels, Options, compile_model
+from tinygen.options import InputMode, Kernels, Options
+from tinygen.pipeline import Compiled, compile_model
 from tinygen.report.operators import extra_macs
 from tinygen.verify.validate import validate
 
@@ -19,7 +20,7 @@ LIBRARIES = (Library.PORTABLE, pytest.param(Library.CMSIS_NN, marks=(pytest.mark
 
 def _compiled(library: Library, target: str = "mps2-an386") -> Compiled:
     kernels = Kernels(library.value)
-    options = Options(target, objective=Objective.RAM, fetches_input=True, rereads_input=True, kernels=kernels)
+    options = Options(target, objective=Objective.RAM, input=InputMode.REREADABLE, kernels=kernels)
     return compile_model(model_file(_MODEL), options)
 
 

@@ -11,7 +11,8 @@ from tests.support.onnx_writer import OnnxWriter
 from tests.support.reference import evaluate
 from tests.support.tools import requires_qemu
 from tinygen.ir.types import Float32Array
-from tinygen.pipeline import Compiled, Kernels, Options, compile_model
+from tinygen.options import Kernels, Options
+from tinygen.pipeline import Compiled, compile_model
 
 SIZE = 37  # not whole vectors, of which onnxruntime takes several at a time
 _DENORMAL = np.float32(1e-45)  # the smallest one

@@ -14,7 +14,8 @@ from tests.support.tflite_writer import ModelWriter
 from tinygen import passes
 from tinygen.frontends import import_model
 from tinygen.ir.types import Array
-from tinygen.pipeline import Kernels, Options, compile_model
+from tinygen.options import Kernels, Options
+from tinygen.pipeline import compile_model
 from tinygen.verify.validate import validate
 
 UNARY = ["ABS", "EXP", "GELU", "HARD_SWISH", "LOGISTIC", "NEG", "RELU", "RELU6", "SQUARE", "TANH"]

@@ -12,7 +12,8 @@ from tinygen.kernels import select as by_rank
 from tinygen.kernels.base import Library, Objective, Toolbox
 from tinygen.kernels.native.select import is_native
 from tinygen.ops.window import HW
-from tinygen.pipeline import Compiled, Kernels, Options, compile_model
+from tinygen.options import Kernels, Options
+from tinygen.pipeline import Compiled, compile_model
 from tinygen.planner.cost.choice import select, variants
 from tinygen.planner.cost.cost import costs
 from tinygen.report.bench import bench
@@ -67,7 +68,7 @@ def test_without_a_choice_the_rank_decides(isa: Isa) -> None:
 
 
 def _auto(name: str, **options: int | Objective) -> Compiled:
-    return compile_model(model_file(name), replace(Options(target=_M4), **options))  # type: ignore[arg-type]
+    return compile_model(model_file(name), replace(Options(target=_M4, objective=Objective.TIME), **options))  # type: ignore[arg-type]
 
 
 def test_the_smallest_code_is_portable() -> None:
@@ -97,7 +98,11 @@ def test_little_flash_leaves_no_room_for_packed_weights() -> None:
 def test_not_slower_than_either(name: str) -> None:
     """On Cortex-M4, measured."""
     found = {
-        kernels: bench(compile_model(model_file(name), Options(target=_M4, kernels=kernels, may_split=False)))
+        kernels: bench(
+            compile_model(
+                model_file(name), Options(target=_M4, objective=Objective.TIME, kernels=kernels, may_split=False)
+            )
+        )
         for kernels in (Kernels.AUTO, Kernels.NATIVE, Kernels.CMSIS_NN)
     }
     instructions = {kernels: measured.instructions or 0 for kernels, measured in found.items()}
@@ -112,7 +117,12 @@ def test_not_slower_than_either(name: str) -> None:
 def test_gain_without_the_dsp_extension(board: str, least: float) -> None:
     """Armv6-M has costs of its own: what pays on Cortex-M3 may not pay there."""
     auto, reference = (
-        bench(compile_model(model_file("kws_ref_model"), Options(target=board, kernels=kernels, may_split=False)))
+        bench(
+            compile_model(
+                model_file("kws_ref_model"),
+                Options(target=board, objective=Objective.TIME, kernels=kernels, may_split=False),
+            )
+        )
         for kernels in (Kernels.AUTO, Kernels.CMSIS_NN)
     )
     assert auto.instructions and reference.instructions

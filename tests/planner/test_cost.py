@@ -13,7 +13,8 @@ from tinygen.kernels.select import LOWERINGS, variants
 from tinygen.ops.clamp import Clamp
 from tinygen.ops.conv2d import Conv2D
 from tinygen.ops.window import HW
-from tinygen.pipeline import Compiled, Kernels, Options, compile_model
+from tinygen.options import Kernels, Options
+from tinygen.pipeline import Compiled, compile_model
 from tinygen.planner.cost.cost import Costs, costs, estimated_instructions
 from tinygen.planner.cost.work import work
 from tinygen.targets.isa import Isa

@@ -8,11 +8,11 @@ import pytest
 from tests.support.graphs import GraphBuilder, evaluate, random_inputs
 from tests.support.shared import shared_file
 from tinygen import api, targets
-from tinygen.api import options_from_text
 from tinygen.codegen.render import render
 from tinygen.ir.graph import Graph
 from tinygen.kernels.base import Library, Objective, Toolbox
 from tinygen.ops.window import HW
+from tinygen.options import options_from_text
 from tinygen.pipeline import compile_model
 from tinygen.planner.cost.cost import estimated_instructions
 from tinygen.planner.plan import CurvePoint, Request, curve, plan

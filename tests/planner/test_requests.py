@@ -11,10 +11,10 @@ from tests.support.models import MLPERF_TINY, has_cmsis_nn, model_file
 from tests.support.shared import shared_file
 from tests.support.tools import requires_qemu
 from tinygen import targets
-from tinygen.api import options_from_text
 from tinygen.ir.graph import Graph
 from tinygen.kernels.base import Library, Objective, Toolbox
-from tinygen.pipeline import Kernels, Options, compile_model
+from tinygen.options import InputMode, Kernels, Options, ResultMode, options_from_text
+from tinygen.pipeline import compile_model
 from tinygen.planner.chains.segment import Memory
 from tinygen.planner.plan import Request, plan
 from tinygen.planner.schedule.schedule import Call, Fetch, Schedule, Store
@@ -112,7 +112,7 @@ def test_a_limit_leaves_whole_tensors() -> None:
 @pytest.mark.parametrize("model", ["kws_ref_model", "ad01_int8"])
 def test_code_for_size_is_no_larger_than_the_calls_of_the_application(model: str) -> None:
     size = options_from_text("mps2-an386", optimize="size")
-    asked = (size, replace(size, fetches_input=True), replace(size, stores_output=True))
+    asked = (size, replace(size, input=InputMode.STREAMED), replace(size, results=ResultMode.STORED))
     resident, *others = (bench(compile_model(model_file(model), options)).code_bytes for options in asked)
     assert resident is not None
     for code_bytes in others:  # a call of a function, and what tells it the rows

@@ -13,8 +13,9 @@ from tinygen.frontends.tflite.importer import import_tflite
 from tinygen.ir.graph import Graph, Op
 from tinygen.kernels.base import Library, Objective, Toolbox
 from tinygen.ops.window import HW
+from tinygen.options import Options
 from tinygen.passes import run
-from tinygen.pipeline import Options, compile_model
+from tinygen.pipeline import compile_model
 from tinygen.planner.cost.choice import variants
 from tinygen.planner.fit import room_bytes
 from tinygen.planner.memory.spill import arena_room, rooms

@@ -4,9 +4,9 @@ import pytest
 
 from tests.support.models import MLPERF_TINY, model_file
 from tests.support.tools import requires_cmsis
-from tinygen.api import options_from_text
 from tinygen.kernels.native.select import is_native
-from tinygen.pipeline import Options, compile_model
+from tinygen.options import Options, options_from_text
+from tinygen.pipeline import compile_model
 from tinygen.planner.schedule.schedule import Schedule
 
 _BOARDS = ("mps2-an385", "mps2-an386", "mps3-an547")

@@ -16,7 +16,8 @@ from tinygen.ir.graph import Graph
 from tinygen.kernels.base import Kernel, Library, Objective, Toolbox
 from tinygen.kernels.select import select, variants
 from tinygen.ops.window import HW
-from tinygen.pipeline import Compiled, Kernels, Options, compile_model
+from tinygen.options import InputMode, Kernels, Options
+from tinygen.pipeline import Compiled, compile_model
 from tinygen.planner.plan import Request, plan
 from tinygen.planner.schedule.schedule import Call, Schedule
 from tinygen.targets import load
@@ -136,7 +137,8 @@ def test_m55_needs_no_more_memory_than_m4(name: str, streamed: bool) -> None:
     """MVE's depthwise kernel takes 4,464 bytes of scratch for a 3x3 filter, which some models do not have."""
 
     def arena_bytes(board: str) -> int:
-        options = Options(target=board, kernels=Kernels.CMSIS_NN, objective=Objective.RAM, fetches_input=streamed)
+        mode = InputMode.STREAMED if streamed else InputMode.RESIDENT
+        options = Options(target=board, kernels=Kernels.CMSIS_NN, objective=Objective.RAM, input=mode)
         return compile_model(model_file(name), options).schedule.arena_bytes
 
     assert arena_bytes(_M55) <= 1.02 * arena_bytes(_M4)

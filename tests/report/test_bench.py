@@ -10,7 +10,8 @@ from tests.support.tiny_models import view
 from tests.support.tools import requires_qemu
 from tinygen.build.sizes import symbol_sizes
 from tinygen.codegen.harness import Measure
-from tinygen.pipeline import Options, compile_model
+from tinygen.options import Options
+from tinygen.pipeline import compile_model
 from tinygen.planner.schedule.constants import const_bytes
 from tinygen.report.bench import bench
 from tinygen.report.counting import Counter, count, count_operators

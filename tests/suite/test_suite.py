@@ -15,7 +15,7 @@ from tinygen.errors import UsageError
 from tinygen.kernels.base import Objective
 from tinygen.mlperf.rivals import published, tflm
 from tinygen.mlperf.tasks import TASKS
-from tinygen.pipeline import Kernels, Options
+from tinygen.options import Kernels, Options
 from tinygen.suite.measure import GOALS, Suite, SuitePlan, SuiteRow, TflmRatio, best, run_suite
 from tinygen.suite.picture import picture
 from tinygen.suite.tables import markdown

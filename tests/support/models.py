@@ -12,7 +12,8 @@ from tinygen.build.firmware import Image, Limits, build_firmware
 from tinygen.build.toolchain import Sanitizer, for_board
 from tinygen.codegen.harness import Measure
 from tinygen.kernels.base import Library
-from tinygen.pipeline import Compiled, Kernels, Options, compile_model
+from tinygen.options import Kernels, Options
+from tinygen.pipeline import Compiled, compile_model
 from tinygen.verify.samples import Samples
 
 MLPERF_TINY = ("ad01_int8", "kws_ref_model", "pretrainedResnet_quant", "str_ww_ref_model", "vww_96_int8")

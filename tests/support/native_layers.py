@@ -18,7 +18,8 @@ from tinygen.kernels.base import Kernel, Library
 from tinygen.kernels.native import select, winograd
 from tinygen.kernels.native.winograd import Method
 from tinygen.ops.conv2d import Conv2D
-from tinygen.pipeline import Kernels, Options, compile_model
+from tinygen.options import Kernels, Options
+from tinygen.pipeline import compile_model
 from tinygen.planner.schedule.constants import const_bytes
 from tinygen.targets.isa import Isa
 

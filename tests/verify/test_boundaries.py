@@ -10,7 +10,8 @@ from tests.support.operator_models import side_by_side
 from tests.support.tflite_writer import ModelWriter
 from tests.support.tools import requires_qemu
 from tinygen.errors import UsageError
-from tinygen.pipeline import Compiled, Kernels, Options, compile_model
+from tinygen.options import Kernels, Options
+from tinygen.pipeline import Compiled, compile_model
 from tinygen.verify.oracle import Oracle
 from tinygen.verify.validate import validate
 

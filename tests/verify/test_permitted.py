@@ -14,7 +14,8 @@ from tests.support.onnx_runtime import needs_onnxruntime
 from tests.support.onnx_writer import OnnxWriter
 from tests.support.tflite_writer import ModelWriter
 from tinygen.ir.types import Array, Float32Array
-from tinygen.pipeline import Compiled, Kernels, Options, compile_model
+from tinygen.options import Kernels, Options
+from tinygen.pipeline import Compiled, compile_model
 from tinygen.verify.comparison import Rounding, Side
 from tinygen.verify.oracle import Oracle
 from tinygen.verify.validate import validate

@@ -11,7 +11,8 @@ from tests.support.tflite_writer import ModelWriter
 from tests.support.tools import requires_qemu
 from tinygen.errors import UsageError
 from tinygen.kernels.base import Objective
-from tinygen.pipeline import Compiled, Kernels, Options, compile_model
+from tinygen.options import InputMode, Kernels, Options
+from tinygen.pipeline import Compiled, compile_model
 from tinygen.report.bench import bench
 from tinygen.verify.validate import validate
 
@@ -26,7 +27,7 @@ _FORMS = {
 def _compiled(model: bytes, folder: Path, target: str = "host", objective: Objective = Objective.RAM) -> Compiled:
     file = folder / "model.tflite"
     file.write_bytes(model)
-    options = Options(target=target, kernels=Kernels.PORTABLE, fetches_input=True, objective=objective)
+    options = Options(target=target, kernels=Kernels.PORTABLE, input=InputMode.STREAMED, objective=objective)
     return compile_model(file, options)
 
 
@@ -84,7 +85,7 @@ def test_one_input_only(tmp_path: Path) -> None:
 
 def test_whole_tensors_can_be_fetched(tmp_path: Path) -> None:
     """Where nothing may be split, all rows come at once."""
-    options = Options(kernels=Kernels.PORTABLE, fetches_input=True, may_split=False)
+    options = Options(kernels=Kernels.PORTABLE, input=InputMode.STREAMED, may_split=False)
     file = tmp_path / "model.tflite"
     file.write_bytes(_pooled("int8"))
     compiled = compile_model(file, options)

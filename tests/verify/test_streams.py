@@ -24,8 +24,9 @@ from tinygen.ir.graph import Graph, Values
 from tinygen.ir.types import Array
 from tinygen.kernels.base import Library, Objective, Toolbox
 from tinygen.ops.fully_connected import FullyConnected
+from tinygen.options import Kernels, Options
 from tinygen.passes.streaming.step import stream
-from tinygen.pipeline import Compiled, Kernels, Options, compile_model
+from tinygen.pipeline import Compiled, compile_model
 from tinygen.planner.plan import plan
 from tinygen.targets import load
 from tinygen.verify.oracle import Oracle

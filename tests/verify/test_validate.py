@@ -14,7 +14,8 @@ from tinygen.errors import ToolError, UsageError
 from tinygen.kernels.base import Library, Objective
 from tinygen.ops.conv2d import Conv2D
 from tinygen.ops.fully_connected import FullyConnected
-from tinygen.pipeline import Options, compile_model
+from tinygen.options import InputMode, Options
+from tinygen.pipeline import compile_model
 from tinygen.verify import litert
 from tinygen.verify.comparison import Side
 from tinygen.verify.oracle import Oracle
@@ -153,7 +154,7 @@ def test_model_that_litert_refuses() -> None:
 
 def test_columns_that_nobody_reads() -> None:
     """Strips leave them out: what is not computed is not compared, what is, is."""
-    options = Options("host", objective=Objective.RAM, fetches_input=True, rereads_input=True)
+    options = Options("host", objective=Objective.RAM, input=InputMode.REREADABLE)
     compiled = compile_model(model_file("silabs_rock_paper_scissors"), options)
     assert any(piece.columns is not None for piece in compiled.schedule.pieces.values())
     assert validate(compiled, samples=1, against=Oracle.SIMULATOR).exact

@@ -18,6 +18,7 @@ from tinygen.calib.trials import Trials, trials_of
 from tinygen.errors import UsageError
 from tinygen.ir.graph import Op
 from tinygen.ir.types import Array
+from tinygen.option import Kind, option, several
 from tinygen.quant.calibrate import Identity, Progress, Settings, make_ctable, with_controls
 from tinygen.quant.ctable import AssignmentRecord, CalibrationRecord, CTable, OpEntry
 from tinygen.quant.ctable_file import file_sha256
@@ -59,13 +60,36 @@ class Forced:
         return any(fnmatchcase(name, self.pattern) for name in (op.name, op.results[0].name))
 
 
+def _checked_drop(_: str, points: float) -> float:
+    if not 0 <= points < float("inf"):
+        raise UsageError(f"--max-drop: is {points:g}, a number from 0 was expected.")
+    return points
+
+
 @dataclass(frozen=True)
 class Assigning:
     """How far to go."""
 
-    max_drop: float = 1.0  # points of accuracy or of 100 * cosine below the float network; dB of SQNR below the best
+    max_drop: float = option(  # of accuracy or of 100 * cosine below the float network; dB of SQNR below the best
+        1.0,
+        Kind(float, _checked_drop),
+        "--max-drop",
+        at_least=0,
+        metavar="POINTS",
+        help="How far the choice of engines (or --mixed) may fall: points of accuracy or of 100 x cosine below the "
+        "float network, dB of SQNR below int8 or the widest engines.",
+    )
     metric: Metric | None = None  # accuracy where there are labels, cosine elsewhere
-    forced: tuple[Forced, ...] = ()
+    forced: tuple[Forced, ...] = option(
+        (),
+        several(
+            lambda texts: tuple(map(Forced.parse, texts)), lambda found: [f"{f.pattern}={f.engine}" for f in found]
+        ),
+        "--engine",
+        metavar="NAME=ENGINE",
+        help="Engine of the board for one operator, or for those of a pattern with *; may be given several times, the "
+        "last counts.",
+    )
 
 
 BY_DEFAULT = Assigning()

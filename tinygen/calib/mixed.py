@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from glob import escape
 
 from tinygen.calib.calibrator import BATCH, ROUNDING_SAMPLES, Calibration, Calibrator
+from tinygen.calib.engines import Assigning
 from tinygen.calib.trials import bare, trials_of
 from tinygen.errors import DoesNotFitError
 from tinygen.ir.graph import Graph
@@ -26,7 +27,7 @@ _REQUANTIZATION_BYTES = 8  # multiplier and shift of an output channel
 class Mixing:
     """How far to go."""
 
-    max_drop: float = 1.0  # points of accuracy or of 100 * cosine below the float network; dB of SQNR below int8
+    max_drop: float = Assigning.max_drop  # dB of SQNR are below int8
     flash_bytes: int | None = None  # that constants may take; as few as the drop allows where None
     metric: Metric | None = None  # accuracy where there are labels, cosine elsewhere
 

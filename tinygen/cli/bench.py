@@ -7,7 +7,6 @@ from typing import Annotated
 
 import typer
 
-from tinygen.api import choice
 from tinygen.cli.command import MICROCONTROLLER
 from tinygen.cli.command import command as as_command
 from tinygen.cli.kernel_note import kernel_note
@@ -16,7 +15,9 @@ from tinygen.cli.suite import SuiteName, measure_suite
 from tinygen.cli.terminal import Terminal
 from tinygen.errors import UsageError
 from tinygen.kernels.base import Library
-from tinygen.pipeline import Compiled, Kernels, Options, compile_model
+from tinygen.option import choice
+from tinygen.options import Kernels, Options
+from tinygen.pipeline import Compiled, compile_model
 from tinygen.report.bench import Bench, bench
 from tinygen.report.counting import Counter, available_counter
 from tinygen.report.gain import OperatorGain, gain_table, operator_gains
@@ -87,7 +88,7 @@ class ComparedBench(Bench):
     per_op_gain: tuple[OperatorGain, ...]
 
 
-@as_command(MICROCONTROLLER)
+@as_command(MICROCONTROLLER, without=["name"])
 def command(
     terminal: Terminal,
     options: Options,

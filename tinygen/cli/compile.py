@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from tinygen import api
-from tinygen.api import choice, curve
+from tinygen.api import curve
 from tinygen.build.output import check_folder, write_folder
 from tinygen.calib.explain import explain
 from tinygen.cli.command import MICROCONTROLLER
@@ -19,7 +19,9 @@ from tinygen.cli.options import Model
 from tinygen.cli.terminal import Terminal
 from tinygen.codegen.project import ProjectKind
 from tinygen.errors import UsageError
-from tinygen.pipeline import Compiled, Options, compile_model
+from tinygen.option import choice
+from tinygen.options import Options
+from tinygen.pipeline import Compiled, compile_model
 from tinygen.quant.ctable_file import ctable_text
 from tinygen.report.compilation import compilation_table, kernel_table
 from tinygen.report.document import json_text
@@ -40,10 +42,6 @@ class ReportFormat(StrEnum):
 
 
 Out = Annotated[Path, typer.Option("-o", "--output", metavar="OUT", help="Folder to write.", show_default=False)]
-Name = Annotated[
-    str | None,
-    typer.Option("-n", "--name", help="Prefix of all C names (default: from the file's name).", show_default=False),
-]
 Project = Annotated[str, typer.Option("--project", metavar="KIND", help="Build file to write: make or cmake.")]
 DumpTo = Annotated[
     Path | None,
@@ -70,7 +68,6 @@ def command(
     model: Model,
     out: Out,
     options: Options,
-    name: Name = None,
     project: Project = "make",
     dump: DumpTo = None,
     report: Report = None,
@@ -89,7 +86,7 @@ def command(
         check_folder(dump, force)
     passes = Dump()
     with terminal.progress(f"compiling {model.name}"):
-        compiled = compile_model(model, replace(options, name=name), passes.observe)
+        compiled = compile_model(model, options, passes.observe)
     terminal.note(kernel_note(compiled))
     if dump is not None:
         write_folder(dump, passes.files(compiled.imported), force)

@@ -5,15 +5,15 @@ from typing import Annotated
 
 import typer
 
-from tinygen.api import choice
 from tinygen.calib.imports import Origin, import_table
 from tinygen.calib.model import check_identity, load_float, prepared
 from tinygen.cli.command import command as as_command
 from tinygen.cli.group import NamedGroup
-from tinygen.cli.options import Trust
+from tinygen.cli.single_options import Trust
 from tinygen.cli.table_file import check_free_for_table, write_table
 from tinygen.cli.terminal import Terminal
 from tinygen.errors import MismatchError
+from tinygen.option import choice
 from tinygen.quant.check import violations
 from tinygen.quant.compare import differences
 from tinygen.quant.ctable_file import ctable_text, read_ctable, schema_text

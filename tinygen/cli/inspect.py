@@ -12,7 +12,8 @@ from tinygen.cli.kernel_note import kernel_note
 from tinygen.cli.options import Model
 from tinygen.cli.terminal import Terminal
 from tinygen.errors import UnsupportedOperatorsError
-from tinygen.pipeline import Compiled, Options, arena_limit_bytes, compile_model, flash_limit_bytes
+from tinygen.options import Options
+from tinygen.pipeline import Compiled, arena_limit_bytes, compile_model, flash_limit_bytes
 from tinygen.planner.schedule.schedule import Call
 from tinygen.report.curve import curve_table
 from tinygen.report.inspection import inspect_schedule, inspect_unsupported, peak_table, summary_table
@@ -24,7 +25,7 @@ Ops = Annotated[bool, typer.Option("--ops", help="List the operators with shapes
 Curve = Annotated[bool, typer.Option("--curve", help="Show what less RAM costs, down to the smallest arena.")]
 
 
-@as_command(MICROCONTROLLER)
+@as_command(MICROCONTROLLER, without=["name"])
 def command(terminal: Terminal, model: Model, options: Options, ops: Ops = False, curve: Curve = False) -> None:
     """Show whether a model is supported and fits, and what stands in the way. Needs no C compiler, writes nothing."""
     board = load(options.target)

@@ -6,7 +6,8 @@ from pathlib import Path
 from tinygen import paths
 from tinygen.build.kernel_sources import kernel_library
 from tinygen.kernels.base import Library
-from tinygen.pipeline import Compiled, Kernels
+from tinygen.options import Kernels
+from tinygen.pipeline import Compiled
 
 
 def kernel_note(compiled: Compiled) -> str:

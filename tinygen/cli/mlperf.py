@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from tinygen.api import choice, report
+from tinygen.api import report
 from tinygen.build.output import check_folder, write_folder
 from tinygen.cli.command import MICROCONTROLLER
 from tinygen.cli.command import command as as_command
@@ -27,7 +27,9 @@ from tinygen.mlperf.session import Mode, Plan, Program, Session
 from tinygen.mlperf.tables import session_table
 from tinygen.mlperf.tasks import TASKS, Task
 from tinygen.mlperf.transport import TransportKind, qemu_pty
-from tinygen.pipeline import Options, compile_model
+from tinygen.option import choice
+from tinygen.options import Options
+from tinygen.pipeline import compile_model
 from tinygen.report.compilation import compilation_table
 from tinygen.report.document import json_text
 from tinygen.targets import load
@@ -104,7 +106,7 @@ def mlperf() -> None:
 
 
 def _firmware_command(task: Task) -> Callable[..., None]:
-    @as_command(MICROCONTROLLER)
+    @as_command(MICROCONTROLLER, without=["name"])
     def command(terminal: Terminal, model: Model, out: Out, options: Options, force: Force = False) -> None:
         check_folder(out, force)
         with terminal.progress(f"compiling {model.name}"):

@@ -6,35 +6,23 @@ from typing import Annotated
 
 import typer
 
+from tinygen.calib.calibrate import notes_of_widths
 from tinygen.calib.calibrator import DEFAULT_SAMPLES, Calibration, Calibrator
 from tinygen.calib.model import load_float
-from tinygen.cli.calibration_options import (
-    POLICY,
-    BiasCorrection,
-    Control,
-    Equalize,
-    PolicyText,
-    Rounding,
-    RoundingText,
-    SampleCount,
-    SchemeText,
-    TensorPolicies,
-    note_kept_wide,
-    settings_from_text,
-)
 from tinygen.cli.command import command as as_command
-from tinygen.cli.options import CTableFile, Dims, InputLayout, InputShapes, Model, OpWidths, Trust, WeightText
+from tinygen.cli.options import Model
 from tinygen.cli.output_file import check_free, write_bytes
+from tinygen.cli.single_options import CTableFile, SampleCount, Trust
 from tinygen.cli.terminal import Terminal
 from tinygen.errors import UnsupportedModelError, UsageError
 from tinygen.exports.onnx_export import export_onnx
 from tinygen.exports.tflite_export import export_tflite
-from tinygen.frontends.spelling import spelling_from_text
+from tinygen.frontends.spelling import Spelling
 from tinygen.ir.types import DType
+from tinygen.quant.calibrate import Settings
 from tinygen.quant.ctable import Storage
 from tinygen.quant.ctable_file import read_ctable
 from tinygen.quant.dataset import open_dataset
-from tinygen.quant.widths import Widths
 from tinygen.report.table import facts
 
 Data = Annotated[
@@ -57,26 +45,16 @@ class Quantized:
     bytes: int
 
 
-@as_command()
+@as_command(without=["activations"])
 def command(
     terminal: Terminal,
     model: Model,
     out: Out,
+    settings: Settings,
+    spelling: Spelling,
     data: Data = None,
     ctable: CTableFile = None,
-    policy: PolicyText = POLICY,
-    tensor_policy: TensorPolicies = None,
-    scheme: SchemeText = "asymmetric",
     samples: SampleCount = DEFAULT_SAMPLES,
-    control: Control = True,
-    bias_correction: BiasCorrection = True,
-    equalize: Equalize = False,
-    rounding: RoundingText = Rounding.NEAREST.value,
-    weights: WeightText = Storage.INT8.value,
-    op: OpWidths = None,
-    input_shape: InputShapes = None,
-    dim: Dims = None,
-    input_layout: InputLayout = "nchw",
     trust: Trust = False,
     force: Force = False,
 ) -> None:
@@ -86,19 +64,16 @@ def command(
     if out.suffix.lower() not in (".onnx", ".tflite"):
         raise UsageError(f"{out}: has the suffix '{out.suffix}', .onnx or .tflite was expected. Rename it.")
     check_free(out, force, lambda _: False, "may be another network", (model, data, ctable))
-    spelling = spelling_from_text(tuple(input_shape or ()), tuple(dim or ()), input_layout)
     float_model = load_float(model, spelling, trust)
     if ctable is not None:
         calibration = Calibration(float_model, read_ctable(ctable))
     else:
         assert data is not None
-        settings = settings_from_text(
-            policy, tensor_policy, scheme, control, bias_correction, equalize, rounding, Widths.parse(weights, op or ())
-        )
         with terminal.progress(f"calibrating {model.name}") as progress:
             dataset = open_dataset(data, float_model.graph.inputs, samples)
             calibrator = Calibrator(float_model, None, settings)
-            note_kept_wide(terminal, calibrator)
+            for text in notes_of_widths(calibrator):
+                terminal.note(text)
             calibration = calibrator.run_file(dataset, progress)
     graph = calibration.graph
     if any(entry.activations.bits < Storage.INT8.bits for entry in calibration.table.ops.values()):

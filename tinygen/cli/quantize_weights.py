@@ -8,10 +8,9 @@ from typing import Annotated
 import typer
 from rich.console import RenderableType
 
-from tinygen.api import choice
 from tinygen.cli.command import command as as_command
-from tinygen.cli.options import Trust
 from tinygen.cli.output_file import check_free, write_bytes
+from tinygen.cli.single_options import Trust
 from tinygen.cli.terminal import Terminal
 from tinygen.compress.finding import Finding, saved_bytes
 from tinygen.compress.onnx_file import read_model
@@ -19,6 +18,7 @@ from tinygen.compress.onnx_model import quantize_model
 from tinygen.compress.scheme import MX_BLOCK, Compat, CompressionGranularity, PowerOfTwo, QScheme, Scheme
 from tinygen.errors import UsageError
 from tinygen.ir.formats import Format
+from tinygen.option import choice
 from tinygen.report.table import facts, listing, shape
 
 In = Annotated[Path, typer.Argument(metavar="IN", help="The float model.", show_default=False)]

@@ -11,11 +11,12 @@ from tinygen.build.outcome import Outcome
 from tinygen.cli.command import HOST
 from tinygen.cli.command import command as as_command
 from tinygen.cli.kernel_note import kernel_note
-from tinygen.cli.options import InputMode, Model, Seed
+from tinygen.cli.options import Model, Seed
 from tinygen.cli.output_file import check_free, is_own_archive, write_outputs
 from tinygen.cli.terminal import Terminal
 from tinygen.errors import UsageError
-from tinygen.pipeline import Compiled, Options, compile_model
+from tinygen.options import InputMode, Options
+from tinygen.pipeline import Compiled, compile_model
 from tinygen.report.execution import Run, nested, output_table, run_table
 from tinygen.verify.samples import Samples, random_samples
 
@@ -36,7 +37,7 @@ Output = Annotated[
 Force = Annotated[bool, typer.Option("--force", help="Overwrite an --output that tinygen did not write.")]
 
 
-@as_command(HOST)
+@as_command(HOST, without=["name"])
 def command(
     terminal: Terminal,
     model: Model,
@@ -48,8 +49,7 @@ def command(
 ) -> None:
     """Generate, build and execute a model, on this machine or under QEMU, and show its outputs."""
     file, mode = _input_file(input or []), _input_mode(input or [])
-    rereads = mode is InputMode.REREADABLE
-    options = replace(options, fetches_input=mode is not InputMode.RESIDENT, rereads_input=rereads)
+    options = replace(options, input=mode)
     _check_output(output, force, (model, file, options.calibrate, options.ctable))
     with terminal.progress(f"running {model.name}"):
         compiled = compile_model(model, options)

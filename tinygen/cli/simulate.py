@@ -11,13 +11,14 @@ from rich.console import RenderableType
 from tinygen.calib.calibrator import BATCH, Calibration, Calibrator, forward_of
 from tinygen.calib.model import load_float, prepared
 from tinygen.cli.command import command as as_command
-from tinygen.cli.options import CalibrationData, CTableFile, Dims, InputLayout, InputShapes, Model, Trust
+from tinygen.cli.options import Model
 from tinygen.cli.output_file import check_free, is_own_archive, is_own_document, write_bytes, write_outputs
+from tinygen.cli.single_options import CalibrationData, CTableFile, Trust
 from tinygen.cli.terminal import Terminal
 from tinygen.errors import UsageError
 from tinygen.frontends import import_model
 from tinygen.frontends.doors import model_file
-from tinygen.frontends.spelling import Spelling, spelling_from_text
+from tinygen.frontends.spelling import Spelling
 from tinygen.ir.graph import Graph
 from tinygen.quant.ctable_file import read_ctable
 from tinygen.quant.dataset import open_dataset
@@ -61,19 +62,16 @@ def command(
     terminal: Terminal,
     model: Model,
     data: Data,
+    spelling: Spelling,
     ctable: CTableFile = None,
     calibrate: CalibrationData = None,
     samples: SampleCount = 100,
     trace: Trace = None,
     output: Output = None,
-    input_shape: InputShapes = None,
-    dim: Dims = None,
-    input_layout: InputLayout = "nchw",
     trust: Trust = False,
     force: Force = False,
 ) -> None:
     """Run a quantized model by the integers of its C, and list every point where precision changes."""
-    spelling = spelling_from_text(tuple(input_shape or ()), tuple(dim or ()), input_layout)
     _check_files(trace, output, force, (model, data, ctable, calibrate))
     graph, real, engines = _networks(model_file(model, trust), ctable, calibrate, spelling)
     dataset = open_dataset(data, graph.inputs, samples)

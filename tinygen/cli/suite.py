@@ -5,11 +5,11 @@ import sys
 from enum import StrEnum
 from pathlib import Path
 
-from tinygen.api import choice
 from tinygen.build.output import check_folder, write_folder
 from tinygen.cli.terminal import Terminal
 from tinygen.kernels.base import Library, Objective
-from tinygen.pipeline import Kernels, Options
+from tinygen.option import choice
+from tinygen.options import Kernels, Options
 from tinygen.report.document import json_text
 from tinygen.suite.measure import SuitePlan, run_suite
 from tinygen.suite.picture import picture

@@ -5,14 +5,16 @@ from typing import Annotated
 
 import typer
 
-from tinygen.api import DEFAULT_SAMPLES, choice, load_inputs, results_of
+from tinygen.api import DEFAULT_SAMPLES, load_inputs, results_of
 from tinygen.cli.command import HOST
 from tinygen.cli.command import command as as_command
 from tinygen.cli.kernel_note import kernel_note
 from tinygen.cli.options import MOST_SAMPLES, Model, Seed
 from tinygen.cli.terminal import Terminal
 from tinygen.errors import MismatchError
-from tinygen.pipeline import Options, compile_model
+from tinygen.option import choice
+from tinygen.options import Options
+from tinygen.pipeline import compile_model
 from tinygen.report.validation import layer_table, permitted_table, validation_table
 from tinygen.verify.oracle import Oracle
 from tinygen.verify.validate import Validation, validate
@@ -50,7 +52,7 @@ SampleCount = Annotated[
 PerLayer = Annotated[bool, typer.Option("--per-layer", help="List the differences of each operator.")]
 
 
-@as_command(HOST)
+@as_command(HOST, without=["name"])
 def command(
     terminal: Terminal,
     model: Model,

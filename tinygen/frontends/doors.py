@@ -15,6 +15,7 @@ from pathlib import Path
 
 from tinygen.errors import UnsupportedModelError, UsageError
 from tinygen.frontends.conversion import convert
+from tinygen.option import FLAG, option
 from tinygen.system import cache as cached
 from tinygen.system.work import work_folder
 
@@ -26,6 +27,11 @@ _WEIGHTS = (".pt", ".pth")  # of PyTorch: a state dict, or a pickled module
 _PYTHON = "tinygen.frontends.python_function:export_function"
 _TORCH = "tinygen.frontends.pytorch:load_program"
 _TENSORFLOW = "tinygen.frontends.keras:convert_keras"
+
+
+def trust_option() -> bool:
+    """The option that code in a model's file may run."""
+    return option(False, FLAG, "--trust", help="The model file is code, or has code in it, and may run.")
 
 
 def model_file(path: Path, trusts: bool = False) -> Path:

@@ -1,11 +1,12 @@
 """What a user may say about a model whose file leaves it open: sizes, and the order of axes of inputs and outputs."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum
 from typing import TypeVar
 
 from tinygen.errors import UsageError
+from tinygen.option import one_of, option, several
 
 _Size = TypeVar("_Size", int, tuple[int, ...])
 
@@ -17,13 +18,49 @@ class Layout(Enum):
     NHWC = "nhwc"
 
 
+def shapes_from_text(texts: tuple[str, ...]) -> dict[str, tuple[int, ...]]:
+    """NAME=1,3,32,32 as people write them; UsageError."""
+    return _by_name("--input-shape", map(_shape, texts))
+
+
+def dims_from_text(texts: tuple[str, ...]) -> dict[str, int]:
+    """NAME=1 as people write them; UsageError."""
+    return _by_name("--dim", map(_dim, texts))
+
+
+def _shapes_text(shapes: Mapping[str, tuple[int, ...]]) -> list[str]:
+    return [f"{name}={','.join(map(str, sizes))}" for name, sizes in shapes.items()]
+
+
+def _dims_text(dims: Mapping[str, int]) -> list[str]:
+    return [f"{name}={size}" for name, size in dims.items()]
+
+
 @dataclass(frozen=True)
 class Spelling:
     """Choices for the inputs of an ONNX model."""
 
-    shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)  # of inputs, by name
-    dims: Mapping[str, int] = field(default_factory=dict)  # sizes of symbolic dimensions, by name
-    layout: Layout = Layout.NCHW
+    shapes: Mapping[str, tuple[int, ...]] = option(  # of inputs, by name
+        {},
+        several(shapes_from_text, _shapes_text),
+        "--input-shape",
+        metavar="NAME=N,C,H,W",
+        help="Shape of an input of an ONNX model, where its file leaves sizes open; once for each input.",
+    )
+    dims: Mapping[str, int] = option(  # sizes of symbolic dimensions, by name
+        {},
+        several(dims_from_text, _dims_text),
+        "--dim",
+        metavar="NAME=N",
+        help="Size of a symbolic dimension of an ONNX model; once for each name.",
+    )
+    layout: Layout = option(
+        Layout.NCHW,
+        one_of(Layout),
+        "--input-layout",
+        metavar="LAYOUT",
+        help="Order of axes of images that go into and come out of an ONNX model: nchw (as in the file) or nhwc.",
+    )
     allows_float: bool = False  # between the quantizations of a model that does not become integers as a whole
 
     @property
@@ -33,14 +70,6 @@ class Spelling:
 
 
 AS_IN_FILE = Spelling()
-
-
-def spelling_from_text(shapes: tuple[str, ...], dims: tuple[str, ...], layout: str) -> Spelling:
-    """NAME=1,3,32,32 and NAME=1 as people write them; UsageError."""
-    known = [item.value for item in Layout]
-    if layout not in known:
-        raise UsageError(f"--input-layout: is '{layout}', one of {', '.join(known)} was expected. Choose one of them.")
-    return Spelling(_by_name("--input-shape", map(_shape, shapes)), _by_name("--dim", map(_dim, dims)), Layout(layout))
 
 
 def _by_name(option: str, entries: Iterable[tuple[str, _Size]]) -> dict[str, _Size]:

@@ -1,8 +1,8 @@
 """Calibration: from a float network and samples to a CTable."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 import numpy as np
@@ -15,6 +15,7 @@ from tinygen.ops.conv2d import Conv2D
 from tinygen.ops.crossing import Crossing
 from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
 from tinygen.ops.fully_connected import FullyConnected
+from tinygen.option import FLAG, either, nested, one_of, option, parsed, several
 from tinygen.quant.agreement import quant_of
 from tinygen.quant.analog import with_analog
 from tinygen.quant.constraints import Group, groups, real_operands
@@ -66,18 +67,62 @@ _REAL = TensorEntry(kind=Kind.ACTIVATION, dtype=Storage.FLOAT32, scheme=Scheme.S
 _BIAS_BITS = {DType.SIGNS: 30, DType.INT8: 30, DType.INT16: 45}  # that a stored bias may take, by the activations
 
 
+def _policies(texts: Sequence[str]) -> Mapping[str, Policy]:
+    """NAME=POLICY as people write them; UsageError."""
+    policies = {}
+    for text in texts:
+        name, separator, policy = text.rpartition("=")
+        if not separator:
+            raise UsageError(f"--tensor-policy {text}: has no '=', NAME=POLICY was expected. Write conv1=kld.")
+        policies[name] = Policy.parse(policy)
+    return policies
+
+
 @dataclass(frozen=True)
 class Settings:
     """How ranges are chosen."""
 
-    policy: Policy = DEFAULT_POLICY
-    of_tensors: Mapping[str, Policy] = field(default_factory=lambda: MappingProxyType({}))
-    scheme: Scheme = Scheme.ASYMMETRIC
-    per_channel: bool = True  # weights may have a scale for each output channel
-    corrects_bias: bool = True
-    equalizes: bool = False
-    rounds_adaptively: bool = False
-    widths: Widths = ALL_INT8
+    policy: Policy = option(
+        DEFAULT_POLICY,
+        parsed(Policy.parse),
+        "--policy",
+        metavar="POLICY",
+        help="How ranges are chosen: max, l1, l2, mse, kld, kld:ort, kld:sophon or percentile:99.99.",
+    )
+    of_tensors: Mapping[str, Policy] = option(
+        MappingProxyType({}),
+        several(_policies, lambda policies: [f"{name}={policy}" for name, policy in policies.items()]),
+        "--tensor-policy",
+        metavar="NAME=POLICY",
+        help="Another policy for one tensor; may be given several times.",
+    )
+    scheme: Scheme = option(
+        Scheme.ASYMMETRIC,
+        one_of(Scheme),
+        "--scheme",
+        metavar="SCHEME",
+        help="asymmetric, symmetric or pow2 (scales are powers of two).",
+    )
+    per_channel: bool = option(  # weights may have a scale for each output channel
+        True,
+        FLAG,
+        "--control/--no-control",
+        help="Keep a scale of its own for each output channel in the multipliers and shifts that kernels are given.",
+    )
+    corrects_bias: bool = option(
+        True, FLAG, "--bias-correction/--no-bias-correction", help="Give biases what rounding of weights takes away."
+    )
+    equalizes: bool = option(
+        False, FLAG, "--equalize", help="Scale channels between convolutions first (cross-layer equalization)."
+    )
+    rounds_adaptively: bool = option(
+        False,
+        either("adaptive", "nearest"),
+        "--rounding",
+        metavar="ROUNDING",
+        help="How weights are rounded: nearest, or adaptive (by the samples).",
+    )
+    widths: Widths = nested(ALL_INT8)
     engines: Assignment = CPU_ALONE  # of operators, on boards that say what their engines compute with
 
     def policy_for(self, group: Group) -> Policy:

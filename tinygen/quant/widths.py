@@ -14,6 +14,7 @@ from tinygen.ops.conv2d import Conv2D
 from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
 from tinygen.ops.fully_connected import FullyConnected
 from tinygen.ops.unary import Unary
+from tinygen.option import option, parsed, several
 from tinygen.quant.ctable import Storage
 
 WEIGHTS = tuple(Storage(f"int{bits}") for bits in range(16, 0, -1))
@@ -62,26 +63,48 @@ class Override:
         return any(fnmatchcase(name, self.pattern) for name in (op.name, op.results[0].name, *weights))
 
 
+def _weights_of_text(text: str) -> Storage:
+    if text not in WEIGHTS:
+        raise UsageError(f"--weights {text}: no kernel has such weights, {listed(WEIGHTS)} was expected.")
+    return Storage(text)
+
+
+def _activations_of_text(text: str) -> Storage:
+    if text not in ACTIVATIONS[:-1]:
+        raise UsageError(f"--activations {text}: no kernel has such, {listed(ACTIVATIONS[:-1])} was expected.")
+    return Storage(text)
+
+
 @dataclass(frozen=True)
 class Widths:
     """The types of weights and activations, one for all and overrides of which the last that matches counts."""
 
-    default: Storage = Storage.INT8
-    overrides: tuple[Override, ...] = ()
-    activations: Storage = Storage.INT8  # beyond eight bits: range of all values that were seen, zero point 0
+    default: Storage = option(
+        Storage.INT8,
+        parsed(_weights_of_text),
+        "--weights",
+        metavar="TYPE",
+        help="Type of the weights of a calibrated model: int1 to int8, with activations beyond int8 to int16.",
+    )
+    overrides: tuple[Override, ...] = option(
+        (),
+        several(lambda texts: tuple(map(Override.parse, texts)), lambda found: [f"{o.pattern}={o}" for o in found]),
+        "--op",
+        metavar="NAME=w4a8",
+        help="Other widths for one operator, or for those of a pattern with *: weights and activations of 1 to 16 "
+        "bits, as w4a8, w8a16, w4a4 or w1a1; may be given several times, the last counts.",
+    )
+    activations: Storage = option(  # beyond eight bits: range of all values that were seen, zero point 0
+        Storage.INT8,
+        parsed(_activations_of_text),
+        "--activations",
+        metavar="TYPE",
+        help="Type of the tensors of a calibrated model: int2 to int16.",
+    )
 
-    @classmethod
-    def parse(cls, weights: str, of_ops: Iterable[str], activations: str = "int8") -> "Widths":
-        """Widths as people write them; UsageError."""
-        if weights not in WEIGHTS:
-            raise UsageError(f"--weights {weights}: no kernel has such weights, {listed(WEIGHTS)} was expected.")
-        if activations not in ACTIVATIONS[:-1]:
-            raise UsageError(
-                f"--activations {activations}: no kernel has such, {listed(ACTIVATIONS[:-1])} was expected."
-            )
-        found = cls(Storage(weights), tuple(map(Override.parse, of_ops)), Storage(activations))
-        _check_pair(f"--weights {weights}", found.default, found.activations)
-        return found
+    def check(self) -> None:
+        """Raise UsageError where no kernel has both types."""
+        _check_pair(f"--weights {self.default}", self.default, self.activations)
 
     def of(self, op: Op) -> Storage:
         """What is asked for an operator, whether its kernels have it or not."""

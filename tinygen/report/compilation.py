@@ -3,9 +3,11 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 from rich.console import RenderableType
 
+from tinygen.option import Written
 from tinygen.passes.shrinking.saving import NOTHING_SAVED, Saving
 from tinygen.planner.schedule.constants import const_bytes
 from tinygen.planner.schedule.schedule import Schedule
@@ -24,6 +26,7 @@ class Compilation:
     model: str  # file name
     target: str
     library: str
+    options: Mapping[str, Written]  # that were chosen, by keyword of `tinygen.compile`
     solver: str  # that placed the buffers
     files: tuple[str, ...]  # relative to the output folder
     arena_bytes: int
@@ -49,6 +52,7 @@ def report_compilation(
     files: Iterable[str],
     arena_limit_bytes: int,
     saved: Saving = NOTHING_SAVED,
+    options: Mapping[str, Written] = MappingProxyType({}),
 ) -> Compilation:
     """The report on a compiled model with its files."""
     return Compilation(
@@ -56,6 +60,7 @@ def report_compilation(
         model=model.name,
         target=schedule.board.name,
         library=library,
+        options=options,
         solver=schedule.solver.value,
         files=tuple(sorted(files)),
         arena_bytes=schedule.arena_bytes,

@@ -11,7 +11,8 @@ from tinygen.kernels.base import Objective
 from tinygen.mlperf.models import find, int8_model
 from tinygen.mlperf.rivals import tflm
 from tinygen.mlperf.tasks import TASKS
-from tinygen.pipeline import Kernels, Options, compile_model
+from tinygen.options import Kernels, Options
+from tinygen.pipeline import compile_model
 from tinygen.report.bench import bench
 from tinygen.targets import load
 
@@ -85,7 +86,7 @@ def run_suite(plan: SuitePlan, options: Options, step: Step) -> Suite:
     rows = []
     for done, (target, kernels, goal, (task, file)) in enumerate(work):
         step(done, len(work))
-        chosen = replace(options, target=target, kernels=kernels, objective=goal, may_grow=True)
+        chosen = replace(options, target=target, kernels=kernels, objective=goal)
         rows.append(_row(task, file, chosen))
     rival = tflm()
     compiler = for_board(load(plan.targets[0])).version
@@ -106,7 +107,7 @@ def _row(task: str, file: Path, options: Options) -> SuiteRow:
         model=model,
         target=board,
         cpu=compiled.board.cpu,
-        goal=options.objective.value,
+        goal=options.goal.value,
         kernels=compiled.kernels,
         cc_opt=opt,
         arena_bytes=found.arena_bytes,

@@ -1,0 +1,203 @@
+"""One option is one field: command line, Python and JSON follow from it."""
+
+import ast
+import json
+from dataclasses import dataclass, replace
+from importlib import import_module
+from inspect import signature
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+from typer.main import get_command
+
+import tinygen
+from tests.support.command_line import DIGITS
+from tests.support.command_line import tinygen as run
+from tinygen.calib.request import Request
+from tinygen.cli.command import command
+from tinygen.cli.group import ENTRIES
+from tinygen.cli.terminal import Terminal
+from tinygen.errors import UsageError
+from tinygen.option import FLAG, SHARE, Written, from_written, nested, option, options_of, written
+from tinygen.options import InputMode, Options, options_from_text
+
+_PACKAGE = Path(tinygen.__file__).parent
+_MOST_PARAMETERS = 16  # of a function: those of a command that measures or drives
+
+_WRITTEN: dict[type, dict[str, Written]] = {
+    Options: {
+        "target": "mps2-an386",
+        "name": "net",
+        "trust": True,
+        "ram": "65536",
+        "flash": "524288",
+        "optimize": "ram",
+        "input": "streamed",
+        "results": "stored",
+        "split": "off",
+        "recompute": "12.5%",
+        "slack": "0%",
+        "solver": "cp-sat",
+        "shrink": "off",
+        "stream": "time",
+        "kernels": "native",
+        "cmsis_nn": "folder",
+        "cc_opt": "3",
+        "allow_float": True,
+        "input_shape": ["a=1,3", "b=2"],
+        "dim": ["n=4"],
+        "input_layout": "nhwc",
+        "ctable": "t.json",
+        "calibrate": "x.npz",
+        "weights": "int4",
+        "op": ["conv*=w4a16", "last=w8a8"],
+        "activations": "int16",
+        "max_drop": 0.5,
+        "engine": ["conv1=npu"],
+    },
+    Request: {
+        "data": "x.npz",
+        "target": "mps2-an386",
+        "samples": 7,
+        "policy": "percentile:99.9",
+        "tensor_policy": ["x=kld", "y=max"],
+        "scheme": "pow2",
+        "control": False,
+        "bias_correction": False,
+        "equalize": True,
+        "rounding": "adaptive",
+        "weights": "int2",
+        "op": ["a=w4a8"],
+        "activations": "int4",
+        "search": "anneal",
+        "metric": "cosine",
+        "budget": 5,
+        "mixed": "auto",
+        "flash": "20480",
+        "max_drop": 2.0,
+        "engine": ["b=cpu"],
+        "input_shape": ["a=1"],
+        "dim": ["n=1"],
+        "input_layout": "nhwc",
+        "trust": True,
+    },
+}
+_TABLE = {"refine": True, "ctable_in": "t.json"}  # without samples
+
+
+def _given(chosen: type) -> dict[str, Written]:
+    return _WRITTEN[chosen]
+
+
+@pytest.mark.parametrize("chosen", _WRITTEN)
+def test_what_was_chosen_is_written_as_people_write_it(chosen: type) -> None:
+    asked = _given(chosen)
+    assert written(from_written(chosen, asked)) == asked
+    rest = {**_TABLE} if chosen is Request else {}
+    assert written(from_written(chosen, rest)) == rest
+    assert set(asked) | set(rest) == set(options_of(chosen)), "each option is tried here"
+    assert written(from_written(chosen, {})) == {}
+    assert from_written(chosen, dict.fromkeys(options_of(chosen))) == chosen()
+
+
+def _parsed(module: str, chosen: type, arguments: list[str]) -> Any:
+    """What a command is given for `arguments`."""
+    entry = next(entry for entry in ENTRIES if entry.name == module)
+    real = import_module(entry.module).command
+    (name,) = [n for n, p in signature(real.__wrapped__).parameters.items() if p.annotation is chosen]
+    found: list[Any] = []
+
+    def caught(**values: Any) -> None:
+        found.append(values[name])
+
+    caught.__signature__ = signature(real.__wrapped__)  # type: ignore[attr-defined]
+    app = typer.Typer(add_completion=False)
+    app.command()(command()(caught))
+    get_command(app).main(["net.onnx", "-o", "out", *arguments], standalone_mode=False)
+    return found[0]
+
+
+@pytest.mark.parametrize(("module", "chosen"), [("compile", Options), ("calibrate", Request)])
+def test_the_command_line_takes_what_python_takes(module: str, chosen: type) -> None:
+    arguments: list[str] = []
+    for keyword, value in _given(chosen).items():
+        flag = f"--{keyword.replace('_', '-')}"
+        if isinstance(value, bool):
+            arguments.append(flag if value else flag.replace("--", "--no-"))
+        else:
+            texts = value if isinstance(value, list) else [str(value)]
+            arguments += [part for text in texts for part in (flag, text)]
+    assert _parsed(module, chosen, arguments) == from_written(chosen, _given(chosen))
+    assert _parsed(module, chosen, []) == chosen() if chosen is Request else Options(names_target=False)
+
+
+def test_one_field_is_an_option_everywhere() -> None:
+    """What CONTRIBUTING.md shows: the field, and nothing else."""
+
+    @dataclass(frozen=True)
+    class More:
+        """With a new option."""
+
+        base: Options = nested(Options())
+        haste: float = option(0.5, SHARE, "--haste", metavar="SHARE", help="How quickly.")
+        is_loud: bool = option(False, FLAG, "--loud", help="Say so.")
+
+    seen: list[More] = []
+
+    @command()
+    def tried(terminal: Terminal, more: More) -> None:
+        """Try it."""
+        terminal.note(f"{more.haste:.0%}")
+        seen.append(more)
+
+    app = typer.Typer(add_completion=False)
+    app.command()(tried)
+    for arguments in ([], ["--haste", "25%", "--loud", "--ram", "8K"]):
+        get_command(app).main(arguments, standalone_mode=False)
+    assert seen == [More(), from_written(More, {"haste": 0.25, "loud": True, "ram": 8192})]
+    assert written(seen[1]) == {"ram": "8192", "haste": "25%", "loud": True}
+    assert get_command(app).main(["--haste", "no"], standalone_mode=False) == 2
+
+
+def test_python_takes_each_option_by_its_name() -> None:
+    keywords = signature(tinygen.compile).parameters
+    assert list(keywords)[:2] == ["path", "target"]
+    assert set(keywords) == {"path", *options_of(Options)}
+    assert keywords["slack"].default == "10%"
+    with pytest.raises(UsageError) as caught:
+        tinygen.compile(DIGITS, recompte=0)
+    assert str(caught.value) == "recompte: is no option, one of recompute was expected. Correct the name."
+
+
+def test_values_of_python_are_taken_too() -> None:
+    assert options_from_text(split=False, input=InputMode.STREAMED, cc_opt=2) == options_from_text(
+        split="off", input="streamed", cc_opt="2"
+    )
+    for given, message in (
+        ({"split": "no"}, "--split: is 'no', one of auto, off was expected. Choose one of them."),
+        ({"input": "x"}, "--input: is 'x', one of resident, streamed, rereadable was expected. Choose one of them."),
+    ):
+        with pytest.raises(UsageError) as caught:
+            options_from_text(**given)
+        assert str(caught.value) == message
+
+
+def test_json_says_what_was_chosen(tmp_path: Path) -> None:
+    ended = run("compile", DIGITS, "-o", tmp_path / "out", "--json", "-t", "cortex-m4", "-O", "ram", "--slack", "0")
+    assert json.loads(ended.stdout)["options"] == {"target": "cortex-m4", "optimize": "ram", "slack": "0%"}
+    chosen = options_from_text("cortex-m4", optimize="ram", slack=0)
+    assert written(replace(chosen, may_split=False)) == {**written(chosen), "split": "off"}
+
+
+def test_no_function_takes_a_crowd_of_parameters() -> None:
+    """Options travel together."""
+    crowded = [
+        f"{file.relative_to(_PACKAGE)}: {node.name}"
+        for file in sorted(_PACKAGE.rglob("*.py"))
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        if isinstance(node, ast.FunctionDef)
+        and len([*node.args.args, *node.args.kwonlyargs, *node.args.posonlyargs]) > _MOST_PARAMETERS
+    ]
+    assert crowded == []

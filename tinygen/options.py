@@ -1,0 +1,210 @@
+"""What decides the C of a model: all options of the commands that plan, and the keywords of `tinygen.compile`."""
+
+from dataclasses import dataclass, replace
+from enum import Enum, StrEnum
+from pathlib import Path
+
+from tinygen.build.toolchain import Opt
+from tinygen.calib.engines import BY_DEFAULT, Assigning
+from tinygen.errors import UsageError
+from tinygen.frontends.doors import trust_option
+from tinygen.frontends.spelling import AS_IN_FILE, Spelling
+from tinygen.kernels.base import Objective
+from tinygen.option import FILE, FLAG, SHARE, TEXT, either, from_written, nested, one_of, option, parsed
+from tinygen.planner.schedule.solver import Solver
+from tinygen.planner.search.splitting import RAM_SLACK
+from tinygen.quant.widths import ALL_INT8, Widths
+from tinygen.targets.size import parse_size
+
+
+class Kernels(Enum):
+    """What the option --kernels asks for."""
+
+    AUTO = "auto"
+    CMSIS_NN = "cmsis-nn"
+    PORTABLE = "portable"
+    NATIVE = "native"
+
+
+class InputMode(StrEnum):
+    """Where the model's input stands."""
+
+    RESIDENT = "resident"
+    STREAMED = "streamed"
+    REREADABLE = "rereadable"
+
+
+class ResultMode(StrEnum):
+    """Where the model's output goes."""
+
+    RESIDENT = "resident"
+    STORED = "stored"
+
+
+@dataclass(frozen=True)
+class Options:
+    """Everything that decides what is generated."""
+
+    target: str = option(
+        "host",
+        TEXT,
+        "-t",
+        "--target",
+        help="Board, path of a board's TOML file, 'host', or a bare core such as cortex-m4.",
+    )
+    names_target: bool = True  # it was asked for, and is no command's default: what calibration makes is for it alone
+    name: str | None = option(None, TEXT, "-n", "--name", help="Prefix of all C names (default: from the file's name).")
+    trust: bool = trust_option()
+    ram_bytes: int | None = option(
+        None,
+        parsed(parse_size),
+        "--ram",
+        metavar="SIZE",
+        help="RAM that the arena may take, such as 64K (default: the board's, less the stack).",
+    )
+    flash_bytes: int | None = option(
+        None,
+        parsed(parse_size),
+        "--flash",
+        metavar="SIZE",
+        help="Flash that code and constants may take (default: the board's).",
+    )
+    objective: Objective | None = option(
+        None,
+        one_of(Objective),
+        "-O",
+        "--optimize",
+        metavar="GOAL",
+        help="What the plan is chosen for: time (may spend RAM and flash on it), ram, size or balanced. Default: the "
+        "fastest kernels that take no more RAM than the plain ones.",
+    )
+    input: InputMode = option(
+        InputMode.RESIDENT,
+        one_of(InputMode, is_listed=True),
+        "--input",
+        help="resident: the whole input stands in RAM. streamed: a function of the application gives each row once, in "
+        "order. rereadable: it can go back, and gives any columns of any rows.",
+    )
+    results: ResultMode = option(
+        ResultMode.RESIDENT,
+        one_of(ResultMode, is_listed=True),
+        "--results",
+        help="resident: the whole output stands in RAM at the end. stored: a function of the application takes each "
+        "row once, in order, when it is computed.",
+    )
+    may_split: bool = option(
+        True, either("auto", "off", is_listed=True), "--split", help="Splitting of operators to save RAM."
+    )
+    recompute: float = option(
+        0.05,
+        SHARE,
+        "--recompute",
+        metavar="SHARE",
+        help="Multiplications that may be done again to save RAM, as a share of the model's: strips of columns, of "
+        "which those beside a border are computed twice.",
+    )
+    slack: float = option(
+        RAM_SLACK,
+        SHARE,
+        "--slack",
+        metavar="SHARE",
+        help="What -O ram may add to the smallest arena over all kernels for the sake of speed; 0 is the smallest.",
+    )
+    solver: Solver = option(
+        Solver.BUILTIN,
+        one_of(Solver),
+        "--solver",
+        metavar="SOLVER",
+        help="Who places buffers in the arena: builtin, or cp-sat (exact, slower; needs the package ortools). A plan "
+        "does not depend on what is installed.",
+    )
+    may_shrink: bool = option(
+        True,
+        either("auto", "off", is_listed=True),
+        "--shrink",
+        help="Removal of channels that are constant, equal, or never read: the outputs stay the same, to the bit.",
+    )
+    stream: str | None = option(
+        None,
+        TEXT,
+        "--stream",
+        metavar="AXIS",
+        help="Keep the model as a stream along an axis of its input (time, height, width or its index): each call "
+        "takes the next columns and gives the result of the window that ends with them.",
+    )
+    kernels: Kernels = option(
+        Kernels.AUTO,
+        one_of(Kernels),
+        "--kernels",
+        metavar="LIBRARY",
+        help="auto (the cheapest of what is there for each operator), cmsis-nn, portable, or native (tinygen's own "
+        "wherever there is one).",
+    )
+    cmsis_nn: Path | None = option(
+        None,
+        FILE,
+        "--cmsis-nn",
+        metavar="DIR",
+        help="Folder of CMSIS-NN's sources (default: $TINYGEN_CMSIS_NN or the submodule).",
+    )
+    opt: Opt | None = option(
+        None,
+        one_of(Opt),
+        "--cc-opt",
+        metavar="LEVEL",
+        help="Optimisation level of the C compiler: s, 2 or 3 (default: 2; s with -O size).",
+    )
+    allow_float: bool = option(False, FLAG, "--allow-float", help="Run operators on float32 as such, in float C code.")
+    spelling: Spelling = nested(AS_IN_FILE)
+    ctable: Path | None = option(
+        None, FILE, "--ctable", metavar="FILE", help="Quantize a float model by this table (`tinygen calibrate`)."
+    )
+    calibrate: Path | None = option(
+        None,
+        FILE,
+        "--calibrate",
+        metavar="FILE",
+        help="Quantize a float model with a table made of these samples (.npz, .npy).",
+    )
+    widths: Widths = nested(ALL_INT8)
+    assigning: Assigning = nested(BY_DEFAULT)
+
+    def check(self) -> None:
+        """Raise UsageError where two options exclude each other."""
+        if self.kernels is Kernels.PORTABLE and self.cmsis_nn is not None:
+            raise UsageError("--kernels portable, --cmsis-nn: are given both, one was expected. Leave one of them out.")
+
+    @property
+    def goal(self) -> Objective:
+        """What the plan is chosen for."""
+        return self.objective or Objective.TIME
+
+    @property
+    def may_grow(self) -> bool:
+        """Whether native kernels may take more RAM, and larger weights, than the library's."""
+        return self.objective is not None or self.kernels is Kernels.NATIVE
+
+    @property
+    def fetches_input(self) -> bool:
+        """Whether the application gives the input by rows."""
+        return self.input is not InputMode.RESIDENT
+
+    @property
+    def rereads_input(self) -> bool:
+        """Whether it can give rows again, and any columns of them."""
+        return self.input is InputMode.REREADABLE
+
+    @property
+    def stores_output(self) -> bool:
+        """Whether the application takes the output by rows."""
+        return self.results is ResultMode.STORED
+
+    @property
+    def read_spelling(self) -> Spelling:
+        """What the user says about the model's inputs."""
+        return replace(self.spelling, allows_float=self.allow_float)
+
+
+def options_from_text(target: str = "host", **given: object) -> Options:
+    """Options as people write them, by keyword; UsageError."""
+    return from_written(Options, {"target": target, **given})
