@@ -3,8 +3,8 @@
  *
  * A convolution of int16; TG_FUNCTION is its name, TG_WEIGHT the type of a weight.
  */
-#include "tg_fixed_point.h"
 #include "tg_int16.h"
+#include "tg_scale_s16.h"
 
 #include <stddef.h>
 
@@ -33,20 +33,6 @@ static int64_t dot(
     return sum;
 }
 
-/** value * multiplier * 2^(shift - 31) with 16 bits of the multiplier, to the nearest (ties up), within the range. */
-static int16_t scaled(const struct tg_convolution_s16 *layer, int64_t value, int32_t channel)
-{
-    const int32_t multiplier = layer->multiplier[channel];
-    const int32_t reduced = multiplier < 0x7FFF0000 ? (multiplier + (1 << 15)) >> 16 : 0x7FFF;
-    const int32_t bits = 15 - layer->shift[channel];
-    const int64_t result = (value * reduced + ((int64_t)1 << (bits - 1))) >> bits;
-
-    if (result < layer->min) {
-        return (int16_t)layer->min;
-    }
-    return (int16_t)(result > layer->max ? layer->max : result);
-}
-
 /** All output channels of one pixel. */
 static void convolve_pixel(
     const struct tg_convolution_s16 *layer, const int16_t *image, int32_t top, int32_t left, int16_t *output)
@@ -59,7 +45,7 @@ static void convolve_pixel(
         const int64_t bias = layer->bias == NULL ? 0 : layer->bias[channel];
         const int64_t sum = dot(layer, group, filters + channel * filter_size, top, left) + bias;
 
-        output[channel] = scaled(layer, sum, channel);
+        output[channel] = tg_scaled_s16(layer, sum, channel);
     }
 }
 

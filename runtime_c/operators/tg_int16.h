@@ -47,6 +47,12 @@ void tg_convolve_s16(const struct tg_convolution_s16 *layer, const int16_t *inpu
 void tg_convolve_s16_w16(const struct tg_convolution_s16 *layer, const int16_t *input, int16_t *output);
 
 /**
+ * Transposed convolution: pad_top and pad_left are rows and columns cut off; groups and dilation are 1. Outputs that no
+ * input reaches hold the bias.
+ */
+void tg_transpose_conv_s16(const struct tg_convolution_s16 *layer, const int16_t *input, int16_t *output);
+
+/**
  * Softmax of each row; outputs have scale 1/32768. A difference of two inputs times multiplier * 2^(shift - 31) has
  * scale 10/65535.
  */
@@ -93,5 +99,14 @@ void tg_rescale_s16(const struct tg_rescale *layer, const int16_t *input, int16_
 void tg_rescale_s8_s16(const struct tg_rescale *layer, const int8_t *input, int16_t *output);
 
 void tg_rescale_s16_s8(const struct tg_rescale *layer, const int16_t *input, int8_t *output);
+
+/** To and from int32, whose zero point is 0; from there with a shift of at most 0. */
+void tg_rescale_s8_s32(const struct tg_rescale *layer, const int8_t *input, int32_t *output);
+
+void tg_rescale_s16_s32(const struct tg_rescale *layer, const int16_t *input, int32_t *output);
+
+void tg_rescale_s32_s8(const struct tg_rescale *layer, const int32_t *input, int8_t *output);
+
+void tg_rescale_s32_s16(const struct tg_rescale *layer, const int32_t *input, int16_t *output);
 
 #endif

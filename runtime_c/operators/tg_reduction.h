@@ -44,6 +44,10 @@ void tg_sum_s16(
 /** Largest or smallest value along the reduced axes. */
 void tg_reduce_extreme_s8(const struct tg_extents *extents, enum tg_extreme which, const int8_t *input, int8_t *output);
 
+/** The same of int16. */
+void tg_reduce_extreme_s16(
+    const struct tg_extents *extents, enum tg_extreme which, const int16_t *input, int16_t *output);
+
 /** Index of the first largest value along the middle one of three axes. */
 void tg_arg_max_s8(int32_t outer, int32_t size, int32_t inner, const int8_t *input, int32_t *output);
 

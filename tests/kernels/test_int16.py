@@ -1,6 +1,8 @@
 """int16 activations with int8 weights, computed as their references on every core, by both libraries."""
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,20 +18,24 @@ from tinygen.ops.add import Add
 from tinygen.ops.clamp import Activation, Clamp
 from tinygen.ops.conv2d import Conv2D
 from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
+from tinygen.ops.extrema import Maximum, Minimum
 from tinygen.ops.float_function import FloatFunction, Function
 from tinygen.ops.fully_connected import FullyConnected
 from tinygen.ops.mul import Mul
 from tinygen.ops.pool2d import AveragePool2D, MaxPool2D
-from tinygen.ops.reduction import Mean
-from tinygen.ops.relu import Relu
+from tinygen.ops.prelu import Prelu
+from tinygen.ops.reduction import Mean, ReduceMax, ReduceMin, Sum
+from tinygen.ops.relu import LeakyRelu, Relu
 from tinygen.ops.rescale import Rescale
 from tinygen.ops.softmax import Softmax
 from tinygen.ops.softmax_int16 import OUTPUT_SCALE
+from tinygen.ops.squared_difference import SquaredDifference
+from tinygen.ops.transpose_conv2d import TransposeConv2D
 from tinygen.ops.window import HW, Padding
 from tinygen.planner.plan import Request, plan
 from tinygen.targets import load
 
-LAYERS = 78
+LAYERS = 152
 TARGETS = [
     pytest.param("host", Library.PORTABLE, id="host-portable"),
     pytest.param("host", Library.CMSIS_NN, id="host-cmsis", marks=[requires_cmsis, pytest.mark.cmsis]),
@@ -43,6 +49,16 @@ TARGETS = [
         )
     ),
 ]
+
+
+OWN = {
+    *(
+        f"tg_{name}_s16"
+        for name in ("add", "leaky_relu", "maximum", "minimum", "mul", "prelu", "reduce_extreme", "sub")
+    ),
+    *(f"tg_{name}_s16" for name in ("squared_difference", "sum", "transpose_conv")),
+    *("tg_rescale_s16_s32", "tg_rescale_s32_s16", "tg_rescale_s32_s8", "tg_rescale_s8_s32"),
+}
 
 
 class Layers:
@@ -63,6 +79,7 @@ class Layers:
         kinds = (
             self.convolution, self.depthwise, self.fully_connected, self.pool, self.convolution, self.depthwise,
             self.binary, self.softmax, self.pool, self.rescaling, self.mean, self.sigmoid, self.widening_softmax,
+            self.binary, self.transposed, self.extremum, self.leaky, self.extreme, self.wide,
         )  # fmt: skip
         for number in range(count):
             kinds[number % len(kinds)]()
@@ -124,12 +141,73 @@ class Layers:
 
     def binary(self) -> None:
         shape = (1, self._between(1, 5), self._between(1, 5), self._between(1, 9))
-        first, second = (self._tensor(role, shape, float(self._rng.uniform(1e-4, 1e-2))) for role in "ab")
-        kind = Add if self._rng.random() < 0.5 else Mul
-        output = self._tensor("y", shape, 0.01)
-        self._append(
-            kind(**self._place(), first=first, second=second, output=output, clamp=self._clamp())  # type: ignore[arg-type]
+        first, second = (
+            self._tensor(role, extent, float(self._rng.uniform(1e-4, 1e-2)))
+            for role, extent in zip("ab", self._operands(shape), strict=True)
         )
+        output = self._tensor("y", shape, 0.01)
+        place: dict[str, Any] = self._place()
+        match len(self.ops) * 3 % 5:  # each kind in turn
+            case 0:
+                wide = self._tensor("y", shape, 0.05)
+                self._append(SquaredDifference(**place, first=first, second=second, output=wide))
+            case 1:
+                self._append(Prelu(**place, input=first, alpha=second, output=self._tensor("y", shape, 0.02)))
+            case 2:
+                self._append(Mul(**place, first=first, second=second, output=output, clamp=self._clamp()))
+            case _:
+                sign = self._between(0, 1) * 2 - 1
+                self._append(Add(**place, first=first, second=second, output=output, clamp=self._clamp(), sign=sign))
+
+    def _operands(self, shape: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        return shape, (shape, shape[-1:], (1, shape[1], 1, 1))[self._between(0, 2)]
+
+    def extremum(self) -> None:
+        shape = (1, self._between(1, 5), self._between(1, 5), self._between(1, 9))
+        first, second = (
+            self._tensor(role, extent, 0.01) for role, extent in zip("ab", self._operands(shape), strict=True)
+        )
+        kind = Maximum if self._rng.random() < 0.5 else Minimum
+        place: dict[str, Any] = self._place()
+        self._append(kind(**place, first=first, second=second, output=self._tensor("y", shape, 0.01)))
+
+    def leaky(self) -> None:
+        input, output = (self._tensor(role, (self._between(1, 50),) * 1, 0.01) for role in "xy")
+        output = Tensor(output.name, replace(output.type, shape=input.shape))
+        place: dict[str, Any] = self._place()
+        self._append(LeakyRelu(**place, input=input, output=output, alpha=float(self._rng.uniform(-0.5, 1.5))))
+
+    def extreme(self) -> None:
+        shape = (self._between(1, 3), self._between(1, 5), self._between(1, 5), self._between(1, 9))
+        axis = self._between(0, 3)
+        kept = tuple(1 if at == axis else size for at, size in enumerate(shape))
+        kind = (ReduceMax, ReduceMin, Sum)[self._between(0, 2)]
+        place: dict[str, Any] = self._place()
+        self._append(
+            kind(**place, input=self._tensor("x", shape, 0.01), output=self._tensor("y", kept, 0.01), axes=(axis,))
+        )
+
+    def wide(self) -> None:
+        place: dict[str, Any] = self._place()
+        narrow = self._quantized(DType.INT16 if self._rng.random() < 0.5 else DType.INT8, (self._between(1, 50),))
+        wide = TensorType(DType.INT32, narrow.shape, Quant((2.0**-16,), (0,)))
+        types = (narrow, wide) if self._rng.random() < 0.5 else (wide, narrow)
+        input, output = (Tensor(f"{role}{len(self.ops)}", type) for role, type in zip("xy", types, strict=True))
+        self._append(Rescale(**place, input=input, output=output))
+
+    def transposed(self) -> None:
+        kernel, stride = HW(self._between(1, 4), self._between(1, 4)), HW(self._between(1, 3), self._between(1, 3))
+        input = self._tensor("x", (self._between(1, 2), self._between(1, 4), self._between(1, 4), 5), 0.001)
+        weights, bias = self._constants((self._between(1, 6), kernel.h, kernel.w, 5), 0)
+        shape = (input.shape[0], self._between(1, 9), self._between(1, 9), weights.shape[0])
+        output = self._tensor("y", shape, self._output_scale(weights))
+        place: dict[str, Any] = self._place()
+        self._append(
+            TransposeConv2D(
+                **place, input=input, weights=weights, bias=bias, output=output, stride=stride,
+                top=self._between(0, kernel.h - 1), left=self._between(0, kernel.w - 1), clamp=self._clamp(),
+            )
+        )  # fmt: skip
 
     def softmax(self) -> None:
         shape = (self._between(1, 4), int(self._rng.choice([1, 8, 12, 300])))
@@ -257,6 +335,7 @@ def test_layers_run(target: str, library: Library, tmp_path: Path) -> None:
         assert np.array_equal(output, expected), f"{op}: {[tensor.type for tensor in op.operands]}"
     used = {call.kernel.function for call in schedule.calls}
     assert {"tg_convolve_s16", "tg_logistic_s16", "tg_tanh_s16", "tg_softmax_s8_s16"} <= used
+    assert used >= OWN
     if library is Library.CMSIS_NN:
         assert {"arm_convolve_s16", "arm_fully_connected_s16", "arm_avgpool_s16", "arm_max_pool_s16"} <= used
         assert used & {"arm_depthwise_conv_s16", "arm_depthwise_conv_fast_s16"}

@@ -36,6 +36,7 @@ from tinygen.kernels.tinygen_c import (
     unsigned_pooling,
 )
 from tinygen.kernels.without_scratch import without_scratch
+from tinygen.ops.rescale import Rescale
 
 _HOMES = (
     addition,
@@ -64,7 +65,7 @@ _HOMES = (
     unsigned_pooling,
     engine,
 )
-LOWERINGS: Lowerings = united(*(home.LOWERINGS for home in _HOMES))
+LOWERINGS: Lowerings = {**united(*(home.LOWERINGS for home in _HOMES)), Rescale: INT16_LOWERINGS[Rescale]}  # to int32
 
 
 def has_kernel(op: Op) -> bool:

@@ -11,7 +11,7 @@ from tinygen.ir.channels import Intervals, Link, linked
 from tinygen.ir.graph import Op, Values
 from tinygen.ir.rows import Channels, Columns, Rows, all_channels
 from tinygen.ir.tensor import Tensor
-from tinygen.ir.types import Array, DType, Float32Array
+from tinygen.ir.types import Array, Float32Array
 from tinygen.ops.broadcast import Broadcast
 from tinygen.ops.checks import check_activations, check_numbers, check_shape
 from tinygen.ops.constant_slices import constant_slices
@@ -59,11 +59,7 @@ class Binary(Op):
         check = check_activations if self.takes_int16 else check_numbers
         check(("first", self.first), ("second", self.second), ("output", self.output))
         check_shape("output", self.output, np.broadcast_shapes(self.first.shape, self.second.shape))
-        if not Broadcast.of(self.first.shape, self.second.shape).is_flat and self.output.type.dtype is DType.INT16:
-            raise ValueError(
-                f"broadcasts i16 operands of {list(self.first.shape)} and {list(self.second.shape)}, "
-                "equal shapes were expected"
-            )
+        Broadcast.of(self.first.shape, self.second.shape)
 
     def rows_needed(self, operand: Tensor, rows: Rows) -> Rows | None:
         height = operand.shape[1]

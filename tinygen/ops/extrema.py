@@ -18,6 +18,7 @@ class _Extremum(Binary):
     """One of two stored values: all tensors have the same quantization."""
 
     result_range: ClassVar[Range] = Range.OF_OPERANDS
+    takes_int16: ClassVar[bool] = True
 
     def channel_intervals(self, operands: list[Intervals]) -> Intervals:
         return self._at_corners(*operands)

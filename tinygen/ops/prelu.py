@@ -11,12 +11,13 @@ from tinygen.ir.channels import Link, linked
 from tinygen.ir.graph import Op, Values
 from tinygen.ir.rows import Channels, Columns, Rows, all_channels
 from tinygen.ir.tensor import Tensor
-from tinygen.ir.types import Array
+from tinygen.ir.types import Array, DType
 from tinygen.ops.broadcast import Broadcast
-from tinygen.ops.checks import check_numbers, check_scaling, check_shape
+from tinygen.ops.checks import check_activations, check_scaling, check_shape
 from tinygen.ops.clamp import Clamp
 from tinygen.ops.constant_slices import constant_slices
 from tinygen.ops.requantize import Multiplier, quantize_multiplier, requantize
+from tinygen.ops.unary import MAX_WIDE_SHIFT
 
 _MAX_IDENTITY_SHIFT = 22  # 255 << 22 fits into 31 bits
 _MAX_PRODUCT_SHIFT = 14  # 255 * 255 << 14 too
@@ -54,15 +55,16 @@ class Prelu(Op):
         return linked(self.output, self.input, self.alpha)
 
     def verify(self) -> None:
-        check_numbers(("input", self.input), ("alpha", self.alpha), ("output", self.output))
+        check_activations(("input", self.input), ("alpha", self.alpha), ("output", self.output))
         check_shape("output", self.output, self.input.shape)
         if np.broadcast_shapes(self.input.shape, self.alpha.shape) != self.input.shape:
             raise ValueError(f"alpha {list(self.alpha.shape)} does not broadcast to input {list(self.input.shape)}")
 
         Broadcast.of(self.input.shape, self.alpha.shape)
         if not self.output.type.dtype.is_real:
-            check_scaling("input", self.identity, _MAX_IDENTITY_SHIFT)
-            check_scaling("product", self.slope, _MAX_PRODUCT_SHIFT)
+            is_wide = self.output.type.dtype is DType.INT16
+            check_scaling("input", self.identity, MAX_WIDE_SHIFT if is_wide else _MAX_IDENTITY_SHIFT)
+            check_scaling("product", self.slope, 0 if is_wide else _MAX_PRODUCT_SHIFT)
 
     def rows_needed(self, operand: Tensor, rows: Rows) -> Rows | None:
         if self.alpha.is_constant and len(self.alpha.shape) == 4 and self.alpha.shape[1] > 1:
@@ -92,4 +94,4 @@ class Prelu(Op):
         positive = requantize(centered, identity.multiplier, identity.shift)
         negative = requantize(centered * alpha, slope.multiplier, slope.shift)
         stored = np.where(centered >= 0, positive, negative) + self.output.type.zero_point
-        return (Clamp.none(self.output.type).apply(stored).astype(np.int8),)
+        return (Clamp.none(self.output.type).apply(stored).astype(self.output.type.dtype.numpy),)

@@ -115,6 +115,11 @@ class _ScaledSum(Reduction):
 
     result_range: ClassVar[Range] = Range.OWN
 
+    def verify(self) -> None:
+        super().verify()
+        if self.output.type.dtype is DType.INT16 and self.count > _LARGEST_COUNT:
+            raise ValueError(f"the sum of {self.count} elements of i16, at most {_LARGEST_COUNT} were expected")
+
     @property
     def real_factor(self) -> float:
         """What a sum of float32 values is multiplied with."""
@@ -147,6 +152,8 @@ class _ScaledSum(Reduction):
 class Sum(_ScaledSum):
     """Sum along the axes."""
 
+    takes_int16: ClassVar[bool] = True
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Mean(_ScaledSum):
@@ -157,11 +164,6 @@ class Mean(_ScaledSum):
     """
 
     takes_int16: ClassVar[bool] = True
-
-    def verify(self) -> None:
-        super().verify()
-        if self.output.type.dtype is DType.INT16 and self.count > _LARGEST_COUNT:
-            raise ValueError(f"the mean of {self.count} elements of i16, at most {_LARGEST_COUNT} were expected")
 
     @property
     def scaling(self) -> Multiplier:
@@ -179,6 +181,7 @@ class _Extreme(Reduction):
     """One of the input's own values: both quantizations are the same."""
 
     result_range: ClassVar[Range] = Range.OF_OPERAND
+    takes_int16: ClassVar[bool] = True
 
     def channel_intervals(self, operands: list[Intervals]) -> Intervals:
         return united(operands)

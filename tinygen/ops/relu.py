@@ -47,15 +47,33 @@ class Relu(Unary):
 class LeakyRelu(Unary):
     """output = input where it is positive, else alpha * input."""
 
+    takes_int16: ClassVar[bool] = True
+
     alpha: float
 
-    def transform(self, centered: Int64Array) -> Int64Array:
+    @property
+    def identity(self) -> Multiplier:
+        """Requantization of positive inputs; in float32, as LiteRT has it."""
+        return quantize_multiplier(float(np.float32(self.input.type.scale) / np.float32(self.output.type.scale)))
+
+    @property
+    def slope(self) -> Multiplier:
+        """Requantization of negative inputs; the multiplier has the sign of alpha."""
         input_scale, output_scale = np.float32(self.input.type.scale), np.float32(self.output.type.scale)
-        identity = quantize_multiplier(float(input_scale / output_scale))
         slope = float(input_scale * np.float32(self.alpha) / output_scale)
-        leaky = quantize_multiplier(abs(slope))
+        scaling = quantize_multiplier(abs(slope))
+        return Multiplier(-scaling.multiplier, scaling.shift) if slope < 0 else scaling
+
+    def verify(self) -> None:
+        super().verify()
+        if self.output.type.dtype is DType.INT16:
+            check_scaling("input", self.identity, MAX_WIDE_SHIFT)
+            check_scaling("input times alpha", self.slope, MAX_WIDE_SHIFT)
+
+    def transform(self, centered: Int64Array) -> Int64Array:
+        identity, slope = self.identity, self.slope
         positive = requantize(centered, identity.multiplier, identity.shift)
-        negative = requantize(centered, leaky.multiplier, leaky.shift) * (-1 if slope < 0 else 1)
+        negative = requantize(centered, abs(slope.multiplier), slope.shift) * (-1 if slope.multiplier < 0 else 1)
         return np.where(centered >= 0, positive, negative) + self.output.type.zero_point
 
     def compute(self, real: Float32Array) -> Float32Array:

@@ -2,7 +2,9 @@
 
 from dataclasses import dataclass
 
-from tinygen.ir.types import DType
+from tinygen.ir.graph import Values
+from tinygen.ir.tensor import Tensor
+from tinygen.ir.types import Array, DType
 from tinygen.ops.checks import check_dtype, check_per_tensor, check_scaling, check_shape, check_stored
 from tinygen.ops.requantize import Int64Array, Multiplier, quantize_multiplier, requantize
 from tinygen.ops.unary import MAX_WIDE_SHIFT, Unary
@@ -10,7 +12,7 @@ from tinygen.ops.unary import MAX_WIDE_SHIFT, Unary
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Rescale(Unary):
-    """The same real values under another quantization; int8 and uint8, or int8 and int16, on either side."""
+    """The same real values under another quantization; int8 and uint8, or int8, int16 and int32, on either side."""
 
     @property
     def scaling(self) -> Multiplier:
@@ -26,16 +28,33 @@ class Rescale(Unary):
         return source.scale == target.scale and target.zero_point - source.zero_point == expected
 
     def verify(self) -> None:
-        is_wide = DType.INT16 in (self.input.type.dtype, self.output.type.dtype)
+        dtypes = (self.input.type.dtype, self.output.type.dtype)
+        is_wide = DType.INT16 in dtypes or DType.INT32 in dtypes
         for role, tensor in (("input", self.input), ("output", self.output)):
-            if is_wide:
+            if tensor.type.dtype is DType.INT32:
+                _check_int32(role, tensor)
+            elif is_wide:
                 check_stored(role, tensor)
-            check_dtype(role, tensor, DType.INT8, DType.INT16 if is_wide else DType.UINT8)
-            check_per_tensor(role, tensor)
+            else:
+                check_dtype(role, tensor, DType.INT8, DType.UINT8)
+                check_per_tensor(role, tensor)
+        if dtypes == (DType.INT32, DType.INT32):
+            raise ValueError(f"'{self.input.name}' and '{self.output.name}' are i32, i8 or i16 was expected of one")
         if is_wide:
-            check_scaling("input", self.scaling, MAX_WIDE_SHIFT)
+            check_scaling("input", self.scaling, 0 if self.input.type.dtype is DType.INT32 else MAX_WIDE_SHIFT)
         check_shape("output", self.output, self.input.shape)
+
+    def evaluate(self, values: Values) -> tuple[Array, ...]:
+        if DType.INT32 in (self.input.type.dtype, self.output.type.dtype):
+            return (self._saturated(values[self.input]),)
+        return super().evaluate(values)
 
     def transform(self, centered: Int64Array) -> Int64Array:
         scaling = self.scaling
         return requantize(centered, scaling.multiplier, scaling.shift) + self.output.type.zero_point
+
+
+def _check_int32(role: str, tensor: Tensor) -> None:
+    check_per_tensor(role, tensor)
+    if tensor.type.zero_point:
+        raise ValueError(f"{role} '{tensor.name}' is i32 with zero point {tensor.type.zero_point}, 0 was expected")

@@ -12,9 +12,9 @@ from tinygen.ir.answers import Filters, Range, ScalingConstants
 from tinygen.ir.graph import Op, Tile, Values
 from tinygen.ir.rows import Rows
 from tinygen.ir.tensor import Tensor
-from tinygen.ir.types import Array
+from tinygen.ir.types import Array, DType
 from tinygen.ops.accumulate import OutputStage, exact_matmul
-from tinygen.ops.checks import check_filters, check_numbers, check_rank, check_shape
+from tinygen.ops.checks import check_activations, check_dtype, check_filters, check_rank, check_shape
 from tinygen.ops.clamp import Clamp
 from tinygen.ops.window import HW
 
@@ -31,7 +31,7 @@ class TransposeConv2D(Op):
 
     input: Tensor  # [N, H, W, C_IN]
     weights: Tensor  # [C_OUT, KH, KW, C_IN]
-    bias: Tensor | None  # [C_OUT], int32 or float32
+    bias: Tensor | None  # [C_OUT], int32, of int16 int64, or float32
     output: Tensor  # [N, OH, OW, C_OUT]
     stride: HW
     top: int  # output rows dropped at the top
@@ -73,8 +73,11 @@ class TransposeConv2D(Op):
             if tensor.type.elements == 0:
                 raise ValueError(f"{role} '{tensor.name}' has shape {list(tensor.shape)}, without any element")
         channels = self.weights.shape[0]
-        check_numbers(("input", self.input), ("output", self.output))
+        check_activations(("input", self.input), ("output", self.output))
         check_filters(self.weights, self.bias, self.output, channels, axis=0)
+        if self.output.type.dtype is DType.INT16:
+            check_dtype("weights", self.weights, DType.INT8)
+            self.output_stage.verify()
         check_shape("weights", self.weights, (*self.weights.shape[:3], self.input.shape[3]))
         check_shape("output", self.output, (self.input.shape[0], *self.output.shape[1:3], channels))
         if min(self.stride.h, self.stride.w) < 1 or min(self.top, self.left) < 0:

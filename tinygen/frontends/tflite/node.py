@@ -146,9 +146,14 @@ def _open_axes(raw: RawTensor) -> list[bool]:
     return [size < 0 and axis > 0 for axis, size in enumerate(signature)]
 
 
+def _is_quantized(raw: RawTensor, dtype: DType) -> bool:
+    """Whether scales say what stored values mean: of int32 those of activations, as biases have their operator's."""
+    return dtype in _QUANTIZED or (dtype is DType.INT32 and raw.data is None)
+
+
 def _quant(raw: RawTensor, dtype: DType) -> Quant | None:
     stored = raw.quantization
-    if stored is None or not stored.scales or dtype not in _QUANTIZED:
+    if stored is None or not stored.scales or not _is_quantized(raw, dtype):
         return None
     for scale in stored.scales:
         if not (np.isfinite(scale) and scale > 0):

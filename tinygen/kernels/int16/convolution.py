@@ -1,7 +1,7 @@
 """Convolutions and fully connected layers on int16 activations with int8 or int16 weights."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -18,6 +18,7 @@ from tinygen.ops.conv2d import Conv2D
 from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
 from tinygen.ops.fully_connected import FullyConnected
 from tinygen.ops.requantize import Multiplier
+from tinygen.ops.transpose_conv2d import TransposeConv2D
 from tinygen.ops.window import UNIT
 
 _LARGEST_SUM = 1 << 31  # of CMSIS-NN's products, before the bias
@@ -155,6 +156,20 @@ def lower_fully_connected(op: Op, toolbox: Toolbox) -> Kernel:
     )
 
 
+def lower_transpose_conv2d(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 - the same for all targets
+    """tg_transpose_conv_s16."""
+    assert isinstance(op, TransposeConv2D)
+    channels, height, width, depth = op.weights.shape
+    geometry = Geometry(
+        Dims.nhwc(op.input.type),
+        Dims(channels, height, width, depth),
+        Dims.nhwc(op.output.type),
+        Tile.of(op.stride),
+        Tile(w=op.left, h=op.top),
+    )
+    return replace(_any_convolution(op.output_stage, geometry, channels), function="tg_transpose_conv_s16")
+
+
 def _is_exact_in_library(stage: OutputStage, toolbox: Toolbox, axis: int) -> bool:
     """Whether CMSIS-NN is linked and none of its 32-bit sums can overflow, whatever the inputs; channels on `axis`."""
     if toolbox.library is Library.PORTABLE or stage.weights.type.dtype is not DType.INT8:
@@ -226,4 +241,5 @@ LOWERINGS: Lowerings = {
     Conv2D: lower_conv2d,
     DepthwiseConv2D: lower_depthwise_conv2d,
     FullyConnected: lower_fully_connected,
+    TransposeConv2D: lower_transpose_conv2d,
 }

@@ -1,4 +1,4 @@
-"""Addition and multiplication of int16 tensors of the same shape."""
+"""Addition and multiplication of int16 tensors."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -7,6 +7,7 @@ from tinygen.ir.graph import Op
 from tinygen.kernels.base import Kernel, Lowerings, Toolbox
 from tinygen.kernels.cmsis_nn.addition import ElementwiseAddS8
 from tinygen.kernels.cmsis_nn.multiplication import ElementwiseMulS8
+from tinygen.kernels.int16.broadcast import broadcast_product, broadcast_sum
 from tinygen.kernels.tinygen_c.elementwise import offsets, operands
 from tinygen.ops.add import Add
 from tinygen.ops.mul import Mul
@@ -27,8 +28,10 @@ class ElementwiseMulS16(ElementwiseMulS8):
 
 
 def lower_add(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 - the same for all targets
-    """The addition kernel for `op`."""
+    """The addition kernel for `op`; CMSIS-NN has none that broadcasts or subtracts."""
     assert isinstance(op, Add)
+    if op.sign < 0 or not op.broadcast.is_flat:
+        return broadcast_sum(op)
     return ElementwiseAddS16(
         function="arm_elementwise_add_s16",
         **operands(op.output, op.first, op.second),
@@ -41,8 +44,10 @@ def lower_add(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 - the same fo
 
 
 def lower_mul(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 - the same for all targets
-    """The multiplication kernel for `op`."""
+    """The multiplication kernel for `op`; CMSIS-NN has none that broadcasts."""
     assert isinstance(op, Mul)
+    if not op.broadcast.is_flat:
+        return broadcast_product(op)
     return ElementwiseMulS16(
         function="arm_elementwise_mul_s16",
         **operands(op.output, op.first, op.second),

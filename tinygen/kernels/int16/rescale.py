@@ -1,4 +1,4 @@
-"""From one quantization to another, where int16 is on either side; rectifiers on int16."""
+"""From one quantization to another, where int16 or int32 is on either side; rectifiers on int16."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -8,7 +8,7 @@ from tinygen.ir.types import DType
 from tinygen.kernels.base import Kernel, Lowerings, Toolbox, constant_tables
 from tinygen.kernels.cmsis_nn.shapes import Offsets
 from tinygen.ops.clamp import Clamp
-from tinygen.ops.relu import Relu
+from tinygen.ops.relu import LeakyRelu, Relu
 from tinygen.ops.requantize import Multiplier
 from tinygen.ops.rescale import Rescale
 
@@ -16,12 +16,16 @@ _FUNCTIONS = {
     (DType.INT16, DType.INT16): "tg_rescale_s16",
     (DType.INT8, DType.INT16): "tg_rescale_s8_s16",
     (DType.INT16, DType.INT8): "tg_rescale_s16_s8",
+    (DType.INT8, DType.INT32): "tg_rescale_s8_s32",
+    (DType.INT16, DType.INT32): "tg_rescale_s16_s32",
+    (DType.INT32, DType.INT8): "tg_rescale_s32_s8",
+    (DType.INT32, DType.INT16): "tg_rescale_s32_s16",
 }
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class RescaleS16(Kernel):
-    """tg_rescale_s16, tg_rescale_s8_s16 or tg_rescale_s16_s8."""
+    """tg_rescale_s16, or from one element type to another."""
 
     template: ClassVar[str] = "rescale_s16"
     header: ClassVar[str] = "tg_int16.h"
@@ -30,6 +34,33 @@ class RescaleS16(Kernel):
     offsets: Offsets
     scaling: Multiplier
     activation: Clamp
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class LeakyReluS16(Kernel):
+    """tg_leaky_relu_s16."""
+
+    template: ClassVar[str] = "leaky_relu_s16"
+    header: ClassVar[str] = "tg_elementwise_s16.h"
+
+    identity: Multiplier
+    slope: Multiplier
+    size: int
+
+
+def lower_leaky_relu(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 - the same for all targets
+    """The kernel for a LeakyRelu."""
+    assert isinstance(op, LeakyRelu)
+    return LeakyReluS16(
+        function="tg_leaky_relu_s16",
+        reads=(op.input,),
+        writes=(op.output,),
+        tables=constant_tables(op.input),
+        in_place=(op.input,),
+        identity=op.identity,
+        slope=op.slope,
+        size=op.output.type.elements,
+    )
 
 
 def lower_rescale(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 - the same for all targets
@@ -49,4 +80,4 @@ def lower_rescale(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 - the sam
     )
 
 
-LOWERINGS: Lowerings = {Relu: lower_rescale, Rescale: lower_rescale}
+LOWERINGS: Lowerings = {LeakyRelu: lower_leaky_relu, Relu: lower_rescale, Rescale: lower_rescale}

@@ -21,6 +21,7 @@ class _BroadcastS8(Kernel):
     """What they share."""
 
     header: ClassVar[str] = "tg_elementwise.h"
+    element: ClassVar[str] = "int8_t"
 
     broadcast: Broadcast
 

@@ -36,6 +36,7 @@ class ReduceExtremeS8(Kernel):
 
     template: ClassVar[str] = "reduce_extreme_s8"
     header: ClassVar[str] = "tg_reduction.h"
+    element: ClassVar[str] = "int8_t"
 
     extents: Extents
     which: str  # the enumerator's name

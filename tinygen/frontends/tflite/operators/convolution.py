@@ -51,14 +51,18 @@ def _read_convolution(
 
 
 def read_transpose_conv(node: Node) -> TransposeConv2D:
-    """TRANSPOSE_CONV: the output's shape, the weights, the input and perhaps a bias."""
+    """TRANSPOSE_CONV: the output's shape, the weights, the input and perhaps a bias.
+
+    Of a shape that is computed at run time the file's own is taken, which memory was planned for elsewhere too.
+    """
     options = node.options(tflite.TransposeConvOptions)
     output, stride = node.output(), HW(options.StrideH(), options.StrideW())
     weights = _filters(node)
     bias = node.optional_input(3)
     if bias is not None:
         node.constant(3, "bias")
-    if node.integers(0, "output shape") != output.shape or len(output.shape) != 4 or len(weights.shape) != 4:
+    is_expected = node.input(0).data is None or node.integers(0, "output shape") == output.shape
+    if not is_expected or len(output.shape) != 4 or len(weights.shape) != 4:
         raise UnsupportedError(
             f"output {list(output.shape)} and weights {list(weights.shape)} do not fit the output shape"
         )
