@@ -42,13 +42,14 @@ def test_any_number_of_samples(compiled: Compiled) -> None:
 
 
 def test_writes_outside_of_the_arena(compiled: Compiled) -> None:
-    shifted = _changed(compiled, "context->arena = arena;", f"context->arena = (int8_t *)arena + {SHIFT};")
+    moved = f"context->arena = untyped((int8_t *)arena + {SHIFT});"
+    shifted = _changed(compiled, "context->arena = untyped(arena);", moved)
     with pytest.raises(MismatchError, match=r"^twice on host: wrote outside of its arena of \d+ bytes\.$"):
         shifted.execute([[np.ones((1, 40), np.int8)]])
 
 
 def test_operator_that_fails(compiled: Compiled) -> None:
-    failing = _changed(compiled, "(arena) != 0) {", "(arena) == 0) {")
+    failing = _changed(compiled, "    lookup_1(arena);\n", "    lookup_1(arena);\n    return TWICE_LOOKUP_1;\n")
     with pytest.raises(ToolError) as caught:
         failing.execute([[np.ones((1, 40), np.int8)]])
     assert str(caught.value) == (

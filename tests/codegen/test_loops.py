@@ -57,7 +57,7 @@ def _text(schedule: Schedule) -> str:
 
 _FUNCTION = re.compile(r"^static [^;={]*\b(operators_\w+)\([^;]*?\)\n{.*?^}", re.MULTILINE | re.DOTALL)
 _STATEMENT = re.compile(
-    r"^ +(?:if \((?:run_|net_fetch_|vww_96_int8_fetch_)|mem(?:move|cpy)\(|tg_move_up\(|for \()", re.MULTILINE
+    r"^ +(?:(?:if \()?(?:run_|net_fetch_|vww_96_int8_fetch_)|mem(?:move|cpy)\(|tg_move_up\(|for \()", re.MULTILINE
 )
 
 

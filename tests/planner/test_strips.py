@@ -88,10 +88,9 @@ def test_columns_of_a_whole_input_are_copied_to_a_ring_where_a_kernel_reads_seve
     crops = [step for step in schedule.flat_steps if isinstance(step, Crop)]
     assert {crop.source.whole for crop in crops} == set(graph.input_tensors)
     _assert_computes(schedule)
-    broken = crops[0]
     text = render(schedule, "net", "net.tflite")["net.c"]
     assert "in 3 strips of columns" in text
-    assert f"memcpy(arena + {schedule.address(broken.target.tensor)}" in text
+    assert "memcpy(arena + AT_" in text
 
 
 def test_the_plan_is_the_same_each_time() -> None:

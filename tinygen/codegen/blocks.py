@@ -40,6 +40,11 @@ def runner(kernel: Kernel, text: Runner) -> str:
     return _stripped(_template(kernel).module.runner(*arguments))  # type: ignore[attr-defined]
 
 
+def can_fail(kernel: Kernel, text: Runner) -> bool:
+    """Whether that function returns a status; one that cannot fail returns nothing."""
+    return not runner(kernel, text).startswith("static void ")
+
+
 def steps(kernel: Kernel) -> Steps:
     """Of a kernel for a part of a layer: the elements from part to part, by the tables that are parts of others."""
     found = (table for table in kernel.tables if table.whole and not is_operand(kernel, table))

@@ -48,22 +48,6 @@ class Captions:
         heading = f"{span}, in {slices} slices of channels." if slices else f"{span}, row by row{across}."
         return comment(f"{heading} Bytes of each value that are kept at a time:" if kept else heading, *kept)
 
-    def arena(self) -> str:
-        """Where everything lies."""
-        heading = "The arena: first byte, bytes, value. A place is used again when its value is spent."
-        if len(self.schedule.arenas) == 1:
-            return comment(heading, *self._places(self.schedule.buffers))
-        lines = [heading.replace("The arena", "The arenas")]
-        for arena in self.schedule.arenas:
-            inside = [buffer for buffer in self.schedule.buffers if self.schedule.memory(buffer) == arena.memory]
-            lines += [f"In {arena.memory.name}:", *self._places(inside)]
-        return comment(*lines)
-
-    def _places(self, buffers: Iterable[Buffer]) -> list[str]:
-        offsets = self.schedule.offsets
-        places = sorted(buffers, key=lambda buffer: (offsets[buffer], buffer.first_step))
-        return [f"  {offsets[buffer]:6}  {buffer.bytes:6}  {self.content(buffer)}" for buffer in places]
-
     def content(self, buffer: Buffer) -> str:
         """What a buffer holds: values are called after the operator that makes them."""
         if values := self._whole_values.get(buffer):
@@ -72,6 +56,14 @@ class Captions:
         if stem in self._by_name:
             return f"{self._by_name[stem]}, {use}"
         return self._by_name.get(buffer.name, _first_name(buffer.name))
+
+    def first_content(self, buffer: Buffer) -> str:
+        """The same, of several values only the first one."""
+        return next(iter(self._whole_values.get(buffer, [])), self.content(buffer))
+
+    def has_several_values(self, buffer: Buffer) -> bool:
+        """Whether values are computed in place of others, or lie side by side."""
+        return len(self._whole_values.get(buffer, [])) > 1
 
     def rows(self, calls: Sequence[Call]) -> str | None:
         """The rows or channels that calls of one layer compute, or else read; None where they take whole tensors."""

@@ -7,12 +7,13 @@ from functools import cached_property
 from itertools import chain, count
 
 from tinygen.codegen import blocks
-from tinygen.codegen.arenas import ArenaText, arena_symbol, arena_texts, touched_arenas
+from tinygen.codegen.arenas import ArenaText, arena_texts, touched_arenas
 from tinygen.codegen.blocks import Runner, Steps
-from tinygen.codegen.c_text import c_type, initializer
+from tinygen.codegen.c_text import c_type, comment, initializer
 from tinygen.codegen.captions import Captions
 from tinygen.codegen.engine_templates import PrintedEngine, Variables, print_engine
 from tinygen.codegen.engine_variables import layer_variables, own_function
+from tinygen.codegen.places import Places
 from tinygen.codegen.ports import PortText, common_ctype
 from tinygen.codegen.statements import Callee, CallText, ShiftText, Statement, StripsText, Writer
 from tinygen.codegen.streams import StreamText, stream_text
@@ -32,6 +33,7 @@ class TableText:
     ctype: str
     length: int
     initializer: str
+    layout: str | None  # a comment
 
     @property
     def align(self) -> int:
@@ -63,6 +65,11 @@ class OperatorText:
     call: CallText | None  # where it is called once, on whole tensors
     arenas: list[str]  # that this call uses
 
+    @property
+    def can_fail(self) -> bool:
+        """Whether that call can."""
+        return self.call is not None and self.call.can_fail
+
 
 @dataclass(frozen=True, eq=False)
 class FusedText:
@@ -73,6 +80,11 @@ class FusedText:
     operators: list[OperatorText]
     statements: tuple[Statement, ...]
     arenas: list[str]  # that these use outside of strips
+
+    @property
+    def can_fail(self) -> bool:
+        """Whether something in it can."""
+        return any(statement.can_fail for statement in self.statements)
 
     @property
     def strips(self) -> list[StripsText]:
@@ -117,7 +129,9 @@ class ModelText:
         """Constant arrays, each content once."""
         unique = dict(self._symbols.values())
         return [
-            TableText(symbol, c_type(table.dtype), table.values.size, initializer(table.values))
+            TableText(
+                symbol, c_type(table.dtype), table.values.size, initializer(table.values), self._layouts.get(table)
+            )
             for symbol, table in unique.items()
         ]
 
@@ -136,7 +150,7 @@ class ModelText:
     @property
     def stream(self) -> StreamText | None:
         """How the model takes a signal part by part; None where it does not."""
-        return stream_text(self.schedule)
+        return stream_text(self.schedule, self._places)
 
     @property
     def updates(self) -> list[ShiftText]:
@@ -167,13 +181,13 @@ class ModelText:
     @property
     def context_members(self) -> str:
         """Initializers of a context in the one-shot function, whose variables are called like the members."""
-        members = [arena.symbol for arena in self.arenas] + (["user"] if self.calls_application else [])
-        return ", ".join(f".{member} = {member}" for member in members)
+        members = [f".{arena.symbol} = untyped({arena.symbol})" for arena in self.arenas]
+        return ", ".join([*members, ".user = user"] if self.calls_application else members)
 
     @property
-    def arena_map(self) -> str:
-        """A comment: where everything lies."""
-        return self._captions.arena()
+    def places(self) -> str:
+        """Where everything lies."""
+        return self._places.declaration
 
     @property
     def headers(self) -> list[str]:
@@ -277,6 +291,16 @@ class ModelText:
         return any(isinstance(item, FusedText) for item in self.items)
 
     @property
+    def passes_status(self) -> bool:
+        """Whether a chain that runs row by row can fail: it says which of its operators has."""
+        return any(isinstance(item, FusedText) and item.can_fail for item in self.items)
+
+    @property
+    def invoke_has_declarations(self) -> bool:
+        """Whether something stands in front of the first call of an invocation."""
+        return not self.has_fused_operators or self.passes_status or bool(self.arenas_of_whole_operators)
+
+    @property
     def fetch_function(self) -> str:
         """How the application's function is called that gives rows of the input, without the model's name."""
         return "fetch_patch" if self.schedule.rereads_input else "fetch_rows"
@@ -377,6 +401,12 @@ class ModelText:
         return found
 
     @cached_property
+    def _layouts(self) -> dict[Table, str]:
+        """Comments on the order of elements."""
+        kernels = (call.kernel for call in self.schedule.calls)
+        return {kernel.tables[0].stored: comment(kernel.layout) for kernel in kernels if kernel.layout}
+
+    @cached_property
     def _layers(self) -> dict[Op, dict[str, LayerText]]:
         """The layers of each operator, by the text that describes them."""
         return {op: self._layers_of(op, calls) for op, calls in self._calls.items()}
@@ -433,12 +463,13 @@ class ModelText:
 
     @cached_property
     def _writer(self) -> Writer:
-        return Writer(self.schedule, self._callee, self._table_symbol, self._captions.content)
+        return Writer(self.schedule, self._callee, self._table_symbol, self._captions.content, self._places)
 
     def _callee(self, call: Call) -> Callee:
         layer, runner = self._layers[call.whole][self._layer_key(call)], self._runner(call)
-        status, ctype = self._status(call.whole), blocks.layer_type(call.kernel)
-        return Callee(status, runner.name, layer.symbol, ctype, takes_part=bool(runner.steps))
+        status, can_fail = self._status(call.whole), blocks.can_fail(call.kernel, runner)
+        ctype = blocks.layer_type(call.kernel)
+        return Callee(status, can_fail, runner.name, layer.symbol, ctype, takes_part=bool(runner.steps))
 
     def _operator(self, op: Op, call: CallText | None = None, arenas: Sequence[str] = ()) -> OperatorText:
         layers = list(self._layers[op].values())
@@ -464,14 +495,17 @@ class ModelText:
     def _captions(self) -> Captions:
         return Captions(self.schedule, {op: self._symbol(op) for op in self._labels})
 
+    @cached_property
+    def _places(self) -> Places:
+        return Places(self.schedule, self._captions)
+
     def _ports(self, role: str, ports: Sequence[Port]) -> list[PortText]:
         return [self._port(index, role, port) for index, port in enumerate(ports)]
 
     def _port(self, index: int, role: str, port: Port) -> PortText:
-        if port.tensor in self.schedule.fetched | self.schedule.stored:
-            return PortText(index, role, port.name, port.tensor, port, offset=None)
-        arena = arena_symbol(self.schedule, self.schedule.places[port.tensor].buffer)
-        return PortText(index, role, port.name, port.tensor, port, self.schedule.address(port.tensor), arena)
+        is_resident = port.tensor not in self.schedule.fetched | self.schedule.stored
+        address = self._places.of_tensor(port.tensor) if is_resident else None
+        return PortText(index, role, port.name, port.tensor, port, address)
 
 
 def _numbered(symbol: str, content: str, contents: dict[str, str]) -> str:

@@ -29,8 +29,7 @@ class PortText:
     name: str
     tensor: Tensor
     port: Port
-    offset: int | None  # in its arena; None where the application gives or takes rows
-    arena: str = "arena"  # C name of a pointer to that arena
+    address: str | None  # from a pointer to its arena; None where the application gives or takes rows
 
     @property
     def is_fetched(self) -> bool:
@@ -40,7 +39,7 @@ class PortText:
     @property
     def is_resident(self) -> bool:
         """Whether all of it lies in the arena."""
-        return self.offset is not None
+        return self.address is not None
 
     @property
     def every_row(self) -> int:
@@ -65,11 +64,6 @@ class PortText:
         """Name and type, for a comment."""
         dims = "x".join(str(dim) for dim in self.tensor.shape)
         return inline_comment(f"'{self.name}', {self.ctype}[{dims}]")
-
-    @property
-    def address(self) -> str:
-        """Its first byte, from its arena's."""
-        return f"{self.arena} + {self.offset}" if self.offset else self.arena
 
     @property
     def pointer(self) -> str:

@@ -4,8 +4,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, TypeVar
 
-from tinygen.codegen.arenas import arena_symbol, touched_arenas
+from tinygen.codegen.arenas import touched_arenas
 from tinygen.codegen.c_text import c_type, inline_comment
+from tinygen.codegen.places import Places
 from tinygen.codegen.strips import Members, MemberText, Use, members_of
 from tinygen.ir.rows import Columns, Piece, all_columns, has_rows
 from tinygen.ir.tensor import Tensor
@@ -35,6 +36,7 @@ class CallText:
     kind: ClassVar[str] = "call"
 
     status: str  # where it fails: the operator's enumerator
+    can_fail: bool
     runner: str
     layer: str  # C expression for its address
     arguments: str
@@ -54,6 +56,7 @@ class ShiftText:
     """A move of rows inside their ring."""
 
     kind: ClassVar[str] = "shift"
+    can_fail: ClassVar[bool] = False
 
     function: str
     target: str
@@ -67,6 +70,7 @@ class FetchText:
     """Rows that the application writes."""
 
     kind: ClassVar[str] = "fetch"
+    can_fail: ClassVar[bool] = True
 
     function: str  # without the model's name
     arguments: str  # behind `user`
@@ -77,6 +81,7 @@ class StoreText:
     """Rows that the application takes."""
 
     kind: ClassVar[str] = "store"
+    can_fail: ClassVar[bool] = True
 
     arguments: str  # behind `user`
 
@@ -86,6 +91,7 @@ class CropText:
     """Columns of a row that are copied into a ring."""
 
     kind: ClassVar[str] = "crop"
+    can_fail: ClassVar[bool] = False
 
     target: str
     source: str
@@ -102,6 +108,11 @@ class LoopText:
     count: int
     body: tuple["Statement", ...]
 
+    @property
+    def can_fail(self) -> bool:
+        """Whether something in it can."""
+        return any(statement.can_fail for statement in self.body)
+
 
 @dataclass(frozen=True)
 class StripsText:
@@ -114,6 +125,11 @@ class StripsText:
     members: tuple[MemberText, ...]
     statements: tuple["Statement", ...]
     arenas: list[str]  # that these use
+
+    @property
+    def can_fail(self) -> bool:
+        """Whether something in a strip can."""
+        return any(statement.can_fail for statement in self.statements)
 
     @property
     def initializers(self) -> list[list[tuple[str, str]]]:
@@ -129,6 +145,7 @@ class Callee:
     """What stands before the values in a call."""
 
     status: str  # where it fails: the operator's enumerator
+    can_fail: bool
     runner: str
     layer: str  # symbol
     layer_type: str
@@ -146,6 +163,7 @@ class Writer:
     callee: Callable[[Call], Callee]
     symbol: Callable[[Table], str]
     content: Callable[[Buffer], str]
+    places: Places
     strips: int = 1
     members: Members = field(default_factory=lambda: Members({}, str))
 
@@ -175,7 +193,8 @@ class Writer:
             arguments.append(self._within(call.scratch, *[0] * len(calls)) if call.scratch else "NULL")
         results = tuple(self._result(*tensors) for tensors in written)
         layer = self._pointer(callees[0].layer_type, callees[0].layer, *(f"&{callee.layer}" for callee in callees))
-        return CallText(callees[0].status, callees[0].runner, layer, ", ".join(arguments), results)
+        callee = callees[0]
+        return CallText(callee.status, callee.can_fail, callee.runner, layer, ", ".join(arguments), results)
 
     def shift(self, *shifts: Shift) -> ShiftText:
         """A move inside a buffer."""
@@ -258,13 +277,11 @@ class Writer:
 
     def _within(self, buffer: Buffer, *offsets: int) -> str:
         """A pointer to a place some bytes behind the start of a buffer."""
-        start = self.schedule.offsets[buffer]
-        terms = self._terms((buffer, start, "start"), *(start + offset for offset in offsets))
-        return _sum(arena_symbol(self.schedule, buffer), *terms)
+        return self.places.of_buffer(buffer, *self._terms((buffer, "start"), *offsets))
 
     def _bytes(self, ctype: str, buffer: Buffer, *values: int) -> str:
         """How much of a buffer is moved or written."""
-        number = _sum(*self._terms((buffer, 0, "bytes"), *values))
+        number = _sum(*self._terms((buffer, "bytes"), *values))
         if len(set(values)) == 1:
             return number
         return f"({ctype})({number})" if " " in number else f"({ctype}){number}"
@@ -278,7 +295,7 @@ class Writer:
         terms = self.members.number(use, first)
         if second:
             distance = tuple(b - a for a, b in zip(first, second, strict=True))
-            terms += _times(self.members.number(use, distance, is_distance=True), "i")
+            terms += _times(self.members.number(use, distance), "i")
         return terms
 
     def _pointer(self, ctype: str, name: str, *values: str) -> str:

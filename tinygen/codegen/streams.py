@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from tinygen.codegen.arenas import arena_symbol
+from tinygen.codegen.places import Places
 from tinygen.ir.stream import State, Stream
 from tinygen.planner.schedule.schedule import Schedule
 
@@ -11,16 +11,14 @@ from tinygen.planner.schedule.schedule import Schedule
 class StateText:
     """Bytes that are kept."""
 
-    arena: str  # C name of a pointer to the arena that they lie in
-    offset: int  # from the start of that arena
+    address: str  # of the first one, from a pointer to its arena
     bytes: int
     fill: int  # of each byte, before the first call
 
     @property
     def pointer(self) -> str:
         """Their first byte, from a context."""
-        base = f"context->{self.arena}"
-        return f"{base} + {self.offset}" if self.offset else base
+        return f"context->{self.address}"
 
 
 @dataclass(frozen=True)
@@ -37,12 +35,11 @@ class StreamText:
         return f"the next {count} columns" if count > 1 else "the next column"
 
 
-def stream_text(schedule: Schedule) -> StreamText | None:
+def stream_text(schedule: Schedule, places: Places) -> StreamText | None:
     """The stream of a schedule; None where it has none."""
     stream = schedule.graph.stream
-    return StreamText(stream, [_state(schedule, state) for state in stream.states]) if stream else None
+    return StreamText(stream, [_state(state, places) for state in stream.states]) if stream else None
 
 
-def _state(schedule: Schedule, state: State) -> StateText:
-    symbol = arena_symbol(schedule, schedule.places[state.tensor].buffer)
-    return StateText(symbol, schedule.address(state.tensor), state.tensor.type.bytes, state.fill)
+def _state(state: State, places: Places) -> StateText:
+    return StateText(places.of_tensor(state.tensor), state.tensor.type.bytes, state.fill)

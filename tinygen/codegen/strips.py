@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from tinygen.ir.tensor import Tensor
 from tinygen.planner.schedule.schedule import Buffer, Call, Crop, Fetch, FlatStep, Schedule, Strips, unrolled
 
-Use = str | tuple[Buffer, int, str]
-"""What a number is: its name; or bytes of a buffer, with the place that they count from, and a name for them."""
+Use = str | tuple[Buffer, str]
+"""What a number is: its name; or bytes of a buffer, and a name for them."""
 
 
 @dataclass(frozen=True)
@@ -36,19 +36,18 @@ class Members:
     content: Callable[[Buffer], str]
     found: dict[tuple[str, tuple[str, ...]], MemberText] = field(default_factory=dict)
 
-    def number(self, use: Use, values: tuple[int, ...], is_distance: bool = False) -> list[str]:
+    def number(self, use: Use, values: tuple[int, ...]) -> list[str]:
         """Terms whose sum is a number that has these values in the strips."""
         if len(set(values)) == 1:
             return [str(values[0])] if values[0] else []
         if isinstance(use, str):
             return [self._member("int32_t", use, tuple(map(str, values)))]
-        buffer, start, name = use
+        buffer, name = use
         rows = self.rows.get(buffer)
-        start = 0 if is_distance else start
-        factor = _factor(values, rows, start) if rows else None
+        factor = _factor(values, rows) if rows else None
         if rows is not None and factor is not None:
             member = self._member("int32_t", self.name(buffer, "row"), tuple(map(str, rows)))
-            return [*([str(start)] if start else []), member if factor == 1 else f"{factor} * {member}"]
+            return [member if factor == 1 else f"{factor} * {member}"]
         least = min(values)
         member = self._member("int32_t", self.name(buffer, name), tuple(str(value - least) for value in values))
         return [*([str(least)] if least else []), member]
@@ -94,7 +93,7 @@ def _written(step: FlatStep) -> tuple[Tensor, ...]:
     return ()
 
 
-def _factor(values: tuple[int, ...], rows: tuple[int, ...], start: int) -> int | None:
-    """How many rows behind `start` all values are; None where they are not."""
-    factor = (values[0] - start) // rows[0]
-    return factor if all(value == start + factor * row for value, row in zip(values, rows, strict=True)) else None
+def _factor(values: tuple[int, ...], rows: tuple[int, ...]) -> int | None:
+    """How many rows all values are; None where they are not."""
+    factor = values[0] // rows[0]
+    return factor if all(value == factor * row for value, row in zip(values, rows, strict=True)) else None

@@ -111,6 +111,11 @@ class Kernel:
         return f"run_{self.function}"
 
     @property
+    def layout(self) -> str | None:
+        """What its first table holds, in order, for a comment; None where the table's name says it."""
+        return None
+
+    @property
     def callees(self) -> tuple[str, ...]:
         """C functions that it needs besides `function`."""
         return ()

@@ -118,8 +118,11 @@ static inline int32_t tg_high(uint32_t word)
     return (int16_t)(uint16_t)(word >> 16);
 }
 
-/* May stand in words; memcpy instead would read byte by byte on cores that need alignment. */
+/* Scratch and streams hold words and halves in the same place; memcpy would go byte by byte on cores that need
+ * alignment.
+ */
 typedef int16_t __attribute__((may_alias)) tg_aliased_half;
+typedef uint32_t __attribute__((may_alias)) tg_aliased_word;
 
 /** One of the 16-bit numbers that words hold; the low half of a word stands first, as on all Cortex-M. */
 static inline int32_t tg_half(const void *words, int32_t index)

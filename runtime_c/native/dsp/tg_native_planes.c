@@ -16,10 +16,11 @@ void tg_native_planes(const struct tg_native_depthwise *layer, const int8_t *inp
     };
     int16_t *const plane = scratch;
     int16_t *const inside = plane + layer->first_line * layer->plane_positions + layer->first_position;
-    uint32_t *const words = scratch;
+    tg_aliased_word *const words = scratch;
+    const int32_t plane_words = layer->plane_words;
     const uint32_t padding = tg_pair(layer->zero_point, layer->zero_point);
 
-    for (int32_t i = 0; i < layer->plane_words; i++) {
+    for (int32_t i = 0; i < plane_words; i++) {
         words[i] = padding;
     }
     for (int32_t batch = 0; batch < layer->batches; batch++) {

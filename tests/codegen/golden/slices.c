@@ -17,13 +17,13 @@
 
 _Static_assert(NET_ARENA_BYTES == 28 && NET_ARENA_ALIGN == 4, "net.h belongs to another net.c");
 
-/*
- * The arena: first byte, bytes, value. A place is used again when its value is spent.
- *        0      12  input_0
- *        0       2  fully_connected_2
- *       12       8  fully_connected_1
- *       20       8  fully_connected_2, sums
- */
+/* Where values lie in the arena, in bytes from its start. A place is used again when its value is spent. */
+enum {
+    AT_INPUT_0 = 0, /* 12 bytes */
+    AT_FULLY_CONNECTED_2 = 0, /* 2 bytes */
+    AT_FULLY_CONNECTED_1 = 12, /* 8 bytes */
+    AT_FULLY_CONNECTED_2_SUMS = 20, /* 8 bytes */
+};
 
 /*
  * Profilers and tests may define this: called with each result, or rows of one, as it is written. `number` is an
@@ -58,13 +58,12 @@ struct scale_products_layer {
     int32_t vectors;
 };
 
-static int run_tg_scale_products_s8(const struct scale_products_layer *layer, const int32_t *sums, int8_t *output)
+static void run_tg_scale_products_s8(const struct scale_products_layer *layer, const int32_t *sums, int8_t *output)
 {
     for (int32_t vector = 0; vector < layer->vectors; ++vector) {
         const int32_t first = vector * layer->units;
         tg_scale_products_s8(&layer->scaling, sums + first, layer->units, output + first);
     }
-    return 0;
 }
 
 /*
@@ -160,7 +159,7 @@ static const struct scale_products_layer fully_connected_2_layer_2 = {
     .vectors = 1,
 };
 
-static int run_fully_connected_2(const struct add_channel_products_layer *layer, int32_t part, const int8_t *input,
+static void run_fully_connected_2(const struct add_channel_products_layer *layer, int32_t part, const int8_t *input,
     int32_t *sums)
 {
     struct tg_channel_products own = layer->products;
@@ -170,38 +169,44 @@ static int run_fully_connected_2(const struct add_channel_products_layer *layer,
         memset(sums, 0, sizeof *sums * (size_t)(layer->products.units * layer->products.vectors));
     }
     tg_add_channel_products_s8(&own, input, sums);
-    return 0;
 }
 
 static int operators_1_to_2(net_context *context)
 {
     int8_t *const arena = context->arena;
 
-    if (run_fully_connected_1(&fully_connected_1_layer, 0, arena, arena + 12) != 0) {
+    if (run_fully_connected_1(&fully_connected_1_layer, 0, arena + AT_INPUT_0, arena + AT_FULLY_CONNECTED_1) != 0) {
         return NET_FULLY_CONNECTED_1;
     }
-    NET_AFTER_CALL(context, NET_FULLY_CONNECTED_1, arena + 12, 8);
-    if (run_fully_connected_2(&fully_connected_2_layer, 0, arena + 12, (int32_t *)(void *)(arena + 20)) != 0) {
-        return NET_FULLY_CONNECTED_2;
-    }
-    NET_AFTER_CALL(context, NET_FULLY_CONNECTED_2, arena + 20, 8);
+    NET_AFTER_CALL(context, NET_FULLY_CONNECTED_1, arena + AT_FULLY_CONNECTED_1, 8);
+    run_fully_connected_2(&fully_connected_2_layer, 0, arena + AT_FULLY_CONNECTED_1,
+        (int32_t *)(void *)(arena + AT_FULLY_CONNECTED_2_SUMS));
+    NET_AFTER_CALL(context, NET_FULLY_CONNECTED_2, arena + AT_FULLY_CONNECTED_2_SUMS, 8);
 
     for (int32_t i = 0; i < 7; ++i) {
-        if (run_fully_connected_1(&fully_connected_1_layer, 1 + i, arena, arena + 12) != 0) {
+        if (run_fully_connected_1(&fully_connected_1_layer, 1 + i, arena + AT_INPUT_0,
+            arena + AT_FULLY_CONNECTED_1) != 0) {
             return NET_FULLY_CONNECTED_1;
         }
-        NET_AFTER_CALL(context, NET_FULLY_CONNECTED_1, arena + 12, 8);
-        if (run_fully_connected_2(&fully_connected_2_layer_1, 1 + i, arena + 12,
-            (int32_t *)(void *)(arena + 20)) != 0) {
-            return NET_FULLY_CONNECTED_2;
-        }
-        NET_AFTER_CALL(context, NET_FULLY_CONNECTED_2, arena + 20, 8);
+        NET_AFTER_CALL(context, NET_FULLY_CONNECTED_1, arena + AT_FULLY_CONNECTED_1, 8);
+        run_fully_connected_2(&fully_connected_2_layer_1, 1 + i, arena + AT_FULLY_CONNECTED_1,
+            (int32_t *)(void *)(arena + AT_FULLY_CONNECTED_2_SUMS));
+        NET_AFTER_CALL(context, NET_FULLY_CONNECTED_2, arena + AT_FULLY_CONNECTED_2_SUMS, 8);
     }
-    if (run_tg_scale_products_s8(&fully_connected_2_layer_2, (int32_t *)(void *)(arena + 20), arena) != 0) {
-        return NET_FULLY_CONNECTED_2;
-    }
-    NET_AFTER_CALL(context, NET_FULLY_CONNECTED_2, arena, 2);
+    run_tg_scale_products_s8(&fully_connected_2_layer_2, (int32_t *)(void *)(arena + AT_FULLY_CONNECTED_2_SUMS),
+        arena + AT_FULLY_CONNECTED_2);
+    NET_AFTER_CALL(context, NET_FULLY_CONNECTED_2, arena + AT_FULLY_CONNECTED_2, 2);
     return 0;
+}
+
+/*
+ * Memory for bytes, words and floats, one after the other. What it was declared as is hidden here, so that stores alone
+ * say what it holds, even for compilers that see the whole program.
+ */
+static int8_t *untyped(void *memory)
+{
+    __asm__("" : "+r"(memory));
+    return memory;
 }
 
 int net_init(net_context *context, void *arena)
@@ -209,14 +214,14 @@ int net_init(net_context *context, void *arena)
     if (arena == NULL || (uintptr_t)arena % NET_ARENA_ALIGN != 0) {
         return -1;
     }
-    context->arena = arena;
+    context->arena = untyped(arena);
     return 0;
 }
 
 int8_t *net_input(const net_context *context, int index)
 {
     if (index == 0) {
-        return context->arena;
+        return context->arena + AT_INPUT_0;
     }
     return NULL;
 }
@@ -235,7 +240,7 @@ int net_invoke(net_context *context)
 const int8_t *net_output(const net_context *context, int index)
 {
     if (index == 0) {
-        return context->arena;
+        return context->arena + AT_FULLY_CONNECTED_2;
     }
     return NULL;
 }
@@ -247,14 +252,14 @@ int net_run(const int8_t *input0, int8_t *output0)
         __attribute__((section(NET_ARENA_SECTION)))
 #endif
         ;
-    net_context context = {.arena = arena};
+    net_context context = {.arena = untyped(arena)};
     int status;
 
-    memcpy(arena, input0, NET_INPUT0_BYTES);
+    memcpy(context.arena + AT_INPUT_0, input0, NET_INPUT0_BYTES);
     status = net_invoke(&context);
     if (status != 0) {
         return status;
     }
-    memcpy(output0, arena, NET_OUTPUT0_BYTES);
+    memcpy(output0, context.arena + AT_FULLY_CONNECTED_2, NET_OUTPUT0_BYTES);
     return 0;
 }

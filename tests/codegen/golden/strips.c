@@ -16,12 +16,12 @@
 
 _Static_assert(NET_ARENA_BYTES == 258 && NET_ARENA_ALIGN == 4, "net.h belongs to another net.c");
 
-/*
- * The arena: first byte, bytes, value. A place is used again when its value is spent.
- *        0      72  conv_2d_1
- *       72     140  conv_2d_2
- *      204      54  input_0
- */
+/* Where values lie in the arena, in bytes from its start. A place is used again when its value is spent. */
+enum {
+    AT_CONV_2D_1 = 0, /* 72 bytes */
+    AT_CONV_2D_2 = 72, /* 140 bytes */
+    AT_INPUT_0 = 204, /* 54 bytes */
+};
 
 /*
  * Profilers and tests may define this: called with each result, or rows of one, as it is written. `number` is an
@@ -482,79 +482,95 @@ static __attribute__((noinline)) int operators_1_to_2_strip(net_context *context
 {
     int8_t *const arena = context->arena;
 
-    if (net_fetch_patch(context->user, 0, 1, strip->input_0_first_column, strip->input_0_columns, arena + 204) != 0) {
+    if (net_fetch_patch(context->user, 0, 1, strip->input_0_first_column, strip->input_0_columns,
+        arena + AT_INPUT_0) != 0) {
         return NET_FETCH_FAILED;
     }
     if (net_fetch_patch(context->user, 1, 1, strip->input_0_first_column, strip->input_0_columns,
-        arena + 204 + strip->input_0_row) != 0) {
+        arena + AT_INPUT_0 + strip->input_0_row) != 0) {
         return NET_FETCH_FAILED;
     }
-    if (run_arm_convolve_s8(strip->conv_2d_1_layer, arena + 204, arena, NULL) != 0) {
+    if (run_arm_convolve_s8(strip->conv_2d_1_layer, arena + AT_INPUT_0, arena + AT_CONV_2D_1, NULL) != 0) {
         return NET_CONV_2D_1;
     }
-    NET_AFTER_CALL(context, NET_CONV_2D_1, arena, (uint32_t)strip->conv_2d_1_row);
+    NET_AFTER_CALL(context, NET_CONV_2D_1, arena + AT_CONV_2D_1, (uint32_t)strip->conv_2d_1_row);
 
     for (int32_t i = 0; i < 5; ++i) {
         if (net_fetch_patch(context->user, 2 + 2 * i, 1, strip->input_0_first_column, strip->input_0_columns,
-            arena + 204 + 2 * strip->input_0_row) != 0) {
+            arena + AT_INPUT_0 + 2 * strip->input_0_row) != 0) {
             return NET_FETCH_FAILED;
         }
-        if (run_arm_convolve_s8(strip->conv_2d_1_layer_1, arena + 204, arena + strip->conv_2d_1_row, NULL) != 0) {
+        if (run_arm_convolve_s8(strip->conv_2d_1_layer_1, arena + AT_INPUT_0,
+            arena + AT_CONV_2D_1 + strip->conv_2d_1_row, NULL) != 0) {
             return NET_CONV_2D_1;
         }
-        NET_AFTER_CALL(context, NET_CONV_2D_1, arena + strip->conv_2d_1_row, (uint32_t)strip->conv_2d_1_row);
-        memmove(arena + 204, arena + 204 + strip->input_0_row,
+        NET_AFTER_CALL(context, NET_CONV_2D_1, arena + AT_CONV_2D_1 + strip->conv_2d_1_row,
+            (uint32_t)strip->conv_2d_1_row);
+        memmove(arena + AT_INPUT_0, arena + AT_INPUT_0 + strip->input_0_row,
             (size_t)(2 * strip->input_0_row)); /* input_0: rows move up */
         if (net_fetch_patch(context->user, 3 + 2 * i, 1, strip->input_0_first_column, strip->input_0_columns,
-            arena + 204 + 2 * strip->input_0_row) != 0) {
+            arena + AT_INPUT_0 + 2 * strip->input_0_row) != 0) {
             return NET_FETCH_FAILED;
         }
-        if (run_arm_convolve_s8(strip->conv_2d_1_layer_1, arena + 204, arena + 2 * strip->conv_2d_1_row, NULL) != 0) {
+        if (run_arm_convolve_s8(strip->conv_2d_1_layer_1, arena + AT_INPUT_0,
+            arena + AT_CONV_2D_1 + 2 * strip->conv_2d_1_row, NULL) != 0) {
             return NET_CONV_2D_1;
         }
-        NET_AFTER_CALL(context, NET_CONV_2D_1, arena + 2 * strip->conv_2d_1_row, (uint32_t)strip->conv_2d_1_row);
-        if (run_arm_convolve_s8(strip->conv_2d_2_layer, arena, arena + 72 + strip->conv_2d_2_start + 20 * i,
-            NULL) != 0) {
+        NET_AFTER_CALL(context, NET_CONV_2D_1, arena + AT_CONV_2D_1 + 2 * strip->conv_2d_1_row,
+            (uint32_t)strip->conv_2d_1_row);
+        if (run_arm_convolve_s8(strip->conv_2d_2_layer, arena + AT_CONV_2D_1,
+            arena + AT_CONV_2D_2 + strip->conv_2d_2_start + 20 * i, NULL) != 0) {
             return NET_CONV_2D_2;
         }
-        NET_AFTER_CALL(context, NET_CONV_2D_2, arena + 72 + strip->conv_2d_2_start + 20 * i,
+        NET_AFTER_CALL(context, NET_CONV_2D_2, arena + AT_CONV_2D_2 + strip->conv_2d_2_start + 20 * i,
             (uint32_t)strip->conv_2d_2_row);
-        memmove(arena, arena + 2 * strip->conv_2d_1_row, (size_t)strip->conv_2d_1_row); /* conv_2d_1: rows move up */
-        memmove(arena + 204, arena + 204 + strip->input_0_row,
+        memmove(arena + AT_CONV_2D_1, arena + AT_CONV_2D_1 + 2 * strip->conv_2d_1_row,
+            (size_t)strip->conv_2d_1_row); /* conv_2d_1: rows move up */
+        memmove(arena + AT_INPUT_0, arena + AT_INPUT_0 + strip->input_0_row,
             (size_t)(2 * strip->input_0_row)); /* input_0: rows move up */
     }
     if (net_fetch_patch(context->user, 12, 1, strip->input_0_first_column, strip->input_0_columns,
-        arena + 204 + 2 * strip->input_0_row) != 0) {
+        arena + AT_INPUT_0 + 2 * strip->input_0_row) != 0) {
         return NET_FETCH_FAILED;
     }
-    if (run_arm_convolve_s8(strip->conv_2d_1_layer_1, arena + 204, arena + strip->conv_2d_1_row, NULL) != 0) {
-        return NET_CONV_2D_1;
-    }
-    NET_AFTER_CALL(context, NET_CONV_2D_1, arena + strip->conv_2d_1_row, (uint32_t)strip->conv_2d_1_row);
-    memmove(arena + 204, arena + 204 + strip->input_0_row,
-        (size_t)(2 * strip->input_0_row)); /* input_0: rows move up */
-    if (net_fetch_patch(context->user, 13, 1, strip->input_0_first_column, strip->input_0_columns,
-        arena + 204 + 2 * strip->input_0_row) != 0) {
-        return NET_FETCH_FAILED;
-    }
-    if (run_arm_convolve_s8(strip->conv_2d_1_layer_1, arena + 204, arena + 2 * strip->conv_2d_1_row, NULL) != 0) {
-        return NET_CONV_2D_1;
-    }
-    NET_AFTER_CALL(context, NET_CONV_2D_1, arena + 2 * strip->conv_2d_1_row, (uint32_t)strip->conv_2d_1_row);
-    if (run_arm_convolve_s8(strip->conv_2d_2_layer, arena, arena + 172 + strip->conv_2d_2_start, NULL) != 0) {
-        return NET_CONV_2D_2;
-    }
-    NET_AFTER_CALL(context, NET_CONV_2D_2, arena + 172 + strip->conv_2d_2_start, (uint32_t)strip->conv_2d_2_row);
-    memmove(arena, arena + 2 * strip->conv_2d_1_row, (size_t)strip->conv_2d_1_row); /* conv_2d_1: rows move up */
-    if (run_arm_convolve_s8(strip->conv_2d_1_layer_2, arena + 204 + strip->input_0_row, arena + strip->conv_2d_1_row,
+    if (run_arm_convolve_s8(strip->conv_2d_1_layer_1, arena + AT_INPUT_0, arena + AT_CONV_2D_1 + strip->conv_2d_1_row,
         NULL) != 0) {
         return NET_CONV_2D_1;
     }
-    NET_AFTER_CALL(context, NET_CONV_2D_1, arena + strip->conv_2d_1_row, (uint32_t)strip->conv_2d_1_row);
-    if (run_arm_convolve_s8(strip->conv_2d_2_layer_1, arena, arena + 192 + strip->conv_2d_2_start, NULL) != 0) {
+    NET_AFTER_CALL(context, NET_CONV_2D_1, arena + AT_CONV_2D_1 + strip->conv_2d_1_row,
+        (uint32_t)strip->conv_2d_1_row);
+    memmove(arena + AT_INPUT_0, arena + AT_INPUT_0 + strip->input_0_row,
+        (size_t)(2 * strip->input_0_row)); /* input_0: rows move up */
+    if (net_fetch_patch(context->user, 13, 1, strip->input_0_first_column, strip->input_0_columns,
+        arena + AT_INPUT_0 + 2 * strip->input_0_row) != 0) {
+        return NET_FETCH_FAILED;
+    }
+    if (run_arm_convolve_s8(strip->conv_2d_1_layer_1, arena + AT_INPUT_0,
+        arena + AT_CONV_2D_1 + 2 * strip->conv_2d_1_row, NULL) != 0) {
+        return NET_CONV_2D_1;
+    }
+    NET_AFTER_CALL(context, NET_CONV_2D_1, arena + AT_CONV_2D_1 + 2 * strip->conv_2d_1_row,
+        (uint32_t)strip->conv_2d_1_row);
+    if (run_arm_convolve_s8(strip->conv_2d_2_layer, arena + AT_CONV_2D_1,
+        arena + AT_CONV_2D_2 + 100 + strip->conv_2d_2_start, NULL) != 0) {
         return NET_CONV_2D_2;
     }
-    NET_AFTER_CALL(context, NET_CONV_2D_2, arena + 192 + strip->conv_2d_2_start, (uint32_t)strip->conv_2d_2_row);
+    NET_AFTER_CALL(context, NET_CONV_2D_2, arena + AT_CONV_2D_2 + 100 + strip->conv_2d_2_start,
+        (uint32_t)strip->conv_2d_2_row);
+    memmove(arena + AT_CONV_2D_1, arena + AT_CONV_2D_1 + 2 * strip->conv_2d_1_row,
+        (size_t)strip->conv_2d_1_row); /* conv_2d_1: rows move up */
+    if (run_arm_convolve_s8(strip->conv_2d_1_layer_2, arena + AT_INPUT_0 + strip->input_0_row,
+        arena + AT_CONV_2D_1 + strip->conv_2d_1_row, NULL) != 0) {
+        return NET_CONV_2D_1;
+    }
+    NET_AFTER_CALL(context, NET_CONV_2D_1, arena + AT_CONV_2D_1 + strip->conv_2d_1_row,
+        (uint32_t)strip->conv_2d_1_row);
+    if (run_arm_convolve_s8(strip->conv_2d_2_layer_1, arena + AT_CONV_2D_1,
+        arena + AT_CONV_2D_2 + 120 + strip->conv_2d_2_start, NULL) != 0) {
+        return NET_CONV_2D_2;
+    }
+    NET_AFTER_CALL(context, NET_CONV_2D_2, arena + AT_CONV_2D_2 + 120 + strip->conv_2d_2_start,
+        (uint32_t)strip->conv_2d_2_row);
     return 0;
 }
 
@@ -569,12 +585,22 @@ static int operators_1_to_2(net_context *context)
     return 0;
 }
 
+/*
+ * Memory for bytes, words and floats, one after the other. What it was declared as is hidden here, so that stores alone
+ * say what it holds, even for compilers that see the whole program.
+ */
+static int8_t *untyped(void *memory)
+{
+    __asm__("" : "+r"(memory));
+    return memory;
+}
+
 int net_init(net_context *context, void *arena)
 {
     if (arena == NULL || (uintptr_t)arena % NET_ARENA_ALIGN != 0) {
         return -1;
     }
-    context->arena = arena;
+    context->arena = untyped(arena);
     return 0;
 }
 
@@ -599,7 +625,7 @@ int net_invoke(net_context *context)
 const int8_t *net_output(const net_context *context, int index)
 {
     if (index == 0) {
-        return context->arena + 72;
+        return context->arena + AT_CONV_2D_2;
     }
     return NULL;
 }
@@ -611,13 +637,13 @@ int net_run(void *user, int8_t *output0)
         __attribute__((section(NET_ARENA_SECTION)))
 #endif
         ;
-    net_context context = {.arena = arena, .user = user};
+    net_context context = {.arena = untyped(arena), .user = user};
     int status;
 
     status = net_invoke(&context);
     if (status != 0) {
         return status;
     }
-    memcpy(output0, arena + 72, NET_OUTPUT0_BYTES);
+    memcpy(output0, context.arena + AT_CONV_2D_2, NET_OUTPUT0_BYTES);
     return 0;
 }

@@ -17,14 +17,14 @@
 
 _Static_assert(TOWER_ARENA_BYTES == 140 && TOWER_ARENA_ALIGN == 4, "tower.h belongs to another tower.c");
 
-/*
- * The arena: first byte, bytes, value. A place is used again when its value is spent.
- *        0      48  conv_2d_1
- *        0       4  average_pool_2d_3
- *       48      16  average_pool_2d_3, sums
- *       60      64  input_0
- *      124      16  conv_2d_2
- */
+/* Where values lie in the arena, in bytes from its start. A place is used again when its value is spent. */
+enum {
+    AT_CONV_2D_1 = 0, /* 48 bytes */
+    AT_AVERAGE_POOL_2D_3 = 0, /* 4 bytes */
+    AT_AVERAGE_POOL_2D_3_SUMS = 48, /* 16 bytes */
+    AT_INPUT_0 = 60, /* 64 bytes */
+    AT_CONV_2D_2 = 124, /* 16 bytes */
+};
 
 /*
  * Profilers and tests may define this: called with each result, or rows of one, as it is written. `number` is an
@@ -69,7 +69,7 @@ static int run_arm_convolve_s8(const struct convolve_layer *layer, const int8_t 
         layer->weights, &layer->bias_dims, layer->bias, NULL, &layer->output_dims, output);
 }
 
-static int run_tg_sum_rows_s8(const struct sum_rows_layer *layer, const int8_t *input, int32_t *sums)
+static void run_tg_sum_rows_s8(const struct sum_rows_layer *layer, const int8_t *input, int32_t *sums)
 {
     if (layer->is_first) {
         for (int32_t i = 0; i < layer->channels; ++i) {
@@ -77,13 +77,11 @@ static int run_tg_sum_rows_s8(const struct sum_rows_layer *layer, const int8_t *
         }
     }
     tg_sum_rows_s8(input, layer->pixels, layer->channels, sums);
-    return 0;
 }
 
-static int run_tg_divide_sums_s8(const struct divide_sums_layer *layer, const int32_t *sums, int8_t *output)
+static void run_tg_divide_sums_s8(const struct divide_sums_layer *layer, const int32_t *sums, int8_t *output)
 {
     tg_divide_sums_s8(sums, layer->channels, layer->count, layer->min, layer->max, output);
-    return 0;
 }
 
 /*
@@ -280,64 +278,70 @@ static int operators_1_to_3(tower_context *context)
 {
     int8_t *const arena = context->arena;
 
-    if (run_arm_convolve_s8(&conv_2d_1_layer, arena + 60, arena, NULL) != 0) {
+    if (run_arm_convolve_s8(&conv_2d_1_layer, arena + AT_INPUT_0, arena + AT_CONV_2D_1, NULL) != 0) {
         return TOWER_CONV_2D_1;
     }
-    TOWER_AFTER_CALL(context, TOWER_CONV_2D_1, arena, 16);
-    if (run_arm_convolve_s8(&conv_2d_1_layer_1, arena + 60, arena + 16, NULL) != 0) {
+    TOWER_AFTER_CALL(context, TOWER_CONV_2D_1, arena + AT_CONV_2D_1, 16);
+    if (run_arm_convolve_s8(&conv_2d_1_layer_1, arena + AT_INPUT_0, arena + AT_CONV_2D_1 + 16, NULL) != 0) {
         return TOWER_CONV_2D_1;
     }
-    TOWER_AFTER_CALL(context, TOWER_CONV_2D_1, arena + 16, 16);
-    if (run_arm_convolve_s8(&conv_2d_2_layer, arena, arena + 124, NULL) != 0) {
+    TOWER_AFTER_CALL(context, TOWER_CONV_2D_1, arena + AT_CONV_2D_1 + 16, 16);
+    if (run_arm_convolve_s8(&conv_2d_2_layer, arena + AT_CONV_2D_1, arena + AT_CONV_2D_2, NULL) != 0) {
         return TOWER_CONV_2D_2;
     }
-    TOWER_AFTER_CALL(context, TOWER_CONV_2D_2, arena + 124, 16);
-    if (run_tg_sum_rows_s8(&average_pool_2d_3_layer, arena + 124, (int32_t *)(void *)(arena + 48)) != 0) {
-        return TOWER_AVERAGE_POOL_2D_3;
-    }
-    TOWER_AFTER_CALL(context, TOWER_AVERAGE_POOL_2D_3, arena + 48, 16);
+    TOWER_AFTER_CALL(context, TOWER_CONV_2D_2, arena + AT_CONV_2D_2, 16);
+    run_tg_sum_rows_s8(&average_pool_2d_3_layer, arena + AT_CONV_2D_2,
+        (int32_t *)(void *)(arena + AT_AVERAGE_POOL_2D_3_SUMS));
+    TOWER_AFTER_CALL(context, TOWER_AVERAGE_POOL_2D_3, arena + AT_AVERAGE_POOL_2D_3_SUMS, 16);
 
     for (int32_t i = 0; i < 13; ++i) {
-        if (run_arm_convolve_s8(&conv_2d_1_layer_1, arena + 64 + 4 * i, arena + 32, NULL) != 0) {
+        if (run_arm_convolve_s8(&conv_2d_1_layer_1, arena + AT_INPUT_0 + 4 + 4 * i, arena + AT_CONV_2D_1 + 32,
+            NULL) != 0) {
             return TOWER_CONV_2D_1;
         }
-        TOWER_AFTER_CALL(context, TOWER_CONV_2D_1, arena + 32, 16);
-        if (run_arm_convolve_s8(&conv_2d_2_layer_1, arena, arena + 124, NULL) != 0) {
+        TOWER_AFTER_CALL(context, TOWER_CONV_2D_1, arena + AT_CONV_2D_1 + 32, 16);
+        if (run_arm_convolve_s8(&conv_2d_2_layer_1, arena + AT_CONV_2D_1, arena + AT_CONV_2D_2, NULL) != 0) {
             return TOWER_CONV_2D_2;
         }
-        TOWER_AFTER_CALL(context, TOWER_CONV_2D_2, arena + 124, 16);
-        memmove(arena, arena + 16, 32); /* conv_2d_1: rows move up */
-        if (run_tg_sum_rows_s8(&average_pool_2d_3_layer_1, arena + 124, (int32_t *)(void *)(arena + 48)) != 0) {
-            return TOWER_AVERAGE_POOL_2D_3;
-        }
-        TOWER_AFTER_CALL(context, TOWER_AVERAGE_POOL_2D_3, arena + 48, 16);
+        TOWER_AFTER_CALL(context, TOWER_CONV_2D_2, arena + AT_CONV_2D_2, 16);
+        memmove(arena + AT_CONV_2D_1, arena + AT_CONV_2D_1 + 16, 32); /* conv_2d_1: rows move up */
+        run_tg_sum_rows_s8(&average_pool_2d_3_layer_1, arena + AT_CONV_2D_2,
+            (int32_t *)(void *)(arena + AT_AVERAGE_POOL_2D_3_SUMS));
+        TOWER_AFTER_CALL(context, TOWER_AVERAGE_POOL_2D_3, arena + AT_AVERAGE_POOL_2D_3_SUMS, 16);
     }
-    if (run_arm_convolve_s8(&conv_2d_1_layer_2, arena + 116, arena + 32, NULL) != 0) {
+    if (run_arm_convolve_s8(&conv_2d_1_layer_2, arena + AT_INPUT_0 + 56, arena + AT_CONV_2D_1 + 32, NULL) != 0) {
         return TOWER_CONV_2D_1;
     }
-    TOWER_AFTER_CALL(context, TOWER_CONV_2D_1, arena + 32, 16);
-    if (run_arm_convolve_s8(&conv_2d_2_layer_1, arena, arena + 124, NULL) != 0) {
+    TOWER_AFTER_CALL(context, TOWER_CONV_2D_1, arena + AT_CONV_2D_1 + 32, 16);
+    if (run_arm_convolve_s8(&conv_2d_2_layer_1, arena + AT_CONV_2D_1, arena + AT_CONV_2D_2, NULL) != 0) {
         return TOWER_CONV_2D_2;
     }
-    TOWER_AFTER_CALL(context, TOWER_CONV_2D_2, arena + 124, 16);
-    memmove(arena, arena + 16, 32); /* conv_2d_1: rows move up */
-    if (run_tg_sum_rows_s8(&average_pool_2d_3_layer_1, arena + 124, (int32_t *)(void *)(arena + 48)) != 0) {
-        return TOWER_AVERAGE_POOL_2D_3;
-    }
-    TOWER_AFTER_CALL(context, TOWER_AVERAGE_POOL_2D_3, arena + 48, 16);
-    if (run_arm_convolve_s8(&conv_2d_2_layer_2, arena, arena + 124, NULL) != 0) {
+    TOWER_AFTER_CALL(context, TOWER_CONV_2D_2, arena + AT_CONV_2D_2, 16);
+    memmove(arena + AT_CONV_2D_1, arena + AT_CONV_2D_1 + 16, 32); /* conv_2d_1: rows move up */
+    run_tg_sum_rows_s8(&average_pool_2d_3_layer_1, arena + AT_CONV_2D_2,
+        (int32_t *)(void *)(arena + AT_AVERAGE_POOL_2D_3_SUMS));
+    TOWER_AFTER_CALL(context, TOWER_AVERAGE_POOL_2D_3, arena + AT_AVERAGE_POOL_2D_3_SUMS, 16);
+    if (run_arm_convolve_s8(&conv_2d_2_layer_2, arena + AT_CONV_2D_1, arena + AT_CONV_2D_2, NULL) != 0) {
         return TOWER_CONV_2D_2;
     }
-    TOWER_AFTER_CALL(context, TOWER_CONV_2D_2, arena + 124, 16);
-    if (run_tg_sum_rows_s8(&average_pool_2d_3_layer_1, arena + 124, (int32_t *)(void *)(arena + 48)) != 0) {
-        return TOWER_AVERAGE_POOL_2D_3;
-    }
-    TOWER_AFTER_CALL(context, TOWER_AVERAGE_POOL_2D_3, arena + 48, 16);
-    if (run_tg_divide_sums_s8(&average_pool_2d_3_layer_2, (int32_t *)(void *)(arena + 48), arena) != 0) {
-        return TOWER_AVERAGE_POOL_2D_3;
-    }
-    TOWER_AFTER_CALL(context, TOWER_AVERAGE_POOL_2D_3, arena, 4);
+    TOWER_AFTER_CALL(context, TOWER_CONV_2D_2, arena + AT_CONV_2D_2, 16);
+    run_tg_sum_rows_s8(&average_pool_2d_3_layer_1, arena + AT_CONV_2D_2,
+        (int32_t *)(void *)(arena + AT_AVERAGE_POOL_2D_3_SUMS));
+    TOWER_AFTER_CALL(context, TOWER_AVERAGE_POOL_2D_3, arena + AT_AVERAGE_POOL_2D_3_SUMS, 16);
+    run_tg_divide_sums_s8(&average_pool_2d_3_layer_2, (int32_t *)(void *)(arena + AT_AVERAGE_POOL_2D_3_SUMS),
+        arena + AT_AVERAGE_POOL_2D_3);
+    TOWER_AFTER_CALL(context, TOWER_AVERAGE_POOL_2D_3, arena + AT_AVERAGE_POOL_2D_3, 4);
     return 0;
+}
+
+/*
+ * Memory for bytes, words and floats, one after the other. What it was declared as is hidden here, so that stores alone
+ * say what it holds, even for compilers that see the whole program.
+ */
+static int8_t *untyped(void *memory)
+{
+    __asm__("" : "+r"(memory));
+    return memory;
 }
 
 int tower_init(tower_context *context, void *arena)
@@ -345,14 +349,14 @@ int tower_init(tower_context *context, void *arena)
     if (arena == NULL || (uintptr_t)arena % TOWER_ARENA_ALIGN != 0) {
         return -1;
     }
-    context->arena = arena;
+    context->arena = untyped(arena);
     return 0;
 }
 
 int8_t *tower_input(const tower_context *context, int index)
 {
     if (index == 0) {
-        return context->arena + 60;
+        return context->arena + AT_INPUT_0;
     }
     return NULL;
 }
@@ -371,7 +375,7 @@ int tower_invoke(tower_context *context)
 const int8_t *tower_output(const tower_context *context, int index)
 {
     if (index == 0) {
-        return context->arena;
+        return context->arena + AT_AVERAGE_POOL_2D_3;
     }
     return NULL;
 }
@@ -383,14 +387,14 @@ int tower_run(const int8_t *input0, int8_t *output0)
         __attribute__((section(TOWER_ARENA_SECTION)))
 #endif
         ;
-    tower_context context = {.arena = arena};
+    tower_context context = {.arena = untyped(arena)};
     int status;
 
-    memcpy(arena + 60, input0, TOWER_INPUT0_BYTES);
+    memcpy(context.arena + AT_INPUT_0, input0, TOWER_INPUT0_BYTES);
     status = tower_invoke(&context);
     if (status != 0) {
         return status;
     }
-    memcpy(output0, arena, TOWER_OUTPUT0_BYTES);
+    memcpy(output0, context.arena + AT_AVERAGE_POOL_2D_3, TOWER_OUTPUT0_BYTES);
     return 0;
 }

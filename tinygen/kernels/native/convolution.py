@@ -40,6 +40,19 @@ class NativeConvolveS8(Kernel):
     quads: int
     pair_words: int  # of the stream
 
+    @property
+    def layout(self) -> str:
+        """Of the stream."""
+        if self.pair_words == 0:
+            return (
+                "For each pair of channels: transformed 3x3 filters, a word of each channel for two inputs of a "
+                "position; bias, multiplier, offset, shift of each. See tg_native_winograd.h."
+            )
+        return (
+            "For each pair of channels: two biases; filters, two words for each 4 elements; multiplier, offset and, "
+            "where it is not the same for all, shift of each. See tg_native_gemm.h."
+        )
+
 
 def lower_conv2d(op: Op, isa: Isa) -> Kernel | None:
     """The native kernel for `op`, None where there is none: dilation, groups, one channel, unusual scales."""

@@ -36,6 +36,14 @@ class NativeMveConvolveS8(Kernel):
     activation: Clamp
     pixels_at_once: int
 
+    @property
+    def layout(self) -> str:
+        """Of the stream."""
+        return (
+            "For each 4 channels: 64 bytes of filters for each 16 elements; biases, multipliers, shifts. See "
+            "tg_native_mve_gemm.h."
+        )
+
 
 def lower_conv2d(op: Conv2D) -> tuple[Kernel, ...]:
     """The kernels for `op`, the fastest first; none with dilation, groups or unusual scales."""

@@ -44,6 +44,15 @@ class NativeDepthwiseS8(Kernel):
     channel_words: int
 
     @property
+    def layout(self) -> str:
+        """Of the stream."""
+        if self.is_3x3:
+            order = "bias; of each line of the filter w0 w1 and w1 w2 as 16-bit values; constants of requantization"
+        else:
+            order = "bias; constants of requantization; of each line of the filter pairs of 16-bit values"
+        return f"For each channel: {order}. See tg_native_planes.h."
+
+    @property
     def plane_positions(self) -> int:
         """Elements of a line of the plane."""
         return _plane_positions(self.positions, self.is_3x3)

@@ -40,6 +40,14 @@ class NativeMveDepthwiseLanesS8(Kernel):
     output_zero_point: int
     activation: Clamp
 
+    @property
+    def layout(self) -> str:
+        """Of the stream."""
+        return (
+            "For each 16 channels: biases; 16 bytes of each element of the filter; multipliers; shifts. See "
+            "tg_native_mve_lanes.h."
+        )
+
 
 def lower_lanes(op: DepthwiseConv2D) -> tuple[Kernel, ...]:
     """The kernel for `op`; none for multipliers, large filters or unusual scales."""

@@ -143,6 +143,11 @@ class NativeMveDepthwiseS8(Kernel):
     output_zero_point: int
     activation: Clamp
 
+    @property
+    def layout(self) -> str:
+        """Of the stream."""
+        return "For each channel: the filter as vectors see it; bias, multiplier, shift. See tg_native_mve_planes.h."
+
 
 def lower_depthwise_conv2d(op: DepthwiseConv2D) -> tuple[Kernel, ...]:
     """The kernels for `op`, the fastest first; none for multipliers, dilation, wide filters or unusual scales."""

@@ -34,6 +34,14 @@ class NativeFullyConnectedS8(Kernel):
     units: int
     activation: Clamp
 
+    @property
+    def layout(self) -> str:
+        """Of the stream."""
+        return (
+            "For each 8 units: biases; 8 words of weights for each 4 features; multiplier, offset, shift of each. See "
+            "tg_native_gemv.h."
+        )
+
 
 def lower_fully_connected(op: Op, isa: Isa) -> Kernel | None:
     """The native kernel for `op`, None where there is none."""

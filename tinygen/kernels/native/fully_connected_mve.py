@@ -30,6 +30,14 @@ class NativeMveFullyConnectedS8(Kernel):
     output_zero_point: int
     activation: Clamp
 
+    @property
+    def layout(self) -> str:
+        """Of the stream."""
+        return (
+            "For each 8 units, 0 2 4 6 1 3 5 7: 128 bytes of weights for each 16 features; biases, multipliers, "
+            "shifts. See tg_native_mve.h."
+        )
+
 
 def lower_fully_connected(op: FullyConnected) -> tuple[Kernel, ...]:
     """The kernel for `op`, none with variable weights or unusual scales."""
