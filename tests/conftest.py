@@ -1,6 +1,10 @@
 """Options and fixtures of all tests."""
 
 import pytest
+from hypothesis import settings
+
+settings.register_profile("untimed", deadline=None)  # no outcome depends on how busy the machine is
+settings.load_profile("untimed")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

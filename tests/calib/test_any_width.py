@@ -60,7 +60,7 @@ def _keeps_to_its_bits(folder: Path, table: Path) -> None:
         assert type.min <= values.min() <= values.max() <= type.max, name
 
 
-@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(_PAIRS, min_size=4, max_size=4), st.lists(st.integers(2, 16), min_size=4, max_size=4))
 def test_any_widths_run_as_they_are_simulated(tmp_path: Path, layers: list[tuple[int, int]], others: list[int]) -> None:
     asked = [f"{name}=w{w}a{a}" for name, (w, a) in zip(LAYERS, layers, strict=True)]

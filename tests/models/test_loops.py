@@ -26,7 +26,7 @@ from tinygen.targets import load
 
 _HOST = load("host")
 _TOOLBOX = Toolbox(Library.PORTABLE, _HOST.isa, Objective.RAM)
-_FEW = settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
+_FEW = settings(max_examples=15, suppress_health_check=[HealthCheck.filter_too_much])
 
 
 @st.composite

@@ -60,7 +60,7 @@ def _assert_same(actual: list[list[Array]], expected: list[list[Array]]) -> None
             np.testing.assert_array_equal(one, other)
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=120)
 @given(causal_graphs())
 def test_random_networks(graph: Graph) -> None:
     try:

@@ -23,7 +23,7 @@ def _plan(graph: Graph, objective: Objective) -> Schedule:
 
 
 @given(graphs(max_ops=10), st.sampled_from([Objective.TIME, Objective.RAM]))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_live_parts_never_overlap(graph: Graph, objective: Objective) -> None:
     read = {tensor for op in graph.ops if not op.aliases() for tensor in op.variable_operands}
     assume(read.issuperset(graph.input_tensors))

@@ -46,7 +46,7 @@ def _peak(graph: Graph, order: tuple[Op, ...]) -> int:
 
 
 @given(graphs(max_ops=6))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_no_order_is_better(graph: Graph) -> None:
     best = best_order(graph)
     verify(best, "order")

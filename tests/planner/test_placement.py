@@ -66,7 +66,7 @@ def _drawn(shapes: Sequence[tuple[int, int, int, int]]) -> list[Block]:
 
 
 @given(st.lists(_shapes, min_size=1, max_size=6))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_few_blocks_take_the_smallest_arena(shapes: list[tuple[int, int, int, int]]) -> None:
     blocks = _drawn(shapes)
     offsets = _place(blocks)
@@ -75,7 +75,7 @@ def test_few_blocks_take_the_smallest_arena(shapes: list[tuple[int, int, int, in
 
 
 @given(st.lists(_shapes, min_size=1, max_size=40))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_never_overlapping_and_never_below_the_bound(shapes: list[tuple[int, int, int, int]]) -> None:
     blocks = _drawn(shapes)
     offsets = _place(blocks)
@@ -237,7 +237,7 @@ def _meet(first: Block, second: Block, distance: int) -> bool:
 
 
 @given(_parted(max_blocks=2))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_distances_are_forbidden_exactly_where_live_parts_meet(blocks: list[Block]) -> None:
     first, second = blocks[0], blocks[-1]
     gaps = forbidden(first, second)
@@ -246,7 +246,7 @@ def test_distances_are_forbidden_exactly_where_live_parts_meet(blocks: list[Bloc
 
 
 @given(_parted())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_parts_never_meet_and_the_arena_is_never_below_the_bound(blocks: list[Block]) -> None:
     offsets = _place(blocks)
     _check(offsets)
@@ -257,7 +257,7 @@ def test_parts_never_meet_and_the_arena_is_never_below_the_bound(blocks: list[Bl
 
 @requires_ortools
 @given(_parted(max_blocks=3))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_few_blocks_with_parts_take_the_smallest_arena(blocks: list[Block]) -> None:
     found = arena_bytes(place([(block,) for block in blocks], solver=Solver.CP_SAT))
     for offsets in product(*(range(0, found - block.bytes, block.align) for block in blocks)):

@@ -52,7 +52,7 @@ def test_arena_of_mlperf_tiny(model: str, arena_bytes: int) -> None:
 
 
 @given(graphs(max_ops=12), st.sampled_from(_BOARDS), st.sampled_from(Library))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_random_graphs_from_plan_to_outputs(graph: Graph, board: targets.Board, library: Library) -> None:
     schedule = plan(graph, board, Toolbox(library, board.isa))
     check(schedule, limit_bytes=schedule.arena_bytes)
@@ -71,7 +71,7 @@ def test_random_graphs_from_plan_to_outputs(graph: Graph, board: targets.Board, 
 
 
 @given(graphs(max_ops=12))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_the_same_graph_gives_the_same_plan(graph: Graph) -> None:
     first, second = _plan(graph), _plan(graph)
     assert [first.address(tensor) for tensor in first.places] == [second.address(tensor) for tensor in second.places]

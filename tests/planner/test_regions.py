@@ -60,7 +60,7 @@ def _net() -> Graph:
     st.booleans(),
     st.booleans(),
 )
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_random_graphs(
     graph: Graph, board: Board, library: Library, share: float, may_split: bool, has_room: bool
 ) -> None:

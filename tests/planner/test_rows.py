@@ -26,7 +26,7 @@ from tinygen.ops.windowed import Windowed
 
 
 @given(st.data(), images())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_random_tilings_give_the_whole_result(data: st.DataObject, graph: Graph) -> None:
     values = evaluate(graph, random_inputs(graph, seed=1))
     for op in graph.ops:

@@ -75,7 +75,7 @@ def _assert_computes(schedule: Schedule) -> None:
 
 
 @given(st.data(), st.one_of(images(), bottlenecks()))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_a_slice_of_any_operator_is_that_part_of_the_result(data: st.DataObject, graph: Graph) -> None:
     values = evaluate(graph, random_inputs(graph, seed=1))
     for op in graph.ops:
@@ -93,7 +93,7 @@ def test_a_slice_of_any_operator_is_that_part_of_the_result(data: st.DataObject,
 
 
 @given(st.data(), bottlenecks())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_sums_of_any_slices_give_the_product(data: st.DataObject, graph: Graph) -> None:
     values = evaluate(graph, random_inputs(graph, seed=1))
     for op in graph.ops:
@@ -157,7 +157,7 @@ def test_a_limit_is_kept_with_few_slices() -> None:
 
 
 @given(bottlenecks())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_what_is_expected_of_slices_is_never_more_than_they_take(graph: Graph) -> None:
     network = _network(graph)
     finder = EdgeFinder(Findings(network, _TOOLBOX))

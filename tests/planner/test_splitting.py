@@ -88,7 +88,7 @@ def _draw_chain(draw: st.DrawFn, network: Network, first: int, end: int, descend
 
 
 @given(st.data(), st.one_of(images(), bottlenecks()), _toolboxes, st.booleans(), st.booleans())
-@settings(max_examples=700, deadline=None)
+@settings(max_examples=700)
 def test_any_segmentation_computes_what_whole_tensors_give(
     data: st.DataObject, graph: Graph, chosen: tuple[targets.Board, Toolbox], fetches_input: bool, stores_output: bool
 ) -> None:
@@ -108,7 +108,7 @@ def test_any_segmentation_computes_what_whole_tensors_give(
 @given(
     st.one_of(images(max_ops=6), bottlenecks()), _toolboxes, st.sampled_from(Objective), st.booleans(), st.booleans()
 )
-@settings(max_examples=90, deadline=None)
+@settings(max_examples=90)
 def test_the_chosen_plan_is_right_and_no_larger_than_whole_tensors(
     graph: Graph,
     chosen: tuple[targets.Board, Toolbox],

@@ -20,7 +20,7 @@ _TOOLBOX = Toolbox(Library.CMSIS_NN, _M4.isa, Objective.RAM)
 
 
 @given(st.data(), st.one_of(images(), bottlenecks()), st.booleans())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_segments_take_together_what_their_steps_take(data: st.DataObject, graph: Graph, fetches_input: bool) -> None:
     kernels = {op: select(op, _TOOLBOX) for op in graph.ops if has_kernel(op)}
     network = Network.of(graph, kernels, fetches_input)

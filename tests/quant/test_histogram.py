@@ -21,7 +21,7 @@ def _direct(values: Floats, width: float) -> list[int]:
     return list(np.diff(np.searchsorted(magnitudes, edges, side="left")))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.integers(0, 10**6), st.sampled_from([1e-6, 0.3, 5.0, 1e4]), st.lists(st.integers(0, 400), max_size=5))
 def test_counts_are_those_of_all_values_at_once(seed: int, spread: float, cuts: list[int]) -> None:
     values = _values(seed, 400, spread)

@@ -89,7 +89,7 @@ def test_reference_activations_round_once(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 @requires_host_cc
-@settings(max_examples=8, deadline=None, derandomize=True)
+@settings(max_examples=8, derandomize=True)
 @given(graph=causal_graphs(), objective=st.sampled_from(Objective))
 def test_random_networks_in_c(graph: Graph, objective: Objective) -> None:
     """The generated C call by call, its state in the arena, against the references of the whole window."""
