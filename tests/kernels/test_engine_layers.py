@@ -18,8 +18,9 @@ from tinygen.kernels.base import Library, Toolbox
 from tinygen.ops.clamp import Clamp
 from tinygen.ops.conv2d import Conv2D
 from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
-from tinygen.ops.engine_layer import NOISE_SIGMA, AnalogSums, Arithmetic, EngineLayer, LayerKind, noise, noise_gain
+from tinygen.ops.engine_layer import NOISE_SIGMA, AnalogSums, Arithmetic, EngineLayer, noise, noise_gain
 from tinygen.ops.fully_connected import FullyConnected
+from tinygen.ops.weighted import LayerKind
 from tinygen.ops.window import HW, Padding
 from tinygen.planner.plan import Request, plan
 from tinygen.targets import load

@@ -44,7 +44,7 @@ def test_no_other_flip_would_make_the_outputs_nearer() -> None:
         moment = mixing @ mixing.T
         damped = moment + 0.01 * np.trace(moment) / _INPUTS * np.eye(_INPUTS)
         scaled = weights.data.reshape(-1).astype(np.float64) / quant.scale
-        chosen = set(flips(op, weights, quant, moment[np.newaxis]))
+        chosen = set(flips(op, quant, moment[np.newaxis]))
 
         error = partial(_error, weights.data, quant, damped)
         ours = error(chosen)
@@ -119,7 +119,7 @@ def _layer_error(graph: Graph, name: str, chosen: bool) -> float:
     quant = symmetric_weights(op.weights.data, DType.INT8, axis, Scheme.SYMMETRIC)
     forward = NumpyForward(graph, measured_tensors(graph))
     moment = moments(graph, forward, [[samples(40)]])[name]
-    otherwise = flips(op, op.weights, quant, moment) if chosen else ()
+    otherwise = flips(op, quant, moment) if chosen else ()
     stored = stored_weights(op.weights.data, quant, otherwise) * along_axis(quant, 4)
     changed = graph.replace_tensors({op.weights: _tensor(op.weights.name, stored)})
     exact, rounded = (NumpyForward(g, [name]).run([samples(40, seed=9)])[name] for g in (graph, changed))

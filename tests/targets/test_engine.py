@@ -14,7 +14,7 @@ from tinygen.errors import UsageError
 from tinygen.ir.graph import Op
 from tinygen.ir.text import kind_name
 from tinygen.ops.crossing import Crossing
-from tinygen.ops.engine_layer import EngineLayer, LayerKind
+from tinygen.ops.engine_layer import EngineLayer
 from tinygen.ops.gather import Gather
 from tinygen.ops.lookup import Lookup
 from tinygen.ops.pack_signs import PackSigns
@@ -26,6 +26,7 @@ from tinygen.ops.shape_arithmetic import ShapeArithmetic, ShapeOf
 from tinygen.ops.sign_conv2d import SignConv2D
 from tinygen.ops.sign_fully_connected import SignFullyConnected
 from tinygen.ops.table_rows import TableRows
+from tinygen.ops.weighted import LayerKind
 from tinygen.targets.engine import Number, Overflow, Requantization
 from tinygen.targets.engine_operators import LAYERS, OPERATORS
 

@@ -31,6 +31,14 @@ class Filters:
 
 
 @dataclass(frozen=True)
+class Summation:
+    """What an operator adds up for each element of its result."""
+
+    terms: int
+    are_products: bool  # with weights; else elements, of which equal ones are rounded to the same side each time
+
+
+@dataclass(frozen=True)
 class ScalingConstants:
     """The numbers with which an operator on integers brings sums or products to the scale of its result."""
 

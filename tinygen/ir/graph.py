@@ -3,9 +3,9 @@
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeVar
 
-from tinygen.ir.answers import Filters, Range, ScalingConstants
+from tinygen.ir.answers import Filters, Range, ScalingConstants, Summation
 from tinygen.ir.channels import Intervals, Link
 from tinygen.ir.rows import (
     Channels,
@@ -60,6 +60,7 @@ class Op:
     """
 
     result_range: ClassVar[Range]  # of the result's real numbers
+    reads_any_shape: ClassVar[bool] = False  # whether the first operand means the same however it is shaped
 
     name: str
     source: Source
@@ -104,6 +105,11 @@ class Op:
     @property
     def filters(self) -> Filters | None:
         """Weights and bias of an operator that adds up products; None for others."""
+        return None
+
+    @property
+    def summation(self) -> Summation | None:
+        """What is added up for each element of the result; None where nothing is."""
         return None
 
     @property
@@ -220,6 +226,15 @@ class Op:
                 yield field.name, (value,)
             elif isinstance(value, tuple) and value and isinstance(value[0], Tensor):
                 yield field.name, value
+
+
+OpKind = TypeVar("OpKind", bound=Op)
+
+
+def recast(op: Op, kind: type[OpKind], **others: Any) -> OpKind:
+    """An operator of another class with the fields that both have, and `others`."""
+    shared = {field.name: getattr(op, field.name) for field in fields(kind) if hasattr(op, field.name)}
+    return kind(**{**shared, **others})
 
 
 def _is_result(field: str) -> bool:

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from tinygen.ir.answers import Range
+from tinygen.ir.answers import Range, Summation
 from tinygen.ir.graph import Op, Values
 from tinygen.ir.rows import Rows
 from tinygen.ir.tensor import Tensor
@@ -68,6 +68,10 @@ class BatchMatMul(Op):
     def scaling(self) -> Multiplier:
         """From accumulators to the output."""
         return quantize_multiplier(self.first.type.scale * self.second.type.scale / self.output.type.scale)
+
+    @property
+    def summation(self) -> Summation:
+        return Summation(self.depth, are_products=True)
 
     @property
     def macs(self) -> int:

@@ -1,14 +1,19 @@
 """2-D convolution with groups and dilation."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
-from tinygen.ir.graph import Values
+from tinygen.ir.graph import Values, recast
 from tinygen.ir.rows import Channels, all_channels
 from tinygen.ir.tensor import Tensor
-from tinygen.ir.types import Array, Float32Array
+from tinygen.ir.types import Array, DType, Float32Array
 from tinygen.ops.accumulate import centered_weights, exact_matmul
+from tinygen.ops.fully_connected import FullyConnected
+from tinygen.ops.requantize import Int64Array
+from tinygen.ops.sign_conv2d import SignConv2D
+from tinygen.ops.weighted import LayerKind, Reals
 from tinygen.ops.windowed import Convolution
 
 
@@ -16,9 +21,7 @@ from tinygen.ops.windowed import Convolution
 class Conv2D(Convolution):
     """Convolution, weights [C_OUT, KH, KW, C_IN / groups]; groups follow from the channels."""
 
-    @property
-    def channel_axis(self) -> int:
-        return 0
+    layer_kind: ClassVar[LayerKind | None] = LayerKind.CONV_2D
 
     @property
     def input_axis(self) -> int:
@@ -38,6 +41,41 @@ class Conv2D(Convolution):
 
     def channel_links(self) -> None:
         return None
+
+    def as_product(self) -> FullyConnected | None:
+        channels, height, width, depth = self.weights.shape
+        has_one_pixel = self.output.shape[1:3] == (height, width) == (1, 1) and self.input.shape == (1, 1, 1, depth)
+        if not has_one_pixel or self.weights.data is None or self.weights.type.dtype is not DType.INT8:
+            return None
+        matrix = replace(self.weights.type, shape=(channels, depth))
+        name = f"{self.weights.name}:matrix of {self.name}"
+        return recast(self, FullyConnected, weights=Tensor(name, matrix, self.weights.data.reshape(matrix.shape)))
+
+    def weights_by_taps(self) -> Int64Array | None:
+        if self.weights.data is None or self.groups != 1:
+            return None
+        return self.weights.data.astype(np.int64).reshape(self.channels, -1, self.input.shape[3])
+
+    def sums_of_means(self, weights: Reals, means: Reals) -> Reals:
+        taps = weights.sum(axis=(1, 2))  # [C_OUT, C_IN / groups]
+        by_group = np.repeat(means.reshape(self.groups, -1), self.channels // self.groups, axis=0)
+        sums: Reals = (taps * by_group).sum(axis=1)
+        return sums
+
+    @property
+    def input_groups(self) -> int | None:
+        return 1 if self.groups == 1 else None
+
+    def inputs_of_weights(self, values: Reals, most: int) -> Reals:
+        positions = self.spaced_patches(values, most)
+        return positions.reshape(1, len(positions), -1)
+
+    @property
+    def has_sign_form(self) -> bool:
+        return self.weights.is_constant and self.groups == 1
+
+    def on_signs(self, depth: int) -> SignConv2D:  # noqa: ARG002 - the filters have it too
+        return recast(self, SignConv2D)
 
     def verify(self) -> None:
         super().verify()

@@ -1,6 +1,7 @@
 """Depthwise 2-D convolution with a channel multiplier."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -10,6 +11,7 @@ from tinygen.ir.rows import Channels, all_channels
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, Float32Array
 from tinygen.ops.accumulate import centered_weights
+from tinygen.ops.weighted import LayerKind, Reals, spaced
 from tinygen.ops.window import NO_PADDING
 from tinygen.ops.windowed import Convolution
 
@@ -17,6 +19,8 @@ from tinygen.ops.windowed import Convolution
 @dataclass(frozen=True, eq=False, kw_only=True)
 class DepthwiseConv2D(Convolution):
     """Depthwise convolution, weights [1, KH, KW, C_OUT]; channel c reads input channel c // multiplier."""
+
+    layer_kind: ClassVar[LayerKind | None] = LayerKind.DEPTHWISE_CONV_2D
 
     @property
     def channel_axis(self) -> int:
@@ -43,6 +47,19 @@ class DepthwiseConv2D(Convolution):
     def channel_links(self) -> tuple[Link, ...]:
         channels = self.input.shape[3]
         return (Link(self.input, np.repeat(np.arange(channels), self.multiplier), is_broadcast=channels == 1),)
+
+    def sums_of_means(self, weights: Reals, means: Reals) -> Reals:
+        sums: Reals = weights.sum(axis=(0, 1, 2)) * np.repeat(means, self.multiplier)
+        return sums
+
+    @property
+    def input_groups(self) -> int | None:
+        return self.channels if self.multiplier == 1 else None
+
+    def inputs_of_weights(self, values: Reals, most: int) -> Reals:
+        positions = self.spaced_patches(values, most)
+        by_channel = positions.reshape(len(positions), -1, positions.shape[-1]).transpose(2, 0, 1)
+        return by_channel[:, spaced(len(positions), most)]
 
     def channel_intervals(self, operands: list[Intervals]) -> Intervals | None:
         if self.weights.data is None or (self.bias is not None and self.bias.data is None):

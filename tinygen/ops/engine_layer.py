@@ -7,22 +7,20 @@ adds up `rows` products at a time as currents; an ADC makes a number of each suc
 import math
 from collections.abc import Hashable
 from dataclasses import dataclass
-from enum import Enum
 from functools import cached_property
-from typing import ClassVar
 
 import numpy as np
 
-from tinygen.ir.answers import Filters, Range, ScalingConstants
-from tinygen.ir.graph import Op, Tile, Values
+from tinygen.ir.answers import ScalingConstants
+from tinygen.ir.graph import Tile, Values
 from tinygen.ir.rows import Rows
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, DType
-from tinygen.ops.accumulate import OutputStage, exact_matmul
+from tinygen.ops.accumulate import exact_matmul
 from tinygen.ops.checks import check_activations, check_filters, check_shape
-from tinygen.ops.clamp import Clamp
 from tinygen.ops.requantize import Int64Array, requantize, requantize_wide
-from tinygen.ops.window import HW, Padding, Window
+from tinygen.ops.weighted import LayerKind, Weighted
+from tinygen.ops.window import HW, NO_PADDING, UNIT, Padding, Window
 from tinygen.ops.windowed import padded
 from tinygen.targets.engine import Overflow, Requantization
 
@@ -30,14 +28,6 @@ NOISE_SIGMA = (4 * (256**2 - 1) / 12) ** 0.5  # of the sum of four bytes
 _NOISE_MEAN = 510
 _NOISE_BITS = 16  # binary places of the gain
 _Q31_HALF = 1 << 30  # the multiplier of powers of two
-
-
-class LayerKind(Enum):
-    """What kind of layer it is; the value names the engine's function, behind its prefix."""
-
-    CONV_2D = "conv_2d"
-    DEPTHWISE_CONV_2D = "depthwise_conv_2d"
-    FULLY_CONNECTED = "fully_connected"
 
 
 @dataclass(frozen=True)
@@ -61,24 +51,20 @@ class AnalogSums:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class EngineLayer(Op):
+class EngineLayer(Weighted):
     """A convolution or fully connected layer as an engine computes it.
 
     A convolution on some rows is one on a lower image with less padding. Noise is numbered by the pixels of the whole
     result, so that crossbars with noise take whole tensors only.
     """
 
-    result_range: ClassVar[Range] = Range.OWN
-
     input: Tensor  # [N, H, W, C_IN]; of fully connected layers any shape of rows * features elements
     weights: Tensor  # as the layer's own operator has them
-    bias: Tensor | None  # [C_OUT], int32, of int16 int64
     output: Tensor
     layer: LayerKind
-    stride: HW
-    padding: Padding
-    dilation: HW
-    clamp: Clamp
+    stride: HW = UNIT
+    padding: Padding = NO_PADDING
+    dilation: HW = UNIT
     engine: str
     prefix: str  # of the engine's functions
     arithmetic: Arithmetic
@@ -90,27 +76,12 @@ class EngineLayer(Op):
         return f"{self.prefix}{self.layer.value}"
 
     @property
-    def filters(self) -> Filters:
-        return Filters(self.weights, self.bias, self.channel_axis)
-
-    @property
-    def output_stage(self) -> OutputStage:
-        """Multipliers and shifts."""
-        return OutputStage(self.input, self.weights, self.bias, self.output, self.clamp)
-
-    @property
     def scaling_constants(self) -> ScalingConstants:
         return self.output_stage.scaling_constants(self.arithmetic.rounding.value)
 
     @property
     def channel_axis(self) -> int:
-        """The axis of the weights that counts output channels."""
         return 3 if self.layer is LayerKind.DEPTHWISE_CONV_2D else 0
-
-    @property
-    def channels(self) -> int:
-        """Output channels."""
-        return self.weights.shape[self.channel_axis]
 
     @property
     def macs(self) -> int:

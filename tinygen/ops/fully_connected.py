@@ -6,28 +6,29 @@ from typing import ClassVar
 
 import numpy as np
 
-from tinygen.ir.answers import Filters, Range, ScalingConstants
-from tinygen.ir.graph import Op, Values
+from tinygen.ir.channels import channel_count
+from tinygen.ir.graph import Values, recast
 from tinygen.ir.rows import Channels, Rows, all_channels
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array
-from tinygen.ops.accumulate import OutputStage, centered_weights, exact_matmul
+from tinygen.ops.accumulate import centered_weights, exact_matmul
 from tinygen.ops.checks import check_activations, check_filters, check_rank
-from tinygen.ops.clamp import Clamp
 from tinygen.ops.constant_slices import constant_slice
+from tinygen.ops.requantize import Int64Array
+from tinygen.ops.sign_fully_connected import SignFullyConnected
+from tinygen.ops.weighted import LayerKind, Reals, Weighted, spaced
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class FullyConnected(Op):
+class FullyConnected(Weighted):
     """Matrix product; the input is seen as rows of `features`, whatever its shape."""
 
-    result_range: ClassVar[Range] = Range.OWN
+    layer_kind: ClassVar[LayerKind | None] = LayerKind.FULLY_CONNECTED
+    has_narrow_form: ClassVar[bool] = True
+    reads_any_shape: ClassVar[bool] = True
 
     input: Tensor  # [..., features] or any shape of rows * features elements
     weights: Tensor  # [units, features]
-    bias: Tensor | None  # [units], int32, of int16 int64, or float32
-    output: Tensor  # [..., units]
-    clamp: Clamp
 
     @property
     def rows(self) -> int:
@@ -35,17 +36,8 @@ class FullyConnected(Op):
         return self.input.type.elements // self.weights.shape[1]
 
     @property
-    def filters(self) -> Filters:
-        return Filters(self.weights, self.bias, 0, 1)
-
-    @property
-    def output_stage(self) -> OutputStage:
-        """Bias, requantization and clamp."""
-        return OutputStage(self.input, self.weights, self.bias, self.output, self.clamp)
-
-    @property
-    def scaling_constants(self) -> ScalingConstants:
-        return self.output_stage.scaling_constants()
+    def input_axis(self) -> int:
+        return 1
 
     @property
     def macs(self) -> int:
@@ -53,6 +45,33 @@ class FullyConnected(Op):
 
     def channel_links(self) -> None:
         return None
+
+    def weights_by_taps(self) -> Int64Array | None:
+        inputs = channel_count(self.input)
+        if self.weights.data is None or channel_count(self.output) != self.channels:
+            return None
+        if inputs == 0 or self.weights.shape[1] % inputs:
+            return None
+        return self.weights.data.astype(np.int64).reshape(self.channels, -1, inputs)
+
+    def sums_of_means(self, weights: Reals, means: Reals) -> Reals | None:
+        turns, rest = divmod(weights.shape[1], means.size)
+        return None if rest else weights @ np.tile(means, turns)
+
+    @property
+    def input_groups(self) -> int:
+        return 1
+
+    def inputs_of_weights(self, values: Reals, most: int) -> Reals:
+        rows = values.reshape(1, -1, self.weights.shape[1])
+        return rows[:, spaced(rows.shape[1], most)]
+
+    @property
+    def has_sign_form(self) -> bool:
+        return self.weights.is_constant and self.weights.shape[1] % self.input.shape[-1] == 0
+
+    def on_signs(self, depth: int) -> SignFullyConnected:
+        return recast(self, SignFullyConnected, depth=depth)
 
     def verify(self) -> None:
         check_rank("weights", self.weights, 2)

@@ -1,11 +1,12 @@
 """Average and max pooling."""
 
+import math
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
-from tinygen.ir.answers import Range
+from tinygen.ir.answers import Range, Summation
 from tinygen.ir.channels import Intervals, Link, linked
 from tinygen.ir.graph import Values
 from tinygen.ir.rows import Channels
@@ -65,6 +66,10 @@ def window_sums(window: Window, input: Array) -> tuple[Int64Array, Int64Array]:
 class AveragePool2D(_Pool2D):
     """Mean of the window; of int8 rounded to nearest, halves away from zero."""
 
+    @property
+    def summation(self) -> Summation:
+        return Summation(self.kernel.h * self.kernel.w, are_products=False)
+
     def evaluate(self, values: Values) -> tuple[Array, ...]:
         input = values[self.input]
         if self.output.type.dtype.is_real:
@@ -100,6 +105,10 @@ class AveragePoolUp2D(_Pool2D):
 @dataclass(frozen=True, eq=False, kw_only=True)
 class MaxPool2D(_Pool2D):
     """Largest value of the window."""
+
+    @property
+    def padding_value(self) -> float:
+        return -math.inf if self.input.type.dtype.is_real else self.input.type.dtype.min
 
     def evaluate(self, values: Values) -> tuple[Array, ...]:
         input = values[self.input]

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from tinygen.ir.answers import Range
+from tinygen.ir.answers import Range, Summation
 from tinygen.ir.channels import Intervals, Link, channel_count, linked, united
 from tinygen.ir.graph import Op, Values
 from tinygen.ir.rows import Channels, Rows
@@ -124,6 +124,10 @@ class _ScaledSum(Reduction):
     def real_factor(self) -> float:
         """What a sum of float32 values is multiplied with."""
         return 1.0
+
+    @property
+    def summation(self) -> Summation:
+        return Summation(self.count, are_products=False)
 
     @property
     def scaling(self) -> Multiplier:

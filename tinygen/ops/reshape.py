@@ -16,6 +16,7 @@ class Reshape(Op):
     """Any reshape, squeeze or expand; no element moves."""
 
     result_range: ClassVar[Range] = Range.MOVED
+    reads_any_shape: ClassVar[bool] = True
 
     input: Tensor
     output: Tensor

@@ -2,30 +2,26 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar
 
 import numpy as np
 
-from tinygen.ir.answers import Filters, Range, ScalingConstants
 from tinygen.ir.graph import Values
 from tinygen.ir.signs import unpack_signs, words_of
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, DType
-from tinygen.ops.accumulate import OutputStage, exact_matmul
+from tinygen.ops.accumulate import exact_matmul
 from tinygen.ops.checks import check_dtype, check_filters, check_numbers, check_rank, check_shape, check_signs
+from tinygen.ops.weighted import Weighted
 from tinygen.ops.window import HW, Window
 from tinygen.ops.windowed import Windowed
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class SignConv2D(Windowed):
+class SignConv2D(Weighted, Windowed):
     """Convolution without groups; outside of the input lie real zeros, which no sign is."""
-
-    result_range: ClassVar[Range] = Range.OWN
 
     input: Tensor  # [N, H, W, words of C_IN], signs
     weights: Tensor  # [C_OUT, KH, KW, C_IN], int1
-    bias: Tensor | None  # [C_OUT], int32
     dilation: HW
 
     @cached_property
@@ -34,25 +30,8 @@ class SignConv2D(Windowed):
         return Window(HW(height, width), self.stride, self.dilation, self.padding)
 
     @property
-    def channels(self) -> int:
-        return self.weights.shape[0]
-
-    @property
     def macs(self) -> int:
         return self.output.type.elements * (self.weights.type.elements // self.channels)
-
-    @property
-    def filters(self) -> Filters:
-        return Filters(self.weights, self.bias, 0)
-
-    @property
-    def output_stage(self) -> OutputStage:
-        """Bias, requantization and clamp."""
-        return OutputStage(self.input, self.weights, self.bias, self.output, self.clamp)
-
-    @property
-    def scaling_constants(self) -> ScalingConstants:
-        return self.output_stage.scaling_constants()
 
     def channel_links(self) -> None:
         return None

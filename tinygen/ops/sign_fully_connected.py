@@ -1,32 +1,26 @@
 """Fully connected layer of signs with signs."""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
-from tinygen.ir.answers import Filters, Range, ScalingConstants
-from tinygen.ir.graph import Op, Values
+from tinygen.ir.graph import Values
 from tinygen.ir.signs import unpack_signs, words_of
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, DType
-from tinygen.ops.accumulate import OutputStage, exact_matmul
+from tinygen.ops.accumulate import exact_matmul
 from tinygen.ops.checks import check_dtype, check_filters, check_numbers, check_rank, check_signs
-from tinygen.ops.clamp import Clamp
+from tinygen.ops.weighted import Weighted
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class SignFullyConnected(Op):
+class SignFullyConnected(Weighted):
     """Matrix product; features are those of all pixels of a row, one pixel after the other."""
-
-    result_range: ClassVar[Range] = Range.OWN
 
     input: Tensor  # rows * pixels * words of depth, signs
     weights: Tensor  # [units, pixels * depth], int1
-    bias: Tensor | None  # [units], int32
     output: Tensor  # [..., units]
     depth: int  # channels of a pixel
-    clamp: Clamp
 
     @property
     def pixels(self) -> int:
@@ -41,19 +35,6 @@ class SignFullyConnected(Op):
     @property
     def macs(self) -> int:
         return self.rows * self.weights.type.elements
-
-    @property
-    def filters(self) -> Filters:
-        return Filters(self.weights, self.bias, 0)
-
-    @property
-    def output_stage(self) -> OutputStage:
-        """Bias, requantization and clamp."""
-        return OutputStage(self.input, self.weights, self.bias, self.output, self.clamp)
-
-    @property
-    def scaling_constants(self) -> ScalingConstants:
-        return self.output_stage.scaling_constants()
 
     def channel_links(self) -> None:
         return None

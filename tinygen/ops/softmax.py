@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from tinygen.ir.answers import Range
+from tinygen.ir.answers import Range, Summation
 from tinygen.ir.graph import Op, Values
 from tinygen.ir.rows import Columns, Rows
 from tinygen.ir.tensor import Tensor
@@ -68,6 +68,10 @@ class Softmax(Op):
     def widens(self) -> bool:
         """Whether int8 becomes int16."""
         return (self.input.type.dtype, self.output.type.dtype) == (DType.INT8, DType.INT16)
+
+    @property
+    def summation(self) -> Summation:
+        return Summation(self.row_size, are_products=False)
 
     @property
     def row_size(self) -> int:

@@ -3,58 +3,39 @@
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, replace
 from math import prod
-from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from tinygen.ir.answers import Filters, Range, ScalingConstants
-from tinygen.ir.graph import Op, Tile, Values
+from tinygen.ir.graph import Tile, Values
 from tinygen.ir.rows import Rows
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, DType
-from tinygen.ops.accumulate import OutputStage, exact_matmul
+from tinygen.ops.accumulate import exact_matmul
 from tinygen.ops.checks import check_activations, check_dtype, check_filters, check_rank, check_shape
-from tinygen.ops.clamp import Clamp
+from tinygen.ops.weighted import Weighted
 from tinygen.ops.window import HW
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class TransposeConv2D(Op):
+class TransposeConv2D(Weighted):
     """Transposed convolution: each input pixel adds its weighted filter to the output.
 
     Input pixel (y, x) reaches the outputs from (y * stride.h - top, x * stride.w - left) on; what falls outside of the
     output is dropped, outputs that nothing reaches hold the bias.
     """
 
-    result_range: ClassVar[Range] = Range.OWN
-
     input: Tensor  # [N, H, W, C_IN]
     weights: Tensor  # [C_OUT, KH, KW, C_IN]
-    bias: Tensor | None  # [C_OUT], int32, of int16 int64, or float32
     output: Tensor  # [N, OH, OW, C_OUT]
     stride: HW
     top: int  # output rows dropped at the top
     left: int  # output columns dropped at the left
-    clamp: Clamp
 
     @property
     def kernel(self) -> HW:
         """Size of the filters."""
         return HW(*self.weights.shape[1:3])
-
-    @property
-    def filters(self) -> Filters:
-        return Filters(self.weights, self.bias, 0)
-
-    @property
-    def output_stage(self) -> OutputStage:
-        """Bias, requantization and clamp."""
-        return OutputStage(self.input, self.weights, self.bias, self.output, self.clamp)
-
-    @property
-    def scaling_constants(self) -> ScalingConstants:
-        return self.output_stage.scaling_constants()
 
     @property
     def macs(self) -> int:

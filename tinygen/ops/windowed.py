@@ -5,15 +5,16 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar
 
-from tinygen.ir.answers import Filters, Range, ScalingConstants
+import numpy as np
+
 from tinygen.ir.graph import Op, Tile
 from tinygen.ir.rows import Channels, Columns, Rows
 from tinygen.ir.tensor import Tensor
-from tinygen.ops.accumulate import OutputStage
 from tinygen.ops.checks import check_activations, check_filters, check_rank, check_shape
 from tinygen.ops.clamp import Clamp
 from tinygen.ops.constant_slices import constant_slice
-from tinygen.ops.window import HW, Padding, Window, starts_inside
+from tinygen.ops.weighted import Reals, Weighted, spaced
+from tinygen.ops.window import HW, NO_PADDING, Padding, Window, starts_inside
 
 
 def padded(tile: Tile | None, padding: Padding) -> Tile | None:
@@ -40,6 +41,14 @@ class Windowed(Op):
     def channels(self) -> int:
         """Output channels."""
         raise NotImplementedError
+
+    @property
+    def padding_value(self) -> float | None:
+        """The stored value that an explicit padding of the input needs to mean the same as the operator's own.
+
+        None where there is no such value.
+        """
+        return None
 
     @property
     def working_elements(self) -> int:
@@ -79,13 +88,12 @@ class Windowed(Op):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Convolution(Windowed):
+class Convolution(Weighted, Windowed):
     """A convolution: filters with a bias; of int8 requantized per output channel."""
 
-    result_range: ClassVar[Range] = Range.OWN
+    has_narrow_form: ClassVar[bool] = True
 
     weights: Tensor  # filters; which axis counts output channels is the subclass's to say
-    bias: Tensor | None  # [C_OUT], int32, of int16 int64, or float32
     dilation: HW
 
     @cached_property
@@ -94,35 +102,22 @@ class Convolution(Windowed):
         return Window(HW(height, width), self.stride, self.dilation, self.padding)
 
     @property
-    def channel_axis(self) -> int:
-        """The axis of the weights that counts output channels."""
-        raise NotImplementedError
+    def is_padded(self) -> bool:
+        return self.padding != NO_PADDING
 
     @property
-    def input_axis(self) -> int:
-        """The axis of the weights that counts the input channels of a group."""
-        raise NotImplementedError
-
-    @property
-    def channels(self) -> int:
-        return self.weights.shape[self.channel_axis]
-
-    @property
-    def filters(self) -> Filters:
-        return Filters(self.weights, self.bias, self.channel_axis, self.input_axis)
-
-    @property
-    def output_stage(self) -> OutputStage:
-        """Bias, requantization and clamp."""
-        return OutputStage(self.input, self.weights, self.bias, self.output, self.clamp)
-
-    @property
-    def scaling_constants(self) -> ScalingConstants:
-        return self.output_stage.scaling_constants()
+    def padding_value(self) -> float:
+        return 0.0 if self.input.type.dtype.is_real else self.input.type.zero_point
 
     def constant_slices(self, channels: Channels) -> Mapping[Tensor, Tensor]:
         found = {self.weights: constant_slice(self.weights, channels, self.channel_axis)}
         return found if self.bias is None else {**found, self.bias: constant_slice(self.bias, channels)}
+
+    def spaced_patches(self, values: Reals, most: int) -> Reals:
+        """The input under the window, [positions, KH, KW, C_IN]; of many positions evenly spaced ones."""
+        patches = self.window.patches(values, 0)
+        positions: Reals = patches.reshape(-1, *patches.shape[3:]).astype(np.float64)
+        return positions[spaced(len(positions), most)]
 
     def verify(self) -> None:
         for role, tensor in (("input", self.input), ("weights", self.weights), ("output", self.output)):

@@ -1,17 +1,12 @@
 """Moves explicit padding into the windows that read it."""
 
-import math
 from dataclasses import replace
 
 from tinygen.ir.graph import Graph, Op
 from tinygen.ir.tensor import Tensor
-from tinygen.ops.conv2d import Conv2D
-from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
 from tinygen.ops.pad import Pad
-from tinygen.ops.pool2d import MaxPool2D
 from tinygen.ops.window import Padding
-
-Windowed = Conv2D | DepthwiseConv2D | MaxPool2D
+from tinygen.ops.windowed import Windowed
 
 
 def fold_padding(graph: Graph) -> Graph:
@@ -41,22 +36,7 @@ def _folds_everywhere(pad: Pad, graph: Graph) -> bool:
 
 
 def _folds_into(pad: Pad, reader: Op) -> bool:
-    match reader:
-        case Conv2D() | DepthwiseConv2D():
-            return pad.value == _zero(pad) and _every_window_has_input(pad, reader)
-        case MaxPool2D():
-            return pad.value == _least(pad) and _every_window_has_input(pad, reader)
-    return False
-
-
-def _zero(pad: Pad) -> float:
-    """The stored value that stands for 0."""
-    return 0.0 if pad.input.type.dtype.is_real else pad.input.type.zero_point
-
-
-def _least(pad: Pad) -> float:
-    """The value that no maximum takes."""
-    return -math.inf if pad.input.type.dtype.is_real else pad.input.type.dtype.min
+    return isinstance(reader, Windowed) and pad.value == reader.padding_value and _every_window_has_input(pad, reader)
 
 
 def _every_window_has_input(pad: Pad, reader: Windowed) -> bool:

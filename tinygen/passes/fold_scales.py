@@ -10,13 +10,8 @@ from tinygen.ir.graph import Graph, Op
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, DType, Float32Array, TensorType
 from tinygen.ops.add import Add
-from tinygen.ops.conv2d import Conv2D
-from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
-from tinygen.ops.fully_connected import FullyConnected
 from tinygen.ops.mul import Mul
-from tinygen.ops.transpose_conv2d import TransposeConv2D
-
-Weighted = Conv2D | DepthwiseConv2D | FullyConnected | TransposeConv2D
+from tinygen.ops.weighted import Weighted
 
 
 def fold_scales(graph: Graph) -> Graph:
@@ -78,10 +73,10 @@ def _per_channel(constant: Tensor, shape: tuple[int, ...]) -> Float32Array | Non
 def _scaled(weighted: Weighted, factors: Float32Array, op: Mul | Add, taken: set[str]) -> Weighted:
     data = weighted.weights.data
     assert data is not None
-    by_channel = factors if isinstance(weighted, DepthwiseConv2D) else factors.reshape(-1, *(1,) * (data.ndim - 1))
+    by_channel = factors.reshape([-1 if axis == weighted.channel_axis else 1 for axis in range(data.ndim)])
     coding = weighted.weights.coding
     if coding is not None:
-        coding = coding.scaled(by_channel.reshape((1,) * (data.ndim - by_channel.ndim) + by_channel.shape))
+        coding = coding.scaled(by_channel)
         weights = _constant(f"{op.output.name}:weights", coding.decoded, taken, coding)
     else:
         weights = _constant(f"{op.output.name}:weights", data.astype(np.float32) * by_channel, taken)

@@ -6,7 +6,6 @@ from dataclasses import replace
 from tinygen.ir.graph import Graph, Op
 from tinygen.ir.tensor import Tensor
 from tinygen.ops.concat import Concat
-from tinygen.ops.fully_connected import FullyConnected
 from tinygen.ops.pad import MirrorPad, Pad
 from tinygen.ops.reshape import Reshape
 from tinygen.ops.slice import Slice
@@ -36,8 +35,8 @@ def _simplified(op: Op, shaped: Mapping[Tensor, Tensor]) -> Op:
         case Transpose() if op.keeps_order and op.permutation != tuple(sorted(op.permutation)):
             origin = shaped.get(op.input, op.input)
             return Reshape(name=op.name, source=op.source, input=origin, output=op.output)
-        case Reshape() | FullyConnected() if op.input in shaped:
-            return replace(op, input=shaped[op.input])
+        case _ if op.reads_any_shape and op.operands[0] in shaped:
+            return op.replace_tensors({op.operands[0]: shaped[op.operands[0]]})
     return op
 
 

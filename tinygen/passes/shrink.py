@@ -10,10 +10,8 @@ from tinygen.ir.graph import Graph, Op
 from tinygen.ir.tensor import Part, Tensor
 from tinygen.ir.types import Array, DType, Quant, TensorType
 from tinygen.ops.binary import Binary
-from tinygen.ops.conv2d import Conv2D
-from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
-from tinygen.ops.fully_connected import FullyConnected
 from tinygen.ops.prelu import Prelu
+from tinygen.ops.weighted import Weighted
 from tinygen.passes.shrinking.equality import equal_channels
 from tinygen.passes.shrinking.intervals import channel_intervals
 from tinygen.passes.shrinking.needs import needed_channels
@@ -82,8 +80,8 @@ class _Shrinking:
             return op
         outputs = self._needed[op.results[0]]
         if op in self._readings:
-            op = self._with_fewer_weights(op, self._readings[op], outputs)
-        elif isinstance(op, DepthwiseConv2D):
+            op = self._with_fewer_weights(self._readings[op], outputs)
+        elif isinstance(op, Weighted):
             op = self._with_fewer_filters(op, outputs)
         else:
             op = op.replace_tensors({t: self._sliced(t, outputs) for t in op.operands if self._goes_along(t, op)})
@@ -93,8 +91,8 @@ class _Shrinking:
         """Whether a constant has a value for each channel of the result: tables and concatenated ones have none."""
         return tensor.is_constant and isinstance(op, Binary | Prelu) and channel_count(tensor) > 1
 
-    def _with_fewer_weights(self, op: Op, reading: Reading, outputs: BoolArray) -> Op:
-        assert isinstance(op, Conv2D | FullyConnected)
+    def _with_fewer_weights(self, reading: Reading, outputs: BoolArray) -> Op:
+        op = reading.product.op
         inputs = self._needed[op.input]
         values, bias = reading.without(outputs, inputs)
         _, *inner = op.weights.shape
@@ -102,13 +100,15 @@ class _Shrinking:
         weights = self._constant(op.weights, values.reshape(len(values), *inner), outputs)
         return replace(op, weights=weights, bias=self._bias(op, bias, outputs))
 
-    def _with_fewer_filters(self, op: DepthwiseConv2D, outputs: BoolArray) -> Op:
+    def _with_fewer_filters(self, op: Weighted, outputs: BoolArray) -> Op:
+        """Of a layer whose output channels do not depend on all of the input's."""
         assert op.weights.data is not None
         bias = None if op.bias is None else self._sliced(op.bias, outputs)
-        weights = self._constant(op.weights, op.weights.data[..., outputs], outputs)
+        kept = np.compress(outputs, op.weights.data, axis=op.channel_axis)
+        weights = self._constant(op.weights, kept, outputs)
         return replace(op, weights=weights, bias=bias)
 
-    def _bias(self, op: Conv2D | FullyConnected, values: Array, outputs: BoolArray) -> Tensor | None:
+    def _bias(self, op: Weighted, values: Array, outputs: BoolArray) -> Tensor | None:
         if op.bias is not None:
             return self._constant(op.bias, values, outputs)
         if not values.any():

@@ -11,10 +11,8 @@ from tinygen.errors import UsageError
 from tinygen.ir.graph import Graph, Op
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, DType, Quant, TensorType
-from tinygen.ops.conv2d import Conv2D
 from tinygen.ops.crossing import Crossing
-from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
-from tinygen.ops.fully_connected import FullyConnected
+from tinygen.ops.weighted import Weighted
 from tinygen.option import FLAG, either, nested, one_of, option, parsed, several
 from tinygen.quant.agreement import quant_of
 from tinygen.quant.analog import with_analog
@@ -35,7 +33,6 @@ from tinygen.quant.engines.concat_casts import concat_casts
 from tinygen.quant.engines.datapaths import CPU_ALONE, Assignment, casts, scheme_of, schemes, storages, with_crossings
 from tinygen.quant.engines.widths import assignment_of_widths
 from tinygen.quant.forward import Forward
-from tinygen.quant.histogram import Reals
 from tinygen.quant.policy import Kind as PolicyKind
 from tinygen.quant.policy import Policy, choose
 from tinygen.quant.quantize import quantize_graph
@@ -409,37 +406,26 @@ def _op_entry(
         return bare
     constant = op.filters.weights
     correction = None
-    if settings.corrects_bias and constant.data is not None and op.filters.bias is not None:
-        correction = bias_correction(op, constant, weights[constant.name], statistics, flips.get(op.name, ()))
+    if settings.corrects_bias and isinstance(op, Weighted) and constant.data is not None and op.bias is not None:
+        correction = bias_correction(op, weights[constant.name], statistics, flips.get(op.name, ()))
     stored = Storage.INT8 if constant.data is None else weights[constant.name].dtype
     chosen = {"weights": stored, "bias_correction": correction, "rounded_otherwise": flips.get(op.name, ())}
     return bare.model_copy(update=chosen)
 
 
 def bias_correction(
-    op: Op,
-    weights: Tensor,
+    op: Weighted,
     entry: TensorEntry,
     statistics: Mapping[str, Statistics],
     flips: tuple[int, ...] = (),
 ) -> tuple[float, ...] | None:
     """What the rounding of weights takes from the mean of each output channel: (W - stored W) * E[input]."""
-    found = statistics.get(op.operands[0].name)
+    found, weights = statistics.get(op.input.name), op.weights
     means = None if found is None else found.channel_means
     if means is None or weights.data is None:
         return None
     quant = quant_of(entry)
     integers = stored_weights(weights.data, quant, flips, entry.element).astype(np.float64)
     lost = weights.data.astype(np.float64) - integers * along_axis(quant, weights.data.ndim)
-    match op:
-        case DepthwiseConv2D():
-            result: Reals = lost.sum(axis=(0, 1, 2)) * np.repeat(means, op.multiplier)
-        case Conv2D():
-            taps = lost.sum(axis=(1, 2))  # [C_OUT, C_IN / groups]
-            by_group = np.repeat(means.reshape(op.groups, -1), len(taps) // op.groups, axis=0)
-            result = (taps * by_group).sum(axis=1)
-        case FullyConnected() if lost.shape[1] % means.size == 0:
-            result = lost @ np.tile(means, lost.shape[1] // means.size)
-        case _:
-            return None
-    return tuple(float(np.float32(value)) for value in result)
+    result = op.sums_of_means(lost, means)
+    return None if result is None else tuple(float(np.float32(value)) for value in result)

@@ -10,16 +10,13 @@ import numpy as np
 
 from tinygen.ir.graph import Graph, Op
 from tinygen.ir.tensor import Tensor
-from tinygen.ops.conv2d import Conv2D
-from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
+from tinygen.ops.windowed import Convolution
 from tinygen.quant.histogram import Reals
 
 _ROUNDS = 20
 _CONVERGED = 1e-4  # largest change of a factor
 _LARGEST_FACTOR = 4.0  # of a round
 _DEAD = 0.01  # of the largest channel: below it, a channel is as good as dead, and left alone
-
-Layer = Conv2D | DepthwiseConv2D
 
 
 def equalize(graph: Graph) -> Graph:
@@ -37,7 +34,7 @@ def equalize(graph: Graph) -> Graph:
     return replace(graph, ops=tuple(ops)) if pairs else graph
 
 
-def _pairs(graph: Graph) -> list[tuple[Layer, Layer]]:
+def _pairs(graph: Graph) -> list[tuple[Convolution, Convolution]]:
     """Convolutions of which the second one alone reads the first one's result, through a rectifier at most."""
     readers, outputs = graph.consumers, set(graph.output_tensors)
     shared = [t for op in graph.ops for t in op.operands if t.is_constant]
@@ -47,7 +44,7 @@ def _pairs(graph: Graph) -> list[tuple[Layer, Layer]]:
         if len(following) != 1 or op.results[0] in outputs or not _is_layer(op) or not _is_layer(following[0]):
             continue
         first, second = op, following[0]
-        assert isinstance(first, Layer) and isinstance(second, Layer)
+        assert isinstance(first, Convolution) and isinstance(second, Convolution)
         weights = (first.weights, first.bias, second.weights)
         owned = all(t is None or shared.count(t) == 1 for t in weights)
         passes = first.clamp.max == np.inf and first.clamp.min in (0, -np.inf)
@@ -57,14 +54,14 @@ def _pairs(graph: Graph) -> list[tuple[Layer, Layer]]:
 
 
 def _is_layer(op: Op) -> bool:
-    if not isinstance(op, Layer) or not op.weights.is_constant:
+    if not isinstance(op, Convolution) or not op.weights.is_constant:
         return False
-    return op.multiplier == 1 if isinstance(op, DepthwiseConv2D) else op.groups == 1
+    return op.weights.shape[3] == op.input.shape[3]  # each input channel has its own weights
 
 
 def _factors(first: Op, second: Op) -> Reals:
     """Per channel: what brings both layers' ranges to their geometric mean."""
-    assert isinstance(first, Layer) and isinstance(second, Layer)
+    assert isinstance(first, Convolution) and isinstance(second, Convolution)
     before, after = _ranges(first, first.channel_axis), _ranges(second, 3)
     means = np.sqrt(before * after)
     usable = (before > _DEAD * before.max()) & (after > _DEAD * after.max())
@@ -72,7 +69,7 @@ def _factors(first: Op, second: Op) -> Reals:
     return np.clip(factors, 1 / _LARGEST_FACTOR, _LARGEST_FACTOR)
 
 
-def _ranges(op: Layer, axis: int) -> Reals:
+def _ranges(op: Convolution, axis: int) -> Reals:
     """Largest magnitude of the weights along an axis."""
     assert op.weights.data is not None
     magnitudes = np.abs(op.weights.data.astype(np.float64))
@@ -82,7 +79,7 @@ def _ranges(op: Layer, axis: int) -> Reals:
 
 def _divided(op: Op, factors: Reals) -> Op:
     """The layer with output channels divided by factors."""
-    assert isinstance(op, Layer)
+    assert isinstance(op, Convolution)
     shape = [-1 if axis == op.channel_axis else 1 for axis in range(4)]
     bias = None if op.bias is None else _scaled(op.bias, 1 / factors)
     return replace(op, weights=_scaled(op.weights, 1 / factors.reshape(shape)), bias=bias)
@@ -90,7 +87,7 @@ def _divided(op: Op, factors: Reals) -> Op:
 
 def _multiplied(op: Op, factors: Reals) -> Op:
     """The layer for input channels that were divided by factors; input channels are the last axis of all filters."""
-    assert isinstance(op, Layer)
+    assert isinstance(op, Convolution)
     return replace(op, weights=_scaled(op.weights, factors))
 
 

@@ -5,16 +5,14 @@ The error of an output is e H e for errors e of its weights and the second momen
 until none gains.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
+from typing import TypeGuard
 
 import numpy as np
 
 from tinygen.ir.graph import Graph, Op
-from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, DType, Quant, TensorType, stored_limits
-from tinygen.ops.conv2d import Conv2D
-from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
-from tinygen.ops.fully_connected import FullyConnected
+from tinygen.ops.weighted import Weighted
 from tinygen.quant.forward import Forward
 from tinygen.quant.histogram import Reals
 from tinygen.quant.stored_weights import along_axis, other_neighbour, stored_weights
@@ -29,29 +27,30 @@ Moments = Reals  # [groups, inputs, inputs]; one group, or one per channel
 
 def moments(graph: Graph, forward: Forward, batches: Iterable[list[Array]]) -> dict[str, Moments]:
     """Second moments of the inputs of layers, by the names of their operators."""
-    layers = {op.name: op for op in graph.ops if _inputs(op) is not None}
+    layers = {op.name: op for op in graph.ops if rounds_adaptively(op)}
     found: dict[str, Moments] = {}
     for batch in batches:
         values = forward.run(batch)
         for name, op in layers.items():
-            rows = _rows(op, np.asarray(values[op.operands[0].name], np.float64))
+            rows = op.inputs_of_weights(np.asarray(values[op.input.name], np.float64), _MOST_ROWS)
             products: Moments = np.einsum("grk,grl->gkl", rows, rows, optimize=True) / rows.shape[1]
             found[name] = found.get(name, 0) + products
     return found
 
 
-def flips(op: Op, weights: Tensor, quant: Quant, moment: Moments, dtype: DType = DType.INT8) -> tuple[int, ...]:
+def flips(op: Weighted, quant: Quant, moment: Moments, dtype: DType = DType.INT8) -> tuple[int, ...]:
     """Flat indices of the weights that are better rounded to their other neighbour."""
+    weights = op.weights
     assert weights.data is not None
-    to_rows, from_rows = _layout(op, weights)
     nearest = stored_weights(weights.data, quant, (), dtype)
     scales = np.broadcast_to(along_axis(quant, weights.data.ndim), weights.data.shape)
     steps = other_neighbour(weights.data, nearest, quant, dtype)
     most = stored_limits(dtype, quant.bits)[1]
     steps = np.where(np.abs(nearest.astype(np.int32) + steps) > most, 0, steps).astype(np.int8)
     errors = nearest * scales - weights.data.astype(np.float64)
-    chosen = _descend(to_rows(errors), to_rows(steps * scales), moment)
-    return tuple(int(index) for index in np.flatnonzero(from_rows(chosen)))
+    chosen = _descend(op.by_output(errors), op.by_output(steps * scales), moment)
+    indices = op.by_output(np.arange(weights.data.size).reshape(weights.data.shape))
+    return tuple(sorted(indices[chosen].tolist()))
 
 
 def _descend(errors: Reals, steps: Reals, moment: Moments) -> Array:
@@ -79,44 +78,11 @@ def _descend(errors: Reals, steps: Reals, moment: Moments) -> Array:
     return taken
 
 
-def _inputs(op: Op) -> int | None:
-    """Inputs of one output; None where adaptive rounding does not know the operator, or they are too many."""
-    match op:
-        case DepthwiseConv2D() if op.weights.is_constant and op.multiplier == 1:
-            return op.weights.shape[1] * op.weights.shape[2]
-        case Conv2D() if op.weights.is_constant and op.groups == 1:
-            count = op.weights.type.elements // op.weights.shape[0]
-        case FullyConnected() if op.weights.is_constant:
-            count = op.weights.shape[1]
-        case _:
-            return None
-    return count if count <= _MOST_INPUTS else None
-
-
-def _rows(op: Op, values: Reals) -> Reals:
-    """Inputs under each weight, [groups, rows, inputs]; evenly spaced ones where there are very many."""
-    if isinstance(op, FullyConnected):
-        rows = values.reshape(1, -1, op.weights.shape[1])
-    else:
-        assert isinstance(op, Conv2D | DepthwiseConv2D)
-        patches = op.window.patches(values, 0)
-        positions: Reals = patches.reshape(-1, *patches.shape[3:]).astype(np.float64)
-        positions = positions[:: max(1, len(positions) // _MOST_ROWS)]
-        if isinstance(op, DepthwiseConv2D):
-            return positions.reshape(len(positions), -1, positions.shape[-1]).transpose(2, 0, 1)
-        rows = positions.reshape(1, len(positions), -1)
-    return rows[:, :: max(1, rows.shape[1] // _MOST_ROWS)]
-
-
-_Reorder = Callable[[Array], Array]
-
-
-def _layout(op: Op, weights: Tensor) -> tuple[Callable[[Reals], Reals], _Reorder]:
-    """From weights to [outputs, inputs], and back."""
-    if isinstance(op, DepthwiseConv2D):
-        channels = weights.shape[3]
-        return lambda w: w.reshape(-1, channels).T, lambda rows: rows.T.reshape(weights.shape)
-    return lambda w: w.reshape(weights.shape[0], -1), lambda rows: rows.reshape(weights.shape)
+def rounds_adaptively(op: Op) -> TypeGuard[Weighted]:
+    """Whether the moments of an operator's inputs can be known and fit memory."""
+    if not isinstance(op, Weighted) or op.input_groups is None or not op.weights.is_constant:
+        return False
+    return op.products_per_output <= _MOST_INPUTS
 
 
 def flips_of_layers(
@@ -124,11 +90,9 @@ def flips_of_layers(
 ) -> dict[str, tuple[int, ...]]:
     """The flips of all layers whose moments are known, by the names of their operators; `types` by weights."""
     found = {}
-    for op in graph.ops:
-        if op.name not in moment or not isinstance(op, Conv2D | DepthwiseConv2D | FullyConnected):
-            continue
-        if op.weights.name in types:  # weights of float engines are not rounded
+    for op in graph.ops:  # weights of float engines have no type: they are not rounded
+        if op.name in moment and isinstance(op, Weighted) and op.weights.name in types:
             type = types[op.weights.name]
             assert type.quant is not None
-            found[op.name] = flips(op, op.weights, type.quant, moment[op.name], type.dtype)
+            found[op.name] = flips(op, type.quant, moment[op.name], type.dtype)
     return found

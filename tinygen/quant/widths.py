@@ -10,10 +10,8 @@ from tinygen.ir.answers import Range
 from tinygen.ir.graph import Graph, Op
 from tinygen.ir.tensor import Tensor
 from tinygen.ops.clamp import fused_clamp
-from tinygen.ops.conv2d import Conv2D
-from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
-from tinygen.ops.fully_connected import FullyConnected
 from tinygen.ops.unary import Unary
+from tinygen.ops.weighted import Weighted
 from tinygen.option import option, parsed, several
 from tinygen.quant.ctable import Storage
 
@@ -134,14 +132,12 @@ def _check_pair(where: str, weights: Storage, activations: Storage) -> None:
 
 def has_narrow_form(op: Op) -> bool:
     """Whether there are kernels for weights of other than eight bits."""
-    return isinstance(op, Conv2D | DepthwiseConv2D | FullyConnected) and op.weights.is_constant
+    return isinstance(op, Weighted) and op.has_narrow_form and op.weights.is_constant
 
 
 def has_sign_form(op: Op) -> bool:
     """Whether there are kernels for activations and weights of single bits."""
-    if isinstance(op, FullyConnected):
-        return op.weights.is_constant and op.weights.shape[1] % op.input.shape[-1] == 0
-    return isinstance(op, Conv2D) and op.weights.is_constant and op.groups == 1
+    return isinstance(op, Weighted) and op.has_sign_form
 
 
 def has_narrow_result(op: Op) -> bool:

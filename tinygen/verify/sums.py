@@ -7,21 +7,13 @@ import numpy as np
 
 from tinygen.ir.graph import Op, Values
 from tinygen.ir.types import Array
-from tinygen.ops.batch_matmul import BatchMatMul
-from tinygen.ops.clamp import UNLIMITED
-from tinygen.ops.conv2d import Conv2D
-from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
-from tinygen.ops.fully_connected import FullyConnected
-from tinygen.ops.pool2d import AveragePool2D
-from tinygen.ops.reduction import Mean, Sum
+from tinygen.ops.clamp import UNLIMITED, fused_clamp, with_clamp
 from tinygen.ops.softmax import Softmax
-from tinygen.ops.transpose_conv2d import TransposeConv2D
 
 _UNIT_ROUNDOFF = 2.0**-24
 _FURTHER_ROUNDINGS = 4  # bias, factor, and a scale that was folded into weights
 _MOST = 0.5  # a bound beyond it says nothing
 _DEVIATIONS = 8.0  # of random roundings
-_OF_LIKE_TERMS = (AveragePool2D, Mean, Softmax, Sum)  # equal numbers are rounded to the same side each time
 
 
 def sum_tolerance(op: Op, values: Values) -> Array | None:
@@ -30,12 +22,12 @@ def sum_tolerance(op: Op, values: Values) -> Array | None:
     A share of the sum of the terms' magnitudes, whatever the order of additions; the result's own size does not matter,
     as terms cancel.
     """
-    count = _terms(op)
-    if count is None or not op.results[0].type.dtype.is_real:
+    summation = op.summation
+    if summation is None or not op.results[0].type.dtype.is_real:
         return None
     with np.errstate(all="ignore"):
         (magnitudes,) = op.evaluate(values) if isinstance(op, Softmax) else _of_magnitudes(op, values)
-    share = _share(count + _FURTHER_ROUNDINGS, isinstance(op, _OF_LIKE_TERMS))
+    share = _share(summation.terms + _FURTHER_ROUNDINGS, are_alike=not summation.are_products)
     bound: Array = np.where(np.isfinite(magnitudes), share * magnitudes.astype(np.float64), 0.0)
     return bound
 
@@ -53,25 +45,6 @@ def _of_magnitudes(op: Op, values: Values) -> tuple[Array, ...]:
     """The operator on the magnitudes of all operands, without limits."""
     constants = {t: replace(t, data=np.abs(t.data)) for t in op.operands if t.data is not None}
     magnitudes = op.replace_tensors(constants)
-    if isinstance(magnitudes, Conv2D | DepthwiseConv2D | FullyConnected | TransposeConv2D | AveragePool2D):
-        magnitudes = replace(magnitudes, clamp=UNLIMITED)
+    if fused_clamp(magnitudes) is not None:
+        magnitudes = with_clamp(magnitudes, UNLIMITED)
     return magnitudes.evaluate(Values(lambda tensor: np.abs(values[tensor])))
-
-
-def _terms(op: Op) -> int | None:
-    """How many numbers are added for each element of the result."""
-    match op:
-        case Conv2D() | FullyConnected() | TransposeConv2D():
-            return op.weights.type.elements // op.weights.shape[0]
-        case DepthwiseConv2D():
-            return op.weights.shape[1] * op.weights.shape[2]
-        case BatchMatMul():
-            return op.depth
-        case Mean() | Sum():
-            return op.count
-        case AveragePool2D():
-            return op.kernel.h * op.kernel.w
-        case Softmax():
-            return op.row_size
-        case _:
-            return None

@@ -9,7 +9,7 @@ from tinygen.ir.graph import Graph, Op
 from tinygen.ir.tensor import Tensor
 from tinygen.ops.accumulate import OutputStage, centered_weights
 from tinygen.ops.concat import Concat
-from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
+from tinygen.ops.weighted import Weighted
 from tinygen.passes.shrinking.channels import links
 from tinygen.passes.shrinking.product import Product, added_up, product
 
@@ -51,13 +51,13 @@ def _keys(op: Op, first_equal: Callable[[Tensor], IndexArray]) -> list[Hashable]
     if found is None:
         return None
     behind = list(zip(*(_behind(link, first_equal(link.operand), op) for link in found), strict=True))
-    return _depthwise_keys(op, behind) if isinstance(op, DepthwiseConv2D) else list(behind)
+    return _keys_of_filters(op, behind) if isinstance(op, Weighted) else list(behind)
 
 
 def _behind(link: Link, first_equal: IndexArray, op: Op) -> list[Hashable]:
     """The channel of an operand behind each channel of the result; in a reshape the turn it comes in too."""
     turns = np.zeros(len(link.channels), np.intp)
-    if not isinstance(op, Concat | DepthwiseConv2D) and not link.is_broadcast:
+    if not isinstance(op, Concat | Weighted) and not link.is_broadcast:
         turns = np.arange(len(link.channels)) // channel_count(link.operand)
     first = np.where(link.channels == NONE, NONE, first_equal[link.channels])
     return list(zip(first.tolist(), turns.tolist(), strict=True))
@@ -68,10 +68,10 @@ def _product_keys(summed: Product, first_equal: IndexArray) -> list[Hashable]:
     return [(row.tobytes(), stage) for row, stage in zip(weights, _stages(summed.stage, len(weights)), strict=True)]
 
 
-def _depthwise_keys(op: DepthwiseConv2D, behind: list[tuple[Hashable, ...]]) -> list[Hashable] | None:
+def _keys_of_filters(op: Weighted, behind: list[tuple[Hashable, ...]]) -> list[Hashable] | None:
     if op.weights.data is None or (op.bias is not None and op.bias.data is None):
         return None
-    filters = centered_weights(op.weights, op.weights.data).reshape(-1, op.channels).T
+    filters = op.by_output(centered_weights(op.weights, op.weights.data))
     parts = zip(behind, filters, _stages(op.output_stage, op.channels), strict=True)
     return [(inputs, filter.tobytes(), stage) for inputs, filter, stage in parts]
 

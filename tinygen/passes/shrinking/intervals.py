@@ -74,7 +74,7 @@ def _linked(operand: Intervals, link: Link) -> Intervals:
 
 def _of_product(summed: Product, input: Intervals) -> Intervals:
     zero_point = summed.op.input.type.zero_point
-    seen = input.including(zero_point) if summed.is_padded else input
+    seen = input.including(zero_point) if summed.op.is_padded else input
     low, high = seen.low - zero_point, seen.high - zero_point
     positive, negative = np.maximum(summed.weights, 0).sum(axis=1), np.minimum(summed.weights, 0).sum(axis=1)
     smallest = positive @ low + negative @ high + summed.bias

@@ -5,32 +5,25 @@ from functools import cached_property
 
 import numpy as np
 
-from tinygen.ir.channels import IndexArray, channel_count
+from tinygen.ir.channels import IndexArray
 from tinygen.ir.graph import Op
 from tinygen.ir.types import DType
 from tinygen.ops.accumulate import OutputStage
-from tinygen.ops.conv2d import Conv2D
-from tinygen.ops.fully_connected import FullyConnected
 from tinygen.ops.requantize import Int64Array
-from tinygen.ops.window import NO_PADDING
+from tinygen.ops.weighted import Weighted
 
 
 @dataclass(frozen=True, eq=False)
 class Product:
     """An operator whose output channels depend on all input channels: weights [outputs, taps, inputs]."""
 
-    op: Conv2D | FullyConnected
+    op: Weighted
     weights: Int64Array
 
     @property
     def stage(self) -> OutputStage:
         """Bias, requantization and clamp."""
         return self.op.output_stage
-
-    @property
-    def is_padded(self) -> bool:
-        """Whether some taps may meet padding, which stands for the input's zero point."""
-        return isinstance(self.op, Conv2D) and self.op.padding != NO_PADDING
 
     @cached_property
     def bias(self) -> Int64Array:
@@ -47,11 +40,8 @@ def added_up(weights: Int64Array, inputs: IndexArray) -> Int64Array:
 
 def product(op: Op) -> Product | None:
     """The operator as a product; None for others, and where the bias or the channels cannot be told apart."""
-    if not isinstance(op, Conv2D | FullyConnected) or op.weights.data is None or op.weights.type.dtype is DType.UINT8:
+    if not isinstance(op, Weighted) or op.input.type.dtype is not DType.INT8 or op.weights.type.dtype is DType.UINT8:
         return None
-    if op.input.type.dtype is not DType.INT8 or (op.bias is not None and op.bias.data is None):
-        return None
-    inputs, outputs = channel_count(op.input), op.weights.shape[0]
-    if channel_count(op.output) != outputs or inputs == 0 or op.weights.shape[-1] % inputs:
-        return None
-    return Product(op, op.weights.data.astype(np.int64).reshape(outputs, -1, inputs))
+    weights = op.weights_by_taps()
+    is_known = weights is not None and (op.bias is None or op.bias.data is not None)
+    return Product(op, weights) if is_known and weights is not None else None

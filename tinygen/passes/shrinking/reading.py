@@ -32,7 +32,7 @@ class Reading:
         found = intervals[input]
         centered = np.where(found.is_constant, found.low - input.type.zero_point, 0)
         contributions = product.weights.sum(axis=1) * centered
-        is_constant = found.is_constant & ((centered == 0) | (not product.is_padded))
+        is_constant = found.is_constant & ((centered == 0) | (not product.op.is_padded))
         is_constant &= _fits_bias(product.bias, contributions * is_constant)
         return cls(product, contributions * is_constant, is_constant, _mergeable(product, equal[input], is_constant))
 

@@ -1,25 +1,13 @@
 """Operators of a quantized network become layers of the engines that a table names."""
 
-from collections.abc import Mapping
-
-from tinygen.ir.graph import Graph, Op
+from tinygen.ir.graph import Graph, Op, recast
 from tinygen.ir.text import mnemonic
-from tinygen.ops.conv2d import Conv2D
-from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
-from tinygen.ops.engine_layer import AnalogSums, Arithmetic, EngineLayer, LayerKind, noise_gain
-from tinygen.ops.fully_connected import FullyConnected
-from tinygen.ops.window import NO_PADDING, UNIT
+from tinygen.ops.engine_layer import AnalogSums, Arithmetic, EngineLayer, noise_gain
+from tinygen.ops.weighted import Weighted
 from tinygen.quant.ctable import AnalogEntry, CTable, OpEntry
 from tinygen.quant.errors import Code, CTableError
 from tinygen.quant.widths import has_narrow_result, has_sign_form
 from tinygen.targets.engine import Engine
-
-LAYERS: Mapping[type[Op], LayerKind] = {
-    Conv2D: LayerKind.CONV_2D,
-    DepthwiseConv2D: LayerKind.DEPTHWISE_CONV_2D,
-    FullyConnected: LayerKind.FULLY_CONNECTED,
-}
-"""What engines beside the CPU can take."""
 
 _NO_ENTRY = OpEntry()
 
@@ -34,9 +22,9 @@ def refusal(engine: Engine, op: Op) -> str | None:
         return f"has no kernel for {name} with so few bits"
     if engine.kind.is_cpu:
         return None
-    if type(op) not in LAYERS:
+    if not isinstance(op, Weighted) or op.layer_kind is None:
         return f"no engine of kind {engine.kind} takes {name}"
-    return None if op.filters is not None and op.filters.weights.is_constant else "weights are no constant"
+    return None if op.weights.is_constant else "weights are no constant"
 
 
 def check_engines(graph: Graph, table: CTable) -> None:
@@ -67,21 +55,12 @@ def _fault(table: CTable, where: str, what: str) -> CTableError:
 
 def engine_layer(op: Op, engine: Engine | None, table: CTable) -> Op:
     """The operator as its engine computes it; as it is where that is the CPU."""
-    if engine is None or engine.kind.is_cpu or not isinstance(op, Conv2D | DepthwiseConv2D | FullyConnected):
+    if engine is None or engine.kind.is_cpu or not isinstance(op, Weighted) or op.layer_kind is None:
         return op
-    window = None if isinstance(op, FullyConnected) else op
-    return EngineLayer(
-        name=op.name,
-        source=op.source,
-        input=op.input,
-        weights=op.weights,
-        bias=op.bias,
-        output=op.output,
-        layer=LAYERS[type(op)],
-        stride=window.stride if window else UNIT,
-        padding=window.padding if window else NO_PADDING,
-        dilation=window.dilation if window else UNIT,
-        clamp=op.clamp,
+    return recast(
+        op,
+        EngineLayer,
+        layer=op.layer_kind,
         engine=engine.label,
         prefix=engine.prefix,
         arithmetic=Arithmetic(engine.path.bits, engine.path.overflow, engine.path.rounding),
