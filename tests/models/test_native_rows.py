@@ -27,7 +27,7 @@ ARENA_BYTES = {"kws_ref_model": 4_206, "pretrainedResnet_quant": 11_872, "vww_96
         ("pretrainedResnet_quant", M4, 11_660_000),
         ("vww_96_int8", M4, 5_500_000),
         ("kws_ref_model", M55, 1_515_000),
-        ("pretrainedResnet_quant", M55, 2_190_000),
+        ("pretrainedResnet_quant", M55, 2_400_000),
     ],
 )
 def test_small_arena_and_few_instructions(name: str, board: str, most_instructions: int, tmp_path: Path) -> None:
