@@ -49,6 +49,7 @@ _WRITTEN: dict[type, dict[str, Written]] = {
         "input_shape": ["a=1,3", "b=2"],
         "dim": ["n=4"],
         "input_layout": "nhwc",
+        "stop_at": ["a", "b/c"],
         "ctable": "t.json",
         "calibrate": "x.npz",
         "weights": "int4",
@@ -81,6 +82,7 @@ _WRITTEN: dict[type, dict[str, Written]] = {
         "input_shape": ["a=1"],
         "dim": ["n=1"],
         "input_layout": "nhwc",
+        "stop_at": ["a", "b/c"],
         "trust": True,
     },
 }

@@ -5,11 +5,11 @@ import tflite
 
 from tests.support.reference import import_model
 from tests.support.tflite_writer import ModelWriter
-from tinygen.errors import UnsupportedOperatorsError
+from tinygen.errors import UnsupportedModelError
 
 
 def _refusal(content: bytes) -> str:
-    with pytest.raises(UnsupportedOperatorsError) as raised:
+    with pytest.raises(UnsupportedModelError) as raised:
         import_model(content)
     return str(raised.value)
 
@@ -24,10 +24,37 @@ def test_code_for_an_ethos_u() -> None:
     y = writer.tensor("y", (1, 4), scale=0.1)
     writer.operator("CUSTOM", [commands, weights, scratch, fast, x], [y], custom_code="ethos-u")
     assert _refusal(writer.finish([x], [y])) == (
-        "model.tflite: 1 operator cannot be compiled:\n"
-        "  operator 0 (CUSTOM:ethos-u 'y'): is code that Vela made for an Ethos-U, the model as it was before Vela was "
-        "expected.\n"
-        "`tinygen supported-ops` lists what can."
+        "model.tflite: was compiled for an Ethos-U (by Vela), whose code it holds in the operator 'ethos-u', a model "
+        "with operators was expected. Take the file as it was before that."
+    )
+
+
+@pytest.mark.parametrize(
+    ("operator", "made_for"),
+    [
+        ("edgetpu-custom-op", "an Edge TPU"),
+        ("NeutronGraph", "a Neutron NPU"),
+        ("MTKEXT_NEURON", "a MediaTek APU"),
+        ("DISPATCH_OP", "an NPU (by LiteRT)"),
+    ],
+)
+def test_code_for_accelerators(operator: str, made_for: str) -> None:
+    writer = ModelWriter()
+    x, y = (writer.tensor(name, (1, 4), scale=0.1) for name in "xy")
+    writer.operator("CUSTOM", [x], [y], custom_code=operator)
+    assert _refusal(writer.finish([x], [y])) == (
+        f"model.tflite: was compiled for {made_for}, whose code it holds in the operator '{operator}', a model "
+        "with operators was expected. Take the file as it was before that."
+    )
+
+
+def test_complex_numbers() -> None:
+    writer = ModelWriter()
+    x, y = writer.tensor("x", (1, 4), "complex64"), writer.tensor("y", (1, 4), "float32")
+    writer.operator("ABS", [x], [y])
+    assert _refusal(writer.finish([x], [y])) == (
+        "model.tflite: computes with complex numbers (tensor 'x' is complex64), real ones were expected. "
+        "Compute the spectrum outside of the network, or end it before with --stop-at."
     )
 
 

@@ -44,9 +44,9 @@ def import_model(path: Path, spelling: Spelling = AS_IN_FILE) -> Graph:
     importer: Importer = getattr(import_module(module), name)
     if path.suffix.lower() in _WITH_SPELLING:
         return importer(path, spelling)
-    if not spelling.is_default:
+    if not spelling.is_as_in_file:
         raise UsageError(
             f"{path.name}: its sizes and layout are fixed; --input-shape, --dim and --input-layout are for .onnx "
             "models. Leave them out."
         )
-    return importer(path)
+    return importer(path, spelling.stop_at)

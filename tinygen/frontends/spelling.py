@@ -28,6 +28,14 @@ def dims_from_text(texts: tuple[str, ...]) -> dict[str, int]:
     return _by_name("--dim", map(_dim, texts))
 
 
+def ends_from_text(texts: tuple[str, ...]) -> tuple[str, ...]:
+    """TENSOR,... as people write them, each name once; UsageError."""
+    names = tuple(dict.fromkeys(name.strip() for text in texts for name in text.split(",")))
+    if not all(names):
+        raise UsageError(f"--stop-at: is '{','.join(texts)}', names of tensors with commas between them were expected.")
+    return names
+
+
 def _shapes_text(shapes: Mapping[str, tuple[int, ...]]) -> list[str]:
     return [f"{name}={','.join(map(str, sizes))}" for name, sizes in shapes.items()]
 
@@ -38,7 +46,7 @@ def _dims_text(dims: Mapping[str, int]) -> list[str]:
 
 @dataclass(frozen=True)
 class Spelling:
-    """Choices for the inputs of an ONNX model."""
+    """Choices for the inputs of an ONNX model, and for the outputs of any."""
 
     shapes: Mapping[str, tuple[int, ...]] = option(  # of inputs, by name
         {},
@@ -61,11 +69,18 @@ class Spelling:
         metavar="LAYOUT",
         help="Order of axes of images that go into and come out of an ONNX model: nchw (as in the file) or nhwc.",
     )
+    stop_at: tuple[str, ...] = option(  # tensors by name; empty: the file's own outputs
+        (),
+        several(ends_from_text, list),
+        "--stop-at",
+        metavar="TENSOR,...",
+        help="End the network at these tensors, which are its outputs then: without a decoder or post-processing.",
+    )
     allows_float: bool = False  # between the quantizations of a model that does not become integers as a whole
 
     @property
-    def is_default(self) -> bool:
-        """Whether sizes and layout are those of the file."""
+    def is_as_in_file(self) -> bool:
+        """Whether sizes and layout of inputs are those of the file."""
         return not self.shapes and not self.dims and self.layout is Layout.NCHW
 
 

@@ -1,7 +1,7 @@
 """LiteRT's reference kernels, with all inner tensors (the optional package ai-edge-litert)."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -9,6 +9,7 @@ from typing import Protocol
 
 from tinygen.build.execute import Sample
 from tinygen.errors import ToolError, UsageError
+from tinygen.frontends.tflite.ending import ending_at
 from tinygen.frontends.tflite.raw import RawOperator
 from tinygen.frontends.tflite.schema import read
 from tinygen.ir.types import Array
@@ -45,21 +46,24 @@ class InferenceEngine(Protocol):
 
 
 class LiteRT:
-    """A model in LiteRT. The default kernels round differently: the reference ones are asked for.
+    """A model in LiteRT, up to the tensors `stop_at` where there are any.
 
-    Raises UsageError where they do not take the model.
+    The default kernels round differently: the reference ones are asked for. Raises UsageError where they do not take
+    the model.
     """
 
-    def __init__(self, model: Path) -> None:
+    def __init__(self, model: Path, stop_at: Sequence[str] = ()) -> None:
         if Interpreter is None:
             raise ToolError(
                 "ai-edge-litert: not installed, needed to compare with LiteRT. "
                 "Run `pip install tinygen[litert]`, or compare with --against simulator."
             )
         self._file = model.name
-        main = read(model).subgraphs[0]
+        whole = read(model).subgraphs[0]
+        main = ending_at(model, whole, stop_at)
+        self._inputs, self._outputs = main.inputs, main.outputs
         self._operators, self._quantizing = main.operators, hybrid_operators(main)
-        self._names = {tensor.index: tensor.name for tensor in main.tensors}
+        self._names = {tensor.index: tensor.name for tensor in whole.tensors}
         try:
             self._interpreter = Interpreter(
                 model_path=str(model),
@@ -72,13 +76,13 @@ class LiteRT:
 
     def run(self, inputs: Sample) -> ReferenceRun:
         """One inference."""
-        for detail, values in zip(self._interpreter.get_input_details(), inputs, strict=True):
-            self._interpreter.set_tensor(detail["index"], values)
+        for index, values in zip(self._inputs, inputs, strict=True):
+            self._interpreter.set_tensor(index, values)
         try:
             self._interpreter.invoke()
         except RuntimeError as error:
             raise self._refusal(error, ON_INPUTS) from error
-        outputs = [self._interpreter.get_tensor(detail["index"]) for detail in self._interpreter.get_output_details()]
+        outputs = [self._interpreter.get_tensor(index) for index in self._outputs]
         return ReferenceRun(outputs, self._tensors(), quantizing=self._quantizing)
 
     def _refusal(self, error: Exception, what: str) -> UsageError:

@@ -1,7 +1,7 @@
 """onnxruntime on the CPU, with the inner tensors of quantized models (the optional package onnxruntime)."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +9,9 @@ import onnx
 
 from tinygen.build.execute import Sample
 from tinygen.errors import ToolError, UsageError
+from tinygen.frontends.ending import needed
+from tinygen.frontends.onnx.decode import read
+from tinygen.frontends.onnx.ending import ending_at
 from tinygen.frontends.onnx.importer import import_with_layouts
 from tinygen.frontends.onnx.values import Order
 from tinygen.frontends.spelling import AS_IN_FILE, Spelling
@@ -45,7 +48,8 @@ class OnnxRuntime:
         options.log_severity_level = _ERRORS_ONLY
         options.intra_op_num_threads = 1
         options.add_session_config_entry(_EXTERNAL_FOLDER, str(model.parent.absolute()))
-        message, self._layouts = _with_inner_outputs(model, imported.layouts)
+        outputs = ending_at(read(model), spelling.stop_at).outputs if spelling.stop_at else ()
+        message, self._layouts = _with_inner_outputs(model, imported.layouts, outputs)
         try:
             self._session = onnxruntime.InferenceSession(message, options, providers=["CPUExecutionProvider"])
         except Exception as error:  # its classes share no base of their own
@@ -77,11 +81,28 @@ class OnnxRuntime:
         return stored.astype(np.int64) if port.type == "tensor(int64)" else stored
 
 
-def _with_inner_outputs(model: Path, layouts: Mapping[str, Order]) -> tuple[bytes, Mapping[str, Order]]:
-    """The model with more outputs, and the layouts of its inputs and of what it computes."""
+def _with_inner_outputs(
+    model: Path, layouts: Mapping[str, Order], ends: Sequence[str]
+) -> tuple[bytes, Mapping[str, Order]]:
+    """The model, up to `ends` where there are any, with more outputs; layouts of its inputs and what it computes."""
     message = onnx.load(str(model), load_external_data=False)
+    if ends:
+        _end(message.graph, ends)
     own = [port.name for port in message.graph.output]
     taken = {*own, *(port.name for port in message.graph.input)}
     inner = {name for node in message.graph.node for name in node.output} - {""}
     message.graph.output.extend(onnx.ValueInfoProto(name=name) for name in layouts if name in inner - taken)
     return message.SerializeToString(), {name: layouts[name] for name in layouts if name in inner | taken}
+
+
+def _end(graph: onnx.GraphProto, ends: Sequence[str]) -> None:
+    nodes, tensors = needed(graph.node, ends, lambda node: filter(None, node.input), lambda node: node.output)
+    inputs = [port for port in graph.input if port.name in tensors]
+    for field, kept in (
+        (graph.node, nodes),
+        (graph.input, inputs),
+        (graph.output, [onnx.ValueInfoProto(name=name) for name in ends]),
+    ):
+        copies = [type(entry).FromString(entry.SerializeToString()) for entry in kept]
+        del field[:]
+        field.extend(copies)

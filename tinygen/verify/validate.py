@@ -160,7 +160,7 @@ def _engine(compiled: Program, oracle: Oracle) -> InferenceEngine | None:
             "Name one of them, or leave the option out."
         )
     if oracle is Oracle.LITERT:
-        return LiteRT(compiled.source)
+        return LiteRT(compiled.source, compiled.spelling.stop_at)
     engine: Callable[[Path, Spelling], InferenceEngine]
     engine = import_module("tinygen.verify.onnxruntime").OnnxRuntime  # loads onnx: only when it is needed
     return engine(compiled.source, compiled.spelling)

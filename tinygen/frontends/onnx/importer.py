@@ -5,9 +5,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tinygen.errors import UnsupportedModelError, UnsupportedOperator, UnsupportedOperatorsError
+from tinygen.frontends.foreign import check_has_scales, check_not_compiled
 from tinygen.frontends.onnx.boundary import input_port, missing, output_port
 from tinygen.frontends.onnx.builder import Builder, EarlierOperatorError
 from tinygen.frontends.onnx.decode import read
+from tinygen.frontends.onnx.ending import ending_at
 from tinygen.frontends.onnx.fold import FOLDED, SHAPE, fold
 from tinygen.frontends.onnx.node import Node, Reader
 from tinygen.frontends.onnx.qoperator import expand
@@ -59,7 +61,10 @@ def import_with_layouts(path: Path, spelling: Spelling = AS_IN_FILE) -> Imported
     Where float32 is allowed, a quantized model that does not become integers as a whole computes with float32 between
     its quantizations.
     """
-    model = with_sizes(read(path), spelling)
+    model = ending_at(with_sizes(read(path), spelling), spelling.stop_at)
+    operators = [node.operator for node in model.nodes]
+    check_not_compiled(path.name, operators)
+    check_has_scales(path.name, operators)
     nodes = expand(model)
     is_real = _is_real(model, nodes)
     try:

@@ -1,10 +1,12 @@
 """From a TFLite file to a graph."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from tinygen.budget import FOLDED_BYTES, Account
 from tinygen.errors import UnsupportedModelError, UnsupportedOperator, UnsupportedOperatorsError
+from tinygen.frontends.foreign import check_is_real, check_not_compiled
+from tinygen.frontends.tflite.ending import ending_at
 from tinygen.frontends.tflite.node import Node, Readers, UnsupportedError, to_tensor
 from tinygen.frontends.tflite.operators import (
     activation,
@@ -19,7 +21,7 @@ from tinygen.frontends.tflite.operators import (
     shape,
     slicing,
 )
-from tinygen.frontends.tflite.raw import ETHOS_U, RawModel, RawOperator, RawSubgraph
+from tinygen.frontends.tflite.raw import CUSTOM, RawModel, RawOperator, RawSubgraph
 from tinygen.frontends.tflite.restored import restored
 from tinygen.frontends.tflite.schema import read
 from tinygen.frontends.tflite.unsigned import as_signed, unsigned_tensors
@@ -45,20 +47,18 @@ READERS: Readers = {
 }
 INTEGER_READERS: Readers = shape.INTEGER_READERS
 
-_COMPILED_ELSEWHERE = {
-    ETHOS_U: "is code that Vela made for an Ethos-U, the model as it was before Vela was expected",
-}
 _SHAPE_TYPES = (DType.INT32, DType.INT64)  # folded while reading, since other readers ask for their values
 
 
-def import_tflite(path: Path) -> Graph:
-    """The graph of a TFLite file.
+def import_tflite(path: Path, stop_at: Sequence[str] = ()) -> Graph:
+    """The graph of a TFLite file, up to the tensors `stop_at` where there are any.
 
     Raises UnsupportedModelError for a damaged file, UnsupportedOperatorsError listing every operator that cannot be
     compiled.
     """
     model = read(path)
-    subgraph = model.subgraphs[0]
+    subgraph = ending_at(path, model.subgraphs[0], stop_at)
+    _check_ours(path.name, subgraph)
     tensors, problems = _tensors(subgraph)
     types = {index: tensor.type for index, tensor in tensors.items()}  # as the application sees them
     unsigned = unsigned_tensors(subgraph, tensors)
@@ -91,6 +91,13 @@ def import_tflite(path: Path) -> Graph:
     return graph
 
 
+def _check_ours(file: str, subgraph: RawSubgraph) -> None:
+    custom = (raw.name.removeprefix(CUSTOM) for raw in subgraph.operators if raw.name.startswith(CUSTOM))
+    check_not_compiled(file, custom)
+    for index in (index for raw in subgraph.operators for index in (*raw.inputs, *raw.outputs) if index >= 0):
+        check_is_real(file, subgraph.tensors[index].name, subgraph.tensors[index].type)
+
+
 def _tensors(subgraph: RawSubgraph) -> tuple[dict[int, Tensor], dict[int, str]]:
     """The tensors that the IR can hold, and for the others the reason why not."""
     tensors: dict[int, Tensor] = {}
@@ -106,7 +113,7 @@ def _tensors(subgraph: RawSubgraph) -> tuple[dict[int, Tensor], dict[int, str]]:
 def _read_operator(node: Node, problems: dict[int, str]) -> tuple[Op, ...]:
     raw = node.raw
     if raw.name not in READERS and raw.name not in INTEGER_READERS:
-        raise UnsupportedError(_COMPILED_ELSEWHERE.get(raw.name, "tinygen has no such operator"))
+        raise UnsupportedError("tinygen has no such operator")
     for index in (*raw.inputs, *raw.outputs):
         if index in problems:
             raise UnsupportedError(problems[index])

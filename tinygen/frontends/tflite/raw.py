@@ -112,7 +112,8 @@ def _invalid(path: Path, where: str, what: str) -> UnsupportedModelError:
     )
 
 
-ETHOS_U = "CUSTOM:ethos-u"  # an operator's name in files that Arm's Vela has compiled
+CUSTOM = "CUSTOM:"  # before the name of a custom operator
+ETHOS_U = f"{CUSTOM}ethos-u"  # an operator's name in files that Arm's Vela has compiled
 
 
 @dataclass(frozen=True)
