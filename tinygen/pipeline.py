@@ -23,6 +23,7 @@ from tinygen.frontends.spelling import Spelling
 from tinygen.ir.graph import Graph
 from tinygen.kernels.base import Library, Objective, Toolbox
 from tinygen.kernels.native.select import is_native
+from tinygen.ops.dynamic_layer import quantizes_at_run_time
 from tinygen.options import Kernels, Options
 from tinygen.passes.shrink import shrink
 from tinygen.passes.shrinking.saving import NOTHING_SAVED, Saving, saving
@@ -155,6 +156,8 @@ def compile_model(source: Path, options: Options, observe: Observer | None = Non
         imported = calibration.graph
         if calibration.has_float_engines:
             options = replace(options, allow_float=True)
+    if quantizes_at_run_time(imported):
+        options = replace(options, allow_float=True)  # between quantized layers there are real numbers
     graph, saved = _simplified(imported, options, observe)
     if options.stream is not None:
         # CMSIS-NN's and tinygen's kernels for DSP and scalar cores take pixels in pairs; with MVE it is all the same

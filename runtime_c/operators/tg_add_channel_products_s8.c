@@ -9,36 +9,32 @@
 /* Two vectors with two units; the sums of the second vector lie `units` further. */
 static void tg_add_2x2(const int8_t *weights, const int8_t *input, int32_t features, int32_t units, int32_t *sums)
 {
-    const int8_t *w0 = weights;
-    const int8_t *w1 = weights + features;
-    const int8_t *x0 = input;
-    const int8_t *x1 = input + features;
     int32_t s00 = sums[0];
     int32_t s01 = sums[1];
     int32_t s10 = sums[units];
     int32_t s11 = sums[units + 1];
     int32_t left = features;
 
+    /* two addresses and a distance take fewer registers than four addresses */
     for (; left >= TG_FEWEST; left -= TG_STEP) {
-        const tg_elements a0 = tg_load(w0, left);
-        const tg_elements a1 = tg_load(w1, left);
-        const tg_elements b0 = tg_load(x0, left);
-        const tg_elements b1 = tg_load(x1, left);
+        const tg_elements a0 = tg_load(weights, left);
+        const tg_elements a1 = tg_load(weights + features, left);
+        const tg_elements b0 = tg_load(input, left);
         s00 = tg_multiply(s00, a0, b0);
         s01 = tg_multiply(s01, a1, b0);
+        const tg_elements b1 = tg_load(input + features, left);
         s10 = tg_multiply(s10, a0, b1);
         s11 = tg_multiply(s11, a1, b1);
-        w0 += TG_STEP;
-        w1 += TG_STEP;
-        x0 += TG_STEP;
-        x1 += TG_STEP;
+        weights += TG_STEP;
+        input += TG_STEP;
     }
     for (; left > 0; left--) {
-        s00 += *w0 * *x0;
-        s01 += *w1 * *x0;
-        s10 += *w0++ * *x1;
-        s11 += *w1++ * *x1++;
-        x0++;
+        s00 += weights[0] * input[0];
+        s01 += weights[features] * input[0];
+        s10 += weights[0] * input[features];
+        s11 += weights[features] * input[features];
+        weights++;
+        input++;
     }
     sums[0] = s00;
     sums[1] = s01;

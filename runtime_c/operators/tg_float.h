@@ -123,13 +123,6 @@ void tg_arg_max_f32(int32_t outer, int32_t size, int32_t inner, const float *inp
 /** tg_arg_max_f32() with 64-bit indices. */
 void tg_arg_max_f32_s64(int32_t outer, int32_t size, int32_t inner, const float *input, int64_t *output);
 
-/** Scale and zero point of uint8 over the range of all elements and 0; of zeros alone the scale is 1. */
-void tg_dynamic_range_f32(const float *input, int32_t size, float *scale, float *zero_point);
-
-/** Levels from 0 to 255: input / scale, halves rounded to even, plus zero point; output may be the input's memory. */
-void tg_dynamic_quantize_f32(
-    const float *input, int32_t size, const float *scale, const float *zero_point, float *output);
-
 /** Between which input positions each output position lies, and how far from the first. */
 struct tg_neighbours {
     const int16_t *before;

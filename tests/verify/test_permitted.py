@@ -86,15 +86,11 @@ HYBRID = [
 def test_activations_quantized_at_run_time(
     kind: str, scales: Quantize, options: dict[str, bool | int], tmp_path: Path
 ) -> None:
-    """Exact, with the operator named; a single weight that is one step off in what LiteRT is given is found."""
+    """Exact without a permission; a single weight that is one step off in what LiteRT is given is found."""
     path = _hybrid(tmp_path, kind, scales, **options)
     compiled = _compiled(path)
     found = validate(compiled, samples=3)
-    assert (found.exact, found.mismatches) == (True, 0)
-    (permitted,) = found.permitted
-    assert (permitted.index, permitted.operator, permitted.rounding) == (0, kind, Rounding.AT_RUN_TIME)
-    assert permitted.samples == 3 and permitted.elements > 3
-    assert not validate(compiled, samples=3, against=Oracle.SIMULATOR).permitted
+    assert (found.exact, found.mismatches, found.permitted) == (True, 0, ())
     weights = _stored(*_SHAPES[kind]).astype(np.int8)
     other = weights.copy()
     other.flat[5] += 1
@@ -118,21 +114,9 @@ def test_hybrid_layers_in_a_row(tmp_path: Path) -> None:
     path = tmp_path / "chain.tflite"
     path.write_bytes(writer.finish([x], [_layer(writer, y, "CONV_2D", _alike, **_WINDOW)]))
     found = validate(_compiled(path), samples=2)
-    assert found.exact
-    assert [each.index for each in found.permitted] == [0, 1, 2, 3, 4]
-    ended = tinygen("validate", path, "--allow-float", "--samples", "2", "--json")
-    (first, *_) = ended.document["permitted"]
-    assert first == {
-        "index": 0,
-        "operator": "DEPTHWISE_CONV_2D",
-        "name": "DEPTHWISE_CONV_2D0",
-        "rounding": "activations quantized at run time",
-        "elements": found.permitted[0].elements,
-        "samples": 2,
-    }
-    shown = tinygen("validate", path, "--allow-float", "--samples", "2").stdout
-    assert f"{sum(each.elements for each in found.permitted):,} elements of 5 tensors" in shown
-    assert "activations quantized at run time" in shown
+    assert found.exact and not found.permitted
+    ended = tinygen("validate", path, "--samples", "2", "--json")
+    assert ended.document["exact"] and ended.document["permitted"] == []
 
 
 def _cancelling(terms: int) -> Float32Array:

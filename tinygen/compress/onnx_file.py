@@ -12,6 +12,7 @@ from tinygen.frontends import import_model
 from tinygen.frontends.doors import model_file
 from tinygen.frontends.onnx.raw import UnsupportedError
 from tinygen.frontends.onnx.tensor_data import array_of, is_external
+from tinygen.passes.real_layers import real_layers
 
 
 def read_model(path: Path, trust: bool = False) -> ModelProto:
@@ -23,7 +24,7 @@ def read_model(path: Path, trust: bool = False) -> ModelProto:
     if not file.is_file():
         raise UsageError(f"{path}: there is no such file. Name a float model.")
     if file.suffix.lower() != ".onnx":
-        return export_onnx(import_model(file))
+        return export_onnx(real_layers(import_model(file)))
     try:
         model: ModelProto = ModelProto.FromString(file.read_bytes())
         if not model.graph.node:

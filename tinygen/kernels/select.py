@@ -26,6 +26,7 @@ from tinygen.kernels.native.select import native_kernels
 from tinygen.kernels.tinygen_c import (
     elementwise,
     gather,
+    integer,
     lookup,
     partial_products,
     reduction,
@@ -55,6 +56,7 @@ _HOMES = (
     transpose_conv,
     elementwise,
     gather,
+    integer,
     lookup,
     partial_products,
     reduction,

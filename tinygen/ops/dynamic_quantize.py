@@ -1,10 +1,11 @@
-"""Quantization at run time, as ONNX's DynamicQuantizeLinear has it: uint8, held as float32 numbers.
+"""Quantization at run time: the range of a tensor, or of each of its rows, becomes a scale and a zero point of int8.
 
-To the bit what onnxruntime computes, where the scale underflows to 0 too: what is no number is the largest zero point
-and the smallest level.
+ASYMMETRIC is ONNX's DynamicQuantizeLinear to the bit of what onnxruntime computes, 128 lower, also where the scale
+underflows to 0. The rules of LiteRT are those of its operators on float32 with int8 weights.
 """
 
 from dataclasses import dataclass
+from enum import Enum
 from typing import ClassVar
 
 import numpy as np
@@ -12,65 +13,144 @@ import numpy as np
 from tinygen.ir.answers import Range
 from tinygen.ir.graph import Op, Values
 from tinygen.ir.tensor import Tensor
-from tinygen.ir.types import Array, DType
+from tinygen.ir.types import Array, DType, Float32Array
 from tinygen.ops.checks import check_dtype, check_shape
 
-_LARGEST = np.float32(255)  # uint8; the smallest one is 0
+_LEAST, _MOST = -128, 127
+_STEPS = np.float32(_MOST - _LEAST)
+
+
+class RangeRule(Enum):
+    """How a range gives scale and zero point."""
+
+    ASYMMETRIC = "asymmetric"  # scale = range with 0 / 255; the smallest number is -128
+    SYMMETRIC = "symmetric"  # scale = largest magnitude / 127
+    LITERT_ASYMMETRIC = "asymmetric as in LiteRT"  # zero point in float64, from the end with the smaller error
+    LITERT_SYMMETRIC = "symmetric as in LiteRT"  # scaled by 127 / largest magnitude
+
+    @property
+    def multiplies(self) -> bool:
+        """Whether numbers are multiplied by an inverse, and halves rounded away from zero."""
+        return self in (RangeRule.LITERT_ASYMMETRIC, RangeRule.LITERT_SYMMETRIC)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class DynamicRange(Op):
-    """Scale and zero point of the range of all elements and 0; of zeros alone the scale is 1. NaN has no part in it."""
+    """Scale and zero point of each row's range; of zeros alone the scale is 1. NaN has no part in it.
+
+    The rules of LiteRT have a third result: what numbers are multiplied with, about 1 / scale.
+    """
 
     result_range: ClassVar[Range] = Range.OWN
 
-    input: Tensor  # float32
-    outputs: tuple[Tensor, Tensor]  # scale and zero point: float32 without axes
+    input: Tensor  # float32, as many rows of equal size as there are scales, whatever its shape
+    outputs: tuple[Tensor, ...]  # scales float32, zero points int8, perhaps inverses float32: all of one shape
+    rule: RangeRule
 
     def channel_links(self) -> None:
         return None
 
     def verify(self) -> None:
         check_dtype("input", self.input, DType.FLOAT32)
-        for role, tensor in zip(("scale", "zero point"), self.outputs, strict=True):
-            check_dtype(role, tensor, DType.FLOAT32)
-            check_shape(role, tensor, ())
+        if len(self.outputs) != (3 if self.rule.multiplies else 2):
+            raise ValueError(f"{len(self.outputs)} results of a range that is {self.rule.value}")
+        for tensor, role in zip(self.outputs, ("scale", "zero point", "inverse"), strict=False):
+            check_dtype(role, tensor, DType.INT8 if role == "zero point" else DType.FLOAT32)
+            check_shape(role, tensor, self.outputs[0].shape)
+        rows = self.outputs[0].type.elements
+        if not rows or not self.input.type.elements or self.input.type.elements % rows:
+            raise ValueError(f"input {list(self.input.shape)} does not have {rows} rows of equal size")
 
     def evaluate(self, values: Values) -> tuple[Array, ...]:
-        elements = values[self.input].reshape(-1)
-        largest = np.fmax.reduce(elements, initial=np.float32(0))
-        smallest = np.fmin.reduce(elements, initial=np.float32(0))
+        shape = self.outputs[0].shape
+        rows = values[self.input].astype(np.float32, copy=False).reshape(self.outputs[0].type.elements, -1)
+        largest = np.fmax.reduce(rows, axis=1, initial=np.float32(0))
+        smallest = np.fmin.reduce(rows, axis=1, initial=np.float32(0))
         with np.errstate(all="ignore"):
-            scale = np.float32(1) if largest == smallest else (largest - smallest) / _LARGEST
-            origin = np.float32(0) - smallest / scale
-        zero_point = np.rint(origin) if origin < _LARGEST else _LARGEST
-        return np.asarray(scale, np.float32), np.asarray(zero_point, np.float32)
+            found = _PARAMETERS[self.rule](smallest, largest)
+        return tuple(
+            array.astype(tensor.type.dtype.numpy).reshape(shape)
+            for array, tensor in zip(found, self.outputs, strict=True)
+        )
+
+
+def _asymmetric(smallest: Float32Array, largest: Float32Array) -> tuple[Array, ...]:
+    scale = np.where(largest == smallest, np.float32(1), (largest - smallest) / _STEPS)
+    origin = np.float32(0) - smallest / scale
+    return scale, np.where(origin < _STEPS, np.rint(origin), _STEPS) + _LEAST
+
+
+def _symmetric(smallest: Float32Array, largest: Float32Array) -> tuple[Array, ...]:
+    magnitude = np.maximum(-smallest, largest)
+    scale = np.where(magnitude == 0, np.float32(1), magnitude / np.float32(_MOST))
+    return scale, np.zeros(scale.shape)
+
+
+def _litert_symmetric(smallest: Float32Array, largest: Float32Array) -> tuple[Array, ...]:
+    magnitude = np.maximum(-smallest, largest)
+    inverse = np.where(magnitude == 0, np.float32(1), np.float32(_MOST) / magnitude)
+    return (*_symmetric(smallest, largest), inverse)
+
+
+def _litert_asymmetric(smallest: Float32Array, largest: Float32Array) -> tuple[Array, ...]:
+    low, high = smallest.astype(np.float64), largest.astype(np.float64)
+    exact = (largest - smallest).astype(np.float64) / (_MOST - _LEAST)
+    is_from_low = -_LEAST - low / exact < _MOST + high / exact
+    origin = np.where(is_from_low, _LEAST - low / exact, _MOST - high / exact)
+    limited = np.clip(np.nan_to_num(origin, nan=_LEAST), _LEAST, _MOST)
+    is_zero = high == low
+    scale = np.where(is_zero, np.float32(1), exact.astype(np.float32))
+    return scale, np.where(is_zero, 0, np.trunc(limited + np.copysign(0.5, limited))), np.float32(1) / scale
+
+
+_PARAMETERS = {
+    RangeRule.ASYMMETRIC: _asymmetric,
+    RangeRule.SYMMETRIC: _symmetric,
+    RangeRule.LITERT_ASYMMETRIC: _litert_asymmetric,
+    RangeRule.LITERT_SYMMETRIC: _litert_symmetric,
+}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class DynamicQuantize(Op):
-    """output = input / scale, halves rounded to even, plus zero point, from 0 to 255."""
+    """Each row in its scale: input / scale, halves rounded to even, plus zero point; what is no number is -128.
+
+    Where it `multiplies` it is input * inverse, one half added and cut off in float32, plus zero point.
+    """
 
     result_range: ClassVar[Range] = Range.OWN
 
     input: Tensor  # float32
-    scale: Tensor  # float32 without axes
-    zero_point: Tensor  # float32 without axes
-    output: Tensor  # float32; the input's shape
+    scale: Tensor  # float32, one for each row; the inverse where it multiplies
+    zero_point: Tensor  # int8, of the scale's shape
+    output: Tensor  # int8, the input's shape
+    multiplies: bool = False
 
     def channel_links(self) -> None:
         return None
 
     def verify(self) -> None:
-        roles = ("input", self.input), ("scale", self.scale), ("zero point", self.zero_point), ("output", self.output)
-        for role, tensor in roles:
-            check_dtype(role, tensor, DType.FLOAT32)
-        check_shape("scale", self.scale, ())
-        check_shape("zero point", self.zero_point, ())
+        check_dtype("input", self.input, DType.FLOAT32)
+        check_dtype("scale", self.scale, DType.FLOAT32)
+        check_dtype("zero point", self.zero_point, DType.INT8)
+        check_shape("zero point", self.zero_point, self.scale.shape)
+        check_dtype("output", self.output, DType.INT8)
         check_shape("output", self.output, self.input.shape)
+        rows = self.scale.type.elements
+        if not rows or self.input.type.elements % rows:
+            raise ValueError(f"input {list(self.input.shape)} does not have {rows} rows of equal size")
 
     def evaluate(self, values: Values) -> tuple[Array, ...]:
+        rows = values[self.input].astype(np.float32, copy=False).reshape(self.scale.type.elements, -1)
+        scale, zero_point = (
+            values[tensor].astype(np.float32).reshape(-1, 1) for tensor in (self.scale, self.zero_point)
+        )
         with np.errstate(all="ignore"):
-            levels = np.rint(np.divide(values[self.input], values[self.scale])) + values[self.zero_point]
-        limited = np.clip(np.nan_to_num(levels, nan=0.0, posinf=np.inf, neginf=-np.inf), np.float32(0), _LARGEST)
-        return (np.asarray(limited, np.float32),)
+            if self.multiplies:
+                products = rows * scale
+                nearest = np.trunc(products + np.copysign(np.float32(0.5), products))
+            else:
+                nearest = np.rint(rows / scale)
+            levels = nearest + zero_point
+        limited = np.clip(np.nan_to_num(levels, nan=_LEAST, posinf=np.inf, neginf=-np.inf), _LEAST, _MOST)
+        return (limited.astype(np.int8).reshape(self.output.shape),)

@@ -23,14 +23,13 @@ def padded(tile: Tile | None, padding: Padding) -> Tile | None:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Windowed(Op):
+class Sliding(Op):
     """An operator whose output pixel depends on the input pixels under a window."""
 
     input: Tensor  # [N, H, W, C_IN]
     output: Tensor  # [N, OH, OW, C_OUT]
     stride: HW
     padding: Padding
-    clamp: Clamp
 
     @cached_property
     def window(self) -> Window:
@@ -55,10 +54,8 @@ class Windowed(Op):
         return self.window.patch_elements(self.input.shape)
 
     def verify(self) -> None:
-        check_activations(("input", self.input), ("output", self.output))
         self.window.verify(self.input.shape, self.output.shape)
         check_shape("output", self.output, (self.input.shape[0], *self.output.shape[1:3], self.channels))
-        self.clamp.verify(self.output.type)
 
     @cached_property
     def border_share(self) -> float:
@@ -85,6 +82,18 @@ class Windowed(Op):
     @property
     def tile_kind(self) -> Hashable:
         return self.padding
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Windowed(Sliding):
+    """One whose results are numbers like its inputs, limited to a range."""
+
+    clamp: Clamp
+
+    def verify(self) -> None:
+        check_activations(("input", self.input), ("output", self.output))
+        super().verify()
+        self.clamp.verify(self.output.type)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

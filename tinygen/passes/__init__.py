@@ -10,6 +10,7 @@ from tinygen.passes.fold_constants import fold_constants
 from tinygen.passes.fold_padding import fold_padding
 from tinygen.passes.fold_scales import fold_scales
 from tinygen.passes.fuse_clamps import fuse_clamps
+from tinygen.passes.fuse_sums import fuse_sums
 from tinygen.passes.refuse_float import refuse_float
 from tinygen.passes.remove_reshapes import remove_reshapes
 from tinygen.passes.remove_unused import remove_unused
@@ -24,6 +25,7 @@ PASSES: tuple[Pass, ...] = (
     refuse_float,
     fold_scales,
     fold_padding,
+    fuse_sums,
     fuse_clamps,
     tabulate,
     remove_reshapes,

@@ -1,6 +1,6 @@
 """Differences between what is and what should be, stage by stage of a network."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import Enum, StrEnum
 
 import numpy as np
@@ -24,7 +24,6 @@ class Rounding(StrEnum):
 
     ONCE = "rounded once"  # LiteRT requantizes fully connected layers so, tinygen as TFLM: twice
     IN_FLOAT = "requantized in float32"  # as onnxruntime does
-    AT_RUN_TIME = "activations quantized at run time"  # as LiteRT does where weights are integers
 
 
 @dataclass(frozen=True)
@@ -77,12 +76,6 @@ def compare_port(
     difference = np.abs(actual.astype(np.float64) - expected.astype(np.float64))
     largest = round(float(difference.max(initial=0)) / lsb)
     return _judged(stage, side, port.name, largest, difference, lsb * _FLOAT_ROUNDING, permission)
-
-
-def by_rounding(plain: Comparison, rounded: Comparison, rounding: Rounding) -> Comparison:
-    """The comparison with a result that was rounded as the oracle rounds; the difference is that of the plain one."""
-    permitted = max(plain.mismatches - rounded.mismatches, 0)
-    return replace(rounded, max_abs_diff=plain.max_abs_diff, permitted=permitted, rounding=rounding)
 
 
 def _judged(

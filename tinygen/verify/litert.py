@@ -14,7 +14,6 @@ from tinygen.frontends.tflite.raw import RawOperator
 from tinygen.frontends.tflite.schema import read
 from tinygen.ir.types import Array
 from tinygen.verify.comparison import Permission
-from tinygen.verify.hybrid import hybrid_operators
 from tinygen.verify.oracle import ON_INPUTS, refusal
 
 try:
@@ -35,7 +34,6 @@ class ReferenceRun:
     outputs: list[Array]
     tensors: Mapping[str, Array]  # by the names that the frontend gives
     permission: Permission | None = None  # of every operator
-    quantizing: frozenset[int] = frozenset()  # numbers of the operators that quantize float32 activations at run time
 
 
 class InferenceEngine(Protocol):
@@ -62,7 +60,7 @@ class LiteRT:
         whole = read(model).subgraphs[0]
         main = ending_at(model, whole, stop_at)
         self._inputs, self._outputs = main.inputs, main.outputs
-        self._operators, self._quantizing = main.operators, hybrid_operators(main)
+        self._operators = main.operators
         self._names = {tensor.index: tensor.name for tensor in whole.tensors}
         try:
             self._interpreter = Interpreter(
@@ -83,7 +81,7 @@ class LiteRT:
         except RuntimeError as error:
             raise self._refusal(error, ON_INPUTS) from error
         outputs = [self._interpreter.get_tensor(index) for index in self._outputs]
-        return ReferenceRun(outputs, self._tensors(), quantizing=self._quantizing)
+        return ReferenceRun(outputs, self._tensors())
 
     def _refusal(self, error: Exception, what: str) -> UsageError:
         """Names the operator where LiteRT does; its own words are about its source code."""

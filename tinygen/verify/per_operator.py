@@ -17,11 +17,9 @@ from tinygen.verify.comparison import (
     Permission,
     Rounding,
     Side,
-    by_rounding,
     compare,
     compare_port,
 )
-from tinygen.verify.hybrid import results_quantized_at_run_time
 from tinygen.verify.litert import ReferenceRun
 from tinygen.verify.reference import own_value
 from tinygen.verify.sums import sum_tolerance
@@ -67,10 +65,4 @@ def _compare_result(
 ) -> Comparison:
     permission = oracle.permission or (_FULLY_CONNECTED if isinstance(op, FullyConnected) else None)
     tolerance = sum_tolerance(op, values)
-    plain = compare(stage, Side.ORACLE, tensor.name, own, theirs, permission, tolerance)
-    if not plain.mismatches or op.source.index not in oracle.quantizing:
-        return plain
-    ways = results_quantized_at_run_time(op, values)
-    compared = (compare(stage, Side.ORACLE, tensor.name, way, theirs, tolerance=tolerance) for way in ways)
-    nearest = min(compared, key=lambda comparison: comparison.mismatches, default=plain)
-    return by_rounding(plain, nearest, Rounding.AT_RUN_TIME) if nearest.mismatches < plain.mismatches else plain
+    return compare(stage, Side.ORACLE, tensor.name, own, theirs, permission, tolerance)

@@ -12,6 +12,7 @@ from tinygen.ir.graph import Op, Source
 from tinygen.ir.limits import check_op, check_results
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, DType, Quant, TensorType
+from tinygen.ops.dynamic_layer import Levels
 from tinygen.ops.rescale import Rescale
 from tinygen.ops.reshape import Reshape
 from tinygen.ops.transpose import Transpose
@@ -39,6 +40,8 @@ class Builder:
     ops: list[Op] = field(default_factory=list)
     layouts: dict[str, Order] = field(default_factory=dict)  # of tensors that the file has too, by name
     derived: Account = field(default_factory=lambda: Account(FOLDED_BYTES))  # what constants take that are made here
+    levels: dict[Tensor, Levels] = field(default_factory=dict)  # by levels, and by the real numbers made of them again
+    stored: dict[Tensor, Placed] = field(default_factory=dict)  # integers, by the real constants they stand for
     _names: set[str] = field(default_factory=set)
     _made: dict[Pending, Placed] = field(default_factory=dict)
     _arranged: dict[tuple[Tensor, Order], Tensor] = field(default_factory=dict)

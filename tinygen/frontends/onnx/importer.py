@@ -23,7 +23,7 @@ from tinygen.ir.verify import verify
 
 _NO_OPERATOR = "tinygen has no such operator"
 _TOO_LONG = "hundreds of operators before it have no QuantizeLinear, one behind each was expected"
-_INTEGER = ("QuantizeLinear", "DequantizeLinear", "DynamicQuantizeLinear", "ConvInteger", "MatMulInteger")
+_AT_RUN_TIME = ("DynamicQuantizeLinear", "ConvInteger", "MatMulInteger")  # between which there are real numbers
 _QUANTIZING = ("QuantizeLinear", "DequantizeLinear")  # behind which a model is quantized, had they been compiled
 
 
@@ -58,8 +58,8 @@ def import_onnx(path: Path, spelling: Spelling = AS_IN_FILE) -> Graph:
 def import_with_layouts(path: Path, spelling: Spelling = AS_IN_FILE) -> Imported:
     """As `import_onnx`, with the order of axes of each tensor that the file has too.
 
-    Where float32 is allowed, a quantized model that does not become integers as a whole computes with float32 between
-    its quantizations.
+    Where float32 is allowed, as in models that are quantized at run time, one that does not become integers as a whole
+    computes with float32 between its quantizations.
     """
     model = ending_at(with_sizes(read(path), spelling), spelling.stop_at)
     operators = [node.operator for node in model.nodes]
@@ -67,10 +67,11 @@ def import_with_layouts(path: Path, spelling: Spelling = AS_IN_FILE) -> Imported
     check_has_scales(path.name, operators)
     nodes = expand(model)
     is_real = _is_real(model, nodes)
+    allows_float = spelling.allows_float or any(node.operator in _AT_RUN_TIME for node in nodes)
     try:
         return _imported(model, nodes, spelling, is_real)
     except UnsupportedModelError:
-        if is_real or not spelling.allows_float:
+        if is_real or not allows_float:
             raise
         return _imported(model, nodes, spelling, is_real=True)
 
@@ -99,7 +100,7 @@ def _imported(model: RawModel, nodes: tuple[RawNode, ...], spelling: Spelling, i
 def _is_real(model: RawModel, nodes: tuple[RawNode, ...]) -> bool:
     """Whether the model computes with float32: no operator of it quantizes anything but constants."""
     constants = {*model.constants, *(name for node in nodes if node.operator == "Constant" for name in node.outputs)}
-    return not any(node.operator in _INTEGER and not _decodes(node, constants) for node in nodes)
+    return not any(node.operator in (*_QUANTIZING, *_AT_RUN_TIME) and not _decodes(node, constants) for node in nodes)
 
 
 def _decodes(node: RawNode, constants: Collection[str]) -> bool:

@@ -18,11 +18,12 @@ from tinygen.frontends.onnx.values import (
     Placed,
     Quantized,
     Real,
+    Stored,
     Value,
 )
 from tinygen.ir.graph import Op, Source
 from tinygen.ir.types import Array, Quant
-from tinygen.ops.quantize import flip_sign_bit
+from tinygen.ops.quantize import Dequantize, flip_sign_bit
 
 MAX_RANK = 8
 
@@ -74,6 +75,8 @@ class Node:
                 raise UnsupportedError(f"input '{name}' holds integers of the application, which Gather alone takes")
             case Known() if self.builder.is_real and value.array.dtype != np.bool_:
                 return Quantized(self.builder.real_constant(name, value.array))
+            case Stored() if self.builder.is_real and value.placed.quant.scales == (1.0,):
+                return self._levels(value.placed)
             case Known():
                 raise UnsupportedError(
                     f"constant '{name}' is {value.array.dtype}, int8 or uint8 with DequantizeLinear was expected"
@@ -224,14 +227,24 @@ class Node:
         if not self.builder.is_real:
             raise UnsupportedError(f"{what}, which int8 has no arithmetic for")
 
+    def _levels(self, stored: Placed) -> Quantized:
+        """Integers that were stored at run time as the real numbers that they are."""
+        output = self.builder.result(self.builder.derive(stored.tensor.name, "real"), stored.tensor.shape, None)
+        op = Dequantize(name=output.name, source=self.source, input=stored.tensor, output=output)
+        return Quantized(self.emit(op, stored.order))
+
     def with_inputs(self, names: tuple[str, ...], values: Mapping[str, Value]) -> "Node":
         """The same node on other inputs."""
         return replace(self, raw=replace(self.raw, inputs=names), values=values)
 
+    def named(self, placed: Placed) -> Quantized:
+        """The value of a float32 tensor that bears this node's name."""
+        self.builder.layouts[self.output_name] = placed.order
+        return Quantized(placed)
+
     def result(self, op: Op, order: Order) -> Quantized:
         """The value of an operator on float32 whose result bears this node's name."""
-        self.builder.layouts[self.output_name] = order
-        return Quantized(self.emit(op, order))
+        return self.named(self.emit(op, order))
 
     def _pairs(self, inputs: tuple[Real, ...]) -> list[tuple[int, Real]]:
         positions = [self.raw.inputs.index(name) for name in self.raw.inputs if name]

@@ -1,56 +1,164 @@
-"""Quantization at run time: the scale of a tensor, and its levels."""
+"""Quantization at run time: the scale of each row, its levels, and sums of products of these as real numbers."""
 
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
+
 from tinygen.ir.graph import Op
-from tinygen.kernels.base import Kernel, Lowerings, Toolbox, constant_tables
-from tinygen.ops.dynamic_quantize import DynamicQuantize, DynamicRange
+from tinygen.ir.tensor import Tensor
+from tinygen.ir.types import Array
+from tinygen.kernels.base import Kernel, Lowerings, Table, Toolbox, constant_tables
+from tinygen.ops.clamp import Clamp
+from tinygen.ops.dequantize_sums import DequantizeSums
+from tinygen.ops.dynamic_dequantize import DynamicDequantize
+from tinygen.ops.dynamic_quantize import DynamicQuantize, DynamicRange, RangeRule
+
+_RANGES = {
+    RangeRule.ASYMMETRIC: "tg_range_asymmetric_f32",
+    RangeRule.SYMMETRIC: "tg_range_symmetric_f32",
+    RangeRule.LITERT_ASYMMETRIC: "tg_range_litert_f32",
+    RangeRule.LITERT_SYMMETRIC: "tg_range_symmetric_f32",
+}
+_FACTORS = 2.0**-26, 2.0**26  # whose products with scales, and sums of these with a bias, are never denormal
+_LEAST_BIAS = 2.0**-100
+
+
+@dataclass(frozen=True)
+class Rows:
+    """struct tg_rows."""
+
+    count: int
+    size: int
+
+    @classmethod
+    def of(cls, input: Tensor, scale: Tensor) -> "Rows":
+        """As many as there are scales."""
+        return cls(scale.type.elements, input.type.elements // scale.type.elements)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class DynamicRangeF32(Kernel):
-    """tg_dynamic_range_f32."""
+    """tg_range_asymmetric_f32, tg_range_symmetric_f32 or tg_range_litert_f32."""
 
     template: ClassVar[str] = "dynamic_range_f32"
-    header: ClassVar[str] = "tg_float.h"
+    header: ClassVar[str] = "tg_dynamic.h"
 
-    size: int
+    rows: Rows
+    takes_inverse: bool
+
+    @property
+    def runner(self) -> str:
+        return f"{super().runner}_and_inverse" if len(self.writes) == 3 else super().runner
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class DynamicQuantizeF32(Kernel):
-    """tg_dynamic_quantize_f32."""
+    """tg_quantize_rows_f32_s8, tg_multiply_rows_f32_s8 or tg_dequantize_rows_s8_f32."""
 
     template: ClassVar[str] = "dynamic_quantize_f32"
-    header: ClassVar[str] = "tg_float.h"
+    header: ClassVar[str] = "tg_dynamic.h"
 
-    size: int
+    rows: Rows
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class DequantizeSumsF32(Kernel):
+    """tg_dequantize_sums_f32."""
+
+    template: ClassVar[str] = "dequantize_sums_f32"
+    header: ClassVar[str] = "tg_dynamic.h"
+
+    groups: int
+    pixels: int
+    channels: int
+    factors_first: bool
+    is_normal: bool
+    bounds: Clamp
+
+    @property
+    def factor_step(self) -> int:
+        """1 where each channel has a factor of its own."""
+        return int(self.table("factors").values.size > 1)
 
 
 def lower_dynamic_range(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 - the same for all targets
-    """Scale and zero point."""
+    """Scale, zero point, and for LiteRT's rules the inverse."""
     assert isinstance(op, DynamicRange)
     return DynamicRangeF32(
-        function="tg_dynamic_range_f32",
+        function=_RANGES[op.rule],
         reads=(op.input,),
         writes=op.outputs,
         tables=constant_tables(op.input),
-        size=op.input.type.elements,
+        rows=Rows.of(op.input, op.outputs[0]),
+        takes_inverse=op.rule is not RangeRule.ASYMMETRIC,
     )
 
 
 def lower_dynamic_quantize(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 - the same for all targets
-    """Levels."""
+    """Levels, from the scale or from its inverse."""
     assert isinstance(op, DynamicQuantize)
+    reads = (op.input, op.scale, op.zero_point)
     return DynamicQuantizeF32(
-        function="tg_dynamic_quantize_f32",
-        reads=(op.input, op.scale, op.zero_point),
+        function="tg_multiply_rows_f32_s8" if op.multiplies else "tg_quantize_rows_f32_s8",
+        reads=reads,
         writes=(op.output,),
-        tables=constant_tables(op.input, op.scale, op.zero_point),
-        in_place=(op.input,),
-        size=op.output.type.elements,
+        tables=constant_tables(*reads),
+        rows=Rows.of(op.input, op.scale),
     )
 
 
-LOWERINGS: Lowerings = {DynamicQuantize: lower_dynamic_quantize, DynamicRange: lower_dynamic_range}
+def lower_dynamic_dequantize(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 - the same for all targets
+    """Real numbers of levels."""
+    assert isinstance(op, DynamicDequantize)
+    reads = (op.input, op.scale, op.zero_point)
+    return DynamicQuantizeF32(
+        function="tg_dequantize_rows_s8_f32",
+        reads=reads,
+        writes=(op.output,),
+        tables=constant_tables(*reads),
+        rows=Rows.of(op.input, op.scale),
+    )
+
+
+def lower_dequantize_sums(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 - the same for all targets
+    """Real numbers, where the sums lie."""
+    assert isinstance(op, DequantizeSums) and op.factors.data is not None
+    factors, bias = op.factors.data, None if op.bias is None else op.bias.data
+    groups = op.scale.type.elements
+    return DequantizeSumsF32(
+        function="tg_dequantize_sums_f32",
+        reads=(op.input, op.scale),
+        writes=(op.output,),
+        tables=(
+            *constant_tables(op.input, op.scale),
+            Table("factors", factors),
+            *(() if bias is None else (Table("bias", bias),)),
+        ),
+        in_place=(op.input,),
+        groups=groups,
+        pixels=op.input.type.elements // (groups * op.channels),
+        channels=op.channels,
+        factors_first=op.factors_first,
+        is_normal=_is_normal(factors, bias),
+        bounds=op.clamp,
+    )
+
+
+def _is_normal(factors: Array, bias: Array | None) -> bool:
+    least, most = _FACTORS
+    sizes = np.abs(factors.astype(np.float64))
+    if not np.all((sizes >= least) & (sizes <= most)):
+        return False
+    if bias is None:
+        return True
+    sizes = np.abs(bias.astype(np.float64))
+    return bool(np.all(np.isfinite(sizes) & ((sizes == 0) | (sizes >= _LEAST_BIAS))))
+
+
+LOWERINGS: Lowerings = {
+    DequantizeSums: lower_dequantize_sums,
+    DynamicDequantize: lower_dynamic_dequantize,
+    DynamicQuantize: lower_dynamic_quantize,
+    DynamicRange: lower_dynamic_range,
+}

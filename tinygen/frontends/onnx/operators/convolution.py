@@ -1,10 +1,13 @@
 """Convolutions: filters become OHWI, activations NHWC."""
 
+from functools import partial
+
 import numpy as np
 
 from tinygen.frontends.filters import filters
 from tinygen.frontends.onnx.node import Node, Readers
 from tinygen.frontends.onnx.operators.bias import bias_of
+from tinygen.frontends.onnx.operators.layer import add_layer
 from tinygen.frontends.onnx.operators.window import Frame, output_size, pair, window_of
 from tinygen.frontends.onnx.raw import UnsupportedError
 from tinygen.frontends.onnx.values import Form, Placed, Real
@@ -30,7 +33,8 @@ def read_conv(node: Node) -> Real:
     size = frame.size(input.shape)
     window = window_of(node, frame, size, shape[2:])
     is_depthwise = groups == input.shape[1] and groups > 1
-    stored = filters(_filters(node, weights, (1, 2, 3, 0) if is_depthwise else (0, 2, 3, 1)))
+    order = (1, 2, 3, 0) if is_depthwise else (0, 2, 3, 1)
+    stored = filters(filters_of(node, weights, order))
     bias = bias_of(node, 2, input.form, stored.type.quant, shape[0])
     positions = output_size(window, size)
 
@@ -51,7 +55,8 @@ def read_conv(node: Node) -> Real:
             padding=window.padding,
             clamp=Clamp.none(output.type),
         )
-        node.builder.add(op)
+        arrange = partial(frame.image, node), partial(filters_of, node, order=order)
+        add_layer(node, op, (input, weights), arrange)
         return frame.placed(node, output, name)
 
     return node.pending(frame.onnx_shape(input.shape[0], shape[0], positions), make)
@@ -128,7 +133,7 @@ def _positive(size: HW) -> HW:
 
 def _transposed_filters(node: Node, weights: Placed, groups: int, window: Window) -> Tensor:
     """Filters [C_OUT, KH, KW, C_IN] of one group, without dilation."""
-    stored = filters(_filters(node, weights, (1, 2, 3, 0)))
+    stored = filters(filters_of(node, weights, (1, 2, 3, 0)))
     data, quant = stored.data, stored.type.quant
     assert data is not None
     per_group, depth = data.shape[0], data.shape[3]
@@ -149,7 +154,7 @@ def _transposed_filters(node: Node, weights: Placed, groups: int, window: Window
     return node.builder.constant(node.builder.derive(node.output_name, "filters"), whole, quant)
 
 
-def _filters(node: Node, weights: Placed, order: tuple[int, ...]) -> Tensor:
+def filters_of(node: Node, weights: Placed, order: tuple[int, ...]) -> Tensor:
     """Constant filters with their axes in another order; 1-D ones get a row."""
     tensor = node.builder.plain(weights)
     data, quant, coding = tensor.data, tensor.type.quant, tensor.coding

@@ -1,10 +1,13 @@
 """Matrix products."""
 
+from functools import partial
+
 import numpy as np
 
 from tinygen.frontends.filters import filters
 from tinygen.frontends.onnx.node import Node, Readers
 from tinygen.frontends.onnx.operators.bias import bias_of
+from tinygen.frontends.onnx.operators.layer import add_layer
 from tinygen.frontends.onnx.raw import UnsupportedError
 from tinygen.frontends.onnx.values import Form, Known, Placed, Quantized, Real, Value
 from tinygen.ir.tensor import Tensor
@@ -167,7 +170,7 @@ def _with_vectors(node: Node, first: Placed, second: Placed) -> Real:
 
 
 def _fully_connected(node: Node, input: Placed, weights: Placed, is_transposed: bool, alpha: float) -> Real:
-    stored = node.builder.plain(weights)
+    stored, factor = node.builder.plain(weights), alpha
     data, quant, coding = stored.data, stored.type.quant, stored.coding
     assert data is not None
     if quant is None:
@@ -201,7 +204,11 @@ def _fully_connected(node: Node, input: Placed, weights: Placed, is_transposed: 
             output=node.builder.result(name, shape, quant),
             clamp=Clamp.none(node.builder.result(name, shape, quant).type),
         )
-        return node.emit(op, tuple(range(len(shape))))
+        if op.input.shape != input.shape or factor != 1:
+            return node.emit(op, tuple(range(len(shape))))
+        order = (0, 1) if is_transposed else (1, 0)
+        add_layer(node, op, (input, weights), (node.builder.plain, partial(node.builder.arranged, order=order)))
+        return Placed(op.output, tuple(range(len(shape))))
 
     return node.pending(shape, make)
 

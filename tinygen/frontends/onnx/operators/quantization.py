@@ -7,6 +7,8 @@ from tinygen.frontends.onnx.operators.coded import coding_of
 from tinygen.frontends.onnx.raw import UnsupportedError
 from tinygen.frontends.onnx.values import Known, Placed, Quantized, Stored, Value
 from tinygen.ir.types import Array, DType, Quant
+from tinygen.ops.dynamic_dequantize import DynamicDequantize
+from tinygen.ops.dynamic_layer import Levels
 from tinygen.ops.quantize import Dequantize, Quantize, dequantize_constant
 
 _UNSIGNED_OFFSET = 128  # from uint8 in the file to int8 in the IR
@@ -42,6 +44,9 @@ def read_dequantize(node: Node) -> Value:
         return _real_constant(node, value.array) if is_real else _dequantized_constant(node, value.array)
     if not isinstance(value, Stored):
         raise UnsupportedError(f"input '{node.raw.inputs[0]}' is float32, quantized integers were expected")
+    levels = node.builder.levels.get(value.placed.tensor)
+    if levels is not None:
+        return _dequantized_at_run_time(node, value.placed, levels)
     quant = quant_of(node, np.dtype(np.uint8 if value.is_unsigned else np.int8), value.shape)
     if quant != value.placed.quant:
         raise UnsupportedError(
@@ -66,6 +71,26 @@ def _dequantized(node: Node, input: Placed) -> Quantized:
     return node.result(Dequantize(name=name, source=node.source, input=input.tensor, output=output), input.order)
 
 
+def _dequantized_at_run_time(node: Node, input: Placed, levels: Levels) -> Quantized:
+    """The real values of levels, by the scale and zero point that were found with them."""
+    zero_point = node.value(2)
+    is_own = isinstance(zero_point, Stored) and zero_point.placed.tensor is levels.zero_point
+    if not is_own or node.activation(1).tensor is not levels.scale:
+        raise UnsupportedError("scale and zero point are of another tensor, those of the levels were expected")
+    name = node.builder.claim(node.output_name)
+    output = node.builder.result(name, input.tensor.shape, None)
+    node.builder.levels[output] = levels
+    op = DynamicDequantize(
+        name=name,
+        source=node.source,
+        input=input.tensor,
+        scale=levels.scale,
+        zero_point=levels.zero_point,
+        output=output,
+    )
+    return node.result(op, input.order)
+
+
 def _real_constant(node: Node, array: Array) -> Quantized:
     if array.dtype == np.int32:  # biases
         stored = _dequantized_constant(node, array).placed
@@ -73,7 +98,10 @@ def _real_constant(node: Node, array: Array) -> Quantized:
         real = dequantize_constant(stored.tensor.data, stored.quant)
         return Quantized(node.builder.real_constant(node.output_name, real))
     coding = coding_of(node, array)
-    return Quantized(node.builder.real_constant(node.output_name, coding.decoded, coding))
+    placed = node.builder.real_constant(node.output_name, coding.decoded, coding)
+    if array.dtype in (np.int8, np.uint8) and not node.integer("block_size", 0):
+        node.builder.stored[placed.tensor] = _dequantized_constant(node, array).placed
+    return Quantized(placed)
 
 
 def quant_of(node: Node, dtype: np.dtype[np.generic], shape: tuple[int, ...]) -> Quant:

@@ -1,6 +1,5 @@
 """Convolutions and fully connected layers."""
 
-from dataclasses import replace
 from typing import TypeVar
 
 import tflite
@@ -8,32 +7,37 @@ import tflite
 from tinygen.frontends.filters import filters
 from tinygen.frontends.tflite.activation import fused_clamp, padding_mode
 from tinygen.frontends.tflite.node import Node, Readers, UnsupportedError
+from tinygen.frontends.tflite.operators.hybrid import is_hybrid, read_hybrid
+from tinygen.ir.graph import Op
 from tinygen.ir.tensor import Tensor
-from tinygen.ir.types import DType
 from tinygen.ops.conv2d import Conv2D
 from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
+from tinygen.ops.dynamic_layer import Layer
 from tinygen.ops.fully_connected import FullyConnected
-from tinygen.ops.quantize import dequantize_constant
 from tinygen.ops.transpose_conv2d import TransposeConv2D
 from tinygen.ops.window import HW, UNIT, Padding, padding_for
 
 _Convolution = TypeVar("_Convolution", Conv2D, DepthwiseConv2D)
 
 
-def read_conv2d(node: Node) -> Conv2D:
+def read_conv2d(node: Node) -> Op | tuple[Op, ...]:
     """CONV_2D."""
-    return _read_convolution(node, node.options(tflite.Conv2DOptions), Conv2D)
+    return _layer(node, _read_convolution(node, node.options(tflite.Conv2DOptions), Conv2D))
 
 
-def read_depthwise_conv2d(node: Node) -> DepthwiseConv2D:
+def read_depthwise_conv2d(node: Node) -> Op | tuple[Op, ...]:
     """DEPTHWISE_CONV_2D; the multiplier follows from the shapes."""
-    return _read_convolution(node, node.options(tflite.DepthwiseConv2DOptions), DepthwiseConv2D)
+    return _layer(node, _read_convolution(node, node.options(tflite.DepthwiseConv2DOptions), DepthwiseConv2D))
+
+
+def _layer(node: Node, layer: Layer, is_asymmetric: bool = False) -> Op | tuple[Op, ...]:
+    return read_hybrid(node, layer, is_asymmetric) if is_hybrid(layer) else layer
 
 
 def _read_convolution(
     node: Node, options: tflite.Conv2DOptions | tflite.DepthwiseConv2DOptions, kind: type[_Convolution]
 ) -> _Convolution:
-    weights = _constant_weights(node)
+    weights = _filters(node)
     stride = HW(options.StrideH(), options.StrideW())
     dilation = HW(options.DilationHFactor(), options.DilationWFactor())
     return kind(
@@ -85,30 +89,21 @@ def read_transpose_conv(node: Node) -> TransposeConv2D:
     )
 
 
-def read_fully_connected(node: Node) -> FullyConnected:
+def read_fully_connected(node: Node) -> Op | tuple[Op, ...]:
     """FULLY_CONNECTED."""
     options = node.options(tflite.FullyConnectedOptions)
     if options.WeightsFormat() != tflite.FullyConnectedOptionsWeightsFormat.DEFAULT:
         raise UnsupportedError("the weights are shuffled for another machine, the default format was expected")
-    return FullyConnected(
+    layer = FullyConnected(
         name=node.name,
         source=node.source,
         input=node.input(0),
-        weights=_constant_weights(node),
+        weights=_filters(node),
         bias=_constant_bias(node),
         output=node.output(),
         clamp=fused_clamp(options.FusedActivationFunction(), node.output()),
     )
-
-
-def _constant_weights(node: Node) -> Tensor:
-    """The weights; int8 ones of a float32 operator as the real numbers that they stand for."""
-    stored, weights = node.constant(1, "weights"), node.input(1)
-    is_hybrid = weights.type.dtype is DType.INT8 and node.output().type.dtype.is_real
-    if not is_hybrid or weights.type.quant is None:
-        return _filters(node)
-    real = node.intermediate(node.output(), "weights", weights.shape)
-    return replace(real, data=dequantize_constant(stored, weights.type.quant))
+    return _layer(node, layer, options.AsymmetricQuantizeInputs())
 
 
 def _filters(node: Node) -> Tensor:

@@ -1,0 +1,97 @@
+"""Layers of int8 with int32 results, between numbers that are quantized at run time: C equals the numpy references."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.support.dynamic_layers import samples, side_by_side
+from tests.support.reference import evaluate
+from tests.support.tools import requires_cmsis, requires_qemu
+from tinygen.build.execute import execute
+from tinygen.build.firmware import Limits, build_firmware
+from tinygen.build.kernel_sources import kernel_library, native, operators
+from tinygen.build.toolchain import Sanitizer, for_board
+from tinygen.codegen.harness import Measure
+from tinygen.codegen.render import render
+from tinygen.ir.graph import Values
+from tinygen.ir.tensor import Tensor
+from tinygen.ir.types import Array
+from tinygen.ir.verify import verify
+from tinygen.kernels.base import Library, Toolbox
+from tinygen.ops.integer_conv2d import IntegerConv2D, IntegerDepthwiseConv2D
+from tinygen.ops.integer_products import IntegerProducts
+from tinygen.planner.plan import Request, plan
+from tinygen.targets import load
+
+TARGETS = [
+    pytest.param("host", Library.PORTABLE, True, id="host-sanitized"),
+    pytest.param("mps2-an385", Library.PORTABLE, False, id="m3", marks=[requires_qemu, pytest.mark.qemu]),
+    pytest.param("mps2-an386", Library.PORTABLE, False, id="m4", marks=[requires_qemu, pytest.mark.qemu]),
+    pytest.param(
+        "mps3-an547",
+        Library.CMSIS_NN,
+        False,
+        id="m55-cmsis",
+        marks=[requires_qemu, requires_cmsis, pytest.mark.qemu, pytest.mark.cmsis],
+    ),
+    pytest.param("mps3-an547", Library.PORTABLE, False, id="m55", marks=[requires_qemu, pytest.mark.qemu]),
+]
+
+
+@pytest.mark.parametrize(("target", "library", "sanitized"), TARGETS)
+def test_s1_01_c_equals_the_references(target: str, library: Library, sanitized: bool, tmp_path: Path) -> None:
+    """Ten kinds of layers by four rules, of numbers of many magnitudes."""
+    graph, board = side_by_side(seed=len(target)), load(target)
+    verify(graph, "test")
+    schedule = plan(graph, board, Toolbox(library, board.isa), Request(may_split=False))
+    files = render(schedule, "net", "net")
+    toolchain = for_board(board, sanitizers=[Sanitizer.ADDRESS, Sanitizer.UNDEFINED] if sanitized else [])
+    trees = (kernel_library(library, None), operators(), native())
+    image = build_firmware(schedule, "net", files, trees, toolchain, tmp_path, Measure.INSTRUCTIONS, Limits())
+    drawn = list(samples(graph, seed=3, number=6))
+    for sample, found in zip(drawn, execute(image, schedule, drawn).outputs, strict=True):
+        for port, ours, expected in zip(graph.outputs, found, evaluate(graph, sample), strict=True):
+            assert np.array_equal(ours, expected), port.name
+
+
+def test_s1_01_sums_are_those_of_plain_integers() -> None:
+    """Product by product in int64, zero points taken off both sides first."""
+    graph = side_by_side(seed=8)
+    (sample,) = samples(graph, seed=1, number=1)
+    arrays: dict[Tensor, Array] = dict(zip(graph.input_tensors, sample, strict=True))
+    values = Values(arrays.__getitem__)
+    checked = 0
+    for op in graph.ops:
+        arrays.update(zip(op.results, op.evaluate(values), strict=True))
+        if isinstance(op, IntegerProducts):
+            checked += 1
+            assert np.array_equal(arrays[op.output], _sums(op, values)), op.name
+            assert arrays[op.input].dtype == np.int8
+    assert checked == len(graph.outputs) - 1
+
+
+def _sums(op: IntegerProducts, values: Values) -> Array:
+    zero_points = values[op.zero_point].astype(np.int64)
+    rows = values[op.input].astype(np.int64).reshape(zero_points.size, -1) - zero_points.reshape(-1, 1)
+    input, weights = rows.reshape(op.input.shape), values[op.weights].astype(np.int64)
+    along = [1] * weights.ndim
+    along[op.channel_axis] = -1
+    weights = weights - op.weight_zero_points.reshape(along)
+    if not isinstance(op, IntegerConv2D | IntegerDepthwiseConv2D):
+        product: Array = np.einsum("nk,uk->nu", input.reshape(-1, weights.shape[1]), weights)
+        return product.reshape(op.output.shape)
+    sums = np.zeros(op.output.shape, np.int64)
+    for n, y, x, c in np.ndindex(*op.output.shape):
+        for ky, kx in np.ndindex(*weights.shape[1:3]):
+            row = y * op.stride.h - op.padding.top + ky * op.dilation.h
+            column = x * op.stride.w - op.padding.left + kx * op.dilation.w
+            if not (0 <= row < op.input.shape[1] and 0 <= column < op.input.shape[2]):
+                continue
+            if isinstance(op, IntegerDepthwiseConv2D):
+                sums[n, y, x, c] += input[n, row, column, c // op.multiplier] * weights[0, ky, kx, c]
+            else:
+                depth = weights.shape[3]
+                first = c // (op.channels // op.groups) * depth
+                sums[n, y, x, c] += input[n, row, column, first : first + depth] @ weights[c, ky, kx]
+    return sums

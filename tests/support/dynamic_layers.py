@@ -1,0 +1,139 @@
+"""Layers on levels that are quantized at run time, of all kinds side by side in one graph."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import count
+
+import numpy as np
+
+from tinygen.ir.graph import Graph, Op, Port, Source
+from tinygen.ir.tensor import Tensor
+from tinygen.ir.types import Array, DType, Quant, TensorType
+from tinygen.ops.clamp import UNLIMITED, Clamp
+from tinygen.ops.conv2d import Conv2D
+from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
+from tinygen.ops.dynamic_dequantize import DynamicDequantize
+from tinygen.ops.dynamic_layer import Layer, integer_layer, quantization
+from tinygen.ops.dynamic_quantize import RangeRule
+from tinygen.ops.fully_connected import FullyConnected
+from tinygen.ops.window import HW, NO_PADDING, UNIT, Padding, Window
+
+_CLAMPS = (UNLIMITED, Clamp(0.0, float("inf")), Clamp(0.0, 6.0))
+_PADDED = Padding(1, 1, 1, 1)
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One layer's form."""
+
+    input: tuple[int, ...]
+    weights: tuple[int, ...]
+    is_depthwise: bool = False
+    stride: HW = UNIT
+    dilation: HW = UNIT
+    padding: Padding = NO_PADDING
+    rows: int = 1  # that have a scale of their own
+
+
+KINDS = (
+    Kind((1, 70), (9, 70)),
+    Kind((3, 33), (4, 33), rows=3),
+    Kind((5, 16), (3, 16)),
+    Kind((1, 5, 6, 7), (5, 1, 1, 7)),
+    Kind((2, 5, 6, 3), (6, 3, 2, 3), padding=_PADDED, rows=2),
+    Kind((1, 7, 7, 4), (8, 3, 3, 2), stride=HW(2, 1), padding=_PADDED),
+    Kind((1, 9, 5, 2), (3, 3, 1, 2), dilation=HW(2, 1)),
+    Kind((1, 6, 5, 13), (1, 3, 3, 13), is_depthwise=True, padding=_PADDED),
+    Kind((2, 6, 5, 8), (1, 2, 3, 8), is_depthwise=True, stride=HW(2, 2), padding=Padding(0, 1, 2, 0), rows=2),
+    Kind((1, 4, 4, 3), (1, 3, 3, 6), is_depthwise=True, padding=_PADDED),
+)
+
+
+def side_by_side(seed: int) -> Graph:
+    """Each kind with each rule, with zero points of weights per channel, per tensor, or none."""
+    random, number = np.random.default_rng(seed), count()
+    inputs: list[Tensor] = []
+    outputs: list[Tensor] = []
+    ops: list[Op] = []
+    for kind in KINDS:
+        for rule in RangeRule:
+            index = next(number)
+            input = Tensor(f"x{index}", TensorType(DType.FLOAT32, kind.input))
+            inputs.append(input)
+            ops += _ops(kind, rule, input, index, random)
+            outputs.append(ops[-1].results[0])
+    return Graph("side_by_side", _ports(inputs), _ports(outputs), tuple(ops))
+
+
+def _ports(tensors: list[Tensor]) -> tuple[Port, ...]:
+    return tuple(Port(tensor.name, tensor, tensor.type) for tensor in tensors)
+
+
+def samples(graph: Graph, seed: int, number: int) -> Iterator[list[Array]]:
+    """Numbers of many magnitudes, about 0 and beside it; zeros alone in between."""
+    random = np.random.default_rng(seed)
+    for sample in range(number):
+        yield [
+            _drawn(random, port.tensor.shape, is_zero=(sample + place) % 11 == 10)
+            for place, port in enumerate(graph.inputs)
+        ]
+
+
+def _drawn(random: np.random.Generator, shape: tuple[int, ...], is_zero: bool) -> Array:
+    width, middle = 10.0 ** random.integers(-6, 6), random.choice([0.0, 0.0, 2.0, -3.0])
+    drawn = random.normal(size=shape) * width + middle * width
+    return np.zeros(shape, np.float32) if is_zero else drawn.astype(np.float32)
+
+
+def _ops(kind: Kind, rule: RangeRule, input: Tensor, index: int, random: np.random.Generator) -> tuple[Op, ...]:
+    source = Source("side_by_side", index, f"LAYER '{index}'")
+    layer = _layer(kind, input, source, random)
+    axis = layer.filters.channel_axis
+    stored = random.integers(-127, 128, kind.weights).astype(np.int8)
+    scales = random.uniform(0.001, 0.1, kind.weights[axis] if index % 2 else 1).astype(np.float32)
+    zero_points = (random.integers(-128, 128, scales.size) if index % 3 == 0 else np.zeros(scales.size)).astype(int)
+    quant = Quant(tuple(map(float, scales)), tuple(map(int, zero_points)), axis if scales.size > 1 else None)
+    weights = Tensor(f"w{index}", TensorType(DType.INT8, kind.weights, quant), stored)
+
+    def name(role: str) -> str:
+        return f"{role}{index}"
+
+    made = quantization(input, rule, kind.rows, source, name)
+    if index == 1:  # levels are real numbers for others too
+        back = Tensor("back", input.type)
+        levels, scale, zero_point = made.levels.stored, made.levels.scale, made.levels.zero_point
+        again = DynamicDequantize(
+            name="back", source=source, input=levels, scale=scale, zero_point=zero_point, output=back
+        )
+        return (*made.ops, again)
+    return (*made.ops, *integer_layer(layer, made.levels, weights, name, factors_first=index % 4 == 1))
+
+
+def _layer(kind: Kind, input: Tensor, source: Source, random: np.random.Generator) -> Layer:
+    channels = kind.weights[3 if kind.is_depthwise else 0]
+    number = source.index
+    bias = random.normal(size=channels).astype(np.float32)
+    held = Tensor(f"b{number}", TensorType(DType.FLOAT32, bias.shape), bias) if number % 5 else None
+    weights = Tensor(f"real{number}", TensorType(DType.FLOAT32, kind.weights), np.zeros(kind.weights, np.float32))
+    clamp = _CLAMPS[number % len(_CLAMPS)]
+    if len(kind.weights) == 2:
+        output = Tensor(f"y{number}", TensorType(DType.FLOAT32, (*kind.input[:-1], channels)))
+        return FullyConnected(
+            name=output.name, source=source, input=input, weights=weights, bias=held, output=output, clamp=clamp
+        )
+    window = Window(HW(*kind.weights[1:3]), kind.stride, kind.dilation, kind.padding)
+    size = window.output_size(*kind.input[1:3])
+    output = Tensor(f"y{number}", TensorType(DType.FLOAT32, (kind.input[0], size.h, size.w, channels)))
+    make = DepthwiseConv2D if kind.is_depthwise else Conv2D
+    return make(
+        name=output.name,
+        source=source,
+        input=input,
+        weights=weights,
+        bias=held,
+        output=output,
+        stride=kind.stride,
+        dilation=kind.dilation,
+        padding=kind.padding,
+        clamp=clamp,
+    )

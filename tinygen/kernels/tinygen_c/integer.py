@@ -1,0 +1,144 @@
+"""Layers of int8 with int32 results."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from tinygen.ir.graph import Op
+from tinygen.kernels.base import Kernel, Lowerings, Table, Toolbox, constant_tables
+from tinygen.kernels.float32.windows import Image, WindowF32
+from tinygen.ops.integer_conv2d import IntegerConv2D, IntegerConvolution, IntegerDepthwiseConv2D
+from tinygen.ops.integer_fully_connected import IntegerFullyConnected
+from tinygen.ops.integer_products import IntegerProducts
+from tinygen.ops.window import NO_PADDING, UNIT
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class IntegerFilters:
+    """struct tg_integer_filters, but for its tables."""
+
+    channels: int
+    elements: int
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class IntegerMatmulS8(Kernel):
+    """tg_integer_matmul_s8."""
+
+    template: ClassVar[str] = "integer_matmul_s8"
+    header: ClassVar[str] = "tg_integer.h"
+
+    filters: IntegerFilters
+    vectors: int
+    vectors_per_zero_point: int
+
+    @property
+    def callees(self) -> tuple[str, ...]:
+        return ("tg_add_channel_products_s8",)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class IntegerConvolveS8(Kernel):
+    """tg_integer_convolve_s8 or tg_integer_depthwise_s8."""
+
+    template: ClassVar[str] = "integer_convolve_s8"
+    header: ClassVar[str] = "tg_integer.h"
+
+    filters: IntegerFilters
+    window: WindowF32
+    images_per_zero_point: int
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class IntegerConvolveScratchS8(IntegerConvolveS8):
+    """tg_integer_convolve_s8, which gathers patches."""
+
+    takes_scratch: ClassVar[bool] = True
+
+    @property
+    def callees(self) -> tuple[str, ...]:
+        return ("tg_add_channel_products_s8", "tg_integer_matmul_s8")
+
+
+def lower_integer_fully_connected(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 - the same for all targets
+    """All vectors at once."""
+    assert isinstance(op, IntegerFullyConnected)
+    return IntegerMatmulS8(
+        function="tg_integer_matmul_s8",
+        reads=(op.input, op.zero_point),
+        writes=(op.output,),
+        tables=_tables(op, _sums(op)),
+        filters=IntegerFilters(channels=op.channels, elements=op.weights.shape[1]),
+        vectors=op.rows,
+        vectors_per_zero_point=op.rows // op.zero_point.type.elements,
+    )
+
+
+def lower_integer_conv2d(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 - the same for all targets
+    """Pixel by pixel, of 1x1 windows all of them at once."""
+    assert isinstance(op, IntegerConv2D)
+    elements = op.weights.type.elements // op.channels
+    return IntegerConvolveScratchS8(
+        function="tg_integer_convolve_s8",
+        reads=(op.input, op.zero_point),
+        writes=(op.output,),
+        tables=_tables(op, _sums(op)),
+        scratch_bytes=0 if _is_matmul(op) else 2 * elements,
+        filters=IntegerFilters(channels=op.channels, elements=elements),
+        window=_window(op, op.groups),
+        images_per_zero_point=op.input.shape[0] // op.zero_point.type.elements,
+    )
+
+
+def lower_integer_depthwise_conv2d(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 - the same for all targets
+    """Channels side by side."""
+    assert isinstance(op, IntegerDepthwiseConv2D)
+    return IntegerConvolveS8(
+        function="tg_integer_depthwise_s8",
+        reads=(op.input, op.zero_point),
+        writes=(op.output,),
+        tables=_tables(op),
+        filters=IntegerFilters(channels=op.channels, elements=op.weights.shape[1] * op.weights.shape[2]),
+        window=_window(op, 1),
+        images_per_zero_point=op.input.shape[0] // op.zero_point.type.elements,
+    )
+
+
+def _is_matmul(op: IntegerConv2D) -> bool:
+    is_single = op.groups == 1 and op.padding == NO_PADDING and op.stride == UNIT
+    return is_single and op.window.kernel == UNIT
+
+
+def _window(op: IntegerConvolution, groups: int) -> WindowF32:
+    return WindowF32(
+        batches=op.input.shape[0],
+        input=Image.of(op.input.type),
+        output=Image.of(op.output.type),
+        kernel=op.window.kernel,
+        stride=op.stride,
+        dilation=op.dilation,
+        top=op.padding.top,
+        left=op.padding.left,
+        groups=groups,
+    )
+
+
+def _sums(op: IntegerProducts) -> Table:
+    """Of the stored weights of each channel."""
+    assert op.weights.data is not None
+    return Table("sums", op.weights.data.reshape(op.channels, -1).sum(axis=1, dtype=np.int32))
+
+
+def _tables(op: IntegerProducts, *own: Table) -> tuple[Table, ...]:
+    assert op.weights.data is not None
+    zero_points = op.weight_zero_points
+    of_weights = (Table("zero_points", zero_points.astype(np.int32)),) if zero_points.any() else ()
+    return (*constant_tables(op.input, op.zero_point), Table("weights", op.weights.data), *own, *of_weights)
+
+
+LOWERINGS: Lowerings = {
+    IntegerConv2D: lower_integer_conv2d,
+    IntegerDepthwiseConv2D: lower_integer_depthwise_conv2d,
+    IntegerFullyConnected: lower_integer_fully_connected,
+}
