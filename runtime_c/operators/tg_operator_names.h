@@ -28,6 +28,7 @@
 #define tg_clamp_f32 TG_V(clamp_f32)
 #define tg_convolve_asymmetric_s8 TG_V(convolve_asymmetric_s8)
 #define tg_convolve_coded_f32 TG_V(convolve_coded_f32)
+#define tg_convolve_coded_s8 TG_V(convolve_coded_s8)
 #define tg_convolve_f32 TG_V(convolve_f32)
 #define tg_convolve_packed_s8 TG_V(convolve_packed_s8)
 #define tg_convolve_s16 TG_V(convolve_s16)

@@ -5,11 +5,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.support.coded_layers import WEIGHTS, coded_graph, random_coding, samples
+from tests.support.coded_layers import WEIGHTS, coded_graph, integer_graph, random_coding, samples, stored_samples
 from tests.support.reference import evaluate
 from tests.support.schedules import run_schedule
 from tests.support.tools import requires_qemu
+from tinygen.compress import CompressionGranularity
+from tinygen.compress.encode import encode
+from tinygen.compress.scheme import Scheme
+from tinygen.ir.coding import Coding
 from tinygen.ir.formats import Format
+from tinygen.ir.integer_form import integer_form
 from tinygen.ir.packing import packed_codes, unpacked_codes
 from tinygen.kernels.base import Library, Toolbox
 from tinygen.planner.plan import Request, plan
@@ -36,6 +41,50 @@ def test_layers_on_float32_decode_their_weights(target: str, tmp_path: Path) -> 
         largest = np.abs(expected.astype(np.float64)).max()
         difference = np.abs(output.astype(np.float64) - expected.astype(np.float64)).max()
         assert difference <= 1e-5 * max(largest, 1e-3), f"{op.name}: {op.operands[1].coding}"
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_layers_on_int8_are_their_references_to_the_bit(target: str, tmp_path: Path) -> None:
+    board, graph = load(target), integer_graph(len(target) + 1)
+    schedule = plan(graph, board, Toolbox(Library.PORTABLE, board.isa, has_native_kernels=True), Request())
+    used = [call.kernel.function for call in schedule.calls]
+    assert used.count("tg_convolve_coded_s8") > len(used) // 2
+    tables = [{table.name for table in call.kernel.tables} for call in schedule.calls]
+    assert all(any(name in names for names in tables) for name in ("factors", "powers", "zero_points", "levels"))
+    inputs = [stored_samples(graph, seed) for seed in (2, 3)]
+    for sample, outputs in zip(inputs, run_schedule(schedule, Library.PORTABLE, tmp_path, inputs), strict=True):
+        for op, output, expected in zip(graph.ops, outputs, evaluate(graph, sample), strict=True):
+            assert np.array_equal(output, expected), f"{op.name}: {op.operands[1].type.dtype}"
+
+
+def test_mxfp4_is_exact_in_integers() -> None:
+    """A Gaussian matrix: integers times the channel's scale are what the codes stand for, to the last bit."""
+    weights = np.random.default_rng(0).normal(size=(64, 256)).astype(np.float32)
+    scheme = Scheme(Format.FP4_E2M1FN, granularity=CompressionGranularity.PER_BLOCK)
+    filters = encode(weights, scheme, (1, 32)).as_filters(0)
+    assert filters is not None
+    form = integer_form(filters)
+    assert form is not None and form.are_powers and form.has_factors
+    real = form.weights.astype(np.float64) * form.scales[:, None, None, None]
+    np.testing.assert_array_equal(real, filters.decoded)
+
+
+def test_scales_of_blocks_keep_15_bits_in_integers() -> None:
+    weights = np.random.default_rng(1).normal(size=(64, 256)).astype(np.float32)
+    scheme = Scheme(Format.INT4, granularity=CompressionGranularity.PER_BLOCK)
+    filters = encode(weights, scheme, (1, 32)).as_filters(0)
+    assert filters is not None
+    form = integer_form(filters)
+    assert form is not None and not form.are_powers
+    real = form.weights.astype(np.float64) * form.scales[:, None, None, None]
+    assert np.abs(real - filters.decoded).max() <= 2.0**-15 * np.abs(filters.decoded).max()
+
+
+def test_powers_too_far_apart_have_no_form_in_integers() -> None:
+    scales = np.array([[[[1.0, 2.0**25]]]]).astype(Format.FP8_E8M0FNU.numpy)
+    codes = np.ones((1, 1, 1, 2), Format.FP4_E2M1FN.numpy)
+    assert integer_form(Coding(codes, scales)) is None
+    assert integer_form(Coding(codes, np.ones_like(scales))) is not None
 
 
 @pytest.mark.parametrize("form", [*WEIGHTS, Format.FP8_E8M0FNU, Format.FP16, Format.FP32], ids=lambda form: form.value)

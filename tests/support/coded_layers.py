@@ -6,14 +6,15 @@ import numpy as np
 
 from tinygen.ir.coding import Coding
 from tinygen.ir.formats import Format
-from tinygen.ir.graph import Graph, Op, Port, Source
+from tinygen.ir.graph import Graph, Op, Port, Source, Values
 from tinygen.ir.tensor import Tensor
-from tinygen.ir.types import Array, DType, TensorType
-from tinygen.ops.clamp import UNLIMITED, Clamp
+from tinygen.ir.types import Array, DType, Quant, TensorType
+from tinygen.ops.clamp import UNLIMITED, Clamp, with_clamp
 from tinygen.ops.conv2d import Conv2D
 from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
 from tinygen.ops.fully_connected import FullyConnected
 from tinygen.ops.window import HW, Padding
+from tinygen.quant.coded_weights import coded_weights
 
 WEIGHTS = tuple(form for form in Format if form not in (Format.FP8_E8M0FNU, Format.FP16, Format.FP32))
 SCALES = (Format.FP32, Format.FP16, Format.FP8_E8M0FNU)
@@ -126,3 +127,41 @@ def _fully_connected(rng: np.random.Generator, form: Format, index: int, number:
         output=_real(f"y{index}", rows, units),
         clamp=_clamp(rng),
     )
+
+
+def integer_graph(seed: int, each: int = 4) -> Graph:
+    """The layers of `coded_graph` that have a form in integers, with int8 activations."""
+    rng = np.random.default_rng(seed)
+    real = coded_graph(seed, each)
+    values = dict(zip(real.input_tensors, samples(real, seed), strict=True))
+    ops = []
+    for op in real.ops:
+        coded = coded_weights(op)
+        if coded is None:
+            continue
+        largest = float(np.abs(op.evaluate(Values(values.__getitem__))[0].astype(np.float64)).max())
+        input = _int8(op.operands[0], 0.03, int(rng.integers(-128, 128)))
+        output = _int8(op.results[0], max(largest, 0.1) / 100, int(rng.integers(-40, 40)))
+        tensors = {op.operands[0]: input, op.results[0]: output, op.operands[1]: coded.tensor(op.operands[1].name)}
+        assert op.filters is not None
+        if (bias := op.filters.bias) is not None and bias.data is not None:
+            dtype = DType.INT64 if coded.dtype is DType.INT32 else DType.INT32
+            stored = np.rint(bias.data.astype(np.float64) / (0.03 * coded.form.scales)).astype(dtype.numpy)
+            tensors[bias] = Tensor(bias.name, TensorType(dtype, bias.shape), stored)
+        quantized = with_clamp(op.replace_tensors(tensors), Clamp(-128, 127) if rng.random() < 0.7 else Clamp(-20, 90))
+        quantized.verify()
+        ops.append(quantized)
+    inputs = [Port(op.operands[0].name, op.operands[0], op.operands[0].type) for op in ops]
+    return Graph("coded", tuple(inputs), tuple(Port(r.name, r, r.type) for op in ops for r in op.results), tuple(ops))
+
+
+def stored_samples(graph: Graph, seed: int) -> list[Array]:
+    """Inputs of a graph on int8, of which one has the smallest value everywhere."""
+    rng = np.random.default_rng(seed)
+    values: list[Array] = [rng.integers(-128, 128, port.tensor.shape, np.int8) for port in graph.inputs]
+    values[0] = np.full_like(values[0], -128)
+    return values
+
+
+def _int8(tensor: Tensor, scale: float, zero_point: int) -> Tensor:
+    return Tensor(tensor.name, TensorType(DType.INT8, tensor.shape, Quant((scale,), (zero_point,))))

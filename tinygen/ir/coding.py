@@ -112,6 +112,25 @@ class Coding:
             return replace(self, scales=scales)
         return replace(self, scales=scales, zero_points=np.ascontiguousarray(spread(self.zero_points, scales.shape)))
 
+    def as_filters(self, channel_axis: int) -> "Coding | None":
+        """Of weights [units, features], or with two axes between: as filters [channels, height, width, depth] whose
+        scales differ by channel and along the depth alone; None where there is no such.
+        """
+        rank = self.codes.ndim
+        coding = self.merged()
+        if rank == 2:
+            coding = coding.with_axis(1).with_axis(1)
+        elif channel_axis != 0:
+            coding = coding.transposed((channel_axis, *(axis for axis in range(1, rank) if axis != channel_axis), 0))
+        channels, *window, depth = coding.scales.shape
+        if window != [1, 1]:
+            return None
+        if channels in (1, coding.codes.shape[0]):
+            return coding
+        shape = (coding.codes.shape[0], 1, 1, depth)
+        zero_points = None if coding.zero_points is None else spread(coding.zero_points, shape)
+        return replace(coding, scales=spread(coding.scales, shape), zero_points=zero_points)
+
     def merged(self) -> "Coding":
         """With one scale along axes where all blocks have the same."""
         scales, zero_points = self.scales, self.zero_points

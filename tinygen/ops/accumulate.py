@@ -24,6 +24,9 @@ from tinygen.ops.requantize import (
 _MAX_WIDE_SHIFT = 7  # as TFLite has it for 48-bit sums
 _MOST_WIDE_PRODUCTS = 1 << 16  # int16 products of int16 keep within 47 bits
 LARGEST_WIDE_BIAS = 1 << 46
+_LARGEST_INPUT = 255  # less its zero point
+_SUM_BITS = 30  # of a sum that is shortened, with one to spare for rounding
+_MOST_SUM_BITS = 52  # which float64 holds exactly
 
 
 def exact_matmul(a: Array, b: Array) -> Int64Array:
@@ -62,6 +65,8 @@ class OutputStage:
 
     def verify(self) -> None:
         """Raise ValueError unless sums of an int16 layer keep within the bits of their requantization."""
+        if self.has_long_sums and self.sum_shifts.max(initial=0) > _MOST_SUM_BITS - _SUM_BITS:
+            raise ValueError(f"weights '{self.weights.name}' have sums beyond {_MOST_SUM_BITS} bits")
         if self.output.type.dtype is not DType.INT16:
             return
         check_scaling("sum", quantize_multiplier(max(self.factors)), _MAX_WIDE_SHIFT)
@@ -76,8 +81,31 @@ class OutputStage:
 
     @cached_property
     def multipliers(self) -> tuple[Int64Array, Int64Array]:
-        """Multipliers and shifts, one per weight scale."""
+        """Multipliers and shifts, one per weight scale; of 64-bit sums for what is left of these."""
+        if self.has_long_sums:
+            factors = zip(self.factors, self.sum_shifts.tolist(), strict=True)
+            return multiplier_arrays([factor * 2.0**shift for factor, shift in factors])
         return multiplier_arrays(self.factors)
+
+    @property
+    def has_long_sums(self) -> bool:
+        """Whether sums have 64 bits, of which requantization takes those that can be set: of weights in blocks."""
+        return self.weights.type.dtype is DType.INT32
+
+    @cached_property
+    def sum_shifts(self) -> Int64Array:
+        """Per output channel, the bits that 64-bit sums lose (rounded, halves up) so that any inputs leave 32."""
+        quant, data = self.weights.type.quant, self.weights.data
+        assert quant is not None and data is not None
+        rows = np.moveaxis(data, quant.axis or 0, 0).reshape(len(quant.scales), -1)
+        largest = np.abs(rows.astype(np.float64)).sum(axis=1) * _LARGEST_INPUT + np.abs(self.biases(len(rows)))
+        bits: Int64Array = np.frexp(largest)[1].astype(np.int64)
+        return np.maximum(bits - _SUM_BITS, 0)
+
+    def _shortened(self, sums: Int64Array) -> Int64Array:
+        halves = np.left_shift(1, np.maximum(self.sum_shifts - 1, 0)) * (self.sum_shifts > 0)
+        shortened: Int64Array = (sums + halves) >> self.sum_shifts
+        return shortened
 
     def scaling_constants(self, rounding: str = "double") -> ScalingConstants:
         """The same for a table, with the offset of stored inputs."""
@@ -105,6 +133,8 @@ class OutputStage:
         """Add the bias, requantize, add the output zero point, clamp."""
         if self.bias is not None and self.bias.data is not None:
             accumulators = accumulators + self.bias.data.astype(np.int64)
+        if self.has_long_sums:
+            accumulators = self._shortened(accumulators)
         multiplier, shift = self.multipliers
         if self.output.type.dtype is DType.INT16:
             return self.clamp.apply(requantize_wide(accumulators, multiplier, shift)).astype(np.int16)

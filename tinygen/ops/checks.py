@@ -96,13 +96,15 @@ def check_filters(
 ) -> None:
     """Weights and bias of `channels` output channels: those of `_FILTERS`, for others int8.
 
-    Where an operator takes zero points of weights, those of int8 results may be ui8.
+    Where an operator takes zero points of weights, those of int8 results may be ui8; or i32, where blocks of narrow
+    weights have scales of their own (`ir.integer_form`), whose sums and bias have 64 bits.
     """
     if not channels:
         raise ValueError(f"weights '{weights.name}' have shape {list(weights.shape)}, at least one filter was expected")
     allowed, sums = _FILTERS.get(output.type.dtype, _FILTERS[DType.INT8])
     if takes_zero_points and output.type.dtype is DType.INT8:
-        allowed = (*allowed, DType.UINT8)
+        allowed = (*allowed, DType.UINT8, DType.INT32)
+        sums = DType.INT64 if weights.type.dtype is DType.INT32 else sums
     check_dtype("weights", weights, *allowed)
     if not output.type.dtype.is_real:
         check_symmetric("weights", weights, channels, axis)

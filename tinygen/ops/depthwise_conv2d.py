@@ -64,6 +64,8 @@ class DepthwiseConv2D(Convolution):
     def channel_intervals(self, operands: list[Intervals]) -> Intervals | None:
         if self.weights.data is None or (self.bias is not None and self.bias.data is None):
             return None
+        if self.output_stage.has_long_sums:
+            return None
         zero_point = self.input.type.zero_point
         seen = operands[0] if self.padding == NO_PADDING else operands[0].including(zero_point)
         centered = seen.each(lambda ends: ends - zero_point)

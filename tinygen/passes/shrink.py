@@ -106,7 +106,8 @@ class _Shrinking:
         bias = None if op.bias is None else self._sliced(op.bias, outputs)
         kept = np.compress(outputs, op.weights.data, axis=op.channel_axis)
         weights = self._constant(op.weights, kept, outputs)
-        return replace(op, weights=weights, bias=bias)
+        coding = op.weights.coding and op.weights.coding.picked(op.channel_axis, np.flatnonzero(outputs))
+        return replace(op, weights=replace(weights, coding=coding), bias=bias)
 
     def _bias(self, op: Weighted, values: Array, outputs: BoolArray) -> Tensor | None:
         if op.bias is not None:

@@ -16,6 +16,8 @@ from tinygen.ops.weighted import Weighted
 from tinygen.option import FLAG, either, nested, one_of, option, parsed, several
 from tinygen.quant.agreement import quant_of
 from tinygen.quant.analog import with_analog
+from tinygen.quant.coded_weights import POLICY as CODED
+from tinygen.quant.coded_weights import CodedWeights, coded_weights
 from tinygen.quant.constraints import Group, groups, real_operands
 from tinygen.quant.control import control_of
 from tinygen.quant.ctable import (
@@ -191,7 +193,8 @@ def make_ctable(
     types_of = storages(graph, settings.engines, settings.widths.activations)
     activations = _activations(graph, statistics, settings, types_of)
     weights = _weights(graph, activations, settings)
-    types = {name: TensorType(entry.element, (), quant_of(entry)) for name, entry in weights.items()}
+    rounded = {name: entry for name, entry in weights.items() if entry.policy != CODED}
+    types = {name: TensorType(entry.element, (), quant_of(entry)) for name, entry in rounded.items()}
     flips = flips_of_layers(graph, types, moment)
     ops = {
         op.name: _op_entry(op, weights, statistics, settings, flips, types_of)
@@ -330,6 +333,9 @@ def _weights(graph: Graph, activations: Mapping[str, TensorEntry], settings: Set
             continue
         if types[weights] is Storage.FLOAT32:
             continue
+        if (coded := _coded(op, types[weights], settings)) is not None:
+            found[weights.name] = coded.entry()
+            continue
         path, input = _path(op, settings), activations[op.operands[0].name]
         dtype = types[weights].weight_dtype
         bits = types[weights].bits_in(dtype)
@@ -349,6 +355,13 @@ def _weights(graph: Graph, activations: Mapping[str, TensorEntry], settings: Set
             policy=_weight_policy(types[weights], quant, scheme),
         )
     return found
+
+
+def _coded(op: Op, storage: Storage, settings: Settings) -> CodedWeights | None:
+    """The weights as the model codes them, where nothing else is asked for."""
+    is_plain = settings.engines.engine_of(op) is None and settings.per_channel and settings.scheme is not Scheme.POW2
+    is_int8 = settings.widths.activations_of(op) is storage is Storage.INT8
+    return coded_weights(op) if is_plain and is_int8 else None
 
 
 def _weight_policy(storage: Storage, quant: Quant, scheme: Scheme) -> str:
@@ -406,7 +419,8 @@ def _op_entry(
         return bare
     constant = op.filters.weights
     correction = None
-    if settings.corrects_bias and isinstance(op, Weighted) and constant.data is not None and op.bias is not None:
+    is_rounded = constant.data is not None and weights[constant.name].policy != CODED
+    if settings.corrects_bias and is_rounded and isinstance(op, Weighted) and op.bias is not None:
         correction = bias_correction(op, weights[constant.name], statistics, flips.get(op.name, ()))
     stored = Storage.INT8 if constant.data is None else weights[constant.name].dtype
     chosen = {"weights": stored, "bias_correction": correction, "rounded_otherwise": flips.get(op.name, ())}

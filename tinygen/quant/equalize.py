@@ -54,7 +54,7 @@ def _pairs(graph: Graph) -> list[tuple[Convolution, Convolution]]:
 
 
 def _is_layer(op: Op) -> bool:
-    if not isinstance(op, Convolution) or not op.weights.is_constant:
+    if not isinstance(op, Convolution) or not op.weights.is_constant or op.weights.coding is not None:
         return False
     return op.weights.shape[3] == op.input.shape[3]  # each input channel has its own weights
 

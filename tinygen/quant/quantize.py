@@ -22,6 +22,8 @@ from tinygen.ops.requantize import round_half_away
 from tinygen.ops.rescale import Rescale
 from tinygen.ops.table_rows import TableRows, large_tables
 from tinygen.quant.agreement import check_agreement, entry_of, quant_of
+from tinygen.quant.coded_weights import POLICY as CODED
+from tinygen.quant.coded_weights import coded_weights
 from tinygen.quant.constraints import groups, needs_rescale, real_operands
 from tinygen.quant.control import control_of
 from tinygen.quant.ctable import Control, CTable, OpEntry, Storage, TensorEntry
@@ -80,13 +82,32 @@ def _filters(op: Op, mapping: dict[Tensor, Tensor], table: CTable) -> dict[Tenso
     if weights.data is None:
         return {}
     entry = entry_of(table, weights)
+    if entry.policy == CODED:
+        return _coded_filters(op, mapping[op.operands[0]], table)
     _check_weights(op, weights, entry, table)
     dtype = _weight_dtype(entry, mapping[op.results[0]].type.dtype)
     quant = replace(quant_of(entry), bits=entry.dtype.bits_in(dtype))
     data = _stored_weights(op, weights.data, quant, dtype, table)
     result = {weights: Tensor(weights.name, TensorType(dtype, weights.shape, quant), data)}
     if bias is not None and bias.data is not None:
-        result[bias] = _stored_bias(op, bias, mapping[op.operands[0]], quant, table)
+        result[bias] = _stored_bias(op, bias, mapping[op.operands[0]], quant, table, dtype)
+    return result
+
+
+def _coded_filters(op: Op, input: Tensor, table: CTable) -> dict[Tensor, Tensor]:
+    """Weights that stay the codes of the model, and their bias."""
+    assert op.filters is not None
+    weights, bias = op.filters.weights, op.filters.bias
+    coded = coded_weights(op)
+    if coded is None or coded.entry().scale != entry_of(table, weights).scale or input.type.dtype is not DType.INT8:
+        raise CTableError(
+            Code.CONSTRAINT,
+            f"{table.model.name}, weights '{weights.name}': are to stay as they are coded, which the scales of that "
+            "coding and int8 activations were expected for. Calibrate again.",
+        )
+    result = {weights: coded.tensor(weights.name)}
+    if bias is not None and bias.data is not None:
+        result[bias] = _stored_bias(op, bias, input, coded.quant, table, coded.dtype)
     return result
 
 
@@ -136,8 +157,8 @@ def _check_weight_type(op: Op, weights: Tensor, entry: TensorEntry, table: CTabl
         )
 
 
-def _stored_bias(op: Op, bias: Tensor, input: Tensor, weights: Quant, table: CTable) -> Tensor:
-    """int32, for int16 layers int64, at the scale of the products; the table's correction is added before rounding."""
+def _stored_bias(op: Op, bias: Tensor, input: Tensor, weights: Quant, table: CTable, weight_dtype: DType) -> Tensor:
+    """At the scale of the products, int64 for int16 layers and int32 weights; the table's correction comes first."""
     assert bias.data is not None
     correction = table.ops.get(op.name, _NO_ENTRY).bias_correction
     if correction is not None and len(correction) != bias.data.size:
@@ -154,7 +175,8 @@ def _stored_bias(op: Op, bias: Tensor, input: Tensor, weights: Quant, table: CTa
             f"{table.model.name}, operator '{op.name}': the scale of its products is {scales.max():.3g}, a float32 was "
             "expected. Correct the scales, or calibrate again.",
         )
-    dtype = DType.INT64 if input.type.dtype is DType.INT16 else DType.INT32
+    is_long = input.type.dtype is DType.INT16 or weight_dtype is DType.INT32
+    dtype = DType.INT64 if is_long else DType.INT32
     limit = LARGEST_WIDE_BIAS if dtype is DType.INT64 else dtype.max
     with np.errstate(over="ignore"):  # what is infinite is clipped, too
         data = np.clip(np.rint(real / scales), -limit, limit).astype(dtype.numpy)

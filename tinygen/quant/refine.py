@@ -5,6 +5,7 @@ from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import DType, stored_limits
 from tinygen.quant.agreement import entry_of, quant_of
 from tinygen.quant.calibrate import with_controls
+from tinygen.quant.coded_weights import POLICY as CODED
 from tinygen.quant.constraints import Group, groups
 from tinygen.quant.ctable import CTable, Storage, TensorEntry
 from tinygen.quant.engines.datapaths import with_crossings
@@ -113,5 +114,7 @@ def _legal_weights(op: Op, weights: Tensor, entry: TensorEntry, scheme: Scheme) 
         "axis": None if quant.is_per_tensor else quant.axis,
         "scale": quant.scales,
         "zero_point": quant.zero_points,
+        "block": None,
+        "policy": None if entry.policy == CODED else entry.policy,
     }
     return entry.model_copy(update=update)

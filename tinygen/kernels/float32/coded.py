@@ -1,11 +1,11 @@
 """Convolutions and fully connected layers on float32 whose weights stand in flash as narrow codes."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
-from tinygen.ir.coding import Coding, spread
+from tinygen.ir.coding import Coding
 from tinygen.ir.formats import Format
 from tinygen.ir.packing import packed_codes
 from tinygen.ir.tensor import Tensor
@@ -53,28 +53,6 @@ class FullyConnectedCodedF32(Kernel):
     units: int
     bounds: Clamp
     codes: Codes
-
-
-def filter_coding(weights: Tensor, channel_axis: int) -> Coding | None:
-    """The coding of weights as filters [channels, height, width, depth] whose scales differ by channel and depth alone;
-    None where there is no such.
-    """
-    if weights.coding is None:
-        return None
-    rank = len(weights.shape)
-    coding = weights.coding.merged()
-    if rank == 2:
-        coding = coding.with_axis(1).with_axis(1)
-    elif channel_axis != 0:
-        coding = coding.transposed((channel_axis, *(axis for axis in range(1, rank) if axis != channel_axis), 0))
-    channels, *window, depth = coding.scales.shape
-    if window != [1, 1]:
-        return None
-    if channels not in (1, coding.codes.shape[0]):
-        shape = (coding.codes.shape[0], 1, 1, depth)
-        zero_points = None if coding.zero_points is None else spread(coding.zero_points, shape)
-        coding = replace(coding, scales=spread(coding.scales, shape), zero_points=zero_points)
-    return coding
 
 
 def coded_convolution(

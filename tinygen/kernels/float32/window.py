@@ -8,7 +8,7 @@ import numpy as np
 from tinygen.ir.graph import Op
 from tinygen.ir.tensor import Tensor
 from tinygen.kernels.base import Kernel, Lowerings, Table, Toolbox, constant_tables
-from tinygen.kernels.float32.coded import coded_convolution, filter_coding
+from tinygen.kernels.float32.coded import coded_convolution
 from tinygen.kernels.float32.windows import Image, WindowF32
 from tinygen.ops.conv2d import Conv2D
 from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
@@ -54,7 +54,7 @@ def lower_convolution(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 - the
         groups=1 if isinstance(op, DepthwiseConv2D) else op.groups,
         bounds=op.clamp,
     )
-    coding = filter_coding(op.weights, op.channel_axis)
+    coding = op.weights.coding and op.weights.coding.as_filters(op.channel_axis)
     if coding is not None:
         groups = op.input.shape[3] // coding.codes.shape[3]
         return coded_convolution(coding, op.input, op.output, op.bias, replace(window, groups=groups))
@@ -89,7 +89,7 @@ def lower_fully_connected(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 -
         kernel=UNIT,
         bounds=op.clamp,
     )
-    coding = filter_coding(op.weights, 0)
+    coding = op.weights.coding and op.weights.coding.as_filters(0)
     if coding is not None:
         return coded_convolution(coding, op.input, op.output, op.bias, window)
     return _convolution("tg_convolve_f32", op.input, op.output, op.weights, op.bias, window)

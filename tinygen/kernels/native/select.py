@@ -40,7 +40,9 @@ def is_native(kernel: Kernel) -> bool:
 def native_kernels(op: Op, toolbox: Toolbox) -> tuple[Kernel, ...]:
     """The native kernels for `op`: the fastest first, each further one with less scratch."""
     is_int8 = all(tensor.type.dtype is DType.INT8 for tensor in (*op.variable_operands, *op.results))
-    is_int8 &= not any(tensor.type.dtype.is_narrow or has_zero_points(tensor) for tensor in op.operands)
+    is_int8 &= not any(
+        tensor.type.dtype.is_narrow or has_zero_points(tensor) or tensor.coding for tensor in op.operands
+    )
     if toolbox.isa is Isa.MVE:
         return mve_kernels(op) if is_int8 else ()
     kernel = _lowered(op, toolbox.isa) if is_int8 else None

@@ -69,7 +69,7 @@ def _product_keys(summed: Product, first_equal: IndexArray) -> list[Hashable]:
 
 
 def _keys_of_filters(op: Weighted, behind: list[tuple[Hashable, ...]]) -> list[Hashable] | None:
-    if op.weights.data is None or (op.bias is not None and op.bias.data is None):
+    if op.weights.data is None or op.weights.coding is not None or (op.bias is not None and op.bias.data is None):
         return None
     filters = op.by_output(centered_weights(op.weights, op.weights.data))
     parts = zip(behind, filters, _stages(op.output_stage, op.channels), strict=True)

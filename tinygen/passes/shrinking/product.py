@@ -38,9 +38,12 @@ def added_up(weights: Int64Array, inputs: IndexArray) -> Int64Array:
     return sums
 
 
+_OTHER = (DType.UINT8, DType.INT32)  # types of weights that are left as they are
+
+
 def product(op: Op) -> Product | None:
     """The operator as a product; None for others, and where the bias or the channels cannot be told apart."""
-    if not isinstance(op, Weighted) or op.input.type.dtype is not DType.INT8 or op.weights.type.dtype is DType.UINT8:
+    if not isinstance(op, Weighted) or op.input.type.dtype is not DType.INT8 or op.weights.type.dtype in _OTHER:
         return None
     weights = op.weights_by_taps()
     is_known = weights is not None and (op.bias is None or op.bias.data is not None)

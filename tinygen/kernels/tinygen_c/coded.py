@@ -1,0 +1,103 @@
+"""Convolutions and fully connected layers on int8 whose weights are narrow codes with factors for blocks of them."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from tinygen.ir.coding import Coding
+from tinygen.ir.formats import Format
+from tinygen.ir.integer_form import IntegerForm, integer_form
+from tinygen.ir.packing import packed_codes
+from tinygen.kernels.base import Kernel, Table
+from tinygen.kernels.cmsis_nn.requantization import per_channel_tables
+from tinygen.kernels.cmsis_nn.shapes import Dims, Offsets, Tile
+from tinygen.ops.accumulate import OutputStage
+from tinygen.ops.clamp import Clamp
+from tinygen.ops.conv2d import Conv2D
+from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
+from tinygen.ops.fully_connected import FullyConnected
+
+_POINT = Tile(w=1, h=1)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ConvolveCodedS8(Kernel):
+    """tg_convolve_coded_s8: decodes one filter at a time to scratch."""
+
+    template: ClassVar[str] = "convolve_coded_s8"
+    header: ClassVar[str] = "tg_coded_s8.h"
+    takes_scratch: ClassVar[bool] = True
+
+    input_dims: Dims
+    filter_dims: Dims  # c: the depth of one group
+    output_dims: Dims
+    filters_of_group: int
+    stride: Tile
+    padding: Tile
+    dilation: Tile
+    offsets: Offsets
+    activation: Clamp
+    bits: int
+    block: int
+    next_zero: int
+    is_signed: bool
+
+
+def coded_convolution(op: Conv2D | DepthwiseConv2D | FullyConnected) -> ConvolveCodedS8 | None:
+    """The kernel for weights that have factors; None for others."""
+    if not op.output_stage.has_long_sums or op.weights.coding is None:
+        return None
+    coding = op.weights.coding.as_filters(op.filters.channel_axis)
+    form = None if coding is None else integer_form(coding)
+    if coding is None or form is None:
+        raise ValueError(f"weights '{op.weights.name}' have no form in integers")
+    if isinstance(op, FullyConnected):
+        input_dims, output_dims = (Dims(op.rows, 1, 1, n) for n in (op.weights.shape[1], op.weights.shape[0]))
+        stride = dilation = _POINT
+        padding, groups = Tile(w=0, h=0), 1
+    else:
+        input_dims, output_dims = Dims.nhwc(op.input.type), Dims.nhwc(op.output.type)
+        stride, dilation = Tile.of(op.stride), Tile.of(op.dilation)
+        padding = Tile(w=op.padding.left, h=op.padding.top)
+        groups = op.input.shape[3] // coding.codes.shape[3]
+    filters = Dims(*coding.codes.shape)
+    zero_shape = None if coding.zero_points is None else coding.zero_points.shape
+    return ConvolveCodedS8(
+        function="tg_convolve_coded_s8",
+        reads=(op.input,),
+        writes=(op.output,),
+        tables=_tables(coding, form, op.output_stage),
+        scratch_bytes=2 * filters.h * filters.w * filters.c,
+        input_dims=input_dims,
+        filter_dims=filters,
+        output_dims=output_dims,
+        filters_of_group=filters.n // groups,
+        stride=stride,
+        padding=padding,
+        dilation=dilation,
+        offsets=Offsets(input=-op.input.type.zero_point, output=op.output.type.zero_point),
+        activation=op.clamp,
+        bits=coding.format.bits,
+        block=filters.c // form.factors.shape[1],
+        next_zero=0 if zero_shape is None or zero_shape[0] == 1 < filters.n else zero_shape[3],
+        is_signed=coding.format.is_signed,
+    )
+
+
+def _tables(coding: Coding, form: IntegerForm, stage: OutputStage) -> tuple[Table, ...]:
+    channels = len(form.factors)
+    tables = [Table("weights", packed_codes(coding.codes))]
+    if coding.format.bits < 8:
+        halves = 2 if coding.format is Format.FP4_E2M1FN else 1
+        tables.append(Table("levels", (coding.format.numbers * halves).astype(np.int8)))
+    if coding.zero_points is not None:
+        tables.append(Table("zero_points", np.ascontiguousarray(coding.zero_points).reshape(-1).view(np.uint8)))
+    if form.has_factors and form.are_powers:
+        tables.append(Table("powers", np.log2(form.factors).astype(np.uint8).reshape(-1)))
+    elif form.has_factors:
+        tables.append(Table("factors", form.factors.astype(np.int16).reshape(-1)))
+    if stage.bias is not None and stage.bias.data is not None:
+        tables.append(Table("bias", stage.bias.data))
+    tables.append(Table("sum_shift", stage.sum_shifts.astype(np.uint8)))
+    return (*tables, *per_channel_tables(stage, channels))
