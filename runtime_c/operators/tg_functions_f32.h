@@ -21,6 +21,12 @@ float tg_clamp_f32(float x, const float *parameters);
 /** x where it is positive, else parameters[0] * (e^x - 1). */
 float tg_elu_f32(float x, const float *parameters);
 
+/** Cosine. */
+float tg_cos_f32(float x, const float *parameters);
+
+/** Sine. */
+float tg_sin_f32(float x, const float *parameters);
+
 /** Error function. */
 float tg_erf_f32(float x, const float *parameters);
 

@@ -21,6 +21,7 @@ class RealKind(Enum):
 
     ABS = "abs"
     CEIL = "ceil"
+    COS = "cos"
     ELU = "elu"  # alpha
     ERF = "erf"
     EXP = "exp"
@@ -37,6 +38,7 @@ class RealKind(Enum):
     ROUND = "round"
     SELU = "selu"  # alpha, gamma
     SIGN = "sign"
+    SIN = "sin"
     SOFTPLUS = "softplus"
     SOFTSIGN = "softsign"
     SQRT = "sqrt"
@@ -113,6 +115,7 @@ def _softsign(x: Reals) -> Reals:
 _FUNCTIONS: Mapping[RealKind, Callable[..., Reals]] = {
     RealKind.ABS: np.abs,
     RealKind.CEIL: np.ceil,
+    RealKind.COS: np.cos,
     RealKind.ELU: _elu,
     RealKind.ERF: _erf,
     RealKind.EXP: np.exp,
@@ -129,6 +132,7 @@ _FUNCTIONS: Mapping[RealKind, Callable[..., Reals]] = {
     RealKind.ROUND: np.rint,
     RealKind.SELU: _selu,
     RealKind.SIGN: np.sign,
+    RealKind.SIN: np.sin,
     RealKind.SOFTPLUS: _softplus,
     RealKind.SOFTSIGN: _softsign,
     RealKind.SQRT: np.sqrt,

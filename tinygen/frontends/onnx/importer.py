@@ -11,6 +11,7 @@ from tinygen.frontends.onnx.builder import Builder, EarlierOperatorError
 from tinygen.frontends.onnx.decode import read
 from tinygen.frontends.onnx.ending import ending_at
 from tinygen.frontends.onnx.fold import FOLDED, SHAPE, fold
+from tinygen.frontends.onnx.fusion import fused
 from tinygen.frontends.onnx.node import Node, Reader
 from tinygen.frontends.onnx.qoperator import expand
 from tinygen.frontends.onnx.raw import ConsequenceError, RawModel, RawNode, UnsupportedError
@@ -61,7 +62,7 @@ def import_with_layouts(path: Path, spelling: Spelling = AS_IN_FILE) -> Imported
     Where float32 is allowed, as in models that are quantized at run time, one that does not become integers as a whole
     computes with float32 between its quantizations.
     """
-    model = ending_at(with_sizes(read(path), spelling), spelling.stop_at)
+    model = fused(ending_at(with_sizes(read(path), spelling), spelling.stop_at))
     operators = [node.operator for node in model.nodes]
     check_not_compiled(path.name, operators)
     check_has_scales(path.name, operators)

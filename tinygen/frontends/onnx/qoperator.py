@@ -6,6 +6,7 @@ from dataclasses import replace
 from tinygen.frontends.onnx.raw import RawModel, RawNode
 
 _MICROSOFT = "com.microsoft"
+_AS_IN_ONNX = ("QuantizeLinear", "DequantizeLinear", "BiasGelu", "FastGelu", "Gelu", "QuickGelu")
 _MOST_INPUTS = 9  # of the operators below, absent ones included
 Spread = Callable[[RawNode], tuple[RawNode, ...]]
 
@@ -16,7 +17,7 @@ def expand(model: RawModel) -> tuple[RawNode, ...]:
 
 
 def _expand(node: RawNode) -> tuple[RawNode, ...]:
-    if node.domain == _MICROSOFT and node.operator in ("QuantizeLinear", "DequantizeLinear"):
+    if node.domain == _MICROSOFT and node.operator in _AS_IN_ONNX:
         return (replace(node, domain=""),)
     spread = EXPANSIONS.get((node.domain, node.operator))
     if spread is None or node.problem or len(node.outputs) != 1:

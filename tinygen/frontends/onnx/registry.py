@@ -4,6 +4,7 @@ from tinygen.frontends.onnx.node import Readers
 from tinygen.frontends.onnx.operators import (
     activation,
     blocks,
+    composite,
     convolution,
     dynamic,
     elementwise,
@@ -21,6 +22,7 @@ from tinygen.frontends.onnx.operators import (
 READERS: Readers = {
     **activation.READERS,
     **blocks.READERS,
+    **composite.READERS,
     **convolution.READERS,
     **dynamic.READERS,
     **elementwise.READERS,

@@ -20,6 +20,7 @@ _SELU = (1.67326319217681884765625, 1.05070102214813232421875)  # ONNX's default
 _PLAIN = {
     "Abs": RealKind.ABS,
     "Ceil": RealKind.CEIL,
+    "Cos": RealKind.COS,
     "Erf": RealKind.ERF,
     "Exp": RealKind.EXP,
     "Floor": RealKind.FLOOR,
@@ -30,6 +31,7 @@ _PLAIN = {
     "Reciprocal": RealKind.RECIPROCAL,
     "Round": RealKind.ROUND,
     "Sign": RealKind.SIGN,
+    "Sin": RealKind.SIN,
     "Softplus": RealKind.SOFTPLUS,
     "Softsign": RealKind.SOFTSIGN,
     "Sqrt": RealKind.SQRT,

@@ -1,0 +1,129 @@
+"""Operators that are spelled as several nodes, or read as several, against onnxruntime."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.support.onnx_writer import OnnxWriter, Value
+from tinygen.errors import UnsupportedModelError
+from tinygen.frontends import import_model
+from tinygen.ops.real_function import RealFunction, RealKind
+from tinygen.options import Options
+from tinygen.pipeline import compile_model
+from tinygen.verify.validate import validate
+
+MICROSOFT = "com.microsoft"
+ROOT = np.array(np.sqrt(2.0), np.float32)
+Build = Callable[[OnnxWriter, Value], Value]
+
+
+def _number(writer: OnnxWriter, value: float) -> Value:
+    return writer.constant(np.array(value, np.float32))
+
+
+def _erf(writer: OnnxWriter, x: Value, multiplies: bool) -> Value:
+    """1 + erf(x / sqrt(2))."""
+    scaled = [x, _number(writer, 1 / float(ROOT))] if multiplies else [x, writer.constant(ROOT)]
+    erf = writer.node("Erf", [writer.node("Mul" if multiplies else "Div", scaled)])
+    return writer.node("Add", [erf, _number(writer, 1.0)])
+
+
+def halved_behind(writer: OnnxWriter, x: Value) -> Value:
+    """As torch exports it."""
+    return writer.node("Mul", [writer.node("Mul", [x, _erf(writer, x, False)]), _number(writer, 0.5)])
+
+
+def halved_before(writer: OnnxWriter, x: Value) -> Value:
+    """As TensorFlow has it."""
+    return writer.node("Mul", [writer.node("Mul", [_number(writer, 0.5), x]), _erf(writer, x, True)])
+
+
+def halved_between(writer: OnnxWriter, x: Value) -> Value:
+    """x * (0.5 * (1 + erf))."""
+    return writer.node("Mul", [x, writer.node("Mul", [_erf(writer, x, True), _number(writer, 0.5)])])
+
+
+def divided_behind(writer: OnnxWriter, x: Value) -> Value:
+    """x * (1 + erf) / 2."""
+    return writer.node("Div", [writer.node("Mul", [_erf(writer, x, False), x]), _number(writer, 2.0)])
+
+
+def quick(writer: OnnxWriter, x: Value) -> Value:
+    """com.microsoft's, by a sigmoid."""
+    return writer.node("QuickGelu", [x], {"alpha": 1.702}, domain=MICROSOFT)
+
+
+def plain(writer: OnnxWriter, x: Value) -> Value:
+    """com.microsoft's."""
+    return writer.node("Gelu", [x], domain=MICROSOFT)
+
+
+def biased(writer: OnnxWriter, x: Value) -> Value:
+    """com.microsoft's, of a sum."""
+    return writer.node("BiasGelu", [x, writer.constant(np.linspace(-1, 1, 6, dtype=np.float32))], domain=MICROSOFT)
+
+
+def fast(writer: OnnxWriter, x: Value) -> Value:
+    """com.microsoft's, with tanh."""
+    return writer.node("FastGelu", [x], domain=MICROSOFT)
+
+
+def einsum(writer: OnnxWriter, x: Value) -> Value:
+    """Two batches, of which one is a constant's too, and the columns in front."""
+    second = np.random.default_rng(0).normal(size=(2, 4, 6)).astype(np.float32)
+    return writer.node("Einsum", [x, writer.constant(second)], {"equation": "bic,bjc->bij"})
+
+
+SPELLINGS = (halved_behind, halved_before, halved_between, divided_behind)
+
+
+def _file(build: Build, folder: Path) -> Path:
+    writer = OnnxWriter()
+    writer.output(build(writer, writer.port((2, 5, 6))))
+    path = folder / "net.onnx"
+    path.write_bytes(writer.finish())
+    return path
+
+
+@pytest.mark.parametrize("build", SPELLINGS, ids=lambda build: build.__name__)
+def test_gelu_is_one_operator(build: Build, tmp_path: Path) -> None:
+    (op,) = import_model(_file(build, tmp_path)).ops
+    assert isinstance(op, RealFunction)
+    assert op.kind is RealKind.GELU
+
+
+@pytest.mark.parametrize("build", (*SPELLINGS, quick, plain, biased, fast, einsum), ids=lambda build: build.__name__)
+def test_results_are_those_of_onnxruntime(build: Build, tmp_path: Path) -> None:
+    pytest.importorskip("onnxruntime", reason="onnxruntime is not installed: nothing was compared with it")
+    compiled = compile_model(_file(build, tmp_path), Options(allow_float=True))
+    found = validate(compiled, samples=2)
+    assert (found.oracle, found.exact) == ("ort", True)
+
+
+def test_what_another_reads_stays(tmp_path: Path) -> None:
+    def twice(writer: OnnxWriter, x: Value) -> Value:
+        erf = _erf(writer, x, False)
+        gelu = writer.node("Mul", [writer.node("Mul", [x, erf]), _number(writer, 0.5)])
+        return writer.node("Add", [gelu, erf])
+
+    assert len(import_model(_file(twice, tmp_path)).ops) == 6
+
+
+@pytest.mark.parametrize(
+    ("equation", "reason"),
+    [
+        ("bic,bjc->bijc", "equation 'bic,bjc->bijc' is no matrix product of two tensors, nor a transpose"),
+        ("bii,bjc->bj", "equation 'bii,bjc->bj' is no matrix product of two tensors, nor a transpose"),
+        ("bic,bcj->bij", "'bic,bcj->bij' has axis c with sizes 6 and 4"),
+    ],
+)
+def test_other_sums_are_refused(equation: str, reason: str, tmp_path: Path) -> None:
+    def build(writer: OnnxWriter, x: Value) -> Value:
+        second = writer.constant(np.ones((2, 4, 6), np.float32))
+        return writer.node("Einsum", [x, second], {"equation": equation})
+
+    with pytest.raises(UnsupportedModelError) as error:
+        import_model(_file(build, tmp_path))
+    assert reason in str(error.value)
