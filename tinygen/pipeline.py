@@ -31,7 +31,7 @@ from tinygen.passes.streaming import to_stream
 from tinygen.planner import fit
 from tinygen.planner.memory.spill import arena_room
 from tinygen.planner.plan import CurvePoint, Request, curve, plan, with_chosen
-from tinygen.planner.schedule.constants import const_bytes
+from tinygen.planner.schedule.constants import fit_within
 from tinygen.planner.schedule.schedule import Schedule
 from tinygen.planner.schedule.solver import check_installed
 from tinygen.system.work import work_folder
@@ -181,7 +181,7 @@ def _planned(
     request, limit = _request(board, options, imported), flash_limit_bytes(board, options) - _CODE_BYTES
     for toolbox in _toolboxes(board, library, options):
         schedule = plan(graph, board, toolbox, request)
-        if const_bytes(schedule) <= limit:
+        if fit_within(schedule, limit):
             break
     return toolbox, schedule
 

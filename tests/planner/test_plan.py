@@ -164,6 +164,6 @@ def test_equal_tables_count_once() -> None:
     tables = [table for call in schedule.calls for table in call.kernel.tables]
     assert const_bytes(schedule) == sum({t.values.tobytes(): t.values.nbytes for t in tables}.values())
     first, second = schedule.calls
-    copies = tuple(replace(table, values=table.values.copy()) for table in first.kernel.tables)
+    copies = tuple(replace(table, data=table.values.copy()) for table in first.kernel.tables)
     same = replace(second, kernel=replace(second.kernel, tables=copies))
     assert const_bytes(replace(schedule, steps=(first, same))) == sum(t.values.nbytes for t in first.kernel.tables)

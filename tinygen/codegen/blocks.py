@@ -48,7 +48,7 @@ def can_fail(kernel: Kernel, text: Runner) -> bool:
 def steps(kernel: Kernel) -> Steps:
     """Of a kernel for a part of a layer: the elements from part to part, by the tables that are parts of others."""
     found = (table for table in kernel.tables if table.whole and not is_operand(kernel, table))
-    return tuple((table.name, table.values.size) for table in found)
+    return tuple((table.name, table.elements) for table in found)
 
 
 def layer(kernel: Kernel, symbol: str, tables: dict[str, str]) -> str:

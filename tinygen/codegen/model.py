@@ -129,9 +129,7 @@ class ModelText:
         """Constant arrays, each content once."""
         unique = dict(self._symbols.values())
         return [
-            TableText(
-                symbol, c_type(table.dtype), table.values.size, initializer(table.values), self._layouts.get(table)
-            )
+            TableText(symbol, c_type(table.dtype), table.elements, initializer(table.values), self._layouts.get(table))
             for symbol, table in unique.items()
         ]
 

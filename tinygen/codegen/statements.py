@@ -324,4 +324,4 @@ def _columns(piece: Piece) -> Columns:
 
 
 def _table_of(kernel: Kernel, operand: Tensor) -> Table:
-    return next(table for table in kernel.tables if table.values is operand.data)
+    return next(table for table in kernel.tables if table.data is operand.data)

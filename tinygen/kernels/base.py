@@ -8,6 +8,7 @@ from typing import ClassVar
 from tinygen.ir.graph import Op
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, DType
+from tinygen.kernels.packing import Packing
 from tinygen.targets.isa import Isa
 
 
@@ -62,14 +63,29 @@ class Table:
     """A constant array in flash; `name` is unique among the tables of one kernel."""
 
     name: str
-    values: Array
+    data: Array | Packing  # packed only where the elements are asked for
     whole: "Table | None" = None  # of several equal parts, one behind the other, where it is one of them
     part: int = 0  # which one
 
     @property
+    def values(self) -> Array:
+        """The elements: packed now, if they were not before."""
+        return self.data.words if isinstance(self.data, Packing) else self.data
+
+    @property
     def dtype(self) -> DType:
         """Element type."""
-        return DType.of(self.values.dtype)
+        return DType.INT32 if isinstance(self.data, Packing) else DType.of(self.data.dtype)
+
+    @property
+    def elements(self) -> int:
+        """How many there are."""
+        return self.data.elements if isinstance(self.data, Packing) else self.data.size
+
+    @property
+    def bytes(self) -> int:
+        """What it takes of the flash."""
+        return self.elements * self.dtype.bytes
 
     @property
     def stored(self) -> "Table":
@@ -79,12 +95,13 @@ class Table:
     @property
     def first(self) -> int:
         """Its first element, in the array that holds it."""
-        return self.part * self.values.size
+        return self.part * self.elements
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Kernel:
-    """One operator on one target. Subclasses add the parameters that their template prints.
+    """One operator on one target: a candidate until a plan has it, so its tables are packed when they are first read.
+    Subclasses add the parameters that their template prints.
 
     The template's runner takes pointers to `reads`, then to `writes`, then to scratch (NULL where `scratch_bytes` is 0)
     if it `takes_scratch`. Where their number varies, `reads_as_array` makes one array of the first ones.

@@ -1,5 +1,6 @@
 """What convolutions and fully connected layers share: exact dot products, bias, requantization per channel."""
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -54,6 +55,12 @@ class OutputStage:
     bias: Tensor | None
     output: Tensor
     clamp: Clamp
+
+    @property
+    def key(self) -> Hashable:
+        """What outputs depend on besides the input: the same for all parts of an operator that have all channels."""
+        ends = ((tensor.type.scale, tensor.type.zero_point) for tensor in (self.input, self.output))
+        return self.weights, self.bias, *ends, self.clamp
 
     @property
     def factors(self) -> list[float]:

@@ -68,7 +68,7 @@ def operator_rows(schedule: Schedule) -> tuple[OperatorRow, ...]:
 def _table_bytes(calls: Iterable[Call], stored: Mapping[Table, Table]) -> int:
     """Bytes of the tables that calls read, each once: slices of channels have tables of their own."""
     tables = dict.fromkeys(stored[table] for call in calls for table in call.kernel.tables)
-    return sum(table.values.nbytes for table in tables)
+    return sum(table.bytes for table in tables)
 
 
 def extra_macs(schedule: Schedule) -> int:

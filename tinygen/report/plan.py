@@ -352,7 +352,5 @@ def _rows(piece: Piece) -> str:
 def _constants(schedule: Schedule) -> tuple[ConstantRow, ...]:
     stored = dict.fromkeys(shared_tables(schedule).values())
     users = {table.stored: call.whole for call in reversed(schedule.calls) for table in call.kernel.tables}
-    rows = (
-        ConstantRow(users[table].source.index, kind(users[table]), table.name, table.values.nbytes) for table in stored
-    )
+    rows = (ConstantRow(users[table].source.index, kind(users[table]), table.name, table.bytes) for table in stored)
     return tuple(sorted(rows, key=lambda row: -row.bytes))

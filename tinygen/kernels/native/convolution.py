@@ -12,6 +12,7 @@ from tinygen.kernels.native.fully_connected import product_with_rows
 from tinygen.kernels.native.joining import can_join, join
 from tinygen.kernels.native.linear import LinearRequantization, linear_requantization
 from tinygen.kernels.native.requantization import ShortRequantization, short_requantization
+from tinygen.kernels.packing import packing
 from tinygen.ops.clamp import Clamp
 from tinygen.ops.conv2d import Conv2D
 from tinygen.ops.requantize import Int64Array
@@ -69,25 +70,30 @@ def lower_conv2d(op: Op, isa: Isa) -> Kernel | None:
         return None
     linear = linear_requantization(op.output_stage, short)
     is_shallow = weights.shape[3] <= _SHALLOW and op.window.kernel != UNIT
-    columns = _columns(weights)
     requantization = linear or short
-    gains = isa.runs_dsp_kernels and columns.shape[1] >= _FEWEST_JOINED
-    is_joined = gains and can_join(columns, short, requantization, pairs_of(len(columns)))
-    words = stream(columns, requantization, is_joined)
+    elements, pairs = _column_elements(op), pairs_of(len(weights))
+    gains = isa.runs_dsp_kernels and elements >= _FEWEST_JOINED
+    is_joined = gains and can_join(weights.reshape(len(weights), -1), short, requantization, pairs)
+    pair_words = 2 + elements // 2 + 2 * len(requantization.scale)
+    words = packing(
+        ("tg_native_gemm", op.output_stage.key, is_joined),
+        len(pairs) * pair_words,
+        lambda: stream(_columns(weights), requantization, is_joined).reshape(-1),
+    )
     further = _band_bytes(op) if is_shallow else _line_bytes(op)
     return NativeConvolveS8(
         function=f"tg_native_convolve{_form(op, is_shallow)}{'_joined' * is_joined}{'_relu' if linear else ''}_s8",
         reads=(op.input,),
         writes=(op.output,),
-        tables=(Table("stream", words.reshape(-1)),),
-        scratch_bytes=2 * _PIXELS * columns.shape[1] + further,
+        tables=(Table("stream", words),),
+        scratch_bytes=2 * _PIXELS * elements + further,
         input_shape=op.input.shape,
         output_shape=op.output.shape,
         window=op.window,
         zero_point=op.input.type.zero_point,
         activation=op.clamp,
-        quads=columns.shape[1] // 4,
-        pair_words=words.shape[1],
+        quads=elements // 4,
+        pair_words=pair_words,
     )
 
 
@@ -124,6 +130,13 @@ def _band_bytes(op: Conv2D) -> int:
 
 def _whole_words(bytes: int) -> int:
     return -(-bytes // 4) * 4
+
+
+def _column_elements(op: Conv2D) -> int:
+    """Of a filter in the order of packing."""
+    _, height, width, depth = op.weights.shape
+    left = width * depth % 4
+    return _whole_words(height * (width * depth - left + (4 if left == 3 else left)))
 
 
 def _columns(weights: Array) -> Array:

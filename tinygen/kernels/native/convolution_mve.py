@@ -1,5 +1,6 @@
 """Convolutions on cores with MVE: products of 2 pixels with 4 channels, 16 elements at once."""
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -9,6 +10,7 @@ from tinygen.ir.types import Array
 from tinygen.kernels.base import Kernel, Table
 from tinygen.kernels.native.costs_mve import convolution_instructions
 from tinygen.kernels.native.requantization_mve import VectorRequantization, vector_requantization
+from tinygen.kernels.packing import Packing, packing
 from tinygen.ops.clamp import Clamp
 from tinygen.ops.conv2d import Conv2D
 from tinygen.ops.window import NO_PADDING, UNIT, Window
@@ -97,7 +99,7 @@ def _kernel(
         function=f"tg_native_mve_convolve{way}{'_relu' if scales.is_relu else ''}_s8",
         reads=(op.input,),
         writes=(op.output,),
-        tables=(Table(order, stream(scales)),),
+        tables=(Table(order, gemm_words(scales, (order, op.output_stage.key))),),
         scratch_bytes=scratch_bytes,
         input_shape=op.input.shape,
         output_shape=op.output.shape,
@@ -107,6 +109,18 @@ def _kernel(
         activation=op.clamp,
         pixels_at_once=pixels_at_once,
     )
+
+
+def gemm_words(scales: VectorRequantization, key: Hashable) -> Packing:
+    """The words that tg_native_mve_gemm reads; `key`: of the layer, and of the order of its filters."""
+    return packing(("tg_native_mve_gemm", key), piece_words(scales, 4), lambda: stream(scales))
+
+
+def piece_words(scales: VectorRequantization, at_once: int) -> int:
+    """How many `pieces` are: of each channel vectors of elements, and three constants."""
+    pieces_of_all, vectors = -(-len(scales.weights) // at_once), -(-scales.weights.shape[1] // _LANES)
+    words: int = pieces_of_all * at_once * (vectors * _LANES // 4 + 3)
+    return words
 
 
 def stream(scales: VectorRequantization) -> Array:

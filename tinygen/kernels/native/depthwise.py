@@ -11,6 +11,7 @@ from tinygen.kernels.base import Kernel, Table
 from tinygen.kernels.native.linear import LinearRequantization, linear_requantization
 from tinygen.kernels.native.plane_axes import PlaneAxis, axes_of
 from tinygen.kernels.native.requantization import ShortRequantization, short_requantization
+from tinygen.kernels.packing import packing
 from tinygen.ops.clamp import Clamp
 from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
 from tinygen.ops.requantize import Int64Array
@@ -102,12 +103,17 @@ def lower_depthwise_conv2d(op: Op) -> Kernel | None:
     is_3x3 = op.window.kernel == HW(3, 3)
     linear = linear_requantization(op.output_stage, short)
     scaling = _Scaling.of(short, linear)
-    stream = _stream_3x3(filters, scaling) if is_3x3 else _stream(filters, scaling, positions)
+    channel_words = _channel_words(lines, positions, is_3x3)
+    words = packing(
+        (name, is_3x3, positions.stride == 1, op.output_stage.key),
+        len(short.bias) * channel_words,
+        lambda: (_stream_3x3(filters, scaling) if is_3x3 else _stream(filters, scaling, positions)).reshape(-1),
+    )
     return NativeDepthwiseS8(
         function=_function(is_3x3, positions.stride, linear is not None),
         reads=(op.input,),
         writes=(op.output,),
-        tables=(Table(name, stream.reshape(-1)),),
+        tables=(Table(name, words),),
         scratch_bytes=2 * lines.reach * _plane_positions(positions, is_3x3),
         batches=op.input.shape[0],
         channels=op.input.shape[3],
@@ -118,7 +124,7 @@ def lower_depthwise_conv2d(op: Op) -> Kernel | None:
         is_3x3=is_3x3,
         zero_point=op.input.type.zero_point,
         activation=op.clamp,
-        channel_words=stream.shape[1],
+        channel_words=channel_words,
     )
 
 
@@ -182,6 +188,13 @@ class _Scaling:
         if linear is not None:
             return cls(1, linear.bias, (linear.multiplier, linear.offset, np.zeros_like(linear.offset)))
         return cls(2, 2 * short.bias, (short.multiplier, short.offset, short.shift))
+
+
+def _channel_words(lines: PlaneAxis, positions: PlaneAxis, is_3x3: bool) -> int:
+    """Of a channel's stream: words of weights, and four numbers."""
+    if is_3x3:
+        return 2 * 3 + 4
+    return lines.taps * pairs_of_taps(positions) * (2 if positions.stride == 1 else 1) + 4
 
 
 def _stream_3x3(filters: Array, scaling: _Scaling) -> Array:

@@ -9,6 +9,7 @@ from tinygen.ir.types import Array
 from tinygen.kernels.base import Kernel, Table
 from tinygen.kernels.native.plane_axes import PlaneAxis, axes_of
 from tinygen.kernels.native.requantization_mve import VectorRequantization, vector_requantization
+from tinygen.kernels.packing import packing
 from tinygen.ops.clamp import Clamp
 from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
 from tinygen.ops.window import NO_PADDING
@@ -63,11 +64,14 @@ def lower_lanes(op: DepthwiseConv2D) -> tuple[Kernel, ...]:
     scales = vector_requantization(op.output_stage, filters.reshape(taps, -1).T.astype(np.int64))
     if scales is None or not _fits_pairs(scales.weights):
         return ()
+    order = "lanes" if lines.is_vertical else "lanes_transposed"
+    groups = -(-len(scales.weights) // _LANES)
+    words = packing((order, op.output_stage.key), groups * (4 * taps + 3 * _LANES), lambda: _stream(scales))
     kernel = NativeMveDepthwiseLanesS8(
         function=f"tg_native_mve_depthwise_lanes{'_relu' if scales.is_relu else ''}_s8",
         reads=(op.input,),
         writes=(op.output,),
-        tables=(Table("lanes" if lines.is_vertical else "lanes_transposed", _stream(scales)),),
+        tables=(Table(order, words),),
         scratch_bytes=0 if op.padding == NO_PADDING else op.input.shape[3],
         batches=op.input.shape[0],
         channels=op.input.shape[3],

@@ -10,11 +10,13 @@ from tinygen.ir.types import Array
 from tinygen.kernels.base import Kernel, Table
 from tinygen.kernels.native.plane_axes import PlaneAxis, axes_of
 from tinygen.kernels.native.requantization_mve import VectorRequantization, vector_requantization
+from tinygen.kernels.packing import packing
 from tinygen.ops.clamp import Clamp
 from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
 from tinygen.ops.window import UNIT
 
 _LANES = 16
+_MOVED = 4  # zeros before a filter of one line, which is moved by up to 3
 _GROUP = 8  # channels of a vector
 _AT_ONCE = 8  # outputs
 _SCRATCH_BYTES = 5120  # for planes, unless the fewest take more
@@ -70,6 +72,13 @@ class Plan:
     def vectors(self) -> int:
         """Of a filter."""
         return self.lines.taps if self.layout is Layout.LINES else 1
+
+    @property
+    def channel_words(self) -> int:
+        """Of a channel's stream: vectors of its filter, and three constants."""
+        if self.lines_in_word == 1:
+            return 3 + self.lines.taps * (_LANES + (_MOVED if self.layout is Layout.LINE else 0)) // 4
+        return 3 + (self.positions.taps + 2 if self.layout is Layout.TILES else 4)
 
     @property
     def slack_bytes(self) -> int:
@@ -159,7 +168,11 @@ def lower_depthwise_conv2d(op: DepthwiseConv2D) -> tuple[Kernel, ...]:
     scales = vector_requantization(op.output_stage, weights.reshape(taps, -1).T.astype(np.int64))
     if plan is None or scales is None or not _is_faster(op, plan):
         return ()
-    tables = (Table(_table_name(plan), _stream(plan, scales)),)
+    name = _table_name(plan)
+    words = packing(
+        (name, op.output_stage.key), len(scales.weights) * plan.channel_words, lambda: _stream(plan, scales)
+    )
+    tables = (Table(name, words),)
     return tuple(_kernel(op, plan, scales, tables, *sizes) for sizes in at_once(op, plan))
 
 
@@ -202,7 +215,7 @@ def _stream(plan: Plan, scales: VectorRequantization) -> Array:
     if not plan.lines.is_vertical:
         filters = filters.transpose(0, 2, 1)
     if plan.lines_in_word == 1:
-        before = 4 if plan.layout is Layout.LINE else 0
+        before = _MOVED if plan.layout is Layout.LINE else 0
         vectors = np.pad(filters, ((0, 0), (0, 0), (before, _LANES - shape[1])))
     else:
         columns = np.pad(filters, ((0, 0), (0, 4 - shape[0]), (0, 0))).transpose(0, 2, 1)
@@ -240,7 +253,7 @@ def _kernel(
         channels_at_once=channels,
         lines_in_step=plan.lines_in_step,
         lines_at_once=lines,
-        channel_words=tables[0].values.size // op.input.shape[3],
+        channel_words=plan.channel_words,
         zero_point=op.input.type.zero_point,
         output_zero_point=op.output.type.zero_point,
         activation=op.clamp,

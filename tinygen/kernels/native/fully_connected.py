@@ -10,6 +10,7 @@ from tinygen.ir.types import Array
 from tinygen.kernels.base import Kernel, Table
 from tinygen.kernels.native.joining import can_join, join
 from tinygen.kernels.native.requantization import ShortRequantization, short_requantization
+from tinygen.kernels.packing import packing
 from tinygen.ops.clamp import Clamp
 from tinygen.ops.conv2d import Conv2D
 from tinygen.ops.fully_connected import FullyConnected
@@ -58,11 +59,17 @@ def product_with_rows(op: FullyConnected | Conv2D, weights: Array, rows: int, is
         return None
     pairs = np.arange(units - units % 2).reshape(-1, 2)  # a last unit stands with zeros
     is_joined = isa.runs_dsp_kernels and can_join(weights, short, short, pairs)
+    groups, whole = -(-units // _UNITS), -(-features // 4) * 4
+    words = packing(
+        ("tg_native_gemv", op.output_stage.key, is_joined),
+        groups * _UNITS * (whole // 4 + 4),
+        lambda: _stream(weights, short, is_joined),
+    )
     return NativeFullyConnectedS8(
         function=f"tg_native_fully_connected{'_joined' * is_joined}_s8",
         reads=(op.input,),
         writes=(op.output,),
-        tables=(Table("vector", _stream(weights, short, is_joined)),),
+        tables=(Table("vector", words),),
         scratch_bytes=8 * -(-features // 4),
         rows=rows,
         features=features,

@@ -5,12 +5,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array
 from tinygen.kernels.base import Kernel, Table
-from tinygen.kernels.native.convolution_mve import NativeMveConvolveS8, pieces, stream
+from tinygen.kernels.native.convolution_mve import NativeMveConvolveS8, gemm_words, piece_words, pieces
 from tinygen.kernels.native.requantization_mve import VectorRequantization, vector_requantization
+from tinygen.kernels.packing import packing
 from tinygen.ops.clamp import Clamp
+from tinygen.ops.conv2d import Conv2D
 from tinygen.ops.fully_connected import FullyConnected
 from tinygen.ops.window import UNIT, Window
 
@@ -46,21 +47,23 @@ def lower_fully_connected(op: FullyConnected) -> tuple[Kernel, ...]:
     scales = vector_requantization(op.output_stage, op.weights.data.astype(np.int64))
     if scales is None or scales.shift.max() == 0:  # the kernel has no variant that rounds negative values up
         return ()
-    return (one_vector(op.input, op.output, op.clamp, scales) if op.rows == 1 else _several_vectors(op, scales),)
+    return (one_vector(op, scales) if op.rows == 1 else _several_vectors(op, scales),)
 
 
-def one_vector(input: Tensor, output: Tensor, clamp: Clamp, scales: VectorRequantization) -> Kernel:
+def one_vector(op: FullyConnected | Conv2D, scales: VectorRequantization) -> Kernel:
     """The kernel for one vector of inputs."""
     units, features = scales.weights.shape
+    key = "tg_native_mve_gemv", op.output_stage.key
+    words = packing(key, piece_words(scales, len(_GROUP)), lambda: _stream(scales))
     return NativeMveFullyConnectedS8(
         function="tg_native_mve_fully_connected_s8",
-        reads=(input,),
-        writes=(output,),
-        tables=(Table("vector", _stream(scales)),),
+        reads=(op.input,),
+        writes=(op.output,),
+        tables=(Table("vector", words),),
         features=features,
         units=units,
-        output_zero_point=output.type.zero_point,
-        activation=clamp,
+        output_zero_point=op.output.type.zero_point,
+        activation=op.clamp,
     )
 
 
@@ -79,7 +82,7 @@ def _several_vectors(op: FullyConnected, scales: VectorRequantization) -> Kernel
         function=f"tg_native_mve_convolve_1x1{'_relu' if scales.is_relu else ''}_s8",
         reads=(op.input,),
         writes=(op.output,),
-        tables=(Table("rows", stream(scales)),),
+        tables=(Table("rows", gemm_words(scales, op.output_stage.key)),),
         input_shape=(1, 1, op.rows, features),
         output_shape=(1, 1, op.rows, units),
         window=Window(UNIT),

@@ -17,6 +17,7 @@ from tinygen.kernels.base import Kernel, Table
 from tinygen.kernels.native.convolution import NativeConvolveS8, pairs_of
 from tinygen.kernels.native.costs import convolution_instructions, winograd_instructions
 from tinygen.kernels.native.requantization import ShortRequantization, short_requantization
+from tinygen.kernels.packing import Packing, packing
 from tinygen.ops.conv2d import Conv2D
 from tinygen.ops.requantize import Int64Array, wrap_int32
 from tinygen.ops.window import HW, UNIT
@@ -117,7 +118,7 @@ def _kernel(op: Conv2D, weights: Array, short: ShortRequantization, method: Meth
         function=method.function,
         reads=(op.input,),
         writes=(op.output,),
-        tables=(Table("winograd_rows" if method.rows == 1 else method.name, _stream(weights, short, method)),),
+        tables=(Table("winograd_rows" if method.rows == 1 else method.name, _words(op, weights, short, method)),),
         scratch_bytes=4 * words + 4 * quads,  # the last ones are a pixel of padding
         input_shape=op.input.shape,
         output_shape=op.output.shape,
@@ -127,6 +128,12 @@ def _kernel(op: Conv2D, weights: Array, short: ShortRequantization, method: Meth
         quads=quads,
         pair_words=0,
     )
+
+
+def _words(op: Conv2D, weights: Array, short: ShortRequantization, method: Method) -> Packing:
+    pair = method.positions * method.sums * (-(-op.input.shape[3] // 4) * 4) + 8
+    key = method.filter_columns, method.filter_rows, op.output_stage.key
+    return packing(key, len(pairs_of(len(weights))) * pair, lambda: _stream(weights, short, method))
 
 
 def _stream(weights: Array, short: ShortRequantization, method: Method) -> Array:

@@ -126,7 +126,7 @@ def _check_place(schedule: Schedule, tensor: Tensor, known: Collection[Buffer]) 
 def _check_parts(call: Call) -> None:
     """Tables that are parts of others hold what stands there."""
     for table in (table for table in call.kernel.tables if table.whole):
-        stored = table.stored.values[table.first : table.first + table.values.size]
+        stored = table.stored.values[table.first : table.first + table.elements]
         if not np.array_equal(stored, table.values.reshape(-1)):
             raise ValueError(f"call of '{call.op.name}': part {table.part} of table '{table.name}' holds other values")
 

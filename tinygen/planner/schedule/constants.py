@@ -13,6 +13,13 @@ def shared_tables(schedule: Schedule) -> dict[Table, Table]:
     return {table: stored.setdefault(keys[table.stored], table.stored) for table in tables}
 
 
+def fit_within(schedule: Schedule, limit_bytes: int) -> bool:
+    """Whether `const_bytes` is within a limit; tables are packed and compared only where their sizes do not say so."""
+    tables = dict.fromkeys(table.stored for call in schedule.calls for table in call.kernel.tables)
+    sizes = {id(table.data): table.bytes for table in tables}
+    return sum(sizes.values()) <= limit_bytes or const_bytes(schedule) <= limit_bytes
+
+
 def const_bytes(schedule: Schedule) -> int:
     """Bytes of all tables, each stored once."""
-    return sum(table.values.nbytes for table in dict.fromkeys(shared_tables(schedule).values()))
+    return sum(table.bytes for table in dict.fromkeys(shared_tables(schedule).values()))

@@ -47,18 +47,23 @@ def _parts(kernels: Mapping[Tables, Kernel]) -> dict[Tables, Tables]:
 
 def _joined(tables: Tables, kernels: Iterable[Kernel]) -> Tables:
     """The tables of one name as parts of one, unless they are equal or their kernel cannot take parts."""
-    first = tables[0].values
+    first = tables[0]
     takes = all(kernel.takes_parts or is_operand(kernel, t) for kernel, t in zip(kernels, tables, strict=True))
-    if not takes or all(np.array_equal(table.values, first) for table in tables):
+    if not takes or all(_is_same(table, first) for table in tables):
         return tables
     whole = Table(tables[0].name, np.concatenate([table.values.reshape(-1) for table in tables]))
     return tuple(replace(table, whole=whole, part=part) for part, table in enumerate(tables))
 
 
+def _is_same(table: Table, other: Table) -> bool:
+    """Whether both have the same elements; nothing is packed where they have the same packing."""
+    return table.data is other.data or np.array_equal(table.values, other.values)
+
+
 def is_operand(kernel: Kernel, table: Table) -> bool:
     """Whether a table holds an operand that the kernel takes as any other."""
-    return any(table.values is tensor.data for tensor in kernel.reads)
+    return any(table.data is tensor.data for tensor in kernel.reads)
 
 
 def _sizes(tables: Tables) -> Hashable:
-    return tuple((table.name, table.dtype, table.values.size) for table in tables)
+    return tuple((table.name, table.dtype, table.elements) for table in tables)
