@@ -25,9 +25,8 @@ def test_a_class_without_an_answer_cannot_be_defined() -> None:
 
 
 def test_a_class_with_weights_says_which_they_are() -> None:
-    with pytest.raises(
-        TypeError, match=r"^Weighted: no answer to channel_links and filters, which passes ask of every operator$"
-    ):
+    missing = "channel_links and precision_points and filters"
+    with pytest.raises(TypeError, match=f"^Weighted: no answer to {missing}, which passes ask of every operator$"):
 
         class Weighted(Op):
             result_range: ClassVar[Range] = Range.OWN
@@ -56,3 +55,19 @@ def test_a_family_answers_for_its_members() -> None:
             return (values[self.input],)
 
     assert Member.result_range is Range.MOVED
+
+
+def test_what_computes_says_where_its_precision_changes() -> None:
+    with pytest.raises(TypeError, match=r"^Halved: no answer to precision_points, which passes ask of every operator$"):
+
+        class Halved(Op):
+            result_range: ClassVar[Range] = Range.OWN
+
+            input: Tensor
+            output: Tensor
+
+            def channel_links(self) -> None:
+                return None
+
+            def evaluate(self, values: Values) -> tuple[Array, ...]:
+                return (values[self.input] // 2,)

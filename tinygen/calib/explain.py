@@ -4,10 +4,11 @@ from tinygen.calib.calibrator import Calibration
 from tinygen.calib.model import prepared
 from tinygen.calib.supports import why_not
 from tinygen.ir.graph import Graph, Op
+from tinygen.ops.precision import conversion
 from tinygen.quant.calibrate import Settings
 from tinygen.quant.ctable import CTable, OpEntry
 from tinygen.quant.engines.costs import Costs, cast_cycles, real_ops
-from tinygen.quant.points import port_points, precision_points
+from tinygen.quant.points import precision_points
 from tinygen.report.engines import Alternative, CastRow, EngineRow, Explanation
 from tinygen.targets.engine import Engine
 
@@ -35,8 +36,8 @@ def explain(calibration: Calibration) -> Explanation:
         for cast in table.casts
     )
     rows = tuple(reading.row(index, points[op.name]) for index, op in enumerate(reading.ops))
-    ports = [*(port_points(p.tensor, is_input=True) for p in quantized.inputs)]
-    ports += [port_points(p.tensor, is_input=False) for p in quantized.outputs]
+    ports = [*(conversion(p.tensor, is_input=True) for p in quantized.inputs)]
+    ports += [conversion(p.tensor, is_input=False) for p in quantized.outputs]
     record = table.assignment
     return Explanation(
         model=calibration.model.path.name,

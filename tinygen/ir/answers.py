@@ -31,6 +31,14 @@ class Filters:
 
 
 @dataclass(frozen=True)
+class Point:
+    """One change of precision on the way of a value through an operator."""
+
+    point: str
+    detail: str
+
+
+@dataclass(frozen=True)
 class Summation:
     """What an operator adds up for each element of its result."""
 

@@ -5,8 +5,9 @@ from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, ClassVar, Self, TypeVar
 
-from tinygen.ir.answers import Filters, Range, ScalingConstants, Summation
+from tinygen.ir.answers import Filters, Point, Range, ScalingConstants, Summation
 from tinygen.ir.channels import Intervals, Link
+from tinygen.ir.orientation import Turn, Turned
 from tinygen.ir.rows import (
     Channels,
     Columns,
@@ -72,6 +73,9 @@ class Op:
         missing = [] if hasattr(cls, "result_range") else ["result_range"]
         if cls.channel_links is Op.channel_links:
             missing.append("channel_links")
+        computes = getattr(cls, "result_range", None) is Range.OWN
+        if computes and cls.precision_points is Op.precision_points:
+            missing.append("precision_points")
         if "weights" in cls.__annotations__ and cls.filters is Op.filters:
             missing.append("filters")
         if missing:
@@ -122,6 +126,13 @@ class Op:
         """The numbers of an operator on integers that follow from its scales; None where no table records any."""
         return None
 
+    def precision_points(self) -> tuple[Point, ...]:
+        """Of an operator that reads or writes integers: its changes of precision, in a value's order, but the clamp.
+
+        Empty where values only move, or are compared.
+        """
+        return ()
+
     def verify(self) -> None:
         """Raise ValueError, saying what is and what was expected, where the operator is not well formed."""
 
@@ -145,6 +156,10 @@ class Op:
             pieces.append(piece(operand, needed))
         op = self.replace_tensors({part.whole: part.tensor for part in pieces})
         return Tile(op, tuple(pieces))
+
+    def turned(self, turn: Turn) -> Turned | None:  # noqa: ARG002 - for subclasses
+        """The operator where the signal runs along rows; None where it takes tensors only as they are."""
+        return None
 
     def columns_needed(self, operand: Tensor, columns: Columns) -> Columns | None:  # noqa: ARG002 - for subclasses
         """Columns of `operand` that columns of the result are computed from; None where it takes more than columns."""

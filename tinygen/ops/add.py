@@ -3,12 +3,13 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from tinygen.ir.answers import ScalingConstants
+from tinygen.ir.answers import Point, ScalingConstants
 from tinygen.ir.channels import Intervals
 from tinygen.ir.types import DType, Float32Array
 from tinygen.ops.binary import Binary
 from tinygen.ops.checks import check_scaling
 from tinygen.ops.clamp import Clamp
+from tinygen.ops.precision import offsets, requantized
 from tinygen.ops.requantize import Int64Array, Multiplier, quantize_multiplier, requantize
 
 LEFT_SHIFT = 20  # headroom given to both int8 inputs before they are brought to a common scale, as in TFLite
@@ -57,6 +58,11 @@ class Add(Binary):
         scalings = (self.scales.first, self.scales.second, self.scales.output)
         multipliers, shifts = tuple(s.multiplier for s in scalings), tuple(s.shift for s in scalings)
         return ScalingConstants(multipliers, shifts, left_shift=self.left_shift)
+
+    def precision_points(self) -> tuple[Point, ...]:
+        shift = Point("left_shift", f"operands << {self.left_shift}")
+        scales = Point("rescale_operands", "each to twice the larger scale, rounded twice")
+        return (*offsets(self.first, self.second), shift, scales, *requantized(self.output))
 
     def verify(self) -> None:
         super().verify()

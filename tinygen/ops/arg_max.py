@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from tinygen.ir.answers import Range
+from tinygen.ir.answers import Point, Range
 from tinygen.ir.graph import Op, Values
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, DType
@@ -37,6 +37,9 @@ class ArgMax(Op):
     def inner(self) -> int:
         """Number of elements along the axes after `axis`: the distance of neighbours along `axis`."""
         return prod(self.input.shape[self.axis + 1 :])
+
+    def precision_points(self) -> tuple[Point, ...]:
+        return ()
 
     def channel_links(self) -> None:
         return None

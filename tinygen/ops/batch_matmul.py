@@ -5,13 +5,14 @@ from typing import ClassVar
 
 import numpy as np
 
-from tinygen.ir.answers import Range, Summation
+from tinygen.ir.answers import Point, Range, Summation
 from tinygen.ir.graph import Op, Values
 from tinygen.ir.rows import Rows
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array
 from tinygen.ops.accumulate import exact_matmul
 from tinygen.ops.checks import check_numbers, check_shape
+from tinygen.ops.precision import ACCUMULATOR, offsets, requantized
 from tinygen.ops.requantize import Int64Array, Multiplier, quantize_multiplier, requantize, wrap_int32
 
 
@@ -76,6 +77,9 @@ class BatchMatMul(Op):
     @property
     def macs(self) -> int:
         return self.output.type.elements * self.depth
+
+    def precision_points(self) -> tuple[Point, ...]:
+        return (*offsets(self.first, self.second), ACCUMULATOR, *requantized(self.output))
 
     def channel_links(self) -> None:
         return None

@@ -6,9 +6,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from tinygen.ir.answers import Range
+from tinygen.ir.answers import Point, Range
 from tinygen.ir.channels import Intervals, Link, linked
 from tinygen.ir.graph import Op, Values
+from tinygen.ir.orientation import Turn, Turned
 from tinygen.ir.rows import Channels, Columns, Rows, all_channels
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, Float32Array
@@ -33,6 +34,13 @@ class Binary(Op):
     def broadcast(self) -> Broadcast:
         """Which elements of the operands meet."""
         return Broadcast.of(self.first.shape, self.second.shape)
+
+    def precision_points(self) -> tuple[Point, ...]:
+        raise NotImplementedError(f"{type(self).__name__} does not say where its precision changes")
+
+    def turned(self, turn: Turn) -> Turned:
+        rank = len(self.output.shape)
+        return Turned(self, {tensor: turn.broadcast(tensor, rank) for tensor in self.operands if tensor.is_constant})
 
     def channel_links(self) -> tuple[Link, ...]:
         return linked(self.output, self.first, self.second)

@@ -1,6 +1,6 @@
 """Concatenation along an axis."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import ClassVar
 
@@ -9,6 +9,7 @@ import numpy as np
 from tinygen.ir.answers import Range
 from tinygen.ir.channels import NONE, Intervals, Link, linked, united
 from tinygen.ir.graph import Op, Values
+from tinygen.ir.orientation import Turn, Turned
 from tinygen.ir.rows import Columns, Rows
 from tinygen.ir.tensor import Alias, Tensor
 from tinygen.ir.types import Array
@@ -37,6 +38,10 @@ class Concat(Op):
         for tensor in self.inputs[:-1]:
             offsets.append(offsets[-1] + tensor.type.bytes // self.runs)
         return tuple(offsets)
+
+    def turned(self, turn: Turn) -> Turned:
+        position = turn.per_axis(tuple(range(len(self.output.shape))), -1).index(self.axis)
+        return Turned(replace(self, axis=position))
 
     def channel_links(self) -> tuple[Link, ...]:
         if self.axis != len(self.output.shape) - 1:

@@ -6,6 +6,7 @@ from typing import ClassVar
 from tinygen.ir.answers import Range
 from tinygen.ir.channels import Intervals, Link, linked, united
 from tinygen.ir.graph import Op, Values
+from tinygen.ir.orientation import Turn, Turned
 from tinygen.ir.rows import Rows
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array
@@ -20,6 +21,9 @@ class Copy(Op):
 
     input: Tensor
     output: Tensor
+
+    def turned(self, turn: Turn) -> Turned:  # noqa: ARG002 - all axes are alike
+        return Turned(self)
 
     def channel_links(self) -> tuple[Link, ...]:
         return linked(self.output, self.input)

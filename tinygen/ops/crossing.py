@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from tinygen.ir.answers import Range
+from tinygen.ir.answers import Point, Range
 from tinygen.ir.graph import Op, Values
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, DType
@@ -18,6 +18,9 @@ class Crossing(Op):
 
     input: Tensor
     output: Tensor
+
+    def precision_points(self) -> tuple[Point, ...]:
+        return ()
 
     def channel_links(self) -> None:
         return None

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from tinygen.ir.answers import Range
+from tinygen.ir.answers import Point, Range
 from tinygen.ir.graph import Op, Values
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, DType, Float32Array
@@ -34,6 +34,9 @@ class DequantizeSums(Op):
     def channels(self) -> int:
         """Output channels."""
         return self.input.shape[-1] if self.input.shape else 1
+
+    def precision_points(self) -> tuple[Point, ...]:
+        return (Point("dequantize", "scales of activations and weights, bias: each step rounded to float32"),)
 
     def channel_links(self) -> None:
         return None

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from tinygen.ir.answers import Range
+from tinygen.ir.answers import Point, Range
 from tinygen.ir.graph import Op, Values
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, DType
@@ -22,6 +22,9 @@ class DynamicDequantize(Op):
     scale: Tensor  # float32, one for each row
     zero_point: Tensor  # int8, of the scale's shape
     output: Tensor  # float32, the input's shape
+
+    def precision_points(self) -> tuple[Point, ...]:
+        return (Point("dequantize", f"'{self.scale.name}', '{self.zero_point.name}': of each row, rounded to float32"),)
 
     def channel_links(self) -> None:
         return None

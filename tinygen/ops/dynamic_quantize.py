@@ -10,7 +10,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from tinygen.ir.answers import Range
+from tinygen.ir.answers import Point, Range
 from tinygen.ir.graph import Op, Values
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, DType, Float32Array
@@ -46,6 +46,9 @@ class DynamicRange(Op):
     input: Tensor  # float32, as many rows of equal size as there are scales, whatever its shape
     outputs: tuple[Tensor, ...]  # scales float32, zero points int8, perhaps inverses float32: all of one shape
     rule: RangeRule
+
+    def precision_points(self) -> tuple[Point, ...]:
+        return ()
 
     def channel_links(self) -> None:
         return None
@@ -125,6 +128,9 @@ class DynamicQuantize(Op):
     zero_point: Tensor  # int8, of the scale's shape
     output: Tensor  # int8, the input's shape
     multiplies: bool = False
+
+    def precision_points(self) -> tuple[Point, ...]:
+        return (Point("quantize", "scale and zero point of the range, halves to even"),)
 
     def channel_links(self) -> None:
         return None

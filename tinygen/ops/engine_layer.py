@@ -11,13 +11,14 @@ from functools import cached_property
 
 import numpy as np
 
-from tinygen.ir.answers import ScalingConstants
+from tinygen.ir.answers import Point, ScalingConstants
 from tinygen.ir.graph import Tile, Values
 from tinygen.ir.rows import Rows
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, DType
 from tinygen.ops.accumulate import exact_matmul
 from tinygen.ops.checks import check_activations, check_filters, check_shape
+from tinygen.ops.precision import REQUANTIZE, bias_points, offsets, weights_point
 from tinygen.ops.requantize import Int64Array, requantize, requantize_wide
 from tinygen.ops.weighted import LayerKind, Weighted
 from tinygen.ops.window import HW, NO_PADDING, UNIT, Padding, Window
@@ -27,6 +28,11 @@ from tinygen.targets.engine import Overflow, Requantization
 NOISE_SIGMA = (4 * (256**2 - 1) / 12) ** 0.5  # of the sum of four bytes
 _NOISE_MEAN = 510
 _NOISE_BITS = 16  # binary places of the gain
+_ROUNDINGS = {
+    Requantization.DOUBLE: REQUANTIZE.detail,
+    Requantization.SINGLE: "multiplier and shift, rounded once",
+    Requantization.SHIFT: "shift, rounded once",
+}
 _Q31_HALF = 1 << 30  # the multiplier of powers of two
 
 
@@ -48,6 +54,15 @@ class AnalogSums:
     adc_shift: int
     noise_gain: int  # of the noise's unit, in 2**-16
     seed: int
+
+    def precision_points(self) -> tuple[Point, ...]:
+        """From products to what the ADC gives."""
+        noise = (Point("noise", f"gain {self.noise_gain}, seed {self.seed}"),) if self.noise_gain else ()
+        return (
+            Point("partial_sum", f"{self.rows} rows of the crossbar"),
+            *noise,
+            Point("adc", f"{self.adc_bits} bits, step {1 << self.adc_shift}"),
+        )
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -129,6 +144,20 @@ class EngineLayer(Weighted):
         """How the filter moves over the input."""
         _, height, width, _ = self.filters_by_channel.shape
         return Window(HW(height, width), self.stride, self.dilation, self.padding)
+
+    def precision_points(self) -> tuple[Point, ...]:
+        """As the datapath of its engine has them."""
+        overflow = "wraps" if self.arithmetic.overflow is Overflow.WRAP else "saturates"
+        dtype = "" if self.bias is None else self.bias.type.dtype.name.lower()
+        return (
+            *offsets(self.input),
+            weights_point(self.weights),
+            *bias_points(self.bias, dtype),
+            *(() if self.analog is None else self.analog.precision_points()),
+            Point("accumulator", f"{self.arithmetic.accumulator_bits} bits, {overflow}"),
+            Point("requantize", _ROUNDINGS[self.arithmetic.rounding]),
+            Point("output_offset", f"+ {self.output.type.zero_point}"),
+        )
 
     def channel_links(self) -> None:
         return None

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from tinygen.ir.answers import Range
+from tinygen.ir.answers import Point, Range
 from tinygen.ir.channels import Intervals
 from tinygen.ir.types import Float32Array
 from tinygen.ops.binary import Binary
@@ -19,6 +19,9 @@ class _Extremum(Binary):
 
     result_range: ClassVar[Range] = Range.OF_OPERANDS
     takes_int16: ClassVar[bool] = True
+
+    def precision_points(self) -> tuple[Point, ...]:
+        return ()
 
     def channel_intervals(self, operands: list[Intervals]) -> Intervals:
         return self._at_corners(*operands)

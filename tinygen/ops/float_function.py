@@ -7,6 +7,7 @@ from enum import Enum
 
 import numpy as np
 
+from tinygen.ir.answers import Point
 from tinygen.ir.types import DType, Float32Array, Quant
 from tinygen.ops.checks import check_activations, check_shape
 from tinygen.ops.requantize import Int64Array, Multiplier
@@ -53,6 +54,11 @@ class FloatFunction(Unary):
     def scaling_int16(self) -> Multiplier:
         """From int16 inputs to steps of the table of sigmoids: a factor, and a shift to the right."""
         return scaling_int16(self.input.type.scale)
+
+    def precision_points(self) -> tuple[Point, ...]:
+        if self.output.type.dtype is not DType.INT16:
+            return super().precision_points()
+        return (Point("interpolation", "table of 256 sigmoids of 16 bits, rounded once"),)
 
     def verify(self) -> None:
         if self.output.type.dtype is not DType.INT16 or self.function not in _OF_INT16:

@@ -5,11 +5,12 @@ from functools import cached_property
 
 import numpy as np
 
-from tinygen.ir.answers import Filters
+from tinygen.ir.answers import Filters, Point
 from tinygen.ir.graph import Op
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, DType, Quant
 from tinygen.ops.checks import check_dtype
+from tinygen.ops.precision import ACCUMULATOR, weights_point
 from tinygen.ops.requantize import Int64Array
 
 _LARGEST = 255  # distance of a stored value from a zero point
@@ -57,6 +58,10 @@ class IntegerProducts(Op):
         along = [1] * self.weights.data.ndim
         along[self.channel_axis] = -1
         return self.weights.data.astype(np.int64) - self.weight_zero_points.reshape(along)
+
+    def precision_points(self) -> tuple[Point, ...]:
+        offset = Point("input_offset", f"'{self.input.name}' - '{self.zero_point.name}', 9 bits")
+        return (offset, weights_point(self.weights), ACCUMULATOR)
 
     def channel_links(self) -> None:
         return None

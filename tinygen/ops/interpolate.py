@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from tinygen.ir.answers import Range
+from tinygen.ir.answers import Point, Range
 from tinygen.ir.graph import Op, Values
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, DType, Float32Array
@@ -56,6 +56,9 @@ class Interpolate(Op):
     output: Tensor  # [N, OH, OW, C], float32
     rows: Neighbours
     columns: Neighbours
+
+    def precision_points(self) -> tuple[Point, ...]:
+        return ()
 
     def channel_links(self) -> None:
         return None

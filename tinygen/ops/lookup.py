@@ -5,9 +5,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from tinygen.ir.answers import Range
+from tinygen.ir.answers import Point, Range
 from tinygen.ir.channels import Intervals, Link, repeated
 from tinygen.ir.graph import Op, Values
+from tinygen.ir.orientation import Turn, Turned
 from tinygen.ir.rows import Channels, Columns, Rows
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, DType
@@ -23,6 +24,12 @@ class Lookup(Op):
     input: Tensor
     table: Tensor  # [256], constant, of the output's element type
     output: Tensor
+
+    def precision_points(self) -> tuple[Point, ...]:
+        return (Point("table", f"{self.table.type.elements} entries, rounded once"),)
+
+    def turned(self, turn: Turn) -> Turned:  # noqa: ARG002 - all axes are alike
+        return Turned(self)
 
     def channel_links(self) -> tuple[Link, ...] | None:
         return repeated(self.output, self.input)

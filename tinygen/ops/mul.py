@@ -5,12 +5,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from tinygen.ir.answers import ScalingConstants
+from tinygen.ir.answers import Point, ScalingConstants
 from tinygen.ir.channels import Intervals
 from tinygen.ir.types import DType, Float32Array
 from tinygen.ops.binary import Binary
 from tinygen.ops.checks import check_scaling
 from tinygen.ops.clamp import Clamp
+from tinygen.ops.precision import offsets, requantized
 from tinygen.ops.requantize import Int64Array, Multiplier, quantize_multiplier, requantize
 
 _MAX_SHIFT = 14  # of int8: 255 * 255 << 14 fits into 31 bits; products of int16 take those already
@@ -36,6 +37,9 @@ class Mul(Binary):
     @property
     def scaling_constants(self) -> ScalingConstants:
         return ScalingConstants((self.scaling.multiplier,), (self.scaling.shift,))
+
+    def precision_points(self) -> tuple[Point, ...]:
+        return (*offsets(self.first, self.second), Point("product", "int32"), *requantized(self.output))
 
     def verify(self) -> None:
         super().verify()

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from tinygen.ir.answers import Range
+from tinygen.ir.answers import Point, Range
 from tinygen.ir.graph import Op, Values
 from tinygen.ir.rows import Columns, Rows
 from tinygen.ir.signs import pack_signs, words_of
@@ -30,6 +30,9 @@ class PackSigns(Op):
         source, target = self.input.type, self.output.type
         middle = source.zero_point + math.ceil(-target.zero_point * target.scale / source.scale)
         return min(max(middle, source.min), source.max + 1)
+
+    def precision_points(self) -> tuple[Point, ...]:
+        return (Point("threshold", f"1 from {self.threshold} on, else -1; minus {self.output.type.zero_point}"),)
 
     def channel_links(self) -> None:
         return None

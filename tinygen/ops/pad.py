@@ -10,6 +10,7 @@ import numpy as np
 from tinygen.ir.answers import Range
 from tinygen.ir.channels import Intervals, Link, linked, united
 from tinygen.ir.graph import Op, Tile, Values
+from tinygen.ir.orientation import Turn, Turned
 from tinygen.ir.rows import Channels, Rows
 from tinygen.ir.tensor import Alias, Tensor
 from tinygen.ir.types import Array
@@ -71,6 +72,9 @@ class Pad(_Pad):
 
     def channel_intervals(self, operands: list[Intervals]) -> Intervals:
         return operands[0] if self.is_nothing else operands[0].including(int(self.value))
+
+    def turned(self, turn: Turn) -> Turned:
+        return Turned(replace(self, before=turn.per_axis(self.before, 0), after=turn.per_axis(self.after, 0)))
 
     def verify(self) -> None:
         super().verify()

@@ -10,7 +10,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from tinygen.ir.answers import Filters, Range
+from tinygen.ir.answers import Filters, Point, Range
 from tinygen.ir.graph import Op, Values
 from tinygen.ir.rows import Rows
 from tinygen.ir.tensor import Tensor
@@ -18,6 +18,7 @@ from tinygen.ir.types import Array, DType
 from tinygen.ops.accumulate import exact_matmul
 from tinygen.ops.checks import check_dtype, check_rank, check_shape
 from tinygen.ops.clamp import Clamp
+from tinygen.ops.precision import ACCUMULATOR, bias_points, offsets, requantized, weights_point
 from tinygen.ops.requantize import requantize, wrap_int32
 
 
@@ -45,6 +46,9 @@ class AddProducts(Op):
     @property
     def macs(self) -> int:
         return self.weights.shape[0] * self.input.type.elements
+
+    def precision_points(self) -> tuple[Point, ...]:
+        return (*offsets(self.input), weights_point(self.weights), ACCUMULATOR)
 
     def channel_links(self) -> None:
         return None
@@ -103,6 +107,9 @@ class AddChannelProducts(Op):
     def macs(self) -> int:
         return self.vectors * self.weights.type.elements
 
+    def precision_points(self) -> tuple[Point, ...]:
+        return (weights_point(self.weights), ACCUMULATOR)
+
     def channel_links(self) -> None:
         return None
 
@@ -140,6 +147,9 @@ class ScaleProducts(Op):
     multipliers: tuple[int, ...]  # one for each unit
     shifts: tuple[int, ...]
     clamp: Clamp
+
+    def precision_points(self) -> tuple[Point, ...]:
+        return (*bias_points(self.bias), *requantized(self.output))
 
     def channel_links(self) -> None:
         return None

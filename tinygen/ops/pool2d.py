@@ -1,18 +1,20 @@
 """Average and max pooling."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 
-from tinygen.ir.answers import Range, Summation
+from tinygen.ir.answers import Point, Range, Summation
 from tinygen.ir.channels import Intervals, Link, linked
 from tinygen.ir.graph import Values
+from tinygen.ir.orientation import Turn, Turned
 from tinygen.ir.rows import Channels
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, DType, Float32Array
 from tinygen.ops.checks import check_dtype, check_same_quantization
+from tinygen.ops.precision import ACCUMULATOR
 from tinygen.ops.requantize import Int64Array
 from tinygen.ops.window import HW, UNIT, Window
 from tinygen.ops.windowed import Windowed
@@ -26,6 +28,12 @@ class _Pool2D(Windowed):
 
     kernel: HW
     dilation: HW = UNIT
+
+    def turned(self, turn: Turn) -> Turned:
+        if not turn.exchanges:
+            return Turned(self)
+        stride, padding, dilation = self.stride.swapped, self.padding.swapped, self.dilation.swapped
+        return Turned(replace(self, kernel=self.kernel.swapped, stride=stride, padding=padding, dilation=dilation))
 
     def channel_links(self) -> tuple[Link, ...]:
         return linked(self.output, self.input)
@@ -70,6 +78,9 @@ class AveragePool2D(_Pool2D):
     def summation(self) -> Summation:
         return Summation(self.kernel.h * self.kernel.w, are_products=False)
 
+    def precision_points(self) -> tuple[Point, ...]:
+        return (ACCUMULATOR, Point("division", "by the window, halves away from zero"))
+
     def evaluate(self, values: Values) -> tuple[Array, ...]:
         input = values[self.input]
         if self.output.type.dtype.is_real:
@@ -96,6 +107,9 @@ class AveragePoolUp2D(_Pool2D):
     def verify(self) -> None:
         check_dtype("output", self.output, DType.INT8)
         super().verify()
+
+    def precision_points(self) -> tuple[Point, ...]:
+        return (ACCUMULATOR, Point("division", "by the window, halves up"))
 
     def evaluate(self, values: Values) -> tuple[Array, ...]:
         sums, counts = window_sums(self.window, values[self.input])

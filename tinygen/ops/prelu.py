@@ -6,9 +6,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from tinygen.ir.answers import Range
+from tinygen.ir.answers import Point, Range
 from tinygen.ir.channels import Link, linked
 from tinygen.ir.graph import Op, Values
+from tinygen.ir.orientation import Turn, Turned
 from tinygen.ir.rows import Channels, Columns, Rows, all_channels
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, DType
@@ -16,6 +17,7 @@ from tinygen.ops.broadcast import Broadcast
 from tinygen.ops.checks import check_activations, check_scaling, check_shape
 from tinygen.ops.clamp import Clamp
 from tinygen.ops.constant_slices import constant_slices
+from tinygen.ops.precision import offsets, requantized
 from tinygen.ops.requantize import Multiplier, quantize_multiplier, requantize
 from tinygen.ops.unary import MAX_WIDE_SHIFT
 
@@ -50,6 +52,13 @@ class Prelu(Op):
     def broadcast(self) -> Broadcast:
         """Which elements of input and alpha meet."""
         return Broadcast.of(self.input.shape, self.alpha.shape)
+
+    def precision_points(self) -> tuple[Point, ...]:
+        return (*offsets(self.input, self.alpha), *requantized(self.output))
+
+    def turned(self, turn: Turn) -> Turned:
+        rank = len(self.output.shape)
+        return Turned(self, {tensor: turn.broadcast(tensor, rank) for tensor in self.operands if tensor.is_constant})
 
     def channel_links(self) -> tuple[Link, ...]:
         return linked(self.output, self.input, self.alpha)

@@ -5,13 +5,14 @@ from typing import ClassVar
 
 import numpy as np
 
-from tinygen.ir.answers import Range
+from tinygen.ir.answers import Point, Range
 from tinygen.ir.graph import Op, Values
 from tinygen.ir.mapped import BLOCK_ELEMENTS, blocks
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, DType, Quant, TensorType, stored_limits
 from tinygen.ops.checks import check_dtype, check_shape, check_stored
 from tinygen.ops.clamp import Clamp
+from tinygen.ops.precision import conversion
 
 _SATURATION = 1 << 20  # beyond every 8-bit and 16-bit range, and exact in float32
 
@@ -91,6 +92,9 @@ class Quantize(Op):
     input: Tensor
     output: Tensor
 
+    def precision_points(self) -> tuple[Point, ...]:
+        return conversion(self.output, is_input=True)
+
     def channel_links(self) -> None:
         return None
 
@@ -111,6 +115,9 @@ class Dequantize(Op):
 
     input: Tensor
     output: Tensor
+
+    def precision_points(self) -> tuple[Point, ...]:
+        return conversion(self.input, is_input=False)
 
     def channel_links(self) -> None:
         return None

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tinygen.ir.answers import Point
 from tinygen.ir.types import DType, Float32Array
 from tinygen.ops.binary import Binary
 from tinygen.ops.checks import check_dtype
@@ -12,6 +13,9 @@ from tinygen.ops.checks import check_dtype
 @dataclass(frozen=True, eq=False, kw_only=True)
 class _RealBinary(Binary):
     """A function of two float32 tensors that int8 ones have no arithmetic for."""
+
+    def precision_points(self) -> tuple[Point, ...]:
+        return ()
 
     def verify(self) -> None:
         check_dtype("output", self.output, DType.FLOAT32)

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from tinygen.ir.answers import Range, Summation
+from tinygen.ir.answers import Point, Range, Summation
 from tinygen.ir.channels import Intervals, Link, channel_count, linked, united
 from tinygen.ir.graph import Op, Values
 from tinygen.ir.rows import Channels, Rows
@@ -14,6 +14,7 @@ from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, DType
 from tinygen.ops.checks import check_activations, check_numbers, check_same_quantization
 from tinygen.ops.clamp import Clamp
+from tinygen.ops.precision import ACCUMULATOR, offsets, requantized
 from tinygen.ops.requantize import (
     Int64Array,
     Multiplier,
@@ -124,6 +125,9 @@ class _ScaledSum(Reduction):
     def real_factor(self) -> float:
         """What a sum of float32 values is multiplied with."""
         return 1.0
+
+    def precision_points(self) -> tuple[Point, ...]:
+        return (*offsets(self.input), ACCUMULATOR, *requantized(self.output))
 
     @property
     def summation(self) -> Summation:

@@ -2,10 +2,12 @@
 
 from dataclasses import dataclass
 
+from tinygen.ir.answers import Point
 from tinygen.ir.graph import Values
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, DType
 from tinygen.ops.checks import check_dtype, check_per_tensor, check_scaling, check_shape, check_stored
+from tinygen.ops.precision import requantized
 from tinygen.ops.requantize import Int64Array, Multiplier, quantize_multiplier, requantize
 from tinygen.ops.unary import MAX_WIDE_SHIFT, Unary
 
@@ -26,6 +28,9 @@ class Rescale(Unary):
         distance = {(DType.INT8, DType.UINT8): 128, (DType.UINT8, DType.INT8): -128}
         expected = distance.get((source.dtype, target.dtype))
         return source.scale == target.scale and target.zero_point - source.zero_point == expected
+
+    def precision_points(self) -> tuple[Point, ...]:
+        return requantized(self.output)
 
     def verify(self) -> None:
         dtypes = (self.input.type.dtype, self.output.type.dtype)

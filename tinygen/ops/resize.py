@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from tinygen.ir.answers import Range
+from tinygen.ir.answers import Point, Range
 from tinygen.ir.channels import Intervals, Link, linked, united
 from tinygen.ir.graph import Op, Tile, Values
 from tinygen.ir.rows import Channels, Rows
@@ -176,6 +176,9 @@ class ResizeBilinear(_Resize):
                     f"resizing {self.input.shape[axis]} to {self.output.shape[axis]} along axis {axis} rounds to a "
                     f"step of {sampling.step}/1024 pixels, whose last position lies outside of the input"
                 )
+
+    def precision_points(self) -> tuple[Point, ...]:
+        return (Point("interpolation", "weights of 10 bits, rounded once"),)
 
     def evaluate(self, values: Values) -> tuple[Array, ...]:
         image = values[self.input].astype(np.int64)

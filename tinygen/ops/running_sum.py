@@ -10,7 +10,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from tinygen.ir.answers import Range
+from tinygen.ir.answers import Point, Range
 from tinygen.ir.graph import Op, Values
 from tinygen.ir.rows import has_rows
 from tinygen.ir.tensor import Tensor
@@ -20,6 +20,7 @@ from tinygen.ops.clamp import Clamp
 from tinygen.ops.fully_connected import FullyConnected
 from tinygen.ops.partial_products import AddProducts, ScaleProducts
 from tinygen.ops.pool2d import AveragePool2D
+from tinygen.ops.precision import ACCUMULATOR, requantized
 from tinygen.ops.reduction import Mean
 from tinygen.ops.requantize import Int64Array, Multiplier, requantize, wrap_int32
 from tinygen.ops.window import HW, NO_PADDING
@@ -34,6 +35,9 @@ class SumRows(Op):
     input: Tensor  # [1, H, W, C], int8
     before: Tensor | None  # [1, 1, 1, C], int32
     output: Tensor  # [1, 1, 1, C], int32
+
+    def precision_points(self) -> tuple[Point, ...]:
+        return (ACCUMULATOR,)
 
     def channel_links(self) -> None:
         return None
@@ -63,6 +67,9 @@ class DivideSums(Op):
     count: int
     clamp: Clamp
 
+    def precision_points(self) -> tuple[Point, ...]:
+        return (Point("division", f"by {self.count}, halves away from zero"),)
+
     def channel_links(self) -> None:
         return None
 
@@ -82,6 +89,9 @@ class ScaleSums(Op):
     output: Tensor  # as many elements, int8
     offset: int
     scaling: Multiplier
+
+    def precision_points(self) -> tuple[Point, ...]:
+        return requantized(self.output)
 
     def channel_links(self) -> None:
         return None

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from tinygen.ir.answers import Range
+from tinygen.ir.answers import Point, Range
 from tinygen.ir.graph import Op, Values
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, DType
@@ -38,6 +38,9 @@ class ShapeOf(Op):
     input: Tensor
     output: Tensor
 
+    def precision_points(self) -> tuple[Point, ...]:
+        return ()
+
     def channel_links(self) -> None:
         return None
 
@@ -58,6 +61,9 @@ class ShapeArithmetic(Op):
     constants: tuple[Tensor, ...]
     output: Tensor
     function: IntegerFunction
+
+    def precision_points(self) -> tuple[Point, ...]:
+        return ()
 
     def channel_links(self) -> None:
         return None

@@ -5,12 +5,14 @@ from functools import cached_property
 
 import numpy as np
 
+from tinygen.ir.answers import Point
 from tinygen.ir.graph import Values
 from tinygen.ir.signs import unpack_signs, words_of
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, DType
 from tinygen.ops.accumulate import exact_matmul
 from tinygen.ops.checks import check_dtype, check_filters, check_numbers, check_rank, check_shape, check_signs
+from tinygen.ops.precision import products_of_signs
 from tinygen.ops.weighted import Weighted
 from tinygen.ops.window import HW, Window
 from tinygen.ops.windowed import Windowed
@@ -32,6 +34,9 @@ class SignConv2D(Weighted, Windowed):
     @property
     def macs(self) -> int:
         return self.output.type.elements * (self.weights.type.elements // self.channels)
+
+    def precision_points(self) -> tuple[Point, ...]:
+        return products_of_signs(self.input, self.weights, self.bias, self.output)
 
     def channel_links(self) -> None:
         return None

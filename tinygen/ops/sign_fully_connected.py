@@ -4,12 +4,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tinygen.ir.answers import Point
 from tinygen.ir.graph import Values
 from tinygen.ir.signs import unpack_signs, words_of
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, DType
 from tinygen.ops.accumulate import exact_matmul
 from tinygen.ops.checks import check_dtype, check_filters, check_numbers, check_rank, check_signs
+from tinygen.ops.precision import products_of_signs
 from tinygen.ops.weighted import Weighted
 
 
@@ -35,6 +37,9 @@ class SignFullyConnected(Weighted):
     @property
     def macs(self) -> int:
         return self.rows * self.weights.type.elements
+
+    def precision_points(self) -> tuple[Point, ...]:
+        return products_of_signs(self.input, self.weights, self.bias, self.output)
 
     def channel_links(self) -> None:
         return None

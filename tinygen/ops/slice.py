@@ -7,6 +7,7 @@ from typing import ClassVar
 from tinygen.ir.answers import Range
 from tinygen.ir.channels import Intervals, Link, linked, united
 from tinygen.ir.graph import Op, Tile, Values
+from tinygen.ir.orientation import Turn, Turned
 from tinygen.ir.rows import Rows
 from tinygen.ir.tensor import Alias, Tensor
 from tinygen.ir.types import Array
@@ -37,6 +38,9 @@ class Slice(Op):
     def first_element(self) -> int:
         """Flat index in the input of the first element."""
         return sum(begin * prod(self.input.shape[axis + 1 :]) for axis, begin in enumerate(self.begin))
+
+    def turned(self, turn: Turn) -> Turned:
+        return Turned(replace(self, begin=turn.per_axis(self.begin, 0), strides=turn.per_axis(self.strides, 1)))
 
     def channel_links(self) -> tuple[Link, ...] | None:
         keeps = bool(self.begin) and self.strides[-1] == 1 and self.output.shape[-1] == self.input.shape[-1]

@@ -6,8 +6,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from tinygen.ir.answers import Range, Summation
+from tinygen.ir.answers import Point, Range, Summation
 from tinygen.ir.graph import Op, Values
+from tinygen.ir.orientation import Turn, Turned
 from tinygen.ir.rows import Columns, Rows
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, DType, Quant
@@ -77,6 +78,23 @@ class Softmax(Op):
     def row_size(self) -> int:
         """Elements of the last axis."""
         return self.input.shape[-1]
+
+    def precision_points(self) -> tuple[Point, ...]:
+        if self.input.type.dtype is DType.INT16:
+            return (
+                Point("difference", "to the largest input, in steps of 10/65535"),
+                Point("exponential", "Q15, table of 513 values, interpolated"),
+                Point("reciprocal", "Q15, table of 513 values, interpolated, output scale 1/32768"),
+            )
+        steps = f"Q0.31, three Newton-Raphson steps, output scale 1/{round(1 / self.output.type.scale)}"
+        return (
+            Point("difference", "to the largest input, Q5.26"),
+            Point("exponential", "Q0.31 polynomial, sum in Q12.19"),
+            Point("reciprocal", steps),
+        )
+
+    def turned(self, turn: Turn) -> Turned | None:
+        return None if turn.axis == len(self.output.shape) - 1 else Turned(self)
 
     def channel_links(self) -> None:
         return None

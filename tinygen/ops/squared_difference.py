@@ -3,11 +3,13 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
+from tinygen.ir.answers import Point
 from tinygen.ir.types import DType, Float32Array
 from tinygen.ops.add import CommonScale
 from tinygen.ops.binary import Binary
 from tinygen.ops.checks import check_scaling
 from tinygen.ops.clamp import Clamp
+from tinygen.ops.precision import offsets, requantized
 from tinygen.ops.requantize import Int64Array, quantize_multiplier, requantize
 
 _LEFT_SHIFT = 7  # headroom given to both int8 inputs: 255**2 << 14 still fits into 31 bits; int16 has none
@@ -34,6 +36,12 @@ class SquaredDifference(Binary):
             quantize_multiplier(second / twice_largest),
             quantize_multiplier(twice_largest * twice_largest / ((1 << 2 * self.left_shift) * output)),
         )
+
+    def precision_points(self) -> tuple[Point, ...]:
+        shift = Point("left_shift", f"operands << {self.left_shift}")
+        scales = Point("rescale_operands", "each to twice the larger scale, rounded twice")
+        square = Point("product", "int32")
+        return (*offsets(self.first, self.second), shift, scales, square, *requantized(self.output))
 
     def verify(self) -> None:
         super().verify()

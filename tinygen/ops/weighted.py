@@ -7,11 +7,13 @@ from typing import ClassVar, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from tinygen.ir.answers import Filters, Range, ScalingConstants, Summation
+from tinygen.ir.answers import Filters, Point, Range, ScalingConstants, Summation
 from tinygen.ir.graph import Op
 from tinygen.ir.tensor import Tensor
+from tinygen.ir.types import DType
 from tinygen.ops.accumulate import OutputStage
 from tinygen.ops.clamp import Clamp
+from tinygen.ops.precision import bias_points, offsets, requantized, weights_point
 from tinygen.ops.requantize import Int64Array
 
 Reals = npt.NDArray[np.float64]
@@ -79,6 +81,18 @@ class Weighted(Op):
     @property
     def scaling_constants(self) -> ScalingConstants:
         return self.output_stage.scaling_constants()
+
+    def precision_points(self) -> tuple[Point, ...]:
+        is_wide = self.output.type.dtype is DType.INT16
+        sums, accumulator = ("int64", "int64") if is_wide else ("int32", "int32, wraps")
+        return (
+            *offsets(self.input),
+            weights_point(self.weights),
+            *bias_points(self.bias, sums),
+            Point("product", "int16 x int16 in int32"),
+            Point("accumulator", accumulator),
+            *requantized(self.output),
+        )
 
     @property
     def is_padded(self) -> bool:

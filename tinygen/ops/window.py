@@ -18,6 +18,11 @@ class HW:
     h: int
     w: int
 
+    @property
+    def swapped(self) -> "HW":
+        """Height and width exchanged."""
+        return HW(self.w, self.h)
+
 
 @dataclass(frozen=True)
 class Padding:
@@ -27,6 +32,11 @@ class Padding:
     bottom: int
     left: int
     right: int
+
+    @property
+    def swapped(self) -> "Padding":
+        """Rows and columns exchanged."""
+        return Padding(self.left, self.right, self.top, self.bottom)
 
 
 NO_PADDING = Padding(0, 0, 0, 0)

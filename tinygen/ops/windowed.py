@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from tinygen.ir.graph import Op, Tile
+from tinygen.ir.orientation import Turn, Turned
 from tinygen.ir.rows import Channels, Columns, Rows
 from tinygen.ir.tensor import Tensor
 from tinygen.ops.checks import check_activations, check_filters, check_rank, check_shape
@@ -117,6 +118,14 @@ class Convolution(Weighted, Windowed):
     @property
     def padding_value(self) -> float:
         return 0.0 if self.input.type.dtype.is_real else self.input.type.zero_point
+
+    def turned(self, turn: Turn) -> Turned | None:
+        if not turn.exchanges:
+            return Turned(self)
+        if not self.weights.is_constant or self.weights.coding is not None:
+            return None
+        op = replace(self, stride=self.stride.swapped, padding=self.padding.swapped, dilation=self.dilation.swapped)
+        return Turned(op, {self.weights: turn.filters(self.weights)})
 
     def constant_slices(self, channels: Channels) -> Mapping[Tensor, Tensor]:
         found = {self.weights: constant_slice(self.weights, channels, self.channel_axis)}

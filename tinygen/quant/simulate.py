@@ -10,15 +10,17 @@ from types import MappingProxyType
 
 import numpy as np
 
+from tinygen.ir.answers import Point
 from tinygen.ir.graph import Graph
 from tinygen.ir.signs import unpack_signs
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array
 from tinygen.ops.pack_signs import PackSigns
+from tinygen.ops.precision import conversion
 from tinygen.ops.quantize import convert, dequantize
 from tinygen.quant.calibrate import Progress
 from tinygen.quant.forward import Forward, NumpyForward
-from tinygen.quant.points import Point, port_points, precision_points
+from tinygen.quant.points import precision_points
 
 
 @dataclass(frozen=True)
@@ -97,9 +99,9 @@ def sqnr_db(signal: float, noise: float) -> float:
 def _trace(
     graph: Graph, tallies: Mapping[str, _Tally], real: Forward | None, engines: Mapping[str, str]
 ) -> Sequence[TracedOp]:
-    inputs = [("INPUT", p.name, port_points(p.tensor, True), p.tensor) for p in graph.inputs]
+    inputs = [("INPUT", p.name, conversion(p.tensor, True), p.tensor) for p in graph.inputs]
     ops = [(op.source.spelling.split(" ")[0], op.name, precision_points(op), op.results[0]) for op in graph.ops]
-    outputs = [("OUTPUT", p.name, port_points(p.tensor, False), p.tensor) for p in graph.outputs]
+    outputs = [("OUTPUT", p.name, conversion(p.tensor, False), p.tensor) for p in graph.outputs]
     return [
         TracedOp(operator, name, engines.get(name), points, *_found(tallies.get(tensor.name), real))
         for operator, name, points, tensor in (*inputs, *ops, *outputs)
