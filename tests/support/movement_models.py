@@ -281,19 +281,106 @@ def space_to_depth(model: MovementModel) -> None:
     model.writer.operator("SPACE_TO_DEPTH", [x], [y], block_size=block)
 
 
+def tile(model: MovementModel) -> None:
+    """TILE along any axes."""
+    shape = _shape(model, (1, 4))
+    multiples = model.rng.integers(1, 4, len(shape)).tolist()
+    x = model.input(shape, "int8")
+    y = model.output(np.multiply(shape, multiples).tolist(), "int8")
+    model.writer.operator("TILE", [x, model.constant(multiples)], [y])
+
+
+def broadcast_to(model: MovementModel) -> None:
+    """BROADCAST_TO of axes of size 1, and of new ones."""
+    shape = _shape(model, (1, 4))
+    own = [1 if model.rng.random() < 0.5 else size for size in shape][int(model.rng.integers(0, 2)) :] or [1]
+    x = model.input(own, "int8")
+    y = model.output(shape, "int8")
+    model.writer.operator("BROADCAST_TO", [x, model.constant(list(shape))], [y])
+
+
+def reverse(model: MovementModel) -> None:
+    """REVERSE_V2 along one axis."""
+    shape, kind = _shape(model, (1, 4)), _type(model)
+    axis, _ = _axis(model, len(shape))
+    x, y = model.input(shape, kind), model.output(shape, kind)
+    model.writer.operator("REVERSE_V2", [x, model.constant([axis])], [y])
+
+
+def gather_nd(model: MovementModel) -> None:
+    """GATHER_ND with constant indices."""
+    shape, kind = _shape(model, (2, 4)), _type(model)
+    depth, chosen = int(model.rng.integers(1, len(shape) + 1)), _shape(model, (1, 2))
+    indices = np.stack([model.rng.integers(0, size, chosen) for size in shape[:depth]], axis=-1)
+    x = model.input(shape, kind)
+    y = model.output((*chosen, *shape[depth:]), kind)
+    model.writer.operator("GATHER_ND", [x, model.constant(indices.tolist())], [y])
+
+
+def embedding_lookup(model: MovementModel) -> None:
+    """EMBEDDING_LOOKUP of int8."""
+    rows, width = int(model.rng.integers(1, 9)), int(model.rng.integers(1, 9))
+    table = model.constant(model.rng.integers(-128, 128, (rows, width)).tolist(), "int8")
+    chosen = int(model.rng.integers(1, 5))
+    indices = model.indices((chosen,), rows)
+    y = model.output((chosen, width), "int8")
+    model.writer.operator("EMBEDDING_LOOKUP", [indices, table], [y])
+
+
+def space_to_batch(model: MovementModel) -> None:
+    """SPACE_TO_BATCH_ND of images and of rows."""
+    shape, block, edges = _blocks(model)
+    padded = [size * step for size, step in zip(shape[1:], block, strict=False)]
+    own = [size - sum(edge) for size, edge in zip(padded, edges, strict=True)]
+    x = model.input((shape[0], *own, shape[-1]), "int8")
+    y = model.output((shape[0] * int(np.prod(block)), *shape[1:]), "int8")
+    model.writer.operator("SPACE_TO_BATCH_ND", [x, model.constant(block), model.constant(edges)], [y])
+
+
+def batch_to_space(model: MovementModel) -> None:
+    """BATCH_TO_SPACE_ND of images and of rows."""
+    shape, block, edges = _blocks(model)
+    whole = [size * step for size, step in zip(shape[1:], block, strict=False)]
+    own = [size - sum(edge) for size, edge in zip(whole, edges, strict=True)]
+    x = model.input((shape[0] * int(np.prod(block)), *shape[1:]), "int8")
+    y = model.output((shape[0], *own, shape[-1]), "int8")
+    model.writer.operator("BATCH_TO_SPACE_ND", [x, model.constant(block), model.constant(edges)], [y])
+
+
+def _blocks(model: MovementModel) -> tuple[tuple[int, ...], list[int], list[list[int]]]:
+    """A shape in blocks, the block, and edges that leave something of each axis."""
+    shape = _shape(model, (3, 4), (2, 5))
+    block = model.rng.integers(1, 4, len(shape) - 2).tolist()
+    return (
+        shape,
+        block,
+        [
+            model.rng.integers(0, 2, 2).tolist() if size * step > 2 else [0, 0]
+            for size, step in zip(shape[1:], block, strict=False)
+        ],
+    )
+
+
 OPERATORS: dict[str, Callable[[MovementModel], None]] = {
+    "batch to space": batch_to_space,
+    "broadcast to": broadcast_to,
     "concatenation": concatenation,
     "depth to space": depth_to_space,
+    "embedding lookup": embedding_lookup,
     "gather": gather,
+    "gather nd": gather_nd,
     "mirror pad": mirror_pad,
     "pack": pack,
     "pad": pad,
     "reshape": reshape,
+    "reverse": reverse,
     "slice": slice_,
+    "space to batch": space_to_batch,
     "space to depth": space_to_depth,
     "split": split,
     "split v": split_v,
     "strided slice": strided_slice,
+    "tile": tile,
     "transpose": transpose,
     "unpack": unpack,
 }

@@ -6,6 +6,7 @@ from pathlib import Path
 from tinygen.budget import FOLDED_BYTES, Account
 from tinygen.errors import UnsupportedModelError, UnsupportedOperator, UnsupportedOperatorsError
 from tinygen.frontends.foreign import check_is_real, check_not_compiled
+from tinygen.frontends.tflite.dilation import dilated_convolutions
 from tinygen.frontends.tflite.ending import ending_at
 from tinygen.frontends.tflite.node import Node, Readers, UnsupportedError, to_tensor
 from tinygen.frontends.tflite.operators import (
@@ -67,9 +68,13 @@ def import_tflite(path: Path, stop_at: Sequence[str] = ()) -> Graph:
     ops: list[Op] = []
     folded = Account(FOLDED_BYTES)
     faults: list[UnsupportedOperator] = []
+    dilated, removed = dilated_convolutions(subgraph, tensors)
     for raw in subgraph.operators:
+        if raw.index in removed:
+            continue
         try:
-            node = Node(raw, tensors, path.name, names, unsigned)
+            around = dilated.get(raw.index)
+            node = Node(around.of(raw) if around else raw, tensors, path.name, names, unsigned, around)
             constant = restored(node, folded)
             if constant is not None:
                 tensors[raw.outputs[0]] = constant

@@ -6,6 +6,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from tinygen.frontends.tflite.dilation import Dilated
 from tinygen.frontends.tflite.raw import RawOperator, RawTensor, TypeName
 from tinygen.ir.graph import Op, Source
 from tinygen.ir.packing import unpack
@@ -42,6 +43,7 @@ class Node:
     file: str
     names: frozenset[str]  # of all tensors in the file
     unsigned: frozenset[int] = frozenset()  # tensors that are uint8 in the file, read as int8
+    dilated: Dilated | None = None  # of a convolution, what the operators around it did for it
 
     @property
     def name(self) -> str:

@@ -40,6 +40,9 @@ def _read_convolution(
     weights = _filters(node)
     stride = HW(options.StrideH(), options.StrideW())
     dilation = HW(options.DilationHFactor(), options.DilationWFactor())
+    padding = _padding(node, options.Padding(), stride, dilation)
+    if node.dilated is not None:
+        dilation, padding = node.dilated.dilation, node.dilated.padding
     return kind(
         name=node.name,
         source=node.source,
@@ -49,7 +52,7 @@ def _read_convolution(
         output=node.output(),
         stride=stride,
         dilation=dilation,
-        padding=_padding(node, options.Padding(), stride, dilation),
+        padding=padding,
         clamp=fused_clamp(options.FusedActivationFunction(), node.output()),
     )
 

@@ -1,5 +1,9 @@
 """Operators that only move elements: padding, joining, transposing, gathering."""
 
+from collections.abc import Sequence
+from dataclasses import replace
+from math import prod
+
 import numpy as np
 import tflite
 
@@ -11,7 +15,9 @@ from tinygen.ops.concat import Concat
 from tinygen.ops.depth_to_space import DepthToSpace, SpaceToDepth
 from tinygen.ops.gather import Gather
 from tinygen.ops.pad import Mirror, MirrorPad, Pad
+from tinygen.ops.quantize import dequantize_constant
 from tinygen.ops.reshape import Reshape
+from tinygen.ops.slice import Slice
 from tinygen.ops.transpose import Transpose
 from tinygen.ops.unsigned_rescale import UnsignedRescale
 
@@ -127,6 +133,132 @@ def read_space_to_depth(node: Node) -> SpaceToDepth:
     return SpaceToDepth(name=node.name, source=node.source, input=node.input(0), output=node.output(), block=block)
 
 
+def read_tile(node: Node) -> tuple[Op, ...]:
+    """TILE: a concatenation of the input with itself, axis by axis."""
+    input, output = node.input(0), node.output()
+    multiples = node.integers(1, "multiples")
+    if len(multiples) != len(input.shape) or any(count < 1 for count in multiples):
+        raise UnsupportedError(f"multiples are {list(multiples)}, one above 0 for each axis was expected")
+    return _repeated(node, input, output, multiples)
+
+
+def read_broadcast_to(node: Node) -> tuple[Op, ...]:
+    """BROADCAST_TO: axes of size 1 are repeated."""
+    input, output = node.input(0), node.output()
+    shape = (1,) * (len(output.shape) - len(input.shape)) + input.shape
+    if len(shape) != len(output.shape) or np.broadcast_shapes(shape, output.shape) != output.shape:
+        raise UnsupportedError(f"shape {list(input.shape)} cannot be broadcast to {list(output.shape)}")
+    multiples = tuple(wide if size == 1 else 1 for size, wide in zip(shape, output.shape, strict=True))
+    if shape == input.shape:
+        return _repeated(node, input, output, multiples)
+    seen = node.intermediate(output, "axes", shape)
+    first = Reshape(name=seen.name, source=node.source, input=input, output=seen)
+    return first, *_repeated(node, seen, output, multiples)
+
+
+def read_reverse(node: Node) -> Slice:
+    """REVERSE_V2: a slice with negative strides."""
+    input = node.input(0)
+    rank = len(input.shape)
+    axes = {axis_index(axis, rank) for axis in node.integers(1, "axes")}
+    return Slice(
+        name=node.name,
+        source=node.source,
+        input=input,
+        output=node.output(),
+        begin=tuple(size - 1 if axis in axes else 0 for axis, size in enumerate(input.shape)),
+        strides=tuple(-1 if axis in axes else 1 for axis in range(rank)),
+    )
+
+
+def read_gather_nd(node: Node) -> tuple[Op, ...]:
+    """GATHER_ND with constant indices: along one axis that stands for all that they are about."""
+    input, output, indices = node.input(0), node.output(), node.constant(1, "indices").astype(np.int64)
+    depth = indices.shape[-1] if indices.ndim else 0
+    if not 0 < depth <= len(input.shape):
+        raise UnsupportedError(f"indices {list(indices.shape)} do not fit {len(input.shape)} dimensions")
+    sizes = input.shape[:depth]
+    if indices.size == 0 or (indices < 0).any() or (indices >= np.array(sizes)).any():
+        raise UnsupportedError(f"indices reach outside of {list(sizes)}")
+    flat = np.ravel_multi_index(tuple(np.moveaxis(indices, -1, 0)), sizes).astype(np.int32)
+    seen = node.intermediate(output, "flat", (prod(sizes), *input.shape[depth:]))
+    chosen = Tensor(f"{seen.name}:indices", TensorType(DType.INT32, flat.shape), flat)
+    reshape = Reshape(name=seen.name, source=node.source, input=input, output=seen)
+    return reshape, Gather(
+        name=node.name, source=node.source, input=seen, indices=chosen, output=output, axis=0, batch_dims=0
+    )
+
+
+def read_embedding_lookup(node: Node) -> Gather:
+    """EMBEDDING_LOOKUP: rows of a table; of an int8 table of a float32 result the numbers that it stands for."""
+    ids, table, output = node.input(0), node.input(1), node.output()
+    if table.data is not None and table.type.quant is not None and output.type.dtype.is_real:
+        real = node.intermediate(output, "table", table.shape)
+        table = replace(real, data=dequantize_constant(table.data, table.type.quant))
+    return Gather(
+        name=node.name,
+        source=node.source,
+        input=table,
+        indices=_int32_indices(ids),
+        output=output,
+        axis=0,
+        batch_dims=0,
+    )
+
+
+def read_space_to_batch(node: Node) -> tuple[Op, ...]:
+    """SPACE_TO_BATCH_ND: pads, then pixels of a block become images."""
+    input, output = node.input(0), node.output()
+    block, (before, after) = _block(node, input)
+    rank, spatial = len(input.shape), len(block)
+    rest = (0,) * (rank - 1 - spatial)
+    padded = node.intermediate(
+        output,
+        "padded",
+        tuple(map(sum, zip(input.shape, (0, *before, *rest), (0, *after, *rest), strict=True))),
+    )
+    if any(size % step for size, step in zip(padded.shape[1:], block, strict=False)):
+        raise UnsupportedError(f"{list(padded.shape)} does not divide into blocks of {list(block)}")
+    quant = input.type.quant
+    pad = Pad(
+        name=padded.name,
+        source=node.source,
+        input=input,
+        output=padded,
+        before=(0, *before, *rest),
+        after=(0, *after, *rest),
+        value=0 if quant is None else input.type.zero_point,
+    )
+    split = [n for size, step in zip(padded.shape[1:], block, strict=False) for n in (size // step, step)]
+    shape = (input.shape[0], *split, *input.shape[1 + spatial :])
+    inner = tuple(2 + 2 * axis for axis in range(spatial))
+    outer = tuple(1 + 2 * axis for axis in range(spatial))
+    order = (*inner, 0, *outer, *range(1 + 2 * spatial, len(shape)))
+    return pad, *_regrouped(node, padded, shape, order, output)
+
+
+def read_batch_to_space(node: Node) -> tuple[Op, ...]:
+    """BATCH_TO_SPACE_ND: images become pixels of a block, then a slice."""
+    input, output = node.input(0), node.output()
+    block, (before, after) = _block(node, input)
+    spatial, batch = len(block), prod(block)
+    if input.shape[0] % batch:
+        raise UnsupportedError(f"{input.shape[0]} images are no multiple of a block of {list(block)}")
+    shape = (*block, input.shape[0] // batch, *input.shape[1:])
+    pairs = tuple(axis for at in range(spatial) for axis in (spatial + 1 + at, at))
+    order = (spatial, *pairs, *range(2 * spatial + 1, len(shape)))
+    sizes = tuple(size * step for size, step in zip(input.shape[1:], block, strict=False))
+    whole = node.intermediate(output, "whole", (shape[spatial], *sizes, *input.shape[1 + spatial :]))
+    rest = len(whole.shape) - 1 - spatial
+    cropped = tuple(size - low - high for size, low, high in zip(sizes, before, after, strict=True))
+    if (shape[spatial], *cropped, *whole.shape[1 + spatial :]) != output.shape:
+        raise UnsupportedError(f"crops {list(before)} and {list(after)} do not leave {list(output.shape)}")
+    begin = (0, *before, *(0,) * rest)
+    strides = (1,) * len(begin)
+    crop = Slice(name=node.name, source=node.source, input=whole, output=output, begin=begin, strides=strides)
+    return *_regrouped(node, input, shape, order, whole), crop
+
+
 def axis_index(axis: int, rank: int) -> int:
     """An axis counted from the start."""
     if not -rank <= axis < rank:
@@ -152,6 +284,43 @@ def _nhwc(tensor: Tensor) -> tuple[int, int, int, int]:
 def _rescaled(node: Node, input: Tensor, number: int) -> UnsignedRescale:
     part = node.intermediate(node.output(), f"part{number}", input.shape)
     return UnsignedRescale(name=part.name, source=node.source, input=input, output=part)
+
+
+def _repeated(node: Node, input: Tensor, output: Tensor, multiples: Sequence[int]) -> tuple[Op, ...]:
+    """Concatenations of a tensor with itself; a reshape where nothing is repeated."""
+    axes = [axis for axis, count in enumerate(multiples) if count > 1]
+    if not axes:
+        return (Reshape(name=node.name, source=node.source, input=input, output=output),)
+    ops: list[Op] = []
+    for axis in axes:
+        shape = tuple(size * (multiples[axis] if at == axis else 1) for at, size in enumerate(input.shape))
+        result = output if axis == axes[-1] else node.intermediate(output, f"axis{axis}", shape)
+        parts = (input,) * multiples[axis]
+        ops.append(Concat(name=result.name, source=node.source, inputs=parts, output=result, axis=axis))
+        input = result
+    return tuple(ops)
+
+
+def _regrouped(
+    node: Node, input: Tensor, shape: tuple[int, ...], order: tuple[int, ...], output: Tensor
+) -> tuple[Op, ...]:
+    """The input in another shape, its axes in another order, in the output's shape."""
+    split = node.intermediate(output, "split", shape)
+    turned = node.intermediate(output, "turned", tuple(shape[axis] for axis in order))
+    return (
+        Reshape(name=split.name, source=node.source, input=input, output=split),
+        Transpose(name=turned.name, source=node.source, input=split, output=turned, permutation=order),
+        Reshape(name=output.name, source=node.source, input=turned, output=output),
+    )
+
+
+def _block(node: Node, input: Tensor) -> tuple[tuple[int, ...], tuple[tuple[int, ...], tuple[int, ...]]]:
+    """The block's sizes, and what is added or taken off before and behind each of its axes."""
+    block, edges = node.integers(1, "block shape"), node.integers(2, "paddings or crops")
+    fits = len(edges) == 2 * len(block) and len(input.shape) > len(block) > 0
+    if not fits or min(block) < 1 or min(edges) < 0:
+        raise UnsupportedError(f"blocks of {list(block)} with edges {list(edges)} do not fit {list(input.shape)}")
+    return block, (edges[0::2], edges[1::2])
 
 
 def _with_axis(node: Node, input: Tensor, axis: int, number: int) -> Reshape:
@@ -181,13 +350,20 @@ def _paddings(node: Node) -> tuple[tuple[int, ...], tuple[int, ...]]:
 
 
 READERS: Readers = {
+    "BATCH_TO_SPACE_ND": read_batch_to_space,
+    "BROADCAST_TO": read_broadcast_to,
     "CONCATENATION": read_concatenation,
     "DEPTH_TO_SPACE": read_depth_to_space,
+    "EMBEDDING_LOOKUP": read_embedding_lookup,
     "GATHER": read_gather,
+    "GATHER_ND": read_gather_nd,
     "MIRROR_PAD": read_mirror_pad,
     "PACK": read_pack,
     "PAD": read_pad,
     "PADV2": read_pad_v2,
+    "REVERSE_V2": read_reverse,
+    "SPACE_TO_BATCH_ND": read_space_to_batch,
     "SPACE_TO_DEPTH": read_space_to_depth,
+    "TILE": read_tile,
     "TRANSPOSE": read_transpose,
 }
