@@ -5,6 +5,7 @@ from enum import Enum
 
 from tinygen.compress.errors import CompressionError
 from tinygen.ir.formats import Format as DType
+from tinygen.option import COUNT, one_of, option
 
 _WEIGHTS = (
     DType.INT8, DType.INT4, DType.INT2, DType.UINT8, DType.UINT4, DType.UINT2,
@@ -47,14 +48,48 @@ class Compat(Enum):
 class Scheme:
     """What is asked for; CompressionError, which is a ValueError, where it does not go together."""
 
-    dtype: DType
-    qscheme: QScheme = QScheme.SYMMETRIC
-    granularity: CompressionGranularity = CompressionGranularity.PER_CHANNEL
-    block_size: int = MX_BLOCK
-    weight_num_threshold: int = 1024
-    scale_dtype: DType | None = None
-    e8m0: PowerOfTwo = PowerOfTwo.SEARCH
-    compat: Compat = Compat.TINYGEN
+    dtype: DType = option(
+        DType.INT8,
+        one_of(DType),
+        "--dtype",
+        metavar="TYPE",
+        help="int8, int4, int2, uint8, uint4, uint2, fp8_e4m3fn, fp8_e5m2 or fp4_e2m1fn.",
+    )
+    qscheme: QScheme = option(
+        QScheme.SYMMETRIC, one_of(QScheme), "--qscheme", metavar="SCHEME", help="symmetric, or asymmetric (integers)."
+    )
+    granularity: CompressionGranularity = option(
+        CompressionGranularity.PER_CHANNEL,
+        one_of(CompressionGranularity),
+        "--granularity",
+        metavar="WHAT",
+        help="What shares a scale: per_tensor, per_channel or per_block.",
+    )
+    block_size: int = option(MX_BLOCK, COUNT, "--block-size", help="Input channels of a block, with per_block.")
+    weight_num_threshold: int = option(
+        1024, COUNT, "--weight-num-threshold", help="Constants of more elements than this are quantized."
+    )
+    scale_dtype: DType | None = option(
+        None,
+        one_of(DType),
+        "--scale-dtype",
+        metavar="TYPE",
+        help="fp8_e8m0fnu: scales of FP8 that are powers of two (default: the type of the weights).",
+    )
+    e8m0: PowerOfTwo = option(
+        PowerOfTwo.SEARCH,
+        one_of(PowerOfTwo),
+        "--e8m0",
+        metavar="RULE",
+        help="Which power of two is a scale: floor, ceil, or the better of the two (search).",
+    )
+    compat: Compat = option(
+        Compat.TINYGEN,
+        one_of(Compat),
+        "--compat",
+        metavar="SYSTEM",
+        help="coreai: the bits of Core AI, which rounds scales after weights were divided by them.",
+    )
 
     def __post_init__(self) -> None:
         if self.dtype not in _WEIGHTS:
