@@ -57,6 +57,11 @@ _WRITTEN: dict[type, dict[str, Written]] = {
         "activations": "int16",
         "max_drop": 0.5,
         "engine": ["conv1=npu"],
+        "quant_dynamic": "auto",
+        "quant_op_types": "Conv",
+        "quant_granularity": "per-channel",
+        "quant_compat": "onnx-mlir",
+        "quant_search": "x.npz",
     },
     Request: {
         "data": "x.npz",

@@ -13,6 +13,7 @@ from tinygen.kernels.base import Objective
 from tinygen.option import FILE, FLAG, SHARE, TEXT, either, from_written, nested, one_of, option, parsed
 from tinygen.planner.schedule.solver import Solver
 from tinygen.planner.search.splitting import RAM_SLACK
+from tinygen.quant.dynamic.scheme import DynamicOptions
 from tinygen.quant.widths import ALL_INT8, Widths
 from tinygen.targets.size import parse_size
 
@@ -168,6 +169,7 @@ class Options:
     )
     widths: Widths = nested(ALL_INT8)
     assigning: Assigning = nested(BY_DEFAULT)
+    dynamic: DynamicOptions = nested(DynamicOptions())
 
     def check(self) -> None:
         """Raise UsageError where two options exclude each other."""

@@ -12,6 +12,7 @@ from tinygen.build.kernel_sources import SourceTree, kernel_library, native, ope
 from tinygen.build.toolchain import Opt, Sanitizer, for_board
 from tinygen.calib.calibrator import Calibration
 from tinygen.calib.follow import follow
+from tinygen.calib.model import PREPARATION
 from tinygen.codegen.c_text import checked_identifier, model_identifier
 from tinygen.codegen.harness import Measure
 from tinygen.codegen.project import ProjectKind
@@ -34,6 +35,8 @@ from tinygen.planner.plan import CurvePoint, Request, curve, plan, with_chosen
 from tinygen.planner.schedule.constants import fit_within
 from tinygen.planner.schedule.schedule import Schedule
 from tinygen.planner.schedule.solver import check_installed
+from tinygen.quant.dynamic.apply import Applied, apply
+from tinygen.quant.errors import Code, DynamicError
 from tinygen.system.work import work_folder
 from tinygen.targets import Board, load
 from tinygen.targets.isa import Isa
@@ -56,6 +59,7 @@ class Compiled:
     files: dict[str, str] = field(repr=False)  # the model's C, by file name
     calibration: Calibration | None = None  # that it follows, where the file holds a float model
     saved: Saving = NOTHING_SAVED  # by shrinking the graph
+    dynamic: Applied | None = None  # what is quantized at run time, where that was asked for
 
     @property
     def spelling(self) -> Spelling:
@@ -64,8 +68,8 @@ class Compiled:
 
     @property
     def is_calibrated(self) -> bool:
-        """Whether the file holds a float model that a table has made int8."""
-        return self.calibration is not None
+        """Whether the file holds a float model that became int8, before or at run time."""
+        return self.calibration is not None or (self.dynamic is not None and self.dynamic.is_changed)
 
     @property
     def graph(self) -> Graph:
@@ -156,6 +160,16 @@ def compile_model(source: Path, options: Options, observe: Observer | None = Non
         imported = calibration.graph
         if calibration.has_float_engines:
             options = replace(options, allow_float=True)
+    dynamic = None
+    if options.dynamic.is_asked:
+        if calibration is not None:
+            raise DynamicError(
+                Code.CONTRADICTION,
+                "--quant-dynamic: is given with --calibrate or --ctable, one of them was expected. Leave one out.",
+            )
+        dynamic = apply(passes.run(imported, PREPARATION), options.dynamic, board)
+        imported = dynamic.graph
+        options = replace(options, allow_float=True)
     if quantizes_at_run_time(imported):
         options = replace(options, allow_float=True)  # between quantized layers there are real numbers
     graph, saved = _simplified(imported, options, observe)
@@ -171,7 +185,7 @@ def compile_model(source: Path, options: Options, observe: Observer | None = Non
     if options.stores_output:
         _check_stored(schedule)
     files = render(schedule, name, source.name)
-    return Compiled(source, name, options, imported, schedule, library, toolbox, files, calibration, saved)
+    return Compiled(source, name, options, imported, schedule, library, toolbox, files, calibration, saved, dynamic)
 
 
 def _planned(

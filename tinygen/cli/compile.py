@@ -23,8 +23,11 @@ from tinygen.option import choice
 from tinygen.options import Options
 from tinygen.pipeline import Compiled, compile_model
 from tinygen.quant.ctable_file import ctable_text
+from tinygen.quant.dynamic.apply import Applied
+from tinygen.quant.dynamic.layers import ALREADY, Decision
 from tinygen.report.compilation import compilation_table, kernel_table
 from tinygen.report.document import json_text
+from tinygen.report.dynamic import DynamicSummary, LayerRow, TrialRow, dynamic_tables
 from tinygen.report.engines import Explanation, engine_tables
 from tinygen.report.page import FullReport, full_report, html_page
 
@@ -59,6 +62,10 @@ ExplainEngines = Annotated[
         "--explain-engines", help="Say which engine computes each operator, what that costs, and why no other one does."
     ),
 ]
+ExplainQuant = Annotated[
+    bool,
+    typer.Option("--explain-quant", help="Say which layers --quant-dynamic makes int8, which it does not, and why."),
+]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite files that tinygen did not write.")]
 
 
@@ -72,6 +79,7 @@ def command(
     dump: DumpTo = None,
     report: Report = None,
     explain_engines: ExplainEngines = False,
+    explain_quant: ExplainQuant = False,
     force: Force = False,
 ) -> None:
     """Write C for a model: a folder that builds on its own, without tinygen and Python."""
@@ -81,6 +89,8 @@ def command(
         raise UsageError(f"--dump {dump}: lies in the output folder, one outside was expected. Choose one.")
     kind = choice(ProjectKind, "project", project)
     formats = tuple(choice(ReportFormat, "report", text) for text in report.split(",")) if report is not None else ()
+    if explain_quant and not options.dynamic.is_asked:
+        raise UsageError("--explain-quant: is given without --quant-dynamic, both were expected. Add it.")
     check_folder(out, force)
     if dump is not None:
         check_folder(dump, force)
@@ -104,6 +114,10 @@ def command(
     if explain_engines:
         explanation = _explanation(compiled)
         summary, tables = replace(summary, engines=explanation), [*engine_tables(explanation), *tables]
+    if compiled.dynamic is not None:
+        dynamic = _dynamic(compiled.dynamic)
+        summary = replace(summary, dynamic=dynamic)
+        tables = [*dynamic_tables(dynamic, model.name, explain_quant), *tables]
     terminal.result(summary, *tables, *([kernel_table(summary)] if terminal.verbose else []))
 
 
@@ -114,6 +128,31 @@ def _explanation(compiled: Compiled) -> Explanation:
             "calibrated, both were expected. Describe engines in the board's file, and give --calibrate or --ctable."
         )
     return explain(compiled.calibration)
+
+
+def _dynamic(applied: Applied) -> DynamicSummary:
+    quantized = applied.quantized
+    return DynamicSummary(
+        scheme=str(quantized.scheme),
+        granularity=quantized.scheme.granularity,
+        layers=tuple(_layer(decision) for decision in quantized.decisions),
+        trials=tuple(
+            TrialRow(str(trial.scheme), trial.sqnr_db, trial.accuracy)
+            for trial in (applied.search.trials if applied.search is not None else ())
+        ),
+    )
+
+
+def _layer(decision: Decision) -> LayerRow:
+    cost = decision.cost
+    return LayerRow(
+        operator=decision.operator,
+        name=decision.name,
+        dtype="int8" if decision.is_int8 or decision.reason == ALREADY else "float32",
+        reason=decision.reason,
+        float32_instructions=None if cost is None else round(cost.float32),
+        int8_instructions=None if cost is None else round(cost.int8),
+    )
 
 
 def _text(report: FullReport, format: ReportFormat) -> str:

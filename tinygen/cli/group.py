@@ -16,6 +16,8 @@ from tinygen.cli.terminal import print_document
 from tinygen.report.document import error_text
 from tinygen.report.plain import shown
 
+_WITHOUT_VALUE = ("--quant-dynamic", "--nnpa-quant-dynamic")  # options whose value stands behind = or is left out
+_DECIDED = "auto"  # by the compiler
 _MODELS = (".tflite", ".onnx", ".keras", ".h5", ".pt2")
 
 
@@ -172,6 +174,7 @@ class CommandGroup(NamedGroup):
     def make_context(self, info_name: str | None, args: list[str], *more: Any, **settings: Any) -> Any:
         """The context of the whole command line; its arguments stay in `obj`."""
         given = tuple(args)
+        args = [f"{argument}={_DECIDED}" if argument in _WITHOUT_VALUE else argument for argument in args]
         with _documented(given):
             _check_empty(given)
             return super().make_context(info_name, args, *more, obj=given, **settings)

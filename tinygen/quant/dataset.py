@@ -200,10 +200,17 @@ def _skip(stream: IO[bytes], size: int) -> None:
         stream.read(size)
 
 
+def _is_special(file: Path) -> bool:
+    try:
+        return file.is_fifo() or file.is_char_device()
+    except OSError:  # a name that no file can have
+        return False
+
+
 def unreadable(file: Path, error: BaseException) -> UsageError:
     """The error that says so of one of `UNREADABLE`."""
     reason = (isinstance(error, OSError) and error.strerror) or str(error) or "it is damaged"
-    if file.is_fifo() or file.is_char_device():
+    if _is_special(file):
         reason = "it is a pipe or a device, where nothing can be read twice"
     return SampleError(
         f"{file}: cannot be read as samples ({reason}), an .npz or .npy file of numpy was expected. "

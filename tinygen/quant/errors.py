@@ -1,4 +1,4 @@
-"""What is wrong with a calibration, by code."""
+"""What is wrong with a calibration or a quantization, by code."""
 
 from enum import Enum
 
@@ -13,6 +13,11 @@ class Code(Enum):
     SCHEMA = "TG-C003"
     MISSING_TENSOR = "TG-C004"
     CONSTRAINT = "TG-C005"
+    NO_INT8_ENGINE = "TG-Q001"
+    UNKNOWN_VALUE = "TG-Q002"
+    UNKNOWN_TYPE = "TG-Q003"
+    CONTRADICTION = "TG-Q004"
+    NOT_QUANTIZABLE = "TG-Q005"
 
 
 class SampleError(UsageError):
@@ -21,6 +26,14 @@ class SampleError(UsageError):
 
 class CTableError(UsageError):
     """A table that is damaged, of another model, or impossible for the hardware."""
+
+    def __init__(self, code: Code, text: str) -> None:
+        self.code = code
+        super().__init__(f"{code.value} {text}")
+
+
+class DynamicError(UsageError):
+    """A quantization at run time that cannot be."""
 
     def __init__(self, code: Code, text: str) -> None:
         self.code = code

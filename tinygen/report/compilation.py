@@ -11,6 +11,7 @@ from tinygen.option import Written
 from tinygen.passes.shrinking.saving import NOTHING_SAVED, Saving
 from tinygen.planner.schedule.constants import const_bytes
 from tinygen.planner.schedule.schedule import Schedule
+from tinygen.report.dynamic import DynamicSummary
 from tinygen.report.engines import Explanation
 from tinygen.report.operators import extra_macs, kernel_functions
 from tinygen.report.saved import saved_rows
@@ -39,6 +40,7 @@ class Compilation:
     saved_macs: int  # by shrinking the graph
     saved_const_bytes: int
     engines: Explanation | None  # where it was asked for
+    dynamic: DynamicSummary | None  # what is quantized at run time, where that was asked for
 
     def __str__(self) -> str:
         return "\n".join(f"{name:<10}  {value}" for name, value in _rows(self))
@@ -73,6 +75,7 @@ def report_compilation(
         saved_macs=saved.macs,
         saved_const_bytes=saved.const_bytes,
         engines=None,
+        dynamic=None,
     )
 
 

@@ -1,0 +1,35 @@
+"""What `--quant-dynamic` and `--quant-search` make of a network."""
+
+from dataclasses import dataclass
+
+from tinygen.ir.graph import Graph
+from tinygen.quant.dynamic.layers import Quantized, quantize_layers
+from tinygen.quant.dynamic.scheme import DynamicOptions
+from tinygen.quant.dynamic.search import Search, search
+from tinygen.targets import Board
+
+
+@dataclass(frozen=True)
+class Applied:
+    """The network, and how its scheme was found."""
+
+    quantized: Quantized
+    search: Search | None
+
+    @property
+    def graph(self) -> Graph:
+        """The network with layers of int8."""
+        return self.quantized.graph
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether there are such layers that the file does not have."""
+        return any(decision.is_int8 for decision in self.quantized.decisions)
+
+
+def apply(graph: Graph, options: DynamicOptions, board: Board) -> Applied:
+    """The network by the given scheme, or the best one of all; DynamicError."""
+    if options.search is not None:
+        found = search(graph, options, board, options.search)
+        return Applied(found.best, found)
+    return Applied(quantize_layers(graph, options, board, options.scheme), None)
