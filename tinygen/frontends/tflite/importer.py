@@ -11,6 +11,7 @@ from tinygen.frontends.tflite.ending import ending_at
 from tinygen.frontends.tflite.node import Node, Readers, UnsupportedError, to_tensor
 from tinygen.frontends.tflite.operators import (
     activation,
+    composite,
     convolution,
     elementwise,
     matmul,
@@ -35,6 +36,7 @@ from tinygen.ops.fold import fold
 
 READERS: Readers = {
     **activation.READERS,
+    **composite.READERS,
     **convolution.READERS,
     **elementwise.READERS,
     **matmul.READERS,

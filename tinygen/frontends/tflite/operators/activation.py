@@ -14,6 +14,7 @@ from tinygen.ops.clamp import Activation
 from tinygen.ops.float_function import FloatFunction, Function
 from tinygen.ops.hard_swish import HardSwish
 from tinygen.ops.quantize import Dequantize, Quantize
+from tinygen.ops.real_function import RealFunction, RealKind
 from tinygen.ops.relu import LeakyRelu, Relu
 from tinygen.ops.rescale import Rescale
 from tinygen.ops.roots import Rsqrt, Sqrt
@@ -45,6 +46,11 @@ def read_function(node: Node, function: Function) -> FloatFunction:
     )
 
 
+def read_real(node: Node, kind: RealKind) -> RealFunction:
+    """CEIL, COS, FLOOR, ROUND and SIN: exact up to one rounding."""
+    return RealFunction(name=node.name, source=node.source, input=node.input(0), output=node.output(), kind=kind)
+
+
 def read_quantize(node: Node) -> Op:
     """QUANTIZE: from float32, or from one 8-bit quantization to another."""
     is_real = node.input(0).type.dtype is DType.FLOAT32
@@ -61,9 +67,12 @@ def _read_plain(node: Node, kind: type[_Plain]) -> _Plain:
 
 READERS: Readers = {
     "ABS": _plain(Abs),
+    "CEIL": partial(read_real, kind=RealKind.CEIL),
+    "COS": partial(read_real, kind=RealKind.COS),
     "DEQUANTIZE": _plain(Dequantize),
     "ELU": partial(read_function, function=Function.ELU),
     "EXP": partial(read_function, function=Function.EXP),
+    "FLOOR": partial(read_real, kind=RealKind.FLOOR),
     "GELU": read_gelu,
     "HARD_SWISH": _plain(HardSwish),
     "LEAKY_RELU": read_leaky_relu,
@@ -74,7 +83,9 @@ READERS: Readers = {
     "RELU": partial(read_relu, activation=Activation.RELU),
     "RELU6": partial(read_relu, activation=Activation.RELU6),
     "RELU_N1_TO_1": partial(read_relu, activation=Activation.RELU_N1_TO_1),
+    "ROUND": partial(read_real, kind=RealKind.ROUND),
     "RSQRT": _plain(Rsqrt),
+    "SIN": partial(read_real, kind=RealKind.SIN),
     "SQRT": _plain(Sqrt),
     "SQUARE": _plain(Square),
     "TANH": partial(read_function, function=Function.TANH),

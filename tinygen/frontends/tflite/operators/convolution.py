@@ -1,5 +1,6 @@
 """Convolutions and fully connected layers."""
 
+from dataclasses import replace
 from typing import TypeVar
 
 import tflite
@@ -10,10 +11,12 @@ from tinygen.frontends.tflite.node import Node, Readers, UnsupportedError
 from tinygen.frontends.tflite.operators.hybrid import is_hybrid, read_hybrid
 from tinygen.ir.graph import Op
 from tinygen.ir.tensor import Tensor
+from tinygen.ops.batch_matmul import BatchMatMul
 from tinygen.ops.conv2d import Conv2D
 from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
 from tinygen.ops.dynamic_layer import Layer
 from tinygen.ops.fully_connected import FullyConnected
+from tinygen.ops.reshape import Reshape
 from tinygen.ops.transpose_conv2d import TransposeConv2D
 from tinygen.ops.window import HW, UNIT, Padding, padding_for
 
@@ -93,8 +96,10 @@ def read_transpose_conv(node: Node) -> TransposeConv2D:
 
 
 def read_fully_connected(node: Node) -> Op | tuple[Op, ...]:
-    """FULLY_CONNECTED."""
+    """FULLY_CONNECTED; with weights that are computed at run time a product of two matrices."""
     options = node.options(tflite.FullyConnectedOptions)
+    if node.input(1).data is None:
+        return _product(node, options.FusedActivationFunction())
     if options.WeightsFormat() != tflite.FullyConnectedOptionsWeightsFormat.DEFAULT:
         raise UnsupportedError("the weights are shuffled for another machine, the default format was expected")
     layer = FullyConnected(
@@ -107,6 +112,31 @@ def read_fully_connected(node: Node) -> Op | tuple[Op, ...]:
         clamp=fused_clamp(options.FusedActivationFunction(), node.output()),
     )
     return _layer(node, layer, options.AsymmetricQuantizeInputs())
+
+
+def _product(node: Node, activation: int) -> tuple[Op, ...]:
+    input, weights, output = node.input(0), node.input(1), node.output()
+    if node.optional_input(2) is not None or activation != tflite.ActivationFunctionType.NONE:
+        raise UnsupportedError("has weights of run time with a bias or an activation, neither was expected")
+    if len(weights.shape) != 2 or input.type.elements % weights.shape[1]:
+        raise UnsupportedError(f"weights {list(weights.shape)} do not fit an input of {list(input.shape)}")
+    rows = node.intermediate(output, "rows", (input.type.elements // weights.shape[1], weights.shape[1]))
+    rows = Tensor(rows.name, replace(input.type, shape=rows.shape))
+    whole = node.intermediate(output, "product", (rows.shape[0], weights.shape[0]))
+    product = BatchMatMul(
+        name=whole.name,
+        source=node.source,
+        first=rows,
+        second=weights,
+        output=whole,
+        transpose_first=False,
+        transpose_second=True,
+    )
+    return (
+        Reshape(name=rows.name, source=node.source, input=input, output=rows),
+        product,
+        Reshape(name=output.name, source=node.source, input=whole, output=output),
+    )
 
 
 def _filters(node: Node) -> Tensor:

@@ -1,0 +1,171 @@
+"""Operators that are read as several others."""
+
+from typing import Any
+
+import numpy as np
+import tflite
+
+from tinygen.frontends.tflite.node import Node, Readers, UnsupportedError
+from tinygen.frontends.tflite.operators.reduction import read_arg_max
+from tinygen.ir.graph import Op
+from tinygen.ir.tensor import Tensor
+from tinygen.ir.types import DType, TensorType
+from tinygen.ops.add import Add
+from tinygen.ops.arg_max import ArgMax
+from tinygen.ops.arithmetic_unary import Negate, Square
+from tinygen.ops.binary import Binary
+from tinygen.ops.clamp import Clamp
+from tinygen.ops.extrema import Maximum
+from tinygen.ops.float_function import FloatFunction, Function
+from tinygen.ops.lookup import Lookup
+from tinygen.ops.mul import Mul
+from tinygen.ops.quotient import Div, Power
+from tinygen.ops.real_function import RealFunction, RealKind
+from tinygen.ops.reduction import ReduceMax, Sum
+from tinygen.ops.reshape import Reshape
+from tinygen.ops.roots import Sqrt
+from tinygen.ops.unary import Unary
+
+_SMALLEST_NORM = 1e-6  # as TFLite divides by it
+
+
+def read_div(node: Node) -> Div:
+    """DIV of float32."""
+    if node.options(tflite.DivOptions).FusedActivationFunction() != tflite.ActivationFunctionType.NONE:
+        raise UnsupportedError("has a fused activation, none was expected")
+    return Div(name=node.name, source=node.source, first=node.input(0), second=node.input(1), output=node.output())
+
+
+def read_pow(node: Node) -> Power:
+    """POW of float32."""
+    return Power(name=node.name, source=node.source, first=node.input(0), second=node.input(1), output=node.output())
+
+
+def read_floor_div(node: Node) -> tuple[Op, ...]:
+    """FLOOR_DIV of float32: the next integer below the quotient."""
+    parts = _Parts(node)
+    quotient = parts.binary(Div, "quotient", node.input(0), node.input(1))
+    parts.add(RealFunction(**parts.to(node.output()), input=quotient, kind=RealKind.FLOOR))
+    return parts.ops
+
+
+def read_floor_mod(node: Node) -> tuple[Op, ...]:
+    """FLOOR_MOD of float32: what FLOOR_DIV leaves, of the divisor's sign."""
+    parts, (first, second) = _Parts(node), (node.input(0), node.input(1))
+    quotient = parts.binary(Div, "quotient", first, second)
+    whole = parts.unary(RealFunction, "whole", quotient, kind=RealKind.FLOOR)
+    product = parts.binary(Mul, "product", whole, second, clamp=Clamp.none(node.output().type))
+    parts.add(_difference(parts, node.output(), first, product))
+    return parts.ops
+
+
+def read_log_softmax(node: Node) -> tuple[Op, ...]:
+    """LOG_SOFTMAX of float32: differences to the largest number keep exponentials within range."""
+    parts, x, output = _Parts(node), node.input(0), node.output()
+    last = len(x.shape) - 1
+    row = (*x.shape[:-1], 1)
+    largest = parts.tensor("largest", row)
+    parts.add(ReduceMax(name=largest.name, source=node.source, input=x, output=largest, axes=(last,)))
+    lower = parts.binary(Add, "lower", x, largest, sign=-1, clamp=Clamp.none(output.type))
+    total = parts.tensor("total", row)
+    exponentials = parts.unary(FloatFunction, "exponentials", lower, function=Function.EXP)
+    parts.add(Sum(name=total.name, source=node.source, input=exponentials, output=total, axes=(last,)))
+    logarithm = parts.unary(FloatFunction, "logarithm", total, function=Function.LOG)
+    parts.add(_difference(parts, output, lower, logarithm))
+    return parts.ops
+
+
+def read_l2_normalization(node: Node) -> tuple[Op, ...]:
+    """L2_NORMALIZATION of float32: divided by the root of the sum of squares along the last axis."""
+    parts, x = _Parts(node), node.input(0)
+    total = parts.tensor("total", (*x.shape[:-1], 1))
+    squares = parts.unary(Square, "squares", x)
+    parts.add(Sum(name=total.name, source=node.source, input=squares, output=total, axes=(len(x.shape) - 1,)))
+    root = parts.unary(Sqrt, "root", total)
+    least = np.full((1,), _SMALLEST_NORM, np.float32)
+    smallest = Tensor(f"{root.name}:least", TensorType(DType.FLOAT32, (1,)), least)
+    norm = parts.binary(Maximum, "norm", root, smallest)
+    parts.add(Div(**parts.to(node.output()), first=x, second=norm))
+    return parts.ops
+
+
+def read_add_n(node: Node) -> tuple[Op, ...]:
+    """ADD_N of float32: one sum after the other."""
+    parts, output, count = _Parts(node), node.output(), node.input_count
+    total = node.input(0)
+    if count < 2:
+        return (Reshape(**parts.to(output), input=total),)
+    clamp = Clamp.none(output.type)
+    for position in range(1, count - 1):
+        total = parts.binary(Add, f"sum{position}", total, node.input(position), clamp=clamp)
+    parts.add(Add(**parts.to(output), first=total, second=node.input(count - 1), clamp=clamp))
+    return parts.ops
+
+
+def read_arg_min(node: Node) -> tuple[Op, ...]:
+    """ARG_MIN: where the numbers are largest whose order is reversed."""
+    parts, x = _Parts(node), node.input(0)
+    if x.type.dtype.is_real:
+        reverse: Op = Negate(**parts.to(parts.tensor("reversed", x.shape, x.type)), input=x)
+    else:
+        complement = ~np.arange(256, dtype=np.uint8).view(np.int8)
+        table = Tensor(f"{node.name}:complement", TensorType(DType.INT8, (256,)), complement)
+        reverse = Lookup(**parts.to(parts.tensor("reversed", x.shape, x.type)), input=x, table=table)
+    chosen = read_arg_max(node)
+    return reverse, ArgMax(**parts.to(node.output()), input=reverse.results[0], axis=chosen.axis)
+
+
+class _Parts:
+    """Operators in place of one, with tensors between them of the output's type."""
+
+    def __init__(self, node: Node) -> None:
+        self._node = node
+        self._ops: list[Op] = []
+        if not node.output().type.dtype.is_real and node.raw.name != "ARG_MIN":
+            raise UnsupportedError(f"output '{node.name}' is {node.output().type.dtype.value}, f32 was expected")
+
+    @property
+    def ops(self) -> tuple[Op, ...]:
+        """In execution order."""
+        return tuple(self._ops)
+
+    def to(self, output: Tensor) -> dict[str, Any]:
+        """Name, place and result of an operator."""
+        return {"name": output.name, "source": self._node.source, "output": output}
+
+    def tensor(self, role: str, shape: tuple[int, ...], type: TensorType | None = None) -> Tensor:
+        """A new tensor."""
+        made = self._node.intermediate(self._node.output(), role, shape)
+        return made if type is None else Tensor(made.name, type)
+
+    def add(self, op: Op) -> None:
+        """Append an operator."""
+        self._ops.append(op)
+
+    def unary(self, kind: type[Unary], role: str, input: Tensor, /, **attributes: Any) -> Tensor:
+        """The result of a function of one tensor."""
+        output = self.tensor(role, input.shape)
+        self.add(kind(**self.to(output), input=input, **attributes))
+        return output
+
+    def binary(self, kind: type[Binary], role: str, first: Tensor, second: Tensor, **attributes: Any) -> Tensor:
+        """The result of a function of two tensors."""
+        output = self.tensor(role, np.broadcast_shapes(first.shape, second.shape))
+        self.add(kind(**self.to(output), first=first, second=second, **attributes))
+        return output
+
+
+def _difference(parts: _Parts, output: Tensor, first: Tensor, second: Tensor) -> Add:
+    return Add(**parts.to(output), first=first, second=second, sign=-1, clamp=Clamp.none(output.type))
+
+
+READERS: Readers = {
+    "ADD_N": read_add_n,
+    "ARG_MIN": read_arg_min,
+    "DIV": read_div,
+    "FLOOR_DIV": read_floor_div,
+    "FLOOR_MOD": read_floor_mod,
+    "L2_NORMALIZATION": read_l2_normalization,
+    "LOG_SOFTMAX": read_log_softmax,
+    "POW": read_pow,
+}
