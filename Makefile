@@ -27,13 +27,14 @@ test: setup ## Run all tests that this machine can run
 	@$(BIN)/python -m pytest -n $(JOBS) $(PYTEST_FLAGS)
 
 .PHONY: check
-check: setup ## Lint, formats, types, workflows, import order
+check: setup ## Lint, formats, types, workflows, import order, MISRA C
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@$(BIN)/clang-format --dry-run -Werror $$(git ls-files 'runtime_c/*.c' 'runtime_c/*.h')
 	@$(BIN)/check-jsonschema --quiet --builtin-schema vendor.github-workflows .github/workflows/*.yml
 	@$(BIN)/python -m pytest -q tests/test_layers.py
+	@$(BIN)/python -m benchmarks.compliance --check
 
 .PHONY: format
 format: setup ## Format Python and C

@@ -14,16 +14,17 @@ from tests.support.operator_models import BUILDERS, side_by_side
 from tests.support.tiny_models import classifier, tower, view
 from tests.support.tools import requires_arm_gcc, requires_clang, requires_cmsis, requires_host_cc
 from tinygen import paths
-from tinygen.build.kernel_sources import SourceTree, kernel_library, operators
+from tinygen.build.kernel_sources import SourceTree, kernel_library, native, operators
 from tinygen.build.toolchain import WARNINGS
 from tinygen.kernels.base import Library, Objective
 from tinygen.options import Kernels, Options
 from tinygen.pipeline import compile_model
 from tinygen.targets import load
 
-STRICT = ("-std=c11", "-pedantic", *WARNINGS, "-O1", "-c", "-o", "out.o")
+MORE = ("-Wpedantic", "-Wsign-conversion", "-Wundef", "-Wvla")
+STRICT = ("-std=c11", *WARNINGS, *MORE, "-O1", "-c", "-o", "out.o")
 ARM = "arm-none-eabi-gcc"
-TREES = (kernel_library(Library.PORTABLE, None), operators())
+TREES = (kernel_library(Library.PORTABLE, None), operators(), native())
 COMPILERS = [
     *(
         pytest.param(ARM, board, id=board, marks=requires_arm_gcc)
@@ -73,7 +74,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def compiler(cc: str, board: str, source: str, flags: Sequence[str], trees: Sequence[SourceTree] = TREES) -> Run:
     """How a compiler ends on one file."""
     include = [f"-I{folder}" for tree in trees for folder in tree.include]
-    command = [cc, *load(board).flags, *flags, *include, "-I.", source]
+    align = ["-Wcast-align" if "clang" in cc else "-Wcast-align=strict"]  # clang's is as strict
+    command = [cc, *load(board).flags, *align, *flags, *include, "-I.", source]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
@@ -84,12 +86,23 @@ def write(texts: dict[str, str]) -> list[str]:
     return [file for file in texts if file.endswith(".c")]
 
 
+@pytest.mark.parametrize("kernels", [Kernels.PORTABLE, Kernels.NATIVE])
 @pytest.mark.parametrize(("cc", "board"), COMPILERS)
-def test_no_warnings(cc: str, board: str) -> None:
+def test_no_warnings(cc: str, board: str, kernels: Kernels, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TINYGEN_CMSIS_NN", "nowhere")  # native kernels are backed by the portable ones
     for model in MODELS:
-        for source in write(files(model, board, Kernels.PORTABLE)):
+        for source in write(files(model, board, kernels)):
             done = compiler(cc, board, source, STRICT)
             assert (done.returncode, done.stderr) == (0, ""), f"{model}, {source}"
+
+
+@pytest.mark.parametrize(("cc", "board"), COMPILERS)
+def test_no_warnings_about_kernels(cc: str, board: str, folder: Path) -> None:
+    """All in one call of the compiler for each folder."""
+    for tree in TREES:
+        sources = [str(source.placed(folder)) for source in tree.sources]
+        done = compiler(cc, board, sources[0], [*STRICT[:-3], "-fsyntax-only", *sources[1:]])
+        assert (done.returncode, done.stderr) == (0, ""), tree.name
 
 
 @requires_cmsis

@@ -6,6 +6,8 @@
 
 /* file: tg_native_mve_lanes.c */
 
+#include <stddef.h>
+
 #include "tg_native_mve_lanes.h"
 #include "tg_native_mve_copy.h"
 
@@ -71,7 +73,7 @@ static void convolve_line(const struct tg_native_mve_depthwise_lanes *layer, con
 void tg_native_mve_lanes(const struct tg_native_mve_depthwise_lanes *layer, const int8_t *input, int8_t *output,
     int8_t *scratch, tg_native_mve_lanes_filter *filter)
 {
-    if (scratch != 0) {
+    if (scratch != NULL) {
         tg_mve_fill_rows(scratch, 0, layer->zero_point, 1, layer->channels);
     }
     for (int32_t batch = 0; batch < layer->batches; batch++) {

@@ -79,7 +79,7 @@ static int run_arm_convolve_s8(const struct convolve_layer *layer, const int8_t 
 
 static void run_tg_sum_rows_s8(const struct sum_rows_layer *layer, const int8_t *input, int32_t *sums)
 {
-    if (layer->is_first) {
+    if (layer->is_first != 0) {
         for (int32_t i = 0; i < layer->channels; ++i) {
             sums[i] = 0;
         }
