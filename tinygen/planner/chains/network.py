@@ -11,63 +11,25 @@ from tinygen.ir.tensor import Tensor
 from tinygen.kernels.base import Kernel
 from tinygen.ops.channel_sum import ChannelSum, channel_sum
 from tinygen.ops.running_sum import RunningSum, running_sum
-from tinygen.planner.chains.slices import Tiles
+from tinygen.planner.chains.slices import TileCache
 from tinygen.planner.chains.stream import RowDemand
-from tinygen.planner.chains.strips import Copies
+from tinygen.planner.chains.strips import RingCache
 from tinygen.planner.memory.sharing import Sharing
 
 
-@dataclass(frozen=True, eq=False)
-class Network:
-    """The calls of a graph in order. Views have no call; the tensors of a view live in one root tensor."""
+class Derived:
+    """What follows from calls and ports, found when it is first asked for; kernels change nothing of it."""
 
-    graph: Graph
-    calls: tuple[Op, ...]
-    kernels: Mapping[Op, Kernel]
-    sharing: Sharing
-    fetched: frozenset[Tensor] = frozenset()  # inputs that the application gives by rows
-    rereads_input: bool = False  # it gives them as often as wanted, and just some columns
-    stored: tuple[Tensor, ...] = ()  # outputs that the application takes by rows
-    demand: RowDemand = field(default_factory=RowDemand)  # which rows the operators need
-    copies: Copies = field(default_factory=lambda: Copies({}))
-    tiles: Tiles = field(default_factory=lambda: Tiles({}))
-
-    @classmethod
-    def of(
-        cls,
+    def __init__(
+        self,
         graph: Graph,
-        kernels: Mapping[Op, Kernel],
-        fetches_input: bool,
-        rereads_input: bool = False,
-        stores_output: bool = False,
-    ) -> "Network":
-        """The network of a graph.
-
-        Inputs that nobody reads, or that lie inside of other tensors, are not fetched; outputs that nothing computes
-        are not stored.
-        """
-        sharing = Sharing(graph)
-        calls = tuple(op for op in graph.ops if not sharing.add_view(op))
-        read = {tensor for op in calls for tensor in op.variable_operands}
-        fetched = (t for t in graph.input_tensors if fetches_input and t in read and sharing.root(t)[0] is t)
-        written = {sharing.root(tensor)[0] for op in calls for tensor in op.results}
-        stored = (t for t in dict.fromkeys(graph.output_tensors) if stores_output and sharing.root(t)[0] in written)
-        return cls(graph, calls, kernels, sharing, frozenset(fetched), rereads_input, tuple(stored))
-
-    def with_kernels(self, kernels: Mapping[Op, Kernel]) -> "Network":
-        """The same with other kernels for some operators; what is derived from the graph is shared, as tensors are
-        compared by identity and those of running sums are made here."""
-        other = replace(self, kernels={**self.kernels, **kernels})
-        for name, value in vars(Network).items():
-            if isinstance(value, cached_property):
-                vars(other)[name] = getattr(self, name)
-        return other
-
-    def completed_by(self, tensor: Tensor) -> int:
-        """The call after which all of a tensor is there: the one that computes it, or the last of what it views."""
-        own = [index for index, op in enumerate(self.calls) if tensor in op.results]
-        root = self.root(tensor)
-        return own[0] if own else max(i for i, op in enumerate(self.calls) if root in map(self.root, op.results))
+        calls: tuple[Op, ...],
+        sharing: Sharing,
+        fetched: frozenset[Tensor],
+        stored: tuple[Tensor, ...],
+    ) -> None:
+        self.graph, self.calls, self.sharing = graph, calls, sharing
+        self.fetched, self.stored = fetched, stored
 
     def root(self, tensor: Tensor) -> Tensor:
         """The tensor whose memory holds `tensor`."""
@@ -119,6 +81,97 @@ class Network:
     def row_wise(self) -> frozenset[Op]:
         """The calls that can run row by row."""
         return frozenset(op for op in self.calls if op in self.sums or _has_tiles(op))
+
+
+@dataclass(frozen=True, eq=False)
+class Network:
+    """The calls of a graph in order. Views have no call; the tensors of a view live in one root tensor."""
+
+    graph: Graph
+    calls: tuple[Op, ...]
+    kernels: Mapping[Op, Kernel]
+    sharing: Sharing
+    derived: Derived
+    fetched: frozenset[Tensor] = frozenset()  # inputs that the application gives by rows
+    rereads_input: bool = False  # it gives them as often as wanted, and just some columns
+    stored: tuple[Tensor, ...] = ()  # outputs that the application takes by rows
+    demand: RowDemand = field(default_factory=RowDemand)  # which rows the operators need
+    copies: RingCache = field(default_factory=RingCache)
+    tiles: TileCache = field(default_factory=TileCache)
+
+    @classmethod
+    def of(
+        cls,
+        graph: Graph,
+        kernels: Mapping[Op, Kernel],
+        fetches_input: bool,
+        rereads_input: bool = False,
+        stores_output: bool = False,
+    ) -> "Network":
+        """The network of a graph.
+
+        Inputs that nobody reads, or that lie inside of other tensors, are not fetched; outputs that nothing computes
+        are not stored.
+        """
+        sharing = Sharing(graph)
+        calls = tuple(op for op in graph.ops if not sharing.add_view(op))
+        read = {tensor for op in calls for tensor in op.variable_operands}
+        fetched = (t for t in graph.input_tensors if fetches_input and t in read and sharing.root(t)[0] is t)
+        written = {sharing.root(tensor)[0] for op in calls for tensor in op.results}
+        taken = (t for t in dict.fromkeys(graph.output_tensors) if stores_output and sharing.root(t)[0] in written)
+        given, stored = frozenset(fetched), tuple(taken)
+        derived = Derived(graph, calls, sharing, given, stored)
+        return cls(graph, calls, kernels, sharing, derived, given, rereads_input, stored)
+
+    def with_kernels(self, kernels: Mapping[Op, Kernel]) -> "Network":
+        """The same with other kernels for some operators; what is derived from the graph is shared, as tensors are
+        compared by identity and those of running sums are made there."""
+        return replace(self, kernels={**self.kernels, **kernels})
+
+    def completed_by(self, tensor: Tensor) -> int:
+        """The call after which all of a tensor is there: the one that computes it, or the last of what it views."""
+        own = [index for index, op in enumerate(self.calls) if tensor in op.results]
+        root = self.root(tensor)
+        return own[0] if own else max(i for i, op in enumerate(self.calls) if root in map(self.root, op.results))
+
+    def root(self, tensor: Tensor) -> Tensor:
+        """The tensor whose memory holds `tensor`."""
+        return self.sharing.root(tensor)[0]
+
+    @property
+    def inputs(self) -> frozenset[Tensor]:
+        """Roots that hold an input of the model before the first call."""
+        return self.derived.inputs
+
+    @property
+    def outputs(self) -> frozenset[Tensor]:
+        """Roots that hold an output of the model after the last call."""
+        return self.derived.outputs
+
+    @property
+    def lifetimes(self) -> dict[Tensor, tuple[int, int]]:
+        """First and last call that touches each root; resident inputs from call 0 on, outputs up to the last."""
+        return self.derived.lifetimes
+
+    @property
+    def private(self) -> frozenset[Tensor]:
+        """Roots that hold only themselves and are neither input nor output of the model."""
+        return self.derived.private
+
+    @property
+    def sums(self) -> dict[Op, RunningSum]:
+        """The calls that are averages over whole images."""
+        return self.derived.sums
+
+    @property
+    def channel_sums(self) -> dict[Op, ChannelSum]:
+        """The calls that are products with all channels of their input."""
+        return self.derived.channel_sums
+
+    @property
+    def row_wise(self) -> frozenset[Op]:
+        """The calls that can run row by row."""
+        return self.derived.row_wise
 
 
 def _has_tiles(op: Op) -> bool:

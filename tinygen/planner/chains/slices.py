@@ -37,17 +37,17 @@ class FinishRows(RowStep):
     rows: Rows
 
 
-@dataclass(frozen=True)
-class Tiles:
+class TileCache:
     """Operators on slices, each made once: they have constants of their own."""
 
-    known: dict[tuple[Op, Channels], Tile | None]
+    def __init__(self) -> None:
+        self._cache: dict[tuple[Op, Channels], Tile | None] = {}
 
     def of(self, op: Op, channels: Channels) -> Tile:
         """The operator on some channels of its result, which is known to have such a tile."""
-        if (op, channels) not in self.known:
-            self.known[op, channels] = op.slice(channels)
-        tile = self.known[op, channels]
+        if (op, channels) not in self._cache:
+            self._cache[op, channels] = op.slice(channels)
+        tile = self._cache[op, channels]
         assert tile is not None, "only operators with tiles are in chains"
         return tile
 

@@ -15,19 +15,19 @@ from tinygen.ir.tensor import Tensor
 from tinygen.planner.chains.stream import RowDemand, Strip
 
 
-@dataclass(frozen=True)
-class Copies:
+class RingCache:
     """The rings into which columns of operands are copied, each made once."""
 
-    rings: dict[tuple[Op, Tensor], Tensor]
+    def __init__(self) -> None:
+        self._cache: dict[tuple[Op, Tensor], Tensor] = {}
 
     def ring(self, op: Op, operand: Tensor) -> Tensor:
         """The ring for an operator and its operand; as a tensor it is as wide as the operand."""
-        return self.rings.setdefault((op, operand), Tensor(f"{operand.name}:columns", operand.type))
+        return self._cache.setdefault((op, operand), Tensor(f"{operand.name}:columns", operand.type))
 
 
 def strips_of(
-    ops: Sequence[Op], held: frozenset[Tensor], count: int, demand: RowDemand, copies: Copies
+    ops: Sequence[Op], held: frozenset[Tensor], count: int, demand: RowDemand, copies: RingCache
 ) -> tuple[Strip, ...]:
     """The strips of a chain whose tensors `held` lie in rings; empty where it cannot be cut into so many."""
     ends = [op.results[0] for op in ops if op.results[0] not in held]
@@ -85,7 +85,7 @@ def _hull(first: Columns | None, second: Columns) -> Columns:
 
 
 def _with_copies(
-    columns: _Columns, ops: Sequence[Op], held: frozenset[Tensor], demand: RowDemand, copies: Copies
+    columns: _Columns, ops: Sequence[Op], held: frozenset[Tensor], demand: RowDemand, copies: RingCache
 ) -> Strip:
     """The strip; its copies hold what they are read for."""
     copied: dict[tuple[Op, Tensor], Tensor] = {}

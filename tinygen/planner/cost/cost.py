@@ -6,7 +6,7 @@ that was not measured costs what the average of similar work does: plans are onl
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -41,33 +41,31 @@ _ADD_PRODUCTS = "tg_add_products_s8"
 _ADD_CHANNELS, _SCALE_PRODUCTS = "tg_add_channel_products_s8", "tg_scale_products_s8"
 
 
-@dataclass(frozen=True)
 class Costs:
     """Instructions per unit of work of each function, for one library and instruction set."""
 
-    toolbox: Toolbox
-    functions: Mapping[str, Work]
-    _known: dict[tuple[Op, str, int, int | None, int | None], float] = field(
-        default_factory=dict
-    )  # calls: there are many alike
-    _slices: dict[tuple[Op, str, int], float] = field(default_factory=dict)
+    def __init__(self, toolbox: Toolbox, functions: Mapping[str, Work]) -> None:
+        self.toolbox = toolbox
+        self.functions = functions
+        self._call_cache: dict[tuple[Op, str, int, int | None, int | None], float] = {}  # there are many alike
+        self._slice_cache: dict[tuple[Op, str, int], float] = {}
 
     def slice(self, op: Op, kernel: Kernel, channels: int) -> float:
         """Of computing so many channels of the result of `op`."""
         key = op, kernel.function, channels
-        if key not in self._slices:
+        if key not in self._slice_cache:
             share = channels / op.results[0].shape[-1]
             costs = self.functions.get(shape_class(op, kernel)) or self._similar(op)
             whole = self.call(op, kernel)
-            self._slices[key] = min(costs.call, whole) + share * max(whole - costs.call, 0.0)
-        return self._slices[key]
+            self._slice_cache[key] = min(costs.call, whole) + share * max(whole - costs.call, 0.0)
+        return self._slice_cache[key]
 
     def call(self, op: Op, kernel: Kernel, rows: int | None = None, columns: int | None = None) -> float:
         """Of computing rows of the result of `op`, or some columns of them; without a number all of them."""
         key = op, kernel.function, kernel.scratch_bytes, rows, columns
-        if key not in self._known:
-            self._known[key] = self._instructions(op, kernel, rows, columns)
-        return self._known[key]
+        if key not in self._call_cache:
+            self._call_cache[key] = self._instructions(op, kernel, rows, columns)
+        return self._call_cache[key]
 
     def _instructions(self, op: Op, kernel: Kernel, rows: int | None, columns: int | None) -> float:
         native = native_instructions(op, kernel, self.toolbox.isa, rows)

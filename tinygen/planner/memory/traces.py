@@ -26,7 +26,7 @@ class _Pair(NamedTuple, Generic[Key]):
     result: Access[Key]
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class Trace(Generic[Key]):
     """What some steps do to memory, for each choice of where buffers hold their rows."""
 
@@ -34,14 +34,14 @@ class Trace(Generic[Key]):
     uses: tuple[Mapping[Key, Sequence[Use]], ...]
     sizes: tuple[Mapping[Key, int], ...]
     pairs: tuple[_Pair[Key], ...]
-    _alone: dict[Key, list[tuple[int, _Parts]]] = field(default_factory=dict)
+    _alone_cache: dict[Key, list[tuple[int, _Parts]]] = field(default_factory=dict, init=False)
 
     def alone(self, key: Key) -> list[tuple[int, _Parts]]:
         """Bytes and parts of a buffer that no other steps use, for each choice that differs."""
-        if key not in self._alone:
+        if key not in self._alone_cache:
             found = [(sizes[key], parts_of(uses[key], sizes[key])) for uses, sizes in self._choices]
-            self._alone[key] = _different(found)
-        return self._alone[key]
+            self._alone_cache[key] = _different(found)
+        return self._alone_cache[key]
 
     @property
     def _choices(self) -> Iterator[tuple[Mapping[Key, Sequence[Use]], Mapping[Key, int]]]:

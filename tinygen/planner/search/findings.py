@@ -1,7 +1,7 @@
 """What planning finds out about the kernels and the segments of one network: nothing is looked at twice."""
 
 from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from tinygen.ir.graph import Op
 from tinygen.kernels.base import Kernel, Toolbox
@@ -15,31 +15,31 @@ from tinygen.planner.search.search_work import UNITS_OF_STEP, SearchWork
 _MOST_STEPS = 50_000  # of segments whose traces are kept: some hundred megabytes
 
 
-@dataclass(frozen=True)
 class Findings:
     """Kernels and memory, each by what it depends on."""
 
-    network: Network
-    toolbox: Toolbox
-    solver: Solver = Solver.BUILTIN
-    work: SearchWork = field(default_factory=SearchWork)
-    _variants: dict[Op, tuple[Kernel, ...]] = field(default_factory=dict)
-    _parts: dict[tuple[Hashable, int], tuple[Op, Kernel]] = field(default_factory=dict)
-    _traces: Traces = field(default_factory=dict)
-    _placed: dict[tuple[Segment, ...], Placed] = field(default_factory=dict)
-    _fitting: dict[tuple[Segment, ...], Placed] = field(default_factory=dict)
+    def __init__(self, network: Network, toolbox: Toolbox, solver: Solver = Solver.BUILTIN) -> None:
+        self.network = network
+        self.toolbox = toolbox
+        self.solver = solver
+        self.work = SearchWork()
+        self._variant_cache: dict[Op, tuple[Kernel, ...]] = {}
+        self._part_cache: dict[tuple[Hashable, int], tuple[Op, Kernel]] = {}
+        self._trace_cache: Traces = {}
+        self._placed_cache: dict[tuple[Segment, ...], Placed] = {}
+        self._fitting_cache: dict[tuple[Segment, ...], Placed] = {}
 
     def variants(self, op: Op) -> tuple[Kernel, ...]:
         """The kernels of an operator of the network: the cheapest first, each further one with less scratch."""
-        if op not in self._variants:
-            self._variants[op] = variants(op, self.toolbox)
-        return self._variants[op]
+        if op not in self._variant_cache:
+            self._variant_cache[op] = variants(op, self.toolbox)
+        return self._variant_cache[op]
 
     def kernel_of_part(self, op: Op, scratch_bytes: int, key: Hashable) -> tuple[Op, Kernel]:
         """The kernel for a part of an operator; parts of equal key share that of the first one, which comes with it."""
-        if (key, scratch_bytes) not in self._parts:
-            self._parts[key, scratch_bytes] = op, select(op, self.toolbox, scratch_bytes)
-        return self._parts[key, scratch_bytes]
+        if (key, scratch_bytes) not in self._part_cache:
+            self._part_cache[key, scratch_bytes] = op, select(op, self.toolbox, scratch_bytes)
+        return self._part_cache[key, scratch_bytes]
 
     def with_kernels(self, segments: Sequence[Segment]) -> Network:
         """The network with the kernels that segments chose by their scratch, which may be for some rows only."""
@@ -49,7 +49,7 @@ class Findings:
     def memory(self, segments: Sequence[Segment]) -> Memory:
         """The blocks of all segments, one after the other."""
         self._trace(segments)
-        traces = [self._traces[segment] for segment in segments]
+        traces = [self._trace_cache[segment] for segment in segments]
         self.work.spend(UNITS_OF_STEP * sum(found.steps for found in traces))
         return memory_of_traces(self.network, traces)
 
@@ -61,42 +61,42 @@ class Findings:
 
     def placed(self, segments: tuple[Segment, ...]) -> Placed:
         """The best placement of all segments that is found."""
-        if segments not in self._placed:
+        if segments not in self._placed_cache:
             best = self.place(self.memory(segments), THOROUGH)
-            known = self._fitting.get(segments, best)
-            self._placed[segments] = min(best, known, key=lambda placed: placed.arena_bytes)
-        return self._placed[segments]
+            known = self._fitting_cache.get(segments, best)
+            self._placed_cache[segments] = min(best, known, key=lambda placed: placed.arena_bytes)
+        return self._placed_cache[segments]
 
     def fits(self, segments: tuple[Segment, ...], limit_bytes: int, effort: Effort) -> bool:
         """Whether a placement of all segments within a limit is found, so that `placed` is within it, too."""
-        known = self._placed.get(segments) or self._fitting.get(segments)
+        known = self._placed_cache.get(segments) or self._fitting_cache.get(segments)
         if known and known.arena_bytes <= limit_bytes:
             return True
         needed = self.memory(segments)
-        if needed.bound_bytes > limit_bytes or segments in self._placed:
+        if needed.bound_bytes > limit_bytes or segments in self._placed_cache:
             return False
         found = self.place(needed, effort, limit_bytes)
         if found.arena_bytes <= limit_bytes:
-            self._fitting[segments] = found
+            self._fitting_cache[segments] = found
         return found.arena_bytes <= limit_bytes
 
     def memory_alone(self, segment: Segment) -> Memory:
         """The blocks of a segment; what passes through it untouched is not among them."""
         self._trace([segment])
-        return memory_of_trace(self.network, segment, self._traces[segment])
+        return memory_of_trace(self.network, segment, self._trace_cache[segment])
 
     def _trace(self, segments: Sequence[Segment]) -> None:
         for segment in segments:
-            found = self._traces.pop(segment, None)
+            found = self._trace_cache.pop(segment, None)
             if found is None:
                 found = trace_of(self.with_kernels([segment]), segment)
                 self.work.spend(UNITS_OF_STEP * found.steps * len(found.uses))
-            self._traces[segment] = found
-        steps = sum(found.steps for found in self._traces.values())
-        for segment in [s for s in self._traces if s not in segments]:
+            self._trace_cache[segment] = found
+        steps = sum(found.steps for found in self._trace_cache.values())
+        for segment in [s for s in self._trace_cache if s not in segments]:
             if steps <= _MOST_STEPS:
                 break
-            steps -= self._traces.pop(segment).steps
+            steps -= self._trace_cache.pop(segment).steps
 
     def _within(self, op: Op, scratch_bytes: int) -> Kernel:
         found = self.variants(op)
