@@ -51,6 +51,10 @@ bench: setup ## Measure the MLPerf Tiny models again (benchmarks/mlperf)
 bench-planning: setup ## Measure how long planning takes again (benchmarks/planning.md)
 	@$(BIN)/python -m benchmarks.planning
 
+.PHONY: bench-weights
+bench-weights: setup ## Measure networks with narrow weights again (benchmarks/weights.md)
+	@OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.weights
+
 .PHONY: models
 models: setup ## Fetch the MLPerf Tiny reference models (models/, not in git)
 	@$(BIN)/tinygen mlperf models models/mlperf_tiny

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "tg_coded_s8.h"
+#include "tg_dot_s8_s16.h"
 #include "tg_fixed_point.h"
 
 #include <stddef.h>
@@ -34,23 +35,13 @@ static void decode(const struct tg_coded_convolution *layer, int32_t channel, in
             for (int32_t i = 0; i < layer->block; i++) {
                 const uint32_t code = ((uint32_t)layer->codes[position >> 3] >> (position & 7)) & mask;
 
-                *numbers++ = (int16_t)(number_of(layer, code) - zero);
+                numbers[tg_place_s16(i, layer->block)] = (int16_t)(number_of(layer, code) - zero);
                 position += layer->bits;
             }
+            numbers += layer->block;
             block++;
         }
     }
-}
-
-/** Products of one block. */
-static int32_t block_sum(const int8_t *input, int32_t offset, const int16_t *numbers, int32_t size)
-{
-    int32_t sum = 0;
-
-    for (int32_t i = 0; i < size; i++) {
-        sum += (input[i] + offset) * numbers[i];
-    }
-    return sum;
 }
 
 /** Products of all blocks under one tap, each times its factor; `factor` is the filter's first. */
@@ -60,7 +51,7 @@ static int64_t tap_sum(
     int64_t sum = 0;
 
     for (int32_t first = 0; first < layer->filter_depth; first += layer->block) {
-        const int64_t products = block_sum(pixel + first, layer->input_offset, numbers + first, layer->block);
+        const int64_t products = tg_dot_s8_s16(pixel + first, layer->input_offset, numbers + first, layer->block);
 
         if (layer->factors != NULL) {
             sum += products * layer->factors[factor];

@@ -1,0 +1,153 @@
+"""Networks with narrow weights: accuracy, flash, RAM, instructions; `make bench-weights` writes weights.md and .json.
+
+Asks for `../shared` (keyword spotting). The image classifier is trained here (benchmarks/shapes.py).
+"""
+
+import json
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import onnx
+
+from benchmarks.shapes import Classifier, shapes
+from tinygen.calib.calibrator import Calibrator
+from tinygen.calib.model import load_float
+from tinygen.compress import CompressionGranularity, DType, QScheme
+from tinygen.compress.finding import Finding
+from tinygen.compress.onnx_file import read_model
+from tinygen.compress.onnx_model import quantize_model
+from tinygen.compress.scheme import Scheme
+from tinygen.frontends import import_model
+from tinygen.ir.types import Float32Array
+from tinygen.ops.quantize import dequantize
+from tinygen.options import Options
+from tinygen.pipeline import Compiled, compile_model
+from tinygen.report.bench import bench
+from tinygen.system.work import work_folder
+
+SHARED = Path(__file__).resolve().parents[2] / "shared"
+_BLOCK = CompressionGranularity.PER_BLOCK
+MODES = {
+    "float32": None,
+    "INT8 per channel": Scheme(DType.INT8),
+    "FP8 E4M3 per channel": Scheme(DType.FP8_E4M3FN),
+    "INT4 per channel": Scheme(DType.INT4),
+    "INT4 in blocks of 32": Scheme(DType.INT4, granularity=_BLOCK),
+    "MXFP4": Scheme(DType.FP4_E2M1FN, granularity=_BLOCK),
+    "INT2 in blocks of 32, asymmetric": Scheme(DType.INT2, QScheme.ASYMMETRIC, _BLOCK),
+}
+_BOARDS = ("mps2-an386", "mps3-an547")  # Cortex-M4, Cortex-M55
+_CALIBRATION = 100
+_TRAINED, _UNSEEN = 2500, 500
+_OUT = Path(__file__).with_suffix("")
+_HEAD = (
+    "weights", "activations", "right, %", "constants, bytes", "of them float32 weights", "flash",
+    "RAM", "instructions, M4", "instructions, M55",
+)  # fmt: skip
+_INTRODUCTION = """# Narrow weights
+
+By `make bench-weights`. Accuracy is that of the generated C on samples that neither training nor calibration saw.
+Constants are all tables of the network, flash has the code, too, RAM the stack (both on the M4, in bytes). Weights that
+are not quantized, as they have at most 1,024 elements or no whole blocks along their input channels, are float32 beside
+float32 activations (their bytes are said), int8 beside int8 ones. Kernels for codes save flash, not time. int8 and int4
+per channel with int8 activations have native kernels or those of CMSIS-NN, FP8 is int8 there.
+"""
+
+
+@dataclass(frozen=True)
+class Task:
+    """A network and its samples."""
+
+    name: str
+    model: onnx.ModelProto
+    images: Float32Array  # for calibration, then unseen ones
+    labels: npt.NDArray[np.integer]  # of the unseen
+
+
+@dataclass(frozen=True)
+class Row:
+    """One way to store weights, with one kind of activations."""
+
+    weights: str
+    activations: str
+    percent: float
+    constant_bytes: int
+    float_bytes: int
+    flash_bytes: int
+    ram_bytes: int
+    instructions_m4: int
+    instructions_m55: int
+
+
+def keywords() -> Task:
+    """Keyword spotting with its official inputs."""
+    folder = SHARED / "models" / "mlperf_tiny"
+    reference = import_model(folder / "kws_ref_model.tflite")
+    with np.load(SHARED / "eval" / "kws01.npz") as data:
+        images = dequantize(data["x"], reference.inputs[0].tensor.type).astype(np.float32)
+        labels = data["y"][_CALIBRATION:]
+    return Task("Keyword spotting (kws_fp32_qualcomm)", read_model(folder / "kws_fp32_qualcomm.tflite"), images, labels)
+
+
+def classifier() -> Task:
+    """The network on textured shapes."""
+    network = Classifier()
+    network.train(*shapes(_TRAINED, 0))
+    images, labels = shapes(_CALIBRATION + _UNSEEN, 1)
+    return Task("Image classifier (benchmarks/shapes.py)", network.model(), images, labels[_CALIBRATION:])
+
+
+def rows(task: Task) -> Iterator[Row]:
+    """All measurements of a network."""
+    for name, scheme in MODES.items():
+        model, findings = (task.model, ()) if scheme is None else quantize_model(task.model, scheme)
+        with work_folder() as folder:
+            file, table = folder / "net.onnx", folder / "net.ctable.json"
+            onnx.save(model, file)
+            Calibrator(load_float(file)).run([task.images[:_CALIBRATION]]).save(table)
+            yield _row(name, "float32", task, file, None, findings)
+            yield _row(name, "int8", task, file, table, ())
+
+
+def _row(name: str, activations: str, task: Task, file: Path, table: Path | None, findings: tuple[Finding, ...]) -> Row:
+    def compiled(target: str) -> Compiled:
+        return compile_model(file, Options(target=target, ctable=table, allow_float=table is None))
+
+    unseen = [[image[np.newaxis]] for image in task.images[_CALIBRATION:]]
+    host, boards = compiled("host"), [compiled(board) for board in _BOARDS]
+    scores = np.concatenate([outputs[0].reshape(1, -1) for outputs in host.execute(unseen).outputs])
+    measured = [bench(board) for board in boards]
+    return Row(
+        name,
+        activations,
+        round(100 * float((scores.argmax(axis=1) == task.labels).mean()), 2),
+        measured[0].table_bytes,
+        sum(finding.bytes for finding in findings if not finding.is_changed and len(finding.shape) > 1),
+        measured[0].flash_bytes or 0,
+        measured[0].ram_bytes or 0,
+        *(found.instructions or 0 for found in measured),
+    )
+
+
+def _table(measured: list[Row]) -> str:
+    lines = [_HEAD, ("---", "---", *["---:"] * (len(_HEAD) - 2))]
+    lines += [tuple(f"{v:,}" if isinstance(v, int) else str(v) for v in asdict(row).values()) for row in measured]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def main() -> None:
+    """Measure and write both files."""
+    document, text = {}, _INTRODUCTION
+    for task in (keywords(), classifier()):
+        measured = list(rows(task))
+        document[task.name] = [asdict(row) for row in measured]
+        text += f"\n{task.name}, {len(task.labels)} samples:\n\n{_table(measured)}"
+    _OUT.with_suffix(".json").write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
+    _OUT.with_suffix(".md").write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
