@@ -32,6 +32,18 @@ class CurveRow:
 
 
 @dataclass(frozen=True)
+class Knee:
+    """The larger arena on the curve whose bytes save most, beside the plan that is chosen."""
+
+    arena_bytes: int
+    more_bytes: int
+    saved_share: float  # of the chosen plan's instructions
+
+    def __str__(self) -> str:
+        return f"{count(self.more_bytes)} bytes more save {self.saved_share:.0%} of the instructions"
+
+
+@dataclass(frozen=True)
 class Dot:
     """A point of the curve in the picture."""
 
@@ -81,6 +93,29 @@ def curve_rows(curves: Mapping[str, Sequence[CurvePoint]]) -> tuple[CurveRow, ..
         for input, points in curves.items()
         for point in points
     )
+
+
+def next_knee(rows: Sequence[CurveRow]) -> Knee | None:
+    """Where the most instructions are saved for each byte beyond the chosen plan's, with the input as it comes there;
+    None where no arena on the curve is larger, or none saves anything.
+    """
+    chosen = next((row for row in rows if row.chosen), None)
+    if chosen is None:
+        return None
+    larger = [
+        row
+        for row in rows
+        if row.input == chosen.input and row.arena_bytes > chosen.arena_bytes and row.instructions < chosen.instructions
+    ]
+    best = max(
+        larger,
+        key=lambda row: (chosen.instructions - row.instructions) / (row.arena_bytes - chosen.arena_bytes),
+        default=None,
+    )
+    if best is None:
+        return None
+    more_bytes = best.arena_bytes - chosen.arena_bytes
+    return Knee(best.arena_bytes, more_bytes, 1 - best.instructions / chosen.instructions)
 
 
 def curve_table(rows: Sequence[CurveRow]) -> RenderableType:

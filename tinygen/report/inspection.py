@@ -11,7 +11,7 @@ from tinygen.planner.fit import fits_ram
 from tinygen.planner.memory.occupancy import occupancy
 from tinygen.planner.schedule.constants import const_bytes
 from tinygen.planner.schedule.schedule import Call, Schedule
-from tinygen.report.curve import CurveRow
+from tinygen.report.curve import CurveRow, Knee, next_knee
 from tinygen.report.operators import OperatorRow, extra_macs, kind, operator_rows
 from tinygen.report.saved import saved_rows
 from tinygen.report.stream import StreamSummary, stream_rows, stream_summary
@@ -60,6 +60,7 @@ class Inspection:
     unsupported: tuple[UnsupportedOperator, ...] = ()
     ops: tuple[OperatorRow, ...] = ()
     curve: tuple[CurveRow, ...] = ()
+    next_knee: Knee | None = None  # of the curve
     saved_macs: int = 0  # by shrinking the graph
     saved_const_bytes: int = 0
     stream: StreamSummary | None = None
@@ -93,6 +94,7 @@ def inspect_schedule(
         peak_step=_peak(schedule),
         ops=operator_rows(schedule) if with_ops else (),
         curve=curve,
+        next_knee=next_knee(curve),
         saved_macs=saved.macs,
         saved_const_bytes=saved.const_bytes,
         stream=stream_summary(schedule),
@@ -153,6 +155,8 @@ def summary_table(inspection: Inspection) -> RenderableType:
         ("constants", f"{size(inspection.const_bytes)} of {count(inspection.const_limit_bytes)}, {_UNCOUNTED}"),
         ("MACs", f"{count(inspection.macs)}, and {count(inspection.extra_macs)} done again by splitting"),
     ]
+    if inspection.next_knee:
+        rows.append(("next knee", str(inspection.next_knee)))
     rows += stream_rows(inspection.stream)
     rows += saved_rows(inspection.saved_macs, inspection.saved_const_bytes)
     if inspection.peak_step:
