@@ -124,6 +124,11 @@ class ModelText:
         """Outputs in order."""
         return self._ports("output", self.schedule.graph.outputs)
 
+    @property
+    def ports(self) -> list[PortText]:
+        """Inputs and outputs."""
+        return [*self.inputs, *self.outputs]
+
     @cached_property
     def tables(self) -> list[TableText]:
         """Constant arrays, each content once."""

@@ -56,6 +56,11 @@ class NativeMveAddS8(Kernel):
     output_zero_point: int
     activation: Clamp
 
+    @property
+    def shift(self) -> int:
+        """Of vectors: negative to the right."""
+        return -self.factors.shift
+
 
 def lower_add(op: Add) -> tuple[Kernel, ...]:
     """The kernel for `op`, none for broadcasts, constants, and where no factors are exact."""

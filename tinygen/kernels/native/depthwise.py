@@ -59,6 +59,21 @@ class NativeDepthwiseS8(Kernel):
         return _plane_positions(self.positions, self.is_3x3)
 
     @property
+    def plane_words(self) -> int:
+        """Of scratch, which holds one plane."""
+        return self.scratch_bytes // 4
+
+    @property
+    def row_bytes(self) -> int:
+        """Of a line of the plane."""
+        return 2 * self.plane_positions
+
+    @property
+    def filter_skip(self) -> int:
+        """Bytes of the plane from behind a line of the filter to its next one."""
+        return self.row_bytes - self.filter_bytes
+
+    @property
     def block_bytes(self) -> int:
         """Bytes of a line of the plane under whole blocks of outputs; with filters of any size under all outputs."""
         outputs = self.positions.outputs
@@ -72,7 +87,7 @@ class NativeDepthwiseS8(Kernel):
     @property
     def row_skip(self) -> int:
         """Bytes of the plane to the next line of outputs: with 3x3 from behind a line, else from its start."""
-        start = 2 * self.plane_positions * self.lines.stride
+        start = self.row_bytes * self.lines.stride
         return start - 2 * self.positions.stride * self.positions.outputs if self.is_3x3 else start
 
     @property
