@@ -68,3 +68,14 @@ def test_transposed_convolutions_of_tensorflow_1() -> None:
     y = writer.tensor("y", (1, 8, 8, 3), "uint8", scale=0.1, zero_point=128)
     writer.operator("TRANSPOSE_CONV", [size, weights, x], [y], padding=tflite.Padding.SAME, stride_h=2, stride_w=2)
     assert "weights 'weights' is ui8, i8 or i4 or i2 or si1 was expected" in _refusal(writer.finish([x], [y]))
+
+
+def test_an_open_size_is_named_once() -> None:
+    writer = ModelWriter()
+    x, y, z = (writer.tensor(name, (1, 1, 1, 3), scale=0.1, signature=(-1, -1, -1, 3)) for name in "xyz")
+    writer.operator("RELU", [x], [y])
+    writer.operator("RELU", [y], [z])
+    assert _refusal(writer.finish([x], [z])) == (
+        "model.tflite, input 'x': the size of axis 1 is open, a number was expected. "
+        "Convert the model with a fixed input shape: --input-shape is for .onnx models."
+    )

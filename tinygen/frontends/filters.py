@@ -19,6 +19,8 @@ def filters(weights: Tensor) -> Tensor:
     quant, data = weights.type.quant, weights.data
     if weights.type.dtype is not DType.INT8 or quant is None or data is None or not any(quant.zero_points):
         return weights
+    if not all(DType.INT8.min <= zero_point <= DType.INT8.max for zero_point in quant.zero_points):
+        return weights  # which operators refuse
     differences = data.astype(np.int16) - _along(quant, data.ndim)
     if abs(differences).max(initial=0) <= DType.INT8.max:
         symmetric = replace(quant, zero_points=(0,) * len(quant.zero_points))

@@ -58,6 +58,8 @@ def dequantize_constant(values: Array, quant: Quant) -> Array:
     """The real values of a constant, per tensor or per channel."""
     shape = [1] * values.ndim
     if quant.axis is not None:
+        if not 0 <= quant.axis < values.ndim:
+            raise ValueError(f"a constant is quantized along axis {quant.axis} of {values.ndim} dimensions")
         shape[quant.axis] = len(quant.scales)
     scales, zeros = (np.array(numbers).reshape(shape) for numbers in (quant.scales, quant.zero_points))
     with np.errstate(over="ignore"):

@@ -17,7 +17,7 @@ def ending_at(model: RawModel, ends: Sequence[str]) -> RawModel:
     """
     if not ends:
         return model
-    computed = [name for node in model.nodes for name in node.outputs if name]
+    computed = [name for node in model.nodes for name in node.outputs if name and isinstance(name, str)]
     check_ends(model.path.name, ends, computed)
     outputs = tuple(_quantized(model.nodes, end) for end in ends)
     nodes, tensors = needed(model.nodes, outputs, lambda node: filter(None, node.inputs), lambda node: node.outputs)

@@ -16,7 +16,7 @@ def fused(model: RawModel) -> RawModel:
     graph = _Readers(model)
     replaced: dict[RawNode, RawNode] = {}
     removed: set[RawNode] = set()
-    for erf in (node for node in model.nodes if node.operator == "Erf" and not node.domain):
+    for erf in (node for node in model.nodes if node.operator == "Erf" and len(node.inputs) == 1):
         found = _gelu(graph, erf)
         if found is not None:
             last = found.nodes[-1]
@@ -48,7 +48,7 @@ class _Readers:
         self._constants = dict(model.constants)
         for node in model.nodes:
             value = node.attributes.get("value")
-            if node.operator == "Constant" and isinstance(value, np.ndarray):
+            if node.operator == "Constant" and node.outputs and isinstance(value, np.ndarray):
                 self._constants[node.outputs[0]] = value
 
     def is_number(self, name: str, number: float) -> bool:
@@ -59,6 +59,8 @@ class _Readers:
 
     def only_reader(self, node: RawNode, *operators: str) -> RawNode | None:
         """The one node that reads the result of another, where it is of these kinds and no output of the model."""
+        if not node.outputs:
+            return None
         readers = self._readers.get(node.outputs[0], [])
         is_single = len(readers) == 1 and node.outputs[0] not in self._outputs and not readers[0].domain
         return readers[0] if is_single and readers[0].operator in operators else None

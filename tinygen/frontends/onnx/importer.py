@@ -63,7 +63,7 @@ def import_with_layouts(path: Path, spelling: Spelling = AS_IN_FILE) -> Imported
     computes with float32 between its quantizations.
     """
     model = fused(ending_at(with_sizes(read(path), spelling), spelling.stop_at))
-    operators = [node.operator for node in model.nodes]
+    operators = [node.operator for node in model.nodes if isinstance(node.operator, str)]  # damaged names are bytes
     check_not_compiled(path.name, operators)
     check_has_scales(path.name, operators)
     nodes = expand(model)

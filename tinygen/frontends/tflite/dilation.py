@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
 import tflite
 
 from tinygen.frontends.tflite.raw import RawOperator, RawSubgraph
@@ -39,6 +40,8 @@ def dilated_convolutions(
         convolution = by_output.get(behind.inputs[0]) if behind.inputs else None
         before = by_output.get(convolution.inputs[0]) if convolution is not None and convolution.inputs else None
         if convolution is None or before is None or convolution.name not in _CONVOLUTIONS:
+            continue
+        if not before.inputs or not behind.outputs:
             continue
         if before.name != "SPACE_TO_BATCH_ND" or not _is_between(subgraph, before, convolution, behind):
             continue
@@ -84,4 +87,6 @@ def _dilated(
 
 def _numbers(tensors: Mapping[int, Tensor], raw: RawOperator, position: int) -> Sequence[int]:
     tensor = tensors.get(raw.inputs[position]) if position < len(raw.inputs) else None
-    return () if tensor is None or tensor.data is None else [int(n) for n in tensor.data.reshape(-1)]
+    if tensor is None or tensor.data is None or not np.issubdtype(tensor.data.dtype, np.integer):
+        return ()
+    return [int(n) for n in tensor.data.reshape(-1)]

@@ -8,7 +8,7 @@ from tinygen.errors import UnsupportedModelError, UnsupportedOperator, Unsupport
 from tinygen.frontends.foreign import check_is_real, check_not_compiled
 from tinygen.frontends.tflite.dilation import dilated_convolutions
 from tinygen.frontends.tflite.ending import ending_at
-from tinygen.frontends.tflite.node import Node, Readers, UnsupportedError, to_tensor
+from tinygen.frontends.tflite.node import Node, Readers, UnsupportedError, open_axes, to_tensor
 from tinygen.frontends.tflite.operators import (
     activation,
     composite,
@@ -62,6 +62,7 @@ def import_tflite(path: Path, stop_at: Sequence[str] = ()) -> Graph:
     model = read(path)
     subgraph = ending_at(path, model.subgraphs[0], stop_at)
     _check_ours(path.name, subgraph)
+    _check_sizes(path.name, subgraph)
     tensors, problems = _tensors(subgraph)
     types = {index: tensor.type for index, tensor in tensors.items()}  # as the application sees them
     unsigned = unsigned_tensors(subgraph, tensors)
@@ -103,6 +104,17 @@ def _check_ours(file: str, subgraph: RawSubgraph) -> None:
     check_not_compiled(file, custom)
     for index in (index for raw in subgraph.operators for index in (*raw.inputs, *raw.outputs) if index >= 0):
         check_is_real(file, subgraph.tensors[index].name, subgraph.tensors[index].type)
+
+
+def _check_sizes(file: str, subgraph: RawSubgraph) -> None:
+    """Raise UnsupportedModelError where an input leaves a size open, from which all other open sizes follow."""
+    for raw in (subgraph.tensors[index] for index in subgraph.inputs):
+        open_ones = open_axes(raw)
+        if any(open_ones):
+            raise UnsupportedModelError(
+                f"{file}, input '{raw.name}': the size of axis {open_ones.index(True)} is open, a number was expected. "
+                "Convert the model with a fixed input shape: --input-shape is for .onnx models."
+            )
 
 
 def _tensors(subgraph: RawSubgraph) -> tuple[dict[int, Tensor], dict[int, str]]:

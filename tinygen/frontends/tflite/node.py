@@ -127,8 +127,8 @@ def to_tensor(raw: RawTensor) -> Tensor:
     dtype = DType.FLOAT32 if raw.type is TypeName.FLOAT16 and raw.data is not None else _DTYPES.get(raw.type)
     if dtype is None:
         raise UnsupportedError(f"tensor '{raw.name}' has type {raw.type.value}")
-    if raw.is_dynamic and raw.data is None and any(_open_axes(raw)):
-        axis = _open_axes(raw).index(True)
+    if raw.is_dynamic and raw.data is None and any(open_axes(raw)):
+        axis = open_axes(raw).index(True)
         raise UnsupportedError(f"axis {axis} of tensor '{raw.name}' has no fixed size")
     return Tensor(raw.name, TensorType(dtype, raw.shape, _quant(raw, dtype)), _values(raw, dtype))
 
@@ -142,7 +142,7 @@ def _values(raw: RawTensor, dtype: DType) -> Array | None:
     return unpack(raw.data, dtype, raw.shape)
 
 
-def _open_axes(raw: RawTensor) -> list[bool]:
+def open_axes(raw: RawTensor) -> list[bool]:
     """Axes whose size the file leaves open; the first one is the batch, for which the stored shape (1) is taken."""
     signature = raw.shape_signature or raw.shape
     return [size < 0 and axis > 0 for axis, size in enumerate(signature)]

@@ -9,7 +9,7 @@ from tinygen.frontends.onnx.composition import Composition
 from tinygen.frontends.onnx.node import Node, Reader, Readers
 from tinygen.frontends.onnx.operators import activation, elementwise, function, matmul, movement, reduction, shape
 from tinygen.frontends.onnx.operators.einsum import Product, product_of
-from tinygen.frontends.onnx.raw import UnsupportedError
+from tinygen.frontends.onnx.raw import Attribute, UnsupportedError
 from tinygen.frontends.onnx.values import Value
 
 _PRIMITIVES: Readers = {
@@ -22,6 +22,7 @@ _PRIMITIVES: Readers = {
     **shape.READERS,
 }
 _EPSILON = 1e-5
+_REDUCTION = ("axes", "keepdims", "noop_with_empty_axes")  # attributes of sums
 
 
 def read_layer_normalization(node: Node) -> tuple[Value, ...]:
@@ -88,11 +89,10 @@ def read_reduced(node: Node, before: str, after: str) -> Value:
     if before == "Abs" and after == "Sqrt":
         x = parts.apply("Mul", x, x)
     axes = (parts.input(1),) if node.has_input(1) else ()
-    attributes = {name: value for name, value in node.raw.attributes.items() if name != "keepdims"}
-    keeps = node.integer("keepdims", 1)
+    attributes = _of_reduction(node)
     if not after:
-        return parts.last("ReduceSum", x, *axes, keepdims=keeps, **attributes)
-    return parts.last(after, parts.apply("ReduceSum", x, *axes, keepdims=keeps, **attributes))
+        return parts.last("ReduceSum", x, *axes, **attributes)
+    return parts.last(after, parts.apply("ReduceSum", x, *axes, **attributes))
 
 
 def read_sum_of_squares(node: Node) -> Value:
@@ -100,7 +100,11 @@ def read_sum_of_squares(node: Node) -> Value:
     parts = _composition(node)
     x = parts.input(0)
     axes = (parts.input(1),) if node.has_input(1) else ()
-    return parts.last("ReduceSum", parts.apply("Mul", x, x), *axes, **node.raw.attributes)
+    return parts.last("ReduceSum", parts.apply("Mul", x, x), *axes, **_of_reduction(node))
+
+
+def _of_reduction(node: Node) -> dict[str, Attribute]:
+    return {name: node.raw.attributes[name] for name in _REDUCTION if name in node.raw.attributes}
 
 
 def read_sum_of_many(node: Node) -> Value:

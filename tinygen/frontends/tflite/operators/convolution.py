@@ -24,7 +24,7 @@ _Convolution = TypeVar("_Convolution", Conv2D, DepthwiseConv2D)
 
 
 def read_conv2d(node: Node) -> Op | tuple[Op, ...]:
-    """CONV_2D."""
+    """CONV_2D: with any stride and dilation, and groups."""
     return _layer(node, _read_convolution(node, node.options(tflite.Conv2DOptions), Conv2D))
 
 

@@ -21,6 +21,7 @@ from tinygen.ops.slice import Slice
 from tinygen.ops.transpose import Transpose
 from tinygen.ops.unsigned_rescale import UnsignedRescale
 
+_MOST_COPIES = 1 << 12
 _MIRRORS = {tflite.MirrorPadMode.REFLECT: Mirror.REFLECT, tflite.MirrorPadMode.SYMMETRIC: Mirror.SYMMETRIC}
 
 
@@ -288,6 +289,8 @@ def _rescaled(node: Node, input: Tensor, number: int) -> UnsignedRescale:
 
 def _repeated(node: Node, input: Tensor, output: Tensor, multiples: Sequence[int]) -> tuple[Op, ...]:
     """Concatenations of a tensor with itself; a reshape where nothing is repeated."""
+    if max(multiples, default=1) > _MOST_COPIES:
+        raise UnsupportedError(f"repeats an axis {max(multiples)} times, at most {_MOST_COPIES} were expected")
     axes = [axis for axis, count in enumerate(multiples) if count > 1]
     if not axes:
         return (Reshape(name=node.name, source=node.source, input=input, output=output),)
