@@ -18,7 +18,6 @@ from tinygen.codegen.ports import PortText, common_ctype
 from tinygen.codegen.statements import Callee, CallText, ShiftText, Statement, StripsText, Writer
 from tinygen.codegen.streams import StreamText, stream_text
 from tinygen.ir.graph import Op, Port
-from tinygen.ir.rows import has_rows, pixel_bytes, row_bytes
 from tinygen.ir.text import mnemonic
 from tinygen.kernels.base import Kernel, Table
 from tinygen.kernels.engine import EngineCall, EngineTemplate
@@ -265,6 +264,11 @@ class ModelText:
         return any(isinstance(step, Fetch) for step in self.schedule.flat_steps)
 
     @property
+    def fetched_port(self) -> PortText | None:
+        """The input that the application gives row by row."""
+        return next((port for port in self.inputs if port.is_fetched), None)
+
+    @property
     def calls_application(self) -> bool:
         """Whether the application gives or takes rows."""
         return self.fetches_rows or self.stored_port is not None
@@ -307,53 +311,6 @@ class ModelText:
     def fetch_function(self) -> str:
         """How the application's function is called that gives rows of the input, without the model's name."""
         return "fetch_patch" if self.schedule.rereads_input else "fetch_rows"
-
-    @property
-    def fetched_rows(self) -> int:
-        """Rows of the fetched input."""
-        (port,) = (port for port in self.inputs if port.is_fetched)
-        return port.bytes // self.fetched_row_bytes
-
-    @property
-    def fetched_pixel_bytes(self) -> int:
-        """Bytes of one column of a row of the fetched input."""
-        (port,) = (port for port in self.inputs if port.is_fetched)
-        return pixel_bytes(port.tensor) if has_rows(port.tensor) else port.bytes
-
-    @property
-    def fetched_row_bytes(self) -> int:
-        """Bytes of a row of the fetched input."""
-        (port,) = (port for port in self.inputs if port.is_fetched)
-        return row_bytes(port.tensor) if has_rows(port.tensor) else port.bytes
-
-    @property
-    def row_description(self) -> str:
-        """What a row of the fetched input is, for a comment."""
-        (port,) = (port for port in self.inputs if port.is_fetched)
-        return port.row_description
-
-    @property
-    def fetched_form(self) -> str | None:
-        """How to make the int8 rows from the values that the model's file takes; None where it takes int8."""
-        (port,) = (port for port in self.inputs if port.is_fetched)
-        if not port.is_converted:
-            return None
-        macros = f"{self.upper}_{port.macro}"
-        if port.external_is_float:
-            made = f"value / {macros}_SCALE to the nearest, halves away from zero, + {macros}_ZERO_POINT, saturated"
-        else:
-            made = "value - 128"
-        return f"The model takes {port.external_ctype} here, the rows are {port.ctype}: {made}."
-
-    @property
-    def stored_form(self) -> str | None:
-        """How to make the values of the model's file from the int8 rows; None where these are int8."""
-        port = self.stored_port
-        if port is None or not port.is_converted:
-            return None
-        macros = f"{self.upper}_{port.macro}"
-        made = f"(value - {macros}_ZERO_POINT) * {macros}_SCALE" if port.external_is_float else "value + 128"
-        return f"The model gives {port.external_ctype} here, the rows are {port.ctype}: {made}."
 
     @cached_property
     def _calls(self) -> dict[Op, list[Call]]:

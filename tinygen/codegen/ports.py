@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from tinygen.codegen.c_text import c_type, float_literal, inline_comment
 from tinygen.ir.graph import Port
-from tinygen.ir.rows import every_row
+from tinygen.ir.rows import every_row, has_rows, pixel_bytes
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import DType
 
@@ -52,12 +52,37 @@ class PortText:
         return self.bytes // self.every_row
 
     @property
+    def pixel_bytes(self) -> int:
+        """Bytes of one column of such a row."""
+        return pixel_bytes(self.tensor) if has_rows(self.tensor) else self.bytes
+
+    @property
     def row_description(self) -> str:
         """What they are, for a comment."""
         shape = self.tensor.shape
         if len(shape) != 4:
             return f"all of it is one row of {self.elements} {self.ctype}"
         return f"{shape[1]} rows of {shape[2]} x {shape[3]} {self.ctype}"
+
+    def rows_form(self, prefix: str) -> str | None:
+        """How its int8 rows and the values of the model's file follow from each other, for a comment; None where these
+        are the same. `prefix`: of the model's macros.
+        """
+        if not self.is_converted:
+            return None
+        gives = "takes" if self.role == "input" else "gives"
+        made = self._fetched_form(prefix) if self.role == "input" else self._stored_form(prefix)
+        return f"The model {gives} {self.external_ctype} here, the rows are {self.ctype}: {made}."
+
+    def _fetched_form(self, prefix: str) -> str:
+        if not self.external_is_float:
+            return "value - 128"
+        macros = f"{prefix}_{self.macro}"
+        return f"value / {macros}_SCALE to the nearest, halves away from zero, + {macros}_ZERO_POINT, saturated"
+
+    def _stored_form(self, prefix: str) -> str:
+        macros = f"{prefix}_{self.macro}"
+        return f"(value - {macros}_ZERO_POINT) * {macros}_SCALE" if self.external_is_float else "value + 128"
 
     @property
     def description(self) -> str:
