@@ -55,6 +55,10 @@ bench-planning: setup ## Measure how long planning takes again (benchmarks/plann
 bench-weights: setup ## Measure networks with narrow weights again (benchmarks/weights.md)
 	@OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.weights
 
+.PHONY: bench-dynamic
+bench-dynamic: setup ## Measure quantization at run time beside float32 and static int8 again (benchmarks/dynamic.md)
+	@$(BIN)/python -m benchmarks.dynamic
+
 .PHONY: models
 models: setup ## Fetch the MLPerf Tiny reference models (models/, not in git)
 	@$(BIN)/tinygen mlperf models models/mlperf_tiny

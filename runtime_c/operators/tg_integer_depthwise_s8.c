@@ -30,18 +30,24 @@ struct taps {
 #if AT_ONCE == 8
 
 /** 8 channels, or those that are left of them. */
-static void add_channels(const struct taps *taps, int32_t channel, int32_t count, int32_t zero_point, int32_t *output)
+static void add_channels(const struct taps *taps, int32_t channel, int32_t count, int32_t zero_point,
+    const int32_t *weight_zero_points, int32_t *output)
 {
     const mve_pred16_t lanes = vctp16q((uint32_t)count);
+    int16x8_t weight_zero_point = vdupq_n_s16(0);
     int32x4_t even = vdupq_n_s32(0);
     int32x4_t odd = even;
 
+    if (weight_zero_points) { /* of each word the lower half */
+        const int16_t *const halves = (const int16_t *)(const void *)(weight_zero_points + channel);
+        weight_zero_point = vldrhq_gather_shifted_offset_z_s16(halves, vidupq_n_u16(0, 2), lanes);
+    }
     for (int32_t y = 0; y < taps->rows; y++) {
         const int8_t *input = taps->input + y * taps->input_row + channel;
         const int8_t *weights = taps->weights + y * taps->weight_row + channel;
         for (int32_t x = 0; x < taps->columns; x++) {
             const int16x8_t value = vsubq_n_s16(vldrbq_z_s16(input, lanes), (int16_t)zero_point);
-            const int16x8_t weight = vldrbq_z_s16(weights, lanes);
+            const int16x8_t weight = vsubq_s16(vldrbq_z_s16(weights, lanes), weight_zero_point);
             even = vaddq_s32(even, vmullbq_int_s16(value, weight));
             odd = vaddq_s32(odd, vmulltq_int_s16(value, weight));
             input += taps->input_column;
@@ -55,16 +61,23 @@ static void add_channels(const struct taps *taps, int32_t channel, int32_t count
         output + channel + 1, places, odd, vcmpltq_n_s32(vreinterpretq_s32_u32(places), count - 1));
 }
 
-static int32_t add_blocks(const struct taps *taps, int32_t channels, int32_t zero_point, int32_t *output)
+static int32_t add_blocks(
+    const struct taps *taps, int32_t channels, int32_t zero_point, const int32_t *weight_zero_points, int32_t *output)
 {
     for (int32_t channel = 0; channel < channels; channel += AT_ONCE) {
         const int32_t left = channels - channel;
-        add_channels(taps, channel, left < AT_ONCE ? left : AT_ONCE, zero_point, output);
+        add_channels(taps, channel, left < AT_ONCE ? left : AT_ONCE, zero_point, weight_zero_points, output);
     }
     return channels;
 }
 
 #elif AT_ONCE == 4
+
+/** Two numbers of 16 bits, the first one in the lower half. */
+static inline uint32_t pair_of(int32_t low, int32_t high)
+{
+    return ((uint32_t)low & 0xffffu) | (uint32_t)high << 16;
+}
 
 /** `offset` plus bytes 0 and 2 as 16-bit numbers. */
 static inline uint32_t even_bytes(uint32_t word, uint32_t offset)
@@ -94,13 +107,17 @@ static inline int32_t add_high(int32_t sum, uint32_t a, uint32_t b)
     return sum;
 }
 
-static int32_t add_blocks(const struct taps *taps, int32_t channels, int32_t zero_point, int32_t *output)
+static int32_t add_blocks(
+    const struct taps *taps, int32_t channels, int32_t zero_point, const int32_t *weight_zero_points, int32_t *output)
 {
-    const uint32_t low = (uint32_t)-zero_point & 0xffffu;
-    const uint32_t offset = low | low << 16;
+    static const int32_t none[AT_ONCE] = {0};
+    const uint32_t offset = pair_of(-zero_point, -zero_point);
     int32_t channel = 0;
 
     for (; channel + AT_ONCE <= channels; channel += AT_ONCE) {
+        const int32_t *const own = weight_zero_points ? weight_zero_points + channel : none;
+        const uint32_t even_offset = pair_of(-own[0], -own[2]);
+        const uint32_t odd_offset = pair_of(-own[1], -own[3]);
         int32_t sums[4] = {0, 0, 0, 0};
         for (int32_t y = 0; y < taps->rows; y++) {
             const int8_t *input = taps->input + y * taps->input_row + channel;
@@ -112,8 +129,8 @@ static int32_t add_blocks(const struct taps *taps, int32_t channels, int32_t zer
                 memcpy(&factors, weights, sizeof factors);
                 const uint32_t even = even_bytes(values, offset);
                 const uint32_t odd = odd_bytes(values, offset);
-                const uint32_t even_factors = even_bytes(factors, 0);
-                const uint32_t odd_factors = odd_bytes(factors, 0);
+                const uint32_t even_factors = even_bytes(factors, even_offset);
+                const uint32_t odd_factors = odd_bytes(factors, odd_offset);
                 sums[0] = add_low(sums[0], even, even_factors);
                 sums[1] = add_low(sums[1], odd, odd_factors);
                 sums[2] = add_high(sums[2], even, even_factors);
@@ -129,11 +146,13 @@ static int32_t add_blocks(const struct taps *taps, int32_t channels, int32_t zer
 
 #else
 
-static int32_t add_blocks(const struct taps *taps, int32_t channels, int32_t zero_point, int32_t *output)
+static int32_t add_blocks(
+    const struct taps *taps, int32_t channels, int32_t zero_point, const int32_t *weight_zero_points, int32_t *output)
 {
     (void)taps;
     (void)channels;
     (void)zero_point;
+    (void)weight_zero_points;
     (void)output;
     return 0;
 }
@@ -163,8 +182,8 @@ static void convolve_pixel(const struct taps *taps, const struct tg_integer_filt
 {
     int32_t channel = 0;
 
-    if (multiplier == 1 && !filters->zero_points) {
-        channel = add_blocks(taps, filters->channels, zero_point, output);
+    if (multiplier == 1) {
+        channel = add_blocks(taps, filters->channels, zero_point, filters->zero_points, output);
     }
     for (; channel < filters->channels; channel++) {
         const int32_t own = filters->zero_points ? filters->zero_points[channel] : 0;
