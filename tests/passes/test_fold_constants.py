@@ -87,7 +87,7 @@ def test_shape_arithmetic_is_what_litert_computes() -> None:
         ("input", "int32", "'x' is known at run time only, shapes and constants were expected"),
         ("zero", "int32", "a division by 0"),
         ("shapes", "int32", "output 'y' has shape [2], [3] was expected"),
-        ("input", "bool", "output 'y' is i1, i32 or i64 was expected"),
+        ("input", "bool", "output 'y' is i1, f32 was expected"),
     ],
 )
 def test_integers_that_cannot_be_folded_are_refused(operands: str, type: str, reason: str) -> None:
