@@ -24,7 +24,7 @@ from tinygen.option import FLAG, SHARE, Written, from_written, nested, option, o
 from tinygen.options import InputMode, Options, options_from_text
 
 _PACKAGE = Path(tinygen.__file__).parent
-_MOST_PARAMETERS = 16  # of a function: those of a command that measures or drives
+_MOST_PARAMETERS = 14  # of a function: those of a command that drives a device
 
 _WRITTEN: dict[type, dict[str, Written]] = {
     Options: {
