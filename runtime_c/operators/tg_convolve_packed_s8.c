@@ -6,7 +6,7 @@
 /** The filter of output channel `channel`, one byte a weight. Elements do not straddle bytes. */
 static void unpack(const struct tg_packed_convolution *layer, int32_t channel, int8_t *filter)
 {
-    const int32_t count = layer->filter_height * layer->filter_width * layer->filter_depth;
+    const int32_t count = layer->shape.filter_height * layer->shape.filter_width * layer->shape.filter_depth;
     const int32_t bits = layer->weight_bits;
     const int32_t unused = 32 - bits;
     int32_t position = channel * count * bits;
@@ -22,16 +22,17 @@ static void unpack(const struct tg_packed_convolution *layer, int32_t channel, i
 void tg_convolve_packed_s8(
     const struct tg_packed_convolution *layer, const int8_t *input, int8_t *output, int8_t *scratch)
 {
-    const int32_t input_elements = layer->input_height * layer->input_width * layer->input_channels;
-    const int32_t output_elements = layer->output_height * layer->output_width * layer->output_channels;
+    const int32_t input_elements = layer->shape.input_height * layer->shape.input_width * layer->shape.input_channels;
+    const int32_t output_elements =
+        layer->shape.output_height * layer->shape.output_width * layer->shape.output_channels;
 
-    for (int32_t channel = 0; channel < layer->output_channels; channel++) {
-        const int32_t group = channel / layer->filters_of_group;
+    for (int32_t channel = 0; channel < layer->shape.output_channels; channel++) {
+        const int32_t group = channel / layer->shape.filters_of_group;
 
         unpack(layer, channel, scratch);
-        for (int32_t batch = 0; batch < layer->batches; batch++) {
-            tg_packed_channel(layer, input + batch * input_elements + group * layer->filter_depth, scratch, channel,
-                output + batch * output_elements + channel);
+        for (int32_t batch = 0; batch < layer->shape.batches; batch++) {
+            tg_packed_channel(layer, input + batch * input_elements + group * layer->shape.filter_depth, scratch,
+                channel, output + batch * output_elements + channel);
         }
     }
 }

@@ -84,7 +84,7 @@ static void convert(const struct tg_engine_layer *layer, struct sums *sums)
     sums->accumulator = held(layer, sums->accumulator + digital(&layer->crossbar, current));
     sums->block = 0;
     sums->rows = 0;
-    sums->cell += (uint32_t)layer->output_channels;
+    sums->cell += (uint32_t)layer->shape.output_channels;
 }
 
 static void add(const struct tg_engine_layer *layer, struct sums *sums, int64_t product)
@@ -104,17 +104,18 @@ static void add(const struct tg_engine_layer *layer, struct sums *sums, int64_t 
 static void add_window(const struct tg_engine_layer *layer, struct sums *sums, const TG_VALUE *image, int32_t channel,
     int32_t top, int32_t left)
 {
-    int32_t index = channel * layer->filter_height * layer->filter_width * layer->filter_depth;
+    int32_t index = channel * layer->shape.filter_height * layer->shape.filter_width * layer->shape.filter_depth;
 
-    for (int32_t i = 0; i < layer->filter_height; i++) {
-        const int32_t row = top + i * layer->dilation_height;
+    for (int32_t i = 0; i < layer->shape.filter_height; i++) {
+        const int32_t row = top + i * layer->shape.dilation_height;
 
-        for (int32_t j = 0; j < layer->filter_width; j++) {
-            const int32_t column = left + j * layer->dilation_width;
-            const int inside = row >= 0 && row < layer->input_height && column >= 0 && column < layer->input_width;
-            const int32_t first = inside ? (row * layer->input_width + column) * layer->input_channels : 0;
+        for (int32_t j = 0; j < layer->shape.filter_width; j++) {
+            const int32_t column = left + j * layer->shape.dilation_width;
+            const int inside =
+                row >= 0 && row < layer->shape.input_height && column >= 0 && column < layer->shape.input_width;
+            const int32_t first = inside ? (row * layer->shape.input_width + column) * layer->shape.input_channels : 0;
 
-            for (int32_t k = 0; k < layer->filter_depth; k++) {
+            for (int32_t k = 0; k < layer->shape.filter_depth; k++) {
                 const int64_t value = inside ? image[first + k] + layer->input_offset : 0;
 
                 add(layer, sums, value * weight(layer, index));
@@ -128,17 +129,19 @@ static void add_window(const struct tg_engine_layer *layer, struct sums *sums, c
 static void compute_pixel(
     const struct tg_engine_layer *layer, const TG_VALUE *image, int32_t y, int32_t x, TG_VALUE *output)
 {
-    const int32_t top = y * layer->stride_height - layer->pad_top;
-    const int32_t left = x * layer->stride_width - layer->pad_left;
-    const int32_t products = layer->filter_height * layer->filter_width * layer->filter_depth;
+    const int32_t top = y * layer->shape.stride_height - layer->shape.pad_top;
+    const int32_t left = x * layer->shape.stride_width - layer->shape.pad_left;
+    const int32_t products = layer->shape.filter_height * layer->shape.filter_width * layer->shape.filter_depth;
     const int32_t rows = layer->crossbar.rows;
     const int32_t blocks = rows == 0 ? 1 : (products + rows - 1) / rows;
-    const uint32_t cell = (uint32_t)((y * layer->output_width + x) * blocks) * (uint32_t)layer->output_channels;
+    const uint32_t cell =
+        (uint32_t)((y * layer->shape.output_width + x) * blocks) * (uint32_t)layer->shape.output_channels;
 
-    for (int32_t channel = 0; channel < layer->output_channels; channel++) {
+    for (int32_t channel = 0; channel < layer->shape.output_channels; channel++) {
         struct sums sums = {.cell = cell + (uint32_t)channel};
 
-        add_window(layer, &sums, image + channel / layer->filters_of_group * layer->filter_depth, channel, top, left);
+        add_window(layer, &sums, image + channel / layer->shape.filters_of_group * layer->shape.filter_depth, channel,
+            top, left);
         if (sums.rows > 0) {
             convert(layer, &sums);
         }
@@ -148,14 +151,14 @@ static void compute_pixel(
 
 static void compute(const struct tg_engine_layer *layer, const TG_VALUE *input, TG_VALUE *output)
 {
-    for (int32_t batch = 0; batch < layer->batches; batch++) {
-        for (int32_t y = 0; y < layer->output_height; y++) {
-            for (int32_t x = 0; x < layer->output_width; x++) {
+    for (int32_t batch = 0; batch < layer->shape.batches; batch++) {
+        for (int32_t y = 0; y < layer->shape.output_height; y++) {
+            for (int32_t x = 0; x < layer->shape.output_width; x++) {
                 compute_pixel(layer, input, y, x, output);
-                output += layer->output_channels;
+                output += layer->shape.output_channels;
             }
         }
-        input += layer->input_height * layer->input_width * layer->input_channels;
+        input += layer->shape.input_height * layer->shape.input_width * layer->shape.input_channels;
     }
 }
 

@@ -17,20 +17,20 @@ static inline int32_t tg_packed_dot(
 {
     int32_t sum = 0;
 
-    for (int32_t i = 0; i < layer->filter_height; i++) {
-        const int32_t row = top + i * layer->dilation_height;
+    for (int32_t i = 0; i < layer->shape.filter_height; i++) {
+        const int32_t row = top + i * layer->shape.dilation_height;
 
-        for (int32_t j = 0; j < layer->filter_width; j++) {
-            const int32_t column = left + j * layer->dilation_width;
+        for (int32_t j = 0; j < layer->shape.filter_width; j++) {
+            const int32_t column = left + j * layer->shape.dilation_width;
 
-            if (row >= 0 && row < layer->input_height && column >= 0 && column < layer->input_width) {
-                const int8_t *pixel = image + (row * layer->input_width + column) * layer->input_channels;
+            if (row >= 0 && row < layer->shape.input_height && column >= 0 && column < layer->shape.input_width) {
+                const int8_t *pixel = image + (row * layer->shape.input_width + column) * layer->shape.input_channels;
 
-                for (int32_t k = 0; k < layer->filter_depth; k++) {
+                for (int32_t k = 0; k < layer->shape.filter_depth; k++) {
                     sum += (pixel[k] + layer->input_offset) * filter[k];
                 }
             }
-            filter += layer->filter_depth;
+            filter += layer->shape.filter_depth;
         }
     }
     return sum;
@@ -42,15 +42,15 @@ static inline void tg_packed_channel(const struct tg_packed_convolution *layer, 
 {
     const int32_t bias = layer->bias == NULL ? 0 : layer->bias[channel];
 
-    for (int32_t y = 0; y < layer->output_height; y++) {
-        for (int32_t x = 0; x < layer->output_width; x++) {
-            const int32_t top = y * layer->stride_height - layer->pad_top;
-            const int32_t left = x * layer->stride_width - layer->pad_left;
+    for (int32_t y = 0; y < layer->shape.output_height; y++) {
+        for (int32_t x = 0; x < layer->shape.output_width; x++) {
+            const int32_t top = y * layer->shape.stride_height - layer->shape.pad_top;
+            const int32_t left = x * layer->shape.stride_width - layer->shape.pad_left;
             const int32_t sum = tg_packed_dot(layer, image, filter, top, left) + bias;
             const int32_t scaled = tg_scale(sum, layer->multiplier[channel], layer->shift[channel]);
 
             *output = tg_clamp_s8(scaled + layer->output_zero_point, layer->min, layer->max);
-            output += layer->output_channels;
+            output += layer->shape.output_channels;
         }
     }
 }

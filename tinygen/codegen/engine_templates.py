@@ -43,7 +43,7 @@ class Crossbar:
 
 @dataclass(frozen=True)
 class Layer:
-    """Sizes and arithmetic of a layer, named as the fields of struct tg_engine_layer."""
+    """Sizes and arithmetic of a layer, named as the fields of struct tg_engine_layer and of its shape."""
 
     batches: int
     input_height: int
