@@ -20,7 +20,7 @@ from tinygen.cli.command import command
 from tinygen.cli.group import ENTRIES
 from tinygen.cli.terminal import Terminal
 from tinygen.errors import UsageError
-from tinygen.option import FLAG, SHARE, Written, from_written, nested, option, options_of, written
+from tinygen.option import FLAG, SHARE, Written, choice, from_written, nested, option, options_of, written
 from tinygen.options import InputMode, Options, options_from_text
 
 _PACKAGE = Path(tinygen.__file__).parent
@@ -208,3 +208,8 @@ def test_no_function_takes_a_crowd_of_parameters() -> None:
         and len([*node.args.args, *node.args.kwonlyargs, *node.args.posonlyargs]) > _MOST_PARAMETERS
     ]
     assert crowded == []
+
+
+def test_values_are_taken_in_letters_of_any_case() -> None:
+    """Papers and APIs write INT8 and PER_BLOCK where the command line has small letters."""
+    assert choice(InputMode, "--input", "STREAMED") is choice(InputMode, "--input", "streamed") is InputMode.STREAMED

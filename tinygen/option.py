@@ -108,9 +108,9 @@ def written(chosen: object) -> dict[str, Written]:
 
 
 def choice(values: type[_Choice], option: str, text: str) -> _Choice:
-    """The value called `text`; UsageError that names the others."""
+    """The value called `text`, in letters of any case; UsageError that names the others."""
     for value in values:
-        if value.value == text:
+        if str(value.value).casefold() == text.casefold():
             return value
     raise _refused(option, text, [str(value.value) for value in values])
 
