@@ -1,12 +1,13 @@
-"""What a layer takes in float32 and in int8: instructions, as `bench` measures them on networks of many shapes.
+"""What a layer takes in float32 and in int8: instructions.
 
-`benchmarks/dynamic.md` has the measurements. What is decided by them is a sign, so they need not be exact.
+Prices with a floating-point unit are from the keyword network of `benchmarks/dynamic.md`, others are estimates of
+software arithmetic. What is decided by them is a sign, so they need not be exact.
 """
 
 from dataclasses import dataclass
 
-from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
 from tinygen.ops.dynamic_layer import Layer
+from tinygen.ops.weighted import LayerKind
 from tinygen.targets.isa import Isa
 
 
@@ -47,7 +48,7 @@ class Cost:
 def cost(layer: Layer, isa: Isa, is_quantized: bool) -> Cost:
     """Of a layer whose input is quantized for another one already, or not."""
     prices = _PRICES.get(isa, _WITHOUT_FLOAT_UNIT)
-    is_depthwise = isinstance(layer, DepthwiseConv2D)
+    is_depthwise = layer.layer_kind is LayerKind.DEPTHWISE_CONV_2D
     macs, outputs = layer.macs, layer.output.type.elements
     inputs = 0 if is_quantized else layer.input.type.elements
     sums = macs * (prices.tap if is_depthwise else prices.mac)
