@@ -1,0 +1,106 @@
+"""The page of operators: what models may have, by which kernels it runs, and what TFLite Micro has of it."""
+
+from collections.abc import Iterable, Sequence
+
+from tinygen.ir.answers import Range
+from tinygen.ir.graph import Op
+from tinygen.ir.text import kind_name
+from tinygen.kernels.base import Lowerings
+from tinygen.kernels.float32.select import FLOAT_LOWERINGS
+from tinygen.kernels.int16.select import INT16_LOWERINGS
+from tinygen.kernels.native import select as native
+from tinygen.kernels.select import LOWERINGS
+from tinygen.ops.unary import Unary
+from tinygen.report.supported import SupportedOperator, supported_onnx_operators, supported_operators
+
+_TFLM = {
+    "int8, int16, float32, int4 weights": "CONV_2D DEPTHWISE_CONV_2D FULLY_CONNECTED",
+    "int8, int16, float32": """
+        AVERAGE_POOL_2D MAX_POOL_2D SOFTMAX BATCH_MATMUL TRANSPOSE TRANSPOSE_CONV LOGISTIC TANH LEAKY_RELU PRELU RELU
+        RELU6 ABS RSQRT SELECT_V2 UNIDIRECTIONAL_SEQUENCE_LSTM SVDF""",
+    "int8, int16, int32, float32": """
+        ADD SUB MUL PAD PADV2 QUANTIZE SQUARED_DIFFERENCE MAXIMUM MINIMUM SPLIT SPLIT_V UNPACK PACK EXPAND_DIMS
+        STRIDED_SLICE SLICE CONCATENATION RESIZE_NEAREST_NEIGHBOR MEAN SUM REDUCE_MAX REDUCE_MIN FILL
+        DYNAMIC_UPDATE_SLICE REVERSE_V2""",
+    "int8, float32": """
+        DEPTH_TO_SPACE SPACE_TO_DEPTH HARD_SWISH ELU NEG ARG_MAX MIRROR_PAD RESIZE_BILINEAR GATHER ADD_N ARG_MIN
+        BATCH_TO_SPACE_ND SPACE_TO_BATCH_ND CUMSUM L2_NORMALIZATION LOG_SOFTMAX GATHER_ND EMBEDDING_LOOKUP""",
+    "int8, int32, float32": "DIV ZEROS_LIKE",
+    "float32": "EXP LOG SQRT SQUARE FLOOR_DIV CEIL FLOOR ROUND COS SIN FLOOR_MOD L2_POOL_2D",
+    "integers, float32, bool": "EQUAL NOT_EQUAL GREATER GREATER_EQUAL LESS LESS_EQUAL",
+    "bool": "LOGICAL_AND LOGICAL_OR LOGICAL_NOT REDUCE_ALL",
+    "any": """
+        RESHAPE SQUEEZE SHAPE DEQUANTIZE CAST BROADCAST_TO BROADCAST_ARGS CALL_ONCE VAR_HANDLE READ_VARIABLE
+        ASSIGN_VARIABLE IF WHILE""",
+}
+"""Builtin operators of TFLite Micro's resolver, by the types that its kernels take."""
+
+_LEGEND = (
+    "- *native*: kernels of tinygen's own for one layer, for DSP, MVE and plain cores (`docs/kernels.md`)",
+    "- *CMSIS-NN*: its functions, or the portable C of the same names; of int16 where sums are proven to fit 32 bits",
+    "- *own C*: functions that CMSIS-NN does not have",
+    "- *table*: 256 entries that the compiler makes",
+    "- *as int8*: elements only move, so the kernel takes any type",
+)
+_TFLM_TYPES = {name: types for types, names in _TFLM.items() for name in names.split()}
+_NATIVE = {op for table in (native._LOWERINGS, native._LOWERINGS_BY_ISA) for op in table}
+
+
+def page() -> str:
+    """The page as Markdown."""
+    tflite = supported_operators()
+    missing = sorted(_TFLM_TYPES.keys() - {operator.operator for operator in tflite})
+    kernels = sorted({*LOWERINGS, *INT16_LOWERINGS, *FLOAT_LOWERINGS}, key=kind_name)
+    return "\n".join(
+        [
+            "# Operators",
+            "",
+            "Made by `pytest tests/test_operators_page.py --update-golden` from the tables of readers and kernels.",
+            "",
+            "## Operators of the IR, and what runs them",
+            "",
+            *_LEGEND,
+            "",
+            *_table(("operator", "int8", "int16", "float32"), map(_kernels, kernels)),
+            "",
+            "## TFLite",
+            "",
+            f"Of TFLite Micro's {len(_TFLM_TYPES)} builtin operators {len(_TFLM_TYPES) - len(missing)} are here.",
+            "",
+            *_table(("operator", "computes", "remark", "types in TFLite Micro"), map(_tflite, tflite)),
+            "",
+            "## In TFLite Micro, not here",
+            "",
+            *_table(("operator", "types in TFLite Micro"), ((f"`{name}`", _TFLM_TYPES[name]) for name in missing)),
+            "",
+            "## ONNX",
+            "",
+            *_table(("operator", "remark"), ((f"`{o.operator}`", o.remark) for o in supported_onnx_operators())),
+            "",
+        ]
+    )
+
+
+def _kernels(kind: type[Op]) -> tuple[str, ...]:
+    int8 = "table" if issubclass(kind, Unary) and kind not in LOWERINGS else _home(kind, LOWERINGS)
+    if kind in _NATIVE:
+        int8 = f"native, {int8}"
+    moved = "as int8" if kind.result_range in (Range.MOVED, Range.OF_OPERANDS) and kind in LOWERINGS else ""
+    int16 = "CMSIS-NN, own C" if kind in INT16_LOWERINGS else moved
+    return f"`{kind_name(kind)}`", int8, int16, _home(kind, FLOAT_LOWERINGS) or moved
+
+
+def _home(kind: type[Op], table: Lowerings) -> str:
+    if kind not in table:
+        return ""
+    return "CMSIS-NN" if ".cmsis_nn." in table[kind].__module__ else "own C"
+
+
+def _tflite(operator: SupportedOperator) -> tuple[str, ...]:
+    types = _TFLM_TYPES.get(operator.operator, "")
+    return f"`{operator.operator}`", operator.meaning, operator.remark, types
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    lines = (" | ".join(cell.replace("|", "&#124;") for cell in row) for row in rows)
+    return [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}", *(f"| {line} |" for line in lines)]
