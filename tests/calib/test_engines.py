@@ -285,7 +285,7 @@ def test_a_driver_takes_the_place_of_the_emulation(files: tuple[Path, Path], tmp
     (folder / "driver.c").write_text(
         '#include "net.h"\n#include "net_engines.h"\n#include <stdio.h>\n\n'
         "int npu_conv_2d(const struct tg_engine_layer *layer, const int8_t *input, int8_t *output)\n{\n"
-        '    printf("conv %d\\n", (int)layer->output_channels);\n'
+        '    printf("conv %d\\n", (int)layer->shape.output_channels);\n'
         "    tg_engine_layer_s8(layer, input, output);\n    return 0;\n}\n\n"
         "int npu_fully_connected(const struct tg_engine_layer *layer, const int8_t *input, int8_t *output)\n{\n"
         "    (void)layer;\n    (void)input;\n    (void)output;\n    return 3;\n}\n\n"
