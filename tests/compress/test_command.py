@@ -89,7 +89,6 @@ _REFUSED = [
     (["--dtype", "fp4_e2m1fn"], "TG-W302 DType.FP4_E2M1FN requires granularity="),
     (["--dtype", "int4", "--e8m0", "up"], "--e8m0: is 'up', one of floor, ceil, search was expected"),
     (["--dtype", "int4", "--compat", "x"], "--compat: is 'x', one of tinygen, coreai was expected"),
-    (["--dtype", "int4", "--dry-run"], "OUT, --dry-run: exactly one of them was expected"),
 ]
 
 
@@ -99,6 +98,16 @@ def test_bad_arguments_have_clear_errors(linear: Path, tmp_path: Path, arguments
     assert ended.code == 2
     assert message in ended.stderr
     assert not (tmp_path / "out.onnx").exists()
+
+
+def test_a_dry_run_writes_nothing(linear: Path, tmp_path: Path) -> None:
+    """With the file that it would write, or without one."""
+    for named in ((tmp_path / "out.onnx",), ()):
+        ended = tinygen("quantize-weights", linear, *named, "--dtype", "INT4", "--dry-run", "--json")
+        assert (ended.code, ended.document["output"]) == (0, None)
+    assert not (tmp_path / "out.onnx").exists()
+    ended = tinygen("quantize-weights", linear, "--dtype", "int4")
+    assert (ended.code, "OUT: is missing, a file to write was expected" in ended.stderr) == (2, True)
 
 
 def test_bad_files_have_clear_errors(linear: Path, tmp_path: Path) -> None:

@@ -51,8 +51,9 @@ def command(
     force: Force = False,
 ) -> None:
     """Write a float model with its weights in 8, 4 or 2 bits, or as small floats: standard ONNX."""
-    if (out is None) != dry_run:
-        raise UsageError("OUT, --dry-run: exactly one of them was expected. Name a file to write, or add --dry-run.")
+    if out is None and not dry_run:
+        raise UsageError("OUT: is missing, a file to write was expected. Name one, or add --dry-run.")
+    out = None if dry_run else out
     if out is not None:
         if out.suffix.lower() != ".onnx":
             raise UsageError(f"{out}: has the suffix '{out.suffix}', .onnx was expected. Rename it.")
