@@ -41,7 +41,7 @@ def network(board: str, kernels: Kernels) -> Compiled:
 def check(
     compiled: Compiled, folder: Path, cc: str | None = None, flags: tuple[str, ...] = (), traps: bool = False
 ) -> None:
-    """Compile what an output folder holds, run it and compare."""
+    """Compile what an output folder holds, run it and compare; warnings are errors, but in CMSIS-NN's files."""
     files = compiled.folder_files(ProjectKind.MAKE)
     harness = render_harness(compiled.schedule, compiled.name, Measure.STACK)
     if traps:
@@ -49,11 +49,16 @@ def check(
     for file, text in (files | harness).items():
         (folder / file).parent.mkdir(parents=True, exist_ok=True)
         (folder / file).write_text(text)
-    sources = sorted(folder.rglob("*.c"))
+    theirs = folder / "cmsis-nn"
     include = [folder, *sorted({header.parent for header in folder.rglob("*.h")} - {folder})]
+    sources = sorted(folder.rglob("*.c"))
     toolchain = for_board(compiled.board)
     toolchain = replace(toolchain, cc=cc or toolchain.cc, flags=(*toolchain.flags, *flags))
-    elf = build_program(toolchain, sources, folder, include)
+    library = toolchain.compile([file for file in sources if theirs in file.parents], include, (), folder)
+    system = [word for path in include if theirs in path.parents for word in ("-isystem", str(path))]
+    own = [path for path in include if theirs not in path.parents]
+    ours = [file for file in sources if theirs not in file.parents]
+    elf = build_program(replace(toolchain, flags=(*toolchain.flags, *system)), ours, folder, own, library)
     inputs = random_samples(compiled.graph.inputs, 2, seed=0)
     outputs = execute(Image(elf, {}), compiled.schedule, inputs).outputs
     for sample, output in zip(inputs, outputs, strict=True):
