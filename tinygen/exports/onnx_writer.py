@@ -9,6 +9,7 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 from tinygen.errors import UnsupportedModelError
+from tinygen.ir.names import unused
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, DType, Quant, TensorType
 
@@ -158,9 +159,7 @@ class OnnxWriter:
 
     def claim(self, name: str) -> str:
         """A name that nothing else has."""
-        free = name
-        while free in self._taken:
-            free += "'"
+        free = unused(name, self._taken)
         self._taken.add(free)
         return free
 

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from tinygen.ir.graph import Graph, Op, Port, Source
+from tinygen.ir.names import unused
 from tinygen.ir.tensor import Tensor
 from tinygen.ops.copy import Copy
 
@@ -23,9 +24,7 @@ def _needs_copy(tensor: Tensor, graph: Graph) -> bool:
 
 
 def _copy(tensor: Tensor, graph: Graph, taken: set[str]) -> Op:
-    name = f"{tensor.name}:copy"
-    while name in taken:
-        name += "'"
+    name = unused(f"{tensor.name}:copy", taken)
     source = Source(graph.name, len(graph.ops), f"copy of '{tensor.name}'")
     return Copy(name=name, source=source, input=tensor, output=Tensor(name, tensor.type))
 

@@ -7,6 +7,7 @@ import numpy as np
 from tinygen.ir.coding import Coding
 from tinygen.ir.formats import Format
 from tinygen.ir.graph import Graph, Op
+from tinygen.ir.names import unused
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, DType, Float32Array, TensorType
 from tinygen.ops.add import Add
@@ -103,8 +104,7 @@ def _shifted(weighted: Weighted, summands: Float32Array, op: Mul | Add, taken: s
 
 
 def _constant(name: str, data: Array, taken: set[str], coding: Coding | None = None) -> Tensor:
-    while name in taken:
-        name += "'"
+    name = unused(name, taken)
     taken.add(name)
     contiguous = np.ascontiguousarray(data)
     contiguous.flags.writeable = False

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tinygen.ir.graph import Graph, Op
+from tinygen.ir.names import unused
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import DType, TensorType
 from tinygen.ops.add import Add
@@ -101,8 +102,7 @@ class _Fusing:
     def _vector(self, tensor: Tensor, name: str, elements: int, sign: int = 1) -> Tensor:
         """A constant as a vector of so many elements."""
         assert tensor.data is not None
-        while name in self._names:
-            name += "'"
+        name = unused(name, self._names)
         self._names.add(name)
         data = np.broadcast_to(tensor.data.astype(np.float32).reshape(-1) * np.float32(sign), (elements,))
         return Tensor(name, TensorType(DType.FLOAT32, data.shape), data)

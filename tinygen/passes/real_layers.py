@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from tinygen.ir.graph import Graph, Op
+from tinygen.ir.names import unused
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import DType, TensorType
 from tinygen.ops.conv2d import Conv2D
@@ -45,9 +46,7 @@ def _weights(products: IntegerProducts, sums: DequantizeSums, names: set[str]) -
     along = [1] * len(products.weights.shape)
     along[products.channel_axis] = -1
     real = products.centered_weights.astype(np.float32) * sums.factors.data.astype(np.float32).reshape(along)
-    name = f"{products.weights.name}:real"
-    while name in names:
-        name += "'"
+    name = unused(f"{products.weights.name}:real", names)
     names.add(name)
     return Tensor(name, TensorType(DType.FLOAT32, real.shape), real)
 

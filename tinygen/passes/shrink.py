@@ -7,6 +7,7 @@ import numpy as np
 
 from tinygen.ir.channels import BoolArray, channel_count
 from tinygen.ir.graph import Graph, Op
+from tinygen.ir.names import unused
 from tinygen.ir.tensor import Part, Tensor
 from tinygen.ir.types import Array, DType, Quant, TensorType
 from tinygen.ops.binary import Binary
@@ -51,9 +52,7 @@ class _Names:
 
     def of(self, tensor: Tensor) -> str:
         """A new name for what is left of a tensor."""
-        name = f"{tensor.name}:live"
-        while name in self.taken:
-            name += "'"
+        name = unused(f"{tensor.name}:live", self.taken)
         self.taken.add(name)
         return name
 

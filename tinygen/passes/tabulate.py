@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from tinygen.ir.graph import Graph, Op, Values
+from tinygen.ir.names import unused
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, TensorType
 from tinygen.ops.binary import Binary
@@ -45,9 +46,7 @@ def _table(op: Op) -> Array:
 
 
 def _lookup(op: Op, table: Array, taken: set[str]) -> Lookup:
-    name = f"{op.name}:table"
-    while name in taken:
-        name += "'"
+    name = unused(f"{op.name}:table", taken)
     taken.add(name)
     constant = Tensor(name, TensorType(op.results[0].type.dtype, table.shape), table)
     return Lookup(name=op.name, source=op.source, input=op.variable_operands[0], table=constant, output=op.results[0])

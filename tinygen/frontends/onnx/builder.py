@@ -10,6 +10,7 @@ from tinygen.frontends.onnx.values import Form, Order, Pending, Placed, Quantize
 from tinygen.ir.coding import Coding
 from tinygen.ir.graph import Op, Source
 from tinygen.ir.limits import check_op, check_results
+from tinygen.ir.names import unused
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, DType, Quant, TensorType
 from tinygen.ops.dynamic_layer import Levels
@@ -71,16 +72,13 @@ class Builder:
 
     def claim(self, name: str) -> str:
         """`name` for a tensor that the file has under it, or a new one where it is taken."""
-        while name in self._names:
-            name += "'"
+        name = unused(name, self._names)
         self._names.add(name)
         return name
 
     def derive(self, name: str, role: str) -> str:
         """A name for a tensor that the file does not have."""
-        derived = f"{name}:{role}"
-        while derived in self._names or derived in self.onnx_names:
-            derived += "'"
+        derived = unused(f"{name}:{role}", self._names, self.onnx_names)
         self._names.add(derived)
         return derived
 

@@ -9,6 +9,7 @@ import numpy as np
 from tinygen.frontends.tflite.dilation import Dilated
 from tinygen.frontends.tflite.raw import RawOperator, RawTensor, TypeName
 from tinygen.ir.graph import Op, Source
+from tinygen.ir.names import unused
 from tinygen.ir.packing import unpack
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, DType, Quant, TensorType
@@ -105,9 +106,7 @@ class Node:
 
     def intermediate(self, result: Tensor, role: str, shape: tuple[int, ...]) -> Tensor:
         """A new tensor on the way to `result`: same element type and quantization, a name that nothing else has."""
-        name = f"{result.name}:{role}"
-        while name in self.names:
-            name += "'"
+        name = unused(f"{result.name}:{role}", self.names)
         return Tensor(name, TensorType(result.type.dtype, shape, result.type.quant))
 
     def options(self, kind: type[_Options]) -> _Options:

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from tinygen.ir.graph import Graph, Op
+from tinygen.ir.names import unused
 from tinygen.ir.tensor import Tensor
 from tinygen.ops.batch_matmul import BatchMatMul
 from tinygen.ops.conv2d import Conv2D
@@ -179,8 +180,6 @@ class _Naming:
     taken: set[str]
 
     def __call__(self, role: str) -> str:
-        name = f"{self.stem}:{role}"
-        while name in self.taken:
-            name += "'"
+        name = unused(f"{self.stem}:{role}", self.taken)
         self.taken.add(name)
         return name
