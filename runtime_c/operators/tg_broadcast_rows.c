@@ -3,27 +3,8 @@
  */
 #include "tg_broadcast_rows.h"
 
-void tg_broadcast_rows(const struct tg_broadcast *shape, tg_row_function *function, const void *params,
-    const int8_t *first, const int8_t *second, int8_t *output)
-{
-    const int32_t *const sizes = shape->sizes;
-    const int32_t *const first_strides = shape->first_strides;
-    const int32_t *const second_strides = shape->second_strides;
-
-    for (int32_t i = 0; i < sizes[0]; i++) {
-        for (int32_t j = 0; j < sizes[1]; j++) {
-            for (int32_t k = 0; k < sizes[2]; k++) {
-                const struct tg_row row = {
-                    .first = first + i * first_strides[0] + j * first_strides[1] + k * first_strides[2],
-                    .second = second + i * second_strides[0] + j * second_strides[1] + k * second_strides[2],
-                    .output = output,
-                    .first_step = first_strides[3],
-                    .second_step = second_strides[3],
-                    .size = sizes[3],
-                };
-                function(params, &row);
-                output += sizes[3];
-            }
-        }
-    }
-}
+#define TG_FUNCTION tg_broadcast_rows
+#define TG_ROW_FUNCTION tg_row_function
+#define TG_ROW tg_row
+#define TG_ELEMENT int8_t
+#include "tg_broadcast_rows_body.h"
