@@ -8,27 +8,12 @@
 
 #include <stdint.h>
 
+#include "tg_geometry.h"
 #include "tg_operator_names.h"
 
 /** Sizes and constants. Weights are OHWI with the depth of one group. */
 struct tg_asymmetric_convolution {
-    int32_t batches;
-    int32_t input_height;
-    int32_t input_width;
-    int32_t input_channels;
-    int32_t output_height;
-    int32_t output_width;
-    int32_t output_channels;
-    int32_t filter_height;
-    int32_t filter_width;
-    int32_t filter_depth; /**< input channels of a group */
-    int32_t filters_of_group;
-    int32_t stride_height;
-    int32_t stride_width;
-    int32_t pad_top;
-    int32_t pad_left;
-    int32_t dilation_height;
-    int32_t dilation_width;
+    struct tg_geometry shape;
     int32_t input_zero_point;
     int32_t output_zero_point;
     int32_t min;

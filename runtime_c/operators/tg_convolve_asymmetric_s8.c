@@ -11,16 +11,17 @@
 static void gather(
     const struct tg_asymmetric_convolution *layer, const int8_t *image, int32_t top, int32_t left, int8_t *window)
 {
-    const int32_t depth = layer->filter_depth;
+    const int32_t depth = layer->shape.filter_depth;
 
-    for (int32_t i = 0; i < layer->filter_height; i++) {
-        const int32_t row = top + i * layer->dilation_height;
+    for (int32_t i = 0; i < layer->shape.filter_height; i++) {
+        const int32_t row = top + i * layer->shape.dilation_height;
 
-        for (int32_t j = 0; j < layer->filter_width; j++) {
-            const int32_t column = left + j * layer->dilation_width;
+        for (int32_t j = 0; j < layer->shape.filter_width; j++) {
+            const int32_t column = left + j * layer->shape.dilation_width;
 
-            if (row >= 0 && row < layer->input_height && column >= 0 && column < layer->input_width) {
-                memcpy(window, image + (row * layer->input_width + column) * layer->input_channels, (size_t)depth);
+            if (row >= 0 && row < layer->shape.input_height && column >= 0 && column < layer->shape.input_width) {
+                memcpy(window, image + (row * layer->shape.input_width + column) * layer->shape.input_channels,
+                    (size_t)depth);
             } else {
                 memset(window, layer->input_zero_point, (size_t)depth);
             }
@@ -51,10 +52,10 @@ static int8_t finish(const struct tg_asymmetric_convolution *layer, int32_t chan
 /** The output channels of one group, of one pixel. */
 static void multiply(const struct tg_asymmetric_convolution *layer, const int8_t *window, int32_t group, int8_t *output)
 {
-    const int32_t elements = layer->filter_height * layer->filter_width * layer->filter_depth;
+    const int32_t elements = layer->shape.filter_height * layer->shape.filter_width * layer->shape.filter_depth;
     const int32_t sum = sum_of(window, elements);
-    const int32_t end = (group + 1) * layer->filters_of_group;
-    int32_t channel = group * layer->filters_of_group;
+    const int32_t end = (group + 1) * layer->shape.filters_of_group;
+    int32_t channel = group * layer->shape.filters_of_group;
     const int8_t *filter = layer->weights + channel * elements;
 
     for (; channel + TG_FILTERS <= end; channel += TG_FILTERS) {
@@ -75,19 +76,19 @@ static void multiply(const struct tg_asymmetric_convolution *layer, const int8_t
 static void convolve(
     const struct tg_asymmetric_convolution *layer, const int8_t *image, int8_t *output, int8_t *scratch)
 {
-    const int32_t groups = layer->output_channels / layer->filters_of_group;
+    const int32_t groups = layer->shape.output_channels / layer->shape.filters_of_group;
 
-    for (int32_t y = 0; y < layer->output_height; y++) {
-        const int32_t top = y * layer->stride_height - layer->pad_top;
+    for (int32_t y = 0; y < layer->shape.output_height; y++) {
+        const int32_t top = y * layer->shape.stride_height - layer->shape.pad_top;
 
-        for (int32_t x = 0; x < layer->output_width; x++) {
-            const int32_t left = x * layer->stride_width - layer->pad_left;
+        for (int32_t x = 0; x < layer->shape.output_width; x++) {
+            const int32_t left = x * layer->shape.stride_width - layer->shape.pad_left;
 
             for (int32_t group = 0; group < groups; group++) {
-                gather(layer, image + group * layer->filter_depth, top, left, scratch);
+                gather(layer, image + group * layer->shape.filter_depth, top, left, scratch);
                 multiply(layer, scratch, group, output);
             }
-            output += layer->output_channels;
+            output += layer->shape.output_channels;
         }
     }
 }
@@ -95,10 +96,11 @@ static void convolve(
 void tg_convolve_asymmetric_s8(
     const struct tg_asymmetric_convolution *layer, const int8_t *input, int8_t *output, int8_t *scratch)
 {
-    const int32_t input_elements = layer->input_height * layer->input_width * layer->input_channels;
-    const int32_t output_elements = layer->output_height * layer->output_width * layer->output_channels;
+    const int32_t input_elements = layer->shape.input_height * layer->shape.input_width * layer->shape.input_channels;
+    const int32_t output_elements =
+        layer->shape.output_height * layer->shape.output_width * layer->shape.output_channels;
 
-    for (int32_t batch = 0; batch < layer->batches; batch++) {
+    for (int32_t batch = 0; batch < layer->shape.batches; batch++) {
         convolve(layer, input, output, scratch);
         input += input_elements;
         output += output_elements;

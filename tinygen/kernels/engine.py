@@ -11,8 +11,8 @@ from tinygen.ir.types import DType
 from tinygen.kernels.base import Kernel, Lowerings, Table, Toolbox
 from tinygen.kernels.cmsis_nn.requantization import per_channel_tables
 from tinygen.kernels.cmsis_nn.shapes import Dims, Offsets, Tile
+from tinygen.kernels.geometry import GeometricKernel, Geometry
 from tinygen.kernels.tinygen_c.packed import bias_tables
-from tinygen.ops.clamp import Clamp
 from tinygen.ops.engine_layer import AnalogSums, Arithmetic, EngineLayer
 from tinygen.targets.engine import Overflow
 
@@ -20,7 +20,7 @@ _NO_CROSSBAR = AnalogSums(rows=0, adc_bits=0, adc_shift=0, noise_gain=0, seed=0)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class EngineCall(Kernel):
+class EngineCall(GeometricKernel):
     """A layer on an engine; `function` is the application's, or the emulation where it has none."""
 
     template: ClassVar[str] = "engine_layer"
@@ -29,15 +29,7 @@ class EngineCall(Kernel):
     engine: str
     ctype: str  # of the values that it reads and writes
     emulation: str
-    input_dims: Dims
-    filter_dims: Dims  # c: the depth of one group
-    output_dims: Dims
-    filters_of_group: int
-    stride: Tile
-    padding: Tile
-    dilation: Tile
     offsets: Offsets
-    activation: Clamp
     weight_bits: int
     arithmetic: Arithmetic
     crossbar: AnalogSums
@@ -78,7 +70,15 @@ def lower_engine_layer(op: Op, toolbox: Toolbox) -> Kernel:
     """The call for a layer of an engine."""
     assert isinstance(op, EngineLayer)
     kind = EngineTemplate if (op.engine, op.layer.value) in toolbox.templates else EngineCall
-    channels, height, width, depth = op.filters_by_channel.shape
+    filters = Dims(*op.filters_by_channel.shape)
+    geometry = Geometry(
+        Dims(*op.image),
+        filters,
+        Dims(*op.result),
+        Tile.of(op.stride),
+        Tile(w=op.padding.left, h=op.padding.top),
+        Tile.of(op.dilation),
+    )
     is_wide = op.output.type.dtype is DType.INT16
     weights = op.weights.type.dtype
     stored = pack(op.filters_by_channel, weights) if weights.is_narrow else np.ascontiguousarray(op.filters_by_channel)
@@ -86,17 +86,12 @@ def lower_engine_layer(op: Op, toolbox: Toolbox) -> Kernel:
         function=op.function,
         reads=(op.input,),
         writes=(op.output,),
-        tables=(Table("weights", stored), *bias_tables(op.bias), *per_channel_tables(op.output_stage, channels)),
+        tables=(Table("weights", stored), *bias_tables(op.bias), *per_channel_tables(op.output_stage, filters.n)),
         engine=op.engine,
         ctype="int16_t" if is_wide else "int8_t",
         emulation="tg_engine_layer_s16" if is_wide else "tg_engine_layer_s8",
-        input_dims=Dims(*op.image),
-        filter_dims=Dims(channels, height, width, depth),
-        output_dims=Dims(*op.result),
-        filters_of_group=channels // op.groups,
-        stride=Tile.of(op.stride),
-        padding=Tile(w=op.padding.left, h=op.padding.top),
-        dilation=Tile.of(op.dilation),
+        geometry=geometry,
+        filters_of_group=filters.n // op.groups,
         offsets=Offsets(input=-op.input.type.zero_point, output=op.output.type.zero_point),
         activation=op.clamp,
         weight_bits=weights.bits,

@@ -12,6 +12,7 @@ from tinygen.ir.types import DType
 from tinygen.kernels.base import Kernel, Library, Lowerings, Table, Toolbox
 from tinygen.kernels.cmsis_nn.requantization import per_channel_tables, weight_tables
 from tinygen.kernels.cmsis_nn.shapes import Dims, Tile
+from tinygen.kernels.geometry import GeometricKernel, Geometry
 from tinygen.ops.accumulate import OutputStage
 from tinygen.ops.clamp import Clamp
 from tinygen.ops.conv2d import Conv2D
@@ -25,20 +26,6 @@ _LARGEST_SUM = 1 << 31  # of CMSIS-NN's products, before the bias
 _LARGEST_OUTPUT = 1 << 30  # before it is clamped: CMSIS-NN holds it in 32 bits with one binary place
 _LONGEST_COLUMN = 1 << 15  # CMSIS-NN counts in uint16_t
 _LARGEST_WINDOW = 511  # of arm_depthwise_conv_fast_s16
-_POINT = Tile(w=1, h=1)
-_NO_PADDING = Tile(w=0, h=0)
-
-
-@dataclass(frozen=True)
-class Geometry:
-    """Sizes and steps of a convolution; fully connected layers are images of one pixel."""
-
-    input_dims: Dims
-    filter_dims: Dims  # n: output channels, c: the depth of one group
-    output_dims: Dims
-    stride: Tile = _POINT
-    padding: Tile = _NO_PADDING
-    dilation: Tile = _POINT
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -53,14 +40,11 @@ class ConvolveS16(Kernel):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class AnyConvolveS16(ConvolveS16):
+class AnyConvolveS16(GeometricKernel):
     """tg_convolve_s16 or tg_convolve_s16_w16: groups, and sums of any size."""
 
     template: ClassVar[str] = "any_convolve_s16"
     header: ClassVar[str] = "tg_int16.h"
-    takes_scratch: ClassVar[bool] = False
-
-    filters_of_group: int
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -88,17 +72,10 @@ class FullyConnectedS16(Kernel):
 def lower_conv2d(op: Op, toolbox: Toolbox) -> Kernel:
     """arm_convolve_s16 where it is exact."""
     assert isinstance(op, Conv2D)
-    channels, height, width, depth = op.weights.shape
-    geometry = Geometry(
-        Dims.nhwc(op.input.type),
-        Dims(channels, height, width, depth),
-        Dims.nhwc(op.output.type),
-        Tile.of(op.stride),
-        Tile(w=op.padding.left, h=op.padding.top),
-        Tile.of(op.dilation),
-    )
+    filters = Dims(*op.weights.shape)
+    geometry = Geometry.of_images(op.input.type, filters, op.output.type, op.stride, op.padding, op.dilation)
     if op.groups > 1 or not _is_exact_in_library(op.output_stage, toolbox, axis=0):
-        return _any_convolution(op.output_stage, geometry, channels // op.groups)
+        return _any_convolution(op.output_stage, geometry, filters.n // op.groups)
     return _library_convolution(op.output_stage, geometry, toolbox)
 
 
@@ -107,14 +84,8 @@ def lower_depthwise_conv2d(op: Op, toolbox: Toolbox) -> tuple[Kernel, ...]:
     assert isinstance(op, DepthwiseConv2D)
     _, height, width, channels = op.weights.shape
     is_exact = _is_exact_in_library(op.output_stage, toolbox, axis=3)
-    geometry = Geometry(
-        Dims.nhwc(op.input.type),
-        Dims(1, height, width, channels) if is_exact else Dims(channels, height, width, 1),
-        Dims.nhwc(op.output.type),
-        Tile.of(op.stride),
-        Tile(w=op.padding.left, h=op.padding.top),
-        Tile.of(op.dilation),
-    )
+    filters = Dims(1, height, width, channels) if is_exact else Dims(channels, height, width, 1)
+    geometry = Geometry.of_images(op.input.type, filters, op.output.type, op.stride, op.padding, op.dilation)
     if not is_exact:
         return (_any_convolution(op.output_stage, geometry, op.multiplier, (3, 1, 2, 0)),)
     return tuple(

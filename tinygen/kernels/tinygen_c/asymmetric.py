@@ -7,11 +7,11 @@ import numpy as np
 
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, DType
-from tinygen.kernels.base import Kernel, Table
+from tinygen.kernels.base import Table
 from tinygen.kernels.cmsis_nn.requantization import per_channel_tables
-from tinygen.kernels.cmsis_nn.shapes import Dims, Tile
+from tinygen.kernels.cmsis_nn.shapes import Dims
+from tinygen.kernels.geometry import GeometricKernel, Geometry
 from tinygen.ops.accumulate import OutputStage
-from tinygen.ops.clamp import Clamp
 from tinygen.ops.conv2d import Conv2D
 from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
 from tinygen.ops.fully_connected import FullyConnected
@@ -22,7 +22,7 @@ _UNSIGNED_OFFSET = 128  # weights are stored as int8, so much lower
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class ConvolveAsymmetricS8(Kernel):
+class ConvolveAsymmetricS8(GeometricKernel):
     """tg_convolve_asymmetric_s8: sums of the inputs correct for the zero points of the weights."""
 
     template: ClassVar[str] = "convolve_asymmetric_s8"
@@ -30,16 +30,8 @@ class ConvolveAsymmetricS8(Kernel):
     header: ClassVar[str] = "tg_asymmetric.h"
     takes_scratch: ClassVar[bool] = True
 
-    input_dims: Dims
-    filter_dims: Dims  # c: the depth of one group
-    output_dims: Dims
-    filters_of_group: int
-    stride: Tile
-    padding: Tile
-    dilation: Tile
     input_zero_point: int
     output_zero_point: int
-    activation: Clamp
 
 
 def has_zero_points(weights: Tensor) -> bool:
@@ -60,26 +52,14 @@ def asymmetric_depthwise(op: DepthwiseConv2D) -> ConvolveAsymmetricS8:
 def asymmetric_fully_connected(op: FullyConnected) -> ConvolveAsymmetricS8:
     """As a convolution of images of one pixel."""
     units, features = op.weights.shape
-    return _kernel(
-        op.output_stage,
-        _stored(op.weights).reshape(units, 1, 1, features),
-        input_dims=Dims(op.rows, 1, 1, features),
-        output_dims=Dims(op.rows, 1, 1, units),
-        filters_of_group=units,
-    )
+    filters = _stored(op.weights).reshape(units, 1, 1, features)
+    return _kernel(op.output_stage, filters, Geometry.of_rows(op.rows, features, units), units)
 
 
 def _convolution(op: Conv2D | DepthwiseConv2D, filters: Array, filters_of_group: int) -> ConvolveAsymmetricS8:
-    return _kernel(
-        op.output_stage,
-        filters,
-        input_dims=Dims.nhwc(op.input.type),
-        output_dims=Dims.nhwc(op.output.type),
-        filters_of_group=filters_of_group,
-        stride=Tile.of(op.stride),
-        padding=Tile(w=op.padding.left, h=op.padding.top),
-        dilation=Tile.of(op.dilation),
-    )
+    dims = Dims(*filters.shape)
+    geometry = Geometry.of_images(op.input.type, dims, op.output.type, op.stride, op.padding, op.dilation)
+    return _kernel(op.output_stage, filters, geometry, filters_of_group)
 
 
 def _stored(weights: Tensor) -> Array:
@@ -91,15 +71,9 @@ def _stored(weights: Tensor) -> Array:
 def _kernel(
     stage: OutputStage,
     filters: Array,  # OHWI, int8
-    *,
-    input_dims: Dims,
-    output_dims: Dims,
+    geometry: Geometry,
     filters_of_group: int,
-    stride: Tile = Tile(w=1, h=1),  # noqa: B008 - frozen
-    padding: Tile = Tile(w=0, h=0),  # noqa: B008
-    dilation: Tile = Tile(w=1, h=1),  # noqa: B008
 ) -> ConvolveAsymmetricS8:
-    channels, height, width, depth = filters.shape
     return ConvolveAsymmetricS8(
         function="tg_convolve_asymmetric_s8",
         reads=(stage.input,),
@@ -107,17 +81,12 @@ def _kernel(
         tables=(
             Table("weights", np.ascontiguousarray(filters)),
             *_correction_tables(stage, filters),
-            *per_channel_tables(stage, channels),
+            *per_channel_tables(stage, len(filters)),
         ),
-        scratch_bytes=height * width * depth,
+        scratch_bytes=geometry.window,
         scratch_align=1,
-        input_dims=input_dims,
-        filter_dims=Dims(channels, height, width, depth),
-        output_dims=output_dims,
+        geometry=geometry,
         filters_of_group=filters_of_group,
-        stride=stride,
-        padding=padding,
-        dilation=dilation,
         input_zero_point=stage.input.type.zero_point,
         output_zero_point=stage.output.type.zero_point,
         activation=stage.clamp,

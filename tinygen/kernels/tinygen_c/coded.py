@@ -9,35 +9,25 @@ from tinygen.ir.coding import Coding
 from tinygen.ir.formats import Format
 from tinygen.ir.integer_form import IntegerForm, integer_form
 from tinygen.ir.packing import packed_codes
-from tinygen.kernels.base import Kernel, Table
+from tinygen.kernels.base import Table
 from tinygen.kernels.cmsis_nn.requantization import per_channel_tables
-from tinygen.kernels.cmsis_nn.shapes import Dims, Offsets, Tile
+from tinygen.kernels.cmsis_nn.shapes import Dims, Offsets
+from tinygen.kernels.geometry import GeometricKernel, Geometry
 from tinygen.ops.accumulate import OutputStage
-from tinygen.ops.clamp import Clamp
 from tinygen.ops.conv2d import Conv2D
 from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
 from tinygen.ops.fully_connected import FullyConnected
 
-_POINT = Tile(w=1, h=1)
-
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class ConvolveCodedS8(Kernel):
+class ConvolveCodedS8(GeometricKernel):
     """tg_convolve_coded_s8: decodes one filter at a time to scratch."""
 
     template: ClassVar[str] = "convolve_coded_s8"
     header: ClassVar[str] = "tg_coded_s8.h"
     takes_scratch: ClassVar[bool] = True
 
-    input_dims: Dims
-    filter_dims: Dims  # c: the depth of one group
-    output_dims: Dims
-    filters_of_group: int
-    stride: Tile
-    padding: Tile
-    dilation: Tile
     offsets: Offsets
-    activation: Clamp
     bits: int
     block: int
     next_zero: int
@@ -52,30 +42,20 @@ def coded_convolution(op: Conv2D | DepthwiseConv2D | FullyConnected) -> Convolve
     form = None if coding is None else integer_form(coding)
     if coding is None or form is None:
         raise ValueError(f"weights '{op.weights.name}' have no form in integers")
-    if isinstance(op, FullyConnected):
-        input_dims, output_dims = (Dims(op.rows, 1, 1, n) for n in (op.weights.shape[1], op.weights.shape[0]))
-        stride = dilation = _POINT
-        padding, groups = Tile(w=0, h=0), 1
-    else:
-        input_dims, output_dims = Dims.nhwc(op.input.type), Dims.nhwc(op.output.type)
-        stride, dilation = Tile.of(op.stride), Tile.of(op.dilation)
-        padding = Tile(w=op.padding.left, h=op.padding.top)
-        groups = op.input.shape[3] // coding.codes.shape[3]
     filters = Dims(*coding.codes.shape)
+    if isinstance(op, FullyConnected):
+        geometry = Geometry.of_rows(op.rows, filters.c, filters.n)
+    else:
+        geometry = Geometry.of_images(op.input.type, filters, op.output.type, op.stride, op.padding, op.dilation)
     zero_shape = None if coding.zero_points is None else coding.zero_points.shape
     return ConvolveCodedS8(
         function="tg_convolve_coded_s8",
         reads=(op.input,),
         writes=(op.output,),
         tables=_tables(coding, form, op.output_stage),
-        scratch_bytes=2 * filters.h * filters.w * filters.c,
-        input_dims=input_dims,
-        filter_dims=filters,
-        output_dims=output_dims,
-        filters_of_group=filters.n // groups,
-        stride=stride,
-        padding=padding,
-        dilation=dilation,
+        scratch_bytes=2 * geometry.window,
+        geometry=geometry,
+        filters_of_group=filters.n * filters.c // geometry.input_dims.c,
         offsets=Offsets(input=-op.input.type.zero_point, output=op.output.type.zero_point),
         activation=op.clamp,
         bits=coding.format.bits,

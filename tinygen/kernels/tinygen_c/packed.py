@@ -8,20 +8,18 @@ import numpy as np
 from tinygen.ir.packing import pack
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array
-from tinygen.kernels.base import Kernel, Table
+from tinygen.kernels.base import Table
 from tinygen.kernels.cmsis_nn.requantization import per_channel_tables
-from tinygen.kernels.cmsis_nn.shapes import Dims, Offsets, Tile
+from tinygen.kernels.cmsis_nn.shapes import Dims, Offsets
+from tinygen.kernels.geometry import GeometricKernel, Geometry
 from tinygen.ops.accumulate import OutputStage
-from tinygen.ops.clamp import Clamp
 from tinygen.ops.conv2d import Conv2D
 from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
 from tinygen.ops.fully_connected import FullyConnected
 
-_POINT = Tile(w=1, h=1)
-
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class ConvolvePackedS8(Kernel):
+class ConvolvePackedS8(GeometricKernel):
     """tg_convolve_packed_s8: unpacks one filter at a time. tg_convolve_s8: reads weights of int8 where they stand."""
 
     template: ClassVar[str] = "convolve_packed_s8"
@@ -29,15 +27,7 @@ class ConvolvePackedS8(Kernel):
     header: ClassVar[str] = "tg_packed.h"
     takes_scratch: ClassVar[bool] = True
 
-    input_dims: Dims
-    filter_dims: Dims  # c: the depth of one group
-    output_dims: Dims
-    filters_of_group: int
-    stride: Tile
-    padding: Tile
-    dilation: Tile
     offsets: Offsets
-    activation: Clamp
     weight_bits: int
 
 
@@ -55,56 +45,25 @@ def bias_tables(bias: Tensor | None) -> tuple[Table, ...]:
 
 def packed_convolution(op: Conv2D) -> ConvolvePackedS8:
     """Any filter, stride, dilation and groups."""
-    channels, height, width, depth = op.weights.shape
-    return _kernel(
-        op.input,
-        op.output,
-        op.output_stage,
-        packed_weights(op.weights),
-        input_dims=Dims.nhwc(op.input.type),
-        filter_dims=Dims(channels, height, width, depth),
-        output_dims=Dims.nhwc(op.output.type),
-        filters_of_group=channels // op.groups,
-        stride=Tile.of(op.stride),
-        padding=Tile(w=op.padding.left, h=op.padding.top),
-        dilation=Tile.of(op.dilation),
-    )
+    filters = Dims(*op.weights.shape)
+    geometry = Geometry.of_images(op.input.type, filters, op.output.type, op.stride, op.padding, op.dilation)
+    return _kernel(op.output_stage, packed_weights(op.weights), geometry, filters.n // op.groups)
 
 
 def packed_depthwise(op: DepthwiseConv2D) -> ConvolvePackedS8:
     """As a convolution with one group a channel, its filters stored one after the other."""
     _, height, width, channels = op.weights.shape
-    return _kernel(
-        op.input,
-        op.output,
-        op.output_stage,
-        Table("weights", pack(_channels_first(op.weights), op.weights.type.dtype)),
-        input_dims=Dims.nhwc(op.input.type),
-        filter_dims=Dims(channels, height, width, 1),
-        output_dims=Dims.nhwc(op.output.type),
-        filters_of_group=op.multiplier,
-        stride=Tile.of(op.stride),
-        padding=Tile(w=op.padding.left, h=op.padding.top),
-        dilation=Tile.of(op.dilation),
-    )
+    filters = Dims(channels, height, width, 1)
+    geometry = Geometry.of_images(op.input.type, filters, op.output.type, op.stride, op.padding, op.dilation)
+    weights = Table("weights", pack(_channels_first(op.weights), op.weights.type.dtype))
+    return _kernel(op.output_stage, weights, geometry, op.multiplier)
 
 
 def packed_fully_connected(op: FullyConnected) -> ConvolvePackedS8:
     """As a convolution of images of one pixel."""
     units, features = op.weights.shape
-    return _kernel(
-        op.input,
-        op.output,
-        op.output_stage,
-        packed_weights(op.weights),
-        input_dims=Dims(op.rows, 1, 1, features),
-        filter_dims=Dims(units, 1, 1, features),
-        output_dims=Dims(op.rows, 1, 1, units),
-        filters_of_group=units,
-        stride=_POINT,
-        padding=Tile(w=0, h=0),
-        dilation=_POINT,
-    )
+    geometry = Geometry.of_rows(op.rows, features, units)
+    return _kernel(op.output_stage, packed_weights(op.weights), geometry, units)
 
 
 def _channels_first(weights: Tensor) -> Array:
@@ -113,35 +72,17 @@ def _channels_first(weights: Tensor) -> Array:
     return np.moveaxis(weights.data[0], -1, 0)
 
 
-def _kernel(
-    input: Tensor,
-    output: Tensor,
-    stage: OutputStage,
-    weights: Table,
-    *,
-    input_dims: Dims,
-    filter_dims: Dims,
-    output_dims: Dims,
-    filters_of_group: int,
-    stride: Tile,
-    padding: Tile,
-    dilation: Tile,
-) -> ConvolvePackedS8:
+def _kernel(stage: OutputStage, weights: Table, geometry: Geometry, filters_of_group: int) -> ConvolvePackedS8:
     is_packed = stage.weights.type.dtype.is_narrow
     return ConvolvePackedS8(
         function="tg_convolve_packed_s8" if is_packed else "tg_convolve_s8",
-        reads=(input,),
-        writes=(output,),
-        tables=(weights, *bias_tables(stage.bias), *per_channel_tables(stage, filter_dims.n)),
-        scratch_bytes=filter_dims.h * filter_dims.w * filter_dims.c if is_packed else 0,
-        input_dims=input_dims,
-        filter_dims=filter_dims,
-        output_dims=output_dims,
+        reads=(stage.input,),
+        writes=(stage.output,),
+        tables=(weights, *bias_tables(stage.bias), *per_channel_tables(stage, geometry.filter_dims.n)),
+        scratch_bytes=geometry.window if is_packed else 0,
+        geometry=geometry,
         filters_of_group=filters_of_group,
-        stride=stride,
-        padding=padding,
-        dilation=dilation,
-        offsets=Offsets(input=-input.type.zero_point, output=output.type.zero_point),
+        offsets=Offsets(input=-stage.input.type.zero_point, output=stage.output.type.zero_point),
         activation=stage.clamp,
         weight_bits=stage.weights.type.dtype.bits,
     )
