@@ -13,9 +13,10 @@
 
 /** Weights, and what is known of them. */
 struct tg_integer_filters {
-    const int8_t *weights;      /**< [channels][elements]; of depthwise convolutions [elements][channels] */
-    const int32_t *sums;        /**< of the weights of each channel; not of depthwise convolutions */
-    const int32_t *zero_points; /**< one for each channel; NULL where all are 0 */
+    const int8_t *weights;     /**< [channels][elements]; of depthwise convolutions [elements][channels] */
+    const int32_t *sums;       /**< of the weights of each channel; not of depthwise convolutions */
+    const int8_t *zero_points; /**< NULL where all are 0 */
+    int32_t zero_point_step;   /**< 0 where all channels have the same one, else 1 */
     int32_t channels;
     int32_t elements;
 };

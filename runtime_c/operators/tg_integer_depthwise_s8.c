@@ -30,24 +30,26 @@ struct taps {
 #if AT_ONCE == 8
 
 /** 8 channels, or those that are left of them. */
-static void add_channels(const struct taps *taps, int32_t channel, int32_t count, int32_t zero_point,
-    const int32_t *weight_zero_points, int32_t *output)
+static inline void add_channels(const struct taps *taps, const struct tg_integer_filters *filters, int has_zero_points,
+    int32_t channel, int32_t zero_point, int32_t *output)
 {
+    const int32_t count = filters->channels - channel;
     const mve_pred16_t lanes = vctp16q((uint32_t)count);
-    int16x8_t weight_zero_point = vdupq_n_s16(0);
+    int16x8_t own = vdupq_n_s16(0);
     int32x4_t even = vdupq_n_s32(0);
     int32x4_t odd = even;
 
-    if (weight_zero_points) { /* of each word the lower half */
-        const int16_t *const halves = (const int16_t *)(const void *)(weight_zero_points + channel);
-        weight_zero_point = vldrhq_gather_shifted_offset_z_s16(halves, vidupq_n_u16(0, 2), lanes);
+    if (has_zero_points) {
+        const int8_t *const zero_points = filters->zero_points;
+        own = filters->zero_point_step ? vldrbq_z_s16(zero_points + channel, lanes) : vdupq_n_s16(*zero_points);
     }
     for (int32_t y = 0; y < taps->rows; y++) {
         const int8_t *input = taps->input + y * taps->input_row + channel;
         const int8_t *weights = taps->weights + y * taps->weight_row + channel;
         for (int32_t x = 0; x < taps->columns; x++) {
             const int16x8_t value = vsubq_n_s16(vldrbq_z_s16(input, lanes), (int16_t)zero_point);
-            const int16x8_t weight = vsubq_s16(vldrbq_z_s16(weights, lanes), weight_zero_point);
+            int16x8_t weight = vldrbq_z_s16(weights, lanes);
+            weight = has_zero_points ? vsubq_s16(weight, own) : weight;
             even = vaddq_s32(even, vmullbq_int_s16(value, weight));
             odd = vaddq_s32(odd, vmulltq_int_s16(value, weight));
             input += taps->input_column;
@@ -62,13 +64,16 @@ static void add_channels(const struct taps *taps, int32_t channel, int32_t count
 }
 
 static int32_t add_blocks(
-    const struct taps *taps, int32_t channels, int32_t zero_point, const int32_t *weight_zero_points, int32_t *output)
+    const struct taps *taps, const struct tg_integer_filters *filters, int32_t zero_point, int32_t *output)
 {
-    for (int32_t channel = 0; channel < channels; channel += AT_ONCE) {
-        const int32_t left = channels - channel;
-        add_channels(taps, channel, left < AT_ONCE ? left : AT_ONCE, zero_point, weight_zero_points, output);
+    for (int32_t channel = 0; channel < filters->channels; channel += AT_ONCE) {
+        if (filters->zero_points) {
+            add_channels(taps, filters, 1, channel, zero_point, output);
+        } else {
+            add_channels(taps, filters, 0, channel, zero_point, output);
+        }
     }
-    return channels;
+    return filters->channels;
 }
 
 #elif AT_ONCE == 4
@@ -108,16 +113,17 @@ static inline int32_t add_high(int32_t sum, uint32_t a, uint32_t b)
 }
 
 static int32_t add_blocks(
-    const struct taps *taps, int32_t channels, int32_t zero_point, const int32_t *weight_zero_points, int32_t *output)
+    const struct taps *taps, const struct tg_integer_filters *filters, int32_t zero_point, int32_t *output)
 {
-    static const int32_t none[AT_ONCE] = {0};
+    static const int8_t none = 0;
+    const int8_t *own = filters->zero_points ? filters->zero_points : &none;
+    const int32_t step = filters->zero_points ? filters->zero_point_step : 0;
     const uint32_t offset = pair_of(-zero_point, -zero_point);
     int32_t channel = 0;
 
-    for (; channel + AT_ONCE <= channels; channel += AT_ONCE) {
-        const int32_t *const own = weight_zero_points ? weight_zero_points + channel : none;
-        const uint32_t even_offset = pair_of(-own[0], -own[2]);
-        const uint32_t odd_offset = pair_of(-own[1], -own[3]);
+    for (; channel + AT_ONCE <= filters->channels; channel += AT_ONCE) {
+        const uint32_t even_offset = pair_of(-own[0], -own[2 * step]);
+        const uint32_t odd_offset = pair_of(-own[step], -own[3 * step]);
         int32_t sums[4] = {0, 0, 0, 0};
         for (int32_t y = 0; y < taps->rows; y++) {
             const int8_t *input = taps->input + y * taps->input_row + channel;
@@ -140,6 +146,7 @@ static int32_t add_blocks(
             }
         }
         memcpy(output + channel, sums, sizeof sums);
+        own += AT_ONCE * step;
     }
     return channel;
 }
@@ -147,12 +154,11 @@ static int32_t add_blocks(
 #else
 
 static int32_t add_blocks(
-    const struct taps *taps, int32_t channels, int32_t zero_point, const int32_t *weight_zero_points, int32_t *output)
+    const struct taps *taps, const struct tg_integer_filters *filters, int32_t zero_point, int32_t *output)
 {
     (void)taps;
-    (void)channels;
+    (void)filters;
     (void)zero_point;
-    (void)weight_zero_points;
     (void)output;
     return 0;
 }
@@ -183,10 +189,10 @@ static void convolve_pixel(const struct taps *taps, const struct tg_integer_filt
     int32_t channel = 0;
 
     if (multiplier == 1) {
-        channel = add_blocks(taps, filters->channels, zero_point, filters->zero_points, output);
+        channel = add_blocks(taps, filters, zero_point, output);
     }
     for (; channel < filters->channels; channel++) {
-        const int32_t own = filters->zero_points ? filters->zero_points[channel] : 0;
+        const int32_t own = filters->zero_points ? filters->zero_points[channel * filters->zero_point_step] : 0;
         output[channel] = sum_of(taps, channel / multiplier, channel, zero_point, own);
     }
 }

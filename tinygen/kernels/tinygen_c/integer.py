@@ -18,8 +18,19 @@ from tinygen.ops.window import NO_PADDING, UNIT
 class IntegerFilters:
     """struct tg_integer_filters, but for its tables."""
 
+    zero_point_step: int  # 0 where all channels have the same one
     channels: int
     elements: int
+
+    @classmethod
+    def of(cls, op: IntegerProducts) -> "IntegerFilters":
+        """Of a layer."""
+        is_uniform = len(set(op.weight_zero_points.tolist())) == 1
+        return cls(
+            zero_point_step=int(not is_uniform),
+            channels=op.channels,
+            elements=op.weights.type.elements // op.channels,
+        )
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -69,7 +80,7 @@ def lower_integer_fully_connected(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: 
         reads=(op.input, op.zero_point),
         writes=(op.output,),
         tables=_tables(op, _sums(op)),
-        filters=IntegerFilters(channels=op.channels, elements=op.weights.shape[1]),
+        filters=IntegerFilters.of(op),
         vectors=op.rows,
         vectors_per_zero_point=op.rows // op.zero_point.type.elements,
     )
@@ -85,7 +96,7 @@ def lower_integer_conv2d(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 - 
         writes=(op.output,),
         tables=_tables(op, _sums(op)),
         scratch_bytes=0 if _is_matmul(op) else 2 * elements,
-        filters=IntegerFilters(channels=op.channels, elements=elements),
+        filters=IntegerFilters.of(op),
         window=_window(op, op.groups),
         images_per_zero_point=op.input.shape[0] // op.zero_point.type.elements,
     )
@@ -99,7 +110,7 @@ def lower_integer_depthwise_conv2d(op: Op, toolbox: Toolbox) -> Kernel:  # noqa:
         reads=(op.input, op.zero_point),
         writes=(op.output,),
         tables=_tables(op),
-        filters=IntegerFilters(channels=op.channels, elements=op.weights.shape[1] * op.weights.shape[2]),
+        filters=IntegerFilters.of(op),
         window=_window(op, 1),
         images_per_zero_point=op.input.shape[0] // op.zero_point.type.elements,
     )
@@ -132,8 +143,9 @@ def _sums(op: IntegerProducts) -> Table:
 
 def _tables(op: IntegerProducts, *own: Table) -> tuple[Table, ...]:
     assert op.weights.data is not None
-    zero_points = op.weight_zero_points
-    of_weights = (Table("zero_points", zero_points.astype(np.int32)),) if zero_points.any() else ()
+    distinct = np.unique(op.weight_zero_points)
+    zero_points = op.weight_zero_points if distinct.size > 1 else distinct
+    of_weights = (Table("zero_points", zero_points.astype(np.int8)),) if zero_points.any() else ()
     return (*constant_tables(op.input, op.zero_point), Table("weights", op.weights.data), *own, *of_weights)
 
 
