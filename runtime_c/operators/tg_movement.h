@@ -41,6 +41,21 @@ void tg_move_up(void *target, const void *source, int32_t bytes);
 /** Copy the elements of a box. */
 void tg_strided_copy(const struct tg_strided_copy *copy, const void *input, void *output);
 
+/** Matrices one behind the other, each of `rows` times `columns` elements, row by row. */
+struct tg_matrices {
+    int32_t count;
+    int32_t rows;
+    int32_t columns;
+    int32_t element_bytes;
+};
+
+/**
+ * Transpose each matrix where it lies: element [row][column] comes to where [column][row] of a matrix of `columns` rows
+ * is. It follows the cycles of the permutation; the time to find where they begin grows a little faster than with rows
+ * * columns, so many small matrices are better than few large ones.
+ */
+void tg_transpose_in_place(const struct tg_matrices *matrices, void *data);
+
 /** An input seen as [batches, outer, axis_size, slice_bytes], and `index_count` indices for each batch. */
 struct tg_gather {
     int32_t batches;

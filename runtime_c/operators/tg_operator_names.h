@@ -141,5 +141,6 @@
 #define tg_transpose_conv_s16 TG_V(transpose_conv_s16)
 #define tg_transpose_conv_s8 TG_V(transpose_conv_s8)
 #define tg_transpose_convolve_f32 TG_V(transpose_convolve_f32)
+#define tg_transpose_in_place TG_V(transpose_in_place)
 
 #endif

@@ -18,6 +18,7 @@ from tinygen.build.kernel_sources import VERSION, operators
 from tinygen.build.toolchain import WARNINGS, Sanitizer
 from tinygen.codegen.harness import Measure
 from tinygen.errors import TinygenError
+from tinygen.kernels.tinygen_c.transpose_in_place import passes
 from tinygen.options import Kernels, Options
 from tinygen.paths import RUNTIME_C
 from tinygen.pipeline import compile_model
@@ -119,7 +120,12 @@ def test_no_compiler_warns(compiler: tuple[str, ...], tmp_path: Path) -> None:
     for name, text in compiled.files.items():
         (tmp_path / name).write_text(text)
     operators = RUNTIME_C / "operators"
-    sources = [operators / "tg_strided_copy.c", operators / "tg_gather.c", tmp_path / "moves.c"]
+    sources = [
+        operators / "tg_strided_copy.c",
+        operators / "tg_gather.c",
+        operators / "tg_transpose_in_place.c",
+        tmp_path / "moves.c",
+    ]
     includes = [f"-I{folder}" for tree in compiled.trees for folder in tree.include]
     command = [*compiler, "-std=c11", "-O2", "-ffreestanding", *WARNINGS, *includes, "-S", *map(str, sources)]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
@@ -127,9 +133,11 @@ def test_no_compiler_warns(compiler: tuple[str, ...], tmp_path: Path) -> None:
 
 
 @requires_arm_gcc
-@pytest.mark.parametrize(("name", "most"), [("tg_strided_copy", 184), ("tg_gather", 116)])
+@pytest.mark.parametrize(
+    ("name", "most"), [("tg_strided_copy", 184), ("tg_gather", 116), ("tg_transpose_in_place", 424)]
+)
 def test_the_functions_are_small(name: str, most: int, tmp_path: Path) -> None:
-    """.text at -Os on Cortex-M4; 180 and 114 bytes with arm-none-eabi-gcc 12.2.1."""
+    """.text at -Os on Cortex-M4; 180, 114 and 420 bytes with arm-none-eabi-gcc 12.2.1."""
     source, built = RUNTIME_C / "operators" / f"{name}.c", tmp_path / "built.o"
     options = ["-mcpu=cortex-m4", "-mthumb", "-std=c11", "-Os", f"-I{VERSION}"]
     subprocess.run(["arm-none-eabi-gcc", *options, "-c", str(source), "-o", str(built)], check=True)
@@ -151,3 +159,35 @@ def test_moving_up_over_itself(tmp_path: Path) -> None:
             address = memory.ctypes.data + first
             move_up(ctypes.c_void_p(address + distance), ctypes.c_void_p(address), ctypes.c_int32(size))
             np.testing.assert_array_equal(memory, expected, err_msg=f"{size} bytes by {distance}")
+
+
+class _MatricesC(ctypes.Structure):
+    _fields_ = [(name, ctypes.c_int32) for name in ("count", "rows", "columns", "element_bytes")]
+
+
+def test_transposing_in_place_is_what_numpy_does(tmp_path: Path) -> None:
+    """Elements of all sizes, any order of axes: numpy's transpose, and no byte beside it."""
+    transpose = build_library([operators()], ["tg_transpose_in_place"], tmp_path).tg_transpose_in_place
+    transpose.restype = None
+    rng = np.random.default_rng(3)
+    shapes = [tuple(int(size) for size in rng.integers(1, 14, rng.integers(2, 6))) for _ in range(60)]
+    for shape in [*shapes, (1, 3, 37, 41), (1, 67, 1, 71), (2, 100), (1, 64, 8, 16), (130, 3)]:
+        for dtype in (np.int8, np.int16, np.float32):
+            permutation = tuple(int(axis) for axis in rng.permutation(len(shape)))
+            values = rng.integers(0, 256, (*shape, np.dtype(dtype).itemsize), np.uint8).view(dtype)[..., 0]
+            memory = np.concatenate(
+                [np.full(9, 7, np.uint8), values.view(np.uint8).reshape(-1), np.full(9, 7, np.uint8)]
+            )
+            for each in passes(shape, permutation, values.itemsize):
+                matrices = _MatricesC(each.count, each.rows, each.columns, each.element_bytes)
+                transpose(ctypes.byref(matrices), ctypes.c_void_p(memory.ctypes.data + 9))
+            expected = np.ascontiguousarray(values.transpose(permutation)).view(np.uint8).reshape(-1)
+            np.testing.assert_array_equal(memory[9:-9], expected, err_msg=f"{shape} {permutation} {dtype}")
+            assert set(memory[:9]) | set(memory[-9:]) == {7}
+
+
+def test_images_are_transposed_in_two_passes_of_small_matrices() -> None:
+    """A search for cycles among few elements each, not among those of the image."""
+    to_pixels, to_planes = (passes((1, 3, 96, 96), order, 1) for order in ((0, 2, 3, 1), (0, 2, 1, 3)))
+    assert [(each.rows * each.columns, each.count * each.element_bytes) for each in to_pixels] == [(288, 96), (288, 96)]
+    assert [(each.rows * each.columns, each.count * each.element_bytes) for each in to_planes] == [(288, 96)]

@@ -39,6 +39,7 @@ class Toolbox:
     chooses_by_cost: bool = False  # native kernels only where they are cheaper than the library's
     tallest_tile: int = 0  # rows of outputs for Winograd's method; tall ones take more flash, 0 is without
     may_grow: bool = True  # native kernels may take more RAM, on whole tensors, than the library's
+    works_in_place: bool = False  # results take the memory of operands where they can, even if that takes longer
     has_thumb2: bool = True  # Armv6-M has not: other costs, as native kernels are C there and CMSIS-NN lacks products
     templates: frozenset[tuple[str, str]] = frozenset()  # engines and their operators whose C the board's own print
 

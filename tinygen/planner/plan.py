@@ -66,13 +66,13 @@ def plan(graph: Graph, board: Board, toolbox: Toolbox, request: Request = Reques
         return schedule
     if toolbox.has_native_kernels and not toolbox.may_grow:
         return _thrifty(graph, board, toolbox, request)
-    kernels = _kernels(graph, toolbox)
-    whole = whole_plan(graph, board, kernels, request.solver)
-    network = request.network(whole.graph, kernels)
+    whole = whole_plan(graph, board, _kernels(graph, toolbox), request.solver)
+    thrifty = _thriftier(toolbox)
+    network = request.network(whole.graph, _kernels(graph, thrifty))
     schedule = exchanged(whole, network)
     if request.may_split and _may_be_better(schedule, toolbox.objective, request):
         limit = _limit(request, schedule.arena_bytes)
-        found = split_plan(network, board, toolbox, limit, request.extra_macs, request.solver, request.slack)
+        found = split_plan(network, board, thrifty, limit, request.extra_macs, request.solver, request.slack)
         schedule = found if _is_worth_it(found, schedule, toolbox, request, limit) else schedule
     schedule = _in_memories(schedule, request)
     check(schedule)
@@ -90,9 +90,9 @@ def about_least_bytes(graph: Graph, board: Board, toolbox: Toolbox, request: Req
     """About the smallest arena that can be had, found in a fraction of the time that `plan` takes."""
     if graph.stream is not None or not request.may_split:
         return plan(graph, board, toolbox, request).arena_bytes
-    kernels = _kernels(graph, toolbox)
-    whole = whole_plan(graph, board, kernels, request.solver)
-    return least_bytes(request.network(whole.graph, kernels), toolbox, request.extra_macs)
+    whole = whole_plan(graph, board, _kernels(graph, toolbox), request.solver)
+    thrifty = _thriftier(toolbox)
+    return least_bytes(request.network(whole.graph, _kernels(graph, thrifty)), thrifty, request.extra_macs)
 
 
 def _thrifty(graph: Graph, board: Board, toolbox: Toolbox, request: Request) -> Schedule:
@@ -108,6 +108,11 @@ def _thrifty(graph: Graph, board: Board, toolbox: Toolbox, request: Request) -> 
     whole = _in_memories(exchanged(thrifty, request.network(thrifty.graph, {})), request)
     check(whole)
     return fastest if _is_worth_it(fastest, whole, free, request, limit) else whole
+
+
+def _thriftier(toolbox: Toolbox) -> Toolbox:
+    """The toolbox where whole tensors take too much."""
+    return replace(toolbox, works_in_place=True)
 
 
 def _limit(request: Request, bytes: int) -> int:
@@ -149,9 +154,10 @@ def curve(graph: Graph, board: Board, toolbox: Toolbox, request: Request) -> tup
     if graph.stream is not None:
         return _curve_of_calls(graph, board, fastest, request.solver)
     whole = plan(graph, board, fastest, replace(request, limit_bytes=None, may_split=False))
-    network = request.network(whole.graph, _kernels(whole.graph, fastest))
+    thrifty = _thriftier(fastest)
+    network = request.network(whole.graph, _kernels(whole.graph, thrifty))
     points: list[CurvePoint] = []
-    for schedule in smaller_plans(network, board, fastest, whole.arena_bytes, request.extra_macs, request.solver):
+    for schedule in smaller_plans(network, board, thrifty, whole.arena_bytes, request.extra_macs, request.solver):
         check(schedule)
         point = _point(schedule, toolbox)
         points = [*(p for p in points if p.instructions < point.instructions), point]

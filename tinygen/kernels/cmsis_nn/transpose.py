@@ -5,9 +5,11 @@ from math import prod
 from typing import ClassVar
 
 from tinygen.ir.graph import Op
+from tinygen.ir.rows import Rows
 from tinygen.kernels.base import Kernel, Library, Lowerings, Toolbox, constant_tables
 from tinygen.kernels.cmsis_nn.shapes import Dims
 from tinygen.kernels.tinygen_c import strided_copy
+from tinygen.kernels.tinygen_c.transpose_in_place import transpose_in_place
 from tinygen.ops.transpose import Transpose
 
 _LARGEST_ROW = (1 << 16) // 8  # 16-bit offsets of 8 rows at a time
@@ -35,8 +37,13 @@ class _Matrices:
 
 
 def lower_transpose(op: Op, toolbox: Toolbox) -> Kernel:
-    """The transposing kernel for `op`: CMSIS-NN's where it transposes matrices, one only unless with MVE."""
+    """The transposing kernel for `op`: CMSIS-NN's where it transposes matrices, one only unless with MVE.
+
+    Where memory counts and `op` cannot run row by row, the one that takes over its operand's memory.
+    """
     assert isinstance(op, Transpose)
+    if toolbox.works_in_place and not op.input.is_constant and op.tile(Rows(0, 1)) is None:
+        return transpose_in_place(op)
     matrices = _matrices(op)
     if toolbox.library is not Library.CMSIS_NN or op.input.type.dtype.bytes != 1 or matrices is None:
         return strided_copy.lower_transpose(op, toolbox)
