@@ -17,7 +17,7 @@ import numpy as np
 from tests.support.graphs import GraphBuilder, evaluate, random_inputs
 from tinygen import targets
 from tinygen.build.execute import execute
-from tinygen.build.firmware import Limits, build_firmware
+from tinygen.build.firmware import MemoryLimits, build_firmware
 from tinygen.build.kernel_sources import kernel_library, operators
 from tinygen.build.sizes import measure
 from tinygen.build.toolchain import for_board
@@ -112,7 +112,7 @@ def _row(name: str, kind: str, schedule: Schedule, library: Library) -> Row:
     with TemporaryDirectory() as folder:
         files = render(schedule, "net", "net")
         toolchain, counts = for_board(schedule.board), Measure.INSTRUCTIONS
-        image = build_firmware(schedule, "net", files, trees, toolchain, Path(folder), counts, Limits())
+        image = build_firmware(schedule, "net", files, trees, toolchain, Path(folder), counts, MemoryLimits())
         execution = execute(image, schedule, [inputs])
         sizes = measure(image.elf, image.roles)
     for tensor, output in zip(schedule.graph.output_tensors, execution.outputs[0], strict=True):

@@ -20,7 +20,7 @@ _Value = TypeVar("_Value")
 
 
 @dataclass(frozen=True)
-class Kind:
+class ValueKind:
     """How the values of an option are written."""
 
     type: Any  # as the command line's parser takes them
@@ -33,7 +33,7 @@ class Option:
     """One option: how it is written, and what it means."""
 
     flags: tuple[str, ...]
-    kind: Kind
+    kind: ValueKind
     help: str
     metavar: str | None
     at_least: int | None
@@ -61,7 +61,7 @@ class Option:
 
 def option(
     default: _Value,
-    kind: Kind,
+    kind: ValueKind,
     *flags: str,
     help: str,
     metavar: str | None = None,
@@ -115,12 +115,14 @@ def choice(values: type[_Choice], option: str, text: str) -> _Choice:
     raise _refused(option, text, [str(value.value) for value in values])
 
 
-def one_of(values: type[Enum], is_listed: bool = False) -> Kind:
+def one_of(values: type[Enum], is_listed: bool = False) -> ValueKind:
     """One value of an enumeration; where it `is_listed`, help shows them all."""
-    return Kind(values if is_listed else str, lambda keyword, text: _one(values, keyword, text), lambda one: one.value)
+    return ValueKind(
+        values if is_listed else str, lambda keyword, text: _one(values, keyword, text), lambda one: one.value
+    )
 
 
-def either(on: str, off: str, is_listed: bool = False) -> Kind:
+def either(on: str, off: str, is_listed: bool = False) -> ValueKind:
     """Whether something holds, by two words; where it `is_listed`, help shows both."""
     words = {on: True, off: False}
 
@@ -129,17 +131,17 @@ def either(on: str, off: str, is_listed: bool = False) -> Kind:
             raise _refused(_flag(keyword), given, words)
         return given if isinstance(given, bool) else words[given]
 
-    return Kind(Literal[on, off] if is_listed else str, parse, lambda value: on if value else off)
+    return ValueKind(Literal[on, off] if is_listed else str, parse, lambda value: on if value else off)
 
 
-def several(parse: Callable[[tuple[str, ...]], Any], write: Callable[[Any], list[str]]) -> Kind:
+def several(parse: Callable[[tuple[str, ...]], Any], write: Callable[[Any], list[str]]) -> ValueKind:
     """An option that is given several times, and its values together."""
-    return Kind(list[str], lambda _, given: parse(tuple(given)), write)
+    return ValueKind(list[str], lambda _, given: parse(tuple(given)), write)
 
 
-def parsed(parse: Callable[[str], Any], write: Callable[[Any], str] = str) -> Kind:
+def parsed(parse: Callable[[str], Any], write: Callable[[Any], str] = str) -> ValueKind:
     """A text that `parse` understands."""
-    return Kind(str, lambda _, text: parse(text), write)
+    return ValueKind(str, lambda _, text: parse(text), write)
 
 
 def _share(keyword: str, text: str | float) -> float:
@@ -157,11 +159,11 @@ def _percent(share: float) -> str:
     return f"{100 * share:.15g}%"
 
 
-TEXT = Kind(str, lambda _, text: text)
-FLAG = Kind(bool, lambda _, given: bool(given))
-FILE = Kind(Path, lambda _, path: Path(path), str)
-COUNT = Kind(int, lambda _, number: int(number))
-SHARE = Kind(str, _share, _percent)
+TEXT = ValueKind(str, lambda _, text: text)
+FLAG = ValueKind(bool, lambda _, given: bool(given))
+FILE = ValueKind(Path, lambda _, path: Path(path), str)
+COUNT = ValueKind(int, lambda _, number: int(number))
+SHARE = ValueKind(str, _share, _percent)
 
 
 def _refused(option: str, text: object, known: Iterable[str]) -> UsageError:

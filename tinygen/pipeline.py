@@ -7,7 +7,7 @@ from pathlib import Path
 from tinygen import passes, paths
 from tinygen.build.bundle import bundle
 from tinygen.build.execute import Execution, Sample, execute
-from tinygen.build.firmware import Image, Limits, build_firmware
+from tinygen.build.firmware import Image, MemoryLimits, build_firmware
 from tinygen.build.kernel_sources import SourceTree, kernel_library, native, operators
 from tinygen.build.toolchain import Opt, Sanitizer, for_board
 from tinygen.calib.calibrator import Calibration
@@ -133,7 +133,7 @@ class Compiled:
     def build(self, folder: Path, measure: Measure, sanitizers: Sequence[Sanitizer] = ()) -> Image:
         """A program in `folder` that runs the model on the samples that `execute` gives it."""
         toolchain = for_board(self.board, opt=self.opt, sanitizers=sanitizers)
-        limits = Limits(flash_bytes=self.options.flash_bytes)  # --ram limits the arena: planned, not linked
+        limits = MemoryLimits(flash_bytes=self.options.flash_bytes)  # --ram limits the arena: planned, not linked
         return build_firmware(self.schedule, self.name, self.files, self.trees, toolchain, folder, measure, limits)
 
     def execute(self, inputs: Sequence[Sample], measure: Measure = Measure.INSTRUCTIONS) -> Execution:

@@ -9,7 +9,7 @@ from tests.support.tools import requires_qemu
 from tinygen import targets
 from tinygen.build import sizes, target_runtime, toolchain
 from tinygen.build.link_map import parse
-from tinygen.build.sizes import Role
+from tinygen.build.sizes import ObjectRole
 from tinygen.build.source import sources_of
 from tinygen.build.toolchain import Opt, map_file
 from tinygen.codegen.linker import linker_script
@@ -94,7 +94,7 @@ def test_attribution(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     elf = tools.link([*harness, *model, kernels], script, tmp_path / "program.elf")
     assert run_program(tools, elf, tmp_path).values == {"twelve": 12}
 
-    roles = {model[0]: Role.MODEL, kernels: Role.KERNELS} | dict.fromkeys(harness, Role.HARNESS)
+    roles = {model[0]: ObjectRole.MODEL, kernels: ObjectRole.KERNELS} | dict.fromkeys(harness, ObjectRole.HARNESS)
     measured = sizes.measure(elf, roles)
     symbols = sizes.symbol_sizes(elf)
     assert measured.const_bytes == 1000 + 40
@@ -105,7 +105,7 @@ def test_attribution(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert "unused_kernel" not in symbols
     assert measured.flash_bytes > measured.code_bytes + measured.const_bytes + symbols["strtol"]
     assert measured.bss_bytes >= 100
-    swapped = sizes.measure(elf, roles | {harness[0]: Role.MODEL})
+    swapped = sizes.measure(elf, roles | {harness[0]: ObjectRole.MODEL})
     assert swapped.code_bytes > measured.code_bytes + 300  # atoi brings strtol and its data
 
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from tinygen.build.kernel_sources import kernel_library, native, operators
-from tinygen.build.source import Source, sources_of
+from tinygen.build.source import SourceFile, sources_of
 from tinygen.kernels.base import Library
 
 FAMILY = """/* For all. */
@@ -24,8 +24,8 @@ def test_members_have_the_head_of_their_family(tmp_path: Path) -> None:
     family = tmp_path / "family.c"
     family.write_text(FAMILY)
     assert sources_of(family) == (
-        Source("one.c", family, '/* For all. */\n#include "body.h"\n\nBODY(one)\n', is_cut=True),
-        Source("two.c", family, '/* For all. */\n#include "body.h"\n\n/* The second. */\nBODY(two)\n', is_cut=True),
+        SourceFile("one.c", family, '/* For all. */\n#include "body.h"\n\nBODY(one)\n', is_cut=True),
+        SourceFile("two.c", family, '/* For all. */\n#include "body.h"\n\n/* The second. */\nBODY(two)\n', is_cut=True),
     )
     assert [source.placed(tmp_path) for source in sources_of(family)] == [tmp_path / "one.c", tmp_path / "two.c"]
     assert (tmp_path / "two.c").read_text() == sources_of(family)[1].text
@@ -35,7 +35,7 @@ def test_other_files_are_themselves(tmp_path: Path) -> None:
     file = tmp_path / "alone.c"
     file.write_text("int alone; /* file: two.c */\n")
     (source,) = sources_of(file)
-    assert source == Source("alone.c", file, file.read_text())
+    assert source == SourceFile("alone.c", file, file.read_text())
     assert source.placed(tmp_path / "nowhere") == file
 
 

@@ -23,7 +23,7 @@ from tinygen.options import Options
 from tinygen.pipeline import compile_model
 from tinygen.quant.ctable import CTable
 from tinygen.quant.ctable_file import read_ctable
-from tinygen.quant.engines.costs import Costs
+from tinygen.quant.engines.costs import EngineCosts
 from tinygen.targets import load
 from tinygen.targets.engine import Engine
 
@@ -269,7 +269,7 @@ def test_the_cheapest_is_that_of_brute_force(files: tuple[Path, Path]) -> None:
             for index in range(len(allowed))
             for engine in range(len(board))
         }
-        costs = Costs(graph, board, allowed, penalties)
+        costs = EngineCosts(graph, board, allowed, penalties)
         best = min(costs.total(choice) for choice in product(*allowed))
         assert costs.total(costs.cheapest()) <= 1.001 * best
 

@@ -8,7 +8,7 @@ from time import sleep
 import pytest
 
 from tinygen.errors import ToolError, UnsupportedModelError
-from tinygen.frontends.conversion import Limits, convert
+from tinygen.frontends.conversion import ConversionLimits, convert
 
 _CONVERTERS = "tests.support.converters"
 
@@ -21,7 +21,7 @@ def source(tmp_path: Path) -> Path:
     return file
 
 
-def _refusal(source: Path, function: str, limits: Limits | None = None) -> str:
+def _refusal(source: Path, function: str, limits: ConversionLimits | None = None) -> str:
     with pytest.raises(UnsupportedModelError) as caught:
         convert(f"{_CONVERTERS}:{function}", source, source.with_name("out.tflite"), limits=limits)
     _check_clean(source)
@@ -60,14 +60,14 @@ def test_other_ends_are_messages(source: Path) -> None:
 
 
 def test_a_limit_of_memory(source: Path) -> None:
-    assert _refusal(source, "hoard", Limits(memory_bytes=1 << 29)) == (
+    assert _refusal(source, "hoard", ConversionLimits(memory_bytes=1 << 29)) == (
         "net.h5: its conversion takes more than 536,870,912 bytes of memory, a small network was expected. "
         "Convert it by hand."
     )
 
 
 def test_a_limit_of_output(source: Path) -> None:
-    assert _refusal(source, "pour", Limits(file_bytes=1 << 20)) == (
+    assert _refusal(source, "pour", ConversionLimits(file_bytes=1 << 20)) == (
         "net.h5: its conversion writes a file of more than 1,048,576 bytes, a small network was expected. "
         "Convert it by hand."
     )
@@ -75,7 +75,7 @@ def test_a_limit_of_output(source: Path) -> None:
 
 def test_a_limit_of_time_ends_all_processes(source: Path) -> None:
     """The converter waits for ever: whatever the limit, it is exceeded. It is long enough to get that far."""
-    assert _refusal(source, "hang", Limits(seconds=5)) == (
+    assert _refusal(source, "hang", ConversionLimits(seconds=5)) == (
         "net.h5: its conversion takes more than 5 s, an end was expected. Convert it by hand."
     )
     assert len(_pids(source)) == 2

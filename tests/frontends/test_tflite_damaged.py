@@ -14,7 +14,7 @@ import tflite
 from tests.support.steps import counted
 from tests.support.tflite_writer import ModelWriter, Signature
 from tinygen.errors import UnsupportedModelError, UsageError
-from tinygen.frontends.tflite.flatbuffer import Budget, Table, root_table
+from tinygen.frontends.tflite.flatbuffer import Budget, FlatTable, root_table
 from tinygen.frontends.tflite.raw import RawModel, guarded
 from tinygen.frontends.tflite.schema import MAX_FILE_BYTES, read
 from tinygen.frontends.tflite.slots import (
@@ -66,33 +66,33 @@ def _invalid(what: str) -> str:
     return f"model.tflite: is not a valid TFLite model: {what}. Convert or download it again."
 
 
-def _root(data: bytes) -> Table:
+def _root(data: bytes) -> FlatTable:
     return root_table(data, b"TFL3", Budget(1 << 20, "all"))
 
 
-def _subgraph(data: bytes) -> Table:
+def _subgraph(data: bytes) -> FlatTable:
     return _root(data).tables(ModelField.SUBGRAPHS)[0]
 
 
-def _tensor(data: bytes, index: int) -> Table:
+def _tensor(data: bytes, index: int) -> FlatTable:
     return _subgraph(data).tables(SubgraphField.TENSORS)[index]
 
 
-def _operator(data: bytes) -> Table:
+def _operator(data: bytes) -> FlatTable:
     return _subgraph(data).tables(SubgraphField.OPERATORS)[0]
 
 
-def _buffer(data: bytes, index: int) -> Table:
+def _buffer(data: bytes, index: int) -> FlatTable:
     return _root(data).tables(ModelField.BUFFERS)[index]
 
 
-def _quantization(data: bytes) -> Table:
+def _quantization(data: bytes) -> FlatTable:
     quantization = _tensor(data, 0).table(TensorField.QUANTIZATION)
     assert quantization is not None
     return quantization
 
 
-def _vtable(data: bytes, table: Table) -> int:
+def _vtable(data: bytes, table: FlatTable) -> int:
     return table.position - int(struct.unpack_from("<i", data, table.position)[0])
 
 
@@ -108,18 +108,18 @@ def _patched(data: bytes, position: int, form: str, value: int) -> bytes:
     return bytes(changed)
 
 
-def _with_count(data: bytes, table: Table, slot: IntEnum, count: int) -> bytes:
+def _with_count(data: bytes, table: FlatTable, slot: IntEnum, count: int) -> bytes:
     """`data` with the count of the vector in `slot` replaced."""
     field = table.fields[slot]
     return _patched(data, field + struct.unpack_from("<I", data, field)[0], "<I", count)
 
 
-def _vector_start(data: bytes, table: Table, slot: IntEnum) -> int:
+def _vector_start(data: bytes, table: FlatTable, slot: IntEnum) -> int:
     field = table.fields[slot]
     return field + int(struct.unpack_from("<I", data, field)[0]) + 4
 
 
-def _with_field(data: bytes, table: Table, slot: IntEnum, payload: bytes) -> bytes:
+def _with_field(data: bytes, table: FlatTable, slot: IntEnum, payload: bytes) -> bytes:
     """`data` with `payload` in `slot` of `table`: both the field and a longer vtable go to the file's end."""
     data += bytes(-len(data) % 8)
     offsets = [field - table.position if field else 0 for field in table.fields]

@@ -9,7 +9,7 @@ from tests.support.dynamic_layers import samples, side_by_side
 from tests.support.reference import evaluate
 from tests.support.tools import requires_cmsis, requires_qemu
 from tinygen.build.execute import execute
-from tinygen.build.firmware import Limits, build_firmware
+from tinygen.build.firmware import MemoryLimits, build_firmware
 from tinygen.build.kernel_sources import kernel_library, native, operators
 from tinygen.build.toolchain import Sanitizer, for_board
 from tinygen.codegen.harness import Measure
@@ -48,7 +48,7 @@ def test_s1_01_c_equals_the_references(target: str, library: Library, sanitized:
     files = render(schedule, "net", "net")
     toolchain = for_board(board, sanitizers=[Sanitizer.ADDRESS, Sanitizer.UNDEFINED] if sanitized else [])
     trees = (kernel_library(library, None), operators(), native())
-    image = build_firmware(schedule, "net", files, trees, toolchain, tmp_path, Measure.INSTRUCTIONS, Limits())
+    image = build_firmware(schedule, "net", files, trees, toolchain, tmp_path, Measure.INSTRUCTIONS, MemoryLimits())
     drawn = list(samples(graph, seed=3, number=6))
     for sample, found in zip(drawn, execute(image, schedule, drawn).outputs, strict=True):
         for port, ours, expected in zip(graph.outputs, found, evaluate(graph, sample), strict=True):

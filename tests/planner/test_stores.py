@@ -17,7 +17,7 @@ from tinygen.planner.plan import Request, plan
 from tinygen.planner.schedule.check import check
 from tinygen.planner.schedule.interpret import interpret
 from tinygen.planner.schedule.schedule import Call, FlatStep, Fused, Schedule, Store
-from tinygen.report.plan import Role, describe
+from tinygen.report.plan import BufferRole, describe
 
 _BOARD = targets.load("mps2-an386")
 _TOOLBOX = Toolbox(Library.CMSIS_NN, _BOARD.isa, Objective.RAM)
@@ -44,7 +44,7 @@ def test_one_row_of_the_result_is_kept() -> None:
     assert {schedule.places[step.piece.tensor].buffer.bytes for step in stores} == {output.type.bytes // _ROWS}
     assert schedule.arena_bytes < output.type.bytes <= plan(graph, _BOARD, _TOOLBOX).arena_bytes
     document = describe(schedule)
-    assert [row.held_rows for row in document.buffers if row.role is Role.OUTPUT] == [1]
+    assert [row.held_rows for row in document.buffers if row.role is BufferRole.OUTPUT] == [1]
     assert "store row 11 of output 0" in [step.text for step in document.steps]
 
 

@@ -22,7 +22,7 @@ from tinygen.planner.plan import CurvePoint, Request, curve, plan, with_chosen
 from tinygen.report.compilation import report_compilation
 from tinygen.report.curve import REREADABLE, RESIDENT, STREAMED, curve_rows
 from tinygen.report.page import FullReport, full_report, html_page
-from tinygen.report.plan import Role
+from tinygen.report.plan import BufferRole
 
 _M4 = targets.load("mps2-an386")
 _HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\"'&"
@@ -112,10 +112,10 @@ def test_the_page_shows_the_plan(objective: Objective) -> None:
 def test_a_plan_by_rows() -> None:
     report = _split_report()
     roles = {buffer.role for buffer in report.plan.buffers}
-    assert roles >= {Role.INPUT, Role.OUTPUT, Role.RING, Role.SUMS}
+    assert roles >= {BufferRole.INPUT, BufferRole.OUTPUT, BufferRole.RING, BufferRole.SUMS}
     [fused, *_] = report.plan.segments
     assert fused.is_fused and fused.fetches == 32 and fused.loops
-    rings = [buffer for buffer in report.plan.buffers if buffer.role is Role.RING]
+    rings = [buffer for buffer in report.plan.buffers if buffer.role is BufferRole.RING]
     assert all(ring.held_rows is not None and 0 < ring.held_rows < 32 == ring.all_rows for ring in rings)
     assert [segment.first_step for segment in report.plan.segments[1:]] + [len(report.plan.steps)] == [
         segment.end_step for segment in report.plan.segments
@@ -150,7 +150,12 @@ def test_a_plan_in_slices() -> None:
     image = build.input(1, 4, 4, 24)
     inside = build.depthwise(build.conv(image, 144), kernel=HW(3, 3))
     report = _report(build.graph(build.conv(inside, 24)), Objective.RAM, fetches_input=False)
-    assert {buffer.role for buffer in report.plan.buffers} == {Role.INPUT, Role.OUTPUT, Role.SLICE, Role.SUMS}
+    assert {buffer.role for buffer in report.plan.buffers} == {
+        BufferRole.INPUT,
+        BufferRole.OUTPUT,
+        BufferRole.SLICE,
+        BufferRole.SUMS,
+    }
     [segment] = report.plan.segments
     assert segment.slices > 2 and segment.loops[0].iterations == segment.slices - 1, "the first one clears the sums"
     assert [stage.calls for stage in segment.stages] == [segment.slices, segment.slices, segment.slices + 4]

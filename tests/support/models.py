@@ -8,7 +8,7 @@ import numpy as np
 from tests.support.shared import shared_file
 from tinygen import paths
 from tinygen.build.execute import Execution, Sample, execute
-from tinygen.build.firmware import Image, Limits, build_firmware
+from tinygen.build.firmware import Image, MemoryLimits, build_firmware
 from tinygen.build.toolchain import Sanitizer, for_board
 from tinygen.codegen.harness import Measure
 from tinygen.kernels.base import Library
@@ -81,7 +81,7 @@ def build_with(compiled: Compiled, folder: Path, cc: str | None, sanitizers: Seq
         toolchain,
         folder,
         Measure.INSTRUCTIONS,
-        Limits(),
+        MemoryLimits(),
     )
 
 

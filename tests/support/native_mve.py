@@ -10,7 +10,7 @@ from tests.support.operator_models import OperatorModel
 from tests.support.reference import evaluate
 from tinygen import passes
 from tinygen.build.execute import execute
-from tinygen.build.firmware import Limits, build_firmware
+from tinygen.build.firmware import MemoryLimits, build_firmware
 from tinygen.build.kernel_sources import kernel_library, native, operators
 from tinygen.build.toolchain import Sanitizer, for_board
 from tinygen.codegen.harness import Measure
@@ -57,6 +57,6 @@ def _outputs(schedule: Schedule, title: str, model: OperatorModel, folder: Path)
     checks = [Sanitizer.ADDRESS, Sanitizer.UNDEFINED] if board.is_host else []
     files = render(schedule, "layers", title)
     toolchain = for_board(board, sanitizers=checks)
-    image = build_firmware(schedule, "layers", files, trees, toolchain, folder, Measure.INSTRUCTIONS, Limits())
+    image = build_firmware(schedule, "layers", files, trees, toolchain, folder, Measure.INSTRUCTIONS, MemoryLimits())
     (outputs,) = execute(image, schedule, [model.values]).outputs
     return outputs

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tinygen.build.execute import Sample, execute
-from tinygen.build.firmware import Limits, build_firmware
+from tinygen.build.firmware import MemoryLimits, build_firmware
 from tinygen.build.kernel_sources import kernel_library, native, operators
 from tinygen.build.toolchain import for_board
 from tinygen.codegen.harness import Measure
@@ -19,5 +19,5 @@ def run_schedule(schedule: Schedule, library: Library, folder: Path, inputs: Seq
     files = render(schedule, "net", "net")
     trees = (kernel_library(library, None), operators(), native())
     toolchain = for_board(schedule.board)
-    image = build_firmware(schedule, "net", files, trees, toolchain, folder, Measure.INSTRUCTIONS, Limits())
+    image = build_firmware(schedule, "net", files, trees, toolchain, folder, Measure.INSTRUCTIONS, MemoryLimits())
     return execute(image, schedule, inputs).outputs

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tinygen.build import sizes, target_runtime
 from tinygen.build.kernel_sources import SourceTree
-from tinygen.build.sizes import Role, Sizes
+from tinygen.build.sizes import ObjectRole, Sizes
 from tinygen.build.source import sources_of
 from tinygen.build.toolchain import WARNINGS, Toolchain
 from tinygen.codegen.harness import Measure, render_harness
@@ -19,7 +19,7 @@ class Image:
     """A linked program and what its object files are for."""
 
     elf: Path
-    roles: dict[Path, Role]
+    roles: dict[Path, ObjectRole]
 
     def sizes(self) -> Sizes:
         """Bytes by purpose."""
@@ -27,7 +27,7 @@ class Image:
 
 
 @dataclass(frozen=True)
-class Limits:
+class MemoryLimits:
     """Memory that the linker may use: less than the board has, where given."""
 
     ram_bytes: int | None = None
@@ -42,7 +42,7 @@ def build_firmware(
     toolchain: Toolchain,
     folder: Path,
     measure: Measure,
-    limits: Limits,
+    limits: MemoryLimits,
 ) -> Image:
     """Compile and link the harness around the model in `folder`."""
     files = model_files | render_harness(schedule, name, measure)
@@ -65,5 +65,5 @@ def build_firmware(
         script = folder / "linker.ld"
         script.write_text(linker_script(board, limits.ram_bytes, limits.flash_bytes), encoding="utf-8")
     elf = toolchain.link([*harness, *model, *libraries, runtime], script, folder / f"{name}.elf")
-    roles = dict.fromkeys(harness, Role.HARNESS) | dict.fromkeys(model, Role.MODEL)
-    return Image(elf, roles | dict.fromkeys(libraries, Role.KERNELS) | {runtime: Role.HARNESS})
+    roles = dict.fromkeys(harness, ObjectRole.HARNESS) | dict.fromkeys(model, ObjectRole.MODEL)
+    return Image(elf, roles | dict.fromkeys(libraries, ObjectRole.KERNELS) | {runtime: ObjectRole.HARNESS})

@@ -20,7 +20,7 @@ _PACKAGES = {  # optional ones, with what they are for
 
 
 @dataclass(frozen=True)
-class Finding:
+class Tool:
     """A tool, or that it is missing."""
 
     name: str
@@ -31,10 +31,10 @@ class Finding:
     is_essential: bool = False  # for generating, building and running on the host
 
 
-def take_inventory() -> tuple[Finding, ...]:
+def take_inventory() -> tuple[Tool, ...]:
     """Everything that tinygen makes use of."""
     return (
-        Finding("python", "tinygen itself", platform.python_version(), None, "", is_essential=True),
+        Tool("python", "tinygen itself", platform.python_version(), None, "", is_essential=True),
         _host_compiler(),
         _tool("arm-none-eabi-gcc", "building for Cortex-M", "apt install gcc-arm-none-eabi"),
         _newlib(),
@@ -46,42 +46,42 @@ def take_inventory() -> tuple[Finding, ...]:
     )
 
 
-def _host_compiler() -> Finding:
+def _host_compiler() -> Tool:
     name = next((name for name in _HOST_COMPILERS if shutil.which(name)), _HOST_COMPILERS[0])
     found = _tool(name, "building for the host", "apt install gcc")
-    return Finding("C compiler", found.needed_for, found.version, found.path, found.remedy, is_essential=True)
+    return Tool("C compiler", found.needed_for, found.version, found.path, found.remedy, is_essential=True)
 
 
-def _tool(name: str, needed_for: str, remedy: str) -> Finding:
+def _tool(name: str, needed_for: str, remedy: str) -> Tool:
     path = shutil.which(name)
-    return Finding(name, needed_for, _first_line([path, "--version"]) if path else None, path, remedy)
+    return Tool(name, needed_for, _first_line([path, "--version"]) if path else None, path, remedy)
 
 
-def _newlib() -> Finding:
+def _newlib() -> Tool:
     remedy = "apt install libnewlib-arm-none-eabi"
     gcc = shutil.which("arm-none-eabi-gcc")
     specs = Path(_first_line([gcc, "-print-file-name=nano.specs"]) or "") if gcc else Path()
     is_there = specs.is_file()
-    return Finding(
+    return Tool(
         "newlib", "building for Cortex-M", "found" if is_there else None, str(specs) if is_there else None, remedy
     )
 
 
-def _cmsis_nn() -> Finding:
+def _cmsis_nn() -> Tool:
     folder = paths.cmsis_nn()
     found = None
     if folder:
         commit = _first_line(["git", "-C", str(folder), "rev-parse", "HEAD"]) if (folder / ".git").exists() else None
         found = f"commit {commit}" if commit else "found"
     where = str(folder) if folder else None
-    return Finding("CMSIS-NN", "Arm's kernels, else portable ones", found, where, paths.how_to_get_cmsis_nn())
+    return Tool("CMSIS-NN", "Arm's kernels, else portable ones", found, where, paths.how_to_get_cmsis_nn())
 
 
-def _package(name: str, needed_for: str, remedy: str) -> Finding:
+def _package(name: str, needed_for: str, remedy: str) -> Tool:
     try:
-        return Finding(name, needed_for, version(name), None, remedy)
+        return Tool(name, needed_for, version(name), None, remedy)
     except PackageNotFoundError:
-        return Finding(name, needed_for, None, None, remedy)
+        return Tool(name, needed_for, None, None, remedy)
 
 
 def _first_line(command: list[str]) -> str | None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tinygen import paths
 from tinygen.build.conditionals import compiled_lines
-from tinygen.build.source import Source, sources_of
+from tinygen.build.source import SourceFile, sources_of
 from tinygen.errors import ToolError
 from tinygen.kernels.base import Library
 from tinygen.targets.isa import Isa
@@ -43,7 +43,7 @@ class SourceTree:
         return tuple(sorted(file for file in found if not _FLOAT_SOURCE.search(file.name)))
 
     @cached_property
-    def sources(self) -> tuple[Source, ...]:
+    def sources(self) -> tuple[SourceFile, ...]:
         """All C files as they are compiled."""
         found = (source for file in self.files for source in sources_of(file))
         return tuple(sorted(found, key=lambda source: source.name))
@@ -54,11 +54,11 @@ class SourceTree:
         folders = (*self.include, *self.source_folders)
         return tuple(sorted({file for folder in folders for file in folder.rglob("*.h")}))
 
-    def needed(self, functions: Iterable[str], isa: Isa) -> tuple[Source, ...]:
+    def needed(self, functions: Iterable[str], isa: Isa) -> tuple[SourceFile, ...]:
         """The C files that define `functions` and whatever those use where they are compiled for `isa`."""
         definitions, uses = _index(self, isa)
         waiting = [definitions[name] for name in functions if name in definitions]
-        found: dict[str, Source] = {}
+        found: dict[str, SourceFile] = {}
         while waiting:
             source = waiting.pop()
             if source.name not in found:
@@ -80,9 +80,9 @@ class SourceTree:
 
 
 @cache
-def _index(tree: SourceTree, isa: Isa) -> tuple[dict[str, Source], dict[str, frozenset[str]]]:
+def _index(tree: SourceTree, isa: Isa) -> tuple[dict[str, SourceFile], dict[str, frozenset[str]]]:
     """Which source defines each name, and which names each source uses, by its own."""
-    definitions: dict[str, Source] = {}
+    definitions: dict[str, SourceFile] = {}
     uses: dict[str, frozenset[str]] = {}
     headers = _private_headers(tree, isa)
     for source in tree.sources:

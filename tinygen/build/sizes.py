@@ -18,7 +18,7 @@ _STATIC_OUTPUTS = (".data", ".bss")
 _STRING_LITERALS = re.compile(r"\.rodata(\.\w+)?\.str\d+\.\d+$")  # where GCC puts them: code, not model
 
 
-class Role(Enum):
+class ObjectRole(Enum):
     """What an object file or archive given to the linker is for."""
 
     MODEL = "model"  # generated code; its constants (.rodata) are the model's
@@ -43,7 +43,7 @@ class Sizes:
     arena_bytes: int  # sections .tg_arena*
 
 
-def measure(elf: Path, roles: Mapping[Path, Role]) -> Sizes:
+def measure(elf: Path, roles: Mapping[Path, ObjectRole]) -> Sizes:
     """Sizes of `elf` from `Toolchain.link`; files without a role are libraries, counted where needed."""
     image = link_map.parse(map_file(elf).read_text(encoding="utf-8"))
     by_name = {str(file): role for file, role in roles.items()}
@@ -75,27 +75,27 @@ def symbol_sizes(elf: Path) -> dict[str, int]:
     return totals
 
 
-def _role(file: str, roles: Mapping[str, Role]) -> Role | None:
+def _role(file: str, roles: Mapping[str, ObjectRole]) -> ObjectRole | None:
     """Role of an object, or of the archive that an `archive(member)` stands in."""
     return roles.get(file) or roles.get(file.partition("(")[0])
 
 
-def _needed(image: LinkMap, roles: Mapping[str, Role]) -> frozenset[str]:
+def _needed(image: LinkMap, roles: Mapping[str, ObjectRole]) -> frozenset[str]:
     """Files of model and kernels, and the library members reached from them, not through the harness."""
     files = {placed.file for placed in image.placements}
-    waiting = [file for file in files if _role(file, roles) in (Role.MODEL, Role.KERNELS)]
+    waiting = [file for file in files if _role(file, roles) in (ObjectRole.MODEL, ObjectRole.KERNELS)]
     needed: set[str] = set()
     while waiting:
         file = waiting.pop()
-        if file not in needed and _role(file, roles) is not Role.HARNESS:
+        if file not in needed and _role(file, roles) is not ObjectRole.HARNESS:
             needed.add(file)
             waiting.extend(image.uses.get(file, ()))
     return frozenset(needed)
 
 
-def _is_constant(placed: Placement, roles: Mapping[str, Role]) -> bool:
+def _is_constant(placed: Placement, roles: Mapping[str, ObjectRole]) -> bool:
     literal = _STRING_LITERALS.search(placed.section) is not None
-    return placed.output == ".rodata" and not literal and _role(placed.file, roles) is Role.MODEL
+    return placed.output == ".rodata" and not literal and _role(placed.file, roles) is ObjectRole.MODEL
 
 
 def _total(placements: list[Placement]) -> int:

@@ -13,7 +13,7 @@ _CUT = re.compile(r"^/\* file: (\w+\.c) \*/\n\n?", re.MULTILINE)
 
 
 @dataclass(frozen=True)
-class Source:
+class SourceFile:
     """A C file by the name that it has where it is compiled."""
 
     name: str
@@ -35,11 +35,11 @@ class Source:
         return placed
 
 
-def sources_of(file: Path) -> tuple[Source, ...]:
+def sources_of(file: Path) -> tuple[SourceFile, ...]:
     """All that a file holds: itself, or one member of a family after the other."""
     text = file.read_text(encoding="utf-8", errors="replace")
     head, *members = _CUT.split(text)
     if not members:
-        return (Source(file.name, file, text),)
+        return (SourceFile(file.name, file, text),)
     pairs = zip(members[::2], members[1::2], strict=True)
-    return tuple(Source(name, file, f"{head}{body.rstrip()}\n", is_cut=True) for name, body in pairs)
+    return tuple(SourceFile(name, file, f"{head}{body.rstrip()}\n", is_cut=True) for name, body in pairs)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-from tinygen.build.source import Source
+from tinygen.build.source import SourceFile
 from tinygen.errors import BuildError, DoesNotFitError, ToolError
 from tinygen.system import cache
 from tinygen.targets import Board
@@ -75,7 +75,9 @@ class Toolchain:
         _run([*command, "-lm"])
         return out
 
-    def library(self, name: str, sources: Sequence[Source], include: Sequence[Path], flags: Sequence[str] = ()) -> Path:
+    def library(
+        self, name: str, sources: Sequence[SourceFile], include: Sequence[Path], flags: Sequence[str] = ()
+    ) -> Path:
         """Static archive of `sources`: built once for equal contents, options and compiler, then cached."""
 
         def build(archive: Path) -> None:

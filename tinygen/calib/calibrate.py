@@ -29,7 +29,7 @@ from tinygen.targets import Board, load
 
 
 @dataclass(frozen=True)
-class Found:
+class FoundTable:
     """A table, and what the way that made it tells."""
 
     calibration: Calibration
@@ -43,7 +43,7 @@ class Found:
 class Calibrated:
     """A table, and how good it is."""
 
-    found: Found
+    found: FoundTable
     settings: Settings
     samples: int
     seconds: float
@@ -60,7 +60,7 @@ class Refined:
 
 
 @dataclass(frozen=True)
-class Work:
+class Calibrating:
     """A calibration before it runs: model, board, samples and options have been checked."""
 
     request: Request
@@ -85,19 +85,19 @@ class Work:
         seconds = time.monotonic() - start
         return Calibrated(found, settings, self.data.samples, seconds, self.calibrator.forward.name, held_out)
 
-    def _found(self, progress: Progress | None) -> Found:
+    def _found(self, progress: Progress | None) -> FoundTable:
         """The one way that the request means."""
         mixing, tuning = self.request.mixing, self.request.tuning
         if self.assigning is not None:
             calibration = assign(self.calibrator, self.data, self.assigning, progress)
-            return Found(calibration, engines=explain(calibration))
+            return FoundTable(calibration, engines=explain(calibration))
         if mixing is not None:
             mixed = mix(self.calibrator, self.data, mixing, progress)
-            return Found(mixed.calibration, mixed=mixed.mixture)
+            return FoundTable(mixed.calibration, mixed=mixed.mixture)
         if tuning is not None:
             tuned = tune(self.calibrator, self.data, tuning, progress)
-            return Found(tuned.calibration, tuned.groups, tuned.found.trials)
-        return Found(self.calibrator.run_file(self.data, progress))
+            return FoundTable(tuned.calibration, tuned.groups, tuned.found.trials)
+        return FoundTable(self.calibrator.run_file(self.data, progress))
 
 
 def calibrate(path: Path, request: Request, progress: Progress | None = None) -> Calibrated:
@@ -105,7 +105,7 @@ def calibrate(path: Path, request: Request, progress: Progress | None = None) ->
     return prepare(path, request).run(progress)
 
 
-def prepare(path: Path, request: Request) -> Work:
+def prepare(path: Path, request: Request) -> Calibrating:
     """All checks of a calibration: files are read, nothing is computed yet; UsageError, UnsupportedModelError."""
     model, board = _model_and_board(path, request)
     request.check_for(board)
@@ -113,7 +113,7 @@ def prepare(path: Path, request: Request) -> Work:
     if request.data is None:
         raise UsageError("--data: is not given, samples were expected. Give an .npz or .npy file.")
     data = open_dataset(request.data, model.graph.inputs, request.samples)
-    return Work(request, Calibrator(model, board, request.settings), data, request.assigning_to(board))
+    return Calibrating(request, Calibrator(model, board, request.settings), data, request.assigning_to(board))
 
 
 def refine(path: Path, request: Request) -> Refined:

@@ -18,12 +18,12 @@ from tinygen.calib.trials import Trials, trials_of
 from tinygen.errors import UsageError
 from tinygen.ir.graph import Op
 from tinygen.ir.types import Array
-from tinygen.option import Kind, option, several
+from tinygen.option import ValueKind, option, several
 from tinygen.quant.calibrate import Identity, Progress, Settings, make_ctable, with_controls
 from tinygen.quant.ctable import AssignmentRecord, CalibrationRecord, CTable, OpEntry
 from tinygen.quant.ctable_file import file_sha256
 from tinygen.quant.dataset import Dataset
-from tinygen.quant.engines.costs import Choice, Costs, real_ops, table_cycles
+from tinygen.quant.engines.costs import Choice, EngineCosts, real_ops, table_cycles
 from tinygen.quant.engines.datapaths import Assignment
 from tinygen.quant.histogram import Reals
 from tinygen.quant.metric import Metric
@@ -72,7 +72,7 @@ class Assigning:
 
     max_drop: float = option(  # of accuracy or of 100 * cosine below the float network; dB of SQNR below the best
         1.0,
-        Kind(float, _checked_drop),
+        ValueKind(float, _checked_drop),
         "--max-drop",
         at_least=0,
         metavar="POINTS",
@@ -143,7 +143,7 @@ class _Search:
         self._ops = real_ops(self._graph)
         self._check_names()
         self._allowed = tuple(self._engines_for(op) for op in self._ops)
-        self._costs = Costs(self._graph, self._board, self._allowed, {})
+        self._costs = EngineCosts(self._graph, self._board, self._allowed, {})
         self._measured = lru_cache(maxsize=None)(lambda choice: self._trials.scores(self._table(choice)))
         self._noise = lru_cache(maxsize=None)(self._measured_noise)
 

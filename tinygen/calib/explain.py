@@ -7,7 +7,7 @@ from tinygen.ir.graph import Graph, Op
 from tinygen.ops.precision import conversion
 from tinygen.quant.calibrate import Settings
 from tinygen.quant.ctable import CTable, OpEntry
-from tinygen.quant.engines.costs import Costs, cast_cycles, real_ops
+from tinygen.quant.engines.costs import EngineCosts, cast_cycles, real_ops
 from tinygen.quant.points import precision_points
 from tinygen.report.engines import Alternative, CastRow, EngineRow, Explanation
 from tinygen.targets.engine import Engine
@@ -65,7 +65,7 @@ class _Reading:
             tuple(index for index, reason in enumerate(reasons) if reason is None or index == chosen)
             for reasons, chosen in zip(self._reasons, self._choice, strict=True)
         )
-        self._costs = Costs(graph, self._board, allowed, {})
+        self._costs = EngineCosts(graph, self._board, allowed, {})
         self._total = self._costs.total(self._choice)
 
     def row(self, index: int, points: int) -> EngineRow:

@@ -17,7 +17,7 @@ from tinygen.calib.tuning import POLICIES
 from tinygen.quant.calibrate import NO_MOMENTS, NO_SAMPLES, Identity, Settings, make_ctable
 from tinygen.quant.ctable import CTable, Storage
 from tinygen.quant.dataset import Dataset
-from tinygen.quant.held_out import HeldOut, Nearness, Remedy
+from tinygen.quant.held_out import BetterSettings, HeldOut, Nearness
 from tinygen.quant.histogram import Reals
 from tinygen.quant.metric import Metric, measure
 from tinygen.quant.widths import ALL_INT8, Widths
@@ -121,22 +121,22 @@ class _Bench:
         return make_ctable(calibrator.graph, statistics, settings, identity, moments, seen)
 
 
-def _better_policy(settings: Settings, bench: _Bench) -> Remedy | None:
+def _better_policy(settings: Settings, bench: _Bench) -> BetterSettings | None:
     """The policy of least noise, where that is at most half."""
     policies = dict(_policies(settings))
     ratios = {options: bench.ratio_on_few(other) for options, other in policies.items()}
     best = max(ratios, key=ratios.__getitem__)
     if ratios[best] < bench.ratio_on_few(settings) + _GAIN_DB:
         return None
-    return Remedy(best, bench.nearness(bench.scores(policies[best])))
+    return BetterSettings(best, bench.nearness(bench.scores(policies[best])))
 
 
-def _wider_types(settings: Settings, bench: _Bench) -> Remedy | None:
+def _wider_types(settings: Settings, bench: _Bench) -> BetterSettings | None:
     """The narrowest wider types that lose little; None where none do."""
     for options, other in _wider(settings):
         scores = bench.scores(other)
         if not bench.loses(scores):
-            return Remedy(options, bench.nearness(scores))
+            return BetterSettings(options, bench.nearness(scores))
     return None
 
 

@@ -23,7 +23,7 @@ from tinygen.mlperf.dataset import DataSet, load_data, random_data
 from tinygen.mlperf.firmware import firmware_files
 from tinygen.mlperf.models import fetch
 from tinygen.mlperf.runner import WINDOWS, Accuracy, Performance
-from tinygen.mlperf.session import Mode, Plan, Program, Session
+from tinygen.mlperf.session import BenchmarkProgram, Mode, Session, SessionPlan
 from tinygen.mlperf.tables import session_table
 from tinygen.mlperf.tasks import TASKS, Task
 from tinygen.mlperf.transport import TransportKind, qemu_pty
@@ -158,7 +158,7 @@ def run(
 ) -> None:
     """Drive firmware by the runner's protocol, under QEMU or on a board, and write results.json."""
     kind = choice(TransportKind, "transport", transport)
-    plan = Plan(choice(Mode, "mode", mode), samples, iterations, warmups)
+    plan = SessionPlan(choice(Mode, "mode", mode), samples, iterations, warmups)
     with terminal.progress("building the firmware"):
         program = session.find_program(firmware, kind)
     results = output or program.elf.with_name(_RESULTS_FILE)
@@ -211,7 +211,7 @@ def models(terminal: Terminal, folder: ModelsFolder) -> None:
     terminal.result({"models": [str(file) for file in files]}, *(str(file) for file in files))
 
 
-def _task_of(program: Program, asked: str | None) -> Task:
+def _task_of(program: BenchmarkProgram, asked: str | None) -> Task:
     name = asked or program.task
     if name is None:
         raise UsageError(f"{program.elf}: says nothing of its task, --task was expected: one of {', '.join(TASKS)}.")
@@ -220,7 +220,7 @@ def _task_of(program: Program, asked: str | None) -> Task:
     return TASKS[name]
 
 
-def _data(task: Task, plan: Plan, source: Path | None, seed: int) -> DataSet:
+def _data(task: Task, plan: SessionPlan, source: Path | None, seed: int) -> DataSet:
     if source is not None:
         return load_data(source, task)
     if plan.mode is Mode.ACCURACY:
@@ -228,7 +228,7 @@ def _data(task: Task, plan: Plan, source: Path | None, seed: int) -> DataSet:
     return random_data(task, WINDOWS, seed)
 
 
-def _machine(program: Program, target: str | None) -> str:
+def _machine(program: BenchmarkProgram, target: str | None) -> str:
     if target is not None:
         board = load(target)
         machine = board.qemu.machine if board.qemu else None

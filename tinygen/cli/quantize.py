@@ -36,7 +36,7 @@ Force = Annotated[bool, typer.Option("--force", help="Overwrite the file.")]
 
 
 @dataclass(frozen=True)
-class Quantized:
+class QuantizedFile:
     """What was written."""
 
     model: str
@@ -88,6 +88,6 @@ def command(
         )
     content = export_tflite(graph) if out.suffix.lower() == ".tflite" else export_onnx(graph).SerializeToString()
     write_bytes(out, content)
-    report = Quantized(model.name, out, len(graph.ops), len(content))
+    report = QuantizedFile(model.name, out, len(graph.ops), len(content))
     rows = [("output", str(out)), ("operators", str(report.operators)), ("size", f"{report.bytes:,} bytes")]
     terminal.result(report, facts(f"{model.name}, quantized", rows))

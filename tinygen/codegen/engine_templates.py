@@ -31,7 +31,7 @@ _FAULTS = (
 
 
 @dataclass(frozen=True)
-class Crossbar:
+class CrossbarStruct:
     """Of an analog engine, as struct tg_crossbar."""
 
     rows: int
@@ -42,7 +42,7 @@ class Crossbar:
 
 
 @dataclass(frozen=True)
-class Layer:
+class LayerStruct:
     """Sizes and arithmetic of a layer, named as the fields of struct tg_engine_layer and of its shape."""
 
     batches: int
@@ -70,7 +70,7 @@ class Layer:
     accumulator_bits: int
     saturates: bool
     rounding: str  # double, single or shift
-    crossbar: Crossbar | None
+    crossbar: CrossbarStruct | None
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ class Variables:
     common: str  # the same without the number of the part
     part: int  # from 0: of an operator that is split by rows, whose parts have the same constants
     ctype: str  # int8_t or int16_t: of what the function reads and writes
-    layer: Layer
+    layer: LayerStruct
     weights: Numbers
     bias: Numbers | None
     multiplier: Numbers

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from tinygen.codegen import blocks
 from tinygen.codegen.c_text import c_type, inline_comment
-from tinygen.codegen.engine_templates import Crossbar, Layer, Numbers, Variables
+from tinygen.codegen.engine_templates import CrossbarStruct, LayerStruct, Numbers, Variables
 from tinygen.ir.graph import Op
 from tinygen.ir.types import Array
 from tinygen.kernels.engine import EngineTemplate
@@ -40,9 +40,9 @@ def layer_variables(
     )
 
 
-def _layer(kernel: EngineTemplate) -> Layer:
+def _layer(kernel: EngineTemplate) -> LayerStruct:
     crossbar, arithmetic, shape = kernel.crossbar, kernel.arithmetic, kernel.geometry
-    return Layer(
+    return LayerStruct(
         batches=shape.input_dims.n,
         input_height=shape.input_dims.h,
         input_width=shape.input_dims.w,
@@ -68,7 +68,9 @@ def _layer(kernel: EngineTemplate) -> Layer:
         accumulator_bits=arithmetic.accumulator_bits,
         saturates=bool(kernel.saturates),
         rounding=arithmetic.rounding.value,
-        crossbar=Crossbar(crossbar.rows, crossbar.adc_bits, crossbar.adc_shift, crossbar.seed, crossbar.noise_gain)
+        crossbar=CrossbarStruct(
+            crossbar.rows, crossbar.adc_bits, crossbar.adc_shift, crossbar.seed, crossbar.noise_gain
+        )
         if crossbar.rows
         else None,
     )

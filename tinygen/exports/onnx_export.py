@@ -7,7 +7,7 @@ import onnx
 
 from tinygen.errors import UnsupportedModelError
 from tinygen.exports.onnx_operators import NotWrittenError, write
-from tinygen.exports.onnx_writer import Layout, OnnxWriter
+from tinygen.exports.onnx_writer import ImageOrder, OnnxWriter
 from tinygen.ir.graph import Graph
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array
@@ -19,7 +19,7 @@ class Watched:
     """A model with inner tensors among its outputs."""
 
     model: onnx.ModelProto
-    names: Mapping[str, tuple[str, Layout]]  # by the name of an inner tensor: output, and order of its axes
+    names: Mapping[str, tuple[str, ImageOrder]]  # by the name of an inner tensor: output, and order of its axes
     fed: Mapping[str, Array]  # constants that are inputs of the model
 
 

@@ -6,7 +6,7 @@ from functools import singledispatch
 
 import numpy as np
 
-from tinygen.exports.onnx_writer import NONE, Attribute, Layout, OnnxWriter, Value
+from tinygen.exports.onnx_writer import NONE, Attribute, ImageOrder, OnnxWriter, Value
 from tinygen.ir.graph import Op
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array
@@ -70,8 +70,8 @@ def _convolution(op: Convolution, writer: OnnxWriter) -> None:
         "pads": _pads(op.padding),
         "group": groups,
     }
-    operands = [writer.value(op.input, Layout.NCHW), *_filters(op.weights, data, op.bias, writer)]
-    _clamped("Conv", operands, op.output, op.clamp, writer, Layout.NCHW, attributes)
+    operands = [writer.value(op.input, ImageOrder.NCHW), *_filters(op.weights, data, op.bias, writer)]
+    _clamped("Conv", operands, op.output, op.clamp, writer, ImageOrder.NCHW, attributes)
 
 
 @write.register
@@ -89,8 +89,8 @@ def _transpose_convolution(op: TransposeConv2D, writer: OnnxWriter) -> None:
         "output_padding": (max(-beyond[0], 0), max(-beyond[1], 0)),
     }
     data = op.weights.data.transpose(3, 0, 1, 2)
-    operands = [writer.value(op.input, Layout.NCHW), *_filters(op.weights, data, op.bias, writer, axis=1)]
-    _clamped("ConvTranspose", operands, op.output, op.clamp, writer, Layout.NCHW, attributes)
+    operands = [writer.value(op.input, ImageOrder.NCHW), *_filters(op.weights, data, op.bias, writer, axis=1)]
+    _clamped("ConvTranspose", operands, op.output, op.clamp, writer, ImageOrder.NCHW, attributes)
 
 
 @write.register
@@ -118,8 +118,8 @@ def _pool(op: AveragePool2D | MaxPool2D, writer: OnnxWriter) -> None:
         "pads": _pads(op.padding),
     }
     operator = "AveragePool" if isinstance(op, AveragePool2D) else "MaxPool"
-    operands = [writer.value(op.input, Layout.NCHW)]
-    _clamped(operator, operands, op.output, op.clamp, writer, Layout.NCHW, attributes)
+    operands = [writer.value(op.input, ImageOrder.NCHW)]
+    _clamped(operator, operands, op.output, op.clamp, writer, ImageOrder.NCHW, attributes)
 
 
 @write.register
@@ -206,7 +206,7 @@ def _copy(op: Copy | Crossing, writer: OnnxWriter) -> None:
 @write.register
 def _transpose(op: Transpose, writer: OnnxWriter) -> None:
     if op.permutation == (0, 3, 1, 2):  # the boundary of a model with NCHW images
-        writer.result("Identity", [writer.value(op.input, Layout.NCHW)], op.output)
+        writer.result("Identity", [writer.value(op.input, ImageOrder.NCHW)], op.output)
     else:
         writer.result("Transpose", [writer.value(op.input)], op.output, attributes={"perm": op.permutation})
 
@@ -223,8 +223,8 @@ def _pad(op: Pad, writer: OnnxWriter) -> None:
 @write.register
 def _concat(op: Concat, writer: OnnxWriter) -> None:
     is_image = len(op.output.shape) == 4 and not any(t.is_constant for t in op.inputs)
-    layout = writer.layout_of(op.inputs[0]) if is_image else Layout.OWN
-    axis = (0, 2, 3, 1)[op.axis] if layout is Layout.NCHW else op.axis
+    layout = writer.layout_of(op.inputs[0]) if is_image else ImageOrder.OWN
+    axis = (0, 2, 3, 1)[op.axis] if layout is ImageOrder.NCHW else op.axis
     values = [writer.value(tensor, layout) for tensor in op.inputs]
     writer.result("Concat", values, op.output, layout, {"axis": axis})
 
@@ -280,13 +280,13 @@ def _pads(padding: Padding) -> tuple[int, int, int, int]:
     return padding.top, padding.left, padding.bottom, padding.right
 
 
-def _common_layout(op: Binary, writer: OnnxWriter) -> Layout:
+def _common_layout(op: Binary, writer: OnnxWriter) -> ImageOrder:
     """NCHW where an image stands in that order and the other operand is an image too, or has one element."""
     operands = (op.first, op.second)
     if not all(len(t.shape) == 4 or (t.is_constant and t.type.elements == 1) for t in operands):
-        return Layout.OWN
+        return ImageOrder.OWN
     variable = [t for t in operands if not t.is_constant]
-    return Layout.NCHW if all(writer.layout_of(t) is Layout.NCHW for t in variable) else Layout.OWN
+    return ImageOrder.NCHW if all(writer.layout_of(t) is ImageOrder.NCHW for t in variable) else ImageOrder.OWN
 
 
 def _bounds(low: float | None, high: float | None, writer: OnnxWriter) -> list[Value]:
@@ -299,7 +299,7 @@ def _clamped(
     output: Tensor,
     clamp: Clamp,
     writer: OnnxWriter,
-    layout: Layout = Layout.OWN,
+    layout: ImageOrder = ImageOrder.OWN,
     attributes: Mapping[str, Attribute] = NONE,
 ) -> None:
     """The node, and behind it the clamp where it limits more than the element type does."""

@@ -34,7 +34,7 @@ _CODES = {
 }
 
 
-class Layout(Enum):
+class ImageOrder(Enum):
     """Order of the axes of an image: the graph's own, or ONNX's."""
 
     OWN = "own"
@@ -59,12 +59,12 @@ class OnnxWriter:
         self._nodes: list[onnx.NodeProto] = []
         self._constants: dict[str, onnx.TensorProto] = {}
         self._constant_bytes = 0
-        self._values: dict[tuple[Tensor, Layout], Value] = {}
+        self._values: dict[tuple[Tensor, ImageOrder], Value] = {}
         self._taken: set[str] = set()
 
     def input(self, tensor: Tensor, name: str) -> onnx.ValueInfoProto:
         """An input of the model, float32 even where its tensor is quantized."""
-        self._define(tensor, self.claim(name), Layout.OWN)
+        self._define(tensor, self.claim(name), ImageOrder.OWN)
         dtype = tensor.type.dtype if tensor.type.quant is None else DType.FLOAT32
         return helper.make_tensor_value_info(name, _CODES[dtype], self._dims(tensor.shape))
 
@@ -76,14 +76,14 @@ class OnnxWriter:
         dtype = tensor.type.dtype if tensor.type.quant is None else DType.FLOAT32
         return helper.make_tensor_value_info(name, _CODES[dtype], self._dims(tensor.shape))
 
-    def value(self, tensor: Tensor, layout: Layout = Layout.OWN) -> Value:
+    def value(self, tensor: Tensor, layout: ImageOrder = ImageOrder.OWN) -> Value:
         """The real values of a tensor in an order of axes."""
         if tensor.data is not None:
             return self._constant_value(tensor, layout)
         key = (tensor, layout)
         if key not in self._values:
-            other = Layout.OWN if layout is Layout.NCHW else Layout.NCHW
-            order = _TO_NCHW if layout is Layout.NCHW else _TO_NHWC
+            other = ImageOrder.OWN if layout is ImageOrder.NCHW else ImageOrder.NCHW
+            order = _TO_NCHW if layout is ImageOrder.NCHW else _TO_NHWC
             name = self.claim(f"{tensor.name}:{layout.value}")
             self._nodes.append(helper.make_node("Transpose", [self._values[tensor, other]], [name], perm=order))
             self._values[key] = name
@@ -91,30 +91,30 @@ class OnnxWriter:
 
     def table(self, tensor: Tensor) -> Value:
         """The real values of a tensor that is selected from."""
-        data, key = tensor.data, (tensor, Layout.OWN)
+        data, key = tensor.data, (tensor, ImageOrder.OWN)
         is_fed = self._feeds and data is not None and data.nbytes >= _FED_BYTES and tensor.type.quant is None
         if is_fed and data is not None and key not in self._values:
             self._values[key] = self.claim(tensor.name)
             self.fed[self._values[key]] = data
         return self.value(tensor)
 
-    def watch(self, tensor: Tensor) -> tuple[onnx.ValueInfoProto, Layout]:
+    def watch(self, tensor: Tensor) -> tuple[onnx.ValueInfoProto, ImageOrder]:
         """A tensor as an output too, in the order in which it is there."""
         layout = self.layout_of(tensor)
         info = onnx.ValueInfoProto(name=self.value(tensor, layout))
         info.type.tensor_type.elem_type = TensorProto.FLOAT
         return info, layout
 
-    def layout_of(self, tensor: Tensor) -> Layout:
+    def layout_of(self, tensor: Tensor) -> ImageOrder:
         """An order in which the tensor is there."""
-        return Layout.NCHW if (tensor, Layout.NCHW) in self._values else Layout.OWN
+        return ImageOrder.NCHW if (tensor, ImageOrder.NCHW) in self._values else ImageOrder.OWN
 
     def result(
         self,
         operator: str,
         operands: Sequence[Value],
         tensor: Tensor,
-        layout: Layout = Layout.OWN,
+        layout: ImageOrder = ImageOrder.OWN,
         attributes: Mapping[str, Attribute] = NONE,
         domain: str = "",
     ) -> None:
@@ -178,7 +178,7 @@ class OnnxWriter:
         node.attribute.extend(helper.make_attribute(name, value) for name, value in attributes.items())
         self._nodes.append(node)
 
-    def _define(self, tensor: Tensor, value: Value, layout: Layout) -> None:
+    def _define(self, tensor: Tensor, value: Value, layout: ImageOrder) -> None:
         """Let the value be the tensor's, through the tensor's quantization."""
         quant = tensor.type.quant
         if quant is not None:
@@ -188,11 +188,11 @@ class OnnxWriter:
             value = self._dequantized(stored, tensor.type, None, self._name_of(tensor, layout))
         self._values[tensor, layout] = value
 
-    def _keeps_name(self, tensor: Tensor, layout: Layout) -> bool:
+    def _keeps_name(self, tensor: Tensor, layout: ImageOrder) -> bool:
         """Whether the value in this order of axes has the tensor's name: outputs have the graph's order."""
-        return layout is Layout.OWN or tensor not in self._names
+        return layout is ImageOrder.OWN or tensor not in self._names
 
-    def _name_of(self, tensor: Tensor, layout: Layout) -> str:
+    def _name_of(self, tensor: Tensor, layout: ImageOrder) -> str:
         return self._names.get(tensor, tensor.name) if self._keeps_name(tensor, layout) else ""
 
     def _dequantized(self, stored: Value, type: TensorType, axis: int | None, name: str = "") -> Value:
@@ -210,12 +210,12 @@ class OnnxWriter:
             scales, zero_points = scales.reshape(()), zero_points.reshape(())
         return [self.constant(scales), self.constant(zero_points)]
 
-    def _constant_value(self, tensor: Tensor, layout: Layout) -> Value:
+    def _constant_value(self, tensor: Tensor, layout: ImageOrder) -> Value:
         key = (tensor, layout)
         if key not in self._values:
             assert tensor.data is not None
             data = tensor.data
-            if layout is Layout.NCHW:
+            if layout is ImageOrder.NCHW:
                 padded = data.reshape((1,) * (4 - data.ndim) + data.shape) if 1 < data.ndim + 1 < 5 else data
                 data = padded.transpose(_TO_NCHW)
             name = tensor.name if tensor.name not in self._taken else f"{tensor.name}:{layout.value}"

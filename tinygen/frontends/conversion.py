@@ -21,7 +21,7 @@ _LAST_WORDS = 400  # letters
 
 
 @dataclass(frozen=True)
-class Limits:
+class ConversionLimits:
     """What a conversion may take."""
 
     seconds: float = 900.0
@@ -42,13 +42,15 @@ class Job:
     file_bytes: int
 
 
-def convert(converter: str, source: Path, out: Path, trusts: bool = False, limits: Limits | None = None) -> str:
+def convert(
+    converter: str, source: Path, out: Path, trusts: bool = False, limits: ConversionLimits | None = None
+) -> str:
     """Write what `converter`, `module:function`, makes of `source` to `out`, which appears complete or not at all.
 
     Returns what it has printed. Raises the converter's errors, and UnsupportedModelError where it ends in any other way
     or exceeds a limit.
     """
-    within = limits or Limits()
+    within = limits or ConversionLimits()
     with work_folder(out.parent) as folder:  # no two processes share one
         fresh, report, printed = (folder / name for name in (f"model{out.suffix}", "report.json", "printed.txt"))
         job = Job(converter, str(source), str(fresh), str(report), trusts, within.memory_bytes, within.file_bytes)

@@ -19,7 +19,7 @@ _CLOCK_RANGE = 1 << 32  # microseconds
 
 
 @dataclass(frozen=True)
-class Identity:
+class DeviceIdentity:
     """What the firmware says of itself."""
 
     name: str
@@ -52,12 +52,12 @@ class Device:
         self.transport.write(f"{text}%".encode(), timeout_s)
         return self._answer(text, timeout_s)
 
-    def identify(self) -> Identity:
+    def identify(self) -> DeviceIdentity:
         """Name, profile and model; asked again where noise on the line has spoilt the question."""
         for _ in range(_RETRIES):
             found = _bracketed([*self.command("name"), *self.command("profile")])
             if {"name-dut", "profile", "model"} <= found.keys():
-                return Identity(found["name-dut"], found["profile"], found["model"])
+                return DeviceIdentity(found["name-dut"], found["profile"], found["model"])
         raise ToolError("firmware: does not answer `name` and `profile`, MLPerf Tiny firmware was expected.")
 
     def load(self, data: bytes) -> None:

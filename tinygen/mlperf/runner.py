@@ -45,7 +45,7 @@ class Accuracy:
 
 
 @dataclass(frozen=True)
-class Window:
+class PerformanceWindow:
     """One measured window of performance mode."""
 
     iterations: int
@@ -58,7 +58,7 @@ class Window:
 class Performance:
     """What performance mode finds."""
 
-    windows: tuple[Window, ...]
+    windows: tuple[PerformanceWindow, ...]
     median_throughput: float
     host_s: float
     is_valid: bool
@@ -115,7 +115,7 @@ def performance(
     for index in range(WINDOWS):
         device.load(files[index % len(files)].windows[0])
         found = device.infer(count, warmups)
-        windows.append(Window(count, found.elapsed_us, _throughput(count, found.elapsed_us), found.results))
+        windows.append(PerformanceWindow(count, found.elapsed_us, _throughput(count, found.elapsed_us), found.results))
         progress(index + 1, WINDOWS)
     host_s = time.monotonic() - start
     violations = _violations(windows, host_s)
@@ -135,7 +135,7 @@ def _throughput(count: int, elapsed_us: int) -> float:
     return count * 1e6 / elapsed_us if elapsed_us else 0.0
 
 
-def _violations(windows: Sequence[Window], host_s: float) -> tuple[str, ...]:
+def _violations(windows: Sequence[PerformanceWindow], host_s: float) -> tuple[str, ...]:
     """Rules of the runner that a measurement breaks."""
     short = sum(window.elapsed_us <= MINIMUM_S * 1e6 for window in windows)
     found = []

@@ -10,7 +10,7 @@ from pathlib import Path
 from tinygen.errors import BuildError, ToolError, UsageError
 from tinygen.mlperf.dataset import DataSet
 from tinygen.mlperf.description import DESCRIPTION_FILE, read_description
-from tinygen.mlperf.device import Device, Identity
+from tinygen.mlperf.device import Device, DeviceIdentity
 from tinygen.mlperf.runner import Accuracy, Performance, Progress, accuracy, performance
 from tinygen.mlperf.tasks import Task
 from tinygen.mlperf.transport import Transport, TransportKind, open_port, qemu_semihosting, qemu_uart
@@ -30,7 +30,7 @@ class Mode(StrEnum):
 
 
 @dataclass(frozen=True)
-class Program:
+class BenchmarkProgram:
     """Firmware that can be started."""
 
     elf: Path
@@ -39,7 +39,7 @@ class Program:
 
 
 @dataclass(frozen=True)
-class Plan:
+class SessionPlan:
     """What a session does."""
 
     mode: Mode
@@ -56,28 +56,28 @@ class Session:
     mode: Mode
     transport: str
     target: str  # QEMU's machine, or the serial port
-    device: Identity
+    device: DeviceIdentity
     data: str
     accuracy: Accuracy | None
     performance: Performance | None
 
 
-def find_program(path: Path, transport: TransportKind) -> Program:
+def find_program(path: Path, transport: TransportKind) -> BenchmarkProgram:
     """The program in a firmware folder, built where it has to be; or an ELF file of any other origin."""
     folder = path if path.is_dir() else path.parent
     if not path.is_dir() and not (folder / DESCRIPTION_FILE).is_file():
-        return Program(_existing(path), None, None)
+        return BenchmarkProgram(_existing(path), None, None)
     description = read_description(folder)
     elves = {
         TransportKind.UART: description.uart_elf,
         TransportKind.SEMIHOSTING: description.semihosting_elf,
     }
     if not path.is_dir() and path.name not in elves.values():
-        return Program(_existing(path), description.task, description.qemu_machine)
+        return BenchmarkProgram(_existing(path), description.task, description.qemu_machine)
     elf = folder / elves[transport]
     if not _is_current(elf):
         _make(elf)
-    return Program(elf, description.task, description.qemu_machine)
+    return BenchmarkProgram(elf, description.task, description.qemu_machine)
 
 
 def _existing(path: Path) -> Path:
@@ -101,7 +101,7 @@ def check_elf(file: Path) -> None:
             raise UsageError(f"{file}: is no ELF file, firmware was expected. Name what `make` has built.")
 
 
-def start(program: Program, machine: str, transport: TransportKind) -> AbstractContextManager[Transport]:
+def start(program: BenchmarkProgram, machine: str, transport: TransportKind) -> AbstractContextManager[Transport]:
     """QEMU with the program, ready to be talked to; UsageError where the file is no program."""
     check_elf(program.elf)
     run = qemu_uart if transport is TransportKind.UART else qemu_semihosting
@@ -122,8 +122,8 @@ def attach(port: str, task: Task) -> AbstractContextManager[Transport]:
 
 
 def drive(
-    transport: Transport, task: Task, data: DataSet, plan: Plan, progress: Progress
-) -> tuple[Identity, Accuracy | Performance]:
+    transport: Transport, task: Task, data: DataSet, plan: SessionPlan, progress: Progress
+) -> tuple[DeviceIdentity, Accuracy | Performance]:
     """Identify the device as the runner does, then measure."""
     device = Device(transport)
     identity = device.identify()

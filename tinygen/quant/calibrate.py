@@ -23,20 +23,19 @@ from tinygen.quant.control import control_of
 from tinygen.quant.ctable import (
     CalibrationRecord,
     CTable,
-    Kind,
     ModelIdentity,
     OpEntry,
     Storage,
     TargetIdentity,
     TensorEntry,
+    TensorKind,
     TensorStats,
 )
 from tinygen.quant.engines.concat_casts import concat_casts
 from tinygen.quant.engines.datapaths import CPU_ALONE, Assignment, casts, scheme_of, schemes, storages, with_crossings
 from tinygen.quant.engines.widths import assignment_of_widths
 from tinygen.quant.forward import Forward
-from tinygen.quant.policy import Kind as PolicyKind
-from tinygen.quant.policy import Policy, choose
+from tinygen.quant.policy import Policy, PolicyKind, choose
 from tinygen.quant.quantize import quantize_graph
 from tinygen.quant.rounding import Moments, flips_of_layers
 from tinygen.quant.scheme import Range, Scheme, affine, qm_n
@@ -62,7 +61,9 @@ _ACCUMULATORS = {
     DType.INT16: Storage.INT64,
     DType.FLOAT32: Storage.FLOAT32,
 }
-_REAL = TensorEntry(kind=Kind.ACTIVATION, dtype=Storage.FLOAT32, scheme=Scheme.SYMMETRIC, scale=(1.0,), zero_point=(0,))
+_REAL = TensorEntry(
+    kind=TensorKind.ACTIVATION, dtype=Storage.FLOAT32, scheme=Scheme.SYMMETRIC, scale=(1.0,), zero_point=(0,)
+)
 _BIAS_BITS = {DType.SIGNS: 30, DType.INT8: 30, DType.INT16: 45}  # that a stored bias may take, by the activations
 
 
@@ -249,7 +250,7 @@ def _activations(
         whole = merged(parts)
         entry = _entry(group, whole, settings, types[group.tensors[0]], scheme)
         for tensor in group.tensors:
-            kind = Kind.CONSTANT if tensor.is_constant else Kind.ACTIVATION
+            kind = TensorKind.CONSTANT if tensor.is_constant else TensorKind.ACTIVATION
             found[tensor.name] = entry.model_copy(update={"kind": kind, "stats": _stats(tensor, statistics)})
     return found
 
@@ -274,7 +275,7 @@ def _entry(group: Group, whole: Statistics, settings: Settings, storage: Storage
         quant, policy = affine(chosen.range, dtype, scheme, bits), str(chooses)
         low, high, threshold = chosen.range.low, chosen.range.high, chosen.threshold
     return TensorEntry(
-        kind=Kind.ACTIVATION,
+        kind=TensorKind.ACTIVATION,
         dtype=storage,
         scheme=scheme if fixed is None or is_wide else Scheme.ASYMMETRIC,
         scale=quant.scales,
@@ -290,7 +291,7 @@ def _entry_of_signs(whole: Statistics, scheme: Scheme) -> TensorEntry:
     quant = sign_quant(whole, scheme)
     low, high = (quant.scale * (sign - quant.zero_point) for sign in (-1, 1))
     return TensorEntry(
-        kind=Kind.ACTIVATION,
+        kind=TensorKind.ACTIVATION,
         dtype=Storage.INT1,
         scheme=scheme,
         scale=quant.scales,
@@ -346,7 +347,7 @@ def _weights(graph: Graph, activations: Mapping[str, TensorEntry], settings: Set
         else:
             quant = weight_quant(weights.data, dtype, None, scheme, bits)
         found[weights.name] = TensorEntry(
-            kind=Kind.WEIGHTS,
+            kind=TensorKind.WEIGHTS,
             dtype=types[weights],
             scheme=scheme,
             axis=quant.axis if not quant.is_per_tensor else None,

@@ -9,7 +9,7 @@ from tinygen.ir.graph import Op
 from tinygen.ir.integer_form import IntegerForm, integer_form
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, DType, Quant, TensorType
-from tinygen.quant.ctable import Kind, Storage, TensorEntry
+from tinygen.quant.ctable import Storage, TensorEntry, TensorKind
 from tinygen.quant.scheme import Scheme
 
 POLICY = "coded"  # of an entry: the codes are the model's, and the scales follow from theirs
@@ -52,7 +52,7 @@ class CodedWeights:
         quant, blocks = self.quant, self.form.factors.shape[1]
         depth = self.form.numbers.shape[3]
         return TensorEntry(
-            kind=Kind.WEIGHTS,
+            kind=TensorKind.WEIGHTS,
             dtype=Storage(f"int{self.coding.format.bits}"),
             scheme=Scheme.SYMMETRIC,
             axis=quant.axis,

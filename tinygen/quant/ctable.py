@@ -77,7 +77,7 @@ class Storage(StrEnum):
         return (1 << (self.bits - 1)) - 1
 
 
-class Kind(StrEnum):
+class TensorKind(StrEnum):
     """What a tensor is to its operators."""
 
     ACTIVATION = "activation"
@@ -127,7 +127,7 @@ class TensorStats(_Part):
 class TensorEntry(_Part):
     """Quantization of one tensor: real = scale * (stored - zero_point), per tensor or along `axis`."""
 
-    kind: Kind
+    kind: TensorKind
     dtype: Storage
     scheme: Scheme
     axis: Annotated[int, Field(ge=0)] | None = None
@@ -144,7 +144,7 @@ class TensorEntry(_Part):
     @property
     def element(self) -> DType:
         """The element type of the tensor; that of weights is wider where activations are int16."""
-        return self.dtype.weight_dtype if self.kind is Kind.WEIGHTS else self.dtype.dtype
+        return self.dtype.weight_dtype if self.kind is TensorKind.WEIGHTS else self.dtype.dtype
 
     @model_validator(mode="after")
     def _check(self) -> "TensorEntry":

@@ -14,7 +14,7 @@ class Nearness:
 
 
 @dataclass(frozen=True)
-class Remedy:
+class BetterSettings:
     """Other settings, and what they keep on the same samples."""
 
     options: str  # as on the command line
@@ -31,4 +31,4 @@ class HeldOut:
     chance_right: int | None  # what always answering the commonest class would have
     loses: bool  # noise has a tenth of the scores' power or more, or clearly fewer samples are right
     is_at_chance: bool  # not clearly more right than by chance; without labels, no nearer than a constant
-    better: Remedy | None  # a policy with at most half of an audible noise, else types that lose little
+    better: BetterSettings | None  # a policy with at most half of an audible noise, else types that lose little

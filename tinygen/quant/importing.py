@@ -13,7 +13,7 @@ from tinygen.ir.types import Array, DType, Quant
 from tinygen.quant.agreement import faults
 from tinygen.quant.calibrate import Identity, with_controls
 from tinygen.quant.constraints import Group, groups
-from tinygen.quant.ctable import CTable, Kind, OpEntry, Storage, TensorEntry
+from tinygen.quant.ctable import CTable, OpEntry, Storage, TensorEntry, TensorKind
 from tinygen.quant.dataset import UNREADABLE
 from tinygen.quant.errors import Code, CTableError
 from tinygen.quant.scheme import Range, Scheme, affine, qm_n, symmetric_weights
@@ -128,7 +128,7 @@ def imported_table(graph: Graph, activations: Quants, weights: Quants, identity:
             own = symmetric_weights(constant.data, DType.INT8, axis, Scheme.SYMMETRIC)
             given = weights.get(normalized(op.results[0].name))
             quant = own if given is None or any(given.zero_points) else _along(given, axis)
-            entries[constant.name] = _entry(Kind.WEIGHTS, quant, Scheme.SYMMETRIC, given is not None)
+            entries[constant.name] = _entry(TensorKind.WEIGHTS, quant, Scheme.SYMMETRIC, given is not None)
     ordered = {t.name: entries[t.name] for t in graph.tensors if t.name in entries}
     table = CTable(model=identity.model, target=identity.target, tensors=ordered, ops=ops)
     table = table.model_copy(update={"provenance": ({"step": provenance},)})
@@ -146,7 +146,7 @@ def _group_entries(group: Group, activations: Quants, identity: Identity) -> dic
         )
     return {
         tensor.name: _entry(
-            Kind.CONSTANT if tensor.is_constant else Kind.ACTIVATION,
+            TensorKind.CONSTANT if tensor.is_constant else TensorKind.ACTIVATION,
             known.get(tensor.name, default),
             Scheme.ASYMMETRIC,
             tensor.name in known,
@@ -155,9 +155,9 @@ def _group_entries(group: Group, activations: Quants, identity: Identity) -> dic
     }
 
 
-def _entry(kind: Kind, quant: Quant, scheme: Scheme, is_locked: bool) -> TensorEntry:
+def _entry(kind: TensorKind, quant: Quant, scheme: Scheme, is_locked: bool) -> TensorEntry:
     low, high = (quant.scales[0] * (bound - quant.zero_points[0]) for bound in (DType.INT8.min, DType.INT8.max))
-    is_weights = kind is Kind.WEIGHTS
+    is_weights = kind is TensorKind.WEIGHTS
     return TensorEntry(
         kind=kind,
         dtype=Storage.INT8,

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from tinygen.errors import ToolError
 from tinygen.exports.onnx_export import export_watched
-from tinygen.exports.onnx_writer import Layout
+from tinygen.exports.onnx_writer import ImageOrder
 from tinygen.ir.graph import Graph
 from tinygen.ir.mapped import release
 from tinygen.ir.types import Array
@@ -58,7 +58,7 @@ class OnnxForward:
             release(constant)
         found = {port.tensor.name: feed[port.name] for port in self._inputs}
         for name, (output, layout) in self._names.items():
-            found[name] = results[output].transpose(0, 2, 3, 1) if layout is Layout.NCHW else results[output]
+            found[name] = results[output].transpose(0, 2, 3, 1) if layout is ImageOrder.NCHW else results[output]
         return found
 
 

@@ -16,7 +16,7 @@ from tinygen.quant.statistics import Statistics
 DEFAULT_PERCENTILE = 99.99
 
 
-class Kind(StrEnum):
+class PolicyKind(StrEnum):
     """How a range is chosen."""
 
     MAX = "max"  # all values
@@ -33,22 +33,22 @@ class Kind(StrEnum):
 class Policy:
     """A kind, with its parameter where it has one."""
 
-    kind: Kind
+    kind: PolicyKind
     percent: float = DEFAULT_PERCENTILE  # of magnitudes, for PERCENTILE
 
     def __str__(self) -> str:
-        is_percentile = self.kind is Kind.PERCENTILE
+        is_percentile = self.kind is PolicyKind.PERCENTILE
         return f"{self.kind.value}:{self.percent:g}" if is_percentile else self.kind.value
 
     @classmethod
     def parse(cls, text: str) -> "Policy":
         """A policy as people write it; UsageError."""
         name, _, parameter = text.partition(":")
-        if name == Kind.PERCENTILE.value:
-            return cls(Kind.PERCENTILE, _percent(parameter) if parameter else DEFAULT_PERCENTILE)
-        if text in {kind.value for kind in Kind}:
-            return cls(Kind(text))
-        known = ", ".join(kind.value for kind in Kind)
+        if name == PolicyKind.PERCENTILE.value:
+            return cls(PolicyKind.PERCENTILE, _percent(parameter) if parameter else DEFAULT_PERCENTILE)
+        if text in {kind.value for kind in PolicyKind}:
+            return cls(PolicyKind(text))
+        known = ", ".join(kind.value for kind in PolicyKind)
         raise UsageError(f"--policy: is '{text}', one of {known} was expected. Choose one of them.")
 
 
@@ -79,7 +79,7 @@ def choose(policy: Policy, statistics: Statistics, dtype: DType, scheme: Scheme,
     limits = Range(min(statistics.min, 0.0), max(statistics.max, 0.0)) if statistics.count else Range(0.0, 0.0)
     if limits.magnitude == 0:
         return Chosen(0.0, Range(0.0, 0.0))
-    if policy.kind in _SEARCHES and (scheme is Scheme.ASYMMETRIC or policy.kind is Kind.MSE):
+    if policy.kind in _SEARCHES and (scheme is Scheme.ASYMMETRIC or policy.kind is PolicyKind.MSE):
         histogram = statistics.histogram
         search, power = _SEARCHES[policy.kind]
         found = search(histogram.signed, histogram.width, limits, power, most - least)
@@ -90,10 +90,10 @@ def choose(policy: Policy, statistics: Statistics, dtype: DType, scheme: Scheme,
 
 _Search = Callable[..., Range]
 
-_SEARCHES: Mapping[Kind, tuple[_Search, int]] = {
-    Kind.L1: (best_range, 1),
-    Kind.L2: (best_range, 2),
-    Kind.MSE: (alternating_range, 2),
+_SEARCHES: Mapping[PolicyKind, tuple[_Search, int]] = {
+    PolicyKind.L1: (best_range, 1),
+    PolicyKind.L2: (best_range, 2),
+    PolicyKind.MSE: (alternating_range, 2),
 }
 
 
@@ -101,16 +101,16 @@ def _threshold(policy: Policy, statistics: Statistics, bits: int) -> float:
     """Of magnitudes."""
     histogram, levels = statistics.histogram, 2 ** (bits - 1)
     match policy.kind:
-        case Kind.L1 | Kind.L2:
-            power = 1 if policy.kind is Kind.L1 else 2
+        case PolicyKind.L1 | PolicyKind.L2:
+            power = 1 if policy.kind is PolicyKind.L1 else 2
             return best_threshold(histogram.magnitudes, histogram.width, statistics.absmax, power, levels - 1)
-        case Kind.KLD:
+        case PolicyKind.KLD:
             return kld_bin(histogram.magnitudes, bits) * histogram.width
-        case Kind.KLD_SOPHON:
+        case PolicyKind.KLD_SOPHON:
             return kld_sophon_bin(histogram.magnitudes, bits) * histogram.width
-        case Kind.KLD_ORT:
+        case PolicyKind.KLD_ORT:
             return kld_ort_bin(histogram.signed, min(levels, histogram.signed.size)) * histogram.width
-        case Kind.PERCENTILE:
+        case PolicyKind.PERCENTILE:
             return _percentile(statistics, policy.percent)
     return statistics.absmax
 

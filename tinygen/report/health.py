@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from rich.console import RenderableType
 
-from tinygen.build.inventory import Finding
+from tinygen.build.inventory import Tool
 from tinygen.report.table import listing
 
 
@@ -16,13 +16,13 @@ class Health:
     host: bool  # generating, building and running on this machine
     cortex_m: bool  # building and running under QEMU
     cmsis_nn: bool
-    tools: tuple[Finding, ...]
+    tools: tuple[Tool, ...]
 
 
 _CORTEX_M_TOOLS = ("arm-none-eabi-gcc", "newlib", "qemu-system-arm")
 
 
-def judge(tools: tuple[Finding, ...]) -> Health:
+def judge(tools: tuple[Tool, ...]) -> Health:
     """What the tools are good for."""
     there = {tool.name for tool in tools if tool.version is not None}
     return Health(

@@ -11,7 +11,7 @@ from itertools import accumulate, pairwise
 from math import sqrt
 
 from tinygen.report.axis import Tick, nice_ticks
-from tinygen.report.plan import BufferRow, LivePart, Plan, SegmentRow
+from tinygen.report.plan import BufferRow, LivePart, PlanReport, SegmentRow
 from tinygen.report.table import count
 
 _LEFT, _RIGHT, _TOP, _BOTTOM = 64.0, 16.0, 34.0, 40.0
@@ -54,7 +54,7 @@ class Shape:
 
 
 @dataclass(frozen=True)
-class Band:
+class SegmentBand:
     """The width of a segment."""
 
     number: int
@@ -76,7 +76,7 @@ class MemoryMap:
     map_bottom: float
     bottom: float
     shapes: tuple[Shape, ...]
-    bands: tuple[Band, ...]
+    bands: tuple[SegmentBand, ...]
     addresses: tuple[Tick, ...]
     steps: tuple[Tick, ...]
     ends: tuple[Tick, ...]  # of the arena in each memory
@@ -92,7 +92,7 @@ class MemoryMap:
 class _Scale:
     """From ticks and addresses to the picture."""
 
-    bands: tuple[Band, ...]
+    bands: tuple[SegmentBand, ...]
     most_bytes: float
     starts: Mapping[str, int]  # of the arena in each memory: they are drawn one above the other
 
@@ -113,7 +113,7 @@ class _Scale:
         return Rectangle(x, top, round(self.x(part.last_tick + 1) - x, 2), round(self.y(start) - top, 2))
 
 
-def memory_map(plan: Plan) -> MemoryMap | None:
+def memory_map(plan: PlanReport) -> MemoryMap | None:
     """The picture of a plan; None where it has no steps."""
     if not plan.segments or not plan.arena_bytes:
         return None
@@ -142,13 +142,13 @@ def memory_map(plan: Plan) -> MemoryMap | None:
     )
 
 
-def _bands(plan: Plan) -> tuple[Band, ...]:
+def _bands(plan: PlanReport) -> tuple[SegmentBand, ...]:
     weights = [_weight(segment) for segment in plan.segments]
     unit = (_WIDTH - _LEFT - _RIGHT) / sum(weights)
     bands, x = [], _LEFT
     for number, (segment, weight) in enumerate(zip(plan.segments, weights, strict=True), start=1):
         width = weight * unit
-        bands.append(Band(number, segment, round(x, 2), round(width, 2), width >= _NARROWEST_NAME))
+        bands.append(SegmentBand(number, segment, round(x, 2), round(width, 2), width >= _NARROWEST_NAME))
         x += width
     return tuple(bands)
 
@@ -159,14 +159,14 @@ def _weight(segment: SegmentRow) -> float:
     return sqrt(steps) if segment.is_fused else float(steps)
 
 
-def _addresses(plan: Plan, scale: _Scale) -> Iterator[Tick]:
+def _addresses(plan: PlanReport, scale: _Scale) -> Iterator[Tick]:
     """Round addresses, in each memory from 0 on."""
     for arena in plan.arenas:
         for value in nice_ticks(arena.bytes, max(1, 8 * arena.bytes // plan.arena_bytes)):
             yield Tick(scale.y(scale.starts[arena.memory] + value), count(value))
 
 
-def _step_ticks(plan: Plan, scale: _Scale) -> tuple[Tick, ...]:
+def _step_ticks(plan: PlanReport, scale: _Scale) -> tuple[Tick, ...]:
     """Steps at round numbers, as far apart as their numbers need."""
     ticks: list[Tick] = []
     for step in (*(segment.first_step for segment in plan.segments), *nice_ticks(len(plan.steps), 24)):
@@ -176,7 +176,7 @@ def _step_ticks(plan: Plan, scale: _Scale) -> tuple[Tick, ...]:
     return tuple(sorted(ticks, key=lambda tick: tick.at))
 
 
-def _shapes(plan: Plan, scale: _Scale) -> Iterator[Shape]:
+def _shapes(plan: PlanReport, scale: _Scale) -> Iterator[Shape]:
     """The buffers by address; neighbours differ in shade."""
     for number, buffer in enumerate(sorted(plan.buffers, key=lambda b: (b.memory, b.offset, b.first_step))):
         rectangles = tuple(scale.rectangle(part, buffer.memory) for part in buffer.parts)
@@ -192,7 +192,7 @@ def _label(text: str, rectangles: Sequence[Rectangle]) -> Label | None:
     return Label(largest.x + 4, round(largest.y + _LABEL_HEIGHT - 1, 2), text)
 
 
-def _levels(plan: Plan, scale: _Scale) -> str:
+def _levels(plan: PlanReport, scale: _Scale) -> str:
     """A staircase of the most bytes that are live in each step, closed along the axis."""
     levels = [step.live_bytes for step in plan.steps]
     path = [f"M{scale.x(0):g} {scale.level_y(0):g}V{scale.level_y(levels[0]):g}"]

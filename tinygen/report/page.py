@@ -11,7 +11,7 @@ from tinygen.planner.schedule.schedule import Schedule
 from tinygen.report.compilation import Compilation
 from tinygen.report.curve import REREADABLE, RESIDENT, STREAMED, CurveRow, curve_picture
 from tinygen.report.memory_map import memory_map
-from tinygen.report.plan import Plan, Role, describe
+from tinygen.report.plan import BufferRole, PlanReport, describe
 from tinygen.report.table import count, shape, short_name
 
 _MOST_CONSTANTS = 25  # shown one by one
@@ -25,7 +25,7 @@ class FullReport(Compilation):
     isa: str
     input: str  # resident, streamed or rereadable
     unsplit_bytes: int  # the arena with whole tensors
-    plan: Plan
+    plan: PlanReport
     curve: tuple[CurveRow, ...]
 
 
@@ -54,7 +54,7 @@ def html_page(report: FullReport) -> str:
             plan=report.plan,
             map=memory_map(report.plan),
             curve=curve_picture(report.curve),
-            roles=[role for role in Role if any(buffer.role is role for buffer in report.plan.buffers)],
+            roles=[role for role in BufferRole if any(buffer.role is role for buffer in report.plan.buffers)],
             steps=json.dumps([[step.text, step.live_bytes] for step in report.plan.steps], separators=(",", ":")),
             constants=constants[:_MOST_CONSTANTS],
             other_constants=constants[_MOST_CONSTANTS:],

@@ -30,7 +30,7 @@ from tinygen.planner.schedule.schedule import (
 from tinygen.report.operators import OperatorRow, kind, operator_rows
 
 
-class Role(Enum):
+class BufferRole(Enum):
     """What a buffer is for."""
 
     INPUT = "input"
@@ -62,7 +62,7 @@ class BufferRow:
 
     label: str  # short, such as "rows of 3"
     name: str
-    role: Role
+    role: BufferRole
     memory: str
     offset: int  # from the start of the arena in that memory
     bytes: int
@@ -90,7 +90,7 @@ class StepRow:
 
 
 @dataclass(frozen=True)
-class Stage:
+class SegmentStage:
     """An operator in a segment, and where it leaves its result."""
 
     index: int  # in the model file
@@ -119,7 +119,7 @@ class SegmentRow:
     is_descending: bool  # from the last row to the first
     slices: int  # of channels; 0 where it runs by rows or on whole tensors
     strips: int  # of columns; 1 where it runs on whole rows
-    stages: tuple[Stage, ...]
+    stages: tuple[SegmentStage, ...]
     loops: tuple[LoopRow, ...]
     moves: int  # of rows within rings
     fetches: int
@@ -136,7 +136,7 @@ class ConstantRow:
 
 
 @dataclass(frozen=True)
-class Plan:
+class PlanReport:
     """The schedule of a model."""
 
     arenas: tuple[ArenaRow, ...]
@@ -152,7 +152,7 @@ class Plan:
     constants: tuple[ConstantRow, ...]  # the largest first
 
 
-def describe(schedule: Schedule) -> Plan:
+def describe(schedule: Schedule) -> PlanReport:
     """The document of a schedule."""
     return _Description(schedule, occupancy(schedule)).plan()
 
@@ -162,9 +162,9 @@ class _Description:
     schedule: Schedule
     occupancy: Occupancy
 
-    def plan(self) -> Plan:
+    def plan(self) -> PlanReport:
         schedule, levels = self.schedule, self.occupancy.levels
-        return Plan(
+        return PlanReport(
             arenas=tuple(ArenaRow(arena.memory.name, arena.bytes) for arena in schedule.arenas),
             arena_bytes=schedule.arena_bytes,
             lower_bound_bytes=schedule.lower_bound_bytes,
@@ -242,12 +242,12 @@ class _Description:
                 found[places[tensor].buffer] = f"input {index}"
         return found
 
-    def _role(self, buffer: Buffer) -> Role:
+    def _role(self, buffer: Buffer) -> BufferRole:
         if buffer in self._ports:
-            return Role.INPUT
+            return BufferRole.INPUT
         if buffer in self._outputs:
-            return Role.OUTPUT
-        return Role[buffer.kind.name]
+            return BufferRole.OUTPUT
+        return BufferRole[buffer.kind.name]
 
     @cached_property
     def _outputs(self) -> frozenset[Buffer]:
@@ -301,10 +301,12 @@ class _Description:
             fetches=sum(isinstance(step, Fetch) for step in flat),
         )
 
-    def _stage(self, op: Op, calls: list[Call]) -> Stage:
+    def _stage(self, op: Op, calls: list[Call]) -> SegmentStage:
         own = [call for call in calls if call.whole is op]
         written = dict.fromkeys(self.schedule.places[tensor].buffer for call in own for tensor in call.kernel.writes)
-        return Stage(op.source.index, kind(op), op.name, len(own), tuple(self.rows[buffer] for buffer in written))
+        return SegmentStage(
+            op.source.index, kind(op), op.name, len(own), tuple(self.rows[buffer] for buffer in written)
+        )
 
     def _descends(self, calls: list[Call]) -> bool:
         first: dict[Op, int] = {}

@@ -28,7 +28,7 @@ _TENSOR = re.compile(r"Tensor (\d+) has")
 
 
 @dataclass(frozen=True)
-class ReferenceRun:
+class LiteRTRun:
     """What one inference left behind."""
 
     outputs: list[Array]
@@ -39,7 +39,7 @@ class ReferenceRun:
 class InferenceEngine(Protocol):
     """Runs a model's file and shows its inner tensors."""
 
-    def run(self, inputs: Sample) -> ReferenceRun:
+    def run(self, inputs: Sample) -> LiteRTRun:
         """One inference."""
 
 
@@ -72,7 +72,7 @@ class LiteRT:
         except (RuntimeError, ValueError) as error:
             raise self._refusal(error, "it") from error
 
-    def run(self, inputs: Sample) -> ReferenceRun:
+    def run(self, inputs: Sample) -> LiteRTRun:
         """One inference."""
         for index, values in zip(self._inputs, inputs, strict=True):
             self._interpreter.set_tensor(index, values)
@@ -81,7 +81,7 @@ class LiteRT:
         except RuntimeError as error:
             raise self._refusal(error, ON_INPUTS) from error
         outputs = [self._interpreter.get_tensor(index) for index in self._outputs]
-        return ReferenceRun(outputs, self._tensors())
+        return LiteRTRun(outputs, self._tensors())
 
     def _refusal(self, error: Exception, what: str) -> UsageError:
         """Names the operator where LiteRT does; its own words are about its source code."""

@@ -17,7 +17,7 @@ from tinygen.frontends.onnx.values import Order
 from tinygen.frontends.spelling import AS_IN_FILE, Spelling
 from tinygen.ir.types import Array
 from tinygen.verify.comparison import Permission, Rounding
-from tinygen.verify.litert import ReferenceRun
+from tinygen.verify.litert import LiteRTRun
 from tinygen.verify.oracle import ON_INPUTS, refusal
 
 try:
@@ -55,7 +55,7 @@ class OnnxRuntime:
         except Exception as error:  # its classes share no base of their own
             raise self._refusal(error, "it") from error
 
-    def run(self, inputs: Sample) -> ReferenceRun:
+    def run(self, inputs: Sample) -> LiteRTRun:
         """One inference; tensors have their axes as in tinygen's graph."""
         ports = zip(self._session.get_inputs(), inputs, strict=True)
         feed = {port.name: self._in_file(port, values) for port, values in ports}
@@ -66,7 +66,7 @@ class OnnxRuntime:
         found = {port.name: array for port, array in zip(self._session.get_outputs(), results, strict=True)} | feed
         tensors = {name: found[name].transpose(order) for name, order in self._layouts.items()}
         outputs = [array.transpose(order) for array, order in zip(results, self._outputs, strict=False)]
-        return ReferenceRun(outputs, tensors, _PERMISSION)
+        return LiteRTRun(outputs, tensors, _PERMISSION)
 
     def _refusal(self, error: Exception, what: str) -> UsageError:
         """Names the node where onnxruntime does; its own words are about its source code."""

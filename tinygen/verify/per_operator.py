@@ -20,7 +20,7 @@ from tinygen.verify.comparison import (
     compare,
     compare_port,
 )
-from tinygen.verify.litert import ReferenceRun
+from tinygen.verify.litert import LiteRTRun
 from tinygen.verify.reference import own_value
 from tinygen.verify.sums import sum_tolerance
 
@@ -28,7 +28,7 @@ _FULLY_CONNECTED = Permission(1, Rounding.ONCE)  # of LiteRT; TFLM, CMSIS-NN and
 _WITHOUT_ORACLE = (Sum,)  # LiteRT's reference kernel for int8 never sets its multiplier: its results mean nothing
 
 
-def compare_operators(graph: Graph, inputs: Sample, oracle: ReferenceRun) -> Iterator[Comparison]:
+def compare_operators(graph: Graph, inputs: Sample, oracle: LiteRTRun) -> Iterator[Comparison]:
     """All operators of one sample, and the conversions at inputs and outputs.
 
     A tensor that the passes or the frontend have made, which the oracle lacks, takes the reference's value: what
@@ -61,7 +61,7 @@ def _oracle_value(tensor: Tensor, theirs: Mapping[str, Array], own: Array) -> Ar
 
 
 def _compare_result(
-    stage: int, op: Op, tensor: Tensor, own: Array, theirs: Array, values: Values, oracle: ReferenceRun
+    stage: int, op: Op, tensor: Tensor, own: Array, theirs: Array, values: Values, oracle: LiteRTRun
 ) -> Comparison:
     permission = oracle.permission or (_FULLY_CONNECTED if isinstance(op, FullyConnected) else None)
     tolerance = sum_tolerance(op, values)

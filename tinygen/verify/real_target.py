@@ -15,7 +15,7 @@ from tinygen.ops.quantize import convert
 from tinygen.planner.schedule.schedule import Schedule
 from tinygen.verify import reference
 from tinygen.verify.comparison import Comparison, Permission, Rounding, Side, compare, compare_port
-from tinygen.verify.litert import ReferenceRun
+from tinygen.verify.litert import LiteRTRun
 from tinygen.verify.per_operator import compare_operators
 from tinygen.verify.stages import first_operator, first_output
 from tinygen.verify.sums import sum_tolerance
@@ -34,7 +34,7 @@ def compare_real_target(schedule: Schedule, imported: Graph, inputs: Sample, run
     yield from _compare_code(schedule, inputs, run)
     original = reference.evaluate(imported, inputs)
     tensors = {tensor.name: array for tensor, array in original.items()}
-    before_passes = ReferenceRun(reference.outputs(imported, original), tensors, _NOTHING)
+    before_passes = LiteRTRun(reference.outputs(imported, original), tensors, _NOTHING)
     for found in compare_operators(schedule.graph, inputs, before_passes):
         yield replace(found, side=Side.TARGET)
 

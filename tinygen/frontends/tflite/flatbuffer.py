@@ -44,7 +44,7 @@ class Budget:
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
+class FlatTable:
     """One verified table: `fields` are the absolute positions of its slots, 0 where a slot is absent."""
 
     data: bytes
@@ -85,12 +85,12 @@ class Table:
         except UnicodeDecodeError as error:
             raise DamagedError(f"{self._name(slot)} is not text, expected UTF-8") from error
 
-    def table(self, slot: IntEnum) -> "Table | None":
+    def table(self, slot: IntEnum) -> "FlatTable | None":
         """The table that `slot` points to, or None where the slot is absent."""
         position = self._field(slot)
         return _follow(self.data, self.budget, position, self._name(slot)) if position else None
 
-    def tables(self, slot: IntEnum) -> tuple["Table", ...]:
+    def tables(self, slot: IntEnum) -> tuple["FlatTable", ...]:
         """The tables in the vector that `slot` points to; empty where the slot is absent."""
         start, count = self._extent(slot, UINT32.size)
         self.budget.spend(count * (UINT32.size + TABLE_COST), self._name(slot))
@@ -121,7 +121,7 @@ class Table:
         return start, count
 
 
-def root_table(data: bytes, identifier: bytes, budget: Budget) -> Table:
+def root_table(data: bytes, identifier: bytes, budget: Budget) -> FlatTable:
     """The root of the flatbuffer `data`, whose file identifier must be `identifier`."""
     if len(data) < _IDENTIFIER_END:
         raise DamagedError(f"the file has {len(data)} bytes, expected at least {_IDENTIFIER_END}")
@@ -131,7 +131,7 @@ def root_table(data: bytes, identifier: bytes, budget: Budget) -> Table:
     return _follow(data, budget, 0, "")
 
 
-def _follow(data: bytes, budget: Budget, position: int, where: str) -> Table:
+def _follow(data: bytes, budget: Budget, position: int, where: str) -> FlatTable:
     """The table that the offset stored at `position` points to, its vtable checked."""
     budget.spend(TABLE_COST, where)
     start = position + _unpack(data, UINT32, position, where)
@@ -142,7 +142,7 @@ def _follow(data: bytes, budget: Budget, position: int, where: str) -> Table:
                            f"expected an even size within the file's {len(data)} bytes")  # fmt: skip
     count = size // 2 - 2
     offsets: tuple[int, ...] = struct.unpack_from(f"<{count}H", data, vtable + _VTABLE_START_BYTES)
-    return Table(data, budget, start, tuple(start + offset if offset else 0 for offset in offsets), where)
+    return FlatTable(data, budget, start, tuple(start + offset if offset else 0 for offset in offsets), where)
 
 
 def _unpack(data: bytes, form: struct.Struct, position: int, where: str) -> int:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 import tflite
 
 from tinygen.errors import UnsupportedModelError
-from tinygen.frontends.tflite.flatbuffer import DamagedError, Table
+from tinygen.frontends.tflite.flatbuffer import DamagedError, FlatTable
 
 StoredBytes = npt.NDArray[np.uint8]
 
@@ -170,7 +170,7 @@ class RawOperator:
     outputs: tuple[int, ...]
     version: int
     options_type: int  # value of tflite.BuiltinOptions
-    options_table: Table | None
+    options_table: FlatTable | None
 
     @property
     def where(self) -> str:
@@ -192,7 +192,7 @@ class RawOperator:
             return _read_options(kind, self.options_table)
 
 
-def _read_options(kind: type[_Options], table: Table) -> _Options:
+def _read_options(kind: type[_Options], table: FlatTable) -> _Options:
     """Reads through every accessor without arguments: numbers as they are, vectors as arrays."""
     options = kind()
     options.Init(table.data, table.position)  # type: ignore[attr-defined]

@@ -18,7 +18,7 @@ from tinygen.frontends.tflite.flatbuffer import (
     UINT32,
     Budget,
     DamagedError,
-    Table,
+    FlatTable,
     root_table,
 )
 from tinygen.frontends.tflite.raw import (
@@ -81,7 +81,7 @@ def _file_bytes(path: Path) -> bytes:
         raise UsageError(f"{path}: cannot be read ({error.strerror}), expected a TFLite model. {hint}") from error
 
 
-def _model(path: Path, root: Table) -> RawModel:
+def _model(path: Path, root: FlatTable) -> RawModel:
     version = root.number(ModelField.VERSION, UINT32)
     if version != VERSION:
         raise DamagedError(f"the schema version is {version}, expected {VERSION}")
@@ -98,7 +98,7 @@ def _model(path: Path, root: Table) -> RawModel:
     return RawModel(path, root.string(ModelField.DESCRIPTION), subgraphs, signatures)
 
 
-def _code(table: Table) -> _Code:
+def _code(table: FlatTable) -> _Code:
     deprecated = table.number(CodeField.DEPRECATED_BUILTIN_CODE, INT8)
     code = max(deprecated, table.number(CodeField.BUILTIN_CODE, INT32))
     version = table.number(CodeField.VERSION, INT32, default=1)
@@ -110,7 +110,7 @@ def _code(table: Table) -> _Code:
 def _subgraph(
     path: Path,
     index: int,
-    table: Table,
+    table: FlatTable,
     codes: Sequence[_Code],
     buffers: Sequence[StoredBytes],
     constants: Budget,
@@ -130,7 +130,7 @@ def _subgraph(
 
 
 def _operator(
-    path: Path, prefix: str, index: int, table: Table, codes: Sequence[_Code], names: Sequence[str]
+    path: Path, prefix: str, index: int, table: FlatTable, codes: Sequence[_Code], names: Sequence[str]
 ) -> RawOperator:
     code_index = table.number(OperatorField.OPCODE_INDEX, UINT32)
     if code_index >= len(codes):
@@ -153,7 +153,7 @@ def _operator(
     )
 
 
-def _operands(table: Table, slot: IntEnum, tensors: int, lowest: int) -> tuple[int, ...]:
+def _operands(table: FlatTable, slot: IntEnum, tensors: int, lowest: int) -> tuple[int, ...]:
     """Tensor indices in `slot`, each from `lowest` to below `tensors`."""
     indices = table.integers(slot) or ()
     for position, index in enumerate(indices):
@@ -163,7 +163,7 @@ def _operands(table: Table, slot: IntEnum, tensors: int, lowest: int) -> tuple[i
     return indices
 
 
-def _signature(table: Table, subgraphs: Sequence[RawSubgraph]) -> RawSignature:
+def _signature(table: FlatTable, subgraphs: Sequence[RawSubgraph]) -> RawSignature:
     subgraph = table.number(SignatureField.SUBGRAPH_INDEX, UINT32)
     if subgraph >= len(subgraphs):
         raise DamagedError(
@@ -178,7 +178,7 @@ def _signature(table: Table, subgraphs: Sequence[RawSubgraph]) -> RawSignature:
     )
 
 
-def _tensor_map(table: Table, slot: IntEnum, tensors: int) -> tuple[tuple[str, int], ...]:
+def _tensor_map(table: FlatTable, slot: IntEnum, tensors: int) -> tuple[tuple[str, int], ...]:
     entries = []
     for entry in table.tables(slot):
         index = entry.number(TensorMapField.TENSOR_INDEX, UINT32)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from tinygen.frontends.tflite.flatbuffer import INT8, INT32, UINT8, DamagedError, Table
+from tinygen.frontends.tflite.flatbuffer import INT8, INT32, UINT8, DamagedError, FlatTable
 from tinygen.frontends.tflite.raw import StoredBytes
 from tinygen.frontends.tflite.slots import IndexVectorField, LevelField, SparsityField
 
@@ -41,7 +41,7 @@ class _Level:
         return np.repeat(np.arange(parents), counts), self.indices
 
 
-def dense_bytes(table: Table, shape: tuple[int, ...], data: StoredBytes, bits: int | None) -> StoredBytes:
+def dense_bytes(table: FlatTable, shape: tuple[int, ...], data: StoredBytes, bits: int | None) -> StoredBytes:
     """All elements of a constant of `shape`, zeros included; DamagedError where `data` does not fit `table`."""
     if bits is None or bits % 8:
         raise DamagedError(f"{table.where} belongs to elements of {bits} bits, expected whole bytes")
@@ -61,7 +61,7 @@ def dense_bytes(table: Table, shape: tuple[int, ...], data: StoredBytes, bits: i
 
 
 def _sizes(
-    table: Table, shape: tuple[int, ...], order: Sequence[int], block_axes: Sequence[int], levels: Sequence[_Level]
+    table: FlatTable, shape: tuple[int, ...], order: Sequence[int], block_axes: Sequence[int], levels: Sequence[_Level]
 ) -> list[int]:
     """Along each axis of the shape the size of a block; 1 without blocks."""
     rank = len(shape)
@@ -81,7 +81,7 @@ def _sizes(
 
 
 def _leaves(
-    table: Table,
+    table: FlatTable,
     shape: tuple[int, ...],
     order: Sequence[int],
     block_axes: Sequence[int],
@@ -104,7 +104,7 @@ def _leaves(
     return tuple(coordinates[axis] for axis in range(rank))
 
 
-def _level(table: Table) -> _Level:
+def _level(table: FlatTable) -> _Level:
     if table.number(LevelField.FORMAT, INT8) != _SPARSE:
         size = table.number(LevelField.DENSE_SIZE, INT32)
         if size < 0:
@@ -117,7 +117,7 @@ def _level(table: Table) -> _Level:
     return _Level(0, segments, indices)
 
 
-def _vector(table: Table, type_field: LevelField, field: LevelField) -> Positions:
+def _vector(table: FlatTable, type_field: LevelField, field: LevelField) -> Positions:
     kind, vector = table.number(type_field, UINT8), table.table(field)
     if kind not in _INDEX_TYPES or vector is None:
         raise DamagedError(f"{table.where}.{field.name.lower()} is no vector of indices")

@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from tinygen.frontends.tflite.flatbuffer import INT8, INT32, UINT8, UINT32, UINT64, Budget, DamagedError, Table
+from tinygen.frontends.tflite.flatbuffer import INT8, INT32, UINT8, UINT32, UINT64, Budget, DamagedError, FlatTable
 from tinygen.frontends.tflite.raw import RawQuantization, RawTensor, RefusedError, StoredBytes, TypeName
 from tinygen.frontends.tflite.slots import BufferField, QuantizationField, SubgraphField, TensorField
 from tinygen.frontends.tflite.sparse import dense_bytes
@@ -19,7 +19,7 @@ _LARGEST_ELEMENT: Final = 8  # bytes
 _TYPE_BY_CODE: Final = tuple(TypeName)
 
 
-def decode_buffer(table: Table) -> StoredBytes:
+def decode_buffer(table: FlatTable) -> StoredBytes:
     """The stored bytes, empty for tensors that are not constant."""
     offset = table.number(BufferField.OFFSET, UINT64)
     if offset > 1:  # 0 and 1 mean "inside"
@@ -32,7 +32,7 @@ def decode_buffer(table: Table) -> StoredBytes:
     return np.empty(0, np.uint8) if data is None else data.view(np.uint8)
 
 
-def decode_tensors(subgraph: Table, buffers: Sequence[StoredBytes], constants: Budget) -> tuple[RawTensor, ...]:
+def decode_tensors(subgraph: FlatTable, buffers: Sequence[StoredBytes], constants: Budget) -> tuple[RawTensor, ...]:
     """All tensors of `subgraph`; their constant data is taken off `constants`."""
     tables = subgraph.tables(SubgraphField.TENSORS)
     names = _unique_names([table.string(TensorField.NAME) for table in tables])
@@ -57,7 +57,7 @@ def _unique_names(stored: Sequence[str]) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _tensor(index: int, name: str, table: Table, buffers: Sequence[StoredBytes], constants: Budget) -> RawTensor:
+def _tensor(index: int, name: str, table: FlatTable, buffers: Sequence[StoredBytes], constants: Budget) -> RawTensor:
     shape = _shape(table)
     code = table.number(TensorField.TYPE, INT8)
     if not 0 <= code < len(_TYPE_BY_CODE):
@@ -75,7 +75,7 @@ def _tensor(index: int, name: str, table: Table, buffers: Sequence[StoredBytes],
     )
 
 
-def _shape(table: Table) -> tuple[int, ...]:
+def _shape(table: FlatTable) -> tuple[int, ...]:
     shape = table.integers(TensorField.SHAPE) or ()
     if len(shape) > MAX_RANK:
         raise DamagedError(f"{table.where}.shape has {len(shape)} dimensions, expected at most {MAX_RANK}")
@@ -87,7 +87,7 @@ def _shape(table: Table) -> tuple[int, ...]:
 
 
 def _constant(
-    table: Table,
+    table: FlatTable,
     shape: tuple[int, ...],
     type: TypeName,
     buffers: Sequence[StoredBytes],
@@ -112,7 +112,7 @@ def _constant(
     return data
 
 
-def _quantization(table: Table | None) -> RawQuantization | None:
+def _quantization(table: FlatTable | None) -> RawQuantization | None:
     """None where no scales are stored (older converters store only minimum and maximum)."""
     if table is None:
         return None

@@ -53,7 +53,7 @@ class Crossings:
 
 
 @dataclass(frozen=True, eq=False)
-class Costs:
+class EngineCosts:
     """Operators on real numbers with the engines that can have them."""
 
     graph: Graph

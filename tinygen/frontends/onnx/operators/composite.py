@@ -8,7 +8,7 @@ import numpy as np
 from tinygen.frontends.onnx.composition import Composition
 from tinygen.frontends.onnx.node import Node, Reader, Readers
 from tinygen.frontends.onnx.operators import activation, elementwise, function, matmul, movement, reduction, shape
-from tinygen.frontends.onnx.operators.einsum import Product, product_of
+from tinygen.frontends.onnx.operators.einsum import MatrixProduct, product_of
 from tinygen.frontends.onnx.raw import Attribute, UnsupportedError
 from tinygen.frontends.onnx.values import Value
 
@@ -158,7 +158,7 @@ def read_einsum(node: Node) -> Value:
     return _matrix_product(parts, names, found)
 
 
-def _matrix_product(parts: Composition, names: Sequence[str], found: Product) -> Value:
+def _matrix_product(parts: Composition, names: Sequence[str], found: MatrixProduct) -> Value:
     assert found.right is not None
     operands = [
         parts.apply("Reshape", parts.apply("Transpose", name, perm=side.order), parts.integers(*side.sizes))

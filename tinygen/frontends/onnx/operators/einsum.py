@@ -8,7 +8,7 @@ from tinygen.frontends.onnx.raw import UnsupportedError
 
 
 @dataclass(frozen=True)
-class Side:
+class MatrixForm:
     """How an operand becomes matrices: its axes in another order, then of this shape."""
 
     order: tuple[int, ...]
@@ -16,16 +16,16 @@ class Side:
 
 
 @dataclass(frozen=True)
-class Product:
+class MatrixProduct:
     """Matrices whose product has the axes `sizes`, which `output_order` then brings in order."""
 
-    left: Side
-    right: Side | None  # None: of one operand, of which axes change their order only
+    left: MatrixForm
+    right: MatrixForm | None  # None: of one operand, of which axes change their order only
     sizes: tuple[int, ...]
     output_order: tuple[int, ...]
 
 
-def product_of(equation: str, shapes: Sequence[tuple[int, ...]]) -> Product:
+def product_of(equation: str, shapes: Sequence[tuple[int, ...]]) -> MatrixProduct:
     """The equation as a product; UnsupportedError where it is another sum."""
     terms, letters = _terms(equation, shapes)
     sizes = _sizes(equation, terms, shapes)
@@ -33,7 +33,7 @@ def product_of(equation: str, shapes: Sequence[tuple[int, ...]]) -> Product:
         if sorted(terms[0]) != sorted(letters):
             raise _another(equation)
         order = tuple(terms[0].index(letter) for letter in letters)
-        return Product(Side(tuple(range(len(letters))), shapes[0]), None, shapes[0], order)
+        return MatrixProduct(MatrixForm(tuple(range(len(letters))), shapes[0]), None, shapes[0], order)
     first, second = terms
     batches = [letter for letter in first if letter in second and letter in letters]
     summed = [letter for letter in first if letter in second and letter not in letters]
@@ -42,12 +42,12 @@ def product_of(equation: str, shapes: Sequence[tuple[int, ...]]) -> Product:
     if not set(rows + columns) <= set(letters) or not summed:
         raise _another(equation)
 
-    def side(term: str, *groups: list[str]) -> Side:
+    def side(term: str, *groups: list[str]) -> MatrixForm:
         order = tuple(term.index(letter) for group in groups for letter in group)
-        return Side(order, tuple(prod(sizes[letter] for letter in group) for group in groups))
+        return MatrixForm(order, tuple(prod(sizes[letter] for letter in group) for group in groups))
 
     computed = [*batches, *rows, *columns]
-    return Product(
+    return MatrixProduct(
         side(first, batches, rows, summed),
         side(second, batches, summed, columns),
         tuple(sizes[letter] for letter in computed),

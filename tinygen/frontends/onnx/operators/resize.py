@@ -4,7 +4,7 @@ import numpy as np
 
 from tinygen.frontends.onnx.builder import NHWC
 from tinygen.frontends.onnx.node import Node, Readers
-from tinygen.frontends.onnx.operators.sampling import Sampling, sampling_of
+from tinygen.frontends.onnx.operators.sampling import NodeSampling, sampling_of
 from tinygen.frontends.onnx.raw import UnsupportedError
 from tinygen.frontends.onnx.values import Form, Placed, Real
 from tinygen.ir.tensor import Tensor
@@ -58,7 +58,7 @@ def read_resize(node: Node) -> Real:
     return node.kept((input,), shape, make)
 
 
-def _linear_flags(sampling: Sampling) -> tuple[bool, bool]:
+def _linear_flags(sampling: NodeSampling) -> tuple[bool, bool]:
     """The flags of the int8 operator, which resizes by the quotient of the sizes."""
     transformation = sampling.transformation
     if transformation not in ("half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric"):
@@ -71,7 +71,7 @@ def _linear_flags(sampling: Sampling) -> tuple[bool, bool]:
     return transformation == "align_corners", transformation in ("half_pixel", "pytorch_half_pixel")
 
 
-def _nearest(node: Node, sampling: Sampling, image: Tensor, output: Tensor) -> None:
+def _nearest(node: Node, sampling: NodeSampling, image: Tensor, output: Tensor) -> None:
     """Resizing with flags that take the same pixels as ONNX; where there are none, rows and columns by index."""
     batch, height, _, channels = output.shape
     for align, half_pixel in _FLAGS:

@@ -57,7 +57,7 @@ class Axis:
 
 
 @dataclass(frozen=True)
-class Sampling:
+class NodeSampling:
     """How a node resizes the height and width of an image."""
 
     axes: tuple[Axis, Axis]
@@ -89,15 +89,15 @@ class Sampling:
         return tuple(min(max(index, 0), axis.input_size - 1) for index in rounded)
 
 
-def sampling_of(node: Node, shape: tuple[int, ...]) -> Sampling:
+def sampling_of(node: Node, shape: tuple[int, ...]) -> NodeSampling:
     """The sampling of Resize, or of Upsample, on an input [N, C, H, W]."""
     if node.opset < _FIRST_WITH_MODES:
-        return Sampling(_axes(node, shape, _old_factors(node), None), "asymmetric", "floor")
+        return NodeSampling(_axes(node, shape, _old_factors(node), None), "asymmetric", "floor")
     node.check_attributes(antialias=0, exclude_outside=0)
     has_sizes = node.has_input(3) and node.constant(3, "sizes").size > 0
     sizes = node.integers(3, "sizes") if has_sizes else None
     factors = None if has_sizes else _numbers(node, node.constant(2, "scales"))
-    return Sampling(
+    return NodeSampling(
         _axes(node, shape, factors, sizes),
         node.text("coordinate_transformation_mode", "half_pixel"),
         node.text("nearest_mode", "round_prefer_floor"),
