@@ -71,6 +71,33 @@ struct tg_gather {
  */
 int tg_gather(const struct tg_gather *gather, const void *input, const int32_t *indices, void *output);
 
+/** Shape of an output, outermost axis first, and how far apart elements of each operand lie; 0 repeats them. */
+struct tg_select {
+    int32_t element_bytes; /* of first, second and output */
+    int32_t sizes[4];
+    int32_t condition_strides[4];
+    int32_t first_strides[4];
+    int32_t second_strides[4];
+};
+
+/** output = first where the condition is not 0, else second; the output may be an operand that is read once. */
+void tg_select(
+    const struct tg_select *select, const uint8_t *condition, const void *first, const void *second, void *output);
+
+/** A part that takes the place of as many elements of a tensor. */
+struct tg_update_slice {
+    int32_t bytes;               /* of the whole tensor */
+    int32_t has_wide_start;      /* whether the start is int64, not int32 */
+    const int32_t *room;         /* the last start along each axis at which the part lies within */
+    struct tg_strided_copy copy; /* of the part to the beginning of the tensor: every axis, none merged */
+};
+
+/**
+ * output = input, but `update` from `start` on, which is limited to 0..room; the output may be the input's memory.
+ */
+void tg_update_slice(
+    const struct tg_update_slice *layer, const void *input, const void *update, const void *start, void *output);
+
 #ifdef __cplusplus
 }
 #endif

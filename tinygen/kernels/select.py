@@ -24,10 +24,12 @@ from tinygen.kernels.float32.select import FLOAT_LOWERINGS
 from tinygen.kernels.int16.select import INT16_LOWERINGS
 from tinygen.kernels.native.select import native_kernels
 from tinygen.kernels.tinygen_c import (
+    choice,
     elementwise,
     gather,
     integer,
     lookup,
+    numbers,
     partial_products,
     reduction,
     resize,
@@ -54,10 +56,12 @@ _HOMES = (
     softmax,
     transpose,
     transpose_conv,
+    choice,
     elementwise,
     gather,
     integer,
     lookup,
+    numbers,
     partial_products,
     reduction,
     resize,

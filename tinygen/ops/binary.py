@@ -20,11 +20,10 @@ from tinygen.ops.requantize import Int64Array
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Binary(Op):
-    """output = f(first, second), element by element; subclasses say what f is in `combine`."""
+class Broadcasting(Op):
+    """An operator on two tensors, element by element, whatever these hold."""
 
     result_range: ClassVar[Range] = Range.OWN
-    takes_int16: ClassVar[bool] = False
 
     first: Tensor
     second: Tensor
@@ -35,12 +34,41 @@ class Binary(Op):
         """Which elements of the operands meet."""
         return Broadcast.of(self.first.shape, self.second.shape)
 
-    def precision_points(self) -> tuple[Point, ...]:
-        raise NotImplementedError(f"{type(self).__name__} does not say where its precision changes")
+    def verify(self) -> None:
+        check_shape("output", self.output, np.broadcast_shapes(self.first.shape, self.second.shape))
+        Broadcast.of(self.first.shape, self.second.shape)
 
     def turned(self, turn: Turn) -> Turned:
         rank = len(self.output.shape)
         return Turned(self, {tensor: turn.broadcast(tensor, rank) for tensor in self.operands if tensor.is_constant})
+
+    def rows_needed(self, operand: Tensor, rows: Rows) -> Rows | None:
+        height = operand.shape[1]
+        if any(t.is_constant and len(t.shape) == 4 and t.shape[1] > 1 for t in (self.first, self.second)):
+            return None  # every row has constants of its own
+        return rows if height == self.output.shape[1] else Rows(0, height)
+
+    def columns_needed(self, operand: Tensor, columns: Columns) -> Columns | None:
+        if any(t.is_constant and len(t.shape) > 1 and t.shape[-2] > 1 for t in (self.first, self.second)):
+            return None  # every column has constants of its own
+        width = operand.shape[2]
+        return columns if width == self.output.shape[2] else Columns(0, width)
+
+    def channels_needed(self, operand: Tensor, channels: Channels) -> Channels | None:
+        return channels if operand.shape[-1:] == self.output.shape[-1:] else all_channels(operand)
+
+    def constant_slices(self, channels: Channels) -> Mapping[Tensor, Tensor]:
+        return constant_slices(self.output.shape[-1], channels, self.first, self.second)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Binary(Broadcasting):
+    """output = f(first, second), of numbers; subclasses say what f is in `combine`."""
+
+    takes_int16: ClassVar[bool] = False
+
+    def precision_points(self) -> tuple[Point, ...]:
+        raise NotImplementedError(f"{type(self).__name__} does not say where its precision changes")
 
     def channel_links(self) -> tuple[Link, ...]:
         return linked(self.output, self.first, self.second)
@@ -66,26 +94,7 @@ class Binary(Op):
     def verify(self) -> None:
         check = check_activations if self.takes_int16 else check_numbers
         check(("first", self.first), ("second", self.second), ("output", self.output))
-        check_shape("output", self.output, np.broadcast_shapes(self.first.shape, self.second.shape))
-        Broadcast.of(self.first.shape, self.second.shape)
-
-    def rows_needed(self, operand: Tensor, rows: Rows) -> Rows | None:
-        height = operand.shape[1]
-        if any(t.is_constant and len(t.shape) == 4 and t.shape[1] > 1 for t in (self.first, self.second)):
-            return None  # every row has constants of its own
-        return rows if height == self.output.shape[1] else Rows(0, height)
-
-    def columns_needed(self, operand: Tensor, columns: Columns) -> Columns | None:
-        if any(t.is_constant and len(t.shape) > 1 and t.shape[-2] > 1 for t in (self.first, self.second)):
-            return None  # every column has constants of its own
-        width = operand.shape[2]
-        return columns if width == self.output.shape[2] else Columns(0, width)
-
-    def channels_needed(self, operand: Tensor, channels: Channels) -> Channels | None:
-        return channels if operand.shape[-1:] == self.output.shape[-1:] else all_channels(operand)
-
-    def constant_slices(self, channels: Channels) -> Mapping[Tensor, Tensor]:
-        return constant_slices(self.output.shape[-1], channels, self.first, self.second)
+        super().verify()
 
     def evaluate(self, values: Values) -> tuple[Array, ...]:
         if self.output.type.dtype.is_real:

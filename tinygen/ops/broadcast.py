@@ -24,24 +24,8 @@ class Broadcast:
     @classmethod
     def of(cls, first: Shape, second: Shape) -> "Broadcast":
         """The loops over two operands; ValueError where more than MAX_AXES remain."""
-        merged: list[tuple[int, bool, bool]] = []  # size of an axis, and whether each operand repeats along it
-        shape = np.broadcast_shapes(first, second)
-        for size, first_size, second_size in zip(shape, _padded(first, shape), _padded(second, shape), strict=True):
-            repeats = (first_size != size, second_size != size)
-            if size == 1:
-                continue
-            if merged and merged[-1][1:] == repeats:
-                merged[-1] = (merged[-1][0] * size, *repeats)
-            else:
-                merged.append((size, *repeats))
-        if len(merged) > MAX_AXES:
-            raise ValueError(f"shapes {list(first)} and {list(second)} alternate in more than {MAX_AXES} axes")
-        sizes = tuple(size for size, _, _ in merged)
-        return cls(
-            sizes,
-            _strides(sizes, [first_repeats for _, first_repeats, _ in merged]),
-            _strides(sizes, [second_repeats for _, _, second_repeats in merged]),
-        )
+        sizes, (first_strides, second_strides) = merged_loops(first, second)
+        return cls(sizes, first_strides, second_strides)
 
     @property
     def is_flat(self) -> bool:
@@ -55,6 +39,29 @@ class Broadcast:
         return Broadcast(
             (1,) * missing + self.sizes, (0,) * missing + self.first_strides, (0,) * missing + self.second_strides
         )
+
+
+def merged_loops(*operands: Shape) -> tuple[Shape, tuple[Shape, ...]]:
+    """Sizes of the loops over operands that broadcast, outermost first, and each operand's strides in elements.
+
+    Axes that all operands walk in the same way are merged; ValueError where more than MAX_AXES remain.
+    """
+    merged: list[tuple[int, tuple[bool, ...]]] = []  # size of an axis, and whether each operand repeats along it
+    shape = np.broadcast_shapes(*operands)
+    for size, *own in zip(shape, *(_padded(operand, shape) for operand in operands), strict=True):
+        repeats = tuple(own_size != size for own_size in own)
+        if size == 1:
+            continue
+        if merged and merged[-1][1] == repeats:
+            merged[-1] = (merged[-1][0] * size, repeats)
+        else:
+            merged.append((size, repeats))
+    if len(merged) > MAX_AXES:
+        shapes = ", ".join(str(list(operand)) for operand in operands[:-1])
+        raise ValueError(f"shapes {shapes} and {list(operands[-1])} alternate in more than {MAX_AXES} axes")
+    sizes = tuple(size for size, _ in merged)
+    strides = (_strides(sizes, [repeats[at] for _, repeats in merged]) for at in range(len(operands)))
+    return sizes, tuple(strides)
 
 
 def _padded(shape: Shape, target: Shape) -> Shape:

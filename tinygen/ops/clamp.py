@@ -42,6 +42,8 @@ class Clamp:
         low, high = activation.value
         if type.dtype.is_real:
             return cls(-math.inf if low is None else low, math.inf if high is None else high)
+        if type.quant is None:
+            return cls(type.min if low is None else low, type.max if high is None else high)
         return cls(
             type.min if low is None else max(type.min, _quantize(low, type)),
             type.max if high is None else min(type.max, _quantize(high, type)),

@@ -65,6 +65,7 @@ def merge_axes(shape: tuple[int, ...], axes: tuple[int, ...]) -> Extents:
 class Reduction(Op):
     """Reduction along `axes`; the output leaves them out or keeps them with size 1."""
 
+    result_range: ClassVar[Range] = Range.OWN
     takes_int16: ClassVar[bool] = False
 
     input: Tensor
@@ -92,9 +93,13 @@ class Reduction(Op):
     def channels_needed(self, operand: Tensor, channels: Channels) -> Channels | None:
         return channels if len(operand.shape) - 1 not in self.axes else None
 
-    def verify(self) -> None:
+    def check_types(self) -> None:
+        """Raise ValueError where element types or quantizations are none that the operator takes."""
         check = check_activations if self.takes_int16 else check_numbers
         check(("input", self.input), ("output", self.output))
+
+    def verify(self) -> None:
+        self.check_types()
         rank = len(self.input.shape)
         if list(self.axes) != sorted(set(self.axes)) or any(not 0 <= axis < rank for axis in self.axes):
             raise ValueError(f"axes {list(self.axes)} are not ascending axes of shape {list(self.input.shape)}")
@@ -113,8 +118,6 @@ class Reduction(Op):
 @dataclass(frozen=True, eq=False, kw_only=True)
 class _ScaledSum(Reduction):
     """Sum of the real values; of int8 requantized."""
-
-    result_range: ClassVar[Range] = Range.OWN
 
     def verify(self) -> None:
         super().verify()

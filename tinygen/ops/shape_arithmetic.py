@@ -14,18 +14,10 @@ from tinygen.ir.types import Array, DType
 from tinygen.ops.checks import check_dtype, check_shape
 
 
-class IntegerFunction(Enum):
-    """What is computed."""
+class ShapeFunction(Enum):
+    """What is computed; `integer_arithmetic` has the functions of two numbers."""
 
-    ADD = "add"
-    SUB = "sub"
-    MUL = "mul"
-    FLOOR_DIV = "floor_div"
-    MAXIMUM = "maximum"
-    MINIMUM = "minimum"
     PRODUCT = "product"  # of all elements of one operand
-    CAST = "cast"
-    FILL = "fill"  # operands: shape, value
     RANGE = "range"  # operands: start, limit, delta
 
 
@@ -60,7 +52,7 @@ class ShapeArithmetic(Op):
 
     constants: tuple[Tensor, ...]
     output: Tensor
-    function: IntegerFunction
+    function: ShapeFunction
 
     def precision_points(self) -> tuple[Point, ...]:
         return ()
@@ -83,21 +75,14 @@ class ShapeArithmetic(Op):
         return (np.broadcast_to(result, self.output.shape).astype(self.output.type.dtype.numpy),)
 
 
-def _shape(function: IntegerFunction, operands: list[Array]) -> tuple[int, ...]:
+def _shape(function: ShapeFunction, operands: list[Array]) -> tuple[int, ...]:
     """The shape of the result, known without making it."""
-    match function:
-        case IntegerFunction.PRODUCT:
-            return ()
-        case IntegerFunction.FILL:
-            return tuple(int(size) for size in operands[0].reshape(-1))
-        case IntegerFunction.RANGE:
-            start, limit, delta = (int(operand.reshape(-1)[0]) for operand in operands)
-            if delta == 0:
-                raise ValueError("a range with step 0, another number was expected")
-            return (max(0, -((start - limit) // delta)),)
-    if function is IntegerFunction.FLOOR_DIV and not np.all(operands[1]):
-        raise ValueError("a division by 0")
-    return np.broadcast_shapes(*(operand.shape for operand in operands))
+    if function is ShapeFunction.PRODUCT:
+        return ()
+    start, limit, delta = (int(operand.reshape(-1)[0]) for operand in operands)
+    if delta == 0:
+        raise ValueError("a range with step 0, another number was expected")
+    return (max(0, -((start - limit) // delta)),)
 
 
 def _data(tensor: Tensor) -> Array:
@@ -106,15 +91,7 @@ def _data(tensor: Tensor) -> Array:
     return tensor.data
 
 
-_FUNCTIONS: Mapping[IntegerFunction, Callable[..., Array]] = {
-    IntegerFunction.ADD: np.add,
-    IntegerFunction.SUB: np.subtract,
-    IntegerFunction.MUL: np.multiply,
-    IntegerFunction.FLOOR_DIV: np.floor_divide,
-    IntegerFunction.MAXIMUM: np.maximum,
-    IntegerFunction.MINIMUM: np.minimum,
-    IntegerFunction.PRODUCT: np.prod,
-    IntegerFunction.CAST: np.asarray,
-    IntegerFunction.FILL: lambda dims, value: value,  # noqa: ARG005 - the shape is the output's
-    IntegerFunction.RANGE: lambda *bounds: np.arange(*(int(bound.reshape(-1)[0]) for bound in bounds)),
+_FUNCTIONS: Mapping[ShapeFunction, Callable[..., Array]] = {
+    ShapeFunction.PRODUCT: np.prod,
+    ShapeFunction.RANGE: lambda *bounds: np.arange(*(int(bound.reshape(-1)[0]) for bound in bounds)),
 }

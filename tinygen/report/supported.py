@@ -19,7 +19,6 @@ from tinygen.report.table import listing
 
 _NAMES = re.compile(r"[A-Z0-9_]+(, [A-Z0-9_]+)*( and [A-Z0-9_]+)?[:;,]? *")  # as readers' documentation begins
 _FORMATS = {"tflite": "TFLite", "onnx": "ONNX"}
-_SHAPES_ONLY = "on int32 and int64 values that are known when the model is compiled, such as shapes"
 
 
 @dataclass(frozen=True)
@@ -71,8 +70,8 @@ def _headings(format: str) -> tuple[str, str, str]:
 def _supported(name: str) -> SupportedOperator:
     reader = READERS.get(name)
     if reader is None:
-        return SupportedOperator(name, "", f"only {_SHAPES_ONLY}")
-    remarks = [_remark(name, reader), f"also {_SHAPES_ONLY}" if name in INTEGER_READERS else ""]
+        return SupportedOperator(name, "", "only on integers that are known when the model is compiled, such as shapes")
+    remarks = [_remark(name, reader), "also on int32 and int64 without scales" if name in INTEGER_READERS else ""]
     return SupportedOperator(name, _meaning(reader), "; ".join(remark for remark in remarks if remark))
 
 

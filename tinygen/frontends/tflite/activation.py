@@ -18,16 +18,22 @@ _PADDINGS = {tflite.Padding.SAME: PaddingMode.SAME, tflite.Padding.VALID: Paddin
 
 def fused_clamp(code: int, output: Tensor) -> Clamp:
     """The clamp of a fused activation on `output`."""
-    if code not in _ACTIVATIONS:
-        raise UnsupportedError(f"fused activation {code} is not one of NONE, RELU, RELU6, RELU_N1_TO_1")
+    activation = fused_activation(code)
     quant = output.type.quant
     if output.type.dtype.is_real:
-        return Clamp.of(_ACTIVATIONS[code], output.type)
+        return Clamp.of(activation, output.type)
     if quant is None or not quant.is_per_tensor:
         raise UnsupportedError(
             f"output '{output.name}' is {output.type.dtype.value} without per-tensor quantization, int8 was expected"
         )
-    return Clamp.of(_ACTIVATIONS[code], output.type)
+    return Clamp.of(activation, output.type)
+
+
+def fused_activation(code: int) -> Activation:
+    """The activation of a code; UnsupportedError where it is no clamp."""
+    if code not in _ACTIVATIONS:
+        raise UnsupportedError(f"fused activation {code} is not one of NONE, RELU, RELU6, RELU_N1_TO_1")
+    return _ACTIVATIONS[code]
 
 
 def padding_mode(code: int) -> PaddingMode:

@@ -14,6 +14,7 @@ from tinygen.frontends.tflite.operators import (
     composite,
     convolution,
     elementwise,
+    logic,
     matmul,
     movement,
     normalization,
@@ -39,6 +40,7 @@ READERS: Readers = {
     **composite.READERS,
     **convolution.READERS,
     **elementwise.READERS,
+    **logic.READERS,
     **matmul.READERS,
     **movement.READERS,
     **normalization.READERS,
@@ -50,7 +52,8 @@ READERS: Readers = {
 }
 INTEGER_READERS: Readers = shape.INTEGER_READERS
 
-_SHAPE_TYPES = (DType.INT32, DType.INT64)  # folded while reading, since other readers ask for their values
+_SHAPE_TYPES = (DType.INT32, DType.INT64)
+_FOLDED_TYPES = (*_SHAPE_TYPES, DType.BOOL)  # while reading, since other readers ask for their values
 
 
 def import_tflite(path: Path, stop_at: Sequence[str] = ()) -> Graph:
@@ -82,7 +85,7 @@ def import_tflite(path: Path, stop_at: Sequence[str] = ()) -> Graph:
             if constant is not None:
                 tensors[raw.outputs[0]] = constant
                 continue
-            remaining, known = fold(_read_operator(node, problems), folded, only=_SHAPE_TYPES)
+            remaining, known = fold(_read_operator(node, problems), folded, only=_FOLDED_TYPES)
             ops += remaining
             tensors |= {index: known[tensors[index]] for index in raw.outputs if tensors[index] in known}
         except ValueError as error:

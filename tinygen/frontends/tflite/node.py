@@ -109,6 +109,10 @@ class Node:
         name = unused(f"{result.name}:{role}", self.names)
         return Tensor(name, TensorType(result.type.dtype, shape, result.type.quant))
 
+    def typed_intermediate(self, role: str, type: TensorType) -> Tensor:
+        """A new tensor of any type, on the way to the first output."""
+        return Tensor(unused(f"{self.name}:{role}", self.names), type)
+
     def options(self, kind: type[_Options]) -> _Options:
         """The builtin options, as the schema package's object."""
         return self.raw.options(kind)

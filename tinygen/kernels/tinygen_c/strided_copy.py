@@ -9,6 +9,7 @@ from typing import ClassVar
 from tinygen.ir.graph import Op
 from tinygen.ir.tensor import Tensor
 from tinygen.kernels.base import Kernel, Lowerings, Toolbox, constant_tables
+from tinygen.ops.broadcast_to import BroadcastTo
 from tinygen.ops.concat import Concat
 from tinygen.ops.depth_to_space import DepthToSpace, SpaceToDepth
 from tinygen.ops.pad import Mirror, MirrorPad
@@ -83,6 +84,16 @@ def lower_slice(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 - the same 
     axes = zip(op.output.shape, map(mul, steps, op.strides), byte_steps(op.output), strict=True)
     offset = sum(map(mul, steps, op.begin))
     return _kernel(op.input, op.output, [merged(offset, 0, op.input.type.dtype.bytes, [CopyAxis(*a) for a in axes])])
+
+
+def lower_broadcast_to(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 - the same for all targets
+    """A tensor repeated along axes: steps of 0 bytes in the input."""
+    assert isinstance(op, BroadcastTo)
+    own = (0,) * (len(op.output.shape) - len(op.input.shape)) + byte_steps(op.input)
+    sizes = (1,) * (len(op.output.shape) - len(op.input.shape)) + op.input.shape
+    steps = (step if size > 1 else 0 for step, size in zip(own, sizes, strict=True))
+    axes = zip(op.output.shape, steps, byte_steps(op.output), strict=True)
+    return _kernel(op.input, op.output, [merged(0, 0, op.input.type.dtype.bytes, [CopyAxis(*a) for a in axes])])
 
 
 def lower_transpose(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 - the same for all targets
@@ -206,6 +217,7 @@ def _kernel(input: Tensor, output: Tensor, copies: Sequence[StridedCopy]) -> Str
 
 
 LOWERINGS: Lowerings = {
+    BroadcastTo: lower_broadcast_to,
     DepthToSpace: lower_depth_to_space,
     MirrorPad: lower_mirror_pad,
     Slice: lower_slice,

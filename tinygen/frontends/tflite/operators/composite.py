@@ -1,11 +1,14 @@
 """Operators that are read as several others."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import tflite
 
+from tinygen.frontends.tflite.activation import fused_activation
 from tinygen.frontends.tflite.node import Node, Readers, UnsupportedError
+from tinygen.frontends.tflite.operators.pooling import read_pool
 from tinygen.frontends.tflite.operators.reduction import read_arg_max
 from tinygen.ir.graph import Op
 from tinygen.ir.tensor import Tensor
@@ -19,9 +22,11 @@ from tinygen.ops.extrema import Maximum
 from tinygen.ops.float_function import FloatFunction, Function
 from tinygen.ops.lookup import Lookup
 from tinygen.ops.mul import Mul
+from tinygen.ops.pool2d import AveragePool2D
 from tinygen.ops.quotient import Div, Power
 from tinygen.ops.real_function import RealFunction, RealKind
 from tinygen.ops.reduction import ReduceMax, Sum
+from tinygen.ops.relu import Relu
 from tinygen.ops.reshape import Reshape
 from tinygen.ops.roots import Sqrt
 from tinygen.ops.unary import Unary
@@ -86,6 +91,21 @@ def read_l2_normalization(node: Node) -> tuple[Op, ...]:
     smallest = Tensor(f"{root.name}:least", TensorType(DType.FLOAT32, (1,)), least)
     norm = parts.binary(Maximum, "norm", root, smallest)
     parts.add(Div(**parts.to(node.output()), first=x, second=norm))
+    return parts.ops
+
+
+def read_l2_pool(node: Node) -> tuple[Op, ...]:
+    """L2_POOL_2D of float32: the root of the mean of squares."""
+    parts, x, output = _Parts(node), node.input(0), node.output()
+    squares = parts.unary(Square, "squares", x)
+    pool = read_pool(node, AveragePool2D, squares, parts.tensor("mean", output.shape))
+    parts.add(replace(pool, clamp=Clamp.none(output.type)))
+    if pool.clamp.is_unlimited:
+        parts.add(Sqrt(**parts.to(output), input=pool.output))
+        return parts.ops
+    root = parts.unary(Sqrt, "root", pool.output)
+    activation = fused_activation(node.options(tflite.Pool2DOptions).FusedActivationFunction())
+    parts.add(Relu(**parts.to(output), input=root, activation=activation))
     return parts.ops
 
 
@@ -166,6 +186,7 @@ READERS: Readers = {
     "FLOOR_DIV": read_floor_div,
     "FLOOR_MOD": read_floor_mod,
     "L2_NORMALIZATION": read_l2_normalization,
+    "L2_POOL_2D": read_l2_pool,
     "LOG_SOFTMAX": read_log_softmax,
     "POW": read_pow,
 }

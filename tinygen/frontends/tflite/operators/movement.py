@@ -11,6 +11,7 @@ from tinygen.frontends.tflite.node import Node, Readers, UnsupportedError
 from tinygen.ir.graph import Op
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import DType, TensorType
+from tinygen.ops.broadcast_to import BroadcastTo
 from tinygen.ops.concat import Concat
 from tinygen.ops.depth_to_space import DepthToSpace, SpaceToDepth
 from tinygen.ops.gather import Gather
@@ -20,6 +21,7 @@ from tinygen.ops.reshape import Reshape
 from tinygen.ops.slice import Slice
 from tinygen.ops.transpose import Transpose
 from tinygen.ops.unsigned_rescale import UnsignedRescale
+from tinygen.ops.update_slice import UpdateSlice
 
 _MOST_COPIES = 1 << 12
 _MIRRORS = {tflite.MirrorPadMode.REFLECT: Mirror.REFLECT, tflite.MirrorPadMode.SYMMETRIC: Mirror.SYMMETRIC}
@@ -143,18 +145,21 @@ def read_tile(node: Node) -> tuple[Op, ...]:
     return _repeated(node, input, output, multiples)
 
 
-def read_broadcast_to(node: Node) -> tuple[Op, ...]:
+def read_broadcast_to(node: Node) -> BroadcastTo:
     """BROADCAST_TO: axes of size 1 are repeated."""
-    input, output = node.input(0), node.output()
-    shape = (1,) * (len(output.shape) - len(input.shape)) + input.shape
-    if len(shape) != len(output.shape) or np.broadcast_shapes(shape, output.shape) != output.shape:
-        raise UnsupportedError(f"shape {list(input.shape)} cannot be broadcast to {list(output.shape)}")
-    multiples = tuple(wide if size == 1 else 1 for size, wide in zip(shape, output.shape, strict=True))
-    if shape == input.shape:
-        return _repeated(node, input, output, multiples)
-    seen = node.intermediate(output, "axes", shape)
-    first = Reshape(name=seen.name, source=node.source, input=input, output=seen)
-    return first, *_repeated(node, seen, output, multiples)
+    return BroadcastTo(name=node.name, source=node.source, input=node.input(0), output=node.output())
+
+
+def read_dynamic_update_slice(node: Node) -> UpdateSlice:
+    """DYNAMIC_UPDATE_SLICE."""
+    return UpdateSlice(
+        name=node.name,
+        source=node.source,
+        input=node.input(0),
+        update=node.input(1),
+        start=node.input(2),
+        output=node.output(),
+    )
 
 
 def read_reverse(node: Node) -> Slice:
@@ -357,6 +362,7 @@ READERS: Readers = {
     "BROADCAST_TO": read_broadcast_to,
     "CONCATENATION": read_concatenation,
     "DEPTH_TO_SPACE": read_depth_to_space,
+    "DYNAMIC_UPDATE_SLICE": read_dynamic_update_slice,
     "EMBEDDING_LOOKUP": read_embedding_lookup,
     "GATHER": read_gather,
     "GATHER_ND": read_gather_nd,

@@ -7,6 +7,7 @@ import tflite
 
 from tinygen.frontends.tflite.activation import fused_clamp, padding_mode
 from tinygen.frontends.tflite.node import Node, Readers, UnsupportedError
+from tinygen.ir.tensor import Tensor
 from tinygen.ops.pool2d import AveragePool2D, AveragePoolUp2D, MaxPool2D, window_sums
 from tinygen.ops.window import HW, UNIT, padding_for
 
@@ -33,23 +34,27 @@ def read_max_pool2d(node: Node) -> MaxPool2D:
     return _read_pool(node, MaxPool2D)
 
 
-def _read_pool(node: Node, kind: type[_Pool]) -> _Pool:
+def read_pool(node: Node, kind: type[_Pool], input: Tensor, output: Tensor) -> _Pool:
+    """A pool with the options of any operator that has those of pools."""
     options = node.options(tflite.Pool2DOptions)
     kernel = HW(options.FilterHeight(), options.FilterWidth())
     stride = HW(options.StrideH(), options.StrideW())
-    input = node.input(0)
     if len(input.shape) != 4 or min(kernel.h, kernel.w, stride.h, stride.w) < 1:
         raise UnsupportedError(f"input {list(input.shape)}, filter {kernel} and stride {stride} do not form a pool")
     return kind(
-        name=node.name,
+        name=output.name,
         source=node.source,
         input=input,
-        output=node.output(),
+        output=output,
         kernel=kernel,
         stride=stride,
         padding=padding_for(padding_mode(options.Padding()), HW(*input.shape[1:3]), kernel, stride, UNIT),
-        clamp=fused_clamp(options.FusedActivationFunction(), node.output()),
+        clamp=fused_clamp(options.FusedActivationFunction(), output),
     )
+
+
+def _read_pool(node: Node, kind: type[_Pool]) -> _Pool:
+    return read_pool(node, kind, node.input(0), node.output())
 
 
 READERS: Readers = {"AVERAGE_POOL_2D": read_average_pool2d, "MAX_POOL_2D": read_max_pool2d}

@@ -1,12 +1,16 @@
-"""Reductions and ARG_MAX."""
+"""Reductions, cumulative sums and ARG_MAX."""
 
 from typing import TypeVar
 
+import tflite
+
 from tinygen.frontends.tflite.node import Node, Readers, UnsupportedError
 from tinygen.ops.arg_max import ArgMax
+from tinygen.ops.cumulative_sum import CumulativeSum
+from tinygen.ops.logic import ReduceAll, ReduceAny
 from tinygen.ops.reduction import Mean, ReduceMax, ReduceMin, Sum
 
-_Reduction = TypeVar("_Reduction", Mean, Sum, ReduceMax, ReduceMin)
+_Reduction = TypeVar("_Reduction", Mean, Sum, ReduceMax, ReduceMin, ReduceAll, ReduceAny)
 
 
 def read_mean(node: Node) -> Mean:
@@ -27,6 +31,32 @@ def read_reduce_max(node: Node) -> ReduceMax:
 def read_reduce_min(node: Node) -> ReduceMin:
     """REDUCE_MIN."""
     return _read_reduction(node, ReduceMin)
+
+
+def read_reduce_all(node: Node) -> ReduceAll:
+    """REDUCE_ALL."""
+    return _read_reduction(node, ReduceAll)
+
+
+def read_reduce_any(node: Node) -> ReduceAny:
+    """REDUCE_ANY."""
+    return _read_reduction(node, ReduceAny)
+
+
+def read_cumsum(node: Node) -> CumulativeSum:
+    """CUMSUM."""
+    options, axes = node.options(tflite.CumsumOptions), _axes(node)
+    if len(axes) != 1:
+        raise UnsupportedError(f"axes {list(axes)}, one axis was expected")
+    return CumulativeSum(
+        name=node.name,
+        source=node.source,
+        input=node.input(0),
+        output=node.output(),
+        axis=axes[0],
+        exclusive=bool(options.Exclusive()),
+        reverse=bool(options.Reverse()),
+    )
 
 
 def read_arg_max(node: Node) -> ArgMax:
@@ -53,7 +83,10 @@ def _axes(node: Node) -> tuple[int, ...]:
 
 READERS: Readers = {
     "ARG_MAX": read_arg_max,
+    "CUMSUM": read_cumsum,
     "MEAN": read_mean,
+    "REDUCE_ALL": read_reduce_all,
+    "REDUCE_ANY": read_reduce_any,
     "REDUCE_MAX": read_reduce_max,
     "REDUCE_MIN": read_reduce_min,
     "SUM": read_sum,

@@ -1,10 +1,20 @@
 """Operators that change or compute shapes."""
 
+from dataclasses import replace
+from typing import TypeAlias
+
+import numpy as np
 import tflite
 
+from tinygen.frontends.tflite.activation import fused_activation
 from tinygen.frontends.tflite.node import Node, Reader, Readers, UnsupportedError
+from tinygen.ops.broadcast_to import BroadcastTo
+from tinygen.ops.clamp import Clamp
+from tinygen.ops.integer_arithmetic import IntegerArithmetic, IntegerFunction
 from tinygen.ops.reshape import Reshape
-from tinygen.ops.shape_arithmetic import IntegerFunction, ShapeArithmetic, ShapeOf
+from tinygen.ops.shape_arithmetic import ShapeArithmetic, ShapeFunction, ShapeOf
+
+_Activated: TypeAlias = tflite.AddOptions | tflite.DivOptions | tflite.MulOptions | tflite.SubOptions
 
 
 def read_reshape(node: Node) -> Reshape:
@@ -38,7 +48,7 @@ def read_product(node: Node) -> ShapeArithmetic:
         raise UnsupportedError(
             f"the product over axis {list(node.integers(1, 'axis'))} of a shape, axis 0 was expected"
         )
-    return _arithmetic(node, IntegerFunction.PRODUCT, 1)
+    return _shape_arithmetic(node, ShapeFunction.PRODUCT, 1)
 
 
 def _wanted_shape(node: Node) -> tuple[int, ...] | None:
@@ -57,7 +67,28 @@ def _agrees(wanted: tuple[int, ...], shape: tuple[int, ...]) -> bool:
     return len(wanted) == len(shape) and all(want in (-1, size) for want, size in zip(wanted, shape, strict=True))
 
 
-def _arithmetic(node: Node, function: IntegerFunction, operands: int) -> ShapeArithmetic:
+def read_fill(node: Node) -> BroadcastTo:
+    """FILL: a number that is repeated, to a shape that is known when the model is compiled."""
+    sizes, output = node.integers(0, "shape"), node.output()
+    if sizes != output.shape:
+        raise UnsupportedError(f"fills shape {list(sizes)}, the output has shape {list(output.shape)}")
+    return BroadcastTo(name=node.name, source=node.source, input=node.input(1), output=output)
+
+
+def read_zeros_like(node: Node) -> BroadcastTo:
+    """ZEROS_LIKE: stored zeros, of a shape that is known when the model is compiled."""
+    output = node.output()
+    zero = np.zeros((), output.type.dtype.numpy)
+    constant = replace(node.intermediate(output, "zero", ()), data=zero)
+    return BroadcastTo(name=node.name, source=node.source, input=constant, output=output)
+
+
+def read_range(node: Node) -> ShapeArithmetic:
+    """RANGE."""
+    return _shape_arithmetic(node, ShapeFunction.RANGE, 3)
+
+
+def _shape_arithmetic(node: Node, function: ShapeFunction, operands: int) -> ShapeArithmetic:
     return ShapeArithmetic(
         name=node.name,
         source=node.source,
@@ -67,28 +98,45 @@ def _arithmetic(node: Node, function: IntegerFunction, operands: int) -> ShapeAr
     )
 
 
-def _reader(function: IntegerFunction, operands: int) -> Reader:
-    return lambda node: _arithmetic(node, function, operands)
+def _arithmetic(function: IntegerFunction, options: type[_Activated] | None = None) -> Reader:
+    def read_arithmetic(node: Node) -> IntegerArithmetic:
+        output = node.output()
+        activated = options is not None and node.raw.has_options(options)
+        code = node.options(options).FusedActivationFunction() if options is not None and activated else 0
+        return IntegerArithmetic(
+            name=node.name,
+            source=node.source,
+            first=node.input(0),
+            second=node.input(1),
+            output=output,
+            function=function,
+            clamp=Clamp.of(fused_activation(code), output.type),
+        )
+
+    return read_arithmetic
 
 
 READERS: Readers = {
     "DENSIFY": read_densify,
     "EXPAND_DIMS": read_reshape_to_output,
+    "FILL": read_fill,
     "RESHAPE": read_reshape,
     "SHAPE": read_shape,
     "SQUEEZE": read_reshape_to_output,
+    "ZEROS_LIKE": read_zeros_like,
 }
 
 INTEGER_READERS: Readers = {
-    "ADD": _reader(IntegerFunction.ADD, 2),
-    "CAST": _reader(IntegerFunction.CAST, 1),
-    "FILL": _reader(IntegerFunction.FILL, 2),
-    "FLOOR_DIV": _reader(IntegerFunction.FLOOR_DIV, 2),
-    "MAXIMUM": _reader(IntegerFunction.MAXIMUM, 2),
-    "MINIMUM": _reader(IntegerFunction.MINIMUM, 2),
-    "MUL": _reader(IntegerFunction.MUL, 2),
-    "RANGE": _reader(IntegerFunction.RANGE, 3),
+    "ADD": _arithmetic(IntegerFunction.ADD, tflite.AddOptions),
+    "DIV": _arithmetic(IntegerFunction.DIV, tflite.DivOptions),
+    "FLOOR_DIV": _arithmetic(IntegerFunction.FLOOR_DIV),
+    "FLOOR_MOD": _arithmetic(IntegerFunction.FLOOR_MOD),
+    "MAXIMUM": _arithmetic(IntegerFunction.MAXIMUM),
+    "MINIMUM": _arithmetic(IntegerFunction.MINIMUM),
+    "MUL": _arithmetic(IntegerFunction.MUL, tflite.MulOptions),
+    "RANGE": read_range,
     "REDUCE_PROD": read_product,
-    "SUB": _reader(IntegerFunction.SUB, 2),
+    "SQUARED_DIFFERENCE": _arithmetic(IntegerFunction.SQUARED_DIFFERENCE),
+    "SUB": _arithmetic(IntegerFunction.SUB, tflite.SubOptions),
 }
-"""For int32 and int64 results, which are shapes."""
+"""For int32 and int64 results, which have no scale."""

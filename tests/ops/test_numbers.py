@@ -1,0 +1,40 @@
+"""Comparisons, logic, selection, casts, integers and cumulative sums against LiteRT and TFLite Micro."""
+
+import numpy as np
+import pytest
+
+from tests.support.litert import needs_litert, run_reference
+from tests.support.number_models import CASES, NumberModel, model_of
+from tests.support.reference import evaluate, import_model
+from tests.support.tflm import needs_tflm, run_tflm
+from tinygen.ir.types import Array
+
+_SEEDS = 6
+_NOT_IN_LITERT = ("CUMSUM-int8", "ZEROS_LIKE-int8", "FILL-int8")
+_IN_TFLM_ALONE = (*_NOT_IN_LITERT, "EQUAL-int8", "LESS-int8", "SELECT_V2-int8", "LOGICAL_AND", "CAST-float32-int8")
+
+
+def _assert_same(model: NumberModel, case: str, expected: list[Array]) -> None:
+    computed = evaluate(import_model(model.finish()), model.values)
+    for found, wanted in zip(computed, expected, strict=True):
+        assert found.shape == wanted.shape
+        if wanted.dtype == np.float32:
+            assert np.allclose(found, wanted, rtol=1e-6, atol=1e-6), case
+        else:
+            assert np.array_equal(found, wanted), case
+
+
+@needs_litert
+@pytest.mark.parametrize("case", [case for case in CASES if case not in _NOT_IN_LITERT])
+def test_numbers_are_litert_s(case: str) -> None:
+    for seed in range(_SEEDS):
+        model = model_of([case], seed)
+        _assert_same(model, case, run_reference(model.finish(), model.values).outputs)
+
+
+@needs_tflm
+@pytest.mark.parametrize("case", _IN_TFLM_ALONE)
+def test_numbers_are_those_of_tflite_micro(case: str) -> None:
+    for seed in range(_SEEDS):
+        model = model_of([case], seed)
+        _assert_same(model, case, run_tflm(model.finish(), model.values, 1))

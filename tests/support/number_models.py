@@ -1,0 +1,244 @@
+"""Models of one operator on numbers or truth values: comparisons, logic, selection, casts, integers, sums."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import numpy as np
+import tflite
+
+from tests.support.operator_models import random_scale, random_zero_point
+from tests.support.tflite_writer import ModelWriter
+from tinygen.ir.types import Array
+
+SHAPES: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...] = (
+    ((2, 3, 4), (2, 3, 4)),
+    ((2, 3, 4), (4,)),
+    ((1, 5, 1, 3), (2, 1, 4, 1)),
+    ((), (7,)),
+)
+COMPARISONS = ("EQUAL", "NOT_EQUAL", "GREATER", "GREATER_EQUAL", "LESS", "LESS_EQUAL")
+_TYPES = {
+    name: getattr(tflite.TensorType, name.upper()) for name in ("int8", "int16", "int32", "int64", "float32", "bool")
+}
+
+
+@dataclass
+class NumberModel:
+    """A model in the making, with values for its inputs; several operators stand side by side."""
+
+    rng: np.random.Generator
+    writer: ModelWriter = field(default_factory=ModelWriter)
+    inputs: list[int] = field(default_factory=list)
+    outputs: list[int] = field(default_factory=list)
+    values: list[Array] = field(default_factory=list)
+    count: int = 0
+
+    def input(self, shape: Sequence[int], type: str, values: Array | None = None, **quantization: Any) -> int:
+        """An input, with random values where none are given."""
+        index = self.writer.tensor(f"x{len(self.inputs)}", shape, type, **quantization)
+        self.inputs.append(index)
+        self.values.append(self.numbers(shape, type) if values is None else values)
+        return index
+
+    def output(self, shape: Sequence[int], type: str, **quantization: Any) -> int:
+        """An output."""
+        index = self.writer.tensor(f"y{len(self.outputs)}", shape, type, **quantization)
+        self.outputs.append(index)
+        return index
+
+    def constant(self, values: Array, **quantization: Any) -> int:
+        """A constant."""
+        self.count += 1
+        return self.writer.tensor(f"c{self.count}", values.shape, str(values.dtype), data=values, **quantization)
+
+    def numbers(self, shape: Sequence[int], type: str) -> Array:
+        """Random values, of which many are equal to others."""
+        if type == "bool":
+            return self.rng.integers(0, 2, shape).astype(np.bool_)
+        if type == "float32":
+            return (self.rng.integers(-20, 20, shape) / 4).astype(np.float32)
+        low, high = [(-100, 100), (-3, 4)][self.rng.integers(2)]
+        return np.asarray(self.rng.integers(low, high, shape), type)
+
+    def scales(self, type: str) -> dict[str, Any]:
+        """A random quantization of a type that has one."""
+        if type != "int8":
+            return {}
+        scale = random_scale(self.rng)
+        return {"scale": scale / 8 if self.rng.random() < 0.5 else scale, "zero_point": random_zero_point(self.rng)}
+
+    def finish(self) -> bytes:
+        """The model file."""
+        return self.writer.finish(self.inputs, self.outputs)
+
+
+Build = Callable[[NumberModel], None]
+
+
+def _compare(name: str, type: str, model: NumberModel) -> None:
+    first, second = SHAPES[model.rng.integers(len(SHAPES))]
+    scales = [model.scales(type), model.scales(type)]
+    if model.rng.random() < 0.7:
+        scales[1] = scales[0]
+    x = model.input(first, type, **scales[0])
+    y = model.constant(model.numbers(second, type), **scales[1]) if model.rng.random() < 0.3 else None
+    y = model.input(second, type, **scales[1]) if y is None else y
+    model.writer.operator(name, [x, y], [model.output(np.broadcast_shapes(first, second), "bool")])
+
+
+def _logic(name: str, model: NumberModel) -> None:
+    first, second = SHAPES[model.rng.integers(len(SHAPES))]
+    operands = [model.input(first, "bool"), model.input(second, "bool")]
+    model.writer.operator(name, operands, [model.output(np.broadcast_shapes(first, second), "bool")])
+
+
+def _not(model: NumberModel) -> None:
+    model.writer.operator("LOGICAL_NOT", [model.input((2, 5), "bool")], [model.output((2, 5), "bool")])
+
+
+def _reduce(name: str, model: NumberModel) -> None:
+    axis = int(model.rng.integers(3))
+    shape = (3, 2, 4)
+    kept = shape[:axis] + shape[axis + 1 :]
+    axes = model.constant(np.array([axis], np.int32))
+    x = model.input(shape, "bool", model.rng.random(shape) < (0.8 if name == "REDUCE_ALL" else 0.2))
+    model.writer.operator(name, [x, axes], [model.output(kept, "bool")], keep_dims=False)
+
+
+def _select(type: str, model: NumberModel) -> None:
+    shapes = [((2, 3, 4), (2, 3, 4), (2, 3, 4)), ((2, 3, 1), (4,), (1, 3, 4)), ((5,), (), (5,))][model.rng.integers(3)]
+    quantization = model.scales("int8") if type == "int8" else {"scale": 0.5} if type == "int16" else {}
+    condition = model.input(shapes[0], "bool")
+    operands = [model.input(shape, type, **quantization) for shape in shapes[1:]]
+    output = model.output(np.broadcast_shapes(*shapes), type, **quantization)
+    model.writer.operator("SELECT_V2", [condition, *operands], [output])
+
+
+def _rank_one_select(model: NumberModel) -> None:
+    condition = model.input((3,), "bool")
+    operands = [model.input((3, 4), "float32") for _ in range(2)]
+    model.writer.operator("SELECT", [condition, *operands], [model.output((3, 4), "float32")])
+
+
+def _cast(source: str, target: str, model: NumberModel) -> None:
+    x, y = model.input((3, 7), source), model.output((3, 7), target)
+    model.writer.operator("CAST", [x], [y], in_data_type=_TYPES[source], out_data_type=_TYPES[target])
+
+
+def _integers(name: str, type: str, activation: int | None, model: NumberModel) -> None:
+    first, second = SHAPES[model.rng.integers(len(SHAPES))]
+    divisor = model.numbers(second, type)
+    divisor = np.where(divisor == 0, 3, divisor).astype(type)
+    operands = [model.input(first, type), model.input(second, type, divisor)]
+    options: dict[str, Any] = {} if activation is None else {"fused_activation_function": activation}
+    model.writer.operator(name, operands, [model.output(np.broadcast_shapes(first, second), type)], **options)
+
+
+def _cumulative_sum(type: str, model: NumberModel) -> None:
+    shape, axis = (3, 4, 5), int(model.rng.integers(-3, 3))
+    scales = [model.scales(type), model.scales(type)]
+    x, y = model.input(shape, type, **scales[0]), model.output(shape, type, **scales[1])
+    exclusive, reverse = bool(model.rng.random() < 0.5), bool(model.rng.random() < 0.5)
+    model.writer.operator(
+        "CUMSUM", [x, model.constant(np.array(axis, np.int32))], [y], exclusive=exclusive, reverse=reverse
+    )
+
+
+def _zeros(type: str, model: NumberModel) -> None:
+    scales = model.scales(type)
+    x, y = model.input((2, 3), type, **scales), model.output((2, 3), type, **scales)
+    model.writer.operator("ZEROS_LIKE", [x], [y])
+
+
+def _fill(type: str, model: NumberModel) -> None:
+    scales = model.scales(type)
+    value, y = model.input((), type, **scales), model.output((2, 3, 2), type, **scales)
+    model.writer.operator("FILL", [model.constant(np.array([2, 3, 2], np.int32)), value], [y])
+
+
+def _broadcast(type: str, model: NumberModel) -> None:
+    x, y = model.input((3, 1), type), model.output((2, 3, 4), type)
+    model.writer.operator("BROADCAST_TO", [x, model.constant(np.array([2, 3, 4], np.int32))], [y])
+
+
+def _broadcast_args(type: str, model: NumberModel) -> None:
+    shapes = [np.array([2, 1, 3], type), np.array([4, 1], type)]
+    operands = [model.input(shape.shape, type, shape) for shape in shapes]
+    model.writer.operator("BROADCAST_ARGS", operands, [model.output((3,), type)])
+
+
+def _update_slice(type: str, start: str, model: NumberModel) -> None:
+    scales = model.scales(type)
+    shape, part = (4, 3, 5), tuple(int(n) for n in model.rng.integers(1, 4, 3))
+    operands = [model.input(shape, type, **scales), model.input(part, type, **scales)]
+    operands.append(model.input((3,), start, model.rng.integers(-2, 6, 3).astype(start)))
+    model.writer.operator("DYNAMIC_UPDATE_SLICE", operands, [model.output(shape, type, **scales)])
+
+
+def _l2_pool(model: NumberModel) -> None:
+    same = int(model.rng.integers(2))
+    size = (3, 3) if same else (2, 2)
+    x, y = model.input((2, 6, 5, 3), "float32"), model.output((2, *size, 3), "float32")
+    model.writer.operator(
+        "L2_POOL_2D",
+        [x],
+        [y],
+        padding=tflite.Padding.SAME if same else tflite.Padding.VALID,
+        stride_h=2,
+        stride_w=2,
+        filter_height=3,
+        filter_width=3,
+        fused_activation_function=int(model.rng.choice([0, 1, 3])),
+    )
+
+
+_ARITHMETIC = {"ADD": 0, "SUB": 1, "MUL": 3, "MAXIMUM": None, "MINIMUM": None, "SQUARED_DIFFERENCE": None}
+CASES: Mapping[str, Build] = {
+    **{
+        f"{name}-{type}": partial(_compare, name, type)
+        for name in COMPARISONS
+        for type in ("int8", "int32", "int64", "float32")
+    },
+    "EQUAL-bool": partial(_compare, "EQUAL", "bool"),
+    "NOT_EQUAL-bool": partial(_compare, "NOT_EQUAL", "bool"),
+    "LOGICAL_AND": partial(_logic, "LOGICAL_AND"),
+    "LOGICAL_OR": partial(_logic, "LOGICAL_OR"),
+    "LOGICAL_NOT": _not,
+    "REDUCE_ALL": partial(_reduce, "REDUCE_ALL"),
+    "REDUCE_ANY": partial(_reduce, "REDUCE_ANY"),
+    **{f"SELECT_V2-{type}": partial(_select, type) for type in ("int8", "int16", "int32", "float32")},
+    "SELECT": _rank_one_select,
+    **{
+        f"CAST-{source}-{target}": partial(_cast, source, target)
+        for source in ("int8", "int16", "int32", "float32", "bool")
+        for target in ("int8", "int16", "int32", "float32")
+        if source != target
+    },
+    "CAST-float32-bool": partial(_cast, "float32", "bool"),
+    "CAST-int64-int32": partial(_cast, "int64", "int32"),
+    **{f"{name}-int32": partial(_integers, name, "int32", activation) for name, activation in _ARITHMETIC.items()},
+    **{f"{name}-int64": partial(_integers, name, "int64", None) for name in ("MAXIMUM", "MINIMUM")},
+    "DIV-int32": partial(_integers, "DIV", "int32", 0),
+    "FLOOR_DIV-int32": partial(_integers, "FLOOR_DIV", "int32", None),
+    "FLOOR_MOD-int64": partial(_integers, "FLOOR_MOD", "int64", None),
+    **{f"CUMSUM-{type}": partial(_cumulative_sum, type) for type in ("int8", "int32", "int64", "float32")},
+    **{f"ZEROS_LIKE-{type}": partial(_zeros, type) for type in ("int8", "int32", "int64", "float32")},
+    **{f"FILL-{type}": partial(_fill, type) for type in ("int8", "int32", "float32")},
+    **{f"BROADCAST_TO-{type}": partial(_broadcast, type) for type in ("int8", "int32", "float32", "bool")},
+    **{f"BROADCAST_ARGS-{type}": partial(_broadcast_args, type) for type in ("int32", "int64")},
+    "DYNAMIC_UPDATE_SLICE-int8": partial(_update_slice, "int8", "int32"),
+    "DYNAMIC_UPDATE_SLICE-float32": partial(_update_slice, "float32", "int64"),
+    "DYNAMIC_UPDATE_SLICE-int32": partial(_update_slice, "int32", "int32"),
+    "L2_POOL_2D": _l2_pool,
+}
+"""One operator and element type each."""
+
+
+def model_of(cases: Sequence[str], seed: int) -> NumberModel:
+    """Random models of the cases, side by side."""
+    model = NumberModel(np.random.default_rng(seed))
+    for case in cases:
+        CASES[case](model)
+    return model

@@ -1,0 +1,94 @@
+"""Sums of all elements up to each one."""
+
+from dataclasses import dataclass
+from math import prod
+from typing import ClassVar
+
+import numpy as np
+
+from tinygen.ir.answers import Point, Range
+from tinygen.ir.graph import Op, Values
+from tinygen.ir.tensor import Tensor
+from tinygen.ir.types import Array, DType, Quant
+from tinygen.ops.checks import check_dtype, check_numbers, check_scaling, check_shape
+from tinygen.ops.clamp import Clamp
+from tinygen.ops.precision import ACCUMULATOR, offsets, requantized
+from tinygen.ops.requantize import Multiplier, quantize_multiplier, requantize, wrap_int32
+
+LEFT_SHIFT = 19  # of sums: 20 as in additions, times the share 1/2 that an operand has of twice its scale
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class CumulativeSum(Op):
+    """output[..., i, ...] = sum of the elements up to i along `axis`, without element i where it is exclusive.
+
+    int8 as TFLite Micro computes it: its sums begin at minus the zero point, not at 0, which is the same for a zero
+    point of 0 only; they are kept in 32 bits with 19 fraction bits, and wrap.
+    """
+
+    result_range: ClassVar[Range] = Range.OWN
+
+    input: Tensor
+    output: Tensor
+    axis: int  # not negative
+    exclusive: bool = False
+    reverse: bool = False  # from the end
+
+    @property
+    def outer(self) -> int:
+        """Number of elements along the axes before `axis`."""
+        return prod(self.input.shape[: self.axis])
+
+    @property
+    def size(self) -> int:
+        """Number of elements along `axis`."""
+        return self.input.shape[self.axis]
+
+    @property
+    def inner(self) -> int:
+        """Number of elements along the axes after `axis`."""
+        return prod(self.input.shape[self.axis + 1 :])
+
+    @property
+    def scaling(self) -> Multiplier:
+        """From sums with 19 fraction bits to the output."""
+        return quantize_multiplier(2.0 * self.input.type.scale / ((1 << LEFT_SHIFT + 1) * self.output.type.scale))
+
+    def precision_points(self) -> tuple[Point, ...]:
+        return (*offsets(self.input), ACCUMULATOR, *requantized(self.output))
+
+    def channel_links(self) -> None:
+        return None
+
+    def verify(self) -> None:
+        check_dtype("output", self.output, DType.INT8, DType.INT32, DType.INT64, DType.FLOAT32)
+        check_dtype("input", self.input, self.output.type.dtype)
+        if self.output.type.dtype is DType.INT8:
+            check_numbers(("input", self.input), ("output", self.output))
+            check_scaling("sum", self.scaling, 0)
+        shape = self.input.shape
+        if not 0 <= self.axis < len(shape):
+            raise ValueError(f"axis {self.axis} of shape {list(shape)}, 0 to {len(shape) - 1} was expected")
+        if self.input.type.elements == 0:
+            raise ValueError(f"input '{self.input.name}' has shape {list(shape)}, without any element")
+        check_shape("output", self.output, shape)
+
+    def evaluate(self, values: Values) -> tuple[Array, ...]:
+        numbers, quant = values[self.input], self.input.type.quant
+        dtype = self.output.type.dtype
+        if dtype is not DType.INT8 or quant is None:
+            return (self._sums(numbers.astype(np.float32 if dtype.is_real else np.int64)).astype(dtype.numpy),)
+        return (self._requantized(self._sums(numbers.astype(np.int64) - quant.zero_point), quant),)
+
+    def _requantized(self, sums: Array, quant: Quant) -> Array:
+        registers = wrap_int32((sums.astype(np.int64) - quant.zero_point) << LEFT_SHIFT)
+        stored = requantize(registers, self.scaling.multiplier, self.scaling.shift) + self.output.type.zero_point
+        return Clamp.none(self.output.type).apply(stored).astype(np.int8)
+
+    def _sums(self, numbers: Array) -> Array:
+        ordered = np.flip(numbers, self.axis) if self.reverse else numbers
+        sums: Array = np.cumsum(ordered, axis=self.axis, dtype=numbers.dtype)
+        if self.exclusive:
+            sums = np.roll(sums, 1, self.axis)
+            sums[(slice(None),) * self.axis + (0,)] = 0
+        return np.flip(sums, self.axis) if self.reverse else sums
