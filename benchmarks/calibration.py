@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import onnxruntime
 
-from tinygen.calib.calibrator import Calibration, Calibrator, forward_of
+from tinygen.calib.calibrator import Calibration, Calibrator
 from tinygen.calib.mixed import Mixing, constant_bytes, mix
 from tinygen.calib.model import FloatModel, load_float
 from tinygen.exports.onnx_export import export_onnx
@@ -25,7 +25,7 @@ from tinygen.pipeline import compile_model
 from tinygen.quant.calibrate import Settings
 from tinygen.quant.ctable import Storage
 from tinygen.quant.dataset import open_dataset
-from tinygen.quant.forward import NumpyForward
+from tinygen.quant.forward import NumpyForward, forward_of
 from tinygen.quant.metric import Metric, measure, scores_tensor
 from tinygen.quant.policy import Policy
 from tinygen.quant.widths import Override, Widths

@@ -12,7 +12,7 @@ from tests.support.command_line import DIGITS, DIGITS_DATA
 from tests.support.float_models import as_float
 from tests.support.onnx_runtime import needs_onnxruntime
 from tests.support.shared import shared_file
-from tinygen.calib.calibrator import Calibrator, forward_of
+from tinygen.calib.calibrator import Calibrator
 from tinygen.calib.mixed import Mixing, mix
 from tinygen.calib.model import load_float
 from tinygen.exports.onnx_export import export_onnx
@@ -24,6 +24,7 @@ from tinygen.pipeline import compile_model
 from tinygen.quant.calibrate import Settings
 from tinygen.quant.ctable import Storage
 from tinygen.quant.dataset import open_dataset
+from tinygen.quant.forward import forward_of
 from tinygen.quant.scheme import Scheme
 from tinygen.quant.widths import Widths
 

@@ -8,7 +8,6 @@ import pytest
 from tests.support.command_line import tinygen
 from tests.support.dlrm import ROWS, visits, write_dlrm
 from tests.support.tools import requires_qemu
-from tinygen.calib.calibrator import forward_of
 from tinygen.calib.model import load_float, quantized
 from tinygen.errors import UsageError
 from tinygen.ir.types import Array
@@ -18,7 +17,7 @@ from tinygen.options import Kernels, Options
 from tinygen.pipeline import compile_model
 from tinygen.quant.ctable_file import read_ctable
 from tinygen.quant.dataset import open_dataset
-from tinygen.quant.forward import NumpyForward
+from tinygen.quant.forward import NumpyForward, forward_of
 
 MAX_DROP = 0.001  # of the area under the curve: S0-23
 

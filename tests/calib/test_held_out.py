@@ -9,7 +9,7 @@ import pytest
 from tests.support.command_line import tinygen
 from tests.support.float_models import samples, write_float_model
 from tests.support.shared import shared_file
-from tinygen.calib.calibrator import Calibrator, forward_of
+from tinygen.calib.calibrator import Calibrator
 from tinygen.calib.held_out import measure_held_out
 from tinygen.calib.model import load_float
 from tinygen.calib.trials import trials_of_last
@@ -18,6 +18,7 @@ from tinygen.frontends import import_model
 from tinygen.ops.quantize import dequantize
 from tinygen.quant.calibrate import Settings
 from tinygen.quant.dataset import open_dataset
+from tinygen.quant.forward import forward_of
 from tinygen.quant.policy import Policy
 
 KEYWORDS = "models/mlperf_tiny/kws_fp32_qualcomm.tflite"

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from tinygen.calib.calibrator import DEFAULT_SAMPLES, FEWEST, Calibration, Calibrator, target_identity
+from tinygen.calib.calibrator import FEWEST, Calibration, Calibrator, target_identity
 from tinygen.calib.engines import Assigning, assign
 from tinygen.calib.explain import explain
 from tinygen.calib.held_out import measure_held_out
@@ -18,7 +18,7 @@ from tinygen.quant.calibrate import Progress, Settings
 from tinygen.quant.compare import Difference, differences
 from tinygen.quant.ctable import CTable
 from tinygen.quant.ctable_file import read_ctable
-from tinygen.quant.dataset import Dataset, open_dataset
+from tinygen.quant.dataset import DEFAULT_SAMPLES, Dataset, open_dataset
 from tinygen.quant.held_out import HeldOut
 from tinygen.quant.mixture import Mixture
 from tinygen.quant.refine import refine as refine_table

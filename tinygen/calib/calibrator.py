@@ -1,16 +1,14 @@
 """The calibrator: one pass over the samples, then a table."""
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from importlib import import_module
 from pathlib import Path
 
 import numpy as np
 
 from tinygen.calib.model import FloatModel, prepared, quantized
-from tinygen.errors import UnsupportedModelError
 from tinygen.ir.graph import Graph
 from tinygen.ir.samples import elements
 from tinygen.ir.types import Array
@@ -19,14 +17,13 @@ from tinygen.quant.ctable import CalibrationRecord, CTable, Storage, TargetIdent
 from tinygen.quant.ctable_file import ctable_text, file_sha256
 from tinygen.quant.dataset import Dataset
 from tinygen.quant.errors import Code, SampleError
-from tinygen.quant.forward import Forward, NumpyForward
+from tinygen.quant.forward import Forward, forward_of
 from tinygen.quant.rounding import Moments, moments
 from tinygen.quant.statistics import Statistics
 from tinygen.targets import Board, load
 
 BATCH = 32  # samples that are computed at once
 FEWEST = 300  # samples below which a note says so
-DEFAULT_SAMPLES = 500
 ROUNDING_SAMPLES = 64  # that adaptive rounding looks at
 
 
@@ -117,18 +114,6 @@ class Calibrator:
         identity = Identity(self.model.identity, self.target, record)
         table = make_ctable(self.graph, statistics, self.settings, identity, moment)
         return Calibration(self.model, table, self.settings)
-
-
-def forward_of(graph: Graph, wanted: Sequence[str]) -> Forward:
-    """onnxruntime where it is installed and takes the network; numpy otherwise."""
-    module = import_module("tinygen.quant.onnx_forward")  # loads onnx: only when it is needed
-    if module.is_available():
-        try:
-            forward: Forward = module.OnnxForward(graph, wanted)
-            return forward
-        except UnsupportedModelError:  # an operator that ONNX lacks
-            pass
-    return NumpyForward(graph, wanted)
 
 
 class _Counted:

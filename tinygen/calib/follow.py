@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tinygen.calib.calibrator import DEFAULT_SAMPLES, Calibration, Calibrator
+from tinygen.calib.calibrator import Calibration, Calibrator
 from tinygen.calib.engines import BY_DEFAULT, Assigning, assign, check_board
 from tinygen.calib.model import float_model
 from tinygen.errors import UsageError
@@ -10,7 +10,7 @@ from tinygen.ir.graph import Graph
 from tinygen.quant.calibrate import Settings
 from tinygen.quant.ctable import Storage
 from tinygen.quant.ctable_file import read_ctable
-from tinygen.quant.dataset import open_dataset
+from tinygen.quant.dataset import DEFAULT_SAMPLES, open_dataset
 from tinygen.quant.widths import ALL_INT8, Widths
 from tinygen.targets import Board
 

@@ -3,7 +3,6 @@
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from tinygen.calib.calibrator import DEFAULT_SAMPLES
 from tinygen.calib.engines import BY_DEFAULT, Assigning
 from tinygen.calib.follow import check_widths
 from tinygen.calib.mixed import Mixing
@@ -14,6 +13,7 @@ from tinygen.frontends.spelling import AS_IN_FILE, Spelling
 from tinygen.option import COUNT, FILE, FLAG, TEXT, nested, one_of, option, parsed
 from tinygen.quant.calibrate import Settings
 from tinygen.quant.ctable import Storage
+from tinygen.quant.dataset import samples_option
 from tinygen.quant.metric import Metric
 from tinygen.quant.search import Search
 from tinygen.targets import Board
@@ -26,11 +26,6 @@ def _auto(text: str) -> str:
     if text != "auto":
         raise UsageError(f"--mixed {text}: auto was expected. Choose single operators with --op.")
     return text
-
-
-def samples_option() -> int:
-    """How many samples count; also of other commands that calibrate."""
-    return option(DEFAULT_SAMPLES, COUNT, "--samples", at_least=0, help="How many samples to read at most.")
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from tinygen.calib.calibrator import BATCH, Calibrator, forward_of
+from tinygen.calib.calibrator import BATCH, Calibrator
 from tinygen.errors import UsageError
 from tinygen.ir.graph import Graph
 from tinygen.ir.samples import LABELS
@@ -12,7 +12,7 @@ from tinygen.ir.types import Array
 from tinygen.ops.quantize import dequantize
 from tinygen.quant.ctable import CTable
 from tinygen.quant.dataset import Dataset
-from tinygen.quant.forward import Forward, NumpyForward
+from tinygen.quant.forward import Forward, NumpyForward, forward_of
 from tinygen.quant.histogram import Reals
 from tinygen.quant.metric import Metric, measure, scores_tensor
 from tinygen.quant.quantize import quantize_graph

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tinygen.calib.calibrator import BATCH, ROUNDING_SAMPLES, Calibration, Calibrator, forward_of
+from tinygen.calib.calibrator import BATCH, ROUNDING_SAMPLES, Calibration, Calibrator
 from tinygen.errors import UsageError
 from tinygen.ir.samples import LABELS
 from tinygen.ops.quantize import dequantize
@@ -13,7 +13,7 @@ from tinygen.quant.constraints import Group, groups
 from tinygen.quant.ctable import CalibrationRecord, CTable
 from tinygen.quant.ctable_file import file_sha256
 from tinygen.quant.dataset import Dataset
-from tinygen.quant.forward import NumpyForward
+from tinygen.quant.forward import NumpyForward, forward_of
 from tinygen.quant.metric import Metric, measure, scores_tensor
 from tinygen.quant.policy import Policy
 from tinygen.quant.quantize import quantize_graph

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from tinygen.calib.calibrate import notes_of_widths
-from tinygen.calib.calibrator import DEFAULT_SAMPLES, Calibration, Calibrator
+from tinygen.calib.calibrator import Calibration, Calibrator
 from tinygen.calib.model import load_float
 from tinygen.cli.command import command as as_command
 from tinygen.cli.options import Model
@@ -22,7 +22,7 @@ from tinygen.ir.types import DType
 from tinygen.quant.calibrate import Settings
 from tinygen.quant.ctable import Storage
 from tinygen.quant.ctable_file import read_ctable
-from tinygen.quant.dataset import open_dataset
+from tinygen.quant.dataset import DEFAULT_SAMPLES, open_dataset
 from tinygen.report.table import facts
 
 Data = Annotated[

@@ -1,5 +1,6 @@
 """`tinygen quantize-weights`: the weights of a float model in fewer bits."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +16,7 @@ from tinygen.cli.terminal import Terminal
 from tinygen.compress.finding import Finding, saved_bytes
 from tinygen.compress.onnx_file import read_model
 from tinygen.compress.onnx_model import quantize_model
-from tinygen.compress.scheme import Scheme
+from tinygen.compress.request import WeightsRequest
 from tinygen.errors import UsageError
 from tinygen.report.table import facts, listing, shape
 
@@ -44,7 +45,7 @@ class QuantizedWeights:
 def command(
     terminal: Terminal,
     model: In,
-    scheme: Scheme,
+    request: WeightsRequest,
     out: Out = None,
     trust: Trust = False,
     dry_run: DryRun = False,
@@ -58,7 +59,7 @@ def command(
         if out.suffix.lower() != ".onnx":
             raise UsageError(f"{out}: has the suffix '{out.suffix}', .onnx was expected. Rename it.")
         check_free(out, force, lambda _: False, "may be another network", (model,))
-    found, findings = quantize_model(read_model(model, trust), scheme)
+    found, findings = quantize_model(read_model(model, trust), request.scheme, request.calibrate, request.samples)
     for finding in findings:
         if finding.is_failure and not dry_run:
             terminal.note(f"'{finding.name}' stays as it is: {finding.kept_because}.")
@@ -71,13 +72,15 @@ def command(
 def _tables(report: QuantizedWeights) -> list[RenderableType]:
     changed = [finding for finding in report.weights if finding.is_changed]
     rows = [
-        (finding.name, shape(finding.shape), finding.bytes, finding.coded_bytes, finding.kept_because or "quantized")
+        (finding.name, shape(finding.shape), finding.bytes, finding.coded_bytes, finding.outcome)
         for finding in report.weights
     ]
     before, after = (sum(getattr(f, name) for f in changed) for name in ("bytes", "coded_bytes"))
+    elements = sum(math.prod(finding.shape) for finding in changed)
     totals = [
         ("quantized", f"{len(changed)} of {len(report.weights)} constants of real numbers"),
         ("their bytes", f"{before:,} -> {after:,}"),
+        *([("bits of a weight", f"{8 * after / elements:.3f}")] if elements else []),
         *([] if report.output is None else [("output", str(report.output))]),
     ]
     return [

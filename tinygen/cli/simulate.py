@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 from rich.console import RenderableType
 
-from tinygen.calib.calibrator import BATCH, Calibration, Calibrator, forward_of
+from tinygen.calib.calibrator import BATCH, Calibration, Calibrator
 from tinygen.calib.model import load_float, prepared
 from tinygen.cli.command import command as as_command
 from tinygen.cli.options import Model
@@ -23,7 +23,7 @@ from tinygen.ir.graph import Graph
 from tinygen.quant.ctable_file import read_ctable
 from tinygen.quant.dataset import open_dataset
 from tinygen.quant.engines.datapaths import engine_names, with_crossings
-from tinygen.quant.forward import Forward
+from tinygen.quant.forward import Forward, forward_of
 from tinygen.quant.simulate import TracedOp, simulate
 from tinygen.report.document import json_text
 from tinygen.report.table import listing, short_name

@@ -29,8 +29,8 @@ class Grid:
 
     def codes(self, values: Float32Array) -> Array:
         """The nearest codes of weights, or of others of their shape."""
-        zeros = None if self.zeros is None else spread(self.zeros, values.shape)
-        return nearest(values, spread(self.divisors, values.shape), zeros, self.scheme)
+        zeros = None if self.zeros is None else _spread(self.zeros, values.shape)
+        return nearest(values, _spread(self.divisors, values.shape), zeros, self.scheme)
 
     def coding(self, codes: Array) -> Coding:
         """Codes of the shape of the weights, with these scales; ValueError where they are no finite numbers."""
@@ -113,6 +113,10 @@ def _grid(blocks: Blocks, scheme: Scheme, raw: Float32Array, scales: Array, zero
         blocks.per_block(divisors),
         None if zeros is None else blocks.per_block(zeros),
     )
+
+
+def _spread(blocks: Float32Array, shape: tuple[int, ...]) -> Float32Array:
+    return spread(blocks, shape).astype(np.float32, copy=False)
 
 
 def _stored(raw: Float32Array, dtype: np.dtype[np.generic]) -> Array:

@@ -1,7 +1,12 @@
 """What becomes of one constant."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+
+from tinygen.compress.codings import Encoded
+
+_LEAST_NOISE = 1e-20  # so that it has a logarithm
 
 
 @dataclass(frozen=True)
@@ -14,11 +19,32 @@ class Finding:
     coded_bytes: int  # codes, scales and zero points; as it is where it stays so
     kept_because: str = ""  # empty where it changes
     is_failure: bool = False  # it was to change, and cannot
+    dtype: str = ""  # of its codes; empty where it stays
+    scores_db: float | None = None  # signal over noise of the scores, were it alone quantized; None where not measured
+    note: str = ""
 
     @property
     def is_changed(self) -> bool:
         """Whether it is quantized."""
         return not self.kept_because
+
+    @property
+    def outcome(self) -> str:
+        """What becomes of it, in words."""
+        if not self.is_changed:
+            return self.kept_because
+        measured = "" if self.scores_db is None else f" to {self.dtype}: alone {self.scores_db:.1f} dB at the scores"
+        return f"quantized{measured}{', ' if self.note else ''}{self.note}"
+
+
+def finding(name: str, shape: tuple[int, ...], size: int, encoded: Encoded) -> Finding:
+    """Of a constant of `size` bytes that was to change."""
+    coding = encoded.coding
+    if coding is None:
+        return Finding(name, shape, size, size, encoded.failure, is_failure=True)
+    noise = encoded.noise
+    decibels = None if noise is None else -10 * math.log10(max(noise, _LEAST_NOISE))
+    return Finding(name, shape, size, coding.bytes, dtype=coding.format.value, scores_db=decibels, note=encoded.note)
 
 
 def saved_bytes(findings: Sequence[Finding]) -> int:

@@ -84,16 +84,21 @@ def _axes(reader: Reader, rank: int) -> Axes | None:
         case (("Gather" | "GatherND"), 0):
             return FIRST_TWO if rank > 1 else None
         case (("MatMul" | "Gemm"), (0 | 1)):
-            is_turned = node.op_type == "Gemm" and _integer(node, "transA" if position == 0 else "transB")
+            is_turned = node.op_type == "Gemm" and integer(node, "transA" if position == 0 else "transB")
             is_left = (position == 0) != bool(is_turned)
             return (Axes(rank - 2, rank - 1) if is_left else Axes(rank - 1, rank - 2)) if rank > 1 else None
     return None
 
 
 def _permutation(node: NodeProto, rank: int) -> tuple[int, ...]:
-    listed = next((tuple(a.ints) for a in node.attribute if a.name == "perm"), ())
-    return listed or tuple(reversed(range(rank)))
+    return integers(node, "perm") or tuple(reversed(range(rank)))
 
 
-def _integer(node: NodeProto, name: str) -> int:
-    return next((int(a.i) for a in node.attribute if a.name == name), 0)
+def integers(node: NodeProto, name: str) -> tuple[int, ...]:
+    """An attribute of several numbers; none where it is not given."""
+    return next((tuple(a.ints) for a in node.attribute if a.name == name), ())
+
+
+def integer(node: NodeProto, name: str, default: int = 0) -> int:
+    """An attribute."""
+    return next((int(a.i) for a in node.attribute if a.name == name), default)

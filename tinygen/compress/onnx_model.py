@@ -2,20 +2,24 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper, version_converter
 
-from tinygen.compress.encode import encode
-from tinygen.compress.finding import Finding
+from tinygen.compress.codings import Weights, encoded
+from tinygen.compress.finding import Finding, finding
 from tinygen.compress.onnx_consumers import Axes, Reader, axes_of, readers, takes_weights
+from tinygen.compress.onnx_network import OnnxNetwork
 from tinygen.compress.onnx_types import BLOCKS, ONNX_TYPES, OnnxType, tensor_of
+from tinygen.compress.samples import Given
 from tinygen.compress.scheme import CompressionGranularity, Scheme
 from tinygen.errors import UnsupportedModelError
 from tinygen.ir.coding import Coding, spread
 from tinygen.ir.formats import Format
 from tinygen.ir.types import Array
+from tinygen.quant.dataset import DEFAULT_SAMPLES
 
 _BYTES: Mapping[int, int] = {TensorProto.FLOAT: 4, TensorProto.FLOAT16: 2}  # of elements that are quantized
 _ALWAYS = 100_000_000  # elements from which weights are compressed whatever reads them
@@ -32,12 +36,15 @@ class _Coded:
     is_half: bool
 
 
-def quantize_model(model: ModelProto, scheme: Scheme) -> tuple[ModelProto, tuple[Finding, ...]]:
+def quantize_model(
+    model: ModelProto, scheme: Scheme, calibrate: Given | None = None, samples: int = DEFAULT_SAMPLES
+) -> tuple[ModelProto, tuple[Finding, ...]]:
     """A model with narrow weights, of a newer opset where their types ask for one; the model itself stays as it is.
 
-    UnsupportedModelError where weights cannot be read, or the model does not become one of that opset.
+    `calibrate`: samples for what the scheme measures, of which at most so many count. UnsupportedModelError where
+    weights cannot be read, or the model does not become one of that opset, or does not run.
     """
-    findings, coded = _examined(model, scheme)
+    findings, coded = _examined(model, scheme, calibrate, samples)
     if not coded:
         result = ModelProto()
         result.CopyFrom(model)
@@ -56,24 +63,39 @@ def quantize_model(model: ModelProto, scheme: Scheme) -> tuple[ModelProto, tuple
     return result, findings
 
 
-def _examined(model: ModelProto, scheme: Scheme) -> tuple[tuple[Finding, ...], list[_Coded]]:
+def _examined(
+    model: ModelProto, scheme: Scheme, calibrate: Given | None, samples: int
+) -> tuple[tuple[Finding, ...], list[_Coded]]:
     by_name = readers(model.graph)
-    findings, coded = [], []
+    findings: dict[str, Finding] = {}
+    wanted: dict[str, tuple[TensorProto, Axes]] = {}
     for name, tensor in _constants(model):
         shape = tuple(tensor.dims)
-        size = int(np.prod(shape, dtype=np.int64)) * _BYTES[tensor.data_type]
-        reason, is_failure = _kept_because(by_name.get(name, ()), shape, scheme), False
-        found = None
-        if not reason:
-            axes = axes_of(name, len(shape), by_name)
-            try:
-                found = _Coded(name, _coding(tensor, axes, scheme), axes, tensor.data_type == TensorProto.FLOAT16)
-            except ValueError as error:
-                reason, is_failure = str(error), True
-        if found is not None:
-            coded.append(found)
-        findings.append(Finding(name, shape, size, size if found is None else found.coding.bytes, reason, is_failure))
-    return tuple(findings), coded
+        size = _size(tensor)
+        findings[name] = Finding(name, shape, size, size, _kept_because(by_name.get(name, ()), shape, scheme))
+        if findings[name].is_changed:
+            wanted[name] = tensor, axes_of(name, len(shape), by_name)
+    network = None if calibrate is None or not wanted else OnnxNetwork(model, calibrate, samples)
+    results = encoded([_weights(name, *each) for name, each in wanted.items()], scheme, network)
+    coded = []
+    for name, (tensor, axes) in wanted.items():
+        coding = results[name].coding
+        findings[name] = finding(name, tuple(tensor.dims), _size(tensor), results[name])
+        if coding is not None:
+            coded.append(_Coded(name, coding, axes, tensor.data_type == TensorProto.FLOAT16))
+    return tuple(findings.values()), coded
+
+
+def _size(tensor: TensorProto) -> int:
+    return int(np.prod(tensor.dims, dtype=np.int64)) * _BYTES[tensor.data_type]
+
+
+def _weights(name: str, tensor: TensorProto, axes: Axes) -> Weights:
+    rank = len(tensor.dims)
+    has_axes = rank > 1
+    return Weights(
+        name, partial(_values, tensor), axes.output if has_axes else None, axes.input if has_axes else None, rank
+    )
 
 
 def _constants(model: ModelProto) -> Iterator[tuple[str, TensorProto]]:
@@ -105,15 +127,16 @@ def _kept_because(by: Sequence[Reader | None], shape: tuple[int, ...], scheme: S
     return ""
 
 
-def _coding(tensor: TensorProto, axes: Axes, scheme: Scheme) -> Coding:
+def _values(tensor: TensorProto) -> Array:
     if tensor.data_location == TensorProto.EXTERNAL:
         raise ValueError("it lies in a file beside the model that is not loaded")
-    sizes = scheme.block_sizes(len(tensor.dims), *((axes.output, axes.input) if len(tensor.dims) > 1 else (None, None)))
-    return encode(numpy_helper.to_array(tensor), scheme, sizes)
+    values: Array = numpy_helper.to_array(tensor)
+    return values
 
 
 def _needed(scheme: Scheme, coded: Sequence[_Coded]) -> OnnxType:
-    used = [ONNX_TYPES[scheme.dtype], *(ONNX_TYPES[each.coding.scale_format] for each in coded)]
+    formats = {form for each in coded for form in (each.coding.format, each.coding.scale_format)}
+    used = [ONNX_TYPES[form] for form in formats]
     if scheme.granularity is CompressionGranularity.PER_BLOCK:
         used.append(BLOCKS)
     return OnnxType(max(type.opset for type in used), max(type.ir_version for type in used))

@@ -1,11 +1,13 @@
 """How weights are quantized: what may be asked for, and what goes together."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from enum import Enum
 
 from tinygen.compress.errors import CompressionError
+from tinygen.errors import UsageError
 from tinygen.ir.formats import Format as DType
-from tinygen.option import COUNT, one_of, option
+from tinygen.option import COUNT, ValueKind, one_of, option
 
 _WEIGHTS = (
     DType.INT8, DType.INT4, DType.INT2, DType.UINT8, DType.UINT4, DType.UINT2,
@@ -37,11 +39,38 @@ class PowerOfTwo(Enum):
     SEARCH = "search"  # of these two, the one with less squared error
 
 
+class CodeRounding(Enum):
+    """What codes are near to."""
+
+    NEAREST = "nearest"  # each weight
+    GPTQ = "gptq"  # the outputs of its layer on samples
+
+
 class Compat(Enum):
     """Whose bits the result has, where tinygen's own differ."""
 
     TINYGEN = "tinygen"
     COREAI = "coreai"  # weights are divided by a scale that is rounded only when it is stored
+
+
+_NARROWER: Mapping[DType, Sequence[DType]] = {
+    DType.INT8: (DType.INT4, DType.INT2),
+    DType.INT4: (DType.INT2,),
+    DType.UINT8: (DType.UINT4, DType.UINT2),
+    DType.UINT4: (DType.UINT2,),
+    DType.FP8_E4M3FN: (DType.FP4_E2M1FN,),
+    DType.FP8_E5M2: (DType.FP4_E2M1FN,),
+}
+
+
+def _average(keyword: str, given: str | float) -> float:
+    try:
+        bits = float(given)
+    except ValueError:
+        bits = 0.0
+    if not 0 < bits < float("inf"):
+        raise UsageError(f"--{keyword.replace('_', '-')}: is '{given}', a number of bits above 0 was expected, as 4.5.")
+    return bits
 
 
 @dataclass(frozen=True)
@@ -90,6 +119,21 @@ class Scheme:
         metavar="SYSTEM",
         help="coreai: the bits of Core AI, which rounds scales after weights were divided by them.",
     )
+    rounding: CodeRounding = option(
+        CodeRounding.NEAREST,
+        one_of(CodeRounding),
+        "--rounding",
+        metavar="RULE",
+        help="nearest, or gptq: scales and codes for which outputs of layers are nearest, on samples of --calibrate.",
+    )
+    target_bits: float | None = option(
+        None,
+        ValueKind(str, _average),
+        "--target-bits",
+        metavar="BITS",
+        help="Average bits of a weight, scales among them: each constant gets --dtype or a narrower type, by what the "
+        "network loses on samples of --calibrate.",
+    )
 
     def __post_init__(self) -> None:
         if self.dtype not in _WEIGHTS:
@@ -113,6 +157,25 @@ class Scheme:
             raise CompressionError(
                 f"weight_num_threshold is {self.weight_num_threshold}, a number from 0 on was expected."
             )
+
+        if self.compat is Compat.COREAI and (self.rounding is not CodeRounding.NEAREST or self.target_bits is not None):
+            raise CompressionError(
+                "compat=COREAI rounds to nearest and has one dtype, rounding and target_bits were expected without it."
+            )
+
+    @property
+    def needs_samples(self) -> bool:
+        """Whether something is measured."""
+        return self.rounding is not CodeRounding.NEAREST or self.target_bits is not None
+
+    @property
+    def candidates(self) -> "Sequence[Scheme]":
+        """The types that weights may have: with an average to keep, narrower ones, too, the widest first."""
+        if self.target_bits is None:
+            return (self,)
+        is_mx = self.granularity is CompressionGranularity.PER_BLOCK and self.block_size == MX_BLOCK
+        narrower = [d for d in _NARROWER.get(self.dtype, ()) if is_mx or d is not DType.FP4_E2M1FN]
+        return (self, *(replace(self, dtype=d, scale_dtype=None) for d in narrower))
 
     def _check_scales(self) -> None:
         if self.scale_dtype is None:
@@ -143,3 +206,14 @@ class Scheme:
         if self.granularity is CompressionGranularity.PER_BLOCK and input_axis is not None:
             sizes[input_axis] = self.block_size
         return tuple(sizes)
+
+
+def check_samples(scheme: Scheme, given: object | None) -> None:
+    """Raise CompressionError where something is measured without samples, or samples are given for nothing."""
+    if scheme.needs_samples and given is None:
+        asking = "target_bits" if scheme.rounding is CodeRounding.NEAREST else "rounding GPTQ"
+        raise CompressionError(f"{asking} is measured on samples, calibrate was expected beside it. Add --calibrate.")
+    if given is not None and not scheme.needs_samples:
+        raise CompressionError(
+            "calibrate: nothing is measured, rounding GPTQ or target_bits was expected beside it. Add one of them."
+        )

@@ -16,6 +16,7 @@ from tinygen.errors import UsageError
 from tinygen.ir.graph import Port
 from tinygen.ir.samples import LABELS, check_elements, check_shape, elements, input_arrays
 from tinygen.ir.types import Array
+from tinygen.option import COUNT, option
 from tinygen.quant.errors import Code, SampleError
 
 UNREADABLE = (
@@ -30,10 +31,16 @@ UNREADABLE = (
 )
 """What numpy and zipfile raise where a file is no file of arrays."""
 
+DEFAULT_SAMPLES = 500
 _HELD_OUT = 10  # one sample in so many
 _MOST_HELD_OUT = 64
 _SUFFIX = ".npy"
 _WHOLE = "in0"  # what the array of a .npy file is called
+
+
+def samples_option() -> int:
+    """How many samples count, of commands that calibrate."""
+    return option(DEFAULT_SAMPLES, COUNT, "--samples", at_least=0, help="How many samples to read at most.")
 
 
 @dataclass(frozen=True)

@@ -2,10 +2,12 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
+from importlib import import_module
 from typing import Protocol
 
 import numpy as np
 
+from tinygen.errors import UnsupportedModelError
 from tinygen.ir.graph import Graph, Op
 from tinygen.ir.mapped import is_mapped, release
 from tinygen.ir.types import Array
@@ -96,3 +98,15 @@ def in_parts(
 def joined(samples: Sequence[Array]) -> Array:
     """One array of the values of several samples; an axis of 1 at the front counts them."""
     return np.concatenate(samples) if samples[0].shape[:1] == (1,) else np.stack(samples)
+
+
+def forward_of(graph: Graph, wanted: Sequence[str]) -> Forward:
+    """onnxruntime where it is installed and takes the network; numpy otherwise."""
+    module = import_module("tinygen.quant.onnx_forward")  # loads onnx: only when it is needed
+    if module.is_available():
+        try:
+            forward: Forward = module.OnnxForward(graph, wanted)
+            return forward
+        except UnsupportedModelError:  # an operator that ONNX lacks
+            pass
+    return NumpyForward(graph, wanted)

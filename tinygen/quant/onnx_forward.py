@@ -1,6 +1,7 @@
 """Running a float network in onnxruntime (optional), on the ONNX model that the graph becomes."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from tinygen.errors import ToolError
 from tinygen.exports.onnx_export import export_watched
@@ -35,10 +36,7 @@ class OnnxForward:
         self._names, self._fed = watched.names, watched.fed
         self._can_batch = batched(graph, 1) is not None
         self._at_once = samples_at_once(graph)
-        options = onnxruntime.SessionOptions()
-        options.log_severity_level = _ERRORS_ONLY
-        content = watched.model.SerializeToString()
-        self._session = onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
+        self._session = session(watched.model.SerializeToString())
 
     def run(self, inputs: Sequence[Array]) -> Mapping[str, Array]:
         """The wanted tensors by name; images are views with the graph's order of axes."""
@@ -60,6 +58,13 @@ class OnnxForward:
         for name, (output, layout) in self._names.items():
             found[name] = results[output].transpose(0, 2, 3, 1) if layout is ImageOrder.NCHW else results[output]
         return found
+
+
+def session(content: bytes) -> Any:
+    """onnxruntime's session of an ONNX model, whose faults it raises in types of its own."""
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = _ERRORS_ONLY
+    return onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
 
 
 def is_available() -> bool:

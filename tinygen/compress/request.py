@@ -1,0 +1,30 @@
+"""What `tinygen quantize-weights` is asked for."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from tinygen.compress.scheme import Scheme, check_samples
+from tinygen.option import FILE, nested, option
+from tinygen.quant.dataset import samples_option
+
+_BY_NEAREST = Scheme()
+
+
+@dataclass(frozen=True)
+class WeightsRequest:
+    """How weights are quantized, and the samples for what is measured."""
+
+    scheme: Scheme = nested(_BY_NEAREST)
+    calibrate: Path | None = option(
+        None,
+        FILE,
+        "--calibrate",
+        metavar="FILE",
+        help="Samples for --rounding gptq and --target-bits, .npz or .npy with an array per input; the first axis "
+        "counts samples.",
+    )
+    samples: int = samples_option()
+
+    def check(self) -> None:
+        """Raise CompressionError where samples are missing, or are for nothing."""
+        check_samples(self.scheme, self.calibrate)
