@@ -102,7 +102,8 @@ class Options:
         "--recompute",
         metavar="SHARE",
         help="Multiplications that may be done again to save RAM, as a share of the model's: strips of columns, of "
-        "which those beside a border are computed twice.",
+        "which those beside a border are computed twice, and layers quantized at run time, once for their range and "
+        "once for their levels.",
     )
     slack: float = option(
         RAM_SLACK,

@@ -19,6 +19,22 @@ struct tg_rows {
     int32_t size;
 };
 
+/** Of numbers and 0. */
+struct tg_range {
+    float smallest;
+    float largest;
+};
+
+/** The range of numbers and of those before; `is_first` where there are none before. NaN has no part in it. */
+void tg_widen_range_f32(const float *input, int32_t size, int32_t is_first, struct tg_range *range);
+
+/** What the functions below make of ranges that are known. */
+void tg_scale_asymmetric_f32(const struct tg_range *ranges, int32_t count, float *scale, int8_t *zero_point);
+void tg_scale_symmetric_f32(
+    const struct tg_range *ranges, int32_t count, float *scale, int8_t *zero_point, float *inverse);
+void tg_scale_litert_f32(
+    const struct tg_range *ranges, int32_t count, float *scale, int8_t *zero_point, float *inverse);
+
 /** The range with 0 in 255 steps, its smallest number at -128; of zeros alone the scale is 1. NaN has no part in it. */
 void tg_range_asymmetric_f32(const struct tg_rows *rows, const float *input, float *scale, int8_t *zero_point);
 

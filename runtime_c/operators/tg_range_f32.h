@@ -9,6 +9,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "tg_dynamic.h"
+
 #if defined(__ARM_FEATURE_MVE) && (__ARM_FEATURE_MVE & 1)
 #include <arm_mve.h>
 #endif
@@ -21,12 +23,6 @@
 struct tg_range_bits {
     uint32_t smallest;
     int32_t largest;
-};
-
-/** The range of numbers and 0. */
-struct tg_range {
-    float smallest;
-    float largest;
 };
 
 static inline struct tg_range_bits tg_range_with(struct tg_range_bits range, float value)

@@ -396,6 +396,16 @@ def test_an_input_of_several_layers_is_quantized_once(tmp_path: Path) -> None:
     assert (_count(graph, DynamicQuantize), _count(graph, IntegerFullyConnected)) == (1, 3)
 
 
+def test_kws_row_by_row_takes_less_than_static_int8_on_whole_tensors() -> None:
+    """Layers run twice: once for their range, once for their levels, of which some rows are there as real numbers."""
+    model = shared_file("models/mlperf_tiny/kws_fp32_qualcomm.tflite")
+    whole = _compiled(model, "mps2-an386", quant_dynamic="auto")
+    twice = _compiled(model, "mps2-an386", quant_dynamic="auto", optimize="ram", recompute="100%")
+    assert (whole.schedule.arena_bytes, twice.schedule.arena_bytes) == (40_005, 9_613)
+    macs = sum(call.op.macs for call in twice.schedule.calls)
+    assert twice.imported.macs < macs <= 2 * twice.imported.macs
+
+
 def test_kws_as_litert_runs_it() -> None:
     """The dynamic-range model of the checkout, without an option: exact by LiteRT's own arithmetic."""
     model = shared_file("models/mlperf_tiny/kws_ref_model_float32.tflite")

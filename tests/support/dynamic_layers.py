@@ -16,6 +16,7 @@ from tinygen.ops.dynamic_dequantize import DynamicDequantize
 from tinygen.ops.dynamic_layer import Layer, integer_layer, quantization
 from tinygen.ops.dynamic_quantize import RangeRule
 from tinygen.ops.fully_connected import FullyConnected
+from tinygen.ops.pool2d import AveragePool2D
 from tinygen.ops.window import HW, NO_PADDING, UNIT, Padding, Window
 
 _CLAMPS = (UNLIMITED, Clamp(0.0, float("inf")), Clamp(0.0, 6.0))
@@ -137,3 +138,35 @@ def _layer(kind: Kind, input: Tensor, source: Source, random: np.random.Generato
         padding=kind.padding,
         clamp=clamp,
     )
+
+
+def in_a_row(seed: int, rule: RangeRule) -> Graph:
+    """Three convolutions, one of them depthwise, and a mean of all rows but the last one, then a layer of vectors."""
+    random, number = np.random.default_rng(seed), count()
+    first = Tensor("x", TensorType(DType.FLOAT32, (1, 17, 4, 3)))
+    kinds = (
+        Kind((1, 17, 4, 3), (16, 3, 3, 3), padding=_PADDED),
+        Kind((1, 17, 4, 16), (1, 3, 3, 16), is_depthwise=True, stride=HW(2, 1), padding=_PADDED),
+        Kind((1, 9, 4, 16), (24, 1, 1, 16)),
+    )
+    ops: list[Op] = []
+    input = first
+    for kind in kinds:
+        ops += _ops(kind, rule, input, 3 + next(number), random)
+        input = ops[-1].results[0]
+    source = Source("in_a_row", len(kinds), "MEAN")
+    mean = Tensor("mean", TensorType(DType.FLOAT32, (1, 1, 1, 24)))
+    ops.append(
+        AveragePool2D(
+            name="mean",
+            source=source,
+            input=input,
+            output=mean,
+            kernel=HW(8, 4),
+            stride=HW(8, 4),
+            padding=NO_PADDING,
+            clamp=Clamp(-1e30, 1e30),
+        )
+    )
+    ops += _ops(Kind((1, 1, 1, 24), (5, 24)), rule, mean, 3 + next(number), random)
+    return Graph("in_a_row", _ports([first]), _ports([ops[-1].results[0]]), tuple(ops))

@@ -21,6 +21,7 @@ from tinygen.ops.pack_signs import PackSigns
 from tinygen.ops.partial_products import AddChannelProducts, AddProducts, ScaleProducts
 from tinygen.ops.quantize import Dequantize, Quantize
 from tinygen.ops.rescale import Rescale
+from tinygen.ops.running_range import ScaleOfRange, WidenRange
 from tinygen.ops.running_sum import DivideSums, ScaleSums, SumRows
 from tinygen.ops.shape_arithmetic import ShapeArithmetic, ShapeOf
 from tinygen.ops.sign_conv2d import SignConv2D
@@ -189,7 +190,8 @@ def test_names_of_operators_are_those_of_the_ir() -> None:
         import_module(f"tinygen.ops.{module.name}")
     made_inside = {
         AddChannelProducts, AddProducts, Crossing, Dequantize, DivideSums, EngineLayer, Lookup, PackSigns, Quantize,
-        Rescale, ScaleProducts, ScaleSums, ShapeArithmetic, ShapeOf, SignConv2D, SignFullyConnected, SumRows, TableRows,
+        Rescale, ScaleOfRange, ScaleProducts, ScaleSums, ShapeArithmetic, ShapeOf, SignConv2D, SignFullyConnected,
+        SumRows, TableRows, WidenRange,
     }  # fmt: skip
     named = {kind for kind in _subclasses(Op) if kind.__module__.startswith("tinygen.ops.")}
     kinds = {kind for kind in named if kind is Gather or not kind.__subclasses__()} - made_inside

@@ -15,10 +15,10 @@ from tinygen.ir.rows import (
     Rows,
     all_channels,
     all_rows,
-    every_row,
     has_rows,
     piece,
     slice_of,
+    whole_piece,
 )
 from tinygen.ir.stream import State, Stream
 from tinygen.ir.tensor import Alias, Tensor
@@ -97,6 +97,16 @@ class Op:
         return tuple(dict.fromkeys(t for t in self.operands if not t.is_constant))
 
     @property
+    def whole_operands(self) -> tuple[Tensor, ...]:
+        """Operands known at run time that any part of the result needs all of: the scale of a tensor, say."""
+        return ()
+
+    @cached_property
+    def divided_operands(self) -> tuple[Tensor, ...]:
+        """Operands known at run time, but those of which any part of the result needs all."""
+        return tuple(t for t in self.variable_operands if t not in self.whole_operands)
+
+    @property
     def macs(self) -> int:
         """Multiply-accumulates of one execution."""
         return 0
@@ -150,6 +160,9 @@ class Op:
             return None
         pieces = [piece(self.results[0], rows)]
         for operand in self.variable_operands:
+            if operand in self.whole_operands:
+                pieces.append(whole_piece(operand))
+                continue
             needed = self.rows_needed(operand, rows) if has_rows(operand) else None
             if needed is None:
                 return None
@@ -171,6 +184,9 @@ class Op:
             return None
         pieces = [piece(self.results[0], all_rows(self.results[0]), columns)]
         for operand in self.variable_operands:
+            if operand in self.whole_operands:
+                pieces.append(whole_piece(operand))
+                continue
             needed = self.columns_needed(operand, columns) if has_rows(operand) else None
             if needed is None or not needed.count:
                 return None
@@ -199,7 +215,7 @@ class Op:
             if needed is None:
                 return None
             is_whole = needed == all_channels(operand)
-            pieces.append(Piece(operand, operand, every_row(operand)) if is_whole else slice_of(operand, needed))
+            pieces.append(whole_piece(operand) if is_whole else slice_of(operand, needed))
         mapping = {part.whole: part.tensor for part in pieces}
         return Tile(self.replace_tensors({**self.constant_slices(channels), **mapping}), tuple(pieces))
 

@@ -99,6 +99,11 @@ def piece(tensor: Tensor, rows: Rows, columns: Columns | None = None) -> Piece:
     return Piece(Tensor(name, type), tensor, rows, columns)
 
 
+def whole_piece(tensor: Tensor) -> Piece:
+    """All of a tensor."""
+    return Piece(tensor, tensor, every_row(tensor))
+
+
 def slice_of(tensor: Tensor, channels: Channels) -> Piece:
     """Some channels of a tensor as a tensor."""
     name = f"{tensor.name}[{channels.first}:{channels.end} of {tensor.shape[-1]}]"

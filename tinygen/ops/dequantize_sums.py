@@ -7,10 +7,12 @@ import numpy as np
 
 from tinygen.ir.answers import Point, Range
 from tinygen.ir.graph import Op, Values
+from tinygen.ir.rows import Columns, Rows
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, DType, Float32Array
 from tinygen.ops.checks import check_dtype, check_shape
 from tinygen.ops.clamp import Clamp
+from tinygen.ops.dynamic_quantize import scale_of_all
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -34,6 +36,16 @@ class DequantizeSums(Op):
     def channels(self) -> int:
         """Output channels."""
         return self.input.shape[-1] if self.input.shape else 1
+
+    @property
+    def whole_operands(self) -> tuple[Tensor, ...]:
+        return scale_of_all(self.scale)
+
+    def rows_needed(self, operand: Tensor, rows: Rows) -> Rows | None:  # noqa: ARG002 - there is only one
+        return rows
+
+    def columns_needed(self, operand: Tensor, columns: Columns) -> Columns | None:  # noqa: ARG002 - there is only one
+        return columns
 
     def precision_points(self) -> tuple[Point, ...]:
         return (Point("dequantize", "scales of activations and weights, bias: each step rounded to float32"),)

@@ -7,9 +7,11 @@ import numpy as np
 
 from tinygen.ir.answers import Point, Range
 from tinygen.ir.graph import Op, Values
+from tinygen.ir.rows import Columns, Rows
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, DType
 from tinygen.ops.checks import check_dtype, check_shape
+from tinygen.ops.dynamic_quantize import scale_of_all
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -22,6 +24,16 @@ class DynamicDequantize(Op):
     scale: Tensor  # float32, one for each row
     zero_point: Tensor  # int8, of the scale's shape
     output: Tensor  # float32, the input's shape
+
+    @property
+    def whole_operands(self) -> tuple[Tensor, ...]:
+        return scale_of_all(self.scale, self.zero_point)
+
+    def rows_needed(self, operand: Tensor, rows: Rows) -> Rows | None:  # noqa: ARG002 - there is only one
+        return rows
+
+    def columns_needed(self, operand: Tensor, columns: Columns) -> Columns | None:  # noqa: ARG002 - there is only one
+        return columns
 
     def precision_points(self) -> tuple[Point, ...]:
         return (Point("dequantize", f"'{self.scale.name}', '{self.zero_point.name}': of each row, rounded to float32"),)

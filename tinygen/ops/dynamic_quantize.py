@@ -12,12 +12,14 @@ import numpy as np
 
 from tinygen.ir.answers import Point, Range
 from tinygen.ir.graph import Op, Values
+from tinygen.ir.rows import Columns, Rows
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, DType, Float32Array
 from tinygen.ops.checks import check_dtype, check_shape
 
 _LEAST, _MOST = -128, 127
 _STEPS = np.float32(_MOST - _LEAST)
+_TYPES = np.float32, np.int8, np.float32  # of scale, zero point and inverse
 
 
 class RangeRule(Enum):
@@ -32,6 +34,11 @@ class RangeRule(Enum):
     def multiplies(self) -> bool:
         """Whether numbers are multiplied by an inverse, and halves rounded away from zero."""
         return self in (RangeRule.LITERT_ASYMMETRIC, RangeRule.LITERT_SYMMETRIC)
+
+
+def scale_of_all(*parameters: Tensor) -> tuple[Tensor, ...]:
+    """Of parameters of rows: those known at run time that belong to all elements, so that any part needs them."""
+    return tuple(t for t in parameters if not t.is_constant and t.type.elements == 1)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -55,11 +62,7 @@ class DynamicRange(Op):
 
     def verify(self) -> None:
         check_dtype("input", self.input, DType.FLOAT32)
-        if len(self.outputs) != (3 if self.rule.multiplies else 2):
-            raise ValueError(f"{len(self.outputs)} results of a range that is {self.rule.value}")
-        for tensor, role in zip(self.outputs, ("scale", "zero point", "inverse"), strict=False):
-            check_dtype(role, tensor, DType.INT8 if role == "zero point" else DType.FLOAT32)
-            check_shape(role, tensor, self.outputs[0].shape)
+        check_parameters(self.outputs, self.rule)
         rows = self.outputs[0].type.elements
         if not rows or not self.input.type.elements or self.input.type.elements % rows:
             raise ValueError(f"input {list(self.input.shape)} does not have {rows} rows of equal size")
@@ -67,14 +70,30 @@ class DynamicRange(Op):
     def evaluate(self, values: Values) -> tuple[Array, ...]:
         shape = self.outputs[0].shape
         rows = values[self.input].astype(np.float32, copy=False).reshape(self.outputs[0].type.elements, -1)
-        largest = np.fmax.reduce(rows, axis=1, initial=np.float32(0))
-        smallest = np.fmin.reduce(rows, axis=1, initial=np.float32(0))
-        with np.errstate(all="ignore"):
-            found = _PARAMETERS[self.rule](smallest, largest)
-        return tuple(
-            array.astype(tensor.type.dtype.numpy).reshape(shape)
-            for array, tensor in zip(found, self.outputs, strict=True)
-        )
+        found = parameters(self.rule, *range_with_zero(rows))
+        return tuple(array.reshape(shape) for array in found)
+
+
+def range_with_zero(rows: Float32Array) -> tuple[Float32Array, Float32Array]:
+    """Smallest and largest number of each row and 0; NaN has no part in it."""
+    zero = np.float32(0)
+    return np.fmin.reduce(rows, axis=1, initial=zero), np.fmax.reduce(rows, axis=1, initial=zero)
+
+
+def check_parameters(outputs: tuple[Tensor, ...], rule: RangeRule) -> None:
+    """The results of a range are scale and zero point, and the inverse where the rule has one, of one shape."""
+    if len(outputs) != (3 if rule.multiplies else 2):
+        raise ValueError(f"{len(outputs)} results of a range that is {rule.value}")
+    for tensor, role in zip(outputs, ("scale", "zero point", "inverse"), strict=False):
+        check_dtype(role, tensor, DType.INT8 if role == "zero point" else DType.FLOAT32)
+        check_shape(role, tensor, outputs[0].shape)
+
+
+def parameters(rule: RangeRule, smallest: Float32Array, largest: Float32Array) -> tuple[Array, ...]:
+    """Scales, zero points, and inverses where the rule has them, of ranges with 0."""
+    with np.errstate(all="ignore"):
+        scale, zero_point, *inverse = _PARAMETERS[rule](smallest, largest)
+    return tuple(array.astype(dtype) for array, dtype in zip((scale, zero_point, *inverse), _TYPES, strict=False))
 
 
 def _asymmetric(smallest: Float32Array, largest: Float32Array) -> tuple[Array, ...]:
@@ -128,6 +147,16 @@ class DynamicQuantize(Op):
     zero_point: Tensor  # int8, of the scale's shape
     output: Tensor  # int8, the input's shape
     multiplies: bool = False
+
+    @property
+    def whole_operands(self) -> tuple[Tensor, ...]:
+        return scale_of_all(self.scale, self.zero_point)
+
+    def rows_needed(self, operand: Tensor, rows: Rows) -> Rows | None:  # noqa: ARG002 - there is only one
+        return rows
+
+    def columns_needed(self, operand: Tensor, columns: Columns) -> Columns | None:  # noqa: ARG002 - there is only one
+        return columns
 
     def precision_points(self) -> tuple[Point, ...]:
         return (Point("quantize", "scale and zero point of the range, halves to even"),)

@@ -10,6 +10,7 @@ from tinygen.ir.graph import Op
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, DType, Quant
 from tinygen.ops.checks import check_dtype
+from tinygen.ops.dynamic_quantize import scale_of_all
 from tinygen.ops.precision import ACCUMULATOR, weights_point
 from tinygen.ops.requantize import Int64Array
 
@@ -29,6 +30,10 @@ class IntegerProducts(Op):
     zero_point: Tensor  # int8
     weights: Tensor  # int8, constant
     output: Tensor  # int32
+
+    @property
+    def whole_operands(self) -> tuple[Tensor, ...]:
+        return scale_of_all(self.zero_point)
 
     @property
     def channel_axis(self) -> int:

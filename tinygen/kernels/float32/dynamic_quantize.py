@@ -13,12 +13,19 @@ from tinygen.ops.clamp import Clamp
 from tinygen.ops.dequantize_sums import DequantizeSums
 from tinygen.ops.dynamic_dequantize import DynamicDequantize
 from tinygen.ops.dynamic_quantize import DynamicQuantize, DynamicRange, RangeRule
+from tinygen.ops.running_range import ScaleOfRange, WidenRange
 
 _RANGES = {
     RangeRule.ASYMMETRIC: "tg_range_asymmetric_f32",
     RangeRule.SYMMETRIC: "tg_range_symmetric_f32",
     RangeRule.LITERT_ASYMMETRIC: "tg_range_litert_f32",
     RangeRule.LITERT_SYMMETRIC: "tg_range_symmetric_f32",
+}
+_SCALES = {
+    RangeRule.ASYMMETRIC: "tg_scale_asymmetric_f32",
+    RangeRule.SYMMETRIC: "tg_scale_symmetric_f32",
+    RangeRule.LITERT_ASYMMETRIC: "tg_scale_litert_f32",
+    RangeRule.LITERT_SYMMETRIC: "tg_scale_symmetric_f32",
 }
 _FACTORS = 2.0**-26, 2.0**26  # whose products with scales, and sums of these with a bias, are never denormal
 _LEAST_BIAS = 2.0**-100
@@ -38,18 +45,54 @@ class Rows:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class DynamicRangeF32(Kernel):
-    """tg_range_asymmetric_f32, tg_range_symmetric_f32 or tg_range_litert_f32."""
+class _ByRule(Kernel):
+    """A kernel that gives scale and zero point, and the inverse where it is asked for."""
 
-    template: ClassVar[str] = "dynamic_range_f32"
     header: ClassVar[str] = "tg_dynamic.h"
 
-    rows: Rows
-    takes_inverse: bool
+    rule: RangeRule
+
+    @property
+    def takes_inverse(self) -> bool:
+        """Whether the C function has a parameter for it."""
+        return self.rule is not RangeRule.ASYMMETRIC
 
     @property
     def runner(self) -> str:
         return f"{super().runner}_and_inverse" if len(self.writes) == 3 else super().runner
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class WidenRangeF32(Kernel):
+    """tg_widen_range_f32."""
+
+    template: ClassVar[str] = "widen_range_f32"
+    header: ClassVar[str] = "tg_dynamic.h"
+
+    size: int
+    is_first: bool
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ScaleOfRangeF32(_ByRule):
+    """tg_scale_asymmetric_f32, tg_scale_symmetric_f32 or tg_scale_litert_f32."""
+
+    template: ClassVar[str] = "scale_of_range_f32"
+
+    count: int
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class DynamicRangeF32(_ByRule):
+    """tg_range_asymmetric_f32, tg_range_symmetric_f32 or tg_range_litert_f32."""
+
+    template: ClassVar[str] = "dynamic_range_f32"
+
+    rows: Rows
+
+    @property
+    def callees(self) -> tuple[str, ...]:
+        return (_SCALES[self.rule],)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -91,7 +134,33 @@ def lower_dynamic_range(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 - t
         writes=op.outputs,
         tables=constant_tables(op.input),
         rows=Rows.of(op.input, op.outputs[0]),
-        takes_inverse=op.rule is not RangeRule.ASYMMETRIC,
+        rule=op.rule,
+    )
+
+
+def lower_widen_range(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 - the same for all targets
+    """The range so far, where it lay before."""
+    assert isinstance(op, WidenRange)
+    return WidenRangeF32(
+        function="tg_widen_range_f32",
+        reads=(op.input,),
+        writes=(op.output,),
+        tables=constant_tables(op.input),
+        updates=() if op.before is None else (op.before,),
+        size=op.input.type.elements,
+        is_first=op.before is None,
+    )
+
+
+def lower_scale_of_range(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 - the same for all targets
+    """As a whole range gives them."""
+    assert isinstance(op, ScaleOfRange)
+    return ScaleOfRangeF32(
+        function=_SCALES[op.rule],
+        reads=(op.input,),
+        writes=op.outputs,
+        rule=op.rule,
+        count=op.outputs[0].type.elements,
     )
 
 
@@ -161,4 +230,6 @@ LOWERINGS: Lowerings = {
     DynamicDequantize: lower_dynamic_dequantize,
     DynamicQuantize: lower_dynamic_quantize,
     DynamicRange: lower_dynamic_range,
+    ScaleOfRange: lower_scale_of_range,
+    WidenRange: lower_widen_range,
 }

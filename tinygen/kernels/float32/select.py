@@ -1,8 +1,8 @@
 """The kernels of operators on float32: one explicit table. Operators that only move bytes have the kernels of int8."""
 
 from tinygen.kernels.base import Lowerings, united
-from tinygen.kernels.float32 import dynamic_quantize, elementwise, matmul, movement, reduction, window
+from tinygen.kernels.float32 import dynamic_quantize, elementwise, matmul, movement, reduction, running_sum, window
 
 FLOAT_LOWERINGS: Lowerings = united(
-    *(module.LOWERINGS for module in (dynamic_quantize, elementwise, matmul, movement, reduction, window))
+    *(module.LOWERINGS for module in (dynamic_quantize, elementwise, matmul, movement, reduction, running_sum, window))
 )

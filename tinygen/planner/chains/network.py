@@ -69,7 +69,7 @@ class Derived:
     def sums(self) -> dict[Op, RunningSum]:
         """The calls that are averages over whole images."""
         found = ((op, running_sum(op)) for op in self.calls)
-        return {op: sum for op, sum in found if sum is not None and 1 < sum.input.shape[1] <= ROWS.most}
+        return {op: sum for op, sum in found if sum is not None and 1 < sum.rows <= ROWS.most}
 
     @cached_property
     def channel_sums(self) -> dict[Op, ChannelSum]:
@@ -181,5 +181,5 @@ def _has_tiles(op: Op) -> bool:
         return False
     return all(
         has_rows(operand) and all(op.rows_needed(operand, Rows(row, row + 1)) for row in range(result.shape[1]))
-        for operand in op.variable_operands
+        for operand in op.divided_operands
     )

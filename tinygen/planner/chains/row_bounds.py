@@ -102,11 +102,11 @@ class RowBounds:
                 rings += now.take(op.results[0]) * size
                 later_rings += before.take(op.results[0]) * size
                 read.discard(op.results[0])
-            read.update(op.variable_operands)
+            read.update(op.divided_operands)
             if done is not None:  # otherwise nobody asked: how far it is depends on later operators
                 count = min(new, self._rows_per_call)
-                unreleased = sum(self._ask(op, t, done, count, index == last, now) for t in op.variable_operands)
-                for operand in op.variable_operands:
+                unreleased = sum(self._ask(op, t, done, count, index == last, now) for t in op.divided_operands)
+                for operand in op.divided_operands:
                     self._ask(op, operand, done - new, 0, index == last, before)
                 if new:
                     peak = max(peak, self._working_bytes(op, count) + unreleased + later_rings - rings)
@@ -196,5 +196,6 @@ def _crosses(network: Network, root: Tensor, first: int) -> bool:
 
 def _height(network: Network, op: Op) -> int:
     """Rows that a chain computes one after the other: those of the result, or of a sum's input."""
-    tensor = network.sums[op].input if op in network.sums else op.results[0]
-    return tensor.shape[1] if has_rows(tensor) else 1
+    if op in network.sums:
+        return network.sums[op].rows
+    return op.results[0].shape[1] if has_rows(op.results[0]) else 1

@@ -9,6 +9,7 @@ from tinygen.ir.graph import Op
 from tinygen.ir.rows import every_row, has_rows
 from tinygen.ir.tensor import Tensor
 from tinygen.planner.chains.network import Network
+from tinygen.planner.chains.passes import Passes, passes_of
 from tinygen.planner.chains.slices import AddSlice, SlicedChain, sliced_chain, sliced_steps
 from tinygen.planner.chains.stream import (
     AddRows,
@@ -138,7 +139,8 @@ def strip_chains(network: Network, chain: Chain, strips: int) -> list[Chain]:
     """The chain of each strip; none where it cannot be cut into so many, or where whole rows are given away."""
     if strips == 1:
         return [chain]
-    if chain.stored or chain.sums or any(chain.writers.values()) or (chain.fetched and not network.rereads_input):
+    gives_and_takes_once = chain.stored or (chain.fetched and not network.rereads_input)
+    if gives_and_takes_once or chain.sums or chain.passes.first or any(chain.writers.values()):
         return []
     found = strips_of(chain.ops, chain.rings | chain.fetched, strips, network.demand, network.copies)
     return [replace(chain, strip=strip) for strip in found]
@@ -277,7 +279,8 @@ def chain_of(network: Network, segment: Segment, rows_per_call: int) -> Chain:
         return segment.first <= first and last < segment.end
 
     results = {result for op in ops for result in op.results}
-    rings = frozenset(t for t in results if t in network.private and len(t.shape) == 4 and stays(t))
+    whole = {tensor for op in ops for tensor in op.whole_operands}
+    rings = frozenset(t for t in results - whole if t in network.private and len(t.shape) == 4 and stays(t))
     alone = (t for t in network.fetched if not network.sharing.is_shared(t))
     fetched = frozenset(t for t in alone if has_rows(t) and stays(t))
     return Chain(
@@ -291,6 +294,17 @@ def chain_of(network: Network, segment: Segment, rows_per_call: int) -> Chain:
         demand=network.demand,
         stored=frozenset(network.stored) & results,
     )
+
+
+def passes_over(network: Network, segment: Segment) -> Passes | None:
+    """How often a chain runs through its rows; None where the application gives or takes some of them just once."""
+    ops = network.calls[segment.first : segment.end]
+    results = {result for op in ops for result in op.results}
+    if results.isdisjoint(tensor for op in ops for tensor in op.whole_operands):
+        return passes_of(ops, frozenset())
+    chain = chain_of(network, segment, 1)
+    is_given_once = chain.stored or (chain.fetched and not network.rereads_input)
+    return None if is_given_once else chain.passes
 
 
 def _writers(network: Network, ops: Sequence[Op]) -> dict[tuple[Op, Tensor], tuple[Op, ...]]:

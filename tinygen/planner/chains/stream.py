@@ -4,7 +4,7 @@ The last operator asks for the rows it needs, its producers ask for theirs, and 
 in a ring: just the rows that somebody still needs, always contiguous. When rows are no longer needed the rest moves to
 the start of the ring: at once, which leaves room at its end, or not before the next row needs the room, which leaves
 room at its start. Room at the end of one ring and at the start of its neighbour can be the same. Averages over whole
-images add up rows as they come. Nothing is computed twice.
+images add up rows as they come. Nothing is computed twice, unless a scale must be known first (`passes`).
 
 A descending chain is the mirror image: it runs from the last row to the first, and rings hold their oldest row at the
 end.
@@ -12,8 +12,9 @@ end.
 A chain may also be one strip of columns: then rings are narrower, and what is kept whole is read and written in part.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import NamedTuple
 
 from tinygen.budget import STEPS
@@ -21,6 +22,7 @@ from tinygen.ir.graph import Op
 from tinygen.ir.rows import Channels, Columns, Rows, all_columns, all_rows, every_row, has_rows, pixel_bytes, row_bytes
 from tinygen.ir.tensor import Tensor
 from tinygen.ops.running_sum import RunningSum
+from tinygen.planner.chains.passes import Passes, passes_of
 
 
 class Touch(NamedTuple):
@@ -158,6 +160,11 @@ class Chain:
     strip: Strip | None = None  # whole rows where None
     stored: frozenset[Tensor] = frozenset()  # outputs of the model, computed here, which the application takes by rows
 
+    @cached_property
+    def passes(self) -> Passes:
+        """How often it runs through its rows."""
+        return passes_of(self.ops, self.rings)
+
     @property
     def copies(self) -> frozenset[Tensor]:
         """Rings of columns that are copied."""
@@ -215,7 +222,8 @@ class _Stream:
     def __init__(self, chain: Chain, room: Mapping[Tensor, int]) -> None:
         self._chain = chain
         self._done = dict.fromkeys(chain.ops, 0)  # rows of the result, or of the input of an average
-        self._producers = {op.results[0]: op for op in chain.ops}
+        self._producers = {result: op for op in chain.ops for result in op.results}
+        self._run = frozenset(chain.ops)  # the operators of the pass at hand
         self._copied = chain.strip.copied if chain.strip else {}
         self._held = {tensor: _Held(None) for tensor in chain.held}
         self._sizes: dict[Tensor, int] = {}  # of rows
@@ -223,7 +231,7 @@ class _Stream:
             self._held[tensor].room = room[tensor] // self._row_bytes(tensor)
         self._readers: dict[Tensor, list[_Reader]] = {tensor: [] for tensor in self._held}
         for op in chain.ops:
-            for operand in op.variable_operands:
+            for operand in op.divided_operands:
                 copy = self._source(op, operand)
                 for tensor in self._readers.keys() & {operand, copy}:
                     following = None if op in chain.sums else chain.demand.following(op, operand, chain.descending)
@@ -232,10 +240,32 @@ class _Stream:
         self._steps: list[RowStep] = []
 
     def run(self) -> list[RowStep]:
-        """All steps: the last operator's rows in order, then rows of other results that nobody asked for."""
-        for op in reversed(self._chain.ops):
-            self._compute(op, op.results[0].shape[1])
+        """All steps, pass by pass: rows of the last operator in order, then those of others that nobody asked for."""
+        *first, last = self._chain.passes.runs
+        for self._run in first:
+            self._finish(op for op in self._run if not self._held.keys() >= set(op.results))
+            self._rewind()
+        self._run = last
+        self._finish(last)
         return self._steps
+
+    def _finish(self, ops: Iterable[Op]) -> None:
+        """Compute all rows of some operators, those of the last one first."""
+        wanted = frozenset(ops)
+        for op in reversed(self._chain.ops):
+            if op in wanted:
+                self._compute(op, self._height(op))
+
+    def _height(self, op: Op) -> int:
+        """Rows that an operator computes; a sum computes its result at once."""
+        return 1 if op in self._chain.sums else op.results[0].shape[1]
+
+    def _rewind(self) -> None:
+        """Begin anew: what lies in rings is gone."""
+        for tensor, held in self._held.items():
+            held.start = held.first = held.end = 0
+            if tensor in self._producers:
+                self._done[self._producers[tensor]] = 0
 
     def _compute(self, op: Op, end: int) -> None:
         """Compute rows of `op` up to `end`."""
@@ -245,10 +275,11 @@ class _Stream:
         while self._done[op] < end:
             first = self._done[op]
             rows = Rows(first, min(end, first + self._chain.rows_per_call))
-            needed = [(operand, self._needed(op, operand, rows)) for operand in op.variable_operands]
+            needed = [(operand, self._needed(op, operand, rows)) for operand in op.divided_operands]
             for operand, operand_rows in needed:
                 self._provide(op, operand, operand_rows.end)
-            reads = tuple(self._read(op, operand, operand_rows) for operand, operand_rows in needed)
+            found = {operand: self._read(op, operand, operand_rows) for operand, operand_rows in needed}
+            reads = tuple(found.get(t) or Touch(t, 0, t.type.bytes) for t in op.variable_operands)
             self._done[op] = rows.end
             writes = (self._append(op.results[0], rows),)
             columns = self._columns(op.results[0])
@@ -259,8 +290,8 @@ class _Stream:
                 self._release(self._source(op, operand))
 
     def _sum(self, op: Op, sum: RunningSum) -> None:
-        """Add all rows of the input, as many at a time as a call takes, and finish."""
-        height = sum.input.shape[1]
+        """Add rows of the input, as many at a time as a call takes, and finish."""
+        height = sum.rows
         sums = Touch(sum.sums, 0, sum.sums.type.bytes)
         while self._done[op] < height:
             rows = Rows(self._done[op], min(height, self._done[op] + self._chain.rows_per_call))
@@ -270,10 +301,10 @@ class _Stream:
             self._steps.append(AddRows(reads, (sums,), op, self._actual(sum.input, rows)))
             self._release(sum.input)
             if rows.end == height:
-                result = op.results[0]
-                finished = self._whole(result)
-                self._steps.append(FinishSum((sums,), (finished,), op))
-                self._store(result, every_row(result), finished)
+                finished = tuple(map(self._whole, op.results))
+                self._steps.append(FinishSum((sums,), finished, op))
+                for result, touch in zip(op.results, finished, strict=True):
+                    self._store(result, every_row(result), touch)
 
     def _store(self, tensor: Tensor, rows: Rows, touch: Touch) -> None:
         """Give new rows to the application, if it takes them: several ones where the chain ascends only."""
@@ -300,7 +331,7 @@ class _Stream:
     def _make(self, reader: Op, tensor: Tensor, end: int) -> None:
         """Make rows of `tensor` up to `end` available."""
         for writer in self._chain.writers.get((reader, tensor), ()):
-            self._compute(writer, writer.results[0].shape[1])
+            self._compute(writer, self._height(writer))
         if tensor in self._producers:
             self._compute(self._producers[tensor], end)
         elif tensor in self._chain.fetched:
@@ -361,7 +392,8 @@ class _Stream:
         held = self._held.get(tensor)
         if held is None:
             return
-        dropped = min([held.end, *map(self._next_row, self._readers[tensor])])
+        readers = (reader for reader in self._readers[tensor] if reader.op in self._run)
+        dropped = min([held.end, *map(self._next_row, readers)])
         if dropped <= held.first:
             return
         held.first = dropped
@@ -388,7 +420,8 @@ class _Stream:
         """First row of a ring that a reader will still read."""
         done = self._done[reader.op]
         if reader.following is None:
-            return done
+            sum = self._chain.sums[reader.op]
+            return done if done < sum.rows else sum.input.shape[1]
         if reader.by_copy is None or done + 1 >= len(reader.following):
             return reader.following[done]
         return reader.by_copy.end

@@ -42,7 +42,7 @@ def _ring_bytes(network: Network, chain: Chain) -> int:
     for op in chain.ops:
         middle = op.results[0].shape[1] // 2
         now[op] = {}
-        for operand in op.variable_operands:
+        for operand in op.divided_operands:
             source = chain.strip.copied.get((op, operand), operand) if chain.strip else operand
             rows = network.demand.of(op, operand, Rows(middle, middle + 1))
             if source not in later:

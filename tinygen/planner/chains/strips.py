@@ -70,7 +70,7 @@ def _strip(ops: Sequence[Op], held: frozenset[Tensor], ends: Mapping[Tensor, Col
         columns = wanted.get(op.results[0])
         if columns is None:
             return None  # nobody reads it
-        for operand in op.variable_operands:
+        for operand in op.divided_operands:
             needed = op.columns_needed(operand, columns) if has_rows(operand) else None
             if needed is None or not needed.count:
                 return None
@@ -91,7 +91,7 @@ def _with_copies(
     copied: dict[tuple[Op, Tensor], Tensor] = {}
     rings: dict[Tensor, Columns] = {}
     for op in ops:
-        for operand in op.variable_operands:
+        for operand in op.divided_operands:
             stored = columns.held[operand] if operand in held else all_columns(operand)
             needed = columns.read[op, operand]
             if needed != stored and _reads_several_rows(op, operand, demand):

@@ -6,6 +6,7 @@ from enum import IntEnum
 
 from tinygen.ir.graph import Op
 from tinygen.kernels.base import Kernel
+from tinygen.planner.chains.passes import Passes
 from tinygen.planner.chains.row_bounds import RowBounds
 from tinygen.planner.chains.segment import (
     Memory,
@@ -13,6 +14,7 @@ from tinygen.planner.chains.segment import (
     chain_of,
     crossing_bytes,
     memory_of,
+    passes_over,
     passing_bytes,
     sliced_chain_of,
     steps_of,
@@ -65,9 +67,10 @@ class Upgrade:
 
 
 class EdgeFinder:
-    """Evaluates segments of one network."""
+    """Evaluates segments of one network, which may do so many multiplications again."""
 
-    def __init__(self, found: Findings) -> None:
+    def __init__(self, found: Findings, extra_macs: int = 0) -> None:
+        self._most_macs = extra_macs
         network, toolbox = found.network, found.toolbox
         self._found = found
         self._network = network
@@ -82,6 +85,7 @@ class EdgeFinder:
         tiled = [op for op in network.calls if op in network.row_wise]
         self._rows = dict(zip(tiled, least_rows([self._height(op) for op in tiled]), strict=True))
         self._parts: dict[tuple[Op, int], tuple[float, float]] = {}
+        self._passes: dict[tuple[int, int], Passes] = {}  # over chains, by their first call and their end
         self._whole = {op: self._costs.call(op, found[0]) for op, found in self._variants.items()}
         self._tiled: dict[tuple[Op, int], tuple[Kernel, ...]] = {}
         self._slices: dict[tuple[Op, int], tuple[Kernel, ...]] = {}
@@ -99,8 +103,13 @@ class EdgeFinder:
             if op not in network.row_wise:
                 return
             rows, height = max(rows, self._rows[op]), max(height, self._height(op))
+            segment = Segment(first, end, rows)
+            passes = passes_over(network, segment)
+            if passes is None or passes.extra_macs > self._most_macs:
+                return
+            self._passes[first, end] = passes
             if rows == 1 or rows < height:
-                yield Segment(first, end, rows)
+                yield segment
 
     def bounded(self, segment: Segment) -> list[Edge]:
         """A segment with the kernels that are worth it: each next edge takes more bytes and fewer instructions."""
@@ -169,7 +178,9 @@ class EdgeFinder:
         """A chain before it is looked at: what its rows demand, and the instructions of its calls."""
         assert segment.rows_per_call is not None, "only chains are sketched"
         extra, frugal = self._extra_in_parts(segment, segment.rows_per_call)
-        return Edge(segment, self._least_bytes(segment, segment.rows_per_call), extra, Known.GUESSED, frugal)
+        least = self._least_bytes(segment, segment.rows_per_call)
+        again = self._passes[segment.first, segment.end].extra_macs
+        return Edge(segment, least, extra, Known.GUESSED, frugal, extra_macs=again)
 
     def sliced(self, segment: Segment) -> list[Edge]:
         """Calls in more and more slices, before these are looked at, where these take clearly fewer bytes: each slice
@@ -229,7 +240,8 @@ class EdgeFinder:
         if extra >= edge.extra_instructions:
             return None
         least = self._least_bytes(segment, rows_per_call)
-        return Edge(segment, max(edge.bytes, least), extra, Known.GUESSED, frugal)
+        again = edge.extra_macs
+        return Edge(segment, max(edge.bytes, least), extra, Known.GUESSED, frugal, extra_macs=again)
 
     def placed(self, edge: Edge, enough: int) -> Edge:
         """The edge with the bytes of a placement; bounded as before where the search ended at one of `enough` bytes."""
@@ -300,9 +312,9 @@ class EdgeFinder:
     def _extra_in_parts(self, segment: Segment, rows: int) -> tuple[float, float]:
         """Extra instructions of a chain that computes that many rows a call: the least of any kernels, and those of the
         kernels with the least scratch."""
-        ops = self._ops(segment)
-        parts = [self._in_parts(op, rows) for op in ops]
-        whole = sum(self._whole[op] for op in ops)
+        times = self._passes[segment.first, segment.end].times
+        parts = [self._in_parts(op, rows) for op, count in times.items() for _ in range(count)]
+        whole = sum(self._whole[op] for op in self._ops(segment))
         return sum(least for least, _ in parts) - whole, sum(frugal for _, frugal in parts) - whole
 
     def _in_parts(self, op: Op, rows: int) -> tuple[float, float]:
@@ -321,8 +333,7 @@ class EdgeFinder:
 
     def _height(self, op: Op) -> int:
         """Rows that a chain computes one after the other: those of the result, or of an average's input."""
-        tensor = self._network.sums[op].input if op in self._network.sums else op.results[0]
-        return tensor.shape[1]
+        return self._network.sums[op].rows if op in self._network.sums else op.results[0].shape[1]
 
     def _least_bytes(self, segment: Segment, rows: int) -> int:
         """Bytes that are live at least when the chain computes that many rows a call."""

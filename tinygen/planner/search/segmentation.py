@@ -89,7 +89,7 @@ class SegmentationSearch:
 
     def __init__(self, found: Findings, extra_macs: int = 0) -> None:
         self._network = network = found.network
-        self._finder = EdgeFinder(found)
+        self._finder = EdgeFinder(found, extra_macs)
         self._work = found.work
         self._extra_macs = extra_macs  # that strips may do again
         self._has_strips = False

@@ -79,7 +79,8 @@ class _Lowering:
             case FinishSum():
                 sum = self.network.sums[step.op]
                 self._put(sum.sums, step.reads[0])
-                self._put(step.op.results[0], step.writes[0])
+                for result, touch in zip(step.op.results, step.writes, strict=True):
+                    self._put(result, touch)
                 return self._call(sum.finish, step.op, ("finish", step.op))
             case ShiftRows():
                 kept, moved = step.reads[0], step.writes[0]

@@ -343,8 +343,10 @@ def _descending(segments: Sequence[Segment], chains: frozenset[int]) -> tuple[Se
 
 
 def _ascends(network: Network, segment: Segment) -> bool:
-    """Whether the application gives or takes several rows, which it does in order."""
+    """Whether the application gives or takes several rows, which it does in order, or numbers are added up in order."""
     ops = network.calls[segment.first : segment.end]
+    if any(op in network.sums and network.sums[op].ascends for op in ops):
+        return True
     given = any(tensor in network.fetched for op in ops for tensor in op.variable_operands)
     results = (tensor for op in ops for tensor in op.results)
     return given or any(tensor in network.stored and every_row(tensor).count > 1 for tensor in results)
