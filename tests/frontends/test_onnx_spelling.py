@@ -113,6 +113,16 @@ def test_validate_in_both_layouts(layout: Layout, tmp_path: Path) -> None:
     assert validate(compile_model(_conv_net(tmp_path, 1, 3, 8, 8), options), samples=1).exact
 
 
+def test_minus_one_is_an_open_size(tmp_path: Path) -> None:
+    """As exporters of PaddlePaddle write it: the batch is 1, other axes are asked for."""
+    assert import_model(_conv_net(tmp_path, -1, 3, 8, 8)).inputs[0].external.shape == (1, 3, 8, 8)
+    path = _conv_net(tmp_path, -1, 3, -1, 8)
+    with pytest.raises(UnsupportedModelError, match=r"axis 2 is open \(without a name\).*--input-shape x="):
+        import_model(path)
+    shape = Spelling(shapes={"x": (1, 3, 8, 8)})
+    assert import_model(path, shape).inputs[0].external.shape == (1, 3, 8, 8)
+
+
 def test_sizes_are_given(tmp_path: Path) -> None:
     path = _conv_net(tmp_path, "batch", 3, "rows", 8)
     for spelling in (Spelling(dims={"rows": 8}), Spelling(shapes={"x": (1, 3, 8, 8)})):

@@ -154,6 +154,7 @@ class _Operator:
     outputs: tuple[int, ...]
     options_type: str | None
     options: dict[str, OptionValue]
+    custom_options: bytes
 
 
 @dataclass
@@ -209,6 +210,7 @@ class ModelWriter:
         options_type: str | None = None,
         version: int | None = None,
         custom_code: str = "",
+        custom_options: bytes = b"",
         **options: OptionValue,
     ) -> None:
         """Add an operator by its schema name; options by the snake_case names of their fields."""
@@ -220,7 +222,8 @@ class ModelWriter:
         if code not in self._codes:
             self._codes.append(code)
         index = self._codes.index(code)
-        self._subgraphs[-1].operators.append(_Operator(index, tuple(inputs), tuple(outputs), kind, options))
+        operator = _Operator(index, tuple(inputs), tuple(outputs), kind, options, custom_options)
+        self._subgraphs[-1].operators.append(operator)
 
     def shape(self, index: int) -> tuple[int, ...]:
         """The shape of tensor `index` of the current subgraph."""
@@ -363,6 +366,7 @@ class ModelWriter:
         options = None if kind is None else self._options_table(kind, operator.options)
         inputs = self._numbers(operator.inputs, "<i4")
         outputs = self._numbers(operator.outputs, "<i4")
+        custom = builder.CreateByteVector(operator.custom_options) if operator.custom_options else None
         tflite.OperatorStart(builder)
         tflite.OperatorAddOpcodeIndex(builder, operator.code)
         tflite.OperatorAddInputs(builder, inputs)
@@ -370,6 +374,8 @@ class ModelWriter:
         if kind is not None:
             tflite.OperatorAddBuiltinOptionsType(builder, getattr(tflite.BuiltinOptions, kind))
             tflite.OperatorAddBuiltinOptions(builder, options)
+        if custom is not None:
+            tflite.OperatorAddCustomOptions(builder, custom)
         return _end(tflite.OperatorEnd(builder))
 
     def _options_table(self, kind: str, options: dict[str, OptionValue]) -> int:

@@ -18,6 +18,9 @@ class HW:
     h: int
     w: int
 
+    def __str__(self) -> str:
+        return f"{self.h}x{self.w}"
+
     @property
     def swapped(self) -> "HW":
         """Height and width exchanged."""

@@ -18,6 +18,7 @@ from tinygen.ir.types import Array
 
 OLDEST_OPSET, NEWEST_OPSET = 7, 28
 _MAX_DIM = 1 << 31
+_OPEN = -1  # as exporters of PaddlePaddle and others write a size that is open, without a name
 _MAX_BYTES = (1 << 31) - 1  # of a protobuf message
 _DEFAULT_DOMAINS = ("", "ai.onnx")
 
@@ -117,7 +118,7 @@ def _port(port: ValueInfoProto) -> RawInput:
         raise UnsupportedError(f"'{port.name}' is no tensor with a known number of dimensions")
     dims = []
     for axis, dim in enumerate(port.type.tensor_type.shape.dim):
-        if dim.HasField("dim_value"):
+        if dim.HasField("dim_value") and dim.dim_value != _OPEN:
             if not 0 < dim.dim_value < _MAX_DIM:
                 raise UnsupportedError(f"axis {axis} of '{port.name}' has size {dim.dim_value}")
             dims.append(dim.dim_value)

@@ -171,6 +171,7 @@ class RawOperator:
     version: int
     options_type: int  # value of tflite.BuiltinOptions
     options_table: FlatTable | None
+    custom_options: bytes = b""  # of a custom operator, in the form that its author chose
 
     @property
     def where(self) -> str:

@@ -139,6 +139,7 @@ def _operator(
         )
     code = codes[code_index]
     outputs = _operands(table, OperatorField.OUTPUTS, len(names), lowest=0)
+    custom = table.vector(OperatorField.CUSTOM_OPTIONS, "u1")
     label = f"{code.name} '{shown(names[outputs[0]])}'" if outputs else code.name
     return RawOperator(
         path=path,
@@ -150,6 +151,7 @@ def _operator(
         version=code.version,
         options_type=table.number(OperatorField.BUILTIN_OPTIONS_TYPE, UINT8),
         options_table=table.table(OperatorField.BUILTIN_OPTIONS),
+        custom_options=b"" if custom is None else custom.tobytes(),
     )
 
 

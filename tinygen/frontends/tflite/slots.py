@@ -105,6 +105,7 @@ class OperatorField(IntEnum):
     OUTPUTS = 2
     BUILTIN_OPTIONS_TYPE = 3
     BUILTIN_OPTIONS = 4
+    CUSTOM_OPTIONS = 5
 
 
 class SignatureField(IntEnum):

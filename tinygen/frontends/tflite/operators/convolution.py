@@ -1,5 +1,6 @@
 """Convolutions and fully connected layers."""
 
+import struct
 from dataclasses import replace
 from typing import TypeVar
 
@@ -9,9 +10,11 @@ from tinygen.frontends.filters import filters
 from tinygen.frontends.tflite.activation import fused_clamp, padding_mode
 from tinygen.frontends.tflite.node import Node, Readers, UnsupportedError
 from tinygen.frontends.tflite.operators.hybrid import is_hybrid, read_hybrid
+from tinygen.frontends.tflite.raw import CUSTOM
 from tinygen.ir.graph import Op
 from tinygen.ir.tensor import Tensor
 from tinygen.ops.batch_matmul import BatchMatMul
+from tinygen.ops.clamp import Clamp
 from tinygen.ops.conv2d import Conv2D
 from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
 from tinygen.ops.dynamic_layer import Layer
@@ -19,6 +22,9 @@ from tinygen.ops.fully_connected import FullyConnected
 from tinygen.ops.reshape import Reshape
 from tinygen.ops.transpose_conv2d import TransposeConv2D
 from tinygen.ops.window import HW, UNIT, Padding, padding_for
+
+_TRANSPOSE_CONV_PARAMS = struct.Struct("<3i")
+_SAME, _VALID = 1, 2  # in it: other numbers than tflite.Padding's
 
 _Convolution = TypeVar("_Convolution", Conv2D, DepthwiseConv2D)
 
@@ -95,6 +101,47 @@ def read_transpose_conv(node: Node) -> TransposeConv2D:
     )
 
 
+def read_transpose_conv_bias(node: Node) -> TransposeConv2D:
+    """MediaPipe's custom operator Convolution2DTransposeBias: input, weights OHWI, bias; its output's shape follows.
+
+    Its options are a C struct of three int32: padding (1 = SAME, 2 = VALID), stride of the width, of the height.
+    Of SAME a side loses max(0, filter - (input - 1) mod stride - 1), the smaller half of it at the top and the left.
+    """
+    input, weights, output = node.input(0), _filters(node), node.output()
+    if len(node.raw.custom_options) < _TRANSPOSE_CONV_PARAMS.size:
+        raise UnsupportedError(
+            f"has {len(node.raw.custom_options)} bytes of options, {_TRANSPOSE_CONV_PARAMS.size} were expected"
+        )
+    padding, stride_w, stride_h = _TRANSPOSE_CONV_PARAMS.unpack_from(node.raw.custom_options)
+    if padding not in (_SAME, _VALID) or min(stride_w, stride_h) < 1:
+        raise UnsupportedError(
+            f"has padding {padding} and stride {HW(stride_h, stride_w)}, padding {_SAME} or {_VALID} and a stride of "
+            "at least 1 were expected"
+        )
+    if len(input.shape) != 4 or len(weights.shape) != 4:
+        raise UnsupportedError(
+            f"input {list(input.shape)} and weights {list(weights.shape)} must have 4 dimensions each"
+        )
+    sides = tuple(zip(input.shape[1:3], weights.shape[1:3], (stride_h, stride_w), strict=True))
+    lost = [max(0, filter - (size - 1) % stride - 1) if padding == _SAME else 0 for size, filter, stride in sides]
+    spans = (stride * (size - 1) + filter for size, filter, stride in sides)
+    expected = (input.shape[0], *(span - cut for span, cut in zip(spans, lost, strict=True)), weights.shape[0])
+    if output.shape != expected:
+        raise UnsupportedError(f"output {list(output.shape)} does not fit, {list(expected)} was expected")
+    return TransposeConv2D(
+        name=node.name,
+        source=node.source,
+        input=input,
+        weights=weights,
+        bias=_constant_bias(node),
+        output=output,
+        stride=HW(stride_h, stride_w),
+        top=lost[0] // 2,
+        left=lost[1] // 2,
+        clamp=Clamp.none(output.type),
+    )
+
+
 def read_fully_connected(node: Node) -> Op | tuple[Op, ...]:
     """FULLY_CONNECTED; with weights that are computed at run time a product of two matrices."""
     options = node.options(tflite.FullyConnectedOptions)
@@ -166,4 +213,5 @@ READERS: Readers = {
     "DEPTHWISE_CONV_2D": read_depthwise_conv2d,
     "FULLY_CONNECTED": read_fully_connected,
     "TRANSPOSE_CONV": read_transpose_conv,
+    f"{CUSTOM}Convolution2DTransposeBias": read_transpose_conv_bias,
 }
