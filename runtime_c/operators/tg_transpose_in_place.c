@@ -18,12 +18,16 @@ struct pieces {
 /* Single bytes are what elements mostly are: no call for each of them. */
 static void move_pieces(struct pieces to, struct pieces from, int32_t count, int32_t bytes)
 {
-    while (count-- > 0) {
-        if (bytes == 1) {
+    if (bytes == 1) {
+        while (count-- > 0) {
             *to.first = *from.first;
-        } else {
-            memcpy(to.first, from.first, (size_t)bytes);
+            to.first += to.step;
+            from.first += from.step;
         }
+        return;
+    }
+    while (count-- > 0) {
+        memcpy(to.first, from.first, (size_t)bytes);
         to.first += to.step;
         from.first += from.step;
     }

@@ -134,10 +134,10 @@ def test_no_compiler_warns(compiler: tuple[str, ...], tmp_path: Path) -> None:
 
 @requires_arm_gcc
 @pytest.mark.parametrize(
-    ("name", "most"), [("tg_strided_copy", 184), ("tg_gather", 116), ("tg_transpose_in_place", 424)]
+    ("name", "most"), [("tg_strided_copy", 184), ("tg_gather", 116), ("tg_transpose_in_place", 432)]
 )
 def test_the_functions_are_small(name: str, most: int, tmp_path: Path) -> None:
-    """.text at -Os on Cortex-M4; 180, 114 and 420 bytes with arm-none-eabi-gcc 12.2.1."""
+    """.text at -Os on Cortex-M4; 180, 114 and 428 bytes with arm-none-eabi-gcc 12.2.1."""
     source, built = RUNTIME_C / "operators" / f"{name}.c", tmp_path / "built.o"
     options = ["-mcpu=cortex-m4", "-mthumb", "-std=c11", "-Os", f"-I{VERSION}"]
     subprocess.run(["arm-none-eabi-gcc", *options, "-c", str(source), "-o", str(built)], check=True)

@@ -18,10 +18,12 @@ from tinygen.codegen.ports import PortText, common_ctype
 from tinygen.codegen.statements import Callee, CallText, ShiftText, Statement, StripsText, Writer
 from tinygen.codegen.streams import StreamText, stream_text
 from tinygen.ir.graph import Op, Port
+from tinygen.ir.planes import Planes, input_planes, output_planes
+from tinygen.ir.tensor import Tensor
 from tinygen.ir.text import mnemonic
 from tinygen.kernels.base import Kernel, Table
 from tinygen.kernels.engine import EngineCall, EngineTemplate
-from tinygen.planner.schedule.schedule import Call, Fetch, Fused, Schedule, Shift, Strips, unrolled
+from tinygen.planner.schedule.schedule import Call, Fetch, Fused, Schedule, Shift, Store, Strips, unrolled
 
 
 @dataclass(frozen=True, eq=False)
@@ -279,6 +281,30 @@ class ModelText:
         return next((port for port in self.outputs if not port.is_resident), None)
 
     @property
+    def fetches_planes(self) -> bool:
+        """Whether rows of the input's planes are made pixels when they come."""
+        return self._passes_line(Fetch)
+
+    @property
+    def stores_planes(self) -> bool:
+        """Whether pixels of the output are made rows of planes when they go."""
+        return self._passes_line(Store)
+
+    @property
+    def fetches_any_row(self) -> bool:
+        """Whether rows of the input are not asked for in the order in which they lie one behind the other."""
+        return self.fetched_port is not None and self.fetched_port.row_of_plane is not None
+
+    @property
+    def stores_any_row(self) -> bool:
+        """Whether rows of the output are not given away in the order in which they lie one behind the other."""
+        return self.stored_port is not None and self.stored_port.row_of_plane is not None
+
+    def _passes_line(self, kind: type[Fetch] | type[Store]) -> bool:
+        steps = (step for step in self.schedule.flat_steps if isinstance(step, kind))
+        return any(step.at_port and step.at_port.line for step in steps)
+
+    @property
     def application_functions(self) -> str:
         """Those that the application has to write, for a comment."""
         fetching = [f"{self.name}_{self.fetch_function}"] if self.fetches_rows else []
@@ -423,7 +449,14 @@ class ModelText:
 
     @cached_property
     def _writer(self) -> Writer:
-        return Writer(self.schedule, self._callee, self._table_symbol, self._captions.content, self._places)
+        content, planes = self._captions.content, self._planes
+        return Writer(self.schedule, self._callee, self._table_symbol, content, self._places, planes)
+
+    @cached_property
+    def _planes(self) -> dict[Tensor, Planes]:
+        """Inputs and outputs of which the application has planes."""
+        graph = self.schedule.graph
+        return {planes.planes: planes for planes in (*input_planes(graph), *output_planes(graph))}
 
     def _callee(self, call: Call) -> Callee:
         layer, runner = self._layers[call.whole][self._layer_key(call)], self._runner(call)
@@ -465,7 +498,7 @@ class ModelText:
     def _port(self, index: int, role: str, port: Port) -> PortText:
         is_resident = port.tensor not in self.schedule.fetched | self.schedule.stored
         address = self._places.of_tensor(port.tensor) if is_resident else None
-        return PortText(index, role, port.name, port.tensor, port, address)
+        return PortText(index, role, port.name, port.tensor, port, address, self._planes.get(port.tensor))
 
 
 def _numbered(symbol: str, content: str, contents: dict[str, str]) -> str:

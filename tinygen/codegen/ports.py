@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from tinygen.codegen.c_text import c_type, float_literal, inline_comment
 from tinygen.ir.graph import Port
+from tinygen.ir.planes import Planes
 from tinygen.ir.rows import every_row, has_rows, pixel_bytes
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import DType
@@ -30,6 +31,7 @@ class PortText:
     tensor: Tensor
     port: Port
     address: str | None  # from a pointer to its arena; None where the application gives or takes rows
+    planes: Planes | None = None  # where it is an image of which the network has pixels
 
     @property
     def is_fetched(self) -> bool:
@@ -44,7 +46,7 @@ class PortText:
     @property
     def every_row(self) -> int:
         """Rows that the application gives or takes, if it does."""
-        return every_row(self.tensor).end
+        return self.planes.count * self.planes.height if self.planes else every_row(self.tensor).end
 
     @property
     def row_bytes(self) -> int:
@@ -54,15 +56,27 @@ class PortText:
     @property
     def pixel_bytes(self) -> int:
         """Bytes of one column of such a row."""
+        if self.planes:
+            return self.tensor.type.dtype.bytes
         return pixel_bytes(self.tensor) if has_rows(self.tensor) else self.bytes
 
     @property
     def row_description(self) -> str:
         """What they are, for a comment."""
         shape = self.tensor.shape
+        if self.planes:
+            planes = "" if self.planes.keeps_order else f"{self.planes.count} planes of "
+            return f"{planes}{self.planes.height} rows of {self.planes.width} {self.ctype}"
         if len(shape) != 4:
             return f"all of it is one row of {self.elements} {self.ctype}"
         return f"{shape[1]} rows of {shape[2]} x {shape[3]} {self.ctype}"
+
+    @property
+    def row_of_plane(self) -> str | None:
+        """How rows of several planes are counted, for a comment."""
+        if self.planes is None or self.planes.keeps_order:
+            return None
+        return f"Row {self.planes.height} * p + y is row y of plane p"
 
     def rows_form(self, prefix: str) -> str | None:
         """How its int8 rows and the values of the model's file follow from each other, for a comment; None where these

@@ -1,6 +1,6 @@
 """Steps of a fused chain as C statements: calls, moves of ring rows, rows from and to the application, loops."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, TypeVar
 
@@ -8,6 +8,7 @@ from tinygen.codegen.arenas import touched_arenas
 from tinygen.codegen.c_text import c_type, inline_comment
 from tinygen.codegen.places import Places
 from tinygen.codegen.strips import Members, MemberText, Use, members_of
+from tinygen.ir.planes import Planes
 from tinygen.ir.rows import Columns, Piece, all_columns, has_rows
 from tinygen.ir.tensor import Tensor
 from tinygen.kernels.base import Kernel, Table
@@ -87,6 +88,16 @@ class StoreText:
 
 
 @dataclass(frozen=True)
+class PlanesText:
+    """Pixels whose planes the application gives or takes row by row, by a function of the model's own."""
+
+    can_fail: ClassVar[bool] = True
+
+    kind: str  # "fetch planes" or "store planes"
+    arguments: str  # behind `user`
+
+
+@dataclass(frozen=True)
 class CropText:
     """Columns of a row that are copied into a ring."""
 
@@ -137,7 +148,7 @@ class StripsText:
         return [[(member.name, member.values[strip]) for member in self.members] for strip in range(self.count)]
 
 
-Statement = CallText | ShiftText | FetchText | StoreText | CropText | LoopText | StripsText
+Statement = CallText | ShiftText | FetchText | StoreText | PlanesText | CropText | LoopText | StripsText
 
 
 @dataclass(frozen=True)
@@ -164,6 +175,7 @@ class Writer:
     symbol: Callable[[Table], str]
     content: Callable[[Buffer], str]
     places: Places
+    planes: Mapping[Tensor, Planes] = field(default_factory=dict)  # inputs and outputs that have planes
     strips: int = 1
     members: Members = field(default_factory=lambda: Members({}, str))
 
@@ -221,9 +233,9 @@ class Writer:
             case Shift():
                 return self.shift(*_of(Shift, steps))
             case Fetch():
-                return self._fetch(*(step.piece for step in _of(Fetch, steps)))
+                return self._fetch(*_of(Fetch, steps))
             case Store():
-                return StoreText(", ".join(self._rows(*(step.piece for step in _of(Store, steps)))))
+                return self._store(*_of(Store, steps))
             case Crop():
                 return self._crop(*_of(Crop, steps))
 
@@ -238,20 +250,44 @@ class Writer:
         bytes = self._bytes("size_t", buffer, *(crop.target.tensor.type.bytes for crop in crops))
         return CropText(target, source, bytes, inline_comment(self.content(buffer)))
 
-    def _fetch(self, *pieces: Piece) -> FetchText:
+    def _fetch(self, *fetches: Fetch) -> FetchText | PlanesText:
+        pieces = [fetch.piece for fetch in fetches]
         *rows, values = self._rows(*pieces)
-        if not self.schedule.rereads_input:
-            return FetchText("fetch_rows", ", ".join([*rows, values]))
-        across = [_columns(piece) for piece in pieces]
+        arguments = [*rows, *(self._across(*pieces) if self.schedule.rereads_input else ()), values]
+        if line := self._line(fetches[0]):
+            return PlanesText("fetch planes", ", ".join([*arguments, line]))
+        return FetchText("fetch_patch" if self.schedule.rereads_input else "fetch_rows", ", ".join(arguments))
+
+    def _store(self, *stores: Store) -> StoreText | PlanesText:
+        arguments = self._rows(*(store.piece for store in stores))
+        if line := self._line(stores[0]):
+            return PlanesText("store planes", ", ".join([*arguments, line]))
+        return StoreText(", ".join(arguments))
+
+    def _line(self, step: Fetch | Store) -> str | None:
+        """Where rows of planes pass; None where rows come or go as they are."""
+        at_port = step.at_port
+        return self.places.of_buffer(at_port.line) if at_port and at_port.line else None
+
+    def _across(self, *pieces: Piece) -> list[str]:
+        """First column, and number of columns."""
+        across = [self._columns(piece) for piece in pieces]
         buffer = self.schedule.places[pieces[0].tensor].buffer
         first = self._number(self.members.name(buffer, "first_column"), *(columns.first for columns in across))
         count = self._number(self.members.name(buffer, "columns"), *(columns.count for columns in across))
-        return FetchText("fetch_patch", ", ".join([*rows, first, count, values]))
+        return [first, count]
 
     def _rows(self, *pieces: Piece) -> list[str]:
         """First row, number of rows, and where they lie."""
         first = self._number("first_row", *(piece.rows.first for piece in pieces))
-        return [first, str(pieces[0].rows.count), self._address(*(piece.tensor for piece in pieces))]
+        planes = self.planes.get(pieces[0].whole)
+        count = planes.count * planes.height if planes else pieces[0].rows.count  # all of them, of all planes
+        return [first, str(count), self._address(*(piece.tensor for piece in pieces))]
+
+    def _columns(self, piece: Piece) -> Columns:
+        if piece.whole in self.planes:
+            return Columns(0, self.planes[piece.whole].width)
+        return piece.columns or (all_columns(piece.whole) if has_rows(piece.whole) else Columns(0, 1))
 
     def _operand(self, position: int, *calls: Call) -> str:
         """What a call reads: a value in an arena, or a constant."""
@@ -317,10 +353,6 @@ def _times(terms: Sequence[str], variable: str) -> list[str]:
 def _of(kind: type[_Kind], steps: Sequence[object]) -> list[_Kind]:
     """Steps that are known to be of one kind."""
     return [step for step in steps if isinstance(step, kind)]
-
-
-def _columns(piece: Piece) -> Columns:
-    return piece.columns or (all_columns(piece.whole) if has_rows(piece.whole) else Columns(0, 1))
 
 
 def _table_of(kernel: Kernel, operand: Tensor) -> Table:

@@ -107,6 +107,16 @@ class Op:
         return tuple(t for t in self.variable_operands if t not in self.whole_operands)
 
     @property
+    def makes_pixels(self) -> bool:
+        """Whether its result is the image of its operand with the channels last instead of first: NCHW to NHWC."""
+        return False
+
+    @property
+    def makes_planes(self) -> bool:
+        """Whether its result is the image of its operand with the channels first instead of last: NHWC to NCHW."""
+        return False
+
+    @property
     def macs(self) -> int:
         """Multiply-accumulates of one execution."""
         return 0

@@ -21,6 +21,14 @@ class Reshape(Op):
     input: Tensor
     output: Tensor
 
+    @property
+    def makes_pixels(self) -> bool:
+        return self.input.shape[:2] == (1, 1) and self.output.shape == (1, *self.input.shape[2:], 1)
+
+    @property
+    def makes_planes(self) -> bool:
+        return self.output.shape[:2] == (1, 1) and self.input.shape == (1, *self.output.shape[2:], 1)
+
     def channel_links(self) -> tuple[Link, ...] | None:
         return repeated(self.output, self.input)
 

@@ -28,6 +28,14 @@ class Transpose(Op):
         moved = [axis for axis in self.permutation if self.input.shape[axis] != 1]
         return moved == sorted(moved)
 
+    @property
+    def makes_pixels(self) -> bool:
+        return self.input.shape[0] == 1 and self.permutation == (0, 2, 3, 1)
+
+    @property
+    def makes_planes(self) -> bool:
+        return self.input.shape[0] == 1 and self.permutation == (0, 3, 1, 2)
+
     def channel_links(self) -> tuple[Link, ...] | None:
         keeps = bool(self.permutation) and self.permutation[-1] == len(self.permutation) - 1
         return linked(self.output, self.input) if keeps else None

@@ -64,6 +64,11 @@ def plan(graph: Graph, board: Board, toolbox: Toolbox, request: Request = Reques
         schedule = _in_memories(step_plan(graph, board, toolbox, request.limit_bytes, request.solver), request)
         check(schedule)
         return schedule
+    return _plan(graph, board, _with_work_in_place(graph, board, toolbox, request), request)
+
+
+def _plan(graph: Graph, board: Board, toolbox: Toolbox, request: Request) -> Schedule:
+    """The same, where it is known whether whole tensors are worked on in place."""
     if toolbox.has_native_kernels and not toolbox.may_grow:
         return _thrifty(graph, board, toolbox, request)
     whole = whole_plan(graph, board, _kernels(graph, toolbox), request.solver)
@@ -104,7 +109,7 @@ def _thrifty(graph: Graph, board: Board, toolbox: Toolbox, request: Request) -> 
     library = library_bytes(graph, board, toolbox, request.solver)
     thrifty = thrifty_plan(graph, board, free, library, request.solver)
     limit = _limit(request, thrifty.arena_bytes)
-    fastest = plan(graph, board, free, replace(request, limit_bytes=limit))
+    fastest = _plan(graph, board, free, replace(request, limit_bytes=limit))
     whole = _in_memories(exchanged(thrifty, request.network(thrifty.graph, {})), request)
     check(whole)
     return fastest if _is_worth_it(fastest, whole, free, request, limit) else whole
@@ -113,6 +118,16 @@ def _thrifty(graph: Graph, board: Board, toolbox: Toolbox, request: Request) -> 
 def _thriftier(toolbox: Toolbox) -> Toolbox:
     """The toolbox where whole tensors take too much."""
     return replace(toolbox, works_in_place=True)
+
+
+def _with_work_in_place(graph: Graph, board: Board, toolbox: Toolbox, request: Request) -> Toolbox:
+    """The toolbox that works in place if that makes whole tensors take less."""
+    library = replace(toolbox, has_native_kernels=False)
+    kernels, in_place = (_kernels(graph, tools) for tools in (library, _thriftier(library)))
+    if all(kernel.in_place == in_place[op].in_place for op, kernel in kernels.items()):
+        return toolbox
+    before, after = (whole_plan(graph, board, chosen, request.solver) for chosen in (kernels, in_place))
+    return _thriftier(toolbox) if after.arena_bytes < before.arena_bytes else toolbox
 
 
 def _limit(request: Request, bytes: int) -> int:

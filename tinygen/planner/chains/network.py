@@ -1,11 +1,12 @@
 """A graph as the splitting planner sees it: calls in order, tensors by the memory they live in."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from tinygen.budget import ROWS
 from tinygen.ir.graph import Graph, Op
+from tinygen.ir.planes import Planes, input_planes, output_planes
 from tinygen.ir.rows import Rows, has_rows
 from tinygen.ir.tensor import Tensor
 from tinygen.kernels.base import Kernel
@@ -27,9 +28,12 @@ class Derived:
         sharing: Sharing,
         fetched: frozenset[Tensor],
         stored: tuple[Tensor, ...],
+        planes: Sequence[Planes],
     ) -> None:
         self.graph, self.calls, self.sharing = graph, calls, sharing
         self.fetched, self.stored = fetched, stored
+        self.input_tensors = _with_pixels(graph.input_tensors, planes)
+        self.output_tensors = _with_pixels(graph.output_tensors, planes)
 
     def root(self, tensor: Tensor) -> Tensor:
         """The tensor whose memory holds `tensor`."""
@@ -38,19 +42,19 @@ class Derived:
     @cached_property
     def inputs(self) -> frozenset[Tensor]:
         """Roots that hold an input of the model before the first call."""
-        return frozenset(self.root(tensor) for tensor in self.graph.input_tensors) - self.fetched
+        return frozenset(self.root(tensor) for tensor in self.input_tensors) - self.fetched
 
     @cached_property
     def outputs(self) -> frozenset[Tensor]:
         """Roots that hold an output of the model after the last call."""
-        kept = (t for t in self.graph.output_tensors if not t.is_constant and t not in self.stored)
+        kept = (t for t in self.output_tensors if not t.is_constant and t not in self.stored)
         return frozenset(self.root(tensor) for tensor in kept)
 
     @cached_property
     def lifetimes(self) -> dict[Tensor, tuple[int, int]]:
         """First and last call that touches each root; resident inputs from call 0 on, outputs up to the last."""
         found: dict[Tensor, tuple[int, int]] = {}
-        touched = [(0, root) for root in map(self.root, self.graph.input_tensors) if root in self.inputs]
+        touched = [(0, root) for root in map(self.root, self.input_tensors) if root in self.inputs]
         for index, op in enumerate(self.calls):
             touched += [(index, self.root(tensor)) for tensor in (*op.variable_operands, *op.results)]
         touched += [(len(self.calls) - 1, root) for root in self.outputs]
@@ -62,7 +66,7 @@ class Derived:
     @cached_property
     def private(self) -> frozenset[Tensor]:
         """Roots that hold only themselves and are neither input nor output of the model."""
-        ports = {self.root(tensor) for tensor in self.graph.input_tensors} | self.outputs
+        ports = {self.root(tensor) for tensor in self.input_tensors} | self.outputs
         return frozenset(r for r in self.lifetimes if r not in ports and not self.sharing.is_shared(r))
 
     @cached_property
@@ -92,9 +96,10 @@ class Network:
     kernels: Mapping[Op, Kernel]
     sharing: Sharing
     derived: Derived
-    fetched: frozenset[Tensor] = frozenset()  # inputs that the application gives by rows
+    fetched: frozenset[Tensor] = frozenset()  # inputs that the application gives by rows, or the pixels of their planes
     rereads_input: bool = False  # it gives them as often as wanted, and just some columns
-    stored: tuple[Tensor, ...] = ()  # outputs that the application takes by rows
+    stored: tuple[Tensor, ...] = ()  # outputs that the application takes by rows, or the pixels of their planes
+    at_ports: Mapping[Tensor, Planes] = field(default_factory=dict)  # by such pixels
     demand: RowDemand = field(default_factory=RowDemand)  # which rows the operators need
     copies: RingCache = field(default_factory=RingCache)
     tiles: TileCache = field(default_factory=TileCache)
@@ -111,17 +116,25 @@ class Network:
         """The network of a graph.
 
         Inputs that nobody reads, or that lie inside of other tensors, are not fetched; outputs that nothing computes
-        are not stored.
+        are not stored. Operators between planes and pixels of what is fetched or stored are no calls.
         """
-        sharing = Sharing(graph)
-        calls = tuple(op for op in graph.ops if not sharing.add_view(op))
-        read = {tensor for op in calls for tensor in op.variable_operands}
-        fetched = (t for t in graph.input_tensors if fetches_input and t in read and sharing.root(t)[0] is t)
-        written = {sharing.root(tensor)[0] for op in calls for tensor in op.results}
-        taken = (t for t in dict.fromkeys(graph.output_tensors) if stores_output and sharing.root(t)[0] in written)
-        given, stored = frozenset(fetched), tuple(taken)
-        derived = Derived(graph, calls, sharing, given, stored)
-        return cls(graph, calls, kernels, sharing, derived, given, rereads_input, stored)
+        planes = [*(input_planes(graph) if fetches_input else ()), *(output_planes(graph) if stores_output else ())]
+        while True:
+            sharing = Sharing(graph)
+            at_ports = {each.pixels: each for each in planes}
+            skipped = {each.op for each in planes}
+            calls = tuple(op for op in graph.ops if op not in skipped and not sharing.add_view(op))
+            read = {tensor for op in calls for tensor in op.variable_operands}
+            inputs = _with_pixels(graph.input_tensors, planes) if fetches_input else ()
+            fetched = frozenset(t for t in inputs if t in read and sharing.root(t)[0] is t)
+            written = {sharing.root(tensor)[0] for op in calls for tensor in op.results}
+            outputs = dict.fromkeys(_with_pixels(graph.output_tensors, planes) if stores_output else ())
+            stored = tuple(t for t in outputs if sharing.root(t)[0] in written)
+            if at_ports.keys() <= fetched | {*stored}:
+                break
+            planes = [each for each in planes if each.pixels in fetched or each.pixels in stored]
+        derived = Derived(graph, calls, sharing, fetched, stored, planes)
+        return cls(graph, calls, kernels, sharing, derived, fetched, rereads_input, stored, at_ports)
 
     def with_kernels(self, kernels: Mapping[Op, Kernel]) -> "Network":
         """The same with other kernels for some operators; what is derived from the graph is shared, as tensors are
@@ -137,6 +150,19 @@ class Network:
     def root(self, tensor: Tensor) -> Tensor:
         """The tensor whose memory holds `tensor`."""
         return self.sharing.root(tensor)[0]
+
+    def input_port(self, tensor: Tensor) -> int:
+        """Which input a fetched tensor is."""
+        return self.derived.input_tensors.index(tensor)
+
+    def output_port(self, tensor: Tensor) -> int:
+        """Which output a stored tensor is."""
+        return self.derived.output_tensors.index(tensor)
+
+    def line_bytes(self, touch_bytes: int, tensor: Tensor, rows: int) -> int:
+        """Of a row of a plane, where so many rows of pixels come from planes or go there; 0 where none is gathered."""
+        planes = self.at_ports.get(tensor)
+        return 0 if planes is None or planes.keeps_order else touch_bytes // rows // planes.count
 
     @property
     def inputs(self) -> frozenset[Tensor]:
@@ -172,6 +198,12 @@ class Network:
     def row_wise(self) -> frozenset[Op]:
         """The calls that can run row by row."""
         return self.derived.row_wise
+
+
+def _with_pixels(ports: Sequence[Tensor], planes: Iterable[Planes]) -> tuple[Tensor, ...]:
+    """Inputs or outputs in the form in which the network has them."""
+    pixels = {each.planes: each.pixels for each in planes}
+    return tuple(pixels.get(tensor, tensor) for tensor in ports)
 
 
 def _has_tiles(op: Op) -> bool:

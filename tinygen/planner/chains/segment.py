@@ -1,6 +1,6 @@
 """One segment of a network, a call on whole tensors or a chain that runs in parts, and the memory it takes."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import accumulate, chain
@@ -24,6 +24,7 @@ from tinygen.planner.chains.stream import (
 )
 from tinygen.planner.chains.strips import strips_of
 from tinygen.planner.memory.block import Block, InPlace, least_bytes
+from tinygen.planner.memory.first_fit import lowest
 from tinygen.planner.memory.lifetimes import Access, Traffic
 from tinygen.planner.memory.placement import Effort, arena_bytes, place
 from tinygen.planner.memory.traces import Ports, Trace, blocks_of, trace
@@ -58,7 +59,14 @@ class Scratch:
     op: Op
 
 
-BufferKey = Tensor | Scratch
+@dataclass(frozen=True)
+class PlaneLine:
+    """Key of a row of a plane, between the application's planes and pixels; placed where others leave room."""
+
+    op: Op
+
+
+BufferKey = Tensor | Scratch | PlaneLine
 Traces = dict[Segment, Trace[BufferKey]]
 
 
@@ -72,7 +80,25 @@ class Memory:
     @cached_property
     def bound_bytes(self) -> int:
         """No placement is smaller."""
-        return least_bytes(list(self.blocks.values()))
+        return least_bytes(list(self._first_placed.values()))
+
+    def _with_lines(
+        self, offsets: dict[Block, int], effort: Effort, limit: int | None, solver: Solver
+    ) -> dict[Block, int]:
+        """The placement with lines where it leaves room; where it does not, perhaps another one does."""
+        without = max(arena_bytes(offsets), limit or 0)
+        for key, (block, *_) in self.blocks.items():
+            if isinstance(key, PlaneLine):
+                offsets[block] = lowest(block, offsets)
+        if effort.is_thorough and arena_bytes(offsets) > without:
+            others = place(list(self.blocks.values()), self.in_place, effort, self.bound_bytes, without, solver)
+            offsets = min(offsets, others, key=arena_bytes)
+        return offsets
+
+    @cached_property
+    def _first_placed(self) -> dict[BufferKey, tuple[Block, ...]]:
+        """Without lines, which are small and mostly find room beside all others: the search need not know them."""
+        return {key: blocks for key, blocks in self.blocks.items() if not isinstance(key, PlaneLine)}
 
     @property
     def first_blocks(self) -> list[Block]:
@@ -82,11 +108,14 @@ class Memory:
     def placement_units(self, effort: Effort) -> int:
         """What the search for a placement takes about: moves of blocks, and pairs of parts that may meet."""
         pairs = sum(len(block.parts) ** 2 for blocks in self.blocks.values() for block in blocks)
-        return effort.moves * len(self.blocks) + pairs
+        return effort.moves * len(self._first_placed) + pairs
 
     def placed(self, effort: Effort, limit: int | None = None, solver: Solver = Solver.BUILTIN) -> "Placed":
         """The best placement found; with a limit the search ends at one within it."""
-        offsets = place(list(self.blocks.values()), self.in_place, effort, self.bound_bytes, limit, solver)
+        items = list(self._first_placed.values())
+        offsets = place(items, self.in_place, effort, self.bound_bytes, limit, solver)
+        if len(items) < len(self.blocks):
+            offsets = self._with_lines(offsets, effort, limit, solver)
         chosen = {key: next(b for b in blocks if b in offsets) for key, blocks in self.blocks.items()}
         return Placed(
             offsets={key: offsets[block] for key, block in chosen.items()},
@@ -249,7 +278,9 @@ def _memory(traces: Sequence[Trace[BufferKey]], ports: Ports[BufferKey]) -> Memo
 
 
 def _name(key: BufferKey) -> str:
-    return key.name if isinstance(key, Tensor) else f"{key.op.name}:scratch"
+    if isinstance(key, Tensor):
+        return key.name
+    return f"{key.op.name}:{'line' if isinstance(key, PlaneLine) else 'scratch'}"
 
 
 def traffic_of(network: Network, step: RowStep) -> Traffic[BufferKey]:
@@ -258,6 +289,8 @@ def traffic_of(network: Network, step: RowStep) -> Traffic[BufferKey]:
     writes = tuple([_access(network, touch) for touch in step.writes])
     if isinstance(step, AddRows | AddSlice):
         return Traffic(reads, writes, in_place=reads[1:])
+    if isinstance(step, FetchRows | StoreRows):
+        return Traffic(reads, (*writes, *_line(network, step)))
     if not isinstance(step, Compute):
         return Traffic(reads, writes)
     kernel = network.kernels[step.op]
@@ -268,6 +301,13 @@ def traffic_of(network: Network, step: RowStep) -> Traffic[BufferKey]:
     if kernel.scratch_bytes:
         writes += (Access(Scratch(step.op), 0, kernel.scratch_bytes),)
     return Traffic(reads, writes, shared)
+
+
+def _line(network: Network, step: FetchRows | StoreRows) -> Iterator[Access[BufferKey]]:
+    """What a row of a plane takes, where rows of pixels come from planes or go there."""
+    (touch,) = (*step.reads, *step.writes)
+    if line_bytes := network.line_bytes(touch.bytes, step.tensor, step.rows.count):
+        yield Access(PlaneLine(network.at_ports[step.tensor].op), 0, line_bytes)
 
 
 def chain_of(network: Network, segment: Segment, rows_per_call: int) -> Chain:
@@ -324,10 +364,10 @@ def _sizes(network: Network, steps: Sequence[RowStep], traffic: Sequence[Traffic
     whole = network.lifetimes.keys() - network.private - network.fetched
     sizes: dict[BufferKey, int] = {}
     for key, _, bytes in (access for each in traffic for access in (*each.reads, *each.writes)):
-        if key in sizes:
+        if isinstance(key, Scratch | PlaneLine):
+            sizes[key] = max(bytes, sizes.get(key, 0))
+        elif key in sizes:
             continue
-        if isinstance(key, Scratch):
-            sizes[key] = bytes
         elif key in whole:
             sizes[key] = key.type.bytes
         else:
@@ -336,6 +376,8 @@ def _sizes(network: Network, steps: Sequence[RowStep], traffic: Sequence[Traffic
 
 
 def _align(key: BufferKey) -> int:
+    if isinstance(key, PlaneLine):
+        return key.op.results[0].type.dtype.bytes
     return max(_TENSOR_ALIGN, key.type.dtype.bytes) if isinstance(key, Tensor) else _TENSOR_ALIGN
 
 

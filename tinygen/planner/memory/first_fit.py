@@ -1,6 +1,6 @@
 """First fit: blocks take, in a given order, the lowest offset that nothing placed before them forbids."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -85,6 +85,16 @@ class Problem:
     def arena_bytes(self, offsets: dict[int, int]) -> int:
         """End of the highest block."""
         return max((offset + self.blocks[index].bytes for index, offset in offsets.items()), default=0)
+
+
+def lowest(block: Block, offsets: Mapping[Block, int]) -> int:
+    """The lowest offset of a further block that those which have one do not forbid."""
+    taken = sorted((at + low, at + high) for other, at in offsets.items() for low, high in forbidden(other, block))
+    offset = 0
+    for low, high in taken:
+        if low < offset < high:
+            offset = -(-high // block.align) * block.align
+    return offset
 
 
 def placed(order: Iterable[int], at: Sequence[int | None]) -> dict[int, int]:

@@ -1,6 +1,6 @@
 """What the arenas hold while a schedule runs, byte by byte: derived from its steps alone."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tinygen.ir.tensor import Tensor
@@ -122,9 +122,9 @@ def step_traffic(schedule: Schedule, step: FlatStep) -> Traffic[Buffer]:
     """What a step reads and writes, its scratch included."""
     match step:
         case Fetch():
-            return Traffic((), (_access(schedule, step.piece.tensor),))
+            return Traffic((), (_access(schedule, step.piece.tensor), *_line(step)))
         case Store():
-            return Traffic((_access(schedule, step.piece.tensor),), ())
+            return Traffic((_access(schedule, step.piece.tensor),), tuple(_line(step)))
         case Crop():
             return Traffic((_access(schedule, step.source.tensor),), (_access(schedule, step.target.tensor),))
         case Shift():
@@ -132,6 +132,12 @@ def step_traffic(schedule: Schedule, step: FlatStep) -> Traffic[Buffer]:
             return Traffic((source,), (Access(step.buffer, step.target, step.bytes),))
         case Call():
             return _call(schedule, step)
+
+
+def _line(step: Fetch | Store) -> Iterator[Access[Buffer]]:
+    """Where rows of planes pass."""
+    if step.at_port and step.at_port.line:
+        yield Access(step.at_port.line, 0, step.at_port.line.bytes)
 
 
 def _call(schedule: Schedule, call: Call) -> Traffic[Buffer]:

@@ -17,7 +17,7 @@ from tinygen.ir.graph import Op
 from tinygen.ir.rows import Piece, every_row, pixel_bytes, row_bytes
 from tinygen.ir.stream import State
 from tinygen.ir.tensor import Tensor
-from tinygen.planner.schedule.schedule import Buffer, Call, Crop, Fetch, FlatStep, Schedule, Shift, Store
+from tinygen.planner.schedule.schedule import AtPort, Buffer, Call, Crop, Fetch, FlatStep, Schedule, Shift, Store
 
 _Marks = npt.NDArray[np.int32] | npt.NDArray[np.int64]
 _NEVER_WRITTEN = -1
@@ -39,6 +39,7 @@ def check(schedule: Schedule, limit_bytes: int | None = None) -> None:
             for first, second in _live_together(schedule.buffers):
                 _check_apart(schedule, first, second)
         in_pieces = {part.whole for part in schedule.pieces.values()} - schedule.places.keys()
+        in_pieces |= set(_planes_of_application(schedule))
         known = frozenset(schedule.buffers)
         for tensor in (*schedule.graph.tensors, *schedule.pieces):
             if tensor not in in_pieces:
@@ -123,6 +124,17 @@ def _check_place(schedule: Schedule, tensor: Tensor, known: Collection[Buffer]) 
         )
 
 
+def _planes_of_application(schedule: Schedule) -> Iterator[Tensor]:
+    """Inputs and outputs of which the arena never holds more than a row of a plane."""
+    graph = schedule.graph
+    for step in schedule.flat_steps:
+        match step:
+            case Fetch(at_port=AtPort()):
+                yield graph.input_tensors[step.port]
+            case Store(at_port=AtPort()):
+                yield graph.output_tensors[step.port]
+
+
 def _check_parts(call: Call) -> None:
     """Tables that are parts of others hold what stands there."""
     for table in (table for table in call.kernel.tables if table.whole):
@@ -182,9 +194,10 @@ class _Execution:
         self._missing: dict[Tensor, int] = {}  # bytes that were never written, of tensors that are written in pieces
         self._writers: list[tuple[int, str]] = [(0, "nothing")]  # first mark, and what was written with it
         self._next_mark = 0
-        self._stored: dict[int, int] = {}  # rows of outputs that the application has taken
+        self._stored: dict[int, int] = {}  # rows of outputs that the application has taken,
+        self._rows_of: dict[int, Tensor] = {}  # and the outputs, or their pixels, that have these rows
         called = {call.whole for call in schedule.calls}
-        self._views = dict.fromkeys(op for op in schedule.graph.ops if op not in called)
+        self._views = dict.fromkeys(op for op in schedule.graph.ops if op not in called | schedule.at_ports)
         self._viewed: dict[Tensor, list[Op]] = {}
         for op in self._views:
             for tensor in op.variable_operands:
@@ -222,7 +235,7 @@ class _Execution:
                 case Shift():
                     self._shift(step)
                 case Fetch():
-                    self._write(step.piece.tensor, f"{where} fetches rows")
+                    self._fetch(step, where)
                 case Store():
                     self._store(step, where)
                 case Crop():
@@ -262,9 +275,40 @@ class _Execution:
         source, target = start + shift.source, start + shift.target
         self._arena[target : target + shift.bytes] = self._arena[source : source + shift.bytes].copy()
 
+    def _fetch(self, fetch: Fetch, where: str) -> None:
+        """The application gives rows of the input, or of its planes."""
+        planes, part = self._schedule.graph.input_tensors[fetch.port], fetch.piece
+        if fetch.at_port is None:
+            is_right = part.whole is planes
+        else:
+            op = fetch.at_port.op
+            is_right = op.makes_pixels and op.variable_operands == (planes,) and op.results == (part.whole,)
+        if not is_right:
+            raise ValueError(f"{where}: fetches '{part.tensor.name}', input {fetch.port} is '{planes.name}'")
+        self._pass_planes(fetch, where)
+        self._write(part.tensor, f"{where} fetches rows")
+
+    def _pass_planes(self, step: Fetch | Store, where: str) -> None:
+        """Rows of several planes pass through a line that nobody uses for something else."""
+        part = step.piece
+        if step.at_port is None or part.whole.shape[3] == 1:
+            return
+        line = step.at_port.line
+        needed = part.tensor.type.bytes // part.rows.count // part.whole.shape[3]
+        if line is None or line.bytes < needed:
+            raise ValueError(f"{where}: has no room for a row of a plane, {needed} bytes were expected")
+        span = self._range_of_scratch(line)
+        if span.overlaps(self._range(part.tensor)):
+            raise ValueError(f"{where}: rows of planes pass through the bytes of '{part.tensor.name}'")
+        self._spoil(span, f"rows of planes when {where}")
+
     def _store(self, store: Store, where: str) -> None:
         """The application takes finished rows, each one once, in order."""
         output, part = self._schedule.graph.output_tensors[store.port], store.piece
+        if store.at_port is not None:
+            op = store.at_port.op
+            if op.makes_planes and op.results == (output,):
+                (output,) = op.variable_operands
         first = self._stored.get(store.port, 0)
         if part.whole is not output or part.columns or part.rows.first != first:
             raise ValueError(
@@ -272,12 +316,13 @@ class _Execution:
                 "expected"
             )
         self._read(part.tensor, f"{where} (storing rows)")
-        self._stored[store.port] = part.rows.end
+        self._pass_planes(store, where)
+        self._stored[store.port], self._rows_of[store.port] = part.rows.end, output
 
     def _check_stored(self) -> None:
         """After the last step, outputs that are stored were stored to their last row."""
         for port, end in self._stored.items():
-            output = self._schedule.graph.output_tensors[port]
+            output = self._rows_of[port]
             if end != every_row(output).end:
                 raise ValueError(f"output {port} has {every_row(output).end} rows, {end} of them are stored")
 
@@ -430,8 +475,8 @@ def _most_marks(schedule: Schedule) -> int:
         match step:
             case Call():
                 written += 1 + sum(tensor.type.bytes for tensor in step.kernel.writes)
-            case Fetch():
-                written += step.piece.tensor.type.bytes
+            case Fetch() | Store():
+                written += 1 + step.piece.tensor.type.bytes
     return written
 
 

@@ -88,8 +88,11 @@ class _Interpreter:
         self._observe = observe
         self._arenas = {arena.memory: GuardedArena(arena.bytes) for arena in schedule.arenas}
         called = {call.whole for call in schedule.calls}
-        self._views = [op for op in schedule.graph.ops if op not in called]
-        self._stored = {tensor: np.zeros(tensor.shape, tensor.type.dtype.numpy) for tensor in schedule.stored}
+        self._views = [op for op in schedule.graph.ops if op not in called | schedule.at_ports]
+        fetches = {step.piece.whole: step for step in schedule.flat_steps if isinstance(step, Fetch)}
+        self._given = {whole: self._input(fetch) for whole, fetch in fetches.items()}
+        stores = (step for step in schedule.flat_steps if isinstance(step, Store))
+        self._stored = {(t := step.piece.whole): np.zeros(t.shape, t.type.dtype.numpy) for step in stores}
         self._known: set[Tensor] = set()
         self._missing: dict[Tensor, npt.NDArray[np.bool_]] = {}  # pixels that were not written yet
 
@@ -127,7 +130,15 @@ class _Interpreter:
     def outputs(self) -> list[Array]:
         """The outputs of the model: where they lie, or what the application has taken."""
         values = Values(lambda tensor: self._stored[tensor] if tensor in self._stored else self.read(tensor))
+        stores = (step for step in self._schedule.flat_steps if isinstance(step, Store))
+        for op in dict.fromkeys(step.at_port.op for step in stores if step.at_port):
+            self._stored |= zip(op.results, op.evaluate(values), strict=True)
         return [values[tensor] for tensor in self._schedule.graph.output_tensors]
+
+    def _input(self, fetch: Fetch) -> Array:
+        """The input that rows are fetched of, as the network has it."""
+        values = self._inputs[fetch.port]
+        return values if fetch.at_port is None else fetch.at_port.op.evaluate(Values(lambda _: values))[0]
 
     def steps(self, states: Sequence[Array]) -> None:
         """Run all steps, from resident inputs and states on."""
@@ -146,9 +157,11 @@ class _Interpreter:
                 case Shift():
                     self._shift(step)
                 case Fetch():
-                    self.write(step.piece.tensor, part_of(self._inputs[step.port], step.piece))
+                    self._pass_planes(step)
+                    self.write(step.piece.tensor, part_of(self._given[step.piece.whole], step.piece))
                 case Store():
                     part_of(self._stored[step.piece.whole], step.piece)[...] = self.read(step.piece.tensor)
+                    self._pass_planes(step)
                 case Crop():
                     self.write(step.target.tensor, self.read(step.source.tensor))
             if not all(arena.guards_hold for arena in self._arenas.values()):
@@ -156,6 +169,11 @@ class _Interpreter:
             self._settle_views()
             if not self._schedule.is_interleaved:
                 self._spoil_ended(index, last)
+
+    def _pass_planes(self, step: Fetch | Store) -> None:
+        """Rows of planes leave garbage where they pass."""
+        if step.at_port and step.at_port.line:
+            self._spoil(step.at_port.line)
 
     def _spoil_ended(self, index: int, last: int) -> None:
         for buffer in self._schedule.buffers:

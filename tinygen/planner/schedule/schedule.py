@@ -80,11 +80,20 @@ class Shift:
 
 
 @dataclass(frozen=True, eq=False)
+class AtPort:
+    """An operator between planes of the application and pixels of the network that is done as rows come or go."""
+
+    op: Op
+    line: Buffer | None  # through which rows of planes pass, one at a time; None where there is one plane only
+
+
+@dataclass(frozen=True, eq=False)
 class Fetch:
     """The application writes rows of an input where `piece` lies."""
 
     port: int  # index of the model's input
     piece: Piece
+    at_port: AtPort | None = None  # where the piece is one of pixels, and the input has planes
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,6 +102,7 @@ class Store:
 
     port: int  # index of the model's output
     piece: Piece
+    at_port: AtPort | None = None  # where the piece is one of pixels, and the output has planes
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,12 +182,19 @@ class Schedule:
     def fetched(self) -> frozenset[Tensor]:
         """Inputs of the model that the application gives by rows."""
         fetches = (step for step in self.flat_steps if isinstance(step, Fetch))
-        return frozenset(step.piece.whole for step in fetches)
+        return frozenset(self.graph.input_tensors[step.port] for step in fetches)
 
     @cached_property
     def stored(self) -> frozenset[Tensor]:
         """Outputs of the model that the application takes by rows."""
-        return frozenset(step.piece.whole for step in self.flat_steps if isinstance(step, Store))
+        stores = (step for step in self.flat_steps if isinstance(step, Store))
+        return frozenset(self.graph.output_tensors[step.port] for step in stores)
+
+    @cached_property
+    def at_ports(self) -> frozenset[Op]:
+        """Operators that are done as rows come from the application or go there."""
+        steps = (step for step in self.flat_steps if isinstance(step, Fetch | Store))
+        return frozenset(step.at_port.op for step in steps if step.at_port)
 
     def memory(self, buffer: Buffer) -> Memory:
         """The memory that a buffer lies in."""
@@ -219,7 +236,8 @@ class Schedule:
             case Shift():
                 return (step.buffer,)
             case Fetch() | Store():
-                return (self.places[step.piece.tensor].buffer,)
+                line = (step.at_port.line,) if step.at_port and step.at_port.line else ()
+                return (self.places[step.piece.tensor].buffer, *line)
             case Crop():
                 return self.places[step.source.tensor].buffer, self.places[step.target.tensor].buffer
 

@@ -12,6 +12,7 @@ from tinygen.ops.running_sum import SumPart
 from tinygen.planner.chains.network import Network
 from tinygen.planner.chains.segment import (
     BufferKey,
+    PlaneLine,
     Scratch,
     Segment,
     memory_of_traces,
@@ -34,6 +35,7 @@ from tinygen.planner.memory.block import Block
 from tinygen.planner.schedule.parts import form, joined
 from tinygen.planner.schedule.roll import Roller
 from tinygen.planner.schedule.schedule import (
+    AtPort,
     Buffer,
     BufferKind,
     Call,
@@ -86,18 +88,21 @@ class _Lowering:
                 kept, moved = step.reads[0], step.writes[0]
                 return Shift(self.buffers[step.tensor], kept.offset, moved.offset, moved.bytes)
             case FetchRows():
-                port = self.network.graph.input_tensors.index(step.tensor)
                 part = self._piece(step.tensor, step.rows, step.writes[0], step.columns)
-                return Fetch(port, part)
+                return Fetch(self.network.input_port(step.tensor), part, self._at_port(step.tensor))
             case StoreRows():
-                port = self.network.graph.output_tensors.index(step.tensor)
-                return Store(port, self._piece(step.tensor, step.rows, step.reads[0]))
+                part = self._piece(step.tensor, step.rows, step.reads[0])
+                return Store(self.network.output_port(step.tensor), part, self._at_port(step.tensor))
             case CopyRows():
                 source, target = (
                     self._piece(step.tensor, step.rows, touch, step.columns) for touch in (*step.reads, *step.writes)
                 )
                 return Crop(source, target)
         raise TypeError(f"unknown step {step}")
+
+    def _at_port(self, tensor: Tensor) -> AtPort | None:
+        planes = self.network.at_ports.get(tensor)
+        return AtPort(planes.op, self.buffers.get(PlaneLine(planes.op))) if planes else None
 
     def _compute(self, step: Compute) -> Call:
         if step.channels is not None:
@@ -279,7 +284,7 @@ def _buffer(network: Network, key: BufferKey, block: Block, sliced: frozenset[Te
 
 
 def _kind(network: Network, key: BufferKey, block: Block, sliced: frozenset[Tensor]) -> BufferKind:
-    if isinstance(key, Scratch):
+    if isinstance(key, Scratch | PlaneLine):
         return BufferKind.SCRATCH
     if key in {sum.sums for found in (network.sums, network.channel_sums) for sum in found.values()}:
         return BufferKind.SUMS

@@ -32,8 +32,9 @@ def exchanged(whole: Schedule, network: Network) -> Schedule:
     The schedule itself where nothing is given or taken.
     """
     inputs, outputs = whole.graph.input_tensors, whole.graph.output_tensors
-    fetches = tuple(Fetch(inputs.index(t), _all(t)) for t in dict.fromkeys(inputs) if t in network.fetched)
-    stores = tuple(Store(outputs.index(t), _all(t)) for t in network.stored)
+    given, taken = sorted(map(network.input_port, network.fetched)), map(network.output_port, network.stored)
+    fetches = tuple(Fetch(port, _all(inputs[port])) for port in given)
+    stores = tuple(Store(port, _all(outputs[port])) for port in taken)
     if not fetches and not stores:
         return whole
     later = _later(whole, len(fetches), len(stores))
