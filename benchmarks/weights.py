@@ -17,8 +17,9 @@ from tinygen.calib.calibrator import Calibrator
 from tinygen.calib.model import load_float
 from tinygen.compress import CompressionGranularity, DType, QScheme
 from tinygen.compress.finding import Finding
+from tinygen.compress.method import Quantizing
 from tinygen.compress.onnx_file import read_model
-from tinygen.compress.onnx_model import quantize_model
+from tinygen.compress.onnx_model import compress_model
 from tinygen.compress.scheme import Scheme
 from tinygen.frontends import import_model
 from tinygen.ir.types import Float32Array
@@ -103,7 +104,7 @@ def classifier() -> Task:
 def rows(task: Task) -> Iterator[Row]:
     """All measurements of a network."""
     for name, scheme in MODES.items():
-        model, findings = (task.model, ()) if scheme is None else quantize_model(task.model, scheme)
+        model, findings = (task.model, ()) if scheme is None else compress_model(task.model, Quantizing(scheme))
         with work_folder() as folder:
             file, table = folder / "net.onnx", folder / "net.ctable.json"
             onnx.save(model, file)

@@ -75,6 +75,7 @@ _WRITTEN: dict[type, dict[str, Written]] = {
         "target_bits": 3.5,
         "calibrate": "x.npz",
         "samples": 7,
+        "sparsity": "60%",
     },
     Request: {
         "data": "x.npz",
@@ -106,7 +107,7 @@ _WRITTEN: dict[type, dict[str, Written]] = {
 }
 _REST: dict[type, dict[str, Written]] = {  # what does not go together with the others
     Request: {"refine": True, "ctable_in": "t.json"},
-    WeightsRequest: {"compat": "coreai", "dtype": "fp8_e5m2", "scale_dtype": "fp8_e8m0fnu"},
+    WeightsRequest: {"n_of_m": "2:4", "compat": "coreai", "dtype": "fp8_e5m2", "scale_dtype": "fp8_e8m0fnu"},
 }
 
 

@@ -11,7 +11,15 @@ from onnx.reference import ReferenceEvaluator
 from tests.support.command_line import tinygen
 from tests.support.shared import shared_file
 from tests.support.weight_models import convolution, dequantize_nodes, matmul
-from tinygen.compress import CompressionGranularity, DType, PowerOfTwo, quantize_weights
+from tinygen.compress import (
+    CompressionGranularity,
+    DType,
+    PowerOfTwo,
+    Pruning,
+    palettize_weights,
+    prune_weights,
+    quantize_weights,
+)
 
 
 @pytest.fixture
@@ -75,6 +83,59 @@ def test_tflite_models_are_written_as_onnx(tmp_path: Path) -> None:
     assert ended.code == 0, ended.stderr
     changed = [weights for weights in ended.document["weights"] if not weights["kept_because"]]
     assert len(dequantize_nodes(onnx.load(tmp_path / "out.onnx"))) == len(changed) > 0
+
+
+def test_palettes_and_sparse_weights_are_what_the_functions_make(linear: Path, tmp_path: Path) -> None:
+    def written(*arguments: str) -> onnx.ModelProto:
+        ended = tinygen(arguments[0], linear, tmp_path / "out.onnx", *arguments[1:], "--force")
+        assert ended.code == 0, ended.stderr
+        return onnx.load(tmp_path / "out.onnx")
+
+    model = onnx.load(linear)
+    found = written("palettize-weights", "--bits", "3", "--group-size", "4", "--channel-scales", "--sparsity", "60%")
+    assert found == palettize_weights(model, 3, 4, True, pruning=Pruning(0.6))
+    assert written("prune-weights", "--n-of-m", "2:4") == prune_weights(model, n_of_m=(2, 4))
+    assert written("quantize-weights", "--dtype", "int4", "--sparsity", "0.75") == quantize_weights(
+        model, DType.INT4, pruning=Pruning(0.75)
+    )
+
+
+def test_dry_runs_of_palettes_and_pruning_say_what_they_save(linear: Path, tmp_path: Path) -> None:
+    size = 64 * 48
+    for arguments, done, stored in (
+        (("palettize-weights", "--bits", "4"), "palettized", size // 2 + 4 * 16 + 4),
+        (("prune-weights", "--sparsity", "75%"), "pruned", size // 8 + size + 4),
+    ):
+        ended = tinygen(arguments[0], linear, "--dry-run", "--json", *arguments[1:])
+        assert ended.code == 0, ended.stderr
+        weights, added = ended.document["weights"]
+        assert (weights["coded_bytes"], weights["kept_because"]) == (stored, "")
+        assert added["kept_because"] == "read by Add, which takes no weights"
+        assert ended.document["saved_bytes"] == 4 * size - stored
+        text = tinygen(arguments[0], linear, "--dry-run", *arguments[1:]).stdout
+        assert next(line for line in text.splitlines() if " weights " in f" {line} ").split()[-1] == done
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["linear.onnx"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("palettize-weights", "--bits", "5"), "TG-W302 bits is 5, one of 1, 2, 3, 4, 6, 8 was expected"),
+        (("palettize-weights", "--group-size", "-1"), "TG-W302 group_size is -1, a number from 0 on was expected"),
+        (("palettize-weights", "--n-of-m", "2of4"), "--n-of-m: is '2of4', two numbers such as 2:4 were expected"),
+        (("prune-weights",), "TG-W302 sparsity or n_of_m was expected: it says how many weights become 0"),
+        (("prune-weights", "--sparsity", "most"), "--sparsity: is 'most', a share of 0% to 100%"),
+        (("prune-weights", "--sparsity", "100%"), "TG-W302 sparsity is 1.0, a share from 0 to below 1 was expected"),
+        (("prune-weights", "--n-of-m", "4:2"), "TG-W302 n_of_m is 4:2, of up to 256 weights some but not all"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
+)
+def test_bad_palettes_and_sparsities_have_clear_errors(
+    linear: Path, tmp_path: Path, arguments: tuple[str, ...], message: str
+) -> None:
+    ended = tinygen(arguments[0], linear, tmp_path / "out.onnx", *arguments[1:])
+    assert (ended.code, message in ended.stderr) == (2, True), ended.stderr
+    assert not (tmp_path / "out.onnx").exists()
 
 
 _REFUSED = [

@@ -25,10 +25,11 @@ from tinygen.compress import (
     quantize_weights,
 )
 from tinygen.compress.encode import encode
+from tinygen.compress.method import Quantizing
 from tinygen.compress.moments import Moments, Reals
 from tinygen.compress.network import GraphNetwork
 from tinygen.compress.onnx_file import read_model
-from tinygen.compress.onnx_model import quantize_model
+from tinygen.compress.onnx_model import compress_model
 from tinygen.compress.onnx_network import OnnxNetwork
 from tinygen.compress.scheme import Scheme
 from tinygen.compress.second_order import encode_by_moments
@@ -206,16 +207,16 @@ def test_memory_is_bounded_without_another_result(monkeypatch: pytest.MonkeyPatc
     """Weights take turns where their moments do not fit together, and inputs are in parts where they are many."""
     samples = {"image": np.concatenate([image(seed) for seed in range(4)])}
     scheme = Scheme(DType.INT4, rounding=CodeRounding.GPTQ)
-    whole, _ = quantize_model(network(), scheme, samples)
+    whole, _ = compress_model(network(), Quantizing(scheme), samples)
     asked: list[int] = []
     monkeypatch.setattr(OnnxNetwork, "moments", _noting(OnnxNetwork.moments, asked))
     monkeypatch.setattr(codings, "MOST_BYTES", 1 << 20)
-    assert quantize_model(network(), scheme, samples)[0] == whole
+    assert compress_model(network(), Quantizing(scheme), samples)[0] == whole
     assert len(asked) > 1
     monkeypatch.setattr(moments, "MOST_BYTES", 1 << 16)
     large = Moments(1, 288)
     assert sum(sums.nbytes for sums in large.sums) <= 1 << 16 and large.parts[-1].stop == 288
-    parts, _ = quantize_model(network(), scheme, samples)
+    parts, _ = compress_model(network(), Quantizing(scheme), samples)
     assert parts != whole
 
 
@@ -241,7 +242,7 @@ def test_int2_of_keyword_spotting_is_right_on_samples_kept_aside() -> None:
     for rounding in CodeRounding:
         scheme = Scheme(DType.INT2, QScheme.ASYMMETRIC, BLOCK, rounding=rounding)
         given = {model.graph.input[0].name: images[:50]} if rounding is CodeRounding.GPTQ else None
-        found, _ = quantize_model(model, scheme, given)
+        found, _ = compress_model(model, Quantizing(scheme), given)
         session = onnxruntime.InferenceSession(found.SerializeToString(), providers=["CPUExecutionProvider"])
         scores = [session.run(None, {model.graph.input[0].name: x[np.newaxis]})[0] for x in images[50:]]
         right.append(float((np.concatenate(scores).argmax(axis=1) == labels[50:]).mean()))

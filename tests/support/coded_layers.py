@@ -146,7 +146,7 @@ def integer_graph(seed: int, each: int = 4) -> Graph:
         assert op.filters is not None
         if (bias := op.filters.bias) is not None and bias.data is not None:
             dtype = DType.INT64 if coded.dtype is DType.INT32 else DType.INT32
-            stored = np.rint(bias.data.astype(np.float64) / (0.03 * coded.form.scales)).astype(dtype.numpy)
+            stored = np.rint(bias.data.astype(np.float64) / (0.03 * coded.scales)).astype(dtype.numpy)
             tensors[bias] = Tensor(bias.name, TensorType(dtype, bias.shape), stored)
         quantized = with_clamp(op.replace_tensors(tensors), Clamp(-128, 127) if rng.random() < 0.7 else Clamp(-20, 90))
         quantized.verify()

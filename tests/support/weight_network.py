@@ -7,8 +7,16 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
+from tinygen.calib import Calibrator
+from tinygen.calib.model import load_float
 from tinygen.compress import CompressionGranularity, DType, QScheme, quantize_weights
 from tinygen.ir.types import Array
+from tinygen.ops.batch import infer
+from tinygen.ops.quantize import convert
+from tinygen.options import Options
+from tinygen.pipeline import Compiled, compile_model
+from tinygen.quant.ctable_file import ctable_text
+from tinygen.quant.dataset import open_dataset
 
 _BLOCK, _CHANNEL, _TENSOR = (
     CompressionGranularity.PER_BLOCK,
@@ -84,3 +92,28 @@ def quantized(mode: str, folder: Path) -> Path:
 def image(seed: int = 12) -> Array:
     """An input."""
     return np.random.default_rng(seed).normal(size=(1, 32, 6, 4)).astype(np.float32)
+
+
+def table_of(model: Path) -> Path:
+    """A CTable beside the network, from some images."""
+    data, table = model.with_name("data.npz"), model.with_name("network.ctable.json")
+    np.savez(data, in0=np.concatenate([image(seed) for seed in range(20)]))
+    loaded = load_float(model)
+    calibration = Calibrator(loaded).run_file(open_dataset(data, loaded.graph.inputs, 20))
+    table.write_text(ctable_text(calibration.table))
+    return table
+
+
+def compiled_by_table(model: Path, target: str, ram_bytes: int | None = None) -> Compiled:
+    """The network on int8."""
+    return compile_model(model, Options(target=target, ctable=table_of(model), ram_bytes=ram_bytes))
+
+
+def check_runs_on_int8(compiled: Compiled) -> None:
+    """The program computes what the references of its operators do, to the bit."""
+    port, result = compiled.graph.inputs[0], compiled.graph.outputs[0]
+    inputs = [[image(seed)] for seed in (30, 31)]
+    for sample, (found,) in zip(inputs, compiled.execute(inputs).outputs, strict=True):
+        stored = convert(sample[0], port.external, port.tensor.type)
+        (expected,) = infer(compiled.graph, [stored])
+        np.testing.assert_array_equal(found, convert(expected, result.tensor.type, result.external))

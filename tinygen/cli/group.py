@@ -86,6 +86,18 @@ ENTRIES = (
         "tinygen quantize-weights kws.onnx kws_int4.onnx --dtype int4 --granularity per_block",
     ),
     Entry(
+        "palettize-weights",
+        "tinygen.cli.palettize_weights",
+        "Write a float model with its weights as indices, of 1 to 8 bits, of tables of numbers: standard ONNX.",
+        "tinygen palettize-weights kws.onnx kws_palette4.onnx --bits 4 --channel-scales",
+    ),
+    Entry(
+        "prune-weights",
+        "tinygen.cli.prune_weights",
+        "Write a float model whose smallest weights are 0, the others behind a mask of bits: standard ONNX.",
+        "tinygen prune-weights kws.onnx kws_sparse.onnx --n-of-m 2:4",
+    ),
+    Entry(
         "simulate",
         "tinygen.cli.simulate",
         "Run a quantized model by the integers of its C, with every point where precision changes.",

@@ -1,44 +1,10 @@
 """`tinygen quantize-weights`: the weights of a float model in fewer bits."""
 
-import math
-from collections.abc import Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Annotated
-
-import typer
-from rich.console import RenderableType
-
 from tinygen.cli.command import command as as_command
-from tinygen.cli.output_file import check_free, write_bytes
+from tinygen.cli.compression import DryRun, Force, In, Out, Places, compress
 from tinygen.cli.single_options import Trust
 from tinygen.cli.terminal import Terminal
-from tinygen.compress.finding import Finding, saved_bytes
-from tinygen.compress.onnx_file import read_model
-from tinygen.compress.onnx_model import quantize_model
 from tinygen.compress.request import WeightsRequest
-from tinygen.errors import UsageError
-from tinygen.report.table import facts, listing, shape
-
-In = Annotated[Path, typer.Argument(metavar="IN", help="The float model.", show_default=False)]
-Out = Annotated[
-    Path | None, typer.Argument(metavar="[OUT]", help="ONNX file to write; none with --dry-run.", show_default=False)
-]
-DryRun = Annotated[
-    bool,
-    typer.Option("--dry-run", help="List what would change, what stays and why, and what it saves; write nothing."),
-]
-Force = Annotated[bool, typer.Option("--force", help="Overwrite the file.")]
-
-
-@dataclass(frozen=True)
-class QuantizedWeights:
-    """What changed, or would."""
-
-    model: str
-    output: Path | None
-    weights: Sequence[Finding]
-    saved_bytes: int
 
 
 @as_command()
@@ -52,38 +18,5 @@ def command(
     force: Force = False,
 ) -> None:
     """Write a float model with its weights in 8, 4 or 2 bits, or as small floats: standard ONNX."""
-    if out is None and not dry_run:
-        raise UsageError("OUT: is missing, a file to write was expected. Name one, or add --dry-run.")
-    out = None if dry_run else out
-    if out is not None:
-        if out.suffix.lower() != ".onnx":
-            raise UsageError(f"{out}: has the suffix '{out.suffix}', .onnx was expected. Rename it.")
-        check_free(out, force, lambda _: False, "may be another network", (model,))
-    found, findings = quantize_model(read_model(model, trust), request.scheme, request.calibrate, request.samples)
-    for finding in findings:
-        if finding.is_failure and not dry_run:
-            terminal.note(f"'{finding.name}' stays as it is: {finding.kept_because}.")
-    if out is not None:
-        write_bytes(out, found.SerializeToString())
-    report = QuantizedWeights(model.name, out, findings, saved_bytes(findings))
-    terminal.result(report, *_tables(report))
-
-
-def _tables(report: QuantizedWeights) -> list[RenderableType]:
-    changed = [finding for finding in report.weights if finding.is_changed]
-    rows = [
-        (finding.name, shape(finding.shape), finding.bytes, finding.coded_bytes, finding.outcome)
-        for finding in report.weights
-    ]
-    before, after = (sum(getattr(f, name) for f in changed) for name in ("bytes", "coded_bytes"))
-    elements = sum(math.prod(finding.shape) for finding in changed)
-    totals = [
-        ("quantized", f"{len(changed)} of {len(report.weights)} constants of real numbers"),
-        ("their bytes", f"{before:,} -> {after:,}"),
-        *([("bits of a weight", f"{8 * after / elements:.3f}")] if elements else []),
-        *([] if report.output is None else [("output", str(report.output))]),
-    ]
-    return [
-        listing(("constant", "shape", "bytes", "then", "what becomes of it"), rows, report.model),
-        facts("together", totals),
-    ]
+    places = Places(model, out, trust, dry_run, force)
+    compress(terminal, places, request.method, request.calibrate, request.samples)

@@ -22,10 +22,11 @@ class Finding:
     dtype: str = ""  # of its codes; empty where it stays
     scores_db: float | None = None  # signal over noise of the scores, were it alone quantized; None where not measured
     note: str = ""
+    change: str = "quantized"  # what happens to it where it changes
 
     @property
     def is_changed(self) -> bool:
-        """Whether it is quantized."""
+        """Whether it is stored in another way."""
         return not self.kept_because
 
     @property
@@ -34,17 +35,18 @@ class Finding:
         if not self.is_changed:
             return self.kept_because
         measured = "" if self.scores_db is None else f" to {self.dtype}: alone {self.scores_db:.1f} dB at the scores"
-        return f"quantized{measured}{', ' if self.note else ''}{self.note}"
+        return f"{self.change}{measured}{', ' if self.note else ''}{self.note}"
 
 
-def finding(name: str, shape: tuple[int, ...], size: int, encoded: Encoded) -> Finding:
-    """Of a constant of `size` bytes that was to change."""
+def finding(name: str, shape: tuple[int, ...], size: int, encoded: Encoded, change: str) -> Finding:
+    """Of a constant of `size` bytes that was to change in that way."""
     coding = encoded.coding
     if coding is None:
-        return Finding(name, shape, size, size, encoded.failure, is_failure=True)
+        return Finding(name, shape, size, size, encoded.failure, is_failure=True, change=change)
     noise = encoded.noise
     decibels = None if noise is None else -10 * math.log10(max(noise, _LEAST_NOISE))
-    return Finding(name, shape, size, coding.bytes, dtype=coding.format.value, scores_db=decibels, note=encoded.note)
+    dtype = coding.format.value if coding.levels is None else f"palette{coding.bits}"
+    return Finding(name, shape, size, coding.bytes, dtype=dtype, scores_db=decibels, note=encoded.note, change=change)
 
 
 def saved_bytes(findings: Sequence[Finding]) -> int:

@@ -5,19 +5,17 @@ from functools import partial
 
 import numpy as np
 
-from tinygen.compress.codings import Weights, encoded
+from tinygen.compress.codings import Weights
 from tinygen.compress.finding import Finding, finding
+from tinygen.compress.method import Method
 from tinygen.compress.network import GraphNetwork
 from tinygen.compress.samples import Given
-from tinygen.compress.scheme import Scheme
 from tinygen.ir.graph import Graph
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, DType
 
 
-def quantize_graph_weights(
-    graph: Graph, scheme: Scheme, calibrate: Given | None = None
-) -> tuple[Graph, tuple[Finding, ...]]:
+def compress_graph(graph: Graph, method: Method, calibrate: Given | None = None) -> tuple[Graph, tuple[Finding, ...]]:
     """A graph whose float32 weights are stored narrow."""
     mapping: dict[Tensor, Tensor] = {}
     wanted: dict[Tensor, Weights] = {}
@@ -32,8 +30,8 @@ def quantize_graph_weights(
         }
         takers = [op for op in readers if op.filters is not None and op.filters.weights is tensor]
         reason = ""
-        if tensor.type.elements <= scheme.weight_num_threshold:
-            reason = f"{tensor.type.elements} elements, more than {scheme.weight_num_threshold} are quantized"
+        if tensor.type.elements <= method.weight_num_threshold:
+            reason = f"{tensor.type.elements} elements, more than {method.weight_num_threshold} are {method.done}"
         elif len(axes) != 1 or len(takers) != len(readers) or tensor in graph.output_tensors:
             reason = "read by an operator without kernels for narrow weights"
         else:
@@ -41,10 +39,10 @@ def quantize_graph_weights(
         size = tensor.type.bytes
         findings[tensor] = Finding(tensor.name, tensor.shape, size, size, reason)
     network = None if calibrate is None or not wanted else GraphNetwork(graph, calibrate)
-    results = encoded(list(wanted.values()), scheme, network)
+    results = method.encoded(list(wanted.values()), network)
     for tensor in wanted:
         result = results[tensor.name]
-        findings[tensor] = finding(tensor.name, tensor.shape, tensor.type.bytes, result)
+        findings[tensor] = finding(tensor.name, tensor.shape, tensor.type.bytes, result, method.done)
         if result.coding is not None:
             mapping[tensor] = replace(tensor, data=np.asarray(result.coding.decoded), coding=result.coding)
     return graph.replace_tensors(mapping) if mapping else graph, tuple(findings.values())

@@ -1,23 +1,22 @@
-"""Weights of ONNX models: codes, and a DequantizeLinear that gives the real numbers under the name that they had."""
+"""Weights of ONNX models: codes, and operators that give the real numbers under the name that they had."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
-from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper, version_converter
+from onnx import ModelProto, NodeProto, TensorProto, numpy_helper, version_converter
 
-from tinygen.compress.codings import Weights, encoded
+from tinygen.compress.codings import Weights
 from tinygen.compress.finding import Finding, finding
+from tinygen.compress.method import Method
 from tinygen.compress.onnx_consumers import Axes, Reader, axes_of, readers, takes_weights
 from tinygen.compress.onnx_network import OnnxNetwork
-from tinygen.compress.onnx_types import BLOCKS, ONNX_TYPES, OnnxType, tensor_of
+from tinygen.compress.onnx_spelling import spelled, types_of
+from tinygen.compress.onnx_types import OnnxType
 from tinygen.compress.samples import Given
-from tinygen.compress.scheme import CompressionGranularity, Scheme
 from tinygen.errors import UnsupportedModelError
-from tinygen.ir.coding import Coding, spread
-from tinygen.ir.formats import Format
+from tinygen.ir.coding import Coding
 from tinygen.ir.types import Array
 from tinygen.quant.dataset import DEFAULT_SAMPLES
 
@@ -36,26 +35,26 @@ class _Coded:
     is_half: bool
 
 
-def quantize_model(
-    model: ModelProto, scheme: Scheme, calibrate: Given | None = None, samples: int = DEFAULT_SAMPLES
+def compress_model(
+    model: ModelProto, method: Method, calibrate: Given | None = None, samples: int = DEFAULT_SAMPLES
 ) -> tuple[ModelProto, tuple[Finding, ...]]:
     """A model with narrow weights, of a newer opset where their types ask for one; the model itself stays as it is.
 
-    `calibrate`: samples for what the scheme measures, of which at most so many count. UnsupportedModelError where
+    `calibrate`: samples for what the method measures, of which at most so many count. UnsupportedModelError where
     weights cannot be read, or the model does not become one of that opset, or does not run.
     """
-    findings, coded = _examined(model, scheme, calibrate, samples)
+    findings, coded = _examined(model, method, calibrate, samples)
     if not coded:
         result = ModelProto()
         result.CopyFrom(model)
         return result, findings
-    result = _with_opset(model, _needed(scheme, coded))
+    result = _with_opset(model, _needed(coded))
     by_name = {each.name: each for each in coded}
     _drop(result, by_name)
     nodes = []
     for each in coded:
-        node, constants = _dequantized(each, scheme)
-        nodes.append(node)
+        made, constants = _spelled(each)
+        nodes.extend(made)
         result.graph.initializer.extend(constants)
     operators = [node for node in result.graph.node if not (_is_constant(node) and node.output[0] in by_name)]
     del result.graph.node[:]
@@ -64,7 +63,7 @@ def quantize_model(
 
 
 def _examined(
-    model: ModelProto, scheme: Scheme, calibrate: Given | None, samples: int
+    model: ModelProto, method: Method, calibrate: Given | None, samples: int
 ) -> tuple[tuple[Finding, ...], list[_Coded]]:
     by_name = readers(model.graph)
     findings: dict[str, Finding] = {}
@@ -72,15 +71,15 @@ def _examined(
     for name, tensor in _constants(model):
         shape = tuple(tensor.dims)
         size = _size(tensor)
-        findings[name] = Finding(name, shape, size, size, _kept_because(by_name.get(name, ()), shape, scheme))
+        findings[name] = Finding(name, shape, size, size, _kept_because(by_name.get(name, ()), shape, method))
         if findings[name].is_changed:
             wanted[name] = tensor, axes_of(name, len(shape), by_name)
     network = None if calibrate is None or not wanted else OnnxNetwork(model, calibrate, samples)
-    results = encoded([_weights(name, *each) for name, each in wanted.items()], scheme, network)
+    results = method.encoded([_weights(name, *each) for name, each in wanted.items()], network)
     coded = []
     for name, (tensor, axes) in wanted.items():
         coding = results[name].coding
-        findings[name] = finding(name, tuple(tensor.dims), _size(tensor), results[name])
+        findings[name] = finding(name, tuple(tensor.dims), _size(tensor), results[name], method.done)
         if coding is not None:
             coded.append(_Coded(name, coding, axes, tensor.data_type == TensorProto.FLOAT16))
     return tuple(findings.values()), coded
@@ -113,11 +112,11 @@ def _is_constant(node: NodeProto) -> bool:
     return bool(node.op_type == "Constant" and node.domain in _DEFAULT_DOMAINS and len(node.output) == 1)
 
 
-def _kept_because(by: Sequence[Reader | None], shape: tuple[int, ...], scheme: Scheme) -> str:
+def _kept_because(by: Sequence[Reader | None], shape: tuple[int, ...], method: Method) -> str:
     """Why a constant is none of the weights that are asked for; empty where it is one."""
     elements = int(np.prod(shape, dtype=np.int64))
-    if elements <= scheme.weight_num_threshold:
-        return f"{elements} elements, more than {scheme.weight_num_threshold} are quantized"
+    if elements <= method.weight_num_threshold:
+        return f"{elements} elements, more than {method.weight_num_threshold} are {method.done}"
     if not by:
         return "nothing reads it"
     if elements < _ALWAYS and not all(takes_weights(reader, len(shape)) for reader in by):
@@ -134,11 +133,8 @@ def _values(tensor: TensorProto) -> Array:
     return values
 
 
-def _needed(scheme: Scheme, coded: Sequence[_Coded]) -> OnnxType:
-    formats = {form for each in coded for form in (each.coding.format, each.coding.scale_format)}
-    used = [ONNX_TYPES[form] for form in formats]
-    if scheme.granularity is CompressionGranularity.PER_BLOCK:
-        used.append(BLOCKS)
+def _needed(coded: Sequence[_Coded]) -> OnnxType:
+    used = [type for each in coded for type in types_of(each.coding)]
     return OnnxType(max(type.opset for type in used), max(type.ir_version for type in used))
 
 
@@ -167,26 +163,7 @@ def _drop(model: ModelProto, coded: Mapping[str, _Coded]) -> None:
         entries.extend(kept)
 
 
-def _dequantized(coded: _Coded, scheme: Scheme) -> tuple[NodeProto, list[TensorProto]]:
-    """The node, and its constants."""
-    coding = coded.coding
-    attributes: dict[str, Any] = {}
-    scales: Array | None = coding.scales
-    zeros = coding.zero_points
-    if scheme.granularity is CompressionGranularity.PER_BLOCK:
-        attributes = {"axis": coded.axes.input, "block_size": scheme.block_size}
-        shape = list(coding.codes.shape)
-        shape[coded.axes.input] = coding.scales.shape[coded.axes.input]
-        scales, zeros = (None if part is None else spread(part, tuple(shape)) for part in (scales, zeros))
-    elif coding.scales.size > 1 or scheme.granularity is CompressionGranularity.PER_CHANNEL:
-        attributes = {"axis": coded.axes.output}
-        scales, zeros = (None if part is None else part.reshape(-1) for part in (scales, zeros))
-    else:
-        scales, zeros = (None if part is None else part.reshape(()) for part in (scales, zeros))
-    if coding.scale_format is Format.FP8_E8M0FNU:
-        attributes["output_dtype"] = TensorProto.FLOAT16 if coded.is_half else TensorProto.FLOAT
-    parts: list[tuple[str, Array | None]] = [("codes", coding.codes), ("scale", scales), ("zero_point", zeros)]
-    constants = [tensor_of(f"{coded.name}:{role}", part) for role, part in parts if part is not None]
-    names = [constant.name for constant in constants]
-    node = helper.make_node("DequantizeLinear", names, [coded.name], f"{coded.name}:dequantize", **attributes)
-    return node, constants
+def _spelled(coded: _Coded) -> tuple[list[NodeProto], list[TensorProto]]:
+    """The nodes, and their constants."""
+    output = coded.axes.output if coded.coding.codes.ndim > 1 else 0
+    return spelled(coded.name, coded.coding, output, coded.is_half)

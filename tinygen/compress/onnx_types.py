@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from onnx import TensorProto
+from onnx import TensorProto, numpy_helper
 
 from tinygen.frontends.onnx.tensor_types import CODES
 from tinygen.ir.formats import Format
@@ -38,6 +38,8 @@ BLOCKS = OnnxType(21, 10)  # what scales for blocks take
 
 
 def tensor_of(name: str, array: Array) -> TensorProto:
-    """A constant whose narrow elements are packed."""
+    """A constant; elements of less than a byte are packed."""
+    if array.dtype.isbuiltin:
+        return numpy_helper.from_array(array, name)
     code = CODES[array.dtype]
     return TensorProto(name=name, data_type=code, dims=array.shape, raw_data=np.asarray(packed_codes(array)).tobytes())

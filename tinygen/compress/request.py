@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from tinygen.compress.method import Quantizing
+from tinygen.compress.pruning import UNPRUNED, Pruning
 from tinygen.compress.scheme import Scheme, check_samples
 from tinygen.option import FILE, nested, option
 from tinygen.quant.dataset import samples_option
@@ -24,6 +26,12 @@ class WeightsRequest:
         "counts samples.",
     )
     samples: int = samples_option()
+    pruning: Pruning = nested(UNPRUNED)
+
+    @property
+    def method(self) -> Quantizing:
+        """What becomes of weights."""
+        return Quantizing(self.scheme, self.pruning)
 
     def check(self) -> None:
         """Raise CompressionError where samples are missing, or are for nothing."""

@@ -40,14 +40,22 @@ def unpack(data: Array, dtype: DType, shape: tuple[int, ...]) -> Array:
     return np.asarray(values, np.int8).reshape(shape)
 
 
+def packed_bits(codes: Array, bits: int) -> Array:
+    """The bytes, as uint8, of codes of so many bits in C order, without gaps; the last one filled with zeros."""
+    flat = np.ascontiguousarray(codes).reshape(-1).view(np.uint8)
+    if bits == 8:
+        return flat
+    unpacked = (flat[:, None] >> np.arange(bits, dtype=np.uint8)) & 1
+    return np.packbits(unpacked.reshape(-1), bitorder="little")
+
+
 def packed_codes(codes: Array) -> Array:
     """The bytes, as uint8, of numbers of a format (`ir.formats`) in C order; the last one filled with zeros."""
     bits = Format.of(codes.dtype).bits
-    flat = np.ascontiguousarray(codes).reshape(-1)
-    if bits >= 8:
+    if bits > 8:
+        flat = np.ascontiguousarray(codes).reshape(-1)
         return flat.astype(flat.dtype.newbyteorder("<"), copy=False).view(np.uint8)
-    unpacked = (flat.view(np.uint8)[:, None] >> np.arange(bits, dtype=np.uint8)) & 1
-    return np.packbits(unpacked.reshape(-1), bitorder="little")
+    return packed_bits(codes, bits)
 
 
 def unpacked_codes(data: bytes, form: Format, count: int) -> Array:

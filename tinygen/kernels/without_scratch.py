@@ -20,6 +20,6 @@ def without_scratch(op: Op, toolbox: Toolbox) -> Kernel | None:
         return found[-1] if isinstance(found, tuple) else found
     if dtypes != {DType.INT8}:
         return None
-    if isinstance(op, Conv2D) and op.weights.type.dtype is DType.INT8:
+    if isinstance(op, Conv2D) and op.weights.type.dtype is DType.INT8 and op.weights.coding is None:
         return packed_convolution(op)
     return lower_any_batch_matmul(op) if isinstance(op, BatchMatMul) else None

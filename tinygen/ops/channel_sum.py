@@ -88,7 +88,8 @@ def channel_sum(op: Op) -> ChannelSum | None:
     """
     if not isinstance(op, Conv2D | FullyConnected) or op.weights.data is None:
         return None
-    if {tensor.type.dtype for tensor in (op.input, op.weights, op.output)} != {DType.INT8}:
+    is_int8 = {tensor.type.dtype for tensor in (op.input, op.weights, op.output)} == {DType.INT8}
+    if not is_int8 or op.weights.coding is not None:
         return None
     is_product = _covers_pixels(op) if isinstance(op, Conv2D) else _covers_channels(op)
     return ChannelSum(op) if is_product else None

@@ -211,7 +211,7 @@ def _range(op: DynamicRange) -> RunningSum:
 
 
 def _layer(op: FullyConnected) -> RunningSum | None:
-    if op.output.type.dtype is not DType.INT8 or op.input.type.dtype is not DType.INT8:
+    if op.output.type.dtype is not DType.INT8 or op.input.type.dtype is not DType.INT8 or op.weights.coding is not None:
         return None
     units, features = op.weights.shape
     multipliers, shifts = (np.broadcast_to(found, units).tolist() for found in op.output_stage.multipliers)

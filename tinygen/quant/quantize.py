@@ -23,7 +23,7 @@ from tinygen.ops.rescale import Rescale
 from tinygen.ops.table_rows import TableRows, large_tables
 from tinygen.quant.agreement import check_agreement, entry_of, quant_of
 from tinygen.quant.coded_weights import POLICY as CODED
-from tinygen.quant.coded_weights import coded_weights
+from tinygen.quant.coded_weights import coded_weights, kept_mask
 from tinygen.quant.constraints import groups, needs_rescale, real_operands
 from tinygen.quant.control import control_of
 from tinygen.quant.ctable import Control, CTable, OpEntry, Storage, TensorEntry
@@ -88,7 +88,8 @@ def _filters(op: Op, mapping: dict[Tensor, Tensor], table: CTable) -> dict[Tenso
     dtype = _weight_dtype(entry, mapping[op.results[0]].type.dtype)
     quant = replace(quant_of(entry), bits=entry.dtype.bits_in(dtype))
     data = _stored_weights(op, weights.data, quant, dtype, table)
-    result = {weights: Tensor(weights.name, TensorType(dtype, weights.shape, quant), data)}
+    coding = kept_mask(weights.coding, data) if mapping[op.results[0]].type.dtype is DType.INT8 else None
+    result = {weights: Tensor(weights.name, TensorType(dtype, weights.shape, quant), data, coding=coding)}
     if bias is not None and bias.data is not None:
         result[bias] = _stored_bias(op, bias, mapping[op.operands[0]], quant, table, dtype)
     return result

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
+from tinygen.frontends.onnx.narrow import coding_behind
 from tinygen.frontends.onnx.node import MAX_RANK, Node
 from tinygen.frontends.onnx.raw import UnsupportedError
 from tinygen.frontends.onnx.tensor_types import dtype_of_code
@@ -30,7 +31,7 @@ def fold(node: Node) -> Value | None:
         raise UnsupportedError(f"its constant result has shape {list(result.shape)}, a smaller one was expected")
     if result.base is None:  # otherwise it lies in what it was made of
         node.builder.derived.spend(result.nbytes, str(node.source))
-    return Known(result)
+    return Known(result, coding_behind(node, result))
 
 
 def _inputs(node: Node) -> list[Value]:
@@ -121,6 +122,43 @@ def _gather(node: Node) -> Array:
     return np.asarray(np.take(own, indices.astype(np.int64), axis=axis))
 
 
+def _gather_elements(node: Node) -> Array:
+    own, indices, axis = _array(node, 0), _array(node, 1), node.integer("axis", 0)
+    if not np.issubdtype(indices.dtype, np.integer) or own.ndim != indices.ndim:
+        raise UnsupportedError(
+            f"indices are {indices.dtype} of {indices.ndim} dimensions, integers of {own.ndim} were expected"
+        )
+    axis = node.axis(axis, own.ndim)
+    used = list(indices.shape)
+    used[axis] = own.shape[axis]
+    if any(size > whole for size, whole in zip(used, own.shape, strict=True)):
+        raise UnsupportedError(f"indices {list(indices.shape)} do not fit {list(own.shape)}")
+    return np.take_along_axis(own[tuple(map(slice, used))], indices.astype(np.int64), axis)
+
+
+def _cumulative_sum(node: Node) -> Array:
+    own, axis = _array(node, 0), _array(node, 1)
+    if axis.size != 1 or not np.issubdtype(axis.dtype, np.integer):
+        raise UnsupportedError(f"axis is {axis.dtype}{list(axis.shape)}, an integer was expected")
+    node.check_attributes(exclusive=0, reverse=0)
+    return np.asarray(np.cumsum(own, node.axis(int(axis.reshape(-1)[0]), own.ndim), own.dtype))
+
+
+def _sum(node: Node) -> Array:
+    own = _array(node, 0)
+    listed = node.integers(1, "axes") if node.has_input(1) else node.integer_list("axes", ())
+    is_none = not listed and node.integer("noop_with_empty_axes", 0) == 1
+    axes = () if is_none else node.axes_of(listed, own.ndim) or tuple(range(own.ndim))
+    return np.asarray(own.sum(axes, own.dtype, keepdims=node.integer("keepdims", 1) == 1))
+
+
+def _remainder(first: Array, second: Array) -> Array:
+    """Of the sign of the second: what Mod is without its attribute fmod, which floats must have."""
+    if not np.issubdtype(first.dtype, np.integer) or not np.all(second):
+        raise UnsupportedError("is the remainder of floats, or of a division by 0, other numbers were expected")
+    return np.asarray(np.mod(first, second))
+
+
 def _reshape(node: Node) -> Array:
     own, sizes = _array(node, 0), node.integers(1, "shape")
     return own.reshape([own.shape[axis] if size == 0 else size for axis, size in enumerate(sizes)])
@@ -187,6 +225,11 @@ def _binary(function: Callable[[Array, Array], Array]) -> Callable[[Node], Array
     return fold_two
 
 
+def _modulo(node: Node) -> Array:
+    node.check_attributes(fmod=0)
+    return _binary(_remainder)(node)
+
+
 def _unary(function: Callable[[Array], Array]) -> Callable[[Node], Array]:
     def fold_one(node: Node) -> Array:
         with np.errstate(all="ignore"):
@@ -203,22 +246,26 @@ FOLDED: Mapping[str, Callable[[Node], Array]] = {
     "Concat": _concat,
     "Constant": _constant,
     "ConstantOfShape": _constant_of_shape,
+    "CumSum": _cumulative_sum,
     "Div": _binary(_divide),
     "Equal": _binary(np.equal),
     "Expand": _expand,
     "Flatten": _flatten,
     "Floor": _unary(np.floor),
     "Gather": _gather,
+    "GatherElements": _gather_elements,
     "Greater": _binary(np.greater),
     "GreaterOrEqual": _binary(np.greater_equal),
     "Identity": _unary(np.asarray),
     "Less": _binary(np.less),
     "LessOrEqual": _binary(np.less_equal),
+    "Mod": _modulo,
     "Mul": _binary(np.multiply),
     "Neg": _unary(np.negative),
     "Not": _unary(np.logical_not),
     "Or": _binary(np.logical_or),
     "Range": _range,
+    "ReduceSum": _sum,
     "Reshape": _reshape,
     "Slice": _slice,
     "Sqrt": _unary(np.sqrt),

@@ -100,7 +100,10 @@ def _imported(model: RawModel, nodes: tuple[RawNode, ...], spelling: Spelling, i
 
 def _is_real(model: RawModel, nodes: tuple[RawNode, ...]) -> bool:
     """Whether the model computes with float32: no operator of it quantizes anything but constants."""
-    constants = {*model.constants, *(name for node in nodes if node.operator == "Constant" for name in node.outputs)}
+    constants = set(model.constants)
+    for node in nodes:
+        if node.operator in FOLDED and constants.issuperset(filter(None, node.inputs)):
+            constants.update(node.outputs)
     return not any(node.operator in (*_QUANTIZING, *_AT_RUN_TIME) and not _decodes(node, constants) for node in nodes)
 
 

@@ -74,7 +74,8 @@ class Node:
             case Indices():
                 raise UnsupportedError(f"input '{name}' holds integers of the application, which Gather alone takes")
             case Known() if self.builder.is_real and value.array.dtype != np.bool_:
-                return Quantized(self.builder.real_constant(name, value.array))
+                array = value.array if value.coding is None else value.coding.decoded
+                return Quantized(self.builder.real_constant(name, array, value.coding))
             case Stored() if self.builder.is_real and value.placed.quant.scales == (1.0,):
                 return self._levels(value.placed)
             case Known():

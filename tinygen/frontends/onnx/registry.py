@@ -4,6 +4,7 @@ from tinygen.frontends.onnx.node import Readers
 from tinygen.frontends.onnx.operators import (
     activation,
     blocks,
+    coded,
     composite,
     convolution,
     dynamic,
@@ -22,6 +23,7 @@ from tinygen.frontends.onnx.operators import (
 READERS: Readers = {
     **activation.READERS,
     **blocks.READERS,
+    **coded.READERS,
     **composite.READERS,
     **convolution.READERS,
     **dynamic.READERS,

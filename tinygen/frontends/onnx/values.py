@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from tinygen.frontends.onnx.raw import RawNode, UnsupportedError
+from tinygen.ir.coding import Coding
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, Quant
 
@@ -47,9 +48,10 @@ class Placed:
 
 @dataclass(frozen=True, eq=False)
 class Known:
-    """A constant, as the file has it."""
+    """A constant, as the file has it; `coding` where it is computed from narrower ones."""
 
     array: Array
+    coding: Coding | None = None
 
     @property
     def shape(self) -> tuple[int, ...]:

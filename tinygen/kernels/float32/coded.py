@@ -16,7 +16,7 @@ from tinygen.ops.clamp import Clamp
 _NUMBERS = {Format.UINT8: "TG_UINT8", Format.FP8_E4M3FN: "TG_E4M3", Format.FP8_E5M2: "TG_E5M2"}  # else TG_INT8
 _SCALES = {Format.FP32: "TG_SCALE_F32", Format.FP16: "TG_SCALE_F16", Format.FP8_E8M0FNU: "TG_SCALE_E8M0"}
 _SCALE_ELEMENTS = {Format.FP32: np.float32, Format.FP16: np.int16, Format.FP8_E8M0FNU: np.uint8}  # that hold the bits
-_FLOAT_BYTES = 4
+FLOAT_BYTES = 4
 
 
 @dataclass(frozen=True)
@@ -59,11 +59,9 @@ def coded_convolution(
     coding: Coding, input: Tensor, output: Tensor, bias: Tensor | None, window: WindowF32
 ) -> ConvolveCodedF32 | FullyConnectedCodedF32:
     """The kernel for filters of this coding."""
-    codes, tables = _codes(coding), (*constant_tables(input), *_tables(coding), *_bias_tables(bias))
+    codes, tables = codes_of(coding), (*constant_tables(input), *_tables(coding), *bias_tables(bias))
     filters = coding.codes.shape
-    if window.groups == 1 and (window.batches, window.output.height, window.output.width) == (1, 1, 1) and (
-        window.input.height, window.input.width, filters[1], filters[2]
-    ) == (1, 1, 1, 1):  # fmt: skip
+    if is_vector(window, filters):
         return FullyConnectedCodedF32(
             function="tg_fully_connected_coded_f32",
             reads=(input,),
@@ -79,16 +77,17 @@ def coded_convolution(
         reads=(input,),
         writes=(output,),
         tables=tables,
-        scratch_bytes=_FLOAT_BYTES * int(np.prod(filters[1:])),
+        scratch_bytes=FLOAT_BYTES * int(np.prod(filters[1:])),
         window=window,
         codes=codes,
     )
 
 
-def _codes(coding: Coding) -> Codes:
+def codes_of(coding: Coding) -> Codes:
+    """Formats, and how scales follow each other, of filters [channels, height, width, depth]."""
     blocks = coding.scales.shape
     return Codes(
-        bits=coding.format.bits,
+        bits=coding.bits,
         block=coding.codes.shape[3] // blocks[3],
         next_scale=0 if blocks[0] == 1 < coding.codes.shape[0] else blocks[3],
         number=_NUMBERS.get(coding.format, "TG_INT8"),
@@ -97,17 +96,27 @@ def _codes(coding: Coding) -> Codes:
 
 
 def _tables(coding: Coding) -> tuple[Table, ...]:
-    scales = np.ascontiguousarray(coding.scales).reshape(-1)
-    tables = [
-        Table("weights", packed_codes(coding.codes)),
-        Table("scales", scales.view(_SCALE_ELEMENTS[coding.scale_format])),
-    ]
-    if coding.zero_points is not None:
-        tables.append(Table("zero_points", np.ascontiguousarray(coding.zero_points).reshape(-1).view(np.uint8)))
+    tables = [Table("weights", packed_codes(coding.codes)), *scale_tables(coding)]
     if coding.format.bits < 8:
         tables.append(Table("levels", coding.format.numbers))
     return tuple(tables)
 
 
-def _bias_tables(bias: Tensor | None) -> tuple[Table, ...]:
+def scale_tables(coding: Coding) -> tuple[Table, ...]:
+    """Tables `scales` and, where there are such, `zero_points`."""
+    scales = np.ascontiguousarray(coding.scales).reshape(-1)
+    found = Table("scales", scales.view(_SCALE_ELEMENTS[coding.scale_format]))
+    if coding.zero_points is None:
+        return (found,)
+    return found, Table("zero_points", np.ascontiguousarray(coding.zero_points).reshape(-1).view(np.uint8))
+
+
+def bias_tables(bias: Tensor | None) -> tuple[Table, ...]:
+    """The table `bias`, where there is one."""
     return () if bias is None or bias.data is None else (Table("bias", bias.data.astype(np.float32)),)
+
+
+def is_vector(window: WindowF32, filters: tuple[int, ...]) -> bool:
+    """Whether a layer multiplies one vector with a matrix."""
+    pixels = (window.groups, window.batches, window.output.height, window.output.width)
+    return (*pixels, window.input.height, window.input.width, filters[1], filters[2]) == (1,) * 8

@@ -5,10 +5,12 @@ from typing import ClassVar
 
 import numpy as np
 
+from tinygen.ir.coding import Coding
 from tinygen.ir.graph import Op
 from tinygen.ir.tensor import Tensor
 from tinygen.kernels.base import Kernel, Lowerings, Table, Toolbox, constant_tables
 from tinygen.kernels.float32.coded import coded_convolution
+from tinygen.kernels.float32.listed import listed_convolution
 from tinygen.kernels.float32.windows import Image, WindowF32
 from tinygen.ops.conv2d import Conv2D
 from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
@@ -57,7 +59,7 @@ def lower_convolution(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 - the
     coding = op.weights.coding and op.weights.coding.as_filters(op.channel_axis)
     if coding is not None:
         groups = op.input.shape[3] // coding.codes.shape[3]
-        return coded_convolution(coding, op.input, op.output, op.bias, replace(window, groups=groups))
+        return _coded(coding, op.input, op.output, op.bias, replace(window, groups=groups))
     function = "tg_depthwise_convolve_f32" if is_depthwise else "tg_convolve_f32"
     return _convolution(function, op.input, op.output, op.weights, op.bias, window)
 
@@ -91,7 +93,7 @@ def lower_fully_connected(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 -
     )
     coding = op.weights.coding and op.weights.coding.as_filters(0)
     if coding is not None:
-        return coded_convolution(coding, op.input, op.output, op.bias, window)
+        return _coded(coding, op.input, op.output, op.bias, window)
     return _convolution("tg_convolve_f32", op.input, op.output, op.weights, op.bias, window)
 
 
@@ -115,6 +117,11 @@ def lower_pool(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 - the same f
             bounds=op.clamp,
         ),
     )
+
+
+def _coded(coding: Coding, input: Tensor, output: Tensor, bias: Tensor | None, window: WindowF32) -> Kernel:
+    kernel = coded_convolution if coding.is_blockwise else listed_convolution
+    return kernel(coding, input, output, bias, window)
 
 
 def _convolution(

@@ -9,10 +9,12 @@ from tinygen.ir.coding import Coding
 from tinygen.ir.formats import Format
 from tinygen.ir.integer_form import IntegerForm, integer_form
 from tinygen.ir.packing import packed_codes
+from tinygen.ir.types import DType
 from tinygen.kernels.base import Table
 from tinygen.kernels.cmsis_nn.requantization import per_channel_tables
 from tinygen.kernels.cmsis_nn.shapes import Dims, Offsets
 from tinygen.kernels.geometry import GeometricKernel, Geometry
+from tinygen.kernels.tinygen_c.listed import ConvolveListedS8, listed_convolution
 from tinygen.ops.accumulate import OutputStage
 from tinygen.ops.conv2d import Conv2D
 from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
@@ -34,8 +36,10 @@ class ConvolveCodedS8(GeometricKernel):
     is_signed: bool
 
 
-def coded_convolution(op: Conv2D | DepthwiseConv2D | FullyConnected) -> ConvolveCodedS8 | None:
-    """The kernel for weights that have factors; None for others."""
+def coded_convolution(op: Conv2D | DepthwiseConv2D | FullyConnected) -> ConvolveCodedS8 | ConvolveListedS8 | None:
+    """The kernel for weights that are stored narrower than their integers; None for others."""
+    if op.weights.type.dtype is DType.INT8 and op.weights.coding is not None:
+        return listed_convolution(op, op.weights.coding)
     if not op.output_stage.has_long_sums or op.weights.coding is None:
         return None
     coding = op.weights.coding.as_filters(op.filters.channel_axis)

@@ -1,9 +1,13 @@
 """DequantizeLinear of constants in a model that computes with float32: real numbers that stay narrow in flash."""
 
+from dataclasses import replace
+
 import numpy as np
 
-from tinygen.frontends.onnx.node import Node
+from tinygen.frontends.onnx.narrow import integers_by_table, masked
+from tinygen.frontends.onnx.node import Node, Readers
 from tinygen.frontends.onnx.raw import UnsupportedError
+from tinygen.frontends.onnx.values import Quantized
 from tinygen.ir.coding import Coding
 from tinygen.ir.formats import Format
 from tinygen.ir.types import Array
@@ -12,8 +16,14 @@ _CODES = tuple(form.numpy for form in Format if form not in (Format.FP8_E8M0FNU,
 _SCALES = tuple(form.numpy for form in (Format.FP32, Format.FP16, Format.FP8_E8M0FNU))
 
 
-def coding_of(node: Node, codes: Array) -> Coding:
-    """How a constant is stored: codes in input 0, scales and zero points in the others."""
+def coding_of(node: Node, codes: Array, table: Coding | None = None) -> Coding:
+    """How a constant is stored: codes in input 0, scales and zero points in the others.
+
+    `table`: how the codes themselves are stored, where the model computes them from narrower ones.
+    """
+    whole = codes.dtype
+    if table is not None and table.levels is not None:
+        codes = integers_by_table(table, codes)
     if codes.dtype not in _CODES:
         raise UnsupportedError(
             f"constant '{node.raw.inputs[0]}' is {codes.dtype}, integers or floats of 2 to 8 bits were expected"
@@ -22,13 +32,20 @@ def coding_of(node: Node, codes: Array) -> Coding:
     if scales.dtype not in _SCALES:
         scales = scales.astype(np.float32)
     zero_points = node.constant(2, "zero point") if node.has_input(2) else None
-    if zero_points is not None and (zero_points.dtype != codes.dtype or zero_points.shape != scales.shape):
+    if zero_points is not None and (zero_points.dtype != whole or zero_points.shape != scales.shape):
         raise UnsupportedError(
-            f"zero points are {zero_points.dtype}{list(zero_points.shape)}, {codes.dtype}{list(scales.shape)} were "
-            "expected"
+            f"zero points are {zero_points.dtype}{list(zero_points.shape)}, {whole}{list(scales.shape)} were expected"
         )
     shape = _blocks(node, codes, scales)
     is_zero = zero_points is None or not zero_points.astype(np.float32).any()
+    if not is_zero and codes.dtype != whole:
+        assert zero_points is not None
+        narrow = zero_points.astype(codes.dtype)
+        codes, zero_points = (
+            (codes, narrow) if np.array_equal(narrow.astype(whole), zero_points) else (codes.astype(whole), zero_points)
+        )
+    elif table is not None and codes.dtype == whole and table.bits < Format.of(whole).bits:
+        return replace(table, scales=scales.astype(np.float32).reshape(shape))
     coding = Coding(codes, scales.reshape(shape), None if is_zero else np.reshape(zero_points, shape))  # type: ignore[arg-type]
     try:
         coding.verify()
@@ -52,3 +69,17 @@ def _blocks(node: Node, codes: Array, scales: Array) -> tuple[int, ...]:
     if list(scales.shape) != expected:
         raise UnsupportedError(f"{list(scales.shape)} scales along axis {axis} of {list(codes.shape)}")
     return tuple(expected) if block else tuple(codes.shape[i] if i == axis else 1 for i in range(codes.ndim))
+
+
+def read_where(node: Node) -> Quantized:
+    """Where, of constants that stay narrow: those that are not chosen are 0."""
+    node.computes_real("chooses elements")
+    first = node.real(1)
+    data = node.builder.plain(first.placed).data if isinstance(first, Quantized) else None
+    coding = None if data is None else masked(node, data)
+    if coding is None:
+        raise UnsupportedError("chooses elements at run time, constants and 0 were expected")
+    return Quantized(node.builder.real_constant(node.output_name, coding.decoded, coding))
+
+
+READERS: Readers = {"Where": read_where}

@@ -41,7 +41,7 @@ def read_dequantize(node: Node) -> Value:
     value = node.value(0)
     if isinstance(value, Known):
         is_real = node.builder.is_real
-        return _real_constant(node, value.array) if is_real else _dequantized_constant(node, value.array)
+        return _real_constant(node, value) if is_real else _dequantized_constant(node, value.array)
     if not isinstance(value, Stored):
         raise UnsupportedError(f"input '{node.raw.inputs[0]}' is float32, quantized integers were expected")
     levels = node.builder.levels.get(value.placed.tensor)
@@ -91,13 +91,14 @@ def _dequantized_at_run_time(node: Node, input: Placed, levels: Levels) -> Quant
     return node.result(op, input.order)
 
 
-def _real_constant(node: Node, array: Array) -> Quantized:
+def _real_constant(node: Node, value: Known) -> Quantized:
+    array = value.array
     if array.dtype == np.int32:  # biases
         stored = _dequantized_constant(node, array).placed
         assert stored.tensor.data is not None
         real = dequantize_constant(stored.tensor.data, stored.quant)
         return Quantized(node.builder.real_constant(node.output_name, real))
-    coding = coding_of(node, array)
+    coding = coding_of(node, array, value.coding)
     placed = node.builder.real_constant(node.output_name, coding.decoded, coding)
     if array.dtype in (np.int8, np.uint8) and not node.integer("block_size", 0):
         node.builder.stored[placed.tensor] = _dequantized_constant(node, array).placed

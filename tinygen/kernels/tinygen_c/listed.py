@@ -1,0 +1,73 @@
+"""Layers on int8 whose weights are numbers of tables, or of which only those that are not 0 are stored."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from tinygen.ir.coding import Coding
+from tinygen.kernels.base import Table
+from tinygen.kernels.cmsis_nn.requantization import per_channel_tables
+from tinygen.kernels.cmsis_nn.shapes import Dims, Offsets
+from tinygen.kernels.geometry import GeometricKernel, Geometry
+from tinygen.kernels.listing import Listing, listing_of, listing_tables
+from tinygen.kernels.tinygen_c.packed import bias_tables
+from tinygen.ops.conv2d import Conv2D
+from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
+from tinygen.ops.fully_connected import FullyConnected
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ConvolveListedS8(GeometricKernel):
+    """tg_convolve_listed_s8: expands one filter at a time to scratch."""
+
+    template: ClassVar[str] = "convolve_listed_s8"
+    header: ClassVar[str] = "tg_listed_s8.h"
+    takes_scratch: ClassVar[bool] = True
+
+    offsets: Offsets
+    bits: int
+    listing: Listing
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class FullyConnectedListedS8(ConvolveListedS8):
+    """tg_fully_connected_listed_s8: multiplies what is stored, without scratch; for one vector."""
+
+    template: ClassVar[str] = "fully_connected_listed_s8"
+    takes_scratch: ClassVar[bool] = False
+
+
+def listed_convolution(op: Conv2D | DepthwiseConv2D | FullyConnected, coding: Coding) -> ConvolveListedS8 | None:
+    """The kernel for int8 weights of this coding, whose numbers they are; None where it is not one of filters."""
+    filters = coding.as_filters(op.filters.channel_axis)
+    if filters is None:
+        return None
+    dims = Dims(*filters.codes.shape)
+    if isinstance(op, FullyConnected):
+        geometry = Geometry.of_rows(op.rows, dims.c, dims.n)
+    else:
+        geometry = Geometry.of_images(op.input.type, dims, op.output.type, op.stride, op.padding, op.dilation)
+    is_vector = isinstance(op, FullyConnected) and op.rows == 1
+    kind = FullyConnectedListedS8 if is_vector else ConvolveListedS8
+    levels = None if filters.levels is None else np.ascontiguousarray(filters.levels).reshape(-1).astype(np.int8)
+    if levels is None and filters.bits < 8:
+        levels = filters.format.numbers.astype(np.int8)
+    return kind(
+        function="tg_fully_connected_listed_s8" if is_vector else "tg_convolve_listed_s8",
+        reads=(op.input,),
+        writes=(op.output,),
+        tables=(
+            *listing_tables(filters),
+            *(() if levels is None else (Table("levels", levels),)),
+            *bias_tables(op.output_stage.bias),
+            *per_channel_tables(op.output_stage, dims.n),
+        ),
+        scratch_bytes=0 if is_vector else 2 * geometry.window,
+        geometry=geometry,
+        filters_of_group=dims.n * dims.c // geometry.input_dims.c,
+        offsets=Offsets(input=-op.input.type.zero_point, output=op.output.type.zero_point),
+        activation=op.clamp,
+        bits=filters.bits,
+        listing=listing_of(filters),
+    )
