@@ -1,35 +1,41 @@
-"""Measures kernels under QEMU and writes the planner's table of costs, tinygen/planner/cost/instruction_costs.json.
+"""Measures kernels under QEMU and writes the prices of their work, tinygen/kernels/price_tables/.
 
-    python -m benchmarks.calibrate_costs [native [BOARD...]]
+    python -m benchmarks.calibrate_costs [--board BOARD]... [--only FUNCTION]...
 
-With `native` it measures tinygen's own kernels only, on all boards or those named, and keeps the rest of the table.
-Needs arm-none-eabi-gcc, QEMU and the CMSIS-NN submodule. The same versions of these give the same file. Each kernel
-runs operators of random shapes; a linear model of its work, without negative terms, is fitted to the instructions, each
-measurement weighted by its inverse, so that the relative error counts. Prints that error for each function.
+With `--only`, functions whose names begin so are measured and the rest of the tables stays. Needs arm-none-eabi-gcc,
+QEMU with its plugin, and for the library's functions the CMSIS-NN submodule. The same versions of these give the same
+files. Each kernel runs operators of random shapes; a linear model of its work, without negative terms, is fitted to the
+instructions, each measurement weighted by its inverse, so that the relative error counts. Prints that error for each
+function.
 """
 
+import argparse
 import json
 import sys
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import astuple, dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
-from benchmarks.calibration_operators import convolutions_for_tiles, operators, rows_within_images
+from benchmarks.calibration_operators import (
+    convolutions_for_tiles,
+    filters_of_one_line,
+    operators,
+    rows_within_images,
+)
 from benchmarks.calibration_program import moves, reads
-from tinygen.build.execute import execute
-from tinygen.codegen.harness import Measure
 from tinygen.codegen.render import render
 from tinygen.ir.graph import Graph, Op, Port
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Quant
 from tinygen.kernels.base import Kernel, Library, Toolbox
-from tinygen.kernels.native.costs import native_instructions
 from tinygen.kernels.native.select import native_kernels
+from tinygen.kernels.prices import OWN, table, table_file, table_name
 from tinygen.kernels.select import variants
 from tinygen.kernels.tinygen_c.packed import packed_convolution
+from tinygen.kernels.work import Work, work
 from tinygen.ops.add import Add
 from tinygen.ops.clamp import Clamp
 from tinygen.ops.conv2d import Conv2D
@@ -38,18 +44,9 @@ from tinygen.ops.fully_connected import FullyConnected
 from tinygen.ops.pool2d import AveragePool2D, MaxPool2D
 from tinygen.options import Kernels, Options
 from tinygen.pipeline import Compiled
-from tinygen.planner.cost.cost import (
-    COSTS_FILE,
-    FETCH,
-    MEMMOVE,
-    MEMMOVE_UP,
-    native_table_name,
-    shape_class,
-    table_name,
-)
-from tinygen.planner.cost.work import TERMS, Work, work
+from tinygen.planner.cost.cost import FETCH, MEMMOVE, MEMMOVE_UP
 from tinygen.planner.schedule.schedule import Buffer, BufferKind, Call, Place, Schedule
-from tinygen.system.work import work_folder
+from tinygen.report.counting import Count, Counter, count_operators
 from tinygen.targets import load
 from tinygen.targets.board import Board
 from tinygen.verify.samples import random_samples
@@ -62,34 +59,75 @@ _ALIGN = 16
 _SWEEPS = 20_000
 
 FloatArray = npt.NDArray[np.float64]
-Table = dict[str, dict[str, float]]  # cost of a unit of work, by function and kind of work
+Costs = dict[str, float]  # of one of each term
+Pair = tuple[Op, Kernel]
 
 
 @dataclass(frozen=True)
 class Sample:
     """A measurement: some work of a function and the instructions it took."""
 
-    function: str
     work: Work
     instructions: float
 
 
-def measure(board: Board, library: Library) -> Iterator[Sample]:
-    """All kernels of a library on a board, and what a schedule does between calls."""
-    toolbox = _toolbox(library, board)
-    yield from _measure([(op, kernel) for op in operators() for kernel in variants(op, toolbox)], board, toolbox)
-    for function, is_up in ((MEMMOVE, False), (MEMMOVE_UP, True)):
-        yield from (Sample(function, Work(call=1, operand=bytes), found) for bytes, found in moves(board, is_up))
-    yield from (Sample(FETCH, Work(call=1), found) for found in reads(board))
+@dataclass(frozen=True)
+class Measuring:
+    """What is measured on a board: functions whose names begin so, of one library and of tinygen's own."""
+
+    board: Board
+    prefixes: tuple[str, ...]
+
+    def library(self, library: Library) -> Iterator[Sample]:
+        """All kernels of a library."""
+        toolbox = _toolbox(library, self.board)
+        yield from self._measured(pairs_of_library(toolbox), toolbox)
+
+    def own(self) -> Iterator[Sample]:
+        """All of tinygen's own kernels, and what a schedule does between calls."""
+        toolbox = _with_native_kernels(_toolbox(Library.PORTABLE, self.board))
+        yield from self._measured(pairs_of_own(toolbox), toolbox)
+        for function, is_up in ((MEMMOVE, False), (MEMMOVE_UP, True)):
+            if self._wants(function):
+                for bytes, found in moves(self.board, is_up):
+                    yield Sample(work(function, call=1, operand=bytes), found)
+        if self._wants(FETCH):
+            yield from (Sample(work(FETCH, call=1), found) for found in reads(self.board))
+
+    def _wants(self, function: str) -> bool:
+        return not self.prefixes or function.startswith(self.prefixes)
+
+    def _measured(self, pairs: Sequence[Pair], toolbox: Toolbox) -> list[Sample]:
+        """Where instructions would mislead, as many as take the same cycles in the mean of the others."""
+        wanted = [(op, kernel) for op, kernel in pairs if self._wants(kernel.work(op).function)]
+        counts = _counts(wanted, self.board, toolbox)
+        plain = [count for (_, kernel), count in zip(wanted, counts, strict=True) if not kernel.is_priced_by_cycles]
+        cycles = sum(count.cycles or 0 for count in plain) / max(sum(count.instructions or 0 for count in plain), 1)
+        taken = (
+            (count.cycles or 0) / cycles if kernel.is_priced_by_cycles else count.instructions or 0
+            for (_, kernel), count in zip(wanted, counts, strict=True)
+        )
+        return [Sample(kernel.work(op), found) for (op, kernel), found in zip(wanted, taken, strict=True)]
 
 
-def measure_native(board: Board) -> Iterator[Sample]:
-    """All of tinygen's own kernels on a board whose costs have no formula of their own."""
-    toolbox = replace(_toolbox(Library.PORTABLE, board), has_native_kernels=True, tallest_tile=_TALLEST_TILE)
-    ops = _in_all_forms((*operators(), *rows_within_images(), *convolutions_for_tiles()))
-    pairs = [(op, kernel) for op in ops for kernel in native_kernels(op, toolbox)]
-    pairs += [(op, packed_convolution(op)) for op in operators() if isinstance(op, Conv2D)]
-    yield from _measure([pair for pair in pairs if native_instructions(*pair, board.isa) is None], board, toolbox)
+def pairs_of_library(toolbox: Toolbox) -> list[Pair]:
+    """Operators with the kernels of the toolbox's library."""
+    pairs = ((op, kernel) for op in operators() for kernel in variants(op, toolbox))
+    return [(op, kernel) for op, kernel in pairs if not kernel.is_own]
+
+
+def pairs_of_own(toolbox: Toolbox) -> list[Pair]:
+    """Operators with tinygen's own kernels, native ones in all their forms."""
+    plain = operators()
+    native = _in_all_forms((*plain, *rows_within_images(), *convolutions_for_tiles(), *filters_of_one_line()))
+    pairs = [(op, kernel) for op in native for kernel in native_kernels(op, _with_native_kernels(toolbox))]
+    pairs += [(op, packed_convolution(op)) for op in plain if isinstance(op, Conv2D)]
+    library = replace(toolbox, has_native_kernels=False)
+    return pairs + [(op, kernel) for op in plain for kernel in variants(op, library) if kernel.is_own]
+
+
+def _with_native_kernels(toolbox: Toolbox) -> Toolbox:
+    return replace(toolbox, has_native_kernels=True, tallest_tile=_TALLEST_TILE)
 
 
 def _toolbox(library: Library, board: Board) -> Toolbox:
@@ -122,27 +160,16 @@ def _apart(weights: Tensor) -> Tensor:
     return replace(weights, data=data)
 
 
-def _measure(pairs: Sequence[tuple[Op, Kernel]], board: Board, toolbox: Toolbox) -> Iterator[Sample]:
+def _counts(pairs: Sequence[Pair], board: Board, toolbox: Toolbox) -> list[Count]:
+    found: list[Count] = []
     for first in range(0, len(pairs), _CALLS_PER_PROGRAM):
-        part = pairs[first : first + _CALLS_PER_PROGRAM]
-        for (op, kernel), instructions in zip(part, _run(part, board, toolbox), strict=True):
-            yield Sample(shape_class(op, kernel), work(op, kernel.function, toolbox), instructions)
+        program = _program(pairs[first : first + _CALLS_PER_PROGRAM], board, toolbox)
+        counts = count_operators(program, random_samples(program.graph.inputs, 1, 0), Counter.PLUGIN)
+        found += [counts[number] for number in range(1, len(counts) + 1)]
+    return found
 
 
-def _run(pairs: Sequence[tuple[Op, Kernel]], board: Board, toolbox: Toolbox) -> list[float]:
-    """Instructions of each call, without those of counting."""
-    program = _program(pairs, board, toolbox)
-    samples = random_samples(program.graph.inputs, 1, 0)
-    values = []
-    for counts in (Measure.INSTRUCTIONS_PER_OPERATOR, Measure.INSTRUCTIONS):
-        with work_folder() as folder:
-            values.append(execute(program.build(folder, counts), program.schedule, samples).outcome.values)
-    each = [values[0][f"operator_{number}"] for number in range(1, len(pairs) + 1)]
-    counting = (sum(each) - values[1]["instructions"]) / len(each)
-    return [instructions - counting for instructions in each]
-
-
-def _program(pairs: Sequence[tuple[Op, Kernel]], board: Board, toolbox: Toolbox) -> Compiled:
+def _program(pairs: Sequence[Pair], board: Board, toolbox: Toolbox) -> Compiled:
     """A model that calls the kernels one after the other, on inputs of their own."""
     graph, kernels = _graph(pairs)
     schedule = _schedule(graph, kernels, board)
@@ -152,7 +179,7 @@ def _program(pairs: Sequence[tuple[Op, Kernel]], board: Board, toolbox: Toolbox)
     return Compiled(Path("calibration"), "calibration", options, graph, schedule, toolbox.library, toolbox, files)
 
 
-def _graph(pairs: Sequence[tuple[Op, Kernel]]) -> tuple[Graph, dict[Op, Kernel]]:
+def _graph(pairs: Sequence[Pair]) -> tuple[Graph, dict[Op, Kernel]]:
     """Inputs of one type are one tensor; an operator with several kernels stands there once for each."""
     inputs: dict[object, Tensor] = {}
     kernels: dict[Op, Kernel] = {}
@@ -194,56 +221,66 @@ def _schedule(graph: Graph, kernels: dict[Op, Kernel], board: Board) -> Schedule
     return Schedule(graph, board, calls, tuple(offsets), places, offsets, position)
 
 
-def fit(samples: Sequence[Sample]) -> Work:
+def fit(samples: Sequence[Sample]) -> Costs:
     """The cost of each term, none negative: least squares of relative errors, one term improved after the other."""
-    amounts: FloatArray = np.array([astuple(sample.work) for sample in samples])
+    terms = list(dict.fromkeys(term for sample in samples for term, amount in sample.work.times.items() if amount))
+    amounts: FloatArray = np.array([[sample.work.times.get(term, 0.0) for term in terms] for sample in samples])
     scaled = amounts / np.array([sample.instructions for sample in samples])[:, None]
     sizes = np.linalg.norm(scaled, axis=0)
-    used = np.flatnonzero(sizes)
-    columns = scaled[:, used] / sizes[used]
+    columns = scaled / sizes
     gram, target = columns.T @ columns, columns.sum(axis=0)
-    found = np.zeros(len(used))
+    found = np.zeros(len(terms))
     for _ in range(_SWEEPS):
-        for term in range(len(used)):
+        for term in range(len(terms)):
             found[term] = max(0.0, found[term] + target[term] - gram[term] @ found)
-    return Work(**{TERMS[term]: round(float(cost / sizes[term]), 3) for term, cost in zip(used, found, strict=True)})
+    return {term: round(float(cost / size), 3) for term, cost, size in zip(terms, found, sizes, strict=True)}
 
 
-def models(samples: Sequence[Sample]) -> Iterator[tuple[str, Work, FloatArray]]:
+def models(samples: Sequence[Sample]) -> Iterator[tuple[str, Costs, FloatArray]]:
     """Each function with its fitted costs and the relative errors of its predictions."""
-    for function in sorted({sample.function for sample in samples}):
-        own = [sample for sample in samples if sample.function == function]
+    for function in sorted({sample.work.function for sample in samples}):
+        own = [sample for sample in samples if sample.work.function == function]
         if len(own) >= _FEWEST_MEASUREMENTS:
             costs = fit(own)
-            predicted = np.array([sample.work.times(costs) for sample in own])
+            predicted = np.array([sum(costs.get(t, 0.0) * n for t, n in sample.work.times.items()) for sample in own])
             measured = np.array([sample.instructions for sample in own])
             yield function, costs, predicted / measured - 1
 
 
-def _table(name: str, samples: Iterable[Sample]) -> Table:
+def _fitted(name: str, samples: Iterable[Sample]) -> dict[str, Costs]:
     """The costs of all functions that were measured often enough."""
-    table: Table = {}
-    for function, costs, errors in models(list(samples)):
-        terms = zip(TERMS, astuple(costs), strict=True)
-        table[function] = {term: cost for term, cost in terms if cost}
+    found: dict[str, Costs] = {}
+    for function, found[function], errors in models(list(samples)):
         mean, worst = np.abs(errors).mean(), np.abs(errors).max()
         print(f"{name} {function}: {len(errors)} calls, {mean:.1%} off, at most {worst:.1%}", file=sys.stderr)
-    return table
+    return found
+
+
+def written(parts: Mapping[str, Mapping[str, Mapping[str, float]]]) -> str:
+    """A table as its file holds it: a line for each function."""
+    lines = ["{", ' "made_by": "python -m benchmarks.calibrate_costs",', ' "prices": {']
+    for part, functions in sorted(parts.items()):
+        rows = [
+            f"   {json.dumps(function)}: {json.dumps(dict(terms))}" for function, terms in sorted(functions.items())
+        ]
+        lines += [f'  "{part}": {{', ",\n".join(rows), "  },"]
+    lines[-1] = "  }"
+    return "\n".join([*lines, " }", "}", ""])
 
 
 def main() -> None:
-    """Measure all boards and libraries, show errors, write the file."""
-    tables: dict[str, Table] = {}
-    only_native = sys.argv[1:2] == ["native"]
-    for board in map(load, sys.argv[2:] or _BOARDS):
-        native = native_table_name(_toolbox(Library.PORTABLE, board))
-        tables[native] = _table(native, measure_native(board))
-        for library in () if only_native else Library:
-            table = table_name(_toolbox(library, board))
-            tables[table] = _table(table, measure(board, library))
-    kept = json.loads(COSTS_FILE.read_text(encoding="utf-8"))["instructions"]
-    text = json.dumps({"made_by": "python -m benchmarks.calibrate_costs", "instructions": kept | tables}, indent=2)
-    COSTS_FILE.write_text(f"{text}\n", encoding="utf-8")
+    """Measure all boards and libraries, show errors, write the tables."""
+    parser = argparse.ArgumentParser(description="Measure kernels and write the prices of their work.")
+    parser.add_argument("--board", action="append", choices=_BOARDS, help="one for each instruction set; without: all")
+    parser.add_argument("--only", action="append", default=[], metavar="FUNCTION", help="functions that begin so")
+    asked = parser.parse_args()
+    for board in map(load, asked.board or _BOARDS):
+        name, measuring = table_name(board.isa, board.has_thumb2), Measuring(board, tuple(asked.only))
+        found = {OWN: _fitted(name, measuring.own())}
+        found |= {library.value: _fitted(f"{name} {library.value}", measuring.library(library)) for library in Library}
+        kept = table(name) if asked.only else {}
+        parts = {part: {**kept.get(part, {}), **functions} for part, functions in found.items()}
+        table_file(name).write_text(written(parts), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -76,6 +76,17 @@ def convolutions_for_tiles() -> tuple[Op, ...]:
     return tuple(_named(op, index) for index, op in enumerate(_drawn(families)))
 
 
+def filters_of_one_line() -> tuple[Op, ...]:
+    """Depthwise convolutions along one axis."""
+    families: tuple[tuple[int, Callable[[Random], Op]], ...] = ((60, _depthwise_of_one_line),)
+    return tuple(_named(op, index) for index, op in enumerate(_drawn(families)))
+
+
+def _depthwise_of_one_line(random: Random) -> Op:
+    taps, is_row = random.choice((3, 5, 7, 9, 13)), random.random() < 0.5
+    return _depthwise(random, HW(1, taps) if is_row else HW(taps, 1), 1)
+
+
 def _convolution_for_tiles(random: Random) -> Op:
     input = _tensor((1, random.choice((1, 2, 4, 6, 8)), random.choice((4, 6, 8, 16, 20)), random.choice(_TILED)))
     return _convolution_of(random.choice(_TILED), input, HW(3, 3), 1)

@@ -9,14 +9,13 @@ from tests.support.models import MLPERF_TINY, SUPPORTED, model_file
 from tests.support.tools import requires_cmsis, requires_qemu
 from tinygen.frontends import import_model
 from tinygen.kernels.base import Library, Objective, Toolbox
-from tinygen.kernels.select import LOWERINGS, variants
+from tinygen.kernels.select import LOWERINGS, select, variants
 from tinygen.ops.clamp import Clamp
 from tinygen.ops.conv2d import Conv2D
 from tinygen.ops.window import HW
 from tinygen.options import Kernels, Options
 from tinygen.pipeline import Compiled, compile_model
 from tinygen.planner.cost.cost import Costs, costs, estimated_instructions
-from tinygen.planner.cost.work import work
 from tinygen.targets.isa import Isa
 
 _M3, _M4, _M55 = "mps2-an385", "mps2-an386", "mps3-an547"
@@ -79,10 +78,11 @@ def test_a_range_of_results_costs_a_pass_of_its_own() -> None:
     (op,) = build.ops
     assert isinstance(op, Conv2D)
     toolbox = Toolbox(Library.PORTABLE, Isa.DSP, has_native_kernels=True)
-    kernel = "tg_native_convolve_1x1_s8"
-    assert work(op, kernel, toolbox).clamped == 0
-    assert work(replace(op, clamp=Clamp(-100, 127)), kernel, toolbox).clamped == op.output.type.elements
-    assert work(replace(op, clamp=Clamp(-100, 127)), "arm_convolve_1x1_s8", toolbox).clamped == 0
+    limited = replace(op, clamp=Clamp(-100, 127))
+    assert select(op, toolbox).work(op).times["clamped"] == 0
+    assert select(op, toolbox).work(limited).times["clamped"] == op.output.type.elements
+    library = replace(toolbox, has_native_kernels=False)
+    assert "clamped" not in select(limited, library).work(limited).times
 
 
 @pytest.mark.parametrize("isa", [Isa.SCALAR, Isa.DSP, Isa.MVE])
@@ -143,5 +143,7 @@ def test_work_of_padding_is_not_counted_where_it_is_skipped() -> None:
     build.depthwise(build.input(1, 2, 2, 8), kernel=HW(3, 3))
     (op,) = build.ops
     toolbox = Toolbox(Library.CMSIS_NN, Isa.DSP)
-    assert work(op, "arm_depthwise_conv_s8_opt", toolbox).mac == op.macs
-    assert work(op, "arm_depthwise_conv_3x3_s8", toolbox).mac == pytest.approx(op.macs * 4 / 9)
+    assert select(op, toolbox).work(op).times["mac"] == pytest.approx(op.macs * 4 / 9)
+    build.depthwise(build.input(1, 2, 2, 8), kernel=HW(5, 5))
+    op = build.ops[-1]
+    assert select(op, toolbox).loops.gathers and select(op, toolbox).work(op).times["mac"] == op.macs

@@ -300,7 +300,7 @@ def check(
 @contextmanager
 def _only(method: Method) -> Iterator[None]:
     def choose(op: Conv2D, direct: Kernel, tallest_tile: int, isa: Isa) -> tuple[Kernel, ...]:
-        return winograd.tiled(op, tallest_tile, isa) or (direct,)
+        return winograd.tiled(op, direct, tallest_tile, isa) or (direct,)
 
     with patch.object(winograd, "METHODS", (method,)), patch.object(select, "with_tiles", choose):
         yield

@@ -9,6 +9,7 @@ from tinygen.ir.graph import Op
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, DType
 from tinygen.kernels.packing import Packing
+from tinygen.kernels.work import PLAIN_LOOPS, Loops, Work, elements, products
 from tinygen.targets.isa import Isa
 
 
@@ -99,6 +100,9 @@ class Table:
         return self.part * self.elements
 
 
+_LIBRARY_HEADER = "arm_nnfunctions.h"
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Kernel:
     """One operator on one target: a candidate until a plan has it, so its tables are packed when they are first read.
@@ -109,7 +113,7 @@ class Kernel:
     """
 
     template: ClassVar[str]  # stem of the file in templates/ops
-    header: ClassVar[str] = "arm_nnfunctions.h"  # that declares the function
+    header: ClassVar[str] = _LIBRARY_HEADER  # that declares the function
     takes_scratch: ClassVar[bool] = False
     reads_as_array: ClassVar[bool] = False
     takes_parts: ClassVar[bool] = False  # whether its template has runners for tables that are parts of others
@@ -122,6 +126,17 @@ class Kernel:
     scratch_align: int = 4
     updates: tuple[Tensor, ...] = ()  # operands read through the pointer to the result, which must lie where they lie
     in_place: tuple[Tensor, ...] = ()  # operands whose memory the (single) result may take over, element by element
+    loops: Loops = PLAIN_LOOPS  # how it multiplies, where `work` is not its own
+
+    @property
+    def is_own(self) -> bool:
+        """Whether its C function is tinygen's, whichever library is linked."""
+        return self.header != _LIBRARY_HEADER
+
+    @property
+    def is_priced_by_cycles(self) -> bool:
+        """Whether instructions would mislead: its price is that of as many as take its modelled cycles elsewhere."""
+        return False
 
     @property
     def runner(self) -> str:
@@ -137,6 +152,16 @@ class Kernel:
     def callees(self) -> tuple[str, ...]:
         """C functions that it needs besides `function`."""
         return ()
+
+    def work(self, op: Op, rows: int | None = None, columns: int | None = None) -> Work:
+        """What a call does that computes rows of the result of `op`, or some columns of them; without numbers all."""
+        if op.macs:
+            return products(self.function, op, self.loops, rows, columns)
+        return elements(self.function, op, rows, columns)
+
+    def works(self, op: Op, rows: int | None = None, columns: int | None = None) -> tuple[Work, ...]:
+        """The same, of all ways among which its lowering takes the cheapest for so many rows and columns."""
+        return (self.work(op, rows, columns),)
 
     def table(self, name: str) -> Table:
         """The table of that name."""

@@ -9,14 +9,19 @@ from tinygen.ir.graph import Op
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import DType, TensorType
 from tinygen.kernels.base import Kernel, Library, Lowerings, Table, Toolbox
+from tinygen.kernels.cmsis_nn.loops import loops
 from tinygen.kernels.cmsis_nn.requantization import per_channel_tables, weight_tables
 from tinygen.kernels.cmsis_nn.shapes import Dims, Offsets, Tile
 from tinygen.kernels.tinygen_c.asymmetric import asymmetric_convolution, has_zero_points
 from tinygen.kernels.tinygen_c.coded import coded_convolution
 from tinygen.kernels.tinygen_c.packed import bias_tables, packed_convolution, packed_weights
+from tinygen.kernels.work import Loops
 from tinygen.ops.clamp import Clamp
 from tinygen.ops.conv2d import Conv2D
 from tinygen.ops.window import NO_PADDING, UNIT
+
+ANY_CONVOLUTION = "arm_convolve_s8"
+_STRIDED_1X1 = "arm_convolve_1x1_s8"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -55,11 +60,12 @@ def lower_conv2d(op: Op, toolbox: Toolbox) -> tuple[Kernel, ...]:
     if op.weights.type.dtype.is_narrow:
         return (*_int4_kernels(op, toolbox), packed_convolution(op))
     kind, function, scratch_bytes = _choose(op, toolbox)
-    return (_kernel(op, kind, function, weight_tables(op.weights, _bias(op)), scratch_bytes),)
+    way = loops(toolbox, gathers=function == ANY_CONVOLUTION, by_rows=function == _STRIDED_1X1)
+    return (_kernel(op, kind, function, weight_tables(op.weights, _bias(op)), scratch_bytes, way),)
 
 
 def _kernel(
-    op: Conv2D, kind: type[ConvolveS8], function: str, weights: tuple[Table, ...], scratch_bytes: int
+    op: Conv2D, kind: type[ConvolveS8], function: str, weights: tuple[Table, ...], scratch_bytes: int, way: Loops
 ) -> ConvolveS8:
     channels, height, width, depth = op.weights.shape
     return kind(
@@ -68,6 +74,7 @@ def _kernel(
         writes=(op.output,),
         tables=weights + per_channel_tables(op.output_stage, channels),
         scratch_bytes=scratch_bytes,
+        loops=way,
         offsets=Offsets(input=-op.input.type.zero_point, output=op.output.type.zero_point),
         stride=Tile.of(op.stride),
         padding=Tile(w=op.padding.left, h=op.padding.top),
@@ -85,7 +92,7 @@ def _int4_kernels(op: Conv2D, toolbox: Toolbox) -> tuple[Kernel, ...]:
         return ()
     function, scratch_bytes = _choose_int4(op, toolbox)
     tables = (packed_weights(op.weights), *bias_tables(op.bias))
-    return (_kernel(op, Convolve1x1S8, function, tables, scratch_bytes),)
+    return (_kernel(op, Convolve1x1S8, function, tables, scratch_bytes, loops(toolbox)),)
 
 
 def _choose_int4(op: Conv2D, toolbox: Toolbox) -> tuple[str, int]:
@@ -107,11 +114,11 @@ def _bias(op: Conv2D) -> Tensor | None:
 
 def _choose(op: Conv2D, toolbox: Toolbox) -> tuple[type[ConvolveS8], str, int]:
     if toolbox.library is Library.PORTABLE:
-        return ConvolveS8, "arm_convolve_s8", 0
+        return ConvolveS8, ANY_CONVOLUTION, 0
     if _is_1x1(op):
-        function = "arm_convolve_1x1_s8_fast" if op.stride == UNIT else "arm_convolve_1x1_s8"
+        function = "arm_convolve_1x1_s8_fast" if op.stride == UNIT else _STRIDED_1X1
         return Convolve1x1S8, function, 0
-    return ConvolveS8, "arm_convolve_s8", convolve_s8_scratch_bytes(op, toolbox)
+    return ConvolveS8, ANY_CONVOLUTION, convolve_s8_scratch_bytes(op, toolbox)
 
 
 def _is_1x1(op: Conv2D) -> bool:

@@ -8,15 +8,18 @@ from tinygen.ir.types import DType
 from tinygen.kernels.base import Kernel, Library, Lowerings, Table, Toolbox
 from tinygen.kernels.cmsis_nn.convolution import lower_conv2d
 from tinygen.kernels.cmsis_nn.depthwise_as_convolution import as_convolution, is_cheaper_as_convolution
+from tinygen.kernels.cmsis_nn.loops import loops
 from tinygen.kernels.cmsis_nn.requantization import per_channel_tables, weight_tables
 from tinygen.kernels.cmsis_nn.shapes import Dims, Offsets, Tile
 from tinygen.kernels.tinygen_c.asymmetric import asymmetric_depthwise, has_zero_points
 from tinygen.kernels.tinygen_c.coded import coded_convolution
 from tinygen.kernels.tinygen_c.packed import bias_tables, packed_depthwise, packed_weights
+from tinygen.kernels.work import Loops
 from tinygen.ops.clamp import Clamp
 from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
 from tinygen.ops.window import HW, UNIT
 
+_GATHERING = "arm_depthwise_conv_s8_opt"
 _MVE_CHANNEL_BLOCK = 124  # channels that the MVE kernel gathers at a time (CH_IN_BLOCK_MVE)
 
 
@@ -49,7 +52,10 @@ def lower_depthwise_conv2d(op: Op, toolbox: Toolbox) -> tuple[Kernel, ...]:
     if op.weights.type.dtype.is_narrow:
         return (*_int4_kernels(op, toolbox), packed_depthwise(op))
     weights = weight_tables(op.weights, op.bias)
-    direct = tuple(_direct(op, function, weights, scratch_bytes) for function, scratch_bytes in _choices(op, toolbox))
+    direct = tuple(
+        _direct(op, function, weights, scratch_bytes, _loops(function, toolbox))
+        for function, scratch_bytes in _choices(op, toolbox)
+    )
     if not is_cheaper_as_convolution(op, toolbox):
         return direct
     [convolution] = lower_conv2d(as_convolution(op), toolbox)
@@ -65,10 +71,17 @@ def _int4_kernels(op: DepthwiseConv2D, toolbox: Toolbox) -> tuple[Kernel, ...]:
     if op.weights.type.dtype is not DType.INT4 or not _is_plain(op) or not toolbox.has_dsp_kernels:
         return ()
     tables = (packed_weights(op.weights), *bias_tables(op.bias))
-    return (_direct(op, "arm_depthwise_conv_s4_opt", tables, _opt_scratch_bytes(op, toolbox)),)
+    return (_direct(op, "arm_depthwise_conv_s4_opt", tables, _opt_scratch_bytes(op, toolbox), loops(toolbox)),)
 
 
-def _direct(op: DepthwiseConv2D, function: str, weights: tuple[Table, ...], scratch_bytes: int) -> DepthwiseConvS8:
+def _loops(function: str, toolbox: Toolbox) -> Loops:
+    """Without an extension the function that gathers is the generic one under another name."""
+    return loops(toolbox, gathers=function == _GATHERING and (toolbox.has_dsp_kernels or toolbox.has_mve_kernels))
+
+
+def _direct(
+    op: DepthwiseConv2D, function: str, weights: tuple[Table, ...], scratch_bytes: int, way: Loops
+) -> DepthwiseConvS8:
     _, height, width, channels = op.weights.shape
     return DepthwiseConvS8(
         function=function,
@@ -76,6 +89,7 @@ def _direct(op: DepthwiseConv2D, function: str, weights: tuple[Table, ...], scra
         writes=(op.output,),
         tables=weights + per_channel_tables(op.output_stage, channels),
         scratch_bytes=scratch_bytes,
+        loops=way,
         offsets=Offsets(input=-op.input.type.zero_point, output=op.output.type.zero_point),
         ch_mult=op.multiplier,
         stride=Tile.of(op.stride),
@@ -102,7 +116,7 @@ def _choices(op: DepthwiseConv2D, toolbox: Toolbox) -> tuple[tuple[str, int], ..
     without_scratch = ("arm_depthwise_conv_3x3_s8" if is_3x3 else "arm_depthwise_conv_s8", 0)
     if is_3x3 and not toolbox.has_mve_kernels:
         return (without_scratch,)
-    opt = ("arm_depthwise_conv_s8_opt", _opt_scratch_bytes(op, toolbox))
+    opt = (_GATHERING, _opt_scratch_bytes(op, toolbox))
     return (opt, without_scratch) if opt[1] else (opt,)
 
 

@@ -9,6 +9,7 @@ from tinygen.ir.graph import Op
 from tinygen.ir.types import DType
 from tinygen.kernels.base import Kernel, Library, Lowerings, Table, Toolbox
 from tinygen.kernels.cmsis_nn.convolution import Convolve1x1S8
+from tinygen.kernels.cmsis_nn.loops import loops
 from tinygen.kernels.cmsis_nn.requantization import per_channel_tables, weight_tables
 from tinygen.kernels.cmsis_nn.shapes import Dims, Offsets, Tile
 from tinygen.kernels.tinygen_c.asymmetric import asymmetric_fully_connected, has_zero_points
@@ -75,6 +76,7 @@ def _int4_kernels(op: FullyConnected, toolbox: Toolbox) -> tuple[Kernel, ...]:
             reads=(op.input,),
             writes=(op.output,),
             tables=tables,
+            loops=loops(toolbox),
             offsets=offsets,
             activation=op.clamp,
             requantize=Multiplier(int(multiplier[0]), int(shift[0])),
@@ -89,6 +91,7 @@ def _int4_kernels(op: FullyConnected, toolbox: Toolbox) -> tuple[Kernel, ...]:
             reads=(op.input,),
             writes=(op.output,),
             tables=tables + per_channel_tables(op.output_stage, units),
+            loops=loops(toolbox),
             offsets=offsets,
             stride=point,
             padding=Tile(w=0, h=0),
@@ -115,6 +118,7 @@ def _int8_kernel(op: FullyConnected, toolbox: Toolbox) -> Kernel:
             reads=(op.input,),
             writes=(op.output,),
             tables=tables + per_channel_tables(op.output_stage, units),
+            loops=loops(toolbox),
             offsets=offsets,
             activation=op.clamp,
             input_dims=input_dims,
@@ -126,6 +130,7 @@ def _int8_kernel(op: FullyConnected, toolbox: Toolbox) -> Kernel:
         reads=(op.input,),
         writes=(op.output,),
         tables=tables,
+        loops=loops(toolbox),
         offsets=offsets,
         activation=op.clamp,
         requantize=Multiplier(int(multiplier[0]), int(shift[0])),

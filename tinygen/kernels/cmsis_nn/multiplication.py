@@ -10,6 +10,8 @@ from tinygen.ops.clamp import Clamp
 from tinygen.ops.mul import Mul
 from tinygen.ops.requantize import Multiplier
 
+MULTIPLICATION = "arm_elementwise_mul_s8"
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ElementwiseMulS8(Kernel):
@@ -32,7 +34,7 @@ def lower_mul(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 - the same fo
     if not op.broadcast.is_flat:
         return broadcast_product(op)
     return ElementwiseMulS8(
-        function="arm_elementwise_mul_s8",
+        function=MULTIPLICATION,
         **operands(op.output, op.first, op.second),
         **offsets(op),
         scaling=op.scaling,

@@ -7,7 +7,8 @@ import numpy as np
 
 from tinygen.ir.graph import Op
 from tinygen.kernels.base import Kernel, Library, Lowerings, Table, Toolbox
-from tinygen.kernels.cmsis_nn.convolution import ConvolveS8, im2col_bytes
+from tinygen.kernels.cmsis_nn.convolution import ANY_CONVOLUTION, ConvolveS8, im2col_bytes
+from tinygen.kernels.cmsis_nn.loops import loops
 from tinygen.kernels.cmsis_nn.requantization import per_channel_tables, weight_tables
 from tinygen.kernels.cmsis_nn.shapes import Dims, Offsets, Tile
 from tinygen.ops.clamp import Clamp
@@ -125,11 +126,12 @@ def _convolved(op: TransposeConv2D, toolbox: Toolbox) -> Kernel:
     turned, *bias = weight_tables(op.weights, op.bias)
     weights = Table("turned_weights", np.ascontiguousarray(turned.values[:, ::-1, ::-1]))
     return ConvolveUpscaledS8(
-        function="arm_convolve_s8",
+        function=ANY_CONVOLUTION,
         reads=(op.input,),
         writes=(op.output,),
         tables=(weights, *bias, *per_channel_tables(op.output_stage, channels)),
         scratch_bytes=im2col_bytes(height * width * depth, toolbox),
+        loops=loops(toolbox, gathers=True),
         offsets=Offsets(input=-op.input.type.zero_point, output=op.output.type.zero_point),
         stride=Tile.of(UNIT),
         padding=Tile.of(HW(height - 1 - op.top, width - 1 - op.left)),

@@ -8,6 +8,7 @@ import numpy as np
 from tinygen.ir.graph import Op
 from tinygen.ir.tensor import Tensor
 from tinygen.kernels.base import Kernel, Table
+from tinygen.kernels.native.native import NativeKernel
 from tinygen.kernels.tinygen_c.elementwise import full_size
 from tinygen.ops.add import LEFT_SHIFT, Add
 from tinygen.ops.clamp import Clamp
@@ -18,7 +19,7 @@ _SMALLEST_SIZE = 512  # below, the tables cost more than they save
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class NativeAddS8(Kernel):
+class NativeAddS8(NativeKernel):
     """tg_native_add_s8."""
 
     template: ClassVar[str] = "native_add_s8"

@@ -7,6 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from tinygen.kernels.base import Kernel
+from tinygen.kernels.native.native import NativeKernel
 from tinygen.kernels.tinygen_c.elementwise import full_size
 from tinygen.ops.add import Add
 from tinygen.ops.clamp import Clamp
@@ -44,7 +45,7 @@ class Factors:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class NativeMveAddS8(Kernel):
+class NativeMveAddS8(NativeKernel):
     """tg_native_mve_add_s8."""
 
     template: ClassVar[str] = "native_mve_add_s8"

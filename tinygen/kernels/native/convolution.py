@@ -11,8 +11,10 @@ from tinygen.kernels.base import Kernel, Table
 from tinygen.kernels.native.fully_connected import product_with_rows
 from tinygen.kernels.native.joining import can_join, join
 from tinygen.kernels.native.linear import LinearRequantization, linear_requantization
+from tinygen.kernels.native.native import NativeKernel, clamped
 from tinygen.kernels.native.requantization import ShortRequantization, short_requantization
 from tinygen.kernels.packing import packing
+from tinygen.kernels.work import Work, work
 from tinygen.ops.clamp import Clamp
 from tinygen.ops.conv2d import Conv2D
 from tinygen.ops.requantize import Int64Array
@@ -20,12 +22,13 @@ from tinygen.ops.window import HW, NO_PADDING, UNIT, Window
 from tinygen.targets.isa import Isa
 
 _PIXELS = 4  # of a block
+_BESIDE_BLOCKS = (0, 1, 2, 1)  # pixels that are computed one by one, or to fill a block
 _SHALLOW = 4  # channels of the input: first layers
 _FEWEST_JOINED = 16  # elements of a filter: each two save an instruction, parting the sums takes up to 8
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class NativeConvolveS8(Kernel):
+class NativeConvolveS8(NativeKernel):
     """tg_native_convolve_s8 and its variants for 1x1 filters and for clamps that hide negative values."""
 
     template: ClassVar[str] = "native_convolve_s8"
@@ -53,6 +56,37 @@ class NativeConvolveS8(Kernel):
             "For each pair of channels: two biases; filters, two words for each 4 elements; multiplier, offset and, "
             "where it is not the same for all, shift of each. See tg_native_gemm.h."
         )
+
+    def work(self, op: Op, rows: int | None = None, columns: int | None = None) -> Work:
+        assert isinstance(op, Conv2D)
+        return direct_work(self.function, op, rows, columns)
+
+
+def direct_work(function: str, op: Conv2D, rows: int | None, columns: int | None) -> Work:
+    """Windows are packed as whole words, on their own or side by side, and multiplied in blocks of pixels."""
+    batches, all_rows, all_columns, channels = op.output.shape
+    lines = batches * (all_rows if rows is None else rows)
+    pixels = lines * (all_columns if columns is None else columns)
+    kernel, depth = op.window.kernel, op.input.shape[3]
+    elements = _whole_words(kernel.h * kernel.w * depth)
+    overlap = kernel.w == 3 and op.stride.w == 1 and depth % 8 == 0
+    outputs, left_over = pixels * channels, channels * _BESIDE_BLOCKS[pixels % _PIXELS]
+    return work(
+        function,
+        call=1,
+        weight=channels * elements,
+        pixel=pixels,
+        line=lines * kernel.h,
+        tap=pixels * kernel.h,
+        operand=0 if overlap else pixels * elements,
+        output=outputs,
+        mac=outputs * elements,
+        shared=pixels * elements if overlap else 0,
+        border=pixels * kernel.h * op.border_share,
+        tail_output=left_over,
+        tail_mac=left_over * elements,
+        clamped=clamped(op, rows, columns),
+    )
 
 
 def lower_conv2d(op: Op, isa: Isa) -> Kernel | None:

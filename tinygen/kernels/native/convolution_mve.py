@@ -6,11 +6,14 @@ from typing import ClassVar
 
 import numpy as np
 
+from tinygen.ir.graph import Op
 from tinygen.ir.types import Array
 from tinygen.kernels.base import Kernel, Table
-from tinygen.kernels.native.costs_mve import convolution_instructions
+from tinygen.kernels.native.native import NativeKernel, clamped
 from tinygen.kernels.native.requantization_mve import VectorRequantization, vector_requantization
 from tinygen.kernels.packing import Packing, packing
+from tinygen.kernels.prices import Prices
+from tinygen.kernels.work import Work, work
 from tinygen.ops.clamp import Clamp
 from tinygen.ops.conv2d import Conv2D
 from tinygen.ops.window import NO_PADDING, UNIT, Window
@@ -18,12 +21,11 @@ from tinygen.ops.window import NO_PADDING, UNIT, Window
 _LANES = 16
 _BLOCK = (0, 4, 8, 12, 2, 6, 10, 14, 1, 5, 9, 13, 3, 7, 11, 15)  # channels in the order of the stream
 _SCRATCH_BYTES = 2048  # for windows, unless 2 take more
-_STRIPS, _WINDOWS = "tg_native_mve_convolve_strips_s8", "tg_native_mve_convolve_s8"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class NativeMveConvolveS8(Kernel):
-    """tg_native_mve_convolve_s8 and its variants for 1x1 filters and for clamps that hide negative values."""
+class NativeMveConvolveS8(NativeKernel):
+    """tg_native_mve_convolve_1x1_s8 and its variant for clamps that hide negative values: pixels where they lie."""
 
     template: ClassVar[str] = "native_mve_convolve_s8"
     takes_parts: ClassVar[bool] = True
@@ -46,8 +48,93 @@ class NativeMveConvolveS8(Kernel):
             "tg_native_mve_gemm.h."
         )
 
+    @property
+    def elements(self) -> int:
+        """Of a filter."""
+        return self.window.kernel.h * self.window.kernel.w * self.input_shape[3]
 
-def lower_conv2d(op: Conv2D) -> tuple[Kernel, ...]:
+    def work(self, op: Op, rows: int | None = None, columns: int | None = None) -> Work:
+        """`products` of all pixels."""
+        batches, height, width, channels = self.output_shape
+        pixels = batches * (height if rows is None else rows) * width
+        done = work(
+            self.function,
+            call=1,
+            **products(channels, self.elements, (1, pixels)),
+            clamped=clamped(op, rows),
+        )
+        return done if columns is None else done.part(columns / width)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class NativeMveWindowsS8(NativeMveConvolveS8):
+    """tg_native_mve_convolve_s8 and its variant: windows are copied to scratch, some at a time."""
+
+    def work(self, op: Op, rows: int | None = None, columns: int | None = None) -> Work:
+        """window: copied to scratch; window_border: one that is partly padding; copied: 16 bytes of its rows."""
+        assert isinstance(op, Conv2D)
+        batches, height, width, channels = self.output_shape
+        windows = batches * (height if rows is None else rows) * width
+        together = max(2, min(self.pixels_at_once, windows + 1) // 2 * 2)
+        kernel = self.window.kernel
+        done = work(
+            self.function,
+            call=1,
+            window=windows,
+            window_border=windows * op.border_share,
+            copied=windows * kernel.h * _vectors(kernel.w * self.input_shape[3]),
+            **products(channels, self.elements, (windows // together, together), (1, windows % together)),
+            clamped=clamped(op, rows),
+        )
+        return done if columns is None else done.part(columns / width)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class NativeMveStripsS8(NativeMveConvolveS8):
+    """tg_native_mve_convolve_strips_s8 and its variant: rows are copied column by column, so that windows overlap."""
+
+    def work(self, op: Op, rows: int | None = None, columns: int | None = None) -> Work:
+        """strip_row, strip_pixel: of the input, copied for a row of the result; copied: 16 bytes of them."""
+        batches, height, width, channels = self.output_shape
+        lines, kernel = batches * (height if rows is None else rows), self.window.kernel
+        pixels = lines * kernel.h * ((width - 1) * self.window.stride.w + kernel.w)
+        done = work(
+            self.function,
+            call=1,
+            strip_row=lines * kernel.h,
+            strip_pixel=pixels,
+            copied=pixels * _vectors(self.input_shape[3]),
+            **products(channels, self.elements, (lines, width)),
+            clamped=clamped(op, rows),
+        )
+        return done if columns is None else done.part(columns / width)
+
+
+def products(channels: int, elements: int, *calls: tuple[int, int]) -> dict[str, float]:
+    """Terms of the matrix product of pixels, two at a time, with four channels each; `calls`: how many of how many
+    pixels.
+
+    product: a call of it; pair: of pixels; four: channels of a pair; four_left: those that do not fill 16; step: 16
+    elements of these; round: 4 steps.
+    """
+    pairs = sum(times * -(-pixels // 2) for times, pixels in calls)
+    fours, steps = pairs * -(-channels // 4), -(-elements // _LANES)
+    return {
+        "product": sum(times * ((pixels > 1) + pixels % 2) for times, pixels in calls),
+        "pair": pairs,
+        "four_left": pairs * -(-(channels % _LANES) // 4),
+        "four": fours,
+        "step": fours * steps,
+        "round": fours * -(-(steps - 1) // 4),
+    }
+
+
+def _vectors(bytes: int) -> int:
+    """That a row of a window or a pixel takes, besides what is counted for itself."""
+    return 0 if bytes <= _LANES else -(-bytes // _LANES)
+
+
+def lower_conv2d(op: Conv2D, prices: Prices) -> tuple[Kernel, ...]:
     """The kernels for `op`, the fastest first; none with dilation, groups or unusual scales."""
     weights = op.weights.data
     if weights is None or op.dilation != UNIT or op.groups != 1:
@@ -56,15 +143,17 @@ def lower_conv2d(op: Conv2D) -> tuple[Kernel, ...]:
     if by_rows is None:
         return ()
     if op.window.kernel == UNIT and op.stride == UNIT and op.padding == NO_PADDING:
-        return (_kernel(op, by_rows, "_1x1", "rows", 0, 0),)
+        return (_kernel(op, NativeMveConvolveS8, by_rows, "_1x1", "rows", 0, 0),)
     windows = tuple(
-        _kernel(op, by_rows, "", "rows", min(pixels, _pixels(op)) * _window_bytes(op), pixels)
+        _kernel(op, NativeMveWindowsS8, by_rows, "", "rows", min(pixels, _pixels(op)) * _window_bytes(op), pixels)
         for pixels in _pixels_at_once(op)
     )
     by_columns = _scales(op, weights.transpose(0, 2, 1, 3))
-    if by_columns is None or convolution_instructions(op, _STRIPS) > convolution_instructions(op, _WINDOWS):
+    if by_columns is None:
         return windows
-    strips = _kernel(op, by_columns, "_strips", "columns", _strip_bytes(op), 0)
+    strips = _kernel(op, NativeMveStripsS8, by_columns, "_strips", "columns", _strip_bytes(op), 0)
+    if prices.instructions(strips.work(op)) > prices.instructions(windows[0].work(op)):
+        return windows
     return (strips, *(kernel for kernel in windows if kernel.scratch_bytes < strips.scratch_bytes))
 
 
@@ -92,10 +181,16 @@ def _pixels_at_once(op: Conv2D) -> tuple[int, ...]:
 
 
 def _kernel(
-    op: Conv2D, scales: VectorRequantization, way: str, order: str, scratch_bytes: int, pixels_at_once: int
+    op: Conv2D,
+    kind: type[NativeMveConvolveS8],
+    scales: VectorRequantization,
+    way: str,
+    order: str,
+    scratch_bytes: int,
+    pixels_at_once: int,
 ) -> Kernel:
     """`order`: of filters in the stream; tiles of one operator may differ in it, so the tables have different names."""
-    return NativeMveConvolveS8(
+    return kind(
         function=f"tg_native_mve_convolve{way}{'_relu' if scales.is_relu else ''}_s8",
         reads=(op.input,),
         writes=(op.output,),

@@ -9,13 +9,16 @@ from tinygen.ir.graph import Op
 from tinygen.ir.types import Array
 from tinygen.kernels.base import Kernel, Table
 from tinygen.kernels.native.linear import LinearRequantization, linear_requantization
+from tinygen.kernels.native.native import NativeKernel, clamped
 from tinygen.kernels.native.plane_axes import PlaneAxis, axes_of
 from tinygen.kernels.native.requantization import ShortRequantization, short_requantization
 from tinygen.kernels.packing import packing
+from tinygen.kernels.work import Work, work
 from tinygen.ops.clamp import Clamp
 from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
 from tinygen.ops.requantize import Int64Array
 from tinygen.ops.window import HW, UNIT
+from tinygen.targets.isa import Isa
 
 _BLOCK = 4  # outputs of a line at once
 _SINGLE_COST = 1.6  # of an output that is left over, as multiple of one in a block
@@ -25,7 +28,7 @@ _FEWEST_OUTPUTS = 3  # of a channel: below, its plane costs more than it saves
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class NativeDepthwiseS8(Kernel):
+class NativeDepthwiseS8(NativeKernel):
     """tg_native_depthwise_s8 and its variants: for 3x3, for stride 2, for clamps that hide negative values."""
 
     template: ClassVar[str] = "native_depthwise_s8"
@@ -43,6 +46,7 @@ class NativeDepthwiseS8(Kernel):
     zero_point: int
     activation: Clamp
     channel_words: int
+    fills_blocks: bool  # outputs that are left over are computed as a block, but with 3x3 filters
 
     @property
     def layout(self) -> str:
@@ -100,8 +104,32 @@ class NativeDepthwiseS8(Kernel):
         """Bytes from behind a line of output to the next one."""
         return self.lines.output_step - self.positions.outputs * self.positions.output_step
 
+    def work(self, op: Op, rows: int | None = None, columns: int | None = None) -> Work:
+        """A plane of each channel is filled, then lines of the result are computed in blocks; what is left over one by
+        one or as a block."""
+        assert isinstance(op, DepthwiseConv2D)
+        lines, positions = lines_and_positions(op, rows, columns)
+        planes = self.batches * self.channels
+        left = positions.outputs % _BLOCK
+        in_blocks = positions.outputs + (-positions.outputs % _BLOCK if self.fills_blocks else 0)
+        computed = planes * lines.outputs * (positions.outputs - left if self.is_3x3 else in_blocks)
+        return work(
+            self.function,
+            call=1,
+            weight=planes * lines.taps * positions.taps,
+            pixel=lines.reach * positions.reach,
+            line=planes * lines.reached,
+            start=planes * lines.outputs,
+            tap=computed * lines.taps,
+            operand=planes * lines.reached * positions.reached,
+            output=computed,
+            mac=computed * lines.taps * 2 * pairs_of_taps(positions),
+            tail_output=planes * lines.outputs * left if self.is_3x3 else 0,
+            clamped=clamped(op, rows, columns),
+        )
 
-def lower_depthwise_conv2d(op: Op) -> Kernel | None:
+
+def lower_depthwise_conv2d(op: Op, isa: Isa) -> Kernel | None:
     """The native kernel for `op`, None where there is none."""
     assert isinstance(op, DepthwiseConv2D)
     weights = op.weights.data
@@ -140,6 +168,7 @@ def lower_depthwise_conv2d(op: Op) -> Kernel | None:
         zero_point=op.input.type.zero_point,
         activation=op.clamp,
         channel_words=channel_words,
+        fills_blocks=isa.runs_dsp_kernels,
     )
 
 

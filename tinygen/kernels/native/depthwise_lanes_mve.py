@@ -5,14 +5,17 @@ from typing import ClassVar
 
 import numpy as np
 
+from tinygen.ir.graph import Op
 from tinygen.ir.types import Array
 from tinygen.kernels.base import Kernel, Table
+from tinygen.kernels.native.native import NativeKernel, clamped
 from tinygen.kernels.native.plane_axes import PlaneAxis, axes_of
 from tinygen.kernels.native.requantization_mve import VectorRequantization, vector_requantization
 from tinygen.kernels.packing import packing
+from tinygen.kernels.work import Work, work
 from tinygen.ops.clamp import Clamp
 from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
-from tinygen.ops.window import NO_PADDING
+from tinygen.ops.window import NO_PADDING, starts_inside
 
 _LANES = 16
 _SUMS = (0, 4, 8, 12, 2, 6, 10, 14, 1, 5, 9, 13, 3, 7, 11, 15)  # channels in the order of the constants
@@ -21,7 +24,7 @@ _LARGEST_PAIR = 255  # |weight| + |weight|: products of both with int8 values ad
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class NativeMveDepthwiseLanesS8(Kernel):
+class NativeMveDepthwiseLanesS8(NativeKernel):
     """tg_native_mve_depthwise_lanes_s8 and its variant for clamps that hide negative values."""
 
     template: ClassVar[str] = "native_mve_depthwise_lanes_s8"
@@ -48,6 +51,38 @@ class NativeMveDepthwiseLanesS8(Kernel):
             "For each 16 channels: biases; 16 bytes of each element of the filter; multipliers; shifts. See "
             "tg_native_mve_lanes.h."
         )
+
+    def work(self, op: Op, rows: int | None = None, columns: int | None = None) -> Work:
+        """line: of the result; run: of pixels of it that see the same part of the filter, run_line and run_tap: of
+        that; group: 16 channels of a pixel; pair, single: elements of the filter, of these."""
+        assert isinstance(op, DepthwiseConv2D)
+        lines, positions = axes_of(op, rows)
+        dilation = op.dilation.h, op.dilation.w
+        if lines.outputs > positions.outputs:
+            lines, positions, dilation = positions, lines, dilation[::-1]
+        inside = [_starts_inside(axis, step) for axis, step in zip((lines, positions), dilation, strict=True)]
+        runs = positions.outputs - max(0, inside[1] - 1)
+        all_runs = self.batches * (inside[0] * runs + (lines.outputs - inside[0]) * positions.outputs)
+        taps, pixels = lines.taps * positions.taps, self.batches * lines.outputs * positions.outputs
+        groups = pixels * -(-self.channels // _LANES)
+        done = work(
+            self.function,
+            call=1,
+            line=self.batches * lines.outputs,
+            run=all_runs,
+            run_line=all_runs * lines.taps,
+            run_tap=all_runs * taps,
+            pixel=pixels,
+            group=groups,
+            pair=groups * (taps // 2),
+            single=groups * (taps % 2),
+            clamped=clamped(op, rows),
+        )
+        return done if columns is None else done.part(columns / op.output.shape[2])
+
+
+def _starts_inside(axis: PlaneAxis, dilation: int) -> int:
+    return starts_inside(axis.outputs, axis.stride, axis.before, axis.inputs - 1 - (axis.taps - 1) * dilation)
 
 
 def lower_lanes(op: DepthwiseConv2D) -> tuple[Kernel, ...]:

@@ -6,11 +6,14 @@ from typing import ClassVar
 
 import numpy as np
 
+from tinygen.ir.graph import Op
 from tinygen.ir.types import Array
 from tinygen.kernels.base import Kernel, Table
+from tinygen.kernels.native.native import NativeKernel, clamped
 from tinygen.kernels.native.plane_axes import PlaneAxis, axes_of
 from tinygen.kernels.native.requantization_mve import VectorRequantization, vector_requantization
 from tinygen.kernels.packing import packing
+from tinygen.kernels.work import Work, work
 from tinygen.ops.clamp import Clamp
 from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
 from tinygen.ops.window import UNIT
@@ -62,6 +65,16 @@ class Plan:
         """Of a line of a plane."""
         reach = self.positions.reach
         return -(-reach // 4) if self.lines_in_word == 1 else reach
+
+    @property
+    def runs(self) -> int:
+        """Of words of a line that are packed at once: where a word has 4 positions, those with padding are alone."""
+        if self.lines_in_word == 4:
+            return 1
+        before = min(-(-self.positions.before // 4), self.words)
+        whole = (self.positions.inputs + self.positions.before) // 4 - before
+        inside = min(max(whole, 0), self.words - before)
+        return self.words - inside + (inside > 0)
 
     @property
     def position_bytes(self) -> int:
@@ -126,7 +139,7 @@ class Plan:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class NativeMveDepthwiseS8(Kernel):
+class NativeMveDepthwiseS8(NativeKernel):
     """tg_native_mve_depthwise_s8 and its variants for 3x3 and 1xN filters and for clamps that hide negative values."""
 
     template: ClassVar[str] = "native_mve_depthwise_s8"
@@ -151,11 +164,54 @@ class NativeMveDepthwiseS8(Kernel):
     zero_point: int
     output_zero_point: int
     activation: Clamp
+    is_relu: bool  # the clamp hides negative values
 
     @property
     def layout(self) -> str:
         """Of the stream."""
         return "For each channel: the filter as vectors see it; bias, multiplier, shift. See tg_native_mve_planes.h."
+
+    def work(self, op: Op, rows: int | None = None, columns: int | None = None) -> Work:
+        """With the most lines and channels at once that the scratch has room for."""
+        assert isinstance(op, DepthwiseConv2D)
+        plan = best_plan(op, rows)
+        if plan is not None:
+            done = self._planes(op, plan, rows)
+        else:  # a way that needs more rows
+            plan, share = best_plan(op), 1.0 if rows is None else rows / op.output.shape[1]
+            assert plan is not None
+            done = self._planes(op, plan, None).part(share)
+        return done if columns is None else done.part(columns / op.output.shape[2])
+
+    def _planes(self, op: DepthwiseConv2D, plan: Plan, rows: int | None) -> Work:
+        """planes: a call for lines and channels whose planes fit the scratch; packed_line, packed_run: of planes;
+        packed_group, packed_word: 8 channels of a run and of a word; channel, channel_line: of planes; moved, dots,
+        vector: 8 outputs, 4 of a vector, one of a vector, one of each vector."""
+        sizes = at_once(op, plan)
+        most_lines, most_channels = next((s for s in sizes if plan.scratch_bytes(*s) <= self.scratch_bytes), sizes[-1])
+        step = plan.lines_in_step
+        whole, left = plan.lines.outputs // step * step, plan.lines.outputs % step
+        blocks = [min(most_lines, whole - first) for first in range(0, whole, most_lines)] + [step] * (left > 0)
+        steps = self.batches * sum(lines // step for lines in blocks)
+        packed = steps
+        if plan.lines_in_word == 1:
+            packed = self.batches * sum((lines - 1) * plan.lines.stride + plan.lines.taps for lines in blocks)
+        calls, groups = -(-self.channels // most_channels), -(-self.channels // _GROUP)
+        times = self.batches * len(blocks)
+        eights = self.channels * steps * -(-plan.positions.outputs * step // _AT_ONCE)
+        return work(
+            _function(plan, self.is_relu),
+            call=1,
+            planes=times * calls,
+            packed_line=packed * calls,
+            packed_run=packed * calls * plan.runs,
+            packed_group=packed * groups * plan.runs,
+            packed_word=packed * groups * plan.words,
+            channel=times * self.channels,
+            channel_line=self.channels * steps,
+            **_eights(plan, eights),
+            clamped=clamped(op, rows),
+        )
 
 
 def lower_depthwise_conv2d(op: DepthwiseConv2D) -> tuple[Kernel, ...]:
@@ -202,6 +258,17 @@ def at_once(op: DepthwiseConv2D, plan: Plan) -> tuple[tuple[int, int], ...]:
     return (useful, fewest) if useful != fewest else (fewest,)
 
 
+def _function(plan: Plan, is_relu: bool) -> str:
+    return f"tg_native_mve_depthwise{plan.variant}{'_relu' if is_relu else ''}_s8"
+
+
+def _eights(plan: Plan, times: int) -> dict[str, float]:
+    """The term for 8 outputs."""
+    if plan.variant:
+        return {"moved": times}
+    return {"dots": times} if plan.vectors == 1 else {"vector": times * plan.vectors}
+
+
 def _table_name(plan: Plan) -> str:
     """Tiles of one operator may differ in their plans, so their tables have different names."""
     return f"{plan.layout.name.lower()}{'' if plan.lines.is_vertical else '_transposed'}"
@@ -233,9 +300,8 @@ def _kernel(
     lines: int,
     channels: int,
 ) -> Kernel:
-    variant = f"{plan.variant}{'_relu' if scales.is_relu else ''}"
     return NativeMveDepthwiseS8(
-        function=f"tg_native_mve_depthwise{variant}_s8",
+        function=_function(plan, scales.is_relu),
         reads=(op.input,),
         writes=(op.output,),
         tables=tables,
@@ -257,4 +323,5 @@ def _kernel(
         zero_point=op.input.type.zero_point,
         output_zero_point=op.output.type.zero_point,
         activation=op.clamp,
+        is_relu=scales.is_relu,
     )

@@ -9,8 +9,10 @@ from tinygen.ir.graph import Op
 from tinygen.ir.types import Array
 from tinygen.kernels.base import Kernel, Table
 from tinygen.kernels.native.joining import can_join, join
+from tinygen.kernels.native.native import NativeKernel, clamped
 from tinygen.kernels.native.requantization import ShortRequantization, short_requantization
 from tinygen.kernels.packing import packing
+from tinygen.kernels.work import Extent, Work, work
 from tinygen.ops.clamp import Clamp
 from tinygen.ops.conv2d import Conv2D
 from tinygen.ops.fully_connected import FullyConnected
@@ -22,7 +24,7 @@ _FEWEST_UNITS = 4  # below, most of the only group is filling
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class NativeFullyConnectedS8(Kernel):
+class NativeFullyConnectedS8(NativeKernel):
     """tg_native_fully_connected_s8 and its variant for joined weights."""
 
     template: ClassVar[str] = "native_fully_connected_s8"
@@ -41,6 +43,21 @@ class NativeFullyConnectedS8(Kernel):
         return (
             "For each 8 units: biases; 8 words of weights for each 4 features; multiplier, offset, shift of each. See "
             "tg_native_gemv.h."
+        )
+
+    def work(self, op: Op, rows: int | None = None, columns: int | None = None) -> Work:
+        """Vectors are unpacked and multiplied with groups of units."""
+        vectors = Extent.of(op, rows, columns).pixels
+        elements, groups = -(-self.features // 4) * 4, vectors * -(-self.units // _UNITS)
+        return work(
+            self.function,
+            call=1,
+            pixel=vectors,
+            start=groups,
+            operand=vectors * elements,
+            output=vectors * self.units,
+            mac=groups * elements * _UNITS,
+            clamped=clamped(op, rows, columns),
         )
 
 

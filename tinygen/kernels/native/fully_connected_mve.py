@@ -5,21 +5,25 @@ from typing import ClassVar
 
 import numpy as np
 
+from tinygen.ir.graph import Op
 from tinygen.ir.types import Array
 from tinygen.kernels.base import Kernel, Table
 from tinygen.kernels.native.convolution_mve import NativeMveConvolveS8, gemm_words, piece_words, pieces
+from tinygen.kernels.native.native import NativeKernel, clamped
 from tinygen.kernels.native.requantization_mve import VectorRequantization, vector_requantization
 from tinygen.kernels.packing import packing
+from tinygen.kernels.work import Work, work
 from tinygen.ops.clamp import Clamp
 from tinygen.ops.conv2d import Conv2D
 from tinygen.ops.fully_connected import FullyConnected
 from tinygen.ops.window import UNIT, Window
 
+_LANES = 16
 _GROUP = (0, 2, 4, 6, 1, 3, 5, 7)  # units in the order of the stream
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class NativeMveFullyConnectedS8(Kernel):
+class NativeMveFullyConnectedS8(NativeKernel):
     """tg_native_mve_fully_connected_s8."""
 
     template: ClassVar[str] = "native_mve_fully_connected_s8"
@@ -38,6 +42,12 @@ class NativeMveFullyConnectedS8(Kernel):
             "For each 8 units, 0 2 4 6 1 3 5 7: 128 bytes of weights for each 16 features; biases, multipliers, "
             "shifts. See tg_native_mve.h."
         )
+
+    def work(self, op: Op, rows: int | None = None, columns: int | None = None) -> Work:
+        """eight: units; step: 16 features of these."""
+        eights = -(-self.units // len(_GROUP))
+        steps = eights * -(-self.features // _LANES)
+        return work(self.function, call=1, eight=eights, step=steps, clamped=clamped(op, rows, columns))
 
 
 def lower_fully_connected(op: FullyConnected) -> tuple[Kernel, ...]:

@@ -6,6 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from tinygen.kernels.base import Kernel
+from tinygen.kernels.native.native import NativeKernel
 from tinygen.kernels.tinygen_c.elementwise import full_size
 from tinygen.ops.clamp import Clamp
 from tinygen.ops.mul import Mul
@@ -15,7 +16,7 @@ _STORED = np.arange(-128, 128, dtype=np.int64)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class NativeMveMultiplyS8(Kernel):
+class NativeMveMultiplyS8(NativeKernel):
     """tg_native_mve_multiply_s8."""
 
     template: ClassVar[str] = "native_mve_multiply_s8"

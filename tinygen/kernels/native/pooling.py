@@ -5,6 +5,7 @@ from typing import ClassVar
 
 from tinygen.ir.graph import Op
 from tinygen.kernels.base import Kernel
+from tinygen.kernels.native.native import NativeKernel
 from tinygen.ops.clamp import Clamp
 from tinygen.ops.pool2d import AveragePool2D, MaxPool2D
 from tinygen.ops.window import Window
@@ -13,7 +14,7 @@ _MOST_SUMMED = 255  # values whose sum fits 16 bits
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class NativePoolS8(Kernel):
+class NativePoolS8(NativeKernel):
     """tg_native_average_pool_s8 or tg_native_max_pool_s8."""
 
     template: ClassVar[str] = "native_pool_s8"

@@ -8,16 +8,20 @@ Tiles of 1x2 are transformed along the rows alone: Y is the sum over the rows of
 takes 12 multiplications for 18. They waste nothing in calls of single rows and need the least scratch.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from tinygen.ir.graph import Op
 from tinygen.ir.types import Array
-from tinygen.kernels.base import Kernel, Table
-from tinygen.kernels.native.convolution import NativeConvolveS8, pairs_of
-from tinygen.kernels.native.costs import convolution_instructions, winograd_instructions
+from tinygen.kernels.base import Kernel, Table, Toolbox
+from tinygen.kernels.native.convolution import NativeConvolveS8, direct_work, pairs_of
+from tinygen.kernels.native.native import clamped
 from tinygen.kernels.native.requantization import ShortRequantization, short_requantization
 from tinygen.kernels.packing import Packing, packing
+from tinygen.kernels.prices import prices
+from tinygen.kernels.work import Work, work
 from tinygen.ops.conv2d import Conv2D
 from tinygen.ops.requantize import Int64Array, wrap_int32
 from tinygen.ops.window import HW, UNIT
@@ -60,6 +64,28 @@ class Method:
         """Multiplications at a position for each channel of the input."""
         return 3 if self.filter_rows is None else 1
 
+    def words(self, quads: int) -> int:
+        """Of scratch, for so many words of a pixel: values of all positions, sums, and a pixel of padding."""
+        return self.positions * 2 * self.tiles * (quads * self.sums + 1) + quads
+
+    def work(self, op: Conv2D, rows: int | None, columns: int | None) -> Work:
+        """The input under tiles is transformed, multiplied, and the products transformed back."""
+        batches, all_rows, all_columns, channels = op.output.shape
+        high = -(-(all_rows if rows is None else rows) // self.rows)
+        tiles = high * -(-(all_columns if columns is None else columns) // self.columns)
+        products = batches * -(-tiles // self.tiles) * -(-channels // 2) * self.positions
+        tiles, quads = batches * tiles, -(-op.input.shape[3] // 4)
+        return work(
+            self.function,
+            call=1,
+            pixel=tiles,
+            tap=tiles * quads,
+            output=tiles * channels,
+            mac=products * quads,
+            start=products,
+            clamped=clamped(op, rows, columns),
+        )
+
     def transform(self, weights: Int64Array) -> Int64Array:
         """Filters [C, 3, 3, D] as [C, positions, sums, D]."""
         rows = np.array(self.filter_rows or _IDENTITY, np.int64)
@@ -82,23 +108,45 @@ METHODS = (
 )
 
 
-def with_tiles(op: Conv2D, direct: Kernel, tallest_tile: int, isa: Isa) -> tuple[Kernel, ...]:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class NativeWinogradS8(NativeConvolveS8):
+    """tg_native_winograd_*_s8, which takes the parameters of a direct convolution."""
+
+    method: Method
+    others: tuple[Method, ...]  # that make do with as much scratch
+    direct: str | None  # convolution that does so, too
+
+    @property
+    def is_priced_by_cycles(self) -> bool:
+        """Loops of flat tiles load many registers at once, which takes a cycle for each."""
+        return self.method.rows == 1
+
+    def work(self, op: Op, rows: int | None = None, columns: int | None = None) -> Work:
+        assert isinstance(op, Conv2D)
+        return self.method.work(op, rows, columns)
+
+    def works(self, op: Op, rows: int | None = None, columns: int | None = None) -> tuple[Work, ...]:
+        """Parts may be computed by other tiles, or directly."""
+        assert isinstance(op, Conv2D)
+        tiled = tuple(method.work(op, rows, columns) for method in (self.method, *self.others))
+        return (*tiled, direct_work(self.direct, op, rows, columns)) if self.direct else tiled
+
+
+def with_tiles(op: Conv2D, direct: Kernel, toolbox: Toolbox) -> tuple[Kernel, ...]:
     """The direct kernel and those with tiles of so many rows at most: the fastest first, each further one with less
     scratch. Tiles of one row save too little where their products run in C.
     """
-    rows = op.output.shape[1]
-    prices = {direct: convolution_instructions(op, rows)}
-    for kernel in tiled(op, tallest_tile, isa):
-        prices[kernel] = winograd_instructions(op, kernel.function, rows)
+    price = prices(toolbox).instructions
+    kernels = (direct, *tiled(op, direct, toolbox.tallest_tile, toolbox.isa))
     found: list[Kernel] = []
-    for kernel in sorted(prices, key=prices.__getitem__):
+    for kernel in sorted(kernels, key=lambda kernel: price(kernel.work(op))):
         if not found or kernel.scratch_bytes < found[-1].scratch_bytes:
             found.append(kernel)
     return tuple(found)
 
 
-def tiled(op: Conv2D, tallest_tile: int, isa: Isa) -> tuple[Kernel, ...]:
-    """A kernel for each size of tiles that computes `op` exactly."""
+def tiled(op: Conv2D, direct: Kernel, tallest_tile: int, isa: Isa) -> tuple[Kernel, ...]:
+    """A kernel for each size of tiles that computes `op` exactly, as `direct` does without tiles."""
     weights = op.weights.data
     if weights is None or op.window.kernel != HW(3, 3) or op.stride != UNIT or op.input.shape[3] < _FEWEST_CHANNELS:
         return ()
@@ -106,20 +154,22 @@ def tiled(op: Conv2D, tallest_tile: int, isa: Isa) -> tuple[Kernel, ...]:
     assert short is not None  # there is a direct kernel
     largest_sum = int(short.largest_sum.max())
     least_tile = 1 if isa.runs_dsp_kernels else 2
-    methods = (m for m in METHODS if least_tile <= m.rows <= tallest_tile and largest_sum <= m.largest)
-    return tuple(_kernel(op, weights, short, method) for method in methods)
+    methods = [m for m in METHODS if least_tile <= m.rows <= tallest_tile and largest_sum <= m.largest]
+    return tuple(_kernel(op, weights, short, method, methods, direct) for method in methods)
 
 
-def _kernel(op: Conv2D, weights: Array, short: ShortRequantization, method: Method) -> NativeConvolveS8:
+def _kernel(
+    op: Conv2D, weights: Array, short: ShortRequantization, method: Method, methods: Sequence[Method], direct: Kernel
+) -> NativeWinogradS8:
     quads = -(-op.input.shape[3] // 4)
-    values = 2 * method.tiles * quads * method.sums  # words of a position
-    words = method.positions * (values + 2 * method.tiles)
-    return NativeConvolveS8(
+    scratch_bytes = 4 * method.words(quads)
+    has_room = isinstance(direct, NativeConvolveS8) and direct.scratch_bytes <= scratch_bytes
+    return NativeWinogradS8(
         function=method.function,
         reads=(op.input,),
         writes=(op.output,),
         tables=(Table("winograd_rows" if method.rows == 1 else method.name, _words(op, weights, short, method)),),
-        scratch_bytes=4 * words + 4 * quads,  # the last ones are a pixel of padding
+        scratch_bytes=scratch_bytes,
         input_shape=op.input.shape,
         output_shape=op.output.shape,
         window=op.window,
@@ -127,6 +177,9 @@ def _kernel(op: Conv2D, weights: Array, short: ShortRequantization, method: Meth
         activation=op.clamp,
         quads=quads,
         pair_words=0,
+        method=method,
+        others=tuple(m for m in methods if m is not method and 4 * m.words(quads) <= scratch_bytes),
+        direct=direct.function if has_room else None,
     )
 
 

@@ -5,9 +5,22 @@ from typing import ClassVar
 
 from tinygen.ir.graph import Op
 from tinygen.kernels.base import Kernel, Lowerings, Toolbox
+from tinygen.kernels.work import Work, work
 from tinygen.ops.clamp import Clamp
 from tinygen.ops.requantize import Multiplier
 from tinygen.ops.running_sum import DivideSums, ScaleSums, SumRows
+
+_ADD, _DIVIDE = "tg_sum_rows_s8", "tg_divide_sums_s8"
+
+
+def adding_rows(elements: float, channels: int, calls: int = 1) -> Work:
+    """Of adding elements to the sums of their channels."""
+    return work(_ADD, call=calls, operand=elements, output=calls * channels)
+
+
+def dividing(channels: int) -> Work:
+    """Of turning sums into averages."""
+    return work(_DIVIDE, call=1, operand=channels, output=channels)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -21,6 +34,9 @@ class SumRowsS8(Kernel):
     channels: int
     is_first: bool
 
+    def work(self, op: Op, rows: int | None = None, columns: int | None = None) -> Work:  # noqa: ARG002 - always all
+        return adding_rows(self.pixels * self.channels, self.channels)
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class DivideSumsS8(Kernel):
@@ -32,6 +48,9 @@ class DivideSumsS8(Kernel):
     channels: int
     count: int
     activation: Clamp
+
+    def work(self, op: Op, rows: int | None = None, columns: int | None = None) -> Work:  # noqa: ARG002 - always all
+        return dividing(self.channels)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -52,7 +71,7 @@ def lower_sum_rows(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 - the sa
     assert isinstance(op, SumRows)
     channels = op.input.shape[-1]
     return SumRowsS8(
-        function="tg_sum_rows_s8",
+        function=_ADD,
         reads=(op.input,),
         writes=(op.output,),
         updates=() if op.before is None else (op.before,),
@@ -66,7 +85,7 @@ def lower_divide_sums(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 - the
     """Finish an average pool."""
     assert isinstance(op, DivideSums)
     return DivideSumsS8(
-        function="tg_divide_sums_s8",
+        function=_DIVIDE,
         reads=(op.input,),
         writes=(op.output,),
         channels=op.input.type.elements,
