@@ -37,7 +37,7 @@ void tg_cumulative_sum_s8(const struct tg_cumulative_sum *sums, const struct tg_
     for (int32_t outer = 0; outer < sums->outer; outer++) {
         for (int32_t inner = 0; inner < sums->inner; inner++) {
             int32_t at = outer * sums->size * sums->inner + inner;
-            int32_t sum = scaling->offset;
+            int32_t sum = scaling->start;
             at += sums->is_reverse ? (sums->size - 1) * sums->inner : 0;
             for (int32_t i = 0; i < sums->size; i++, at += step) {
                 const int32_t before = sum;

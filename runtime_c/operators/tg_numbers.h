@@ -121,9 +121,10 @@ struct tg_cumulative_sum {
     int32_t is_reverse;   /**< from the end */
 };
 
-/** Requantization of sums of stored values, which begin at `offset` and lose one with each element. */
+/** Requantization of sums of stored values. */
 struct tg_cumulative_scaling {
-    int32_t offset;     /**< minus the input's zero point */
+    int32_t start;      /**< of sums */
+    int32_t offset;     /**< added with each element: minus the input's zero point */
     int32_t left_shift; /**< of sums in 32 bits, which wrap */
     int32_t multiplier;
     int32_t shift;

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.onnx_backend import BackendCase, backend_cases, merged
+from tests.support.onnx_backend import BackendCase, backend_cases, discrete_cases, merged
 from tinygen import targets
 from tinygen.codegen.render import render
 from tinygen.errors import TinygenError
@@ -28,7 +28,7 @@ def _graph(case: BackendCase, folder: Path) -> Graph | None:
         graph = case.import_graph(folder)
     except TinygenError:
         return None
-    found = reference.outputs(graph, reference.evaluate(graph, [case.input]))
+    found = reference.outputs(graph, reference.evaluate(graph, list(case.inputs)))
     return graph if case.agrees(found) else None
 
 
@@ -62,11 +62,19 @@ def test_compiled(graphs: dict[BackendCase, Graph]) -> None:
     assert wrong == []
 
 
+def test_integers_and_truth_values(tmp_path: Path) -> None:
+    cases = discrete_cases()
+    assert len(cases) > 60
+    graphs = {case: _graph(case, tmp_path) for case in cases}
+    assert [case.name for case, graph in graphs.items() if graph is None] == []
+    assert _disagreeing(list(cases), merged({case.name: g for case, g in graphs.items() if g}, "backend")) == []
+
+
 def _disagreeing(cases: list[BackendCase], graph: Graph) -> list[str]:
     board, options = targets.load("host"), Options(kernels=Kernels.PORTABLE, allow_float=True)
     toolbox = Toolbox(Library.PORTABLE, board.isa)
     schedule = plan(copy_outputs(graph), board, toolbox, Request(None, False, False))
     files = render(schedule, "backend", "backend.onnx")
     compiled = Compiled(Path("backend.onnx"), "backend", options, graph, schedule, Library.PORTABLE, toolbox, files)
-    outputs = iter(compiled.execute([[case.input for case in cases]]).outputs[0])
+    outputs = iter(compiled.execute([[values for case in cases for values in case.inputs]]).outputs[0])
     return [case.name for case in cases if not case.agrees([next(outputs) for _ in case.outputs])]

@@ -1,4 +1,7 @@
-"""The onnx package's own tests of single operators: float32 in and out, all inputs but the first as constants."""
+"""The onnx package's own tests of single operators: float32 in and out, all inputs but the first as constants.
+
+Those of integers and truth values have all inputs at run time.
+"""
 
 import warnings
 from collections.abc import Iterator, Sequence
@@ -116,6 +119,29 @@ LISTED = frozenset(
         "Where",
     )
 )
+DISCRETE = frozenset(
+    (
+        "And",
+        "ArgMax",
+        "ArgMin",
+        "Equal",
+        "Greater",
+        "GreaterOrEqual",
+        "IsNaN",
+        "Less",
+        "LessOrEqual",
+        "Max",
+        "Min",
+        "Mod",
+        "Not",
+        "Or",
+        "Where",
+        "Xor",
+    )
+)
+"""Operators with integers or truth values in or out."""
+_RUN_TIME_TYPES = ("bool", "int32", "int64", "float32")
+_OTHER_MEANINGS = ("select_last_index", "fmod", "mod_mixed_sign_float", "test_not_")  # the last: of opset 1
 EXCLUDED_MODES = ("training_mode", "cubic", "antialias")  # in names of tests
 
 
@@ -126,7 +152,7 @@ class BackendCase:
     name: str
     operator: str
     model: ModelProto
-    input: Array
+    inputs: tuple[Array, ...]
     outputs: tuple[Array, ...]
     rtol: float
     atol: float
@@ -163,7 +189,35 @@ def _frozen(tests: Sequence[TestCase]) -> Iterator[BackendCase]:
         if _is_float(inputs[:1]) and _is_float(outputs) and all(isinstance(array, np.ndarray) for array in inputs):
             operator = test.model.graph.node[0].op_type
             model = _with_constants(test.model, inputs[1:])
-            yield BackendCase(test.name, operator, model, inputs[0], tuple(outputs), test.rtol, test.atol)
+            yield BackendCase(test.name, operator, model, (inputs[0],), tuple(outputs), test.rtol, test.atol)
+
+
+@cache
+def discrete_cases() -> tuple[BackendCase, ...]:
+    """All tests of operators on integers and truth values whose element types tinygen has; int64 becomes int32."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return tuple(_at_run_time(load_model_tests(kind="node")))
+
+
+def _at_run_time(tests: Sequence[TestCase]) -> Iterator[BackendCase]:
+    for test in tests:
+        if test.model is None or not test.data_sets or len(test.model.graph.node) != 1:
+            continue
+        operator = test.model.graph.node[0].op_type
+        inputs, outputs = test.data_sets[0]
+        if (
+            operator not in DISCRETE
+            or any(mode in test.name for mode in _OTHER_MEANINGS)
+            or not _are_run_time([*inputs, *outputs])
+        ):
+            continue
+        narrowed = tuple(array.astype(np.int32) if array.dtype == np.int64 else array for array in inputs)
+        yield BackendCase(test.name, operator, test.model, narrowed, tuple(outputs), test.rtol, test.atol)
+
+
+def _are_run_time(arrays: Sequence[Array]) -> bool:
+    return all(isinstance(array, np.ndarray) and array.dtype.name in _RUN_TIME_TYPES for array in arrays)
 
 
 def _is_float(arrays: Sequence[Array]) -> bool:

@@ -62,6 +62,7 @@ class Op:
 
     result_range: ClassVar[Range]  # of the result's real numbers
     reads_any_shape: ClassVar[bool] = False  # whether the first operand means the same however it is shaped
+    takes_stored_numbers: ClassVar[bool] = False  # whether it is about stored integers, whatever they stand for
 
     name: str
     source: Source

@@ -24,6 +24,7 @@ class Cast(Op):
     """
 
     result_range: ClassVar[Range] = Range.OWN
+    takes_stored_numbers: ClassVar[bool] = True
 
     input: Tensor
     output: Tensor

@@ -9,7 +9,7 @@ import numpy as np
 from tinygen.ir.answers import Point, Range
 from tinygen.ir.graph import Op, Values
 from tinygen.ir.tensor import Tensor
-from tinygen.ir.types import Array, DType, Quant
+from tinygen.ir.types import Array, DType
 from tinygen.ops.checks import check_dtype, check_numbers, check_scaling, check_shape
 from tinygen.ops.clamp import Clamp
 from tinygen.ops.precision import ACCUMULATOR, offsets, requantized
@@ -22,8 +22,8 @@ LEFT_SHIFT = 19  # of sums: 20 as in additions, times the share 1/2 that an oper
 class CumulativeSum(Op):
     """output[..., i, ...] = sum of the elements up to i along `axis`, without element i where it is exclusive.
 
-    int8 as TFLite Micro computes it: its sums begin at minus the zero point, not at 0, which is the same for a zero
-    point of 0 only; they are kept in 32 bits with 19 fraction bits, and wrap.
+    Sums of int8 are kept in 32 bits with 19 fraction bits, and wrap. TFLite Micro's begin at minus the zero point, not
+    at 0: `counts_zero_point`.
     """
 
     result_range: ClassVar[Range] = Range.OWN
@@ -33,6 +33,7 @@ class CumulativeSum(Op):
     axis: int  # not negative
     exclusive: bool = False
     reverse: bool = False  # from the end
+    counts_zero_point: bool = False  # once too often, as TFLite Micro does
 
     @property
     def outer(self) -> int:
@@ -48,6 +49,11 @@ class CumulativeSum(Op):
     def inner(self) -> int:
         """Number of elements along the axes after `axis`."""
         return prod(self.input.shape[self.axis + 1 :])
+
+    @property
+    def start(self) -> int:
+        """What sums of stored values minus their zero point begin with."""
+        return -self.input.type.zero_point if self.counts_zero_point else 0
 
     @property
     def scaling(self) -> Multiplier:
@@ -78,10 +84,10 @@ class CumulativeSum(Op):
         dtype = self.output.type.dtype
         if dtype is not DType.INT8 or quant is None:
             return (self._sums(numbers.astype(np.float32 if dtype.is_real else np.int64)).astype(dtype.numpy),)
-        return (self._requantized(self._sums(numbers.astype(np.int64) - quant.zero_point), quant),)
+        return (self._requantized(self._sums(numbers.astype(np.int64) - quant.zero_point)),)
 
-    def _requantized(self, sums: Array, quant: Quant) -> Array:
-        registers = wrap_int32((sums.astype(np.int64) - quant.zero_point) << LEFT_SHIFT)
+    def _requantized(self, sums: Array) -> Array:
+        registers = wrap_int32((sums.astype(np.int64) + self.start) << LEFT_SHIFT)
         stored = requantize(registers, self.scaling.multiplier, self.scaling.shift) + self.output.type.zero_point
         return Clamp.none(self.output.type).apply(stored).astype(np.int8)
 

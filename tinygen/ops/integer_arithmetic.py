@@ -31,10 +31,10 @@ class IntegerFunction(Enum):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class IntegerArithmetic(Broadcasting):
-    """output = function(first, second) of int32 or int64, limited to `clamp`, broadcast as in numpy."""
+    """output = function(first, second) of int32 or int64, within `limits`, broadcast as in numpy."""
 
     function: IntegerFunction
-    clamp: Clamp
+    limits: Clamp
 
     def precision_points(self) -> tuple[Point, ...]:
         return ()
@@ -47,7 +47,7 @@ class IntegerArithmetic(Broadcasting):
         check_dtype("output", self.output, DType.INT32, DType.INT64)
         for role, tensor in (("first", self.first), ("second", self.second)):
             check_dtype(role, tensor, self.output.type.dtype)
-        self.clamp.verify(self.output.type)
+        self.limits.verify(self.output.type)
         divides = self.function in (IntegerFunction.DIV, IntegerFunction.FLOOR_DIV, IntegerFunction.FLOOR_MOD)
         if divides and self.second.data is not None and not np.all(self.second.data):
             raise ValueError("a division by 0")
@@ -55,7 +55,7 @@ class IntegerArithmetic(Broadcasting):
     def evaluate(self, values: Values) -> tuple[Array, ...]:
         with np.errstate(all="ignore"):  # wraps
             found = _FUNCTIONS[self.function](values[self.first], values[self.second])
-        limited = np.clip(found, int(self.clamp.min), int(self.clamp.max))
+        limited = np.clip(found, int(self.limits.min), int(self.limits.max))
         return (np.asarray(limited, self.output.type.dtype.numpy),)
 
 

@@ -198,6 +198,12 @@ def _check_op(op: Op, table: CTable) -> None:
 
 def _quantized_op(op: Op, mapping: dict[Tensor, Tensor], table: CTable, engine: Engine | None) -> Op:
     quantized = op.replace_tensors(mapping)
+    if op.takes_stored_numbers and quantized is not op:
+        raise CTableError(
+            Code.CONSTRAINT,
+            f"{table.model.name}, operator '{op.name}': casts real numbers, which quantized ones are not. Quantize the "
+            "model without it (--stop-at), or compile it with --allow-float.",
+        )
     if isinstance(quantized, Crossing):
         return _crossed(quantized)
     if quantized.results[0].type.dtype.is_real:
@@ -284,7 +290,8 @@ def _rescales(
     by_tensor = {tensor: group for group in groups(graph) for tensor in group.tensors}
     for op in graph.ops:
         for operand in dict.fromkeys(op.operands):
-            if operand in by_tensor and needs_rescale(op, operand, by_tensor[op.results[0]]):
+            result = by_tensor.get(op.results[0])  # comparisons have real operands, and truth values as result
+            if result is not None and operand in by_tensor and needs_rescale(op, operand, result):
                 source, target = mapping[operand], mapping[op.results[0]]
                 name = f"{op.name}:{operand.name}"
                 output = Tensor(name, TensorType(source.type.dtype, source.shape, target.type.quant))

@@ -8,7 +8,18 @@ from tinygen.errors import UnsupportedModelError
 from tinygen.frontends.onnx.builder import Builder, EarlierOperatorError
 from tinygen.frontends.onnx.operators.quantization import make_quant
 from tinygen.frontends.onnx.raw import RawInput, RawModel, RawNode, UnsupportedError
-from tinygen.frontends.onnx.values import Form, Indices, Known, Missing, Pending, Placed, Quantized, Real, Stored, Value
+from tinygen.frontends.onnx.values import (
+    Discrete,
+    Form,
+    Known,
+    Missing,
+    Pending,
+    Placed,
+    Quantized,
+    Real,
+    Stored,
+    Value,
+)
 from tinygen.ir.graph import Port, Source
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, DType, Quant, TensorType
@@ -28,13 +39,14 @@ def input_port(builder: Builder, model: RawModel, input: RawInput, nodes: Sequen
     if input.dtype == "float32":
         placed = Placed(Tensor(name, TensorType(DType.FLOAT32, shape)), order)
         return Port(input.name, placed.tensor, placed.tensor.type), _float_input(builder, placed)
-    if input.dtype in ("int32", "int64"):
-        indices = Placed(Tensor(name, TensorType(DType.INT32, shape)), order)
-        return Port(input.name, indices.tensor, indices.tensor.type), Indices(indices)
+    if input.dtype in ("int32", "int64", "bool"):
+        dtype = DType.BOOL if input.dtype == "bool" else DType.INT32
+        numbers = Placed(Tensor(name, TensorType(dtype, shape)), order)
+        return Port(input.name, numbers.tensor, numbers.tensor.type), Discrete(numbers)
     if input.dtype not in ("int8", "uint8"):
         raise UnsupportedModelError(
-            f"{model.path.name}, input '{input.name}': is {input.dtype}, float32, int8 or uint8 was expected. "
-            "Export the model with another input type."
+            f"{model.path.name}, input '{input.name}': is {input.dtype}, float32, int8, uint8, int32, int64 or bool "
+            "was expected. Export the model with another input type."
         )
     quant = _quant_of_input(model, input, nodes)
     tensor = builder.result(name, shape, quant)
@@ -49,6 +61,9 @@ def output_port(builder: Builder, model: RawModel, output: str, value: Value) ->
         case Stored():
             tensor = _arranged(builder, value.placed)
             return Port(output, tensor, _external(tensor.type, value.is_unsigned))
+        case Discrete():
+            tensor = _arranged(builder, value.placed)
+            return Port(output, tensor, tensor.type)
         case Quantized() if builder.is_real:
             tensor = _arranged(builder, value.placed)
             return Port(output, tensor, tensor.type)

@@ -8,8 +8,8 @@ import numpy as np
 from tinygen.frontends.onnx.builder import Builder, EarlierOperatorError
 from tinygen.frontends.onnx.raw import ConsequenceError, RawNode, UnsupportedError
 from tinygen.frontends.onnx.values import (
+    Discrete,
     Form,
-    Indices,
     Known,
     Make,
     Missing,
@@ -22,7 +22,7 @@ from tinygen.frontends.onnx.values import (
     Value,
 )
 from tinygen.ir.graph import Op, Source
-from tinygen.ir.types import Array, Quant
+from tinygen.ir.types import Array, DType, Quant
 from tinygen.ops.quantize import Dequantize, flip_sign_bit
 
 MAX_RANK = 8
@@ -71,8 +71,8 @@ class Node:
         match value:
             case Quantized() | Pending():
                 return value
-            case Indices():
-                raise UnsupportedError(f"input '{name}' holds integers of the application, which Gather alone takes")
+            case Discrete():
+                raise UnsupportedError(f"input '{name}' holds integers or truth values, real numbers were expected")
             case Known() if self.builder.is_real and value.array.dtype != np.bool_:
                 array = value.array if value.coding is None else value.coding.decoded
                 return Quantized(self.builder.real_constant(name, array, value.coding))
@@ -83,6 +83,20 @@ class Node:
                     f"constant '{name}' is {value.array.dtype}, int8 or uint8 with DequantizeLinear was expected"
                 )
         raise UnsupportedError(f"input '{name}' is a quantized integer, a result of DequantizeLinear was expected")
+
+    def discrete(self, position: int) -> Placed:
+        """An input of integers, which become int32, or of truth values."""
+        value, name = self.value(position), self.raw.inputs[position]
+        match value:
+            case Discrete():
+                return value.placed
+            case Known() if value.array.dtype.kind in "biu":
+                array = value.array
+                if array.dtype != np.bool_:
+                    array = array.clip(DType.INT32.min, DType.INT32.max).astype(np.int32)
+                constant = self.builder.constant(self.builder.derive(self.output_name, "constant"), array)
+                return Placed(constant, tuple(range(array.ndim)))
+        raise UnsupportedError(f"input '{name}' holds real numbers, integers or truth values were expected")
 
     def quantized(self, position: int) -> Placed:
         """An input whose quantization is known: int8, per tensor, or a constant."""
@@ -209,15 +223,18 @@ class Node:
         shape: tuple[int, ...],
         make: Callable[[tuple[Placed, ...], Form, str], Placed],
         name: str = "",
+        first: int = 0,
     ) -> Real:
-        """The result of an operator that moves or limits its inputs' values: all have the result's quantization."""
+        """The result of an operator that moves or limits its inputs' values: all have the result's quantization.
+
+        `inputs` are those from number `first` on.
+        """
         own = [value.placed.form if isinstance(value, Quantized) else value.exact for value in inputs]
         ranges = [value.range for value in inputs if isinstance(value, Pending)]
 
         def build(quant: Form, name: str) -> Placed:
-            placed = tuple(
-                self.builder.at(value, quant, self.raw.inputs[position]) for position, value in self._pairs(inputs)
-            )
+            named = self._pairs(inputs, first)
+            placed = tuple(self.builder.at(value, quant, self.raw.inputs[position]) for position, value in named)
             return make(placed, quant, name)
 
         exact = own[0] if len(set(own)) == 1 else None
@@ -247,8 +264,8 @@ class Node:
         """The value of an operator on float32 whose result bears this node's name."""
         return self.named(self.emit(op, order))
 
-    def _pairs(self, inputs: tuple[Real, ...]) -> list[tuple[int, Real]]:
-        positions = [self.raw.inputs.index(name) for name in self.raw.inputs if name]
+    def _pairs(self, inputs: tuple[Real, ...], first: int) -> list[tuple[int, Real]]:
+        positions = [self.raw.inputs.index(name) for name in self.raw.inputs[first:] if name]
         return list(zip(positions, inputs, strict=False))
 
     def emit(self, op: Op, order: Order) -> Placed:

@@ -73,8 +73,8 @@ class Stored:
 
 
 @dataclass(frozen=True, eq=False)
-class Indices:
-    """int32 numbers that the application gives: what Gather takes."""
+class Discrete:
+    """Integers, which are int32 here, or truth values: from the application, or computed at run time."""
 
     placed: Placed
 
@@ -120,4 +120,4 @@ class Missing:
 
 
 Real = Quantized | Pending
-Value = Known | Stored | Indices | Quantized | Pending | Missing
+Value = Known | Stored | Discrete | Quantized | Pending | Missing

@@ -135,6 +135,7 @@ class CumulativeSumS8(CumulativeSumAny):
 
     template: ClassVar[str] = "cumulative_sum_s8"
 
+    start: int
     offset: int
     left_shift: int
     scaling: Multiplier
@@ -225,8 +226,8 @@ def lower_integer_arithmetic(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG00
         in_place=_in_place(op),
         broadcast=op.broadcast.padded,
         which=f"TG_INTEGER_{op.function.name}",
-        least=ends.get(int(op.clamp.min), str(int(op.clamp.min))),
-        largest=ends.get(int(op.clamp.max), str(int(op.clamp.max))),
+        least=ends.get(int(op.limits.min), str(int(op.limits.min))),
+        largest=ends.get(int(op.limits.max), str(int(op.limits.max))),
     )
 
 
@@ -257,6 +258,7 @@ def lower_cumulative_sum(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 - 
         inner=op.inner,
         is_exclusive=op.exclusive,
         is_reverse=op.reverse,
+        start=op.start,
         offset=-op.input.type.zero_point,
         left_shift=LEFT_SHIFT,
         scaling=op.scaling,

@@ -3,16 +3,18 @@
 from math import prod
 from typing import TypeVar
 
-import numpy as np
-
 from tinygen.frontends.onnx.node import MAX_RANK, Node, Readers
+from tinygen.frontends.onnx.operators.alignment import aligned, broadcast_shape
+from tinygen.frontends.onnx.operators.discrete import with_integers
 from tinygen.frontends.onnx.operators.function import read_power
 from tinygen.frontends.onnx.raw import UnsupportedError
 from tinygen.frontends.onnx.values import Form, Known, Order, Placed, Quantized, Real
 from tinygen.ir.tensor import Tensor
 from tinygen.ops.add import Add
+from tinygen.ops.broadcast_to import BroadcastTo
 from tinygen.ops.clamp import Clamp
 from tinygen.ops.extrema import Maximum, Minimum
+from tinygen.ops.integer_arithmetic import IntegerFunction
 from tinygen.ops.mul import Mul
 from tinygen.ops.prelu import Prelu
 from tinygen.ops.quotient import Div, Power
@@ -41,7 +43,7 @@ def read_mul(node: Node) -> Real:
         op = Mul(name=name, source=node.source, first=first, second=second, output=output, clamp=clamp)
         return node.emit(op, order)
 
-    return node.pending(_shape(operands[0].shape, operands[1].shape), make)
+    return node.pending(broadcast_shape(operands[0].shape, operands[1].shape), make)
 
 
 def read_max(node: Node) -> Real:
@@ -57,7 +59,7 @@ def read_min(node: Node) -> Real:
 def read_prelu(node: Node) -> Real:
     """PRelu: slopes are quantized too."""
     operands = (node.activation(0), node.activation(1))
-    if _shape(operands[0].shape, operands[1].shape) != operands[0].shape:
+    if broadcast_shape(operands[0].shape, operands[1].shape) != operands[0].shape:
         raise UnsupportedError(f"slopes {list(operands[1].shape)} do not fit an input of {list(operands[0].shape)}")
 
     def make(quant: Form, name: str) -> Placed:
@@ -80,7 +82,7 @@ def _real_binary(node: Node, kind: type[Div | Power]) -> Real:
         first, second, output, order = _aligned(node, operands, quant, name)
         return node.emit(kind(name=name, source=node.source, first=first, second=second, output=output), order)
 
-    return node.pending(_shape(operands[0].shape, operands[1].shape), make)
+    return node.pending(broadcast_shape(operands[0].shape, operands[1].shape), make)
 
 
 def read_pow(node: Node) -> Real:
@@ -93,26 +95,22 @@ def read_pow(node: Node) -> Real:
 
 
 def read_expand(node: Node) -> Real:
-    """Expand of float32: a product with ones."""
-    node.computes_real("repeats elements")
+    """Expand: to a constant shape."""
     wanted, own = node.integers(1, "shape"), node.shape(0)
     if len(wanted) > MAX_RANK or any(size < 1 for size in wanted):
         raise UnsupportedError(f"shape is {list(wanted)}, up to {MAX_RANK} sizes above 0 were expected")
-    shape = _shape(own, wanted)
+    shape = broadcast_shape(own, wanted)
     if prod(shape) > _MAX_ELEMENTS:
         raise UnsupportedError(f"the result has shape {list(shape)}, at most {_MAX_ELEMENTS} elements were expected")
-    padded = (1,) * (len(shape) - len(own)) + own
-    repeats = tuple(size if own_size == 1 else 1 for own_size, size in zip(padded, shape, strict=True))
-    ones = node.builder.constant(node.builder.derive(node.output_name, "ones"), np.ones(repeats, np.float32))
-    operands = (node.activation(0), Placed(ones, tuple(range(len(repeats)))))
 
-    def make(quant: Form, name: str) -> Placed:
-        first, second, output, order = _aligned(node, operands, quant, name)
-        clamp = Clamp.none(output.type)
-        op = Mul(name=name, source=node.source, first=first, second=second, output=output, clamp=clamp)
-        return node.emit(op, order)
+    def make(inputs: tuple[Placed, ...], quant: Form, name: str) -> Placed:
+        placed, plain = inputs[0], tuple(range(len(shape)))
+        order = placed.order if len(own) == len(shape) else plain
+        tensor = placed.tensor if len(own) == len(shape) else node.builder.plain(placed)
+        output = node.builder.result(name, tuple(shape[axis] for axis in order), quant)
+        return node.emit(BroadcastTo(name=name, source=node.source, input=tensor, output=output), order)
 
-    return node.pending(shape, make)
+    return node.kept((node.real(0),), shape, make)
 
 
 def _sum(node: Node, sign: int) -> Real:
@@ -124,7 +122,7 @@ def _sum(node: Node, sign: int) -> Real:
         op = Add(name=name, source=node.source, first=first, second=second, output=output, clamp=clamp, sign=sign)
         return node.emit(op, order)
 
-    return node.pending(_shape(operands[0].shape, operands[1].shape), make)
+    return node.pending(broadcast_shape(operands[0].shape, operands[1].shape), make)
 
 
 def _extremum(node: Node, kind: type[_Extremum]) -> Real:
@@ -136,7 +134,7 @@ def _extremum(node: Node, kind: type[_Extremum]) -> Real:
         first, second, output, order = _aligned(node, (placed[0], placed[1]), quant, name)
         return node.emit(kind(name=name, source=node.source, first=first, second=second, output=output), order)
 
-    return node.kept(inputs, _shape(inputs[0].shape, inputs[1].shape), make)
+    return node.kept(inputs, broadcast_shape(inputs[0].shape, inputs[1].shape), make)
 
 
 def _extremum_of_many(node: Node, kind: type[_Extremum]) -> Real:
@@ -154,44 +152,22 @@ def _extremum_of_many(node: Node, kind: type[_Extremum]) -> Real:
     return Quantized(total)
 
 
-def _shape(first: tuple[int, ...], second: tuple[int, ...]) -> tuple[int, ...]:
-    try:
-        return np.broadcast_shapes(first, second)
-    except ValueError:
-        raise UnsupportedError(f"shapes {list(first)} and {list(second)} do not broadcast") from None
-
-
 def _aligned(
     node: Node, operands: tuple[Placed, Placed], quant: Form, name: str
 ) -> tuple[Tensor, Tensor, Tensor, Order]:
-    """Both operands and the output with their axes in one order, that of a convolution's result where there is one."""
-    shape = _shape(operands[0].shape, operands[1].shape)
-    plain = tuple(range(len(shape)))
-    orders = [p.order for p in operands if len(p.order) == len(shape) and not p.tensor.is_constant]
-    order = next((order for order in orders if order != plain), plain)
-    first, second = (_expanded(node, placed, order) for placed in operands)
-    return first, second, node.builder.result(name, tuple(shape[axis] for axis in order), quant), order
-
-
-def _expanded(node: Node, placed: Placed, order: Order) -> Tensor:
-    """An operand with as many axes as the result, of size 1 in front, in the given order."""
-    missing = len(order) - len(placed.order)
-    if missing:
-        plain = node.builder.plain(placed)
-        name = node.builder.derive(plain.name, "expanded")
-        expanded = node.builder.reshaped(plain, (1,) * missing + plain.shape, name, node.source)
-        placed = Placed(expanded, tuple(range(len(order))))
-    return node.builder.arranged(placed, order)
+    """Both operands and the output with their axes in one order."""
+    (first, second), shape, order = aligned(node, operands)
+    return first, second, node.builder.result(name, shape, quant), order
 
 
 READERS: Readers = {
-    "Add": read_add,
-    "Div": read_div,
+    "Add": with_integers(read_add, IntegerFunction.ADD),
+    "Div": with_integers(read_div, IntegerFunction.DIV),
     "Expand": read_expand,
-    "Max": read_max,
-    "Min": read_min,
-    "Mul": read_mul,
+    "Max": with_integers(read_max, IntegerFunction.MAXIMUM),
+    "Min": with_integers(read_min, IntegerFunction.MINIMUM),
+    "Mul": with_integers(read_mul, IntegerFunction.MUL),
     "PRelu": read_prelu,
     "Pow": read_pow,
-    "Sub": read_sub,
+    "Sub": with_integers(read_sub, IntegerFunction.SUB),
 }

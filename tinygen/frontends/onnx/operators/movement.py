@@ -5,7 +5,7 @@ import numpy as np
 from tinygen.frontends.onnx.node import Node, Readers
 from tinygen.frontends.onnx.operators.function import scalar
 from tinygen.frontends.onnx.raw import UnsupportedError
-from tinygen.frontends.onnx.values import Form, Indices, Placed, Real
+from tinygen.frontends.onnx.values import Discrete, Form, Placed, Real
 from tinygen.ir.tensor import Tensor
 from tinygen.ops.concat import Concat
 from tinygen.ops.gather import Gather
@@ -125,11 +125,11 @@ def read_pad(node: Node) -> Real:
 
 
 def read_gather(node: Node) -> Real:
-    """Gather: with constant indices, or those in an int32 or int64 input of the model, none of them negative."""
+    """Gather: with constant indices, or those that are known at run time, none of them negative."""
     input = node.real(0)
     axis = node.axis(node.integer("axis", 0), len(input.shape))
     chosen = node.value(1)
-    if isinstance(chosen, Indices):
+    if isinstance(chosen, Discrete):
         return _gather(node, input, axis, node.builder.plain(chosen.placed))
     numbers = node.integers(1, "indices")
     size = input.shape[axis]

@@ -2,12 +2,9 @@
 
 from math import prod
 
-import numpy as np
-
 from tinygen.frontends.onnx.node import MAX_RANK, Node, Readers
 from tinygen.frontends.onnx.raw import UnsupportedError
-from tinygen.frontends.onnx.tensor_types import dtype_of_code
-from tinygen.frontends.onnx.values import Form, Pending, Placed, Quantized, Real, Stored, Value
+from tinygen.frontends.onnx.values import Discrete, Form, Pending, Placed, Quantized, Real, Stored, Value
 from tinygen.ir.types import Quant
 
 
@@ -23,13 +20,6 @@ def read_dropout(node: Node) -> Value:
     if len([name for name in node.raw.outputs if name]) > 1:
         raise UnsupportedError("gives its mask too, values alone were expected")
     return node.value(0)
-
-
-def read_cast(node: Node) -> Value:
-    """Cast from float32 to float32, which changes nothing."""
-    if dtype_of_code(node.integer("to", 0)) != np.float32:
-        raise UnsupportedError("casts values to another type at run time, float32 was expected")
-    return node.real(0)
 
 
 def read_reshape(node: Node) -> Value:
@@ -89,6 +79,8 @@ def read_transpose(node: Node) -> Value:
         raise UnsupportedError(f"perm {list(permutation)} does not name each of {rank} axes once")
     if isinstance(value, Stored):
         return Stored(_permuted(value.placed, permutation), value.is_unsigned)
+    if isinstance(value, Discrete):
+        return Discrete(_permuted(value.placed, permutation))
     if isinstance(value, Quantized):
         return Quantized(_permuted(value.placed, permutation))
     input = node.real(0)
@@ -129,11 +121,12 @@ def _reshaped(node: Node, shape: tuple[int, ...]) -> Value:
         name = node.builder.claim(node.output_name)
         placed = make((value.placed,), value.placed.quant, name)
         return Stored(placed, value.is_unsigned)
+    if isinstance(value, Discrete):
+        return Discrete(make((value.placed,), None, node.builder.claim(node.output_name)))
     return node.kept((node.real(0),), shape, make)
 
 
 READERS: Readers = {
-    "Cast": read_cast,
     "Dropout": read_dropout,
     "Flatten": read_flatten,
     "Identity": read_identity,

@@ -56,6 +56,7 @@ def read_cumsum(node: Node) -> CumulativeSum:
         axis=axes[0],
         exclusive=bool(options.Exclusive()),
         reverse=bool(options.Reverse()),
+        counts_zero_point=True,
     )
 
 

@@ -110,7 +110,7 @@ def _arithmetic(function: IntegerFunction, options: type[_Activated] | None = No
             second=node.input(1),
             output=output,
             function=function,
-            clamp=Clamp.of(fused_activation(code), output.type),
+            limits=Clamp.of(fused_activation(code), output.type),
         )
 
     return read_arithmetic

@@ -1,0 +1,114 @@
+"""Truth values and integers inside of ONNX networks, float32 and quantized, against onnxruntime."""
+
+from pathlib import Path
+
+import numpy as np
+import onnx.parser
+import pytest
+
+from tests.support.onnx_runtime import needs_onnxruntime, run_onnxruntime
+from tests.support.reference import evaluate
+from tinygen.frontends import import_model
+from tinygen.ir.types import Array, DType
+from tinygen.options import Options
+from tinygen.pipeline import compile_model
+
+_REAL = """
+    real (float[2, 6] x, float[6] y, bool[2, 1] m) => (float[2, 6] a, bool[2, 6] b, int64[2] c, float[2, 6] d) {
+        zero = Constant<value = float {0.0}>()
+        above = Greater(x, y)
+        positive = LessOrEqual(zero, x)
+        both = And(above, positive)
+        other = Not(m)
+        b = Xor(both, other)
+        a = Where(b, x, y)
+        c = ArgMin<axis = 1, keepdims = 0>(a)
+        ones = Cast<to = 1>(b)
+        axis = Constant<value = int64 {1}>()
+        d = CumSum<exclusive = 1>(ones, axis)
+    }
+"""
+_INTEGERS = """
+    counts (int32[3] x, int32[2, 1] y) => (int32[2, 3] a, int32[3, 2] b) {
+        two = Constant<value = int32 {2}>()
+        sum = Add(x, y)
+        half = Div(sum, two)
+        rest = Mod(sum, two)
+        a = Mul(half, rest)
+        flipped = Transpose<perm = [1, 0]>(half)
+        b = Max(flipped, two)
+    }
+"""
+_CALIBRATED = """
+    network (float[1, 8] x) => (float[1, 8] a, int64[1] k) {
+        c = Constant<value = float[1] {0.3}>()
+        n = Constant<value = float[1] {-2.0}>()
+        y = Tanh(x)
+        above = Greater(y, c)
+        a = Where(above, y, n)
+        k = ArgMax<axis = 1, keepdims = 0>(a)
+    }
+"""
+_QUANTIZED = """
+    stored (float[1, 3, 4, 4] x, float[1, 3, 4, 4] y) => (float[1, 3, 4, 4] a, int64[1, 3, 4] c) {
+        s = Constant<value = float {0.05}>()
+        z = Constant<value = int8 {-3}>()
+        xq = QuantizeLinear(x, s, z)
+        xr = DequantizeLinear(xq, s, z)
+        yq = QuantizeLinear(y, s, z)
+        yr = DequantizeLinear(yq, s, z)
+        above = GreaterOrEqual(xr, yr)
+        chosen = Where(above, xr, yr)
+        aq = QuantizeLinear(chosen, s, z)
+        a = DequantizeLinear(aq, s, z)
+        c = ArgMax<axis = 3, keepdims = 0>(a)
+    }
+"""
+
+
+def _model(text: str, folder: Path) -> Path:
+    model = onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["" : 17]>{text}')
+    path = folder / "model.onnx"
+    path.write_bytes(model.SerializeToString())
+    return path
+
+
+def _values(path: Path) -> list[Array]:
+    rng, values = np.random.default_rng(3), []
+    for port in onnx.load(path).graph.input:
+        numbers = rng.integers(-6, 7, [dim.dim_value for dim in port.type.tensor_type.shape.dim])
+        dtype = onnx.helper.tensor_dtype_to_np_dtype(port.type.tensor_type.elem_type)
+        values.append(
+            ((numbers > 0) if dtype == np.bool_ else numbers / 4 if dtype == np.float32 else numbers).astype(dtype)
+        )
+    return values
+
+
+@needs_onnxruntime
+@pytest.mark.parametrize("text", [_REAL, _INTEGERS, _QUANTIZED], ids=["real", "integers", "quantized"])
+def test_truth_values_and_integers_are_onnxruntime_s(text: str, tmp_path: Path) -> None:
+    path = _model(text, tmp_path)
+    values = _values(path)
+    computed, expected = evaluate(import_model(path), values), run_onnxruntime(path, values)
+    assert all(np.array_equal(found, wanted) for found, wanted in zip(computed, expected, strict=True))
+
+
+@pytest.mark.parametrize("text", [_REAL, _INTEGERS], ids=["real", "integers"])
+def test_truth_values_and_integers_run(text: str, tmp_path: Path) -> None:
+    path = _model(text, tmp_path)
+    values = _values(path)
+    (outputs,) = compile_model(path, Options(target="host", allow_float=True)).execute([values]).outputs
+    for found, wanted in zip(outputs, evaluate(import_model(path), values), strict=True):
+        assert np.array_equal(found, wanted)
+
+
+def test_truth_values_are_calibrated_around(tmp_path: Path) -> None:
+    path, samples = _model(_CALIBRATED, tmp_path), tmp_path / "samples.npy"
+    values = np.random.default_rng(0).normal(size=(16, 1, 8)).astype(np.float32)
+    np.save(samples, values)
+    compiled = compile_model(path, Options(target="host", calibrate=samples))
+    assert [port.external.dtype for port in compiled.imported.outputs] == [DType.FLOAT32, DType.INT32]
+    real = evaluate(import_model(path), [values[0]])
+    (outputs,) = compiled.execute([[values[0]]]).outputs
+    assert np.allclose(outputs[0], real[0], atol=0.05)
+    assert np.array_equal(outputs[1], real[1])
