@@ -143,7 +143,7 @@ def test_float_inputs_without_quantize_are_refused() -> None:
     writer.operator("RESHAPE", [x], [shaped])
     writer.operator("QUANTIZE", [shaped], [y])
     with pytest.raises(UnsupportedModelError) as caught:
-        refuse_float(convert_boundaries(import_model(writer.finish([x], [y]))))
+        refuse_float(convert_boundaries(import_model(writer.finish([x], [y, shaped]))))
     assert str(caught.value) == (
         "model, input 'x': is float32 without a QUANTIZE of its own, an int8 model was expected. "
         "Convert it with full integer quantization."
@@ -156,7 +156,7 @@ def test_float_outputs_without_dequantize_are_refused() -> None:
     writer.operator("DEQUANTIZE", [x], [real])
     writer.operator("RESHAPE", [real], [y])
     with pytest.raises(UnsupportedModelError, match="output 'y': is float32 without a DEQUANTIZE of its own"):
-        refuse_float(convert_boundaries(import_model(writer.finish([x], [y]))))
+        refuse_float(convert_boundaries(import_model(writer.finish([x], [y, real]))))
 
 
 def test_float_inside_of_the_model_is_refused() -> None:
@@ -170,3 +170,31 @@ def test_float_inside_of_the_model_is_refused() -> None:
         "model.tflite, operator 0 (DEQUANTIZE 'real'): computes with float32 inside of the model, int8 was expected. "
         "Convert it with full integer quantization."
     )
+
+
+def test_planes_are_transposed_as_int8() -> None:
+    """Issue 16: NCHW images that are quantized behind their transpose, and transposed behind their DEQUANTIZE."""
+    writer = ModelWriter()
+
+    def image(name: str, type: str, *shape: int) -> int:
+        if type == "float32":
+            return writer.tensor(name, shape, type)
+        return writer.tensor(name, shape, type, scale=0.1, zero_point=3)
+
+    x, turned, y = image("x", "float32", 1, 2, 3, 4), image("t", "float32", 1, 3, 4, 2), image("y", "int8", 1, 3, 4, 2)
+    z, real, planes = (
+        image("z", "int8", 1, 3, 4, 2),
+        image("r", "float32", 1, 3, 4, 2),
+        image("o", "float32", 1, 2, 3, 4),
+    )
+    orders = [writer.tensor(f"p{order[1]}", (4,), "int32", data=order) for order in ([0, 2, 3, 1], [0, 3, 1, 2])]
+    writer.operator("TRANSPOSE", [x, orders[0]], [turned])
+    writer.operator("QUANTIZE", [turned], [y])
+    writer.operator("ABS", [y], [z])
+    writer.operator("DEQUANTIZE", [z], [real])
+    writer.operator("TRANSPOSE", [real, orders[1]], [planes])
+    graph = converted(writer, [x], [planes], [np.resize(FLOATS, (1, 2, 3, 4))])
+    assert [type(op).__name__ for op in graph.ops][::2] == ["Transpose", "Transpose"]
+    assert {tensor.type.dtype for tensor in graph.tensors if not tensor.is_constant} == {DType.INT8}
+    assert {port.external.dtype for port in (*graph.inputs, *graph.outputs)} == {DType.FLOAT32}
+    refuse_float(graph)

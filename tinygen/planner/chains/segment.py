@@ -82,19 +82,6 @@ class Memory:
         """No placement is smaller."""
         return least_bytes(list(self._first_placed.values()))
 
-    def _with_lines(
-        self, offsets: dict[Block, int], effort: Effort, limit: int | None, solver: Solver
-    ) -> dict[Block, int]:
-        """The placement with lines where it leaves room; where it does not, perhaps another one does."""
-        without = max(arena_bytes(offsets), limit or 0)
-        for key, (block, *_) in self.blocks.items():
-            if isinstance(key, PlaneLine):
-                offsets[block] = lowest(block, offsets)
-        if effort.is_thorough and arena_bytes(offsets) > without:
-            others = place(list(self.blocks.values()), self.in_place, effort, self.bound_bytes, without, solver)
-            offsets = min(offsets, others, key=arena_bytes)
-        return offsets
-
     @cached_property
     def _first_placed(self) -> dict[BufferKey, tuple[Block, ...]]:
         """Without lines, which are small and mostly find room beside all others: the search need not know them."""
@@ -114,8 +101,9 @@ class Memory:
         """The best placement found; with a limit the search ends at one within it."""
         items = list(self._first_placed.values())
         offsets = place(items, self.in_place, effort, self.bound_bytes, limit, solver)
-        if len(items) < len(self.blocks):
-            offsets = self._with_lines(offsets, effort, limit, solver)
+        for key, (block, *_) in self.blocks.items():
+            if isinstance(key, PlaneLine):
+                offsets[block] = lowest(block, offsets)
         chosen = {key: next(b for b in blocks if b in offsets) for key, blocks in self.blocks.items()}
         return Placed(
             offsets={key: offsets[block] for key, block in chosen.items()},
