@@ -74,4 +74,8 @@ struct tg_sums {
 /** Sums times scales plus bias, within bounds; output may be the input's memory. */
 void tg_dequantize_sums_f32(const struct tg_sums *sums, const int32_t *input, const float *scale, float *output);
 
+/** The same, and the range of the numbers and 0. */
+void tg_dequantize_sums_in_range_f32(
+    const struct tg_sums *sums, const int32_t *input, const float *scale, float *output, struct tg_range *range);
+
 #endif

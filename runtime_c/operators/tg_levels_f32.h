@@ -46,9 +46,9 @@ static inline int8_t tg_saturated(int32_t level)
 #if TG_HAS_FLOAT_VECTORS
 
 /** 4 levels, saturated. */
-static inline void tg_store_levels(int8_t *output, int32x4_t levels, mve_pred16_t lanes)
+static inline void tg_store_levels(int8_t *output, int32x4_t levels)
 {
-    vstrbq_p_s32(output, vminq_s32(vmaxq_s32(levels, vdupq_n_s32(-128)), vdupq_n_s32(127)), lanes);
+    vstrbq_s32(output, vminq_s32(vmaxq_s32(levels, vdupq_n_s32(-128)), vdupq_n_s32(127)));
 }
 
 #endif

@@ -31,15 +31,17 @@ static void multiply_vectors(const float *input, int32_t size, float inverse, in
     const uint32x4_t sign = vdupq_n_u32(0x80000000u);
     const uint32x4_t half = vreinterpretq_u32_f32(vdupq_n_f32(0.5f));
 
-    for (int32_t i = 0; i < size; i += 4) {
-        const mve_pred16_t lanes = vctp32q((uint32_t)(size - i));
-        const float32x4_t product = vmulq_n_f32(vldrwq_z_f32(input + i, lanes), inverse);
+    for (; size >= 4; size -= 4) {
+        const float32x4_t product = vmulq_n_f32(vldrwq_f32(input), inverse);
         const float32x4_t value = vmaxnmq_f32(product, least); /* NaN becomes the least */
         const uint32x4_t own_half = vorrq_u32(vandq_u32(vreinterpretq_u32_f32(value), sign), half);
         const float32x4_t shifted = vaddq_f32(value, vreinterpretq_f32_u32(own_half));
         const int32x4_t level = vminq_s32(vcvtq_s32_f32(shifted), vdupq_n_s32((int32_t)TG_BEYOND));
-        tg_store_levels(output + i, vaddq_n_s32(level, zero_point), lanes);
+        tg_store_levels(output, vaddq_n_s32(level, zero_point));
+        input += 4;
+        output += 4;
     }
+    multiply(input, size, inverse, zero_point, output);
 }
 
 #else

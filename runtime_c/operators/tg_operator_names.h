@@ -60,6 +60,7 @@
 #define tg_dequantize_s8_f32 TG_V(dequantize_s8_f32)
 #define tg_dequantize_s8_u8 TG_V(dequantize_s8_u8)
 #define tg_dequantize_sums_f32 TG_V(dequantize_sums_f32)
+#define tg_dequantize_sums_in_range_f32 TG_V(dequantize_sums_in_range_f32)
 #define tg_divide_row_f32 TG_V(divide_row_f32)
 #define tg_divide_sums_f32 TG_V(divide_sums_f32)
 #define tg_divide_sums_s8 TG_V(divide_sums_s8)

@@ -35,17 +35,19 @@ static void quantize_vectors(const float *input, int32_t size, float scale, int3
     const float inverse = 1.0f / scale;
     const float32x4_t near = vdupq_n_f32(SURE);
 
-    for (int32_t i = 0; i < size; i += 4) {
-        const mve_pred16_t lanes = vctp32q((uint32_t)(size - i));
-        const float32x4_t product = vmulq_n_f32(vldrwq_z_f32(input + i, lanes), inverse);
+    for (; size >= 4; size -= 4) {
+        const float32x4_t product = vmulq_n_f32(vldrwq_f32(input), inverse);
         const float32x4_t nearest = vrndnq_f32(product);
         const mve_pred16_t sure = vcmpgtq_f32(near, vabdq_f32(product, nearest)); /* "less" would hold for NaN */
         if (sure == 0xffff) {
-            tg_store_levels(output + i, vaddq_n_s32(vcvtq_s32_f32(nearest), zero_point), lanes);
+            tg_store_levels(output, vaddq_n_s32(vcvtq_s32_f32(nearest), zero_point));
         } else {
-            quantize(input + i, size - i < 4 ? size - i : 4, scale, zero_point, output + i);
+            quantize(input, 4, scale, zero_point, output);
         }
+        input += 4;
+        output += 4;
     }
+    quantize(input, size, scale, zero_point, output);
 }
 
 #else

@@ -25,6 +25,8 @@ struct tg_range_bits {
     int32_t largest;
 };
 
+#define TG_RANGE_OF_ZERO ((struct tg_range_bits){TG_SIGN_BIT, 0})
+
 static inline struct tg_range_bits tg_range_with(struct tg_range_bits range, float value)
 {
     uint32_t bits;
@@ -57,7 +59,7 @@ static inline struct tg_range_bits tg_range_bits_of(const float *values, int32_t
 
 static inline struct tg_range_bits tg_range_bits_of(const float *values, int32_t size)
 {
-    struct tg_range_bits range = {TG_SIGN_BIT, 0};
+    struct tg_range_bits range = TG_RANGE_OF_ZERO;
 
     for (int32_t i = 0; i < size; i++) {
         range = tg_range_with(range, values[i]);
@@ -67,14 +69,13 @@ static inline struct tg_range_bits tg_range_bits_of(const float *values, int32_t
 
 #endif
 
-/** The range without NaN. */
-static inline struct tg_range tg_range_of(const float *values, int32_t size)
+/** The range without NaN of numbers whose bits are within these. */
+static inline struct tg_range tg_range_of_bits(struct tg_range_bits bits, const float *values, int32_t size)
 {
-    struct tg_range_bits bits = tg_range_bits_of(values, size);
     struct tg_range range;
 
     if ((uint32_t)bits.largest > TG_INFINITY_BITS || bits.smallest > (TG_SIGN_BIT | TG_INFINITY_BITS)) {
-        bits = (struct tg_range_bits){TG_SIGN_BIT, 0};
+        bits = TG_RANGE_OF_ZERO;
         for (int32_t i = 0; i < size; i++) {
             bits = values[i] == values[i] ? tg_range_with(bits, values[i]) : bits;
         }
@@ -82,6 +83,12 @@ static inline struct tg_range tg_range_of(const float *values, int32_t size)
     memcpy(&range.smallest, &bits.smallest, sizeof range.smallest);
     memcpy(&range.largest, &bits.largest, sizeof range.largest);
     return range;
+}
+
+/** The range without NaN. */
+static inline struct tg_range tg_range_of(const float *values, int32_t size)
+{
+    return tg_range_of_bits(tg_range_bits_of(values, size), values, size);
 }
 
 #endif

@@ -396,6 +396,37 @@ def test_an_input_of_several_layers_is_quantized_once(tmp_path: Path) -> None:
     assert (_count(graph, DynamicQuantize), _count(graph, IntegerFullyConnected)) == (1, 3)
 
 
+@requires_qemu
+@pytest.mark.qemu
+@pytest.mark.parametrize(("board", "times"), [("mps2-an386", 2.0), ("mps3-an547", 4.0)])
+def test_s1_20_kws_takes_fewer_instructions_than_with_float32(board: str, times: float) -> None:
+    """Also with zero points of weights, which cost most."""
+    model = shared_file("models/mlperf_tiny/kws_fp32_qualcomm.tflite")
+    sample = [np.random.default_rng(3).normal(size=(1, 49, 10, 1)).astype(np.float32)]
+    forms: tuple[dict[str, Any], ...] = (
+        {"allow_float": True},
+        {"quant_dynamic": "asymActivation,symWeight"},
+        {"quant_dynamic": "asymActivation,asymWeight"},
+    )
+    counts = [_compiled(model, board, **form).execute([sample]).outcome.values["instructions"] for form in forms]
+    assert counts[0] >= times * max(counts[1:])
+
+
+@pytest.mark.parametrize("scheme", ["asymActivation,symWeight", "asymActivation,asymWeight"])
+def test_s1_05_kws_loses_less_than_half_a_point(scheme: str) -> None:
+    """Of 900 official inputs, by the C on this machine."""
+    model, official = shared_file("models/mlperf_tiny/kws_fp32_qualcomm.tflite"), np.load(shared_file("eval/kws01.npz"))
+    stored = import_model(shared_file("models/mlperf_tiny/kws_ref_model.tflite")).inputs[0].external
+    inputs = (official["x"][100:].astype(np.float32) - stored.zero_point) * np.float32(stored.scale)
+
+    def right(**options: Any) -> int:
+        outputs = _compiled(model, **options).execute([[x.reshape(1, 49, 10, 1)] for x in inputs]).outputs
+        found = np.stack([scores.reshape(-1) for (scores,) in outputs]).argmax(axis=1)
+        return int((found == official["y"][100:]).sum())
+
+    assert right(quant_dynamic=scheme) > right(allow_float=True) - 0.005 * len(inputs)
+
+
 def test_kws_row_by_row_takes_less_than_static_int8_on_whole_tensors() -> None:
     """Layers run twice: once for their range, once for their levels, of which some rows are there as real numbers."""
     model = shared_file("models/mlperf_tiny/kws_fp32_qualcomm.tflite")

@@ -51,7 +51,10 @@ KINDS = (
 
 
 def side_by_side(seed: int) -> Graph:
-    """Each kind with each rule, with zero points of weights per channel, per tensor, or none."""
+    """Each kind with each rule, with zero points of weights per channel, per tensor, or none.
+
+    Where all of a layer has one scale, scale and zero point of its result stand beside it.
+    """
     random, number = np.random.default_rng(seed), count()
     inputs: list[Tensor] = []
     outputs: list[Tensor] = []
@@ -63,6 +66,10 @@ def side_by_side(seed: int) -> Graph:
             inputs.append(input)
             ops += _ops(kind, rule, input, index, random)
             outputs.append(ops[-1].results[0])
+            if kind.rows == 1:
+                found = quantization(outputs[-1], rule, 1, ops[-1].source, f"{{}}_of_result{index}".format).ops[0]
+                ops.append(found)
+                outputs += found.outputs
     return Graph("side_by_side", _ports(inputs), _ports(outputs), tuple(ops))
 
 

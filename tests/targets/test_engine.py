@@ -14,6 +14,7 @@ from tinygen.errors import UsageError
 from tinygen.ir.graph import Op
 from tinygen.ir.text import kind_name
 from tinygen.ops.crossing import Crossing
+from tinygen.ops.dequantize_sums import DequantizeSumsInRange
 from tinygen.ops.engine_layer import EngineLayer
 from tinygen.ops.gather import Gather
 from tinygen.ops.lookup import Lookup
@@ -189,7 +190,8 @@ def test_names_of_operators_are_those_of_the_ir() -> None:
     for module in pkgutil.iter_modules(tinygen.ops.__path__):
         import_module(f"tinygen.ops.{module.name}")
     made_inside = {
-        AddChannelProducts, AddProducts, Crossing, Dequantize, DivideSums, EngineLayer, Lookup, PackSigns, Quantize,
+        AddChannelProducts, AddProducts, Crossing, Dequantize, DequantizeSumsInRange, DivideSums, EngineLayer, Lookup,
+        PackSigns, Quantize,
         Rescale, ScaleOfRange, ScaleProducts, ScaleSums, ShapeArithmetic, ShapeOf, SignConv2D, SignFullyConnected,
         SumRows, TableRows, WidenRange,
     }  # fmt: skip

@@ -147,6 +147,17 @@ class Op:
         """The numbers of an operator on integers that follow from its scales; None where no table records any."""
         return None
 
+    @property
+    def parts(self) -> tuple["Op", ...]:
+        """The operators that were fused to this one, in order: they may run by rows where it does not. Itself where it
+        is no fusion."""
+        return (self,)
+
+    def absorbed(self, reader: "Op") -> "Op | None":  # noqa: ARG002 - for subclasses
+        """The operator that computes what this one does and a reader of nothing but its results, at hardly more cost;
+        None where there is none."""
+        return None
+
     def precision_points(self) -> tuple[Point, ...]:
         """Of an operator that reads or writes integers: its changes of precision, in a value's order, but the clamp.
 
@@ -360,6 +371,11 @@ class Graph:
             ordered += [*op.operands, *op.results]
         ordered += [port.tensor for port in self.outputs]
         return tuple(dict.fromkeys(ordered))
+
+    @property
+    def by_parts(self) -> "Graph":
+        """The same before operators were fused with readers."""
+        return replace(self, ops=tuple(part for op in self.ops for part in op.parts))
 
     @property
     def producers(self) -> dict[Tensor, Op]:

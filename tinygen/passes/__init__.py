@@ -10,6 +10,7 @@ from tinygen.passes.fold_constants import fold_constants
 from tinygen.passes.fold_padding import fold_padding
 from tinygen.passes.fold_scales import fold_scales
 from tinygen.passes.fuse_clamps import fuse_clamps
+from tinygen.passes.fuse_readers import fuse_readers
 from tinygen.passes.fuse_sums import fuse_sums
 from tinygen.passes.refuse_float import refuse_float
 from tinygen.passes.remove_reshapes import remove_reshapes
@@ -31,6 +32,7 @@ PASSES: tuple[Pass, ...] = (
     remove_reshapes,
     remove_unused,
     shrink,
+    fuse_readers,
     copy_outputs,
 )
 

@@ -73,7 +73,8 @@ def _plan(graph: Graph, board: Board, toolbox: Toolbox, request: Request) -> Sch
         return _thrifty(graph, board, toolbox, request)
     whole = whole_plan(graph, board, _kernels(graph, toolbox), request.solver)
     thrifty = _thriftier(toolbox)
-    network = request.network(whole.graph, _kernels(graph, thrifty))
+    parts = whole.graph.by_parts
+    network = request.network(parts, _kernels(parts, thrifty))
     schedule = exchanged(whole, network)
     if request.may_split and _may_be_better(schedule, toolbox.objective, request):
         limit = _limit(request, schedule.arena_bytes)
@@ -97,7 +98,8 @@ def about_least_bytes(graph: Graph, board: Board, toolbox: Toolbox, request: Req
         return plan(graph, board, toolbox, request).arena_bytes
     whole = whole_plan(graph, board, _kernels(graph, toolbox), request.solver)
     thrifty = _thriftier(toolbox)
-    return least_bytes(request.network(whole.graph, _kernels(graph, thrifty)), thrifty, request.extra_macs)
+    parts = whole.graph.by_parts
+    return least_bytes(request.network(parts, _kernels(parts, thrifty)), thrifty, request.extra_macs)
 
 
 def _thrifty(graph: Graph, board: Board, toolbox: Toolbox, request: Request) -> Schedule:
@@ -170,7 +172,7 @@ def curve(graph: Graph, board: Board, toolbox: Toolbox, request: Request) -> tup
         return _curve_of_calls(graph, board, fastest, request.solver)
     whole = plan(graph, board, fastest, replace(request, limit_bytes=None, may_split=False))
     thrifty = _thriftier(fastest)
-    network = request.network(whole.graph, _kernels(whole.graph, thrifty))
+    network = request.network(whole.graph.by_parts, _kernels(whole.graph.by_parts, thrifty))
     points: list[CurvePoint] = []
     for schedule in smaller_plans(network, board, thrifty, whole.arena_bytes, request.extra_macs, request.solver):
         check(schedule)

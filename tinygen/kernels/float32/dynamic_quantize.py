@@ -1,7 +1,7 @@
 """Quantization at run time: the scale of each row, its levels, and sums of products of these as real numbers."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array
 from tinygen.kernels.base import Kernel, Lowerings, Table, Toolbox, constant_tables
 from tinygen.ops.clamp import Clamp
-from tinygen.ops.dequantize_sums import DequantizeSums
+from tinygen.ops.dequantize_sums import DequantizeSums, DequantizeSumsInRange
 from tinygen.ops.dynamic_dequantize import DynamicDequantize
 from tinygen.ops.dynamic_quantize import DynamicQuantize, DynamicRange, RangeRule
 from tinygen.ops.running_range import ScaleOfRange, WidenRange
@@ -58,8 +58,18 @@ class _ByRule(Kernel):
         return self.rule is not RangeRule.ASYMMETRIC
 
     @property
+    def returns_inverse(self) -> bool:
+        """Whether it is asked for."""
+        return self.rule.multiplies
+
+    @property
+    def scale_function(self) -> str:
+        """What makes scale and zero point of a range."""
+        return _SCALES[self.rule]
+
+    @property
     def runner(self) -> str:
-        return f"{super().runner}_and_inverse" if len(self.writes) == 3 else super().runner
+        return f"{super().runner}_and_inverse" if self.returns_inverse else super().runner
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -92,7 +102,7 @@ class DynamicRangeF32(_ByRule):
 
     @property
     def callees(self) -> tuple[str, ...]:
-        return (_SCALES[self.rule],)
+        return (self.scale_function,)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -123,6 +133,21 @@ class DequantizeSumsF32(Kernel):
     def factor_step(self) -> int:
         """1 where each channel has a factor of its own."""
         return int(self.table("factors").values.size > 1)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class DequantizeInRangeF32(DequantizeSumsF32, _ByRule):
+    """tg_dequantize_sums_in_range_f32, and scale and zero point of the range."""
+
+    template: ClassVar[str] = "dequantize_in_range_f32"
+
+    @property
+    def runner(self) -> str:
+        return f"{super().runner}_{self.rule.name.lower()}"
+
+    @property
+    def callees(self) -> tuple[str, ...]:
+        return (self.scale_function,)
 
 
 def lower_dynamic_range(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 - the same for all targets
@@ -192,26 +217,37 @@ def lower_dynamic_dequantize(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG00
 
 def lower_dequantize_sums(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 - the same for all targets
     """Real numbers, where the sums lie."""
-    assert isinstance(op, DequantizeSums) and op.factors.data is not None
+    assert isinstance(op, DequantizeSums)
+    return DequantizeSumsF32(function="tg_dequantize_sums_f32", **_of_sums(op))
+
+
+def lower_dequantize_sums_in_range(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 - the same for all targets
+    """The same, and what their range gives."""
+    assert isinstance(op, DequantizeSumsInRange)
+    return DequantizeInRangeF32(function="tg_dequantize_sums_in_range_f32", rule=op.rule, **_of_sums(op))
+
+
+def _of_sums(op: DequantizeSums | DequantizeSumsInRange) -> dict[str, Any]:
+    """The parameters that both kernels have."""
+    assert op.factors.data is not None
     factors, bias = op.factors.data, None if op.bias is None else op.bias.data
     groups = op.scale.type.elements
-    return DequantizeSumsF32(
-        function="tg_dequantize_sums_f32",
-        reads=(op.input, op.scale),
-        writes=(op.output,),
-        tables=(
+    return {
+        "reads": (op.input, op.scale),
+        "writes": op.results,
+        "tables": (
             *constant_tables(op.input, op.scale),
             Table("factors", factors),
             *(() if bias is None else (Table("bias", bias),)),
         ),
-        in_place=(op.input,),
-        groups=groups,
-        pixels=op.input.type.elements // (groups * op.channels),
-        channels=op.channels,
-        factors_first=op.factors_first,
-        is_normal=_is_normal(factors, bias),
-        bounds=op.clamp,
-    )
+        "in_place": (op.input,),
+        "groups": groups,
+        "pixels": op.input.type.elements // (groups * op.channels),
+        "channels": op.channels,
+        "factors_first": op.factors_first,
+        "is_normal": _is_normal(factors, bias),
+        "bounds": op.clamp,
+    }
 
 
 def _is_normal(factors: Array, bias: Array | None) -> bool:
@@ -227,6 +263,7 @@ def _is_normal(factors: Array, bias: Array | None) -> bool:
 
 LOWERINGS: Lowerings = {
     DequantizeSums: lower_dequantize_sums,
+    DequantizeSumsInRange: lower_dequantize_sums_in_range,
     DynamicDequantize: lower_dynamic_dequantize,
     DynamicQuantize: lower_dynamic_quantize,
     DynamicRange: lower_dynamic_range,

@@ -59,9 +59,9 @@ class Sharing:
         return bool(aliases)
 
     def add_in_place(self, op: Op, kernel: Kernel, last_reader: "LastReader") -> None:
-        """Let the result of `op` take over an operand of the same size that nobody reads afterwards."""
-        (result, *others) = op.results
-        if others or result in self._wholes:
+        """Let the first result of `op` take over an operand of the same size that nobody reads afterwards."""
+        result = op.results[0]
+        if result in self._wholes:
             return
         for operand in kernel.in_place:
             if self._may_take_over(operand, result, op) and last_reader.is_last(op, self.root(operand)[0]):
