@@ -1,4 +1,4 @@
-"""Weights that have zero points, in every format."""
+"""Weights that have zero points, or few bits, in every format."""
 
 from dataclasses import replace
 
@@ -9,13 +9,16 @@ from tinygen.ir.types import DType, Quant
 from tinygen.ops.quantize import flip_sign_bit
 
 _OFFSET = 128  # of uint8 above int8
+_NARROW = ((1, DType.INT1), (2, DType.INT2), (4, DType.INT4))  # by the most bits that they hold
 
 
 def filters(weights: Tensor) -> Tensor:
-    """int8 weights with zero points as operators take them.
+    """int8 weights as operators take them.
 
-    As int8 without where the differences fit, which every kernel takes, else as uint8.
+    Those with zero points as int8 without where the differences fit, which every kernel takes, else as uint8; those of
+    few bits in the narrowest type that holds them.
     """
+    weights = _narrowed(weights)
     quant, data = weights.type.quant, weights.data
     if weights.type.dtype is not DType.INT8 or quant is None or data is None or not any(quant.zero_points):
         return weights
@@ -27,6 +30,15 @@ def filters(weights: Tensor) -> Tensor:
         return replace(weights, type=replace(weights.type, quant=symmetric), data=differences.astype(np.int8))
     lifted = replace(quant, zero_points=tuple(zero_point + _OFFSET for zero_point in quant.zero_points))
     return replace(weights, type=replace(weights.type, dtype=DType.UINT8, quant=lifted), data=flip_sign_bit(data))
+
+
+def _narrowed(weights: Tensor) -> Tensor:
+    quant = weights.type.quant
+    if quant is None or quant.bits is None or weights.type.dtype is not DType.INT8:
+        return weights
+    dtype = next((dtype for bits, dtype in _NARROW if quant.bits <= bits), DType.INT8)
+    dtype = DType.INT8 if any(quant.zero_points) else dtype
+    return replace(weights, type=replace(weights.type, dtype=dtype, quant=replace(quant, bits=None)))
 
 
 def _along(quant: Quant, rank: int) -> "np.typing.NDArray[np.int16]":

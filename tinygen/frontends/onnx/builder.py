@@ -1,6 +1,6 @@
 """Collects the operators of a graph; gives tensors the order of axes and the quantization that readers ask for."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -153,7 +153,7 @@ class Builder:
         shape = tuple(tensor.shape[axis] for axis in permutation)
         quant = tensor.type.quant
         if quant is not None and quant.axis is not None:
-            quant = Quant(quant.scales, quant.zero_points, permutation.index(quant.axis))
+            quant = replace(quant, axis=permutation.index(quant.axis))
         name = self.derive(tensor.name, "transposed")
         if tensor.data is not None:
             coding = tensor.coding and tensor.coding.transposed(permutation)

@@ -25,7 +25,8 @@ from tinygen.ir.verify import verify
 _NO_OPERATOR = "tinygen has no such operator"
 _TOO_LONG = "hundreds of operators before it have no QuantizeLinear, one behind each was expected"
 _AT_RUN_TIME = ("DynamicQuantizeLinear", "ConvInteger", "MatMulInteger")  # between which there are real numbers
-_QUANTIZING = ("QuantizeLinear", "DequantizeLinear")  # behind which a model is quantized, had they been compiled
+_DECODING = ("DequantizeLinear", "Quant", "IntQuant", "BipolarQuant")
+_QUANTIZING = ("QuantizeLinear", *_DECODING)  # behind which a model is quantized, had they been compiled
 
 
 @dataclass(frozen=True)
@@ -109,7 +110,7 @@ def _is_real(model: RawModel, nodes: tuple[RawNode, ...]) -> bool:
 
 def _decodes(node: RawNode, constants: Collection[str]) -> bool:
     """Whether a node does nothing but give the numbers that a constant stands for."""
-    return node.operator == "DequantizeLinear" and bool(node.inputs) and node.inputs[0] in constants
+    return node.operator in _DECODING and bool(node.inputs) and node.inputs[0] in constants
 
 
 def _names(model: RawModel, nodes: tuple[RawNode, ...]) -> frozenset[str]:

@@ -6,6 +6,8 @@ from dataclasses import replace
 from tinygen.frontends.onnx.raw import RawModel, RawNode
 
 _MICROSOFT = "com.microsoft"
+_QONNX = ("qonnx.custom_op.general", "onnx.brevitas", "finn.custom_op.general")  # domains that say the same
+_OF_QONNX = ("Quant", "IntQuant", "BipolarQuant")
 _AS_IN_ONNX = ("QuantizeLinear", "DequantizeLinear", "BiasGelu", "FastGelu", "Gelu", "QuickGelu")
 _MOST_INPUTS = 9  # of the operators below, absent ones included
 Spread = Callable[[RawNode], tuple[RawNode, ...]]
@@ -18,6 +20,8 @@ def expand(model: RawModel) -> tuple[RawNode, ...]:
 
 def _expand(node: RawNode) -> tuple[RawNode, ...]:
     if node.domain == _MICROSOFT and node.operator in _AS_IN_ONNX:
+        return (replace(node, domain=""),)
+    if node.domain in _QONNX and node.operator in _OF_QONNX:
         return (replace(node, domain=""),)
     spread = EXPANSIONS.get((node.domain, node.operator))
     if spread is None or node.problem or len(node.outputs) != 1:

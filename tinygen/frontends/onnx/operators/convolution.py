@@ -1,5 +1,6 @@
 """Convolutions: filters become OHWI, activations NHWC."""
 
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -12,7 +13,6 @@ from tinygen.frontends.onnx.operators.window import Frame, output_size, pair, wi
 from tinygen.frontends.onnx.raw import UnsupportedError
 from tinygen.frontends.onnx.values import Form, Placed, Real
 from tinygen.ir.tensor import Tensor
-from tinygen.ir.types import Quant
 from tinygen.ops.clamp import Clamp
 from tinygen.ops.conv2d import Conv2D
 from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
@@ -162,7 +162,7 @@ def filters_of(node: Node, weights: Placed, order: tuple[int, ...]) -> Tensor:
     if data.ndim == 3:
         data, coding = data[:, :, np.newaxis, :], coding and coding.with_axis(2)
     if quant is not None and quant.axis is not None:
-        quant = Quant(quant.scales, quant.zero_points, order.index(quant.axis))
+        quant = replace(quant, axis=order.index(quant.axis))
     name = node.builder.derive(node.output_name, "weights")
     return node.builder.constant(name, data.transpose(order), quant, coding and coding.transposed(order))
 

@@ -1,5 +1,6 @@
 """Matrix products."""
 
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -216,7 +217,7 @@ def _fully_connected(node: Node, input: Placed, weights: Placed, is_transposed: 
 def _scaled(quant: Quant, alpha: float, is_transposed: bool) -> Quant:
     """The quantization of weights times `alpha`, with the units along axis 0."""
     axis = None if quant.axis is None else (quant.axis if is_transposed else 1 - quant.axis)
-    return Quant(tuple(scale * alpha for scale in quant.scales), quant.zero_points, axis)
+    return replace(quant, scales=tuple(scale * alpha for scale in quant.scales), axis=axis)
 
 
 def _without_transpose(

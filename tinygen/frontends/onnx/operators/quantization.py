@@ -36,6 +36,16 @@ def read_quantize(node: Node) -> Value:
     return Stored(placed, dtype == np.uint8)
 
 
+def stored_and_real(node: Node, quant: Quant) -> Quantized:
+    """What QuantizeLinear and DequantizeLinear behind it make of a value."""
+    if node.builder.is_real:
+        return _dequantized(node, _quantized(node, quant))
+    placed = node.builder.at(node.real(0), quant, node.output_name)
+    if placed.tensor.name == node.output_name:
+        node.builder.layouts[node.output_name] = placed.order
+    return Quantized(placed)
+
+
 def read_dequantize(node: Node) -> Value:
     """DequantizeLinear: of activations per tensor, of constants per tensor or per channel."""
     value = node.value(0)
