@@ -173,6 +173,8 @@ def compile_model(source: Path, options: Options, observe: Observer | None = Non
     if quantizes_at_run_time(imported):
         options = replace(options, allow_float=True)  # between quantized layers there are real numbers
     graph, saved = _simplified(imported, options, observe)
+    if graph.states:
+        _check_has_no_memory(graph, options)
     if options.stream is not None:
         # CMSIS-NN's and tinygen's kernels for DSP and scalar cores take pixels in pairs; with MVE it is all the same
         has_fast_products = library is Library.CMSIS_NN and board.isa is not Isa.MVE
@@ -226,6 +228,20 @@ def _streamed(graph: Graph, options: Options, has_fast_products: bool, observe: 
     if observe is not None:
         observe("stream", step)
     return step
+
+
+def _check_has_no_memory(graph: Graph, options: Options) -> None:
+    """Raise UsageError where options ask for what a network that keeps states cannot do."""
+    asked = {
+        f"--stream {options.stream}": options.stream is not None,
+        "--input streamed": options.fetches_input,
+        "--results stored": options.stores_output,
+    }
+    for option in (option for option, is_given in asked.items() if is_given):
+        raise UsageError(
+            f"{option}: {graph.name} keeps {len(graph.states)} states from call to call, a model without any was "
+            "expected. Leave the option out."
+        )
 
 
 def _check_one_input(graph: Graph) -> None:

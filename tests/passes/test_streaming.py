@@ -27,7 +27,7 @@ from tinygen.passes.streaming.step import stream
 from tinygen.planner.plan import plan
 from tinygen.planner.schedule.interpret import interpret_calls
 from tinygen.targets import load
-from tinygen.verify.streaming import evaluate_calls
+from tinygen.verify.reference import evaluate_calls
 
 _BOARD = load("host")
 _TOOLBOX = Toolbox(Library.PORTABLE, _BOARD.isa, Objective.RAM)
@@ -204,7 +204,7 @@ def test_operators_on_whole_windows() -> None:
     all_rows = build.resize(ResizeNearest, row, HW(12, 1), "")
     graph = build.graph(build.fully_connected(all_rows, 2), build.mean(turned), build.reshape(row, 1, 24))
     step = _assert_equal_to_window(graph)
-    columns = signal(graph, step.stream or Stream(1, 1, 8, 8, ()), 3, seed=2)
+    columns = signal(graph, step.stream or Stream(1, 1, 8, 8), 3, seed=2)
     calls = _calls(step, columns)
     actual = list(interpret_calls(plan(step, _BOARD, _TOOLBOX), calls))
     expected = [[found[tensor] for tensor in step.output_tensors] for found in evaluate_calls(step, calls)]

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import tflite
 
-OptionValue = bool | int | float | Sequence[int]
+OptionValue = bool | int | float | str | Sequence[int]
 
 OPERATORS: dict[str, tuple[str | None, int]] = {
     "ABS": ("AbsOptions", 2),
@@ -23,6 +23,7 @@ OPERATORS: dict[str, tuple[str | None, int]] = {
     "ADD_N": ("AddNOptions", 1),
     "ARG_MAX": ("ArgMaxOptions", 2),
     "ARG_MIN": ("ArgMinOptions", 2),
+    "ASSIGN_VARIABLE": ("AssignVariableOptions", 1),
     "AVERAGE_POOL_2D": ("Pool2DOptions", 2),
     "BATCH_MATMUL": ("BatchMatMulOptions", 2),
     "BATCH_TO_SPACE_ND": ("BatchToSpaceNDOptions", 2),
@@ -87,6 +88,7 @@ OPERATORS: dict[str, tuple[str | None, int]] = {
     "REDUCE_ANY": ("ReducerOptions", 1),
     "REDUCE_MAX": ("ReducerOptions", 2),
     "REDUCE_MIN": ("ReducerOptions", 2),
+    "READ_VARIABLE": ("ReadVariableOptions", 1),
     "RELU": (None, 2),
     "RELU6": (None, 2),
     "RELU_N1_TO_1": (None, 1),
@@ -120,6 +122,7 @@ OPERATORS: dict[str, tuple[str | None, int]] = {
     "TRANSPOSE_CONV": ("TransposeConvOptions", 3),
     "UNPACK": ("UnpackOptions", 2),
     "ZEROS_LIKE": ("ZerosLikeOptions", 1),
+    "VAR_HANDLE": ("VarHandleOptions", 1),
 }
 """Options class of each operator, and the lowest version that takes int8 and all those options."""
 
@@ -378,12 +381,14 @@ class ModelWriter:
             tflite.OperatorAddCustomOptions(builder, custom)
         return _end(tflite.OperatorEnd(builder))
 
+    def _option(self, value: OptionValue) -> int | float:
+        if isinstance(value, str):
+            return int(self._builder.CreateString(value))
+        return value if isinstance(value, bool | int | float) else self._numbers(value, "<i4")
+
     def _options_table(self, kind: str, options: dict[str, OptionValue]) -> int:
         builder = self._builder
-        stored = {
-            name: self._numbers(value, "<i4") if isinstance(value, Sequence) else value
-            for name, value in options.items()
-        }
+        stored = {name: self._option(value) for name, value in options.items()}
         getattr(tflite, f"{kind}Start")(builder)
         for name, value in stored.items():
             camel = "".join(word.capitalize() for word in name.split("_"))

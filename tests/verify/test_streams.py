@@ -1,6 +1,5 @@
 """Streams on the host and on boards: the same outputs as the sliding window, on real data and on random networks."""
 
-import subprocess
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,6 +15,7 @@ from tests.support.command_line import tinygen
 from tests.support.models import model_file
 from tests.support.schedules import run_schedule
 from tests.support.shared import shared_file
+from tests.support.stateful import run_with_model
 from tests.support.tflite_writer import ModelWriter
 from tests.support.tools import requires_cmsis, requires_host_cc, requires_qemu
 from tinygen.build.execute import Sample
@@ -30,8 +30,8 @@ from tinygen.pipeline import Compiled, compile_model
 from tinygen.planner.plan import plan
 from tinygen.targets import load
 from tinygen.verify.oracle import Oracle
+from tinygen.verify.reference import evaluate_calls
 from tinygen.verify.signal import load_calls
-from tinygen.verify.streaming import evaluate_calls
 from tinygen.verify.validate import validate
 
 WAKE_WORD = "str_ww_ref_model"
@@ -210,20 +210,9 @@ def test_instances_and_reset(tmp_path: Path) -> None:
     """Two instances side by side keep signals of their own; after a reset one begins anew; the one-shot function has an
     instance of its own, too."""
     compiled = _compiled("host", Library.PORTABLE)
-    for file, text in compiled.files.items():
-        (tmp_path / file).write_text(text)
     calls, _ = _spectrogram()
-    (tmp_path / "columns.h").write_text(_columns_header(calls))
-    (tmp_path / "two.c").write_text(
-        _TWO_INSTANCES.replace("NAME", compiled.name).replace("UPPER", compiled.name.upper())
-    )
-    include = [tmp_path, *(path for tree in compiled.trees for path in tree.include)]
-    sources = [*tmp_path.glob("*.c"), *(file for tree in compiled.trees for file in tree.files)]
-    flags = ["-std=c11", "-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-fsanitize=address,undefined"]
-    command = ["cc", *flags, *(f"-I{path}" for path in include), *map(str, sources), "-lm", "-o", str(tmp_path / "two")]
-    subprocess.run(command, check=True)
-    done = subprocess.run([tmp_path / "two"], capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    program = _TWO_INSTANCES.replace("NAME", compiled.name).replace("UPPER", compiled.name.upper())
+    run_with_model(compiled, {"columns.h": _columns_header(calls), "two.c": program}, tmp_path)
 
 
 def _columns_header(calls: Sequence[Sample]) -> str:

@@ -87,7 +87,8 @@ class Captions:
     def _values(self) -> dict[Tensor, str]:
         """Short names of the graph's values."""
         names = {tensor: f"input_{index}" for index, tensor in enumerate(self.schedule.graph.input_tensors)}
-        windows = {state.window for state in self.schedule.graph.states}
+        names |= {state.tensor: f"state_{index}" for index, state in enumerate(self.schedule.graph.states)}
+        windows = {state.window for state in self.schedule.graph.states if not state.is_overwritten}
         for op in self.schedule.graph.ops:
             symbol = self.symbols[op]
             if op.results[0] in windows:
@@ -99,8 +100,9 @@ class Captions:
     def _whole_values(self) -> dict[Buffer, list[str]]:
         """The values that lie in each buffer, if entirely."""
         found: dict[Buffer, list[str]] = {}
+        fronts = {state.tensor for state in self.schedule.graph.states if not state.is_overwritten}
         for tensor, name in self._values.items():
-            if tensor in self.schedule.places:
+            if tensor in self.schedule.places and tensor not in fronts:
                 found.setdefault(self.schedule.places[tensor].buffer, []).append(name)
         return found
 

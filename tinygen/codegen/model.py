@@ -16,7 +16,7 @@ from tinygen.codegen.engine_variables import layer_variables, own_function
 from tinygen.codegen.places import Places
 from tinygen.codegen.ports import PortText, common_ctype
 from tinygen.codegen.statements import Callee, CallText, ShiftText, Statement, StripsText, Writer
-from tinygen.codegen.streams import StreamText, stream_text
+from tinygen.codegen.streams import StateText, StreamText, state_texts, stream_text
 from tinygen.ir.graph import Op, Port
 from tinygen.ir.planes import Planes, input_planes, output_planes
 from tinygen.ir.tensor import Tensor
@@ -154,7 +154,17 @@ class ModelText:
     @property
     def stream(self) -> StreamText | None:
         """How the model takes a signal part by part; None where it does not."""
-        return stream_text(self.schedule, self._places)
+        return stream_text(self.schedule)
+
+    @property
+    def is_sequential(self) -> bool:
+        """Whether calls follow each other, so that there is a way to begin anew."""
+        return self.schedule.graph.is_sequential
+
+    @property
+    def states(self) -> list[StateText]:
+        """What is kept from call to call."""
+        return state_texts(self.schedule, self._places, self._table_symbol)
 
     @property
     def updates(self) -> list[ShiftText]:
@@ -384,6 +394,11 @@ class ModelText:
                 content = _content(table)
                 symbol = _numbered(f"{self.name}_{self._symbol(op)}_{table.name}", content, contents)
                 found[table] = first.setdefault(content, (symbol, table))
+        for index, state in enumerate(self.schedule.graph.states):
+            if state in self.schedule.starts:
+                table = self.schedule.starts[state]
+                symbol = f"{self.name}_state_{index}_{table.name}"
+                found[table] = first.setdefault(_content(table), (symbol, table))
         return found
 
     @cached_property

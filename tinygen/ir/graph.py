@@ -356,12 +356,18 @@ class Graph:
     inputs: tuple[Port, ...]
     outputs: tuple[Port, ...]
     ops: tuple[Op, ...]
-    stream: Stream | None = None  # where each call takes the next part of a signal
+    stream: Stream | None = None  # where each call takes the next columns of what was one input
+    states: tuple[State, ...] = ()  # what is kept from call to call
 
     @property
-    def states(self) -> tuple[State, ...]:
-        """What is kept from call to call."""
-        return self.stream.states if self.stream else ()
+    def is_sequential(self) -> bool:
+        """Whether calls follow each other: what one gives may depend on those before it."""
+        return self.stream is not None or bool(self.states)
+
+    @property
+    def state_bytes(self) -> int:
+        """Bytes that must persist between calls."""
+        return sum(state.tensor.type.bytes for state in self.states)
 
     @property
     def tensors(self) -> tuple[Tensor, ...]:
@@ -391,6 +397,16 @@ class Graph:
                 readers.setdefault(operand, {})[op] = None
         return {tensor: tuple(ops) for tensor, ops in readers.items()}
 
+    def readers_of(self, tensor: Tensor) -> tuple[Op, ...]:
+        """The operators that read a tensor, or what may be a view of it, in execution order."""
+        reached, found = {tensor}, list[Op]()
+        for op in self.ops:
+            if not reached.isdisjoint(op.operands):
+                found.append(op)
+                if op.aliases():
+                    reached.update(op.results)
+        return tuple(found)
+
     @property
     def input_tensors(self) -> tuple[Tensor, ...]:
         """The tensors behind the inputs."""
@@ -413,6 +429,7 @@ class Graph:
             inputs=tuple(replace(p, tensor=mapping.get(p.tensor, p.tensor)) for p in self.inputs),
             outputs=tuple(replace(p, tensor=mapping.get(p.tensor, p.tensor)) for p in self.outputs),
             ops=tuple(op.replace_tensors(mapping) for op in self.ops),
+            states=tuple(replace(s, window=mapping.get(s.window, s.window)) for s in self.states),
         )
 
     def __str__(self) -> str:

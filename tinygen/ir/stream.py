@@ -1,4 +1,4 @@
-"""Graphs that are called again and again, each time with the next columns of a signal: what they keep in between."""
+"""Graphs that are called again and again, each time with the next part of a signal: what they keep in between."""
 
 from dataclasses import dataclass
 
@@ -10,20 +10,27 @@ from tinygen.ir.types import Array, DType, TensorType
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """Rows of a value that are kept from call to call: a call ends with the last rows of `window` as the next state."""
+    """A value that is kept from call to call: a call ends with the last bytes of `window` as the next state.
 
-    tensor: Tensor  # the rows that are kept, oldest first
-    window: Tensor  # these rows, then those of this call
+    Either the window is longer: rows that are kept, oldest first, then those of this call. Or it is as long as the
+    state: then it is written over it, after whatever reads the state.
+    """
 
-    @property
-    def fill(self) -> int:
-        """What every element holds before the first call: the zero point, or 0."""
-        return zero_of(self.tensor.type)
+    tensor: Tensor
+    window: Tensor
+    start: Array | None = None  # of the tensor's type; None where every element means zero
 
     @property
     def initial(self) -> Array:
-        """The state before the first call."""
-        return np.full(self.tensor.shape, self.fill, self.tensor.type.dtype.numpy)
+        """The state before the first call: `start`, or zeros."""
+        if self.start is not None:
+            return self.start
+        return np.full(self.tensor.shape, zero_of(self.tensor.type), self.tensor.type.dtype.numpy)
+
+    @property
+    def is_overwritten(self) -> bool:
+        """Whether the next state is written over this one."""
+        return self.window.type.bytes == self.tensor.type.bytes
 
     @property
     def source_bytes(self) -> int:
@@ -32,7 +39,7 @@ class State:
 
     def after(self, window: Array) -> Array:
         """The state after a call, from the values of its window."""
-        return window[:, window.shape[1] - self.tensor.shape[1] :].copy()
+        return window.reshape(-1)[-self.tensor.type.elements :].reshape(self.tensor.shape).copy()
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,12 +54,6 @@ class Stream:
     columns: int
     window_columns: int
     warmup_calls: int
-    states: tuple[State, ...]
-
-    @property
-    def state_bytes(self) -> int:
-        """Bytes that must persist between calls."""
-        return sum(state.tensor.type.bytes for state in self.states)
 
 
 def zero_of(type: TensorType) -> int:

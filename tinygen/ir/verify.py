@@ -1,11 +1,14 @@
 """Invariants of every graph, checked after import and after every pass."""
 
+from collections.abc import Collection
+
 import numpy as np
 
 from tinygen.errors import VerifyError
 from tinygen.ir.graph import Graph, Op
 from tinygen.ir.limits import check_graph, check_op
 from tinygen.ir.packing import check_range
+from tinygen.ir.stream import State
 from tinygen.ir.tensor import Tensor
 
 
@@ -53,11 +56,26 @@ def _check_order(graph: Graph) -> None:
                 raise ValueError(f"{op.name} defines '{result.name}' a second time")
             defined.add(result)
     for state in graph.states:
-        if state.window not in defined:
-            raise ValueError(f"state '{state.tensor.name}' is never defined anew")
+        _check_state(graph, state, defined)
     for tensor in graph.output_tensors:
         if tensor not in defined and not tensor.is_constant:
             raise ValueError(f"output '{tensor.name}' is never defined")
+
+
+def _check_state(graph: Graph, state: State, defined: Collection[Tensor]) -> None:
+    if state.window not in defined:
+        raise ValueError(f"state '{state.tensor.name}' is never defined anew")
+    start, type = state.initial, state.tensor.type
+    if start.shape != type.shape or start.dtype != type.dtype.numpy:
+        raise ValueError(
+            f"state '{state.tensor.name}' begins with {start.dtype}{list(start.shape)}, its type is "
+            f"{np.dtype(type.dtype.numpy)}{list(type.shape)}"
+        )
+    if state.is_overwritten:
+        writer = graph.producers.get(state.window)
+        readers = graph.readers_of(state.tensor)
+        if writer is None or not set(readers) <= {*graph.ops[: graph.ops.index(writer)], writer}:
+            raise ValueError(f"state '{state.tensor.name}' is read after '{state.window.name}' is written over it")
 
 
 def _check_constant(tensor: Tensor) -> None:

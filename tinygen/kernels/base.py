@@ -124,7 +124,7 @@ class Kernel:
     tables: tuple[Table, ...] = ()
     scratch_bytes: int = 0
     scratch_align: int = 4
-    updates: tuple[Tensor, ...] = ()  # operands read through the pointer to the result, which must lie where they lie
+    updates: tuple[Tensor, ...] = ()  # operands read through the pointers to the first results, which must lie there
     in_place: tuple[Tensor, ...] = ()  # operands whose memory the (single) result may take over, element by element
     loops: Loops = PLAIN_LOOPS  # how it multiplies, where `work` is not its own
 

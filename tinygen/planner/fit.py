@@ -136,13 +136,13 @@ def _other_requests(graph: Graph, request: Request, macs: int) -> Iterator[tuple
     more = f"--recompute {_MORE_RECOMPUTE:.0%}"
     if not request.may_split:
         yield "--split auto", split
-    if not request.fetches_input and graph.stream is None:
+    if not request.fetches_input and not graph.is_sequential:
         yield streamed, replace(request, fetches_input=True)
         if not request.may_split:
             yield f"--split auto {streamed}", replace(split, fetches_input=True)
     if not request.stores_output and _ends_largest(graph):
         yield "--results stored", replace(request, stores_output=True)
-    if not request.rereads_input and graph.stream is None:
+    if not request.rereads_input and not graph.is_sequential:
         yield rereadable, replace(split, fetches_input=True, rereads_input=True)
     if request.extra_macs < more_macs:
         yield more, replace(split, extra_macs=more_macs)
@@ -150,7 +150,7 @@ def _other_requests(graph: Graph, request: Request, macs: int) -> Iterator[tuple
 
 def _ends_largest(graph: Graph) -> bool:
     """Whether there is one output, and no value is larger."""
-    if graph.stream is not None or len(graph.outputs) != 1:
+    if graph.is_sequential or len(graph.outputs) != 1:
         return False
     (output,) = graph.output_tensors
     return not output.is_constant and all(output.type.bytes >= t.type.bytes for t in graph.tensors if not t.is_constant)

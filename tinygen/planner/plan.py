@@ -60,7 +60,7 @@ def plan(graph: Graph, board: Board, toolbox: Toolbox, request: Request = Reques
 
     Whole tensors are fastest: they are left only for an objective or a limit that asks for less memory.
     """
-    if graph.stream is not None:
+    if graph.is_sequential:
         schedule = _in_memories(step_plan(graph, board, toolbox, request.limit_bytes, request.solver), request)
         check(schedule)
         return schedule
@@ -94,7 +94,7 @@ def certain_bytes(graph: Graph, request: Request) -> int:
 
 def about_least_bytes(graph: Graph, board: Board, toolbox: Toolbox, request: Request) -> int:
     """About the smallest arena that can be had, found in a fraction of the time that `plan` takes."""
-    if graph.stream is not None or not request.may_split:
+    if graph.is_sequential or not request.may_split:
         return plan(graph, board, toolbox, request).arena_bytes
     whole = whole_plan(graph, board, _kernels(graph, toolbox), request.solver)
     thrifty = _thriftier(toolbox)
@@ -168,7 +168,7 @@ def curve(graph: Graph, board: Board, toolbox: Toolbox, request: Request) -> tup
     Of the request counts how the input comes, where the output goes, what may be done again, and who places buffers.
     """
     fastest = replace(toolbox, objective=Objective.TIME)
-    if graph.stream is not None:
+    if graph.is_sequential:
         return _curve_of_calls(graph, board, fastest, request.solver)
     whole = plan(graph, board, fastest, replace(request, limit_bytes=None, may_split=False))
     thrifty = _thriftier(fastest)

@@ -22,7 +22,8 @@ def stream_summary(schedule: Schedule) -> StreamSummary | None:
     stream = schedule.graph.stream
     if stream is None:
         return None
-    return StreamSummary(stream.axis, stream.columns, stream.window_columns, stream.warmup_calls, stream.state_bytes)
+    kept = schedule.graph.state_bytes
+    return StreamSummary(stream.axis, stream.columns, stream.window_columns, stream.warmup_calls, kept)
 
 
 def stream_rows(stream: StreamSummary | None) -> list[tuple[str, str]]:

@@ -10,7 +10,7 @@ from typing import Protocol
 from tinygen.build.execute import Sample
 from tinygen.errors import ToolError, UsageError
 from tinygen.frontends.tflite.ending import ending_at
-from tinygen.frontends.tflite.raw import RawOperator
+from tinygen.frontends.tflite.raw import RawOperator, TypeName
 from tinygen.frontends.tflite.schema import read
 from tinygen.ir.types import Array
 from tinygen.verify.comparison import Permission
@@ -61,7 +61,10 @@ class LiteRT:
         main = ending_at(model, whole, stop_at)
         self._inputs, self._outputs = main.inputs, main.outputs
         self._operators = main.operators
-        self._names = {tensor.index: tensor.name for tensor in whole.tensors}
+        readable = (
+            tensor for tensor in whole.tensors if tensor.type is not TypeName.RESOURCE
+        )  # LiteRT crashes on these
+        self._names = {tensor.index: tensor.name for tensor in readable}
         try:
             self._interpreter = Interpreter(
                 model_path=str(model),

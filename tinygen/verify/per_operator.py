@@ -40,6 +40,8 @@ def compare_operators(graph: Graph, inputs: Sample, oracle: LiteRTRun) -> Iterat
         own = convert(values, port.external, port.tensor.type)
         known[port.tensor] = theirs = _oracle_value(port.tensor, oracle.tensors, own)
         yield compare(next(stage), Side.ORACLE, port.name, own, theirs, oracle.permission)
+    for state in graph.states:
+        known[state.tensor] = _oracle_value(state.tensor, oracle.tensors, state.initial)
     for op in graph.ops:
         here = next(stage)
         operands = Values(known.__getitem__)

@@ -4,13 +4,15 @@ Every operator's result on the target is compared with the numpy reference's for
 graph after the passes with the imported one in the same way.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 import numpy as np
 
 from tinygen.build.execute import Sample
 from tinygen.ir.graph import Graph, Values
+from tinygen.ir.tensor import Tensor
+from tinygen.ir.types import Array
 from tinygen.ops.quantize import convert
 from tinygen.planner.schedule.schedule import Schedule
 from tinygen.verify import reference
@@ -29,10 +31,14 @@ def computes_real(graph: Graph) -> bool:
     return any(result.type.dtype.is_real for op in graph.ops for result in op.results)
 
 
-def compare_real_target(schedule: Schedule, imported: Graph, inputs: Sample, run: TargetRun) -> Iterator[Comparison]:
-    """All results of operators, as far as they are computed, and all outputs of one sample."""
+def compare_real_target(
+    schedule: Schedule, imported: Graph, inputs: Sample, run: TargetRun, original: Mapping[Tensor, Array]
+) -> Iterator[Comparison]:
+    """All results of operators, as far as they are computed, and all outputs of one sample.
+
+    `original` is what the references make of the imported graph.
+    """
     yield from _compare_code(schedule, inputs, run)
-    original = reference.evaluate(imported, inputs)
     tensors = {tensor.name: array for tensor, array in original.items()}
     before_passes = LiteRTRun(reference.outputs(imported, original), tensors, _NOTHING)
     for found in compare_operators(schedule.graph, inputs, before_passes):

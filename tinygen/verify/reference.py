@@ -1,6 +1,6 @@
 """The numpy references of all operators of a graph, one after the other."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -10,17 +10,35 @@ from tinygen.ir.types import Array, DType, TensorType
 from tinygen.ops.quantize import convert
 
 
-def evaluate(graph: Graph, inputs: Sequence[Array]) -> dict[Tensor, Array]:
-    """Every tensor that is not a constant, for inputs as the application has them."""
-    arrays = {
-        port.tensor: convert(values, port.external, port.tensor.type)
-        for port, values in zip(graph.inputs, inputs, strict=True)
-    }
+def evaluate(
+    graph: Graph, inputs: Sequence[Array], states: Mapping[Tensor, Array] | None = None
+) -> dict[Tensor, Array]:
+    """Every tensor that is not a constant, for inputs as the application has them.
+
+    `states`: what the calls before have left, see `states_after`; None before the first one.
+    """
+    ports = zip(graph.inputs, inputs, strict=True)
+    arrays = {port.tensor: convert(values, port.external, port.tensor.type) for port, values in ports}
+    arrays |= {state.tensor: state.initial for state in graph.states} if states is None else states
     values = Values(arrays.__getitem__)
     for op in graph.ops:
         with np.errstate(all="ignore"):
             arrays.update(zip(op.results, op.evaluate(values), strict=True))
     return arrays
+
+
+def states_after(graph: Graph, arrays: Mapping[Tensor, Array]) -> dict[Tensor, Array]:
+    """What a call that made `arrays` leaves for the next one."""
+    return {state.tensor: state.after(arrays[state.window]) for state in graph.states}
+
+
+def evaluate_calls(graph: Graph, calls: Iterable[Sequence[Array]]) -> Iterator[dict[Tensor, Array]]:
+    """Every tensor that is not a constant, call by call, the first one after a reset."""
+    states: dict[Tensor, Array] | None = None
+    for inputs in calls:
+        arrays = evaluate(graph, inputs, states)
+        states = states_after(graph, arrays)
+        yield arrays
 
 
 def outputs(graph: Graph, arrays: Mapping[Tensor, Array]) -> list[Array]:

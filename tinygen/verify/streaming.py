@@ -5,29 +5,12 @@ from pathlib import Path
 
 from tinygen.build.execute import Sample, execute, read_trace
 from tinygen.codegen.harness import Measure
-from tinygen.ir.graph import Graph, Values
-from tinygen.ir.tensor import Tensor
-from tinygen.ir.types import Array
-from tinygen.ops.quantize import convert
 from tinygen.verify import reference
 from tinygen.verify.comparison import Comparison, Side, compare, compare_port
 from tinygen.verify.program import Program
 from tinygen.verify.samples import Samples
 from tinygen.verify.signal import windows
 from tinygen.verify.stages import first_operator, first_output
-
-
-def evaluate_calls(graph: Graph, calls: Samples) -> Iterator[dict[Tensor, Array]]:
-    """Every tensor that is not a constant, call by call, by the numpy references."""
-    states = {state.tensor: state.initial for state in graph.states}
-    for inputs in calls:
-        ports = zip(graph.inputs, inputs, strict=True)
-        arrays = states | {port.tensor: convert(value, port.external, port.tensor.type) for port, value in ports}
-        values = Values(arrays.__getitem__)
-        for op in graph.ops:
-            arrays.update(zip(op.results, op.evaluate(values), strict=True))
-        states = {state.tensor: state.after(arrays[state.window]) for state in graph.states}
-        yield arrays
 
 
 def compare_stream(compiled: Program, calls: Samples, folder: Path) -> Iterator[list[Comparison]]:
@@ -41,7 +24,9 @@ def compare_stream(compiled: Program, calls: Samples, folder: Path) -> Iterator[
     traces = read_trace(image, schedule, calls)
     whole = windows(calls, compiled.imported, schedule.graph)
     first = len(calls) - len(whole)
-    for index, (expected, trace) in enumerate(zip(evaluate_calls(schedule.graph, calls), traces, strict=True)):
+    for index, (expected, trace) in enumerate(
+        zip(reference.evaluate_calls(schedule.graph, calls), traces, strict=True)
+    ):
         found = [
             compare(stage, Side.TARGET, tensor.name, trace[tensor], expected[tensor])
             for stage, op in enumerate(schedule.graph.ops, first_operator(schedule))

@@ -1,7 +1,8 @@
 """First half of the rule of `exact`: every tensor of a run on the target equals the numpy references'."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import tee
 
 import numpy as np
 
@@ -32,16 +33,20 @@ class ReferenceRun:
     tensors: Mapping[Tensor, Array]  # of the graph after the passes
 
 
-def run_references(imported: Graph, simplified: Graph, inputs: Sample) -> ReferenceRun:
-    """Values of the imported graph wherever it has the tensor, so that the passes are proven along with the code."""
-    original = reference.evaluate(imported, inputs)
-    by_name = {tensor.name: array for tensor, array in original.items()}
-    tensors = dict(reference.evaluate(simplified, inputs))
-    for tensor in tensors:
-        value = reference.own_value(tensor, by_name)
-        if value is not None:
-            tensors[tensor] = value
-    return ReferenceRun(reference.outputs(imported, original), tensors)
+def run_references(imported: Graph, simplified: Graph, calls: Iterable[Sample]) -> Iterator[ReferenceRun]:
+    """Values of the imported graph wherever it has the tensor, so that the passes are proven along with the code.
+
+    One run a call; states go on from each to the next.
+    """
+    inputs, again = tee(calls)
+    both = zip(reference.evaluate_calls(imported, inputs), reference.evaluate_calls(simplified, again), strict=True)
+    for original, tensors in both:
+        by_name = {tensor.name: array for tensor, array in original.items()}
+        for tensor in tensors:
+            value = reference.own_value(tensor, by_name)
+            if value is not None:
+                tensors[tensor] = value
+        yield ReferenceRun(reference.outputs(imported, original), tensors)
 
 
 def compare_target(schedule: Schedule, target: TargetRun, expected: ReferenceRun) -> Iterator[Comparison]:

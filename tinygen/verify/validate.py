@@ -18,12 +18,13 @@ from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 
-from tinygen.build.execute import Sample, execute, read_trace
+from tinygen.build.execute import execute, read_trace
 from tinygen.build.firmware import Image
 from tinygen.codegen.harness import Measure
 from tinygen.errors import UsageError
 from tinygen.frontends.spelling import Spelling
 from tinygen.system.work import work_folder
+from tinygen.verify import reference
 from tinygen.verify.comparison import Comparison, Rounding, Side
 from tinygen.verify.litert import InferenceEngine, LiteRT
 from tinygen.verify.oracle import Oracle, oracle_for
@@ -173,10 +174,13 @@ def _compare_all(compiled: Program, samples: Samples, engine: InferenceEngine | 
             yield from compare_stream(compiled, samples, folder)
             return
         image = compiled.build(folder, Measure.TRACE)
-        for first in range(0, len(samples), _BATCH):
-            batch = samples[first : first + _BATCH]
-            for inputs, run in zip(batch, _run(compiled, image, batch), strict=True):
-                yield _compare(compiled, inputs, run, engine)
+        size = len(samples) if compiled.schedule.graph.states else _BATCH  # a program begins anew
+        for first in range(0, len(samples), size):
+            batch = samples[first : first + size]
+            compared = _compare(compiled, batch, _run(compiled, image, batch))
+            for inputs, found in zip(batch, compared, strict=True):
+                theirs = engine and compare_operators(compiled.schedule.graph, inputs, engine.run(inputs))
+                yield [*found, *(theirs or ())]
 
 
 def _run(compiled: Program, image: Image, batch: Samples) -> list[TargetRun]:
@@ -185,15 +189,16 @@ def _run(compiled: Program, image: Image, batch: Samples) -> list[TargetRun]:
     return [TargetRun(*run) for run in zip(execution.outputs, traces, strict=True)]
 
 
-def _compare(compiled: Program, inputs: Sample, run: TargetRun, engine: InferenceEngine | None) -> list[Comparison]:
-    schedule = compiled.schedule
+def _compare(compiled: Program, batch: Samples, runs: Sequence[TargetRun]) -> Iterator[Iterator[Comparison]]:
+    """The comparisons of calls that follow each other with the references."""
+    schedule, imported = compiled.schedule, compiled.imported
     if computes_real(schedule.graph):
-        comparisons = [*compare_real_target(schedule, compiled.imported, inputs, run)]
+        originals = reference.evaluate_calls(imported, batch)
+        for inputs, run, original in zip(batch, runs, originals, strict=True):
+            yield compare_real_target(schedule, imported, inputs, run, original)
     else:
-        comparisons = [*compare_target(schedule, run, run_references(compiled.imported, schedule.graph, inputs))]
-    if engine is not None:
-        comparisons += compare_operators(schedule.graph, inputs, engine.run(inputs))
-    return comparisons
+        for run, expected in zip(runs, run_references(imported, schedule.graph, batch), strict=True):
+            yield compare_target(schedule, run, expected)
 
 
 def _first_mismatch(compiled: Program, comparisons: Sequence[Comparison]) -> FirstMismatch | None:

@@ -15,6 +15,9 @@ def ending_at(path: Path, subgraph: RawSubgraph, ends: Sequence[str]) -> RawSubg
     indices = {subgraph.tensors[index].name: index for raw in subgraph.operators for index in raw.outputs}
     check_ends(path.name, ends, indices)
     outputs = tuple(indices[name] for name in ends)
-    operators, tensors = needed(subgraph.operators, outputs, lambda raw: raw.inputs, lambda raw: raw.outputs)
+    left = [raw for raw in subgraph.operators if not raw.outputs]  # what variables are assigned
+    wanted = (*outputs, *(index for raw in left for index in raw.inputs if index >= 0))
+    computing, tensors = needed(subgraph.operators, wanted, lambda raw: raw.inputs, lambda raw: raw.outputs)
+    operators = tuple(sorted((*computing, *left), key=lambda raw: raw.index))
     inputs = tuple(index for index in subgraph.inputs if index in tensors)
     return replace(subgraph, operators=operators, inputs=inputs, outputs=outputs)

@@ -8,6 +8,7 @@ from tinygen.errors import UnsupportedModelError, UnsupportedOperator, Unsupport
 from tinygen.frontends.foreign import check_is_real, check_not_compiled
 from tinygen.frontends.tflite.dilation import dilated_convolutions
 from tinygen.frontends.tflite.ending import ending_at
+from tinygen.frontends.tflite.memory import Memory
 from tinygen.frontends.tflite.node import Node, Readers, UnsupportedError, open_axes, to_tensor
 from tinygen.frontends.tflite.operators import (
     activation,
@@ -23,6 +24,7 @@ from tinygen.frontends.tflite.operators import (
     resize,
     shape,
     slicing,
+    variables,
 )
 from tinygen.frontends.tflite.raw import CUSTOM, RawModel, RawOperator, RawSubgraph
 from tinygen.frontends.tflite.restored import restored
@@ -34,6 +36,7 @@ from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import DType, TensorType
 from tinygen.ir.verify import verify
 from tinygen.ops.fold import fold
+from tinygen.ops.kept import keep
 
 READERS: Readers = {
     **activation.READERS,
@@ -49,6 +52,7 @@ READERS: Readers = {
     **resize.READERS,
     **shape.READERS,
     **slicing.READERS,
+    **variables.READERS,
 }
 INTEGER_READERS: Readers = shape.INTEGER_READERS
 
@@ -71,6 +75,7 @@ def import_tflite(path: Path, stop_at: Sequence[str] = ()) -> Graph:
     unsigned = unsigned_tensors(subgraph, tensors)
     tensors |= {index: as_signed(tensors[index]) for index in unsigned}
     names = frozenset(raw.name for raw in subgraph.tensors)
+    memory = Memory.of(subgraph)
     ops: list[Op] = []
     folded = Account(FOLDED_BYTES)
     faults: list[UnsupportedOperator] = []
@@ -80,23 +85,26 @@ def import_tflite(path: Path, stop_at: Sequence[str] = ()) -> Graph:
             continue
         try:
             around = dilated.get(raw.index)
-            node = Node(around.of(raw) if around else raw, tensors, path.name, names, unsigned, around)
+            node = Node(around.of(raw) if around else raw, tensors, path.name, names, model, memory, unsigned, around)
             constant = restored(node, folded)
             if constant is not None:
                 tensors[raw.outputs[0]] = constant
                 continue
             remaining, known = fold(_read_operator(node, problems), folded, only=_FOLDED_TYPES)
             ops += remaining
-            tensors |= {index: known[tensors[index]] for index in raw.outputs if tensors[index] in known}
+            known |= node.same
+            tensors |= {index: known[tensors[index]] for index in raw.outputs if tensors.get(index) in known}
         except ValueError as error:
             faults.append(UnsupportedOperator(raw.name, raw.index, _name(raw, subgraph), str(error)))
     if faults:
         raise UnsupportedOperatorsError(path.name, tuple(faults))
+    with_states, states = keep(ops, memory.kept(), set(names))
     graph = Graph(
         path.stem,
         _inputs(model, subgraph.inputs, tensors, problems, types),
         tuple(_ports(model, subgraph.outputs, tensors, problems, types)),
-        tuple(ops),
+        with_states,
+        states=states,
     )
     verify(graph, "import")
     return graph
@@ -137,7 +145,7 @@ def _read_operator(node: Node, problems: dict[int, str]) -> tuple[Op, ...]:
     if raw.name not in READERS and raw.name not in INTEGER_READERS:
         raise UnsupportedError("tinygen has no such operator")
     for index in (*raw.inputs, *raw.outputs):
-        if index in problems:
+        if index in problems and not (raw.name in variables.READERS and index in node.memory.handles):
             raise UnsupportedError(problems[index])
     computes_shape = raw.name in INTEGER_READERS and node.output().type.dtype in _SHAPE_TYPES
     reader = INTEGER_READERS[raw.name] if computes_shape else READERS.get(raw.name)

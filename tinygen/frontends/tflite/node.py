@@ -1,13 +1,14 @@
 """One TFLite operator while it is read: its tensors as IR tensors, its options, its place in the file."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 import numpy as np
 
 from tinygen.frontends.tflite.dilation import Dilated
-from tinygen.frontends.tflite.raw import RawOperator, RawTensor, TypeName
+from tinygen.frontends.tflite.memory import Memory
+from tinygen.frontends.tflite.raw import RawModel, RawOperator, RawTensor, TypeName
 from tinygen.ir.graph import Op, Source
 from tinygen.ir.names import unused
 from tinygen.ir.packing import unpack
@@ -43,8 +44,11 @@ class Node:
     tensors: Mapping[int, Tensor]  # by index in the file; may lack tensors of types that the IR does not have
     file: str
     names: frozenset[str]  # of all tensors in the file
+    model: RawModel
+    memory: Memory  # the variables as they are before the operator
     unsigned: frozenset[int] = frozenset()  # tensors that are uint8 in the file, read as int8
     dilated: Dilated | None = None  # of a convolution, what the operators around it did for it
+    same: dict[Tensor, Tensor] = field(default_factory=dict)  # results that are tensors which there are already
 
     @property
     def name(self) -> str:

@@ -13,12 +13,13 @@ from tinygen.passes.shrinking.reading import Reading
 
 
 def needed_channels(graph: Graph, readings: Mapping[Op, Reading], group: int) -> Mapping[Tensor, BoolArray]:
-    """The channels of each variable tensor that stay: all of inputs and outputs, elsewhere multiples of `group`.
+    """The channels of each variable tensor that stay: all of inputs, outputs and states, else multiples of `group`.
 
     Where an operator keeps channels apart, its operands and its result have the same ones.
     """
     needed = {t: np.zeros(channel_count(t), np.bool_) for t in graph.tensors if not t.is_constant}
-    for tensor in (*graph.input_tensors, *graph.output_tensors):
+    kept = (tensor for state in graph.states for tensor in (state.tensor, state.window))
+    for tensor in (*graph.input_tensors, *graph.output_tensors, *kept):
         if tensor in needed:
             needed[tensor][:] = True
     _spread(graph, readings, needed)

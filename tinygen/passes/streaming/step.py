@@ -1,6 +1,6 @@
 """The rewriting: every operator on the rows that one call adds, behind rows that are kept from the calls before."""
 
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field, replace
 
 from tinygen.ir.graph import Graph, Op, Port, Source
@@ -10,6 +10,7 @@ from tinygen.ir.tensor import Tensor
 from tinygen.ops.concat import Concat
 from tinygen.ops.copy import Copy
 from tinygen.ops.slice import Slice
+from tinygen.passes.copy_outputs import lies_in
 from tinygen.passes.streaming.analysis import Flow, newest
 
 
@@ -33,6 +34,7 @@ def stream(graph: Graph, axis: int = 1) -> Graph:
         outputs=tuple(_port(port, tensor) for port, tensor in zip(graph.outputs, outputs, strict=True)),
         ops=(*ops, *copies.values()),
         stream=_calls(step, axis),
+        states=tuple(step.states),
     )
 
 
@@ -41,20 +43,14 @@ def _calls(step: "_Step", axis: int) -> Stream:
     inputs, columns = step.flow.graph.input_tensors, step.flow.columns
     needed = max((t.shape[1] - step.demands[t].first for t in inputs if t in step.demands), default=1)
     window = max(tensor.shape[1] for tensor in inputs)
-    return Stream(axis, columns, window, -(-needed // columns), tuple(step.states))
+    return Stream(axis, columns, window, -(-needed // columns))
 
 
 def _copies(graph: Graph, outputs: list[Tensor], ops: tuple[Op, ...], states: list[State]) -> dict[Tensor, Copy]:
     """Copies of outputs that would move on with a window at the end of a call."""
     views = {op.results[0]: op for op in ops if op.aliases()}
     windows = frozenset(state.window for state in states)
-    return {tensor: _copy(graph, tensor) for tensor in outputs if _moves_on(tensor, views, windows)}
-
-
-def _moves_on(tensor: Tensor, views: Mapping[Tensor, Op], windows: frozenset[Tensor]) -> bool:
-    """Whether a tensor may be a view of a window, whose rows move at the end of a call."""
-    operands = views[tensor].variable_operands if tensor in views else ()
-    return tensor in windows or any(_moves_on(operand, views, windows) for operand in operands)
+    return {tensor: _copy(graph, tensor) for tensor in outputs if lies_in(tensor, views, windows)}
 
 
 def _copy(graph: Graph, tensor: Tensor) -> Copy:

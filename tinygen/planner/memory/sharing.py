@@ -58,6 +58,11 @@ class Sharing:
                 return False
         return bool(aliases)
 
+    def lay_over(self, result: Tensor, operand: Tensor) -> None:
+        """Let a tensor that has no place yet take over the memory of another one of the same size."""
+        root, offset = self.root(operand)
+        self._place(result, root, offset)
+
     def add_in_place(self, op: Op, kernel: Kernel, last_reader: "LastReader") -> None:
         """Let the first result of `op` take over an operand of the same size that nobody reads afterwards."""
         result = op.results[0]
@@ -82,9 +87,19 @@ class Sharing:
         if part is whole:
             return offset_in_part == offset_in_whole + alias.offset_bytes
         if offset_in_part or part.type.bytes != alias.part.type.bytes:
-            return False
+            return self._bind_all(alias, bound)
         self._place(part, whole, offset_in_whole + alias.offset_bytes)
         bound.append(part)
+        return True
+
+    def _bind_all(self, alias: Alias, bound: list[Tensor]) -> bool:
+        """Place the whole where the part lies, which is as large and has a place; False where the whole has one too."""
+        is_all = not alias.offset_bytes and alias.part.type.bytes == alias.whole.type.bytes
+        if not is_all or alias.whole in self._wholes:
+            return False
+        part, offset_in_part = self._owner(alias.part)
+        self._place(alias.whole, part, offset_in_part)
+        bound.append(alias.whole)
         return True
 
     def _place(self, part: Tensor, whole: Tensor, offset: int) -> None:

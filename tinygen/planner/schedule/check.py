@@ -338,8 +338,8 @@ class _Execution:
         _check_operands(call, where)
         for tensor in _variables((*kernel.reads, *kernel.updates)):
             self._read(tensor, where)
-        for tensor in kernel.updates:
-            if self._range(tensor).start != self._range(kernel.writes[0]).start:
+        for tensor, result in zip(kernel.updates, kernel.writes, strict=False):
+            if self._range(tensor).start != self._range(result).start:
                 raise ValueError(f"{where}: updates '{tensor.name}', which does not lie where its result lies")
         self._check_hazards(call, where)
         if call.scratch is not None:

@@ -6,16 +6,16 @@ from tinygen.planner.schedule.schedule import Schedule
 
 
 def shared_tables(schedule: Schedule) -> dict[Table, Table]:
-    """For every table of every call, in order, the one to store: the first with the elements of what it is part of."""
+    """For every table of every call and state, the one to store: the first with the elements of what it is part of."""
     stored: dict[tuple[DType, bytes], Table] = {}
-    tables = [table for call in schedule.calls for table in call.kernel.tables]
+    tables = _tables(schedule)
     keys = {whole: (whole.dtype, whole.values.tobytes()) for whole in dict.fromkeys(table.stored for table in tables)}
     return {table: stored.setdefault(keys[table.stored], table.stored) for table in tables}
 
 
 def fit_within(schedule: Schedule, limit_bytes: int) -> bool:
     """Whether `const_bytes` is within a limit; tables are packed and compared only where their sizes do not say so."""
-    tables = dict.fromkeys(table.stored for call in schedule.calls for table in call.kernel.tables)
+    tables = dict.fromkeys(table.stored for table in _tables(schedule))
     sizes = {id(table.data): table.bytes for table in tables}
     return sum(sizes.values()) <= limit_bytes or const_bytes(schedule) <= limit_bytes
 
@@ -23,3 +23,7 @@ def fit_within(schedule: Schedule, limit_bytes: int) -> bool:
 def const_bytes(schedule: Schedule) -> int:
     """Bytes of all tables, each stored once."""
     return sum(table.bytes for table in dict.fromkeys(shared_tables(schedule).values()))
+
+
+def _tables(schedule: Schedule) -> list[Table]:
+    return [*(table for call in schedule.calls for table in call.kernel.tables), *schedule.starts.values()]

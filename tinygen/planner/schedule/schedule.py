@@ -8,8 +8,9 @@ from itertools import chain
 
 from tinygen.ir.graph import Graph, Op
 from tinygen.ir.rows import Piece
+from tinygen.ir.stream import State
 from tinygen.ir.tensor import Tensor
-from tinygen.kernels.base import Kernel
+from tinygen.kernels.base import Kernel, Table
 from tinygen.planner.schedule.solver import Solver
 from tinygen.targets.board import Board, Memory
 
@@ -195,6 +196,13 @@ class Schedule:
         """Operators that are done as rows come from the application or go there."""
         steps = (step for step in self.flat_steps if isinstance(step, Fetch | Store))
         return frozenset(step.at_port.op for step in steps if step.at_port)
+
+    @cached_property
+    def starts(self) -> dict[State, Table]:
+        """What states hold before the first call, as constants, where that is more than one byte again and again."""
+        initial = {state: state.initial for state in self.graph.states}
+        varied = ((state, start) for state, start in initial.items() if len(set(start.tobytes())) > 1)
+        return {state: Table("start", start) for state, start in varied}
 
     def memory(self, buffer: Buffer) -> Memory:
         """The memory that a buffer lies in."""

@@ -6,6 +6,7 @@ from functools import cached_property
 
 from tinygen.errors import UnsupportedModelError
 from tinygen.ir.graph import Graph, Op
+from tinygen.ir.stream import State
 from tinygen.ir.tensor import Tensor
 from tinygen.kernels.base import Kernel
 from tinygen.planner.memory.block import Block, bound_bytes, whole_block
@@ -43,9 +44,14 @@ class Layout:
     @property
     def buffers_at_peak(self) -> frozenset[Buffer]:
         """The buffers that are live at the step, the first of equals, with the most live bytes."""
-        steps = range(len(self.calls) + len(self.graph.states))
+        steps = range(len(self.calls) + len(moves(self.graph)))
         live = [frozenset(b for b in self.buffers if b.first_step <= step <= b.last_step) for step in steps]
         return max(live, key=lambda buffers: sum(b.bytes for b in buffers), default=frozenset())
+
+
+def moves(graph: Graph) -> tuple[State, ...]:
+    """The states that move at the end of a call: the others are written where they lie."""
+    return tuple(state for state in graph.states if not state.is_overwritten)
 
 
 def lay_out(graph: Graph, kernels: Mapping[Op, Kernel], copied: frozenset[Op] = frozenset()) -> Layout:
@@ -66,8 +72,11 @@ def lay_out(graph: Graph, kernels: Mapping[Op, Kernel], copied: frozenset[Op] = 
 
 
 def _add_windows(graph: Graph, sharing: Sharing) -> frozenset[Op]:
-    """The operators that make windows of streams: always views, before any other, for states are to stay in place."""
-    windows = frozenset(state.window for state in graph.states)
+    """The operators that make windows longer than their states: always views, before any other, for states are to stay
+    in place. What is written over a state takes its place."""
+    for state in (state for state in graph.states if state.is_overwritten):
+        sharing.lay_over(state.window, state.tensor)
+    windows = frozenset(state.window for state in graph.states if not state.is_overwritten)
     found = frozenset(op for op in graph.ops if op.results[0] in windows and sharing.add_view(op))
     if len(found) < len(windows):
         raise ValueError(f"{graph.name}: a window cannot hold its state")
@@ -99,7 +108,7 @@ def _lifetimes(graph: Graph, sharing: Sharing, steps: Mapping[Op, int]) -> dict[
     States are there before the first step and after the last one, by which they have moved on. A tensor that no call
     touches lives at the first step only.
     """
-    last = max(len(steps) + len(graph.states) - 1, 0)
+    last = max(len(steps) + len(moves(graph)) - 1, 0)
     uses: dict[Tensor, list[int]] = {sharing.root(t)[0]: [] for t in graph.tensors if not t.is_constant}
     for op, step in steps.items():
         for tensor in (*op.variable_operands, *op.results):

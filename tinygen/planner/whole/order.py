@@ -65,7 +65,7 @@ class _Network:
             for tensor in (*op.variable_operands, *op.results):
                 users[value[tensor]] |= 1 << index
         return cls(
-            needs=tuple(_bits(producers[t] for t in op.variable_operands if t in producers) for op in graph.ops),
+            needs=_needs(graph, producers),
             reads=tuple(_values(op.variable_operands, value) for op in graph.ops),
             writes=tuple(_values((t for t in op.results if roots[t] is t), value) for op in graph.ops),
             users=tuple(users),
@@ -143,7 +143,19 @@ def _roots(graph: Graph) -> Iterator[tuple[Tensor, Tensor]]:
             is_all = alias.part in op.results and alias.part.type.bytes == alias.whole.type.bytes
             if is_all and alias.whole in whole and len(op.results) == 1:
                 whole[alias.part] = whole[alias.whole]
+    for state in (state for state in graph.states if state.is_overwritten):
+        whole[state.window] = whole[state.tensor]
     return iter(whole.items())
+
+
+def _needs(graph: Graph, producers: Mapping[Tensor, int]) -> tuple[int, ...]:
+    """Per operator, a bit set of those that run before it: what a state is written over has been read by then."""
+    needs = [_bits(producers[t] for t in op.variable_operands if t in producers) for op in graph.ops]
+    positions = {op: index for index, op in enumerate(graph.ops)}
+    for state in (state for state in graph.states if state.is_overwritten):
+        writer = producers[state.window]
+        needs[writer] |= _bits(positions[op] for op in graph.readers_of(state.tensor)) & ~(1 << writer)
+    return tuple(needs)
 
 
 def _values(tensors: Iterator[Tensor] | tuple[Tensor, ...], value: Mapping[Tensor, int]) -> tuple[int, ...]:

@@ -14,7 +14,7 @@ from tinygen.planner.memory.placement import place
 from tinygen.planner.schedule.schedule import Buffer, Call, Fetch, FlatStep, Fused, Place, Schedule, Shift, Step, Store
 from tinygen.planner.schedule.solver import Solver
 from tinygen.planner.whole.copies import layouts
-from tinygen.planner.whole.layout import Layout
+from tinygen.planner.whole.layout import Layout, moves
 from tinygen.planner.whole.order import best_order
 from tinygen.targets.board import Board
 
@@ -115,7 +115,7 @@ def _pairs_live_together(buffers: Iterable[Buffer]) -> int:
 
 def _updates(layout: Layout) -> tuple[Shift, ...]:
     """At the end of a call, the last rows of each window move to its start: the next call's state."""
-    states = [(state, layout.places[state.tensor]) for state in layout.graph.states]
+    states = [(state, layout.places[state.tensor]) for state in moves(layout.graph)]
     return tuple(
         Shift(place.buffer, place.offset + state.source_bytes, place.offset, state.tensor.type.bytes)
         for state, place in states

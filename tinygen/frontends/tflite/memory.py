@@ -1,0 +1,134 @@
+"""The variables of a network while its operators are read in order."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+import tflite
+
+from tinygen.frontends.tflite.raw import RawModel, RawOperator, RawSubgraph
+from tinygen.ir.graph import Source
+from tinygen.ir.tensor import Tensor
+from tinygen.ir.types import Array, DType, TensorType
+from tinygen.ops.kept import Kept
+from tinygen.ops.quantize import flip_sign_bit
+
+Name = tuple[bytes, bytes]  # container and shared name, which say which variable it is in every subgraph
+
+HANDLE, READ, ASSIGN, CALL_ONCE = "VAR_HANDLE", "READ_VARIABLE", "ASSIGN_VARIABLE", "CALL_ONCE"
+
+
+@dataclass(frozen=True)
+class Start:
+    """What a variable holds before the first call."""
+
+    values: Array  # as stored
+    origin: str  # of the tensor, for messages
+
+
+@dataclass(eq=False)
+class Memory:
+    """What variables hold at the point up to which operators have been read."""
+
+    handles: Mapping[int, Name]  # by tensor of the main subgraph
+    assigned: frozenset[Name]  # in a call
+    starts: dict[Name, Start] = field(default_factory=dict)  # by the subgraph that is called once
+    is_read: bool = False  # whether some variable was
+    states: dict[Name, Tensor] = field(default_factory=dict)  # what a call finds
+    values: dict[Name, Tensor] = field(default_factory=dict)  # what they hold now
+    sources: dict[Name, Source] = field(default_factory=dict)  # of the last operator that assigned one
+
+    @classmethod
+    def of(cls, subgraph: RawSubgraph) -> "Memory":
+        """Before the first operator."""
+        handles = handles_of(subgraph)
+        targets = (raw.inputs[0] for raw in subgraph.operators if raw.name == ASSIGN and raw.inputs)
+        return cls(handles, frozenset(handles[index] for index in targets if index in handles))
+
+    def kept(self) -> list[Kept]:
+        """After the last operator: variables that a call finds and leaves another value of."""
+        return [
+            Kept(tensor, self.values[name], _start(self.starts.get(name), tensor.type), self.sources[name])
+            for name, tensor in self.states.items()
+            if name in self.sources
+        ]
+
+    def read(self, name: Name, result: Tensor) -> Tensor:
+        """The tensor that reading a variable gives; `result` says of which type."""
+        self.is_read = True
+        if name not in self.values:
+            is_fixed = name not in self.assigned
+            start = _start(self.starts.get(name), result.type)
+            data = _zeros(result.type) if is_fixed and start is None else start
+            self.values[name] = Tensor(result.name, result.type, data if is_fixed else None)
+            if not is_fixed:
+                self.states[name] = self.values[name]
+        value = self.values[name]
+        check_type(value, result)
+        return value
+
+
+def check_type(value: Tensor, other: Tensor) -> None:
+    """ValueError where two tensors of one variable are not alike: its bytes are copied as they are."""
+    if value.type != other.type:
+        raise ValueError(
+            f"'{other.name}' is {other.type} and '{value.name}', in the same variable, {value.type}: the same type was "
+            "expected"
+        )
+
+
+def handles_of(subgraph: RawSubgraph) -> dict[int, Name]:
+    """The variable behind each handle of a subgraph."""
+    return {raw.outputs[0]: _name(raw) for raw in subgraph.operators if raw.name == HANDLE and raw.outputs}
+
+
+def starts_of(model: RawModel, index: int) -> dict[Name, Start]:
+    """What the subgraph of that number assigns to variables; ValueError where that is not constants alone."""
+    if not 0 < index < len(model.subgraphs):
+        raise ValueError(f"calls subgraph {index}, 1 to {len(model.subgraphs) - 1} were expected")
+    subgraph = model.subgraphs[index]
+    handles, found = handles_of(subgraph), dict[Name, Start]()
+    for raw in subgraph.operators:
+        if raw.name == ASSIGN and len(raw.inputs) == 2 and raw.inputs[0] in handles:
+            found[handles[raw.inputs[0]]] = _constant(subgraph, raw, index)
+        elif raw.name != HANDLE:
+            raise ValueError(
+                f"the subgraph {index} that it calls has a {raw.name}, nothing but constants that are assigned to "
+                "variables was expected"
+            )
+    return found
+
+
+def _constant(subgraph: RawSubgraph, raw: RawOperator, index: int) -> Start:
+    tensor = subgraph.tensors[raw.inputs[1]] if raw.inputs[1] >= 0 else None
+    values = tensor.values() if tensor is not None else None
+    if tensor is None or values is None:
+        raise ValueError(
+            f"the subgraph {index} that it calls assigns a value that it computes, a constant was expected"
+        )
+    return Start(values, tensor.name)
+
+
+def _name(raw: RawOperator) -> Name:
+    options = raw.options(tflite.VarHandleOptions)
+    return options.Container() or b"", options.SharedName() or b""
+
+
+def _start(start: Start | None, type: TensorType) -> Array | None:
+    """The first value in the type of the variable; None where there is none."""
+    if start is None:
+        return None
+    is_unsigned = start.values.dtype == np.uint8 and type.dtype is DType.INT8  # in a network that is read as int8
+    values = flip_sign_bit(start.values) if is_unsigned else start.values
+    if values.dtype != type.dtype.numpy or values.shape != type.shape:
+        raise ValueError(
+            f"begins with '{start.origin}', {values.dtype}{list(values.shape)}, "
+            f"{np.dtype(type.dtype.numpy)}{list(type.shape)} was expected"
+        )
+    return values
+
+
+def _zeros(type: TensorType) -> Array:
+    data = np.full(type.shape, type.zero_point if type.quant else 0, type.dtype.numpy)
+    data.flags.writeable = False
+    return data
