@@ -70,7 +70,7 @@ void tg_tanh_s16(const struct tg_sigmoid_s16 *layer, const int16_t *input, int16
 /** From one scale to another. */
 struct tg_rescale {
     int32_t size;
-    int32_t input_offset; /**< of int8: minus the zero point */
+    int32_t input_offset; /**< of int8, and of int16 that becomes int32: minus the zero point */
     int32_t multiplier;
     int32_t shift;             /**< -31..15 */
     int32_t output_zero_point; /**< of int8 */

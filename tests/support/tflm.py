@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+import numpy as np
 import pytest
 
 from tinygen.ir.types import Array
@@ -25,3 +26,14 @@ def run_tflm(model: bytes, inputs: Sequence[Array], outputs: int) -> list[Array]
         interpreter.set_input(values, index)
     interpreter.invoke()
     return [interpreter.get_output(index) for index in range(outputs)]
+
+
+def tflm_calls(model: bytes, calls: Array) -> Array:
+    """Output 0 of consecutive calls of one interpreter, one behind the other along a new first axis."""
+    interpreter = runtime.Interpreter.from_bytes(model, arena_size=1 << 20)
+    found = []
+    for x in calls:
+        interpreter.set_input(x, 0)
+        interpreter.invoke()
+        found.append(np.array(interpreter.get_output(0)))
+    return np.stack(found)

@@ -158,6 +158,11 @@ class Op:
         None where there is none."""
         return None
 
+    @property
+    def carried(self) -> tuple[tuple[Tensor, Tensor], ...]:
+        """States of a recurrent operator: what it reads, each with the result that is written over it."""
+        return ()
+
     def precision_points(self) -> tuple[Point, ...]:
         """Of an operator that reads or writes integers: its changes of precision, in a value's order, but the clamp.
 

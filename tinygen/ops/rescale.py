@@ -35,9 +35,12 @@ class Rescale(Unary):
     def verify(self) -> None:
         dtypes = (self.input.type.dtype, self.output.type.dtype)
         is_wide = DType.INT16 in dtypes or DType.INT32 in dtypes
+        has_offset = dtypes == (DType.INT16, DType.INT32)  # such as a softmax's, which begins at -32768
         for role, tensor in (("input", self.input), ("output", self.output)):
             if tensor.type.dtype is DType.INT32:
                 _check_int32(role, tensor)
+            elif has_offset and role == "input":
+                check_per_tensor(role, tensor)
             elif is_wide:
                 check_stored(role, tensor)
             else:
@@ -46,7 +49,8 @@ class Rescale(Unary):
         if dtypes == (DType.INT32, DType.INT32):
             raise ValueError(f"'{self.input.name}' and '{self.output.name}' are i32, i8 or i16 was expected of one")
         if is_wide:
-            check_scaling("input", self.scaling, 0 if self.input.type.dtype is DType.INT32 else MAX_WIDE_SHIFT)
+            most = 0 if self.input.type.dtype is DType.INT32 else MAX_WIDE_SHIFT
+            check_scaling("input", self.scaling, most - 1 if self.input.type.zero_point and has_offset else most)
         check_shape("output", self.output, self.input.shape)
 
     def evaluate(self, values: Values) -> tuple[Array, ...]:

@@ -20,6 +20,7 @@ from tinygen.frontends.tflite.operators import (
     movement,
     normalization,
     pooling,
+    recurrent,
     reduction,
     resize,
     shape,
@@ -32,6 +33,7 @@ from tinygen.frontends.tflite.schema import read
 from tinygen.frontends.tflite.unsigned import as_signed, unsigned_tensors
 from tinygen.ir.graph import Graph, Op, Port
 from tinygen.ir.limits import check_op, check_results
+from tinygen.ir.stream import State
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import DType, TensorType
 from tinygen.ir.verify import verify
@@ -48,6 +50,7 @@ READERS: Readers = {
     **movement.READERS,
     **normalization.READERS,
     **pooling.READERS,
+    **recurrent.READERS,
     **reduction.READERS,
     **resize.READERS,
     **shape.READERS,
@@ -104,7 +107,7 @@ def import_tflite(path: Path, stop_at: Sequence[str] = ()) -> Graph:
         _inputs(model, subgraph.inputs, tensors, problems, types),
         tuple(_ports(model, subgraph.outputs, tensors, problems, types)),
         with_states,
-        states=states,
+        states=(*states, *(State(*pair) for op in ops for pair in op.carried)),
     )
     verify(graph, "import")
     return graph

@@ -32,6 +32,7 @@ class Memory:
 
     handles: Mapping[int, Name]  # by tensor of the main subgraph
     assigned: frozenset[Name]  # in a call
+    variables: set[int]  # tensors that are states of an operator, as far as none has taken them
     starts: dict[Name, Start] = field(default_factory=dict)  # by the subgraph that is called once
     is_read: bool = False  # whether some variable was
     states: dict[Name, Tensor] = field(default_factory=dict)  # what a call finds
@@ -43,7 +44,8 @@ class Memory:
         """Before the first operator."""
         handles = handles_of(subgraph)
         targets = (raw.inputs[0] for raw in subgraph.operators if raw.name == ASSIGN and raw.inputs)
-        return cls(handles, frozenset(handles[index] for index in targets if index in handles))
+        variables = {tensor.index for tensor in subgraph.tensors if tensor.is_variable}
+        return cls(handles, frozenset(handles[index] for index in targets if index in handles), variables)
 
     def kept(self) -> list[Kept]:
         """After the last operator: variables that a call finds and leaves another value of."""

@@ -2,7 +2,9 @@
 
 from tinygen.kernels.base import Lowerings, united
 from tinygen.kernels.float32 import dynamic_quantize, elementwise, matmul, movement, reduction, running_sum, window
+from tinygen.kernels.tinygen_c import recurrent
 
 FLOAT_LOWERINGS: Lowerings = united(
-    *(module.LOWERINGS for module in (dynamic_quantize, elementwise, matmul, movement, reduction, running_sum, window))
+    *(module.LOWERINGS for module in (dynamic_quantize, elementwise, matmul, movement, reduction, running_sum, window)),
+    recurrent.FLOAT_LOWERINGS,
 )

@@ -1,0 +1,47 @@
+"""Random TFLite models with one recurrent layer."""
+
+import numpy as np
+
+from tests.support.tflite_writer import ModelWriter
+
+
+def svdf_model(
+    seed: int, is_real: bool = False, rank: int | None = None, is_variable: bool = True
+) -> tuple[bytes, tuple[int, int]]:
+    """x -> SVDF -> y, and the shape of x; of int8 with a state of int8 or int16, or of float32."""
+    rng = np.random.default_rng(seed)
+    batches, inputs, units = (int(rng.integers(1, most)) for most in (3, 20, 7))
+    own_rank, steps = int(rng.integers(1, 4)), int(rng.integers(1, 12))
+    filters, is_wide = units * own_rank, bool(rng.integers(2))
+    model = ModelWriter()
+    kind = "float32" if is_real else "int8"
+    state_kind = "float32" if is_real else "int16" if is_wide else "int8"
+    state_zero = 0 if is_wide or is_real else int(rng.integers(-60, 60))
+
+    def tensor(
+        name: str, shape: tuple[int, ...], type: str, scale: float, zero_point: int = 0, data: object = None
+    ) -> int:
+        quant = {} if is_real else {"scale": scale, "zero_point": zero_point}
+        values = None if data is None else np.asarray(data).astype(type)
+        is_state = name == "state" and is_variable
+        return model.tensor(name, shape, type, data=values, is_variable=is_state, **quant)  # type: ignore[arg-type]
+
+    spread = 1.0 if is_real else 127.0
+    features = np.clip(rng.normal(0, spread / 3, (filters, inputs)), -spread, spread)
+    times = np.clip(rng.normal(0, 3000 if is_wide and not is_real else spread / 3, (filters, steps)), -32767, 32767)
+    times = times if is_wide or is_real else np.clip(times, -127, 127)
+    bias = rng.normal(0, 1 if is_real else 2000, units)
+    x_scale, feature_scale, time_scale = 0.05, 0.008, 0.0005 if is_wide else 0.008
+    state_scale = x_scale * feature_scale * 127 * inputs**0.5 / (1000 if is_wide else 1) / float(rng.uniform(1, 3))
+    x = tensor("x", (batches, inputs), kind, x_scale, int(rng.integers(-100, 100)))
+    layer = [
+        x,
+        tensor("features", (filters, inputs), kind, feature_scale, data=features),
+        tensor("times", (filters, steps), state_kind, time_scale, data=times),
+        tensor("bias", (units,), "float32" if is_real else "int32", state_scale * time_scale, data=bias),
+        tensor("state", (batches, filters * steps), state_kind, state_scale, state_zero),
+    ]
+    y_scale = state_scale * time_scale * (3000 * 300 if is_wide else 40 * 40) * steps**0.5 / 60
+    y = tensor("y", (batches, units), kind, y_scale, int(rng.integers(-100, 100)))
+    model.operator("SVDF", layer, [y], rank=rank or own_rank, fused_activation_function=0)
+    return model.finish([x] if is_variable else [x, layer[-1]], [y]), (batches, inputs)
