@@ -28,4 +28,22 @@ static inline int32_t tg_sigmoid_above_half(const int16_t *table, int32_t magnit
     return (table[index] << bits) + (magnitude & ((1 << bits) - 1)) * (table[index + 1] - table[index]);
 }
 
+/** The sigmoid in Q15 at a position in 1 / 12288. */
+static inline int32_t tg_sigmoid_of(const int16_t *table, int32_t position)
+{
+    const int32_t magnitude = position < 0 ? -position : position;
+    const int32_t value = tg_sigmoid_above_half(table, magnitude, 9, INT16_MAX - 1);
+
+    return ((1 << 24) + (position < 0 ? 511 - value : 512 + value)) >> 10;
+}
+
+/** The hyperbolic tangent in Q15, which is 2 (sigmoid(2 x) - 1/2). */
+static inline int32_t tg_tanh_of(const int16_t *table, int32_t position)
+{
+    const int32_t magnitude = position < 0 ? -position : position;
+    const int32_t value = tg_sigmoid_above_half(table, magnitude, 8, INT16_MAX);
+
+    return (position < 0 ? 127 - value : 128 + value) >> 8;
+}
+
 #endif

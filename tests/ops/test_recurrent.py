@@ -5,13 +5,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.support.recurrent_models import svdf_model
+from tests.support.recurrent_models import lstm_model, svdf_model
 from tests.support.shared import shared_file
 from tests.support.stateful import run_two_instances
 from tests.support.tflm import needs_tflm, tflm_calls
 from tests.support.tools import requires_host_cc, requires_qemu
 from tinygen import api
-from tinygen.errors import UnsupportedOperatorsError
+from tinygen.errors import UnsupportedOperatorsError, UsageError
 from tinygen.frontends.tflite.importer import import_tflite
 from tinygen.ir.types import Array
 from tinygen.options import Kernels, Options
@@ -20,8 +20,21 @@ from tinygen.verify import reference
 from tinygen.verify.oracle import Oracle
 from tinygen.verify.validate import validate
 
+LSTM = (
+    "lstm_s16",
+    "lstm_s16_clip",
+    "lstm_s16_tm_b2",
+    "lstm_s8_b2",
+    "lstm_s8_clip",
+    "lstm_s8_noclip",
+    "lstm_s8_pow15",
+    "lstm_s8_sigmoid",
+    "lstm_s8_tm_b2",
+)
 SVDF = ("svdf_s16", "svdf_s8_overflow", "svdf_s8_zp0", "svdf_s8_zp_neg50")
-BOARDS = ("host", "mps2-an386", "mps3-an547")
+BOARDS = ("mps2-an386", "mps3-an547")
+ON_BOARDS = ("lstm_s16_clip", "lstm_s8_clip", "lstm_s8_tm_b2", "svdf_s16", "svdf_s8_overflow")
+EVERYWHERE = ("host", *BOARDS)
 
 
 def _vectors(name: str) -> tuple[Path, Array, Array]:
@@ -36,19 +49,29 @@ def _write(folder: Path, model: bytes) -> Path:
     return file
 
 
-@pytest.mark.qemu
-@requires_qemu
-@pytest.mark.parametrize("target", BOARDS)
-@pytest.mark.parametrize("name", SVDF)
-def test_item_17_svdf(name: str, target: str) -> None:
-    file, calls, expected = _vectors(name)
-    actual = api.compile(file, target, kernels="portable").run(calls.reshape(len(calls), *calls.shape[1:]))
-    np.testing.assert_array_equal(actual, expected.reshape(np.shape(actual)))
+@requires_host_cc
+@pytest.mark.parametrize("name", [*LSTM, *SVDF])
+def test_item_17_vectors(name: str) -> None:
+    _assert_as_tflm(name, "host", calls=100)
 
 
 @pytest.mark.qemu
 @requires_qemu
 @pytest.mark.parametrize("target", BOARDS)
+@pytest.mark.parametrize("name", ON_BOARDS)
+def test_item_17_vectors_on_boards(name: str, target: str) -> None:
+    _assert_as_tflm(name, target, calls=4)
+
+
+def _assert_as_tflm(name: str, target: str, calls: int) -> None:
+    file, inputs, expected = _vectors(name)
+    actual = api.compile(file, target, kernels="portable").run(inputs[:calls])
+    np.testing.assert_array_equal(actual, expected[:calls].reshape(np.shape(actual)))
+
+
+@pytest.mark.qemu
+@requires_qemu
+@pytest.mark.parametrize("target", EVERYWHERE)
 @pytest.mark.parametrize("name", ["tflm_keyword_scrambled_8bit", "tflm_keyword_scrambled_i16"])
 def test_item_17_keyword_scrambled(name: str, target: str) -> None:
     """All outputs; of the first layer the newest states, as the outputs saturate."""
@@ -61,6 +84,58 @@ def test_item_17_keyword_scrambled(name: str, target: str) -> None:
     runs = reference.evaluate_calls(graph, [[x] for x in calls])
     states = [arrays[layer.carried[0][1]].reshape(len(newest[0]), -1)[:, -1] for arrays in runs]
     np.testing.assert_array_equal(np.stack(states), newest)
+
+
+@pytest.mark.qemu
+@requires_qemu
+@pytest.mark.parametrize("target", EVERYWHERE)
+def test_item_17_mnist_lstm(target: str) -> None:
+    """The outputs, and those of the layer itself."""
+    model = api.compile(shared_file("models/open/tflm_mnist_lstm_int8.tflite"), target, kernels="portable")
+    with np.load(shared_file("golden/stateful/tflm_mnist_lstm_int8.npz")) as data:
+        calls, expected, sequence = data["x"], data["y"], data["lstm_out"]
+    np.testing.assert_array_equal(model.run(calls), expected.reshape(len(calls), 10))
+    graph = model.compiled.imported
+    layer = next(op for op in graph.ops if op.carried)
+    runs = reference.evaluate_calls(graph, [[x] for x in calls])
+    np.testing.assert_array_equal(np.stack([arrays[layer.results[-1]] for arrays in runs]), sequence)
+
+
+@needs_tflm
+@requires_host_cc
+@pytest.mark.parametrize("seed", range(12))
+def test_item_17_random_lstm(seed: int, tmp_path: Path) -> None:
+    """The same of long short-term memory, on int8 and int16."""
+    model, shape, kind = lstm_model(seed)
+    calls = np.random.default_rng(seed).integers(-128, 128, (8, *shape)).astype(kind)
+    calls = calls * np.array(200, kind) if kind == "int16" else calls
+    compiled = compile_model(_write(tmp_path, model), Options(target="host", kernels=Kernels.PORTABLE))
+    actual = np.stack([output for (output,) in compiled.execute([[x] for x in calls]).outputs])
+    np.testing.assert_array_equal(actual, tflm_calls(model, calls))
+    found = validate(compiled, [[x] for x in calls], samples=8, against=Oracle.SIMULATOR)
+    assert (found.exact, found.mismatches) == (True, 0), found.first_mismatch
+
+
+@needs_tflm
+@requires_host_cc
+@pytest.mark.parametrize("seed", [1, 2])
+def test_item_17_real_lstm(seed: int, tmp_path: Path) -> None:
+    model, shape, _ = lstm_model(seed, is_real=True)
+    calls = np.random.default_rng(1).normal(0, 1, (10, *shape)).astype(np.float32)
+    options = Options(target="host", kernels=Kernels.PORTABLE, allow_float=True)
+    compiled = compile_model(_write(tmp_path, model), options)
+    actual = np.stack([output for (output,) in compiled.execute([[x] for x in calls]).outputs])
+    expected = tflm_calls(model, calls)
+    np.testing.assert_allclose(actual.astype(np.float32), expected.astype(np.float32), rtol=1e-4, atol=1e-5)
+    found = validate(compiled, [[x] for x in calls], samples=10, against=Oracle.SIMULATOR)
+    assert (found.exact, found.mismatches) == (True, 0), found.first_mismatch
+
+
+@requires_host_cc
+def test_item_17_contexts_of_lstm(tmp_path: Path) -> None:
+    file, calls, expected = _vectors("lstm_s8_tm_b2")
+    compiled = compile_model(file, Options(target="host", kernels=Kernels.PORTABLE))
+    run_two_instances(compiled, calls, expected, tmp_path)
 
 
 @needs_tflm
@@ -101,9 +176,27 @@ def test_item_17_contexts_of_svdf(tmp_path: Path) -> None:
     ("model", "message"),
     [
         (svdf_model(1, rank=7), "do not fit a rank of 7"),
+        (lstm_model(1, activation=1)[:2], r"has activation 1, 4 \(TANH\) was expected"),
+        (lstm_model(1, cell_scale=0.003)[:2], "has scale 0.003.*, 2\\^-20 to 2\\^-9 was expected"),
         (svdf_model(1, is_variable=False), "is no variable tensor of its own, one was expected"),
     ],
 )
 def test_what_is_refused(model: tuple[bytes, tuple[int, ...]], message: str, tmp_path: Path) -> None:
     with pytest.raises(UnsupportedOperatorsError, match=message):
         import_tflite(_write(tmp_path, model[0]))
+
+
+@needs_tflm
+@requires_host_cc
+@pytest.mark.parametrize("name", ["tflm_keyword_scrambled_8bit", "tflm_mnist_lstm_int8"])
+def test_item_17_validate(name: str) -> None:
+    """Consecutive calls, each operator and its states with TFLM's interpreter."""
+    compiled = compile_model(
+        shared_file(f"models/open/{name}.tflite"), Options(target="host", kernels=Kernels.PORTABLE)
+    )
+    with np.load(shared_file(f"golden/stateful/{name}.npz")) as data:
+        calls = data["x"][:8]
+    found = validate(compiled, [[x] for x in calls], samples=8)
+    assert (found.exact, found.oracle, found.mismatches) == (True, "tflm", 0), found.first_mismatch
+    with pytest.raises(UsageError, match=r"--against litert: cannot run .*, tflm or simulator was expected"):
+        validate(compiled, samples=1, against=Oracle.LITERT)

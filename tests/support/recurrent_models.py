@@ -45,3 +45,55 @@ def svdf_model(
     y = tensor("y", (batches, units), kind, y_scale, int(rng.integers(-100, 100)))
     model.operator("SVDF", layer, [y], rank=rank or own_rank, fused_activation_function=0)
     return model.finish([x] if is_variable else [x, layer[-1]], [y]), (batches, inputs)
+
+
+def lstm_model(
+    seed: int, is_real: bool = False, activation: int = 4, cell_scale: float | None = None
+) -> tuple[bytes, tuple[int, ...], str]:
+    """x -> UNIDIRECTIONAL_SEQUENCE_LSTM -> y, the shape of x and its type: int8, int16 or float32."""
+    rng = np.random.default_rng(seed)
+    batches, steps, inputs, units = (int(rng.integers(1, most)) for most in (3, 6, 20, 12))
+    is_wide, is_time_major = bool(rng.integers(2)), bool(rng.integers(2))
+    kind = "float32" if is_real else "int16" if is_wide else "int8"
+    sums = "float32" if is_real else "int64" if is_wide else "int32"
+    model = ModelWriter()
+
+    def tensor(
+        name: str, shape: tuple[int, ...], type: str, scale: float, zero_point: int = 0, data: object = None
+    ) -> int:
+        quant = {} if is_real else {"scale": scale, "zero_point": zero_point}
+        values = None if data is None else np.asarray(data).astype(type)
+        return model.tensor(name, shape, type, data=values, is_variable="state" in name, **quant)  # type: ignore[arg-type]
+
+    x_scale, h_scale = (0.0002, 1 / 32768) if is_wide else (0.03, 1 / 128)
+    x_zero, h_zero = (0, 0) if is_wide else (int(rng.integers(-60, 60)), int(rng.integers(-9, 9)))
+    weight_scale = float(rng.choice([0.004, 0.02, 0.1]))  # of the largest, products with the state leave 16 bits
+    order = (steps, batches) if is_time_major else (batches, steps)
+
+    def weights(name: str, count: int) -> list[int]:
+        spread = (0.5, 2.0) if is_real else (60, 127)
+        values = [np.clip(rng.normal(0, spread[0], (units, count)), -spread[1], spread[1]) for _ in range(4)]
+        kinds = "float32" if is_real else "int8"
+        return [tensor(f"{name} {n}", (units, count), kinds, weight_scale, data=v) for n, v in enumerate(values)]
+
+    x = tensor("x", (*order, inputs), kind, x_scale, x_zero)
+    kernels, recurrent = weights("kernel", inputs), weights("recurrent", units)
+    size = 0.5 if is_real else 0.3 / (x_scale * weight_scale)
+    biases = [
+        tensor(f"bias {n}", (units,), sums, x_scale * weight_scale, data=rng.normal(0, size, units)) for n in range(4)
+    ]
+    hidden = tensor("hidden state", (batches, units), kind, h_scale, h_zero)
+    exponent = int(rng.integers(9, 16))
+    cell = tensor("cell state", (batches, units), "float32" if is_real else "int16", cell_scale or 2.0**-exponent)
+    y = tensor("y", (*order, units), kind, h_scale, h_zero)
+    absent = [-1, -1, -1]
+    operands = [x, *kernels, *recurrent, *absent, *biases, -1, -1, hidden, cell, *absent, -1]
+    model.operator(
+        "UNIDIRECTIONAL_SEQUENCE_LSTM",
+        operands,
+        [y],
+        fused_activation_function=activation,
+        cell_clip=float(rng.choice([0.0, 0.4, 10.0])),
+        time_major=is_time_major,
+    )
+    return model.finish([x], [y]), (*order, inputs), kind

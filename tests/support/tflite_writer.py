@@ -120,6 +120,7 @@ OPERATORS: dict[str, tuple[str | None, int]] = {
     "TILE": ("TileOptions", 1),
     "TRANSPOSE": ("TransposeOptions", 2),
     "TRANSPOSE_CONV": ("TransposeConvOptions", 3),
+    "UNIDIRECTIONAL_SEQUENCE_LSTM": ("UnidirectionalSequenceLSTMOptions", 1),
     "UNPACK": ("UnpackOptions", 2),
     "ZEROS_LIKE": ("ZerosLikeOptions", 1),
     "VAR_HANDLE": ("VarHandleOptions", 1),

@@ -24,8 +24,8 @@ Against = Annotated[
     typer.Option(
         "--against",
         metavar="ORACLE",
-        help="litert (its reference kernels; for TFLite models), ort (onnxruntime; for ONNX models) or simulator "
-        "(tinygen's references alone).",
+        help="litert or tflm (reference kernels of LiteRT and TFLite Micro; for TFLite models), ort (onnxruntime; for "
+        "ONNX models) or simulator (tinygen's references alone).",
         show_default="the one that runs the model's file",
     ),
 ]

@@ -10,6 +10,7 @@ from tinygen.ops.requantize import Int64Array, Multiplier
 OUTPUT_SCALE = 1 / 32768
 
 _ENTRIES = 256
+_HALF = 1 << 15  # in Q16
 _STEPS_OF_ONE = 24  # entries of the table between 0 and 1
 _FIXED = 3 * 4096  # scaled inputs count in 1 / (3 * 4096)
 _LARGEST = (1 << 15) - 1  # multiplier
@@ -26,6 +27,11 @@ def sigmoid_table() -> npt.NDArray[np.uint16]:
     table = np.rint(real[:-2:2] - middle_error / 2).astype(np.uint16)
     table[-1] = 65535
     return table
+
+
+def sigmoid_offsets() -> npt.NDArray[np.int16]:
+    """The table less 1/2, which 16 bits hold with a sign: how C kernels have it."""
+    return (sigmoid_table().astype(np.int32) - _HALF).astype(np.int16)
 
 
 def scaling_int16(input_scale: float) -> Multiplier:

@@ -4,6 +4,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from tinygen.errors import UsageError
+from tinygen.ir.graph import Graph
 
 ON_INPUTS = "it on these inputs"  # what an oracle that takes the model may refuse
 
@@ -13,12 +14,19 @@ class Oracle(StrEnum):
 
     LITERT = "litert"  # its reference kernels, operator by operator, and the numpy references
     ONNXRUNTIME = "ort"  # within 1 LSB, operator by operator, and the numpy references
+    TFLM = "tflm"  # its reference kernels, operator by operator, and the numpy references
     SIMULATOR = "simulator"  # the numpy references alone
 
 
-def oracle_for(model: Path) -> Oracle:
-    """The one that runs the model's own file."""
-    return Oracle.ONNXRUNTIME if model.suffix.lower() == ".onnx" else Oracle.LITERT
+def oracle_for(model: Path, graph: Graph) -> Oracle:
+    """The one that runs the model's own file; `graph` is what it holds.
+
+    TFLite's operators with states of their own mean what TFLite Micro makes of them: LiteRT computes gates of LSTM in
+    another way, and does not survive SVDF with a state of int8.
+    """
+    if model.suffix.lower() == ".onnx":
+        return Oracle.ONNXRUNTIME
+    return Oracle.TFLM if any(op.carried for op in graph.ops) else Oracle.LITERT
 
 
 def refusal(place: str, who: str, what: str = "it") -> UsageError:

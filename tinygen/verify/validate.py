@@ -4,6 +4,7 @@ A run is exact when, for all samples, (a) every tensor that still exists after t
 the target, equals the numpy references' given the same input of the model, and (b) each operator's numpy reference,
 given LiteRT's own inputs for it, equals LiteRT's output (FULLY_CONNECTED within 1 LSB, for LiteRT rounds once there;
 SUM not at all, for LiteRT's is broken). Against onnxruntime, which requantizes in float32, every operator has 1 LSB.
+Networks with operators that have states of their own are compared with TFLite Micro's reference kernels instead.
 Where LiteRT quantizes float32 activations at run time, for weights are integers, the reference does so for (b).
 Against the simulator: (a) only.
 
@@ -35,6 +36,7 @@ from tinygen.verify.samples import Samples, random_samples
 from tinygen.verify.stages import stages
 from tinygen.verify.streaming import compare_stream
 from tinygen.verify.target import TargetRun, compare_target, run_references
+from tinygen.verify.tflm import Tflm
 
 _BATCH = 16  # samples of one run on the target, whose traces are held at a time
 
@@ -113,7 +115,7 @@ def validate(
     """
     stream = compiled.schedule.graph.stream
     has_references_alone = compiled.is_calibrated or stream is not None
-    oracle = against or (Oracle.SIMULATOR if has_references_alone else oracle_for(compiled.source))
+    oracle = against or (Oracle.SIMULATOR if has_references_alone else oracle_for(compiled.source, compiled.imported))
     engine = _engine(compiled, oracle)
     calls = samples + (stream.warmup_calls - 1 if stream else 0)
     chosen = random_samples(compiled.schedule.graph.inputs, calls, seed) if data is None else data[:calls]
@@ -154,12 +156,15 @@ def _engine(compiled: Program, oracle: Oracle) -> InferenceEngine | None:
             f"--against {oracle}: cannot run {compiled.source.name} as a stream, {Oracle.SIMULATOR} was expected. "
             "Leave the option out here; without --stream it compares the whole model."
         )
-    right = oracle_for(compiled.source)
-    if oracle is not right:
+    right = oracle_for(compiled.source, compiled.imported)
+    is_alike = {oracle, right} == {Oracle.TFLM, Oracle.LITERT} and right is Oracle.LITERT
+    if oracle is not right and not is_alike:
         raise UsageError(
             f"--against {oracle}: cannot run {compiled.source.name}, {right} or {Oracle.SIMULATOR} was expected. "
             "Name one of them, or leave the option out."
         )
+    if oracle is Oracle.TFLM:
+        return Tflm(compiled.source, compiled.spelling.stop_at)
     if oracle is Oracle.LITERT:
         return LiteRT(compiled.source, compiled.spelling.stop_at)
     engine: Callable[[Path, Spelling], InferenceEngine]

@@ -3,16 +3,13 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
 from tinygen.ir.graph import Op
 from tinygen.kernels.base import Kernel, Lowerings, Table, Toolbox
 from tinygen.ops.float_function import FloatFunction, Function
 from tinygen.ops.requantize import Multiplier
-from tinygen.ops.sigmoid_int16 import sigmoid_table
+from tinygen.ops.sigmoid_int16 import sigmoid_offsets
 
 _FUNCTIONS = {Function.LOGISTIC: "tg_logistic_s16", Function.TANH: "tg_tanh_s16"}
-_HALF = 1 << 15
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -29,12 +26,11 @@ class SigmoidS16(Kernel):
 def lower_float_function(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 - the same for all targets
     """The kernel for a sigmoid or a hyperbolic tangent; others have no int16 form."""
     assert isinstance(op, FloatFunction)
-    table = (sigmoid_table().astype(np.int32) - _HALF).astype(np.int16)
     return SigmoidS16(
         function=_FUNCTIONS[op.function],
         reads=(op.input,),
         writes=(op.output,),
-        tables=(Table("sigmoid", table),),
+        tables=(Table("sigmoid", sigmoid_offsets()),),
         in_place=(op.input,),
         size=op.output.type.elements,
         scaling=op.scaling_int16,
