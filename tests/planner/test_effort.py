@@ -14,11 +14,11 @@ from tinygen.kernels.base import Library, Objective, Toolbox
 from tinygen.ops.window import HW
 from tinygen.passes import run
 from tinygen.planner.chains.network import Network
-from tinygen.planner.chains.segment import Memory, Placed, Segment
+from tinygen.planner.chains.segment import Placed, Placing, Segment
 from tinygen.planner.cost.choice import select
 from tinygen.planner.memory.block import whole_block
-from tinygen.planner.memory.first_fit import Problem
-from tinygen.planner.memory.local_search import search
+from tinygen.planner.memory.first_fit import Change, Problem
+from tinygen.planner.memory.local_search import Walk
 from tinygen.planner.plan import Request, plan
 from tinygen.planner.search import splitting
 from tinygen.planner.search.edges import EdgeFinder, Known
@@ -53,7 +53,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> Iterator[Counter[str]]:
         monkeypatch.setattr(owner, name, counting)
 
     count(EdgeFinder, "bounded")
-    count(Memory, "placed")
+    count(Placing, "__init__")
     count(splitting, "split_with")
     yield found
 
@@ -73,7 +73,7 @@ def test_visual_wake_words(
     graph = run(import_tflite(shared_file("models/mlperf_tiny/vww_96_int8.tflite")))
     plan(graph, _M4, _native(objective), _RESIDENT if is_resident else _rereadable(graph))
     assert counted["bounded"] <= looked_at
-    assert counted["placed"] <= placed
+    assert counted["__init__"] <= placed
     assert counted["split_with"] <= made
 
 
@@ -110,7 +110,7 @@ def test_a_placement_that_is_small_enough_leaves_the_edge_open(monkeypatch: pyte
     """A smaller one may be found when it is needed; where the search missed what was enough, there is none."""
     finder = EdgeFinder(_chain())
     (edge, *_) = finder.bounded(Segment(0, 3, 1))
-    monkeypatch.setattr(Memory, "placed", lambda self, *_: Placed({}, frozenset(), self.bound_bytes + 100))
+    monkeypatch.setattr(Placing, "best", lambda self, *_: Placed({}, frozenset(), self.memory.bound_bytes + 100))
     roomy = finder.placed(edge, edge.bytes + 200)
     assert (roomy.known, roomy.bytes, roomy.fits_bytes) == (Known.BOUNDED, edge.bytes, edge.bytes + 100)
     tight = finder.placed(edge, edge.bytes + 50)
@@ -129,7 +129,7 @@ def test_segments_are_placed_thoroughly_once(monkeypatch: pytest.MonkeyPatch) ->
     found = _chain()
     segments = (Segment(0, 2, 1), Segment(2, 3))
     first = found.placed(segments)
-    monkeypatch.setattr(Memory, "placed", lambda *_: pytest.fail("placed again"))
+    monkeypatch.setattr(Placing, "best", lambda *_: pytest.fail("placed again"))
     assert found.placed(segments) is first
 
 
@@ -137,12 +137,15 @@ def test_a_move_to_the_same_order_places_nothing(monkeypatch: pytest.MonkeyPatch
     """Two blocks side by side: of the moves that are tried, many lead nowhere."""
     problem = Problem.of([(whole_block(f"b{n}", 4, 1, 0, 1),) for n in range(2)])
     filled: list[int] = []
-    fill = Problem.fill
+    refill = Problem.refill
 
-    def counting(self: Problem, order: list[int], at: list[int | None], limit: int | None = None) -> bool:
+    def counting(
+        self: Problem, order: list[int], change: Change, before: list[int | None], limit: int
+    ) -> list[int | None] | None:
         filled.append(1)
-        return fill(self, order, at, limit)
+        return refill(self, order, change, before, limit)
 
-    monkeypatch.setattr(Problem, "fill", counting)
-    assert search(problem, [0, 1], moves=100, enough=0).bytes == 8
+    monkeypatch.setattr(Problem, "refill", counting)
+    walk = Walk(problem, [0, 1])
+    assert (len(list(walk.go_on(100))), walk.bytes) == (100, 8)
     assert len(filled) <= 60

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from tinygen.planner.memory import exact, placement
 from tinygen.planner.memory.block import Block, InPlace, Part, bound_bytes, forbidden, live_bytes, ticks, whole_block
+from tinygen.planner.memory.branching import Answer, Branching
 from tinygen.planner.memory.first_fit import Problem
-from tinygen.planner.memory.placement import QUICK, arena_bytes, place
+from tinygen.planner.memory.placement import Effort, arena_bytes, place
 from tinygen.planner.schedule import solver
 from tinygen.planner.schedule.solver import Solver
 
@@ -157,6 +158,7 @@ def test_a_thorough_search_walks_again_from_other_orders_and_from_its_best(monke
     problems = [
         [(block,) for block in _cut_block(Random(seed), pieces)] for seed, pieces in ((0, 60), (0, 80), (3, 120))
     ]
+    monkeypatch.setattr(Branching, "within", lambda *_: Answer())
     several = [arena_bytes(placement.place(problem)) for problem in problems]
     monkeypatch.setattr(placement, "_OTHER_ORDERS", 0)
     monkeypatch.setattr(placement, "_AGAIN", 0)
@@ -305,4 +307,4 @@ def test_a_result_may_lie_exactly_on_its_operand_but_not_beside_that() -> None:
     gaps = forbidden(operand, result, [pair])
     allowed = [d for d in range(-25, 26) if not any(low < d < high for low, high in gaps)]
     assert allowed == [*range(-25, -15), -4, *range(8, 26)]
-    assert place([(operand,), (result,)], [pair], QUICK) in ({operand: 4, result: 0}, {operand: 0, result: 8})
+    assert place([(operand,), (result,)], [pair], Effort.QUICK) in ({operand: 4, result: 0}, {operand: 0, result: 8})

@@ -15,7 +15,7 @@ from tinygen.ir.graph import Graph
 from tinygen.kernels.base import Library, Objective, Toolbox
 from tinygen.options import InputMode, Kernels, Options, ResultMode, options_from_text
 from tinygen.pipeline import compile_model
-from tinygen.planner.chains.segment import Memory
+from tinygen.planner.chains.segment import Placing
 from tinygen.planner.plan import Request, plan
 from tinygen.planner.schedule.schedule import Call, Fetch, Schedule, Store
 from tinygen.planner.search.segmentation import SegmentationSearch
@@ -58,7 +58,7 @@ def bounded(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], None]]:
         monkeypatch.setattr(owner, name, counting)
 
     bound(SegmentationSearch, "_path", _MOST_PATHS)
-    bound(Memory, "placed", _MOST_PLACED)
+    bound(Placing, "__init__", _MOST_PLACED)
     yield counts.clear
 
 

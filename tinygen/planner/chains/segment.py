@@ -26,7 +26,7 @@ from tinygen.planner.chains.strips import strips_of
 from tinygen.planner.memory.block import Block, InPlace, least_bytes
 from tinygen.planner.memory.first_fit import lowest
 from tinygen.planner.memory.lifetimes import Access, Traffic
-from tinygen.planner.memory.placement import Effort, arena_bytes, place
+from tinygen.planner.memory.placement import Effort, PlacementSearch, arena_bytes
 from tinygen.planner.memory.traces import Ports, Trace, blocks_of, trace
 from tinygen.planner.schedule.solver import Solver
 
@@ -80,10 +80,10 @@ class Memory:
     @cached_property
     def bound_bytes(self) -> int:
         """No placement is smaller."""
-        return least_bytes(list(self._first_placed.values()))
+        return least_bytes(list(self.placed_first.values()))
 
     @cached_property
-    def _first_placed(self) -> dict[BufferKey, tuple[Block, ...]]:
+    def placed_first(self) -> Mapping[BufferKey, tuple[Block, ...]]:
         """Without lines, which are small and mostly find room beside all others: the search need not know them."""
         return {key: blocks for key, blocks in self.blocks.items() if not isinstance(key, PlaneLine)}
 
@@ -91,25 +91,6 @@ class Memory:
     def first_blocks(self) -> list[Block]:
         """The first of each buffer's blocks."""
         return [block for block, *_ in self.blocks.values()]
-
-    def placement_units(self, effort: Effort) -> int:
-        """What the search for a placement takes about: moves of blocks, and pairs of parts that may meet."""
-        pairs = sum(len(block.parts) ** 2 for blocks in self.blocks.values() for block in blocks)
-        return effort.moves * len(self._first_placed) + pairs
-
-    def placed(self, effort: Effort, limit: int | None = None, solver: Solver = Solver.BUILTIN) -> "Placed":
-        """The best placement found; with a limit the search ends at one within it."""
-        items = list(self._first_placed.values())
-        offsets = place(items, self.in_place, effort, self.bound_bytes, limit, solver)
-        for key, (block, *_) in self.blocks.items():
-            if isinstance(key, PlaneLine):
-                offsets[block] = lowest(block, offsets)
-        chosen = {key: next(b for b in blocks if b in offsets) for key, blocks in self.blocks.items()}
-        return Placed(
-            offsets={key: offsets[block] for key, block in chosen.items()},
-            others=frozenset(key for key, block in chosen.items() if block is not self.blocks[key][0]),
-            arena_bytes=arena_bytes(offsets),
-        )
 
 
 @dataclass(frozen=True)
@@ -119,6 +100,37 @@ class Placed:
     offsets: Mapping[BufferKey, int]
     others: frozenset[BufferKey]  # buffers that did not take their first block
     arena_bytes: int
+
+
+class Placing:
+    """Memory with the search for where its blocks lie."""
+
+    def __init__(self, memory: Memory, solver: Solver = Solver.BUILTIN) -> None:
+        self.memory = memory
+        items = list(memory.placed_first.values())
+        self._search = PlacementSearch(items, memory.in_place, memory.bound_bytes, solver)
+
+    @property
+    def units(self) -> int:
+        """Of work so far."""
+        return self._search.units
+
+    def best(self, effort: Effort, limit: int | None = None) -> Placed:
+        """The best placement found; with a limit the search ends at one within it."""
+        offsets = self._search.best(effort, limit)
+        for key, (block, *_) in self.memory.blocks.items():
+            if isinstance(key, PlaneLine):
+                offsets[block] = lowest(block, offsets)
+        chosen = {key: next(b for b in blocks if b in offsets) for key, blocks in self.memory.blocks.items()}
+        return Placed(
+            offsets={key: offsets[block] for key, block in chosen.items()},
+            others=frozenset(key for key, block in chosen.items() if block is not self.memory.blocks[key][0]),
+            arena_bytes=arena_bytes(offsets),
+        )
+
+    def is_within(self, limit: int, effort: Effort) -> bool:
+        """Whether a placement within a limit is found."""
+        return self._search.is_within(limit, effort) and self.best(effort, limit).arena_bytes <= limit
 
 
 def steps_of(network: Network, segment: Segment) -> list[RowStep]:

@@ -3,8 +3,18 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 from tinygen.planner.memory.block import Block, Gap, InPlace, forbidden, least_bytes
+
+
+class Change(NamedTuple):
+    """How an order differs from one before it. Sets of blocks are bits of an integer."""
+
+    first: int  # position from which on it differs
+    end: int  # position from which on the same blocks as before stand before each, but for `exchanged`
+    moved: int  # blocks that stand elsewhere
+    exchanged: int = 0  # blocks that only one of the orders has
 
 
 @dataclass(frozen=True)
@@ -29,11 +39,12 @@ class Problem:
             pairs.setdefault(frozenset((pair.operand, pair.result)), []).append(pair)
         gaps: tuple[dict[int, list[Gap]], ...] = tuple({} for _ in blocks)
         for i, first in enumerate(blocks):
+            live, own = first.live, owner[i]
             for j in range(i + 1, len(blocks)):
                 second = blocks[j]
-                if owner[i] == owner[j]:
+                if owner[j] == own or not (live & second.live or pairs):
                     continue
-                found = forbidden(first, second, pairs.get(frozenset((first, second)), ()))
+                found = forbidden(first, second, pairs.get(frozenset((first, second)), ()) if pairs else ())
                 if found:
                     gaps[j][i] = found
                     gaps[i][j] = [(-high, -low) for low, high in reversed(found)]
@@ -54,33 +65,60 @@ class Problem:
         """For each block: the others, with each open interval of its offset beyond theirs that is forbidden."""
         return tuple(tuple((i, *gap) for i, gaps in found.items() for gap in gaps) for found in self.gaps)
 
+    @cached_property
+    def beside(self) -> tuple[int, ...]:
+        """For each block: the set of the others of which some distances are forbidden."""
+        return tuple(sum(1 << number for number in found) for found in self.gaps)
+
     def first_fit(self, order: Sequence[int]) -> dict[int, int]:
         """Offsets of the blocks in `order`."""
-        at: list[int | None] = [None] * len(self.blocks)
-        self.fill(order, at)
-        return placed(order, at)
+        return placed(order, self.fill(order))
 
-    def fill(self, order: Iterable[int], at: list[int | None], limit: int | None = None) -> bool:
-        """Give blocks in `order` offsets beside those that have one; False as soon as one would end above `limit`."""
-        blocks, neighbours = self.blocks, self.neighbours
+    def fill(self, order: Iterable[int]) -> list[int | None]:
+        """By block: its offset where the blocks are placed in `order`; None for those that are not in it."""
+        at: list[int | None] = [None] * len(self.blocks)
         for index in order:
-            block = blocks[index]
-            taken = [
-                (other + low, high)
-                for number, low, gap_high in neighbours[index]
-                if (other := at[number]) is not None and (high := other + gap_high) > 0
-            ]
-            taken.sort()
-            offset = 0
-            for low, high in taken:
-                if offset <= low:
-                    break
-                if offset < high:
-                    offset = -(-high // block.align) * block.align
-            if limit is not None and offset + block.bytes > limit:
-                return False
-            at[index] = offset
-        return True
+            at[index] = self._lowest(index, at)
+        return at
+
+    def refill(
+        self, order: Sequence[int], change: Change, before: Sequence[int | None], limit: int
+    ) -> list[int | None] | None:
+        """The same, where it is known what another order gave: blocks stay where they were unless one changed that
+        they lie beside. None as soon as one would end above `limit`, which no block did before."""
+        first, end, moved, changed = change  # from now on `changed` is what lies elsewhere, too
+        at: list[int | None] = [None] * len(before)
+        for index in order[:first]:
+            at[index] = before[index]
+        for position in range(first, len(order)):
+            if position == end:
+                moved = 0
+            index, touched = order[position], moved | changed
+            if not self.beside[index] & touched and not touched >> index & 1:
+                at[index] = before[index]
+                continue
+            at[index] = offset = self._lowest(index, at)
+            if offset + self.blocks[index].bytes > limit:
+                return None
+            if offset != before[index]:
+                changed |= 1 << index
+        return at
+
+    def _lowest(self, index: int, at: Sequence[int | None]) -> int:
+        """The lowest offset of a block beside those that have one."""
+        taken = [
+            (other + low, high)
+            for number, low, gap_high in self.neighbours[index]
+            if (other := at[number]) is not None and (high := other + gap_high) > 0
+        ]
+        taken.sort()
+        offset, align = 0, self.blocks[index].align
+        for low, high in taken:
+            if offset <= low:
+                break
+            if offset < high:
+                offset = -(-high // align) * align
+        return offset
 
     def arena_bytes(self, offsets: dict[int, int]) -> int:
         """End of the highest block."""

@@ -4,11 +4,11 @@ Late-acceptance hill climbing (Burke and Bykov, 2017): a move may worsen the are
 Bounded by a number of moves, with given seeds: the same blocks always give the same offsets.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from random import Random
 
-from tinygen.planner.memory.first_fit import Problem, placed
+from tinygen.planner.memory.first_fit import Change, Problem, placed
 
 _WORK = 3_000_000  # most forbidden distances looked at by all moves together; about a second
 _MEMORY = 40  # moves that acceptance looks back
@@ -16,33 +16,49 @@ _MEMORY = 40  # moves that acceptance looks back
 
 @dataclass(frozen=True)
 class Found:
-    """An order of blocks, and what first fit makes of it."""
+    """Offsets of blocks, and the order that first fit made them of."""
 
     order: list[int]
     offsets: dict[int, int]
     bytes: int  # of the arena
 
 
-def search(problem: Problem, order: Sequence[int], moves: int, enough: int, seed: int = 0) -> Found:
-    """The best order met on a walk that starts at `order` and ends early at an arena of `enough` bytes.
+class Walk:
+    """A walk from order to order, which can be gone on with. Those of different seeds, whole numbers from 0, take
+    different ways."""
 
-    Walks of different seeds, a whole number from 0, take different ways.
-    """
-    random = Random(seed)
-    at: list[int | None] = [None] * len(problem.blocks)
-    problem.fill(order, at)
-    best = here = _Place(problem, list(order), at)
-    history = [here.bytes] * _MEMORY
-    for move in range(min(moves, _WORK // max(_work(problem), 1))):
-        if best.bytes <= enough:
-            break
-        there = here.moved(random, max(here.bytes, history[move % _MEMORY]))
+    def __init__(self, problem: Problem, order: Sequence[int], seed: int = 0) -> None:
+        self.moves = 0  # so far
+        self._random = Random(seed)
+        self._best = self._here = _Place(problem, list(order), problem.fill(order))
+        self._history = [self._here.bytes] * _MEMORY
+        self._most = _WORK // max(_work(problem), 1)
+
+    @property
+    def bytes(self) -> int:
+        """The smallest arena met."""
+        return self._best.bytes
+
+    @property
+    def best(self) -> Found:
+        """The first order met that gives it."""
+        return Found(self._best.order, placed(self._best.order, self._best.at), self._best.bytes)
+
+    def go_on(self, moves: int) -> Iterator[None]:
+        """Move until it has moved so often, or looked at as much as one walk may; hands over after each move."""
+        while self.moves < min(moves, self._most):
+            self._move()
+            yield
+
+    def _move(self) -> None:
+        turn = self.moves % _MEMORY
+        self.moves += 1
+        there = self._here.moved(self._random, max(self._here.bytes, self._history[turn]))
         if there is not None:
-            here = there
-        if here.bytes < best.bytes:
-            best = here
-        history[move % _MEMORY] = here.bytes
-    return Found(best.order, placed(best.order, best.at), best.bytes)
+            self._here = there
+        if self._here.bytes < self._best.bytes:
+            self._best = self._here
+        self._history[turn] = self._here.bytes
 
 
 def _work(problem: Problem) -> int:
@@ -63,17 +79,15 @@ class _Place:
 
     def moved(self, random: Random, limit: int) -> "_Place | None":
         """A place beside this one; None where it is above a limit."""
-        order, kept = self._neighbour(random)
+        order, change = self._neighbour(random)
         if order == self.order:
             return self
-        at = list(self.at)
-        for index in self.order[kept:]:
-            at[index] = None
-        return _Place(self._problem, order, at) if self._problem.fill(order[kept:], at, limit) else None
+        at = self._problem.refill(order, change, self.at, limit)
+        return _Place(self._problem, order, at) if at is not None else None
 
-    def _neighbour(self, random: Random) -> tuple[list[int], int]:
+    def _neighbour(self, random: Random) -> tuple[list[int], Change]:
         """An order that places a block at the top of the arena, or one beside it, earlier, swaps it with another, or
-        exchanges it for an alternative; and how many blocks stand where they stood before the first that moved."""
+        exchanges it for an alternative."""
         chosen = random.choice(self._highest)
         if chosen not in self._beside:
             self._beside[chosen] = sorted(i for i in self._problem.gaps[chosen] if self.at[i] is not None)
@@ -84,12 +98,14 @@ class _Place:
         position = changed.index(chosen)
         others = [index for index in self._problem.item_of[chosen] if index != chosen]
         if others and random.random() < 0.5:
-            changed[position] = random.choice(others)
-            return changed, position
+            other = changed[position] = random.choice(others)
+            return changed, Change(position, position, 0, exchanged=1 << chosen | 1 << other)
         if random.random() < 0.5:
             target = random.randrange(position + 1)
             changed.insert(target, changed.pop(position))
-            return changed, target
-        other = random.randrange(len(changed))
-        changed[position], changed[other] = changed[other], changed[position]
-        return changed, min(position, other)
+            return changed, Change(target, position + 1, 1 << chosen)
+        place = random.randrange(len(changed))
+        other = changed[place]
+        changed[position], changed[place] = other, chosen
+        first, last = min(position, place), max(position, place)
+        return changed, Change(first, last + 1, 1 << chosen | 1 << other)

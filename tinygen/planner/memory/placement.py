@@ -1,76 +1,173 @@
 """Offsets for blocks, so that the arena is small."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from enum import Enum
+from functools import cached_property
+from itertools import chain
 
 from tinygen.planner.memory.block import Block, InPlace
+from tinygen.planner.memory.branching import Branching
 from tinygen.planner.memory.exact import solve
 from tinygen.planner.memory.first_fit import Problem
-from tinygen.planner.memory.local_search import Found, search
+from tinygen.planner.memory.local_search import Found, Walk
 from tinygen.planner.schedule.solver import Solver
 
 
-@dataclass(frozen=True)
-class Effort:
+class Effort(Enum):
     """How long to search for a placement that misses its bound."""
 
-    moves: int  # of local search
-    exact: float  # deterministic time of the exact solver; none where it is 0
-
-    @property
-    def is_thorough(self) -> bool:
-        """Whether one walk of local search is not enough."""
-        return self.exact > 0
+    QUICK = "quick"  # a short walk of local search
+    THOROUGH = "thorough"  # several long ones
 
 
-QUICK = Effort(moves=300, exact=0)
-THOROUGH = Effort(moves=3000, exact=0.25)
+_MOVES = {Effort.QUICK: 300, Effort.THOROUGH: 3000}  # of a walk
+_FIRST_MOVES = 40  # before it is asked whether anything smaller is there
 _OTHER_ORDERS = 3  # that a thorough search also starts from,
 _AGAIN = 2  # and how often from the best that was found,
 _FEWER_MOVES = 0.4  # with that share of the moves
+_NODES = {Effort.QUICK: 40, Effort.THOROUGH: 600}  # of a look whether anything smaller is there,
+_NODE_WORK = 6_000_000  # fewer where they would look at more numbers than that
+_UNITS_OF_NODE = 32  # about as many moves of one block
+_EXACT = 0.25  # deterministic time of the exact solver
 
 
 def place(
     items: Sequence[Sequence[Block]],
     in_place: Sequence[InPlace] = (),
-    effort: Effort = THOROUGH,
+    effort: Effort = Effort.THOROUGH,
     bound: int = 0,
     limit: int | None = None,
     solver: Solver = Solver.BUILTIN,
 ) -> dict[Block, int]:
     """For each item one of its alternative blocks, with its offset, such that no two live parts overlap.
 
+    See `PlacementSearch`.
+    """
+    return PlacementSearch(items, in_place, bound, solver).best(effort, limit)
+
+
+class PlacementSearch:
+    """The search for a placement of items with a small arena. It can be gone on with: nothing is tried twice.
+
     First fit in several orders, then local search, also from other orders, then the exact solver where it is asked for;
-    whoever meets the lower bound, of which more may be known, ends it. With a `limit` any arena within it will do: no
-    smaller one is looked for. Of an item's blocks all have as many bytes live at any tick.
+    whoever meets the lower bound, of which more may be known, ends it, and so does the proof that nothing is smaller.
+    Of an item's blocks all have as many bytes live at any tick.
     """
-    problem = Problem.of(items, in_place)
-    enough = max(problem.bound, bound, limit or 0)
-    order, *others = sorted(_orders(problem), key=lambda order: problem.arena_bytes(problem.first_fit(order)))
-    found = search(problem, order, effort.moves, enough)
-    if effort.is_thorough and found.bytes > enough:
-        found = _searched_on(problem, others, found, effort, enough)
-    offsets = found.offsets
-    if solver is Solver.CP_SAT and effort.is_thorough and found.bytes > enough:
-        offsets = solve(problem, offsets, effort.exact, limit)
-    return {problem.blocks[index]: offset for index, offset in offsets.items()}
+
+    def __init__(
+        self,
+        items: Sequence[Sequence[Block]],
+        in_place: Sequence[InPlace] = (),
+        bound: int = 0,
+        solver: Solver = Solver.BUILTIN,
+    ) -> None:
+        self._problem = problem = Problem.of(items, in_place)
+        self._solver = solver
+        self._least = max(problem.bound, bound)  # no placement is smaller
+        self._orders = sorted(_orders(problem), key=lambda order: problem.arena_bytes(problem.first_fit(order)))
+        self._walk = Walk(problem, self._orders[0])
+        self._found = self._walk.best
+        self._wanted: int | None = None  # an arena that would do, while there may be one
+        self._asked: set[tuple[int, int]] = set()  # limits for which the search was in vain, with its nodes
+        self._steps = {Effort.QUICK: self._quickly(), Effort.THOROUGH: self._thoroughly()}
+        self.units = sum(len(found) for found in problem.gaps)  # of work so far: moves of a block
+
+    @property
+    def bytes(self) -> int:
+        """Of the smallest arena found."""
+        return self._found.bytes
+
+    def best(self, effort: Effort, limit: int | None = None) -> dict[Block, int]:
+        """The smallest placement found; with a `limit` any within it will do: no smaller one is looked for."""
+        self._wanted = limit
+        self._search(effort)
+        return {self._problem.blocks[index]: offset for index, offset in self._found.offsets.items()}
+
+    def is_within(self, limit: int, effort: Effort) -> bool:
+        """Whether a placement within a limit is found; the search ends where it is known that there is none."""
+        self._wanted = limit
+        self._search(effort, is_all_or_nothing=True)
+        return self._found.bytes <= limit
+
+    def _search(self, effort: Effort, *, is_all_or_nothing: bool = False) -> None:
+        """Go on until there is what is wanted, or enough was tried."""
+        stages = (Effort.QUICK,) if effort is Effort.QUICK else (Effort.QUICK, Effort.THOROUGH)
+        for _ in chain.from_iterable(self._steps[stage] for stage in stages):
+            if self._is_done or (is_all_or_nothing and self._is_in_vain):
+                return
+        if effort is Effort.THOROUGH and self._solver is Solver.CP_SAT and not self._is_done:
+            self._take(_found(self._problem, solve(self._problem, self._found.offsets, _EXACT, self._wanted)))
+
+    @property
+    def _is_done(self) -> bool:
+        return self._found.bytes <= max(self._least, self._wanted or 0)
+
+    @property
+    def _is_in_vain(self) -> bool:
+        return self._wanted is not None and self._wanted < self._least
+
+    def _quickly(self) -> Iterator[None]:
+        """A short walk from the best order."""
+        yield
+        yield from self._walked(self._walk, _FIRST_MOVES)
+        yield from self._compared(Effort.QUICK)
+        yield from self._walked(self._walk, _MOVES[Effort.QUICK])
+
+    def _thoroughly(self) -> Iterator[None]:
+        """The rest of that walk, others from other orders, which end in different valleys, then some that get down to
+        the ground of the deepest."""
+        yield from self._compared(Effort.THOROUGH)
+        moves = _MOVES[Effort.THOROUGH]
+        yield from self._walked(self._walk, moves)
+        for order in self._orders[1 : 1 + _OTHER_ORDERS]:
+            yield from self._walked(Walk(self._problem, order), moves)
+        yield from self._compared(Effort.THOROUGH)
+        for seed in range(1, _AGAIN + 1):
+            yield from self._walked(Walk(self._problem, self._found.order, seed), int(_FEWER_MOVES * moves))
+        yield from self._compared(Effort.THOROUGH)
+
+    def _walked(self, walk: Walk, moves: int) -> Iterator[None]:
+        """Step by step, with what it finds taken."""
+        self._take_from(walk)
+        for _ in walk.go_on(moves):
+            self.units += len(self._problem.alternatives)
+            self._take_from(walk)
+            yield
+
+    def _compared(self, effort: Effort) -> Iterator[None]:
+        """Ask whether what is wanted is there, or anything smaller than what was found, until that is not known."""
+        nodes = min(_NODES[effort], _NODE_WORK // self._branching.size)
+        while not self._is_done:
+            is_wanted = self._wanted is not None and not self._is_in_vain
+            limit = self._wanted if is_wanted and self._wanted is not None else self._found.bytes - 1
+            if (limit, nodes) in self._asked:
+                return
+            answer = self._branching.within(limit, nodes)
+            self.units += _UNITS_OF_NODE * answer.nodes
+            if answer.offsets is not None:
+                self._take(_found(self._problem, answer.offsets))
+            elif answer.is_impossible:
+                self._least = limit + 1
+            else:
+                self._asked.add((limit, nodes))
+            yield
+
+    @cached_property
+    def _branching(self) -> Branching:
+        return Branching(self._problem)
+
+    def _take_from(self, walk: Walk) -> None:
+        if walk.bytes < self._found.bytes:
+            self._found = walk.best
+
+    def _take(self, found: Found) -> None:
+        if found.bytes < self._found.bytes:
+            self._found = found
 
 
-def _searched_on(problem: Problem, orders: Sequence[list[int]], found: Found, effort: Effort, enough: int) -> Found:
-    """The best of further walks: from other orders, then from the best order of all with other seeds.
-
-    The first ones end in different valleys, the others get down to the ground of the deepest.
-    """
-    for order in orders[:_OTHER_ORDERS]:
-        if found.bytes <= enough:
-            break
-        found = min(found, search(problem, order, effort.moves, enough), key=lambda each: each.bytes)
-    for seed in range(1, _AGAIN + 1):
-        if found.bytes <= enough:
-            break
-        again = search(problem, found.order, int(_FEWER_MOVES * effort.moves), enough, seed)
-        found = again if again.bytes <= found.bytes else found
-    return found
+def _found(problem: Problem, offsets: Mapping[int, int]) -> Found:
+    """Offsets that others found, and their order from the lowest."""
+    return Found(sorted(offsets, key=offsets.__getitem__), dict(offsets), problem.arena_bytes(dict(offsets)))
 
 
 def arena_bytes(offsets: Mapping[Block, int]) -> int:

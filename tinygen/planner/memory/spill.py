@@ -7,13 +7,12 @@ from itertools import chain
 from tinygen.planner.memory.block import Block, InPlace, bound_bytes, whole_block
 from tinygen.planner.memory.lifetimes import Traffic
 from tinygen.planner.memory.occupancy import occupancy, step_traffic
-from tinygen.planner.memory.placement import THOROUGH, Effort, place
+from tinygen.planner.memory.placement import Effort, place
 from tinygen.planner.schedule.schedule import Buffer, Schedule
 from tinygen.planner.schedule.solver import Solver
 from tinygen.targets.board import Board, Memory
 
 _PROGRAM_BYTES = 256  # of main RAM, left to the data of the program around the model
-_QUICK = Effort(moves=100, exact=0)  # while it is tried whether a buffer still fits
 
 
 def rooms(board: Board) -> dict[Memory, int]:
@@ -81,11 +80,11 @@ class _Packing:
             return True
         if bound_bytes([self.blocks[buffer] for buffer in buffers]) > room_bytes:
             return False
-        return _end(self._placed(buffers, _QUICK)) <= room_bytes
+        return _end(self._placed(buffers, Effort.QUICK)) <= room_bytes
 
     def smallest(self, buffers: Sequence[Buffer]) -> dict[Buffer, int]:
         """Offsets of buffers that lie together: not above what `fits` has found."""
-        return min((self._placed(buffers, effort) for effort in (_QUICK, THOROUGH)), key=_end)
+        return min((self._placed(buffers, effort) for effort in Effort), key=_end)
 
     def _placed(self, buffers: Sequence[Buffer], effort: Effort) -> dict[Buffer, int]:
         blocks = [self.blocks[buffer] for buffer in buffers]

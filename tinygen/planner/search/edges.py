@@ -27,7 +27,6 @@ from tinygen.planner.chains.strip_bounds import extra_macs, strip_bytes
 from tinygen.planner.cost.choice import variants
 from tinygen.planner.cost.cost import Costs, costs
 from tinygen.planner.memory.block import live_bytes, read_tick, written_tick
-from tinygen.planner.memory.placement import QUICK
 from tinygen.planner.search.findings import Findings
 from tinygen.planner.search.search_work import UNITS_OF_STEP, least_rows, longest_chain
 
@@ -247,7 +246,7 @@ class EdgeFinder:
         """The edge with the bytes of a placement; bounded as before where the search ended at one of `enough` bytes."""
         memory = self._found.memory_alone(edge.segment)
         passing = passing_bytes(self._network, edge.segment)
-        size = self._found.place(memory, QUICK, enough - passing).arena_bytes + passing
+        size = self._found.place_quickly(memory, enough - passing).arena_bytes + passing
         if memory.bound_bytes + passing < size <= enough:
             return replace(edge, bytes=min(edge.bytes, size), fits_bytes=size)
         return replace(edge, bytes=size, known=Known.PLACED)

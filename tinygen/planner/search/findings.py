@@ -1,18 +1,29 @@
 """What planning finds out about the kernels and the segments of one network: nothing is looked at twice."""
 
 from collections.abc import Hashable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 
 from tinygen.ir.graph import Op
 from tinygen.kernels.base import Kernel, Toolbox
 from tinygen.planner.chains.network import Network
-from tinygen.planner.chains.segment import Memory, Placed, Segment, Traces, memory_of_trace, memory_of_traces, trace_of
+from tinygen.planner.chains.segment import (
+    Memory,
+    Placed,
+    Placing,
+    Segment,
+    Traces,
+    memory_of_trace,
+    memory_of_traces,
+    trace_of,
+)
 from tinygen.planner.cost.choice import select, variants
-from tinygen.planner.memory.placement import QUICK, THOROUGH, Effort
+from tinygen.planner.memory.placement import Effort
 from tinygen.planner.schedule.solver import Solver
 from tinygen.planner.search.search_work import UNITS_OF_STEP, SearchWork
 
 _MOST_STEPS = 50_000  # of segments whose traces are kept: some hundred megabytes
+_MOST_PLACINGS = 24  # searches that are kept to be gone on with
 
 
 class Findings:
@@ -27,7 +38,7 @@ class Findings:
         self._part_cache: dict[tuple[Hashable, int], tuple[Op, Kernel]] = {}
         self._trace_cache: Traces = {}
         self._placed_cache: dict[tuple[Segment, ...], Placed] = {}
-        self._fitting_cache: dict[tuple[Segment, ...], Placed] = {}
+        self._placing_cache: dict[tuple[Segment, ...], Placing] = {}  # those asked for last at the end
 
     def variants(self, op: Op) -> tuple[Kernel, ...]:
         """The kernels of an operator of the network: the cheapest first, each further one with less scratch."""
@@ -46,44 +57,63 @@ class Findings:
         chosen = {op: self._within(op, bytes) for segment in segments for op, bytes in self._limited(segment)}
         return self.network.with_kernels(chosen) if chosen else self.network
 
-    def memory(self, segments: Sequence[Segment]) -> Memory:
+    def memory(self, segments: tuple[Segment, ...]) -> Memory:
         """The blocks of all segments, one after the other."""
-        self._trace(segments)
-        traces = [self._trace_cache[segment] for segment in segments]
-        self.work.spend(UNITS_OF_STEP * sum(found.steps for found in traces))
-        return memory_of_traces(self.network, traces)
+        return self._placing(segments).memory
 
-    def place(self, memory: Memory, effort: Effort, limit: int | None = None) -> Placed:
+    def place(self, segments: tuple[Segment, ...], effort: Effort, limit: int | None = None) -> Placed:
         """The best placement found, quickly where no work is left; with a limit the search ends at one within it."""
-        effort = effort if self.work.is_left else QUICK
-        self.work.spend(memory.placement_units(effort))
-        return memory.placed(effort, limit, self.solver)
+        with self._at_work_on(segments) as placing:
+            return placing.best(self._affordable(effort), limit)
 
     def placed(self, segments: tuple[Segment, ...]) -> Placed:
         """The best placement of all segments that is found."""
         if segments not in self._placed_cache:
-            best = self.place(self.memory(segments), THOROUGH)
-            known = self._fitting_cache.get(segments, best)
-            self._placed_cache[segments] = min(best, known, key=lambda placed: placed.arena_bytes)
+            self._placed_cache[segments] = self.place(segments, Effort.THOROUGH)
         return self._placed_cache[segments]
 
     def fits(self, segments: tuple[Segment, ...], limit_bytes: int, effort: Effort) -> bool:
         """Whether a placement of all segments within a limit is found, so that `placed` is within it, too."""
-        known = self._placed_cache.get(segments) or self._fitting_cache.get(segments)
-        if known and known.arena_bytes <= limit_bytes:
-            return True
-        needed = self.memory(segments)
-        if needed.bound_bytes > limit_bytes or segments in self._placed_cache:
-            return False
-        found = self.place(needed, effort, limit_bytes)
-        if found.arena_bytes <= limit_bytes:
-            self._fitting_cache[segments] = found
-        return found.arena_bytes <= limit_bytes
+        with self._at_work_on(segments) as placing:
+            if placing.memory.bound_bytes > limit_bytes:
+                return False
+            return placing.is_within(limit_bytes, self._affordable(effort))
 
     def memory_alone(self, segment: Segment) -> Memory:
         """The blocks of a segment; what passes through it untouched is not among them."""
         self._trace([segment])
         return memory_of_trace(self.network, segment, self._trace_cache[segment])
+
+    def place_quickly(self, memory: Memory, limit: int) -> Placed:
+        """A placement of some blocks; the search ends at one within the limit."""
+        placing = Placing(memory, self.solver)
+        found = placing.best(Effort.QUICK, limit)
+        self.work.spend(placing.units)
+        return found
+
+    def _affordable(self, effort: Effort) -> Effort:
+        return effort if self.work.is_left else Effort.QUICK
+
+    @contextmanager
+    def _at_work_on(self, segments: tuple[Segment, ...]) -> Iterator[Placing]:
+        placing = self._placing(segments)
+        before = placing.units
+        yield placing
+        self.work.spend(placing.units - before)
+
+    def _placing(self, segments: tuple[Segment, ...]) -> Placing:
+        """The search for a placement of all segments; those asked for last are kept."""
+        found = self._placing_cache.pop(segments, None)
+        if found is None:
+            self._trace(segments)
+            traces = [self._trace_cache[segment] for segment in segments]
+            self.work.spend(UNITS_OF_STEP * sum(found.steps for found in traces))
+            found = Placing(memory_of_traces(self.network, traces), self.solver)
+            self.work.spend(found.units)
+        self._placing_cache[segments] = found
+        for oldest in list(self._placing_cache)[:-_MOST_PLACINGS]:
+            del self._placing_cache[oldest]
+        return found
 
     def _trace(self, segments: Sequence[Segment]) -> None:
         for segment in segments:

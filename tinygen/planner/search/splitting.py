@@ -8,7 +8,7 @@ from tinygen.kernels.base import Objective, Toolbox
 from tinygen.planner.chains.network import Network
 from tinygen.planner.chains.segment import Segment
 from tinygen.planner.cost.cost import estimated_instructions
-from tinygen.planner.memory.placement import QUICK, THOROUGH
+from tinygen.planner.memory.placement import Effort
 from tinygen.planner.schedule.schedule import Schedule
 from tinygen.planner.schedule.solver import Solver
 from tinygen.planner.search.edges import Upgrade
@@ -126,7 +126,7 @@ class _Planner:
     def _takes_more(self, smallest: Segmentation, instructions: float) -> bool:
         """Whether what runs in about the arena of the smallest segmentation takes more: its segments do, each with the
         kernels for which it has room there on its own."""
-        arena_bytes = self._found.place(self._found.memory(self._directed(smallest)), QUICK).arena_bytes
+        arena_bytes = self._found.place(self._directed(smallest), Effort.QUICK).arena_bytes
         most_extra = instructions - self._search.whole_instructions
         return self._search.within(max(arena_bytes, smallest.bytes), most_extra=most_extra) is None
 
@@ -177,14 +177,15 @@ class _Planner:
         """A schedule with few instructions within a limit, if one is found quickly."""
         for path in self._tries(limit_bytes):
             segments = self._directed(path)
-            if self._found.fits(segments, limit_bytes, THOROUGH):
+            if self._found.fits(segments, limit_bytes, Effort.THOROUGH):
                 improved = self._improved(segments, limit_bytes)
                 has_upgrades = self._toolbox.has_native_kernels
                 return self._split(self._upgraded(improved, limit_bytes) if has_upgrades else improved)
         return None
 
     def _tries(self, limit_bytes: int) -> Iterator[Segmentation]:
-        """Fast segmentations with smaller and smaller segments, at last one with few cuts."""
+        """Fast segmentations with smaller and smaller segments, one with few cuts, at last the smallest: what takes its
+        room together, and not alone, may only be seen when all of it is placed."""
         limit = limit_bytes
         for _ in range(_TRIES):
             path = self._search.within(limit)
@@ -196,6 +197,8 @@ class _Planner:
             limit = min(int(limit * _FEWER_BYTES), path.bytes - 1)
         if path := self._search.within(limit_bytes, chain=_FEW_CUTS):
             yield path
+        if (smallest := self._search.smallest()).bytes <= limit_bytes:
+            yield smallest
 
     def _within_budget(self, smallest: Segmentation) -> Segmentation:
         """The smallest segmentation that costs little more than whole tensors."""
@@ -234,7 +237,7 @@ class _Planner:
             for other in self._search.cheaper(segment, limit) if may_try else ():
                 changed = replace(other, descending=segment.descending)
                 tried = (*chosen[:index], changed, *chosen[index + 1 :])
-                if self._found.fits(tried, limit, QUICK):
+                if self._found.fits(tried, limit, Effort.QUICK):
                     chosen = tried
                     break
                 misses += 1
@@ -248,7 +251,7 @@ class _Planner:
         together = segments
         for (index, _), upgrade in best.items():
             together = _with_upgrade(together, index, upgrade)
-        if not found or self._found.fits(together, limit, THOROUGH):
+        if not found or self._found.fits(together, limit, Effort.THOROUGH):
             return together
         upgraded: set[tuple[int, int]] = set()
         misses = 0
@@ -260,7 +263,7 @@ class _Planner:
             tried = _with_upgrade(segments, index, upgrade)
             if self._found.memory(tried).bound_bytes > limit:
                 continue
-            if self._found.fits(tried, limit, THOROUGH if misses < _MOST_MISSES else QUICK):
+            if self._found.fits(tried, limit, Effort.THOROUGH if misses < _MOST_MISSES else Effort.QUICK):
                 segments = tried
                 upgraded.add((index, upgrade.position))
             else:
@@ -309,9 +312,8 @@ def _directed(known: Findings, path: Segmentation) -> tuple[Segment, ...]:
     """
     segments = path.segments
     chains = [i for i, s in enumerate(segments) if s.rows_per_call is not None and not _ascends(known.network, s)]
-    needed = known.memory(segments)
-    bound = max(needed.bound_bytes, path.bytes)
-    best = known.place(needed, QUICK, bound).arena_bytes
+    bound = max(known.memory(segments).bound_bytes, path.bytes)
+    best = known.place(segments, Effort.QUICK, bound).arena_bytes
     found, turns = segments, _MOST_TURNS
     for start in dict.fromkeys((frozenset[int](), frozenset(chains[1::2]), frozenset(chains[0::2]))):
         if best <= bound or turns <= 0 or not known.work.is_left:
@@ -327,13 +329,16 @@ def _turned_one_by_one(
     known: Findings, segments: tuple[Segment, ...], chains: Sequence[int], descending: frozenset[int], bound: int
 ) -> tuple[frozenset[int], int]:
     """Which chains run down, beginning with `descending`, and the arena bytes of that."""
-    best = known.place(known.memory(_descending(segments, descending)), QUICK, bound).arena_bytes
+    best = known.place(_descending(segments, descending), Effort.QUICK, bound).arena_bytes
     for index in chains:
         if best <= bound or not known.work.is_left:
             break
         turned = descending ^ {index}
-        needed = known.memory(_descending(segments, turned))
-        if needed.bound_bytes < best and (size := known.place(needed, QUICK, bound).arena_bytes) < best:
+        tried = _descending(segments, turned)
+        if (
+            known.memory(tried).bound_bytes < best
+            and (size := known.place(tried, Effort.QUICK, bound).arena_bytes) < best
+        ):
             descending, best = turned, size
     return descending, best
 
