@@ -1,5 +1,7 @@
 """Refuses models that compute with float32, unless the user allows it."""
 
+from collections.abc import Collection
+
 from tinygen.errors import UnsupportedModelError, UnsupportedOperator, UnsupportedOperatorsError
 from tinygen.ir.graph import Graph, Op, Port
 from tinygen.ops.quantize import Dequantize, Quantize
@@ -12,17 +14,19 @@ _REMEDY = "Quantize it (`tinygen calibrate`, --calibrate), or compile it as it i
 def refuse_float(graph: Graph) -> Graph:
     """The graph as it is; UnsupportedOperatorsError that lists the operators on float32 where there are some.
 
-    Quantization at the boundary is none of them, nor are reshapes and transposes, which compute nothing.
+    Quantization at the boundary is none of them, nor are casts there (of ids that are given as float32), nor reshapes
+    and transposes, which compute nothing.
     """
-    faults = tuple(_fault(op) for op in graph.ops if _computes_with_float(op))
+    casts = {op for op in graph.ops if _is_at_boundary(op, graph)}
+    faults = tuple(_fault(op) for op in graph.ops if op not in casts and _computes_with_float(op))
     if faults:
         raise UnsupportedOperatorsError(graph.ops[0].source.file, faults, _REMEDY)
     for port in graph.inputs:
-        _check_input(graph, port)
+        _check_input(graph, port, casts)
     for port in graph.outputs:
-        if port.tensor.type.dtype.is_real:
+        if port.tensor.type.dtype.is_real and graph.producers.get(port.tensor) not in casts:
             raise _float_port(graph, port, "output", "DEQUANTIZE")
-    for op in graph.ops:
+    for op in (op for op in graph.ops if op not in casts):
         if any(tensor.type.dtype.is_real for tensor in (*op.operands, *op.results)):
             raise UnsupportedModelError(
                 f"{op.source}: computes with float32 inside of the model, int8 was expected. "
@@ -31,11 +35,22 @@ def refuse_float(graph: Graph) -> Graph:
     return graph
 
 
-def _check_input(graph: Graph, port: Port) -> None:
+def _is_at_boundary(op: Op, graph: Graph) -> bool:
+    """Whether an operator takes or gives numbers for what they are, those in float32 between model and application."""
+    operands = (tensor for tensor in op.operands if tensor.type.dtype.is_real)
+    results = (tensor for tensor in op.results if tensor.type.dtype.is_real)
+    return (
+        op.takes_stored_numbers
+        and all(tensor in graph.input_tensors for tensor in operands)
+        and all(tensor in graph.output_tensors for tensor in results)
+    )
+
+
+def _check_input(graph: Graph, port: Port, casts: Collection[Op]) -> None:
     """Raise UnsupportedModelError where an input is float32 inside of the model."""
-    if not port.tensor.type.dtype.is_real:
-        return
     readers = graph.consumers.get(port.tensor, ())
+    if not port.tensor.type.dtype.is_real or (readers and all(op in casts for op in readers)):
+        return
     types = {op.results[0].type for op in readers}
     if len(types) > 1 and all(isinstance(op, Quantize) for op in readers):
         found = ", ".join(f"'{op.results[0].name}'" for op in readers)

@@ -58,8 +58,10 @@ def needs_rescale(op: Op, operand: Tensor, result_group: Group) -> bool:
 
 
 def real_operands(graph: Graph) -> tuple[Tensor, ...]:
-    """The real tensors of a graph but weights and biases, in execution order."""
+    """The real tensors of a graph but weights and biases, and inputs that are cast: ids; in execution order."""
     excluded = {tensor for op in graph.ops if op.filters is not None for tensor in op.filters.constants}
+    readers = graph.consumers
+    excluded |= {t for t in graph.input_tensors if t in readers and all(op.takes_stored_numbers for op in readers[t])}
     return tuple(t for t in graph.tensors if t.type.dtype.is_real and t not in excluded)
 
 
