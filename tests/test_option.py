@@ -62,6 +62,8 @@ _WRITTEN: dict[type, dict[str, Written]] = {
         "quant_op_types": "Conv",
         "quant_granularity": "per-channel",
         "quant_compat": "onnx-mlir",
+        "maccel": "cmsis-nn",
+        "march": "armv7e-m",
         "quant_search": "x.npz",
     },
     WeightsRequest: {

@@ -183,6 +183,39 @@ def test_s1_09_a_board_must_multiply_int8(tmp_path: Path) -> None:
     assert ended.code == 2 and not (tmp_path / "out").exists()
 
 
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"maccel": "CMSIS-NN", "march": "armv7e-m"}, None),
+        ({"maccel": "tinygen"}, None),
+        (
+            {"maccel": "NNPA"},
+            "TG-Q001 --maccel: mps2-an386 has no engine 'NNPA' on the core that multiplies int8 by int8, cmsis-nn or "
+            "tinygen was expected. Choose another one, or another target.",
+        ),
+        (
+            {"march": "arch15"},
+            "TG-Q001 --march: is arch15, armv7e-m was expected, which mps2-an386 has. Choose another target.",
+        ),
+    ],
+)
+def test_s1_09_accelerator_and_architecture_as_onnx_mlir_names_them(
+    given: dict[str, str], said: str | None, tmp_path: Path
+) -> None:
+    model = float_model(tmp_path)
+    if said is None:
+        assert _count(_compiled(model, "mps2-an386", quant_dynamic="auto", **given).graph, IntegerProducts) == 4
+        return
+    with pytest.raises(DynamicError) as caught:
+        _compiled(model, "mps2-an386", quant_dynamic="auto", **given)
+    assert str(caught.value) == said and caught.value.exit_code == 2
+
+
+def test_s1_09_an_accelerator_without_quantization_is_refused(tmp_path: Path) -> None:
+    said = _refused(float_model(tmp_path), Code.CONTRADICTION, maccel="cmsis-nn", allow_float=True)
+    assert said == "TG-Q004 --maccel: is given without --quant-dynamic, both were expected. Add it."
+
+
 @needs_onnxruntime
 def test_s1_10_what_is_int8_already_is_left_alone(tmp_path: Path) -> None:
     model = quantized_at_run_time(float_model(tmp_path), False, False)

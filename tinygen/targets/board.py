@@ -11,7 +11,7 @@ from tinygen.errors import UsageError
 from tinygen.targets.compiler_flags import flags_problem
 from tinygen.targets.engine import Engine, EngineKind, engines_problem
 from tinygen.targets.engine_templates import EngineTemplates
-from tinygen.targets.isa import ARMV6_M, ISAS_OF_CPU, Isa
+from tinygen.targets.isa import ARCHITECTURES, ARMV6_M, ISAS_OF_CPU, Isa
 from tinygen.targets.size import parse_size
 
 LONGEST_NAME = 64  # letters of a board and its memories; they are in names of files, macros and sections
@@ -179,6 +179,11 @@ class Board(_Frozen):
         board = self.model_copy()
         board._templates = found
         return board
+
+    @property
+    def architecture(self) -> str:
+        """That of the core, as `-march` of compilers names it; "host" where the program runs here."""
+        return ARCHITECTURES[self.cpu]
 
     @property
     def has_thumb2(self) -> bool:

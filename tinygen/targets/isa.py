@@ -35,6 +35,18 @@ _MACRO_CONDITIONS = {
 # Cores of Armv6-M, with 16-bit Thumb instructions only: no long products, no loads of unaligned words.
 ARMV6_M = ("cortex-m0", "cortex-m0plus")
 
+# As compilers call them.
+ARCHITECTURES = {
+    "host": "host",
+    "cortex-m0": "armv6-m",
+    "cortex-m0plus": "armv6-m",
+    "cortex-m3": "armv7-m",
+    "cortex-m4": "armv7e-m",
+    "cortex-m7": "armv7e-m",
+    "cortex-m33": "armv8-m.main",
+    "cortex-m55": "armv8.1-m.main",
+}
+
 # What the cores can be built with: the options of Cortex-M33 (DSP) and Cortex-M55 (MVE) may be left out.
 ISAS_OF_CPU = {
     "host": (Isa.HOST,),

@@ -53,19 +53,33 @@ class Quantized:
     decisions: tuple[Decision, ...]
 
 
-def check_engine(engines: Iterable[Engine], board: str) -> None:
-    """Raise DynamicError where no engine multiplies int8 on the core."""
-    if not any(_multiplies(engine) for engine in engines):
+def check_engine(board: Board, options: DynamicOptions) -> None:
+    """Raise DynamicError where no engine multiplies int8 on the core, or not the one that was asked for."""
+    found = [engine for engine in board.engines if _multiplies(engine)]
+    if not found:
         raise DynamicError(
             Code.NO_INT8_ENGINE,
-            f"--quant-dynamic: {board} has no engine on the core that multiplies int8 by int8, one was expected. "
+            f"--quant-dynamic: {board.name} has no engine on the core that multiplies int8 by int8, one was expected. "
             "Choose another target, or add an engine to the board's file.",
+        )
+    names = dict.fromkeys(name.lower() for engine in found for name in (engine.name, engine.kind.value) if name)
+    if options.accelerator is not None and options.accelerator.lower() not in names:
+        raise DynamicError(
+            Code.NO_INT8_ENGINE,
+            f"--maccel: {board.name} has no engine '{options.accelerator}' on the core that multiplies int8 by int8, "
+            f"{' or '.join(names)} was expected. Choose another one, or another target.",
+        )
+    if options.architecture is not None and options.architecture.lower() != board.architecture:
+        raise DynamicError(
+            Code.NO_INT8_ENGINE,
+            f"--march: is {options.architecture}, {board.architecture} was expected, which {board.name} has. Choose "
+            "another target.",
         )
 
 
 def quantize_layers(graph: Graph, options: DynamicOptions, board: Board, scheme: Scheme) -> Quantized:
     """The layers of the listed types, or those that gain, on int8; the others stay as they are. DynamicError."""
-    check_engine(board.engines, board.name)
+    check_engine(board, options)
     kinds = _kinds(options.op_types)
     making = _Making(graph, scheme)
     ops: list[Op] = []

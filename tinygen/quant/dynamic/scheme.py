@@ -93,6 +93,21 @@ class DynamicOptions:
         metavar="COMPILER",
         help="onnx-mlir: of contradictory values of --quant-dynamic the last one wins, and auto ignores the others.",
     )
+    accelerator: str | None = option(
+        None,
+        TEXT,
+        "--maccel",
+        metavar="ENGINE",
+        help="With --quant-dynamic: the engine of the target that multiplies int8, by its name or kind (cmsis-nn, "
+        "tinygen); a target without it is refused.",
+    )
+    architecture: str | None = option(
+        None,
+        TEXT,
+        "--march",
+        metavar="ARCHITECTURE",
+        help="With --quant-dynamic: the architecture of the target's core, such as armv7e-m; another one is refused.",
+    )
     search: Path | None = option(
         None,
         FILE,
@@ -118,6 +133,11 @@ class DynamicOptions:
             raise DynamicError(
                 Code.CONTRADICTION, "--quant-op-types: is given without --quant-dynamic, both were expected. Add it."
             )
+        for name, value in (("--maccel", self.accelerator), ("--march", self.architecture)):
+            if value is not None and not self.is_asked:
+                raise DynamicError(
+                    Code.CONTRADICTION, f"{name}: is given without --quant-dynamic, both were expected. Add it."
+                )
         if self.search is not None and self.values not in (None, AUTO):
             raise DynamicError(
                 Code.CONTRADICTION,
