@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tinygen.ir.graph import Graph, Source
+from tinygen.ir.graph import Graph, Source, recast
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import DType, Quant, TensorType
 from tinygen.ops.conv2d import Conv2D
@@ -93,28 +93,18 @@ def integer_layer(
 
 
 def _products(layer: Layer, levels: Levels, weights: Tensor, sums: Tensor) -> IntegerProducts:
-    if isinstance(layer, FullyConnected):
-        return IntegerFullyConnected(
-            name=sums.name,
-            source=layer.source,
-            input=levels.stored,
-            zero_point=levels.zero_point,
-            weights=weights,
-            output=sums,
-        )
-    mixes_channels = isinstance(layer, Conv2D) or layer.input.shape[3] == 1
-    kind = IntegerConv2D if mixes_channels else IntegerDepthwiseConv2D
-    return kind(
-        name=sums.name,
-        source=layer.source,
-        input=levels.stored,
-        zero_point=levels.zero_point,
-        weights=_filters_of_one_channel(weights) if mixes_channels and not isinstance(layer, Conv2D) else weights,
-        output=sums,
-        stride=layer.stride,
-        padding=layer.padding,
-        dilation=layer.dilation,
-    )
+    kind: type[IntegerProducts]
+    match layer:
+        case FullyConnected():
+            kind = IntegerFullyConnected
+        case DepthwiseConv2D() if layer.input.shape[3] > 1:
+            kind = IntegerDepthwiseConv2D
+        case DepthwiseConv2D():
+            kind, weights = IntegerConv2D, _filters_of_one_channel(weights)
+        case Conv2D():
+            kind = IntegerConv2D
+    read = {"input": levels.stored, "zero_point": levels.zero_point, "weights": weights}
+    return recast(layer, kind, name=sums.name, output=sums, **read)
 
 
 def _filters_of_one_channel(weights: Tensor) -> Tensor:

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from tinygen.ir.graph import Graph, Op
+from tinygen.ir.graph import Graph, Op, recast
 from tinygen.ir.names import unused
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import DType, TensorType
@@ -52,26 +52,8 @@ def _weights(products: IntegerProducts, sums: DequantizeSums, names: set[str]) -
 
 
 def _layer(products: IntegerProducts, sums: DequantizeSums, input: Tensor, weights: Tensor) -> Layer:
-    if not isinstance(products, IntegerConvolution):
-        return FullyConnected(
-            name=sums.name,
-            source=sums.source,
-            input=input,
-            weights=weights,
-            bias=sums.bias,
-            output=sums.output,
-            clamp=sums.clamp,
-        )
-    kind = Conv2D if isinstance(products, IntegerConv2D) else DepthwiseConv2D
-    return kind(
-        name=sums.name,
-        source=sums.source,
-        input=input,
-        weights=weights,
-        bias=sums.bias,
-        output=sums.output,
-        stride=products.stride,
-        dilation=products.dilation,
-        padding=products.padding,
-        clamp=sums.clamp,
-    )
+    kind: type[Layer] = FullyConnected
+    if isinstance(products, IntegerConvolution):
+        kind = Conv2D if isinstance(products, IntegerConv2D) else DepthwiseConv2D
+    result = {"name": sums.name, "source": sums.source, "bias": sums.bias, "output": sums.output, "clamp": sums.clamp}
+    return recast(products, kind, input=input, weights=weights, **result)
