@@ -1,7 +1,6 @@
 """Convolutions of int8 with int32 results."""
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -12,22 +11,14 @@ from tinygen.ir.types import Array
 from tinygen.ops.accumulate import exact_matmul
 from tinygen.ops.checks import check_rank
 from tinygen.ops.integer_products import IntegerProducts
-from tinygen.ops.window import HW, Window
-from tinygen.ops.windowed import Sliding
+from tinygen.ops.windowed import Filtering
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class IntegerConvolution(Sliding, IntegerProducts):
+class IntegerConvolution(Filtering, IntegerProducts):
     """Sums of products under a window; what lies in the padding adds nothing."""
 
     result_range: ClassVar[Range] = Range.OWN
-
-    dilation: HW
-
-    @cached_property
-    def window(self) -> Window:
-        _, height, width, _ = self.weights.shape
-        return Window(HW(height, width), self.stride, self.dilation, self.padding)
 
     @property
     def channels(self) -> int:

@@ -1,7 +1,6 @@
 """2-D convolution of signs with signs."""
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
@@ -14,22 +13,15 @@ from tinygen.ops.accumulate import exact_matmul
 from tinygen.ops.checks import check_dtype, check_filters, check_numbers, check_rank, check_shape, check_signs
 from tinygen.ops.precision import products_of_signs
 from tinygen.ops.weighted import Weighted
-from tinygen.ops.window import HW, Window
-from tinygen.ops.windowed import Windowed
+from tinygen.ops.windowed import Filtering, Windowed
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class SignConv2D(Weighted, Windowed):
+class SignConv2D(Weighted, Filtering, Windowed):
     """Convolution without groups; outside of the input lie real zeros, which no sign is."""
 
     input: Tensor  # [N, H, W, words of C_IN], signs
     weights: Tensor  # [C_OUT, KH, KW, C_IN], int1
-    dilation: HW
-
-    @cached_property
-    def window(self) -> Window:
-        _, height, width, _ = self.weights.shape
-        return Window(HW(height, width), self.stride, self.dilation, self.padding)
 
     @property
     def macs(self) -> int:

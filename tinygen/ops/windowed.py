@@ -98,18 +98,23 @@ class Windowed(Sliding):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Convolution(Weighted, Windowed):
-    """A convolution: filters with a bias; of int8 requantized per output channel."""
+class Filtering(Sliding):
+    """One whose window has the size of its filters."""
 
-    has_narrow_form: ClassVar[bool] = True
-
-    weights: Tensor  # filters; which axis counts output channels is the subclass's to say
+    weights: Tensor  # [..., KH, KW, ...]; which of the outer axes counts output channels is the subclass's to say
     dilation: HW
 
     @cached_property
     def window(self) -> Window:
         _, height, width, _ = self.weights.shape
         return Window(HW(height, width), self.stride, self.dilation, self.padding)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Convolution(Weighted, Filtering, Windowed):
+    """A convolution: filters with a bias; of int8 requantized per output channel."""
+
+    has_narrow_form: ClassVar[bool] = True
 
     @property
     def is_padded(self) -> bool:
