@@ -136,3 +136,19 @@ def check_scaling(role: str, scaling: Multiplier, max_shift: int) -> None:
             f"the scale of the {role} is about {2**scaling.shift} times the output's, "
             f"below {2**max_shift} times was expected"
         )
+
+
+def check_groups(channels: int, filters: int, depth: int) -> None:
+    """Input channels in groups of `depth`, each with as many of the filters."""
+    groups = channels // depth if depth else 0
+    if not groups or channels % depth or filters % groups:
+        raise ValueError(f"{channels} input channels and {filters} filters of depth {depth} form no groups")
+
+
+def check_multiplier(weights: Tensor, channels: int) -> None:
+    """Depthwise filters [1, KH, KW, C_OUT] with as many outputs for each input channel."""
+    if channels == 0 or weights.shape[3] % channels or weights.shape[0] != 1:
+        raise ValueError(
+            f"weights {list(weights.shape)} do not fit {channels} input channels, "
+            "[1, KH, KW, multiplier * channels] was expected"
+        )

@@ -10,6 +10,7 @@ from tinygen.ir.rows import Channels, all_channels
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, DType, Float32Array
 from tinygen.ops.accumulate import centered_weights, exact_matmul
+from tinygen.ops.checks import check_groups
 from tinygen.ops.fully_connected import FullyConnected
 from tinygen.ops.requantize import Int64Array
 from tinygen.ops.sign_conv2d import SignConv2D
@@ -79,11 +80,7 @@ class Conv2D(Convolution):
 
     def verify(self) -> None:
         super().verify()
-        channels, _, _, depth = self.weights.shape
-        if depth == 0 or self.input.shape[3] % depth or not self.groups or channels % self.groups:
-            raise ValueError(
-                f"{self.input.shape[3]} input channels and {channels} filters of depth {depth} form no groups"
-            )
+        check_groups(self.input.shape[3], self.channels, self.weights.shape[3])
 
     def evaluate(self, values: Values) -> tuple[Array, ...]:
         if self.output.type.dtype.is_real:

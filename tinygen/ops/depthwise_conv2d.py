@@ -11,6 +11,7 @@ from tinygen.ir.rows import Channels, all_channels
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, Float32Array
 from tinygen.ops.accumulate import centered_weights
+from tinygen.ops.checks import check_multiplier
 from tinygen.ops.weighted import LayerKind, Reals, spaced
 from tinygen.ops.window import NO_PADDING
 from tinygen.ops.windowed import Convolution
@@ -77,11 +78,7 @@ class DepthwiseConv2D(Convolution):
 
     def verify(self) -> None:
         super().verify()
-        if self.input.shape[3] == 0 or self.channels % self.input.shape[3] or self.weights.shape[0] != 1:
-            raise ValueError(
-                f"weights {list(self.weights.shape)} do not fit {self.input.shape[3]} input channels, "
-                "[1, KH, KW, multiplier * channels] was expected"
-            )
+        check_multiplier(self.weights, self.input.shape[3])
 
     def evaluate(self, values: Values) -> tuple[Array, ...]:
         if self.output.type.dtype.is_real:

@@ -17,7 +17,7 @@ from tinygen.ir.rows import Rows
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, DType
 from tinygen.ops.accumulate import exact_matmul
-from tinygen.ops.checks import check_activations, check_filters, check_shape
+from tinygen.ops.checks import check_activations, check_filters, check_groups, check_shape
 from tinygen.ops.precision import REQUANTIZE, bias_points, offsets, weights_point
 from tinygen.ops.requantize import Int64Array, requantize, requantize_wide
 from tinygen.ops.weighted import LayerKind, Weighted
@@ -165,9 +165,8 @@ class EngineLayer(Weighted):
     def verify(self) -> None:
         check_activations(("input", self.input), ("output", self.output))
         check_filters(self.weights, self.bias, self.output, self.channels, self.channel_axis)
-        depth, channels = self.filters_by_channel.shape[3], self.image[3]
-        if depth == 0 or channels % depth or self.channels % (channels // depth):
-            raise ValueError(f"{channels} input channels and {self.channels} filters of depth {depth} form no groups")
+        channels = self.image[3]
+        check_groups(channels, self.channels, self.filters_by_channel.shape[3])
         if self.layer is LayerKind.FULLY_CONNECTED:
             if self.input.type.elements % channels or self.output.type.elements != np.prod(self.result):
                 raise ValueError(

@@ -9,7 +9,7 @@ from tinygen.ir.answers import Range
 from tinygen.ir.graph import Values
 from tinygen.ir.types import Array
 from tinygen.ops.accumulate import exact_matmul
-from tinygen.ops.checks import check_rank
+from tinygen.ops.checks import check_groups, check_multiplier, check_rank
 from tinygen.ops.integer_products import IntegerProducts
 from tinygen.ops.windowed import Filtering
 
@@ -46,11 +46,7 @@ class IntegerConv2D(IntegerConvolution):
 
     def verify(self) -> None:
         super().verify()
-        depth = self.weights.shape[3]
-        if self.input.shape[3] % depth or not self.groups or self.channels % self.groups:
-            raise ValueError(
-                f"{self.input.shape[3]} input channels and {self.channels} filters of depth {depth} form no groups"
-            )
+        check_groups(self.input.shape[3], self.channels, self.weights.shape[3])
 
     def evaluate(self, values: Values) -> tuple[Array, ...]:
         patches = self.window.patches(self.centered(values[self.input], values[self.zero_point]), 0)
@@ -84,11 +80,7 @@ class IntegerDepthwiseConv2D(IntegerConvolution):
 
     def verify(self) -> None:
         super().verify()
-        if self.input.shape[3] == 0 or self.channels % self.input.shape[3] or self.weights.shape[0] != 1:
-            raise ValueError(
-                f"weights {list(self.weights.shape)} do not fit {self.input.shape[3]} input channels, "
-                "[1, KH, KW, multiplier * channels] was expected"
-            )
+        check_multiplier(self.weights, self.input.shape[3])
 
     def evaluate(self, values: Values) -> tuple[Array, ...]:
         patches = self.window.patches(self.centered(values[self.input], values[self.zero_point]), 0)
