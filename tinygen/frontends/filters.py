@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from tinygen.ir.tensor import Tensor
-from tinygen.ir.types import DType, Quant
+from tinygen.ir.types import DType, along
 from tinygen.ops.quantize import flip_sign_bit
 
 _OFFSET = 128  # of uint8 above int8
@@ -24,7 +24,7 @@ def filters(weights: Tensor) -> Tensor:
         return weights
     if not all(DType.INT8.min <= zero_point <= DType.INT8.max for zero_point in quant.zero_points):
         return weights  # which operators refuse
-    differences = data.astype(np.int16) - _along(quant, data.ndim)
+    differences = data.astype(np.int16) - along(np.array(quant.zero_points, np.int16), quant.axis, data.ndim)
     if abs(differences).max(initial=0) <= DType.INT8.max:
         symmetric = replace(quant, zero_points=(0,) * len(quant.zero_points))
         return replace(weights, type=replace(weights.type, quant=symmetric), data=differences.astype(np.int8))
@@ -39,9 +39,3 @@ def _narrowed(weights: Tensor) -> Tensor:
     dtype = next((dtype for bits, dtype in _NARROW if quant.bits <= bits), DType.INT8)
     dtype = DType.INT8 if any(quant.zero_points) else dtype
     return replace(weights, type=replace(weights.type, dtype=dtype, quant=replace(quant, bits=None)))
-
-
-def _along(quant: Quant, rank: int) -> "np.typing.NDArray[np.int16]":
-    """Zero points that broadcast against stored values."""
-    zero_points = np.array(quant.zero_points, np.int16)
-    return zero_points.reshape([-1 if axis == quant.axis else 1 for axis in range(rank)])

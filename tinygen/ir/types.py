@@ -4,12 +4,21 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
 from math import prod
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 Array = npt.NDArray[np.generic]
 Float32Array = npt.NDArray[np.float32]
+_Number = TypeVar("_Number", bound=np.generic)
+
+
+def along(values: npt.NDArray[_Number], axis: int | None, rank: int) -> npt.NDArray[_Number]:
+    """The numbers that indices of an axis have, in a shape that broadcasts against arrays of that rank; a single number
+    is that of all elements. ValueError where there are several and no such axis."""
+    is_one = values.size == 1 or axis is None
+    return values.reshape((1,) * rank if is_one else [-1 if index == axis else 1 for index in range(rank)])
 
 
 class DType(Enum):

@@ -9,7 +9,7 @@ import numpy as np
 from tinygen.ir.answers import ScalingConstants
 from tinygen.ir.channels import Intervals
 from tinygen.ir.tensor import Tensor
-from tinygen.ir.types import Array, DType, Float32Array
+from tinygen.ir.types import Array, DType, Float32Array, along
 from tinygen.ops.checks import check_scaling
 from tinygen.ops.clamp import Clamp
 from tinygen.ops.requantize import (
@@ -40,10 +40,7 @@ def centered_weights(weights: Tensor, stored: Array) -> Array:
     quant = weights.type.quant
     if weights.type.dtype is not DType.UINT8 or quant is None:
         return stored
-    zero_points = np.array(quant.zero_points, np.int16)
-    if quant.axis is not None:
-        zero_points = zero_points.reshape([-1 if axis == quant.axis else 1 for axis in range(stored.ndim)])
-    return stored.astype(np.int16) - zero_points
+    return stored.astype(np.int16) - along(np.array(quant.zero_points, np.int16), quant.axis, stored.ndim)
 
 
 @dataclass(frozen=True, eq=False)

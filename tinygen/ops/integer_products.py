@@ -8,7 +8,7 @@ import numpy as np
 from tinygen.ir.answers import Filters, Point
 from tinygen.ir.graph import Op
 from tinygen.ir.tensor import Tensor
-from tinygen.ir.types import Array, DType, Quant
+from tinygen.ir.types import Array, DType, Quant, along
 from tinygen.ops.checks import check_dtype
 from tinygen.ops.dynamic_quantize import scale_of_all
 from tinygen.ops.precision import ACCUMULATOR, weights_point
@@ -60,9 +60,8 @@ class IntegerProducts(Op):
     def centered_weights(self) -> Int64Array:
         """Less their zero points."""
         assert self.weights.data is not None
-        along = [1] * self.weights.data.ndim
-        along[self.channel_axis] = -1
-        return self.weights.data.astype(np.int64) - self.weight_zero_points.reshape(along)
+        zero_points = along(self.weight_zero_points, self.channel_axis, self.weights.data.ndim)
+        return self.weights.data.astype(np.int64) - zero_points
 
     def precision_points(self) -> tuple[Point, ...]:
         offset = Point("input_offset", f"'{self.input.name}' - '{self.zero_point.name}', 9 bits")

@@ -9,7 +9,7 @@ from tinygen.ir.answers import Point, Range
 from tinygen.ir.graph import Op, Values
 from tinygen.ir.mapped import BLOCK_ELEMENTS, blocks
 from tinygen.ir.tensor import Tensor
-from tinygen.ir.types import Array, DType, Quant, TensorType, stored_limits
+from tinygen.ir.types import Array, DType, Quant, TensorType, along, stored_limits
 from tinygen.ops.checks import check_dtype, check_shape, check_stored
 from tinygen.ops.clamp import Clamp
 from tinygen.ops.precision import conversion
@@ -38,11 +38,9 @@ def stored(values: Array, quant: Quant, dtype: DType, narrow: bool = False) -> A
 
 
 def _nearest_stored(values: Array, quant: Quant, dtype: DType, narrow: bool) -> Array:
-    shape = [1] * values.ndim
-    if quant.axis is not None and not quant.is_per_tensor:
-        shape[quant.axis] = len(quant.scales)
-    scales = np.asarray(quant.scales, np.float64).reshape(shape if not quant.is_per_tensor else ())
-    zero_points = np.asarray(quant.zero_points, np.float64).reshape(shape if not quant.is_per_tensor else ())
+    scales, zero_points = (
+        along(np.asarray(numbers, np.float64), quant.axis, values.ndim) for numbers in (quant.scales, quant.zero_points)
+    )
     integers = np.rint(values.astype(np.float64) / scales) + zero_points
     least, most = stored_limits(dtype, quant.bits)
     return np.clip(integers, least + narrow, most).astype(dtype.numpy)
@@ -56,12 +54,9 @@ def dequantize(values: Array, type: TensorType) -> Array:
 
 def dequantize_constant(values: Array, quant: Quant) -> Array:
     """The real values of a constant, per tensor or per channel."""
-    shape = [1] * values.ndim
-    if quant.axis is not None:
-        if not 0 <= quant.axis < values.ndim:
-            raise ValueError(f"a constant is quantized along axis {quant.axis} of {values.ndim} dimensions")
-        shape[quant.axis] = len(quant.scales)
-    scales, zeros = (np.array(numbers).reshape(shape) for numbers in (quant.scales, quant.zero_points))
+    if quant.axis is not None and not 0 <= quant.axis < values.ndim:
+        raise ValueError(f"a constant is quantized along axis {quant.axis} of {values.ndim} dimensions")
+    scales, zeros = (along(np.array(numbers), quant.axis, values.ndim) for numbers in (quant.scales, quant.zero_points))
     with np.errstate(over="ignore"):
         real: Array = (values.astype(np.int64) - zeros).astype(np.float32) * scales.astype(np.float32)
     return real

@@ -9,7 +9,7 @@ from tinygen.ir.formats import Format
 from tinygen.ir.graph import Graph, Op
 from tinygen.ir.names import unused
 from tinygen.ir.tensor import Tensor
-from tinygen.ir.types import Array, DType, Float32Array, TensorType
+from tinygen.ir.types import Array, DType, Float32Array, TensorType, along
 from tinygen.ops.add import Add
 from tinygen.ops.mul import Mul
 from tinygen.ops.weighted import Weighted
@@ -74,7 +74,7 @@ def _per_channel(constant: Tensor, shape: tuple[int, ...]) -> Float32Array | Non
 def _scaled(weighted: Weighted, factors: Float32Array, op: Mul | Add, taken: set[str]) -> Weighted:
     data = weighted.weights.data
     assert data is not None
-    by_channel = factors.reshape([-1 if axis == weighted.channel_axis else 1 for axis in range(data.ndim)])
+    by_channel = along(factors, weighted.channel_axis, data.ndim)
     coding = weighted.weights.coding
     if coding is not None:
         coding = coding.scaled(by_channel)

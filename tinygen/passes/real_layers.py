@@ -8,7 +8,7 @@ import numpy as np
 from tinygen.ir.graph import Graph, Op, recast
 from tinygen.ir.names import unused
 from tinygen.ir.tensor import Tensor
-from tinygen.ir.types import DType, TensorType
+from tinygen.ir.types import DType, TensorType, along
 from tinygen.ops.conv2d import Conv2D
 from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
 from tinygen.ops.dequantize_sums import DequantizeSums
@@ -43,9 +43,8 @@ def _real(op: Op, producers: Mapping[Tensor, Op], names: set[str]) -> Op:
 
 def _weights(products: IntegerProducts, sums: DequantizeSums, names: set[str]) -> Tensor:
     assert sums.factors.data is not None
-    along = [1] * len(products.weights.shape)
-    along[products.channel_axis] = -1
-    real = products.centered_weights.astype(np.float32) * sums.factors.data.astype(np.float32).reshape(along)
+    factors = along(sums.factors.data.astype(np.float32), products.channel_axis, len(products.weights.shape))
+    real = products.centered_weights.astype(np.float32) * factors
     name = unused(f"{products.weights.name}:real", names)
     names.add(name)
     return Tensor(name, TensorType(DType.FLOAT32, real.shape), real)

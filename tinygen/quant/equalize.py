@@ -10,6 +10,7 @@ import numpy as np
 
 from tinygen.ir.graph import Graph, Op
 from tinygen.ir.tensor import Tensor
+from tinygen.ir.types import along
 from tinygen.ops.windowed import Convolution
 from tinygen.quant.histogram import Reals
 
@@ -80,9 +81,8 @@ def _ranges(op: Convolution, axis: int) -> Reals:
 def _divided(op: Op, factors: Reals) -> Op:
     """The layer with output channels divided by factors."""
     assert isinstance(op, Convolution)
-    shape = [-1 if axis == op.channel_axis else 1 for axis in range(4)]
     bias = None if op.bias is None else _scaled(op.bias, 1 / factors)
-    return replace(op, weights=_scaled(op.weights, 1 / factors.reshape(shape)), bias=bias)
+    return replace(op, weights=_scaled(op.weights, 1 / along(factors, op.channel_axis, 4)), bias=bias)
 
 
 def _multiplied(op: Op, factors: Reals) -> Op:

@@ -5,17 +5,14 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from tinygen.ir.types import Array, DType, Quant, stored_limits
+from tinygen.ir.types import Array, DType, Quant, along, stored_limits
 from tinygen.ops.quantize import stored
 from tinygen.quant.histogram import Reals
 
 
 def along_axis(quant: Quant, rank: int) -> Reals:
     """The scales, in a shape that broadcasts with weights of that rank."""
-    scales = np.asarray(quant.scales, np.float64)
-    if quant.is_per_tensor or quant.axis is None:
-        return scales.reshape(())
-    return scales.reshape([-1 if axis == quant.axis else 1 for axis in range(rank)])
+    return along(np.asarray(quant.scales, np.float64), quant.axis, rank)
 
 
 Stored = npt.NDArray[np.int8] | npt.NDArray[np.int16]

@@ -6,7 +6,7 @@ from tinygen.frontends.onnx.node import Node, Readers, to_int8
 from tinygen.frontends.onnx.operators.coded import coding_of
 from tinygen.frontends.onnx.raw import UnsupportedError
 from tinygen.frontends.onnx.values import Known, Placed, Quantized, Stored, Value
-from tinygen.ir.types import Array, DType, Quant
+from tinygen.ir.types import Array, DType, Quant, along
 from tinygen.ops.dynamic_dequantize import DynamicDequantize
 from tinygen.ops.dynamic_layer import Levels
 from tinygen.ops.quantize import Dequantize, Quantize, dequantize_constant
@@ -166,12 +166,9 @@ def _quantized_constant(node: Node, array: Array, dtype: np.dtype[np.generic]) -
     if array.dtype != np.float32 or dtype not in _CONSTANT_TYPES:
         raise UnsupportedError(f"a constant is quantized from {array.dtype} to {dtype}, float32 to int8 was expected")
     quant = quant_of(node, dtype, array.shape)
-    along = [1] * array.ndim
-    if quant.axis is not None:
-        along[quant.axis] = -1
     offset = _UNSIGNED_OFFSET if dtype == np.uint8 else 0
-    scales = np.array(quant.scales, np.float32).reshape(along)
-    zero_points = np.array(quant.zero_points, np.float64).reshape(along) + offset
+    scales = along(np.array(quant.scales, np.float32), quant.axis, array.ndim)
+    zero_points = along(np.array(quant.zero_points, np.float64), quant.axis, array.ndim) + offset
     with np.errstate(over="ignore", invalid="ignore"):
         stored = np.rint((array.astype(np.float32) / scales).astype(np.float64)) + zero_points
     limits = DType.of(dtype)
