@@ -9,12 +9,16 @@ import tflite
 
 from tests.frontends.test_tflite_writer import MODELS
 from tests.support.fuzz import survive
+from tests.support.recurrent_models import lstm_model, svdf_model
 from tests.support.shared import shared_file
+from tests.support.stateful import variables_model
 from tests.support.tflite_writer import OPERATORS, ModelWriter
 from tinygen.errors import UnsupportedModelError, VerifyError
+from tinygen.frontends.tflite.importer import import_tflite
 from tinygen.frontends.tflite.raw import RawOperator
 from tinygen.frontends.tflite.schema import read
 
+IMPORT = "tests.frontends.test_tflite_fuzz:import_whole"
 SEED = 20240607
 MEMORY_LIMIT_BYTES = 500_000_000
 READ = "tests.frontends.test_tflite_fuzz:read_everything"
@@ -29,6 +33,11 @@ def read_everything(path: Path) -> None:
             tensor.values()
         for operator in subgraph.operators:
             _read_options(operator)
+
+
+def import_whole(path: Path) -> None:
+    """The graph, with all that readers and checks make of it."""
+    import_tflite(path)
 
 
 def _read_options(operator: RawOperator) -> None:
@@ -47,6 +56,17 @@ def _check(files: list[Path], mutations: int) -> None:
     assert survival.failure is None
     assert survival.refused + survival.accepted == mutations
     assert min(survival.refused, survival.accepted) > mutations // 20
+    assert survival.peak_resident_bytes < MEMORY_LIMIT_BYTES
+
+
+def test_mutations_of_models_with_states(tmp_path: Path) -> None:
+    models = {"variables": variables_model(1), "svdf": svdf_model(1)[0], "lstm": lstm_model(1)[0]}
+    files = [tmp_path / f"{name}.tflite" for name in models]
+    for file, model in zip(files, models.values(), strict=True):
+        file.write_bytes(model)
+    survival = survive(IMPORT, files, 600, SEED)
+    assert survival.failure is None
+    assert min(survival.refused, survival.accepted) > 30
     assert survival.peak_resident_bytes < MEMORY_LIMIT_BYTES
 
 

@@ -108,6 +108,17 @@ def test_options_that_need_a_network_without_memory(option: dict[str, str], tmp_
         api.compile(_write(tmp_path, variables_model(1)), **option)
 
 
+def test_commands_that_need_a_network_without_memory(tmp_path: Path) -> None:
+    file, data = _write(tmp_path, variables_model(1)), tmp_path / "x.npy"
+    np.save(data, np.zeros((4, 1, 2, 1, 4), np.int8))
+    for arguments, purpose in (
+        (("simulate", file, "--data", data), "for the simulation of samples"),
+        (("compile", file, "-o", tmp_path / "out", "--calibrate", data), "for calibration"),
+    ):
+        ended = tinygen(*arguments)
+        assert ended.code == 3 and f"a model without any was expected {purpose}." in ended.stderr, ended.stderr
+
+
 def test_only_states_that_outputs_depend_on(tmp_path: Path) -> None:
     file = _write(tmp_path, variables_model(1))
     ended = tinygen("inspect", file, "--stop-at", "d", "--json")

@@ -10,6 +10,7 @@ from tinygen.frontends import import_model, model_files
 from tinygen.frontends.doors import model_file
 from tinygen.frontends.spelling import AS_IN_FILE, Spelling
 from tinygen.ir.graph import Graph
+from tinygen.ir.memoryless import check_memoryless
 from tinygen.ops.quantize import Dequantize, Quantize
 from tinygen.passes.fold_constants import fold_constants
 from tinygen.passes.fold_padding import fold_padding
@@ -47,6 +48,7 @@ def load_float(path: str | Path, spelling: Spelling = AS_IN_FILE, trust: bool = 
 
 def float_model(path: Path, imported: Graph) -> FloatModel:
     """The model of a file that has been read."""
+    check_memoryless(imported, path.name, "for calibration")
     imported = real_layers(imported)
     if any(isinstance(op, Quantize | Dequantize) for op in imported.ops) or not _is_real(imported):
         raise UnsupportedModelError(

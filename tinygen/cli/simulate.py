@@ -20,6 +20,7 @@ from tinygen.frontends import import_model
 from tinygen.frontends.doors import model_file
 from tinygen.frontends.spelling import Spelling
 from tinygen.ir.graph import Graph
+from tinygen.ir.memoryless import check_memoryless
 from tinygen.quant.ctable_file import read_ctable
 from tinygen.quant.dataset import open_dataset
 from tinygen.quant.engines.datapaths import engine_names, with_crossings
@@ -119,6 +120,7 @@ def _networks(
 
 def _int8_network(model: Path, spelling: Spelling) -> Graph:
     graph = import_model(model, spelling)
+    check_memoryless(graph, model.name, "for the simulation of samples")
     if all(tensor.type.quant is None for op in graph.ops for tensor in op.results):
         raise UsageError(f"{model.name}: is a float model, --ctable or --calibrate was expected. Give one of them.")
     return graph

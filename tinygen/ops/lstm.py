@@ -148,6 +148,8 @@ class Lstm(Op):
 
     def verify(self) -> None:
         check_rank("input", self.input, 3)
+        if self.input.is_constant:
+            raise ValueError(f"input '{self.input.name}' is a constant, a tensor computed at run time was expected")
         if len(self.kernels) != 4 or len(self.recurrent) != 4 or len(self.biases) != 4:
             raise ValueError("four gates were expected, each with weights of the input and of the state, and a bias")
         if not self.kernels[0].type.elements or len(self.kernels[0].shape) != 2:

@@ -99,6 +99,8 @@ class Svdf(Op):
 
     def verify(self) -> None:
         check_rank("input", self.input, 2)
+        if self.input.is_constant:
+            raise ValueError(f"input '{self.input.name}' is a constant, a tensor computed at run time was expected")
         check_rank("feature weights", self.features, 2)
         check_rank("time weights", self.times, 2)
         filters, inputs = self.features.shape
