@@ -4,7 +4,7 @@ Asks for `../shared` (keyword spotting). The image classifier is trained here (b
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -20,7 +20,7 @@ from tinygen.compress.finding import Finding
 from tinygen.compress.method import Quantizing
 from tinygen.compress.onnx_file import read_model
 from tinygen.compress.onnx_model import compress_model
-from tinygen.compress.scheme import Scheme
+from tinygen.compress.scheme import CodeRounding, Scheme
 from tinygen.frontends import import_model
 from tinygen.ir.types import Float32Array
 from tinygen.ops.quantize import dequantize
@@ -31,14 +31,18 @@ from tinygen.system.work import work_folder
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 _BLOCK = CompressionGranularity.PER_BLOCK
-MODES = {
+MODES: Mapping[str, Scheme | None] = {
     "float32": None,
     "INT8 per channel": Scheme(DType.INT8),
     "FP8 E4M3 per channel": Scheme(DType.FP8_E4M3FN),
     "INT4 per channel": Scheme(DType.INT4),
+    "INT4 per channel, GPTQ": Scheme(DType.INT4, rounding=CodeRounding.GPTQ),
     "INT4 in blocks of 32": Scheme(DType.INT4, granularity=_BLOCK),
     "MXFP4": Scheme(DType.FP4_E2M1FN, granularity=_BLOCK),
     "INT2 in blocks of 32, asymmetric": Scheme(DType.INT2, QScheme.ASYMMETRIC, _BLOCK),
+    "INT2 in blocks of 32, asymmetric, GPTQ": Scheme(
+        DType.INT2, QScheme.ASYMMETRIC, _BLOCK, rounding=CodeRounding.GPTQ
+    ),
 }
 _BOARDS = ("mps2-an386", "mps3-an547")  # Cortex-M4, Cortex-M55
 _CALIBRATION = 100
@@ -53,8 +57,9 @@ _INTRODUCTION = """# Narrow weights
 By `make bench-weights`. Accuracy is that of the generated C on samples that neither training nor calibration saw.
 Constants are all tables of the network, flash has the code, too, RAM the stack (both on the M4, in bytes). Weights that
 are not quantized, as they have at most 1,024 elements or no whole blocks along their input channels, are float32 beside
-float32 activations (their bytes are said), int8 beside int8 ones. Kernels for codes save flash, not time. int8 and int4
-per channel with int8 activations have native kernels or those of CMSIS-NN, FP8 is int8 there.
+float32 activations (their bytes are said), int8 beside int8 ones. GPTQ has chosen codes and scales on the samples of
+calibration. Kernels for codes save flash, not time. int8 per channel with int8 activations has native kernels, FP8 is
+int8 there.
 """
 
 
@@ -104,13 +109,18 @@ def classifier() -> Task:
 def rows(task: Task) -> Iterator[Row]:
     """All measurements of a network."""
     for name, scheme in MODES.items():
-        model, findings = (task.model, ()) if scheme is None else compress_model(task.model, Quantizing(scheme))
+        model, findings = (task.model, ()) if scheme is None else _quantized(task, scheme)
         with work_folder() as folder:
             file, table = folder / "net.onnx", folder / "net.ctable.json"
             onnx.save(model, file)
             Calibrator(load_float(file)).run([task.images[:_CALIBRATION]]).save(table)
             yield _row(name, "float32", task, file, None, findings)
             yield _row(name, "int8", task, file, table, ())
+
+
+def _quantized(task: Task, scheme: Scheme) -> tuple[onnx.ModelProto, tuple[Finding, ...]]:
+    samples = {task.model.graph.input[0].name: task.images[:_CALIBRATION]}
+    return compress_model(task.model, Quantizing(scheme), samples if scheme.needs_samples else None)
 
 
 def _row(name: str, activations: str, task: Task, file: Path, table: Path | None, findings: tuple[Finding, ...]) -> Row:

@@ -22,6 +22,7 @@ struct tg_packed_convolution {
     int32_t min;
     int32_t max;
     int32_t weight_bits;
+    int32_t filters_at_once; /**< of narrow weights 4, or 1 for less scratch */
     const int8_t *weights;
     const int32_t *bias; /**< one an output channel, or NULL */
     const int32_t *multiplier;
@@ -30,11 +31,10 @@ struct tg_packed_convolution {
 
 /**
  * Convolution of NHWC images; fully connected layers are images of one pixel, depthwise ones have a group a channel.
- *
- * scratch: filter_height * filter_width * filter_depth bytes, for the weights of one filter.
+ * Weights have less than 8 bits; sums of 32 bits wrap. Scratch is that of tg_convolve_coded_s8().
  */
 void tg_convolve_packed_s8(
-    const struct tg_packed_convolution *layer, const int8_t *input, int8_t *output, int8_t *scratch);
+    const struct tg_packed_convolution *layer, const int8_t *input, int8_t *output, int16_t *scratch);
 
 /**
  * The same with weights of 8 bits, which are read where they stand: `scratch` is not used.

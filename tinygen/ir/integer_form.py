@@ -17,7 +17,7 @@ Float64Array = npt.NDArray[np.float64]
 
 _LARGEST_FACTOR = (1 << 15) - 1
 _MOST_SHIFTS = 24  # between the blocks of a channel
-_LONGEST_BLOCK = 1 << 15  # whose products of 9 bits each keep within 32
+_LONGEST_BLOCK = 1 << 15  # elements of a filter with one factor: sums of products of 9 bits each keep within 32
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +49,7 @@ def integer_form(filters: Coding) -> IntegerForm | None:
         return None
     channels, height, width, depth = filters.codes.shape
     blocks = filters.scales.shape[3]
-    if depth // blocks > _LONGEST_BLOCK:
+    if height * width * depth // blocks > _LONGEST_BLOCK:
         return None
     halves = 1 if filters.format.is_integer else 2
     numbers: Int64Array = np.rint(filters.centered.astype(np.float64) * halves).astype(np.int64)

@@ -12,7 +12,7 @@ from tinygen.kernels.cmsis_nn.loops import loops
 from tinygen.kernels.cmsis_nn.requantization import per_channel_tables, weight_tables
 from tinygen.kernels.cmsis_nn.shapes import Dims, Offsets, Tile
 from tinygen.kernels.tinygen_c.asymmetric import asymmetric_depthwise, has_zero_points
-from tinygen.kernels.tinygen_c.coded import coded_convolution
+from tinygen.kernels.tinygen_c.coded import coded_convolutions
 from tinygen.kernels.tinygen_c.packed import bias_tables, packed_depthwise, packed_weights
 from tinygen.kernels.work import Loops
 from tinygen.ops.clamp import Clamp
@@ -47,10 +47,10 @@ def lower_depthwise_conv2d(op: Op, toolbox: Toolbox) -> tuple[Kernel, ...]:
     assert isinstance(op, DepthwiseConv2D)
     if has_zero_points(op.weights):
         return (asymmetric_depthwise(op),)
-    if coded := coded_convolution(op):
-        return (coded,)
+    if coded := coded_convolutions(op):
+        return coded
     if op.weights.type.dtype.is_narrow:
-        return (*_int4_kernels(op, toolbox), packed_depthwise(op))
+        return (*_int4_kernels(op, toolbox), *packed_depthwise(op))
     weights = weight_tables(op.weights, op.bias)
     direct = tuple(
         _direct(op, function, weights, scratch_bytes, _loops(function, toolbox))

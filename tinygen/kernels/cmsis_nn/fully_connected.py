@@ -13,7 +13,7 @@ from tinygen.kernels.cmsis_nn.loops import loops
 from tinygen.kernels.cmsis_nn.requantization import per_channel_tables, weight_tables
 from tinygen.kernels.cmsis_nn.shapes import Dims, Offsets, Tile
 from tinygen.kernels.tinygen_c.asymmetric import asymmetric_fully_connected, has_zero_points
-from tinygen.kernels.tinygen_c.coded import coded_convolution
+from tinygen.kernels.tinygen_c.coded import coded_convolutions
 from tinygen.kernels.tinygen_c.packed import bias_tables, packed_fully_connected, packed_weights
 from tinygen.ops.clamp import Clamp
 from tinygen.ops.fully_connected import FullyConnected
@@ -54,10 +54,10 @@ def lower_fully_connected(op: Op, toolbox: Toolbox) -> tuple[Kernel, ...]:
     assert isinstance(op, FullyConnected)
     if has_zero_points(op.weights):
         return (asymmetric_fully_connected(op),)
-    if coded := coded_convolution(op):
-        return (coded,)
+    if coded := coded_convolutions(op):
+        return coded
     if op.weights.type.dtype.is_narrow:
-        return (*_int4_kernels(op, toolbox), packed_fully_connected(op))
+        return (*_int4_kernels(op, toolbox), *packed_fully_connected(op))
     return (_int8_kernel(op, toolbox),)
 
 

@@ -1,6 +1,6 @@
 """Convolutions and fully connected layers on int8 whose weights are narrow codes with factors for blocks of them."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -15,6 +15,7 @@ from tinygen.kernels.cmsis_nn.requantization import per_channel_tables
 from tinygen.kernels.cmsis_nn.shapes import Dims, Offsets
 from tinygen.kernels.geometry import GeometricKernel, Geometry
 from tinygen.kernels.tinygen_c.listed import ConvolveListedS8, listed_convolution
+from tinygen.kernels.tinygen_c.packed import FILTERS_AT_ONCE, NUMBER_BYTES
 from tinygen.ops.accumulate import OutputStage
 from tinygen.ops.conv2d import Conv2D
 from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
@@ -23,7 +24,7 @@ from tinygen.ops.fully_connected import FullyConnected
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ConvolveCodedS8(GeometricKernel):
-    """tg_convolve_coded_s8: decodes one filter at a time to scratch."""
+    """tg_convolve_coded_s8: decodes filters to scratch, for all pixels."""
 
     template: ClassVar[str] = "convolve_coded_s8"
     header: ClassVar[str] = "tg_coded_s8.h"
@@ -34,14 +35,18 @@ class ConvolveCodedS8(GeometricKernel):
     block: int
     next_zero: int
     is_signed: bool
+    filters_at_once: int
 
 
-def coded_convolution(op: Conv2D | DepthwiseConv2D | FullyConnected) -> ConvolveCodedS8 | ConvolveListedS8 | None:
-    """The kernel for weights that are stored narrower than their integers; None for others."""
+def coded_convolutions(
+    op: Conv2D | DepthwiseConv2D | FullyConnected,
+) -> tuple[ConvolveCodedS8 | ConvolveListedS8, ...]:
+    """The kernels for weights that are stored narrower than their integers, the fastest first; none for others."""
     if op.weights.type.dtype is DType.INT8 and op.weights.coding is not None:
-        return listed_convolution(op, op.weights.coding)
+        listed = listed_convolution(op, op.weights.coding)
+        return () if listed is None else (listed,)
     if not op.output_stage.has_long_sums or op.weights.coding is None:
-        return None
+        return ()
     coding = op.weights.coding.as_filters(op.filters.channel_axis)
     form = None if coding is None else integer_form(coding)
     if coding is None or form is None:
@@ -52,21 +57,28 @@ def coded_convolution(op: Conv2D | DepthwiseConv2D | FullyConnected) -> Convolve
     else:
         geometry = Geometry.of_images(op.input.type, filters, op.output.type, op.stride, op.padding, op.dilation)
     zero_shape = None if coding.zero_points is None else coding.zero_points.shape
-    return ConvolveCodedS8(
+    filters_of_group = filters.n * filters.c // geometry.input_dims.c
+    kernel = ConvolveCodedS8(
         function="tg_convolve_coded_s8",
         reads=(op.input,),
         writes=(op.output,),
         tables=_tables(coding, form, op.output_stage),
-        scratch_bytes=2 * geometry.window,
+        scratch_bytes=NUMBER_BYTES * geometry.window,
         geometry=geometry,
-        filters_of_group=filters.n * filters.c // geometry.input_dims.c,
+        filters_of_group=filters_of_group,
         offsets=Offsets(input=-op.input.type.zero_point, output=op.output.type.zero_point),
         activation=op.clamp,
         bits=coding.format.bits,
         block=filters.c // form.factors.shape[1],
         next_zero=0 if zero_shape is None or zero_shape[0] == 1 < filters.n else zero_shape[3],
         is_signed=coding.format.is_signed,
+        filters_at_once=1,
     )
+    if filters_of_group < FILTERS_AT_ONCE:
+        return (kernel,)
+    return replace(
+        kernel, filters_at_once=FILTERS_AT_ONCE, scratch_bytes=FILTERS_AT_ONCE * kernel.scratch_bytes
+    ), kernel
 
 
 def _tables(coding: Coding, form: IntegerForm, stage: OutputStage) -> tuple[Table, ...]:
@@ -81,7 +93,8 @@ def _tables(coding: Coding, form: IntegerForm, stage: OutputStage) -> tuple[Tabl
         tables.append(Table("powers", np.log2(form.factors).astype(np.uint8).reshape(-1)))
     elif form.has_factors:
         tables.append(Table("factors", form.factors.astype(np.int16).reshape(-1)))
-    if stage.bias is not None and stage.bias.data is not None:
-        tables.append(Table("bias", stage.bias.data))
-    tables.append(Table("sum_shift", stage.sum_shifts.astype(np.uint8)))
+    shifts = stage.sum_shifts.astype(np.int64)
+    rounded = np.left_shift(1, np.maximum(shifts - 1, 0)) * (shifts > 0)  # what is lost is rounded, halves up
+    tables.append(Table("start", stage.biases(len(shifts)) + rounded))
+    tables.append(Table("sum_shift", shifts.astype(np.uint8)))
     return (*tables, *per_channel_tables(stage, channels))
