@@ -11,7 +11,7 @@ from tests.support.tools import requires_host_cc, requires_qemu
 from tinygen.ir.graph import Source
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, DType, Quant, TensorType
-from tinygen.kernels.native.depthwise_lanes_mve import lower_lanes
+from tinygen.kernels.native.depthwise_lanes_mve import lanes
 from tinygen.ops.clamp import Clamp
 from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
 from tinygen.ops.window import NO_PADDING, UNIT
@@ -54,7 +54,7 @@ def test_lanes_take_no_two_weights_whose_products_leave_16_bits() -> None:
     """-128 * -128 twice is 2**15; -128 * -128 and -127 * -128 are less."""
     for weights, is_native in (([1, -128, -128], False), ([1, -128, 127], True), ([-128, -128, 1], True)):
         data = np.array(weights, np.int8).reshape(1, 3, 1, 1)
-        assert bool(lower_lanes(_column(data))) is is_native
+        assert bool(lanes(_column(data))) is is_native
 
 
 def _column(weights: Array) -> DepthwiseConv2D:

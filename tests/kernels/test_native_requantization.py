@@ -5,7 +5,7 @@ import numpy as np
 from tests.support.native_layers import convolution
 from tests.support.operator_models import OperatorModel
 from tests.support.reference import import_model
-from tinygen.kernels.native.convolution import lower_conv2d
+from tinygen.kernels.native.convolution import direct_convolution
 from tinygen.kernels.native.linear import SHIFT, LinearRequantization, linear_requantization
 from tinygen.kernels.native.requantization import ShortRequantization, short_requantization
 from tinygen.ops.accumulate import OutputStage
@@ -74,7 +74,7 @@ def test_left_shifts_are_refused() -> None:
 
 def test_one_channel_has_no_pair() -> None:
     seen = [op for op in map(_convolution, range(LAYERS)) if op.weights.shape[0] == 1]
-    assert seen and all(lower_conv2d(op, Isa.DSP) is None for op in seen)
+    assert seen and all(direct_convolution(op, Isa.DSP) is None for op in seen)
 
 
 def _short(short: ShortRequantization, sums: Int64Array) -> Int64Array:

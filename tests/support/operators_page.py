@@ -43,7 +43,7 @@ _LEGEND = (
     "- *as int8*: elements only move, so the kernel takes any type",
 )
 _TFLM_TYPES = {name: types for types, names in _TFLM.items() for name in names.split()}
-_NATIVE = {op for table in (native._LOWERINGS, native._LOWERINGS_BY_ISA) for op in table}
+_NATIVE = {op for table in (native.LOWERINGS, native.MVE_LOWERINGS) for op in table}
 
 
 def page() -> str:

@@ -7,7 +7,7 @@ import numpy as np
 
 from tinygen.ir.graph import Op
 from tinygen.ir.tensor import Tensor
-from tinygen.kernels.base import Kernel, Table
+from tinygen.kernels.base import Kernel, Lowerings, Table, Toolbox
 from tinygen.kernels.native.native import NativeKernel
 from tinygen.kernels.tinygen_c.elementwise import full_size
 from tinygen.ops.add import LEFT_SHIFT, Add
@@ -32,24 +32,24 @@ class NativeAddS8(NativeKernel):
     activation: Clamp
 
 
-def lower_add(op: Op) -> Kernel | None:
-    """The native kernel for `op`, None where there is none: broadcasts, constants, small or unusual ones."""
+def lower_add(op: Op, toolbox: Toolbox) -> tuple[Kernel, ...]:  # noqa: ARG001 - the same for all targets
+    """The native kernel for `op`; none for broadcasts, constants, small or unusual ones."""
     assert isinstance(op, Add)
     is_plain = op.broadcast.is_flat and op.first.data is None and op.second.data is None
     if not is_plain or op.output.type.elements < _SMALLEST_SIZE:
-        return None
+        return ()
     first = contributions(op.first, op.scales.first)
     second = op.sign * contributions(op.second, op.scales.second)
     scaling, zero_point = op.scales.output, op.output.type.zero_point
     right = -scaling.shift
     largest = max(int(first.max() + second.max()), -int(first.min() + second.min()))
     if right < 1 or 2 * largest >= _INT32_END:
-        return None
+        return ()
     offset = (zero_point << right) + (1 << (right - 1))
     product = int(doubling_high_multiply(np.array(largest, np.int64), scaling.multiplier))
     if abs(offset) + product + 1 >= _INT32_END:
-        return None
-    return NativeAddS8(
+        return ()
+    kernel = NativeAddS8(
         function="tg_native_add_s8",
         reads=(op.first, op.second),
         writes=(op.output,),
@@ -61,9 +61,13 @@ def lower_add(op: Op) -> Kernel | None:
         shift=right,
         activation=op.clamp,
     )
+    return (kernel,)
 
 
 def contributions(operand: Tensor, scaling: Multiplier) -> Int64Array:
     """The rescaled value of each stored value from -128 to 127."""
     centered = np.arange(-128, 128, dtype=np.int64) - operand.type.zero_point
     return requantize(centered << LEFT_SHIFT, scaling.multiplier, scaling.shift)
+
+
+LOWERINGS: Lowerings = {Add: lower_add}

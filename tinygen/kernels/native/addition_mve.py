@@ -6,7 +6,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from tinygen.kernels.base import Kernel
+from tinygen.ir.graph import Op
+from tinygen.kernels.base import Kernel, Lowerings, Toolbox
 from tinygen.kernels.native.native import NativeKernel
 from tinygen.kernels.tinygen_c.elementwise import full_size
 from tinygen.ops.add import Add
@@ -63,8 +64,9 @@ class NativeMveAddS8(NativeKernel):
         return -self.factors.shift
 
 
-def lower_add(op: Add) -> tuple[Kernel, ...]:
+def lower_add(op: Op, toolbox: Toolbox) -> tuple[Kernel, ...]:  # noqa: ARG001 - the same for all targets
     """The kernel for `op`, none for broadcasts, constants, and where no factors are exact."""
+    assert isinstance(op, Add)
     if not op.broadcast.is_flat or op.first.data is not None or op.second.data is not None:
         return ()
     factors = exact_factors(op)
@@ -119,3 +121,6 @@ def _with_constant(factors: Factors, first: Int64Array, second: Int64Array, op: 
     least = -room[right > op.clamp.min].min(initial=0)
     most = (1 << factors.shift) - 1 - room[right < op.clamp.max].max(initial=0)
     return Factors(factors.first, factors.second, int(min(max(least, 0), most)), factors.shift, factors.down)
+
+
+LOWERINGS: Lowerings = {Add: lower_add}

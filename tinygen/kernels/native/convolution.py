@@ -89,9 +89,8 @@ def direct_work(function: str, op: Conv2D, rows: int | None, columns: int | None
     )
 
 
-def lower_conv2d(op: Op, isa: Isa) -> Kernel | None:
+def direct_convolution(op: Conv2D, isa: Isa) -> Kernel | None:
     """The native kernel for `op`, None where there is none: dilation, groups, one channel, unusual scales."""
-    assert isinstance(op, Conv2D)
     weights = op.weights.data
     if weights is None or op.dilation != UNIT or op.groups != 1 or len(weights) < 2:
         return None

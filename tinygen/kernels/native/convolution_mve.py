@@ -8,11 +8,11 @@ import numpy as np
 
 from tinygen.ir.graph import Op
 from tinygen.ir.types import Array
-from tinygen.kernels.base import Kernel, Table
+from tinygen.kernels.base import Kernel, Lowerings, Table, Toolbox
 from tinygen.kernels.native.native import NativeKernel, clamped
 from tinygen.kernels.native.requantization_mve import VectorRequantization, vector_requantization
 from tinygen.kernels.packing import Packing, packing
-from tinygen.kernels.prices import Prices
+from tinygen.kernels.prices import prices
 from tinygen.kernels.work import Work, work
 from tinygen.ops.clamp import Clamp
 from tinygen.ops.conv2d import Conv2D
@@ -134,8 +134,9 @@ def _vectors(bytes: int) -> int:
     return 0 if bytes <= _LANES else -(-bytes // _LANES)
 
 
-def lower_conv2d(op: Conv2D, prices: Prices) -> tuple[Kernel, ...]:
+def lower_conv2d(op: Op, toolbox: Toolbox) -> tuple[Kernel, ...]:
     """The kernels for `op`, the fastest first; none with dilation, groups or unusual scales."""
+    assert isinstance(op, Conv2D)
     weights = op.weights.data
     if weights is None or op.dilation != UNIT or op.groups != 1:
         return ()
@@ -152,7 +153,8 @@ def lower_conv2d(op: Conv2D, prices: Prices) -> tuple[Kernel, ...]:
     if by_columns is None:
         return windows
     strips = _kernel(op, NativeMveStripsS8, by_columns, "_strips", "columns", _strip_bytes(op), 0)
-    if prices.instructions(strips.work(op)) > prices.instructions(windows[0].work(op)):
+    price = prices(toolbox).instructions
+    if price(strips.work(op)) > price(windows[0].work(op)):
         return windows
     return (strips, *(kernel for kernel in windows if kernel.scratch_bytes < strips.scratch_bytes))
 
@@ -240,3 +242,6 @@ def pieces(weights: Array, scales: Array, at_once: int) -> Array:
     words = np.ascontiguousarray(vectors).reshape(count, -1).view("<i4")
     constants = np.pad(scales, ((0, missing), (0, 0))).reshape(count, at_once, 3).transpose(0, 2, 1).reshape(count, -1)
     return np.concatenate((words, constants), axis=1).astype(np.int32).reshape(-1)
+
+
+LOWERINGS: Lowerings = {Conv2D: lower_conv2d}

@@ -7,7 +7,7 @@ import numpy as np
 
 from tinygen.ir.graph import Op
 from tinygen.ir.types import Array
-from tinygen.kernels.base import Kernel, Table
+from tinygen.kernels.base import Kernel, Lowerings, Table, Toolbox
 from tinygen.kernels.native.linear import LinearRequantization, linear_requantization
 from tinygen.kernels.native.native import NativeKernel, clamped
 from tinygen.kernels.native.plane_axes import PlaneAxis, axes_of
@@ -18,7 +18,6 @@ from tinygen.ops.clamp import Clamp
 from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
 from tinygen.ops.requantize import Int64Array
 from tinygen.ops.window import HW, UNIT
-from tinygen.targets.isa import Isa
 
 _BLOCK = 4  # outputs of a line at once
 _SINGLE_COST = 1.6  # of an output that is left over, as multiple of one in a block
@@ -129,19 +128,19 @@ class NativeDepthwiseS8(NativeKernel):
         )
 
 
-def lower_depthwise_conv2d(op: Op, isa: Isa) -> Kernel | None:
-    """The native kernel for `op`, None where there is none."""
+def lower_depthwise_conv2d(op: Op, toolbox: Toolbox) -> tuple[Kernel, ...]:
+    """The native kernel for `op`, none for multipliers, dilation or unusual scales."""
     assert isinstance(op, DepthwiseConv2D)
     weights = op.weights.data
     if weights is None or op.multiplier != 1 or op.dilation != UNIT:
-        return None
+        return ()
     taps = weights.shape[1] * weights.shape[2]
     short = short_requantization(op.output_stage, weights.reshape(taps, -1).T.astype(np.int64))
     lines, positions = lines_and_positions(
         op
     )  # tiles of one operator may differ in this, so the tables have different names
     if short is None or not _has_kernel(lines, positions):
-        return None
+        return ()
     name, filters = ("stream", weights[0]) if lines.is_vertical else ("transposed", weights[0].transpose(1, 0, 2))
     is_3x3 = op.window.kernel == HW(3, 3)
     linear = linear_requantization(op.output_stage, short)
@@ -152,7 +151,7 @@ def lower_depthwise_conv2d(op: Op, isa: Isa) -> Kernel | None:
         len(short.bias) * channel_words,
         lambda: (_stream_3x3(filters, scaling) if is_3x3 else _stream(filters, scaling, positions)).reshape(-1),
     )
-    return NativeDepthwiseS8(
+    kernel = NativeDepthwiseS8(
         function=_function(is_3x3, positions.stride, linear is not None),
         reads=(op.input,),
         writes=(op.output,),
@@ -168,8 +167,9 @@ def lower_depthwise_conv2d(op: Op, isa: Isa) -> Kernel | None:
         zero_point=op.input.type.zero_point,
         activation=op.clamp,
         channel_words=channel_words,
-        fills_blocks=isa.runs_dsp_kernels,
+        fills_blocks=toolbox.isa.runs_dsp_kernels,
     )
+    return (kernel,)
 
 
 def _function(is_3x3: bool, stride: int, is_linear: bool) -> str:
@@ -262,3 +262,6 @@ def _stream(filters: Array, scaling: _Scaling, positions: PlaneAxis) -> Array:
 
 def _word(low: Int64Array, high: Int64Array) -> Int64Array:
     return (high << 16) | (low & 0xFFFF)
+
+
+LOWERINGS: Lowerings = {DepthwiseConv2D: lower_depthwise_conv2d}

@@ -7,11 +7,13 @@ import numpy as np
 
 from tinygen.ir.graph import Op
 from tinygen.ir.types import Array
-from tinygen.kernels.base import Kernel, Table
+from tinygen.kernels.base import Kernel, Lowerings, Table, Toolbox
+from tinygen.kernels.native.depthwise_mve import planes
 from tinygen.kernels.native.native import NativeKernel, clamped
 from tinygen.kernels.native.plane_axes import PlaneAxis, axes_of
 from tinygen.kernels.native.requantization_mve import VectorRequantization, vector_requantization
 from tinygen.kernels.packing import packing
+from tinygen.kernels.prices import prices
 from tinygen.kernels.work import Work, work
 from tinygen.ops.clamp import Clamp
 from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
@@ -85,7 +87,7 @@ def _starts_inside(axis: PlaneAxis, dilation: int) -> int:
     return starts_inside(axis.outputs, axis.stride, axis.before, axis.inputs - 1 - (axis.taps - 1) * dilation)
 
 
-def lower_lanes(op: DepthwiseConv2D) -> tuple[Kernel, ...]:
+def lanes(op: DepthwiseConv2D) -> tuple[Kernel, ...]:
     """The kernel for `op`; none for multipliers, large filters or unusual scales."""
     weights = op.weights.data
     taps = op.window.kernel.h * op.window.kernel.w
@@ -138,3 +140,17 @@ def _stream(scales: VectorRequantization) -> Array:
     words = np.ascontiguousarray(filters).reshape(groups, -1).view("<i4")
     bias, multiplier, shift = constants.reshape(groups, _LANES, 3)[:, _SUMS, :].transpose(2, 0, 1)
     return np.concatenate((bias, words, multiplier, shift), axis=1).astype(np.int32).reshape(-1)
+
+
+def lower_depthwise_conv2d(op: Op, toolbox: Toolbox) -> tuple[Kernel, ...]:
+    """By planes or by lanes: what is slower must need less scratch."""
+    assert isinstance(op, DepthwiseConv2D)
+    price = prices(toolbox)
+    useful: list[Kernel] = []
+    for kernel in sorted((*planes(op), *lanes(op)), key=lambda kernel: price.cheapest(kernel.works(op))):
+        if not useful or kernel.scratch_bytes < useful[-1].scratch_bytes:
+            useful.append(kernel)
+    return tuple(useful)
+
+
+LOWERINGS: Lowerings = {DepthwiseConv2D: lower_depthwise_conv2d}

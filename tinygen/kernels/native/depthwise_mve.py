@@ -214,7 +214,7 @@ class NativeMveDepthwiseS8(NativeKernel):
         )
 
 
-def lower_depthwise_conv2d(op: DepthwiseConv2D) -> tuple[Kernel, ...]:
+def planes(op: DepthwiseConv2D) -> tuple[Kernel, ...]:
     """The kernels for `op`, the fastest first; none for multipliers, dilation, wide filters or unusual scales."""
     weights = op.weights.data
     if weights is None or op.multiplier != 1 or op.dilation != UNIT:

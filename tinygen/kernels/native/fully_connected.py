@@ -7,7 +7,7 @@ import numpy as np
 
 from tinygen.ir.graph import Op
 from tinygen.ir.types import Array
-from tinygen.kernels.base import Kernel, Table
+from tinygen.kernels.base import Kernel, Lowerings, Table, Toolbox
 from tinygen.kernels.native.joining import can_join, join
 from tinygen.kernels.native.native import NativeKernel, clamped
 from tinygen.kernels.native.requantization import ShortRequantization, short_requantization
@@ -61,11 +61,12 @@ class NativeFullyConnectedS8(NativeKernel):
         )
 
 
-def lower_fully_connected(op: Op, isa: Isa) -> Kernel | None:
-    """The native kernel for `op`, None where there is none."""
+def lower_fully_connected(op: Op, toolbox: Toolbox) -> tuple[Kernel, ...]:
+    """The native kernel for `op`, none with variable weights or unusual scales."""
     assert isinstance(op, FullyConnected)
     weights = op.weights.data
-    return None if weights is None else product_with_rows(op, weights, op.rows, isa)
+    kernel = None if weights is None else product_with_rows(op, weights, op.rows, toolbox.isa)
+    return () if kernel is None else (kernel,)
 
 
 def product_with_rows(op: FullyConnected | Conv2D, weights: Array, rows: int, isa: Isa) -> Kernel | None:
@@ -117,3 +118,6 @@ def _joined_words(weights: Array, bias: Int64Array) -> tuple[Array, Int64Array]:
     quads = joined.reshape(-1, _UNITS // 2, 2, weights.shape[1] // 4, 2, 2)  # ..., unit, quad, element / 2, element % 2
     bytes = np.ascontiguousarray(quads.transpose(0, 3, 1, 5, 4, 2))  # group, quad, pair; of a word: element / 2, unit
     return bytes.reshape(len(quads), -1, _UNITS, 4).view("<i4"), bias
+
+
+LOWERINGS: Lowerings = {FullyConnected: lower_fully_connected}

@@ -7,7 +7,7 @@ import numpy as np
 
 from tinygen.ir.graph import Op
 from tinygen.ir.types import Array
-from tinygen.kernels.base import Kernel, Table
+from tinygen.kernels.base import Kernel, Lowerings, Table, Toolbox
 from tinygen.kernels.native.convolution_mve import NativeMveConvolveS8, gemm_words, piece_words, pieces
 from tinygen.kernels.native.native import NativeKernel, clamped
 from tinygen.kernels.native.requantization_mve import VectorRequantization, vector_requantization
@@ -50,8 +50,9 @@ class NativeMveFullyConnectedS8(NativeKernel):
         return work(self.function, call=1, eight=eights, step=steps, clamped=clamped(op, rows, columns))
 
 
-def lower_fully_connected(op: FullyConnected) -> tuple[Kernel, ...]:
+def lower_fully_connected(op: Op, toolbox: Toolbox) -> tuple[Kernel, ...]:  # noqa: ARG001 - the same for all targets
     """The kernel for `op`, none with variable weights or unusual scales."""
+    assert isinstance(op, FullyConnected)
     if op.weights.data is None:
         return ()
     scales = vector_requantization(op.output_stage, op.weights.data.astype(np.int64))
@@ -101,3 +102,6 @@ def _several_vectors(op: FullyConnected, scales: VectorRequantization) -> Kernel
         activation=op.clamp,
         pixels_at_once=0,
     )
+
+
+LOWERINGS: Lowerings = {FullyConnected: lower_fully_connected}

@@ -5,7 +5,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from tinygen.kernels.base import Kernel
+from tinygen.ir.graph import Op
+from tinygen.kernels.base import Kernel, Lowerings, Toolbox
 from tinygen.kernels.native.native import NativeKernel
 from tinygen.kernels.tinygen_c.elementwise import full_size
 from tinygen.ops.clamp import Clamp
@@ -32,8 +33,9 @@ class NativeMveMultiplyS8(NativeKernel):
     activation: Clamp
 
 
-def lower_mul(op: Mul) -> tuple[Kernel, ...]:
+def lower_mul(op: Op, toolbox: Toolbox) -> tuple[Kernel, ...]:  # noqa: ARG001 - the same for all targets
     """The kernel for `op`, none for broadcasts, constants, and factors of 1 or more."""
+    assert isinstance(op, Mul)
     scaling = op.scaling
     if not op.broadcast.is_flat or op.first.data is not None or op.second.data is not None or scaling.shift > 0:
         return ()
@@ -66,3 +68,6 @@ def computed(kernel: NativeMveMultiplyS8, products: Int64Array) -> Int64Array:
     lowered = scaled - (scaled < 0) if kernel.down else scaled
     half = 1 << -kernel.shift >> 1
     return kernel.activation.apply(((lowered + half) >> -kernel.shift) + kernel.output_zero_point)
+
+
+LOWERINGS: Lowerings = {Mul: lower_mul}

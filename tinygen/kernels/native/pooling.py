@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tinygen.ir.graph import Op
-from tinygen.kernels.base import Kernel
+from tinygen.kernels.base import Kernel, Lowerings, Toolbox
 from tinygen.kernels.native.native import NativeKernel
 from tinygen.ops.clamp import Clamp
 from tinygen.ops.pool2d import AveragePool2D, MaxPool2D
@@ -26,14 +26,14 @@ class NativePoolS8(NativeKernel):
     activation: Clamp
 
 
-def lower_average_pool2d(op: Op) -> Kernel | None:
-    """The native kernel for `op`, None for windows that are too large."""
+def lower_average_pool2d(op: Op, toolbox: Toolbox) -> tuple[Kernel, ...]:  # noqa: ARG001 - the same for all targets
+    """The native kernel for `op`, none for windows that are too large."""
     assert isinstance(op, AveragePool2D)
     is_small = op.kernel.h * op.kernel.w <= _MOST_SUMMED
-    return _pool(op, "tg_native_average_pool_s8") if is_small else None
+    return (_pool(op, "tg_native_average_pool_s8"),) if is_small else ()
 
 
-def lower_max_pool2d(op: Op) -> Kernel:
+def lower_max_pool2d(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 - the same for all targets
     """The native kernel for `op`."""
     assert isinstance(op, MaxPool2D)
     return _pool(op, "tg_native_max_pool_s8")
@@ -49,3 +49,6 @@ def _pool(op: AveragePool2D | MaxPool2D, function: str) -> Kernel:
         window=op.window,
         activation=op.clamp,
     )
+
+
+LOWERINGS: Lowerings = {AveragePool2D: lower_average_pool2d, MaxPool2D: lower_max_pool2d}

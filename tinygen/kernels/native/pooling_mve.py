@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from tinygen.kernels.base import Kernel
+from tinygen.ir.graph import Op
+from tinygen.kernels.base import Kernel, Lowerings, Toolbox
 from tinygen.kernels.native.pooling import NativePoolS8
 from tinygen.ops.pool2d import AveragePool2D, MaxPool2D
 
@@ -17,8 +18,9 @@ class NativeMvePoolS8(NativePoolS8):
     header: ClassVar[str] = "tg_native_mve.h"
 
 
-def lower_pool(op: AveragePool2D | MaxPool2D) -> tuple[Kernel, ...]:
+def lower_pool(op: Op, toolbox: Toolbox) -> tuple[Kernel, ...]:  # noqa: ARG001 - the same for all targets
     """The kernel for `op`, none for averages of windows that are too large."""
+    assert isinstance(op, AveragePool2D | MaxPool2D)
     is_average = isinstance(op, AveragePool2D)
     if is_average and op.kernel.h * op.kernel.w > _MOST_SUMMED:
         return ()
@@ -32,3 +34,6 @@ def lower_pool(op: AveragePool2D | MaxPool2D) -> tuple[Kernel, ...]:
         activation=op.clamp,
     )
     return (kernel,)
+
+
+LOWERINGS: Lowerings = {AveragePool2D: lower_pool, MaxPool2D: lower_pool}

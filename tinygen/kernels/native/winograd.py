@@ -15,8 +15,8 @@ import numpy as np
 
 from tinygen.ir.graph import Op
 from tinygen.ir.types import Array
-from tinygen.kernels.base import Kernel, Table, Toolbox
-from tinygen.kernels.native.convolution import NativeConvolveS8, direct_work, pairs_of
+from tinygen.kernels.base import Kernel, Lowerings, Table, Toolbox
+from tinygen.kernels.native.convolution import NativeConvolveS8, direct_convolution, direct_work, pairs_of
 from tinygen.kernels.native.native import clamped
 from tinygen.kernels.native.requantization import ShortRequantization, short_requantization
 from tinygen.kernels.packing import Packing, packing
@@ -132,10 +132,14 @@ class NativeWinogradS8(NativeConvolveS8):
         return (*tiled, direct_work(self.direct, op, rows, columns)) if self.direct else tiled
 
 
-def with_tiles(op: Conv2D, direct: Kernel, toolbox: Toolbox) -> tuple[Kernel, ...]:
+def lower_conv2d(op: Op, toolbox: Toolbox) -> tuple[Kernel, ...]:
     """The direct kernel and those with tiles of so many rows at most: the fastest first, each further one with less
     scratch. Tiles of one row save too little where their products run in C.
     """
+    assert isinstance(op, Conv2D)
+    direct = direct_convolution(op, toolbox.isa)
+    if direct is None:
+        return ()
     price = prices(toolbox).instructions
     kernels = (direct, *tiled(op, direct, toolbox.tallest_tile, toolbox.isa))
     found: list[Kernel] = []
@@ -200,3 +204,6 @@ def _stream(weights: Array, short: ShortRequantization, method: Method) -> Array
     bias = wrap_int32(short.bias * method.multiple)
     scales: Int64Array = np.stack((bias, short.multiplier, short.offset, short.shift), axis=1)[pairs]
     return np.concatenate((words, scales.reshape(len(pairs), -1)), axis=1).astype(np.int32).reshape(-1)
+
+
+LOWERINGS: Lowerings = {Conv2D: lower_conv2d}
