@@ -23,6 +23,7 @@ from tinygen.planner.plan import Request, plan
 from tinygen.planner.search import splitting
 from tinygen.planner.search.edges import EdgeFinder, Known
 from tinygen.planner.search.findings import Findings
+from tinygen.planner.search.kernel_finder import KernelFinder
 from tinygen.planner.search.segmentation import Segmentation, SegmentationSearch
 
 _M4 = targets.load("mps2-an386")
@@ -108,7 +109,8 @@ def _chain() -> Findings:
 
 def test_a_placement_that_is_small_enough_leaves_the_edge_open(monkeypatch: pytest.MonkeyPatch) -> None:
     """A smaller one may be found when it is needed; where the search missed what was enough, there is none."""
-    finder = EdgeFinder(_chain())
+    found = _chain()
+    finder = EdgeFinder(found, KernelFinder(found))
     (edge, *_) = finder.bounded(Segment(0, 3, 1))
     monkeypatch.setattr(Placing, "best", lambda self, *_: Placed({}, frozenset(), self.memory.bound_bytes + 100))
     roomy = finder.placed(edge, edge.bytes + 200)
@@ -119,7 +121,8 @@ def test_a_placement_that_is_small_enough_leaves_the_edge_open(monkeypatch: pyte
 
 def test_what_a_chain_spends_is_no_more_than_longer_ones_take() -> None:
     """Its result, of which these hold some rows, is not among it."""
-    finder = EdgeFinder(_chain())
+    found = _chain()
+    finder = EdgeFinder(found, KernelFinder(found))
     (short, *_), (long, *_) = (finder.bounded(Segment(0, end, 1)) for end in (2, 3))
     assert 0 < short.spent_bytes < short.bytes
     assert short.spent_bytes <= long.bytes

@@ -31,7 +31,9 @@ from tinygen.planner.schedule.interpret import interpret
 from tinygen.planner.schedule.schedule import BufferKind, Fused, Schedule
 from tinygen.planner.search.edges import EdgeFinder, Known
 from tinygen.planner.search.findings import Findings
+from tinygen.planner.search.kernel_finder import KernelFinder
 from tinygen.planner.search.segmentation import SegmentationSearch
+from tinygen.planner.search.sketches import SketchFinder
 
 _M4 = targets.load("mps2-an386")
 _TOOLBOX = Toolbox(Library.CMSIS_NN, _M4.isa, Objective.RAM)
@@ -160,10 +162,12 @@ def test_a_limit_is_kept_with_few_slices() -> None:
 @settings(max_examples=60)
 def test_what_is_expected_of_slices_is_never_more_than_they_take(graph: Graph) -> None:
     network = _network(graph)
-    finder = EdgeFinder(Findings(network, _TOOLBOX))
+    found = Findings(network, _TOOLBOX)
+    kernels = KernelFinder(found)
+    sketches, finder = SketchFinder(found, kernels), EdgeFinder(found, kernels)
     for first in range(len(network.calls)):
         for end in range(first + 2, len(network.calls) + 1):
-            for sketch in finder.sliced(Segment(first, end)):
+            for sketch in sketches.sliced(Segment(first, end)):
                 (edge,) = finder.bounded(sketch.segment)
                 assert sketch.bytes <= edge.bytes
                 placed = finder.placed(edge, edge.bytes)

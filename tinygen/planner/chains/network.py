@@ -12,8 +12,8 @@ from tinygen.ir.tensor import Tensor
 from tinygen.kernels.base import Kernel
 from tinygen.ops.channel_sum import ChannelSum, channel_sum
 from tinygen.ops.running_sum import RunningSum, running_sum
+from tinygen.planner.chains.demand import RowDemand
 from tinygen.planner.chains.slices import TileCache
-from tinygen.planner.chains.stream import RowDemand
 from tinygen.planner.chains.strips import RingCache
 from tinygen.planner.memory.sharing import Sharing
 

@@ -8,10 +8,7 @@ from itertools import accumulate, chain
 from tinygen.ir.graph import Op
 from tinygen.ir.rows import every_row, has_rows
 from tinygen.ir.tensor import Tensor
-from tinygen.planner.chains.network import Network
-from tinygen.planner.chains.passes import Passes, passes_of
-from tinygen.planner.chains.slices import AddSlice, SlicedChain, sliced_chain, sliced_steps
-from tinygen.planner.chains.stream import (
+from tinygen.planner.chains.demand import (
     AddRows,
     Chain,
     Compute,
@@ -20,8 +17,11 @@ from tinygen.planner.chains.stream import (
     StoreRows,
     Touch,
     held_bytes,
-    stream,
+    steps_on_demand,
 )
+from tinygen.planner.chains.network import Network
+from tinygen.planner.chains.passes import Passes, passes_of
+from tinygen.planner.chains.slices import AddSlice, SlicedChain, sliced_chain, sliced_steps
 from tinygen.planner.chains.strips import strips_of
 from tinygen.planner.memory.block import Block, InPlace, least_bytes
 from tinygen.planner.memory.first_fit import lowest
@@ -144,7 +144,8 @@ def strips_of_steps(network: Network, segment: Segment) -> list[list[RowStep]]:
         return [_steps_at_once(network, segment)]
     rows = chain_of(network, segment, segment.rows_per_call)
     strips = [
-        stream(replace(part, late=segment.late & part.held)) for part in strip_chains(network, rows, segment.strips)
+        steps_on_demand(replace(part, late=segment.late & part.held))
+        for part in strip_chains(network, rows, segment.strips)
     ]
     before: list[RowStep] = [*_fetches(network, segment, rows.fetched)]
     after: list[RowStep] = [*_stores(network, segment, rows.stored)]
@@ -204,8 +205,8 @@ def choices_of(network: Network, segment: Segment) -> list[list[RowStep]]:
         return [steps_of(network, segment)] * 2
     rows = replace(chain_of(network, segment, segment.rows_per_call), waits=True)
     chains = strip_chains(network, rows, segment.strips)
-    early = [stream(part) for part in chains]
-    late = [stream(replace(part, late=part.held), steps) for part, steps in zip(chains, early, strict=True)]
+    early = [steps_on_demand(part) for part in chains]
+    late = [steps_on_demand(replace(part, late=part.held), steps) for part, steps in zip(chains, early, strict=True)]
     fetches = _fetches(network, segment, rows.fetched)
     stores = _stores(network, segment, rows.stored)
     return [[*fetches, *chain.from_iterable(steps), *stores] for steps in (early, late)]

@@ -15,7 +15,7 @@ from tinygen.ir.rows import Channels, Rows, all_channels, every_row, has_rows, i
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import DType
 from tinygen.ops.channel_sum import ChannelSum
-from tinygen.planner.chains.stream import Compute, RowStep, Touch
+from tinygen.planner.chains.demand import Compute, RowStep, Touch
 
 _MULTIPLES = (8, 4, 2)  # of channels, that slices should be where all of them are: kernels leave no rest then
 _COUNTS = (2, 3, 4, 6, 8, 12, 16, 24, 32)

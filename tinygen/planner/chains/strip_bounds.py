@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from tinygen.ir.graph import Op
 from tinygen.ir.rows import Rows, pixel_bytes, row_bytes
 from tinygen.ir.tensor import Tensor
+from tinygen.planner.chains.demand import Chain
 from tinygen.planner.chains.network import Network
 from tinygen.planner.chains.segment import Segment, passing_bytes
-from tinygen.planner.chains.stream import Chain
 from tinygen.planner.chains.strips import computed_columns
 
 _FROM_THE_ENDS = 8  # of a strip's rows, one in so many: from there on rings are full

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from tinygen.ir.graph import Op
 from tinygen.ir.rows import Columns, Rows, all_columns, has_rows
 from tinygen.ir.tensor import Tensor
-from tinygen.planner.chains.stream import RowDemand, Strip
+from tinygen.planner.chains.demand import RowDemand, Strip
 
 
 class RingCache:

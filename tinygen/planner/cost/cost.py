@@ -8,8 +8,7 @@ from tinygen.kernels.base import Kernel, Library, Toolbox
 from tinygen.kernels.prices import Prices, prices
 from tinygen.kernels.tinygen_c import partial_products, running_sum
 from tinygen.kernels.work import work
-from tinygen.planner.chains.slices import AddSlice, FinishRows
-from tinygen.planner.chains.stream import (
+from tinygen.planner.chains.demand import (
     AddRows,
     Compute,
     CopyRows,
@@ -19,6 +18,7 @@ from tinygen.planner.chains.stream import (
     ShiftRows,
     StoreRows,
 )
+from tinygen.planner.chains.slices import AddSlice, FinishRows
 from tinygen.planner.schedule.schedule import Call, Crop, Fetch, FlatStep, Schedule, Shift, Store
 
 MEMMOVE = "memmove"

@@ -19,8 +19,10 @@ from math import inf
 from typing import NamedTuple
 
 from tinygen.planner.chains.segment import Segment
-from tinygen.planner.search.edges import Edge, EdgeFinder, Known, Upgrade
+from tinygen.planner.search.edges import Edge, EdgeFinder, Known
 from tinygen.planner.search.findings import Findings
+from tinygen.planner.search.kernel_finder import KernelFinder, Upgrade
+from tinygen.planner.search.sketches import SketchFinder
 
 _ROWS_PER_CALL = (2, 4, 8)  # times the least
 _STRIPS = (2, 3, 4, 6, 8)  # beside 1
@@ -84,32 +86,41 @@ class _Way(NamedTuple):
     edge: Edge
 
 
+class _Asked(NamedTuple):
+    """What a path is sought for."""
+
+    limit_bytes: int | None  # none for the smallest path
+    may_guess: bool  # whether it may take edges that were not looked at
+    chain: float  # instructions that each chain must save
+
+
 class SegmentationSearch:
     """Finds segmentations of one network; what it learns about segments is kept."""
 
     def __init__(self, found: Findings, extra_macs: int = 0) -> None:
         self._network = network = found.network
-        self._finder = EdgeFinder(found, extra_macs)
+        self._kernels = KernelFinder(found)
+        self._sketches = SketchFinder(found, self._kernels, extra_macs)
+        self._finder = EdgeFinder(found, self._kernels)
         self._work = found.work
         self._extra_macs = extra_macs  # that strips may do again
         self._has_strips = False
         self._has_guessed = False
         self._looks = 0  # at edges that had been guessed
-        self._ways: dict[int, list[_Way]] = {}  # by first call, of the last search
-        self._ways_for: tuple[int | None, bool, float] = None, True, 0.0  # its limit, if it may guess, a chain's price
+        self._ways_cache: dict[int, tuple[_Asked, list[_Way]]] = {}  # by first call, of what was asked last
         self._edges: list[dict[Segment, Edge]] = [{} for _ in network.calls]  # by first call
         for segment in self._segments():
             if segment.rows_per_call is None:
                 self._add(*self._finder.bounded(segment))
             else:
-                self._add(self._finder.sketched(segment))
+                self._add(self._sketches.sketched(segment))
         for segment in self._sliceable():
-            self._add(*self._finder.sliced(segment))
+            self._add(*self._sketches.sliced(segment))
 
     @property
     def whole_instructions(self) -> float:
         """Of whole tensors with the fastest kernels."""
-        return self._finder.whole_instructions
+        return self._kernels.all_instructions
 
     def smallest(self) -> Segmentation:
         """The segmentation with the smallest arena; of equals the one with the least instructions.
@@ -136,7 +147,7 @@ class SegmentationSearch:
         if _bytes(self._path(None)) < most:
             return True
         self._edges = before
-        self._ways.clear()
+        self._ways_cache.clear()
         return False
 
     def _strips(self, below_bytes: int) -> Iterator[Edge]:
@@ -146,7 +157,7 @@ class SegmentationSearch:
             for chain in sorted(dict.fromkeys(replace(c, scratch=()) for c in chains), key=lambda chain: chain.end):
                 if not self._work.is_left:
                     return
-                if self._finder.crossing_bytes(chain) >= below_bytes:
+                if self._sketches.crossing_bytes(chain) >= below_bytes:
                     continue
                 found = list(self._strips_of(chain))
                 if found and found[0].extra_macs > self._extra_macs:
@@ -156,7 +167,7 @@ class SegmentationSearch:
     def _strips_of(self, chain: Segment) -> Iterator[Edge]:
         """The chain in more and more strips, until they do too much again."""
         for strips in _STRIPS:
-            edge = self._finder.striped(chain, strips)
+            edge = self._sketches.striped(chain, strips)
             if edge is None:
                 return
             yield edge
@@ -187,7 +198,7 @@ class SegmentationSearch:
 
     def upgrades(self, segment: Segment) -> list[Upgrade]:
         """Faster kernels for single calls of a segment."""
-        return self._finder.upgrades(segment)
+        return self._kernels.upgrades(segment)
 
     def within(self, limit_bytes: int, *, most_extra: float = inf, chain: float = CHAIN) -> Segmentation | None:
         """The segmentation with the least extra instructions in that arena; None where all take more than `most_extra`.
@@ -211,7 +222,7 @@ class SegmentationSearch:
         network = self._network
         for first in range(len(network.calls)):
             yield Segment(first, first + 1)
-            yield from self._finder.chains(first)
+            yield from self._sketches.chains(first)
 
     def _sliceable(self) -> Iterator[Segment]:
         """Calls between which the channels are equally many: they may run in slices of these."""
@@ -234,13 +245,13 @@ class SegmentationSearch:
             if edge.segment.rows_per_call is not None and edge.segment.strips == 1
         ]
         for edge in known:
-            guesses = (self._finder.guessed(edge, times) for times in _ROWS_PER_CALL)
+            guesses = (self._sketches.guessed(edge, times) for times in _ROWS_PER_CALL)
             self._add(*(guess for guess in guesses if guess))
 
     def _add(self, *edges: Edge) -> None:
         for edge in edges:
             self._edges[edge.segment.first].setdefault(edge.segment, edge)
-            self._ways.pop(edge.segment.first, None)
+            self._ways_cache.pop(edge.segment.first, None)
 
     def _look_closer(self, path: tuple[Edge, ...]) -> bool:
         """Learn more about the edges of a path; whether there was nothing to learn that changes it.
@@ -261,7 +272,7 @@ class SegmentationSearch:
         placed = [self._finder.placed(edge, most) for edge in bounded]
         for edge in placed:
             self._edges[edge.segment.first][edge.segment] = edge
-            self._ways.pop(edge.segment.first, None)
+            self._ways_cache.pop(edge.segment.first, None)
         return all(after.bytes == before.bytes for before, after in zip(bounded, placed, strict=True))
 
     def _guess_anew(self, bounded: Edge) -> None:
@@ -281,12 +292,10 @@ class SegmentationSearch:
         """
         best = [_Front() for _ in range(len(self._network.calls) + 1)]
         best[0].add(0, _Path((0.0, 0.0), 0))
-        asked = limit_bytes, self._looks < _MOST_LOOKS and self._work.is_left, chain * self.whole_instructions
-        if asked != self._ways_for:
-            self._ways_for = asked
-            self._ways.clear()
+        may_guess = self._looks < _MOST_LOOKS and self._work.is_left
+        asked = _Asked(limit_bytes, may_guess, chain * self.whole_instructions)
         for first, starts in enumerate(best[:-1]):
-            ways = self._ways_from(first) if starts.paths else ()
+            ways = self._ways_from(first, asked) if starts.paths else ()
             self._work.spend(len(ways))
             for end, size, price, again, edge in ways:
                 front = best[end]
@@ -305,24 +314,27 @@ class SegmentationSearch:
                         front.add(at, _Path(rank, macs, edge, before))
         return best[-1].paths[0].edges if best[-1].paths else ()
 
-    def _ways_from(self, first: int) -> list[_Way]:
-        """The edges from a call that the search at hand may take; listed anew where they changed since."""
-        if first not in self._ways:
-            limit_bytes, may_guess, chain = self._ways_for
-            self._ways[first] = [
-                _Way(
-                    edge.segment.end,
-                    edge.bytes,
-                    (edge.frugal_instructions if limit_bytes is None else edge.extra_instructions)
-                    + (chain if edge.segment.is_chain else 0.0),
-                    edge.extra_macs,
-                    edge,
-                )
-                for edge in self._edges[first].values()
-                if (edge.is_frugal if limit_bytes is None else _is_within(edge, limit_bytes))
-                and (may_guess or edge.known is not Known.GUESSED)
-            ]
-        return self._ways[first]
+    def _ways_from(self, first: int, asked: _Asked) -> list[_Way]:
+        """The edges from a call that a path may take; listed anew where something else was asked, or they changed."""
+        known, ways = self._ways_cache.get(first, (None, []))
+        if known == asked:
+            return ways
+        limit_bytes, may_guess, chain = asked
+        ways = [
+            _Way(
+                edge.segment.end,
+                edge.bytes,
+                (edge.frugal_instructions if limit_bytes is None else edge.extra_instructions)
+                + (chain if edge.segment.is_chain else 0.0),
+                edge.extra_macs,
+                edge,
+            )
+            for edge in self._edges[first].values()
+            if (edge.is_frugal if limit_bytes is None else _is_within(edge, limit_bytes))
+            and (may_guess or edge.known is not Known.GUESSED)
+        ]
+        self._ways_cache[first] = asked, ways
+        return ways
 
 
 def _is_within(edge: Edge, limit_bytes: int) -> bool:

@@ -9,6 +9,17 @@ from tinygen.ir.tensor import Tensor
 from tinygen.kernels.base import Toolbox
 from tinygen.ops.channel_sum import SlicePart
 from tinygen.ops.running_sum import SumPart
+from tinygen.planner.chains.demand import (
+    AddRows,
+    Compute,
+    CopyRows,
+    FetchRows,
+    FinishSum,
+    RowStep,
+    ShiftRows,
+    StoreRows,
+    Touch,
+)
 from tinygen.planner.chains.network import Network
 from tinygen.planner.chains.segment import (
     BufferKey,
@@ -20,17 +31,6 @@ from tinygen.planner.chains.segment import (
     trace_of_steps,
 )
 from tinygen.planner.chains.slices import AddSlice, FinishRows
-from tinygen.planner.chains.stream import (
-    AddRows,
-    Compute,
-    CopyRows,
-    FetchRows,
-    FinishSum,
-    RowStep,
-    ShiftRows,
-    StoreRows,
-    Touch,
-)
 from tinygen.planner.memory.block import Block
 from tinygen.planner.schedule.parts import form, joined
 from tinygen.planner.schedule.roll import Roller

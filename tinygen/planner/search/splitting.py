@@ -11,8 +11,8 @@ from tinygen.planner.cost.cost import estimated_instructions
 from tinygen.planner.memory.placement import Effort
 from tinygen.planner.schedule.schedule import Schedule
 from tinygen.planner.schedule.solver import Solver
-from tinygen.planner.search.edges import Upgrade
 from tinygen.planner.search.findings import Findings
+from tinygen.planner.search.kernel_finder import Upgrade
 from tinygen.planner.search.segmentation import CHAIN, Segmentation, SegmentationSearch
 from tinygen.planner.search.split import split_with
 from tinygen.targets.board import Board

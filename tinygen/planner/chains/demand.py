@@ -35,7 +35,7 @@ class Touch(NamedTuple):
 
 @dataclass(frozen=True)
 class RowStep:
-    """One step of a stream, as far as memory is concerned."""
+    """One step of a chain, as far as memory is concerned."""
 
     reads: tuple[Touch, ...]
     writes: tuple[Touch, ...]
@@ -176,14 +176,14 @@ class Chain:
         return self.rings | self.fetched | self.copies
 
 
-def stream(chain: Chain, early: Sequence[RowStep] | None = None) -> list[RowStep]:
+def steps_on_demand(chain: Chain, early: Sequence[RowStep] | None = None) -> list[RowStep]:
     """The steps of a chain. Every operator in it either has a tile for any of its rows, or a running sum.
 
     `early`: the steps without rings that move their rows late, where they are known.
     """
     if chain.late and early is None:
-        early = stream(replace(chain, late=frozenset()))
-    steps = _Stream(chain, held_bytes(early or ())).run()
+        early = steps_on_demand(replace(chain, late=frozenset()))
+    steps = _Run(chain, held_bytes(early or ())).run()
     return _mirrored(steps, chain) if chain.descending else steps
 
 
@@ -216,7 +216,7 @@ class _Reader(NamedTuple):
     by_copy: _Held | None  # where it reads rows that are copied from the ring
 
 
-class _Stream:
+class _Run:
     """A chain while it runs; where it descends, rows are counted from the last one."""
 
     def __init__(self, chain: Chain, room: Mapping[Tensor, int]) -> None:
