@@ -23,6 +23,7 @@ from benchmarks.calibration_operators import (
     convolutions_for_tiles,
     filters_of_one_line,
     operators,
+    real_layers,
     rows_within_images,
 )
 from benchmarks.calibration_program import moves, reads
@@ -123,7 +124,8 @@ def pairs_of_own(toolbox: Toolbox) -> list[Pair]:
     pairs = [(op, kernel) for op in native for kernel in native_kernels(op, _with_native_kernels(toolbox))]
     pairs += [(op, packed_convolutions(op)[-1]) for op in plain if isinstance(op, Conv2D)]
     library = replace(toolbox, has_native_kernels=False)
-    return pairs + [(op, kernel) for op in plain for kernel in variants(op, library) if kernel.is_own]
+    others = (*plain, *real_layers())
+    return pairs + [(op, kernel) for op in others for kernel in variants(op, library) if kernel.is_own]
 
 
 def _with_native_kernels(toolbox: Toolbox) -> Toolbox:

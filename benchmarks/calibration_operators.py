@@ -14,6 +14,8 @@ from tinygen.ops.clamp import Clamp
 from tinygen.ops.conv2d import Conv2D
 from tinygen.ops.copy import Copy
 from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
+from tinygen.ops.dynamic_layer import LAYERS, Layer, Levels, integer_layer, quantization
+from tinygen.ops.dynamic_quantize import RangeRule
 from tinygen.ops.fully_connected import FullyConnected
 from tinygen.ops.lookup import Lookup
 from tinygen.ops.mul import Mul
@@ -26,6 +28,8 @@ from tinygen.ops.window import HW, NO_PADDING, UNIT, PaddingMode, Window, paddin
 _ACTIVATION = Quant((0.05,), (-3,))
 _PROBABILITY = Quant((1.0 / 256,), (-128,))
 _MOST_MACS = 300_000
+_SCALE = 0.02  # of levels of real numbers
+_MOST_REAL_MACS = 50_000  # without a float unit each takes some 100 instructions
 _CHANNELS = (4, 8, 16, 24, 32, 48, 64, 96, 128, 256)
 _TILED = (8, 12, 16, 24, 32, 48, 64)
 _FILTERS = (HW(3, 3), HW(3, 3), HW(5, 5), HW(10, 4), HW(1, 3), HW(3, 1), HW(2, 2))
@@ -92,6 +96,50 @@ def _convolution_for_tiles(random: Random) -> Op:
     return _convolution_of(random.choice(_TILED), input, HW(3, 3), 1)
 
 
+def real_layers() -> tuple[Op, ...]:
+    """Layers on float32, and all that they are made of where they are quantized at run time."""
+    families: tuple[tuple[int, Callable[[Random], Op]], ...] = (
+        (20, lambda random: _convolution(random, random.choice(_FILTERS), random.choice((1, 1, 2)))),
+        (20, lambda random: _convolution(random, UNIT, 1)),
+        (24, lambda random: _depthwise(random, random.choice(_FILTERS), random.choice((1, 1, 2)))),
+        (30, lambda random: _fully_connected(random, random.choice((1, 1, 3, 8, 25)))),
+    )
+    drawn = [op for op in _drawn(families, _MOST_REAL_MACS) if isinstance(op, LAYERS)]
+    ops: list[Op] = []
+    for index, layer in enumerate(drawn):
+        rule = (RangeRule.ASYMMETRIC, RangeRule.SYMMETRIC)[index % 2]
+        ops += _real_forms(layer, rule, zero_point=0 if index % 4 < 3 else 5)
+    return tuple(_named(op, index) for index, op in enumerate(ops))
+
+
+def _real_forms(layer: Layer, rule: RangeRule, zero_point: int) -> Iterator[Op]:
+    """The layer on real numbers, and on levels that `rule` gives, with weights of the zero point."""
+    assert layer.weights.data is not None and layer.bias is not None and layer.bias.data is not None
+    real, shape = layer.weights.data.astype(np.float32), layer.bias.shape
+    bias = Tensor("bias", TensorType(DType.FLOAT32, shape), layer.bias.data.astype(np.float32))
+    moved = replace(
+        layer,
+        input=_real_tensor(layer.input.shape),
+        weights=Tensor("weights", TensorType(DType.FLOAT32, real.shape), real),
+        bias=bias,
+        output=_real_tensor(layer.output.shape),
+        clamp=Clamp.none(TensorType(DType.FLOAT32, (1,))),
+    )
+    made = quantization(moved.input, rule, 1, _NOWHERE, str)
+    find, quantize = made.ops
+    scale = Tensor("scale", find.outputs[0].type, np.array([_SCALE], np.float32))  # random ones would be negative
+    zero = Tensor("zero_point", made.levels.zero_point.type, np.array([3], np.int8))
+    levels = Levels(made.levels.stored, scale, zero)
+    quant = Quant((0.01,), (zero_point,))
+    weights = Tensor("weights", TensorType(DType.INT8, real.shape, quant), layer.weights.data)
+    quantize = replace(quantize, scale=scale, zero_point=zero)
+    yield from (moved, find, quantize, *integer_layer(moved, levels, weights, str))
+
+
+def _real_tensor(shape: tuple[int, ...]) -> Tensor:
+    return Tensor("tensor", TensorType(DType.FLOAT32, shape))
+
+
 def _inside(op: Conv2D | DepthwiseConv2D) -> Op:
     """The same rows of the result, with rows of the input instead of padding."""
     _, _, width, channels = op.input.shape
@@ -100,13 +148,13 @@ def _inside(op: Conv2D | DepthwiseConv2D) -> Op:
     return replace(op, input=_tensor((1, height, width, channels)), padding=padding)
 
 
-def _drawn(families: tuple[tuple[int, Callable[[Random], Op]], ...]) -> Iterator[Op]:
+def _drawn(families: tuple[tuple[int, Callable[[Random], Op]], ...], most: int = _MOST_MACS) -> Iterator[Op]:
     random = Random(0)
     for count, draw in families:
         taken = 0
         while taken < count:
             op = draw(random)
-            if op.macs <= _MOST_MACS:
+            if op.macs <= most:
                 taken += 1
                 yield op
 
@@ -173,10 +221,10 @@ def _depthwise_of(input: Tensor, multiplier: int, kernel: HW, stride: int) -> Op
     )
 
 
-def _fully_connected(random: Random) -> Op:
-    input, units = _tensor((1, random.randrange(8, 640))), random.choice((1, 2, 8, 10, 12, 64, 128))
-    output = _tensor((1, units))
-    weights = _weights((units, input.type.elements), axis=0, scales=random.choice((1, 1, units)))
+def _fully_connected(random: Random, rows: int = 1) -> Op:
+    input, units = _tensor((rows, random.randrange(8, 640))), random.choice((1, 2, 8, 10, 12, 64, 128))
+    output = _tensor((rows, units))
+    weights = _weights((units, input.shape[1]), axis=0, scales=random.choice((1, 1, units)))
     clamp = Clamp.none(output.type)
     return FullyConnected(
         name="", source=_NOWHERE, input=input, weights=weights, bias=_bias(units), output=output, clamp=clamp

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 from tinygen import passes, paths
@@ -30,6 +31,7 @@ from tinygen.passes.shrink import shrink
 from tinygen.passes.shrinking.saving import NOTHING_SAVED, Saving, saving
 from tinygen.passes.streaming import to_stream
 from tinygen.planner import fit
+from tinygen.planner.cost.choice import instructions
 from tinygen.planner.memory.spill import arena_room
 from tinygen.planner.plan import CurvePoint, Request, curve, plan, with_chosen
 from tinygen.planner.schedule.constants import fit_within
@@ -167,7 +169,9 @@ def compile_model(source: Path, options: Options, observe: Observer | None = Non
                 Code.CONTRADICTION,
                 "--quant-dynamic: is given with --calibrate or --ctable, one of them was expected. Leave one out.",
             )
-        dynamic = apply(passes.run(imported, PREPARATION), options.dynamic, board)
+        plain = Toolbox(library, board.isa, has_thumb2=board.has_thumb2)
+        price = partial(instructions, toolbox=plain)
+        dynamic = apply(passes.run(imported, PREPARATION), options.dynamic, board, price)
         imported = dynamic.graph
         options = replace(options, allow_float=True)
     if quantizes_at_run_time(imported):

@@ -28,8 +28,11 @@ from dataclasses import dataclass
 from functools import cache
 
 from tinygen.ir.graph import Op
-from tinygen.ops.conv2d import Conv2D
 from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
+from tinygen.ops.integer_conv2d import IntegerDepthwiseConv2D
+from tinygen.ops.windowed import Sliding
+
+_BY_CHANNEL = (DepthwiseConv2D, IntegerDepthwiseConv2D)
 
 
 @dataclass(frozen=True)
@@ -113,7 +116,7 @@ def products(function: str, op: Op, loops: Loops, rows: int | None = None, colum
         output=outputs,
         mac=outputs * depth * inside,
         rest=outputs * ((-depth if loops.fills_vectors else depth) % 16),
-        single=pixels * (channels % 4) if isinstance(op, DepthwiseConv2D) else outputs * (depth % 4),
+        single=pixels * (channels % 4) if isinstance(op, _BY_CHANNEL) else outputs * (depth % 4),
         tail_output=left_over,
         tail_mac=left_over * depth,
     )
@@ -128,17 +131,17 @@ def _left_over(shape: tuple[int, ...], loops: Loops, pixels: float, width: int) 
 
 def _pieces(op: Op, loops: Loops, pixels: float) -> float:
     """Pixels that are gathered; where nothing is, rows of the filters that are multiplied with what lies under them."""
-    if not isinstance(op, (Conv2D, DepthwiseConv2D)):
+    if not isinstance(op, Sliding):
         return 0.0
     kernel = op.window.kernel
     if loops.gathers:
         return pixels * kernel.h * kernel.w
-    return pixels * op.output.shape[3] * kernel.h * _shares_inside(op).h
+    return pixels * op.channels * kernel.h * _shares_inside(op).h
 
 
 def _share_inside(op: Op) -> float:
     """The part of a convolution's multiplications that is done: of elements of the input, where padding is skipped."""
-    if not isinstance(op, (Conv2D, DepthwiseConv2D)):
+    if not isinstance(op, Sliding):
         return 1.0
     shares = _shares_inside(op)
     return shares.h * shares.w
@@ -152,7 +155,7 @@ class _Shares:
     w: float
 
 
-def _shares_inside(op: Conv2D | DepthwiseConv2D) -> _Shares:
+def _shares_inside(op: Sliding) -> _Shares:
     _, height, width, _ = op.input.shape
     window, size = op.window, op.output.shape[1:3]
     return _Shares(

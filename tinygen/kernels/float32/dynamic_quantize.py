@@ -9,6 +9,7 @@ from tinygen.ir.graph import Op
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array
 from tinygen.kernels.base import Kernel, Lowerings, Table, Toolbox, constant_tables
+from tinygen.kernels.work import Work
 from tinygen.ops.clamp import Clamp
 from tinygen.ops.dequantize_sums import DequantizeSums, DequantizeSumsInRange
 from tinygen.ops.dynamic_dequantize import DynamicDequantize
@@ -128,6 +129,11 @@ class DequantizeSumsF32(Kernel):
     factors_first: bool
     is_normal: bool
     bounds: Clamp
+
+    def work(self, op: Op, rows: int | None = None, columns: int | None = None) -> Work:
+        """four: channels of a pixel."""
+        done = super().work(op, rows, columns)
+        return Work(done.function, {**done.times, "four": done.times["pixel"] * -(-self.channels // 4)})
 
     @property
     def factor_step(self) -> int:

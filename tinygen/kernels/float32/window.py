@@ -12,6 +12,7 @@ from tinygen.kernels.base import Kernel, Lowerings, Table, Toolbox, constant_tab
 from tinygen.kernels.float32.coded import coded_convolution
 from tinygen.kernels.float32.listed import listed_convolution
 from tinygen.kernels.float32.windows import Image, WindowF32
+from tinygen.kernels.work import Work
 from tinygen.ops.conv2d import Conv2D
 from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
 from tinygen.ops.fully_connected import FullyConnected
@@ -28,6 +29,14 @@ class ConvolveF32(Kernel):
     header: ClassVar[str] = "tg_float.h"
 
     window: WindowF32
+
+    def work(self, op: Op, rows: int | None = None, columns: int | None = None) -> Work:
+        """point: a product of vectors, of all channels under one tap that lies inside the input; four, left: channels
+        of these, that fill a vector of 4 and that do not."""
+        done, depth = super().work(op, rows, columns), max(self.window.input.channels // self.window.groups, 1)
+        points = done.times.get("mac", 0.0) / depth
+        further = {"point": points, "four": points * (depth // 4), "left": points * (depth % 4)}
+        return Work(done.function, {**done.times, **further})
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -8,6 +8,7 @@ import numpy as np
 from tinygen.ir.graph import Op
 from tinygen.kernels.base import Kernel, Lowerings, Table, Toolbox, constant_tables
 from tinygen.kernels.float32.windows import Image, WindowF32
+from tinygen.kernels.work import Extent, Work, work
 from tinygen.ops.integer_conv2d import IntegerConv2D, IntegerConvolution, IntegerDepthwiseConv2D
 from tinygen.ops.integer_fully_connected import IntegerFullyConnected
 from tinygen.ops.integer_products import IntegerProducts
@@ -44,6 +45,9 @@ class IntegerMatmulS8(Kernel):
     vectors: int
     vectors_per_zero_point: int
 
+    def work(self, op: Op, rows: int | None = None, columns: int | None = None) -> Work:
+        return _matmul_work(self, self.filters, Extent.of(op, rows, columns))
+
     @property
     def callees(self) -> tuple[str, ...]:
         return ("tg_add_channel_products_s8",)
@@ -67,9 +71,32 @@ class IntegerConvolveScratchS8(IntegerConvolveS8):
 
     takes_scratch: ClassVar[bool] = True
 
+    def work(self, op: Op, rows: int | None = None, columns: int | None = None) -> Work:
+        """tap: pixels that are gathered."""
+        extent, kernel = Extent.of(op, rows, columns), self.window.kernel
+        done = _matmul_work(self, self.filters, extent)
+        taps = extent.pixels * kernel.h * kernel.w if self.scratch_bytes else 0.0
+        return Work(done.function, {**done.times, "tap": taps})
+
     @property
     def callees(self) -> tuple[str, ...]:
         return ("tg_add_channel_products_s8", "tg_integer_matmul_s8")
+
+
+def _matmul_work(kernel: Kernel, filters: IntegerFilters, extent: Extent) -> Work:
+    """summed: elements of vectors that are added up, where weights have zero points."""
+    elements, outputs = filters.elements, extent.outputs
+    return work(
+        kernel.function,
+        call=1,
+        pixel=extent.pixels,
+        operand=extent.pixels * elements,
+        output=outputs,
+        mac=outputs * elements,
+        rest=outputs * (-elements % 16),
+        single=outputs * (elements % 4),
+        summed=extent.pixels * elements if kernel.has_table("zero_points") else 0.0,
+    )
 
 
 def lower_integer_fully_connected(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 - the same for all targets

@@ -1,6 +1,6 @@
 """Which kernel runs an operator: the cheapest one, by the costs that were measured."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from tinygen.ir.graph import Op
@@ -36,6 +36,12 @@ def select(op: Op, toolbox: Toolbox, scratch_bytes: int | None = None) -> Kernel
     if scratch_bytes is None:
         return found[0]
     return next((kernel for kernel in found if kernel.scratch_bytes <= scratch_bytes), found[-1])
+
+
+def instructions(ops: Iterable[Op], toolbox: Toolbox) -> float:
+    """Of all of them, one after the other on whole tensors."""
+    found = costs(toolbox)
+    return sum(found.call(op, select(op, toolbox)) for op in ops if by_rank.has_kernel(op))
 
 
 def _with_less_and_less_scratch(kernels: Sequence[Kernel]) -> Iterator[Kernel]:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from tinygen.ir.graph import Graph
+from tinygen.quant.dynamic.gain import Pricing
 from tinygen.quant.dynamic.layers import Quantized, quantize_layers
 from tinygen.quant.dynamic.scheme import DynamicOptions
 from tinygen.quant.dynamic.search import Search, search
@@ -27,9 +28,9 @@ class Applied:
         return any(decision.is_int8 for decision in self.quantized.decisions)
 
 
-def apply(graph: Graph, options: DynamicOptions, board: Board) -> Applied:
-    """The network by the given scheme, or the best one of all; DynamicError."""
+def apply(graph: Graph, options: DynamicOptions, board: Board, price: Pricing) -> Applied:
+    """The network by the given scheme, or the best one of all; `price` decides what gains. DynamicError."""
     if options.search is not None:
-        found = search(graph, options, board, options.search)
+        found = search(graph, options, board, price, options.search)
         return Applied(found.best, found)
-    return Applied(quantize_layers(graph, options, board, options.scheme), None)
+    return Applied(quantize_layers(graph, options, board, price, options.scheme), None)

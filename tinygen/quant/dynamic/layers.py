@@ -1,6 +1,7 @@
 """From layers on float32 to layers on levels that are found at run time."""
 
 from collections.abc import Iterable
+from copy import copy
 from dataclasses import dataclass, replace
 
 from tinygen.ir.graph import Graph, Op
@@ -12,7 +13,7 @@ from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
 from tinygen.ops.dynamic_layer import LAYERS, Layer, Levels, integer_layer, quantization
 from tinygen.ops.fully_connected import FullyConnected
 from tinygen.ops.integer_products import IntegerProducts
-from tinygen.quant.dynamic.gain import Cost, cost
+from tinygen.quant.dynamic.gain import Cost, Pricing
 from tinygen.quant.dynamic.scheme import DynamicOptions, Scheme
 from tinygen.quant.dynamic.weights import quantized_weights
 from tinygen.quant.errors import Code, DynamicError
@@ -77,7 +78,7 @@ def check_engine(board: Board, options: DynamicOptions) -> None:
         )
 
 
-def quantize_layers(graph: Graph, options: DynamicOptions, board: Board, scheme: Scheme) -> Quantized:
+def quantize_layers(graph: Graph, options: DynamicOptions, board: Board, price: Pricing, scheme: Scheme) -> Quantized:
     """The layers of the listed types, or those that gain, on int8; the others stay as they are. DynamicError."""
     check_engine(board, options)
     kinds = _kinds(options.op_types)
@@ -88,7 +89,7 @@ def quantize_layers(graph: Graph, options: DynamicOptions, board: Board, scheme:
         if not isinstance(op, (*LAYERS, BatchMatMul, IntegerProducts)):
             ops.append(op)
             continue
-        decision = _decided(op, kinds, board, making)
+        decision = _decided(op, kinds, price, making)
         decisions.append(decision)
         ops += making.layer(op) if decision.is_int8 and isinstance(op, LAYERS) else [op]
     if kinds is not None:
@@ -96,13 +97,13 @@ def quantize_layers(graph: Graph, options: DynamicOptions, board: Board, scheme:
     return Quantized(replace(graph, ops=tuple(ops)), scheme, tuple(decisions))
 
 
-def _decided(op: Op, kinds: frozenset[type[Op]] | None, board: Board, making: "_Making") -> Decision:
+def _decided(op: Op, kinds: frozenset[type[Op]] | None, price: Pricing, making: "_Making") -> Decision:
     operator = op.source.spelling.partition(" ")[0]
     problem = _problem(op)
     if problem is not None:
         return Decision(operator, op.name, False, problem, None)
     assert isinstance(op, LAYERS)
-    found = cost(op, board.isa, making.has_levels(op.input))
+    found = Cost(float32=price([op]), int8=price(making.trial(op)))
     if kinds is not None:
         is_listed = type(op) in kinds
         return Decision(operator, op.name, is_listed, "is listed" if is_listed else "is not listed", found)
@@ -170,9 +171,11 @@ class _Making:
         self._names = {tensor.name for tensor in graph.tensors}
         self._levels: dict[Tensor, Levels] = {}
 
-    def has_levels(self, tensor: Tensor) -> bool:
-        """Whether a tensor is quantized for a layer already."""
-        return tensor in self._levels
+    def trial(self, layer: Layer) -> tuple[Op, ...]:
+        """What `layer` would give, of which nothing is kept."""
+        other = copy(self)
+        other._names, other._levels = set(self._names), dict(self._levels)
+        return other.layer(layer)
 
     def layer(self, layer: Layer) -> tuple[Op, ...]:
         """The operators of a layer on int8."""

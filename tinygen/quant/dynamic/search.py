@@ -10,6 +10,7 @@ from tinygen.ir.graph import Graph, Values
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array
 from tinygen.quant.dataset import Dataset, open_dataset
+from tinygen.quant.dynamic.gain import Pricing
 from tinygen.quant.dynamic.layers import Quantized, quantize_layers
 from tinygen.quant.dynamic.scheme import ALL, DynamicOptions, Scheme
 from tinygen.quant.metric import Metric, measure, scores_tensor
@@ -36,7 +37,7 @@ class Search:
     best: Quantized
 
 
-def search(graph: Graph, options: DynamicOptions, board: Board, file: Path) -> Search:
+def search(graph: Graph, options: DynamicOptions, board: Board, price: Pricing, file: Path) -> Search:
     """The four schemes on the first samples of a file, by accuracy where it has labels, then by SQNR; UsageError."""
     samples = open_dataset(file, graph.inputs, _SAMPLES)
     labels = samples.labels()
@@ -44,7 +45,7 @@ def search(graph: Graph, options: DynamicOptions, board: Board, file: Path) -> S
     found: list[tuple[Trial, Quantized]] = []
     for scheme in ALL:
         own = replace(scheme, granularity=options.granularity)
-        quantized = quantize_layers(graph, options, board, own)
+        quantized = quantize_layers(graph, options, board, price, own)
         scores = _scores(quantized.graph, scores_tensor(graph), samples)
         accuracy = None if labels is None else measure(Metric.ACCURACY, scores, real, labels)
         found.append((Trial(own, measure(Metric.SQNR, scores, real, None), accuracy), quantized))
