@@ -133,7 +133,10 @@ def _real_forms(layer: Layer, rule: RangeRule, zero_point: int) -> Iterator[Op]:
     quant = Quant((0.01,), (zero_point,))
     weights = Tensor("weights", TensorType(DType.INT8, real.shape, quant), layer.weights.data)
     quantize = replace(quantize, scale=scale, zero_point=zero)
-    yield from (moved, find, quantize, *integer_layer(moved, levels, weights, str))
+    sums, finish = integer_layer(moved, levels, weights, str)
+    yield from (moved, find, quantize, sums, finish)
+    in_range = finish.absorbed(replace(find, input=finish.output))
+    yield from () if in_range is None else (in_range,)
 
 
 def _real_tensor(shape: tuple[int, ...]) -> Tensor:
