@@ -96,6 +96,25 @@ def test_batch_normalization_is_folded(tmp_path: Path) -> None:
 
 
 @needs_onnxruntime
+@pytest.mark.parametrize("shape", [(3, 1, 1), (1, 3, 1, 1)])
+def test_images_are_normalized_with_their_channels_last(shape: tuple[int, ...], tmp_path: Path) -> None:
+    """Issue 16: what an export does to its NCHW input by channels stands behind the transpose, not before it."""
+    nodes = [
+        helper.make_node("Sub", ["x", "mean"], ["s"]),
+        helper.make_node("Mul", ["s", "deviation"], ["d"]),
+        helper.make_node("Conv", ["d", "w"], ["y"]),
+    ]
+    constants = [_constant("mean", *shape), _constant("deviation", *shape), _constant("w", 4, 3, 3, 3)]
+    path = _save(tmp_path, nodes, [_image(1, 3, 8, 6)], ["y"], constants)
+    x = _RANDOM.normal(size=(1, 3, 8, 6)).astype(np.float32)
+    graph, (found,) = _run(path, [x])
+    assert [type(op).__name__ for op in graph.ops] == ["Transpose", "Add", "Mul", "Conv2D", "Transpose"]
+    assert np.allclose(found, run_onnxruntime(path, [x])[0], rtol=1e-4, atol=1e-5)
+    options = Options(allow_float=True, kernels=Kernels.PORTABLE)
+    assert validate(compile_model(path, options), samples=1).exact
+
+
+@needs_onnxruntime
 def test_channels_last(tmp_path: Path) -> None:
     """With --input-layout nhwc the application gives NHWC, and no transpose remains."""
     path = _conv_net(tmp_path, 1, 3, 8, 8)
