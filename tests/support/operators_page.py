@@ -10,6 +10,11 @@ from tinygen.kernels.float32.select import FLOAT_LOWERINGS
 from tinygen.kernels.int16.select import INT16_LOWERINGS
 from tinygen.kernels.native import select as native
 from tinygen.kernels.select import LOWERINGS
+from tinygen.ops.cast import Cast
+from tinygen.ops.comparison import Compare
+from tinygen.ops.cumulative_sum import CumulativeSum
+from tinygen.ops.integer_arithmetic import IntegerArithmetic
+from tinygen.ops.logic import LogicalAnd, LogicalOr, ReduceAll, ReduceAny
 from tinygen.ops.unary import Unary
 from tinygen.report.supported import SupportedOperator, supported_onnx_operators, supported_operators
 
@@ -42,6 +47,19 @@ _LEGEND = (
     "- *table*: 256 entries that the compiler makes",
     "- *as int8*: elements only move, so the kernel takes any type",
 )
+_COLUMNS = ("int8", "int16", "float32")
+_BOOL = "bool"
+_SEVERAL: dict[type[Op], str] = {
+    Cast: "int8 uint8 int16 int32 int64 float32 bool",
+    Compare: "int8 uint8 int16 int32 int64 float32 bool",
+    CumulativeSum: "int8 int32 int64 float32",
+    IntegerArithmetic: "int32 int64",
+    LogicalAnd: _BOOL,
+    LogicalOr: _BOOL,
+    ReduceAll: _BOOL,
+    ReduceAny: _BOOL,
+}
+"""Operators whose one lowering is for several element types, which `tests/ops/test_numbers.py` tries."""
 _TFLM_TYPES = {name: types for types, names in _TFLM.items() for name in names.split()}
 _NATIVE = {op for table in (native.LOWERINGS, native.MVE_LOWERINGS) for op in table}
 
@@ -61,7 +79,7 @@ def page() -> str:
             "",
             *_LEGEND,
             "",
-            *_table(("operator", "int8", "int16", "float32"), map(_kernels, kernels)),
+            *_table(("operator", *_COLUMNS, "others, own C"), map(_kernels, kernels)),
             "",
             "## TFLite",
             "",
@@ -82,12 +100,20 @@ def page() -> str:
 
 
 def _kernels(kind: type[Op]) -> tuple[str, ...]:
+    if kind in _SEVERAL:
+        types = _SEVERAL[kind].split()
+        others = ", ".join(type for type in types if type not in _COLUMNS)
+        return f"`{kind_name(kind)}`", *("own C" if type in types else "" for type in _COLUMNS), others
     int8 = "table" if issubclass(kind, Unary) and kind not in LOWERINGS else _home(kind, LOWERINGS)
     if kind in _NATIVE:
         int8 = f"native, {int8}"
     moved = "as int8" if kind.result_range in (Range.MOVED, Range.OF_OPERANDS) and kind in LOWERINGS else ""
     int16 = "CMSIS-NN, own C" if kind in INT16_LOWERINGS else moved
-    return f"`{kind_name(kind)}`", int8, int16, _home(kind, FLOAT_LOWERINGS) or moved
+    return f"`{kind_name(kind)}`", int8, int16, _home(kind, FLOAT_LOWERINGS) or moved, _others(kind, moved)
+
+
+def _others(kind: type[Op], moved: str) -> str:
+    return "any" if moved and kind not in INT16_LOWERINGS and kind not in FLOAT_LOWERINGS else ""
 
 
 def _home(kind: type[Op], table: Lowerings) -> str:
