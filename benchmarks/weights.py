@@ -59,7 +59,7 @@ Constants are all tables of the network, flash has the code, too, RAM the stack 
 are not quantized, as they have at most 1,024 elements or no whole blocks along their input channels, are float32 beside
 float32 activations (their bytes are said), int8 beside int8 ones. GPTQ has chosen codes and scales on the samples of
 calibration. Kernels for codes save flash, not time. int8 per channel with int8 activations has native kernels, FP8 is
-int8 there.
+int8 there. Kernels are tinygen's own: CMSIS-NN was not there.
 """
 
 
