@@ -4,9 +4,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tests.support.command_line import DIGITS, Ended, tinygen
-from tests.support.graphs import GraphBuilder
+from tests.support.graphs import GraphBuilder, bottlenecks, images
 from tests.support.shared import shared_file
 from tinygen import targets
 from tinygen.frontends.tflite.importer import import_tflite
@@ -134,3 +136,19 @@ def test_one_definition_of_the_room_for_an_arena(name: str) -> None:
     board = targets.load(name)
     schedule = compile_model(DIGITS, Options(target=name)).schedule
     assert room_bytes(schedule) == arena_room(board) == rooms(board)[board.main_ram]
+
+
+@given(st.one_of(images(), bottlenecks()), st.sampled_from([Isa.DSP, Isa.MVE]))
+@settings(max_examples=12, deadline=None)
+def test_more_kernels_to_choose_from_never_give_a_larger_arena(graph: Graph, isa: Isa) -> None:
+    board = _M4 if isa is Isa.DSP else targets.load("mps3-an547")
+    fewer, more = (Toolbox(Library.CMSIS_NN, isa, Objective.RAM), _auto(Library.CMSIS_NN, isa))
+    arenas = [plan(graph, board, toolbox, Request(slack=0.0)).arena_bytes for toolbox in (fewer, more)]
+    assert arenas[1] <= arenas[0]
+
+
+@pytest.mark.parametrize("name", _MODELS)
+def test_more_kernels_never_give_a_larger_arena_of_a_model(name: str) -> None:
+    graph = run(import_tflite(shared_file(f"models/mlperf_tiny/{name}.tflite")))
+    fewer = plan(graph, _M4, Toolbox(Library.CMSIS_NN, _M4.isa, Objective.RAM), Request(slack=0.0))
+    assert _bytes(graph, Library.CMSIS_NN, 0.0) <= fewer.arena_bytes
