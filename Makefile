@@ -53,7 +53,7 @@ bench-planning: setup ## Measure how long planning takes again (benchmarks/plann
 
 .PHONY: bench-weights
 bench-weights: setup ## Measure networks with narrow weights again (benchmarks/weights.md)
-	@OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.weights
+	@OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.weights $(MODES)
 
 .PHONY: bench-dynamic
 bench-dynamic: setup ## Measure quantization at run time beside float32 and static int8 again (benchmarks/dynamic.md)

@@ -1,10 +1,12 @@
 """Networks with narrow weights: accuracy, flash, RAM, instructions; `make bench-weights` writes weights.md and .json.
 
-Asks for `../shared` (keyword spotting). The image classifier is trained here (benchmarks/shapes.py).
+`make bench-weights MODES='"MXFP4" "float32"'` measures these alone; other rows stay as weights.json has them. Asks
+for `../shared` (keyword spotting). The image classifier is trained here (benchmarks/shapes.py).
 """
 
 import json
-from collections.abc import Iterator, Mapping
+import sys
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -17,9 +19,11 @@ from tinygen.calib.calibrator import Calibrator
 from tinygen.calib.model import load_float
 from tinygen.compress import CompressionGranularity, DType, QScheme
 from tinygen.compress.finding import Finding
-from tinygen.compress.method import Quantizing
+from tinygen.compress.method import Method, Palettizing, Quantizing
 from tinygen.compress.onnx_file import read_model
 from tinygen.compress.onnx_model import compress_model
+from tinygen.compress.palette import Palette
+from tinygen.compress.pruning import Pruning
 from tinygen.compress.scheme import CodeRounding, Scheme
 from tinygen.frontends import import_model
 from tinygen.ir.types import Float32Array
@@ -31,18 +35,23 @@ from tinygen.system.work import work_folder
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 _BLOCK = CompressionGranularity.PER_BLOCK
-MODES: Mapping[str, Scheme | None] = {
+MODES: Mapping[str, Method | None] = {
     "float32": None,
-    "INT8 per channel": Scheme(DType.INT8),
-    "FP8 E4M3 per channel": Scheme(DType.FP8_E4M3FN),
-    "INT4 per channel": Scheme(DType.INT4),
-    "INT4 per channel, GPTQ": Scheme(DType.INT4, rounding=CodeRounding.GPTQ),
-    "INT4 in blocks of 32": Scheme(DType.INT4, granularity=_BLOCK),
-    "MXFP4": Scheme(DType.FP4_E2M1FN, granularity=_BLOCK),
-    "INT2 in blocks of 32, asymmetric": Scheme(DType.INT2, QScheme.ASYMMETRIC, _BLOCK),
-    "INT2 in blocks of 32, asymmetric, GPTQ": Scheme(
-        DType.INT2, QScheme.ASYMMETRIC, _BLOCK, rounding=CodeRounding.GPTQ
+    "INT8 per channel": Quantizing(Scheme(DType.INT8)),
+    "FP8 E4M3 per channel": Quantizing(Scheme(DType.FP8_E4M3FN)),
+    "INT4 per channel": Quantizing(Scheme(DType.INT4)),
+    "INT4 per channel, GPTQ": Quantizing(Scheme(DType.INT4, rounding=CodeRounding.GPTQ)),
+    "INT4 in blocks of 32": Quantizing(Scheme(DType.INT4, granularity=_BLOCK)),
+    "MXFP4": Quantizing(Scheme(DType.FP4_E2M1FN, granularity=_BLOCK)),
+    "INT2 in blocks of 32, asymmetric": Quantizing(Scheme(DType.INT2, QScheme.ASYMMETRIC, _BLOCK)),
+    "INT2 in blocks of 32, asymmetric, GPTQ": Quantizing(
+        Scheme(DType.INT2, QScheme.ASYMMETRIC, _BLOCK, rounding=CodeRounding.GPTQ)
     ),
+    "4-bit palette, scales of channels": Palettizing(Palette(4, channel_scales=True)),
+    "3-bit palettes of 8 channels, scales of channels": Palettizing(Palette(3, group_size=8, channel_scales=True)),
+    "2-bit palettes of single channels": Palettizing(Palette(2, group_size=1)),
+    "30 % zeros, INT8 per channel": Quantizing(Scheme(DType.INT8), Pruning(0.3)),
+    "30 % zeros, 4-bit palette, scales of channels": Palettizing(Palette(4, channel_scales=True), Pruning(0.3)),
 }
 _BOARDS = ("mps2-an386", "mps3-an547")  # Cortex-M4, Cortex-M55
 _CALIBRATION = 100
@@ -59,7 +68,8 @@ Constants are all tables of the network, flash has the code, too, RAM the stack 
 are not quantized, as they have at most 1,024 elements or no whole blocks along their input channels, are float32 beside
 float32 activations (their bytes are said), int8 beside int8 ones. GPTQ has chosen codes and scales on the samples of
 calibration. Kernels for codes save flash, not time. int8 per channel with int8 activations has native kernels, FP8 is
-int8 there. Kernels are tinygen's own: CMSIS-NN was not there.
+int8 there. Zeros are the smallest weights of each constant, without training afterwards. Kernels are tinygen's own:
+CMSIS-NN was not there.
 """
 
 
@@ -106,10 +116,11 @@ def classifier() -> Task:
     return Task("Image classifier (benchmarks/shapes.py)", network.model(), images, labels[_CALIBRATION:])
 
 
-def rows(task: Task) -> Iterator[Row]:
-    """All measurements of a network."""
-    for name, scheme in MODES.items():
-        model, findings = (task.model, ()) if scheme is None else _quantized(task, scheme)
+def rows(task: Task, names: Sequence[str]) -> Iterator[Row]:
+    """Measurements of a network with weights in these ways."""
+    for name in names:
+        method = MODES[name]
+        model, findings = (task.model, ()) if method is None else _compressed(task, method)
         with work_folder() as folder:
             file, table = folder / "net.onnx", folder / "net.ctable.json"
             onnx.save(model, file)
@@ -118,9 +129,10 @@ def rows(task: Task) -> Iterator[Row]:
             yield _row(name, "int8", task, file, table, ())
 
 
-def _quantized(task: Task, scheme: Scheme) -> tuple[onnx.ModelProto, tuple[Finding, ...]]:
+def _compressed(task: Task, method: Method) -> tuple[onnx.ModelProto, tuple[Finding, ...]]:
     samples = {task.model.graph.input[0].name: task.images[:_CALIBRATION]}
-    return compress_model(task.model, Quantizing(scheme), samples if scheme.needs_samples else None)
+    is_measured = isinstance(method, Quantizing) and method.scheme.needs_samples
+    return compress_model(task.model, method, samples if is_measured else None)
 
 
 def _row(name: str, activations: str, task: Task, file: Path, table: Path | None, findings: tuple[Finding, ...]) -> Row:
@@ -149,16 +161,23 @@ def _table(measured: list[Row]) -> str:
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
-def main() -> None:
-    """Measure and write both files."""
+def main(names: Sequence[str]) -> None:
+    """Measure these ways, all where none is named, and write both files."""
+    unknown = [name for name in names if name not in MODES]
+    if unknown:
+        raise SystemExit(f"'{unknown[0]}': one of {', '.join(MODES)} was expected.")
+    stored = _OUT.with_suffix(".json")
+    before = json.loads(stored.read_text(encoding="utf-8")) if names else {}
     document, text = {}, _INTRODUCTION
     for task in (keywords(), classifier()):
-        measured = list(rows(task))
-        document[task.name] = [asdict(row) for row in measured]
-        text += f"\n{task.name}, {len(task.labels)} samples:\n\n{_table(measured)}"
-    _OUT.with_suffix(".json").write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
+        known = [row for row in (Row(**each) for each in before.get(task.name, ())) if row.weights not in names]
+        found = [*known, *rows(task, names or list(MODES))]
+        found.sort(key=lambda row: list(MODES).index(row.weights))
+        document[task.name] = [asdict(row) for row in found]
+        text += f"\n{task.name}, {len(task.labels)} samples:\n\n{_table(found)}"
+    stored.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
     _OUT.with_suffix(".md").write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

@@ -23,23 +23,6 @@ static void decode(const struct tg_codes *codes, int32_t channel, int32_t taps, 
     }
 }
 
-/** One output channel of one image. */
-static void convolve_channel(
-    const struct tg_window *window, const float *image, const float *weights, float bias, float *output)
-{
-    const int32_t depth = window->input.channels / window->groups;
-
-    for (int32_t y = 0; y < window->output.height; y++) {
-        for (int32_t x = 0; x < window->output.width; x++) {
-            const int32_t row = y * window->stride_height - window->top;
-            const int32_t column = x * window->stride_width - window->left;
-            const float sum = tg_window_sum_f32(window, image, weights, row, column, depth);
-            *output = tg_limited_f32(sum + bias, &window->bounds);
-            output += window->output.channels;
-        }
-    }
-}
-
 void tg_convolve_coded_f32(const struct tg_window *window, const struct tg_codes *codes, const float *bias,
     const float *input, float *output, float *scratch)
 {
@@ -54,7 +37,7 @@ void tg_convolve_coded_f32(const struct tg_window *window, const struct tg_codes
 
         decode(codes, channel, taps, depth, scratch);
         for (int32_t batch = 0; batch < window->batches; batch++) {
-            convolve_channel(window, input + batch * input_image + group * depth, scratch,
+            tg_window_channel_f32(window, input + batch * input_image + group * depth, scratch,
                 bias == NULL ? 0.0f : bias[channel], output + batch * output_image + channel);
         }
     }

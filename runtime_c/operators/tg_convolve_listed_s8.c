@@ -1,87 +1,179 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "tg_dot_s8_s16.h"
+#include "tg_arithmetic_f32.h"
+#include "tg_dot_s8.h"
 #include "tg_listed_numbers_s8.h"
 
-/** One filter; `stored` counts the stored weights before it, and then those of it, too. */
-static void expand(const struct tg_listed_convolution *layer, int32_t channel, int32_t *stored, int16_t *filter)
+#define TG_MOST_FILTERS 4
+
+/** Filters of one group that are expanded together, one behind the other. */
+struct expanded {
+    const int8_t *weights;
+    int32_t count;
+    int32_t size;                  /**< elements of one */
+    int32_t sums[TG_MOST_FILTERS]; /**< of all weights of each */
+};
+
+/** One filter and the sum of its weights; `stored` counts the stored weights before it, and then those of it, too. */
+static int32_t expand(
+    const struct tg_listed_convolution *layer, int32_t channel, int32_t size, int32_t *stored, int8_t *filter)
 {
-    const int32_t taps = layer->shape.filter_height * layer->shape.filter_width;
-    const int32_t depth = layer->shape.filter_depth;
     const int8_t *levels = tg_int8_levels_of(layer, channel);
-    int32_t weight = channel * taps * depth;
+    int32_t sum = 0;
 
-    for (int32_t tap = 0; tap < taps; tap++) {
-        for (int32_t i = 0; i < depth; i++) {
-            int32_t number = 0;
+    for (int32_t i = 0; i < size; i++) {
+        int32_t number = 0;
 
-            if (tg_is_stored(&layer->list, weight)) {
-                number = tg_listed_weight(layer, levels, *stored);
-                *stored += 1;
-            }
-            filter[tg_place_s16(i, depth)] = (int16_t)number;
-            weight++;
+        if (tg_is_stored(&layer->list, channel * size + i)) {
+            number = tg_listed_weight(layer, levels, *stored);
+            *stored += 1;
         }
-        filter += depth;
+        filter[i] = (int8_t)number;
+        sum += number;
+    }
+    return sum;
+}
+
+/** Adds the products of `length` elements that follow each other with four filters, which lie `size` apart. */
+static void add_products_of_4(const int8_t *weights, int32_t size, const int8_t *input, int32_t length, int32_t *sums)
+{
+    const int8_t *w0 = weights;
+    const int8_t *w1 = w0 + size;
+    const int8_t *w2 = w1 + size;
+    const int8_t *w3 = w2 + size;
+    int32_t s0 = sums[0];
+    int32_t s1 = sums[1];
+    int32_t s2 = sums[2];
+    int32_t s3 = sums[3];
+    int32_t left = length;
+
+    for (; left >= TG_FEWEST; left -= TG_STEP) {
+        const tg_elements elements = tg_load(input, left);
+
+        s0 = tg_multiply(s0, tg_load(w0, left), elements);
+        s1 = tg_multiply(s1, tg_load(w1, left), elements);
+        s2 = tg_multiply(s2, tg_load(w2, left), elements);
+        s3 = tg_multiply(s3, tg_load(w3, left), elements);
+        w0 += TG_STEP;
+        w1 += TG_STEP;
+        w2 += TG_STEP;
+        w3 += TG_STEP;
+        input += TG_STEP;
+    }
+    for (; left > 0; left--) {
+        s0 += *w0++ * *input;
+        s1 += *w1++ * *input;
+        s2 += *w2++ * *input;
+        s3 += *w3++ * *input++;
+    }
+    sums[0] = s0;
+    sums[1] = s1;
+    sums[2] = s2;
+    sums[3] = s3;
+}
+
+/** Adds the products of elements that follow each other with those of each filter from `first` on. */
+static void add_products(
+    const struct expanded *filters, int32_t first, const int8_t *input, int32_t length, int32_t *sums)
+{
+    const int8_t *weights = filters->weights + first;
+
+    if (filters->count == TG_MOST_FILTERS) {
+        add_products_of_4(weights, filters->size, input, length, sums);
+    } else {
+        for (int32_t i = 0; i < filters->count; i++) {
+            sums[i] += tg_dot(weights + i * filters->size, input, length);
+        }
     }
 }
 
-/** Products of the window whose first row and column (perhaps in the padding) are `top` and `left`. */
-static int32_t window_sum(
-    const struct tg_listed_convolution *layer, const int8_t *image, const int16_t *filter, int32_t top, int32_t left)
+/** The sum of the weights of one filter that lie on the image. */
+static int32_t covered_sum(
+    const struct tg_geometry *shape, const int8_t *filter, const struct tg_taps *rows, const struct tg_taps *columns)
 {
-    const struct tg_geometry *shape = &layer->shape;
+    const int32_t line = shape->filter_width * shape->filter_depth;
     int32_t sum = 0;
 
-    for (int32_t i = 0; i < shape->filter_height; i++) {
-        const int32_t row = top + i * shape->dilation_height;
-
-        for (int32_t j = 0; j < shape->filter_width; j++) {
-            const int32_t column = left + j * shape->dilation_width;
-
-            if (row >= 0 && row < shape->input_height && column >= 0 && column < shape->input_width) {
-                const int8_t *pixel = image + (row * shape->input_width + column) * shape->input_channels;
-
-                sum += tg_dot_s8_s16(pixel, layer->input_offset, filter, shape->filter_depth);
-            }
-            filter += shape->filter_depth;
+    for (int32_t y = rows->first; y < rows->end; y++) {
+        for (int32_t i = columns->first * shape->filter_depth; i < columns->end * shape->filter_depth; i++) {
+            sum += filter[y * line + i];
         }
     }
     return sum;
 }
 
-/** One output channel of one image. */
-static void convolve_channel(const struct tg_listed_convolution *layer, const int8_t *image, const int16_t *filter,
-    int32_t channel, int8_t *output)
+/** All filters on the window whose first row and column (perhaps in the padding) are `top` and `left`. */
+static void convolve_window(const struct tg_listed_convolution *layer, const int8_t *image,
+    const struct expanded *filters, int32_t top, int32_t left, int32_t *sums)
 {
-    const int32_t bias = layer->bias == NULL ? 0 : layer->bias[channel];
+    const struct tg_geometry *shape = &layer->shape;
+    const struct tg_taps rows = tg_taps_within(top, shape->filter_height, shape->dilation_height, shape->input_height);
+    const struct tg_taps columns = tg_taps_within(left, shape->filter_width, shape->dilation_width, shape->input_width);
+    const int is_whole =
+        rows.end - rows.first == shape->filter_height && columns.end - columns.first == shape->filter_width;
+    const int is_line = shape->dilation_width == 1 && shape->filter_depth == shape->input_channels;
+    const int32_t taps = is_line ? columns.end - columns.first : 1;
 
+    for (int32_t i = 0; i < filters->count; i++) {
+        const int32_t covered =
+            is_whole ? filters->sums[i] : covered_sum(shape, filters->weights + i * filters->size, &rows, &columns);
+
+        sums[i] += layer->input_offset * covered;
+    }
+    for (int32_t y = rows.first; y < rows.end; y++) {
+        const int32_t row = (top + y * shape->dilation_height) * shape->input_width + left;
+
+        for (int32_t x = columns.first; x < columns.end; x += taps) {
+            const int8_t *pixel = image + (row + x * shape->dilation_width) * shape->input_channels;
+
+            add_products(
+                filters, (y * shape->filter_width + x) * shape->filter_depth, pixel, taps * shape->filter_depth, sums);
+        }
+    }
+}
+
+/** Some output channels, from `channel` on, of one image. */
+static void convolve_channels(const struct tg_listed_convolution *layer, const int8_t *image,
+    const struct expanded *filters, int32_t channel, int8_t *output)
+{
     for (int32_t y = 0; y < layer->shape.output_height; y++) {
         for (int32_t x = 0; x < layer->shape.output_width; x++) {
             const int32_t top = y * layer->shape.stride_height - layer->shape.pad_top;
             const int32_t left = x * layer->shape.stride_width - layer->shape.pad_left;
+            int32_t sums[TG_MOST_FILTERS] = {0};
 
-            *output = tg_listed_output(layer, channel, window_sum(layer, image, filter, top, left) + bias);
+            for (int32_t i = 0; i < filters->count; i++) {
+                sums[i] = layer->bias == NULL ? 0 : layer->bias[channel + i];
+            }
+            convolve_window(layer, image, filters, top, left, sums);
+            for (int32_t i = 0; i < filters->count; i++) {
+                output[i] = tg_listed_output(layer, channel + i, sums[i]);
+            }
             output += layer->shape.output_channels;
         }
     }
 }
 
 void tg_convolve_listed_s8(
-    const struct tg_listed_convolution *layer, const int8_t *input, int8_t *output, int16_t *scratch)
+    const struct tg_listed_convolution *layer, const int8_t *input, int8_t *output, int8_t *scratch)
 {
     const struct tg_geometry *shape = &layer->shape;
     const int32_t input_elements = shape->input_height * shape->input_width * shape->input_channels;
     const int32_t output_elements = shape->output_height * shape->output_width * shape->output_channels;
+    struct expanded filters = {scratch, 0, shape->filter_height * shape->filter_width * shape->filter_depth, {0}};
     int32_t stored = 0;
 
-    for (int32_t channel = 0; channel < shape->output_channels; channel++) {
+    for (int32_t channel = 0; channel < shape->output_channels; channel += filters.count) {
         const int32_t group = channel / shape->filters_of_group;
+        const int32_t left = (group + 1) * shape->filters_of_group - channel;
 
-        expand(layer, channel, &stored, scratch);
+        filters.count = left < TG_MOST_FILTERS ? left : TG_MOST_FILTERS;
+        for (int32_t i = 0; i < filters.count; i++) {
+            filters.sums[i] = expand(layer, channel + i, filters.size, &stored, scratch + i * filters.size);
+        }
         for (int32_t batch = 0; batch < shape->batches; batch++) {
-            convolve_channel(layer, input + batch * input_elements + group * shape->filter_depth, scratch, channel,
+            convolve_channels(layer, input + batch * input_elements + group * shape->filter_depth, &filters, channel,
                 output + batch * output_elements + channel);
         }
     }

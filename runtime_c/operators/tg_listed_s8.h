@@ -25,9 +25,9 @@ struct tg_listed_convolution {
     const int32_t *shift;
 };
 
-/** scratch: filter_height * filter_width * filter_depth * 2 bytes, for the weights of one filter. */
+/** scratch: the weights of up to four filters of a group, filter_height * filter_width * filter_depth bytes each. */
 void tg_convolve_listed_s8(
-    const struct tg_listed_convolution *layer, const int8_t *input, int8_t *output, int16_t *scratch);
+    const struct tg_listed_convolution *layer, const int8_t *input, int8_t *output, int8_t *scratch);
 
 /** The same for one vector, of which only elements with stored weights are multiplied; without scratch. */
 void tg_fully_connected_listed_s8(const struct tg_listed_convolution *layer, const int8_t *input, int8_t *output);

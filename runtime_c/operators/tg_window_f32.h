@@ -28,4 +28,22 @@ static inline float tg_window_sum_f32(const struct tg_window *window, const floa
     return sum;
 }
 
+/** One output channel of one image, from its filter and bias. */
+static inline void tg_window_channel_f32(
+    const struct tg_window *window, const float *image, const float *weights, float bias, float *output)
+{
+    const int32_t depth = window->input.channels / window->groups;
+
+    for (int32_t y = 0; y < window->output.height; y++) {
+        for (int32_t x = 0; x < window->output.width; x++) {
+            const int32_t row = y * window->stride_height - window->top;
+            const int32_t column = x * window->stride_width - window->left;
+            const float sum = tg_window_sum_f32(window, image, weights, row, column, depth);
+
+            *output = tg_limited_f32(sum + bias, &window->bounds);
+            output += window->output.channels;
+        }
+    }
+}
+
 #endif

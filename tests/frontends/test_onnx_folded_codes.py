@@ -91,11 +91,6 @@ _REFUSED: dict[str, tuple[list[NodeProto], dict[str, np.ndarray], str]] = {
         {"a": _TABLES, "b": np.full((2, 3), 9, np.int64)},
         "its constants cannot be computed",
     ),
-    "Where at run time": (
-        [helper.make_node("Where", ["a", "x", "b"], ["c"])],
-        {"a": np.ones((2, 3), np.bool_), "b": np.zeros((2, 3), np.float32)},
-        "chooses elements at run time, constants and 0 were expected",
-    ),
 }
 
 

@@ -26,7 +26,7 @@ class Palette:
         False,
         FLAG,
         "--channel-scales",
-        help="Divide each output channel by its largest weight first, and store that as its scale.",
+        help="Divide each output channel by the root mean square of its weights first, and store that as its scale.",
     )
     seed: int = option(0, COUNT, "--seed", help="Of the clusters' first guesses.")
     weight_num_threshold: int = option(
@@ -56,9 +56,13 @@ def palettized(weights: Array, palette: Palette, output_axis: int | None, mask: 
         raise ValueError("it has no output channels to make groups of")
     if len(moved) % size:
         raise ValueError(f"groups of {size} do not divide its {len(moved)} output channels")
-    scales = _scales(moved, weights.dtype) if palette.channel_scales else np.ones((1,) * moved.ndim, np.float32)
     stored = np.ones(moved.shape, np.bool_) if mask is None else np.moveaxis(mask, axis, 0)
-    codes, levels = _by_groups(moved / scales.astype(np.float32), scales, stored, size, palette, weights.dtype)
+    scales: Array = np.ones((1,) * moved.ndim, np.float32)
+    if palette.channel_scales:
+        scales = _scales(moved, stored, weights.dtype)
+    codes, levels = _by_groups(
+        np.asarray(moved / scales.astype(np.float32), np.float32), scales, stored, size, palette, weights.dtype
+    )
     levels = levels.reshape(len(levels), *(1,) * (moved.ndim - 1), -1)
     coding = Coding(codes, scales, None, levels, None if mask is None else stored)
     order = list(range(1, moved.ndim))
@@ -86,7 +90,13 @@ def _by_groups(
     return codes, tables
 
 
-def _scales(moved: Float32Array, dtype: np.dtype[np.generic]) -> Array:
-    """Of each output channel the largest magnitude, in the type of the weights; 1 where that is 0."""
-    largest = np.abs(moved).max(axis=tuple(range(1, moved.ndim)), keepdims=True).astype(dtype)
-    return np.where(largest > 0, largest, np.ones((), dtype))
+def _scales(moved: Float32Array, stored: Mask, dtype: np.dtype[np.generic]) -> Array:
+    """Of each output channel the root mean square of what is stored, in the type of the weights; 1 where that is 0.
+
+    One large weight matters less to it than to the largest magnitude, and clusters need no range.
+    """
+    inner = tuple(range(1, moved.ndim))
+    squares = np.where(stored, moved.astype(np.float64), 0) ** 2
+    counts = np.maximum(stored.sum(axis=inner, keepdims=True), 1)
+    found = np.sqrt(squares.sum(axis=inner, keepdims=True) / counts).astype(dtype)
+    return np.where(found > 0, found, np.ones((), dtype))

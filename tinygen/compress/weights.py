@@ -81,8 +81,8 @@ def palettize_weights(
     """The network with its weights stored as indices, of 1, 2, 3, 4, 6 or 8 bits, of tables of numbers.
 
     The numbers are the centers of clusters (k-means; the same `seed` gives the same), a table for each `group_size`
-    output channels, 0 for all. With `channel_scales` weights are divided by the largest one of their output channel
-    first, which is stored as its scale. `pruning`: the smallest weights become 0 first, and have no indices.
+    output channels, 0 for all. With `channel_scales` weights are divided by the root mean square of their output
+    channel first, which is stored as its scale. `pruning`: the smallest weights become 0 first, and have no indices.
 
     Which constants these are, what stays with a warning, `in_place` and errors are as with `quantize_weights`.
     """

@@ -6,13 +6,21 @@ from itertools import chain
 from pathlib import Path
 
 from google.protobuf.message import DecodeError
-from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto
+from onnx import (
+    AttributeProto,
+    GraphProto,
+    ModelProto,
+    NodeProto,
+    SparseTensorProto,
+    TensorProto,
+    ValueInfoProto,
+)
 
 from tinygen.budget import CONSTANT_BYTES, Account
 from tinygen.errors import UnsupportedModelError
 from tinygen.frontends.onnx.functions import inlined
 from tinygen.frontends.onnx.raw import Attribute, RawInput, RawModel, RawNode, UnsupportedError
-from tinygen.frontends.onnx.tensor_data import array_of, external_file, is_external, is_mapped_table
+from tinygen.frontends.onnx.tensor_data import array_of, dense_array_of, external_file, is_external, is_mapped_table
 from tinygen.frontends.onnx.tensor_types import dtype_of_code
 from tinygen.ir.types import Array
 
@@ -52,8 +60,8 @@ def _model(message: ModelProto, path: Path) -> RawModel:
     if not graph.node:
         raise UnsupportedError("it holds no operators")
     constants, unreadable = _constants(graph.initializer, path, _tables(graph))
-    if graph.sparse_initializer:
-        raise UnsupportedError("it holds sparse constants, which tinygen cannot read")
+    sparse, more = _sparse_constants(graph.sparse_initializer, path)
+    constants, unreadable = {**constants, **sparse}, {**unreadable, **more}
     return RawModel(
         path=path,
         opset=_opset(message, path),
@@ -62,6 +70,7 @@ def _model(message: ModelProto, path: Path) -> RawModel:
         constants=constants,
         unreadable=unreadable,
         nodes=_nodes(graph, path.parent),
+        sparse=frozenset(sparse),
     )
 
 
@@ -82,7 +91,8 @@ def external_files(path: Path) -> tuple[Path, ...]:
     nodes = chain(model.graph.node, *(function.node for function in model.functions))
     attributes = (attribute.t for node in nodes for attribute in node.attribute if attribute.HasField("t"))
     files: set[Path] = set()
-    for tensor in filter(is_external, chain(model.graph.initializer, attributes)):
+    sparse = (part for tensor in model.graph.sparse_initializer for part in (tensor.values, tensor.indices))
+    for tensor in filter(is_external, chain(model.graph.initializer, attributes, sparse)):
         with suppress(UnsupportedError):  # of constants that nothing reads
             files.add(external_file(tensor, path.parent))
     return tuple(sorted(files))
@@ -110,6 +120,21 @@ def _constants(
                 in_memory.spend(array.nbytes, f"{path.name}, constant '{tensor.name}' and those before it")
         except UnsupportedError as error:
             unreadable[tensor.name] = f"constant '{tensor.name}': {error}"
+    return constants, unreadable
+
+
+def _sparse_constants(tensors: Sequence[SparseTensorProto], path: Path) -> tuple[dict[str, Array], dict[str, str]]:
+    """The same of constants without their zeros, with these."""
+    constants: dict[str, Array] = {}
+    unreadable: dict[str, str] = {}
+    in_memory = Account(CONSTANT_BYTES)
+    for tensor in tensors:
+        name = tensor.values.name
+        try:
+            constants[name] = dense_array_of(tensor, path.parent)
+            in_memory.spend(constants[name].nbytes, f"{path.name}, constant '{name}' and those before it")
+        except UnsupportedError as error:
+            unreadable[name] = f"sparse constant '{name}': {error}"
     return constants, unreadable
 
 

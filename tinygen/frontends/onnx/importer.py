@@ -12,6 +12,7 @@ from tinygen.frontends.onnx.decode import read
 from tinygen.frontends.onnx.ending import ending_at
 from tinygen.frontends.onnx.fold import FOLDED, SHAPE, fold
 from tinygen.frontends.onnx.fusion import fused
+from tinygen.frontends.onnx.narrow import without_zeros
 from tinygen.frontends.onnx.node import Node, Reader
 from tinygen.frontends.onnx.qoperator import expand
 from tinygen.frontends.onnx.raw import ConsequenceError, RawModel, RawNode, UnsupportedError
@@ -81,7 +82,10 @@ def import_with_layouts(path: Path, spelling: Spelling = AS_IN_FILE) -> Imported
 def _imported(model: RawModel, nodes: tuple[RawNode, ...], spelling: Spelling, is_real: bool) -> Imported:
     path = model.path
     builder = Builder(path.name, _names(model, nodes), spelling.layout is Layout.NHWC, is_real)
-    values: dict[str, Value] = {name: Known(array) for name, array in model.constants.items()}
+    values: dict[str, Value] = {
+        name: Known(array, without_zeros(array) if name in model.sparse else None)
+        for name, array in model.constants.items()
+    }
     inputs = []
     for input in model.inputs:
         port, values[input.name] = input_port(builder, model, input, nodes)

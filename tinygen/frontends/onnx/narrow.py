@@ -107,6 +107,14 @@ def masked(node: Node, result: Array) -> Coding | None:
     return min(found, key=lambda each: each.bytes, default=None)
 
 
+def without_zeros(array: Array) -> Coding | None:
+    """Of real numbers only those that are not 0; None where that saves nothing."""
+    if array.dtype not in (np.float32, np.float16) or not np.isfinite(array).all():
+        return None
+    found = Coding(array.astype(np.float32), np.ones((1,) * array.ndim, np.float32), mask=array != 0)
+    return found if found.bytes < array.size * np.dtype(np.float32).itemsize else None
+
+
 def _constant_coding(value: object) -> Coding | None:
     if not isinstance(value, Quantized) or value.placed.tensor.data is None:
         return None

@@ -68,3 +68,4 @@ class RawModel:
     constants: Mapping[str, Array]
     unreadable: Mapping[str, str]  # constants that are not in `constants`, with the reason
     nodes: tuple[RawNode, ...]
+    sparse: frozenset[str] = frozenset()  # those of `constants` that the file has without their zeros

@@ -4,7 +4,6 @@ from tinygen.frontends.onnx.node import Readers
 from tinygen.frontends.onnx.operators import (
     activation,
     blocks,
-    coded,
     composite,
     convolution,
     discrete,
@@ -25,7 +24,6 @@ from tinygen.frontends.onnx.operators import (
 READERS: Readers = {
     **activation.READERS,
     **blocks.READERS,
-    **coded.READERS,
     **composite.READERS,
     **convolution.READERS,
     **discrete.READERS,

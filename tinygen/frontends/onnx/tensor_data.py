@@ -5,7 +5,7 @@ from math import prod
 from pathlib import Path
 
 import numpy as np
-from onnx import TensorProto
+from onnx import SparseTensorProto, TensorProto
 
 from tinygen.budget import CONSTANT_BYTES
 from tinygen.frontends.onnx.raw import UnsupportedError
@@ -33,6 +33,31 @@ def array_of(tensor: TensorProto, folder: Path, is_table: bool = False) -> Array
     array = flat.reshape(shape)
     array.flags.writeable = False
     return array
+
+
+def dense_array_of(tensor: SparseTensorProto, folder: Path) -> Array:
+    """The value of a constant that is stored without its zeros, read-only, with these."""
+    values, indices = array_of(tensor.values, folder), array_of(tensor.indices, folder)
+    shape = tuple(tensor.dims)
+    most = CONSTANT_BYTES.most
+    if any(size < 1 for size in shape) or prod(shape) * values.dtype.itemsize > most:
+        raise UnsupportedError(f"its shape is {list(shape)}, sizes above 0 and at most {most} bytes were expected")
+    is_linear = indices.shape == values.shape and values.ndim == 1
+    if indices.dtype != np.int64 or not (is_linear or indices.shape == (*values.shape, len(shape))) or values.ndim != 1:
+        raise UnsupportedError(
+            f"it has {indices.dtype}{list(indices.shape)} indices for values {list(values.shape)}, an int64 or "
+            f"{len(shape)} for each of a list were expected"
+        )
+    limits = np.array([prod(shape)] if is_linear else shape)
+    if indices.size and (indices.min() < 0 or np.any(indices.reshape(values.size, -1) >= limits)):
+        raise UnsupportedError(f"its indices reach beyond its shape {list(shape)}")
+    dense = np.zeros(shape, values.dtype)
+    if is_linear:
+        dense.reshape(-1)[indices] = values
+    else:
+        dense[tuple(indices.T)] = values
+    dense.flags.writeable = False
+    return dense
 
 
 def _flat(tensor: TensorProto, dtype: np.dtype[np.generic], count: int, folder: Path) -> Array:

@@ -16,10 +16,12 @@ from tinygen.ops.conv2d import Conv2D
 from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
 from tinygen.ops.fully_connected import FullyConnected
 
+_FILTERS_AT_ONCE = 4
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ConvolveListedS8(GeometricKernel):
-    """tg_convolve_listed_s8: expands one filter at a time to scratch."""
+    """tg_convolve_listed_s8: expands up to four filters of a group at a time to scratch."""
 
     template: ClassVar[str] = "convolve_listed_s8"
     header: ClassVar[str] = "tg_listed_s8.h"
@@ -48,6 +50,7 @@ def listed_convolution(op: Conv2D | DepthwiseConv2D | FullyConnected, coding: Co
         geometry = Geometry.of_rows(op.rows, dims.c, dims.n)
     else:
         geometry = Geometry.of_images(op.input.type, dims, op.output.type, op.stride, op.padding, op.dilation)
+    filters_of_group = dims.n * dims.c // geometry.input_dims.c
     is_vector = isinstance(op, FullyConnected) and op.rows == 1
     kind = FullyConnectedListedS8 if is_vector else ConvolveListedS8
     levels = None if filters.levels is None else np.ascontiguousarray(filters.levels).reshape(-1).astype(np.int8)
@@ -63,9 +66,9 @@ def listed_convolution(op: Conv2D | DepthwiseConv2D | FullyConnected, coding: Co
             *bias_tables(op.output_stage.bias),
             *per_channel_tables(op.output_stage, dims.n),
         ),
-        scratch_bytes=0 if is_vector else 2 * geometry.window,
+        scratch_bytes=0 if is_vector else geometry.window * min(_FILTERS_AT_ONCE, filters_of_group),
         geometry=geometry,
-        filters_of_group=dims.n * dims.c // geometry.input_dims.c,
+        filters_of_group=filters_of_group,
         offsets=Offsets(input=-op.input.type.zero_point, output=op.output.type.zero_point),
         activation=op.clamp,
         bits=filters.bits,

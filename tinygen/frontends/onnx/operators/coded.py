@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from tinygen.frontends.onnx.narrow import integers_by_table, masked
-from tinygen.frontends.onnx.node import Node, Readers
+from tinygen.frontends.onnx.node import Node
 from tinygen.frontends.onnx.raw import UnsupportedError
 from tinygen.frontends.onnx.values import Quantized
 from tinygen.ir.coding import Coding
@@ -71,15 +71,13 @@ def _blocks(node: Node, codes: Array, scales: Array) -> tuple[int, ...]:
     return tuple(expected) if block else tuple(codes.shape[i] if i == axis else 1 for i in range(codes.ndim))
 
 
-def read_where(node: Node) -> Quantized:
-    """Where, of constants that stay narrow: those that are not chosen are 0."""
-    node.computes_real("chooses elements")
-    first = node.real(1)
-    data = node.builder.plain(first.placed).data if isinstance(first, Quantized) else None
+def masked_constant(node: Node) -> Quantized | None:
+    """Of a Where of narrow constants and zeros what stays narrow; None of others."""
+    value = node.value(1)
+    if not node.builder.is_real or not isinstance(value, Quantized) or value.placed.tensor.data is None:
+        return None
+    data = node.builder.plain(value.placed).data
     coding = None if data is None else masked(node, data)
     if coding is None:
-        raise UnsupportedError("chooses elements at run time, constants and 0 were expected")
+        return None
     return Quantized(node.builder.real_constant(node.output_name, coding.decoded, coding))
-
-
-READERS: Readers = {"Where": read_where}

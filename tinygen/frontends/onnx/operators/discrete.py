@@ -7,6 +7,7 @@ import numpy as np
 
 from tinygen.frontends.onnx.node import Node, Reader, Readers
 from tinygen.frontends.onnx.operators.alignment import aligned, broadcast_shape
+from tinygen.frontends.onnx.operators.coded import masked_constant
 from tinygen.frontends.onnx.raw import UnsupportedError
 from tinygen.frontends.onnx.tensor_types import dtype_of_code
 from tinygen.frontends.onnx.values import Discrete, Form, Known, Order, Placed, Real, Value
@@ -69,7 +70,10 @@ def read_not(node: Node) -> Discrete:
 
 
 def read_where(node: Node) -> Value:
-    """Where: both operands have the result's scale."""
+    """Where: both operands have the result's scale; of narrow constants and zeros the result is narrow."""
+    narrow = masked_constant(node)
+    if narrow is not None:
+        return narrow
     condition = _truths(node, 0)
     if _are_discrete(node, 1, 2):
         return _discrete(node, _selected(node, (condition, node.discrete(1), node.discrete(2)), None))
