@@ -42,7 +42,7 @@ class KernelFinder:
 
     def whole_instructions(self, segment: Segment) -> float:
         """The same, of the operators of a segment."""
-        return sum(self._whole[op] for op in self.ops(segment))
+        return sum([self._whole[op] for op in self.ops(segment)])
 
     def ops(self, segment: Segment) -> tuple[Op, ...]:
         """The calls of a segment."""

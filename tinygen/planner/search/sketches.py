@@ -128,7 +128,7 @@ class SketchFinder:
         times = self._passes[segment.first, segment.end].times
         parts = [self._in_parts(op, rows) for op, count in times.items() for _ in range(count)]
         whole = self._kernels.whole_instructions(segment)
-        return sum(least for least, _ in parts) - whole, sum(frugal for _, frugal in parts) - whole
+        return sum([least for least, _ in parts]) - whole, sum([frugal for _, frugal in parts]) - whole
 
     def _in_parts(self, op: Op, rows: int) -> tuple[float, float]:
         """Instructions of all rows of `op`, that many at a time: the least of any kernel, and those of the last one."""
