@@ -81,6 +81,7 @@
 #define tg_hard_swish_f32 TG_V(hard_swish_f32)
 #define tg_integer_arithmetic_s32 TG_V(integer_arithmetic_s32)
 #define tg_integer_arithmetic_s64 TG_V(integer_arithmetic_s64)
+#define tg_integer_batch_matmul_s8 TG_V(integer_batch_matmul_s8)
 #define tg_integer_convolve_s8 TG_V(integer_convolve_s8)
 #define tg_integer_depthwise_s8 TG_V(integer_depthwise_s8)
 #define tg_integer_matmul_s8 TG_V(integer_matmul_s8)

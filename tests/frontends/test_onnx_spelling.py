@@ -334,3 +334,42 @@ def test_means_of_signals_that_count_their_padding(ceil_mode: int, tmp_path: Pat
     path = tmp_path / "mean.onnx"
     path.write_bytes(writer.finish())
     assert validate(compile_model(path, Options(allow_float=True, kernels=Kernels.PORTABLE)), samples=2).exact
+
+
+@needs_onnxruntime
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [((2, 3, 500), (500, 4)), ((2, 2, 3, 500), (2, 500, 2)), ((600,), (600, 3)), ((2, 600), (600,))],
+    ids=["broadcast", "batches", "row", "column"],
+)
+def test_s1_02_product_of_computed_integers(first: tuple[int, ...], second: tuple[int, ...], tmp_path: Path) -> None:
+    """MatMulInteger of two operands that are both quantized at run time: sums beyond 2**24 equal onnxruntime's."""
+    writer = OnnxWriter()
+    operands = [writer.node("DynamicQuantizeLinear", [writer.port(list(shape))], count=3) for shape in (first, second)]
+    product = writer.node("MatMulInteger", [*operands, *(f"{name}.2" for name in operands)])
+    writer.output(writer.node("Cast", [product], {"to": TensorProto.FLOAT}))
+    path = tmp_path / "attention.onnx"
+    path.write_bytes(writer.finish())
+    values = [_RANDOM.uniform(0.5, 1, shape).astype(np.float32) for shape in (first, second)]
+    values[1].reshape(-1)[0] = -0.01  # zero points that are not 0
+    compiled = compile_model(path, Options(kernels=Kernels.PORTABLE))
+    (found,), (expected,) = compiled.execute([values]).outputs[0], run_onnxruntime(path, values)
+    assert np.array_equal(found, expected)
+    assert np.abs(expected).max() > 1 << 24
+    assert "tg_integer_batch_matmul_s8(" in compiled.files["attention.c"]
+
+
+@needs_onnxruntime
+def test_product_of_a_constant_and_computed_integers(tmp_path: Path) -> None:
+    """Weights on the left, of int8 as no zero point is said; the transpose of the levels stays one of integers."""
+    writer = OnnxWriter()
+    levels = writer.node("DynamicQuantizeLinear", [writer.port([5, 7])], count=3)
+    turned = writer.node("Transpose", [levels], {"perm": [1, 0]})
+    weights = writer.constant(_RANDOM.integers(-128, 128, (3, 7)).astype(np.int8))
+    product = writer.node("MatMulInteger", [weights, turned, writer.constant(np.array(-3, np.int8)), f"{levels}.2"])
+    writer.output(writer.node("Cast", [product], {"to": TensorProto.FLOAT}))
+    path = tmp_path / "left.onnx"
+    path.write_bytes(writer.finish())
+    values = [_RANDOM.normal(size=(5, 7)).astype(np.float32)]
+    compiled = compile_model(path, Options(kernels=Kernels.PORTABLE))
+    assert np.array_equal(compiled.execute([values]).outputs[0][0], run_onnxruntime(path, values)[0])

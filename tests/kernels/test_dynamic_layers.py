@@ -1,11 +1,12 @@
 """Layers of int8 with int32 results, between numbers that are quantized at run time: C equals the numpy references."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from tests.support.dynamic_layers import KINDS, samples, side_by_side
+from tests.support.dynamic_layers import KINDS, products_side_by_side, samples, side_by_side, stored_numbers
 from tests.support.reference import evaluate
 from tests.support.tools import requires_cmsis, requires_qemu
 from tinygen.build.execute import execute
@@ -14,12 +15,13 @@ from tinygen.build.kernel_sources import kernel_library, native, operators
 from tinygen.build.toolchain import Sanitizer, for_board
 from tinygen.codegen.harness import Measure
 from tinygen.codegen.render import render
-from tinygen.ir.graph import Values
+from tinygen.ir.graph import Graph, Values
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array
 from tinygen.ir.verify import verify
 from tinygen.kernels.base import Library, Toolbox
 from tinygen.ops.dequantize_sums import DequantizeSumsInRange
+from tinygen.ops.integer_batch_matmul import IntegerBatchMatMul
 from tinygen.ops.integer_conv2d import IntegerConv2D, IntegerDepthwiseConv2D
 from tinygen.ops.integer_products import IntegerProducts
 from tinygen.passes.fuse_readers import fuse_readers
@@ -58,6 +60,36 @@ def test_s1_01_c_equals_the_references(target: str, library: Library, sanitized:
     for sample, found in zip(drawn, execute(image, schedule, drawn).outputs, strict=True):
         for port, ours, expected in zip(graph.outputs, found, evaluate(parts, sample), strict=True):
             assert np.array_equal(ours, expected), port.name
+
+
+@pytest.mark.parametrize(("target", "library", "sanitized"), TARGETS)
+def test_s1_01_products_of_matrices(target: str, library: Library, sanitized: bool, tmp_path: Path) -> None:
+    """int8 matrices that are both computed, in any layout, with zero points of all, or of each row and column."""
+    graph, board = products_side_by_side(), load(target)
+    verify(graph, "test")
+    schedule = plan(graph, board, Toolbox(library, board.isa), Request(may_split=False))
+    files = render(schedule, "net", "net")
+    toolchain = for_board(board, sanitizers=[Sanitizer.ADDRESS, Sanitizer.UNDEFINED] if sanitized else [])
+    trees = (kernel_library(library, None), operators(), native())
+    image = build_firmware(schedule, "net", files, trees, toolchain, tmp_path, Measure.INSTRUCTIONS, MemoryLimits())
+    sample = stored_numbers(graph, seed=5)
+    (outputs,) = execute(image, schedule, [sample]).outputs
+    expected = list(_plain_products(graph, sample))
+    assert max(np.abs(sums).max() for sums in expected) > 1 << 24
+    for port, ours, reference, plain in zip(graph.outputs, outputs, evaluate(graph, sample), expected, strict=True):
+        assert np.array_equal(ours, reference), port.name
+        assert np.array_equal(reference, (plain + (1 << 31)) % (1 << 32) - (1 << 31)), port.name
+
+
+def _plain_products(graph: Graph, sample: list[Array]) -> Iterator[Array]:
+    """Product by product in int64."""
+    values = dict(zip(graph.input_tensors, (array.astype(np.int64) for array in sample), strict=True))
+    for op in graph.ops:
+        assert isinstance(op, IntegerBatchMatMul)
+        first = values[op.first].swapaxes(-1, -2) if op.transpose_first else values[op.first]
+        second = values[op.second].swapaxes(-1, -2) if op.transpose_second else values[op.second]
+        zero_points = values[op.first_zero_point].reshape(-1, 1), values[op.second_zero_point].reshape(1, -1)
+        yield np.einsum("...ik,...kj->...ij", first - zero_points[0], second - zero_points[1])
 
 
 def test_s1_01_sums_are_those_of_plain_integers() -> None:

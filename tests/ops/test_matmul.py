@@ -11,8 +11,9 @@ from tests.support.reference import evaluate, import_model
 from tinygen.ir.graph import Source
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import DType, Quant, TensorType
-from tinygen.ops.batch_matmul import Batches, BatchMatMul
+from tinygen.ops.batch_matmul import BatchMatMul
 from tinygen.ops.fully_connected import FullyConnected
+from tinygen.ops.matrix_products import Batches
 
 SOURCE = Source("test", 0, "TEST")
 

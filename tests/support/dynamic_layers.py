@@ -16,6 +16,7 @@ from tinygen.ops.dynamic_dequantize import DynamicDequantize
 from tinygen.ops.dynamic_layer import Layer, integer_layer, quantization
 from tinygen.ops.dynamic_quantize import RangeRule
 from tinygen.ops.fully_connected import FullyConnected
+from tinygen.ops.integer_batch_matmul import IntegerBatchMatMul
 from tinygen.ops.pool2d import AveragePool2D
 from tinygen.ops.window import HW, NO_PADDING, UNIT, Padding, Window
 
@@ -75,6 +76,62 @@ def side_by_side(seed: int) -> Graph:
 
 def _ports(tensors: list[Tensor]) -> tuple[Port, ...]:
     return tuple(Port(tensor.name, tensor, tensor.type) for tensor in tensors)
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Matrices to be multiplied: whether they are transposed, and how many zero points they have."""
+
+    first: tuple[int, ...]
+    second: tuple[int, ...]
+    transposed: tuple[bool, bool] = (False, False)
+    zero_points: tuple[int, int] = (1, 1)
+
+
+PAIRS = (
+    Pair((1, 1), (1, 1)),
+    Pair((3, 600), (600, 5)),
+    Pair((2, 3, 7), (2, 4, 7), (False, True)),
+    Pair((2, 7, 3), (7, 4), (True, False), (3, 4)),
+    Pair((2, 1, 3, 5), (2, 4, 5, 2), zero_points=(1, 2)),
+    Pair((5, 3), (2, 3, 4), zero_points=(5, 1)),
+    Pair((1, 34_000), (34_000, 1)),  # sums may wrap around
+)
+
+
+def products_side_by_side() -> Graph:
+    """Products of all pairs, all of whose operands come from the application."""
+    ops = tuple(_product(pair, number) for number, pair in enumerate(PAIRS))
+    inputs = [tensor for op in ops for tensor in op.operands]
+    return Graph("products", _ports(inputs), _ports([op.output for op in ops]), ops)
+
+
+def _product(pair: Pair, number: int) -> IntegerBatchMatMul:
+    shapes = (pair.first, pair.second, *((count,) for count in pair.zero_points))
+    first, second, *zero_points = (
+        Tensor(f"{role}{number}", TensorType(DType.INT8, shape)) for role, shape in zip("abyz", shapes, strict=True)
+    )
+    batches = np.broadcast_shapes(pair.first[:-2], pair.second[:-2])
+    sizes = (pair.first[-1 if pair.transposed[0] else -2], pair.second[-2 if pair.transposed[1] else -1])
+    return IntegerBatchMatMul(
+        name=f"product{number}",
+        source=Source("products", number, "PRODUCT"),
+        first=first,
+        second=second,
+        first_zero_point=zero_points[0],
+        second_zero_point=zero_points[1],
+        output=Tensor(f"sums{number}", TensorType(DType.INT32, (*batches, *sizes))),
+        transpose_first=pair.transposed[0],
+        transpose_second=pair.transposed[1],
+    )
+
+
+def stored_numbers(graph: Graph, seed: int) -> list[Array]:
+    """int8 for all inputs; of the longest ones the smallest number, and the largest as the zero point beside them."""
+    random = np.random.default_rng(seed)
+    drawn: list[Array] = [random.integers(-128, 128, port.tensor.shape).astype(np.int8) for port in graph.inputs]
+    drawn[-4:] = [np.full_like(array, 127 if array.size == 1 else -128) for array in drawn[-4:]]
+    return drawn
 
 
 def samples(graph: Graph, seed: int, number: int) -> Iterator[list[Array]]:

@@ -3,8 +3,11 @@
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from tinygen.kernels.base import Kernel, constant_tables
-from tinygen.ops.batch_matmul import Batches, BatchMatMul
+from tinygen.ir.graph import Op
+from tinygen.kernels.base import Kernel, Lowerings, Toolbox, constant_tables
+from tinygen.ops.batch_matmul import BatchMatMul
+from tinygen.ops.integer_batch_matmul import IntegerBatchMatMul
+from tinygen.ops.matrix_products import Batches, MatrixProducts
 from tinygen.ops.requantize import Multiplier
 
 
@@ -37,6 +40,46 @@ class AnyBatchMatMulS8(Kernel):
     second: Strides
 
 
+@dataclass(frozen=True, eq=False, kw_only=True)
+class IntegerBatchMatMulS8(Kernel):
+    """tg_integer_batch_matmul_s8."""
+
+    template: ClassVar[str] = "integer_batch_matmul_s8"
+    header: ClassVar[str] = "tg_integer.h"
+
+    first: Strides
+    second: Strides
+    outer_batches: int
+    inner_batches: int
+    rows: int
+    depth: int
+    columns: int
+    first_zero_point_step: int
+    second_zero_point_step: int
+
+
+def lower_integer_batch_matmul(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 - the same for all targets
+    """Matrix by matrix."""
+    assert isinstance(op, IntegerBatchMatMul)
+    outer, inner, first, second = operand_strides(op)
+    operands = (op.first, op.second, op.first_zero_point, op.second_zero_point)
+    return IntegerBatchMatMulS8(
+        function="tg_integer_batch_matmul_s8",
+        reads=operands,
+        writes=(op.output,),
+        tables=constant_tables(*operands),
+        first=first,
+        second=second,
+        outer_batches=outer.count,
+        inner_batches=inner.count,
+        rows=op.rows,
+        depth=op.depth,
+        columns=op.columns,
+        first_zero_point_step=int(op.first_zero_point.type.elements > 1),
+        second_zero_point_step=int(op.second_zero_point.type.elements > 1),
+    )
+
+
 def lower_any_batch_matmul(op: BatchMatMul) -> Kernel:
     """tinygen's own function, for transposed and broadcast operands."""
     outer, inner, first, second = operand_strides(op)
@@ -57,7 +100,7 @@ def lower_any_batch_matmul(op: BatchMatMul) -> Kernel:
     )
 
 
-def operand_strides(op: BatchMatMul) -> tuple[Batches, Batches, Strides, Strides]:
+def operand_strides(op: MatrixProducts) -> tuple[Batches, Batches, Strides, Strides]:
     """The batches as two groups, and how the matrices of both operands lie."""
     outer, inner = _outer_and_inner(op)
     first = (1, op.rows) if op.transpose_first else (op.depth, 1)
@@ -67,7 +110,7 @@ def operand_strides(op: BatchMatMul) -> tuple[Batches, Batches, Strides, Strides
     return outer, inner, Strides(*first_batches, *first), Strides(*second_batches, *second)
 
 
-def _outer_and_inner(op: BatchMatMul) -> tuple[Batches, Batches]:
+def _outer_and_inner(op: MatrixProducts) -> tuple[Batches, Batches]:
     """The batch axes as exactly two groups."""
     none = Batches(1, False, False)
     outer, inner = (none, none, *op.batches)[-2:]
@@ -79,3 +122,6 @@ def _batch_strides(size: int, inner_count: int, outer_advances: bool, inner_adva
     inner_stride = size if inner_advances else 0
     per_outer = size * (inner_count if inner_advances else 1)
     return per_outer if outer_advances else 0, inner_stride
+
+
+LOWERINGS: Lowerings = {IntegerBatchMatMul: lower_integer_batch_matmul}

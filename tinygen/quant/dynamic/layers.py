@@ -13,6 +13,7 @@ from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
 from tinygen.ops.dynamic_layer import LAYERS, Layer, Levels, integer_layer, quantization
 from tinygen.ops.fully_connected import FullyConnected
 from tinygen.ops.integer_products import IntegerProducts
+from tinygen.ops.matrix_products import MatrixProducts
 from tinygen.quant.dynamic.gain import Cost, Pricing
 from tinygen.quant.dynamic.scheme import DynamicOptions, Scheme
 from tinygen.quant.dynamic.weights import quantized_weights
@@ -86,7 +87,7 @@ def quantize_layers(graph: Graph, options: DynamicOptions, board: Board, price: 
     ops: list[Op] = []
     decisions = []
     for op in graph.ops:
-        if not isinstance(op, (*LAYERS, BatchMatMul, IntegerProducts)):
+        if not isinstance(op, (*LAYERS, MatrixProducts, IntegerProducts)):
             ops.append(op)
             continue
         decision = _decided(op, kinds, price, making)

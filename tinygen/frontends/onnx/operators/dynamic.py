@@ -4,7 +4,7 @@ import numpy as np
 
 from tinygen.frontends.onnx.node import Node, Readers, to_int8
 from tinygen.frontends.onnx.operators.convolution import filters_of, read_conv
-from tinygen.frontends.onnx.operators.matmul import read_matmul
+from tinygen.frontends.onnx.operators.matmul import matrices, read_matmul
 from tinygen.frontends.onnx.operators.window import Frame, output_size, window_of
 from tinygen.frontends.onnx.raw import UnsupportedError
 from tinygen.frontends.onnx.values import Known, Order, Placed, Quantized, Real, Stored
@@ -15,6 +15,7 @@ from tinygen.ops.clamp import UNLIMITED
 from tinygen.ops.dequantize_sums import DequantizeSums
 from tinygen.ops.dynamic_layer import Levels
 from tinygen.ops.dynamic_quantize import DynamicQuantize, DynamicRange, RangeRule
+from tinygen.ops.integer_batch_matmul import IntegerBatchMatMul
 from tinygen.ops.integer_conv2d import IntegerConv2D, IntegerDepthwiseConv2D
 from tinygen.ops.integer_fully_connected import IntegerFullyConnected
 from tinygen.ops.integer_products import IntegerProducts
@@ -86,12 +87,22 @@ def read_conv_integer(node: Node) -> Real:
 
 
 def read_matmul_integer(node: Node) -> Real:
-    """MatMulInteger: of constant weights and a constant zero point, or that of DynamicQuantizeLinear, a layer; else a
-    product of float32 numbers, exact to 2**24. Its sums as real numbers."""
+    """MatMulInteger: of constant weights and zero points a layer, of other integers products of matrices; of integers
+    that became float32 on the way a product of such, exact to 2**24. Its sums as real numbers."""
     node.computes_real("sums integers")
-    is_layer = isinstance(node.value(1), Known) and len(node.shape(1)) == 2 and len(node.shape(0)) >= 1
-    if not isinstance(node.value(0), Stored) or not is_layer:
+    if not all(isinstance(node.value(position), Stored | Known) for position in (0, 1)):
         return read_matmul(_without_zero_points(node))
+    is_layer = isinstance(node.value(0), Stored) and len(node.shape(0)) >= 1 and _has_weights(node)
+    return _matmul_layer(node) if is_layer else _matrix_products(node)
+
+
+def _has_weights(node: Node) -> bool:
+    """Whether the second operand and its zero point are constant: a matrix."""
+    is_constant = isinstance(node.value(1), Known) and len(node.shape(1)) == 2
+    return is_constant and (not node.has_input(3) or isinstance(node.value(3), Known))
+
+
+def _matmul_layer(node: Node) -> Real:
     input, zero_point = _stored(node)
     features, units = node.shape(1)
     if input.shape[-1] != features:
@@ -109,20 +120,73 @@ def read_matmul_integer(node: Node) -> Real:
     return node.named(Placed(real, tuple(range(len(real.shape)))))
 
 
+def _matrix_products(node: Node) -> Real:
+    operands = [_integers(node, position) for position in (0, 1)]
+    pair = matrices(node, *operands)
+    zero_points = [_zero_point(node, position) for position in (0, 1)]
+    for zero_point, lines, what in zip(zero_points, pair.product[-2:], ("rows", "columns"), strict=True):
+        if zero_point.type.elements not in (1, lines):
+            raise UnsupportedError(f"{zero_point.type.elements} zero points of {lines} {what}, one each was expected")
+    sums = _sums(node, pair.product)
+    op = IntegerBatchMatMul(
+        name=sums.name,
+        source=node.source,
+        first=pair.first,
+        second=pair.second,
+        first_zero_point=zero_points[0],
+        second_zero_point=zero_points[1],
+        output=sums,
+        transpose_first=False,
+        transpose_second=False,
+    )
+    name = node.builder.claim(node.output_name)
+    whole = pair.result == pair.product
+    real = _real_sums(node, op, name if whole else node.builder.derive(node.output_name, "product"))
+    shaped = node.builder.reshaped(real, pair.result, name, node.source)
+    return node.named(Placed(shaped, tuple(range(len(pair.result)))))
+
+
+def _integers(node: Node, position: int) -> Placed:
+    """An operand as int8."""
+    value = node.value(position)
+    if isinstance(value, Stored):
+        return value.placed
+    array = node.constant(position, "operand")
+    if array.dtype not in (np.int8, np.uint8):
+        raise UnsupportedError(f"operand {position} is {array.dtype}, int8 or uint8 was expected")
+    name = node.builder.derive(node.output_name, f"stored{position}")
+    return Placed(node.builder.constant(name, to_int8(array)), tuple(range(array.ndim)))
+
+
+def _is_unsigned(node: Node, position: int) -> bool:
+    """Whether the integers of an operand are uint8 in the file."""
+    value = node.value(position)
+    return value.is_unsigned if isinstance(value, Stored) else node.constant(position, "operand").dtype == np.uint8
+
+
 def _stored(node: Node) -> tuple[Placed, Tensor]:
-    """The first operand and its zero point."""
+    """The first operand and its zero point, which is a single one."""
     value = node.value(0)
     assert isinstance(value, Stored)
+    zero_point = _zero_point(node, 0)
+    if zero_point.type.elements != 1:
+        raise UnsupportedError(f"zero point is {list(zero_point.shape)}, one of the input's type was expected")
+    return value.placed, zero_point
+
+
+def _zero_point(node: Node, position: int) -> Tensor:
+    """The zero points of an operand, which has one if nothing is said: 0."""
+    is_unsigned = _is_unsigned(node, position)
     name = node.builder.derive(node.output_name, "zero_point")
-    if not node.has_input(2):
-        return value.placed, node.builder.constant(name, np.array(-128 if value.is_unsigned else 0, np.int8))
-    zero_point = node.value(2)
-    if isinstance(zero_point, Stored) and zero_point.is_unsigned == value.is_unsigned:
-        return value.placed, zero_point.placed.tensor
-    held = node.constant(2, "zero point")
-    if held.size != 1 or held.dtype != (np.uint8 if value.is_unsigned else np.int8):
+    if not node.has_input(position + 2):
+        return node.builder.constant(name, np.array(-128 if is_unsigned else 0, np.int8))
+    value = node.value(position + 2)
+    if isinstance(value, Stored) and value.is_unsigned == is_unsigned:
+        return node.builder.plain(value.placed)
+    held = node.constant(position + 2, "zero point")
+    if held.dtype != (np.uint8 if is_unsigned else np.int8):
         raise UnsupportedError(f"zero point is {held.dtype}{list(held.shape)}, one of the input's type was expected")
-    return value.placed, node.builder.constant(name, to_int8(held).reshape(()))
+    return node.builder.constant(name, to_int8(held).reshape(() if held.size == 1 else -1))
 
 
 def _weights(node: Node, channel_axis: int) -> Placed:
@@ -147,7 +211,7 @@ def _sums(node: Node, shape: tuple[int, ...]) -> Tensor:
     return Tensor(node.builder.derive(node.output_name, "sums"), TensorType(DType.INT32, shape))
 
 
-def _real_sums(node: Node, op: IntegerProducts, name: str) -> Tensor:
+def _real_sums(node: Node, op: IntegerProducts | IntegerBatchMatMul, name: str) -> Tensor:
     """The sums as real numbers, rounded to float32: what a Cast behind them gives."""
     node.builder.add(op)
     one = np.ones(1, np.float32)

@@ -1,6 +1,6 @@
 """Matrix products."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -132,8 +132,18 @@ def read_matmul(node: Node) -> Real:
     return node.pending(shape, make)
 
 
-def _with_vectors(node: Node, first: Placed, second: Placed) -> Real:
-    """A product with a vector: as that with a matrix of one row or column, whose axis is then left out."""
+@dataclass(frozen=True, eq=False)
+class Matrices:
+    """Operands of a product as matrices, and the shapes of the product and of what MatMul gives."""
+
+    first: Tensor
+    second: Tensor
+    product: tuple[int, ...]
+    result: tuple[int, ...]  # without the axes of one row or column that vectors got
+
+
+def matrices(node: Node, first: Placed, second: Placed) -> Matrices:
+    """The operands of MatMul: vectors as matrices of one row or column. UnsupportedError where they do not fit."""
     row, column = len(first.shape) == 1, len(second.shape) == 1
     operands = [node.builder.plain(first), node.builder.plain(second)]
     if not all(len(tensor.shape) >= 1 for tensor in operands):
@@ -142,32 +152,37 @@ def _with_vectors(node: Node, first: Placed, second: Placed) -> Real:
         (1, *operands[0].shape) if row else operands[0].shape,
         (*operands[1].shape, 1) if column else operands[1].shape,
     ]
-    matrices = [
+    first_matrix, second_matrix = (
         node.builder.reshaped(tensor, shape, node.builder.derive(node.output_name, f"matrix{number}"), node.source)
         for number, (tensor, shape) in enumerate(zip(operands, shapes, strict=True))
-    ]
+    )
     if shapes[0][-1] != shapes[1][-2]:
         raise UnsupportedError(f"operands {list(first.shape)} and {list(second.shape)} do not fit each other")
     batches = np.broadcast_shapes(shapes[0][:-2], shapes[1][:-2])
-    product = node.builder.result(
-        node.builder.derive(node.output_name, "product"), (*batches, shapes[0][-2], shapes[1][-1]), None
-    )
+    sizes = (shapes[0][-2], shapes[1][-1])
+    kept = tuple(size for size, is_vector in zip(sizes, (row, column), strict=True) if not is_vector)
+    return Matrices(first_matrix, second_matrix, (*batches, *sizes), (*batches, *kept))
+
+
+def _with_vectors(node: Node, first: Placed, second: Placed) -> Real:
+    """A product with a vector: as that with a matrix of one row or column, whose axis is then left out."""
+    pair = matrices(node, first, second)
+    product = node.builder.result(node.builder.derive(node.output_name, "product"), pair.product, None)
     node.builder.add(
         BatchMatMul(
             name=product.name,
             source=node.source,
-            first=matrices[0],
-            second=matrices[1],
+            first=pair.first,
+            second=pair.second,
             output=product,
             transpose_first=False,
             transpose_second=False,
         )
     )
-    shape = (*batches, *(() if row else (shapes[0][-2],)), *(() if column else (shapes[1][-1],)))
     name = node.builder.claim(node.output_name)
-    order = tuple(range(len(shape)))
+    order = tuple(range(len(pair.result)))
     node.builder.layouts[node.output_name] = order
-    return Quantized(Placed(node.builder.reshaped(product, shape, name, node.source), order))
+    return Quantized(Placed(node.builder.reshaped(product, pair.result, name, node.source), order))
 
 
 def _fully_connected(node: Node, input: Placed, weights: Placed, is_transposed: bool, alpha: float) -> Real:
