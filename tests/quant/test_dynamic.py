@@ -1,5 +1,6 @@
 """Quantization at run time of float networks and of networks that are quantized already (the items S1-02 to S1-22)."""
 
+import re
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,7 +17,7 @@ from tests.support.reference import evaluate
 from tests.support.shared import shared_file
 from tests.support.tools import requires_qemu
 from tinygen.codegen.harness import Measure
-from tinygen.errors import UsageError
+from tinygen.errors import DoesNotFitError, UsageError
 from tinygen.frontends import import_model
 from tinygen.ir.graph import Graph, Source, Values
 from tinygen.ir.tensor import Tensor
@@ -468,6 +469,16 @@ def test_kws_row_by_row_takes_less_than_static_int8_on_whole_tensors() -> None:
     assert (whole.schedule.arena_bytes, twice.schedule.arena_bytes) == (40_005, 9_613)
     macs = sum(call.op.macs for call in twice.schedule.calls)
     assert twice.imported.macs < macs <= 2 * twice.imported.macs
+
+
+def test_layers_that_must_run_twice_fit_by_a_share_that_was_tried() -> None:
+    """A tenth of the multiplications is not enough: the first larger share that is, is what helps, and it compiles."""
+    model = shared_file("models/mlperf_tiny/kws_fp32_qualcomm.tflite")
+    with pytest.raises(DoesNotFitError) as caught:
+        _compiled(model, "mps2-an386", quant_dynamic="auto", ram="20000").check_fits()
+    (found,) = re.findall(r"--recompute (\d+%): (\d+) bytes$", str(caught.value), re.MULTILINE)
+    compiled = _compiled(model, "mps2-an386", quant_dynamic="auto", ram="20000", recompute=found[0])
+    assert compiled.schedule.arena_bytes == int(found[1]) <= 20_000
 
 
 def test_kws_as_litert_runs_it() -> None:

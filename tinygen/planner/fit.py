@@ -18,6 +18,7 @@ from tinygen.targets.board import Board
 
 _MOST_REMEDIES = 3
 _MORE_RECOMPUTE = 0.1  # of the multiplications
+_TWICE = (0.5, 1.0)  # the same where layers run again as their ranges must be known first
 _AT_BEST = 0.97  # of what is expected, that a plan may take
 _MOST_BUFFERS = 8  # of the peak, that a message lists
 
@@ -83,7 +84,10 @@ def remedies(schedule: Schedule, toolbox: Toolbox, request: Request, macs: int |
     least, suffices = schedule.arena_bytes, False
     graph, board, limit = schedule.graph, schedule.board, request.limit_bytes
     too_large: list[_TooLarge] = []
-    for options, other in _other_requests(graph, request, graph.macs if macs is None else macs):
+    macs = graph.macs if macs is None else macs
+    for options, other in chain(_other_requests(graph, request), _recomputing(graph, request, macs)):
+        if suffices and other.extra_macs > max(request.extra_macs, int(_MORE_RECOMPUTE * macs)):
+            break  # larger shares come last
         if limit is not None:
             about = _TooLarge(options, other, certain_bytes(graph, other), is_certain=True)
             about = about if about.bytes > limit else about.searched(schedule, toolbox)
@@ -128,12 +132,10 @@ def _closest(found: Sequence[_TooLarge], schedule: Schedule, toolbox: Toolbox) -
         left[index] = left[index].searched(schedule, toolbox)
 
 
-def _other_requests(graph: Graph, request: Request, macs: int) -> Iterator[tuple[str, Request]]:
+def _other_requests(graph: Graph, request: Request) -> Iterator[tuple[str, Request]]:
     """Options that may help, the one that asks least of the application first."""
     split = replace(request, may_split=True)
     streamed, rereadable = "--input streamed", "--input rereadable"
-    more_macs = max(request.extra_macs, int(_MORE_RECOMPUTE * macs))
-    more = f"--recompute {_MORE_RECOMPUTE:.0%}"
     if not request.may_split:
         yield "--split auto", split
     if not request.fetches_input and not graph.is_sequential:
@@ -144,8 +146,14 @@ def _other_requests(graph: Graph, request: Request, macs: int) -> Iterator[tuple
         yield "--results stored", replace(request, stores_output=True)
     if not request.rereads_input and not graph.is_sequential:
         yield rereadable, replace(split, fetches_input=True, rereads_input=True)
-    if request.extra_macs < more_macs:
-        yield more, replace(split, extra_macs=more_macs)
+
+
+def _recomputing(graph: Graph, request: Request, macs: int) -> Iterator[tuple[str, Request]]:
+    """Larger shares of the multiplications, in ascending order: up to all of them where parts run twice."""
+    runs_twice = any(op.whole_operands for op in graph.ops)
+    for share in (_MORE_RECOMPUTE, *(_TWICE if runs_twice else ())):
+        if request.extra_macs < int(share * macs):
+            yield f"--recompute {share:.0%}", replace(request, may_split=True, extra_macs=int(share * macs))
 
 
 def _ends_largest(graph: Graph) -> bool:
