@@ -21,6 +21,7 @@ from tinygen.ops.lookup import Lookup
 from tinygen.ops.mul import Mul
 from tinygen.ops.partial_products import AddChannelProducts, AddProducts, ScaleProducts
 from tinygen.ops.pool2d import AveragePool2D, MaxPool2D
+from tinygen.ops.running_range import BOUNDS_SHAPE, WidenRange
 from tinygen.ops.running_sum import DivideSums, SumRows
 from tinygen.ops.softmax import Softmax
 from tinygen.ops.window import HW, NO_PADDING, UNIT, PaddingMode, Window, padding_for
@@ -134,7 +135,10 @@ def _real_forms(layer: Layer, rule: RangeRule, zero_point: int) -> Iterator[Op]:
     weights = Tensor("weights", TensorType(DType.INT8, real.shape, quant), layer.weights.data)
     quantize = replace(quantize, scale=scale, zero_point=zero)
     sums, finish = integer_layer(moved, levels, weights, str)
-    yield from (moved, find, quantize, sums, finish)
+    bounds = Tensor("bounds", TensorType(DType.FLOAT32, BOUNDS_SHAPE))
+    widen = WidenRange(name="", source=_NOWHERE, input=moved.input, before=None, output=bounds)
+    yield from (moved, find, quantize, sums, finish, widen)
+    yield from quantization(moved.input, RangeRule.LITERT_ASYMMETRIC, 1, _NOWHERE, str).ops[:1]
     in_range = finish.absorbed(replace(find, input=finish.output))
     yield from () if in_range is None else (in_range,)
 
