@@ -28,7 +28,7 @@ from tinygen.ir.graph import Graph
 from tinygen.kernels.base import Library, Objective, Toolbox
 from tinygen.ops.pool2d import AveragePool2D
 from tinygen.ops.window import HW
-from tinygen.planner.plan import Request, plan
+from tinygen.planner.plan import PlanRequest, plan
 from tinygen.planner.schedule.schedule import Fused, Schedule
 from tinygen.planner.search.segmentation import SegmentationSearch
 
@@ -98,7 +98,7 @@ def rows_of(target: str, library: Library) -> Iterator[Row]:
     toolbox = Toolbox(library, board.isa, Objective.RAM)
     for name, make in _NETWORKS.items():
         graph = make()
-        yield _row(name, "whole", plan(graph, board, toolbox, Request(may_split=False)), library)
+        yield _row(name, "whole", plan(graph, board, toolbox, PlanRequest(may_split=False)), library)
         with patch.object(SegmentationSearch, "_sliceable", lambda _: iter(())):
             by_rows = plan(graph, board, toolbox)
         yield _row(name, "rows", by_rows, library)

@@ -19,12 +19,12 @@ from tinygen.calib.calibrator import Calibrator
 from tinygen.calib.model import load_float
 from tinygen.compress import CompressionGranularity, DType, QScheme
 from tinygen.compress.finding import Finding
-from tinygen.compress.method import Method, Palettizing, Quantizing
+from tinygen.compress.method import CompressionMethod, Palettizing, Quantizing
 from tinygen.compress.onnx_file import read_model
 from tinygen.compress.onnx_model import compress_model
 from tinygen.compress.palette import Palette
 from tinygen.compress.pruning import Pruning
-from tinygen.compress.scheme import CodeRounding, Scheme
+from tinygen.compress.scheme import CodeRounding, CodeScheme
 from tinygen.frontends import import_model
 from tinygen.ir.types import Float32Array
 from tinygen.ops.quantize import dequantize
@@ -35,22 +35,22 @@ from tinygen.system.work import work_folder
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 _BLOCK = CompressionGranularity.PER_BLOCK
-MODES: Mapping[str, Method | None] = {
+MODES: Mapping[str, CompressionMethod | None] = {
     "float32": None,
-    "INT8 per channel": Quantizing(Scheme(DType.INT8)),
-    "FP8 E4M3 per channel": Quantizing(Scheme(DType.FP8_E4M3FN)),
-    "INT4 per channel": Quantizing(Scheme(DType.INT4)),
-    "INT4 per channel, GPTQ": Quantizing(Scheme(DType.INT4, rounding=CodeRounding.GPTQ)),
-    "INT4 in blocks of 32": Quantizing(Scheme(DType.INT4, granularity=_BLOCK)),
-    "MXFP4": Quantizing(Scheme(DType.FP4_E2M1FN, granularity=_BLOCK)),
-    "INT2 in blocks of 32, asymmetric": Quantizing(Scheme(DType.INT2, QScheme.ASYMMETRIC, _BLOCK)),
+    "INT8 per channel": Quantizing(CodeScheme(DType.INT8)),
+    "FP8 E4M3 per channel": Quantizing(CodeScheme(DType.FP8_E4M3FN)),
+    "INT4 per channel": Quantizing(CodeScheme(DType.INT4)),
+    "INT4 per channel, GPTQ": Quantizing(CodeScheme(DType.INT4, rounding=CodeRounding.GPTQ)),
+    "INT4 in blocks of 32": Quantizing(CodeScheme(DType.INT4, granularity=_BLOCK)),
+    "MXFP4": Quantizing(CodeScheme(DType.FP4_E2M1FN, granularity=_BLOCK)),
+    "INT2 in blocks of 32, asymmetric": Quantizing(CodeScheme(DType.INT2, QScheme.ASYMMETRIC, _BLOCK)),
     "INT2 in blocks of 32, asymmetric, GPTQ": Quantizing(
-        Scheme(DType.INT2, QScheme.ASYMMETRIC, _BLOCK, rounding=CodeRounding.GPTQ)
+        CodeScheme(DType.INT2, QScheme.ASYMMETRIC, _BLOCK, rounding=CodeRounding.GPTQ)
     ),
     "4-bit palette, scales of channels": Palettizing(Palette(4, channel_scales=True)),
     "3-bit palettes of 8 channels, scales of channels": Palettizing(Palette(3, group_size=8, channel_scales=True)),
     "2-bit palettes of single channels": Palettizing(Palette(2, group_size=1)),
-    "30 % zeros, INT8 per channel": Quantizing(Scheme(DType.INT8), Pruning(0.3)),
+    "30 % zeros, INT8 per channel": Quantizing(CodeScheme(DType.INT8), Pruning(0.3)),
     "30 % zeros, 4-bit palette, scales of channels": Palettizing(Palette(4, channel_scales=True), Pruning(0.3)),
 }
 _BOARDS = ("mps2-an386", "mps3-an547")  # Cortex-M4, Cortex-M55
@@ -129,7 +129,7 @@ def rows(task: Task, names: Sequence[str]) -> Iterator[Row]:
             yield _row(name, "int8", task, file, table, ())
 
 
-def _compressed(task: Task, method: Method) -> tuple[onnx.ModelProto, tuple[Finding, ...]]:
+def _compressed(task: Task, method: CompressionMethod) -> tuple[onnx.ModelProto, tuple[Finding, ...]]:
     samples = {task.model.graph.input[0].name: task.images[:_CALIBRATION]}
     is_measured = isinstance(method, Quantizing) and method.scheme.needs_samples
     return compress_model(task.model, method, samples if is_measured else None)

@@ -15,7 +15,7 @@ from typer.main import get_command
 import tinygen
 from tests.support.command_line import DIGITS
 from tests.support.command_line import tinygen as run
-from tinygen.calib.request import Request
+from tinygen.calib.request import CalibrationRequest
 from tinygen.cli.command import command
 from tinygen.cli.group import ENTRIES
 from tinygen.cli.terminal import Terminal
@@ -79,7 +79,7 @@ _WRITTEN: dict[type, dict[str, Written]] = {
         "samples": 7,
         "sparsity": "60%",
     },
-    Request: {
+    CalibrationRequest: {
         "data": "x.npz",
         "target": "mps2-an386",
         "samples": 7,
@@ -108,7 +108,7 @@ _WRITTEN: dict[type, dict[str, Written]] = {
     },
 }
 _REST: dict[type, dict[str, Written]] = {  # what does not go together with the others
-    Request: {"refine": True, "ctable_in": "t.json"},
+    CalibrationRequest: {"refine": True, "ctable_in": "t.json"},
     WeightsRequest: {"n_of_m": "2:4", "compat": "coreai", "dtype": "fp8_e5m2", "scale_dtype": "fp8_e8m0fnu"},
 }
 
@@ -145,7 +145,7 @@ def _parsed(module: str, chosen: type, arguments: list[str]) -> Any:
     return found[0]
 
 
-@pytest.mark.parametrize(("module", "chosen"), [("compile", Options), ("calibrate", Request)])
+@pytest.mark.parametrize(("module", "chosen"), [("compile", Options), ("calibrate", CalibrationRequest)])
 def test_the_command_line_takes_what_python_takes(module: str, chosen: type) -> None:
     arguments: list[str] = []
     for keyword, value in _given(chosen).items():
@@ -156,7 +156,7 @@ def test_the_command_line_takes_what_python_takes(module: str, chosen: type) -> 
             texts = value if isinstance(value, list) else [str(value)]
             arguments += [part for text in texts for part in (flag, text)]
     assert _parsed(module, chosen, arguments) == from_written(chosen, _given(chosen))
-    assert _parsed(module, chosen, []) == chosen() if chosen is Request else Options(names_target=False)
+    assert _parsed(module, chosen, []) == chosen() if chosen is CalibrationRequest else Options(names_target=False)
 
 
 def test_one_field_is_an_option_everywhere() -> None:

@@ -33,7 +33,7 @@ from tinygen.passes.streaming import to_stream
 from tinygen.planner import fit
 from tinygen.planner.cost.choice import instructions
 from tinygen.planner.memory.spill import arena_room
-from tinygen.planner.plan import CurvePoint, Request, curve, plan, with_chosen
+from tinygen.planner.plan import CurvePoint, PlanRequest, curve, plan, with_chosen
 from tinygen.planner.schedule.constants import fit_within
 from tinygen.planner.schedule.schedule import Schedule
 from tinygen.planner.schedule.solver import check_installed
@@ -322,8 +322,8 @@ def _template_operators(board: Board) -> frozenset[tuple[str, str]]:
     return frozenset((engine, operator) for engine, found in board.templates.items() for operator in found.operators)
 
 
-def _request(board: Board, options: Options, imported: Graph) -> Request:
-    return Request(
+def _request(board: Board, options: Options, imported: Graph) -> PlanRequest:
+    return PlanRequest(
         limit_bytes=arena_limit_bytes(board, options),
         may_split=options.may_split,
         fetches_input=options.fetches_input,

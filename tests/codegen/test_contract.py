@@ -21,7 +21,7 @@ from tinygen.ir.types import Array
 from tinygen.kernels.base import Library, Toolbox
 from tinygen.options import Kernels, Options
 from tinygen.pipeline import compile_model
-from tinygen.planner.plan import Request, plan
+from tinygen.planner.plan import PlanRequest, plan
 from tinygen.targets import load
 
 SANITIZED = ("-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
@@ -203,7 +203,7 @@ def test_several_operators_of_one_node_share_its_number() -> None:
     ops = tuple(replace(op, source=replace(op.source, index=0)) for op in imported.ops)
     board = load("host")
     schedule = plan(
-        passes.run(replace(imported, ops=ops)), board, Toolbox(Library.PORTABLE, board.isa), Request(1 << 20)
+        passes.run(replace(imported, ops=ops)), board, Toolbox(Library.PORTABLE, board.isa), PlanRequest(1 << 20)
     )
     operators = ModelText("net", schedule).operators
     assert {operator.number for operator in operators} == {1}

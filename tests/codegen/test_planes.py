@@ -21,14 +21,14 @@ from tinygen.kernels.base import Library, Objective, Toolbox
 from tinygen.ops.clamp import Clamp, with_clamp
 from tinygen.ops.pool2d import MaxPool2D
 from tinygen.ops.window import HW
-from tinygen.planner.plan import Request, plan
+from tinygen.planner.plan import PlanRequest, plan
 from tinygen.planner.schedule.schedule import Fused, Schedule
 
 _HOST, _M4, _M55 = "host", "mps2-an386", "mps3-an547"
-_RESIDENT = Request()
-_STREAMED = Request(fetches_input=True)
-_REREADABLE = Request(fetches_input=True, rereads_input=True, extra_macs=20_000)
-_STORED = Request(fetches_input=True, stores_output=True)
+_RESIDENT = PlanRequest()
+_STREAMED = PlanRequest(fetches_input=True)
+_REREADABLE = PlanRequest(fetches_input=True, rereads_input=True, extra_macs=20_000)
+_STORED = PlanRequest(fetches_input=True, stores_output=True)
 
 
 def _bytes() -> Graph:
@@ -66,7 +66,7 @@ def _floats() -> Graph:
     return as_float(_pools())
 
 
-def _planned(graph: Graph, board: str, request: Request) -> Schedule:
+def _planned(graph: Graph, board: str, request: PlanRequest) -> Schedule:
     target = targets.load(board)
     return plan(graph, target, Toolbox(Library.PORTABLE, target.isa, Objective.RAM), request)
 
@@ -90,7 +90,7 @@ def _planned(graph: Graph, board: str, request: Request) -> Schedule:
     ],
 )
 def test_issue16_c_computes_from_planes_what_references_do(
-    build: Callable[[], Graph], board: str, request_: Request, tmp_path: Path
+    build: Callable[[], Graph], board: str, request_: PlanRequest, tmp_path: Path
 ) -> None:
     graph = build()
     schedule = _planned(graph, board, request_)

@@ -22,7 +22,7 @@ from tinygen.compress import (
     quantize_weights,
 )
 from tinygen.compress.encode import encode
-from tinygen.compress.scheme import Scheme
+from tinygen.compress.scheme import CodeScheme
 from tinygen.ir.coding import Coding
 
 _TENSOR, _CHANNEL, _BLOCK = CompressionGranularity
@@ -124,7 +124,7 @@ _GOLDEN_SCALES = {
 def test_s3_08_schemes_have_the_golden_codes(
     dtype: DType, qscheme: QScheme, codes: list[list[int]], zero_points: list[int] | None, compat: Compat
 ) -> None:
-    found = encode(_GOLDEN_WEIGHTS, Scheme(dtype, qscheme, compat=compat), (1, 0))
+    found = encode(_GOLDEN_WEIGHTS, CodeScheme(dtype, qscheme, compat=compat), (1, 0))
     assert found.codes.astype(int).tolist() == codes
     assert (None if found.zero_points is None else found.zero_points.ravel().tolist()) == zero_points
     if (dtype, qscheme) in _GOLDEN_SCALES:
@@ -239,7 +239,7 @@ def test_s3_20_every_rule_makes_the_nearest_codes_for_the_scale_that_is_stored()
     for rule in PowerOfTwo:
         for scheme in (
             _mx(rule),
-            Scheme(DType.FP8_E4M3FN, granularity=_BLOCK, scale_dtype=DType.FP8_E8M0FNU, e8m0=rule),
+            CodeScheme(DType.FP8_E4M3FN, granularity=_BLOCK, scale_dtype=DType.FP8_E8M0FNU, e8m0=rule),
         ):
             found = encode(weights, scheme, (1, 32))
             scales = np.repeat(found.scales.astype(np.float32), 32, axis=1)
@@ -251,7 +251,9 @@ def test_s3_20_every_rule_makes_the_nearest_codes_for_the_scale_that_is_stored()
 def test_s3_20_gaussian_weights_keep_18_db_and_more_than_the_other_system() -> None:
     weights = np.random.default_rng(0).normal(size=(256, 256)).astype(np.float32)
     ratios = {rule: _sqnr(weights, encode(weights, _mx(rule), (1, 32))) for rule in PowerOfTwo}
-    other = _sqnr(weights, encode(weights, Scheme(DType.FP4_E2M1FN, granularity=_BLOCK, compat=Compat.COREAI), (1, 32)))
+    other = _sqnr(
+        weights, encode(weights, CodeScheme(DType.FP4_E2M1FN, granularity=_BLOCK, compat=Compat.COREAI), (1, 32))
+    )
     assert ratios[PowerOfTwo.SEARCH] == max(ratios.values())
     assert ratios[PowerOfTwo.SEARCH] >= 18.0
     assert ratios[PowerOfTwo.SEARCH] >= other + 5
@@ -259,7 +261,7 @@ def test_s3_20_gaussian_weights_keep_18_db_and_more_than_the_other_system() -> N
 
 def test_s3_20_compat_rounds_scales_when_they_are_stored_alone() -> None:
     weights = np.random.default_rng(5).normal(size=(4, 64)).astype(np.float32)
-    found = encode(weights, Scheme(DType.FP4_E2M1FN, granularity=_BLOCK, compat=Compat.COREAI), (1, 32))
+    found = encode(weights, CodeScheme(DType.FP4_E2M1FN, granularity=_BLOCK, compat=Compat.COREAI), (1, 32))
     raw = (2 * np.abs(weights.reshape(4, 2, 32)).max(axis=2) + np.float32(1e-6)) / np.float32(12)
     np.testing.assert_array_equal(found.scales.view(np.uint8), raw.astype(ml_dtypes.float8_e8m0fnu).view(np.uint8))
     expected = np.clip(weights / np.repeat(raw, 32, axis=1), -6, 6).astype(ml_dtypes.float4_e2m1fn)
@@ -270,7 +272,7 @@ def test_s3_20_compat_rounds_scales_when_they_are_stored_alone() -> None:
 def test_s3_20_blocks_of_zeros_and_of_extremes_stay_finite(size: float) -> None:
     weights = np.full((2, 64), size, np.float32)
     for dtype in _WEIGHTS:
-        scheme = Scheme(dtype, granularity=_BLOCK)
+        scheme = CodeScheme(dtype, granularity=_BLOCK)
         found = encode(weights, scheme, (1, 32)).decoded
         assert np.isfinite(found).all()
         np.testing.assert_allclose(found, weights, rtol=0.3, atol=2e-6)
@@ -280,7 +282,7 @@ def test_s3_20_blocks_of_zeros_and_of_extremes_stay_finite(size: float) -> None:
 def test_s3_21_blocks_are_scaled_and_shifted(dtype: DType) -> None:
     """(data - offset) * scale, block by block, as numpy has it."""
     weights = np.random.default_rng(6).normal(1, 1, size=(4, 64)).astype(np.float32)
-    found = encode(weights, Scheme(dtype, _ASYMMETRIC, _BLOCK), (1, 32))
+    found = encode(weights, CodeScheme(dtype, _ASYMMETRIC, _BLOCK), (1, 32))
     assert found.zero_points is not None
     shifted = found.codes.astype(np.float32).reshape(4, 2, 32) - found.zero_points.astype(np.float32)[..., None]
     expected = (shifted * found.scales.astype(np.float32)[..., None]).reshape(4, 64)
@@ -346,8 +348,8 @@ def test_constants_of_blocks_take_the_share_of_int8_that_is_promised() -> None:
         assert size(DType.FP4_E2M1FN, _BLOCK, of) <= 0.54 * whole
 
 
-def _mx(rule: PowerOfTwo) -> Scheme:
-    return Scheme(DType.FP4_E2M1FN, granularity=_BLOCK, e8m0=rule)
+def _mx(rule: PowerOfTwo) -> CodeScheme:
+    return CodeScheme(DType.FP4_E2M1FN, granularity=_BLOCK, e8m0=rule)
 
 
 def _sqnr(weights: np.ndarray, coding: Coding) -> float:
@@ -356,6 +358,6 @@ def _sqnr(weights: np.ndarray, coding: Coding) -> float:
 
 def _coding(model: onnx.ModelProto, dtype: DType, granularity: CompressionGranularity) -> Coding:
     weights = numpy_helper.to_array(next(t for t in model.graph.initializer if t.name == "weights"))
-    scheme = Scheme(dtype, granularity=granularity)
+    scheme = CodeScheme(dtype, granularity=granularity)
     axes = (0, 1) if weights.ndim == 4 else (1, 0)
     return encode(weights, scheme, scheme.block_sizes(weights.ndim, *axes))

@@ -31,7 +31,7 @@ from tinygen.compress.network import GraphNetwork
 from tinygen.compress.onnx_file import read_model
 from tinygen.compress.onnx_model import compress_model
 from tinygen.compress.onnx_network import OnnxNetwork
-from tinygen.compress.scheme import Scheme
+from tinygen.compress.scheme import CodeScheme
 from tinygen.compress.second_order import encode_by_moments
 from tinygen.errors import UnsupportedModelError
 from tinygen.frontends import import_model
@@ -53,9 +53,9 @@ MODES = [
 ]
 
 
-def _scheme(mode: tuple[DType, QScheme, CompressionGranularity, DType | None]) -> Scheme:
+def _scheme(mode: tuple[DType, QScheme, CompressionGranularity, DType | None]) -> CodeScheme:
     dtype, qscheme, granularity, scale_dtype = mode
-    return Scheme(dtype, qscheme, granularity, scale_dtype=scale_dtype, rounding=CodeRounding.GPTQ)
+    return CodeScheme(dtype, qscheme, granularity, scale_dtype=scale_dtype, rounding=CodeRounding.GPTQ)
 
 
 def _correlated(rng: np.random.Generator, positions: int, inputs: int) -> Reals:
@@ -93,7 +93,7 @@ def test_choices_are_nearly_the_best_of_all() -> None:
         weights = rng.normal(size=(1, 5)).astype(np.float32)
         met = Moments(1, 5)
         met.add(inputs[np.newaxis])
-        scheme = Scheme(DType.INT2, QScheme.ASYMMETRIC, rounding=CodeRounding.GPTQ)
+        scheme = CodeScheme(DType.INT2, QScheme.ASYMMETRIC, rounding=CodeRounding.GPTQ)
         found = encode_by_moments(weights, scheme, (1, 0), 0, met)
         every = np.array(list(itertools.product(range(-2, 2), repeat=5))).astype(DType.INT2.numpy)
         best = min(
@@ -206,7 +206,7 @@ def test_graphs_lose_less_too(tmp_path: Path) -> None:
 def test_memory_is_bounded_without_another_result(monkeypatch: pytest.MonkeyPatch) -> None:
     """Weights take turns where their moments do not fit together, and inputs are in parts where they are many."""
     samples = {"image": np.concatenate([image(seed) for seed in range(4)])}
-    scheme = Scheme(DType.INT4, rounding=CodeRounding.GPTQ)
+    scheme = CodeScheme(DType.INT4, rounding=CodeRounding.GPTQ)
     whole, _ = compress_model(network(), Quantizing(scheme), samples)
     asked: list[int] = []
     monkeypatch.setattr(OnnxNetwork, "moments", _noting(OnnxNetwork.moments, asked))
@@ -240,7 +240,7 @@ def test_int2_of_keyword_spotting_is_right_on_samples_kept_aside() -> None:
         images, labels = dequantize(data["x"][:200], inputs[0].tensor.type).astype(np.float32), data["y"][:200]
     right = []
     for rounding in CodeRounding:
-        scheme = Scheme(DType.INT2, QScheme.ASYMMETRIC, BLOCK, rounding=rounding)
+        scheme = CodeScheme(DType.INT2, QScheme.ASYMMETRIC, BLOCK, rounding=rounding)
         given = {model.graph.input[0].name: images[:50]} if rounding is CodeRounding.GPTQ else None
         found, _ = compress_model(model, Quantizing(scheme), given)
         session = onnxruntime.InferenceSession(found.SerializeToString(), providers=["CPUExecutionProvider"])
@@ -274,4 +274,4 @@ def test_what_cannot_be_run_is_refused_in_words() -> None:
     with pytest.raises(CompressionError, match=r"^TG-W302 calibrate: nothing is measured, rounding GPTQ or"):
         quantize_weights(network(), DType.INT4, calibrate={"image": image()})
     with pytest.raises(CompressionError, match=r"^TG-W302 compat=COREAI rounds to nearest and has one dtype"):
-        Scheme(DType.INT4, compat=Compat.COREAI, rounding=CodeRounding.GPTQ)
+        CodeScheme(DType.INT4, compat=Compat.COREAI, rounding=CodeRounding.GPTQ)

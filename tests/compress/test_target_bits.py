@@ -13,7 +13,7 @@ from tinygen.compress import CodeRounding, CompressionError, CompressionGranular
 from tinygen.compress.average_bits import Choice, chosen
 from tinygen.compress.method import Quantizing
 from tinygen.compress.onnx_model import compress_model
-from tinygen.compress.scheme import Scheme
+from tinygen.compress.scheme import CodeScheme
 from tinygen.options import Options
 from tinygen.pipeline import compile_model
 
@@ -42,7 +42,7 @@ def test_choices_are_nearly_the_best_of_all() -> None:
 
 @pytest.mark.parametrize("rounding", CodeRounding, ids=lambda each: each.value)
 def test_models_keep_the_average_and_compile(rounding: CodeRounding, tmp_path: Path) -> None:
-    scheme = Scheme(DType.INT8, QScheme.ASYMMETRIC, rounding=rounding, target_bits=4.5, weight_num_threshold=280)
+    scheme = CodeScheme(DType.INT8, QScheme.ASYMMETRIC, rounding=rounding, target_bits=4.5, weight_num_threshold=280)
     model, findings = compress_model(network(), Quantizing(scheme), SAMPLES)
     changed = [finding for finding in findings if finding.is_changed]
     elements = sum(int(np.prod(finding.shape)) for finding in changed)
@@ -58,7 +58,7 @@ def test_more_bits_lose_less() -> None:
     """Types are chosen by what is measured: what is narrow loses less than what would be narrow in its place."""
     averages = {}
     for bits in (2.5, 8.5):
-        scheme = Scheme(target_bits=bits, weight_num_threshold=280)
+        scheme = CodeScheme(target_bits=bits, weight_num_threshold=280)
         _, findings = compress_model(network(), Quantizing(scheme), SAMPLES)
         noises = [10 ** (-finding.scores_db / 10) for finding in findings if finding.scores_db is not None]
         averages[bits] = sum(noises)
@@ -117,6 +117,6 @@ def test_small_floats_become_narrower_in_blocks_of_32() -> None:
     block = CompressionGranularity.PER_BLOCK
     with pytest.raises(CompressionError, match=r"at least 8\.135 bits"):
         quantize_weights(network(), DType.FP8_E4M3FN, target_bits=6, calibrate=SAMPLES)
-    scheme = Scheme(DType.FP8_E4M3FN, granularity=block, target_bits=6, weight_num_threshold=280)
+    scheme = CodeScheme(DType.FP8_E4M3FN, granularity=block, target_bits=6, weight_num_threshold=280)
     _, findings = compress_model(network(), Quantizing(scheme), SAMPLES)
     assert {finding.dtype for finding in findings if finding.dtype} == {"fp8_e4m3fn", "fp4_e2m1fn"}

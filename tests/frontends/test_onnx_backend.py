@@ -14,7 +14,7 @@ from tinygen.kernels.base import Library, Toolbox
 from tinygen.options import Kernels, Options
 from tinygen.passes.copy_outputs import copy_outputs
 from tinygen.pipeline import Compiled
-from tinygen.planner.plan import Request, plan
+from tinygen.planner.plan import PlanRequest, plan
 from tinygen.verify import reference
 
 _DOCS = Path(__file__).parents[2] / "docs"
@@ -73,7 +73,7 @@ def test_integers_and_truth_values(tmp_path: Path) -> None:
 def _disagreeing(cases: list[BackendCase], graph: Graph) -> list[str]:
     board, options = targets.load("host"), Options(kernels=Kernels.PORTABLE, allow_float=True)
     toolbox = Toolbox(Library.PORTABLE, board.isa)
-    schedule = plan(copy_outputs(graph), board, toolbox, Request(None, False, False))
+    schedule = plan(copy_outputs(graph), board, toolbox, PlanRequest(None, False, False))
     files = render(schedule, "backend", "backend.onnx")
     compiled = Compiled(Path("backend.onnx"), "backend", options, graph, schedule, Library.PORTABLE, toolbox, files)
     outputs = iter(compiled.execute([[values for case in cases for values in case.inputs]]).outputs[0])

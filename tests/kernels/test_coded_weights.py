@@ -11,13 +11,13 @@ from tests.support.schedules import run_schedule
 from tests.support.tools import requires_qemu
 from tinygen.compress import CompressionGranularity
 from tinygen.compress.encode import encode
-from tinygen.compress.scheme import Scheme
+from tinygen.compress.scheme import CodeScheme
 from tinygen.ir.coding import Coding
 from tinygen.ir.formats import Format
 from tinygen.ir.integer_form import integer_form
 from tinygen.ir.packing import packed_codes, unpacked_codes
 from tinygen.kernels.base import Library, Toolbox
-from tinygen.planner.plan import Request, plan
+from tinygen.planner.plan import PlanRequest, plan
 from tinygen.targets import load
 
 TARGETS = [
@@ -32,7 +32,7 @@ TARGETS = [
 @pytest.mark.parametrize("target", TARGETS)
 def test_layers_on_float32_decode_their_weights(target: str, tmp_path: Path) -> None:
     board, graph = load(target), coded_graph(len(target))
-    schedule = plan(graph, board, Toolbox(Library.PORTABLE, board.isa), Request())
+    schedule = plan(graph, board, Toolbox(Library.PORTABLE, board.isa), PlanRequest())
     used = {call.kernel.function for call in schedule.calls}
     assert used == {"tg_convolve_coded_f32", "tg_fully_connected_coded_f32"}
     inputs = samples(graph, 1)
@@ -46,7 +46,7 @@ def test_layers_on_float32_decode_their_weights(target: str, tmp_path: Path) -> 
 @pytest.mark.parametrize("target", TARGETS)
 def test_layers_on_int8_are_their_references_to_the_bit(target: str, tmp_path: Path) -> None:
     board, graph = load(target), integer_graph(len(target) + 1)
-    schedule = plan(graph, board, Toolbox(Library.PORTABLE, board.isa, has_native_kernels=True), Request())
+    schedule = plan(graph, board, Toolbox(Library.PORTABLE, board.isa, has_native_kernels=True), PlanRequest())
     used = [call.kernel.function for call in schedule.calls]
     assert used.count("tg_convolve_coded_s8") > len(used) // 2
     tables = [{table.name for table in call.kernel.tables} for call in schedule.calls]
@@ -60,7 +60,7 @@ def test_layers_on_int8_are_their_references_to_the_bit(target: str, tmp_path: P
 def test_mxfp4_is_exact_in_integers() -> None:
     """A Gaussian matrix: integers times the channel's scale are what the codes stand for, to the last bit."""
     weights = np.random.default_rng(0).normal(size=(64, 256)).astype(np.float32)
-    scheme = Scheme(Format.FP4_E2M1FN, granularity=CompressionGranularity.PER_BLOCK)
+    scheme = CodeScheme(Format.FP4_E2M1FN, granularity=CompressionGranularity.PER_BLOCK)
     filters = encode(weights, scheme, (1, 32)).as_filters(0)
     assert filters is not None
     form = integer_form(filters)
@@ -71,7 +71,7 @@ def test_mxfp4_is_exact_in_integers() -> None:
 
 def test_scales_of_blocks_keep_15_bits_in_integers() -> None:
     weights = np.random.default_rng(1).normal(size=(64, 256)).astype(np.float32)
-    scheme = Scheme(Format.INT4, granularity=CompressionGranularity.PER_BLOCK)
+    scheme = CodeScheme(Format.INT4, granularity=CompressionGranularity.PER_BLOCK)
     filters = encode(weights, scheme, (1, 32)).as_filters(0)
     assert filters is not None
     form = integer_form(filters)

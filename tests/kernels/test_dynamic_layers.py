@@ -25,7 +25,7 @@ from tinygen.ops.integer_batch_matmul import IntegerBatchMatMul
 from tinygen.ops.integer_conv2d import IntegerConv2D, IntegerDepthwiseConv2D
 from tinygen.ops.integer_products import IntegerProducts
 from tinygen.passes.fuse_readers import fuse_readers
-from tinygen.planner.plan import Request, plan
+from tinygen.planner.plan import PlanRequest, plan
 from tinygen.targets import load
 
 TARGETS = [
@@ -51,7 +51,7 @@ def test_s1_01_c_equals_the_references(target: str, library: Library, sanitized:
     verify(graph, "test")
     assert [op.name for op in graph.by_parts.ops] == [op.name for op in parts.ops]
     assert sum(isinstance(op, DequantizeSumsInRange) for op in graph.ops) == 4 * sum(k.rows == 1 for k in KINDS) - 1
-    schedule = plan(graph, board, Toolbox(library, board.isa), Request(may_split=False))
+    schedule = plan(graph, board, Toolbox(library, board.isa), PlanRequest(may_split=False))
     files = render(schedule, "net", "net")
     toolchain = for_board(board, sanitizers=[Sanitizer.ADDRESS, Sanitizer.UNDEFINED] if sanitized else [])
     trees = (kernel_library(library, None), operators(), native())
@@ -67,7 +67,7 @@ def test_s1_01_products_of_matrices(target: str, library: Library, sanitized: bo
     """int8 matrices that are both computed, in any layout, with zero points of all, or of each row and column."""
     graph, board = products_side_by_side(), load(target)
     verify(graph, "test")
-    schedule = plan(graph, board, Toolbox(library, board.isa), Request(may_split=False))
+    schedule = plan(graph, board, Toolbox(library, board.isa), PlanRequest(may_split=False))
     files = render(schedule, "net", "net")
     toolchain = for_board(board, sanitizers=[Sanitizer.ADDRESS, Sanitizer.UNDEFINED] if sanitized else [])
     trees = (kernel_library(library, None), operators(), native())

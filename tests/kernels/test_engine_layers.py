@@ -22,7 +22,7 @@ from tinygen.ops.engine_layer import NOISE_SIGMA, AnalogSums, Arithmetic, Engine
 from tinygen.ops.fully_connected import FullyConnected
 from tinygen.ops.weighted import LayerKind
 from tinygen.ops.window import HW, Padding
-from tinygen.planner.plan import Request, plan
+from tinygen.planner.plan import PlanRequest, plan
 from tinygen.targets import load
 from tinygen.targets.engine import Overflow, Requantization
 
@@ -261,7 +261,7 @@ def test_the_reference_is_what_plain_loops_compute() -> None:
 def test_the_emulation_is_the_reference(target: str, tmp_path: Path) -> None:
     layers = _layers(4, LAYERS)
     graph, values, board = layers.graph(), layers.values(), load(target)
-    schedule = plan(graph, board, Toolbox(Library.PORTABLE, board.isa), Request())
+    schedule = plan(graph, board, Toolbox(Library.PORTABLE, board.isa), PlanRequest())
     [outputs] = run_schedule(schedule, Library.PORTABLE, tmp_path, [values])
     for op, found, wanted in zip(layers.ops, outputs, evaluate(graph, values), strict=True):
         np.testing.assert_array_equal(found.reshape(wanted.shape), wanted, err_msg=op.name)

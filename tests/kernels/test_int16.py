@@ -32,7 +32,7 @@ from tinygen.ops.softmax_int16 import OUTPUT_SCALE
 from tinygen.ops.squared_difference import SquaredDifference
 from tinygen.ops.transpose_conv2d import TransposeConv2D
 from tinygen.ops.window import HW, Padding
-from tinygen.planner.plan import Request, plan
+from tinygen.planner.plan import PlanRequest, plan
 from tinygen.targets import load
 
 LAYERS = 152
@@ -329,7 +329,7 @@ def test_layers_run(target: str, library: Library, tmp_path: Path) -> None:
     layers = Layers(16)
     layers.add(LAYERS)
     graph, inputs = layers.graph(), layers.values()
-    schedule = plan(graph, board, Toolbox(library, board.isa, has_native_kernels=True), Request())
+    schedule = plan(graph, board, Toolbox(library, board.isa, has_native_kernels=True), PlanRequest())
     [outputs] = run_schedule(schedule, library, tmp_path, [inputs])
     for op, output, expected in zip(layers.ops, outputs, evaluate(graph, inputs), strict=True):
         assert np.array_equal(output, expected), f"{op}: {[tensor.type for tensor in op.operands]}"

@@ -10,7 +10,7 @@ from tests.support.kernel_calls import ConvC, DepthwiseC, DimsC, TileC, build_li
 from tests.support.tools import requires_cmsis
 from tinygen.build.kernel_sources import kernel_library
 from tinygen.kernels.base import Kernel, Library, Toolbox
-from tinygen.kernels.cmsis_nn.shapes import Dims, Tile
+from tinygen.kernels.cmsis_nn.shapes import Dims, TileStruct
 from tinygen.kernels.int16.convolution import ConvolveS16, DepthwiseConvS16
 from tinygen.kernels.int16.pooling import PoolS16
 from tinygen.kernels.select import variants
@@ -76,5 +76,5 @@ def _dims(dims: Dims) -> object:
     return ctypes.byref(DimsC(dims.n, dims.h, dims.w, dims.c))
 
 
-def _tile(tile: Tile) -> ctypes.Structure:
+def _tile(tile: TileStruct) -> ctypes.Structure:
     return TileC(tile.w, tile.h)

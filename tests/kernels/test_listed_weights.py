@@ -12,7 +12,7 @@ from tests.support.schedules import run_schedule
 from tests.support.tools import requires_qemu
 from tinygen.ir.packing import packed_bits
 from tinygen.kernels.base import Library, Toolbox
-from tinygen.planner.plan import Request, plan
+from tinygen.planner.plan import PlanRequest, plan
 from tinygen.targets import load
 
 TARGETS = [
@@ -27,7 +27,7 @@ TARGETS = [
 @pytest.mark.parametrize("target", TARGETS)
 def test_layers_on_float32_read_lists(target: str, tmp_path: Path) -> None:
     board, graph = load(target), listed_graph(len(target))
-    schedule = plan(graph, board, Toolbox(Library.PORTABLE, board.isa), Request())
+    schedule = plan(graph, board, Toolbox(Library.PORTABLE, board.isa), PlanRequest())
     used = {call.kernel.function for call in schedule.calls}
     assert used == {"tg_convolve_listed_f32", "tg_fully_connected_listed_f32"}
     inputs = samples(graph, 1)
@@ -41,7 +41,7 @@ def test_layers_on_float32_read_lists(target: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("target", TARGETS)
 def test_layers_on_int8_are_their_references_to_the_bit(target: str, tmp_path: Path) -> None:
     board, graph = load(target), integer_graph(len(target) + 1)
-    schedule = plan(graph, board, Toolbox(Library.PORTABLE, board.isa, has_native_kernels=True), Request())
+    schedule = plan(graph, board, Toolbox(Library.PORTABLE, board.isa, has_native_kernels=True), PlanRequest())
     used = {call.kernel.function for call in schedule.calls}
     assert used == {"tg_convolve_listed_s8", "tg_fully_connected_listed_s8"}
     tables = [{table.name for table in call.kernel.tables} for call in schedule.calls]

@@ -23,7 +23,7 @@ from tinygen.ops.conv2d import Conv2D
 from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
 from tinygen.ops.fully_connected import FullyConnected
 from tinygen.ops.window import HW, Padding
-from tinygen.planner.plan import Request, plan
+from tinygen.planner.plan import PlanRequest, plan
 from tinygen.planner.whole.whole import whole_plan
 from tinygen.targets import load
 
@@ -219,7 +219,7 @@ def test_layers_run(target: str, library: Library, dtypes: tuple[DType, ...], tm
     board = load(target)
     layers = _layers(len(target) + len(dtypes), LAYERS, dtypes)
     graph, inputs = layers.graph(), layers.values()
-    schedule = plan(graph, board, Toolbox(library, board.isa), Request())
+    schedule = plan(graph, board, Toolbox(library, board.isa), PlanRequest())
     [outputs] = run_schedule(schedule, library, tmp_path, [inputs])
     for op, output, expected in zip(layers.ops, outputs, evaluate(graph, inputs), strict=True):
         assert np.array_equal(output, expected), f"{op}: {[tensor.type for tensor in op.operands]}"
@@ -236,7 +236,7 @@ def test_weights_with_zero_points_run(target: str, library: Library, tmp_path: P
     layers = _layers(len(target), LAYERS, (DType.UINT8,))
     graph, inputs = layers.graph(), layers.values()
     toolbox = Toolbox(library, board.isa, has_native_kernels=True)
-    schedule = plan(graph, board, toolbox, Request())
+    schedule = plan(graph, board, toolbox, PlanRequest())
     [outputs] = run_schedule(schedule, library, tmp_path, [inputs])
     for op, output, expected in zip(layers.ops, outputs, evaluate(graph, inputs), strict=True):
         assert np.array_equal(output, expected), f"{op}: {[tensor.type for tensor in op.operands]}"

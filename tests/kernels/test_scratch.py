@@ -20,7 +20,7 @@ from tinygen.kernels.cmsis_nn.batch_matmul import BatchMatMulS8
 from tinygen.kernels.cmsis_nn.convolution import ConvolveS8
 from tinygen.kernels.cmsis_nn.depthwise import DepthwiseConvS8
 from tinygen.kernels.cmsis_nn.pooling import PoolS8
-from tinygen.kernels.cmsis_nn.shapes import Dims, Tile
+from tinygen.kernels.cmsis_nn.shapes import Dims, TileStruct
 from tinygen.kernels.cmsis_nn.transpose_conv import ConvolveUpscaledS8, TransposeConvS8
 from tinygen.kernels.select import select
 from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
@@ -70,7 +70,7 @@ def _dims(dims: Dims) -> object:
     return ctypes.byref(DimsC(dims.n, dims.h, dims.w, dims.c))
 
 
-def _tile(tile: Tile) -> ctypes.Structure:
+def _tile(tile: TileStruct) -> ctypes.Structure:
     return TileC(tile.w, tile.h)
 
 

@@ -22,7 +22,7 @@ from tinygen.ops.pack_signs import PackSigns
 from tinygen.ops.sign_conv2d import SignConv2D
 from tinygen.ops.sign_fully_connected import SignFullyConnected
 from tinygen.ops.window import HW, Padding
-from tinygen.planner.plan import Request, plan
+from tinygen.planner.plan import PlanRequest, plan
 from tinygen.targets import load
 
 CLAMP = Clamp(-128, 127)
@@ -173,7 +173,7 @@ def test_layers_run(target: str, tmp_path: Path) -> None:
     board = load(target)
     layers = _layers(len(target), LAYERS // 6 if target == "microbit" else LAYERS)
     graph, inputs = layers.graph(), layers.values()
-    schedule = plan(graph, board, Toolbox(Library.PORTABLE, board.isa), Request())
+    schedule = plan(graph, board, Toolbox(Library.PORTABLE, board.isa), PlanRequest())
     [outputs] = run_schedule(schedule, Library.PORTABLE, tmp_path, [inputs])
     expected = evaluate(graph, inputs)
     for tensor, output in zip(graph.output_tensors, outputs, strict=True):

@@ -25,7 +25,7 @@ from tinygen.options import Kernels, Options
 from tinygen.pipeline import compile_model
 from tinygen.planner.chains.network import Network
 from tinygen.planner.chains.segment import Segment
-from tinygen.planner.plan import Request, plan
+from tinygen.planner.plan import PlanRequest, plan
 from tinygen.planner.schedule.check import check
 from tinygen.planner.schedule.schedule import Fused, Loop, Schedule
 from tinygen.planner.search.split import split
@@ -86,7 +86,7 @@ def test_smallest_plans_with_slices(make: Callable[[], Graph], target: str, libr
     toolbox = Toolbox(library, board.isa, Objective.RAM, has_thumb2=board.has_thumb2)
     schedule = plan(graph, board, toolbox)
     assert _slices(schedule) > 2
-    assert schedule.arena_bytes < 0.5 * plan(graph, board, toolbox, Request(may_split=False)).arena_bytes
+    assert schedule.arena_bytes < 0.5 * plan(graph, board, toolbox, PlanRequest(may_split=False)).arena_bytes
     _assert_runs(schedule, library, tmp_path)
 
 

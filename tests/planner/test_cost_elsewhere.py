@@ -21,7 +21,7 @@ from tinygen.passes import run
 from tinygen.pipeline import compile_model
 from tinygen.planner.chains.segment import Placing
 from tinygen.planner.cost.cost import estimated_instructions
-from tinygen.planner.plan import Request, plan
+from tinygen.planner.plan import PlanRequest, plan
 from tinygen.planner.search.edges import EdgeFinder
 
 _M3, _M4, _M55 = "mps2-an385", "mps2-an386", "mps3-an547"
@@ -94,5 +94,5 @@ def test_effort_of_other_networks(name: str | int, objective: Objective, monkeyp
             return original(*args)  # type: ignore[operator]
 
         monkeypatch.setattr(owner, method, counting)
-    plan(graph, board, Toolbox(Library.CMSIS_NN, board.isa, objective, True, True), Request())
+    plan(graph, board, Toolbox(Library.CMSIS_NN, board.isa, objective, True, True), PlanRequest())
     assert found["bounded"] <= _MOST_LOOKS * len(graph.ops) and found["__init__"] <= _MOST_PLACED * len(graph.ops)

@@ -15,7 +15,7 @@ from tinygen.ops.window import HW
 from tinygen.options import options_from_text
 from tinygen.pipeline import compile_model
 from tinygen.planner.cost.cost import estimated_instructions
-from tinygen.planner.plan import CurvePoint, Request, curve, plan
+from tinygen.planner.plan import CurvePoint, PlanRequest, curve, plan
 from tinygen.planner.schedule.interpret import interpret
 from tinygen.report.curve import RESIDENT, curve_picture, curve_rows
 
@@ -34,7 +34,7 @@ def _tower() -> Graph:
 
 @cache
 def _points(fetches_input: bool) -> tuple[CurvePoint, ...]:
-    return curve(_tower(), _M4, _TOOLBOX, Request(fetches_input=fetches_input))
+    return curve(_tower(), _M4, _TOOLBOX, PlanRequest(fetches_input=fetches_input))
 
 
 @pytest.mark.parametrize("fetches_input", [False, True])
@@ -42,13 +42,15 @@ def test_every_point_is_right_and_none_is_in_vain(fetches_input: bool) -> None:
     graph = _tower()
     points = _points(fetches_input)
     assert len(points) > 3
-    whole = plan(graph, _M4, _TOOLBOX, Request(may_split=False, fetches_input=fetches_input))
+    whole = plan(graph, _M4, _TOOLBOX, PlanRequest(may_split=False, fetches_input=fetches_input))
     assert points[0].schedule.arena_bytes == whole.arena_bytes
     sizes = [point.schedule.arena_bytes for point in points]
     costs = [point.instructions for point in points]
     assert sizes == sorted(set(sizes), reverse=True)
     assert costs[1:] == sorted(set(costs[1:]))
-    smallest = plan(graph, _M4, Toolbox(_TOOLBOX.library, _M4.isa, Objective.RAM), Request(None, True, fetches_input))
+    smallest = plan(
+        graph, _M4, Toolbox(_TOOLBOX.library, _M4.isa, Objective.RAM), PlanRequest(None, True, fetches_input)
+    )
     assert sizes[-1] == smallest.arena_bytes
     inputs = random_inputs(graph, seed=3)
     expected = evaluate(graph, inputs)
@@ -62,13 +64,13 @@ def test_a_limit_between_the_ends_gives_a_plan_that_fits(fraction: float) -> Non
     graph = _tower()
     sizes = [point.schedule.arena_bytes for point in _points(False)]
     limit = round(sizes[-1] + fraction * (sizes[0] - sizes[-1]))
-    assert plan(graph, _M4, _TOOLBOX, Request(limit)).arena_bytes <= limit
+    assert plan(graph, _M4, _TOOLBOX, PlanRequest(limit)).arena_bytes <= limit
 
 
 def test_a_network_that_nothing_makes_smaller_has_one_point_and_no_picture() -> None:
     build = GraphBuilder()
     graph = build.graph(build.fully_connected(build.input(1, 64), 8))
-    points = curve(graph, _M4, _TOOLBOX, Request())
+    points = curve(graph, _M4, _TOOLBOX, PlanRequest())
     assert [point.schedule.arena_bytes for point in points] == [72]
     assert curve_picture(curve_rows({RESIDENT: points})) is None
 
@@ -96,7 +98,7 @@ def test_all_rows_count_from_the_fastest_and_the_chosen_plan_is_one_of_them() ->
 
 def test_the_curve_is_the_same_each_time() -> None:
     graph = _tower()
-    request = Request(fetches_input=True, rereads_input=True, extra_macs=graph.macs // 10)
+    request = PlanRequest(fetches_input=True, rereads_input=True, extra_macs=graph.macs // 10)
     first, second = (curve(graph, _M4, _TOOLBOX, request) for _ in range(2))
     assert [point.instructions for point in first] == [point.instructions for point in second]
     for one, other in zip(first, second, strict=True):

@@ -14,24 +14,24 @@ from tinygen.kernels.base import Library, Objective, Toolbox
 from tinygen.ops.window import HW
 from tinygen.passes import run
 from tinygen.planner.chains.network import Network
-from tinygen.planner.chains.segment import Placed, Placing, Segment
+from tinygen.planner.chains.segment import PlacedBlocks, Placing, Segment
 from tinygen.planner.cost.choice import select
 from tinygen.planner.memory.block import whole_block
 from tinygen.planner.memory.first_fit import Change, Problem
 from tinygen.planner.memory.local_search import Walk
-from tinygen.planner.plan import Request, plan
+from tinygen.planner.plan import PlanRequest, plan
 from tinygen.planner.search import splitting
-from tinygen.planner.search.edges import EdgeFinder, Known
+from tinygen.planner.search.edges import EdgeFinder, KnownEdge
 from tinygen.planner.search.findings import Findings
 from tinygen.planner.search.kernel_finder import KernelFinder
 from tinygen.planner.search.segmentation import Segmentation, SegmentationSearch
 
 _M4 = targets.load("mps2-an386")
-_RESIDENT = Request()
+_RESIDENT = PlanRequest()
 
 
-def _rereadable(graph: Graph) -> Request:
-    return Request(fetches_input=True, rereads_input=True, extra_macs=graph.macs // 20)
+def _rereadable(graph: Graph) -> PlanRequest:
+    return PlanRequest(fetches_input=True, rereads_input=True, extra_macs=graph.macs // 20)
 
 
 def _native(objective: Objective) -> Toolbox:
@@ -112,11 +112,11 @@ def test_a_placement_that_is_small_enough_leaves_the_edge_open(monkeypatch: pyte
     found = _chain()
     finder = EdgeFinder(found, KernelFinder(found))
     (edge, *_) = finder.bounded(Segment(0, 3, 1))
-    monkeypatch.setattr(Placing, "best", lambda self, *_: Placed({}, frozenset(), self.memory.bound_bytes + 100))
+    monkeypatch.setattr(Placing, "best", lambda self, *_: PlacedBlocks({}, frozenset(), self.memory.bound_bytes + 100))
     roomy = finder.placed(edge, edge.bytes + 200)
-    assert (roomy.known, roomy.bytes, roomy.fits_bytes) == (Known.BOUNDED, edge.bytes, edge.bytes + 100)
+    assert (roomy.known, roomy.bytes, roomy.fits_bytes) == (KnownEdge.BOUNDED, edge.bytes, edge.bytes + 100)
     tight = finder.placed(edge, edge.bytes + 50)
-    assert (tight.known, tight.bytes) == (Known.PLACED, edge.bytes + 100)
+    assert (tight.known, tight.bytes) == (KnownEdge.PLACED, edge.bytes + 100)
 
 
 def test_what_a_chain_spends_is_no_more_than_longer_ones_take() -> None:

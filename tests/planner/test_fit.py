@@ -13,7 +13,7 @@ from tinygen.ops.window import HW
 from tinygen.planner import fit
 from tinygen.planner.fit import Remedy, check_fits, remedies
 from tinygen.planner.memory.spill import arena_room
-from tinygen.planner.plan import Request, plan
+from tinygen.planner.plan import PlanRequest, plan
 from tinygen.planner.schedule.constants import const_bytes
 from tinygen.planner.schedule.schedule import Schedule
 
@@ -41,7 +41,7 @@ def _schedule(board: str = "stm32vldiscovery") -> Schedule:
     return plan(_graph(), target, _toolbox(target))
 
 
-def _message(schedule: Schedule, request: Request) -> str:
+def _message(schedule: Schedule, request: PlanRequest) -> str:
     """What a user reads whose limit is that of the request."""
     limit = request.limit_bytes
     assert limit is not None
@@ -61,10 +61,10 @@ def test_what_fits_passes_and_plans_nothing_else() -> None:
 
 def test_whole_tensors_that_are_too_large() -> None:
     room = arena_room(_VLDISCOVERY)
-    request = Request(room, may_split=False)
+    request = PlanRequest(room, may_split=False)
     schedule = plan(_graph(), _VLDISCOVERY, _toolbox(_VLDISCOVERY), request)
-    split = plan(_graph(), _VLDISCOVERY, _toolbox(_VLDISCOVERY), Request(room))
-    both = plan(_graph(), _VLDISCOVERY, _toolbox(_VLDISCOVERY), Request(room, fetches_input=True))
+    split = plan(_graph(), _VLDISCOVERY, _toolbox(_VLDISCOVERY), PlanRequest(room))
+    both = plan(_graph(), _VLDISCOVERY, _toolbox(_VLDISCOVERY), PlanRequest(room, fetches_input=True))
     assert room == 6400
     assert max(split.arena_bytes, both.arena_bytes) <= room
     assert _message(schedule, request) == (
@@ -82,8 +82,8 @@ def test_whole_tensors_that_are_too_large() -> None:
 
 def test_the_smallest_arena_that_is_too_large() -> None:
     board = targets.load("mps2-an385")
-    streamed = plan(_large_input(), board, _toolbox(board), Request(0, fetches_input=True))
-    request = Request(streamed.arena_bytes)
+    streamed = plan(_large_input(), board, _toolbox(board), PlanRequest(0, fetches_input=True))
+    request = PlanRequest(streamed.arena_bytes)
     schedule = plan(_large_input(), board, _toolbox(board), request)
     message = _message(schedule, request).splitlines()
     assert message[0] == (
@@ -100,23 +100,23 @@ def test_the_smallest_arena_that_is_too_large() -> None:
 
 def test_options_that_are_not_enough_on_their_own() -> None:
     board = targets.load("mps2-an385")
-    streamed = plan(_large_input(), board, _toolbox(board), Request(0, fetches_input=True))
-    request = Request(streamed.arena_bytes - 1)
+    streamed = plan(_large_input(), board, _toolbox(board), PlanRequest(0, fetches_input=True))
+    request = PlanRequest(streamed.arena_bytes - 1)
     schedule = plan(_large_input(), board, _toolbox(board), request)
     line = f"  --input streamed: {streamed.arena_bytes} bytes, which is less, but not enough"
     assert line in _message(schedule, request).splitlines()
 
 
 def test_of_options_that_are_not_enough_only_the_closest_is_planned(monkeypatch: pytest.MonkeyPatch) -> None:
-    planned: list[Request] = []
+    planned: list[PlanRequest] = []
 
-    def counted(graph: Graph, board: targets.Board, toolbox: Toolbox, request: Request) -> Schedule:
+    def counted(graph: Graph, board: targets.Board, toolbox: Toolbox, request: PlanRequest) -> Schedule:
         planned.append(request)
         return plan(graph, board, toolbox, request)
 
     monkeypatch.setattr(fit, "plan", counted)
     board = targets.load("mps2-an385")
-    request = Request(100, may_split=False)
+    request = PlanRequest(100, may_split=False)
     message = _message(plan(_large_input(), board, _toolbox(board), request), request)
     assert [(each.fetches_input, each.may_split) for each in planned] == [(True, True)]
     assert "which is less, but not enough" in message
@@ -125,7 +125,7 @@ def test_of_options_that_are_not_enough_only_the_closest_is_planned(monkeypatch:
 def test_where_nothing_helps() -> None:
     build = GraphBuilder()
     graph = build.graph(build.fully_connected(build.input(1, 5_000_000), 1))
-    request = Request(arena_room(_VLDISCOVERY), fetches_input=True)
+    request = PlanRequest(arena_room(_VLDISCOVERY), fetches_input=True)
     message = _message(plan(graph, _VLDISCOVERY, _toolbox(_VLDISCOVERY), request), request)
     assert message.splitlines()[-2:] == [
         "No placement of these buffers needs less than 5000001 bytes.",

@@ -9,7 +9,7 @@ from tests.support.steps import counted
 from tinygen import targets
 from tinygen.ir.graph import Graph
 from tinygen.kernels.base import Library, Objective, Toolbox
-from tinygen.planner.plan import Request, plan
+from tinygen.planner.plan import PlanRequest, plan
 from tinygen.planner.schedule.interpret import interpret
 from tinygen.planner.schedule.schedule import Schedule
 
@@ -20,7 +20,7 @@ _MOST_STEPS = 35_000_000  # about 17 million
 def _plan(graph: Graph, fetches_input: bool) -> Schedule:
     """The smallest plan; its steps were run on marks by the checker."""
     toolbox = Toolbox(Library.CMSIS_NN, _M4.isa, Objective.RAM)
-    return plan(graph, _M4, toolbox, Request(fetches_input=fetches_input))
+    return plan(graph, _M4, toolbox, PlanRequest(fetches_input=fetches_input))
 
 
 @pytest.mark.slow

@@ -23,7 +23,7 @@ from tinygen.kernels.base import Library, Objective, Toolbox
 from tinygen.ops.dynamic_quantize import DynamicRange, RangeRule
 from tinygen.ops.running_range import ScaleOfRange
 from tinygen.planner.chains.passes import passes_of
-from tinygen.planner.plan import Request, plan
+from tinygen.planner.plan import PlanRequest, plan
 from tinygen.planner.schedule.interpret import interpret
 from tinygen.planner.schedule.schedule import Schedule
 
@@ -36,7 +36,7 @@ _TARGETS = [
 ]
 
 
-def _planned(graph: Graph, request: Request, target: str = "mps2-an386") -> Schedule:
+def _planned(graph: Graph, request: PlanRequest, target: str = "mps2-an386") -> Schedule:
     verify(graph, "test")
     board = targets.load(target)
     toolbox = Toolbox(Library.PORTABLE, board.isa, Objective.RAM)
@@ -51,8 +51,8 @@ def _macs(schedule: Schedule) -> int:
 def test_levels_are_made_row_by_row_once_their_range_is_known(rule: RangeRule) -> None:
     """Each layer twice takes no tensor of real numbers; without multiplications to spare, nothing is done twice."""
     graph = in_a_row(3, rule)
-    whole, once = _planned(graph, Request(may_split=False)), _planned(graph, Request())
-    twice = _planned(graph, Request(extra_macs=graph.macs))
+    whole, once = _planned(graph, PlanRequest(may_split=False)), _planned(graph, PlanRequest())
+    twice = _planned(graph, PlanRequest(extra_macs=graph.macs))
     assert _macs(whole) == _macs(once) == graph.macs < _macs(twice) <= 2 * graph.macs
     levels = [t.type.bytes for t in graph.tensors if t.name.startswith("levels")]
     assert twice.arena_bytes < 1.4 * max(a + b for a, b in pairwise(levels))
@@ -68,13 +68,13 @@ def test_levels_are_made_row_by_row_once_their_range_is_known(rule: RangeRule) -
 def test_a_few_multiplications_are_spent_where_they_save_most() -> None:
     graph = in_a_row(4, RangeRule.ASYMMETRIC)
     for share in (0.1, 0.3, 0.6):
-        schedule = _planned(graph, Request(extra_macs=int(share * graph.macs)))
+        schedule = _planned(graph, PlanRequest(extra_macs=int(share * graph.macs)))
         assert _macs(schedule) <= (1 + share) * graph.macs
 
 
 def test_an_input_that_is_given_once_is_not_asked_for_again() -> None:
     graph = in_a_row(5, RangeRule.ASYMMETRIC)
-    schedule = _planned(graph, Request(extra_macs=graph.macs, fetches_input=True))
+    schedule = _planned(graph, PlanRequest(extra_macs=graph.macs, fetches_input=True))
     (sample,) = samples(graph, seed=2, number=1)
     np.testing.assert_array_equal(interpret(schedule, sample)[0], evaluate(graph, sample)[0])
 
@@ -102,7 +102,7 @@ def test_passes_end_where_a_result_is_needed_whole() -> None:
 @pytest.mark.parametrize(("target", "rule", "sanitized"), _TARGETS)
 def test_c_finds_ranges_and_means_as_rows_come(target: str, rule: RangeRule, sanitized: bool, tmp_path: Path) -> None:
     graph = in_a_row(7, rule)
-    schedule = _planned(graph, Request(extra_macs=graph.macs), target)
+    schedule = _planned(graph, PlanRequest(extra_macs=graph.macs), target)
     toolchain = for_board(schedule.board, sanitizers=[Sanitizer.ADDRESS, Sanitizer.UNDEFINED] if sanitized else [])
     trees = (kernel_library(Library.PORTABLE, None), operators(), native())
     files = render(schedule, "net", "net")

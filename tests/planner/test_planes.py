@@ -16,16 +16,16 @@ from tinygen.ir.graph import Graph
 from tinygen.kernels.base import Library, Objective, Toolbox
 from tinygen.ops.pool2d import MaxPool2D
 from tinygen.ops.window import HW
-from tinygen.planner.plan import Request, plan
+from tinygen.planner.plan import PlanRequest, plan
 from tinygen.planner.schedule.check import check
 from tinygen.planner.schedule.interpret import interpret
 from tinygen.planner.schedule.schedule import AtPort, Fetch, FlatStep, Fused, Schedule, Store
 
 _BOARD = targets.load("mps2-an386")
 _TOOLBOX = Toolbox(Library.PORTABLE, _BOARD.isa, Objective.RAM)
-_STREAMED = Request(fetches_input=True)
-_REREADABLE = Request(fetches_input=True, rereads_input=True, extra_macs=200_000)
-_STORED = Request(fetches_input=True, stores_output=True)
+_STREAMED = PlanRequest(fetches_input=True)
+_REREADABLE = PlanRequest(fetches_input=True, rereads_input=True, extra_macs=200_000)
+_STORED = PlanRequest(fetches_input=True, stores_output=True)
 _LINE = 8  # bytes: at most that much more than a twin, of the tiny arenas of random networks
 
 
@@ -54,9 +54,9 @@ def _assert_right(schedule: Schedule) -> None:
 
 @pytest.mark.parametrize("build", [_network, _segmentation])
 @pytest.mark.parametrize(
-    "request_", [Request(), _STREAMED, _REREADABLE, _STORED], ids=["resident", "streamed", "rereadable", "stored"]
+    "request_", [PlanRequest(), _STREAMED, _REREADABLE, _STORED], ids=["resident", "streamed", "rereadable", "stored"]
 )
-def test_issue16_planes_take_no_more_than_pixels(build: Callable[[], Graph], request_: Request) -> None:
+def test_issue16_planes_take_no_more_than_pixels(build: Callable[[], Graph], request_: PlanRequest) -> None:
     """But for the line through which rows of planes pass, where rings are packed so tightly that it finds no room."""
     graph = build()
     twin = plan(planar(graph), _BOARD, _TOOLBOX, request_)
@@ -83,9 +83,9 @@ def test_whole_tensors_are_transposed_in_place_where_that_takes_less() -> None:
     assert arenas == [320, 320]
 
 
-@given(images(), st.sampled_from([Request(), _STREAMED, _REREADABLE, _STORED]))
+@given(images(), st.sampled_from([PlanRequest(), _STREAMED, _REREADABLE, _STORED]))
 @settings(max_examples=80)
-def test_random_twins_compute_the_same(graph: Graph, request: Request) -> None:
+def test_random_twins_compute_the_same(graph: Graph, request: PlanRequest) -> None:
     twin = plan(planar(graph), _BOARD, _TOOLBOX, request)
     _assert_right(twin)
     if request.fetches_input and len(graph.inputs) == len(graph.outputs) == 1:

@@ -17,7 +17,7 @@ from tinygen.ops.pool2d import MaxPool2D
 from tinygen.ops.window import HW
 from tinygen.planner.fit import check_fits, room_bytes
 from tinygen.planner.memory.spill import arena_room, rooms
-from tinygen.planner.plan import Request, plan
+from tinygen.planner.plan import PlanRequest, plan
 from tinygen.planner.schedule.check import check
 from tinygen.planner.schedule.interpret import interpret
 from tinygen.planner.schedule.schedule import Buffer, Schedule
@@ -35,7 +35,7 @@ def _with_room(board: Board, fast: int, slow: int) -> Board:
 
 
 def _plan(graph: Graph, board: Board, library: Library = Library.CMSIS_NN, may_split: bool = False) -> Schedule:
-    return plan(graph, board, Toolbox(library, board.isa), Request(arena_room(board), may_split))
+    return plan(graph, board, Toolbox(library, board.isa), PlanRequest(arena_room(board), may_split))
 
 
 def _buffer(schedule: Schedule, name: str) -> Buffer:
@@ -116,7 +116,7 @@ def test_rows_are_preferred_to_slow_memory() -> None:
 
 def test_a_limit_holds_for_all_memories() -> None:
     board = _with_room(_M4, 450, 4096)
-    request = Request(limit_bytes=400, may_split=False)
+    request = PlanRequest(limit_bytes=400, may_split=False)
     schedule = plan(_net(), board, Toolbox(Library.PORTABLE, board.isa), request)
     assert not schedule.spilled and schedule.arena_bytes > 400
 

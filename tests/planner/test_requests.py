@@ -16,7 +16,7 @@ from tinygen.kernels.base import Library, Objective, Toolbox
 from tinygen.options import InputMode, Kernels, Options, ResultMode, options_from_text
 from tinygen.pipeline import compile_model
 from tinygen.planner.chains.segment import Placing
-from tinygen.planner.plan import Request, plan
+from tinygen.planner.plan import PlanRequest, plan
 from tinygen.planner.schedule.schedule import Call, Fetch, Schedule, Store
 from tinygen.planner.search.segmentation import SegmentationSearch
 from tinygen.report.bench import bench
@@ -31,12 +31,12 @@ _SMALL = (
 _OBJECTIVES = (None, *Objective)
 _BOARDS = [targets.load(name) for name in ("mps2-an386", "mps3-an547", "mps2-an385")]
 _KERNELS = (Kernels.PORTABLE, Kernels.NATIVE, Kernels.AUTO)
-_STREAMED = Request(fetches_input=True)
+_STREAMED = PlanRequest(fetches_input=True)
 _EXCHANGES = (
     _STREAMED,
-    Request(fetches_input=True, rereads_input=True),
-    Request(stores_output=True),
-    Request(fetches_input=True, stores_output=True),
+    PlanRequest(fetches_input=True, rereads_input=True),
+    PlanRequest(stores_output=True),
+    PlanRequest(fetches_input=True, stores_output=True),
 )
 _MOST_PATHS = 400  # that a search looks for on a small model: tens on most
 _MOST_PLACED = 200  # placements
@@ -68,8 +68,8 @@ def test_every_plan_of_a_small_model_ends(model: str, kernels: Kernels, bounded:
     graph = _graph(model)
     for objective, board in product(_OBJECTIVES, _BOARDS[:2]):
         toolbox = _toolbox(board, kernels, objective)
-        whole = plan(graph, board, toolbox, Request(may_split=False))
-        for exchange in (Request(), *_EXCHANGES):
+        whole = plan(graph, board, toolbox, PlanRequest(may_split=False))
+        for exchange in (PlanRequest(), *_EXCHANGES):
             bounded()
             found = plan(graph, board, toolbox, exchange)
             assert found.arena_bytes <= whole.arena_bytes, (objective, board.name, exchange)
@@ -82,7 +82,7 @@ def test_rows_of_the_application_never_cost_ram(model: str, board: Board) -> Non
     graph = _graph(str(model_file(model).relative_to(shared_file("models"))))
     for kernels, objective in product((Kernels.PORTABLE, Kernels.AUTO), (None, Objective.SIZE)):
         toolbox = _toolbox(board, kernels, objective)
-        whole = plan(graph, board, toolbox, Request(may_split=False))
+        whole = plan(graph, board, toolbox, PlanRequest(may_split=False))
         for exchange in _EXCHANGES[:3]:
             found = plan(graph, board, toolbox, exchange)
             assert found.arena_bytes <= whole.arena_bytes, (kernels, objective, exchange)
@@ -92,7 +92,7 @@ def test_rows_of_the_application_never_cost_ram(model: str, board: Board) -> Non
 
 @pytest.mark.parametrize("exchange", _EXCHANGES)
 @pytest.mark.parametrize("split", [True, False])
-def test_whole_tensors_are_given_and_taken_at_once(exchange: Request, split: bool) -> None:
+def test_whole_tensors_are_given_and_taken_at_once(exchange: PlanRequest, split: bool) -> None:
     toolbox = _toolbox(_BOARDS[0], Kernels.PORTABLE, Objective.SIZE)
     request = replace(exchange, may_split=split)
     schedule = plan(_graph("mlperf_tiny/kws_ref_model.tflite"), _BOARDS[0], toolbox, request)

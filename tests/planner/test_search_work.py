@@ -10,7 +10,7 @@ from tinygen import targets
 from tinygen.ir.graph import Graph
 from tinygen.kernels.base import Library, Objective, Toolbox
 from tinygen.ops.window import HW
-from tinygen.planner.plan import Request, plan
+from tinygen.planner.plan import PlanRequest, plan
 from tinygen.planner.schedule.check import check
 from tinygen.planner.search import search_work
 from tinygen.planner.search.search_work import least_rows, longest_chain
@@ -19,9 +19,9 @@ _M4 = targets.load("mps2-an386")
 _MOST_STEPS = 20_000_000  # about 8 million
 _MOST_STEPS_OF_FEW = 15_000_000  # where next to no work is left from the start: 4 million, 12 for 120 layers
 _INPUTS = {
-    "resident": Request(),
-    "streamed": Request(fetches_input=True),
-    "rereadable": Request(fetches_input=True, rereads_input=True, extra_macs=10**6),
+    "resident": PlanRequest(),
+    "streamed": PlanRequest(fetches_input=True),
+    "rereadable": PlanRequest(fetches_input=True, rereads_input=True, extra_macs=10**6),
 }
 
 
@@ -48,7 +48,7 @@ def _fan(width: int) -> Graph:
     return build.graph(joined)
 
 
-def _steps(graph: Graph, objective: Objective, request: Request, most: int) -> int:
+def _steps(graph: Graph, objective: Objective, request: PlanRequest, most: int) -> int:
     with counted(most) as steps:
         schedule = plan(graph, _M4, _toolbox(objective), request)
     check(schedule)

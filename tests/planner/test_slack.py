@@ -21,7 +21,7 @@ from tinygen.pipeline import compile_model
 from tinygen.planner.cost.choice import variants
 from tinygen.planner.fit import room_bytes
 from tinygen.planner.memory.spill import arena_room, rooms
-from tinygen.planner.plan import Request, plan
+from tinygen.planner.plan import PlanRequest, plan
 from tinygen.planner.schedule import solver
 from tinygen.planner.search.splitting import RAM_SLACK
 from tinygen.targets.isa import Isa
@@ -60,7 +60,7 @@ def test_a_cmsis_nn_build_takes_its_scratch() -> None:
 
 
 def _bytes(graph: Graph, library: Library, slack: float) -> int:
-    return plan(graph, _M4, _auto(library, _M4.isa), Request(slack=slack)).arena_bytes
+    return plan(graph, _M4, _auto(library, _M4.isa), PlanRequest(slack=slack)).arena_bytes
 
 
 @pytest.mark.parametrize("name", _MODELS)
@@ -143,12 +143,12 @@ def test_one_definition_of_the_room_for_an_arena(name: str) -> None:
 def test_more_kernels_to_choose_from_never_give_a_larger_arena(graph: Graph, isa: Isa) -> None:
     board = _M4 if isa is Isa.DSP else targets.load("mps3-an547")
     fewer, more = (Toolbox(Library.CMSIS_NN, isa, Objective.RAM), _auto(Library.CMSIS_NN, isa))
-    arenas = [plan(graph, board, toolbox, Request(slack=0.0)).arena_bytes for toolbox in (fewer, more)]
+    arenas = [plan(graph, board, toolbox, PlanRequest(slack=0.0)).arena_bytes for toolbox in (fewer, more)]
     assert arenas[1] <= arenas[0]
 
 
 @pytest.mark.parametrize("name", _MODELS)
 def test_more_kernels_never_give_a_larger_arena_of_a_model(name: str) -> None:
     graph = run(import_tflite(shared_file(f"models/mlperf_tiny/{name}.tflite")))
-    fewer = plan(graph, _M4, Toolbox(Library.CMSIS_NN, _M4.isa, Objective.RAM), Request(slack=0.0))
+    fewer = plan(graph, _M4, Toolbox(Library.CMSIS_NN, _M4.isa, Objective.RAM), PlanRequest(slack=0.0))
     assert _bytes(graph, Library.CMSIS_NN, 0.0) <= fewer.arena_bytes

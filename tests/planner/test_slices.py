@@ -24,12 +24,12 @@ from tinygen.ops.pool2d import AveragePool2D
 from tinygen.ops.window import HW
 from tinygen.planner.chains.network import Network
 from tinygen.planner.chains.segment import Segment, sliced_chain_of
-from tinygen.planner.plan import Request, curve, plan
+from tinygen.planner.plan import PlanRequest, curve, plan
 from tinygen.planner.schedule.check import check
 from tinygen.planner.schedule.constants import const_bytes
 from tinygen.planner.schedule.interpret import interpret
 from tinygen.planner.schedule.schedule import BufferKind, Fused, Schedule
-from tinygen.planner.search.edges import EdgeFinder, Known
+from tinygen.planner.search.edges import EdgeFinder, KnownEdge
 from tinygen.planner.search.findings import Findings
 from tinygen.planner.search.kernel_finder import KernelFinder
 from tinygen.planner.search.segmentation import SegmentationSearch
@@ -141,7 +141,7 @@ def test_where_slices_take_least(graph: Graph, without: int, most_bytes: int, mo
 
 
 def test_whole_tensors_stay_whole() -> None:
-    schedule = plan(_two_layers(), _M4, _TOOLBOX, Request(may_split=False))
+    schedule = plan(_two_layers(), _M4, _TOOLBOX, PlanRequest(may_split=False))
     assert (schedule.arena_bytes, _slices(schedule)) == (1_664, 0)
     assert {buffer.kind for buffer in schedule.buffers} == {BufferKind.WHOLE}
 
@@ -150,10 +150,10 @@ def test_a_limit_is_kept_with_few_slices() -> None:
     """`-O time`: no more slices than the limit asks for."""
     fast = replace(_TOOLBOX, objective=Objective.TIME)
     for limit, slices in ((1_664, 0), (1_300, 2), (900, 6)):
-        schedule = plan(_two_layers(), _M4, fast, Request(limit_bytes=limit))
+        schedule = plan(_two_layers(), _M4, fast, PlanRequest(limit_bytes=limit))
         assert schedule.arena_bytes <= limit
         assert 0 <= slices - _slices(schedule) <= 1
-    points = curve(_two_layers(), _M4, fast, Request())
+    points = curve(_two_layers(), _M4, fast, PlanRequest())
     assert _slices(points[0].schedule) == 0
     assert len(points) > 3
 
@@ -172,7 +172,7 @@ def test_what_is_expected_of_slices_is_never_more_than_they_take(graph: Graph) -
                 assert sketch.bytes <= edge.bytes
                 placed = finder.placed(edge, edge.bytes)
                 assert edge.bytes <= placed.bytes
-                assert placed.known is Known.PLACED
+                assert placed.known is KnownEdge.PLACED
 
 
 def test_what_does_not_run_in_slices() -> None:

@@ -19,7 +19,7 @@ from tinygen.ops.window import HW, NO_PADDING, UNIT
 from tinygen.ops.windowed import Convolution
 from tinygen.planner.chains.network import Network
 from tinygen.planner.chains.segment import Segment, chain_of, sliced_chain_of, strip_chains
-from tinygen.planner.plan import Request, plan
+from tinygen.planner.plan import PlanRequest, plan
 from tinygen.planner.schedule.check import check
 from tinygen.planner.schedule.interpret import interpret
 from tinygen.planner.schedule.schedule import (
@@ -117,7 +117,7 @@ def test_the_chosen_plan_is_right_and_no_larger_than_whole_tensors(
     stores_output: bool,
 ) -> None:
     board, toolbox = chosen[0], replace(chosen[1], objective=objective)
-    request = Request(
+    request = PlanRequest(
         fetches_input=fetches_input,
         rereads_input=fetches_input,
         extra_macs=graph.macs // 2,
@@ -127,7 +127,7 @@ def test_the_chosen_plan_is_right_and_no_larger_than_whole_tensors(
     done = sum(call.op.macs for call in small.calls if isinstance(call.whole, Convolution))
     assert done <= sum(op.macs for op in graph.ops if isinstance(op, Convolution)) + request.extra_macs
     _assert_right(small)
-    whole = plan(graph, board, toolbox, Request(may_split=False))
+    whole = plan(graph, board, toolbox, PlanRequest(may_split=False))
     given = plan(graph, board, toolbox, replace(request, may_split=False))
     _assert_right(given)
     assert small.arena_bytes <= given.arena_bytes <= whole.arena_bytes
@@ -154,7 +154,7 @@ def test_chains_whose_buffers_are_aligned_are_no_larger_than_whole_tensors() -> 
     build.concat([image, chosen], axis=1)
     graph = build.graph(build.pool(MaxPool2D, narrow, UNIT, UNIT))
     toolbox = Toolbox(Library.CMSIS_NN, _BOARDS[0].isa, Objective.RAM)
-    request = Request(stores_output=True)
+    request = PlanRequest(stores_output=True)
     small, whole = (plan(graph, _BOARDS[0], toolbox, replace(request, may_split=split)) for split in (True, False))
     assert small.arena_bytes <= whole.arena_bytes
 
@@ -165,7 +165,7 @@ def test_a_fetched_input_that_a_later_segment_reads_by_a_view() -> None:
     image = build.input(1, 3, 1, 1)
     build.prelu(image)
     part = build.slice(image, 1, 1, 2)
-    request = Request(fetches_input=True, rereads_input=True)
+    request = PlanRequest(fetches_input=True, rereads_input=True)
     board = _BOARDS[0]
     toolbox = Toolbox(Library.CMSIS_NN, board.isa, Objective.RAM)
     _assert_right(plan(build.graph(build.add(part, part)), board, toolbox, request))

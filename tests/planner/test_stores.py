@@ -13,7 +13,7 @@ from tinygen.ir.graph import Graph
 from tinygen.kernels.base import Library, Objective, Toolbox
 from tinygen.ops.window import HW
 from tinygen.planner.fit import remedies
-from tinygen.planner.plan import Request, plan
+from tinygen.planner.plan import PlanRequest, plan
 from tinygen.planner.schedule.check import check
 from tinygen.planner.schedule.interpret import interpret
 from tinygen.planner.schedule.schedule import Call, FlatStep, Fused, Schedule, Store
@@ -32,7 +32,7 @@ def _graph() -> Graph:
 
 
 def _stored(graph: Graph) -> Schedule:
-    return plan(graph, _BOARD, _TOOLBOX, Request(stores_output=True))
+    return plan(graph, _BOARD, _TOOLBOX, PlanRequest(stores_output=True))
 
 
 def test_one_row_of_the_result_is_kept() -> None:
@@ -81,7 +81,7 @@ def _store_twice(steps: list[FlatStep], store: int, following: int) -> None:
 
 
 def test_storing_is_proposed_where_the_result_is_the_largest_value() -> None:
-    request = Request(limit_bytes=200)
+    request = PlanRequest(limit_bytes=200)
     for graph, is_proposed in ((_graph(), True), (_narrowing(), False)):
         schedule = plan(graph, _BOARD, _TOOLBOX, request)
         found = {remedy.options: remedy.arena_bytes for remedy in remedies(schedule, _TOOLBOX, request)}

@@ -17,7 +17,7 @@ from tinygen.kernels.select import select
 from tinygen.ops.window import HW
 from tinygen.planner.chains.network import Network
 from tinygen.planner.chains.segment import Segment
-from tinygen.planner.plan import Request, plan
+from tinygen.planner.plan import PlanRequest, plan
 from tinygen.planner.schedule.check import check
 from tinygen.planner.schedule.interpret import interpret
 from tinygen.planner.schedule.schedule import Crop, Fused, Schedule
@@ -67,11 +67,11 @@ def test_a_tile_of_any_rows_and_columns_is_that_part_of_the_result() -> None:
 
 def test_strips_need_leave_to_recompute_and_an_input_that_can_be_read_again() -> None:
     graph = _pyramid()
-    streamed = Request(fetches_input=True)
+    streamed = PlanRequest(fetches_input=True)
     plain = plan(graph, _M4, _TOOLBOX, streamed)
     allowed = graph.macs // 4
-    once = plan(graph, _M4, _TOOLBOX, Request(fetches_input=True, extra_macs=allowed))
-    again = plan(graph, _M4, _TOOLBOX, Request(fetches_input=True, rereads_input=True, extra_macs=allowed))
+    once = plan(graph, _M4, _TOOLBOX, PlanRequest(fetches_input=True, extra_macs=allowed))
+    again = plan(graph, _M4, _TOOLBOX, PlanRequest(fetches_input=True, rereads_input=True, extra_macs=allowed))
     assert extra_macs(plain) == 0
     assert not any(piece.columns for piece in once.pieces.values() if piece.whole in graph.input_tensors)
     assert 0 < extra_macs(again) <= allowed
@@ -94,7 +94,7 @@ def test_columns_of_a_whole_input_are_copied_to_a_ring_where_a_kernel_reads_seve
 
 
 def test_the_plan_is_the_same_each_time() -> None:
-    request = Request(fetches_input=True, rereads_input=True, extra_macs=10**6)
+    request = PlanRequest(fetches_input=True, rereads_input=True, extra_macs=10**6)
     first, second = (render(plan(_pyramid(), _M4, _TOOLBOX, request), "net", "net.tflite") for _ in range(2))
     assert first == second
 
@@ -102,7 +102,7 @@ def test_the_plan_is_the_same_each_time() -> None:
 @pytest.mark.slow
 def test_mobilenet_v2_in_64_kilobytes() -> None:
     graph = mobilenet_v2(224)
-    request = Request(fetches_input=True, rereads_input=True, extra_macs=round(0.043 * graph.macs))
+    request = PlanRequest(fetches_input=True, rereads_input=True, extra_macs=round(0.043 * graph.macs))
     with counted(_MOST_STEPS) as steps:
         schedule = plan(graph, _M4, _TOOLBOX, request)
     again = extra_macs(schedule) / graph.macs

@@ -11,7 +11,7 @@ from tinygen.ir.graph import Graph
 from tinygen.kernels.base import Library, Objective, Toolbox
 from tinygen.kernels.select import has_kernel
 from tinygen.planner.chains.network import Network
-from tinygen.planner.chains.segment import Memory, Segment, choices_of, memory_of_traces, trace_of_steps
+from tinygen.planner.chains.segment import Segment, SegmentMemory, choices_of, memory_of_traces, trace_of_steps
 from tinygen.planner.cost.choice import select
 from tinygen.planner.search.findings import Findings
 
@@ -48,12 +48,12 @@ def _segmentations(draw: st.DrawFn, network: Network) -> tuple[Segment, ...]:
     return tuple(segments)
 
 
-def _shapes(memory: Memory) -> Iterator[object]:
+def _shapes(memory: SegmentMemory) -> Iterator[object]:
     for key, blocks in memory.blocks.items():
         yield key, [(block.name, block.bytes, block.align, block.parts) for block in blocks]
 
 
-def _pairs(memory: Memory) -> Iterator[object]:
+def _pairs(memory: SegmentMemory) -> Iterator[object]:
     for pair in memory.in_place:
         places = (pair.operand_offset, pair.result_offset, pair.bytes)
         yield pair.operand.name, pair.operand.parts, pair.result.name, pair.result.parts, places

@@ -18,7 +18,7 @@ from tinygen.kernels.select import select, variants
 from tinygen.ops.window import HW
 from tinygen.options import InputMode, Kernels, Options
 from tinygen.pipeline import Compiled, compile_model
-from tinygen.planner.plan import Request, plan
+from tinygen.planner.plan import PlanRequest, plan
 from tinygen.planner.schedule.schedule import Call, Schedule
 from tinygen.targets import load
 from tinygen.targets.isa import Isa
@@ -93,7 +93,7 @@ def _with_kernels(schedule: Schedule, toolbox: Toolbox, which: int) -> Schedule:
 @pytest.mark.parametrize("which", [0, -1], ids=["fastest", "smallest"])
 def test_all_variants_compute_the_reference(board: str, which: int, tmp_path: Path) -> None:
     graph = _depthwise_of_all_kinds()
-    schedule = plan(graph, load(board), _toolbox(board), Request(may_split=False))
+    schedule = plan(graph, load(board), _toolbox(board), PlanRequest(may_split=False))
     schedule = _with_kernels(schedule, _toolbox(board), which)
     options = Options(target=board, kernels=Kernels.CMSIS_NN)
     files = render(schedule, "net", "net")
@@ -119,7 +119,7 @@ def test_the_kernel_depends_on_what_is_asked_for(board: str) -> None:
     graph = _peak_at_depthwise()
 
     def functions(objective: Objective, limit_bytes: int | None = None) -> set[str]:
-        return _functions(plan(graph, load(board), _toolbox(board, objective), Request(limit_bytes)))
+        return _functions(plan(graph, load(board), _toolbox(board, objective), PlanRequest(limit_bytes)))
 
     fast, small = {"arm_depthwise_conv_s8_opt"}, {"arm_depthwise_conv_s8"}
     assert functions(Objective.TIME) == fast

@@ -9,7 +9,7 @@ from tinygen.ir.packing import pack, unpack
 from tinygen.ir.types import DType, Float32Array, TensorType
 from tinygen.ops.quantize import dequantize, stored
 from tinygen.quant.ctable import Storage
-from tinygen.quant.scheme import Range, Scheme, affine
+from tinygen.quant.scheme import RealRange, Scheme, affine
 from tinygen.quant.stored_weights import along_axis, stored_weights
 from tinygen.quant.weight_scales import weight_quant
 
@@ -21,7 +21,7 @@ SCHEMES = st.sampled_from(Scheme)
 
 def _type(storage: Storage, low: float, high: float, scheme: Scheme) -> TensorType:
     dtype = storage.dtype
-    return TensorType(dtype, (1,), affine(Range(low, high), dtype, scheme, storage.bits_in(dtype)))
+    return TensorType(dtype, (1,), affine(RealRange(low, high), dtype, scheme, storage.bits_in(dtype)))
 
 
 @given(st.sampled_from(ACTIVATIONS), BOUNDS, BOUNDS, SCHEMES)

@@ -33,7 +33,7 @@ from tinygen.ops.integer_products import IntegerProducts
 from tinygen.options import options_from_text
 from tinygen.pipeline import Compiled, compile_model
 from tinygen.planner.schedule.constants import const_bytes
-from tinygen.quant.dynamic.scheme import ALL, Granularity, Scheme, Symmetry
+from tinygen.quant.dynamic.scheme import ALL, DynamicScheme, Granularity, Symmetry
 from tinygen.quant.dynamic.weights import quantized_weights
 from tinygen.quant.errors import Code, DynamicError
 from tinygen.verify.validate import validate
@@ -149,7 +149,7 @@ def test_s1_06_a_model_quantized_at_run_time_can_be_calibrated(tmp_path: Path) -
 
 
 @pytest.mark.parametrize("scheme", ALL, ids=str)
-def test_s1_07_s1_08_scales_are_scalars_and_levels_int8(scheme: Scheme, tmp_path: Path) -> None:
+def test_s1_07_s1_08_scales_are_scalars_and_levels_int8(scheme: DynamicScheme, tmp_path: Path) -> None:
     compiled = _compiled(float_model(tmp_path), quant_dynamic=str(scheme))
     for op in compiled.imported.ops:
         if isinstance(op, DynamicRange):
@@ -292,7 +292,7 @@ def test_s1_13_with_compat_the_last_value_wins() -> None:
 
 
 @pytest.mark.parametrize("scheme", ALL, ids=str)
-def test_s1_13_all_schemes_run(scheme: Scheme, tmp_path: Path) -> None:
+def test_s1_13_all_schemes_run(scheme: DynamicScheme, tmp_path: Path) -> None:
     compiled = _compiled(float_model(tmp_path), quant_dynamic=str(scheme))
     assert validate(compiled, samples(2), samples=2).exact
     plain = _compiled(float_model(tmp_path), allow_float=True)
@@ -361,7 +361,7 @@ def test_s1_19_asymmetric_weights_keep_their_bound() -> None:
         real = random.uniform(low, 3, (8, 40)).astype(np.float32)
         weights = Tensor("w", TensorType(DType.FLOAT32, real.shape), real)
         for granularity in Granularity:
-            scheme = Scheme(weights=Symmetry.ASYMMETRIC, granularity=granularity)
+            scheme = DynamicScheme(weights=Symmetry.ASYMMETRIC, granularity=granularity)
             stored = quantized_weights(weights, 0, scheme, "stored")
             quant = stored.type.quant
             assert quant is not None and stored.data is not None
@@ -413,7 +413,7 @@ def test_s1_22_a_vector_of_constant_weights() -> None:
     offsets[0] = 0.0
     real = ((levels + offsets) / factor).astype(np.float32).reshape(1, -1)
     real = np.clip(real, -real[0, 0], real[0, 0])
-    stored = quantized_weights(Tensor("w", TensorType(DType.FLOAT32, real.shape), real), 0, Scheme(), "stored")
+    stored = quantized_weights(Tensor("w", TensorType(DType.FLOAT32, real.shape), real), 0, DynamicScheme(), "stored")
     assert stored.type.quant is not None and stored.data is not None
     assert 1 / stored.type.quant.scale == pytest.approx(factor, rel=1e-6)
     assert np.array_equal(stored.data, levels.reshape(1, -1))

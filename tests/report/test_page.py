@@ -18,7 +18,7 @@ from tinygen.kernels.base import Library, Objective, Toolbox
 from tinygen.ops.pool2d import AveragePool2D
 from tinygen.ops.window import HW
 from tinygen.passes import run
-from tinygen.planner.plan import CurvePoint, Request, curve, plan, with_chosen
+from tinygen.planner.plan import CurvePoint, PlanRequest, curve, plan, with_chosen
 from tinygen.report.compilation import report_compilation
 from tinygen.report.curve import REREADABLE, RESIDENT, STREAMED, curve_rows
 from tinygen.report.page import FullReport, full_report, html_page
@@ -74,7 +74,7 @@ def _report(
     graph: Graph, objective: Objective, fetches_input: bool, model: str = "net.tflite", extra_macs: int = 0
 ) -> FullReport:
     toolbox = Toolbox(Library.CMSIS_NN, _M4.isa, objective)
-    request = Request(fetches_input=fetches_input, rereads_input=extra_macs > 0, extra_macs=extra_macs)
+    request = PlanRequest(fetches_input=fetches_input, rereads_input=extra_macs > 0, extra_macs=extra_macs)
     schedule = plan(graph, _M4, toolbox, request)
     points = curve(graph, _M4, toolbox, request) if len(graph.ops) < 15 else _whole(graph, toolbox, fetches_input)
     mode = REREADABLE if extra_macs else STREAMED if fetches_input else RESIDENT
@@ -85,7 +85,7 @@ def _report(
 
 def _whole(graph: Graph, toolbox: Toolbox, fetches_input: bool) -> tuple[CurvePoint, ...]:
     """The beginning of the curve, which takes no time."""
-    return (CurvePoint(plan(graph, _M4, toolbox, Request(may_split=False, fetches_input=fetches_input)), 0),)
+    return (CurvePoint(plan(graph, _M4, toolbox, PlanRequest(may_split=False, fetches_input=fetches_input)), 0),)
 
 
 @cache

@@ -19,7 +19,7 @@ from tinygen.kernels.cmsis_nn.convolution import Convolve1x1S8, ConvolveS8
 from tinygen.kernels.cmsis_nn.depthwise import DepthwiseConvS8
 from tinygen.kernels.cmsis_nn.fully_connected import FullyConnectedPerChannelS8, FullyConnectedS8
 from tinygen.kernels.cmsis_nn.pooling import PoolS8
-from tinygen.kernels.cmsis_nn.shapes import Dims, Offsets, Tile
+from tinygen.kernels.cmsis_nn.shapes import Dims, Offsets, TileStruct
 from tinygen.kernels.cmsis_nn.softmax import LongSoftmaxS8, SoftmaxS8
 from tinygen.kernels.cmsis_nn.transpose_conv import ConvolveUpscaledS8, TransposeConvS8
 from tinygen.ops.clamp import Clamp
@@ -178,7 +178,7 @@ def _dims(dims: Dims) -> object:
     return _ref(DimsC(dims.n, dims.h, dims.w, dims.c))
 
 
-def _tile(tile: Tile) -> ctypes.Structure:
+def _tile(tile: TileStruct) -> ctypes.Structure:
     return TileC(tile.w, tile.h)
 
 

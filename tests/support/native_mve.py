@@ -18,7 +18,7 @@ from tinygen.codegen.render import render
 from tinygen.frontends import import_model
 from tinygen.ir.types import Array
 from tinygen.kernels.base import Kernel, Library, Toolbox
-from tinygen.planner.plan import Request, plan
+from tinygen.planner.plan import PlanRequest, plan
 from tinygen.planner.schedule.schedule import Schedule
 from tinygen.targets import load
 from tinygen.targets.isa import Isa
@@ -35,7 +35,7 @@ def check_mve(family: str, count: int, seed: int, target: str, folder: Path) -> 
     source.write_bytes(model.finish())
     imported = import_model(source)
     toolbox = Toolbox(Library.PORTABLE, Isa.MVE, has_native_kernels=True)
-    schedule = plan(passes.run(imported), load(target), toolbox, Request(_RAM_BYTES, False, False))
+    schedule = plan(passes.run(imported), load(target), toolbox, PlanRequest(_RAM_BYTES, False, False))
     outputs = _outputs(schedule, source.name, model, folder)
     differing = [
         f"{op.source}: {[tensor.shape for tensor in op.operands]} -> {op.results[0].shape}"

@@ -11,7 +11,7 @@ from tinygen.calib.explain import explain
 from tinygen.calib.held_out import measure_held_out
 from tinygen.calib.mixed import mix
 from tinygen.calib.model import FloatModel, check_identity, load_float, prepared
-from tinygen.calib.request import Request
+from tinygen.calib.request import CalibrationRequest
 from tinygen.calib.tuning import tune
 from tinygen.errors import UsageError
 from tinygen.quant.calibrate import Progress, Settings
@@ -63,7 +63,7 @@ class Refined:
 class Calibrating:
     """A calibration before it runs: model, board, samples and options have been checked."""
 
-    request: Request
+    request: CalibrationRequest
     calibrator: Calibrator
     data: Dataset
     assigning: Assigning | None
@@ -100,12 +100,12 @@ class Calibrating:
         return FoundTable(self.calibrator.run_file(self.data, progress))
 
 
-def calibrate(path: Path, request: Request, progress: Progress | None = None) -> Calibrated:
+def calibrate(path: Path, request: CalibrationRequest, progress: Progress | None = None) -> Calibrated:
     """The table of a float model's file that `request` asks for; TinygenError."""
     return prepare(path, request).run(progress)
 
 
-def prepare(path: Path, request: Request) -> Calibrating:
+def prepare(path: Path, request: CalibrationRequest) -> Calibrating:
     """All checks of a calibration: files are read, nothing is computed yet; UsageError, UnsupportedModelError."""
     model, board = _model_and_board(path, request)
     request.check_for(board)
@@ -116,7 +116,7 @@ def prepare(path: Path, request: Request) -> Calibrating:
     return Calibrating(request, Calibrator(model, board, request.settings), data, request.assigning_to(board))
 
 
-def refine(path: Path, request: Request) -> Refined:
+def refine(path: Path, request: CalibrationRequest) -> Refined:
     """The table of --ctable-in, repaired where kernels cannot do what it says."""
     assert request.ctable_in is not None, "checked by the request"
     model, board = _model_and_board(path, request)
@@ -137,6 +137,6 @@ def notes_of_widths(calibrator: Calibrator) -> Iterator[str]:
         yield f"{name}: its activations have all bits, no kernel of its kind has fewer."
 
 
-def _model_and_board(path: Path, request: Request) -> tuple[FloatModel, Board | None]:
+def _model_and_board(path: Path, request: CalibrationRequest) -> tuple[FloatModel, Board | None]:
     board = None if request.target is None else load(request.target)
     return load_float(path, request.spelling, request.trust), board

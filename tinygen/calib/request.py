@@ -29,7 +29,7 @@ def _auto(text: str) -> str:
 
 
 @dataclass(frozen=True)
-class Request:
+class CalibrationRequest:
     """Everything that decides what stands in a table."""
 
     data: Path | None = option(

@@ -7,7 +7,7 @@ import typer
 from rich.console import Group
 
 from tinygen.calib.calibrate import Calibrated, prepare, refine
-from tinygen.calib.request import Request
+from tinygen.calib.request import CalibrationRequest
 from tinygen.cli.command import command as as_command
 from tinygen.cli.options import Model
 from tinygen.cli.table_file import check_free_for_table, write_table
@@ -21,7 +21,7 @@ Force = Annotated[bool, typer.Option("--force", help="Overwrite a file that is n
 
 
 @as_command()
-def command(terminal: Terminal, model: Model, out: Out, request: Request, force: Force = False) -> None:
+def command(terminal: Terminal, model: Model, out: Out, request: CalibrationRequest, force: Force = False) -> None:
     """Find the quantization of a float model from samples, and write it as a CTable."""
     check_free_for_table(out, force, (model, request.data))
     if request.refine:

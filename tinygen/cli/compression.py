@@ -12,7 +12,7 @@ from rich.console import RenderableType
 from tinygen.cli.output_file import check_free, write_bytes
 from tinygen.cli.terminal import Terminal
 from tinygen.compress.finding import Finding, saved_bytes
-from tinygen.compress.method import Method
+from tinygen.compress.method import CompressionMethod
 from tinygen.compress.onnx_file import read_model
 from tinygen.compress.onnx_model import compress_model
 from tinygen.errors import UsageError
@@ -31,7 +31,7 @@ Force = Annotated[bool, typer.Option("--force", help="Overwrite the file.")]
 
 
 @dataclass(frozen=True)
-class Places:
+class CompressionFiles:
     """What is read, and what may be written."""
 
     model: Path
@@ -53,8 +53,8 @@ class CompressedWeights:
 
 def compress(
     terminal: Terminal,
-    places: Places,
-    method: Method,
+    places: CompressionFiles,
+    method: CompressionMethod,
     calibrate: Path | None = None,
     samples: int = DEFAULT_SAMPLES,
 ) -> None:

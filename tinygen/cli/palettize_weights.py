@@ -1,7 +1,7 @@
 """`tinygen palettize-weights`: the weights of a float model as indices of tables."""
 
 from tinygen.cli.command import command as as_command
-from tinygen.cli.compression import DryRun, Force, In, Out, Places, compress
+from tinygen.cli.compression import CompressionFiles, DryRun, Force, In, Out, compress
 from tinygen.cli.single_options import Trust
 from tinygen.cli.terminal import Terminal
 from tinygen.compress.method import Palettizing
@@ -21,4 +21,4 @@ def command(
     force: Force = False,
 ) -> None:
     """Write a float model with its weights as indices, of 1 to 8 bits, of tables of numbers: standard ONNX."""
-    compress(terminal, Places(model, out, trust, dry_run, force), Palettizing(palette, pruning))
+    compress(terminal, CompressionFiles(model, out, trust, dry_run, force), Palettizing(palette, pruning))

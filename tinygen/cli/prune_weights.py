@@ -1,7 +1,7 @@
 """`tinygen prune-weights`: the smallest weights of a float model become 0."""
 
 from tinygen.cli.command import command as as_command
-from tinygen.cli.compression import DryRun, Force, In, Out, Places, compress
+from tinygen.cli.compression import CompressionFiles, DryRun, Force, In, Out, compress
 from tinygen.cli.single_options import Trust
 from tinygen.cli.terminal import Terminal
 from tinygen.compress.method import Pruned, Sparsifying
@@ -20,4 +20,4 @@ def command(
     force: Force = False,
 ) -> None:
     """Write a float model whose smallest weights are 0, the others behind a mask of bits: standard ONNX."""
-    compress(terminal, Places(model, out, trust, dry_run, force), Sparsifying(pruned, pruning))
+    compress(terminal, CompressionFiles(model, out, trust, dry_run, force), Sparsifying(pruned, pruning))

@@ -1,7 +1,7 @@
 """`tinygen quantize-weights`: the weights of a float model in fewer bits."""
 
 from tinygen.cli.command import command as as_command
-from tinygen.cli.compression import DryRun, Force, In, Out, Places, compress
+from tinygen.cli.compression import CompressionFiles, DryRun, Force, In, Out, compress
 from tinygen.cli.single_options import Trust
 from tinygen.cli.terminal import Terminal
 from tinygen.compress.request import WeightsRequest
@@ -18,5 +18,5 @@ def command(
     force: Force = False,
 ) -> None:
     """Write a float model with its weights in 8, 4 or 2 bits, or as small floats: standard ONNX."""
-    places = Places(model, out, trust, dry_run, force)
+    places = CompressionFiles(model, out, trust, dry_run, force)
     compress(terminal, places, request.method, request.calibrate, request.samples)

@@ -7,7 +7,7 @@ from tinygen.compress.average_bits import Choice, chosen
 from tinygen.compress.encode import encode
 from tinygen.compress.moments import MOST_BYTES, Moments
 from tinygen.compress.network import SampledNetwork
-from tinygen.compress.scheme import CodeRounding, Scheme
+from tinygen.compress.scheme import CodeRounding, CodeScheme
 from tinygen.compress.second_order import encode_by_moments
 from tinygen.ir.coding import Coding
 from tinygen.ir.types import Array
@@ -36,7 +36,7 @@ class Encoded:
     noise: float | None = None  # squared error of the scores over their squares, were these weights alone narrow
 
 
-def encoded(weights: Sequence[Weights], scheme: Scheme, network: SampledNetwork | None) -> Mapping[str, Encoded]:
+def encoded(weights: Sequence[Weights], scheme: CodeScheme, network: SampledNetwork | None) -> Mapping[str, Encoded]:
     """By the names of weights. CompressionError where they take more than `Scheme.target_bits` in any type."""
     schemes = scheme.candidates
     found = {each.name: [_one(each, one, None) for one in schemes] for each in weights} if network is None else {}
@@ -53,7 +53,7 @@ def encoded(weights: Sequence[Weights], scheme: Scheme, network: SampledNetwork 
     return _within(found, scheme.target_bits, network)
 
 
-def _one(weights: Weights, scheme: Scheme, moments: Moments | None) -> Encoded:
+def _one(weights: Weights, scheme: CodeScheme, moments: Moments | None) -> Encoded:
     try:
         values = weights.read()
         sizes = scheme.block_sizes(weights.rank, weights.output_axis, weights.input_axis)
@@ -66,7 +66,7 @@ def _one(weights: Weights, scheme: Scheme, moments: Moments | None) -> Encoded:
         return Encoded(None, str(error))
 
 
-def _turns(weights: Sequence[Weights], scheme: Scheme, network: SampledNetwork) -> Iterator[list[Weights]]:
+def _turns(weights: Sequence[Weights], scheme: CodeScheme, network: SampledNetwork) -> Iterator[list[Weights]]:
     """Weights whose moments fit memory together."""
     if scheme.rounding is CodeRounding.NEAREST:
         yield list(weights)

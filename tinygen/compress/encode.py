@@ -10,7 +10,7 @@ import numpy as np
 
 from tinygen.compress.blocks import Blocks
 from tinygen.compress.powers import coded, power_scales
-from tinygen.compress.scheme import Compat, QScheme, Scheme
+from tinygen.compress.scheme import CodeScheme, Compat, QScheme
 from tinygen.ir.coding import Coding, spread
 from tinygen.ir.formats import Format
 from tinygen.ir.types import Array, Float32Array
@@ -22,7 +22,7 @@ _EPSILON = np.float32(1e-6)  # keeps scales of zeros positive
 class Grid:
     """What the codes of each block stand for. Arrays have an axis of blocks for each of the weights'."""
 
-    scheme: Scheme
+    scheme: CodeScheme
     scales: Array  # as they are stored
     divisors: Float32Array  # what weights are divided by: the scales, but for `Compat.COREAI`
     zeros: Float32Array | None  # codes of zero, whole numbers; None of float formats
@@ -43,7 +43,7 @@ class Grid:
         return coding
 
 
-def encode(weights: Array, scheme: Scheme, block_sizes: tuple[int, ...]) -> Coding:
+def encode(weights: Array, scheme: CodeScheme, block_sizes: tuple[int, ...]) -> Coding:
     """The codes of float32 or float16 weights; ValueError where blocks do not divide them or they are not finite."""
     grid = grid_of(blocks_of(weights, block_sizes), scheme, weights.dtype)
     with np.errstate(over="ignore"):
@@ -57,7 +57,7 @@ def blocks_of(weights: Array, block_sizes: tuple[int, ...]) -> Blocks:
     return Blocks.of(weights, block_sizes)
 
 
-def nearest(values: Float32Array, divisors: Float32Array, zeros: Float32Array | None, scheme: Scheme) -> Array:
+def nearest(values: Float32Array, divisors: Float32Array, zeros: Float32Array | None, scheme: CodeScheme) -> Array:
     """The codes nearest to values, element by element: halves to even, saturated."""
     if zeros is None:
         return coded(values, divisors, scheme.dtype)
@@ -66,7 +66,7 @@ def nearest(values: Float32Array, divisors: Float32Array, zeros: Float32Array | 
     return codes
 
 
-def grid_of(blocks: Blocks, scheme: Scheme, scale_dtype: np.dtype[np.generic], share: float = 1.0) -> Grid:
+def grid_of(blocks: Blocks, scheme: CodeScheme, scale_dtype: np.dtype[np.generic], share: float = 1.0) -> Grid:
     """Scales that reach the largest weight of each block, or that `share` of it; the rule says which powers of two."""
     with np.errstate(over="ignore"):
         return (_integers if scheme.dtype.is_integer else _floats)(blocks, scheme, scale_dtype, np.float32(share))
@@ -80,7 +80,7 @@ def integer_limits(form: Format, qscheme: QScheme) -> tuple[int, int]:
     return (low + 1, high) if form.is_signed else (low, high - 1)
 
 
-def _integers(blocks: Blocks, scheme: Scheme, scale_dtype: np.dtype[np.generic], share: np.float32) -> Grid:
+def _integers(blocks: Blocks, scheme: CodeScheme, scale_dtype: np.dtype[np.generic], share: np.float32) -> Grid:
     low, high = integer_limits(scheme.dtype, scheme.qscheme)
     if scheme.qscheme is QScheme.SYMMETRIC:
         raw = (2 * (share * blocks.largest) + _EPSILON) / np.float32(high - low)
@@ -93,7 +93,7 @@ def _integers(blocks: Blocks, scheme: Scheme, scale_dtype: np.dtype[np.generic],
     return _grid(blocks, scheme, raw, _stored(raw, scale_dtype), zeros)
 
 
-def _floats(blocks: Blocks, scheme: Scheme, scale_dtype: np.dtype[np.generic], share: np.float32) -> Grid:
+def _floats(blocks: Blocks, scheme: CodeScheme, scale_dtype: np.dtype[np.generic], share: np.float32) -> Grid:
     form = scheme.dtype
     raw = (2 * (share * blocks.largest) + _EPSILON) / np.float32(2 * form.max)
     if not scheme.has_power_of_two_scales:
@@ -105,7 +105,7 @@ def _floats(blocks: Blocks, scheme: Scheme, scale_dtype: np.dtype[np.generic], s
     return _grid(blocks, scheme, raw, scales, None)
 
 
-def _grid(blocks: Blocks, scheme: Scheme, raw: Float32Array, scales: Array, zeros: Float32Array | None) -> Grid:
+def _grid(blocks: Blocks, scheme: CodeScheme, raw: Float32Array, scales: Array, zeros: Float32Array | None) -> Grid:
     divisors = raw if scheme.compat is Compat.COREAI else scales.astype(np.float32)
     return Grid(
         scheme,

@@ -7,7 +7,7 @@ import numpy as np
 
 from tinygen.compress.codings import Weights
 from tinygen.compress.finding import Finding, finding
-from tinygen.compress.method import Method
+from tinygen.compress.method import CompressionMethod
 from tinygen.compress.network import GraphNetwork
 from tinygen.compress.samples import Given
 from tinygen.ir.graph import Graph
@@ -15,7 +15,9 @@ from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, DType
 
 
-def compress_graph(graph: Graph, method: Method, calibrate: Given | None = None) -> tuple[Graph, tuple[Finding, ...]]:
+def compress_graph(
+    graph: Graph, method: CompressionMethod, calibrate: Given | None = None
+) -> tuple[Graph, tuple[Finding, ...]]:
     """A graph whose float32 weights are stored narrow."""
     mapping: dict[Tensor, Tensor] = {}
     wanted: dict[Tensor, Weights] = {}

@@ -12,13 +12,13 @@ from tinygen.compress.errors import CompressionError
 from tinygen.compress.network import SampledNetwork
 from tinygen.compress.palette import Palette, palettized
 from tinygen.compress.pruning import UNPRUNED, Pruning
-from tinygen.compress.scheme import Scheme
+from tinygen.compress.scheme import CodeScheme
 from tinygen.ir.coding import Coding
 from tinygen.ir.types import Array
 from tinygen.option import COUNT, option
 
 
-class Method(Protocol):
+class CompressionMethod(Protocol):
     """How weights become codings."""
 
     @property
@@ -66,7 +66,7 @@ class Pruned:
 class Quantizing:
     """Codes with scales, perhaps of pruned weights."""
 
-    scheme: Scheme
+    scheme: CodeScheme
     pruning: Pruning = UNPRUNED
 
     done = "quantized"

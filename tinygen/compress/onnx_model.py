@@ -9,7 +9,7 @@ from onnx import ModelProto, NodeProto, TensorProto, numpy_helper, version_conve
 
 from tinygen.compress.codings import Weights
 from tinygen.compress.finding import Finding, finding
-from tinygen.compress.method import Method
+from tinygen.compress.method import CompressionMethod
 from tinygen.compress.onnx_consumers import Axes, Reader, axes_of, readers, takes_weights
 from tinygen.compress.onnx_network import OnnxNetwork
 from tinygen.compress.onnx_spelling import spelled, types_of
@@ -36,7 +36,7 @@ class _Coded:
 
 
 def compress_model(
-    model: ModelProto, method: Method, calibrate: Given | None = None, samples: int = DEFAULT_SAMPLES
+    model: ModelProto, method: CompressionMethod, calibrate: Given | None = None, samples: int = DEFAULT_SAMPLES
 ) -> tuple[ModelProto, tuple[Finding, ...]]:
     """A model with narrow weights, of a newer opset where their types ask for one; the model itself stays as it is.
 
@@ -63,7 +63,7 @@ def compress_model(
 
 
 def _examined(
-    model: ModelProto, method: Method, calibrate: Given | None, samples: int
+    model: ModelProto, method: CompressionMethod, calibrate: Given | None, samples: int
 ) -> tuple[tuple[Finding, ...], list[_Coded]]:
     by_name = readers(model.graph)
     findings: dict[str, Finding] = {}
@@ -112,7 +112,7 @@ def _is_constant(node: NodeProto) -> bool:
     return bool(node.op_type == "Constant" and node.domain in _DEFAULT_DOMAINS and len(node.output) == 1)
 
 
-def _kept_because(by: Sequence[Reader | None], shape: tuple[int, ...], method: Method) -> str:
+def _kept_because(by: Sequence[Reader | None], shape: tuple[int, ...], method: CompressionMethod) -> str:
     """Why a constant is none of the weights that are asked for; empty where it is one."""
     elements = int(np.prod(shape, dtype=np.int64))
     if elements <= method.weight_num_threshold:

@@ -5,18 +5,18 @@ from pathlib import Path
 
 from tinygen.compress.method import Quantizing
 from tinygen.compress.pruning import UNPRUNED, Pruning
-from tinygen.compress.scheme import Scheme, check_samples
+from tinygen.compress.scheme import CodeScheme, check_samples
 from tinygen.option import FILE, nested, option
 from tinygen.quant.dataset import samples_option
 
-_BY_NEAREST = Scheme()
+_BY_NEAREST = CodeScheme()
 
 
 @dataclass(frozen=True)
 class WeightsRequest:
     """How weights are quantized, and the samples for what is measured."""
 
-    scheme: Scheme = nested(_BY_NEAREST)
+    scheme: CodeScheme = nested(_BY_NEAREST)
     calibrate: Path | None = option(
         None,
         FILE,

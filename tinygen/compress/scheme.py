@@ -74,7 +74,7 @@ def _average(keyword: str, given: str | float) -> float:
 
 
 @dataclass(frozen=True)
-class Scheme:
+class CodeScheme:
     """What is asked for; CompressionError, which is a ValueError, where it does not go together."""
 
     dtype: DType = option(
@@ -169,7 +169,7 @@ class Scheme:
         return self.rounding is not CodeRounding.NEAREST or self.target_bits is not None
 
     @property
-    def candidates(self) -> "Sequence[Scheme]":
+    def candidates(self) -> "Sequence[CodeScheme]":
         """The types that weights may have: with an average to keep, narrower ones, too, the widest first."""
         if self.target_bits is None:
             return (self,)
@@ -208,7 +208,7 @@ class Scheme:
         return tuple(sizes)
 
 
-def check_samples(scheme: Scheme, given: object | None) -> None:
+def check_samples(scheme: CodeScheme, given: object | None) -> None:
     """Raise CompressionError where something is measured without samples, or samples are given for nothing."""
     if scheme.needs_samples and given is None:
         asking = "target_bits" if scheme.rounding is CodeRounding.NEAREST else "rounding GPTQ"

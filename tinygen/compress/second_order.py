@@ -15,7 +15,7 @@ import numpy.typing as npt
 from tinygen.compress.blocks import Blocks, Number, in_blocks
 from tinygen.compress.encode import Grid, blocks_of, grid_of, nearest
 from tinygen.compress.moments import Inverse, Moments, Reals
-from tinygen.compress.scheme import PowerOfTwo, Scheme
+from tinygen.compress.scheme import CodeScheme, PowerOfTwo
 from tinygen.ir.coding import Coding, Indices, spread
 from tinygen.ir.types import Array, Float32Array
 
@@ -23,7 +23,7 @@ _SHARES = tuple(share / 40 for share in range(40, 9, -1))  # of the largest weig
 
 
 def encode_by_moments(
-    weights: Array, scheme: Scheme, block_sizes: tuple[int, ...], output_axis: int, moments: Moments
+    weights: Array, scheme: CodeScheme, block_sizes: tuple[int, ...], output_axis: int, moments: Moments
 ) -> Coding:
     """The codes of weights whose inputs have these moments; ValueError as of `encode`."""
     blocks = blocks_of(weights, block_sizes)
@@ -71,7 +71,7 @@ class _Rows:
     scales: Float32Array
     divisors: Float32Array
     zeros: Float32Array | None
-    scheme: Scheme
+    scheme: CodeScheme
 
     @classmethod
     def of(cls, values: Float32Array, grid: Grid, order: _Order) -> "_Rows":
@@ -128,7 +128,7 @@ def _losses(errors: Reals, sums: Reals) -> Reals:
 
 
 def _best_grid(
-    blocks: Blocks, scheme: Scheme, dtype: np.dtype[np.generic], importance: Array, sizes: tuple[int, ...]
+    blocks: Blocks, scheme: CodeScheme, dtype: np.dtype[np.generic], importance: Array, sizes: tuple[int, ...]
 ) -> Grid:
     """Of each block the scale of least error; of equal ones the largest."""
     best: Grid | None = None
@@ -149,7 +149,7 @@ def _best_grid(
     return best
 
 
-def _grids(blocks: Blocks, scheme: Scheme, dtype: np.dtype[np.generic]) -> Iterator[Grid]:
+def _grids(blocks: Blocks, scheme: CodeScheme, dtype: np.dtype[np.generic]) -> Iterator[Grid]:
     if not scheme.has_power_of_two_scales:
         yield from (grid_of(blocks, scheme, dtype, share) for share in _SHARES)
     elif scheme.e8m0 is PowerOfTwo.SEARCH:

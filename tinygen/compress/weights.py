@@ -8,7 +8,7 @@ from onnx import ModelProto
 from tinygen.compress.errors import CompressionError, CompressionWarning
 from tinygen.compress.finding import Finding
 from tinygen.compress.graph import compress_graph
-from tinygen.compress.method import Method, Palettizing, Pruned, Quantizing, Sparsifying
+from tinygen.compress.method import CompressionMethod, Palettizing, Pruned, Quantizing, Sparsifying
 from tinygen.compress.onnx_model import compress_model
 from tinygen.compress.palette import Palette
 from tinygen.compress.pruning import UNPRUNED, KeptOf, Pruning
@@ -16,11 +16,11 @@ from tinygen.compress.samples import Given
 from tinygen.compress.scheme import (
     MX_BLOCK,
     CodeRounding,
+    CodeScheme,
     Compat,
     CompressionGranularity,
     PowerOfTwo,
     QScheme,
-    Scheme,
     check_samples,
 )
 from tinygen.ir.formats import Format as DType
@@ -61,7 +61,7 @@ def quantize_weights(
     `in_place` changes the given model and returns it; graphs are values, so that there it is an error. Raises
     CompressionError, a ValueError, for arguments that do not go together.
     """
-    scheme = Scheme(
+    scheme = CodeScheme(
         dtype, qscheme, granularity, block_size, weight_num_threshold, scale_dtype, e8m0, compat, rounding, target_bits
     )
     check_samples(scheme, calibrate)
@@ -108,7 +108,7 @@ def prune_weights(
     return _compressed(program, Sparsifying(Pruned(weight_num_threshold), pruning), in_place)
 
 
-def _compressed(program: Program, method: Method, in_place: bool, calibrate: Given | None = None) -> Program:
+def _compressed(program: Program, method: CompressionMethod, in_place: bool, calibrate: Given | None = None) -> Program:
     """The network with its weights stored by a method; warnings are of the caller's caller."""
     if not isinstance(program, ModelProto):
         if in_place:

@@ -7,7 +7,7 @@ from tinygen.ir.types import Array, TensorType
 
 
 @dataclass(frozen=True)
-class Part:
+class ChannelPart:
     """Some channels (indices of the last axis) of a tensor that is not computed as a whole any more."""
 
     name: str  # of the whole
@@ -29,7 +29,7 @@ class Tensor:
     name: str
     type: TensorType
     data: Array | None = None
-    part: Part | None = None
+    part: ChannelPart | None = None
     coding: Coding | None = None
 
     @property

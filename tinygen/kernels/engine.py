@@ -10,7 +10,7 @@ from tinygen.ir.packing import pack
 from tinygen.ir.types import DType
 from tinygen.kernels.base import Kernel, Lowerings, Table, Toolbox
 from tinygen.kernels.cmsis_nn.requantization import per_channel_tables
-from tinygen.kernels.cmsis_nn.shapes import Dims, Offsets, Tile
+from tinygen.kernels.cmsis_nn.shapes import Dims, Offsets, TileStruct
 from tinygen.kernels.geometry import GeometricKernel, Geometry
 from tinygen.kernels.tinygen_c.packed import bias_tables
 from tinygen.ops.engine_layer import AnalogSums, Arithmetic, EngineLayer
@@ -75,9 +75,9 @@ def lower_engine_layer(op: Op, toolbox: Toolbox) -> Kernel:
         Dims(*op.image),
         filters,
         Dims(*op.result),
-        Tile.of(op.stride),
-        Tile(w=op.padding.left, h=op.padding.top),
-        Tile.of(op.dilation),
+        TileStruct.of(op.stride),
+        TileStruct(w=op.padding.left, h=op.padding.top),
+        TileStruct.of(op.dilation),
     )
     is_wide = op.output.type.dtype is DType.INT16
     weights = op.weights.type.dtype

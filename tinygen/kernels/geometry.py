@@ -4,12 +4,12 @@ from dataclasses import dataclass
 
 from tinygen.ir.types import TensorType
 from tinygen.kernels.base import Kernel
-from tinygen.kernels.cmsis_nn.shapes import Dims, Tile
+from tinygen.kernels.cmsis_nn.shapes import Dims, TileStruct
 from tinygen.ops.clamp import Clamp
 from tinygen.ops.window import HW, Padding
 
-_POINT = Tile(w=1, h=1)
-_NO_PADDING = Tile(w=0, h=0)
+_POINT = TileStruct(w=1, h=1)
+_NO_PADDING = TileStruct(w=0, h=0)
 
 
 @dataclass(frozen=True)
@@ -19,9 +19,9 @@ class Geometry:
     input_dims: Dims
     filter_dims: Dims  # n: output channels, c: the depth of one group
     output_dims: Dims
-    stride: Tile = _POINT
-    padding: Tile = _NO_PADDING
-    dilation: Tile = _POINT
+    stride: TileStruct = _POINT
+    padding: TileStruct = _NO_PADDING
+    dilation: TileStruct = _POINT
 
     @classmethod
     def of_images(
@@ -32,9 +32,9 @@ class Geometry:
             Dims.nhwc(input),
             filters,
             Dims.nhwc(output),
-            Tile.of(stride),
-            Tile(w=padding.left, h=padding.top),
-            Tile.of(dilation),
+            TileStruct.of(stride),
+            TileStruct(w=padding.left, h=padding.top),
+            TileStruct.of(dilation),
         )
 
     @classmethod

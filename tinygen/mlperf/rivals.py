@@ -15,7 +15,7 @@ class _Figures(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class Tflm(_Figures):
+class TflmFigures(_Figures):
     """TFLM with CMSIS-NN on the same boards, compiler and counter. Every table goes by board, then by model."""
 
     source: str
@@ -35,9 +35,9 @@ class Published(_Figures):
     million_cycles: dict[str, dict[str, dict[str, float]]]  # by core, then submission, then task
 
 
-def tflm() -> Tflm:
+def tflm() -> TflmFigures:
     """`tflm.json`."""
-    return Tflm.model_validate(_read("tflm.json"))
+    return TflmFigures.model_validate(_read("tflm.json"))
 
 
 def published() -> Published:

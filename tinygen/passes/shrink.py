@@ -8,7 +8,7 @@ import numpy as np
 from tinygen.ir.channels import BoolArray, channel_count
 from tinygen.ir.graph import Graph, Op
 from tinygen.ir.names import unused
-from tinygen.ir.tensor import Part, Tensor
+from tinygen.ir.tensor import ChannelPart, Tensor
 from tinygen.ir.types import Array, DType, Quant, TensorType
 from tinygen.ops.binary import Binary
 from tinygen.ops.prelu import Prelu
@@ -71,7 +71,7 @@ class _Shrinking:
     def _part(self, tensor: Tensor, channels: BoolArray) -> Tensor:
         kept = tuple(np.flatnonzero(channels).tolist())
         type = replace(tensor.type, shape=(*tensor.shape[:-1], len(kept)))
-        return Tensor(self._names.of(tensor), type, part=Part(tensor.name, tensor.shape, kept))
+        return Tensor(self._names.of(tensor), type, part=ChannelPart(tensor.name, tensor.shape, kept))
 
     def _shrunk(self, op: Op) -> Op:
         tensors = (*op.variable_operands, *op.results)

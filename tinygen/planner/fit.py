@@ -11,7 +11,7 @@ from tinygen.kernels.base import Toolbox
 from tinygen.ops.table_rows import MOST_STORED, large_tables
 from tinygen.planner.memory.occupancy import occupancy
 from tinygen.planner.memory.spill import arena_room, rooms
-from tinygen.planner.plan import Request, about_least_bytes, certain_bytes, plan
+from tinygen.planner.plan import PlanRequest, about_least_bytes, certain_bytes, plan
 from tinygen.planner.schedule.constants import const_bytes
 from tinygen.planner.schedule.schedule import Buffer, BufferKind, Call, Schedule
 from tinygen.targets.board import Board
@@ -75,7 +75,7 @@ def check_fits(schedule: Schedule, ram_bytes: int, flash_bytes: int, remedies: I
         raise DoesNotFitError("\n".join(_tables_too_large(schedule, flash_bytes)))
 
 
-def remedies(schedule: Schedule, toolbox: Toolbox, request: Request, macs: int | None = None) -> Iterator[Remedy]:
+def remedies(schedule: Schedule, toolbox: Toolbox, request: PlanRequest, macs: int | None = None) -> Iterator[Remedy]:
     """Other requests that give a smaller arena than `schedule`, which was planned by `request`; planned one by one.
 
     Of those that hardly keep the request's limit only the one that comes closest is planned, where none keeps it.
@@ -112,7 +112,7 @@ class _TooLarge:
     """Options that are hardly enough."""
 
     options: str
-    request: Request
+    request: PlanRequest
     bytes: int  # that a plan hardly goes below
     is_certain: bool  # whether no plan does, for the sake of inputs or outputs
 
@@ -132,7 +132,7 @@ def _closest(found: Sequence[_TooLarge], schedule: Schedule, toolbox: Toolbox) -
         left[index] = left[index].searched(schedule, toolbox)
 
 
-def _other_requests(graph: Graph, request: Request) -> Iterator[tuple[str, Request]]:
+def _other_requests(graph: Graph, request: PlanRequest) -> Iterator[tuple[str, PlanRequest]]:
     """Options that may help, the one that asks least of the application first."""
     split = replace(request, may_split=True)
     streamed, rereadable = "--input streamed", "--input rereadable"
@@ -148,7 +148,7 @@ def _other_requests(graph: Graph, request: Request) -> Iterator[tuple[str, Reque
         yield rereadable, replace(split, fetches_input=True, rereads_input=True)
 
 
-def _recomputing(graph: Graph, request: Request, macs: int) -> Iterator[tuple[str, Request]]:
+def _recomputing(graph: Graph, request: PlanRequest, macs: int) -> Iterator[tuple[str, PlanRequest]]:
     """Larger shares of the multiplications, in ascending order: up to all of them where parts run twice."""
     runs_twice = any(op.whole_operands for op in graph.ops)
     for share in (_MORE_RECOMPUTE, *(_TWICE if runs_twice else ())):

@@ -24,7 +24,7 @@ _CLEARLY_LESS = 0.9  # of the instructions, that makes loops by rows worth readi
 
 
 @dataclass(frozen=True)
-class Request:
+class PlanRequest:
     """What a plan is asked for."""
 
     limit_bytes: int | None = None  # that the arena should not exceed
@@ -55,7 +55,7 @@ class CurvePoint:
     is_chosen: bool = False  # whether this is the plan that the request was answered with
 
 
-def plan(graph: Graph, board: Board, toolbox: Toolbox, request: Request = Request()) -> Schedule:
+def plan(graph: Graph, board: Board, toolbox: Toolbox, request: PlanRequest = PlanRequest()) -> Schedule:
     """The schedule that serves the toolbox's objective; it may exceed the limit where nothing smaller is found.
 
     Whole tensors are fastest: they are left only for an objective or a limit that asks for less memory.
@@ -67,7 +67,7 @@ def plan(graph: Graph, board: Board, toolbox: Toolbox, request: Request = Reques
     return _plan(graph, board, _with_work_in_place(graph, board, toolbox, request), request)
 
 
-def _plan(graph: Graph, board: Board, toolbox: Toolbox, request: Request) -> Schedule:
+def _plan(graph: Graph, board: Board, toolbox: Toolbox, request: PlanRequest) -> Schedule:
     """The same, where it is known whether whole tensors are worked on in place."""
     if toolbox.has_native_kernels and not toolbox.may_grow:
         return _thrifty(graph, board, toolbox, request)
@@ -85,14 +85,14 @@ def _plan(graph: Graph, board: Board, toolbox: Toolbox, request: Request) -> Sch
     return schedule
 
 
-def certain_bytes(graph: Graph, request: Request) -> int:
+def certain_bytes(graph: Graph, request: PlanRequest) -> int:
     """What inputs, or outputs, take at least: no plan takes less."""
     inputs = () if request.fetches_input else dict.fromkeys(graph.input_tensors)
     outputs = () if request.stores_output else dict.fromkeys(t for t in graph.output_tensors if not t.is_constant)
     return max(sum(tensor.type.bytes for tensor in tensors) for tensors in (inputs, outputs))
 
 
-def about_least_bytes(graph: Graph, board: Board, toolbox: Toolbox, request: Request) -> int:
+def about_least_bytes(graph: Graph, board: Board, toolbox: Toolbox, request: PlanRequest) -> int:
     """About the smallest arena that can be had, found in a fraction of the time that `plan` takes."""
     if graph.is_sequential or not request.may_split:
         return plan(graph, board, toolbox, request).arena_bytes
@@ -102,7 +102,7 @@ def about_least_bytes(graph: Graph, board: Board, toolbox: Toolbox, request: Req
     return least_bytes(request.network(parts, _kernels(parts, thrifty)), thrifty, request.extra_macs)
 
 
-def _thrifty(graph: Graph, board: Board, toolbox: Toolbox, request: Request) -> Schedule:
+def _thrifty(graph: Graph, board: Board, toolbox: Toolbox, request: PlanRequest) -> Schedule:
     """The fastest schedule that takes no more RAM than the library's kernels on whole tensors.
 
     Scratch that does not fit beside whole tensors often fits beside some rows of them.
@@ -122,7 +122,7 @@ def _thriftier(toolbox: Toolbox) -> Toolbox:
     return replace(toolbox, works_in_place=True)
 
 
-def _with_work_in_place(graph: Graph, board: Board, toolbox: Toolbox, request: Request) -> Toolbox:
+def _with_work_in_place(graph: Graph, board: Board, toolbox: Toolbox, request: PlanRequest) -> Toolbox:
     """The toolbox that works in place if that makes whole tensors take less."""
     library = replace(toolbox, has_native_kernels=False)
     kernels, in_place = (_kernels(graph, tools) for tools in (library, _thriftier(library)))
@@ -132,12 +132,12 @@ def _with_work_in_place(graph: Graph, board: Board, toolbox: Toolbox, request: R
     return _thriftier(toolbox) if after.arena_bytes < before.arena_bytes else toolbox
 
 
-def _limit(request: Request, bytes: int) -> int:
+def _limit(request: PlanRequest, bytes: int) -> int:
     """What an arena may take that takes no more than so many bytes."""
     return bytes if request.limit_bytes is None else min(bytes, request.limit_bytes)
 
 
-def _is_worth_it(split: Schedule, whole: Schedule, toolbox: Toolbox, request: Request, limit_bytes: int) -> bool:
+def _is_worth_it(split: Schedule, whole: Schedule, toolbox: Toolbox, request: PlanRequest, limit_bytes: int) -> bool:
     """Whether a schedule with loops is so much better than one on whole tensors that the loops are worth reading.
 
     Where the application gives or takes rows, they are for the bytes alone, if they cost no time.
@@ -152,7 +152,7 @@ def _is_worth_it(split: Schedule, whole: Schedule, toolbox: Toolbox, request: Re
     return is_as_fast or instructions < _CLEARLY_LESS * before
 
 
-def _in_memories(schedule: Schedule, request: Request) -> Schedule:
+def _in_memories(schedule: Schedule, request: PlanRequest) -> Schedule:
     """The schedule, with some buffers outside of main RAM where it has too little for them; a limit is for all RAM."""
     room_bytes = arena_room(schedule.board)
     is_limited = request.limit_bytes is not None and request.limit_bytes < room_bytes
@@ -161,7 +161,7 @@ def _in_memories(schedule: Schedule, request: Request) -> Schedule:
     return spill(schedule) or schedule
 
 
-def curve(graph: Graph, board: Board, toolbox: Toolbox, request: Request) -> tuple[CurvePoint, ...]:
+def curve(graph: Graph, board: Board, toolbox: Toolbox, request: PlanRequest) -> tuple[CurvePoint, ...]:
     """From whole tensors to the smallest arena: each next schedule is smaller, and of those on less than whole tensors
     none that is as fast is smaller.
 
@@ -206,7 +206,7 @@ def _curve_of_calls(graph: Graph, board: Board, toolbox: Toolbox, solver: Solver
     return tuple(_point(schedule, toolbox) for schedule in step_plans(graph, board, toolbox, solver))
 
 
-def _may_be_better(whole: Schedule, objective: Objective, request: Request) -> bool:
+def _may_be_better(whole: Schedule, objective: Objective, request: PlanRequest) -> bool:
     """Whether something else than whole tensors may be what the objective asks for."""
     if request.limit_bytes is not None and whole.arena_bytes > request.limit_bytes:
         return True

@@ -38,7 +38,7 @@ from tinygen.quant.forward import Forward
 from tinygen.quant.policy import Policy, PolicyKind, choose
 from tinygen.quant.quantize import quantize_graph
 from tinygen.quant.rounding import Moments, flips_of_layers
-from tinygen.quant.scheme import Range, Scheme, affine, qm_n
+from tinygen.quant.scheme import RealRange, Scheme, affine, qm_n
 from tinygen.quant.sign_levels import sign_quant
 from tinygen.quant.statistics import Statistics, constant_statistics, merged
 from tinygen.quant.stored_weights import along_axis, stored_weights
@@ -400,7 +400,7 @@ def _with_room_for_bias(quant: Quant, bias: Tensor | None, input: TensorEntry, s
     if quant.is_per_tensor or (least <= quant.scales).all():
         return quant
     steps = DType.INT8.max + (scheme is Scheme.POW2)
-    raised = [affine(Range(0.0, float(scale) * steps), DType.INT8, scheme).scale for scale in least]
+    raised = [affine(RealRange(0.0, float(scale) * steps), DType.INT8, scheme).scale for scale in least]
     return replace(quant, scales=tuple(map(max, quant.scales, raised)))
 
 

@@ -193,7 +193,7 @@ class OpEntry(_Part):
     sensitivity: dict[str, FiniteFloat] = {}  # SQNR in dB by weight type, or by engine
 
 
-class Cast(_Part):
+class EngineCast(_Part):
     """A tensor that crosses from one engine to another of a different datapath; `result` has an entry of its own."""
 
     tensor: str
@@ -225,5 +225,5 @@ class CTable(_Part):
     preparation: tuple[Literal["equalize"], ...] = ()  # of the float network, before anything is measured
     tensors: dict[str, TensorEntry]
     ops: dict[str, OpEntry] = {}
-    casts: tuple[Cast, ...] = ()
+    casts: tuple[EngineCast, ...] = ()
     provenance: tuple[dict[str, str], ...] = ()

@@ -4,7 +4,7 @@ import numpy as np
 
 from tinygen.ops.requantize import Int64Array
 from tinygen.quant.histogram import BINS, Reals
-from tinygen.quant.scheme import Range
+from tinygen.quant.scheme import RealRange
 
 _CHUNK = 128  # candidates at a time, so that intermediate arrays stay small
 _GRID = 64
@@ -24,14 +24,14 @@ def best_threshold(magnitudes: Int64Array, width: float, absmax: float, power: i
     return float(thresholds[int(np.argmin(errors))])
 
 
-def best_range(signed: Int64Array, width: float, limits: Range, power: int, steps: int) -> Range:
+def best_range(signed: Int64Array, width: float, limits: RealRange, power: int, steps: int) -> RealRange:
     """The range of smallest error with any zero point: a 64 x 64 grid within `limits`, refined around its best cell."""
     bins = _Bins.of(signed, width, -width * (signed.size // 2))
     if limits.low >= 0 or limits.high <= 0:  # one of the ends is zero: 2048 candidates for the other one
         sizes = np.arange(1, BINS + 1) / BINS
         lows, highs = sizes * min(limits.low, 0), sizes * max(limits.high, 0)
         best = int(np.argmin(interval_errors(bins, lows, highs, power, steps)))
-        return Range(float(lows[best]), float(highs[best]))
+        return RealRange(float(lows[best]), float(highs[best]))
     low, high = limits.low, limits.high
     cells = np.arange(1, _GRID + 1) / _GRID
     candidates = cells * low, cells * high
@@ -44,10 +44,10 @@ def best_range(signed: Int64Array, width: float, limits: Range, power: int, step
             np.clip(high + around * step_high, 0, limits.high),
         )
         step_low, step_high = step_low / _FINER, step_high / _FINER
-    return Range(low, high)
+    return RealRange(low, high)
 
 
-def alternating_range(signed: Int64Array, width: float, limits: Range, power: int, steps: int) -> Range:
+def alternating_range(signed: Int64Array, width: float, limits: RealRange, power: int, steps: int) -> RealRange:
     """As `best_range` by turns: the best of 512 lower ends, then of 512 upper ends, until neither changes."""
     bins = _Bins.of(signed, width, -width * (signed.size // 2))
     cells = np.arange(1, _ENDS + 1) / _ENDS
@@ -62,7 +62,7 @@ def alternating_range(signed: Int64Array, width: float, limits: Range, power: in
             low = float(lows[np.argmin(interval_errors(bins, lows, np.full(_ENDS, high), power, steps))])
         if (low, high) == before:
             break
-    return Range(low, high)
+    return RealRange(low, high)
 
 
 class _Bins:

@@ -16,7 +16,7 @@ from tinygen.quant.constraints import Group, groups
 from tinygen.quant.ctable import CTable, OpEntry, Storage, TensorEntry, TensorKind
 from tinygen.quant.dataset import UNREADABLE
 from tinygen.quant.errors import Code, CTableError
-from tinygen.quant.scheme import Range, Scheme, affine, qm_n, symmetric_weights
+from tinygen.quant.scheme import RealRange, Scheme, affine, qm_n, symmetric_weights
 
 Quants = Mapping[str, Quant]  # int8, by the normalized names of tensors
 
@@ -49,17 +49,17 @@ def quants_of_graph(graph: Graph) -> tuple[dict[str, Quant], dict[str, Quant]]:
     return activations, weights
 
 
-def quants_of_ranges(ranges: Mapping[str, Range], scheme: Scheme = Scheme.ASYMMETRIC) -> dict[str, Quant]:
+def quants_of_ranges(ranges: Mapping[str, RealRange], scheme: Scheme = Scheme.ASYMMETRIC) -> dict[str, Quant]:
     """Quantizations of tensors whose ranges are known."""
     return {normalized(name): affine(range, DType.INT8, scheme) for name, range in ranges.items()}
 
 
-def read_ort_ranges(file: Path) -> dict[str, Range]:
+def read_ort_ranges(file: Path) -> dict[str, RealRange]:
     """Ranges in the JSON that onnxruntime's `write_calibration_table` writes; CTableError."""
     try:
         document = json.loads(file.read_text(encoding="utf-8"))
         entries = document.get("data", document)
-        found = {name: Range(_number(e["lowest"]), _number(e["highest"])) for name, e in entries.items()}
+        found = {name: RealRange(_number(e["lowest"]), _number(e["highest"])) for name, e in entries.items()}
     except _WRONG as error:
         raise _unreadable(file, "calibration JSON of onnxruntime", error) from None
     return found

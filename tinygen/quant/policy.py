@@ -10,7 +10,7 @@ from tinygen.errors import UsageError
 from tinygen.ir.types import DType, stored_limits
 from tinygen.quant.distance import alternating_range, best_range, best_threshold
 from tinygen.quant.entropy import kld_bin, kld_ort_bin, kld_sophon_bin
-from tinygen.quant.scheme import Range, Scheme
+from tinygen.quant.scheme import RealRange, Scheme
 from tinygen.quant.statistics import Statistics
 
 DEFAULT_PERCENTILE = 99.99
@@ -70,25 +70,25 @@ class Chosen:
     """What a policy found: the largest magnitude that is kept, and the range."""
 
     threshold: float
-    range: Range
+    range: RealRange
 
 
 def choose(policy: Policy, statistics: Statistics, dtype: DType, scheme: Scheme, bits: int | None = None) -> Chosen:
     """The range of a tensor whose stored values use `bits` (as in `Quant`); never wider than its values."""
     least, most = stored_limits(dtype, bits)
-    limits = Range(min(statistics.min, 0.0), max(statistics.max, 0.0)) if statistics.count else Range(0.0, 0.0)
+    limits = RealRange(min(statistics.min, 0.0), max(statistics.max, 0.0)) if statistics.count else RealRange(0.0, 0.0)
     if limits.magnitude == 0:
-        return Chosen(0.0, Range(0.0, 0.0))
+        return Chosen(0.0, RealRange(0.0, 0.0))
     if policy.kind in _SEARCHES and (scheme is Scheme.ASYMMETRIC or policy.kind is PolicyKind.MSE):
         histogram = statistics.histogram
         search, power = _SEARCHES[policy.kind]
         found = search(histogram.signed, histogram.width, limits, power, most - least)
         return Chosen(found.magnitude, found)
     threshold = min(_threshold(policy, statistics, bits or dtype.bits), statistics.absmax)
-    return Chosen(threshold, Range(max(limits.low, -threshold), min(limits.high, threshold)))
+    return Chosen(threshold, RealRange(max(limits.low, -threshold), min(limits.high, threshold)))
 
 
-_Search = Callable[..., Range]
+_Search = Callable[..., RealRange]
 
 _SEARCHES: Mapping[PolicyKind, tuple[_Search, int]] = {
     PolicyKind.L1: (best_range, 1),

@@ -10,7 +10,7 @@ from tinygen.quant.constraints import Group, groups
 from tinygen.quant.ctable import CTable, Storage, TensorEntry
 from tinygen.quant.engines.datapaths import with_crossings
 from tinygen.quant.errors import Code, CTableError
-from tinygen.quant.scheme import Range, Scheme, affine, qm_n
+from tinygen.quant.scheme import RealRange, Scheme, affine, qm_n
 from tinygen.quant.weight_scales import weight_quant
 from tinygen.quant.widths import ACTIVATIONS, WEIGHTS, has_narrow_form
 
@@ -61,7 +61,7 @@ def _repaired(group: Group, table: CTable, scheme: Scheme) -> dict[str, object] 
         return None
     else:
         ranges = [_range(entry) for entry in entries]
-        whole = Range(min(r.low for r in ranges), max(r.high for r in ranges))
+        whole = RealRange(min(r.low for r in ranges), max(r.high for r in ranges))
         quant, used = affine(whole, dtype, scheme, bits), scheme
     low, high = (quant.scale * (bound - quant.zero_point) for bound in stored_limits(dtype, bits))
     return {
@@ -84,10 +84,10 @@ def _is_legal(entry: TensorEntry, storage: Storage, scheme: Scheme) -> bool:
     return is_symmetric and (scheme is Scheme.SYMMETRIC or qm_n(quant_of(entry), storage.dtype) is not None)
 
 
-def _range(entry: TensorEntry) -> Range:
+def _range(entry: TensorEntry) -> RealRange:
     """The real values that an entry stores, over all its scales."""
     pairs = list(zip(entry.scale, entry.zero_point, strict=True))
-    return Range(
+    return RealRange(
         min(scale * (entry.dtype.min - zero_point) for scale, zero_point in pairs),
         max(scale * (entry.dtype.max - zero_point) for scale, zero_point in pairs),
     )

@@ -18,7 +18,7 @@ class Scheme(StrEnum):
 
 
 @dataclass(frozen=True)
-class Range:
+class RealRange:
     """Real values that are stored without saturation."""
 
     low: float
@@ -30,7 +30,7 @@ class Range:
         return max(-self.low, self.high, 0.0)
 
 
-def affine(range: Range, dtype: DType, scheme: Scheme, bits: int | None = None) -> Quant:
+def affine(range: RealRange, dtype: DType, scheme: Scheme, bits: int | None = None) -> Quant:
     """Scale (a float32) and zero point of activations; an empty range has scale 1. `bits` as in `Quant`."""
     least, most = stored_limits(dtype, bits)
     if scheme is Scheme.ASYMMETRIC:

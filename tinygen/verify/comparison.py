@@ -35,7 +35,7 @@ class Permission:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class ComparedTensor:
     """One tensor of one sample."""
 
     stage: int
@@ -55,7 +55,7 @@ def compare(
     expected: Array,
     permission: Permission | None = None,
     tolerance: Array | None = None,
-) -> Comparison:
+) -> ComparedTensor:
     """Compare stored integers, of which those within the permission are no mismatch, or float32.
 
     Each element of float32 may differ by its `tolerance`, and by REAL_TOLERANCE.
@@ -68,7 +68,7 @@ def compare(
 
 def compare_port(
     stage: int, side: Side, port: Port, actual: Array, expected: Array, permission: Permission | None = None
-) -> Comparison:
+) -> ComparedTensor:
     """Compare an output as the application has it: floats too must be equal, or within the permission."""
     if port.external.dtype is not DType.FLOAT32 or port.tensor.type.dtype is DType.FLOAT32:
         return compare(stage, side, port.name, actual, expected, permission)
@@ -86,17 +86,17 @@ def _judged(
     difference: Array,
     lsb: float,
     permission: Permission | None,
-) -> Comparison:
+) -> ComparedTensor:
     allowed = permission.lsb if permission else 0
     mismatches = int(np.count_nonzero(np.greater(difference, allowed * lsb) | np.isnan(difference)))
     permitted = int(np.count_nonzero(difference)) - mismatches
     rounding = permission.rounding if permission and permitted else None
-    return Comparison(stage, side, tensor, largest, mismatches, permitted, rounding)
+    return ComparedTensor(stage, side, tensor, largest, mismatches, permitted, rounding)
 
 
 def _compare_real(
     stage: int, side: Side, tensor: str, actual: Array, expected: Array, tolerance: Array | None
-) -> Comparison:
+) -> ComparedTensor:
     """Compare numbers that were computed with float32: infinities and NaN must be the same."""
     found, wanted = actual.astype(np.float64), expected.astype(np.float64)
     is_same = (found == wanted) | (np.isnan(found) & np.isnan(wanted))
@@ -105,4 +105,4 @@ def _compare_real(
     largest = float(np.abs(wanted[np.isfinite(wanted)]).max(initial=0.0))
     allowed = REAL_TOLERANCE * largest + (0.0 if tolerance is None else tolerance.astype(np.float64))
     mismatches = int(np.count_nonzero(~(difference <= allowed)))
-    return Comparison(stage, side, tensor, float(np.nan_to_num(difference).max(initial=0.0)), mismatches)
+    return ComparedTensor(stage, side, tensor, float(np.nan_to_num(difference).max(initial=0.0)), mismatches)

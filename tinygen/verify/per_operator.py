@@ -13,7 +13,7 @@ from tinygen.ops.fully_connected import FullyConnected
 from tinygen.ops.quantize import convert
 from tinygen.ops.reduction import Sum
 from tinygen.verify.comparison import (
-    Comparison,
+    ComparedTensor,
     Permission,
     Rounding,
     Side,
@@ -28,7 +28,7 @@ _FULLY_CONNECTED = Permission(1, Rounding.ONCE)  # of LiteRT; TFLM, CMSIS-NN and
 _WITHOUT_ORACLE = (Sum,)  # LiteRT's reference kernel for int8 never sets its multiplier: its results mean nothing
 
 
-def compare_operators(graph: Graph, inputs: Sample, oracle: LiteRTRun) -> Iterator[Comparison]:
+def compare_operators(graph: Graph, inputs: Sample, oracle: LiteRTRun) -> Iterator[ComparedTensor]:
     """All operators of one sample, and the conversions at inputs and outputs.
 
     A tensor that the passes or the frontend have made, which the oracle lacks, takes the reference's value: what
@@ -64,7 +64,7 @@ def _oracle_value(tensor: Tensor, theirs: Mapping[str, Array], own: Array) -> Ar
 
 def _compare_result(
     stage: int, op: Op, tensor: Tensor, own: Array, theirs: Array, values: Values, oracle: LiteRTRun
-) -> Comparison:
+) -> ComparedTensor:
     permission = oracle.permission or (_FULLY_CONNECTED if isinstance(op, FullyConnected) else None)
     tolerance = sum_tolerance(op, values)
     return compare(stage, Side.ORACLE, tensor.name, own, theirs, permission, tolerance)

@@ -16,7 +16,7 @@ from tinygen.ir.types import Array
 from tinygen.ops.quantize import convert
 from tinygen.planner.schedule.schedule import Schedule
 from tinygen.verify import reference
-from tinygen.verify.comparison import Comparison, Permission, Rounding, Side, compare, compare_port
+from tinygen.verify.comparison import ComparedTensor, Permission, Rounding, Side, compare, compare_port
 from tinygen.verify.litert import LiteRTRun
 from tinygen.verify.per_operator import compare_operators
 from tinygen.verify.stages import first_operator, first_output
@@ -33,7 +33,7 @@ def computes_real(graph: Graph) -> bool:
 
 def compare_real_target(
     schedule: Schedule, imported: Graph, inputs: Sample, run: TargetRun, original: Mapping[Tensor, Array]
-) -> Iterator[Comparison]:
+) -> Iterator[ComparedTensor]:
     """All results of operators, as far as they are computed, and all outputs of one sample.
 
     `original` is what the references make of the imported graph.
@@ -45,7 +45,7 @@ def compare_real_target(
         yield replace(found, side=Side.TARGET)
 
 
-def _compare_code(schedule: Schedule, inputs: Sample, run: TargetRun) -> Iterator[Comparison]:
+def _compare_code(schedule: Schedule, inputs: Sample, run: TargetRun) -> Iterator[ComparedTensor]:
     graph = schedule.graph
     ports = zip(graph.inputs, inputs, strict=True)
     known = {port.tensor: convert(given, port.external, port.tensor.type) for port, given in ports}

@@ -6,14 +6,14 @@ from pathlib import Path
 from tinygen.build.execute import Sample, execute, read_trace
 from tinygen.codegen.harness import Measure
 from tinygen.verify import reference
-from tinygen.verify.comparison import Comparison, Side, compare, compare_port
+from tinygen.verify.comparison import ComparedTensor, Side, compare, compare_port
 from tinygen.verify.program import Program
 from tinygen.verify.samples import Samples
 from tinygen.verify.signal import windows
 from tinygen.verify.stages import first_operator, first_output
 
 
-def compare_stream(compiled: Program, calls: Samples, folder: Path) -> Iterator[list[Comparison]]:
+def compare_stream(compiled: Program, calls: Samples, folder: Path) -> Iterator[list[ComparedTensor]]:
     """The comparisons of each call, all of which run in one go; `folder` is for the program.
 
     Every result of an operator; and from the call on from which outputs count, those with the whole model's outputs.
@@ -37,7 +37,7 @@ def compare_stream(compiled: Program, calls: Samples, folder: Path) -> Iterator[
         yield found
 
 
-def _compare_outputs(compiled: Program, actual: Sample, window: Sample) -> Iterator[Comparison]:
+def _compare_outputs(compiled: Program, actual: Sample, window: Sample) -> Iterator[ComparedTensor]:
     """The outputs of a call with those of the whole model; of streamed ones, with its last rows."""
     model = compiled.imported
     expected = reference.outputs(model, reference.evaluate(model, window))

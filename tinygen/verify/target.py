@@ -13,7 +13,7 @@ from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array
 from tinygen.planner.schedule.schedule import Schedule
 from tinygen.verify import reference
-from tinygen.verify.comparison import Comparison, Side, compare, compare_port
+from tinygen.verify.comparison import ComparedTensor, Side, compare, compare_port
 from tinygen.verify.stages import first_operator, first_output
 
 
@@ -49,7 +49,7 @@ def run_references(imported: Graph, simplified: Graph, calls: Iterable[Sample]) 
         yield ReferenceRun(reference.outputs(imported, original), tensors)
 
 
-def compare_target(schedule: Schedule, target: TargetRun, expected: ReferenceRun) -> Iterator[Comparison]:
+def compare_target(schedule: Schedule, target: TargetRun, expected: ReferenceRun) -> Iterator[ComparedTensor]:
     """All results of operators, as far as they are computed, and all outputs of one sample."""
     computed = partly_computed(schedule)
     for stage, op in enumerate(schedule.graph.ops, first_operator(schedule)):

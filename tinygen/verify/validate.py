@@ -26,7 +26,7 @@ from tinygen.errors import UsageError
 from tinygen.frontends.spelling import Spelling
 from tinygen.system.work import work_folder
 from tinygen.verify import reference
-from tinygen.verify.comparison import Comparison, Rounding, Side
+from tinygen.verify.comparison import ComparedTensor, Rounding, Side
 from tinygen.verify.litert import InferenceEngine, LiteRT
 from tinygen.verify.oracle import Oracle, oracle_for
 from tinygen.verify.per_operator import compare_operators
@@ -122,7 +122,7 @@ def validate(
     compared = len(chosen) - (calls - samples)
     if compared < 1:
         raise UsageError(f"validation: has {len(chosen)} samples, {calls - samples + 1} or more were expected.")
-    comparisons: list[Comparison] = []
+    comparisons: list[ComparedTensor] = []
     for done, found in enumerate(_compare_all(compiled, chosen, engine), 1):
         comparisons += found
         if progress is not None:
@@ -172,7 +172,7 @@ def _engine(compiled: Program, oracle: Oracle) -> InferenceEngine | None:
     return engine(compiled.source, compiled.spelling)
 
 
-def _compare_all(compiled: Program, samples: Samples, engine: InferenceEngine | None) -> Iterator[list[Comparison]]:
+def _compare_all(compiled: Program, samples: Samples, engine: InferenceEngine | None) -> Iterator[list[ComparedTensor]]:
     """The comparisons of each sample."""
     with work_folder() as folder:
         if compiled.schedule.graph.stream is not None:
@@ -194,7 +194,7 @@ def _run(compiled: Program, image: Image, batch: Samples) -> list[TargetRun]:
     return [TargetRun(*run) for run in zip(execution.outputs, traces, strict=True)]
 
 
-def _compare(compiled: Program, batch: Samples, runs: Sequence[TargetRun]) -> Iterator[Iterator[Comparison]]:
+def _compare(compiled: Program, batch: Samples, runs: Sequence[TargetRun]) -> Iterator[Iterator[ComparedTensor]]:
     """The comparisons of calls that follow each other with the references."""
     schedule, imported = compiled.schedule, compiled.imported
     if computes_real(schedule.graph):
@@ -206,7 +206,7 @@ def _compare(compiled: Program, batch: Samples, runs: Sequence[TargetRun]) -> It
             yield compare_target(schedule, run, expected)
 
 
-def _first_mismatch(compiled: Program, comparisons: Sequence[Comparison]) -> FirstMismatch | None:
+def _first_mismatch(compiled: Program, comparisons: Sequence[ComparedTensor]) -> FirstMismatch | None:
     wrong = [comparison for comparison in comparisons if comparison.mismatches]
     if not wrong:
         return None
@@ -214,7 +214,7 @@ def _first_mismatch(compiled: Program, comparisons: Sequence[Comparison]) -> Fir
     return FirstMismatch(stages(compiled.schedule)[first.stage].operator, first.tensor, first.side)
 
 
-def _permitted(compiled: Program, comparisons: Sequence[Comparison]) -> Iterator[Permitted]:
+def _permitted(compiled: Program, comparisons: Sequence[ComparedTensor]) -> Iterator[Permitted]:
     found: dict[tuple[int, str, Rounding], list[int]] = {}
     for comparison in comparisons:
         if comparison.permitted and comparison.rounding is not None:
@@ -226,7 +226,7 @@ def _permitted(compiled: Program, comparisons: Sequence[Comparison]) -> Iterator
         yield Permitted(place.index, place.operator, tensor, rounding, sum(counts), len(counts))
 
 
-def _layers(compiled: Program, comparisons: Sequence[Comparison]) -> Iterator[Layer]:
+def _layers(compiled: Program, comparisons: Sequence[ComparedTensor]) -> Iterator[Layer]:
     for position, stage in enumerate(stages(compiled.schedule)):
         here = [comparison for comparison in comparisons if comparison.stage == position]
         target = [comparison for comparison in here if comparison.side is Side.TARGET]
@@ -234,7 +234,7 @@ def _layers(compiled: Program, comparisons: Sequence[Comparison]) -> Iterator[La
         yield Layer(stage.index, stage.operator, stage.name, stage.kernel, *_worst(target), *_worst(oracle))
 
 
-def _worst(comparisons: Sequence[Comparison]) -> tuple[float, int]:
+def _worst(comparisons: Sequence[ComparedTensor]) -> tuple[float, int]:
     """Largest difference and number of mismatches."""
     largest = max((comparison.max_abs_diff for comparison in comparisons), default=0)
     return largest, sum(comparison.mismatches for comparison in comparisons)

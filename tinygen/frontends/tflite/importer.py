@@ -8,7 +8,7 @@ from tinygen.errors import UnsupportedModelError, UnsupportedOperator, Unsupport
 from tinygen.frontends.foreign import check_is_real, check_not_compiled
 from tinygen.frontends.tflite.dilation import dilated_convolutions
 from tinygen.frontends.tflite.ending import ending_at
-from tinygen.frontends.tflite.memory import Memory
+from tinygen.frontends.tflite.memory import KeptVariables
 from tinygen.frontends.tflite.node import Node, Readers, UnsupportedError, open_axes, to_tensor
 from tinygen.frontends.tflite.operators import (
     activation,
@@ -78,7 +78,7 @@ def import_tflite(path: Path, stop_at: Sequence[str] = ()) -> Graph:
     unsigned = unsigned_tensors(subgraph, tensors)
     tensors |= {index: as_signed(tensors[index]) for index in unsigned}
     names = frozenset(raw.name for raw in subgraph.tensors)
-    memory = Memory.of(subgraph)
+    memory = KeptVariables.of(subgraph)
     ops: list[Op] = []
     folded = Account(FOLDED_BYTES)
     faults: list[UnsupportedOperator] = []

@@ -27,7 +27,7 @@ class Start:
 
 
 @dataclass(eq=False)
-class Memory:
+class KeptVariables:
     """What variables hold at the point up to which operators have been read."""
 
     handles: Mapping[int, Name]  # by tensor of the main subgraph
@@ -40,7 +40,7 @@ class Memory:
     sources: dict[Name, Source] = field(default_factory=dict)  # of the last operator that assigned one
 
     @classmethod
-    def of(cls, subgraph: RawSubgraph) -> "Memory":
+    def of(cls, subgraph: RawSubgraph) -> "KeptVariables":
         """Before the first operator."""
         handles = handles_of(subgraph)
         targets = (raw.inputs[0] for raw in subgraph.operators if raw.name == ASSIGN and raw.inputs)

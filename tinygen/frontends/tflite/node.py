@@ -7,7 +7,7 @@ from typing import TypeVar
 import numpy as np
 
 from tinygen.frontends.tflite.dilation import Dilated
-from tinygen.frontends.tflite.memory import Memory
+from tinygen.frontends.tflite.memory import KeptVariables
 from tinygen.frontends.tflite.raw import RawModel, RawOperator, RawTensor, TypeName
 from tinygen.ir.graph import Op, Source
 from tinygen.ir.names import unused
@@ -45,7 +45,7 @@ class Node:
     file: str
     names: frozenset[str]  # of all tensors in the file
     model: RawModel
-    memory: Memory  # the variables as they are before the operator
+    memory: KeptVariables  # the variables as they are before the operator
     unsigned: frozenset[int] = frozenset()  # tensors that are uint8 in the file, read as int8
     dilated: Dilated | None = None  # of a convolution, what the operators around it did for it
     same: dict[Tensor, Tensor] = field(default_factory=dict)  # results that are tensors which there are already

@@ -11,7 +11,7 @@ from tinygen.ir.types import DType, TensorType
 from tinygen.kernels.base import Kernel, Library, Lowerings, Table, Toolbox
 from tinygen.kernels.cmsis_nn.loops import loops
 from tinygen.kernels.cmsis_nn.requantization import per_channel_tables, weight_tables
-from tinygen.kernels.cmsis_nn.shapes import Dims, Offsets, Tile
+from tinygen.kernels.cmsis_nn.shapes import Dims, Offsets, TileStruct
 from tinygen.kernels.tinygen_c.asymmetric import asymmetric_convolution, has_zero_points
 from tinygen.kernels.tinygen_c.coded import coded_convolutions
 from tinygen.kernels.tinygen_c.packed import bias_tables, packed_convolutions, packed_weights
@@ -33,9 +33,9 @@ class ConvolveS8(Kernel):
     takes_scratch: ClassVar[bool] = True
 
     offsets: Offsets
-    stride: Tile
-    padding: Tile
-    dilation: Tile
+    stride: TileStruct
+    padding: TileStruct
+    dilation: TileStruct
     activation: Clamp
     input_dims: Dims
     filter_dims: Dims
@@ -76,9 +76,9 @@ def _kernel(
         scratch_bytes=scratch_bytes,
         loops=way,
         offsets=Offsets(input=-op.input.type.zero_point, output=op.output.type.zero_point),
-        stride=Tile.of(op.stride),
-        padding=Tile(w=op.padding.left, h=op.padding.top),
-        dilation=Tile.of(op.dilation),
+        stride=TileStruct.of(op.stride),
+        padding=TileStruct(w=op.padding.left, h=op.padding.top),
+        dilation=TileStruct.of(op.dilation),
         activation=op.clamp,
         input_dims=Dims.nhwc(op.input.type),
         filter_dims=Dims(channels, height, width, depth),

@@ -10,7 +10,7 @@ from tinygen.kernels.cmsis_nn.convolution import lower_conv2d
 from tinygen.kernels.cmsis_nn.depthwise_as_convolution import as_convolution, is_cheaper_as_convolution
 from tinygen.kernels.cmsis_nn.loops import loops
 from tinygen.kernels.cmsis_nn.requantization import per_channel_tables, weight_tables
-from tinygen.kernels.cmsis_nn.shapes import Dims, Offsets, Tile
+from tinygen.kernels.cmsis_nn.shapes import Dims, Offsets, TileStruct
 from tinygen.kernels.tinygen_c.asymmetric import asymmetric_depthwise, has_zero_points
 from tinygen.kernels.tinygen_c.coded import coded_convolutions
 from tinygen.kernels.tinygen_c.packed import bias_tables, packed_depthwise, packed_weights
@@ -33,9 +33,9 @@ class DepthwiseConvS8(Kernel):
 
     offsets: Offsets
     ch_mult: int
-    stride: Tile
-    padding: Tile
-    dilation: Tile
+    stride: TileStruct
+    padding: TileStruct
+    dilation: TileStruct
     activation: Clamp
     input_dims: Dims
     filter_dims: Dims
@@ -92,9 +92,9 @@ def _direct(
         loops=way,
         offsets=Offsets(input=-op.input.type.zero_point, output=op.output.type.zero_point),
         ch_mult=op.multiplier,
-        stride=Tile.of(op.stride),
-        padding=Tile(w=op.padding.left, h=op.padding.top),
-        dilation=Tile.of(op.dilation),
+        stride=TileStruct.of(op.stride),
+        padding=TileStruct(w=op.padding.left, h=op.padding.top),
+        dilation=TileStruct.of(op.dilation),
         activation=op.clamp,
         input_dims=Dims.nhwc(op.input.type),
         filter_dims=Dims(1, height, width, channels),

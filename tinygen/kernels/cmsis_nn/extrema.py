@@ -11,7 +11,7 @@ from tinygen.ops.extrema import Maximum, Minimum
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class ExtremumS8(Kernel):
+class CmsisExtremumS8(Kernel):
     """arm_maximum_s8 or arm_minimum_s8 of tensors of the same shape."""
 
     template: ClassVar[str] = "extremum_s8"
@@ -27,7 +27,7 @@ def lower_extremum(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 - the sa
     assert isinstance(op, Maximum | Minimum)
     if not op.broadcast.is_flat:
         return broadcast_extremum(op)
-    return ExtremumS8(
+    return CmsisExtremumS8(
         function="arm_maximum_s8" if isinstance(op, Maximum) else "arm_minimum_s8",
         **operands(op.output, op.first, op.second),
         dims=Dims(1, 1, 1, op.output.type.elements),

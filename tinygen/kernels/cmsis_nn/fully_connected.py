@@ -11,7 +11,7 @@ from tinygen.kernels.base import Kernel, Library, Lowerings, Table, Toolbox
 from tinygen.kernels.cmsis_nn.convolution import Convolve1x1S8
 from tinygen.kernels.cmsis_nn.loops import loops
 from tinygen.kernels.cmsis_nn.requantization import per_channel_tables, weight_tables
-from tinygen.kernels.cmsis_nn.shapes import Dims, Offsets, Tile
+from tinygen.kernels.cmsis_nn.shapes import Dims, Offsets, TileStruct
 from tinygen.kernels.tinygen_c.asymmetric import asymmetric_fully_connected, has_zero_points
 from tinygen.kernels.tinygen_c.coded import coded_convolutions
 from tinygen.kernels.tinygen_c.packed import bias_tables, packed_fully_connected, packed_weights
@@ -85,7 +85,7 @@ def _int4_kernels(op: FullyConnected, toolbox: Toolbox) -> tuple[Kernel, ...]:
             output_dims=output_dims,
         )
     else:
-        point = Tile(w=1, h=1)
+        point = TileStruct(w=1, h=1)
         kernel = Convolve1x1S8(
             function="arm_convolve_1x1_s4_fast",
             reads=(op.input,),
@@ -94,7 +94,7 @@ def _int4_kernels(op: FullyConnected, toolbox: Toolbox) -> tuple[Kernel, ...]:
             loops=loops(toolbox),
             offsets=offsets,
             stride=point,
-            padding=Tile(w=0, h=0),
+            padding=TileStruct(w=0, h=0),
             dilation=point,
             activation=op.clamp,
             input_dims=Dims(1, 1, op.rows, features),

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from tinygen.ir.graph import Op
 from tinygen.kernels.base import Kernel, Lowerings, Toolbox
-from tinygen.kernels.cmsis_nn.shapes import Dims, Tile
+from tinygen.kernels.cmsis_nn.shapes import Dims, TileStruct
 from tinygen.ops.clamp import Clamp
 from tinygen.ops.pool2d import AveragePool2D, MaxPool2D
 
@@ -18,8 +18,8 @@ class PoolS8(Kernel):
     takes_scratch: ClassVar[bool] = True
     element: ClassVar[str] = "int8_t"
 
-    stride: Tile
-    padding: Tile
+    stride: TileStruct
+    padding: TileStruct
     activation: Clamp
     input_dims: Dims
     filter_dims: Dims
@@ -45,8 +45,8 @@ def _pool(op: AveragePool2D | MaxPool2D, function: str, scratch_bytes: int) -> K
         reads=(op.input,),
         writes=(op.output,),
         scratch_bytes=scratch_bytes,
-        stride=Tile.of(op.stride),
-        padding=Tile(w=op.padding.left, h=op.padding.top),
+        stride=TileStruct.of(op.stride),
+        padding=TileStruct(w=op.padding.left, h=op.padding.top),
         activation=op.clamp,
         input_dims=Dims.nhwc(op.input.type),
         filter_dims=Dims(1, op.kernel.h, op.kernel.w, 1),

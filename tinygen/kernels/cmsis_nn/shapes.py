@@ -31,13 +31,13 @@ class Offsets:
 
 
 @dataclass(frozen=True)
-class Tile:
+class TileStruct:
     """cmsis_nn_tile."""
 
     w: int
     h: int
 
     @classmethod
-    def of(cls, pair: HW) -> "Tile":
+    def of(cls, pair: HW) -> "TileStruct":
         """A pair of height and width."""
         return cls(w=pair.w, h=pair.h)

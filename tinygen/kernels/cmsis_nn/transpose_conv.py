@@ -10,7 +10,7 @@ from tinygen.kernels.base import Kernel, Library, Lowerings, Table, Toolbox
 from tinygen.kernels.cmsis_nn.convolution import ANY_CONVOLUTION, ConvolveS8, im2col_bytes
 from tinygen.kernels.cmsis_nn.loops import loops
 from tinygen.kernels.cmsis_nn.requantization import per_channel_tables, weight_tables
-from tinygen.kernels.cmsis_nn.shapes import Dims, Offsets, Tile
+from tinygen.kernels.cmsis_nn.shapes import Dims, Offsets, TileStruct
 from tinygen.ops.clamp import Clamp
 from tinygen.ops.transpose_conv2d import TransposeConv2D
 from tinygen.ops.window import HW, UNIT
@@ -26,8 +26,8 @@ class TransposeConvS8(Kernel):
     takes_scratch: ClassVar[bool] = True
 
     offsets: Offsets
-    stride: Tile
-    padding: Tile
+    stride: TileStruct
+    padding: TileStruct
     activation: Clamp
     input_dims: Dims
     filter_dims: Dims
@@ -110,8 +110,8 @@ def _transposed(op: TransposeConv2D, kind: type[TransposeConvS8], function: str,
         tables=weight_tables(op.weights, op.bias) + per_channel_tables(op.output_stage, channels),
         scratch_bytes=scratch_bytes,
         offsets=Offsets(input=-op.input.type.zero_point, output=op.output.type.zero_point),
-        stride=Tile.of(op.stride),
-        padding=Tile(w=op.left, h=op.top),
+        stride=TileStruct.of(op.stride),
+        padding=TileStruct(w=op.left, h=op.top),
         activation=op.clamp,
         input_dims=Dims.nhwc(op.input.type),
         filter_dims=Dims(channels, height, width, depth),
@@ -133,9 +133,9 @@ def _convolved(op: TransposeConv2D, toolbox: Toolbox) -> Kernel:
         scratch_bytes=im2col_bytes(height * width * depth, toolbox),
         loops=loops(toolbox, gathers=True),
         offsets=Offsets(input=-op.input.type.zero_point, output=op.output.type.zero_point),
-        stride=Tile.of(UNIT),
-        padding=Tile.of(HW(height - 1 - op.top, width - 1 - op.left)),
-        dilation=Tile.of(UNIT),
+        stride=TileStruct.of(UNIT),
+        padding=TileStruct.of(HW(height - 1 - op.top, width - 1 - op.left)),
+        dilation=TileStruct.of(UNIT),
         activation=op.clamp,
         input_dims=Dims(batches, rows * op.stride.h, columns * op.stride.w, depth),
         filter_dims=Dims(channels, height, width, depth),

@@ -33,14 +33,14 @@ _LEAST_BIAS = 2.0**-100
 
 
 @dataclass(frozen=True)
-class Rows:
+class RowsStruct:
     """struct tg_rows."""
 
     count: int
     size: int
 
     @classmethod
-    def of(cls, input: Tensor, scale: Tensor) -> "Rows":
+    def of(cls, input: Tensor, scale: Tensor) -> "RowsStruct":
         """As many as there are scales."""
         return cls(scale.type.elements, input.type.elements // scale.type.elements)
 
@@ -99,7 +99,7 @@ class DynamicRangeF32(_ByRule):
 
     template: ClassVar[str] = "dynamic_range_f32"
 
-    rows: Rows
+    rows: RowsStruct
 
     @property
     def callees(self) -> tuple[str, ...]:
@@ -113,7 +113,7 @@ class DynamicQuantizeF32(Kernel):
     template: ClassVar[str] = "dynamic_quantize_f32"
     header: ClassVar[str] = "tg_dynamic.h"
 
-    rows: Rows
+    rows: RowsStruct
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -164,7 +164,7 @@ def lower_dynamic_range(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 - t
         reads=(op.input,),
         writes=op.outputs,
         tables=constant_tables(op.input),
-        rows=Rows.of(op.input, op.outputs[0]),
+        rows=RowsStruct.of(op.input, op.outputs[0]),
         rule=op.rule,
     )
 
@@ -204,7 +204,7 @@ def lower_dynamic_quantize(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 
         reads=reads,
         writes=(op.output,),
         tables=constant_tables(*reads),
-        rows=Rows.of(op.input, op.scale),
+        rows=RowsStruct.of(op.input, op.scale),
     )
 
 
@@ -217,7 +217,7 @@ def lower_dynamic_dequantize(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG00
         reads=reads,
         writes=(op.output,),
         tables=constant_tables(*reads),
-        rows=Rows.of(op.input, op.scale),
+        rows=RowsStruct.of(op.input, op.scale),
     )
 
 

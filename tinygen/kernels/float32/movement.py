@@ -8,7 +8,7 @@ import numpy as np
 from tinygen.ir.graph import Op
 from tinygen.ir.types import DType
 from tinygen.kernels.base import Kernel, Lowerings, Table, Toolbox, constant_tables
-from tinygen.kernels.float32.windows import Image
+from tinygen.kernels.float32.windows import ImageStruct
 from tinygen.kernels.tinygen_c.strided_copy import CopyAxis, StridedCopy, byte_steps, merged
 from tinygen.ops.interpolate import Interpolate, Neighbours
 from tinygen.ops.pad import Pad
@@ -39,8 +39,8 @@ class ResizeLinearF32(Kernel):
     header: ClassVar[str] = "tg_float.h"
 
     batches: int
-    input: Image
-    output: Image
+    input: ImageStruct
+    output: ImageStruct
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -82,8 +82,8 @@ def lower_resize_linear(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 - t
         writes=(op.output,),
         tables=(*constant_tables(op.input), *tables),
         batches=op.input.shape[0],
-        input=Image.of(op.input.type),
-        output=Image.of(op.output.type),
+        input=ImageStruct.of(op.input.type),
+        output=ImageStruct.of(op.output.type),
     )
 
 

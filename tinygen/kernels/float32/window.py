@@ -11,7 +11,7 @@ from tinygen.ir.tensor import Tensor
 from tinygen.kernels.base import Kernel, Lowerings, Table, Toolbox, constant_tables
 from tinygen.kernels.float32.coded import coded_convolution
 from tinygen.kernels.float32.listed import listed_convolution
-from tinygen.kernels.float32.windows import Image, WindowF32
+from tinygen.kernels.float32.windows import ImageStruct, WindowF32
 from tinygen.kernels.work import Work
 from tinygen.ops.conv2d import Conv2D
 from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
@@ -55,8 +55,8 @@ def lower_convolution(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 - the
     is_depthwise = isinstance(op, DepthwiseConv2D)
     window = WindowF32(
         batches=op.input.shape[0],
-        input=Image.of(op.input.type),
-        output=Image.of(op.output.type),
+        input=ImageStruct.of(op.input.type),
+        output=ImageStruct.of(op.output.type),
         kernel=op.window.kernel,
         stride=op.stride,
         dilation=op.dilation,
@@ -78,8 +78,8 @@ def lower_transpose_conv2d(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 
     assert isinstance(op, TransposeConv2D)
     window = WindowF32(
         batches=op.input.shape[0],
-        input=Image.of(op.input.type),
-        output=Image.of(op.output.type),
+        input=ImageStruct.of(op.input.type),
+        output=ImageStruct.of(op.output.type),
         kernel=op.kernel,
         stride=op.stride,
         top=op.top,
@@ -95,8 +95,8 @@ def lower_fully_connected(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 -
     units, features = op.weights.shape
     window = WindowF32(
         batches=1,
-        input=Image(op.rows, 1, features),
-        output=Image(op.rows, 1, units),
+        input=ImageStruct(op.rows, 1, features),
+        output=ImageStruct(op.rows, 1, units),
         kernel=UNIT,
         bounds=op.clamp,
     )
@@ -116,8 +116,8 @@ def lower_pool(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 - the same f
         tables=constant_tables(op.input),
         window=WindowF32(
             batches=op.input.shape[0],
-            input=Image.of(op.input.type),
-            output=Image.of(op.output.type),
+            input=ImageStruct.of(op.input.type),
+            output=ImageStruct.of(op.output.type),
             kernel=op.kernel,
             stride=op.stride,
             dilation=op.window.dilation,

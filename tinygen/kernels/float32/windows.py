@@ -8,7 +8,7 @@ from tinygen.ops.window import HW, UNIT
 
 
 @dataclass(frozen=True)
-class Image:
+class ImageStruct:
     """struct tg_image."""
 
     height: int
@@ -16,7 +16,7 @@ class Image:
     channels: int
 
     @classmethod
-    def of(cls, type: TensorType) -> "Image":
+    def of(cls, type: TensorType) -> "ImageStruct":
         """The size of NHWC images."""
         return cls(*type.shape[1:])
 
@@ -26,8 +26,8 @@ class WindowF32:
     """struct tg_window."""
 
     batches: int
-    input: Image
-    output: Image
+    input: ImageStruct
+    output: ImageStruct
     kernel: HW
     stride: HW = UNIT
     dilation: HW = UNIT

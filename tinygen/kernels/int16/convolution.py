@@ -11,7 +11,7 @@ from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import DType
 from tinygen.kernels.base import Kernel, Library, Lowerings, Table, Toolbox
 from tinygen.kernels.cmsis_nn.requantization import per_channel_tables, weight_tables
-from tinygen.kernels.cmsis_nn.shapes import Dims, Tile
+from tinygen.kernels.cmsis_nn.shapes import Dims, TileStruct
 from tinygen.kernels.geometry import GeometricKernel, Geometry
 from tinygen.ops.accumulate import OutputStage
 from tinygen.ops.clamp import Clamp
@@ -135,8 +135,8 @@ def lower_transpose_conv2d(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 
         Dims.nhwc(op.input.type),
         Dims(channels, height, width, depth),
         Dims.nhwc(op.output.type),
-        Tile.of(op.stride),
-        Tile(w=op.left, h=op.top),
+        TileStruct.of(op.stride),
+        TileStruct(w=op.left, h=op.top),
     )
     return replace(_any_convolution(op.output_stage, geometry, channels), function="tg_transpose_conv_s16")
 

@@ -6,7 +6,7 @@ from typing import ClassVar
 from tinygen.ir.graph import Op
 from tinygen.kernels.base import Kernel, Lowerings, Toolbox
 from tinygen.kernels.cmsis_nn.pooling import PoolS8
-from tinygen.kernels.cmsis_nn.shapes import Dims, Tile
+from tinygen.kernels.cmsis_nn.shapes import Dims, TileStruct
 from tinygen.ops.pool2d import AveragePool2D, MaxPool2D
 
 
@@ -26,8 +26,8 @@ def lower_pool(op: Op, toolbox: Toolbox) -> Kernel:
         reads=(op.input,),
         writes=(op.output,),
         scratch_bytes=4 * op.input.shape[3] if is_average and toolbox.has_dsp_kernels else 0,
-        stride=Tile.of(op.stride),
-        padding=Tile(w=op.padding.left, h=op.padding.top),
+        stride=TileStruct.of(op.stride),
+        padding=TileStruct(w=op.padding.left, h=op.padding.top),
         activation=op.clamp,
         input_dims=Dims.nhwc(op.input.type),
         filter_dims=Dims(1, op.kernel.h, op.kernel.w, 1),

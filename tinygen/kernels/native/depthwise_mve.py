@@ -28,7 +28,7 @@ _MOST_MOVED = 13  # positions of a filter that fit a vector when moved by up to 
 _LARGEST_STEP = 0xFFFF  # distances of outputs are 16-bit numbers
 
 
-class Layout(Enum):
+class PlaneLayout(Enum):
     """What a word of a plane holds, and what is computed at once."""
 
     TILES = "2x2 outputs, words of 4 lines"
@@ -41,24 +41,24 @@ class Layout(Enum):
 class Plan:
     """A way to compute a layer."""
 
-    layout: Layout
+    layout: PlaneLayout
     lines: PlaneAxis
     positions: PlaneAxis
 
     @property
     def variant(self) -> str:
         """Of the function's name."""
-        return {Layout.TILES: "_3x3", Layout.LINE: "_line"}.get(self.layout, "")
+        return {PlaneLayout.TILES: "_3x3", PlaneLayout.LINE: "_line"}.get(self.layout, "")
 
     @property
     def lines_in_word(self) -> int:
         """Of inputs; where it is 1, a word has 4 positions of a line."""
-        return 4 if self.layout in (Layout.TILES, Layout.COLUMNS) else 1
+        return 4 if self.layout in (PlaneLayout.TILES, PlaneLayout.COLUMNS) else 1
 
     @property
     def lines_in_step(self) -> int:
         """Lines of output that are computed together."""
-        return 2 if self.layout is Layout.TILES else 1
+        return 2 if self.layout is PlaneLayout.TILES else 1
 
     @property
     def words(self) -> int:
@@ -84,14 +84,14 @@ class Plan:
     @property
     def vectors(self) -> int:
         """Of a filter."""
-        return self.lines.taps if self.layout is Layout.LINES else 1
+        return self.lines.taps if self.layout is PlaneLayout.LINES else 1
 
     @property
     def channel_words(self) -> int:
         """Of a channel's stream: vectors of its filter, and three constants."""
         if self.lines_in_word == 1:
-            return 3 + self.lines.taps * (_LANES + (_MOVED if self.layout is Layout.LINE else 0)) // 4
-        return 3 + (self.positions.taps + 2 if self.layout is Layout.TILES else 4)
+            return 3 + self.lines.taps * (_LANES + (_MOVED if self.layout is PlaneLayout.LINE else 0)) // 4
+        return 3 + (self.positions.taps + 2 if self.layout is PlaneLayout.TILES else 4)
 
     @property
     def slack_bytes(self) -> int:
@@ -116,11 +116,11 @@ class Plan:
         if positions.stride > 2 or 4 * positions.output_step + lines.output_step > _LARGEST_STEP:
             return False
         is_near = _AT_ONCE * positions.output_step <= _LARGEST_STEP
-        if self.layout is Layout.LINES:
+        if self.layout is PlaneLayout.LINES:
             return positions.taps <= _LANES and is_near
-        if self.layout is Layout.LINE:
+        if self.layout is PlaneLayout.LINE:
             return lines.taps == positions.stride == 1 and positions.taps <= _MOST_MOVED and is_near
-        if self.layout is Layout.COLUMNS:
+        if self.layout is PlaneLayout.COLUMNS:
             return max(lines.taps, positions.taps) <= 4 and is_near
         strides = max(lines.stride, positions.stride)
         return lines.taps == positions.taps == 3 and strides == 1 and min(lines.outputs, positions.outputs) > 1
@@ -130,11 +130,11 @@ class Plan:
         """Of one channel: packing and outputs."""
         lines, positions = self.lines.outputs, self.positions.outputs
         packing = 9 + self.words * 17 / _GROUP
-        if self.layout is Layout.TILES:
+        if self.layout is PlaneLayout.TILES:
             return 24 + -(-lines // 2) * (packing + 16 + -(-positions // 4) * 31)
-        if self.layout is Layout.LINE:
+        if self.layout is PlaneLayout.LINE:
             return 24 + lines * (packing + 16 + -(-positions // _AT_ONCE) * 34)
-        packed = lines if self.layout is Layout.COLUMNS else self.lines.reach
+        packed = lines if self.layout is PlaneLayout.COLUMNS else self.lines.reach
         return 32 + packed * packing + lines * (16 + -(-positions // _AT_ONCE) * (24 + 18 * self.vectors))
 
 
@@ -235,7 +235,7 @@ def planes(op: DepthwiseConv2D) -> tuple[Kernel, ...]:
 def best_plan(op: DepthwiseConv2D, rows: int | None = None) -> Plan | None:
     """The way with the fewest instructions for rows of the result; None where there is none."""
     vertical, horizontal = axes_of(op, rows)
-    plans = (Plan(layout, *axes) for layout in Layout for axes in ((vertical, horizontal), (horizontal, vertical)))
+    plans = (Plan(layout, *axes) for layout in PlaneLayout for axes in ((vertical, horizontal), (horizontal, vertical)))
     return min((plan for plan in plans if plan.is_possible), key=lambda plan: plan.instructions, default=None)
 
 
@@ -282,11 +282,11 @@ def _stream(plan: Plan, scales: VectorRequantization) -> Array:
     if not plan.lines.is_vertical:
         filters = filters.transpose(0, 2, 1)
     if plan.lines_in_word == 1:
-        before = _MOVED if plan.layout is Layout.LINE else 0
+        before = _MOVED if plan.layout is PlaneLayout.LINE else 0
         vectors = np.pad(filters, ((0, 0), (0, 0), (before, _LANES - shape[1])))
     else:
         columns = np.pad(filters, ((0, 0), (0, 4 - shape[0]), (0, 0))).transpose(0, 2, 1)
-        around = (1, 1) if plan.layout is Layout.TILES else (0, 4 - shape[1])
+        around = (1, 1) if plan.layout is PlaneLayout.TILES else (0, 4 - shape[1])
         vectors = np.pad(columns, ((0, 0), around, (0, 0)))
     words = np.ascontiguousarray(vectors.astype(np.int8)).reshape(channels, -1).view("<i4")
     return np.concatenate((words, scales.scales), axis=1).astype(np.int32).reshape(-1)

@@ -143,7 +143,7 @@ def full_size(output: Tensor, *operands: Tensor) -> tuple[Tensor, ...]:
     return tuple(t for t in operands if t.type.elements == output.type.elements and not t.is_constant)
 
 
-class Offsets(TypedDict):
+class OperandOffsets(TypedDict):
     """What is added to stored values."""
 
     first_offset: int
@@ -151,10 +151,10 @@ class Offsets(TypedDict):
     output_offset: int
 
 
-def offsets(op: Add | Mul | SquaredDifference) -> Offsets:
+def offsets(op: Add | Mul | SquaredDifference) -> OperandOffsets:
     """Minus the operands' zero points, plus the output's."""
     first, second, output = (tensor.type.zero_point for tensor in (op.first, op.second, op.output))
-    return Offsets(first_offset=-first, second_offset=-second, output_offset=output)
+    return OperandOffsets(first_offset=-first, second_offset=-second, output_offset=output)
 
 
 def _common_scale(op: Add | SquaredDifference, function: str, activation: Clamp) -> Kernel:

@@ -7,7 +7,7 @@ import numpy as np
 
 from tinygen.ir.graph import Op
 from tinygen.kernels.base import Kernel, Lowerings, Table, Toolbox, constant_tables
-from tinygen.kernels.float32.windows import Image, WindowF32
+from tinygen.kernels.float32.windows import ImageStruct, WindowF32
 from tinygen.kernels.work import Extent, Work, work
 from tinygen.ops.integer_conv2d import IntegerConv2D, IntegerConvolution, IntegerDepthwiseConv2D
 from tinygen.ops.integer_fully_connected import IntegerFullyConnected
@@ -151,8 +151,8 @@ def _is_matmul(op: IntegerConv2D) -> bool:
 def _window(op: IntegerConvolution, groups: int) -> WindowF32:
     return WindowF32(
         batches=op.input.shape[0],
-        input=Image.of(op.input.type),
-        output=Image.of(op.output.type),
+        input=ImageStruct.of(op.input.type),
+        output=ImageStruct.of(op.output.type),
         kernel=op.window.kernel,
         stride=op.stride,
         dilation=op.dilation,

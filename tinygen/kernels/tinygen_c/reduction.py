@@ -7,7 +7,7 @@ from tinygen.ir.graph import Op
 from tinygen.ir.types import DType
 from tinygen.kernels.base import Kernel, Lowerings, Toolbox
 from tinygen.kernels.cmsis_nn.pooling import PoolS8
-from tinygen.kernels.cmsis_nn.shapes import Dims, Tile
+from tinygen.kernels.cmsis_nn.shapes import Dims, TileStruct
 from tinygen.ops.arg_max import ArgMax
 from tinygen.ops.clamp import Clamp
 from tinygen.ops.reduction import Extents, Mean, ReduceMax, ReduceMin, Sum
@@ -83,8 +83,8 @@ def lower_reduce_max(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 - the 
         function="arm_max_pool_s8",
         reads=(op.input,),
         writes=(op.output,),
-        stride=Tile(w=1, h=1),
-        padding=Tile(w=0, h=0),
+        stride=TileStruct(w=1, h=1),
+        padding=TileStruct(w=0, h=0),
         activation=Clamp.none(op.output.type),
         input_dims=Dims(extents.outer, 1, extents.second, extents.inner),
         filter_dims=Dims(1, 1, extents.second, 1),

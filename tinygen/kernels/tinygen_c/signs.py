@@ -11,7 +11,7 @@ from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import DType
 from tinygen.kernels.base import Kernel, Lowerings, Table, Toolbox
 from tinygen.kernels.cmsis_nn.requantization import per_channel_tables
-from tinygen.kernels.cmsis_nn.shapes import Dims, Tile
+from tinygen.kernels.cmsis_nn.shapes import Dims, TileStruct
 from tinygen.kernels.tinygen_c.packed import bias_tables
 from tinygen.ops.accumulate import OutputStage
 from tinygen.ops.clamp import Clamp
@@ -19,8 +19,8 @@ from tinygen.ops.pack_signs import PackSigns
 from tinygen.ops.sign_conv2d import SignConv2D
 from tinygen.ops.sign_fully_connected import SignFullyConnected
 
-_POINT = Tile(w=1, h=1)
-_NO_PADDING = Tile(w=0, h=0)
+_POINT = TileStruct(w=1, h=1)
+_NO_PADDING = TileStruct(w=0, h=0)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -46,9 +46,9 @@ class ConvolveSigns(Kernel):
     input_dims: Dims  # c: words of a pixel
     filter_dims: Dims  # c: channels
     output_dims: Dims
-    stride: Tile
-    padding: Tile
-    dilation: Tile
+    stride: TileStruct
+    padding: TileStruct
+    dilation: TileStruct
     counts_padding: int  # whether what lies outside is -1 (a real zero then), and not left out
     output_zero_point: int
     activation: Clamp
@@ -76,9 +76,9 @@ def lower_sign_conv2d(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 - the
         input_dims=Dims(*op.input.shape),
         filter_dims=Dims(*op.weights.shape),
         output_dims=Dims(*op.output.shape),
-        stride=Tile.of(op.stride),
-        padding=Tile(w=op.padding.left, h=op.padding.top),
-        dilation=Tile.of(op.dilation),
+        stride=TileStruct.of(op.stride),
+        padding=TileStruct(w=op.padding.left, h=op.padding.top),
+        dilation=TileStruct.of(op.dilation),
     )
 
 
@@ -103,9 +103,9 @@ def _kernel(
     input_dims: Dims,
     filter_dims: Dims,
     output_dims: Dims,
-    stride: Tile,
-    padding: Tile,
-    dilation: Tile,
+    stride: TileStruct,
+    padding: TileStruct,
+    dilation: TileStruct,
 ) -> ConvolveSigns:
     weights = _filters(stage.weights, filter_dims)
     counts_padding = stage.input.type.zero_point != 0

@@ -12,7 +12,7 @@ _SEARCH, _MOVE = 10, 4  # about the instructions to look whether a cycle begins,
 
 
 @dataclass(frozen=True)
-class Matrices:
+class MatricesStruct:
     """struct tg_matrices: matrices one behind the other."""
 
     count: int
@@ -34,7 +34,7 @@ class TransposeInPlace(Kernel):
     template: ClassVar[str] = "transpose_in_place"
     header: ClassVar[str] = "tg_movement.h"
 
-    passes: tuple[Matrices, ...]
+    passes: tuple[MatricesStruct, ...]
 
 
 def transpose_in_place(op: Transpose) -> TransposeInPlace:
@@ -48,12 +48,12 @@ def transpose_in_place(op: Transpose) -> TransposeInPlace:
     )
 
 
-def passes(shape: Sequence[int], permutation: Sequence[int], element_bytes: int) -> tuple[Matrices, ...]:
+def passes(shape: Sequence[int], permutation: Sequence[int], element_bytes: int) -> tuple[MatricesStruct, ...]:
     """The transposes of matrices, one after the other, that permute the axes of an array."""
     return tuple(_passes(shape, permutation, element_bytes))
 
 
-def _passes(shape: Sequence[int], permutation: Sequence[int], element_bytes: int) -> Iterator[Matrices]:
+def _passes(shape: Sequence[int], permutation: Sequence[int], element_bytes: int) -> Iterator[MatricesStruct]:
     """Axis by axis, the one that comes first, with those that follow it already, changes places with all before it."""
     left = list(range(len(shape)))  # axes in the order in which they are
     for position, axis in enumerate(permutation):
@@ -64,24 +64,24 @@ def _passes(shape: Sequence[int], permutation: Sequence[int], element_bytes: int
         before, moved, behind = (prod(shape[i] for i in axes) for axes in (left[:at], left[at:end], left[end:]))
         done = prod(shape[i] for i in permutation[:position])
         if before > 1 and moved > 1:
-            yield from _cheapest(Matrices(done, before, moved, behind * element_bytes))
+            yield from _cheapest(MatricesStruct(done, before, moved, behind * element_bytes))
         left = [*left[at:end], *left[:at], *left[end:]]
         left.remove(axis)
 
 
-def _cheapest(matrices: Matrices) -> tuple[Matrices, ...]:
+def _cheapest(matrices: MatricesStruct) -> tuple[MatricesStruct, ...]:
     """One pass, or two of fewer elements: whole pieces of rows or columns first, then what is in them, or the other way
     around."""
     count, rows, columns, element = matrices.count, matrices.rows, matrices.columns, matrices.element_bytes
-    ways: list[tuple[Matrices, ...]] = [(matrices,)]
+    ways: list[tuple[MatricesStruct, ...]] = [(matrices,)]
     for inner in _divisors(columns):
         outer = columns // inner
-        pieces = Matrices(count, rows, outer, inner * element)
-        ways.append((pieces, Matrices(count * outer, rows, inner, element)))
+        pieces = MatricesStruct(count, rows, outer, inner * element)
+        ways.append((pieces, MatricesStruct(count * outer, rows, inner, element)))
     for inner in _divisors(rows):
         outer = rows // inner
-        pieces = Matrices(count, outer, columns, inner * element)
-        ways.append((Matrices(count * outer, inner, columns, element), pieces))
+        pieces = MatricesStruct(count, outer, columns, inner * element)
+        ways.append((MatricesStruct(count * outer, inner, columns, element), pieces))
     return min(ways, key=lambda way: sum(each.effort for each in way))
 
 

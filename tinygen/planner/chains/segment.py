@@ -71,7 +71,7 @@ Traces = dict[Segment, Trace[BufferKey]]
 
 
 @dataclass(frozen=True)
-class Memory:
+class SegmentMemory:
     """The blocks that some steps need: of each buffer one, or several to choose from."""
 
     blocks: Mapping[BufferKey, tuple[Block, ...]]
@@ -94,7 +94,7 @@ class Memory:
 
 
 @dataclass(frozen=True)
-class Placed:
+class PlacedBlocks:
     """Where blocks lie."""
 
     offsets: Mapping[BufferKey, int]
@@ -105,7 +105,7 @@ class Placed:
 class Placing:
     """Memory with the search for where its blocks lie."""
 
-    def __init__(self, memory: Memory, solver: Solver = Solver.BUILTIN) -> None:
+    def __init__(self, memory: SegmentMemory, solver: Solver = Solver.BUILTIN) -> None:
         self.memory = memory
         items = list(memory.placed_first.values())
         self._search = PlacementSearch(items, memory.in_place, memory.bound_bytes, solver)
@@ -115,14 +115,14 @@ class Placing:
         """Of work so far."""
         return self._search.units
 
-    def best(self, effort: Effort, limit: int | None = None) -> Placed:
+    def best(self, effort: Effort, limit: int | None = None) -> PlacedBlocks:
         """The best placement found; with a limit the search ends at one within it."""
         offsets = self._search.best(effort, limit)
         for key, (block, *_) in self.memory.blocks.items():
             if isinstance(key, PlaneLine):
                 offsets[block] = lowest(block, offsets)
         chosen = {key: next(b for b in blocks if b in offsets) for key, blocks in self.memory.blocks.items()}
-        return Placed(
+        return PlacedBlocks(
             offsets={key: offsets[block] for key, block in chosen.items()},
             others=frozenset(key for key, block in chosen.items() if block is not self.memory.blocks[key][0]),
             arena_bytes=arena_bytes(offsets),
@@ -212,12 +212,12 @@ def choices_of(network: Network, segment: Segment) -> list[list[RowStep]]:
     return [[*fetches, *chain.from_iterable(steps), *stores] for steps in (early, late)]
 
 
-def memory_of(network: Network, segment: Segment, choices: Sequence[Sequence[RowStep]]) -> Memory:
+def memory_of(network: Network, segment: Segment, choices: Sequence[Sequence[RowStep]]) -> SegmentMemory:
     """The blocks of a segment on its own; what passes through it untouched is not among them."""
     return memory_of_trace(network, segment, trace_of_steps(network, choices))
 
 
-def memory_of_trace(network: Network, segment: Segment, found: Trace[BufferKey]) -> Memory:
+def memory_of_trace(network: Network, segment: Segment, found: Trace[BufferKey]) -> SegmentMemory:
     """The same, where it is known what the segment does to memory."""
     before = {root for root, (first, _) in network.lifetimes.items() if first < segment.first}
     after = {root for root, (_, last) in network.lifetimes.items() if last >= segment.end}
@@ -255,7 +255,7 @@ def _passes(network: Network, root: Tensor, segment: Segment, first: int, last: 
     return begins and ends
 
 
-def memory_of_traces(network: Network, segments: Sequence[Trace[BufferKey]]) -> Memory:
+def memory_of_traces(network: Network, segments: Sequence[Trace[BufferKey]]) -> SegmentMemory:
     """The blocks of segments that make up a network; inputs and outputs that no step touches are there, too."""
     ports = network.inputs | network.outputs
     sizes: dict[BufferKey, int] = {root: root.type.bytes for root in network.lifetimes if root in ports}
@@ -274,8 +274,8 @@ def trace_of_steps(network: Network, choices: Sequence[Sequence[RowStep]]) -> Tr
     return trace(traffic, [_sizes(network, steps, each) for steps, each in zip(choices, traffic, strict=True)])
 
 
-def _memory(traces: Sequence[Trace[BufferKey]], ports: Ports[BufferKey]) -> Memory:
-    return Memory(*blocks_of(traces, ports, _name, _align))
+def _memory(traces: Sequence[Trace[BufferKey]], ports: Ports[BufferKey]) -> SegmentMemory:
+    return SegmentMemory(*blocks_of(traces, ports, _name, _align))
 
 
 def _name(key: BufferKey) -> str:

@@ -15,7 +15,7 @@ _MEMORY = 40  # moves that acceptance looks back
 
 
 @dataclass(frozen=True)
-class Found:
+class FoundOffsets:
     """Offsets of blocks, and the order that first fit made them of."""
 
     order: list[int]
@@ -40,9 +40,9 @@ class Walk:
         return self._best.bytes
 
     @property
-    def best(self) -> Found:
+    def best(self) -> FoundOffsets:
         """The first order met that gives it."""
-        return Found(self._best.order, placed(self._best.order, self._best.at), self._best.bytes)
+        return FoundOffsets(self._best.order, placed(self._best.order, self._best.at), self._best.bytes)
 
     def go_on(self, moves: int) -> Iterator[None]:
         """Move until it has moved so often, or looked at as much as one walk may; hands over after each move."""

@@ -9,7 +9,7 @@ from tinygen.planner.memory.block import Block, InPlace
 from tinygen.planner.memory.branching import Branching
 from tinygen.planner.memory.exact import solve
 from tinygen.planner.memory.first_fit import Problem
-from tinygen.planner.memory.local_search import Found, Walk
+from tinygen.planner.memory.local_search import FoundOffsets, Walk
 from tinygen.planner.schedule.solver import Solver
 
 
@@ -160,14 +160,14 @@ class PlacementSearch:
         if walk.bytes < self._found.bytes:
             self._found = walk.best
 
-    def _take(self, found: Found) -> None:
+    def _take(self, found: FoundOffsets) -> None:
         if found.bytes < self._found.bytes:
             self._found = found
 
 
-def _found(problem: Problem, offsets: Mapping[int, int]) -> Found:
+def _found(problem: Problem, offsets: Mapping[int, int]) -> FoundOffsets:
     """Offsets that others found, and their order from the lowest."""
-    return Found(sorted(offsets, key=offsets.__getitem__), dict(offsets), problem.arena_bytes(dict(offsets)))
+    return FoundOffsets(sorted(offsets, key=offsets.__getitem__), dict(offsets), problem.arena_bytes(dict(offsets)))
 
 
 def arena_bytes(offsets: Mapping[Block, int]) -> int:

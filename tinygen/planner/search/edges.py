@@ -7,7 +7,7 @@ from enum import IntEnum
 from tinygen.ir.graph import Op
 from tinygen.kernels.base import Kernel
 from tinygen.planner.chains.demand import Compute, RowStep
-from tinygen.planner.chains.segment import Memory, Segment, memory_of, passing_bytes, steps_of
+from tinygen.planner.chains.segment import Segment, SegmentMemory, memory_of, passing_bytes, steps_of
 from tinygen.planner.cost.cost import Costs
 from tinygen.planner.memory.block import live_bytes, read_tick, written_tick
 from tinygen.planner.search.findings import Findings
@@ -15,7 +15,7 @@ from tinygen.planner.search.kernel_finder import KernelFinder
 from tinygen.planner.search.search_work import UNITS_OF_STEP
 
 
-class Known(IntEnum):
+class KnownEdge(IntEnum):
     """How far an edge has been looked at."""
 
     GUESSED = 0  # neither bytes nor instructions are exact; it hardly needs fewer bytes
@@ -30,7 +30,7 @@ class Edge:
     segment: Segment
     bytes: int
     extra_instructions: float  # beyond one call of each operator's fastest kernel on whole tensors
-    known: Known
+    known: KnownEdge
     frugal_instructions: float  # the same with the kernels of least scratch: more, where kernels are yet to be chosen
     is_frugal: bool = True  # whether its kernels are those with the least scratch
     extra_macs: int = 0  # that its strips do again
@@ -75,7 +75,7 @@ class EdgeFinder:
         size = self._found.place_quickly(memory, enough - passing).arena_bytes + passing
         if memory.bound_bytes + passing < size <= enough:
             return replace(edge, bytes=min(edge.bytes, size), fits_bytes=size)
-        return replace(edge, bytes=size, known=Known.PLACED)
+        return replace(edge, bytes=size, known=KnownEdge.PLACED)
 
     def _sliced(self, segment: Segment, steps: Sequence[RowStep]) -> list[Edge]:
         """A chain in slices, with the kernels that take the least scratch for slices."""
@@ -92,15 +92,15 @@ class EdgeFinder:
         scratch = tuple(kernels[op].scratch_bytes if op in kernels else None for op in ops)
         chosen = replace(segment, scratch=scratch if kernels else ())
         extra = prices.total - self._kernels.whole_instructions(segment)
-        return Edge(chosen, bytes, extra, Known.BOUNDED, extra)
+        return Edge(chosen, bytes, extra, KnownEdge.BOUNDED, extra)
 
-    def _spent_bytes(self, segment: Segment, memory: Memory) -> int:
+    def _spent_bytes(self, segment: Segment, memory: SegmentMemory) -> int:
         """The bound of what is not needed behind the segment: of what is, longer chains hold just some rows."""
         needed = {root for root, (_, last) in self._network.lifetimes.items() if last >= segment.end}
         spent = {key: blocks for key, blocks in memory.blocks.items() if key not in needed}
-        return Memory(spent, ()).bound_bytes
+        return SegmentMemory(spent, ()).bound_bytes
 
-    def _room(self, memory: Memory, steps: Sequence[RowStep]) -> dict[Op, int]:
+    def _room(self, memory: SegmentMemory, steps: Sequence[RowStep]) -> dict[Op, int]:
         """For the operators with a choice: the most bytes that are live, without their scratch, while they run."""
         found: dict[Op, int] = {}
         variants = self._kernels.variants

@@ -8,10 +8,10 @@ from tinygen.ir.graph import Op
 from tinygen.kernels.base import Kernel, Toolbox
 from tinygen.planner.chains.network import Network
 from tinygen.planner.chains.segment import (
-    Memory,
-    Placed,
+    PlacedBlocks,
     Placing,
     Segment,
+    SegmentMemory,
     Traces,
     memory_of_trace,
     memory_of_traces,
@@ -37,7 +37,7 @@ class Findings:
         self._variant_cache: dict[Op, tuple[Kernel, ...]] = {}
         self._part_cache: dict[tuple[Hashable, int], tuple[Op, Kernel]] = {}
         self._trace_cache: Traces = {}
-        self._placed_cache: dict[tuple[Segment, ...], Placed] = {}
+        self._placed_cache: dict[tuple[Segment, ...], PlacedBlocks] = {}
         self._placing_cache: dict[tuple[Segment, ...], Placing] = {}  # those asked for last at the end
 
     def variants(self, op: Op) -> tuple[Kernel, ...]:
@@ -57,16 +57,16 @@ class Findings:
         chosen = {op: self._within(op, bytes) for segment in segments for op, bytes in self._limited(segment)}
         return self.network.with_kernels(chosen) if chosen else self.network
 
-    def memory(self, segments: tuple[Segment, ...]) -> Memory:
+    def memory(self, segments: tuple[Segment, ...]) -> SegmentMemory:
         """The blocks of all segments, one after the other."""
         return self._placing(segments).memory
 
-    def place(self, segments: tuple[Segment, ...], effort: Effort, limit: int | None = None) -> Placed:
+    def place(self, segments: tuple[Segment, ...], effort: Effort, limit: int | None = None) -> PlacedBlocks:
         """The best placement found, quickly where no work is left; with a limit the search ends at one within it."""
         with self._at_work_on(segments) as placing:
             return placing.best(self._affordable(effort), limit)
 
-    def placed(self, segments: tuple[Segment, ...]) -> Placed:
+    def placed(self, segments: tuple[Segment, ...]) -> PlacedBlocks:
         """The best placement of all segments that is found."""
         if segments not in self._placed_cache:
             self._placed_cache[segments] = self.place(segments, Effort.THOROUGH)
@@ -79,12 +79,12 @@ class Findings:
                 return False
             return placing.is_within(limit_bytes, self._affordable(effort))
 
-    def memory_alone(self, segment: Segment) -> Memory:
+    def memory_alone(self, segment: Segment) -> SegmentMemory:
         """The blocks of a segment; what passes through it untouched is not among them."""
         self._trace([segment])
         return memory_of_trace(self.network, segment, self._trace_cache[segment])
 
-    def place_quickly(self, memory: Memory, limit: int) -> Placed:
+    def place_quickly(self, memory: SegmentMemory, limit: int) -> PlacedBlocks:
         """A placement of some blocks; the search ends at one within the limit."""
         placing = Placing(memory, self.solver)
         found = placing.best(Effort.QUICK, limit)

@@ -19,7 +19,7 @@ from math import inf
 from typing import NamedTuple
 
 from tinygen.planner.chains.segment import Segment
-from tinygen.planner.search.edges import Edge, EdgeFinder, Known
+from tinygen.planner.search.edges import Edge, EdgeFinder, KnownEdge
 from tinygen.planner.search.findings import Findings
 from tinygen.planner.search.kernel_finder import KernelFinder, Upgrade
 from tinygen.planner.search.sketches import SketchFinder
@@ -184,12 +184,12 @@ class SegmentationSearch:
             if edge.segment.end == segment.end and edge.extra_macs <= own.extra_macs
         ]
         if self._work.is_left:
-            self._look_closer(tuple(edge for edge in others if edge.known is Known.GUESSED))
+            self._look_closer(tuple(edge for edge in others if edge.known is KnownEdge.GUESSED))
         found = [
             edge
             for edge in self._edges[segment.first].values()
             if edge.segment.end == segment.end
-            and edge.known is not Known.GUESSED
+            and edge.known is not KnownEdge.GUESSED
             and edge.extra_macs <= own.extra_macs
             and edge.bytes <= limit_bytes
             and edge.extra_instructions < own.extra_instructions
@@ -258,7 +258,7 @@ class SegmentationSearch:
 
         Placements take longest: they wait until there is nothing to learn from bounds, and end at the path's bytes.
         """
-        guessed = [edge for edge in path if edge.known is Known.GUESSED]
+        guessed = [edge for edge in path if edge.known is KnownEdge.GUESSED]
         for edge in guessed:
             del self._edges[edge.segment.first][edge.segment]
             self._looks += 1
@@ -268,7 +268,7 @@ class SegmentationSearch:
         if guessed or not self._work.is_left:
             return not guessed
         most = _bytes(path)
-        bounded = [e for e in path if e.known is Known.BOUNDED and (e.fits_bytes is None or e.fits_bytes > most)]
+        bounded = [e for e in path if e.known is KnownEdge.BOUNDED and (e.fits_bytes is None or e.fits_bytes > most)]
         placed = [self._finder.placed(edge, most) for edge in bounded]
         for edge in placed:
             self._edges[edge.segment.first][edge.segment] = edge
@@ -282,7 +282,7 @@ class SegmentationSearch:
         for segment, edge in edges.items():
             is_longer = segment.end > chain.end and segment.rows_per_call == chain.rows_per_call
             is_alike = is_longer and segment.strips == chain.strips == 1 and segment.rows_per_call is not None
-            if is_alike and edge.known is Known.GUESSED and edge.bytes < bounded.spent_bytes:
+            if is_alike and edge.known is KnownEdge.GUESSED and edge.bytes < bounded.spent_bytes:
                 edges[segment] = replace(edge, bytes=bounded.spent_bytes)
 
     def _path(self, limit_bytes: int | None, chain: float = CHAIN) -> tuple[Edge, ...]:
@@ -331,7 +331,7 @@ class SegmentationSearch:
             )
             for edge in self._edges[first].values()
             if (edge.is_frugal if limit_bytes is None else _is_within(edge, limit_bytes))
-            and (may_guess or edge.known is not Known.GUESSED)
+            and (may_guess or edge.known is not KnownEdge.GUESSED)
         ]
         self._ways_cache[first] = asked, ways
         return ways
@@ -339,7 +339,7 @@ class SegmentationSearch:
 
 def _is_within(edge: Edge, limit_bytes: int) -> bool:
     """Whether an edge is to be tried in that arena: of the many strips those that the smallest arena was found with."""
-    return edge.bytes <= limit_bytes and (edge.segment.strips == 1 or edge.known is not Known.GUESSED)
+    return edge.bytes <= limit_bytes and (edge.segment.strips == 1 or edge.known is not KnownEdge.GUESSED)
 
 
 def _segmentation(path: tuple[Edge, ...]) -> Segmentation:

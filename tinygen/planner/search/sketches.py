@@ -11,7 +11,7 @@ from tinygen.planner.chains.segment import Segment, chain_of, crossing_bytes, pa
 from tinygen.planner.chains.slice_bounds import SliceBounds
 from tinygen.planner.chains.slices import SlicedChain
 from tinygen.planner.chains.strip_bounds import extra_macs, strip_bytes
-from tinygen.planner.search.edges import Edge, Known
+from tinygen.planner.search.edges import Edge, KnownEdge
 from tinygen.planner.search.findings import Findings
 from tinygen.planner.search.kernel_finder import KernelFinder
 from tinygen.planner.search.search_work import UNITS_OF_STEP, least_rows, longest_chain
@@ -59,7 +59,7 @@ class SketchFinder:
         extra, frugal = self._extra_in_parts(segment, segment.rows_per_call)
         least = self._least_bytes(segment, segment.rows_per_call)
         again = self._passes[segment.first, segment.end].extra_macs
-        return Edge(segment, least, extra, Known.GUESSED, frugal, extra_macs=again)
+        return Edge(segment, least, extra, KnownEdge.GUESSED, frugal, extra_macs=again)
 
     def guessed(self, edge: Edge, times: int) -> Edge | None:
         """The chain of `edge` with so many times the rows per call; None where that cannot help."""
@@ -74,7 +74,7 @@ class SketchFinder:
             return None
         least = self._least_bytes(segment, rows_per_call)
         again = edge.extra_macs
-        return Edge(segment, max(edge.bytes, least), extra, Known.GUESSED, frugal, extra_macs=again)
+        return Edge(segment, max(edge.bytes, least), extra, KnownEdge.GUESSED, frugal, extra_macs=again)
 
     def sliced(self, segment: Segment) -> list[Edge]:
         """Calls in more and more slices, before these are looked at, where these take clearly fewer bytes: each slice
@@ -92,7 +92,7 @@ class SketchFinder:
             if not found or least < _FEWER_BYTES * found[-1].bytes:
                 whole = self._kernels.whole_instructions(segment)
                 extra, frugal = (self._slice_instructions(chain, count, kernel) - whole for kernel in (0, -1))
-                found.append(Edge(replace(segment, slices=count), least, extra, Known.GUESSED, frugal))
+                found.append(Edge(replace(segment, slices=count), least, extra, KnownEdge.GUESSED, frugal))
         return found
 
     def striped(self, segment: Segment, strips: int) -> Edge | None:
@@ -109,7 +109,7 @@ class SketchFinder:
         halo = again / whole_macs * self._kernels.whole_instructions(segment)
         extra, frugal = (once + halo for once in self._extra_in_parts(segment, 1))
         least = strip_bytes(self._kernels.frugal, segment, chains)
-        return Edge(segment, least, extra, Known.GUESSED, frugal, extra_macs=again)
+        return Edge(segment, least, extra, KnownEdge.GUESSED, frugal, extra_macs=again)
 
     def crossing_bytes(self, segment: Segment) -> int:
         """Bytes of what crosses the ends of a segment: the larger of the two."""

@@ -5,12 +5,12 @@ from itertools import chain, combinations
 
 from tinygen.ir.graph import Graph, Op
 from tinygen.kernels.base import Kernel
-from tinygen.planner.whole.layout import Layout, lay_out
+from tinygen.planner.whole.layout import Arrangement, lay_out
 
 _MOST_FOR_ALL_SUBSETS = 6
 
 
-def layouts(graph: Graph, kernels: Mapping[Op, Kernel]) -> list[Layout]:
+def layouts(graph: Graph, kernels: Mapping[Op, Kernel]) -> list[Arrangement]:
     """Layouts worth packing, the least lower bound first and of equals the one that copies least.
 
     With few candidates these are all layouts; otherwise the best of a greedy search, and the one without copies.
@@ -30,7 +30,7 @@ def _is_partial(op: Op) -> bool:
     return any(alias.part.type.bytes < alias.whole.type.bytes for alias in op.aliases())
 
 
-def _greedy(graph: Graph, kernels: Mapping[Op, Kernel], candidates: list[Op]) -> list[Layout]:
+def _greedy(graph: Graph, kernels: Mapping[Op, Kernel], candidates: list[Op]) -> list[Arrangement]:
     """Copy, one by one, what lowers the bound most, among what lies in buffers that are live at the peak."""
     copied: frozenset[Op] = frozenset()
     found = [lay_out(graph, kernels)]
@@ -45,7 +45,7 @@ def _greedy(graph: Graph, kernels: Mapping[Op, Kernel], candidates: list[Op]) ->
     return found
 
 
-def _at_peak(layout: Layout, ops: list[Op]) -> Iterator[Op]:
+def _at_peak(layout: Arrangement, ops: list[Op]) -> Iterator[Op]:
     peak = layout.buffers_at_peak
     for op in ops:
         wholes = [alias.whole for alias in op.aliases() if alias.whole in layout.places]
@@ -53,5 +53,5 @@ def _at_peak(layout: Layout, ops: list[Op]) -> Iterator[Op]:
             yield op
 
 
-def _cost(layout: Layout) -> tuple[int, int]:
+def _cost(layout: Arrangement) -> tuple[int, int]:
     return layout.lower_bound_bytes, layout.copied_bytes

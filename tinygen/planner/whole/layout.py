@@ -17,7 +17,7 @@ _TENSOR_ALIGN = 4  # word loads of int8 kernels are fastest there
 
 
 @dataclass(frozen=True, eq=False)
-class Layout:
+class Arrangement:
     """Calls in order and the buffers that they need."""
 
     graph: Graph
@@ -54,7 +54,7 @@ def moves(graph: Graph) -> tuple[State, ...]:
     return tuple(state for state in graph.states if not state.is_overwritten)
 
 
-def lay_out(graph: Graph, kernels: Mapping[Op, Kernel], copied: frozenset[Op] = frozenset()) -> Layout:
+def lay_out(graph: Graph, kernels: Mapping[Op, Kernel], copied: frozenset[Op] = frozenset()) -> Arrangement:
     """The layout with every view and in-place result that is allowed, except that `copied` operators are calls.
 
     `kernels` may lack operators that are always views.
@@ -68,7 +68,7 @@ def lay_out(graph: Graph, kernels: Mapping[Op, Kernel], copied: frozenset[Op] = 
     steps = {op: index for index, op in enumerate(called)}
     places = dict(_places(graph, sharing, steps))
     calls = tuple(Call(op, kernels[op], _scratch(op, kernels[op], step)) for op, step in steps.items())
-    return Layout(graph, calls, places, sum(result.type.bytes for op in copied for result in op.results))
+    return Arrangement(graph, calls, places, sum(result.type.bytes for op in copied for result in op.results))
 
 
 def _add_windows(graph: Graph, sharing: Sharing) -> frozenset[Op]:

@@ -14,7 +14,7 @@ from tinygen.planner.memory.placement import place
 from tinygen.planner.schedule.schedule import Buffer, Call, Fetch, FlatStep, Fused, Place, Schedule, Shift, Step, Store
 from tinygen.planner.schedule.solver import Solver
 from tinygen.planner.whole.copies import layouts
-from tinygen.planner.whole.layout import Layout, moves
+from tinygen.planner.whole.layout import Arrangement, moves
 from tinygen.planner.whole.order import best_order
 from tinygen.targets.board import Board
 
@@ -86,7 +86,7 @@ def _plan(graph: Graph, board: Board, kernels: Mapping[Op, Kernel], solver: Solv
     return schedule
 
 
-def _place(layout: Layout, board: Board, solver: Solver) -> Schedule:
+def _place(layout: Arrangement, board: Board, solver: Solver) -> Schedule:
     NEIGHBOURS.check(_pairs_live_together(layout.buffers), layout.graph.name)
     placed = place([(block,) for block in layout.blocks.values()], solver=solver)
     offsets = {buffer: placed[block] for buffer, block in layout.blocks.items()}
@@ -113,7 +113,7 @@ def _pairs_live_together(buffers: Iterable[Buffer]) -> int:
     return count
 
 
-def _updates(layout: Layout) -> tuple[Shift, ...]:
+def _updates(layout: Arrangement) -> tuple[Shift, ...]:
     """At the end of a call, the last rows of each window move to its start: the next call's state."""
     states = [(state, layout.places[state.tensor]) for state in moves(layout.graph)]
     return tuple(

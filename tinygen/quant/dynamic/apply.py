@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 from tinygen.ir.graph import Graph
 from tinygen.quant.dynamic.gain import Pricing
-from tinygen.quant.dynamic.layers import Quantized, quantize_layers
+from tinygen.quant.dynamic.layers import DynamicNetwork, quantize_layers
 from tinygen.quant.dynamic.scheme import DynamicOptions
-from tinygen.quant.dynamic.search import Search, search
+from tinygen.quant.dynamic.search import SchemeSearch, search
 from tinygen.targets import Board
 
 
@@ -14,8 +14,8 @@ from tinygen.targets import Board
 class Applied:
     """The network, and how its scheme was found."""
 
-    quantized: Quantized
-    search: Search | None
+    quantized: DynamicNetwork
+    search: SchemeSearch | None
 
     @property
     def graph(self) -> Graph:

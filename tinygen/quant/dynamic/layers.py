@@ -15,7 +15,7 @@ from tinygen.ops.fully_connected import FullyConnected
 from tinygen.ops.integer_products import IntegerProducts
 from tinygen.ops.matrix_products import MatrixProducts
 from tinygen.quant.dynamic.gain import Cost, Pricing
-from tinygen.quant.dynamic.scheme import DynamicOptions, Scheme
+from tinygen.quant.dynamic.scheme import DynamicOptions, DynamicScheme
 from tinygen.quant.dynamic.weights import quantized_weights
 from tinygen.quant.errors import Code, DynamicError
 from tinygen.targets import Board
@@ -47,11 +47,11 @@ class Decision:
 
 
 @dataclass(frozen=True)
-class Quantized:
+class DynamicNetwork:
     """A network whose layers are int8 as far as was decided."""
 
     graph: Graph
-    scheme: Scheme
+    scheme: DynamicScheme
     decisions: tuple[Decision, ...]
 
 
@@ -79,7 +79,9 @@ def check_engine(board: Board, options: DynamicOptions) -> None:
         )
 
 
-def quantize_layers(graph: Graph, options: DynamicOptions, board: Board, price: Pricing, scheme: Scheme) -> Quantized:
+def quantize_layers(
+    graph: Graph, options: DynamicOptions, board: Board, price: Pricing, scheme: DynamicScheme
+) -> DynamicNetwork:
     """The layers of the listed types, or those that gain, on int8; the others stay as they are. DynamicError."""
     check_engine(board, options)
     kinds = _kinds(options.op_types)
@@ -95,7 +97,7 @@ def quantize_layers(graph: Graph, options: DynamicOptions, board: Board, price: 
         ops += making.layer(op) if decision.is_int8 and isinstance(op, LAYERS) else [op]
     if kinds is not None:
         _check_some(graph, options, kinds, decisions)
-    return Quantized(replace(graph, ops=tuple(ops)), scheme, tuple(decisions))
+    return DynamicNetwork(replace(graph, ops=tuple(ops)), scheme, tuple(decisions))
 
 
 def _decided(op: Op, kinds: frozenset[type[Op]] | None, price: Pricing, making: "_Making") -> Decision:
@@ -167,7 +169,7 @@ def _multiplies(engine: Engine) -> bool:
 class _Making:
     """Makes layers; each input is quantized once for all of its readers."""
 
-    def __init__(self, graph: Graph, scheme: Scheme) -> None:
+    def __init__(self, graph: Graph, scheme: DynamicScheme) -> None:
         self._scheme = scheme
         self._names = {tensor.name for tensor in graph.tensors}
         self._levels: dict[Tensor, Levels] = {}

@@ -25,7 +25,7 @@ class Granularity(StrEnum):
     CHANNEL = "per-channel"
 
 
-class Compat(StrEnum):
+class DynamicCompat(StrEnum):
     """Whose reading of contradictory values holds."""
 
     NONE = "none"  # they are refused
@@ -33,7 +33,7 @@ class Compat(StrEnum):
 
 
 @dataclass(frozen=True)
-class Scheme:
+class DynamicScheme:
     """The rules for activations and for weights."""
 
     activations: Symmetry = Symmetry.ASYMMETRIC
@@ -50,7 +50,7 @@ class Scheme:
         return f"{self.activations.value}Activation,{self.weights.value}Weight"
 
 
-ALL = tuple(Scheme(activations, weights) for activations in Symmetry for weights in Symmetry)
+ALL = tuple(DynamicScheme(activations, weights) for activations in Symmetry for weights in Symmetry)
 
 _VALUES = {
     f"{symmetry.value}{role}": (role, symmetry) for role in ("Activation", "Weight") for symmetry in reversed(Symmetry)
@@ -85,9 +85,9 @@ class DynamicOptions:
         metavar="GRANULARITY",
         help="What has a scale of its own among a layer's weights: per-tensor or per-channel.",
     )
-    compat: Compat = option(
-        Compat.NONE,
-        one_of(Compat),
+    compat: DynamicCompat = option(
+        DynamicCompat.NONE,
+        one_of(DynamicCompat),
         "--compat",
         "--quant-compat",
         metavar="COMPILER",
@@ -122,7 +122,7 @@ class DynamicOptions:
         return self.values is not None or self.search is not None
 
     @property
-    def scheme(self) -> Scheme:
+    def scheme(self) -> DynamicScheme:
         """The scheme of the values; DynamicError."""
         return replace(_scheme(AUTO if self.values is None else self.values, self.compat), granularity=self.granularity)
 
@@ -145,7 +145,7 @@ class DynamicOptions:
             )
 
 
-def _scheme(text: str, compat: Compat) -> Scheme:
+def _scheme(text: str, compat: DynamicCompat) -> DynamicScheme:
     words = [word.strip() for word in text.split(",")]
     found: dict[str, Symmetry] = {}
     for word in words:
@@ -154,17 +154,17 @@ def _scheme(text: str, compat: Compat) -> Scheme:
                 Code.UNKNOWN_VALUE,
                 f"--quant-dynamic: '{word}' is unknown, one of {', '.join(_VALUES)} was expected. Correct it.",
             )
-        if compat is Compat.NONE and word == AUTO and len(words) > 1:
+        if compat is DynamicCompat.NONE and word == AUTO and len(words) > 1:
             raise _contradiction(text, f"'{AUTO}' stands beside other values, alone it")
         if word == AUTO:
             continue
         role, symmetry = _VALUES[word]
-        if compat is Compat.NONE and found.get(role, symmetry) is not symmetry:
+        if compat is DynamicCompat.NONE and found.get(role, symmetry) is not symmetry:
             raise _contradiction(text, f"sym{role} and asym{role} are both given, one of them")
         found[role] = symmetry
     if AUTO in words:
-        return Scheme()
-    return Scheme(found.get("Activation", Symmetry.ASYMMETRIC), found.get("Weight", Symmetry.SYMMETRIC))
+        return DynamicScheme()
+    return DynamicScheme(found.get("Activation", Symmetry.ASYMMETRIC), found.get("Weight", Symmetry.SYMMETRIC))
 
 
 def _contradiction(text: str, what: str) -> DynamicError:

@@ -11,8 +11,8 @@ from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array
 from tinygen.quant.dataset import Dataset, open_dataset
 from tinygen.quant.dynamic.gain import Pricing
-from tinygen.quant.dynamic.layers import Quantized, quantize_layers
-from tinygen.quant.dynamic.scheme import ALL, DynamicOptions, Scheme
+from tinygen.quant.dynamic.layers import DynamicNetwork, quantize_layers
+from tinygen.quant.dynamic.scheme import ALL, DynamicOptions, DynamicScheme
 from tinygen.quant.metric import Metric, measure, scores_tensor
 from tinygen.targets import Board
 
@@ -20,37 +20,37 @@ _SAMPLES = 64
 
 
 @dataclass(frozen=True)
-class Trial:
+class SchemeTrial:
     """One scheme."""
 
-    scheme: Scheme
+    scheme: DynamicScheme
     sqnr_db: float  # of the scores
     accuracy: float | None  # share of right classes, where there are labels
 
 
 @dataclass(frozen=True)
-class Search:
+class SchemeSearch:
     """All schemes, the best one first."""
 
-    trials: tuple[Trial, ...]
+    trials: tuple[SchemeTrial, ...]
     samples: int
-    best: Quantized
+    best: DynamicNetwork
 
 
-def search(graph: Graph, options: DynamicOptions, board: Board, price: Pricing, file: Path) -> Search:
+def search(graph: Graph, options: DynamicOptions, board: Board, price: Pricing, file: Path) -> SchemeSearch:
     """The four schemes on the first samples of a file, by accuracy where it has labels, then by SQNR; UsageError."""
     samples = open_dataset(file, graph.inputs, _SAMPLES)
     labels = samples.labels()
     real = _scores(graph, scores_tensor(graph), samples)
-    found: list[tuple[Trial, Quantized]] = []
+    found: list[tuple[SchemeTrial, DynamicNetwork]] = []
     for scheme in ALL:
         own = replace(scheme, granularity=options.granularity)
         quantized = quantize_layers(graph, options, board, price, own)
         scores = _scores(quantized.graph, scores_tensor(graph), samples)
         accuracy = None if labels is None else measure(Metric.ACCURACY, scores, real, labels)
-        found.append((Trial(own, measure(Metric.SQNR, scores, real, None), accuracy), quantized))
+        found.append((SchemeTrial(own, measure(Metric.SQNR, scores, real, None), accuracy), quantized))
     found.sort(key=lambda pair: (pair[0].accuracy or 0.0, pair[0].sqnr_db), reverse=True)
-    return Search(tuple(trial for trial, _ in found), samples.samples, found[0][1])
+    return SchemeSearch(tuple(trial for trial, _ in found), samples.samples, found[0][1])
 
 
 def _scores(graph: Graph, scores: Tensor, samples: Dataset) -> Array:

@@ -4,13 +4,13 @@ import numpy as np
 
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import DType, Float32Array, Quant, TensorType
-from tinygen.quant.dynamic.scheme import Granularity, Scheme, Symmetry
+from tinygen.quant.dynamic.scheme import DynamicScheme, Granularity, Symmetry
 
 _LEAST, _MOST = -128, 127
 _STEPS = np.float32(_MOST - _LEAST)
 
 
-def quantized_weights(weights: Tensor, channel_axis: int, scheme: Scheme, name: str) -> Tensor:
+def quantized_weights(weights: Tensor, channel_axis: int, scheme: DynamicScheme, name: str) -> Tensor:
     """Constant float32 weights as int8, per tensor or along `channel_axis`.
 
     Symmetric: scale = max|w| / 127, from -127 to 127. Asymmetric: scale = (max(0, w) - min(0, w)) / 255, zero point

@@ -5,14 +5,14 @@ from collections.abc import Mapping
 from tinygen.ir.graph import Graph
 from tinygen.ops.concat import Concat
 from tinygen.ops.crossing import Crossing
-from tinygen.quant.ctable import Cast, OpEntry
+from tinygen.quant.ctable import EngineCast, OpEntry
 from tinygen.quant.engines.datapaths import Assignment
 from tinygen.quant.statistics import Statistics
 
 _TOO_COARSE = 2.0  # times the scale that an operand would have alone: one bit
 
 
-def concat_casts(graph: Graph, statistics: Mapping[str, Statistics], engines: Assignment) -> tuple[Cast, ...]:
+def concat_casts(graph: Graph, statistics: Mapping[str, Statistics], engines: Assignment) -> tuple[EngineCast, ...]:
     """Requantizations of operands with another reader, where the widest operand's values are much wider."""
     found = []
     for op in graph.ops:
@@ -29,7 +29,7 @@ def concat_casts(graph: Graph, statistics: Mapping[str, Statistics], engines: As
                 label = OpEntry().engine if engine is None else engine.label
                 result = f"{tensor.name}:{op.name}"
                 found.append(
-                    Cast(tensor=tensor.name, result=result, source=label, destination=label, readers=(op.name,))
+                    EngineCast(tensor=tensor.name, result=result, source=label, destination=label, readers=(op.name,))
                 )
     return tuple(found)
 

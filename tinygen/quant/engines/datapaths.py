@@ -8,7 +8,7 @@ from tinygen.ir.graph import Graph, Op, Source
 from tinygen.ir.tensor import Tensor
 from tinygen.ops.crossing import Crossing
 from tinygen.quant.constraints import Group, groups, real_operands
-from tinygen.quant.ctable import Cast, CTable, Storage
+from tinygen.quant.ctable import CTable, EngineCast, Storage
 from tinygen.quant.scheme import Scheme
 from tinygen.targets.engine import Datapath, Engine, Requantization
 
@@ -48,7 +48,7 @@ def engine_names(table: CTable) -> Mapping[str, str]:
     return {name: entry.engine for name, entry in table.ops.items()} | {c.result: converts for c in table.casts}
 
 
-def casts(graph: Graph, assignment: Assignment) -> tuple[Cast, ...]:
+def casts(graph: Graph, assignment: Assignment) -> tuple[EngineCast, ...]:
     """The tensors that must change their form between engines, in execution order of their first readers.
 
     An input or constant has the form that its first reader wants.
@@ -94,7 +94,7 @@ def _conflicts(graph: Graph, assignment: Assignment) -> Iterator[_Mismatch]:
                 yield _Mismatch(operand.name, engine.label, homes[operand].label, engine.label, op.name)
 
 
-def _collected(mismatches: Iterable[_Mismatch]) -> Iterator[Cast]:
+def _collected(mismatches: Iterable[_Mismatch]) -> Iterator[EngineCast]:
     """One cast for all readers that want the same."""
     found: dict[tuple[str, str], list[_Mismatch]] = {}
     for mismatch in mismatches:
@@ -102,7 +102,7 @@ def _collected(mismatches: Iterable[_Mismatch]) -> Iterator[Cast]:
     for (tensor, suffix), alike in found.items():
         readers = tuple(dict.fromkeys(mismatch.reader for mismatch in alike))
         first = alike[0]
-        yield Cast(
+        yield EngineCast(
             tensor=tensor,
             result=f"{tensor}:{suffix}",
             source=first.source,
@@ -111,9 +111,9 @@ def _collected(mismatches: Iterable[_Mismatch]) -> Iterator[Cast]:
         )
 
 
-def with_crossings(graph: Graph, casts: Iterable[Cast]) -> Graph:
+def with_crossings(graph: Graph, casts: Iterable[EngineCast]) -> Graph:
     """The float network with the crossings of tensors made explicit, each before its first reader."""
-    by_reader: dict[str, list[Cast]] = {}
+    by_reader: dict[str, list[EngineCast]] = {}
     for cast in casts:
         for reader in cast.readers:
             by_reader.setdefault(reader, []).append(cast)
@@ -134,7 +134,7 @@ def with_crossings(graph: Graph, casts: Iterable[Cast]) -> Graph:
     return replace(graph, ops=tuple(ops))
 
 
-def _crossing(cast: Cast, tensor: Tensor, reader: Op) -> Crossing:
+def _crossing(cast: EngineCast, tensor: Tensor, reader: Op) -> Crossing:
     source = Source(reader.source.file, reader.source.index, f"CAST '{cast.result}'")
     return Crossing(name=cast.result, source=source, input=tensor, output=Tensor(cast.result, tensor.type))
 
