@@ -8,6 +8,7 @@ import pytest
 from tests.support.litert import needs_litert, run_reference
 from tests.support.reference import evaluate, import_model
 from tests.support.tflite_writer import ModelWriter
+from tests.support.tflm import needs_tflm, run_tflm
 from tinygen.errors import UnsupportedModelError
 from tinygen.ir.types import Array
 
@@ -100,3 +101,32 @@ def test_integers_are_refused() -> None:
     writer.operator("LOG_SOFTMAX", [x], [y])
     with pytest.raises(UnsupportedModelError, match="output 'y' is i8, f32 was expected"):
         import_model(writer.finish([x], [y]))
+
+
+def _sum_model(count: int, *zero_points: int) -> bytes:
+    writer = ModelWriter()
+    operands = [writer.tensor(f"x{n}", (2, 3), scale=0.1, zero_point=zero_points[n % 2]) for n in range(count)]
+    y = writer.tensor("y", (2, 3), scale=0.3)
+    writer.operator("ADD_N", operands, [y])
+    return writer.finish(operands, [y])
+
+
+@pytest.mark.parametrize(
+    ("count", "zero_points", "message"),
+    [
+        (2, (3, 4), "'x1' differs in type or quantization from 'x0'"),
+        (16, (-128, -128), "adds up 16 int8 inputs of zero point -128: more than 32 bits hold"),
+        (1, (0, 0), "has one int8 input, two or more were expected"),
+    ],
+)
+def test_stored_sums_refuse_what_does_not_fit(count: int, zero_points: tuple[int, int], message: str) -> None:
+    with pytest.raises(UnsupportedModelError, match=message):
+        import_model(_sum_model(count, *zero_points))
+
+
+@needs_tflm
+def test_the_largest_sum_of_stored_integers_is_tflite_micro_s() -> None:
+    model = _sum_model(15, -128, -128)
+    for value in (-128, -37, 127):
+        values: list[Array] = [np.full((2, 3), value, np.int8)] * 15
+        assert np.array_equal(evaluate(import_model(model), values)[0], run_tflm(model, values, 1)[0])

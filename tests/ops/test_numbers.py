@@ -10,7 +10,7 @@ from tests.support.tflm import needs_tflm, run_tflm
 from tinygen.ir.types import Array
 
 _SEEDS = 6
-_NOT_IN_LITERT = ("CUMSUM-int8", "ZEROS_LIKE-int8", "FILL-int8")
+_NOT_IN_LITERT = ("CUMSUM-int8", "ZEROS_LIKE-int8", "FILL-int8", "ADD_N-int8")
 _IN_TFLM_ALONE = (*_NOT_IN_LITERT, "EQUAL-int8", "LESS-int8", "SELECT_V2-int8", "LOGICAL_AND", "CAST-float32-int8")
 
 

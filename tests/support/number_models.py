@@ -146,6 +146,13 @@ def _cumulative_sum(type: str, model: NumberModel) -> None:
     )
 
 
+def _add_n(model: NumberModel) -> None:
+    scales, count = model.scales("int8"), int(model.rng.integers(2, 6))
+    operands = [model.input((2, 3, 5), "int8", **scales) for _ in range(count)]
+    y = model.output((2, 3, 5), "int8", scale=scales["scale"] * float(model.rng.uniform(0.5, 4)), zero_point=-7)
+    model.writer.operator("ADD_N", operands, [y])
+
+
 def _zeros(type: str, model: NumberModel) -> None:
     scales = model.scales(type)
     x, y = model.input((2, 3), type, **scales), model.output((2, 3), type, **scales)
@@ -232,6 +239,7 @@ CASES: Mapping[str, Build] = {
     "DYNAMIC_UPDATE_SLICE-float32": partial(_update_slice, "float32", "int64"),
     "DYNAMIC_UPDATE_SLICE-int32": partial(_update_slice, "int32", "int32"),
     "L2_POOL_2D": _l2_pool,
+    "ADD_N-int8": _add_n,
 }
 """One operator and element type each."""
 

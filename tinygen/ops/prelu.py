@@ -19,10 +19,9 @@ from tinygen.ops.clamp import Clamp
 from tinygen.ops.constant_slices import constant_slices
 from tinygen.ops.precision import offsets, requantized
 from tinygen.ops.requantize import Multiplier, quantize_multiplier, requantize
-from tinygen.ops.unary import MAX_WIDE_SHIFT
+from tinygen.ops.unary import MAX_BYTE_SHIFT, MAX_WIDE_SHIFT
 
-_MAX_IDENTITY_SHIFT = 22  # 255 << 22 fits into 31 bits
-_MAX_PRODUCT_SHIFT = 14  # 255 * 255 << 14 too
+_MAX_PRODUCT_SHIFT = 14  # 255 * 255 << 14 fits into 31 bits
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -72,7 +71,7 @@ class Prelu(Op):
         Broadcast.of(self.input.shape, self.alpha.shape)
         if not self.output.type.dtype.is_real:
             is_wide = self.output.type.dtype is DType.INT16
-            check_scaling("input", self.identity, MAX_WIDE_SHIFT if is_wide else _MAX_IDENTITY_SHIFT)
+            check_scaling("input", self.identity, MAX_WIDE_SHIFT if is_wide else MAX_BYTE_SHIFT)
             check_scaling("product", self.slope, 0 if is_wide else _MAX_PRODUCT_SHIFT)
 
     def rows_needed(self, operand: Tensor, rows: Rows) -> Rows | None:

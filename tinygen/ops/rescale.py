@@ -9,7 +9,9 @@ from tinygen.ir.types import Array, DType
 from tinygen.ops.checks import check_dtype, check_per_tensor, check_scaling, check_shape, check_stored
 from tinygen.ops.precision import requantized
 from tinygen.ops.requantize import Int64Array, Multiplier, quantize_multiplier, requantize
-from tinygen.ops.unary import MAX_WIDE_SHIFT, Unary
+from tinygen.ops.unary import MAX_BYTE_SHIFT, MAX_WIDE_SHIFT, Unary
+
+_MOST_SHIFTS = {DType.INT8: MAX_BYTE_SHIFT, DType.INT16: MAX_WIDE_SHIFT, DType.INT32: 0}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -49,7 +51,7 @@ class Rescale(Unary):
         if dtypes == (DType.INT32, DType.INT32):
             raise ValueError(f"'{self.input.name}' and '{self.output.name}' are i32, i8 or i16 was expected of one")
         if is_wide:
-            most = 0 if self.input.type.dtype is DType.INT32 else MAX_WIDE_SHIFT
+            most = _MOST_SHIFTS[self.input.type.dtype]
             check_scaling("input", self.scaling, most - 1 if self.input.type.zero_point and has_offset else most)
         check_shape("output", self.output, self.input.shape)
 

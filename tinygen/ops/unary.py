@@ -14,6 +14,7 @@ from tinygen.ops.checks import check_activations, check_numbers, check_shape
 from tinygen.ops.clamp import Clamp
 from tinygen.ops.requantize import Int64Array
 
+MAX_BYTE_SHIFT = 22  # of int8 inputs: 255 << 22 fits into 31 bits
 MAX_WIDE_SHIFT = 15  # of int16 inputs, which fill 31 bits then
 
 

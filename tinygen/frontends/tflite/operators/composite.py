@@ -12,7 +12,7 @@ from tinygen.frontends.tflite.operators.pooling import read_pool
 from tinygen.frontends.tflite.operators.reduction import read_arg_max
 from tinygen.ir.graph import Op
 from tinygen.ir.tensor import Tensor
-from tinygen.ir.types import DType, TensorType
+from tinygen.ir.types import DType, Quant, TensorType
 from tinygen.ops.add import Add
 from tinygen.ops.arg_max import ArgMax
 from tinygen.ops.arithmetic_unary import Negate, Square
@@ -20,6 +20,7 @@ from tinygen.ops.binary import Binary
 from tinygen.ops.clamp import Clamp
 from tinygen.ops.extrema import Maximum
 from tinygen.ops.float_function import FloatFunction, Function
+from tinygen.ops.integer_arithmetic import IntegerArithmetic, IntegerFunction
 from tinygen.ops.lookup import Lookup
 from tinygen.ops.mul import Mul
 from tinygen.ops.pool2d import AveragePool2D
@@ -27,11 +28,13 @@ from tinygen.ops.quotient import Div, Power
 from tinygen.ops.real_function import RealFunction, RealKind
 from tinygen.ops.reduction import ReduceMax, Sum
 from tinygen.ops.relu import Relu
+from tinygen.ops.rescale import Rescale
 from tinygen.ops.reshape import Reshape
 from tinygen.ops.roots import Sqrt
 from tinygen.ops.unary import Unary
 
 _SMALLEST_NORM = 1e-6  # as TFLite divides by it
+_SUM_SHIFT = 19  # of int8 inputs of ADD_N, before they are added up
 
 
 def read_div(node: Node) -> Div:
@@ -110,7 +113,9 @@ def read_l2_pool(node: Node) -> tuple[Op, ...]:
 
 
 def read_add_n(node: Node) -> tuple[Op, ...]:
-    """ADD_N of float32: one sum after the other."""
+    """ADD_N: one sum after the other, of int8 as TFLite Micro has it: less the inputs' zero point once more."""
+    if node.output().type.dtype is DType.INT8:
+        return _sum_of_stored(node)
     parts, output, count = _Parts(node), node.output(), node.input_count
     total = node.input(0)
     if count < 2:
@@ -122,9 +127,50 @@ def read_add_n(node: Node) -> tuple[Op, ...]:
     return parts.ops
 
 
+def _sum_of_stored(node: Node) -> tuple[Op, ...]:
+    """((the sum of stored - zero point) - zero point) << 19, which is then requantized once.
+
+    TFLite Micro's kernel begins its sum with a stored 0 where a real 0 is meant: minus the zero point.
+    """
+    parts, inputs, output = _Parts(node, of_reals=False), _alike_stored(node), node.output()
+    quant = inputs[0].type
+    wide = TensorType(DType.INT32, output.shape, Quant((quant.scale / (1 << _SUM_SHIFT),), (0,)))
+    addends = [parts.tensor(f"shifted{n}", wide.shape, wide) for n in range(len(inputs))]
+    for x, shifted in zip(inputs, addends, strict=True):
+        parts.add(Rescale(**parts.to(shifted), input=x))
+    if quant.zero_point:
+        begin = np.full((1,), -quant.zero_point << _SUM_SHIFT, np.int32)
+        addends.append(Tensor(f"{node.name}:begin", replace(wide, shape=(1,)), begin))
+    total, limits = addends[0], Clamp.none(wide)
+    for n, addend in enumerate(addends[1:], 1):
+        made = parts.tensor(f"sum{n}", wide.shape, wide)
+        add = IntegerArithmetic(
+            **parts.to(made), first=total, second=addend, function=IntegerFunction.ADD, limits=limits
+        )
+        parts.add(add)
+        total = made
+    parts.add(Rescale(**parts.to(output), input=total))
+    return parts.ops
+
+
+def _alike_stored(node: Node) -> tuple[Tensor, ...]:
+    """The inputs of an ADD_N of int8: of one quantization, and not more than 32 bits can add up."""
+    inputs = tuple(node.input(position) for position in range(node.input_count))
+    if len(inputs) < 2:
+        raise UnsupportedError("has one int8 input, two or more were expected")
+    for tensor in inputs:
+        if (tensor.type.dtype, tensor.type.quant) != (DType.INT8, inputs[0].type.quant):
+            raise UnsupportedError(f"'{tensor.name}' differs in type or quantization from '{inputs[0].name}'")
+    zero_point = inputs[0].type.zero_point
+    largest = len(inputs) * max(127 - zero_point, 128 + zero_point) + abs(zero_point)
+    if largest >= 1 << (31 - _SUM_SHIFT):
+        raise UnsupportedError(f"adds up {len(inputs)} int8 inputs of zero point {zero_point}: more than 32 bits hold")
+    return inputs
+
+
 def read_arg_min(node: Node) -> tuple[Op, ...]:
     """ARG_MIN: where the numbers are largest whose order is reversed."""
-    parts, x = _Parts(node), node.input(0)
+    parts, x = _Parts(node, of_reals=False), node.input(0)
     if x.type.dtype.is_real:
         reverse: Op = Negate(**parts.to(parts.tensor("reversed", x.shape, x.type)), input=x)
     else:
@@ -138,10 +184,10 @@ def read_arg_min(node: Node) -> tuple[Op, ...]:
 class _Parts:
     """Operators in place of one, with tensors between them of the output's type."""
 
-    def __init__(self, node: Node) -> None:
+    def __init__(self, node: Node, of_reals: bool = True) -> None:
         self._node = node
         self._ops: list[Op] = []
-        if not node.output().type.dtype.is_real and node.raw.name != "ARG_MIN":
+        if of_reals and not node.output().type.dtype.is_real:
             raise UnsupportedError(f"output '{node.name}' is {node.output().type.dtype.value}, f32 was expected")
 
     @property
