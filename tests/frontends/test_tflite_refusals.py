@@ -77,5 +77,5 @@ def test_an_open_size_is_named_once() -> None:
     writer.operator("RELU", [y], [z])
     assert _refusal(writer.finish([x], [z])) == (
         "model.tflite, input 'x': the size of axis 1 is open, a number was expected. "
-        "Convert the model with a fixed input shape: --input-shape is for .onnx models."
+        "Give it with --input-shape x=..., or convert the model with a fixed input shape."
     )

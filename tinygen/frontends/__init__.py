@@ -29,7 +29,7 @@ def model_files(path: Path) -> tuple[Path, ...]:
 
 
 def import_model(path: Path, spelling: Spelling = AS_IN_FILE) -> Graph:
-    """The graph of a model file, by its suffix; `spelling` is for what ONNX files leave open."""
+    """The graph of a model file, by its suffix; `spelling` is for what the file leaves open."""
     path = model_file(path)
     if not path.exists():
         raise UsageError(f"{path}: there is no such file. Name a .tflite or .onnx model.")
@@ -44,9 +44,9 @@ def import_model(path: Path, spelling: Spelling = AS_IN_FILE) -> Graph:
     importer: Importer = getattr(import_module(module), name)
     if path.suffix.lower() in _WITH_SPELLING:
         return importer(path, spelling)
-    if not spelling.is_as_in_file:
+    if spelling.dims or spelling.layout is not AS_IN_FILE.layout:
         raise UsageError(
-            f"{path.name}: its sizes and layout are fixed; --input-shape, --dim and --input-layout are for .onnx "
-            "models. Leave them out."
+            f"{path.name}: its open sizes have no names and its layout is fixed; --dim and --input-layout are for "
+            ".onnx models. Leave them out, and give open sizes with --input-shape."
         )
-    return importer(path, spelling.stop_at)
+    return importer(path, spelling.stop_at, spelling.shapes)

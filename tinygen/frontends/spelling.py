@@ -46,14 +46,14 @@ def _dims_text(dims: Mapping[str, int]) -> list[str]:
 
 @dataclass(frozen=True)
 class Spelling:
-    """Choices for the inputs of an ONNX model, and for the outputs of any."""
+    """Choices for a model: shapes of inputs and the outputs of any; names of sizes and the layout of ONNX models."""
 
     shapes: Mapping[str, tuple[int, ...]] = option(  # of inputs, by name
         {},
         several(shapes_from_text, _shapes_text),
         "--input-shape",
         metavar="NAME=N,C,H,W",
-        help="Shape of an input of an ONNX model, where its file leaves sizes open; once for each input.",
+        help="Shape of an input, where the model's file leaves sizes open; once for each input.",
     )
     dims: Mapping[str, int] = option(  # sizes of symbolic dimensions, by name
         {},
@@ -77,11 +77,6 @@ class Spelling:
         help="End the network at these tensors, which are its outputs then: without a decoder or post-processing.",
     )
     allows_float: bool = False  # between the quantizations of a model that does not become integers as a whole
-
-    @property
-    def is_as_in_file(self) -> bool:
-        """Whether sizes and layout of inputs are those of the file."""
-        return not self.shapes and not self.dims and self.layout is Layout.NCHW
 
 
 AS_IN_FILE = Spelling()

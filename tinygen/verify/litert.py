@@ -44,13 +44,15 @@ class InferenceEngine(Protocol):
 
 
 class LiteRT:
-    """A model in LiteRT, up to the tensors `stop_at` where there are any.
+    """A model in LiteRT, up to the tensors `stop_at` where there are any, with the inputs' `shapes` where given.
 
     The default kernels round differently: the reference ones are asked for. Raises UsageError where they do not take
     the model.
     """
 
-    def __init__(self, model: Path, stop_at: Sequence[str] = ()) -> None:
+    def __init__(
+        self, model: Path, stop_at: Sequence[str] = (), shapes: Mapping[str, tuple[int, ...]] | None = None
+    ) -> None:
         if Interpreter is None:
             raise ToolError(
                 "ai-edge-litert: not installed, needed to compare with LiteRT. "
@@ -71,6 +73,9 @@ class LiteRT:
                 experimental_op_resolver_type=OpResolverType.BUILTIN_REF,
                 experimental_preserve_all_tensors=True,
             )
+            for index in whole.inputs:
+                if shapes and whole.tensors[index].name in shapes:
+                    self._interpreter.resize_tensor_input(index, shapes[whole.tensors[index].name])
             self._interpreter.allocate_tensors()
         except (RuntimeError, ValueError) as error:
             raise self._refusal(error, "it") from error

@@ -164,9 +164,14 @@ def _engine(compiled: Program, oracle: Oracle) -> InferenceEngine | None:
             "Name one of them, or leave the option out."
         )
     if oracle is Oracle.TFLM:
+        if compiled.spelling.shapes:
+            raise UsageError(
+                f"--against {oracle}: runs {compiled.source.name} in the shapes of the file, without --input-shape. "
+                f"Compare with {Oracle.LITERT} or {Oracle.SIMULATOR}."
+            )
         return Tflm(compiled.source, compiled.spelling.stop_at)
     if oracle is Oracle.LITERT:
-        return LiteRT(compiled.source, compiled.spelling.stop_at)
+        return LiteRT(compiled.source, compiled.spelling.stop_at, compiled.spelling.shapes)
     engine: Callable[[Path, Spelling], InferenceEngine]
     engine = import_module("tinygen.verify.onnxruntime").OnnxRuntime  # loads onnx: only when it is needed
     return engine(compiled.source, compiled.spelling)

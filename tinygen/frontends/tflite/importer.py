@@ -1,6 +1,7 @@
 """From a TFLite file to a graph."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from tinygen.budget import FOLDED_BYTES, Account
@@ -9,7 +10,7 @@ from tinygen.frontends.foreign import check_is_real, check_not_compiled
 from tinygen.frontends.tflite.dilation import dilated_convolutions
 from tinygen.frontends.tflite.ending import ending_at
 from tinygen.frontends.tflite.memory import KeptVariables
-from tinygen.frontends.tflite.node import Node, Readers, UnsupportedError, open_axes, to_tensor
+from tinygen.frontends.tflite.node import Node, Readers, UnsupportedError, to_tensor
 from tinygen.frontends.tflite.operators import (
     activation,
     composite,
@@ -30,6 +31,7 @@ from tinygen.frontends.tflite.operators import (
 from tinygen.frontends.tflite.raw import CUSTOM, RawModel, RawOperator, RawSubgraph
 from tinygen.frontends.tflite.restored import restored
 from tinygen.frontends.tflite.schema import read
+from tinygen.frontends.tflite.sizes import UnknownSizeError, check_sizes, fixed, inferred, with_sizes
 from tinygen.frontends.tflite.unsigned import as_signed, unsigned_tensors
 from tinygen.ir.graph import Graph, Op, Port
 from tinygen.ir.limits import check_op, check_results
@@ -63,17 +65,21 @@ _SHAPE_TYPES = (DType.INT32, DType.INT64)
 _FOLDED_TYPES = (*_SHAPE_TYPES, DType.BOOL)  # while reading, since other readers ask for their values
 
 
-def import_tflite(path: Path, stop_at: Sequence[str] = ()) -> Graph:
+def import_tflite(
+    path: Path, stop_at: Sequence[str] = (), shapes: Mapping[str, tuple[int, ...]] | None = None
+) -> Graph:
     """The graph of a TFLite file, up to the tensors `stop_at` where there are any.
+
+    `shapes` are those of inputs whose sizes the file leaves open, by name: all shapes behind are inferred from them.
 
     Raises UnsupportedModelError for a damaged file, UnsupportedOperatorsError listing every operator that cannot be
     compiled.
     """
     model = read(path)
-    subgraph = ending_at(path, model.subgraphs[0], stop_at)
+    subgraph = ending_at(path, with_sizes(path.name, model.subgraphs[0], shapes or {}), stop_at)
     _check_ours(path.name, subgraph)
-    _check_sizes(path.name, subgraph)
-    tensors, problems = _tensors(subgraph)
+    check_sizes(path.name, subgraph)
+    tensors, problems = _tensors(subgraph, has_sizes=bool(shapes))
     types = {index: tensor.type for index, tensor in tensors.items()}  # as the application sees them
     unsigned = unsigned_tensors(subgraph, tensors)
     tensors |= {index: as_signed(tensors[index]) for index in unsigned}
@@ -89,6 +95,10 @@ def import_tflite(path: Path, stop_at: Sequence[str] = ()) -> Graph:
         try:
             around = dilated.get(raw.index)
             node = Node(around.of(raw) if around else raw, tensors, path.name, names, model, memory, unsigned, around)
+            if shapes:
+                results = inferred(node, model.subgraphs[0])
+                tensors |= results
+                types |= {index: replace(types[index], shape=result.shape) for index, result in results.items()}
             constant = restored(node, folded)
             if constant is not None:
                 tensors[raw.outputs[0]] = constant
@@ -97,6 +107,9 @@ def import_tflite(path: Path, stop_at: Sequence[str] = ()) -> Graph:
             ops += remaining
             known |= node.same
             tensors |= {index: known[tensors[index]] for index in raw.outputs if tensors.get(index) in known}
+        except UnknownSizeError as error:
+            faults.append(UnsupportedOperator(raw.name, raw.index, _name(raw, subgraph), str(error)))
+            break
         except ValueError as error:
             faults.append(UnsupportedOperator(raw.name, raw.index, _name(raw, subgraph), str(error)))
     if faults:
@@ -120,24 +133,13 @@ def _check_ours(file: str, subgraph: RawSubgraph) -> None:
         check_is_real(file, subgraph.tensors[index].name, subgraph.tensors[index].type)
 
 
-def _check_sizes(file: str, subgraph: RawSubgraph) -> None:
-    """Raise UnsupportedModelError where an input leaves a size open, from which all other open sizes follow."""
-    for raw in (subgraph.tensors[index] for index in subgraph.inputs):
-        open_ones = open_axes(raw)
-        if any(open_ones):
-            raise UnsupportedModelError(
-                f"{file}, input '{raw.name}': the size of axis {open_ones.index(True)} is open, a number was expected. "
-                "Convert the model with a fixed input shape: --input-shape is for .onnx models."
-            )
-
-
-def _tensors(subgraph: RawSubgraph) -> tuple[dict[int, Tensor], dict[int, str]]:
-    """The tensors that the IR can hold, and for the others the reason why not."""
+def _tensors(subgraph: RawSubgraph, has_sizes: bool) -> tuple[dict[int, Tensor], dict[int, str]]:
+    """The tensors that the IR can hold, and for the others the reason why not; `has_sizes`: open sizes follow."""
     tensors: dict[int, Tensor] = {}
     problems: dict[int, str] = {}
     for raw in subgraph.tensors:
         try:
-            tensors[raw.index] = to_tensor(raw)
+            tensors[raw.index] = to_tensor(fixed(raw) if has_sizes else raw)
         except UnsupportedError as error:
             problems[raw.index] = str(error)
     return tensors, problems

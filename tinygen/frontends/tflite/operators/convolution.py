@@ -49,7 +49,7 @@ def _read_convolution(
     weights = _filters(node)
     stride = HW(options.StrideH(), options.StrideW())
     dilation = HW(options.DilationHFactor(), options.DilationWFactor())
-    padding = _padding(node, options.Padding(), stride, dilation)
+    padding = window_padding(node, options.Padding(), stride, dilation)
     if node.dilated is not None:
         dilation, padding = node.dilated.dilation, node.dilated.padding
     return kind(
@@ -199,7 +199,8 @@ def _constant_bias(node: Node) -> Tensor | None:
     return bias
 
 
-def _padding(node: Node, code: int, stride: HW, dilation: HW) -> Padding:
+def window_padding(node: Node, code: int, stride: HW, dilation: HW) -> Padding:
+    """The padding of a convolution's padding mode; UnsupportedError where shapes and steps form none."""
     input, weights = node.input(0).shape, node.input(1).shape
     if len(input) != 4 or len(weights) != 4:
         raise UnsupportedError(f"input {list(input)} and weights {list(weights)} must have 4 dimensions each")

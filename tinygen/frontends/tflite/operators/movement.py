@@ -50,7 +50,7 @@ def read_mirror_pad(node: Node) -> MirrorPad:
     mode = node.options(tflite.MirrorPadOptions).Mode()
     if mode not in _MIRRORS:
         raise UnsupportedError(f"mode {mode} is neither REFLECT nor SYMMETRIC")
-    before, after = _paddings(node)
+    before, after = paddings(node)
     return MirrorPad(
         name=node.name,
         source=node.source,
@@ -338,7 +338,7 @@ def _with_axis(node: Node, input: Tensor, axis: int, number: int) -> Reshape:
 
 
 def _pad(node: Node, value: float) -> Pad:
-    before, after = _paddings(node)
+    before, after = paddings(node)
     return Pad(
         name=node.name,
         source=node.source,
@@ -350,7 +350,8 @@ def _pad(node: Node, value: float) -> Pad:
     )
 
 
-def _paddings(node: Node) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def paddings(node: Node) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """What is added before and behind each axis."""
     numbers = node.integers(1, "padding")
     if len(numbers) % 2:
         raise UnsupportedError(f"{len(numbers)} padding numbers, two for each axis were expected")

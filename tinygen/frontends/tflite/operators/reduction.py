@@ -45,7 +45,7 @@ def read_reduce_any(node: Node) -> ReduceAny:
 
 def read_cumsum(node: Node) -> CumulativeSum:
     """CUMSUM."""
-    options, axes = node.options(tflite.CumsumOptions), _axes(node)
+    options, axes = node.options(tflite.CumsumOptions), reduced_axes(node)
     if len(axes) != 1:
         raise UnsupportedError(f"axes {list(axes)}, one axis was expected")
     return CumulativeSum(
@@ -62,7 +62,7 @@ def read_cumsum(node: Node) -> CumulativeSum:
 
 def read_arg_max(node: Node) -> ArgMax:
     """ARG_MAX."""
-    axes = _axes(node)
+    axes = reduced_axes(node)
     if len(axes) != 1:
         raise UnsupportedError(f"axes {list(axes)}, one axis was expected")
     return ArgMax(name=node.name, source=node.source, input=node.input(0), output=node.output(), axis=axes[0])
@@ -70,10 +70,10 @@ def read_arg_max(node: Node) -> ArgMax:
 
 def _read_reduction(node: Node, kind: type[_Reduction]) -> _Reduction:
     """Whether reduced axes stay (keep_dims) shows in the output's shape."""
-    return kind(name=node.name, source=node.source, input=node.input(0), output=node.output(), axes=_axes(node))
+    return kind(name=node.name, source=node.source, input=node.input(0), output=node.output(), axes=reduced_axes(node))
 
 
-def _axes(node: Node) -> tuple[int, ...]:
+def reduced_axes(node: Node) -> tuple[int, ...]:
     """The axes of input 1, ascending, each once, counted from the front."""
     rank = len(node.input(0).shape)
     axes = node.integers(1, "axes")

@@ -19,7 +19,7 @@ _Activated: TypeAlias = tflite.AddOptions | tflite.DivOptions | tflite.MulOption
 
 def read_reshape(node: Node) -> Reshape:
     """RESHAPE; the output's shape in the file must be the one that is asked for."""
-    wanted = _wanted_shape(node)
+    wanted = wanted_shape(node)
     shape = node.output().shape
     if wanted is not None and not _agrees(wanted, shape):
         raise UnsupportedError(f"the new shape is {list(wanted)}, the output has shape {list(shape)}")
@@ -51,7 +51,7 @@ def read_product(node: Node) -> ShapeArithmetic:
     return _shape_arithmetic(node, ShapeFunction.PRODUCT, 1)
 
 
-def _wanted_shape(node: Node) -> tuple[int, ...] | None:
+def wanted_shape(node: Node) -> tuple[int, ...] | None:
     """The new shape, with -1 for the size that follows; None where the file does not say."""
     if node.optional_input(1) is not None:
         return node.integers(1, "shape")

@@ -14,17 +14,22 @@ from tinygen.ops.slice import Slice
 
 
 def read_slice(node: Node) -> Slice:
-    """SLICE; size -1 takes all that follows."""
-    whole, output = node.input(0), node.output()
+    """SLICE."""
+    output, sizes = node.output(), sliced_shape(node)
+    if sizes != output.shape:
+        raise UnsupportedError(f"the slice has shape {list(sizes)}, the output {list(output.shape)}")
+    return _slice(node, node.input(0), output, node.integers(1, "begin"))
+
+
+def sliced_shape(node: Node) -> tuple[int, ...]:
+    """The shape of a SLICE; size -1 takes all that follows."""
+    whole = node.input(0)
     begin, size = node.integers(1, "begin"), node.integers(2, "size")
     if len(begin) != len(whole.shape) or len(size) != len(whole.shape):
         raise UnsupportedError(f"begin {list(begin)} and size {list(size)} do not fit {len(whole.shape)} dimensions")
-    sizes = tuple(
+    return tuple(
         extent - start if taken == -1 else taken for extent, start, taken in zip(whole.shape, begin, size, strict=True)
     )
-    if sizes != output.shape:
-        raise UnsupportedError(f"the slice has shape {list(sizes)}, the output {list(output.shape)}")
-    return _slice(node, whole, output, begin)
 
 
 def read_split(node: Node) -> tuple[Op, ...]:
@@ -54,7 +59,9 @@ def read_unpack(node: Node) -> tuple[Op, ...]:
 def read_strided_slice(node: Node) -> tuple[Op, ...]:
     """STRIDED_SLICE, with all its masks."""
     whole, output = node.input(0), node.output()
-    cuts = _cuts(node)
+    cuts, expected = cut_out(node)
+    if expected != output.shape:
+        raise UnsupportedError(f"the slice has shape {list(expected)}, the output {list(output.shape)}")
     sizes = tuple(len(cut.indices) for cut in cuts)
     if not all(sizes):
         raise UnsupportedError(f"the slice has shape {list(sizes)}, it must not be empty")
@@ -66,15 +73,15 @@ def read_strided_slice(node: Node) -> tuple[Op, ...]:
 
 
 @dataclass(frozen=True)
-class _Cut:
+class Cut:
     """What is taken along one axis of the input."""
 
     indices: range
     is_shrunk: bool = False  # the output lacks the axis
 
 
-def _cuts(node: Node) -> list[_Cut]:
-    """The cut of each axis of the input; checks the output's shape, in which axes are missing or new."""
+def cut_out(node: Node) -> tuple[list[Cut], tuple[int, ...]]:
+    """The cut of each axis of a STRIDED_SLICE's input, and the output's shape, in which axes are missing or new."""
     options = node.options(tflite.StridedSliceOptions)
     shape = node.input(0).shape
     positions = [node.integers(at, role) for at, role in ((1, "begin"), (2, "end"), (3, "strides"))]
@@ -85,13 +92,13 @@ def _cuts(node: Node) -> list[_Cut]:
         )
     new_axes, ellipsis = options.NewAxisMask(), options.EllipsisMask()
     consumed = sum(not _bit(new_axes, at) and not _bit(ellipsis, at) for at in range(specified))
-    cuts: list[_Cut] = []
+    cuts: list[Cut] = []
     expected: list[int] = []
     for at, (begin, end, stride) in enumerate(zip(*positions, strict=True)):
         if _bit(ellipsis, at):
             skipped = len(shape) - consumed
             expected += shape[len(cuts) : len(cuts) + skipped]
-            cuts += [_Cut(range(size)) for size in shape[len(cuts) : len(cuts) + max(skipped, 0)]]
+            cuts += [Cut(range(size)) for size in shape[len(cuts) : len(cuts) + max(skipped, 0)]]
         elif _bit(new_axes, at):
             expected.append(1)
         elif len(cuts) < len(shape):
@@ -101,21 +108,19 @@ def _cuts(node: Node) -> list[_Cut]:
         else:
             raise UnsupportedError(f"{specified} positions for {len(shape)} dimensions")
     expected += shape[len(cuts) :]
-    cuts += [_Cut(range(size)) for size in shape[len(cuts) :]]
-    if tuple(expected) != node.output().shape:
-        raise UnsupportedError(f"the slice has shape {expected}, the output {list(node.output().shape)}")
-    return cuts
+    cuts += [Cut(range(size)) for size in shape[len(cuts) :]]
+    return cuts, tuple(expected)
 
 
-def _cut(options: tflite.StridedSliceOptions, at: int, begin: int, end: int, stride: int, size: int) -> _Cut:
+def _cut(options: tflite.StridedSliceOptions, at: int, begin: int, end: int, stride: int, size: int) -> Cut:
     if stride == 0:
         raise UnsupportedError("stride 0, another number was expected")
     first = None if _bit(options.BeginMask(), at) else begin
     if _bit(options.ShrinkAxisMask(), at):
         index = axis_index(first or 0, size)
-        return _Cut(range(index, index + 1), is_shrunk=True)
+        return Cut(range(index, index + 1), is_shrunk=True)
     stop = begin + end if options.Offset() else end
-    return _Cut(range(*slice(first, None if _bit(options.EndMask(), at) else stop, stride).indices(size)))
+    return Cut(range(*slice(first, None if _bit(options.EndMask(), at) else stop, stride).indices(size)))
 
 
 def _bit(mask: int, position: int) -> bool:
