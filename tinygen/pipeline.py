@@ -30,6 +30,7 @@ from tinygen.options import Kernels, Options
 from tinygen.passes.shrink import shrink
 from tinygen.passes.shrinking.saving import NOTHING_SAVED, Saving, saving
 from tinygen.passes.streaming import to_stream
+from tinygen.passes.widen_halves import widen_halves
 from tinygen.planner import fit
 from tinygen.planner.cost.choice import instructions
 from tinygen.planner.memory.spill import arena_room
@@ -155,6 +156,8 @@ def compile_model(source: Path, options: Options, observe: Observer | None = Non
     name = checked_identifier(options.name) if options.name is not None else model_identifier(source.stem)
     source = model_file(source, options.trust)
     imported = import_model(source, options.read_spelling)
+    if options.dynamic.is_asked or options.objective is Objective.TIME:
+        imported = widen_halves(imported)
     fit.check_tables(imported)
     named = board if options.names_target else None
     calibration = follow(source, imported, options.ctable, options.calibrate, named, options.widths, options.assigning)

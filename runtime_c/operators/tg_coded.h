@@ -8,12 +8,13 @@
 
 #include "tg_float.h"
 
-/** What a code of 8 bits stands for; shorter ones are looked up. */
+/** What a code of 8 or 16 bits stands for; shorter ones are looked up. */
 enum tg_number {
     TG_INT8,
     TG_UINT8,
     TG_E4M3,
     TG_E5M2,
+    TG_HALF, /**< of 16 bits, of convolutions alone, without zero points */
 };
 
 /** In which format scales are stored. */
@@ -28,7 +29,7 @@ enum tg_scale_format {
  * of its code's number and that of its zero point. Scales are for blocks of `block` channels of the depth.
  */
 struct tg_codes {
-    int32_t bits;       /**< of a code: 8, 4 or 2, packed without gaps from the lowest bit of the first byte on */
+    int32_t bits;       /**< of a code: 16, 8, 4 or 2, packed without gaps from the lowest bit of the first byte on */
     int32_t block;      /**< divides the depth */
     int32_t next_scale; /**< scales from one filter to the next: 0 where all have the same */
     enum tg_number number;

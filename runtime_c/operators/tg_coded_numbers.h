@@ -60,16 +60,23 @@ static inline float tg_number_of(const struct tg_codes *codes, uint32_t code)
     return number;
 }
 
+/** The number of the bits of a finite half. */
+static inline float tg_half_of(uint32_t bits)
+{
+    static const struct tg_small_float half = {0x8000U, 13, 112U, 0x1p-24f};
+
+    return tg_small_float(bits, &half);
+}
+
 /** The scale of a block. */
 static inline float tg_scale_of(const struct tg_codes *codes, int32_t block)
 {
-    static const struct tg_small_float half = {0x8000U, 13, 112U, 0x1p-24f};
     float scale;
 
     if (codes->scale_format == TG_SCALE_F32) {
         scale = ((const float *)codes->scales)[block];
     } else if (codes->scale_format == TG_SCALE_F16) {
-        scale = tg_small_float(((const uint16_t *)codes->scales)[block], &half);
+        scale = tg_half_of(((const uint16_t *)codes->scales)[block]);
     } else {
         const uint32_t exponent = ((const uint8_t *)codes->scales)[block];
         scale = tg_float_of_bits(exponent == 0U ? 0x00400000U : exponent << 23);

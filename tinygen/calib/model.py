@@ -18,6 +18,7 @@ from tinygen.passes.fold_scales import fold_scales
 from tinygen.passes.fuse_clamps import fuse_clamps
 from tinygen.passes.real_layers import real_layers
 from tinygen.passes.remove_unused import remove_unused
+from tinygen.passes.widen_halves import widen_halves
 from tinygen.quant.ctable import CTable, ModelIdentity
 from tinygen.quant.ctable_file import file_sha256
 from tinygen.quant.equalize import equalize
@@ -49,7 +50,7 @@ def load_float(path: str | Path, spelling: Spelling = AS_IN_FILE, trust: bool = 
 def float_model(path: Path, imported: Graph) -> FloatModel:
     """The model of a file that has been read."""
     check_memoryless(imported, path.name, "for calibration")
-    imported = real_layers(imported)
+    imported = widen_halves(real_layers(imported))
     if any(isinstance(op, Quantize | Dequantize) for op in imported.ops) or not _is_real(imported):
         raise UnsupportedModelError(
             f"{path.name}: is quantized already, a float32 model was expected for calibration. "

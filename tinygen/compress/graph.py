@@ -23,7 +23,8 @@ def compress_graph(
     wanted: dict[Tensor, Weights] = {}
     findings: dict[Tensor, Finding] = {}
     for tensor, readers in graph.consumers.items():
-        if tensor.data is None or tensor.type.dtype is not DType.FLOAT32 or tensor.coding is not None:
+        is_coded = tensor.coding is not None and not tensor.coding.is_half
+        if tensor.data is None or tensor.type.dtype is not DType.FLOAT32 or is_coded:
             continue
         axes = {
             (op.filters.channel_axis, op.filters.input_axis)

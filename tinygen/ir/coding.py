@@ -76,6 +76,18 @@ class Coding:
         return self.levels is None and self.mask is None
 
     @property
+    def is_half(self) -> bool:
+        """Whether codes are float16 numbers: as real weights that take less flash, not as integers."""
+        return self.format is Format.FP16
+
+    @classmethod
+    def of_halves(cls, numbers: Array) -> "Coding | None":
+        """Of weights in float16; None of vectors, as biases are, of other types, and of what is not finite."""
+        if numbers.dtype != np.float16 or numbers.ndim < 2 or not numbers.size or not np.isfinite(numbers).all():
+            return None
+        return cls(numbers, np.ones((1,) * numbers.ndim, np.float32))
+
+    @property
     def stored_codes(self) -> Array:
         """Those that are in memory, in C order."""
         return self.codes.reshape(-1) if self.mask is None else self.codes[self.mask]

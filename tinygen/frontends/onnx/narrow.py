@@ -39,7 +39,7 @@ def _coding_behind(node: Node, result: Array) -> Coding | None:
             return masked(node, result)
     coding = _coding_of(node, 0)
     if coding is None:
-        return None
+        return _halves(node, result)
     match node.raw.operator:
         case "Reshape" | "Flatten" | "Squeeze" | "Unsqueeze":
             return coding.reshaped(result.shape)
@@ -53,6 +53,13 @@ def _coding_behind(node: Node, result: Array) -> Coding | None:
         case "Identity":
             return coding
     return None
+
+
+def _halves(node: Node, result: Array) -> Coding | None:
+    """Of a Cast from float16 to float32."""
+    value = node.value(0) if node.raw.operator == "Cast" else None
+    is_wide = isinstance(value, Known) and result.dtype == np.float32
+    return Coding.of_halves(value.array) if isinstance(value, Known) and is_wide else None
 
 
 def _coding_of(node: Node, position: int) -> Coding | None:
@@ -101,7 +108,8 @@ def masked(node: Node, result: Array) -> Coding | None:
     if condition.shape != result.shape or node.shape(1) != result.shape or result.dtype in _WHOLE:
         return None
     mask = np.asarray(condition.array, np.bool_)
-    found = [] if coding is None or coding.mask is not None else [replace(coding, mask=mask)]
+    is_plain = coding is None or coding.mask is not None or coding.is_half
+    found = [] if coding is None or is_plain else [replace(coding, mask=mask)]
     if array is not None:
         found.append(Coding(array.astype(np.float32), np.ones((1,) * result.ndim, np.float32), mask=mask))
     return min(found, key=lambda each: each.bytes, default=None)

@@ -21,6 +21,7 @@ from tinygen.frontends.onnx.values import (
     Stored,
     Value,
 )
+from tinygen.ir.coding import Coding
 from tinygen.ir.graph import Op, Source
 from tinygen.ir.types import Array, DType, Quant
 from tinygen.ops.quantize import Dequantize, flip_sign_bit
@@ -74,8 +75,9 @@ class Node:
             case Discrete():
                 raise UnsupportedError(f"input '{name}' holds integers or truth values, real numbers were expected")
             case Known() if self.builder.is_real and value.array.dtype != np.bool_:
-                array = value.array if value.coding is None else value.coding.decoded
-                return Quantized(self.builder.real_constant(name, array, value.coding))
+                coding = value.coding or Coding.of_halves(value.array)
+                array = value.array if coding is None else coding.decoded
+                return Quantized(self.builder.real_constant(name, array, coding))
             case Stored() if self.builder.is_real and value.placed.quant.scales == (1.0,):
                 return self._levels(value.placed)
             case Known():

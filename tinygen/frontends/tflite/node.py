@@ -9,6 +9,7 @@ import numpy as np
 from tinygen.frontends.tflite.dilation import Dilated
 from tinygen.frontends.tflite.memory import KeptVariables
 from tinygen.frontends.tflite.raw import RawModel, RawOperator, RawTensor, TypeName
+from tinygen.ir.coding import Coding
 from tinygen.ir.graph import Op, Source
 from tinygen.ir.names import unused
 from tinygen.ir.packing import unpack
@@ -129,7 +130,8 @@ Readers = Mapping[str, Reader]
 def to_tensor(raw: RawTensor) -> Tensor:
     """The IR tensor of a tensor in the file; UnsupportedError where the IR has no such type.
 
-    Constants of float16 are float32: the numbers are the same, and a DEQUANTIZE behind them does nothing then.
+    Constants of float16 are float32: the numbers are the same, and a DEQUANTIZE behind them does nothing then. Weights
+    among them say that they are halves in flash.
     """
     dtype = DType.FLOAT32 if raw.type is TypeName.FLOAT16 and raw.data is not None else _DTYPES.get(raw.type)
     if dtype is None:
@@ -137,7 +139,9 @@ def to_tensor(raw: RawTensor) -> Tensor:
     if raw.is_dynamic and raw.data is None and any(open_axes(raw)):
         axis = open_axes(raw).index(True)
         raise UnsupportedError(f"axis {axis} of tensor '{raw.name}' has no fixed size")
-    return Tensor(raw.name, TensorType(dtype, raw.shape, _quant(raw, dtype)), _values(raw, dtype))
+    halves = raw.values() if raw.type is TypeName.FLOAT16 else None
+    coding = None if halves is None else Coding.of_halves(halves)
+    return Tensor(raw.name, TensorType(dtype, raw.shape, _quant(raw, dtype)), _values(raw, dtype), coding=coding)
 
 
 def _values(raw: RawTensor, dtype: DType) -> Array | None:

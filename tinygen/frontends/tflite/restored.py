@@ -22,7 +22,7 @@ def restored(node: Node, account: Account) -> Tensor | None:
     output = node.output()
     check_shape("output", output, stored.shape)
     if stored.type.dtype is output.type.dtype:
-        return Tensor(output.name, output.type, stored.data)
+        return Tensor(output.name, output.type, stored.data, coding=stored.coding)
     if stored.type.quant is None or not output.type.dtype.is_real:
         return None
     account.spend(output.type.bytes, str(node.source))

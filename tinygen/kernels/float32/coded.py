@@ -13,7 +13,12 @@ from tinygen.kernels.base import Kernel, Table, constant_tables
 from tinygen.kernels.float32.windows import WindowF32
 from tinygen.ops.clamp import Clamp
 
-_NUMBERS = {Format.UINT8: "TG_UINT8", Format.FP8_E4M3FN: "TG_E4M3", Format.FP8_E5M2: "TG_E5M2"}  # else TG_INT8
+_NUMBERS = {  # else TG_INT8
+    Format.UINT8: "TG_UINT8",
+    Format.FP8_E4M3FN: "TG_E4M3",
+    Format.FP8_E5M2: "TG_E5M2",
+    Format.FP16: "TG_HALF",
+}
 _SCALES = {Format.FP32: "TG_SCALE_F32", Format.FP16: "TG_SCALE_F16", Format.FP8_E8M0FNU: "TG_SCALE_E8M0"}
 _SCALE_ELEMENTS = {Format.FP32: np.float32, Format.FP16: np.int16, Format.FP8_E8M0FNU: np.uint8}  # that hold the bits
 FLOAT_BYTES = 4
@@ -61,7 +66,7 @@ def coded_convolution(
     """The kernel for filters of this coding."""
     codes, tables = codes_of(coding), (*constant_tables(input), *_tables(coding), *bias_tables(bias))
     filters = coding.codes.shape
-    if is_vector(window, filters):
+    if is_vector(window, filters) and not coding.is_half:  # sums of halves are those of float32 weights, to the bit
         return FullyConnectedCodedF32(
             function="tg_fully_connected_coded_f32",
             reads=(input,),
