@@ -178,7 +178,7 @@ def test_options_of_compile(work_folder: Path, options: list[str], message: str)
         ),
         (
             ["validate", DIGITS, "--against", "keras"],
-            "--against: is 'keras', one of litert, ort, simulator was expected. Choose one of them.",
+            "--against: is 'keras', one of litert, ort, tflm, simulator was expected. Choose one of them.",
         ),
         (
             ["bench", DIGITS, "--compare", "tflm"],

@@ -65,9 +65,9 @@ def tinygen_process(*arguments: str | Path, cwd: Path, environment: Mapping[str,
 def interruptible_process(*arguments: str | Path, cwd: Path) -> Iterator[subprocess.Popen[str]]:
     """A command that runs beside the test, ended with it.
 
-    It obeys SIGINT, which shells make programs ignore that they start in the background, and those pass on.
+    It obeys SIGINT and SIGQUIT, which shells make programs ignore that they start in the background, and those pass on.
     """
-    obey = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
+    obey = "import signal as s; s.signal(s.SIGINT, s.default_int_handler); s.signal(s.SIGQUIT, s.SIG_DFL)"
     process = subprocess.Popen(
         [sys.executable, "-c", f"{obey}; from tinygen.cli import main; main()", *map(str, arguments)],
         cwd=cwd,

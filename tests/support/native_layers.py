@@ -13,15 +13,16 @@ from tests.support.reference import evaluate
 from tinygen.build.execute import execute
 from tinygen.build.toolchain import Sanitizer
 from tinygen.codegen.harness import Measure
+from tinygen.ir.graph import Op
 from tinygen.ir.types import Array
-from tinygen.kernels.base import Kernel, Library
+from tinygen.kernels.base import Kernel, Library, Toolbox
 from tinygen.kernels.native import select, winograd
+from tinygen.kernels.native.convolution import direct_convolution
 from tinygen.kernels.native.winograd import Method
 from tinygen.ops.conv2d import Conv2D
 from tinygen.options import Kernels, Options
 from tinygen.pipeline import compile_model
 from tinygen.planner.schedule.constants import const_bytes
-from tinygen.targets.isa import Isa
 
 _SIZES = (1, 2, 3, 4, 5, 7, 8, 9, 16, 17, 31, 64, 100, 150, 299, 300)
 _ACTIVATIONS = (0, 1, 1, 2, 3)  # NONE, RELU twice, RELU_N1_TO_1, RELU6
@@ -299,10 +300,12 @@ def check(
 
 @contextmanager
 def _only(method: Method) -> Iterator[None]:
-    def choose(op: Conv2D, direct: Kernel, tallest_tile: int, isa: Isa) -> tuple[Kernel, ...]:
-        return winograd.tiled(op, direct, tallest_tile, isa) or (direct,)
+    def choose(op: Op, toolbox: Toolbox) -> tuple[Kernel, ...]:
+        assert isinstance(op, Conv2D)
+        direct = direct_convolution(op, toolbox.isa)
+        return () if direct is None else winograd.tiled(op, direct, toolbox.tallest_tile, toolbox.isa) or (direct,)
 
-    with patch.object(winograd, "METHODS", (method,)), patch.object(select, "with_tiles", choose):
+    with patch.object(winograd, "METHODS", (method,)), patch.dict(select.LOWERINGS, {Conv2D: choose}):
         yield
 
 

@@ -181,7 +181,7 @@ Lowering = Callable[[Op, Toolbox], Kernel | tuple[Kernel, ...]]  # several: see 
 Lowerings = Mapping[type[Op], Lowering]
 
 
-def united(*tables: Lowerings) -> Lowerings:
+def united(*tables: Lowerings) -> dict[type[Op], Lowering]:
     """One table of several; ValueError where two of them have the same operator."""
     found: dict[type[Op], Lowering] = {}
     for table in tables:
