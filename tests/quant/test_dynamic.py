@@ -15,6 +15,7 @@ from tests.support.onnx_runtime import needs_onnxruntime, run_onnxruntime
 from tests.support.onnx_writer import OnnxWriter
 from tests.support.reference import evaluate
 from tests.support.shared import shared_file
+from tests.support.tflite_writer import ModelWriter
 from tests.support.tools import requires_qemu
 from tinygen.codegen.harness import Measure
 from tinygen.errors import DoesNotFitError, UsageError
@@ -127,6 +128,21 @@ def test_s1_05_a_float_model_is_quantized_while_compiling(tmp_path: Path) -> Non
     assert validate(compiled, samples(3), samples=3).exact
     plain = _compiled(float_model(tmp_path), allow_float=True)
     assert _sqnr(_scores(compiled.imported), _scores(plain.imported)) > 30
+
+
+def test_s1_05_layers_may_share_a_bias(tmp_path: Path) -> None:
+    writer, random = ModelWriter(), np.random.default_rng(0)
+    x, hidden, y = (writer.tensor(name, (1, 16), "float32") for name in ("x", "hidden", "y"))
+    bias = writer.tensor("bias", (16,), "float32", data=random.normal(size=16).astype(np.float32))
+    for input, output in ((x, hidden), (hidden, y)):
+        values = random.normal(size=(16, 16)).astype(np.float32)
+        weights = writer.tensor(f"weights {output}", (16, 16), "float32", data=values)
+        writer.operator("FULLY_CONNECTED", [input, weights, bias], [output])
+    model = tmp_path / "shared.tflite"
+    model.write_bytes(writer.finish([x], [y]))
+    compiled = _compiled(model, quant_dynamic="asymActivation,symWeight", quant_op_types="fully_connected")
+    [first, second] = [op for op in compiled.imported.ops if isinstance(op, DequantizeSums)]
+    assert first.bias is second.bias and validate(compiled, samples=2).exact
 
 
 def test_s1_06_static_quantization_stands_beside_it(tmp_path: Path) -> None:

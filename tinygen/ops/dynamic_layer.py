@@ -74,7 +74,7 @@ def integer_layer(
 ) -> tuple[IntegerProducts, DequantizeSums]:
     """The layer on levels, with `weights` of int8 that have its own weights' shape and are quantized per tensor or per
     output channel."""
-    quant, bias = weights.type.quant, layer.bias
+    quant = weights.type.quant
     assert quant is not None
     sums = Tensor(name("sums"), TensorType(DType.INT32, layer.output.shape))
     factors = np.array(quant.scales, np.float32)
@@ -84,7 +84,7 @@ def integer_layer(
         input=sums,
         scale=levels.scale,
         factors=Tensor(name("factors"), TensorType(DType.FLOAT32, factors.shape), factors),
-        bias=bias if bias is None or bias.data is None else replace(bias, data=bias.data.astype(np.float32)),
+        bias=layer.bias,  # float32, and perhaps of several layers
         output=layer.output,
         clamp=layer.clamp,
         factors_first=factors_first,
