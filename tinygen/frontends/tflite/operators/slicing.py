@@ -14,7 +14,7 @@ from tinygen.ops.slice import Slice
 
 
 def read_slice(node: Node) -> Slice:
-    """SLICE."""
+    """SLICE; size -1 takes all that follows."""
     output, sizes = node.output(), sliced_shape(node)
     if sizes != output.shape:
         raise UnsupportedError(f"the slice has shape {list(sizes)}, the output {list(output.shape)}")
