@@ -15,6 +15,7 @@ LAYERS = (
     ("ir",),
     ("ops",),
     ("exports",),
+    ("audio",),
     ("frontends", "passes", "quant"),
     ("compress",),
     ("kernels",),
