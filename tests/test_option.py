@@ -43,6 +43,7 @@ _WRITTEN: dict[type, dict[str, Written]] = {
         "solver": "cp-sat",
         "shrink": "off",
         "stream": "time",
+        "state": ["h=h_next", "c=c_next"],
         "kernels": "native",
         "cmsis_nn": "folder",
         "cc_opt": "3",

@@ -1,5 +1,6 @@
 """What decides the C of a model: all options of the commands that plan, and the keywords of `tinygen.compile`."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import Enum, StrEnum
 from pathlib import Path
@@ -10,7 +11,7 @@ from tinygen.errors import UsageError
 from tinygen.frontends.doors import trust_option
 from tinygen.frontends.spelling import AS_IN_FILE, Spelling
 from tinygen.kernels.base import Objective
-from tinygen.option import FILE, FLAG, SHARE, TEXT, either, from_written, nested, one_of, option, parsed
+from tinygen.option import FILE, FLAG, SHARE, TEXT, either, from_written, nested, one_of, option, parsed, several
 from tinygen.planner.schedule.solver import Solver
 from tinygen.planner.search.splitting import RAM_SLACK
 from tinygen.quant.dynamic.scheme import DynamicOptions
@@ -40,6 +41,22 @@ class ResultMode(StrEnum):
 
     RESIDENT = "resident"
     STORED = "stored"
+
+
+def states_from_text(texts: tuple[str, ...]) -> dict[str, str]:
+    """IN=OUT as people write them; UsageError."""
+    found: dict[str, str] = {}
+    for text in texts:
+        input, _, output = (part.strip() for part in text.partition("="))
+        if not input or not output:
+            raise UsageError(f"--state: is '{text}', an input and an output as in h=h_next were expected.")
+        if found.setdefault(input, output) != output:
+            raise UsageError(f"--state: names '{input}' with two outputs, one was expected. Leave one of them out.")
+    return found
+
+
+def _states_text(states: Mapping[str, str]) -> list[str]:
+    return [f"{input}={output}" for input, output in states.items()]
 
 
 @dataclass(frozen=True)
@@ -133,6 +150,14 @@ class Options:
         metavar="AXIS",
         help="Keep the model as a stream along an axis of its input (time, height, width or its index): each call "
         "takes the next columns and gives the result of the window that ends with them.",
+    )
+    states: Mapping[str, str] = option(  # outputs by input
+        {},
+        several(states_from_text, _states_text),
+        "--state",
+        metavar="IN=OUT",
+        help="Make an input and an output a state: a call takes there what the one before gave, the first one zeros; "
+        "once for each pair.",
     )
     kernels: Kernels = option(
         Kernels.AUTO,

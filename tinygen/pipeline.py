@@ -23,10 +23,14 @@ from tinygen.frontends import import_model
 from tinygen.frontends.doors import model_file
 from tinygen.frontends.spelling import Spelling
 from tinygen.ir.graph import Graph
+from tinygen.ir.verify import verify
 from tinygen.kernels.base import Library, Objective, Toolbox
 from tinygen.kernels.native.select import is_native
 from tinygen.ops.dynamic_layer import quantizes_at_run_time
+from tinygen.ops.port_states import PortState, states_of, with_states
 from tinygen.options import Kernels, Options
+from tinygen.passes.convert_boundaries import convert_boundaries
+from tinygen.passes.fold_constants import fold_constants
 from tinygen.passes.shrink import shrink
 from tinygen.passes.shrinking.saving import NOTHING_SAVED, Saving, saving
 from tinygen.passes.streaming import to_stream
@@ -45,6 +49,7 @@ from tinygen.targets import Board, load
 from tinygen.targets.isa import Isa
 
 _TILES = (4, 2, 1, 0)  # rows of outputs for Winograd's method
+_BOUNDARIES = (fold_constants, convert_boundaries)  # behind which ports stand for what is kept of them
 _CODE_BYTES = 24 << 10  # that are left for code where weights could grow
 
 
@@ -63,6 +68,7 @@ class Compiled:
     calibration: Calibration | None = None  # that it follows, where the file holds a float model
     saved: Saving = NOTHING_SAVED  # by shrinking the graph
     dynamic: Applied | None = None  # what is quantized at run time, where that was asked for
+    port_states: tuple[PortState, ...] = ()  # pairs of ports that the options make states
 
     @property
     def spelling(self) -> Spelling:
@@ -179,6 +185,10 @@ def compile_model(source: Path, options: Options, observe: Observer | None = Non
         options = replace(options, allow_float=True)
     if quantizes_at_run_time(imported):
         options = replace(options, allow_float=True)  # between quantized layers there are real numbers
+    port_states = states_of(imported, options.states)
+    if port_states:
+        imported = with_states(passes.run(imported, _BOUNDARIES), port_states)
+        verify(imported, "states")
     graph, saved = _simplified(imported, options, observe)
     if graph.states:
         _check_has_no_memory(graph, options)
@@ -194,7 +204,9 @@ def compile_model(source: Path, options: Options, observe: Observer | None = Non
     if options.stores_output:
         _check_stored(schedule)
     files = render(schedule, name, source.name)
-    return Compiled(source, name, options, imported, schedule, library, toolbox, files, calibration, saved, dynamic)
+    return Compiled(
+        source, name, options, imported, schedule, library, toolbox, files, calibration, saved, dynamic, port_states
+    )
 
 
 def _planned(

@@ -18,6 +18,7 @@ from tinygen.planner.schedule.schedule import Call
 from tinygen.report.curve import curve_table
 from tinygen.report.inspection import inspect_schedule, inspect_unsupported, peak_table, summary_table
 from tinygen.report.operators import operator_table
+from tinygen.report.states import state_table
 from tinygen.targets import load
 
 Ops = Annotated[bool, typer.Option("--ops", help="List the operators with shapes, work, bytes and kernels.")]
@@ -45,6 +46,8 @@ def command(terminal: Terminal, model: Model, options: Options, ops: Ops = False
     tables = [summary_table(inspection)]
     if inspection.peak_step and inspection.fits:
         tables.append(peak_table(inspection.peak_step))
+    if inspection.states:
+        tables.append(state_table(inspection.states))
     if ops:
         tables.append(operator_table(inspection.ops))
     if curve:

@@ -159,6 +159,15 @@ class TensorType:
         """Size in memory, without padding."""
         return -(-self.elements * self.dtype.bits // 8)
 
+    def __str__(self) -> str:
+        """For messages: i8[1, 4], scale 0.5, zero point 3."""
+        text = f"{self.dtype.value}{list(self.shape)}"
+        if self.quant is None:
+            return text
+        if self.quant.axis is not None:
+            return f"{text}, {len(self.quant.scales)} scales"
+        return f"{text}, scale {np.float32(self.scale)}, zero point {self.zero_point}"
+
     @property
     def min(self) -> int:
         """Smallest stored value."""

@@ -14,6 +14,7 @@ from tinygen.planner.schedule.schedule import Call, Schedule
 from tinygen.report.curve import CurveRow, Knee, next_knee
 from tinygen.report.operators import OperatorRow, extra_macs, kind, operator_rows
 from tinygen.report.saved import saved_rows
+from tinygen.report.states import StateSummary, state_summaries
 from tinygen.report.stream import StreamSummary, stream_rows, stream_summary
 from tinygen.report.table import count, facts, listing, short_name, size
 from tinygen.targets import Board
@@ -64,6 +65,8 @@ class Inspection:
     saved_macs: int = 0  # by shrinking the graph
     saved_const_bytes: int = 0
     stream: StreamSummary | None = None
+    state_bytes: int | None = None  # of the arena, kept from call to call
+    states: tuple[StateSummary, ...] = ()
     solver: str | None = None  # that placed the buffers
 
 
@@ -98,6 +101,8 @@ def inspect_schedule(
         saved_macs=saved.macs,
         saved_const_bytes=saved.const_bytes,
         stream=stream_summary(schedule),
+        state_bytes=schedule.graph.state_bytes,
+        states=state_summaries(schedule),
         solver=schedule.solver.value,
     )
 
@@ -158,6 +163,8 @@ def summary_table(inspection: Inspection) -> RenderableType:
     if inspection.next_knee:
         rows.append(("next knee", str(inspection.next_knee)))
     rows += stream_rows(inspection.stream)
+    if inspection.states and inspection.stream is None:
+        rows.append(("state", f"{size(inspection.state_bytes)} of the arena, kept from call to call"))
     rows += saved_rows(inspection.saved_macs, inspection.saved_const_bytes)
     if inspection.peak_step:
         peak = inspection.peak_step

@@ -7,6 +7,7 @@ from tinygen.build.firmware import Image
 from tinygen.codegen.harness import Measure
 from tinygen.frontends.spelling import Spelling
 from tinygen.ir.graph import Graph
+from tinygen.ops.port_states import PortState
 from tinygen.planner.schedule.schedule import Schedule
 
 
@@ -24,6 +25,10 @@ class Program(Protocol):
     @property
     def spelling(self) -> Spelling:
         """What the user says about the model's inputs."""
+
+    @property
+    def port_states(self) -> tuple[PortState, ...]:
+        """Pairs of its file's inputs and outputs that are states."""
 
     @property
     def schedule(self) -> Schedule:

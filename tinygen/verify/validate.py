@@ -27,6 +27,7 @@ from tinygen.frontends.spelling import Spelling
 from tinygen.system.work import work_folder
 from tinygen.verify import reference
 from tinygen.verify.comparison import ComparedTensor, Rounding, Side
+from tinygen.verify.fed_back import FedBack
 from tinygen.verify.litert import InferenceEngine, LiteRT
 from tinygen.verify.oracle import Oracle, oracle_for
 from tinygen.verify.per_operator import compare_operators
@@ -117,6 +118,8 @@ def validate(
     has_references_alone = compiled.is_calibrated or stream is not None
     oracle = against or (Oracle.SIMULATOR if has_references_alone else oracle_for(compiled.source, compiled.imported))
     engine = _engine(compiled, oracle)
+    if engine is not None and compiled.port_states:
+        engine = FedBack(engine, compiled.port_states)
     calls = samples + (stream.warmup_calls - 1 if stream else 0)
     chosen = random_samples(compiled.schedule.graph.inputs, calls, seed) if data is None else data[:calls]
     compared = len(chosen) - (calls - samples)
