@@ -35,7 +35,7 @@ from tinygen.kernels.base import Kernel, Library, Toolbox
 from tinygen.kernels.native.select import native_kernels
 from tinygen.kernels.prices import OWN, table, table_file, table_name
 from tinygen.kernels.select import variants
-from tinygen.kernels.tinygen_c.packed import packed_convolutions
+from tinygen.kernels.tinygen_c.packed import packed_layers
 from tinygen.kernels.work import Work, work
 from tinygen.ops.add import Add
 from tinygen.ops.clamp import Clamp
@@ -122,7 +122,7 @@ def pairs_of_own(toolbox: Toolbox) -> list[Pair]:
     plain = operators()
     native = _in_all_forms((*plain, *rows_within_images(), *convolutions_for_tiles(), *filters_of_one_line()))
     pairs = [(op, kernel) for op in native for kernel in native_kernels(op, _with_native_kernels(toolbox))]
-    pairs += [(op, packed_convolutions(op)[-1]) for op in plain if isinstance(op, Conv2D)]
+    pairs += [(op, packed_layers(op)[-1]) for op in plain if isinstance(op, Conv2D)]
     library = replace(toolbox, has_native_kernels=False)
     others = (*plain, *real_layers())
     return pairs + [(op, kernel) for op in others for kernel in variants(op, library) if kernel.is_own]

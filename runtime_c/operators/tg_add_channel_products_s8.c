@@ -66,7 +66,7 @@ void tg_add_channel_products_s8(const struct tg_channel_products *products, cons
         const int8_t *weights = products->weights;
         int32_t unit = 0;
         for (; unit + 4 <= units; unit += 4) {
-            tg_add_4x1(weights, input, features, sums + unit);
+            tg_add_4x1(weights, features, input, features, sums + unit);
             weights += 4 * features;
         }
         for (; unit < units; unit++) {

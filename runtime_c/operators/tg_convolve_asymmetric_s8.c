@@ -61,7 +61,7 @@ static void multiply(const struct tg_asymmetric_convolution *layer, const int8_t
     for (; channel + TG_FILTERS <= end; channel += TG_FILTERS) {
         int32_t products[TG_FILTERS] = {0};
 
-        tg_add_4x1(filter, window, elements, products);
+        tg_add_4x1(filter, elements, window, elements, products);
         for (int32_t i = 0; i < TG_FILTERS; i++) {
             output[channel + i] = finish(layer, channel + i, products[i], sum);
         }

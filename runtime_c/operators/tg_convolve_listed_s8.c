@@ -35,44 +35,6 @@ static int32_t expand(
     return sum;
 }
 
-/** Adds the products of `length` elements that follow each other with four filters, which lie `size` apart. */
-static void add_products_of_4(const int8_t *weights, int32_t size, const int8_t *input, int32_t length, int32_t *sums)
-{
-    const int8_t *w0 = weights;
-    const int8_t *w1 = w0 + size;
-    const int8_t *w2 = w1 + size;
-    const int8_t *w3 = w2 + size;
-    int32_t s0 = sums[0];
-    int32_t s1 = sums[1];
-    int32_t s2 = sums[2];
-    int32_t s3 = sums[3];
-    int32_t left = length;
-
-    for (; left >= TG_FEWEST; left -= TG_STEP) {
-        const tg_elements elements = tg_load(input, left);
-
-        s0 = tg_multiply(s0, tg_load(w0, left), elements);
-        s1 = tg_multiply(s1, tg_load(w1, left), elements);
-        s2 = tg_multiply(s2, tg_load(w2, left), elements);
-        s3 = tg_multiply(s3, tg_load(w3, left), elements);
-        w0 += TG_STEP;
-        w1 += TG_STEP;
-        w2 += TG_STEP;
-        w3 += TG_STEP;
-        input += TG_STEP;
-    }
-    for (; left > 0; left--) {
-        s0 += *w0++ * *input;
-        s1 += *w1++ * *input;
-        s2 += *w2++ * *input;
-        s3 += *w3++ * *input++;
-    }
-    sums[0] = s0;
-    sums[1] = s1;
-    sums[2] = s2;
-    sums[3] = s3;
-}
-
 /** Adds the products of elements that follow each other with those of each filter from `first` on. */
 static void add_products(
     const struct expanded *filters, int32_t first, const int8_t *input, int32_t length, int32_t *sums)
@@ -80,7 +42,7 @@ static void add_products(
     const int8_t *weights = filters->weights + first;
 
     if (filters->count == TG_MOST_FILTERS) {
-        add_products_of_4(weights, filters->size, input, length, sums);
+        tg_add_4x1(weights, filters->size, input, length, sums);
     } else {
         for (int32_t i = 0; i < filters->count; i++) {
             sums[i] += tg_dot(weights + i * filters->size, input, length);

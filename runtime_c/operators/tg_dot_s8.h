@@ -75,13 +75,14 @@ static inline int32_t tg_multiply(int32_t sum, tg_elements a, tg_elements b)
 
 #endif
 
-/** Adds the products of one vector with four others, one behind the other, to four sums. */
-static inline void tg_add_4x1(const int8_t *weights, const int8_t *input, int32_t features, int32_t *sums)
+/** Adds the products of one vector with four others, which begin `stride` elements apart, to four sums. */
+static inline void tg_add_4x1(
+    const int8_t *weights, int32_t stride, const int8_t *input, int32_t features, int32_t *sums)
 {
     const int8_t *w0 = weights;
-    const int8_t *w1 = w0 + features;
-    const int8_t *w2 = w1 + features;
-    const int8_t *w3 = w2 + features;
+    const int8_t *w1 = w0 + stride;
+    const int8_t *w2 = w1 + stride;
+    const int8_t *w3 = w2 + stride;
     int32_t s0 = sums[0];
     int32_t s1 = sums[1];
     int32_t s2 = sums[2];

@@ -10,8 +10,24 @@
 #include <string.h>
 
 #if defined(__ARM_FEATURE_MVE) && (__ARM_FEATURE_MVE & 1)
-
 #include <arm_mve.h>
+#endif
+
+/** What is left of four weight vectors: `size` elements of each. */
+static inline void tg_add_left_s8_s16(
+    const int8_t *input, int32_t offset, const int16_t *weights, int32_t size, int32_t sums[4])
+{
+    for (int32_t i = 0; i < size; i++) {
+        const int32_t number = input[i] + offset;
+
+        sums[0] += number * weights[i];
+        sums[1] += number * weights[size + i];
+        sums[2] += number * weights[2 * size + i];
+        sums[3] += number * weights[3 * size + i];
+    }
+}
+
+#if defined(__ARM_FEATURE_MVE) && (__ARM_FEATURE_MVE & 1)
 
 #define TG_DOT_CHUNK 8 /* elements of one vector that stand beside those of the other three */
 
@@ -123,20 +139,6 @@ static inline int32_t tg_dot_s8_s16(const int8_t *input, int32_t offset, const i
         __asm__("smlad %0, %1, %2, %0" : "+r"(sum) : "r"(odd), "r"(odds));                                             \
     } while (0)
 
-/** What is left of four weight vectors: `size` elements of each. */
-static inline void tg_add_left_s8_s16(
-    const int8_t *input, int32_t offset, const int16_t *weights, int32_t size, int32_t sums[4])
-{
-    for (int32_t i = 0; i < size; i++) {
-        const int32_t number = input[i] + offset;
-
-        sums[0] += number * weights[i];
-        sums[1] += number * weights[size + i];
-        sums[2] += number * weights[2 * size + i];
-        sums[3] += number * weights[3 * size + i];
-    }
-}
-
 /** Adds products with four weight vectors: their chunks stand beside each other, at multiples of four bytes. */
 static inline void tg_add_4_s8_s16(
     const int8_t *input, int32_t offset, const int16_t *weights, int32_t size, int32_t sums[4])
@@ -189,20 +191,6 @@ static inline int32_t tg_dot_s8_s16(const int8_t *input, int32_t offset, const i
 }
 
 #define TG_DOT_CHUNK 4 /* elements of one vector that stand beside those of the other three */
-
-/** What is left of four weight vectors: `size` elements of each. */
-static inline void tg_add_left_s8_s16(
-    const int8_t *input, int32_t offset, const int16_t *weights, int32_t size, int32_t sums[4])
-{
-    for (int32_t i = 0; i < size; i++) {
-        const int32_t number = input[i] + offset;
-
-        sums[0] += number * weights[i];
-        sums[1] += number * weights[size + i];
-        sums[2] += number * weights[2 * size + i];
-        sums[3] += number * weights[3 * size + i];
-    }
-}
 
 /** Adds products with four weight vectors: their chunks stand beside each other. */
 static inline void tg_add_4_s8_s16(

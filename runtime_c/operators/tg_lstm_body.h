@@ -58,7 +58,7 @@ static void products(const struct tg_lstm_product *terms, int32_t unit, int32_t 
 
     memset(results, 0, TG_UNITS * sizeof *results);
     if (count == TG_UNITS) {
-        tg_add_4x1(weights, values, size, results);
+        tg_add_4x1(weights, size, values, size, results);
     } else {
         for (int32_t each = 0; each < count; each++) {
             results[each] = tg_dot(weights + each * size, values, size);

@@ -17,7 +17,7 @@ from tinygen.ir.packing import check_range, pack, unpack
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, DType, Quant, TensorType
 from tinygen.kernels.base import Kernel, Library, Toolbox
-from tinygen.kernels.tinygen_c.packed import packed_convolutions
+from tinygen.kernels.tinygen_c.packed import packed_layers
 from tinygen.ops.clamp import Clamp
 from tinygen.ops.conv2d import Conv2D
 from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
@@ -250,7 +250,7 @@ def test_int8_without_scratch_runs(target: str, library: Library, tmp_path: Path
     for _ in range(LAYERS):
         layers.convolution()
     graph, inputs = layers.graph(), layers.values()
-    kernels: dict[Op, Kernel] = {op: packed_convolutions(op)[-1] for op in graph.ops if isinstance(op, Conv2D)}
+    kernels: dict[Op, Kernel] = {op: packed_layers(op)[-1] for op in graph.ops if isinstance(op, Conv2D)}
     assert {kernel.scratch_bytes for kernel in kernels.values()} == {0}
     [outputs] = run_schedule(whole_plan(graph, board, kernels), library, tmp_path, [inputs])
     for op, output, expected in zip(layers.ops, outputs, evaluate(graph, inputs), strict=True):

@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass
 
-from tinygen.ir.types import TensorType
 from tinygen.kernels.base import Kernel
 from tinygen.kernels.cmsis_nn.shapes import Dims, TileStruct
 from tinygen.ops.clamp import Clamp
-from tinygen.ops.window import HW, Padding
+from tinygen.ops.convolution_form import ConvolutionForm
+from tinygen.ops.weighted import Weighted
 
 _POINT = TileStruct(w=1, h=1)
 _NO_PADDING = TileStruct(w=0, h=0)
@@ -24,28 +24,28 @@ class Geometry:
     dilation: TileStruct = _POINT
 
     @classmethod
-    def of_images(
-        cls, input: TensorType, filters: Dims, output: TensorType, stride: HW, padding: Padding, dilation: HW
-    ) -> "Geometry":
-        """Filters over NHWC images."""
+    def of(cls, form: ConvolutionForm) -> "Geometry":
+        """Those of a layer as a convolution."""
         return cls(
-            Dims.nhwc(input),
-            filters,
-            Dims.nhwc(output),
-            TileStruct.of(stride),
-            TileStruct(w=padding.left, h=padding.top),
-            TileStruct.of(dilation),
+            Dims(*form.input),
+            Dims(*form.filters),
+            Dims(*form.output),
+            TileStruct.of(form.stride),
+            TileStruct(w=form.padding.left, h=form.padding.top),
+            TileStruct.of(form.dilation),
         )
-
-    @classmethod
-    def of_rows(cls, rows: int, features: int, units: int) -> "Geometry":
-        """A fully connected layer: images of one pixel."""
-        return cls(Dims(rows, 1, 1, features), Dims(units, 1, 1, features), Dims(rows, 1, 1, units))
 
     @property
     def window(self) -> int:
         """Elements of one filter."""
         return self.filter_dims.h * self.filter_dims.w * self.filter_dims.c
+
+
+def form_of(op: Weighted) -> ConvolutionForm:
+    """The layer as a convolution; ValueError where it is none."""
+    if op.convolution_form is None:
+        raise ValueError(f"{op} is no convolution")
+    return op.convolution_form
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -7,7 +7,7 @@ from tinygen.ir.types import DType
 from tinygen.kernels.base import Kernel, Library, Toolbox
 from tinygen.kernels.int16 import convolution
 from tinygen.kernels.tinygen_c.matmul import lower_any_batch_matmul
-from tinygen.kernels.tinygen_c.packed import packed_convolutions
+from tinygen.kernels.tinygen_c.packed import packed_layers
 from tinygen.ops.batch_matmul import BatchMatMul
 from tinygen.ops.conv2d import Conv2D
 
@@ -21,5 +21,5 @@ def without_scratch(op: Op, toolbox: Toolbox) -> Kernel | None:
     if dtypes != {DType.INT8}:
         return None
     if isinstance(op, Conv2D) and op.weights.type.dtype is DType.INT8 and op.weights.coding is None:
-        return packed_convolutions(op)[-1]
+        return packed_layers(op)[-1]
     return lower_any_batch_matmul(op) if isinstance(op, BatchMatMul) else None

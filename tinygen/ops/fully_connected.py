@@ -14,6 +14,7 @@ from tinygen.ir.types import Array
 from tinygen.ops.accumulate import centered_weights, exact_matmul
 from tinygen.ops.checks import check_activations, check_filters, check_rank
 from tinygen.ops.constant_slices import constant_slice
+from tinygen.ops.convolution_form import ConvolutionForm
 from tinygen.ops.requantize import Int64Array
 from tinygen.ops.sign_fully_connected import SignFullyConnected
 from tinygen.ops.weighted import LayerKind, Reals, Weighted, spaced
@@ -42,6 +43,11 @@ class FullyConnected(Weighted):
     @property
     def macs(self) -> int:
         return self.rows * self.weights.type.elements
+
+    @property
+    def convolution_form(self) -> ConvolutionForm:
+        units, features = self.weights.shape
+        return ConvolutionForm((self.rows, 1, 1, features), (units, 1, 1, features), (self.rows, 1, 1, units))
 
     def channel_links(self) -> None:
         return None

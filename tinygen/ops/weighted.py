@@ -13,6 +13,7 @@ from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import DType
 from tinygen.ops.accumulate import OutputStage
 from tinygen.ops.clamp import Clamp
+from tinygen.ops.convolution_form import ConvolutionForm
 from tinygen.ops.precision import bias_points, offsets, requantized, weights_point
 from tinygen.ops.requantize import Int64Array
 
@@ -98,6 +99,11 @@ class Weighted(Op):
     def is_padded(self) -> bool:
         """Whether some weights may meet padding, which stands for the input's zero point."""
         return False
+
+    @property
+    def convolution_form(self) -> ConvolutionForm | None:
+        """The layer as a convolution, its filters those of `by_output`; None where it is none."""
+        return None
 
     @property
     def has_sign_form(self) -> bool:

@@ -14,6 +14,7 @@ from tinygen.ir.tensor import Tensor
 from tinygen.ops.checks import check_activations, check_filters, check_rank, check_shape
 from tinygen.ops.clamp import Clamp
 from tinygen.ops.constant_slices import constant_slice
+from tinygen.ops.convolution_form import ConvolutionForm
 from tinygen.ops.weighted import Reals, Weighted, spaced
 from tinygen.ops.window import HW, NO_PADDING, Padding, Window, starts_inside
 
@@ -119,6 +120,21 @@ class Convolution(Weighted, Filtering, Windowed):
     @property
     def is_padded(self) -> bool:
         return self.padding != NO_PADDING
+
+    @property
+    def convolution_form(self) -> ConvolutionForm:
+        batches, height, width, channels = self.input.shape
+        _, rows, columns, _ = self.output.shape
+        kernel = self.window.kernel
+        depth = self.products_per_output // (kernel.h * kernel.w)
+        return ConvolutionForm(
+            (batches, height, width, channels),
+            (self.channels, kernel.h, kernel.w, depth),
+            (batches, rows, columns, self.channels),
+            self.stride,
+            self.padding,
+            self.dilation,
+        )
 
     @property
     def padding_value(self) -> float:

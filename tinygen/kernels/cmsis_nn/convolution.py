@@ -12,9 +12,9 @@ from tinygen.kernels.base import Kernel, Library, Lowerings, Table, Toolbox
 from tinygen.kernels.cmsis_nn.loops import loops
 from tinygen.kernels.cmsis_nn.requantization import per_channel_tables, weight_tables
 from tinygen.kernels.cmsis_nn.shapes import Dims, Offsets, TileStruct
-from tinygen.kernels.tinygen_c.asymmetric import asymmetric_convolution, has_zero_points
-from tinygen.kernels.tinygen_c.coded import coded_convolutions
-from tinygen.kernels.tinygen_c.packed import bias_tables, packed_convolutions, packed_weights
+from tinygen.kernels.tinygen_c.asymmetric import asymmetric_layer, has_zero_points
+from tinygen.kernels.tinygen_c.coded import coded_layers
+from tinygen.kernels.tinygen_c.packed import bias_tables, packed_layers, packed_weights
 from tinygen.kernels.work import Loops
 from tinygen.ops.clamp import Clamp
 from tinygen.ops.conv2d import Conv2D
@@ -54,11 +54,11 @@ def lower_conv2d(op: Op, toolbox: Toolbox) -> tuple[Kernel, ...]:
     """The convolution kernels for `op`, the fastest first; one alone where the weights are int8."""
     assert isinstance(op, Conv2D)
     if has_zero_points(op.weights):
-        return (asymmetric_convolution(op),)
-    if coded := coded_convolutions(op):
+        return (asymmetric_layer(op),)
+    if coded := coded_layers(op):
         return coded
     if op.weights.type.dtype.is_narrow:
-        return (*_int4_kernels(op, toolbox), *packed_convolutions(op))
+        return (*_int4_kernels(op, toolbox), *packed_layers(op))
     kind, function, scratch_bytes = _choose(op, toolbox)
     way = loops(toolbox, gathers=function == ANY_CONVOLUTION, by_rows=function == _STRIDED_1X1)
     return (_kernel(op, kind, function, weight_tables(op.weights, _bias(op)), scratch_bytes, way),)

@@ -11,9 +11,9 @@ from tinygen.kernels.cmsis_nn.depthwise_as_convolution import as_convolution, is
 from tinygen.kernels.cmsis_nn.loops import loops
 from tinygen.kernels.cmsis_nn.requantization import per_channel_tables, weight_tables
 from tinygen.kernels.cmsis_nn.shapes import Dims, Offsets, TileStruct
-from tinygen.kernels.tinygen_c.asymmetric import asymmetric_depthwise, has_zero_points
-from tinygen.kernels.tinygen_c.coded import coded_convolutions
-from tinygen.kernels.tinygen_c.packed import bias_tables, packed_depthwise, packed_weights
+from tinygen.kernels.tinygen_c.asymmetric import asymmetric_layer, has_zero_points
+from tinygen.kernels.tinygen_c.coded import coded_layers
+from tinygen.kernels.tinygen_c.packed import bias_tables, packed_layers, packed_weights
 from tinygen.kernels.work import Loops
 from tinygen.ops.clamp import Clamp
 from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
@@ -46,11 +46,11 @@ def lower_depthwise_conv2d(op: Op, toolbox: Toolbox) -> tuple[Kernel, ...]:
     """The kernels for `op`, all of the same result: the fastest first, each further one with less scratch."""
     assert isinstance(op, DepthwiseConv2D)
     if has_zero_points(op.weights):
-        return (asymmetric_depthwise(op),)
-    if coded := coded_convolutions(op):
+        return (asymmetric_layer(op),)
+    if coded := coded_layers(op):
         return coded
     if op.weights.type.dtype.is_narrow:
-        return (*_int4_kernels(op, toolbox), *packed_depthwise(op))
+        return (*_int4_kernels(op, toolbox), *packed_layers(op))
     weights = weight_tables(op.weights, op.bias)
     direct = tuple(
         _direct(op, function, weights, scratch_bytes, _loops(function, toolbox))

@@ -12,9 +12,9 @@ from tinygen.kernels.cmsis_nn.convolution import Convolve1x1S8
 from tinygen.kernels.cmsis_nn.loops import loops
 from tinygen.kernels.cmsis_nn.requantization import per_channel_tables, weight_tables
 from tinygen.kernels.cmsis_nn.shapes import Dims, Offsets, TileStruct
-from tinygen.kernels.tinygen_c.asymmetric import asymmetric_fully_connected, has_zero_points
-from tinygen.kernels.tinygen_c.coded import coded_convolutions
-from tinygen.kernels.tinygen_c.packed import bias_tables, packed_fully_connected, packed_weights
+from tinygen.kernels.tinygen_c.asymmetric import asymmetric_layer, has_zero_points
+from tinygen.kernels.tinygen_c.coded import coded_layers
+from tinygen.kernels.tinygen_c.packed import bias_tables, packed_layers, packed_weights
 from tinygen.ops.clamp import Clamp
 from tinygen.ops.fully_connected import FullyConnected
 from tinygen.ops.requantize import Multiplier
@@ -53,11 +53,11 @@ def lower_fully_connected(op: Op, toolbox: Toolbox) -> tuple[Kernel, ...]:
     """The fully connected kernels for `op`, the fastest first; one alone where the weights are int8."""
     assert isinstance(op, FullyConnected)
     if has_zero_points(op.weights):
-        return (asymmetric_fully_connected(op),)
-    if coded := coded_convolutions(op):
+        return (asymmetric_layer(op),)
+    if coded := coded_layers(op):
         return coded
     if op.weights.type.dtype.is_narrow:
-        return (*_int4_kernels(op, toolbox), *packed_fully_connected(op))
+        return (*_int4_kernels(op, toolbox), *packed_layers(op))
     return (_int8_kernel(op, toolbox),)
 
 

@@ -72,10 +72,9 @@ class FullyConnectedS16(Kernel):
 def lower_conv2d(op: Op, toolbox: Toolbox) -> Kernel:
     """arm_convolve_s16 where it is exact."""
     assert isinstance(op, Conv2D)
-    filters = Dims(*op.weights.shape)
-    geometry = Geometry.of_images(op.input.type, filters, op.output.type, op.stride, op.padding, op.dilation)
+    geometry = Geometry.of(op.convolution_form)
     if op.groups > 1 or not _is_exact_in_library(op.output_stage, toolbox, axis=0):
-        return _any_convolution(op.output_stage, geometry, filters.n // op.groups)
+        return _any_convolution(op.output_stage, geometry, op.convolution_form.filters_of_group)
     return _library_convolution(op.output_stage, geometry, toolbox)
 
 
@@ -83,11 +82,10 @@ def lower_depthwise_conv2d(op: Op, toolbox: Toolbox) -> tuple[Kernel, ...]:
     """CMSIS-NN's functions where they are exact, the fastest first."""
     assert isinstance(op, DepthwiseConv2D)
     _, height, width, channels = op.weights.shape
-    is_exact = _is_exact_in_library(op.output_stage, toolbox, axis=3)
-    filters = Dims(1, height, width, channels) if is_exact else Dims(channels, height, width, 1)
-    geometry = Geometry.of_images(op.input.type, filters, op.output.type, op.stride, op.padding, op.dilation)
-    if not is_exact:
+    geometry = Geometry.of(op.convolution_form)
+    if not _is_exact_in_library(op.output_stage, toolbox, axis=3):
         return (_any_convolution(op.output_stage, geometry, op.multiplier, (3, 1, 2, 0)),)
+    channels_last = replace(geometry, filter_dims=Dims(1, height, width, channels))
     return tuple(
         DepthwiseConvS16(
             function=function,
@@ -95,7 +93,7 @@ def lower_depthwise_conv2d(op: Op, toolbox: Toolbox) -> tuple[Kernel, ...]:
             writes=(op.output,),
             tables=_tables(op.output_stage, channels),
             scratch_bytes=scratch_bytes,
-            geometry=geometry,
+            geometry=channels_last,
             activation=op.clamp,
             ch_mult=op.multiplier,
         )

@@ -1,6 +1,6 @@
 """Convolutions and fully connected layers on int8 whose weights are narrow codes with factors for blocks of them."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -12,38 +12,31 @@ from tinygen.ir.packing import packed_codes
 from tinygen.ir.types import DType
 from tinygen.kernels.base import Table
 from tinygen.kernels.cmsis_nn.requantization import per_channel_tables
-from tinygen.kernels.cmsis_nn.shapes import Dims, Offsets
-from tinygen.kernels.geometry import GeometricKernel, Geometry
-from tinygen.kernels.tinygen_c.listed import ConvolveListedS8, listed_convolution
-from tinygen.kernels.tinygen_c.packed import FILTERS_AT_ONCE, NUMBER_BYTES
+from tinygen.kernels.cmsis_nn.shapes import Offsets
+from tinygen.kernels.geometry import Geometry, form_of
+from tinygen.kernels.tinygen_c.listed import ConvolveListedS8, listed_layer
+from tinygen.kernels.tinygen_c.unpacking import NUMBER_BYTES, UnpackingKernel
 from tinygen.ops.accumulate import OutputStage
-from tinygen.ops.conv2d import Conv2D
-from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
-from tinygen.ops.fully_connected import FullyConnected
+from tinygen.ops.weighted import Weighted
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class ConvolveCodedS8(GeometricKernel):
+class ConvolveCodedS8(UnpackingKernel):
     """tg_convolve_coded_s8: decodes filters to scratch, for all pixels."""
 
     template: ClassVar[str] = "convolve_coded_s8"
     header: ClassVar[str] = "tg_coded_s8.h"
-    takes_scratch: ClassVar[bool] = True
 
-    offsets: Offsets
     bits: int
     block: int
     next_zero: int
     is_signed: bool
-    filters_at_once: int
 
 
-def coded_convolutions(
-    op: Conv2D | DepthwiseConv2D | FullyConnected,
-) -> tuple[ConvolveCodedS8 | ConvolveListedS8, ...]:
+def coded_layers(op: Weighted) -> tuple[ConvolveCodedS8 | ConvolveListedS8, ...]:
     """The kernels for weights that are stored narrower than their integers, the fastest first; none for others."""
     if op.weights.type.dtype is DType.INT8 and op.weights.coding is not None:
-        listed = listed_convolution(op, op.weights.coding)
+        listed = listed_layer(op, op.weights.coding)
         return () if listed is None else (listed,)
     if not op.output_stage.has_long_sums or op.weights.coding is None:
         return ()
@@ -51,13 +44,10 @@ def coded_convolutions(
     form = None if coding is None else integer_form(coding)
     if coding is None or form is None:
         raise ValueError(f"weights '{op.weights.name}' have no form in integers")
-    filters = Dims(*coding.codes.shape)
-    if isinstance(op, FullyConnected):
-        geometry = Geometry.of_rows(op.rows, filters.c, filters.n)
-    else:
-        geometry = Geometry.of_images(op.input.type, filters, op.output.type, op.stride, op.padding, op.dilation)
+    channels, _, _, depth = coding.codes.shape
+    layer = form_of(op)
+    geometry = Geometry.of(layer)
     zero_shape = None if coding.zero_points is None else coding.zero_points.shape
-    filters_of_group = filters.n * filters.c // geometry.input_dims.c
     kernel = ConvolveCodedS8(
         function="tg_convolve_coded_s8",
         reads=(op.input,),
@@ -65,20 +55,15 @@ def coded_convolutions(
         tables=_tables(coding, form, op.output_stage),
         scratch_bytes=NUMBER_BYTES * geometry.window,
         geometry=geometry,
-        filters_of_group=filters_of_group,
+        filters_of_group=layer.filters_of_group,
         offsets=Offsets(input=-op.input.type.zero_point, output=op.output.type.zero_point),
         activation=op.clamp,
         bits=coding.format.bits,
-        block=filters.c // form.factors.shape[1],
-        next_zero=0 if zero_shape is None or zero_shape[0] == 1 < filters.n else zero_shape[3],
+        block=depth // form.factors.shape[1],
+        next_zero=0 if zero_shape is None or zero_shape[0] == 1 < channels else zero_shape[3],
         is_signed=coding.format.is_signed,
-        filters_at_once=1,
     )
-    if filters_of_group < FILTERS_AT_ONCE:
-        return (kernel,)
-    return replace(
-        kernel, filters_at_once=FILTERS_AT_ONCE, scratch_bytes=FILTERS_AT_ONCE * kernel.scratch_bytes
-    ), kernel
+    return kernel.by_scratch()
 
 
 def _tables(coding: Coding, form: IntegerForm, stage: OutputStage) -> tuple[Table, ...]:

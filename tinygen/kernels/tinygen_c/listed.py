@@ -8,13 +8,11 @@ import numpy as np
 from tinygen.ir.coding import Coding
 from tinygen.kernels.base import Table
 from tinygen.kernels.cmsis_nn.requantization import per_channel_tables
-from tinygen.kernels.cmsis_nn.shapes import Dims, Offsets
-from tinygen.kernels.geometry import GeometricKernel, Geometry
+from tinygen.kernels.cmsis_nn.shapes import Offsets
+from tinygen.kernels.geometry import GeometricKernel, Geometry, form_of
 from tinygen.kernels.listing import Listing, listing_of, listing_tables
 from tinygen.kernels.tinygen_c.packed import bias_tables
-from tinygen.ops.conv2d import Conv2D
-from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
-from tinygen.ops.fully_connected import FullyConnected
+from tinygen.ops.weighted import Weighted
 
 _FILTERS_AT_ONCE = 4
 
@@ -40,18 +38,14 @@ class FullyConnectedListedS8(ConvolveListedS8):
     takes_scratch: ClassVar[bool] = False
 
 
-def listed_convolution(op: Conv2D | DepthwiseConv2D | FullyConnected, coding: Coding) -> ConvolveListedS8 | None:
+def listed_layer(op: Weighted, coding: Coding) -> ConvolveListedS8 | None:
     """The kernel for int8 weights of this coding, whose numbers they are; None where it is not one of filters."""
     filters = coding.as_filters(op.filters.channel_axis)
     if filters is None:
         return None
-    dims = Dims(*filters.codes.shape)
-    if isinstance(op, FullyConnected):
-        geometry = Geometry.of_rows(op.rows, dims.c, dims.n)
-    else:
-        geometry = Geometry.of_images(op.input.type, dims, op.output.type, op.stride, op.padding, op.dilation)
-    filters_of_group = dims.n * dims.c // geometry.input_dims.c
-    is_vector = isinstance(op, FullyConnected) and op.rows == 1
+    form = form_of(op)
+    geometry = Geometry.of(form)
+    is_vector = form.is_vector_product
     kind = FullyConnectedListedS8 if is_vector else ConvolveListedS8
     levels = None if filters.levels is None else np.ascontiguousarray(filters.levels).reshape(-1).astype(np.int8)
     if levels is None and filters.bits < 8:
@@ -64,11 +58,11 @@ def listed_convolution(op: Conv2D | DepthwiseConv2D | FullyConnected, coding: Co
             *listing_tables(filters),
             *(() if levels is None else (Table("levels", levels),)),
             *bias_tables(op.output_stage.bias),
-            *per_channel_tables(op.output_stage, dims.n),
+            *per_channel_tables(op.output_stage, op.channels),
         ),
-        scratch_bytes=0 if is_vector else geometry.window * min(_FILTERS_AT_ONCE, filters_of_group),
+        scratch_bytes=0 if is_vector else geometry.window * min(_FILTERS_AT_ONCE, form.filters_of_group),
         geometry=geometry,
-        filters_of_group=filters_of_group,
+        filters_of_group=form.filters_of_group,
         offsets=Offsets(input=-op.input.type.zero_point, output=op.output.type.zero_point),
         activation=op.clamp,
         bits=filters.bits,
