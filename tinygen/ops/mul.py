@@ -1,32 +1,28 @@
 """Elementwise multiplication."""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
 from tinygen.ir.answers import Point, ScalingConstants
-from tinygen.ir.channels import Intervals
+from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import DType, Float32Array
-from tinygen.ops.binary import Binary
 from tinygen.ops.checks import check_scaling
-from tinygen.ops.clamp import Clamp
 from tinygen.ops.precision import offsets, requantized
 from tinygen.ops.requantize import Int64Array, Multiplier, quantize_multiplier, requantize
+from tinygen.ops.sum_or_product import Affine, SumOrProduct
 
 _MAX_SHIFT = 14  # of int8: 255 * 255 << 14 fits into 31 bits; products of int16 take those already
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Mul(Binary):
+class Mul(SumOrProduct):
     """output = first * second, broadcast as in numpy."""
 
-    takes_int16: ClassVar[bool] = True
-
-    clamp: Clamp
-
-    def channel_intervals(self, operands: list[Intervals]) -> Intervals:
-        return self._at_corners(*operands)
+    def with_constant(self, variable: Tensor) -> Affine:
+        constant = self.second if variable is self.first else self.first
+        assert constant.data is not None
+        return Affine(variable, constant.data.astype(np.float32), None)
 
     @property
     def scaling(self) -> Multiplier:
@@ -45,7 +41,6 @@ class Mul(Binary):
         super().verify()
         if not self.output.type.dtype.is_real:
             check_scaling("product", self.scaling, 0 if self.output.type.dtype is DType.INT16 else _MAX_SHIFT)
-        self.clamp.verify(self.output.type)
 
     def combine(self, first: Int64Array, second: Int64Array) -> Int64Array:
         scaling = self.scaling

@@ -10,8 +10,7 @@ from tinygen.ir.graph import Graph, Op
 from tinygen.ir.names import unused
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, DType, Float32Array, TensorType, along
-from tinygen.ops.add import Add
-from tinygen.ops.mul import Mul
+from tinygen.ops.sum_or_product import SumOrProduct
 from tinygen.ops.weighted import Weighted
 
 
@@ -43,35 +42,37 @@ def _takes_scales(op: Op) -> bool:
 
 def _folded(op: Op, kept: list[Op], ends: dict[Tensor, int], taken: set[str]) -> tuple[int, Op] | None:
     """The index of the operator that takes `op` over, and what becomes of it; None where there is no such operator."""
-    if not isinstance(op, Mul | Add) or len(op.variable_operands) != 1 or op.variable_operands[0] not in ends:
+    affine = op.affine if isinstance(op, SumOrProduct) else None
+    if affine is None or not isinstance(op, SumOrProduct) or affine.variable not in ends:
         return None
-    variable = op.variable_operands[0]
-    index = ends[variable]
+    index = ends[affine.variable]
     weighted = kept[index]
     assert isinstance(weighted, Weighted)
-    constant = op.second if op.first is variable else op.first
-    numbers = _per_channel(constant, op.output.shape)
-    if numbers is None or op.output.shape != variable.shape:
+    shape = op.output.shape
+    if shape != affine.variable.shape or not all(_is_by_channel(n, shape) for n in (affine.factors, affine.summands)):
         return None
-    if isinstance(op, Mul):
-        return None if _would_widen(weighted) else (index, _scaled(weighted, numbers, op, taken))
-    own = numbers * np.float32(op.sign) if op.second is constant else numbers
-    factor = np.float32(op.sign) if op.second is variable else np.float32(1)
-    if factor != 1 and _would_widen(weighted):
-        return None
-    scaled = weighted if factor == 1 else _scaled(weighted, np.full_like(own, factor), op, taken)
-    return index, _shifted(scaled, own, op, taken)
+    if affine.factors is not None:
+        if _would_widen(weighted):
+            return None
+        weighted = _scaled(weighted, _per_channel(affine.factors, shape), op, taken)
+    if affine.summands is not None:
+        weighted = _shifted(weighted, _per_channel(affine.summands, shape), op, taken)
+    return index, weighted
 
 
-def _per_channel(constant: Tensor, shape: tuple[int, ...]) -> Float32Array | None:
-    """One number per element of the last axis; None where the constant differs along other axes."""
-    data = constant.data
-    if data is None or not shape or data.size not in (1, shape[-1]) or (data.size > 1 and data.shape[-1] != data.size):
-        return None
-    return np.broadcast_to(data.reshape(-1), (shape[-1],)).astype(np.float32)
+def _is_by_channel(numbers: Float32Array | None, shape: tuple[int, ...]) -> bool:
+    """Whether numbers, where there are any, differ along the last axis alone."""
+    if numbers is None:
+        return True
+    return bool(shape) and (numbers.size == 1 or numbers.shape[-1:] == shape[-1:] == (numbers.size,))
 
 
-def _scaled(weighted: Weighted, factors: Float32Array, op: Mul | Add, taken: set[str]) -> Weighted:
+def _per_channel(numbers: Float32Array, shape: tuple[int, ...]) -> Float32Array:
+    """One number per element of the last axis."""
+    return np.broadcast_to(numbers.reshape(-1), (shape[-1],))
+
+
+def _scaled(weighted: Weighted, factors: Float32Array, op: SumOrProduct, taken: set[str]) -> Weighted:
     data = weighted.weights.data
     assert data is not None
     by_channel = along(factors, weighted.channel_axis, data.ndim)
@@ -94,7 +95,7 @@ def _would_widen(weighted: Weighted) -> bool:
     return coding is not None and coding.scale_format is not Format.FP32
 
 
-def _shifted(weighted: Weighted, summands: Float32Array, op: Mul | Add, taken: set[str]) -> Weighted:
+def _shifted(weighted: Weighted, summands: Float32Array, op: SumOrProduct, taken: set[str]) -> Weighted:
     total = summands
     if weighted.bias is not None and weighted.bias.data is not None:
         total = weighted.bias.data.astype(np.float32) + summands

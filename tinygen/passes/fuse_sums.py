@@ -8,12 +8,12 @@ import numpy as np
 from tinygen.ir.graph import Graph, Op
 from tinygen.ir.names import unused
 from tinygen.ir.tensor import Tensor
-from tinygen.ir.types import DType, TensorType
-from tinygen.ops.add import Add
+from tinygen.ir.types import DType, Float32Array, TensorType
 from tinygen.ops.clamp import UNLIMITED
 from tinygen.ops.dequantize_sums import DequantizeSums
 from tinygen.ops.mul import Mul
 from tinygen.ops.reshape import Reshape
+from tinygen.ops.sum_or_product import SumOrProduct
 from tinygen.ops.transpose import Transpose
 
 
@@ -62,7 +62,7 @@ class _Fusing:
         """Both as one operator; None where that is not possible."""
         if (
             not isinstance(sums, DequantizeSums)
-            or not isinstance(op, Mul | Add)
+            or not isinstance(op, SumOrProduct)
             or op.output.shape != sums.output.shape
         ):
             return None
@@ -71,7 +71,7 @@ class _Fusing:
         other = op.second if op.first is sums.output else op.first
         if not _is_by_channel(other, sums.channels):
             return None
-        return self._scaled(sums, op, other) if isinstance(op, Mul) else self._biased(sums, op, other)
+        return self._scaled(sums, op, other) if isinstance(op, Mul) else self._biased(sums, op)
 
     def _scaled(self, sums: DequantizeSums, op: Mul, other: Tensor) -> DequantizeSums | None:
         if not (_is_one(sums.scale) and _is_one(sums.factors)):
@@ -81,7 +81,9 @@ class _Fusing:
             return None
         factors = sums.factors
         if found.constant is not None:
-            factors = self._vector(found.constant, f"{op.name}:factors", found.constant.type.elements)
+            data = found.constant.data
+            assert data is not None
+            factors = self._vector(data.astype(np.float32), f"{op.name}:factors", data.size)
         return replace(
             sums,
             name=op.name,
@@ -92,19 +94,19 @@ class _Fusing:
             clamp=op.clamp,
         )
 
-    def _biased(self, sums: DequantizeSums, op: Add, other: Tensor) -> DequantizeSums | None:
-        if other.data is None or (op.sign < 0 and other is op.first):
+    def _biased(self, sums: DequantizeSums, op: SumOrProduct) -> DequantizeSums | None:
+        affine = op.affine
+        if affine is None or affine.factors is not None or affine.summands is None:
             return None
-        bias = self._vector(other, f"{op.name}:bias", sums.channels, op.sign)
+        bias = self._vector(affine.summands, f"{op.name}:bias", sums.channels)
         source = sums.source.fused(op.source)
         return replace(sums, name=op.name, source=source, bias=bias, output=op.output, clamp=op.clamp)
 
-    def _vector(self, tensor: Tensor, name: str, elements: int, sign: int = 1) -> Tensor:
-        """A constant as a vector of so many elements."""
-        assert tensor.data is not None
+    def _vector(self, numbers: Float32Array, name: str, elements: int) -> Tensor:
+        """Constants as a vector of so many elements."""
         name = unused(name, self._names)
         self._names.add(name)
-        data = np.broadcast_to(tensor.data.astype(np.float32).reshape(-1) * np.float32(sign), (elements,))
+        data = np.broadcast_to(numbers.reshape(-1), (elements,))
         return Tensor(name, TensorType(DType.FLOAT32, data.shape), data)
 
     def _product(self, tensor: Tensor) -> _Product | None:

@@ -5,9 +5,10 @@ from typing import ClassVar
 
 from tinygen.ir.graph import Op
 from tinygen.kernels.base import Kernel, Lowerings, Toolbox
-from tinygen.kernels.tinygen_c.elementwise import broadcast_sum, offsets, operands
-from tinygen.ops.add import Add, CommonScale
+from tinygen.kernels.tinygen_c.elementwise import common_scale, offsets, operands
+from tinygen.ops.add import Add
 from tinygen.ops.clamp import Clamp
+from tinygen.ops.common_scale import CommonScale
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -30,7 +31,7 @@ def lower_add(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 - the same fo
     """The addition kernel for `op`; CMSIS-NN has none that broadcasts or subtracts."""
     assert isinstance(op, Add)
     if op.sign < 0 or not op.broadcast.is_flat:
-        return broadcast_sum(op)
+        return common_scale(op, "tg_add_s8" if op.sign > 0 else "tg_sub_s8", op.clamp)
     return ElementwiseAddS8(
         function="arm_elementwise_add_s8",
         **operands(op.output, op.first, op.second),

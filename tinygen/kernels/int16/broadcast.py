@@ -6,8 +6,8 @@ from typing import ClassVar
 from tinygen.ir.graph import Op
 from tinygen.kernels.base import Kernel, Lowerings, Toolbox
 from tinygen.kernels.tinygen_c.elementwise import CommonScaleS8, ExtremumS8, PreluS8, ProductS8, offsets, operands
-from tinygen.ops.add import Add
 from tinygen.ops.clamp import Clamp
+from tinygen.ops.common_scale import CommonScaled
 from tinygen.ops.extrema import Maximum, Minimum
 from tinygen.ops.mul import Mul
 from tinygen.ops.prelu import Prelu
@@ -49,9 +49,16 @@ class PreluS16(PreluS8):
     element: ClassVar[str] = _ELEMENT
 
 
-def broadcast_sum(op: Add) -> Kernel:
-    """Addition or subtraction."""
-    return _common_scale(op, "tg_add_s16" if op.sign > 0 else "tg_sub_s16", op.clamp)
+def common_scale(op: CommonScaled, function: str, activation: Clamp) -> Kernel:
+    """tg_add_s16, tg_sub_s16 or tg_squared_difference_s16."""
+    return CommonScaleS16(
+        function=function,
+        **operands(op.output, op.first, op.second),
+        broadcast=op.broadcast.padded,
+        **offsets(op),
+        scales=op.scales,
+        activation=activation,
+    )
 
 
 def broadcast_product(op: Mul) -> Kernel:
@@ -69,7 +76,7 @@ def broadcast_product(op: Mul) -> Kernel:
 def lower_squared_difference(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 - the same for all targets
     """The squared difference kernel for `op`."""
     assert isinstance(op, SquaredDifference)
-    return _common_scale(op, "tg_squared_difference_s16", Clamp.none(op.output.type))
+    return common_scale(op, "tg_squared_difference_s16", Clamp.none(op.output.type))
 
 
 def lower_extremum(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 - the same for all targets
@@ -94,17 +101,6 @@ def lower_prelu(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 - the same 
         output_offset=0,
         identity=op.identity,
         slope=op.slope,
-    )
-
-
-def _common_scale(op: Add | SquaredDifference, function: str, clamp: Clamp) -> Kernel:
-    return CommonScaleS16(
-        function=function,
-        **operands(op.output, op.first, op.second),
-        broadcast=op.broadcast.padded,
-        **offsets(op),
-        scales=op.scales,
-        activation=clamp,
     )
 
 

@@ -7,7 +7,7 @@ from tinygen.ir.graph import Op
 from tinygen.kernels.base import Kernel, Lowerings, Toolbox
 from tinygen.kernels.cmsis_nn.addition import ElementwiseAddS8
 from tinygen.kernels.cmsis_nn.multiplication import ElementwiseMulS8
-from tinygen.kernels.int16.broadcast import broadcast_product, broadcast_sum
+from tinygen.kernels.int16.broadcast import broadcast_product, common_scale
 from tinygen.kernels.tinygen_c.elementwise import offsets, operands
 from tinygen.ops.add import Add
 from tinygen.ops.mul import Mul
@@ -31,7 +31,7 @@ def lower_add(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 - the same fo
     """The addition kernel for `op`; CMSIS-NN has none that broadcasts or subtracts."""
     assert isinstance(op, Add)
     if op.sign < 0 or not op.broadcast.is_flat:
-        return broadcast_sum(op)
+        return common_scale(op, "tg_add_s16" if op.sign > 0 else "tg_sub_s16", op.clamp)
     return ElementwiseAddS16(
         function="arm_elementwise_add_s16",
         **operands(op.output, op.first, op.second),

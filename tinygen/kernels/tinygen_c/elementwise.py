@@ -6,9 +6,10 @@ from typing import ClassVar, TypedDict
 from tinygen.ir.graph import Op
 from tinygen.ir.tensor import Tensor
 from tinygen.kernels.base import Kernel, Lowerings, Table, Toolbox, constant_tables
-from tinygen.ops.add import Add, CommonScale
+from tinygen.ops.binary import Binary
 from tinygen.ops.broadcast import Broadcast
 from tinygen.ops.clamp import Clamp
+from tinygen.ops.common_scale import CommonScale, CommonScaled
 from tinygen.ops.extrema import Maximum, Minimum
 from tinygen.ops.mul import Mul
 from tinygen.ops.prelu import Prelu
@@ -72,15 +73,22 @@ class PreluS8(_BroadcastS8):
     slope: Multiplier
 
 
-def broadcast_sum(op: Add) -> Kernel:
-    """Addition or subtraction."""
-    return _common_scale(op, "tg_add_s8" if op.sign > 0 else "tg_sub_s8", op.clamp)
+def common_scale(op: CommonScaled, function: str, activation: Clamp) -> Kernel:
+    """tg_add_s8, tg_sub_s8 or tg_squared_difference_s8."""
+    return CommonScaleS8(
+        function=function,
+        **operands(op.output, op.first, op.second),
+        broadcast=op.broadcast.padded,
+        **offsets(op),
+        scales=op.scales,
+        activation=activation,
+    )
 
 
 def lower_squared_difference(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 - the same for all targets
     """The squared difference kernel for `op`."""
     assert isinstance(op, SquaredDifference)
-    return _common_scale(op, "tg_squared_difference_s8", Clamp.none(op.output.type))
+    return common_scale(op, "tg_squared_difference_s8", Clamp.none(op.output.type))
 
 
 def broadcast_product(op: Mul) -> Kernel:
@@ -151,21 +159,10 @@ class OperandOffsets(TypedDict):
     output_offset: int
 
 
-def offsets(op: Add | Mul | SquaredDifference) -> OperandOffsets:
+def offsets(op: Binary) -> OperandOffsets:
     """Minus the operands' zero points, plus the output's."""
     first, second, output = (tensor.type.zero_point for tensor in (op.first, op.second, op.output))
     return OperandOffsets(first_offset=-first, second_offset=-second, output_offset=output)
-
-
-def _common_scale(op: Add | SquaredDifference, function: str, activation: Clamp) -> Kernel:
-    return CommonScaleS8(
-        function=function,
-        **operands(op.output, op.first, op.second),
-        broadcast=op.broadcast.padded,
-        **offsets(op),
-        scales=op.scales,
-        activation=activation,
-    )
 
 
 LOWERINGS: Lowerings = {Prelu: lower_prelu, SquaredDifference: lower_squared_difference}

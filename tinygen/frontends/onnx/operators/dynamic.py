@@ -4,13 +4,13 @@ import numpy as np
 
 from tinygen.frontends.onnx.node import Node, Readers, to_int8
 from tinygen.frontends.onnx.operators.convolution import filters_of, read_conv
+from tinygen.frontends.onnx.operators.elementwise import sum_of
 from tinygen.frontends.onnx.operators.matmul import matrices, read_matmul
 from tinygen.frontends.onnx.operators.window import Frame, output_size, window_of
 from tinygen.frontends.onnx.raw import UnsupportedError
 from tinygen.frontends.onnx.values import Known, Order, Placed, Quantized, Real, Stored
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, DType, Quant, TensorType
-from tinygen.ops.add import Add
 from tinygen.ops.clamp import UNLIMITED
 from tinygen.ops.dequantize_sums import DequantizeSums
 from tinygen.ops.dynamic_layer import Levels
@@ -271,17 +271,7 @@ def _centered(node: Node, tensor: Tensor, zero_point: Tensor, role: str) -> Tens
     """The tensor with its zero point, which has no axes, taken off."""
     builder = node.builder
     output = builder.result(builder.derive(node.output_name, role), tensor.shape, None)
-    builder.add(
-        Add(
-            name=output.name,
-            source=node.source,
-            first=tensor,
-            second=zero_point,
-            output=output,
-            clamp=UNLIMITED,
-            sign=-1,
-        )
-    )
+    builder.add(sum_of(node, tensor, zero_point, output, sign=-1))
     return output
 
 

@@ -113,14 +113,25 @@ def read_expand(node: Node) -> Real:
     return node.kept((node.real(0),), shape, make)
 
 
+def sum_of(node: Node, first: Tensor, second: Tensor, output: Tensor, sign: int = 1) -> Add:
+    """first + second, or of sign -1 first - second, which the node asks for, perhaps among others."""
+    return Add(
+        name=output.name,
+        source=node.source,
+        first=first,
+        second=second,
+        output=output,
+        clamp=Clamp.none(output.type),
+        sign=sign,
+    )
+
+
 def _sum(node: Node, sign: int) -> Real:
     operands = (node.activation(0), node.activation(1))
 
     def make(quant: Form, name: str) -> Placed:
         first, second, output, order = _aligned(node, operands, quant, name)
-        clamp = Clamp.none(output.type)
-        op = Add(name=name, source=node.source, first=first, second=second, output=output, clamp=clamp, sign=sign)
-        return node.emit(op, order)
+        return node.emit(sum_of(node, first, second, output, sign), order)
 
     return node.pending(broadcast_shape(operands[0].shape, operands[1].shape), make)
 

@@ -8,12 +8,12 @@ import numpy as np
 from tinygen.frontends.filters import filters
 from tinygen.frontends.onnx.node import Node, Readers
 from tinygen.frontends.onnx.operators.bias import bias_of
+from tinygen.frontends.onnx.operators.elementwise import sum_of
 from tinygen.frontends.onnx.operators.layer import add_layer
 from tinygen.frontends.onnx.raw import UnsupportedError
 from tinygen.frontends.onnx.values import Form, Known, Placed, Quantized, Real, Value
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Quant
-from tinygen.ops.add import Add
 from tinygen.ops.batch_matmul import BatchMatMul
 from tinygen.ops.clamp import Clamp
 from tinygen.ops.fully_connected import FullyConnected
@@ -96,8 +96,7 @@ def _plus(node: Node, tensor: Tensor, summand: Placed, name: str) -> Tensor:
     if beta != 1.0:
         plain = _times(node, plain, beta, node.builder.derive(name, "summand"))
     output = node.builder.result(name, tensor.shape, None)
-    clamp = Clamp.none(output.type)
-    node.builder.add(Add(name=name, source=node.source, first=tensor, second=plain, output=output, clamp=clamp))
+    node.builder.add(sum_of(node, tensor, plain, output))
     return output
 
 

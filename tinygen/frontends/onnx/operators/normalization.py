@@ -3,10 +3,10 @@
 import numpy as np
 
 from tinygen.frontends.onnx.node import Node, Readers
+from tinygen.frontends.onnx.operators.elementwise import sum_of
 from tinygen.frontends.onnx.raw import UnsupportedError
 from tinygen.frontends.onnx.values import Order, Real
 from tinygen.ir.tensor import Tensor
-from tinygen.ops.add import Add
 from tinygen.ops.clamp import Clamp
 from tinygen.ops.mul import Mul
 from tinygen.ops.real_function import Reals
@@ -35,8 +35,7 @@ def read_batch_normalization(node: Node) -> Real:
     node.builder.add(
         Mul(name=scaled.name, source=node.source, first=input.tensor, second=by_channel[0], output=scaled, clamp=clamp)
     )
-    shifted = Add(name=name, source=node.source, first=scaled, second=by_channel[1], output=output, clamp=clamp)
-    return node.result(shifted, input.order)
+    return node.result(sum_of(node, scaled, by_channel[1], output), input.order)
 
 
 def _roles(factors: Reals, summands: Reals) -> tuple[tuple[Reals, str], ...]:

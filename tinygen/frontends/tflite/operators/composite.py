@@ -8,7 +8,7 @@ import tflite
 
 from tinygen.frontends.tflite.activation import fused_activation
 from tinygen.frontends.tflite.node import Node, Readers, UnsupportedError
-from tinygen.frontends.tflite.operators.pooling import read_pool
+from tinygen.frontends.tflite.operators.pooling import averages
 from tinygen.frontends.tflite.operators.reduction import read_arg_max
 from tinygen.ir.graph import Op
 from tinygen.ir.tensor import Tensor
@@ -23,7 +23,6 @@ from tinygen.ops.float_function import FloatFunction, Function
 from tinygen.ops.integer_arithmetic import IntegerArithmetic, IntegerFunction
 from tinygen.ops.lookup import Lookup
 from tinygen.ops.mul import Mul
-from tinygen.ops.pool2d import AveragePool2D
 from tinygen.ops.quotient import Div, Power
 from tinygen.ops.real_function import RealFunction, RealKind
 from tinygen.ops.reduction import ReduceMax, Sum
@@ -101,7 +100,7 @@ def read_l2_pool(node: Node) -> tuple[Op, ...]:
     """L2_POOL_2D of float32: the root of the mean of squares."""
     parts, x, output = _Parts(node), node.input(0), node.output()
     squares = parts.unary(Square, "squares", x)
-    pool = read_pool(node, AveragePool2D, squares, parts.tensor("mean", output.shape))
+    pool = averages(node, squares, parts.tensor("mean", output.shape))
     parts.add(replace(pool, clamp=Clamp.none(output.type)))
     if pool.clamp.is_unlimited:
         parts.add(Sqrt(**parts.to(output), input=pool.output))

@@ -34,8 +34,12 @@ def read_max_pool2d(node: Node) -> MaxPool2D:
     return _read_pool(node, MaxPool2D)
 
 
-def read_pool(node: Node, kind: type[_Pool], input: Tensor, output: Tensor) -> _Pool:
-    """A pool with the options of any operator that has those of pools."""
+def averages(node: Node, input: Tensor, output: Tensor) -> AveragePool2D:
+    """Means under the window of any operator that has the options of pools."""
+    return _pool(node, AveragePool2D, input, output)
+
+
+def _pool(node: Node, kind: type[_Pool], input: Tensor, output: Tensor) -> _Pool:
     options = node.options(tflite.Pool2DOptions)
     kernel = HW(options.FilterHeight(), options.FilterWidth())
     stride = HW(options.StrideH(), options.StrideW())
@@ -54,7 +58,7 @@ def read_pool(node: Node, kind: type[_Pool], input: Tensor, output: Tensor) -> _
 
 
 def _read_pool(node: Node, kind: type[_Pool]) -> _Pool:
-    return read_pool(node, kind, node.input(0), node.output())
+    return _pool(node, kind, node.input(0), node.output())
 
 
 READERS: Readers = {"AVERAGE_POOL_2D": read_average_pool2d, "MAX_POOL_2D": read_max_pool2d}
