@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.graphs import GraphBuilder
 from tinygen.audio.description import KINDS, read_front_end
-from tinygen.audio.front_end import FrontEnd, Made, Place
+from tinygen.audio.front_end import FrontEnd, Made, Site
 from tinygen.errors import UsageError
 from tinygen.ir.graph import Op
 from tinygen.ir.tensor import Tensor
@@ -33,7 +33,7 @@ class First(FrontEnd):
     step_ms: int = 2
     channels: int = 3
 
-    def operators(self, samples: Tensor, features: Tensor, place: Place) -> Made:
+    def operators(self, samples: Tensor, features: Tensor, place: Site) -> Made:
         rows = features.type.elements // self.channels
         ops: list[Op] = []
         for row in range(rows):

@@ -24,7 +24,7 @@ _LARGEST_FRAME = 1 << 15  # samples
 
 
 @dataclass(frozen=True, eq=False)
-class Place:
+class Site:
     """Where operators of a front end stand: their names, and what says in the generated C where they come from."""
 
     kind: str
@@ -89,7 +89,7 @@ class FrontEnd(ABC):
         return self.window - self.step
 
     @abstractmethod
-    def operators(self, samples: Tensor, features: Tensor, place: Place) -> Made:
+    def operators(self, samples: Tensor, features: Tensor, place: Site) -> Made:
         """What computes `features` from `samples`.
 
         `samples` are int16 of shape [kept + rows * step], `features` has rows * channels elements in any shape: int8
@@ -139,7 +139,7 @@ class FrontEnd(ABC):
             return np.zeros((0, self.channels), type.dtype.numpy)
         window = Tensor("samples", TensorType(DType.INT16, (self.kept + rows * self.step,)))
         features = Tensor("features", replace(type, shape=(rows, self.channels)))
-        made = self.operators(window, features, Place(self.kind, ()))
+        made = self.operators(window, features, Site(self.kind, ()))
         arrays = {state.tensor: state.initial for state in made.states}
         arrays[window] = signal[: window.shape[0]]
         for op in made.ops:
@@ -169,7 +169,7 @@ class FrontEnd(ABC):
             )
         (port,) = graph.inputs
         rows = self.rows_of(port)
-        place = Place(self.kind, {*(tensor.name for tensor in graph.tensors), *(op.name for op in graph.ops)})
+        place = Site(self.kind, {*(tensor.name for tensor in graph.tensors), *(op.name for op in graph.ops)})
         samples = place.tensor("samples", TensorType(DType.INT16, (rows * self.step,)))
         ops, window, states = self._window(samples, place)
         made = self.operators(window, port.tensor, place)
@@ -183,7 +183,7 @@ class FrontEnd(ABC):
         verify(joined, f"front end {self.kind}")
         return joined
 
-    def _window(self, samples: Tensor, place: Place) -> tuple[Sequence[Op], Tensor, Iterable[State]]:
+    def _window(self, samples: Tensor, place: Site) -> tuple[Sequence[Op], Tensor, Iterable[State]]:
         """Samples that are kept, then those of the call."""
         if not self.kept:
             return (), samples, ()
