@@ -14,7 +14,7 @@ import tinygen.ops
 from tests.support.rooms import PACKAGE
 from tinygen.ir.graph import Op
 
-_FREE = ("ops", "frontends", "exports", "kernels")  # meaning, spelling and lowering of each operator
+_FREE = ("ops", "frontends", "audio", "exports", "kernels")  # meaning, spelling, building and lowering of each operator
 _MODULES = [import_module(f"tinygen.ops.{module.name}") for module in pkgutil.iter_modules(tinygen.ops.__path__)]
 _KINDS = {
     kind for module in _MODULES for kind in vars(module).values() if isinstance(kind, type) and issubclass(kind, Op)
