@@ -5,9 +5,10 @@ from pathlib import Path
 from typing import Any
 
 from tinygen.audio.front_end import FrontEnd
+from tinygen.audio.log_mel import LogMelFrontEnd
 from tinygen.errors import UsageError
 
-KINDS: dict[str, type[FrontEnd]] = {}
+KINDS: dict[str, type[FrontEnd]] = {kind.kind: kind for kind in (LogMelFrontEnd,)}
 """All front ends, by the word for which `kind` stands in a file."""
 
 _MOST_BYTES = 1 << 16
