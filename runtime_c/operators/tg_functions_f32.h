@@ -12,6 +12,9 @@
 /** |x|. */
 float tg_abs_f32(float x, const float *parameters);
 
+/** parameters[0] * x + parameters[1]. */
+float tg_affine_f32(float x, const float *parameters);
+
 /** The next integer upwards. */
 float tg_ceil_f32(float x, const float *parameters);
 
@@ -75,6 +78,9 @@ float tg_round_f32(float x, const float *parameters);
 /** 1 / square root. */
 float tg_rsqrt_f32(float x, const float *parameters);
 
+/** parameters[0] * tanh(parameters[1] * x). */
+float tg_scaled_tanh_f32(float x, const float *parameters);
+
 /** parameters[1] times the ELU with parameters[0]. */
 float tg_selu_f32(float x, const float *parameters);
 
@@ -95,5 +101,8 @@ float tg_square_f32(float x, const float *parameters);
 
 /** Hyperbolic tangent. */
 float tg_tanh_f32(float x, const float *parameters);
+
+/** x where it is above parameters[0], else 0. */
+float tg_thresholded_relu_f32(float x, const float *parameters);
 
 #endif

@@ -1,61 +1,66 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  */
-#include <math.h>
-#include <string.h>
+#include "tg_gates_f32.h"
 
-#include "tg_recurrent.h"
-
-static float gate_of(const struct tg_lstm_f32 *layer, int32_t gate, int32_t unit, const float *x, const float *hidden)
+static float through(const struct tg_lstm_f32 *layer, int32_t number, int32_t unit, float cell)
 {
-    const float *kernel = layer->kernels[gate] + unit * layer->inputs;
-    const float *recurrent = layer->recurrent[gate] + unit * layer->units;
-    float sum = 0.0f;
-    float from_hidden = 0.0f;
-
-    for (int32_t i = 0; i < layer->inputs; i++) {
-        sum += kernel[i] * x[i];
-    }
-    for (int32_t i = 0; i < layer->units; i++) {
-        from_hidden += recurrent[i] * hidden[i];
-    }
-    return sum + layer->biases[gate][unit] + from_hidden;
+    return layer->peepholes[number] != NULL ? layer->peepholes[number][unit] * cell : 0.0f;
 }
 
-static float logistic(float x)
+static float opened(const struct tg_lstm_f32 *layer, const struct tg_gate_function_f32 *function, float number)
 {
-    return 1.0f / (1.0f + expf(-x));
+    return tg_apply_f32(function, tg_clipped_f32(number, layer->gate_clip));
 }
 
 /* One step of one sequence; the hidden state stays as it was. */
 static void step(const struct tg_lstm_f32 *layer, const float *x, const float *hidden, float *cell, float *output)
 {
-    for (int32_t unit = 0; unit < layer->units; unit++) {
-        const float i = logistic(gate_of(layer, 0, unit, x, hidden));
-        const float f = logistic(gate_of(layer, 1, unit, x, hidden));
-        const float g = tanhf(gate_of(layer, 2, unit, x, hidden));
-        const float o = logistic(gate_of(layer, 3, unit, x, hidden));
-        float after = f * cell[unit] + i * g;
+    const struct tg_gate_function_f32 *functions = layer->functions;
 
-        if (layer->clip > 0.0f) {
-            after = after < -layer->clip ? -layer->clip : after > layer->clip ? layer->clip : after;
+    for (int32_t unit = 0; unit < layer->sequence.units; unit++) {
+        const float before = cell[unit];
+        float gates[4];
+        float i;
+        float f;
+        float after;
+
+        for (int32_t gate = 0; gate < 4; gate++) {
+            gates[gate] = tg_gate_of_f32(&layer->sequence, &layer->gates[gate], unit, x, hidden);
         }
+        i = opened(layer, functions, gates[0] + through(layer, 0, unit, before));
+        f = layer->is_coupled != 0 ? 1.0f - i : opened(layer, functions, gates[1] + through(layer, 1, unit, before));
+        after = tg_clipped_f32(f * before + i * opened(layer, functions + 1, gates[2]), layer->cell_clip);
         cell[unit] = after;
-        output[unit] = o * tanhf(after);
+        output[unit] =
+            opened(layer, functions, gates[3] + through(layer, 2, unit, after)) * tg_apply_f32(functions + 2, after);
     }
 }
 
-void tg_lstm_f32(const struct tg_lstm_f32 *layer, const float *input, float *hidden, float *cell, float *output)
+void tg_lstm_f32(const struct tg_lstm_f32 *layer, const float *input, const int32_t *lengths, float *hidden,
+    float *cell, float *output)
 {
-    for (int32_t batch = 0; batch < layer->batches; batch++) {
-        float *own = hidden + batch * layer->units;
+    const struct tg_sequence *sequence = &layer->sequence;
+    const size_t bytes = (size_t)sequence->units * sizeof *output;
 
-        for (int32_t time = 0; time < layer->steps; time++) {
-            const int32_t row = layer->is_time_major != 0 ? time * layer->batches + batch : batch * layer->steps + time;
-            float *result = output + row * layer->units;
+    for (int32_t batch = 0; batch < sequence->batches; batch++) {
+        const int32_t length = tg_length_of(sequence, lengths, batch);
+        float *own = hidden + batch * sequence->units;
 
-            step(layer, input + row * layer->inputs, own, cell + batch * layer->units, result);
-            memcpy(own, result, (size_t)layer->units * sizeof *own);
+        if (length == 0) {
+            memset(own, 0, bytes);
+            memset(cell + batch * sequence->units, 0, bytes);
+        }
+        for (int32_t count = 0; count < sequence->steps; count++) {
+            const int32_t row = tg_row_of(sequence, batch, count, length);
+            float *result = output + row * sequence->units;
+
+            if (count < length) {
+                step(layer, input + row * sequence->inputs, own, cell + batch * sequence->units, result);
+                memcpy(own, result, bytes);
+            } else {
+                memset(result, 0, bytes);
+            }
         }
     }
 }

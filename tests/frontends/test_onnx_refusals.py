@@ -155,12 +155,11 @@ def test_causes_are_listed_once_by_kind(tmp_path: Path) -> None:
     assert [operator.index for operator in raised.value.operators] == list(range(2, 38))
 
 
-def _lstm() -> bytes:
+def _unknown() -> bytes:
     draw = drawn()
-    operands = [draw.input(3, 1, 4), *(draw.writer.constant(np.zeros((1, 8, n), np.float32)) for n in (4, 2))]
-    recurrent = draw.writer.node("LSTM", operands, {"hidden_size": 2})
-    draw.writer.nodes[-1].attribute.append(onnx.helper.make_attribute("activations", ["Sigmoid", "Tanh", "Tanh"]))
-    draw.output(recurrent)
+    draw.output(draw.writer.node("Unique", [draw.input(3, 4)]))
+    graphs = onnx.helper.make_attribute("sorted", onnx.helper.make_graph([], "none", [], []))
+    draw.writer.nodes[-1].attribute.append(graphs)
     return draw.writer.finish()
 
 
@@ -174,7 +173,7 @@ def _branches() -> bytes:
     return draw.writer.finish()
 
 
-@pytest.mark.parametrize(("content", "operator"), [(_lstm, "LSTM"), (_branches, "If")], ids=["LSTM", "If"])
+@pytest.mark.parametrize(("content", "operator"), [(_unknown, "Unique"), (_branches, "If")], ids=["Unique", "If"])
 def test_what_is_unknown_is_said_before_its_attributes(
     content: Callable[[], bytes], operator: str, tmp_path: Path
 ) -> None:

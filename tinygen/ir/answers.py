@@ -30,6 +30,20 @@ class Filters:
         return tuple(t for t in (self.weights, self.bias) if t is not None and t.is_constant)
 
 
+@dataclass(frozen=True, eq=False)
+class Products:
+    """Weights of one of several sums of an operator, with one scale for all of them, and a bias at the sums' scale."""
+
+    weights: Tensor
+    bias: Tensor | None
+    input: Tensor  # what the weights are multiplied with
+
+    @property
+    def constants(self) -> tuple[Tensor, ...]:
+        """Weights and bias."""
+        return (self.weights,) if self.bias is None else (self.weights, self.bias)
+
+
 @dataclass(frozen=True)
 class Point:
     """One change of precision on the way of a value through an operator."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, ClassVar, Self, TypeVar
 
-from tinygen.ir.answers import Filters, Point, Range, ScalingConstants, Summation
+from tinygen.ir.answers import Filters, Point, Products, Range, ScalingConstants, Summation
 from tinygen.ir.channels import Intervals, Link
 from tinygen.ir.orientation import Turn, Turned
 from tinygen.ir.rows import (
@@ -131,6 +131,27 @@ class Op:
     def filters(self) -> Filters | None:
         """Weights and bias of an operator that adds up products; None for others."""
         return None
+
+    @property
+    def products(self) -> tuple[Products, ...]:
+        """Weights and biases of an operator that adds up several sums for one result, as gates do; else none."""
+        return ()
+
+    @property
+    def constants_of_sums(self) -> tuple[Tensor, ...]:
+        """Weights and biases that are known when the network is compiled."""
+        of_filters = self.filters.constants if self.filters is not None else ()
+        return (*of_filters, *(constant for sums in self.products for constant in sums.constants))
+
+    @property
+    def alike(self) -> tuple[tuple[Tensor, ...], ...]:
+        """Of an operator with results in ranges of their own: tensors that have one quantization all the same."""
+        return ()
+
+    @property
+    def cells(self) -> tuple[Tensor, ...]:
+        """Operands and results that integers have as int16 with a power of two as scale, whatever the activations."""
+        return ()
 
     @property
     def summation(self) -> Summation | None:

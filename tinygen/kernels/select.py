@@ -39,6 +39,7 @@ from tinygen.kernels.tinygen_c import (
     running_sum,
     signs,
     strided_copy,
+    svdf,
     unsigned_pooling,
 )
 from tinygen.kernels.without_scratch import without_scratch
@@ -74,6 +75,7 @@ _HOMES = (
     running_sum,
     signs,
     strided_copy,
+    svdf,
     unsigned_pooling,
     engine,
 )

@@ -7,11 +7,12 @@ OPERATORS = (
     *("abs", "add", "arg_max", "average_pool_2d", "average_pool_up_2d", "batch_mat_mul", "broadcast_to", "cast"),
     *("compare", "concat", "conv_2d", "copy", "cumulative_sum", "depth_to_space", "depthwise_conv_2d"),
     *("dequantize_sums", "div", "dynamic_dequantize", "dynamic_quantize", "dynamic_range", "float_function"),
-    *("fully_connected", "gather", "hard_swish", "integer_arithmetic", "integer_batch_mat_mul", "integer_conv_2d"),
-    *("integer_depthwise_conv_2d", "integer_fully_connected", "interpolate", "leaky_relu", "logical_and"),
-    *("logical_or", "lstm", "max_pool_2d", "maximum", "mean", "minimum", "mirror_pad", "mul", "negate", "pad", "power"),
-    *("prelu", "real_function", "reduce_all", "reduce_any", "reduce_max", "reduce_min", "relu", "reshape"),
-    *("resize_bilinear", "resize_nearest", "rsqrt", "select", "slice", "softmax", "space_to_depth", "sqrt", "square"),
-    *("squared_difference", "sum", "svdf", "transpose", "transpose_conv_2d", "unsigned_rescale", "update_slice"),
+    *("fully_connected", "gather", "gru", "hard_swish", "integer_arithmetic", "integer_batch_mat_mul"),
+    *("integer_conv_2d", "integer_depthwise_conv_2d", "integer_fully_connected", "interpolate", "leaky_relu"),
+    *("logical_and", "logical_or", "lstm", "max_pool_2d", "maximum", "mean", "minimum", "mirror_pad", "mul", "negate"),
+    *("pad", "power", "prelu", "real_function", "reduce_all", "reduce_any", "reduce_max", "reduce_min", "relu"),
+    *("reshape", "resize_bilinear", "resize_nearest", "rnn", "rsqrt", "select", "slice", "softmax", "space_to_depth"),
+    *("sqrt", "square", "squared_difference", "sum", "svdf", "transpose", "transpose_conv_2d", "unsigned_rescale"),
+    *("update_slice"),
 )
 """Of engines on the core: all that a network that was read from a file may have."""

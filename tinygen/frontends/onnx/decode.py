@@ -181,6 +181,8 @@ def _attribute(attribute: AttributeProto, folder: Path) -> Attribute:
             return tuple(attribute.ints)
         case AttributeProto.FLOATS:
             return tuple(attribute.floats)
+        case AttributeProto.STRINGS:
+            return tuple(text.decode() for text in attribute.strings)
         case AttributeProto.TENSOR:
             return array_of(attribute.t, folder)
-    raise UnsupportedError("numbers, a text or a tensor were expected")
+    raise UnsupportedError("numbers, texts or a tensor were expected")

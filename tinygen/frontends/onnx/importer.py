@@ -14,6 +14,7 @@ from tinygen.frontends.onnx.fold import FOLDED, SHAPE, fold
 from tinygen.frontends.onnx.fusion import fused
 from tinygen.frontends.onnx.narrow import without_zeros
 from tinygen.frontends.onnx.node import Node, Reader
+from tinygen.frontends.onnx.operators.recurrent import READERS as OF_SEQUENCES  # whose last states may be all
 from tinygen.frontends.onnx.qoperator import expand
 from tinygen.frontends.onnx.raw import ConsequenceError, RawModel, RawNode, UnsupportedError
 from tinygen.frontends.onnx.registry import READERS
@@ -168,7 +169,7 @@ def _results(model: RawModel, raw: RawNode, node: Node) -> Mapping[str, Value]:
             raise UnsupportedError(model.unreadable[name])
     if raw.problem:
         raise UnsupportedError(raw.problem)
-    if not raw.outputs or not raw.outputs[0]:
+    if not any(raw.outputs) or (not raw.outputs[0] and raw.operator not in OF_SEQUENCES):
         raise UnsupportedError("has no output, one was expected")
     results = (fold(node) if not raw.domain else None) or _by_reader(node, reader)
     listed = results if isinstance(results, tuple) else (results,)

@@ -40,8 +40,8 @@ class Node:
 
     @property
     def output_name(self) -> str:
-        """Name of the first output."""
-        return self.raw.outputs[0]
+        """Name of the first output that has one."""
+        return next(filter(None, self.raw.outputs), "")
 
     @property
     def source(self) -> Source:

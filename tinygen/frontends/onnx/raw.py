@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tinygen.ir.types import Array
 
-Attribute = int | float | str | tuple[int, ...] | tuple[float, ...] | Array
+Attribute = int | float | str | tuple[int, ...] | tuple[float, ...] | tuple[str, ...] | Array
 
 
 class UnsupportedError(ValueError):

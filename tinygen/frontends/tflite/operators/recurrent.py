@@ -6,7 +6,7 @@ from tinygen.frontends.tflite.activation import fused_clamp
 from tinygen.frontends.tflite.node import Node, Readers, UnsupportedError
 from tinygen.ir.tensor import Tensor
 from tinygen.ops.clamp import Clamp
-from tinygen.ops.lstm import Lstm
+from tinygen.ops.lstm import LSTM_FUNCTIONS, Lstm
 from tinygen.ops.svdf import Svdf
 
 _TANH = tflite.ActivationFunctionType.TANH
@@ -50,6 +50,7 @@ def read_lstm(node: Node) -> Lstm:
         name=node.name,
         source=node.source,
         input=node.input(0),
+        lengths=None,
         kernels=tuple(node.input(position) for position in range(1, 5)),
         recurrent=tuple(node.input(position) for position in range(5, 9)),
         biases=tuple(node.input(position) for position in range(12, 16)),
@@ -57,6 +58,10 @@ def read_lstm(node: Node) -> Lstm:
         cell=cell,
         outputs=(hidden_after, cell_after, output),
         is_time_major=bool(options.TimeMajor()),
+        is_reversed=False,
+        is_kept=True,
+        gate_clip=0.0,
+        functions=LSTM_FUNCTIONS,
         cell_clip=options.CellClip(),
     )
 

@@ -1,0 +1,124 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Gates of recurrent layers on TG_ELEMENT, from TG_MIN to TG_MAX; TG_WIDE where that is int16. For one source each.
+ */
+#ifndef TG_GATES_H
+#define TG_GATES_H
+
+#include <stddef.h>
+#include <string.h>
+
+#ifndef TG_WIDE
+#include "tg_dot_s8.h"
+#endif
+#include "tg_fixed_point.h"
+#include "tg_recurrent.h"
+#include "tg_sigmoid.h"
+
+/* Units whose sums are computed side by side. */
+#define TG_UNITS 4
+
+static inline int32_t tg_saturate_s16(int32_t value)
+{
+    return tg_clamp_s16(value, INT16_MIN, INT16_MAX);
+}
+
+static inline int32_t tg_scaled(int32_t value, const struct tg_gate_scaling *scaling)
+{
+    return tg_scale(value, scaling->multiplier, scaling->shift);
+}
+
+/* A hidden state. */
+static inline TG_ELEMENT tg_hidden_of(int32_t value, const struct tg_gate_scaling *scaling, int32_t zero_point)
+{
+    const int32_t hidden = tg_scaled(value, scaling) + zero_point;
+
+    if (hidden < TG_MIN) {
+        return TG_MIN;
+    }
+    return (TG_ELEMENT)(hidden > TG_MAX ? TG_MAX : hidden);
+}
+
+/* What stands behind the end of a sequence. */
+static inline void tg_fill(TG_ELEMENT *row, int32_t units, int32_t zero_point)
+{
+    for (int32_t unit = 0; unit < units; unit++) {
+        row[unit] = (TG_ELEMENT)zero_point;
+    }
+}
+
+#ifdef TG_WIDE
+
+/* Sums of 48 bits are scaled by 16 bits of the multiplier, halves up. */
+static void tg_products(const struct tg_gate_product *terms, int32_t unit, int32_t count, const int16_t *values,
+    int32_t size, int32_t *results)
+{
+    const int64_t *starts = terms->starts;
+    const int32_t reduced = terms->multiplier < 0x7FFF0000 ? (terms->multiplier + (1 << 15)) >> 16 : 0x7FFF;
+
+    for (int32_t each = 0; each < count; each++) {
+        const int8_t *weights = terms->weights + (unit + each) * size;
+        int64_t sum = starts != NULL ? starts[unit + each] : 0;
+
+        for (int32_t i = 0; i < size; i++) {
+            sum += weights[i] * values[i];
+        }
+        sum = (sum * reduced + ((int64_t)1 << (14 - terms->shift))) >> (15 - terms->shift);
+        if (sum < INT16_MIN) {
+            sum = INT16_MIN;
+        } else if (sum > INT16_MAX) {
+            sum = INT16_MAX;
+        }
+        results[each] = (int32_t)sum;
+    }
+}
+
+#else
+
+static void tg_products(const struct tg_gate_product *terms, int32_t unit, int32_t count, const int8_t *values,
+    int32_t size, int32_t *results)
+{
+    const int32_t *starts = terms->starts;
+    const int8_t *weights = terms->weights + unit * size;
+
+    memset(results, 0, TG_UNITS * sizeof *results);
+    if (count == TG_UNITS) {
+        tg_add_4x1(weights, size, values, size, results);
+    } else {
+        for (int32_t each = 0; each < count; each++) {
+            results[each] = tg_dot(weights + each * size, values, size);
+        }
+    }
+    for (int32_t each = 0; each < count; each++) {
+        const uint32_t start = starts != NULL ? (uint32_t)starts[unit + each] : 0U;
+        const int32_t sum = (int32_t)(start + (uint32_t)results[each]);
+
+        results[each] = tg_saturate_s16(tg_scale(sum, terms->multiplier, terms->shift));
+    }
+}
+
+#endif
+
+/* What goes into the function of a gate of some units, in the steps of the table: 1 / 12288. */
+static inline void tg_positions_of(const struct tg_sequence *sequence, const struct tg_gate *gate, int32_t unit,
+    int32_t count, const TG_ELEMENT *x, const TG_ELEMENT *hidden, int32_t *positions)
+{
+    int32_t from_hidden[TG_UNITS];
+
+    tg_products(&gate->input, unit, count, x, sequence->inputs, positions);
+    tg_products(&gate->hidden, unit, count, hidden, sequence->units, from_hidden);
+    for (int32_t each = 0; each < count; each++) {
+        positions[each] = 3 * tg_saturate_s16(positions[each] + from_hidden[each]);
+    }
+}
+
+/* How many of the units from `unit` on are computed side by side. */
+static inline int32_t tg_units_from(const struct tg_sequence *sequence, int32_t unit)
+{
+    const int32_t left = sequence->units - unit;
+
+    return left < TG_UNITS ? left : TG_UNITS;
+}
+
+#endif

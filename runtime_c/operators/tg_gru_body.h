@@ -1,0 +1,115 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Gated recurrent units over a sequence of TG_ELEMENT, from TG_MIN to TG_MAX; included by the function TG_FUNCTION,
+ * with TG_WIDE where it is int16.
+ */
+#include "tg_gates.h"
+
+/* What a step reads beside the input, and what it leaves. */
+struct numbers {
+    TG_ELEMENT *hidden;
+    int16_t *memory;   /* the same in 16 bits */
+    int16_t *update;   /* update gate */
+    TG_ELEMENT *reset; /* hidden states times reset gate, or that gate: as many bytes are there as for 16 bits */
+};
+
+/* Update and reset gate of all units. */
+static void gates_of(const struct tg_gru *layer, const TG_ELEMENT *x, const struct numbers *numbers)
+{
+    int16_t *resets = (int16_t *)(void *)numbers->reset;
+
+    for (int32_t unit = 0; unit < layer->sequence.units; unit += TG_UNITS) {
+        const int32_t count = tg_units_from(&layer->sequence, unit);
+        int32_t positions[2][TG_UNITS];
+
+        for (int32_t gate = 0; gate < 2; gate++) {
+            tg_positions_of(&layer->sequence, &layer->gates[gate], unit, count, x, numbers->hidden, positions[gate]);
+        }
+        for (int32_t each = 0; each < count; each++) {
+            const int32_t reset = tg_sigmoid_of(layer->table, positions[1][each]);
+
+            numbers->update[unit + each] = (int16_t)tg_sigmoid_of(layer->table, positions[0][each]);
+            if (layer->is_reset_behind != 0) {
+                resets[unit + each] = (int16_t)reset;
+            } else {
+                numbers->reset[unit + each] =
+                    tg_hidden_of(reset * numbers->memory[unit + each], &layer->reset, layer->output_zero_point);
+            }
+        }
+    }
+}
+
+/* What is new, in Q15, of some units. */
+static void new_of(const struct tg_gru *layer, int32_t unit, int32_t count, const TG_ELEMENT *x,
+    const struct numbers *numbers, int32_t *results)
+{
+    const int16_t *resets = (const int16_t *)(const void *)numbers->reset;
+    const int is_behind = layer->is_reset_behind != 0;
+    int32_t products[TG_UNITS];
+
+    tg_products(&layer->gates[2].input, unit, count, x, layer->sequence.inputs, results);
+    tg_products(&layer->gates[2].hidden, unit, count, is_behind ? numbers->hidden : numbers->reset,
+        layer->sequence.units, products);
+    for (int32_t each = 0; each < count; each++) {
+        int32_t product = products[each];
+
+        if (is_behind) {
+            product = tg_saturate_s16(tg_scaled(resets[unit + each] * product, &layer->reset));
+        }
+        results[each] = tg_tanh_of(layer->table, 3 * tg_saturate_s16(results[each] + product));
+    }
+}
+
+/* One step of one sequence; the hidden state stays as it was. */
+static void step(const struct tg_gru *layer, const TG_ELEMENT *x, const struct numbers *numbers, TG_ELEMENT *output)
+{
+    gates_of(layer, x, numbers);
+    for (int32_t unit = 0; unit < layer->sequence.units; unit += TG_UNITS) {
+        const int32_t count = tg_units_from(&layer->sequence, unit);
+        int32_t news[TG_UNITS];
+
+        new_of(layer, unit, count, x, numbers, news);
+        for (int32_t each = 0; each < count; each++) {
+            const int32_t update = numbers->update[unit + each];
+            const int32_t kept = tg_scaled(update * numbers->memory[unit + each], &layer->keep);
+            const int32_t added = tg_scaled(((1 << 15) - update) * news[each], &layer->update);
+            const int32_t after = tg_saturate_s16(kept + added);
+
+            numbers->memory[unit + each] = (int16_t)after;
+            output[unit + each] = tg_hidden_of(after, &layer->output, layer->output_zero_point);
+        }
+    }
+}
+
+void TG_FUNCTION(const struct tg_gru *layer, const TG_ELEMENT *input, const int32_t *lengths, TG_ELEMENT *hidden,
+    TG_ELEMENT *output, void *scratch)
+{
+    const struct tg_sequence *sequence = &layer->sequence;
+    const int32_t units = sequence->units;
+    int16_t *memory = scratch;
+
+    for (int32_t batch = 0; batch < sequence->batches; batch++) {
+        const int32_t length = tg_length_of(sequence, lengths, batch);
+        TG_ELEMENT *own = hidden + batch * units;
+        const struct numbers numbers = {own, memory, memory + units, (TG_ELEMENT *)(void *)(memory + 2 * units)};
+
+        for (int32_t unit = 0; unit < units; unit++) {
+            memory[unit] = (int16_t)tg_saturate_s16(tg_scaled(own[unit] - layer->output_zero_point, &layer->memory));
+        }
+        if (length == 0) {
+            tg_fill(own, units, layer->output_zero_point);
+        }
+        for (int32_t count = 0; count < sequence->steps; count++) {
+            const int32_t row = tg_row_of(sequence, batch, count, length);
+            TG_ELEMENT *result = output + row * units;
+
+            if (count < length) {
+                step(layer, input + row * sequence->inputs, &numbers, result);
+                memcpy(own, result, (size_t)units * sizeof *own);
+            } else {
+                tg_fill(result, units, layer->output_zero_point);
+            }
+        }
+    }
+}

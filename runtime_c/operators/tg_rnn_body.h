@@ -1,0 +1,49 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * A plain recurrent layer over a sequence of TG_ELEMENT, from TG_MIN to TG_MAX; included by the function TG_FUNCTION,
+ * with TG_WIDE where it is int16.
+ */
+#include "tg_gates.h"
+
+/* One step of one sequence; the hidden state stays as it was. */
+static void step(const struct tg_rnn *layer, const TG_ELEMENT *x, const TG_ELEMENT *hidden, TG_ELEMENT *output)
+{
+    for (int32_t unit = 0; unit < layer->sequence.units; unit += TG_UNITS) {
+        const int32_t count = tg_units_from(&layer->sequence, unit);
+        int32_t positions[TG_UNITS];
+
+        tg_positions_of(&layer->sequence, &layer->gates[0], unit, count, x, hidden, positions);
+        for (int32_t each = 0; each < count; each++) {
+            output[unit + each] =
+                tg_hidden_of(tg_tanh_of(layer->table, positions[each]), &layer->output, layer->output_zero_point);
+        }
+    }
+}
+
+void TG_FUNCTION(
+    const struct tg_rnn *layer, const TG_ELEMENT *input, const int32_t *lengths, TG_ELEMENT *hidden, TG_ELEMENT *output)
+{
+    const struct tg_sequence *sequence = &layer->sequence;
+    const int32_t units = sequence->units;
+
+    for (int32_t batch = 0; batch < sequence->batches; batch++) {
+        const int32_t length = tg_length_of(sequence, lengths, batch);
+        TG_ELEMENT *own = hidden + batch * units;
+
+        if (length == 0) {
+            tg_fill(own, units, layer->output_zero_point);
+        }
+        for (int32_t count = 0; count < sequence->steps; count++) {
+            const int32_t row = tg_row_of(sequence, batch, count, length);
+            TG_ELEMENT *result = output + row * units;
+
+            if (count < length) {
+                step(layer, input + row * sequence->inputs, own, result);
+                memcpy(own, result, (size_t)units * sizeof *own);
+            } else {
+                tg_fill(result, units, layer->output_zero_point);
+            }
+        }
+    }
+}
