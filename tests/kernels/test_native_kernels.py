@@ -13,6 +13,9 @@ FUNCTIONS = {  # of each family
     "addition": 1,
     "convolution": 13,
     "depthwise": 8,
+    "edge_convolution": 14,
+    "edge_depthwise": 4,
+    "edge_fully_connected": 2,
     "fully_connected": 2,
     "pooling": 2,
     "row_filters": 10,
@@ -20,6 +23,11 @@ FUNCTIONS = {  # of each family
 }
 CODE_BYTES = 24 << 10  # that a plan leaves in flash where weights could grow
 FEWEST_NATIVE = 0.6  # of the layers: others have factors or sizes that the native kernels leave to CMSIS-NN
+IN_TILES = [
+    *(pytest.param(method, "small_filters", id=method.name) for method in METHODS),
+    # Rows of tiles have no edge of their own: short requantization takes no sums that are too large for them.
+    *(pytest.param(method, "edge_convolution", id=f"{method.name}-edge") for method in METHODS if method.rows > 1),
+]
 TARGETS = [
     pytest.param("host", True, id="host-sanitized", marks=requires_host_cc),
     pytest.param("mps2-an386", False, id="m4", marks=[requires_arm_gcc, requires_qemu, pytest.mark.qemu]),
@@ -35,10 +43,10 @@ def test_random_layers(family: str, target: str, sanitized: bool, tmp_path: Path
     assert len(outcome.functions) == FUNCTIONS[family]
 
 
-@pytest.mark.parametrize("method", METHODS, ids=lambda method: method.name)
+@pytest.mark.parametrize(("method", "family"), IN_TILES)
 @pytest.mark.parametrize(("target", "sanitized"), TARGETS)
-def test_random_layers_in_tiles(method: Method, target: str, sanitized: bool, tmp_path: Path) -> None:
-    outcome = check("small_filters", LAYERS, 3, target, tmp_path, sanitized, method=method)
+def test_random_layers_in_tiles(method: Method, family: str, target: str, sanitized: bool, tmp_path: Path) -> None:
+    outcome = check(family, LAYERS, 3, target, tmp_path, sanitized, method=method)
     assert not outcome.differing
     assert outcome.native >= FEWEST_NATIVE * LAYERS
     assert _tiles(outcome.functions) == {method.name.removeprefix("winograd_")}

@@ -75,6 +75,17 @@ def _without_scratch(schedule: Schedule) -> Schedule:
     return replace(schedule, steps=(replace(schedule.calls[0], scratch=None), *schedule.calls[1:]))
 
 
+def _scratch_over(schedule: Schedule, name: str) -> Schedule:
+    """Scratch of the second convolution where a tensor lies, in a schedule whose live buffers may share bytes."""
+    moved = _move(schedule, "op1:scratch", schedule.offsets[_buffer(schedule, name)])
+    return replace(moved, is_interleaved=True)
+
+
+def _scratch_aligned(schedule: Schedule, align: int) -> Schedule:
+    old = _buffer(schedule, "op0:scratch")
+    return _replace_buffer(schedule, old, replace(old, align=align))
+
+
 def _kernel_not_in_place(schedule: Schedule) -> Schedule:
     call = schedule.calls[2]
     kernel = replace(call.kernel, in_place=())
@@ -106,6 +117,26 @@ _DEFECTS: list[tuple[str, Callable[[Schedule], Schedule], str]] = [
         "scratch overlaps a live buffer",
         lambda s: _move(s, "op1:scratch", s.offsets[_buffer(s, "t1")]),
         r"buffers 't1' and 'op1:scratch' share bytes \d+ to \d+ and are both live at step 1",
+    ),
+    (
+        "a result over the operand whose last reader writes it",
+        lambda s: _move(s, "t0", s.offsets[_buffer(s, "in0")]),
+        r"buffers 'in0' and 't0' share bytes \d+ to \d+ and are both live at step 0",
+    ),
+    (
+        "scratch over an operand",
+        lambda s: _scratch_over(s, "t0"),
+        r"step 1 \(op1\): has its scratch in the bytes of its operand 't0'",
+    ),
+    (
+        "scratch over a result",
+        lambda s: _scratch_over(s, "t1"),
+        r"step 1 \(op1\): writes 't1' and 'op1:scratch' to the same bytes",
+    ),
+    (
+        "scratch that is not aligned",
+        lambda s: _scratch_aligned(s, 2),
+        r"step 0 \(op0\): has 80 bytes of scratch aligned to 2, 80 aligned to 4 were expected",
     ),
     (
         "an unaligned offset",
@@ -204,8 +235,26 @@ def test_a_planted_defect_is_found(damage: Callable[[Schedule], Schedule], messa
 
 def test_an_arena_over_the_limit() -> None:
     schedule = _schedule()
-    with pytest.raises(VerifyError, match=rf"the arena has {schedule.arena_bytes} bytes, at most 100 were allowed"):
-        check(schedule, limit_bytes=100)
+    for limit in (schedule.arena_bytes - 1, 100):
+        message = rf"the arena has {schedule.arena_bytes} bytes, at most {limit} were allowed"
+        with pytest.raises(VerifyError, match=message):
+            check(schedule, limit_bytes=limit)
+
+
+def test_scratch_aligned_to_more_than_its_kernel_asks_for() -> None:
+    check(_scratch_aligned(_schedule(), 8))
+
+
+def test_scratch_over_what_a_later_step_reads() -> None:
+    build = GraphBuilder()
+    image = build.input(1, 8, 8, 2)
+    first, second = build.conv(image, 2, HW(3, 3)), build.conv(image, 2, HW(3, 3))
+    schedule = plan(build.graph(build.add(first, second)), _BOARD, Toolbox(Library.CMSIS_NN, _BOARD.isa))
+    moved = _move(schedule, "op1:scratch", schedule.address(first))
+    with pytest.raises(
+        VerifyError, match=r"step 2 \(op2\): reads 't0', but byte 0 of it was overwritten by scratch of"
+    ):
+        check(replace(moved, is_interleaved=True))
 
 
 def test_bytes_overwritten_although_lifetimes_agree() -> None:

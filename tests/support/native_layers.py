@@ -8,6 +8,7 @@ from unittest.mock import patch
 
 import numpy as np
 
+from tests.support.edge_layers import edge_convolution, edge_depthwise, edge_fully_connected
 from tests.support.operator_models import SAME, VALID, OperatorModel, Rng, random_zero_point
 from tests.support.reference import evaluate
 from tinygen.build.execute import execute
@@ -249,6 +250,9 @@ FAMILIES: dict[str, Callable[[OperatorModel], None]] = {
     "convolution": convolution,
     "depthwise": depthwise,
     "dilated_filters": dilated_filters,
+    "edge_convolution": edge_convolution,
+    "edge_depthwise": edge_depthwise,
+    "edge_fully_connected": edge_fully_connected,
     "fully_connected": fully_connected,
     "line_filters": line_filters,
     "multiplication": multiplication,
