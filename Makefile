@@ -8,6 +8,8 @@ BOARD   ?= mps2-an386
 KERNELS ?= auto
 JOBS    ?= 2
 PYTEST_FLAGS ?=
+DOORS   ?= torch tensorflow
+DOOR_TESTS := tests/frontends/test_doors.py tests/frontends/test_same_network.py tests/calib/test_torch_states.py
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -25,6 +27,27 @@ run-qemu: setup ## Generate, build and run a model in QEMU (MODEL=, DATA=, BOARD
 .PHONY: test
 test: setup ## Run all tests that this machine can run
 	@$(BIN)/python -m pytest -n $(JOBS) $(PYTEST_FLAGS)
+
+.PHONY: test-cmsis
+test-cmsis: setup ## Run the tests that need the sources of CMSIS-NN
+	@$(BIN)/python -m tests.support.tools
+	@$(BIN)/python -m pytest -n $(JOBS) -m cmsis $(PYTEST_FLAGS)
+
+.PHONY: test-doors
+test-doors: setup $(addprefix test-door-,$(DOORS)) ## Run the tests of other frameworks' models, each in an environment of its own (DOORS=)
+
+.PRECIOUS: .venv-doors/%/.ready
+
+test-door-%: .venv-doors/%/.ready
+	@echo "$*:"
+	@.venv-doors/$*/bin/python -c 'import $*'
+	@PATH="$(CURDIR)/.venv-doors/$*/bin:$$PATH" .venv-doors/$*/bin/python -m pytest -n $(JOBS) $(PYTEST_FLAGS) $(DOOR_TESTS)
+
+.venv-doors/%/.ready: pyproject.toml
+	@echo "setting up .venv-doors/$*"
+	@$(PYTHON) -m venv .venv-doors/$*
+	@.venv-doors/$*/bin/python -m pip install --quiet --disable-pip-version-check -e '.[test,$*]'
+	@touch $@
 
 .PHONY: check
 check: setup ## Lint, formats, types, workflows, import order, MISRA C
@@ -92,4 +115,4 @@ $(VENV)/.submodule: | $(VENV)/.ready
 
 .PHONY: clean
 clean: ## Remove the virtual environment and caches
-	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-doors build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -3,6 +3,8 @@
 import pytest
 from hypothesis import settings
 
+from tests.support.tools import requires_cmsis
+
 settings.register_profile("untimed", deadline=None)  # no outcome depends on how busy the machine is
 settings.load_profile("untimed")
 
@@ -10,6 +12,14 @@ settings.load_profile("untimed")
 def pytest_addoption(parser: pytest.Parser) -> None:
     """`--update-golden` writes the texts that golden tests compare with, instead of comparing."""
     parser.addoption("--update-golden", action="store_true", help="write golden texts anew")
+
+
+@pytest.hookimpl(tryfirst=True)  # before `-m` chooses
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Whatever requires CMSIS-NN's sources is marked `cmsis`: what `make test-cmsis` runs."""
+    for item in items:
+        if requires_cmsis.mark in item.iter_markers():
+            item.add_marker("cmsis")
 
 
 @pytest.fixture

@@ -137,7 +137,6 @@ def test_portable_kernels_beside_a_stranger_s_function(tmp_path: Path) -> None:
 
 @requires_host_cc
 @requires_cmsis
-@pytest.mark.cmsis
 def test_portable_kernels_beside_cmsis_nn(tmp_path: Path) -> None:
     own = objects(generated(tmp_path / "one", Kernels.PORTABLE))
     arm = objects(generated(tmp_path / "two", Kernels.CMSIS_NN))

@@ -85,7 +85,6 @@ def test_nothing_is_missing(board: str, tmp_path: Path) -> None:
 
 @requires_arm_gcc
 @requires_cmsis
-@pytest.mark.cmsis
 @pytest.mark.parametrize("board", ["mps2-an385", "mps2-an386", "mps3-an547"])
 def test_nothing_of_cmsis_nn_is_missing(board: str, tmp_path: Path) -> None:
     check_copied(kernel_library(Library.CMSIS_NN, None), board, Opt.TWO, tmp_path)

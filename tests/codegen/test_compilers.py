@@ -106,7 +106,6 @@ def test_no_warnings_about_kernels(cc: str, board: str, folder: Path) -> None:
 
 
 @requires_cmsis
-@pytest.mark.cmsis
 @pytest.mark.parametrize(("cc", "board"), [COMPILERS[2], COMPILERS[4], COMPILERS[5]])
 def test_no_warnings_with_cmsis_nn(cc: str, board: str) -> None:
     """Its headers come as system headers do: their own warnings are theirs."""

@@ -126,7 +126,6 @@ def test_vww_in_strips_takes_little_for_what_it_computes_again() -> None:
 
 
 @requires_cmsis
-@pytest.mark.cmsis
 def test_vww_in_strips_is_one_nest() -> None:
     options = Options("mps2-an386", objective=Objective.RAM, input=InputMode.REREADABLE, kernels=Kernels.CMSIS_NN)
     compiled = compile_model(model_file("vww_96_int8"), options)

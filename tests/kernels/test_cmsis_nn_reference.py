@@ -20,7 +20,7 @@ from tinygen.kernels.base import Library, Toolbox
 from tinygen.kernels.select import select
 from tinygen.targets.isa import Isa
 
-pytestmark = [requires_cmsis, pytest.mark.cmsis]
+pytestmark = requires_cmsis
 
 CASES = 150
 HOST = Toolbox(Library.CMSIS_NN, Isa.HOST)

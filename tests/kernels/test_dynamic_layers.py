@@ -37,7 +37,7 @@ TARGETS = [
         Library.CMSIS_NN,
         False,
         id="m55-cmsis",
-        marks=[requires_qemu, requires_cmsis, pytest.mark.qemu, pytest.mark.cmsis],
+        marks=[requires_qemu, requires_cmsis, pytest.mark.qemu],
     ),
     pytest.param("mps3-an547", Library.PORTABLE, False, id="m55", marks=[requires_qemu, pytest.mark.qemu]),
 ]

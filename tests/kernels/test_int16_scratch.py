@@ -16,7 +16,7 @@ from tinygen.kernels.int16.pooling import PoolS16
 from tinygen.kernels.select import variants
 from tinygen.targets.isa import Isa
 
-pytestmark = [requires_cmsis, pytest.mark.cmsis]
+pytestmark = requires_cmsis
 
 LAYERS = 150
 GETTERS = (

@@ -32,15 +32,15 @@ CLAMP = Clamp(-128, 127)
 LAYERS = 40
 TARGETS = [
     pytest.param("host", Library.PORTABLE, id="host-portable"),
-    pytest.param("host", Library.CMSIS_NN, id="host-cmsis", marks=[requires_cmsis, pytest.mark.cmsis]),
+    pytest.param("host", Library.CMSIS_NN, id="host-cmsis", marks=requires_cmsis),
     *(
         pytest.param(board, library, id=f"{board}-{library.value}", marks=[requires_qemu, pytest.mark.qemu, *marks])
         for board, library, marks in (
             ("mps2-an382", Library.PORTABLE, []),
-            ("mps2-an385", Library.CMSIS_NN, [requires_cmsis, pytest.mark.cmsis]),
+            ("mps2-an385", Library.CMSIS_NN, [requires_cmsis]),
             ("mps2-an386", Library.PORTABLE, []),
-            ("mps2-an386", Library.CMSIS_NN, [requires_cmsis, pytest.mark.cmsis]),
-            ("mps3-an547", Library.CMSIS_NN, [requires_cmsis, pytest.mark.cmsis]),
+            ("mps2-an386", Library.CMSIS_NN, [requires_cmsis]),
+            ("mps3-an547", Library.CMSIS_NN, [requires_cmsis]),
         )
     ),
 ]

@@ -39,21 +39,21 @@ OFTEN = [
 UNSIGNED = ["AVERAGE_POOL_2D", "AVERAGE_POOL_2D", "CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED", "MAX_POOL_2D"]
 TARGETS = [
     pytest.param("host", Kernels.PORTABLE, True, id="host-portable-sanitized"),
-    pytest.param("host", Kernels.CMSIS_NN, False, id="host-cmsis", marks=[requires_cmsis, pytest.mark.cmsis]),
+    pytest.param("host", Kernels.CMSIS_NN, False, id="host-cmsis", marks=requires_cmsis),
     pytest.param("mps2-an385", Kernels.PORTABLE, False, id="m3-portable", marks=[requires_qemu, pytest.mark.qemu]),
     pytest.param(
         "mps2-an386",
         Kernels.CMSIS_NN,
         False,
         id="m4-cmsis",
-        marks=[requires_qemu, requires_cmsis, pytest.mark.qemu, pytest.mark.cmsis],
+        marks=[requires_qemu, requires_cmsis, pytest.mark.qemu],
     ),
     pytest.param(
         "mps3-an547",
         Kernels.CMSIS_NN,
         False,
         id="m55-cmsis",
-        marks=[requires_qemu, requires_cmsis, pytest.mark.qemu, pytest.mark.cmsis],
+        marks=[requires_qemu, requires_cmsis, pytest.mark.qemu],
     ),
 ]
 

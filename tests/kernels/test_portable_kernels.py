@@ -1,7 +1,5 @@
 """The portable int8 kernels: bytes equal to a 64-bit numpy model and to CMSIS-NN, over random shapes and extremes."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -35,6 +33,7 @@ from tests.support.portable import (
     build_cmsis,
     build_portable,
 )
+from tests.support.tools import requires_cmsis
 from tinygen.paths import cmsis_nn
 
 CASES = 250
@@ -51,9 +50,8 @@ def portable(tmp_path_factory: pytest.TempPathFactory) -> list[Kernels]:
 @pytest.fixture(scope="session")
 def cmsis(tmp_path_factory: pytest.TempPathFactory) -> Kernels:
     """CMSIS-NN's scalar code on the host."""
-    folder: Path | None = cmsis_nn()
-    if folder is None:
-        pytest.skip("no CMSIS-NN sources: the portable kernels were not compared with CMSIS-NN's")
+    folder = cmsis_nn()
+    assert folder is not None
     return build_cmsis(tmp_path_factory.mktemp("cmsis"), folder)
 
 
@@ -73,7 +71,7 @@ def test_bytes_equal_numpy_model(family: str, portable: list[Kernels]) -> None:
             check(kernels, case, f"seed {seed}")
 
 
-@pytest.mark.cmsis
+@requires_cmsis
 @pytest.mark.parametrize("family", FAMILIES)
 def test_bytes_equal_cmsis_nn(family: str, portable: list[Kernels], cmsis: Kernels) -> None:
     compared = 0
@@ -187,7 +185,7 @@ def test_wrong_arguments_are_refused(rule: str, portable: list[Kernels]) -> None
         assert kernels.call(function, *arguments)[0] == ARGUMENT_ERROR
 
 
-@pytest.mark.cmsis
+@requires_cmsis
 @pytest.mark.parametrize("rule", refused_calls())
 def test_cmsis_nn_refuses_the_same(rule: str, cmsis: Kernels) -> None:
     function, arguments = refused_calls()[rule]

@@ -28,7 +28,7 @@ from tinygen.ops.fully_connected import FullyConnected
 from tinygen.ops.transpose_conv2d import TransposeConv2D
 from tinygen.targets.isa import Isa
 
-pytestmark = [requires_cmsis, pytest.mark.cmsis]
+pytestmark = requires_cmsis
 
 CASES = 150
 ISAS = (Isa.HOST, Isa.SCALAR, Isa.DSP, Isa.MVE)

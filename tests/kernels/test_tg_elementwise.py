@@ -13,13 +13,14 @@ from tests.ops.test_quantize import SCALES, ZERO_POINTS, int8_type, real_values
 from tests.support.litert import needs_litert, run_reference
 from tests.support.operator_models import OperatorModel, random_int8
 from tests.support.symbols import KernelLibrary
+from tests.support.tools import requires_cmsis
 from tinygen.build.execute import execute
 from tinygen.build.kernel_sources import VERSION
 from tinygen.build.toolchain import WARNINGS, Sanitizer
 from tinygen.codegen.harness import Measure
 from tinygen.ops.quantize import dequantize, flip_sign_bit, quantize
 from tinygen.options import Kernels, Options
-from tinygen.paths import RUNTIME_C, cmsis_nn
+from tinygen.paths import RUNTIME_C
 from tinygen.pipeline import compile_model
 from tinygen.planner.schedule.schedule import Call
 from tinygen.system.work import work_folder
@@ -57,10 +58,8 @@ def all_operators() -> OperatorModel:
 
 @needs_litert
 @pytest.mark.slow
-@pytest.mark.parametrize("kernels", [Kernels.PORTABLE, pytest.param(Kernels.CMSIS_NN, marks=pytest.mark.cmsis)])
+@pytest.mark.parametrize("kernels", [Kernels.PORTABLE, pytest.param(Kernels.CMSIS_NN, marks=requires_cmsis)])
 def test_networks_against_litert(kernels: Kernels, tmp_path: Path) -> None:
-    if kernels is Kernels.CMSIS_NN and cmsis_nn() is None:
-        pytest.skip("CMSIS-NN is not there: its elementwise kernels were not run")
     model = all_operators()
     file = tmp_path / "elementwise.tflite"
     file.write_bytes(model.finish())

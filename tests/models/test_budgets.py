@@ -26,7 +26,7 @@ STATIC_BYTES = 0  # .data and .bss: there are no globals that change
 _MEASURED_WITH = "12.2.1"  # GCC; another one may compile the same C to a little more
 _OTHER_COMPILER = 1.25
 
-LIBRARIES = (Library.PORTABLE, pytest.param(Library.CMSIS_NN, marks=(pytest.mark.cmsis, requires_cmsis)))
+LIBRARIES = (Library.PORTABLE, pytest.param(Library.CMSIS_NN, marks=requires_cmsis))
 
 
 def _allowance() -> float:
@@ -63,7 +63,6 @@ def test_linker_agrees(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.qemu
 @requires_qemu
-@pytest.mark.cmsis
 @requires_cmsis
 @pytest.mark.parametrize("opt", Opt)
 @pytest.mark.parametrize("name", MLPERF_TINY)

@@ -37,7 +37,7 @@ TFLM_TARGETS = (
 
 LIBRARIES = (
     Library.PORTABLE,
-    pytest.param(Library.CMSIS_NN, marks=(pytest.mark.cmsis, requires_cmsis)),
+    pytest.param(Library.CMSIS_NN, marks=requires_cmsis),
 )
 
 # LiteRT rounds fully connected layers once, TFLM and CMSIS-NN twice: 1 LSB a layer, of which the autoencoder has ten.

@@ -17,7 +17,6 @@ ARENA_BYTES = {"kws_ref_model": 4_206, "pretrainedResnet_quant": 11_872, "vww_96
 
 
 @pytest.mark.qemu
-@pytest.mark.cmsis
 @requires_qemu
 @requires_cmsis
 @pytest.mark.parametrize(
@@ -54,7 +53,6 @@ def test_room_within_a_limit_goes_to_faster_kernels() -> None:
     assert all(function.startswith("tg_native") for function in products)
 
 
-@pytest.mark.cmsis
 @requires_cmsis
 def test_the_library_alone_takes_the_smallest_arena() -> None:
     options = Options(target=M4, kernels=Kernels.CMSIS_NN, objective=Objective.RAM)

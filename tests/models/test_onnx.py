@@ -27,7 +27,7 @@ ON_HOST = 100
 ONNXRUNTIME_RIGHT = 902  # of the 1000 keyword inputs
 ALLOWED_LOSS = 3  # 0.3 points
 
-LIBRARIES = (Library.PORTABLE, pytest.param(Library.CMSIS_NN, marks=(pytest.mark.cmsis, requires_cmsis)))
+LIBRARIES = (Library.PORTABLE, pytest.param(Library.CMSIS_NN, marks=requires_cmsis))
 Reals = npt.NDArray[np.float64]
 
 

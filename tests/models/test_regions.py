@@ -50,7 +50,7 @@ CASES = [
     Case(*M55, "vww_96_int8", may_split=True),
     Case(*M55, "pretrainedResnet_quant", may_split=False),
 ]
-LIBRARIES = (Library.PORTABLE, pytest.param(Library.CMSIS_NN, marks=(pytest.mark.cmsis, requires_cmsis)))
+LIBRARIES = (Library.PORTABLE, pytest.param(Library.CMSIS_NN, marks=requires_cmsis))
 
 
 def _compiled(case: Case, library: Library, folder: Path, fast_bytes: int = FAST_BYTES) -> Compiled:

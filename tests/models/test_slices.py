@@ -39,7 +39,7 @@ _TARGETS = [
     pytest.param("mps2-an386", marks=_QEMU),
     pytest.param("mps3-an547", marks=_QEMU),
 ]
-_LIBRARIES = [Library.PORTABLE, pytest.param(Library.CMSIS_NN, marks=(pytest.mark.cmsis, requires_cmsis))]
+_LIBRARIES = [Library.PORTABLE, pytest.param(Library.CMSIS_NN, marks=requires_cmsis)]
 
 
 def _two_layers() -> Graph:

@@ -50,7 +50,7 @@ CASES = [
     *(
         pytest.param(
             Case(*case, library=Library.CMSIS_NN),
-            marks=(pytest.mark.cmsis, requires_cmsis),
+            marks=requires_cmsis,
             id=str(Case(*case, library=Library.CMSIS_NN)),
         )
         for case in (KWS, IC, VWW)

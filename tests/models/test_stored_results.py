@@ -53,7 +53,6 @@ def _samples() -> np.ndarray[tuple[int, ...], np.dtype[np.int8]]:
 
 
 @pytest.mark.qemu
-@pytest.mark.cmsis
 @requires_qemu
 @requires_cmsis
 def test_the_arena_falls_below_the_result_on_a_microcontroller(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from tinygen.report.operators import extra_macs
 from tinygen.verify.validate import validate
 
 _MODEL = "vww_96_int8"
-LIBRARIES = (Library.PORTABLE, pytest.param(Library.CMSIS_NN, marks=(pytest.mark.cmsis, requires_cmsis)))
+LIBRARIES = (Library.PORTABLE, pytest.param(Library.CMSIS_NN, marks=requires_cmsis))
 
 
 def _compiled(library: Library, target: str = "mps2-an386") -> Compiled:

@@ -76,7 +76,6 @@ def test_the_smallest_code_is_portable() -> None:
     assert compiled.library is Library.PORTABLE and not compiled.has_native_kernels
 
 
-@pytest.mark.cmsis
 @requires_cmsis
 def test_a_cmsis_nn_build_has_no_other_kernels() -> None:
     compiled = compiled_model("kws_ref_model", _M4, Library.CMSIS_NN)
@@ -91,7 +90,6 @@ def test_little_flash_leaves_no_room_for_packed_weights() -> None:
 
 
 @pytest.mark.qemu
-@pytest.mark.cmsis
 @requires_qemu
 @requires_cmsis
 @pytest.mark.parametrize("name", MLPERF_TINY)
@@ -110,7 +108,6 @@ def test_not_slower_than_either(name: str) -> None:
 
 
 @pytest.mark.qemu
-@pytest.mark.cmsis
 @requires_qemu
 @requires_cmsis
 @pytest.mark.parametrize(("board", "least"), [(_M0, 1.0), (_M3, 1.5)])

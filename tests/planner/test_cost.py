@@ -21,7 +21,7 @@ from tinygen.targets.isa import Isa
 _M3, _M4, _M55 = "mps2-an385", "mps2-an386", "mps3-an547"
 _OFF = 0.05  # of the instructions of a whole network
 
-LIBRARIES = (Library.PORTABLE, pytest.param(Library.CMSIS_NN, marks=(pytest.mark.cmsis, requires_cmsis)))
+LIBRARIES = (Library.PORTABLE, pytest.param(Library.CMSIS_NN, marks=requires_cmsis))
 
 
 def _measured(compiled: Compiled) -> int:
@@ -45,7 +45,6 @@ def test_whole_networks(name: str, board: str, objective: Objective, library: Li
 
 
 @pytest.mark.qemu
-@pytest.mark.cmsis
 @requires_qemu
 @requires_cmsis
 @pytest.mark.parametrize("board", [_M4, _M55])

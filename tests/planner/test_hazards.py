@@ -52,7 +52,6 @@ def _one_1x1() -> Graph:
 
 
 @pytest.mark.qemu
-@pytest.mark.cmsis
 @requires_qemu
 @requires_cmsis
 def test_the_hazard_of_1x1_convolutions_is_real(tmp_path: Path) -> None:

@@ -12,7 +12,6 @@ from tinygen.planner.schedule.schedule import Schedule
 _BOARDS = ("mps2-an385", "mps2-an386", "mps3-an547")
 
 
-@pytest.mark.cmsis
 @requires_cmsis
 @pytest.mark.parametrize("board", _BOARDS)
 @pytest.mark.parametrize("model", MLPERF_TINY)
@@ -23,7 +22,6 @@ def test_speed_without_a_goal_costs_no_ram(model: str, board: str) -> None:
     assert any(is_native(call.kernel) for call in thrifty.calls)
 
 
-@pytest.mark.cmsis
 @requires_cmsis
 def test_a_goal_may_cost_ram() -> None:
     thrifty, fast = (_planned("kws_ref_model", options_from_text("mps2-an386", optimize=o)) for o in (None, "time"))

@@ -86,7 +86,6 @@ def _with_kernels(schedule: Schedule, toolbox: Toolbox, which: int) -> Schedule:
 
 
 @pytest.mark.qemu
-@pytest.mark.cmsis
 @requires_qemu
 @requires_cmsis
 @pytest.mark.parametrize("board", _CORES)
@@ -129,7 +128,6 @@ def test_the_kernel_depends_on_what_is_asked_for(board: str) -> None:
     assert functions(Objective.TIME, 1_800) == small
 
 
-@pytest.mark.cmsis
 @requires_cmsis
 @pytest.mark.parametrize("streamed", [False, True], ids=["resident", "streamed"])
 @pytest.mark.parametrize("name", MLPERF_TINY)

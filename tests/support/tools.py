@@ -1,7 +1,11 @@
-"""Skip marks for what a machine may lack; each says what is then not tested."""
+"""Skip marks for what a machine may lack; each says what is then not tested.
+
+python -m tests.support.tools fails where the sources of CMSIS-NN are missing.
+"""
 
 import shutil
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
@@ -51,3 +55,14 @@ requires_gcc_sanitizers = pytest.mark.skipif(
 requires_cmsis = pytest.mark.skipif(
     paths.cmsis_nn() is None, reason="CMSIS-NN sources missing: its kernels are not tested"
 )
+
+
+def _main() -> None:
+    folder = paths.cmsis_nn()
+    if folder is None:
+        sys.exit(f"CMSIS-NN is missing: {paths.how_to_get_cmsis_nn()}")
+    print(f"CMSIS-NN: {folder}")
+
+
+if __name__ == "__main__":
+    _main()

@@ -54,9 +54,7 @@ def _spectrogram() -> tuple[list[Sample], Array]:
 @pytest.mark.qemu
 @requires_qemu
 @pytest.mark.parametrize("target", ["host", "mps2-an386", "mps3-an547"])
-@pytest.mark.parametrize(
-    "library", [Library.PORTABLE, pytest.param(Library.CMSIS_NN, marks=(pytest.mark.cmsis, requires_cmsis))]
-)
+@pytest.mark.parametrize("library", [Library.PORTABLE, pytest.param(Library.CMSIS_NN, marks=requires_cmsis)])
 def test_wake_word(target: str, library: Library) -> None:
     """LiteRT's activations are those of a fully connected layer that rounds once instead of twice: two of the 282
     differ by that, in the window's outputs as in the stream's."""

@@ -40,8 +40,8 @@ def test_every_tensor_of_every_model(name: str) -> None:
     ("board", "library"),
     [
         ("mps2-an385", Library.PORTABLE),
-        pytest.param("mps2-an386", Library.CMSIS_NN, marks=(pytest.mark.cmsis, requires_cmsis)),
-        pytest.param("mps3-an547", Library.CMSIS_NN, marks=(pytest.mark.cmsis, requires_cmsis)),
+        pytest.param("mps2-an386", Library.CMSIS_NN, marks=requires_cmsis),
+        pytest.param("mps3-an547", Library.CMSIS_NN, marks=requires_cmsis),
     ],
 )
 def test_on_boards(board: str, library: Library) -> None:

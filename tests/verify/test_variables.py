@@ -23,7 +23,7 @@ from tinygen.planner.schedule.schedule import Call, Shift
 from tinygen.verify.validate import validate
 
 VAD = "mww_v2_vad_streaming_int8"
-_LIBRARIES = [Library.PORTABLE, pytest.param(Library.CMSIS_NN, marks=(pytest.mark.cmsis, requires_cmsis))]
+_LIBRARIES = [Library.PORTABLE, pytest.param(Library.CMSIS_NN, marks=requires_cmsis)]
 
 
 def _write(folder: Path, model: bytes) -> Path:
