@@ -34,7 +34,7 @@ struct tg_common_scale {
     int32_t max;
 };
 
-/** A product and its requantization. */
+/** A product or a quotient, and its requantization. */
 struct tg_product {
     int32_t first_offset;
     int32_t second_offset;
@@ -73,6 +73,13 @@ void tg_squared_difference_s8(const struct tg_broadcast *shape, const struct tg_
 
 /** output = first * second. */
 void tg_mul_s8(const struct tg_broadcast *shape, const struct tg_product *params, const int8_t *first,
+    const int8_t *second, int8_t *output);
+
+/**
+ * output = first / second, whose multiplier is the scale of first over that of second and of output, below 2^22. What
+ * is divided by 0 is the largest or smallest output, and 0 divided by 0 is 0.
+ */
+void tg_div_s8(const struct tg_broadcast *shape, const struct tg_product *params, const int8_t *first,
     const int8_t *second, int8_t *output);
 
 /** output = input where that is positive, else input * alpha; alpha is the second operand of the broadcast. */

@@ -81,6 +81,12 @@ struct tg_rescale {
 /** input and output may be the same pointer. */
 void tg_rescale_s16(const struct tg_rescale *layer, const int16_t *input, int16_t *output);
 
+/** Of the absolute value. */
+void tg_abs_s16(const struct tg_rescale *layer, const int16_t *input, int16_t *output);
+
+/** Of the reciprocal root, with 20 fraction bits; the largest output where there is none. A shift to the left wraps. */
+void tg_rsqrt_s16(const struct tg_rescale *layer, const int16_t *input, int16_t *output);
+
 void tg_rescale_s8_s16(const struct tg_rescale *layer, const int8_t *input, int16_t *output);
 
 void tg_rescale_s16_s8(const struct tg_rescale *layer, const int16_t *input, int8_t *output);

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Products of int8 matrices.
+ * Products of int8 and of int16 matrices.
  */
 #ifndef TG_MATMUL_H
 #define TG_MATMUL_H
@@ -34,5 +34,12 @@ struct tg_matmul_params {
 /** output[b][i][j] = sum over k of first[b][i][k] * second[b][k][j], with any layout of both operands. */
 void tg_batch_matmul_s8(const struct tg_matmul_params *params, const struct tg_matmul_strides *first_strides,
     const struct tg_matmul_strides *second_strides, const int8_t *first, const int8_t *second, int8_t *output);
+
+/**
+ * The same of int16, whose offsets and zero point are 0: at most 65536 products an output, added up in 64 bits; the
+ * multiplier is rounded to Q15, its shift is -31..7.
+ */
+void tg_batch_matmul_s16(const struct tg_matmul_params *params, const struct tg_matmul_strides *first_strides,
+    const struct tg_matmul_strides *second_strides, const int16_t *first, const int16_t *second, int16_t *output);
 
 #endif

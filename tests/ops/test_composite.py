@@ -11,6 +11,7 @@ from tests.support.tflite_writer import ModelWriter
 from tests.support.tflm import needs_tflm, run_tflm
 from tinygen.errors import UnsupportedModelError
 from tinygen.ir.types import Array
+from tinygen.ops.quantize import flip_sign_bit
 
 UNARY = ("CEIL", "COS", "FLOOR", "L2_NORMALIZATION", "LOG_SOFTMAX", "ROUND", "SIN")
 BINARY = ("DIV", "FLOOR_DIV", "FLOOR_MOD", "POW")
@@ -95,12 +96,73 @@ def test_weights_of_run_time_are_litert_s() -> None:
         assert np.abs(computed.astype(np.float64) - expected.astype(np.float64)).max() <= tolerance
 
 
-def test_integers_are_refused() -> None:
+_ROWS = {"LOG_SOFTMAX": (1 / 16, 127), "L2_NORMALIZATION": (1 / 128, 0)}  # scale and zero point of int8 results
+
+
+def _rows_model(
+    name: str, type: str, shape: tuple[int, ...], zero_point: int, output_scale: float, **options: Any
+) -> bytes:
+    writer, offset = ModelWriter(), 128 if type == "uint8" else 0
+    x = writer.tensor("x", shape, type, scale=0.05, zero_point=zero_point + offset)
+    y = writer.tensor("y", shape, type, scale=output_scale, zero_point=_ROWS[name][1] + offset)
+    writer.operator(name, [x], [y], **options)
+    return writer.finish([x], [y])
+
+
+@needs_litert
+@pytest.mark.parametrize("name", _ROWS)
+@pytest.mark.parametrize("zero_point", [-128, -5, 127])
+def test_rows_of_uint8_are_litert_s(name: str, zero_point: int) -> None:
+    model = _rows_model(name, "uint8", (40, 9), zero_point, _ROWS[name][0])
+    values = np.random.default_rng(zero_point & 255).integers(0, 256, (40, 9)).astype(np.uint8)
+    values[::2] = np.clip(values[::2], zero_point + 120, zero_point + 136)
+    expected = run_reference(model, [values]).outputs[0]
+    assert np.array_equal(evaluate(import_model(model), [flip_sign_bit(values)])[0], flip_sign_bit(expected))
+
+
+@needs_litert
+def test_quotients_of_uint8_are_litert_s() -> None:
     writer = ModelWriter()
-    x, y = (writer.tensor(role, (2, 3), scale=0.1) for role in "xy")
-    writer.operator("LOG_SOFTMAX", [x], [y])
-    with pytest.raises(UnsupportedModelError, match="output 'y' is i8, f32 was expected"):
-        import_model(writer.finish([x], [y]))
+    x, y = (writer.tensor(role, (16, 16), "uint8", scale=0.02, zero_point=120) for role in "xy")
+    z = writer.tensor("z", (16, 16), "uint8", scale=0.02, zero_point=99)
+    writer.operator("DIV", [x, y], [z], fused_activation_function=3)
+    values: list[Array] = [np.arange(256, dtype=np.uint8).reshape(16, 16), np.full((16, 16), 77, np.uint8)]
+    values[0][7, 6:11] = 200  # what is near 0 TFLite shifts by more bits than there are
+    model = writer.finish([x, y], [z])
+    expected = run_reference(model, values).outputs[0]
+    computed = evaluate(import_model(model), [flip_sign_bit(value) for value in values])[0]
+    assert np.array_equal(computed, flip_sign_bit(expected))
+
+
+@pytest.mark.parametrize(
+    ("name", "shape", "scale", "options", "message"),
+    [
+        ("LOG_SOFTMAX", (2, 3), 0.1, {}, "output 'y' must have scale 1/16 and zero point 127"),
+        ("LOG_SOFTMAX", (2, 4096), 1 / 16, {}, "rows of 4096 elements, 1 to 4095 were expected"),
+        ("L2_NORMALIZATION", (2, 3), 0.1, {}, "output 'y' must have scale 1/128 and zero point 0"),
+        ("L2_NORMALIZATION", (1, 33026), 1 / 128, {}, "rows of 33026 elements, at most 33025 were expected"),
+        (
+            "L2_NORMALIZATION",
+            (2, 3),
+            1 / 128,
+            {"fused_activation_function": 1},
+            "has fused activation 1, which TFLite refuses too, none was expected",
+        ),
+    ],
+)
+def test_rows_that_are_refused(
+    name: str, shape: tuple[int, ...], scale: float, options: dict[str, int], message: str
+) -> None:
+    with pytest.raises(UnsupportedModelError, match=message):
+        import_model(_rows_model(name, "int8", shape, -128, scale, **options))
+
+
+def test_what_is_divided_by_zero_is_the_largest_or_smallest_output() -> None:
+    writer = ModelWriter()
+    x, y, z = (writer.tensor(role, (3,), scale=0.1, zero_point=3) for role in "xyz")
+    writer.operator("DIV", [x, y], [z])
+    values: list[Array] = [np.array([-4, 3, 9], np.int8), np.full((3,), 3, np.int8)]
+    assert evaluate(import_model(writer.finish([x, y], [z])), values)[0].tolist() == [-128, 3, 127]
 
 
 def _sum_model(count: int, *zero_points: int) -> bytes:

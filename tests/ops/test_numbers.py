@@ -10,7 +10,16 @@ from tests.support.tflm import needs_tflm, run_tflm
 from tinygen.ir.types import Array
 
 _SEEDS = 6
-_NOT_IN_LITERT = ("CUMSUM-int8", "ZEROS_LIKE-int8", "FILL-int8", "ADD_N-int8")
+_NOT_IN_LITERT = ("CUMSUM-int8", "ZEROS_LIKE-int8", "FILL-int8", "ADD_N-int8", "DIV-int8", "RSQRT-int16")
+_IN_BOTH = (
+    "ABS-int16",
+    "BATCH_MATMUL-int16",
+    "GATHER_ND-int8-3",
+    "L2_NORMALIZATION-int8",
+    "LOG_SOFTMAX-int8",
+    "PADV2-int16",
+    "RESIZE_NEAREST_NEIGHBOR-int16",
+)
 _IN_TFLM_ALONE = (*_NOT_IN_LITERT, "EQUAL-int8", "LESS-int8", "SELECT_V2-int8", "LOGICAL_AND", "CAST-float32-int8")
 
 
@@ -33,7 +42,7 @@ def test_numbers_are_litert_s(case: str) -> None:
 
 
 @needs_tflm
-@pytest.mark.parametrize("case", _IN_TFLM_ALONE)
+@pytest.mark.parametrize("case", (*_IN_TFLM_ALONE, *_IN_BOTH))
 def test_numbers_are_those_of_tflite_micro(case: str) -> None:
     for seed in range(_SEEDS):
         model = model_of([case], seed)

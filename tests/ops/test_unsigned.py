@@ -104,3 +104,16 @@ def test_weights_whose_differences_fit_lose_their_zero_point() -> None:
 
     assert weights_of(np.array([[0, 1, 227, 3], [4, 5, 6, 100]])) is DType.INT8
     assert weights_of(np.array([[0, 1, 228, 3], [4, 5, 6, 100]])) is DType.UINT8
+
+
+@needs_litert
+def test_uint8_that_only_becomes_float32_is_litert_s() -> None:
+    model = OperatorModel(np.random.default_rng(0), unsigned=True)
+    x = model.input(1, 4, 5, 3, scale=1 / 255, zero_point=-128)
+    real = model.writer.tensor("real", (1, 4, 5, 3), "float32")
+    model.writer.operator("DEQUANTIZE", [x], [real])
+    model.writer.operator("COS", [real], [model.output(1, 4, 5, 3, scale=0, type="float32")])
+    expected = run_reference(model.finish(), model.values).outputs[0]
+    graph = import_model(model.finish())
+    assert graph.inputs[0].external.dtype is DType.UINT8
+    assert np.allclose(evaluate(graph, [flip_sign_bit(model.values[0])])[0], expected, atol=1e-6)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import tflite
 
-from tests.support.operator_models import random_scale, random_zero_point
+from tests.support.operator_models import random_int8, random_scale, random_zero_point
 from tests.support.tflite_writer import ModelWriter
 from tinygen.ir.types import Array
 
@@ -201,6 +201,85 @@ def _l2_pool(model: NumberModel) -> None:
     )
 
 
+def _divide(model: NumberModel) -> None:
+    """Quotients of numbers that are not 0, and large enough that TFLite shifts by 31 bits at most."""
+    shapes, scales = SHAPES[model.rng.integers(len(SHAPES))], [model.scales("int8") for _ in range(2)]
+    operands = [
+        model.input(shape, "int8", _far_from(model.rng, shape, scale["zero_point"]), **scale)
+        for shape, scale in zip(shapes, scales, strict=True)
+    ]
+    scale = scales[0]["scale"] / scales[1]["scale"] * float(model.rng.uniform(0.01, 0.1))
+    y = model.output(np.broadcast_shapes(*shapes), "int8", scale=scale, zero_point=random_zero_point(model.rng))
+    model.writer.operator("DIV", operands, [y], fused_activation_function=int(model.rng.choice([0, 1, 3])))
+
+
+def _far_from(rng: np.random.Generator, shape: tuple[int, ...], zero_point: int) -> Array:
+    choices = [stored for stored in range(-128, 128) if abs(stored - zero_point) > 3]
+    return np.asarray(rng.choice(choices, shape), np.int8)
+
+
+def _log_softmax(model: NumberModel) -> None:
+    shape = ((3, 7), (2, 3, 11), (1, 1), (2, 300))[model.rng.integers(4)]
+    scale = float(np.float32(np.exp(model.rng.uniform(np.log(1e-4), np.log(8)))))
+    x = model.input(shape, "int8", random_int8(model.rng, shape), scale=scale, zero_point=random_zero_point(model.rng))
+    y = model.output(shape, "int8", scale=16 / 256, zero_point=127)
+    model.writer.operator("LOG_SOFTMAX", [x], [y])
+
+
+def _l2_normalization(model: NumberModel) -> None:
+    shape = ((3, 7), (2, 3, 11), (4, 1), (2, 9000))[model.rng.integers(4)]
+    point = random_zero_point(model.rng)
+    values = random_int8(model.rng, shape)
+    values[0, ..., 1:] = point  # one element, whose quotient is 1, or nothing
+    x = model.input(shape, "int8", values, scale=random_scale(model.rng), zero_point=point)
+    model.writer.operator("L2_NORMALIZATION", [x], [model.output(shape, "int8", scale=1 / 128, zero_point=0)])
+
+
+def _unary_int16(name: str, model: NumberModel) -> None:
+    least = 0 if name == "RSQRT" else -32768
+    values = model.rng.integers(least, 32768, (5, 9)) >> model.rng.integers(0, 15, (5, 1))
+    scale = random_scale(model.rng)
+    x = model.input((5, 9), "int16", values.astype(np.int16), scale=scale)
+    other = 1 / (scale**0.5 * 1000) if name == "RSQRT" else scale
+    y = model.output((5, 9), "int16", scale=float(np.float32(other * model.rng.uniform(0.5, 2))))
+    model.writer.operator(name, [x], [y])
+
+
+def _matmul_int16(model: NumberModel) -> None:
+    batches, rows, depth, columns = ((2,), 3, 20, 5) if model.rng.random() < 0.5 else ((2, 1), 1, 7, 9)
+    adj_x, adj_y = bool(model.rng.random() < 0.4), bool(model.rng.random() < 0.5)
+    shapes = [
+        (*batches, *sides)
+        for sides in ((depth, rows) if adj_x else (rows, depth), (columns, depth) if adj_y else (depth, columns))
+    ]
+    operands = [
+        model.input(shape, "int16", model.rng.integers(-32768, 32768, shape).astype(np.int16), scale=0.001)
+        for shape in shapes
+    ]
+    y = model.output((*batches, rows, columns), "int16", scale=float(model.rng.uniform(0.01, 0.1)))
+    model.writer.operator("BATCH_MATMUL", operands, [y], adj_x=adj_x, adj_y=adj_y, version=3)
+
+
+def _pad_with(type: str, model: NumberModel) -> None:
+    quantization: dict[str, Any] = {"scale": 0.1} if type == "int16" else {}
+    x = model.input((2, 3, 4), type, **quantization)
+    value = model.constant(np.array(-77, type), **quantization)
+    widths = model.constant(np.array([[0, 1], [2, 0], [1, 3]], np.int32))
+    model.writer.operator("PADV2", [x, widths, value], [model.output((3, 5, 8), type, **quantization)])
+
+
+def _nearest(model: NumberModel) -> None:
+    x, y = (make((1, *size, 3), "int16", scale=0.5) for make, size in ((model.input, (3, 4)), (model.output, (5, 7))))
+    model.writer.operator("RESIZE_NEAREST_NEIGHBOR", [x, model.constant(np.array([5, 7], np.int32))], [y])
+
+
+def _gather_nd(type: str, depth: int, model: NumberModel) -> None:
+    scales, shape = model.scales(type), (3, 4, 5)
+    indices = model.rng.integers(0, shape[:depth], (2, 3, depth)).astype(np.int32)
+    operands = [model.input(shape, type, **scales), model.input(indices.shape, "int32", indices)]
+    model.writer.operator("GATHER_ND", operands, [model.output((2, 3, *shape[depth:]), type, **scales)])
+
+
 _ARITHMETIC = {"ADD": 0, "SUB": 1, "MUL": 3, "MAXIMUM": None, "MINIMUM": None, "SQUARED_DIFFERENCE": None}
 CASES: Mapping[str, Build] = {
     **{
@@ -240,6 +319,18 @@ CASES: Mapping[str, Build] = {
     "DYNAMIC_UPDATE_SLICE-int32": partial(_update_slice, "int32", "int32"),
     "L2_POOL_2D": _l2_pool,
     "ADD_N-int8": _add_n,
+    "DIV-int8": _divide,
+    "LOG_SOFTMAX-int8": _log_softmax,
+    "L2_NORMALIZATION-int8": _l2_normalization,
+    "ABS-int16": partial(_unary_int16, "ABS"),
+    "RSQRT-int16": partial(_unary_int16, "RSQRT"),
+    "BATCH_MATMUL-int16": _matmul_int16,
+    **{f"PADV2-{type}": partial(_pad_with, type) for type in ("int16", "int32")},
+    "RESIZE_NEAREST_NEIGHBOR-int16": _nearest,
+    **{
+        f"GATHER_ND-{type}-{depth}": partial(_gather_nd, type, depth)
+        for type, depth in (("int8", 1), ("float32", 2), ("int8", 3))
+    },
 }
 """One operator and element type each."""
 

@@ -7,6 +7,8 @@ import pytest
 
 from tinygen.ir.types import Array
 
+_ARENA_BYTES = 1 << 20  # what it takes by itself is too little for small files with large tensors
+
 try:
     from tflite_micro.python.tflite_micro import runtime
 except ImportError:
@@ -21,7 +23,7 @@ def run_tflm(model: bytes, inputs: Sequence[Array], outputs: int) -> list[Array]
     """The outputs of one inference."""
     if runtime is None:
         pytest.skip("tflite-micro is not installed: nothing was compared with TFLite Micro")
-    interpreter = runtime.Interpreter.from_bytes(model)
+    interpreter = runtime.Interpreter.from_bytes(model, arena_size=_ARENA_BYTES)
     for index, values in enumerate(inputs):
         interpreter.set_input(values, index)
     interpreter.invoke()
@@ -30,7 +32,7 @@ def run_tflm(model: bytes, inputs: Sequence[Array], outputs: int) -> list[Array]
 
 def tflm_calls(model: bytes, calls: Array) -> Array:
     """Output 0 of consecutive calls of one interpreter, one behind the other along a new first axis."""
-    interpreter = runtime.Interpreter.from_bytes(model, arena_size=1 << 20)
+    interpreter = runtime.Interpreter.from_bytes(model, arena_size=_ARENA_BYTES)
     found = []
     for x in calls:
         interpreter.set_input(x, 0)

@@ -22,8 +22,8 @@ from tinygen.ops.requantize import (
     wrap_int32,
 )
 
-_MAX_WIDE_SHIFT = 7  # as TFLite has it for 48-bit sums
-_MOST_WIDE_PRODUCTS = 1 << 16  # int16 products of int16 keep within 47 bits
+MAX_WIDE_SHIFT = 7  # as TFLite has it for 48-bit sums
+MOST_WIDE_PRODUCTS = 1 << 16  # int16 products of int16 keep within 47 bits
 LARGEST_WIDE_BIAS = 1 << 46
 _LARGEST_INPUT = 255  # less its zero point
 _SUM_BITS = 30  # of a sum that is shortened, with one to spare for rounding
@@ -73,11 +73,11 @@ class OutputStage:
             raise ValueError(f"weights '{self.weights.name}' have sums beyond {_MOST_SUM_BITS} bits")
         if self.output.type.dtype is not DType.INT16:
             return
-        check_scaling("sum", quantize_multiplier(max(self.factors)), _MAX_WIDE_SHIFT)
+        check_scaling("sum", quantize_multiplier(max(self.factors)), MAX_WIDE_SHIFT)
         products = self.weights.type.elements // self.output.shape[-1]
-        if self.weights.type.dtype is DType.INT16 and products > _MOST_WIDE_PRODUCTS:
+        if self.weights.type.dtype is DType.INT16 and products > MOST_WIDE_PRODUCTS:
             raise ValueError(
-                f"weights '{self.weights.name}' are i16 with {products} for an output, at most {_MOST_WIDE_PRODUCTS} "
+                f"weights '{self.weights.name}' are i16 with {products} for an output, at most {MOST_WIDE_PRODUCTS} "
                 "were expected"
             )
         if self.bias is not None and self.bias.data is not None and np.any(abs(self.bias.data) > LARGEST_WIDE_BIAS):

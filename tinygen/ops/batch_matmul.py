@@ -8,12 +8,13 @@ from tinygen.ir.answers import Point
 from tinygen.ir.graph import Values
 from tinygen.ir.rows import Rows
 from tinygen.ir.tensor import Tensor
-from tinygen.ir.types import Array
-from tinygen.ops.accumulate import exact_matmul
-from tinygen.ops.checks import check_numbers
+from tinygen.ir.types import Array, DType
+from tinygen.ops.accumulate import MAX_WIDE_SHIFT, MOST_WIDE_PRODUCTS, exact_matmul
+from tinygen.ops.checks import check_activations, check_scaling
+from tinygen.ops.clamp import Clamp
 from tinygen.ops.matrix_products import MatrixProducts
 from tinygen.ops.precision import ACCUMULATOR, offsets, requantized
-from tinygen.ops.requantize import Int64Array, Multiplier, quantize_multiplier, requantize, wrap_int32
+from tinygen.ops.requantize import Int64Array, Multiplier, quantize_multiplier, requantize, requantize_wide, wrap_int32
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -26,11 +27,17 @@ class BatchMatMul(MatrixProducts):
         return quantize_multiplier(self.first.type.scale * self.second.type.scale / self.output.type.scale)
 
     def precision_points(self) -> tuple[Point, ...]:
-        return (*offsets(self.first, self.second), ACCUMULATOR, *requantized(self.output))
+        is_wide = self.output.type.dtype is DType.INT16
+        sums = Point("accumulator", "int64") if is_wide else ACCUMULATOR
+        return (*offsets(self.first, self.second, bits=16 if is_wide else 9), sums, *requantized(self.output))
 
     def verify(self) -> None:
-        check_numbers(("first", self.first), ("second", self.second), ("output", self.output))
+        check_activations(("first", self.first), ("second", self.second), ("output", self.output))
         super().verify()
+        if self.output.type.dtype is DType.INT16:
+            check_scaling("sum", self.scaling, MAX_WIDE_SHIFT)
+            if self.depth > MOST_WIDE_PRODUCTS:
+                raise ValueError(f"sums of {self.depth} products of i16, at most {MOST_WIDE_PRODUCTS} were expected")
 
     def rows_needed(self, operand: Tensor, rows: Rows) -> Rows | None:
         """Rows are matrices."""
@@ -46,8 +53,11 @@ class BatchMatMul(MatrixProducts):
         return (self._requantized(exact_matmul(_centered(first, self.first), _centered(second, self.second))),)
 
     def _requantized(self, sums: Int64Array) -> Array:
-        accumulators = wrap_int32(sums)
         scaling = self.scaling
+        if self.output.type.dtype is DType.INT16:
+            wide = requantize_wide(sums, np.array(scaling.multiplier), np.array(scaling.shift))
+            return Clamp.none(self.output.type).apply(wide).astype(np.int16)
+        accumulators = wrap_int32(sums)
         stored = requantize(accumulators, scaling.multiplier, scaling.shift) + self.output.type.zero_point
         return np.clip(stored, -128, 127).astype(np.int8)
 

@@ -1,7 +1,7 @@
 """Checks that many operators share; each raises ValueError saying what is and what was expected."""
 
 from tinygen.ir.tensor import Tensor
-from tinygen.ir.types import DType
+from tinygen.ir.types import DType, Quant
 from tinygen.ops.requantize import Multiplier
 
 _FILTERS = {
@@ -74,6 +74,14 @@ def check_per_tensor(role: str, tensor: Tensor) -> None:
     if not tensor.type.min <= quant.zero_point <= tensor.type.max:
         dtype = tensor.type.dtype
         raise ValueError(f"{role} '{tensor.name}' has zero point {quant.zero_point}, outside of {dtype.value}")
+
+
+def check_quantization(role: str, tensor: Tensor, expected: Quant) -> None:
+    """The tensor has exactly that scale, of which 1 is a multiple, and that zero point."""
+    if tensor.type.quant != expected:
+        raise ValueError(
+            f"{role} '{tensor.name}' must have scale 1/{1 / expected.scale:.0f} and zero point {expected.zero_point}"
+        )
 
 
 def check_symmetric(role: str, tensor: Tensor, channels: int, axis: int) -> None:

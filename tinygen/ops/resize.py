@@ -14,7 +14,14 @@ from tinygen.ir.graph import Op, Tile, Values
 from tinygen.ir.rows import Channels, Rows
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, DType
-from tinygen.ops.checks import check_dtype, check_numbers, check_rank, check_same_quantization, check_shape
+from tinygen.ops.checks import (
+    check_dtype,
+    check_numbers,
+    check_only_moved,
+    check_rank,
+    check_same_quantization,
+    check_shape,
+)
 from tinygen.ops.requantize import Int64Array
 
 POSITION_BITS = 10  # fractional bits of a position in the input, for bilinear interpolation
@@ -72,8 +79,13 @@ class _Resize(Op):
     def channel_links(self) -> tuple[Link, ...]:
         return linked(self.output, self.input)
 
-    def verify(self) -> None:
+    def check_types(self) -> None:
+        """Raise ValueError where element types or quantizations are none that the operator takes."""
         check_numbers(("input", self.input), ("output", self.output))
+        check_same_quantization(self.input, self.output)
+
+    def verify(self) -> None:
+        self.check_types()
         for role, tensor in (("input", self.input), ("output", self.output)):
             check_rank(role, tensor, 4)
             if tensor.type.elements == 0:
@@ -83,13 +95,17 @@ class _Resize(Op):
                     f"{role} '{tensor.name}' has shape {list(tensor.shape)}, at most {_LARGEST_SIZE} rows and columns "
                     "were expected"
                 )
-        check_same_quantization(self.input, self.output)
         check_shape("output", self.output, (self.input.shape[0], *self.output.shape[1:3], self.input.shape[3]))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ResizeNearest(_Resize):
     """Each output pixel is a copy of the input pixel that is nearest by TFLite's single precision arithmetic."""
+
+    result_range: ClassVar[Range] = Range.MOVED
+
+    def check_types(self) -> None:
+        check_only_moved(self.input, self.output)
 
     @cached_property
     def rows(self) -> tuple[int, ...]:

@@ -2,10 +2,13 @@
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
-from tinygen.ir.types import Float32Array
+from tinygen.ir.answers import Point
+from tinygen.ir.types import DType, Float32Array
+from tinygen.ops.precision import requantized
 from tinygen.ops.requantize import (
     Int64Array,
     Multiplier,
@@ -15,6 +18,7 @@ from tinygen.ops.requantize import (
 from tinygen.ops.unary import Unary
 
 _DATA_SHIFT = 20  # fraction bits of the reciprocal root between its two roundings
+_LEAST_SHIFT = -31  # of 32 bits to the right
 _Q31_MAX = (1 << 31) - 1
 
 
@@ -33,26 +37,48 @@ class Sqrt(Unary):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Rsqrt(Unary):
-    """output = 1 / sqrt(input) in fixed point; the largest output for 0 and, where LiteRT refuses to run, below."""
+    """output = 1 / sqrt(input) in fixed point; the largest output for 0 and, where LiteRT refuses to run, below.
 
-    def transform(self, centered: Int64Array) -> Int64Array:
+    Of int16 too, as TFLite Micro has it; LiteRT's differ there, most for small inputs.
+    """
+
+    takes_int16: ClassVar[bool] = True
+
+    @property
+    def scaling(self) -> Multiplier:
+        """From reciprocal roots of stored inputs, with 20 fraction bits, to the output."""
         root = np.sqrt(np.float32(self.input.type.scale)) * np.float32(self.output.type.scale)
         scaling = quantize_multiplier(1.0 / float(root))
-        roots = [inverse_sqrt(max(int(value), 1)) for value in centered]
-        fixed = np.array([_fixed(root) for root in roots], np.int64)
-        stored = requantize(fixed, scaling.multiplier, scaling.shift - _DATA_SHIFT) + self.output.type.zero_point
-        return np.where(centered > 0, stored, self.output.type.max)
+        return Multiplier(scaling.multiplier, scaling.shift - _DATA_SHIFT)
+
+    def verify(self) -> None:
+        super().verify()
+        if self.output.type.dtype is DType.INT16 and self.scaling.shift < _LEAST_SHIFT:
+            raise ValueError(f"output '{self.output.name}' has scale {self.output.type.scale}, too large for any root")
+
+    def precision_points(self) -> tuple[Point, ...]:
+        if self.output.type.dtype is not DType.INT16:
+            return super().precision_points()
+        return (Point("root", "five Newton-Raphson steps, 20 fraction bits"), *requantized(self.output))
+
+    def transform(self, centered: Int64Array) -> Int64Array:
+        scaling = self.scaling
+        roots = {value: _fixed(inverse_sqrt(value)) for value in np.unique(np.maximum(centered, 1)).tolist()}
+        fixed = np.array([roots[max(value, 1)] for value in centered.reshape(-1).tolist()], np.int64)
+        stored = requantize(fixed, scaling.multiplier, scaling.shift) + self.output.type.zero_point
+        return np.where(centered > 0, stored.reshape(centered.shape), self.output.type.max)
 
     def compute(self, real: Float32Array) -> Float32Array:
         return np.reciprocal(np.sqrt(real))
 
 
 def inverse_sqrt(value: int) -> Multiplier:
-    """1 / sqrt(value) for value in [1, 2**29): gemmlowp's Newton-Raphson iteration in Q3.28, 5 steps from 1."""
+    """1 / sqrt(value) for value in [1, 2**31): gemmlowp's Newton-Raphson iteration in Q3.28, 5 steps from 1."""
     if value == 1:
         return Multiplier(_Q31_MAX, 0)
     pairs = (31 - value.bit_length()) // 2 - 1  # of bits, to bring the value into [2**27, 2**29)
-    half_input = ((value << 2 * pairs >> 1) + 1) >> 1
+    scaled = value << 2 * pairs if pairs >= 0 else value >> 2
+    half_input = ((scaled >> 1) + 1) >> 1
     half_three = 3 << 27
     x = 1 << 28
     for _ in range(5):

@@ -13,25 +13,27 @@ from tinygen.ir.rows import Columns, Rows
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, DType, Quant
 from tinygen.ops.checks import check_activations, check_numbers, check_shape
+from tinygen.ops.exponential import (
+    SUM_INTEGER_BITS,
+    difference_scaling,
+    exp_on_negative,
+    least_difference,
+    one_over_one_plus,
+)
 from tinygen.ops.requantize import (
-    Int64Array,
     Multiplier,
     doubling_high_multiply,
-    quantize_multiplier,
     rounding_shift_right,
     wrap_int32,
 )
 from tinygen.ops.softmax_int16 import OUTPUT_SCALE, scaling_int16, softmax_int16
 
-_DIFF_INTEGER_BITS = 5  # of the scaled difference to the largest input
-_SUM_INTEGER_BITS = 12  # of the sum of exponentials
 _OUTPUT_QUANTS = {  # by the element types of input and output
     (DType.INT8, DType.INT8): Quant((1.0 / 256,), (-128,)),
     (DType.INT8, DType.INT16): Quant((1.0 / 65536,), (-32768,)),
     (DType.INT16, DType.INT16): Quant((OUTPUT_SCALE,), (0,)),
 }
-_Q31_MAX = (1 << 31) - 1
-_LONGEST_ROW = (1 << (_SUM_INTEGER_BITS + 1)) - 1  # whose sum of exponentials still fits uint32
+_LONGEST_ROW = (1 << (SUM_INTEGER_BITS + 1)) - 1  # whose sum of exponentials still fits uint32
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -56,14 +58,12 @@ class Softmax(Op):
         """beta * input scale in Q5.26, as multiplier and left shift; of int16 in steps of 10/65535."""
         if self.input.type.dtype is DType.INT16:
             return scaling_int16(self.input.type.scale, self.beta)
-        factor = self.beta * self.input.type.scale * (1 << (31 - _DIFF_INTEGER_BITS))
-        return quantize_multiplier(min(factor, float(_Q31_MAX)))
+        return difference_scaling(self.beta * self.input.type.scale)
 
     @property
     def diff_min(self) -> int:
         """Differences to the largest input below this have an exponential of 0."""
-        radius = ((1 << _DIFF_INTEGER_BITS) - 1) * (1 << (31 - _DIFF_INTEGER_BITS)) / (1 << self.scaling.shift)
-        return -math.floor(radius)
+        return least_difference(self.scaling)
 
     @property
     def widens(self) -> bool:
@@ -139,60 +139,13 @@ class Softmax(Op):
         scaling = self.scaling
         counts = diff >= self.diff_min
         scaled = doubling_high_multiply(wrap_int32(diff << scaling.shift), scaling.multiplier)
-        exponentials = _exp_on_negative(np.where(counts, scaled, 0))
-        total = np.where(counts, rounding_shift_right(exponentials, _SUM_INTEGER_BITS), 0).sum(axis=1, keepdims=True)
+        exponentials = exp_on_negative(np.where(counts, scaled, 0))
+        total = np.where(counts, rounding_shift_right(exponentials, SUM_INTEGER_BITS), 0).sum(axis=1, keepdims=True)
         headroom = 31 - np.floor(np.log2(total)).astype(np.int64)
-        reciprocal = _one_over_one_plus(wrap_int32((total << headroom) - (1 << 31)))
-        bits_over_unit = _SUM_INTEGER_BITS - headroom
+        reciprocal = one_over_one_plus(wrap_int32((total << headroom) - (1 << 31)))
+        bits_over_unit = SUM_INTEGER_BITS - headroom
         product = doubling_high_multiply(reciprocal, exponentials)
         dtype = self.output.type.dtype
         stored = rounding_shift_right(product, bits_over_unit + 31 - 8 * dtype.bytes) + dtype.min
         result = np.where(counts, np.clip(stored, dtype.min, dtype.max), dtype.min)
         return (result.astype(dtype.numpy).reshape(self.output.shape),)
-
-
-def _exp_on_negative(a: Int64Array) -> Int64Array:
-    """exp(a) in Q0.31 for a <= 0 in Q5.26 (gemmlowp's exp_on_negative_values)."""
-    quarter = 1 << 24
-    mask = quarter - 1
-    remainder = (a & mask) - quarter
-    result = _exp_between_negative_quarter_and_0(remainder << _DIFF_INTEGER_BITS)
-    remaining = remainder - a
-    for exponent, factor in enumerate(_EXP_FACTORS, start=-2):
-        bit = 1 << (26 + exponent)
-        result = np.where(remaining & bit, doubling_high_multiply(result, factor), result)
-    return np.where(a == 0, _Q31_MAX, result)
-
-
-_EXP_FACTORS = (
-    1672461947,
-    1302514674,
-    790015084,
-    290630308,
-    39332535,
-    720401,
-    242,
-)  # exp(-2**k), k = -2..4, Q0.31
-
-
-def _exp_between_negative_quarter_and_0(a: Int64Array) -> Int64Array:
-    """exp(a) in Q0.31 for a in [-1/4, 0) in Q0.31: a fourth-order Taylor polynomial around -1/8."""
-    constant_term = 1895147668  # exp(-1/8)
-    one_third = 715827883
-    x = a + (1 << 28)
-    x2 = doubling_high_multiply(x, x)
-    x3 = doubling_high_multiply(x2, x)
-    x4_over_4 = rounding_shift_right(doubling_high_multiply(x2, x2), 2)
-    tail = rounding_shift_right(doubling_high_multiply(x4_over_4 + x3, one_third) + x2, 1)
-    return constant_term + doubling_high_multiply(x + tail, constant_term)
-
-
-def _one_over_one_plus(a: Int64Array) -> Int64Array:
-    """1 / (1 + a) in Q0.31 for a in [0, 1) in Q0.31: three Newton-Raphson steps on the half denominator."""
-    half_denominator = (a + _Q31_MAX + 1) >> 1
-    x = 1515870810 + doubling_high_multiply(half_denominator, -1010580540)  # 48/17 - 32/17 * d, in Q2.29
-    for _ in range(3):
-        error = (1 << 29) - doubling_high_multiply(half_denominator, x)
-        x = x + np.clip(doubling_high_multiply(x, error) << 2, -(1 << 31), _Q31_MAX)
-    reciprocal: Int64Array = np.clip(x << 1, -(1 << 31), _Q31_MAX)
-    return reciprocal

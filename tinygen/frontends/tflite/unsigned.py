@@ -9,7 +9,7 @@ from tinygen.ir.types import DType
 from tinygen.ops.quantize import flip_sign_bit
 
 _OFFSET = 128
-_CONVERTING = ("QUANTIZE", "DEQUANTIZE")  # what stands at the boundary of an int8 network too
+_CONVERTING = ("QUANTIZE",)  # what stands at the boundary of an int8 network too
 
 
 def unsigned_tensors(subgraph: RawSubgraph, tensors: Mapping[int, Tensor]) -> frozenset[int]:

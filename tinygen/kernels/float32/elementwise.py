@@ -90,7 +90,7 @@ def lower_binary(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 - the same
         **operands(op.output, first, second),
         row_function=f"tg_{_row_function(op)}_row_f32",
         broadcast=op.broadcast.padded,
-        bounds=op.clamp if isinstance(op, Add | Mul) else UNLIMITED,
+        bounds=op.clamp if isinstance(op, Add | Div | Mul) else UNLIMITED,
     )
 
 

@@ -2,10 +2,12 @@
 
 from tinygen.kernels.base import Lowerings, united
 from tinygen.kernels.int16 import broadcast, convolution, elementwise, pooling, reduction, rescale, sigmoid, softmax
+from tinygen.kernels.tinygen_c import matmul
 
 INT16_LOWERINGS: Lowerings = united(
     *(
         module.LOWERINGS
         for module in (broadcast, convolution, elementwise, pooling, reduction, rescale, sigmoid, softmax)
-    )
+    ),
+    matmul.INT16_LOWERINGS,
 )

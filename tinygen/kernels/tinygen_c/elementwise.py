@@ -13,6 +13,7 @@ from tinygen.ops.common_scale import CommonScale, CommonScaled
 from tinygen.ops.extrema import Maximum, Minimum
 from tinygen.ops.mul import Mul
 from tinygen.ops.prelu import Prelu
+from tinygen.ops.quotient import Div
 from tinygen.ops.requantize import Multiplier
 from tinygen.ops.squared_difference import SquaredDifference
 
@@ -42,7 +43,7 @@ class CommonScaleS8(_BroadcastS8):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ProductS8(_BroadcastS8):
-    """tg_mul_s8."""
+    """tg_mul_s8 or tg_div_s8."""
 
     template: ClassVar[str] = "product_s8"
 
@@ -93,8 +94,18 @@ def lower_squared_difference(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG00
 
 def broadcast_product(op: Mul) -> Kernel:
     """Multiplication."""
+    return _product(op, "tg_mul_s8")
+
+
+def lower_div(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 - the same for all targets
+    """The division kernel for `op`."""
+    assert isinstance(op, Div)
+    return _product(op, "tg_div_s8")
+
+
+def _product(op: Mul | Div, function: str) -> Kernel:
     return ProductS8(
-        function="tg_mul_s8",
+        function=function,
         **operands(op.output, op.first, op.second),
         broadcast=op.broadcast.padded,
         **offsets(op),
@@ -165,4 +176,4 @@ def offsets(op: Binary) -> OperandOffsets:
     return OperandOffsets(first_offset=-first, second_offset=-second, output_offset=output)
 
 
-LOWERINGS: Lowerings = {Prelu: lower_prelu, SquaredDifference: lower_squared_difference}
+LOWERINGS: Lowerings = {Div: lower_div, Prelu: lower_prelu, SquaredDifference: lower_squared_difference}

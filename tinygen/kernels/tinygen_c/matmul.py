@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from tinygen.ir.graph import Op
+from tinygen.ir.types import DType
 from tinygen.kernels.base import Kernel, Lowerings, Toolbox, constant_tables
 from tinygen.ops.batch_matmul import BatchMatMul
 from tinygen.ops.integer_batch_matmul import IntegerBatchMatMul
@@ -28,6 +29,7 @@ class AnyBatchMatMulS8(Kernel):
 
     template: ClassVar[str] = "any_batch_matmul_s8"
     header: ClassVar[str] = "tg_matmul.h"
+    element: ClassVar[str] = "int8_t"
 
     outer_batches: int
     inner_batches: int
@@ -38,6 +40,13 @@ class AnyBatchMatMulS8(Kernel):
     output_zero_point: int
     first: Strides
     second: Strides
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class BatchMatMulS16(AnyBatchMatMulS8):
+    """tg_batch_matmul_s16."""
+
+    element: ClassVar[str] = "int16_t"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -83,8 +92,10 @@ def lower_integer_batch_matmul(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG
 def lower_any_batch_matmul(op: BatchMatMul) -> Kernel:
     """tinygen's own function, for transposed and broadcast operands."""
     outer, inner, first, second = operand_strides(op)
-    return AnyBatchMatMulS8(
-        function="tg_batch_matmul_s8",
+    is_wide = op.output.type.dtype is DType.INT16
+    kind, function = (BatchMatMulS16, "tg_batch_matmul_s16") if is_wide else (AnyBatchMatMulS8, "tg_batch_matmul_s8")
+    return kind(
+        function=function,
         reads=(op.first, op.second),
         writes=(op.output,),
         tables=constant_tables(op.first, op.second),
@@ -124,4 +135,11 @@ def _batch_strides(size: int, inner_count: int, outer_advances: bool, inner_adva
     return per_outer if outer_advances else 0, inner_stride
 
 
+def lower_batch_matmul_s16(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 - the same for all targets
+    """tinygen's own function for any int16 operands."""
+    assert isinstance(op, BatchMatMul)
+    return lower_any_batch_matmul(op)
+
+
+INT16_LOWERINGS: Lowerings = {BatchMatMul: lower_batch_matmul_s16}
 LOWERINGS: Lowerings = {IntegerBatchMatMul: lower_integer_batch_matmul}

@@ -1,5 +1,7 @@
 """Operators on several tensors, element by element, with numpy's broadcasting."""
 
+from collections.abc import Callable
+from functools import partial
 from math import prod
 from typing import TypeVar
 
@@ -9,10 +11,11 @@ from tinygen.frontends.onnx.operators.discrete import with_integers
 from tinygen.frontends.onnx.operators.function import read_power
 from tinygen.frontends.onnx.raw import UnsupportedError
 from tinygen.frontends.onnx.values import Form, Known, Order, Placed, Quantized, Real
+from tinygen.ir.graph import Op
 from tinygen.ir.tensor import Tensor
 from tinygen.ops.add import Add
 from tinygen.ops.broadcast_to import BroadcastTo
-from tinygen.ops.clamp import Clamp
+from tinygen.ops.clamp import UNLIMITED, Clamp
 from tinygen.ops.extrema import Maximum, Minimum
 from tinygen.ops.integer_arithmetic import IntegerFunction
 from tinygen.ops.mul import Mul
@@ -72,10 +75,10 @@ def read_prelu(node: Node) -> Real:
 def read_div(node: Node) -> Real:
     """Div of float32."""
     node.computes_real("is a division")
-    return _real_binary(node, Div)
+    return _real_binary(node, partial(Div, clamp=UNLIMITED))
 
 
-def _real_binary(node: Node, kind: type[Div | Power]) -> Real:
+def _real_binary(node: Node, kind: Callable[..., Op]) -> Real:
     operands = (node.activation(0), node.activation(1))
 
     def make(quant: Form, name: str) -> Placed:

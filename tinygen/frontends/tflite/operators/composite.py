@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import tflite
 
-from tinygen.frontends.tflite.activation import fused_activation
+from tinygen.frontends.tflite.activation import fused_activation, fused_clamp
 from tinygen.frontends.tflite.node import Node, Readers, UnsupportedError
 from tinygen.frontends.tflite.operators.pooling import averages
 from tinygen.frontends.tflite.operators.reduction import read_arg_max
@@ -17,10 +17,12 @@ from tinygen.ops.add import Add
 from tinygen.ops.arg_max import ArgMax
 from tinygen.ops.arithmetic_unary import Negate, Square
 from tinygen.ops.binary import Binary
-from tinygen.ops.clamp import Clamp
+from tinygen.ops.clamp import UNLIMITED, Clamp
 from tinygen.ops.extrema import Maximum
 from tinygen.ops.float_function import FloatFunction, Function
 from tinygen.ops.integer_arithmetic import IntegerArithmetic, IntegerFunction
+from tinygen.ops.l2_normalization import OUTPUT_BITS, L2Normalization
+from tinygen.ops.log_softmax import LogSoftmax
 from tinygen.ops.lookup import Lookup
 from tinygen.ops.mul import Mul
 from tinygen.ops.quotient import Div, Power
@@ -37,10 +39,16 @@ _SUM_SHIFT = 19  # of int8 inputs of ADD_N, before they are added up
 
 
 def read_div(node: Node) -> Div:
-    """DIV of float32."""
-    if node.options(tflite.DivOptions).FusedActivationFunction() != tflite.ActivationFunctionType.NONE:
-        raise UnsupportedError("has a fused activation, none was expected")
-    return Div(name=node.name, source=node.source, first=node.input(0), second=node.input(1), output=node.output())
+    """DIV."""
+    activation = node.options(tflite.DivOptions).FusedActivationFunction()
+    return Div(
+        name=node.name,
+        source=node.source,
+        first=node.input(0),
+        second=node.input(1),
+        output=node.output(),
+        clamp=fused_clamp(activation, node.output()),
+    )
 
 
 def read_pow(node: Node) -> Power:
@@ -51,7 +59,7 @@ def read_pow(node: Node) -> Power:
 def read_floor_div(node: Node) -> tuple[Op, ...]:
     """FLOOR_DIV of float32: the next integer below the quotient."""
     parts = _Parts(node)
-    quotient = parts.binary(Div, "quotient", node.input(0), node.input(1))
+    quotient = parts.binary(Div, "quotient", node.input(0), node.input(1), clamp=UNLIMITED)
     parts.add(RealFunction(**parts.to(node.output()), input=quotient, kind=RealKind.FLOOR))
     return parts.ops
 
@@ -59,7 +67,7 @@ def read_floor_div(node: Node) -> tuple[Op, ...]:
 def read_floor_mod(node: Node) -> tuple[Op, ...]:
     """FLOOR_MOD of float32: what FLOOR_DIV leaves, of the divisor's sign."""
     parts, (first, second) = _Parts(node), (node.input(0), node.input(1))
-    quotient = parts.binary(Div, "quotient", first, second)
+    quotient = parts.binary(Div, "quotient", first, second, clamp=UNLIMITED)
     whole = parts.unary(RealFunction, "whole", quotient, kind=RealKind.FLOOR)
     product = parts.binary(Mul, "product", whole, second, clamp=Clamp.none(node.output().type))
     parts.add(_difference(parts, node.output(), first, product))
@@ -67,7 +75,9 @@ def read_floor_mod(node: Node) -> tuple[Op, ...]:
 
 
 def read_log_softmax(node: Node) -> tuple[Op, ...]:
-    """LOG_SOFTMAX of float32: differences to the largest number keep exponentials within range."""
+    """LOG_SOFTMAX: of float32 by differences to the largest number, which keep exponentials within range."""
+    if node.output().type.dtype is DType.INT8:
+        return (LogSoftmax(**_Parts(node, of_reals=False).to(node.output()), input=node.input(0)),)
     parts, x, output = _Parts(node), node.input(0), node.output()
     last = len(x.shape) - 1
     row = (*x.shape[:-1], 1)
@@ -83,7 +93,17 @@ def read_log_softmax(node: Node) -> tuple[Op, ...]:
 
 
 def read_l2_normalization(node: Node) -> tuple[Op, ...]:
-    """L2_NORMALIZATION of float32: divided by the root of the sum of squares along the last axis."""
+    """L2_NORMALIZATION: divided by the root of the sum of squares along the last axis, without an activation."""
+    activation = node.options(tflite.L2NormOptions).FusedActivationFunction()
+    if activation != tflite.ActivationFunctionType.NONE:
+        raise UnsupportedError(f"has fused activation {activation}, which TFLite refuses too, none was expected")
+    if node.output().type.dtype is DType.INT8:
+        early_bits = OUTPUT_BITS if node.is_unsigned else 0
+        return (
+            L2Normalization(
+                **_Parts(node, of_reals=False).to(node.output()), input=node.input(0), early_bits=early_bits
+            ),
+        )
     parts, x = _Parts(node), node.input(0)
     total = parts.tensor("total", (*x.shape[:-1], 1))
     squares = parts.unary(Square, "squares", x)
@@ -92,7 +112,7 @@ def read_l2_normalization(node: Node) -> tuple[Op, ...]:
     least = np.full((1,), _SMALLEST_NORM, np.float32)
     smallest = Tensor(f"{root.name}:least", TensorType(DType.FLOAT32, (1,)), least)
     norm = parts.binary(Maximum, "norm", root, smallest)
-    parts.add(Div(**parts.to(node.output()), first=x, second=norm))
+    parts.add(Div(**parts.to(node.output()), first=x, second=norm, clamp=UNLIMITED))
     return parts.ops
 
 

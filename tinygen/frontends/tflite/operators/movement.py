@@ -12,9 +12,12 @@ from tinygen.ir.graph import Op
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import DType, TensorType
 from tinygen.ops.broadcast_to import BroadcastTo
+from tinygen.ops.checks import check_shape
+from tinygen.ops.clamp import Clamp
 from tinygen.ops.concat import Concat
 from tinygen.ops.depth_to_space import DepthToSpace, SpaceToDepth
 from tinygen.ops.gather import Gather
+from tinygen.ops.integer_arithmetic import IntegerArithmetic, IntegerFunction
 from tinygen.ops.pad import Mirror, MirrorPad, Pad
 from tinygen.ops.quantize import dequantize_constant
 from tinygen.ops.reshape import Reshape
@@ -33,16 +36,33 @@ def read_pad(node: Node) -> Pad:
     return _pad(node, 0 if quant is None else node.input(0).type.zero_point)
 
 
-def read_pad_v2(node: Node) -> Pad:
+def read_pad_v2(node: Node) -> tuple[Op, ...]:
     """PADV2: with a given value, stored as the input's elements are."""
-    value = node.constant(2, "padding value")
-    if value.size != 1 or node.input(2).type.dtype is not node.input(0).type.dtype:
+    value, type = node.constant(2, "padding value"), node.input(0).type
+    if value.size != 1 or node.input(2).type.dtype is not type.dtype:
         raise UnsupportedError(
             f"the padding value is {value.dtype}{list(value.shape)}, one element like the input's was expected"
         )
-    if node.input(2).type.quant != node.input(0).type.quant:
+    if node.input(2).type.quant != type.quant:
         raise UnsupportedError("the padding value must have the input's quantization")
-    return _pad(node, value.reshape(-1)[0].item())
+    pad = _pad(node, value.reshape(-1)[0].item())
+    is_plain = type.dtype.is_real or type.dtype.bytes == 1 or not pad.value
+    return (pad,) if is_plain else _padded_with(node, pad, replace(node.input(2), type=replace(type, shape=())))
+
+
+def _padded_with(node: Node, pad: Pad, value: Tensor) -> tuple[Op, ...]:
+    """The value everywhere, then the input within, where kernels pad with zeros only."""
+    check_shape("output", pad.output, tuple(map(sum, zip(pad.before, pad.input.shape, pad.after, strict=True))))
+    ground = node.intermediate(pad.output, "ground", pad.output.shape)
+    assert value.data is not None
+    start_type = TensorType(DType.INT32, (len(pad.before),))
+    start = Tensor(f"{node.name}:start", start_type, np.array(pad.before, np.int32))
+    return (
+        BroadcastTo(
+            name=ground.name, source=node.source, input=replace(value, data=value.data.reshape(())), output=ground
+        ),
+        UpdateSlice(name=node.name, source=node.source, input=ground, update=pad.input, start=start, output=pad.output),
+    )
 
 
 def read_mirror_pad(node: Node) -> MirrorPad:
@@ -178,21 +198,68 @@ def read_reverse(node: Node) -> Slice:
 
 
 def read_gather_nd(node: Node) -> tuple[Op, ...]:
-    """GATHER_ND with constant indices: along one axis that stands for all that they are about."""
-    input, output, indices = node.input(0), node.output(), node.constant(1, "indices").astype(np.int64)
-    depth = indices.shape[-1] if indices.ndim else 0
-    if not 0 < depth <= len(input.shape):
+    """GATHER_ND: along one axis that stands for all that the indices are about."""
+    input, output, indices = node.input(0), node.output(), node.input(1)
+    depth = indices.shape[-1] if indices.shape else 0
+    if not 0 < depth <= len(input.shape) or 0 in indices.shape:
         raise UnsupportedError(f"indices {list(indices.shape)} do not fit {len(input.shape)} dimensions")
     sizes = input.shape[:depth]
-    if indices.size == 0 or (indices < 0).any() or (indices >= np.array(sizes)).any():
-        raise UnsupportedError(f"indices reach outside of {list(sizes)}")
-    flat = np.ravel_multi_index(tuple(np.moveaxis(indices, -1, 0)), sizes).astype(np.int32)
     seen = node.intermediate(output, "flat", (prod(sizes), *input.shape[depth:]))
-    chosen = Tensor(f"{seen.name}:indices", TensorType(DType.INT32, flat.shape), flat)
     reshape = Reshape(name=seen.name, source=node.source, input=input, output=seen)
-    return reshape, Gather(
-        name=node.name, source=node.source, input=seen, indices=chosen, output=output, axis=0, batch_dims=0
+    flattening, chosen = _flat_indices(node, indices, sizes)
+    gather = Gather(name=node.name, source=node.source, input=seen, indices=chosen, output=output, axis=0, batch_dims=0)
+    return *flattening, reshape, gather
+
+
+def _flat_indices(node: Node, indices: Tensor, sizes: tuple[int, ...]) -> tuple[tuple[Op, ...], Tensor]:
+    """Positions along one axis in place of those along several axes of `sizes`; those that are computed by products."""
+    type, shape = TensorType(DType.INT32, indices.shape[:-1]), indices.shape[:-1]
+    if indices.data is not None:
+        data = indices.data.astype(np.int64)
+        if (data < 0).any() or (data >= np.array(sizes)).any():
+            raise UnsupportedError(f"indices reach outside of {list(sizes)}")
+        flat = np.ravel_multi_index(tuple(np.moveaxis(data, -1, 0)), sizes).astype(np.int32)
+        return (), Tensor(f"{node.name}:indices", type, np.asarray(flat))
+    if indices.type.dtype is not DType.INT32:
+        raise UnsupportedError(f"indices '{indices.name}' are {indices.type.dtype.value}, computed i32 was expected")
+    ops: list[Op] = []
+    total: Tensor | None = None
+    for axis in range(len(sizes)):
+        part = node.typed_intermediate(f"index{axis}", replace(type, shape=(*shape, 1)))
+        begin, strides = (*(0 for _ in shape), axis), (1,) * len(indices.shape)
+        ops.append(Slice(name=part.name, source=node.source, input=indices, output=part, begin=begin, strides=strides))
+        if total is None:
+            total = part
+            continue
+        total = _arithmetic(node, ops, IntegerFunction.MUL, total, _number(part, sizes[axis]), f"rows{axis}")
+        total = _arithmetic(node, ops, IntegerFunction.ADD, total, part, f"place{axis}")
+    assert total is not None
+    chosen = node.typed_intermediate("indices", type)
+    ops.append(Reshape(name=chosen.name, source=node.source, input=total, output=chosen))
+    return tuple(ops), chosen
+
+
+def _number(like: Tensor, value: int) -> Tensor:
+    """A constant of the same element type."""
+    return Tensor(f"{like.name}:size", replace(like.type, shape=(1,)), np.array([value], np.int32))
+
+
+def _arithmetic(
+    node: Node, ops: list[Op], function: IntegerFunction, first: Tensor, second: Tensor, role: str
+) -> Tensor:
+    result = node.typed_intermediate(role, first.type)
+    ops.append(
+        IntegerArithmetic(
+            name=result.name,
+            source=node.source,
+            first=first,
+            second=second,
+            output=result,
+            function=function,
+            limits=Clamp.none(result.type),
+        )
     )
+    return result
 
 
 def read_embedding_lookup(node: Node) -> Gather:
