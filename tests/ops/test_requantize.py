@@ -9,6 +9,7 @@ from tinygen.ir.channels import Intervals
 from tinygen.ops.requantize import (
     Multiplier,
     doubling_high_multiply,
+    multiplier_arrays,
     quantize_multiplier,
     reduced_multiplier,
     requantize,
@@ -19,6 +20,20 @@ from tinygen.ops.requantize import (
 )
 
 _ENDS = (-(1 << 31), -(1 << 31) + 1, -(1 << 30), -3, -2, -1, 0, 1, 2, 3, (1 << 30) - 1, 1 << 30, (1 << 31) - 1)
+_FACTORS = (
+    0.0,
+    5e-324,
+    2.0**-33,
+    2.0**-32,
+    2.0**-31,
+    0.5,
+    1 - 2.0**-53,
+    1 - 2.0**-32,
+    1.0,
+    2.0**30 * (1 - 2.0**-40),
+    2.0**30,
+    1e300,
+)
 _MULTIPLIERS = (1 << 30, (1 << 30) + 1, 0x5A5A5A5A, (1 << 31) - 1)
 
 
@@ -115,3 +130,18 @@ def test_intervals_end_where_shifts_to_the_left_leave_32_bits() -> None:
     found = requantized_intervals(Intervals(low, high), 1 << 30, np.array([1, 1, 1]), 3)
     assert found.low.tolist() == [-(1 << 29) + 3, -(1 << 31), -(1 << 31)]
     assert found.high.tolist() == [(1 << 29) - 1 + 3, 1 << 31, 1 << 31]
+
+
+def test_arrays_of_multipliers_are_each_what_one_factor_gives() -> None:
+    random = np.random.default_rng(0)
+    factors = [*_FACTORS, *(random.uniform(0.5, 1, 2_000) * 2.0 ** random.integers(-40, 40, 2_000)).tolist()]
+    multipliers, shifts = multiplier_arrays(factors)
+    each = [quantize_multiplier(factor) for factor in factors]
+    assert multipliers.tolist() == [one.multiplier for one in each]
+    assert shifts.tolist() == [one.shift for one in each]
+
+
+@pytest.mark.parametrize("factor", [-0.5, float("nan"), float("inf")])
+def test_what_is_no_factor_is_refused(factor: float) -> None:
+    with pytest.raises(ValueError, match="finite"):
+        multiplier_arrays([0.5, factor])

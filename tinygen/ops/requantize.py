@@ -92,12 +92,17 @@ def wrap_int32(value: Int64Array) -> Int64Array:
 
 
 def multiplier_arrays(factors: list[float]) -> tuple[Int64Array, Int64Array]:
-    """Multipliers and shifts of real factors, as arrays."""
-    quantized = [quantize_multiplier(factor) for factor in factors]
-    return (
-        np.array([q.multiplier for q in quantized], np.int64),
-        np.array([q.shift for q in quantized], np.int64),
-    )
+    """Multipliers and shifts of real factors, as arrays: of each what `quantize_multiplier` gives."""
+    real = np.array(factors, np.float64)
+    if not (np.isfinite(real) & (real >= 0)).all():
+        raise ValueError(f"requantization factors {factors} are not all finite numbers >= 0")
+    fraction, exponent = np.frexp(real)
+    multiplier, shift = np.floor(fraction * _Q31_ONE + 0.5).astype(np.int64), exponent.astype(np.int64)
+    is_one = multiplier == _Q31_ONE
+    multiplier, shift = np.where(is_one, multiplier // 2, multiplier), shift + is_one
+    is_nothing, is_most = shift < _MIN_SHIFT, shift > _MAX_SHIFT
+    multiplier = np.where(is_nothing, 0, np.where(is_most, _Q31_ONE - 1, multiplier))
+    return multiplier, np.where(is_nothing, 0, np.minimum(shift, _MAX_SHIFT))
 
 
 def requantized_intervals(
