@@ -184,7 +184,9 @@ class SegmentationSearch:
             if edge.segment.end == segment.end and edge.extra_macs <= own.extra_macs
         ]
         if self._work.is_left:
-            self._look_closer(tuple(edge for edge in others if edge.known is KnownEdge.GUESSED))
+            guessed = (edge for edge in others if edge.known is KnownEdge.GUESSED)
+            promising = (e for e in guessed if e.extra_instructions < own.extra_instructions and e.bytes <= limit_bytes)
+            self._look_closer(tuple(promising))
         found = [
             edge
             for edge in self._edges[segment.first].values()
