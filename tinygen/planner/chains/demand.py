@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from tinygen.budget import STEPS
 from tinygen.ir.graph import Op
-from tinygen.ir.rows import Channels, Columns, Rows, all_columns, all_rows, every_row, has_rows, pixel_bytes, row_bytes
+from tinygen.ir.rows import Channels, Columns, Rows, all_columns, every_row, has_rows, pixel_bytes, row_bytes
 from tinygen.ir.tensor import Tensor
 from tinygen.ops.running_sum import RunningSum
 from tinygen.planner.chains.passes import Passes, passes_of
@@ -76,6 +76,9 @@ class ShiftRows(RowStep):
 @dataclass(frozen=True)
 class Wait(RowStep):
     """Nothing: where a ring could move its rows and does not, if moments shall agree whenever rings move theirs."""
+
+
+_WAIT = Wait((), ())
 
 
 @dataclass(frozen=True)
@@ -198,22 +201,84 @@ def held_bytes(steps: Sequence[RowStep]) -> dict[Tensor, int]:
     return sizes
 
 
-class _Held:
-    """The rows of a ring that are needed: [first, end). Row `start` would lie at the start of its buffer."""
+class _Lines:
+    """Where rows of a tensor lie. Of a ring just [first, end) are needed, and row `start` would lie at its start."""
 
-    def __init__(self, room: int | None) -> None:
-        self.room = room  # rows that fit, where it moves them late
-        self.start = 0
-        self.first = 0
-        self.end = 0
+    def __init__(self, tensor: Tensor, strip: Strip | None, *, is_held: bool) -> None:
+        columns = strip.held.get(tensor) if strip else None
+        self.tensor = tensor
+        self.is_held = is_held
+        self.columns = columns  # that this strip computes, fetches or copies
+        self.held_columns = columns if is_held else None  # that a row has where it lies; all where None
+        self.row_bytes = 0  # where it lies
+        if has_rows(tensor):
+            held = self.held_columns
+            self.row_bytes = row_bytes(tensor) if held is None else pixel_bytes(tensor) * held.count
+        self.room: int | None = None  # rows that fit, where it moves them late
+        self.start = self.first = self.end = 0
+        self.readers: list[_Reader] = []
+        self.readers_now: list[_Reader] = []  # of the pass at hand
+
+    def touch(self, first: int, end: int) -> Touch:
+        """Rows [first, end), all columns that lie there."""
+        return Touch(self.tensor, (first - self.start) * self.row_bytes, (end - first) * self.row_bytes)
+
+    def touch_columns(self, first: int, end: int, columns: Columns | None, *, descending: bool) -> Touch:
+        """Some columns of rows."""
+        held = self.held_columns or all_columns(self.tensor)
+        if columns is None or columns == held:
+            return self.touch(first, end)
+        assert end - first == 1, "only one row of some columns is contiguous"
+        skipped = held.end - columns.end if descending else columns.first - held.first
+        pixel = pixel_bytes(self.tensor)
+        return Touch(self.tensor, (first - self.start) * self.row_bytes + skipped * pixel, columns.count * pixel)
+
+
+class _Call:
+    """An operator while its chain runs."""
+
+    def __init__(self, op: Op, sum: RunningSum | None) -> None:
+        self.op = op
+        self.sum = sum
+        self.done = 0  # rows of the result, or of the input of an average
+        self.height = op.results[0].shape[1] if sum is None else 1  # rows that it computes; a sum does so at once
+        self.results: list[_Lines] = []
+        self.operands: list[_Operand] = []
+        self.whole_reads = [Touch(tensor, 0, tensor.type.bytes) for tensor in op.variable_operands]
+
+
+class _Operand:
+    """What an operator reads by rows."""
+
+    def __init__(self, tensor: Tensor, position: int, lines: _Lines, source: _Lines) -> None:
+        self.tensor = tensor
+        self.position = position  # among all that it reads
+        self.lines = lines
+        self.source = source  # where it is read: copied columns, or where it lies
+        self.columns: Columns | None = None  # that are read of it, all that lie there where None
+        self.height = tensor.shape[1] if has_rows(tensor) else 1
+        self.producer: _Call | None = None
+        self.writers: list[_Call] = []  # of what is seen by a view
+        self.is_fetched = False
 
 
 class _Reader(NamedTuple):
     """Who reads rows of a ring."""
 
-    op: Op
+    call: _Call
     following: tuple[int, ...] | None  # first row that it will read, by rows that it has computed; None for averages
-    by_copy: _Held | None  # where it reads rows that are copied from the ring
+    by_copy: _Lines | None  # where it reads rows that are copied from the ring
+
+    @property
+    def next_row(self) -> int:
+        """First row of the ring that it will still read."""
+        done, sum = self.call.done, self.call.sum
+        if self.following is None:
+            assert sum is not None, "others know what follows"
+            return done if done < sum.rows else sum.input.shape[1]
+        if self.by_copy is None or done + 1 >= len(self.following):
+            return self.following[done]
+        return self.by_copy.end
 
 
 class _Run:
@@ -221,232 +286,225 @@ class _Run:
 
     def __init__(self, chain: Chain, room: Mapping[Tensor, int]) -> None:
         self._chain = chain
-        self._done = dict.fromkeys(chain.ops, 0)  # rows of the result, or of the input of an average
-        self._producers = {result: op for op in chain.ops for result in op.results}
-        self._run = frozenset(chain.ops)  # the operators of the pass at hand
-        self._copied = chain.strip.copied if chain.strip else {}
-        self._held = {tensor: _Held(None) for tensor in chain.held}
-        self._sizes: dict[Tensor, int] = {}  # of rows
-        for tensor in chain.late & self._held.keys():
-            self._held[tensor].room = room[tensor] // self._row_bytes(tensor)
-        self._readers: dict[Tensor, list[_Reader]] = {tensor: [] for tensor in self._held}
-        for op in chain.ops:
-            for operand in op.divided_operands:
-                copy = self._source(op, operand)
-                for tensor in self._readers.keys() & {operand, copy}:
-                    following = None if op in chain.sums else chain.demand.following(op, operand, chain.descending)
-                    by_copy = None if copy is tensor else self._held[copy]
-                    self._readers[tensor].append(_Reader(op, following, by_copy))
+        self._descending = chain.descending
+        self._demand = chain.demand
+        self._held = chain.held
+        self._lines: dict[Tensor, _Lines] = {}
+        self._calls = {op: _Call(op, chain.sums.get(op)) for op in chain.ops}
         self._steps: list[RowStep] = []
+        for tensor in chain.late & self._held:
+            lines = self._lines_of(tensor)
+            lines.room = room[tensor] // lines.row_bytes
+        for call in self._calls.values():
+            call.results = [self._lines_of(result) for result in call.op.results]
+        producers = {result.tensor: call for call in self._calls.values() for result in call.results}
+        for call in self._calls.values():
+            call.operands = [self._operand(call, operand, producers) for operand in call.op.divided_operands]
+
+    def _lines_of(self, tensor: Tensor) -> _Lines:
+        if tensor not in self._lines:
+            self._lines[tensor] = _Lines(tensor, self._chain.strip, is_held=tensor in self._held)
+        return self._lines[tensor]
+
+    def _operand(self, call: _Call, tensor: Tensor, producers: Mapping[Tensor, _Call]) -> _Operand:
+        """How a call reads an operand, which is told who reads it."""
+        op, strip = call.op, self._chain.strip
+        copy = strip.copied.get((op, tensor)) if strip else None
+        lines = self._lines_of(tensor)
+        source = lines if copy is None else self._lines_of(copy)
+        for each in {lines, source}:
+            if each.is_held:
+                following = self._demand.following(op, tensor, self._descending) if call.sum is None else None
+                each.readers.append(_Reader(call, following, None if source is each else source))
+        found = _Operand(tensor, op.variable_operands.index(tensor), lines, source)
+        found.columns = strip.read[op, tensor] if strip else None
+        found.producer = producers.get(tensor)
+        found.writers = [self._calls[writer] for writer in self._chain.writers.get((op, tensor), ())]
+        found.is_fetched = tensor in self._chain.fetched
+        return found
 
     def run(self) -> list[RowStep]:
         """All steps, pass by pass: rows of the last operator in order, then those of others that nobody asked for."""
         *first, last = self._chain.passes.runs
-        for self._run in first:
-            self._finish(op for op in self._run if not self._held.keys() >= set(op.results))
+        for ops in first:
+            self._begin(ops)
+            self._finish(op for op in ops if not self._held >= set(op.results))
             self._rewind()
-        self._run = last
+        self._begin(last)
         self._finish(last)
         return self._steps
+
+    def _begin(self, ops: frozenset[Op]) -> None:
+        """Begin a pass over some operators: what they read is what is needed."""
+        for lines in self._lines.values():
+            lines.readers_now = [reader for reader in lines.readers if reader.call.op in ops]
 
     def _finish(self, ops: Iterable[Op]) -> None:
         """Compute all rows of some operators, those of the last one first."""
         wanted = frozenset(ops)
         for op in reversed(self._chain.ops):
             if op in wanted:
-                self._compute(op, self._height(op))
-
-    def _height(self, op: Op) -> int:
-        """Rows that an operator computes; a sum computes its result at once."""
-        return 1 if op in self._chain.sums else op.results[0].shape[1]
+                self._compute(self._calls[op], self._calls[op].height)
 
     def _rewind(self) -> None:
         """Begin anew: what lies in rings is gone."""
-        for tensor, held in self._held.items():
-            held.start = held.first = held.end = 0
-            if tensor in self._producers:
-                self._done[self._producers[tensor]] = 0
+        for lines in self._lines.values():
+            lines.start = lines.first = lines.end = 0
+        for call in self._calls.values():
+            if any(result.is_held for result in call.results):
+                call.done = 0
 
-    def _compute(self, op: Op, end: int) -> None:
-        """Compute rows of `op` up to `end`."""
-        if op in self._chain.sums:
-            self._sum(op, self._chain.sums[op])
+    def _compute(self, call: _Call, end: int) -> None:
+        """Compute rows of a call's result up to `end`."""
+        if call.sum is not None:
+            self._sum(call, call.sum)
             return
-        while self._done[op] < end:
-            first = self._done[op]
-            rows = Rows(first, min(end, first + self._chain.rows_per_call))
-            needed = [(operand, self._needed(op, operand, rows)) for operand in op.divided_operands]
-            for operand, operand_rows in needed:
-                self._provide(op, operand, operand_rows.end)
-            found = {operand: self._read(op, operand, operand_rows) for operand, operand_rows in needed}
-            reads = tuple(found.get(t) or Touch(t, 0, t.type.bytes) for t in op.variable_operands)
-            self._done[op] = rows.end
-            writes = (self._append(op.results[0], rows),)
-            columns = self._columns(op.results[0])
-            self._steps.append(Compute(reads, writes, op, self._actual(op.results[0], rows), columns))
-            STEPS.check(len(self._steps), f"{op.source}, run by rows")
-            self._store(op.results[0], rows, writes[0])
-            for operand, _ in needed:
-                self._release(self._source(op, operand))
+        op, result, operands, most = call.op, call.results[0], call.operands, self._chain.rows_per_call
+        while call.done < end:
+            first = call.done
+            last = min(end, first + most)
+            rows = self._actual(call.height, first, last)
+            needed = [self._needed(op, operand, rows) for operand in operands]
+            for operand, (_, end_of_operand) in zip(operands, needed, strict=True):
+                self._provide(operand, end_of_operand)
+            reads = call.whole_reads.copy()
+            for operand, needed_rows in zip(operands, needed, strict=True):
+                reads[operand.position] = self._read(operand, *needed_rows)
+            call.done = last
+            writes = (self._append(result, first, last),)
+            self._steps.append(Compute(tuple(reads), writes, op, rows, result.columns))
+            if len(self._steps) > STEPS.most:
+                STEPS.check(len(self._steps), f"{op.source}, run by rows")
+            self._store(result, rows, writes[0])
+            for operand in operands:
+                self._release(operand.source)
 
-    def _sum(self, op: Op, sum: RunningSum) -> None:
+    def _sum(self, call: _Call, sum: RunningSum) -> None:
         """Add rows of the input, as many at a time as a call takes, and finish."""
-        height = sum.rows
+        height, (operand, *_) = sum.rows, call.operands
         sums = Touch(sum.sums, 0, sum.sums.type.bytes)
-        while self._done[op] < height:
-            rows = Rows(self._done[op], min(height, self._done[op] + self._chain.rows_per_call))
-            self._provide(op, sum.input, rows.end)
-            reads = (self._touch(sum.input, rows),) + ((sums,) if rows.first else ())
-            self._done[op] = rows.end
-            self._steps.append(AddRows(reads, (sums,), op, self._actual(sum.input, rows)))
-            self._release(sum.input)
-            if rows.end == height:
-                finished = tuple(map(self._whole, op.results))
-                self._steps.append(FinishSum((sums,), finished, op))
-                for result, touch in zip(op.results, finished, strict=True):
-                    self._store(result, every_row(result), touch)
+        while call.done < height:
+            first, last = call.done, min(height, call.done + self._chain.rows_per_call)
+            self._provide(operand, last)
+            reads = (operand.lines.touch(first, last),) + ((sums,) if first else ())
+            call.done = last
+            self._steps.append(AddRows(reads, (sums,), call.op, self._actual(operand.height, first, last)))
+            self._release(operand.lines)
+            if last == height:
+                finished = tuple(map(self._whole, call.results))
+                self._steps.append(FinishSum((sums,), finished, call.op))
+                for result, touch in zip(call.results, finished, strict=True):
+                    self._store(result, every_row(result.tensor), touch)
 
-    def _store(self, tensor: Tensor, rows: Rows, touch: Touch) -> None:
+    def _store(self, lines: _Lines, rows: Rows, touch: Touch) -> None:
         """Give new rows to the application, if it takes them: several ones where the chain ascends only."""
-        if tensor in self._chain.stored:
-            self._steps.append(StoreRows((touch,), (), tensor, rows))
-            self._release(tensor)
+        if lines.tensor in self._chain.stored:
+            self._steps.append(StoreRows((touch,), (), lines.tensor, rows))
+            self._release(lines)
 
-    def _provide(self, reader: Op, tensor: Tensor, end: int) -> None:
-        """Make rows of `tensor` up to `end` available where `reader` reads them."""
-        copy = self._copied.get((reader, tensor))
-        if copy is None:
-            self._make(reader, tensor, end)
+    def _provide(self, operand: _Operand, end: int) -> None:
+        """Make rows of an operand up to `end` available where it is read."""
+        copy, lines = operand.source, operand.lines
+        if copy is lines:
+            self._make(operand, end)
             return
-        held = self._held[copy]
-        while held.end < end:
-            rows = Rows(held.end, held.end + 1)
-            self._make(reader, tensor, rows.end)
-            columns = self._held_columns(copy)
-            target = self._append(copy, rows)
-            source = self._touch(tensor, rows, columns)
-            self._steps.append(CopyRows((source,), (target,), tensor, self._actual(tensor, rows), columns))
-            self._release(tensor)
+        while copy.end < end:
+            row = copy.end
+            self._make(operand, row + 1)
+            target = self._append(copy, row, row + 1)
+            source = lines.touch_columns(row, row + 1, copy.columns, descending=self._descending)
+            rows, columns = self._actual(operand.height, row, row + 1), copy.columns or all_columns(copy.tensor)
+            self._steps.append(CopyRows((source,), (target,), operand.tensor, rows, columns))
+            self._release(lines)
 
-    def _make(self, reader: Op, tensor: Tensor, end: int) -> None:
-        """Make rows of `tensor` up to `end` available."""
-        for writer in self._chain.writers.get((reader, tensor), ()):
-            self._compute(writer, self._height(writer))
-        if tensor in self._producers:
-            self._compute(self._producers[tensor], end)
-        elif tensor in self._chain.fetched:
-            held = self._held[tensor]
-            while held.end < end:
-                rows = Rows(held.end, min(end, held.end + self._chain.rows_per_call))
-                self._steps.append(FetchRows((), (self._append(tensor, rows),), tensor, rows, self._columns(tensor)))
+    def _make(self, operand: _Operand, end: int) -> None:
+        """Make rows of an operand up to `end` available where it lies."""
+        for writer in operand.writers:
+            self._compute(writer, writer.height)
+        if operand.producer is not None:
+            self._compute(operand.producer, end)
+        elif operand.is_fetched:
+            lines = operand.lines
+            while lines.end < end:
+                rows = Rows(lines.end, min(end, lines.end + self._chain.rows_per_call))
+                touch = self._append(lines, rows.first, rows.end)
+                self._steps.append(FetchRows((), (touch,), lines.tensor, rows, lines.columns))
 
-    def _append(self, tensor: Tensor, rows: Rows) -> Touch:
-        if tensor in self._held:
-            held = self._held[tensor]
-            if held.room is None or rows.end - held.start <= held.room:
+    def _append(self, lines: _Lines, first: int, end: int) -> Touch:
+        if lines.is_held:
+            if lines.room is None or end - lines.start <= lines.room:
                 self._wait()
             else:
-                self._move(tensor, held)
-            held.end = rows.end
-        return self._touch(tensor, rows, self._columns(tensor))
+                self._move(lines)
+            lines.end = end
+        if lines.columns is lines.held_columns:
+            return lines.touch(first, end)
+        return lines.touch_columns(first, end, lines.columns, descending=self._descending)
 
-    def _whole(self, tensor: Tensor) -> Touch:
-        return self._append(tensor, all_rows(tensor)) if has_rows(tensor) else Touch(tensor, 0, tensor.type.bytes)
+    def _whole(self, lines: _Lines) -> Touch:
+        tensor = lines.tensor
+        return self._append(lines, 0, tensor.shape[1]) if has_rows(tensor) else Touch(tensor, 0, tensor.type.bytes)
 
-    def _read(self, op: Op, operand: Tensor, rows: Rows) -> Touch:
-        columns = self._chain.strip.read[op, operand] if self._chain.strip else None
-        return self._touch(self._source(op, operand), rows, columns)
+    def _read(self, operand: _Operand, first: int, end: int) -> Touch:
+        if operand.columns is None:
+            return operand.source.touch(first, end)
+        return operand.source.touch_columns(first, end, operand.columns, descending=self._descending)
 
-    def _source(self, op: Op, operand: Tensor) -> Tensor:
-        """Where an operator reads its operand: in a ring of copied columns, or where the operand lies."""
-        return self._copied.get((op, operand), operand)
-
-    def _touch(self, tensor: Tensor, rows: Rows, columns: Columns | None = None) -> Touch:
-        size = self._sizes.get(tensor) or self._row_bytes(tensor)
-        ring = self._held.get(tensor)
-        start = (rows.first - ring.start if ring else rows.first) * size
-        if columns is None or columns == (held := self._held_columns(tensor)):
-            return Touch(tensor, start, (rows.end - rows.first) * size)
-        assert rows.count == 1, "only one row of some columns is contiguous"
-        skipped = held.end - columns.end if self._chain.descending else columns.first - held.first
-        pixel = pixel_bytes(tensor)
-        return Touch(tensor, start + skipped * pixel, columns.count * pixel)
-
-    def _columns(self, tensor: Tensor) -> Columns | None:
-        """The columns of a tensor that this strip computes, fetches or copies."""
-        return self._chain.strip.held.get(tensor) if self._chain.strip else None
-
-    def _held_columns(self, tensor: Tensor) -> Columns:
-        """The columns that a row has where it lies."""
-        columns = self._columns(tensor) if tensor in self._held else None
-        return columns or all_columns(tensor)
-
-    def _row_bytes(self, tensor: Tensor) -> int:
-        """Bytes of a row where it lies."""
-        columns = self._columns(tensor) if tensor in self._held else None
-        size = self._sizes[tensor] = pixel_bytes(tensor) * columns.count if columns else row_bytes(tensor)
-        return size
-
-    def _release(self, tensor: Tensor) -> None:
+    def _release(self, lines: _Lines) -> None:
         """Drop rows of a ring that nobody needs any more."""
-        held = self._held.get(tensor)
-        if held is None:
+        if not lines.is_held:
             return
-        readers = (reader for reader in self._readers[tensor] if reader.op in self._run)
-        dropped = min([held.end, *map(self._next_row, readers)])
-        if dropped <= held.first:
+        dropped = lines.end
+        for reader in lines.readers_now:
+            dropped = min(dropped, reader.next_row)
+        if dropped <= lines.first:
             return
-        held.first = dropped
-        if held.room is None or dropped == held.end:
-            self._move(tensor, held)
+        lines.first = dropped
+        if lines.room is None or dropped == lines.end:
+            self._move(lines)
         else:
             self._wait()
 
-    def _move(self, tensor: Tensor, held: _Held) -> None:
+    def _move(self, lines: _Lines) -> None:
         """Move the rows of a ring to its start."""
-        kept = Rows(held.first, held.end)
-        source = self._touch(tensor, kept)
-        held.start = held.first
-        if kept.count:
-            self._steps.append(ShiftRows((source,), (self._touch(tensor, kept),), tensor))
+        first, end = lines.first, lines.end
+        if end > first:
+            source = lines.touch(first, end)
+            lines.start = first
+            self._steps.append(ShiftRows((source,), (lines.touch(first, end),), lines.tensor))
         else:
+            lines.start = first
             self._wait()
 
     def _wait(self) -> None:
         if self._chain.waits:
-            self._steps.append(Wait((), ()))
+            self._steps.append(_WAIT)
 
-    def _next_row(self, reader: _Reader) -> int:
-        """First row of a ring that a reader will still read."""
-        done = self._done[reader.op]
-        if reader.following is None:
-            sum = self._chain.sums[reader.op]
-            return done if done < sum.rows else sum.input.shape[1]
-        if reader.by_copy is None or done + 1 >= len(reader.following):
-            return reader.following[done]
-        return reader.by_copy.end
+    def _needed(self, op: Op, operand: _Operand, rows: Rows) -> tuple[int, int]:
+        """The rows of an operand that rows of the result take, in the order in which they come."""
+        found = self._demand.of(op, operand.tensor, rows)
+        if not self._descending:
+            return found.first, found.end
+        return operand.height - found.end, operand.height - found.first
 
-    def _needed(self, op: Op, operand: Tensor, rows: Rows) -> Rows:
-        return self._actual(operand, self._chain.demand.of(op, operand, self._actual(op.results[0], rows)))
-
-    def _actual(self, tensor: Tensor, rows: Rows) -> Rows:
-        """Rows counted from the other end, where the chain descends."""
-        if not self._chain.descending:
-            return rows
-        height = tensor.shape[1]
-        return Rows(height - rows.end, height - rows.first)
+    def _actual(self, height: int, first: int, end: int) -> Rows:
+        """Rows of a tensor of that height; counted from the other end, where the chain descends."""
+        return Rows(height - end, height - first) if self._descending else Rows(first, end)
 
 
 def _mirrored(steps: Sequence[RowStep], chain: Chain) -> list[RowStep]:
     """The steps with every buffer turned upside down."""
-    sizes = held_bytes(steps)
+    rings = chain.rings | chain.copies
+    ends = {tensor: end if tensor in rings else tensor.type.bytes for tensor, end in held_bytes(steps).items()}
 
-    def turned(touch: Touch) -> Touch:
-        is_ring = touch.tensor in chain.rings | chain.copies
-        size = sizes[touch.tensor] if is_ring else touch.tensor.type.bytes
-        return Touch(touch.tensor, size - touch.offset - touch.bytes, touch.bytes)
+    def turned(touches: tuple[Touch, ...]) -> tuple[Touch, ...]:
+        return tuple([Touch(tensor, ends[tensor] - offset - bytes, bytes) for tensor, offset, bytes in touches])
 
-    return [
-        replace(step, reads=tuple(turned(t) for t in step.reads), writes=tuple(turned(t) for t in step.writes))
-        for step in steps
-    ]
+    return [_at(step, turned(step.reads), turned(step.writes)) for step in steps]
+
+
+def _at(step: RowStep, reads: tuple[Touch, ...], writes: tuple[Touch, ...]) -> RowStep:
+    """The step elsewhere in memory; most of them are calls, for which `replace` is slow."""
+    if isinstance(step, Compute):
+        return Compute(reads, writes, step.op, step.rows, step.columns, step.channels)
+    return replace(step, reads=reads, writes=writes)

@@ -9,10 +9,11 @@ top. So two blocks that are live at the same time may still overlap, as far as n
 is a block with one part.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
 from math import gcd
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,13 +36,33 @@ def ticks(first: int, last: int) -> int:
     return ((1 << (last - first + 1)) - 1) << first
 
 
-@dataclass(frozen=True)
-class Part:
+class Part(NamedTuple):
     """Bytes of a block and the ticks at which they hold something."""
 
     offset: int
     bytes: int
     live: int  # set of ticks
+
+
+Gap = tuple[int, int]  # open interval
+
+
+class Pattern:
+    """The parts of a buffer that only `steps` touch, with ticks counted from the first of these. Compared by identity.
+
+    Distances between two buffers that the same steps alone touch are the same wherever these run.
+    """
+
+    def __init__(self, parts: tuple[Part, ...], steps: object) -> None:
+        self.parts = parts
+        self.steps = steps
+        self._gaps_cache: dict[Pattern, list[Gap]] = {}
+
+    def gaps(self, other: "Pattern", find: Callable[[], list[Gap]]) -> list[Gap]:
+        """The forbidden distances to a buffer of the same steps, found once."""
+        if other not in self._gaps_cache:
+            self._gaps_cache[other] = find()
+        return self._gaps_cache[other]
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +73,7 @@ class Block:
     bytes: int
     align: int
     parts: tuple[Part, ...]
+    pattern: Pattern | None = None  # of these parts, where it is known
     live: int = field(init=False)  # ticks at which any part is live
 
     def __post_init__(self) -> None:
@@ -77,9 +99,6 @@ class InPlace:
     bytes: int
 
 
-Gap = tuple[int, int]  # open interval
-
-
 def forbidden(first: Block, second: Block, in_place: Sequence[InPlace] = ()) -> list[Gap]:
     """Open intervals of `second's offset - first's offset` at which live parts would overlap, merged and ascending.
 
@@ -87,6 +106,13 @@ def forbidden(first: Block, second: Block, in_place: Sequence[InPlace] = ()) -> 
     """
     if not first.live & second.live and not in_place:
         return []
+    one, other = first.pattern, second.pattern
+    if one is not None and other is not None and one.steps is other.steps:
+        return one.gaps(other, lambda: _forbidden(first, second, in_place))
+    return _forbidden(first, second, in_place)
+
+
+def _forbidden(first: Block, second: Block, in_place: Sequence[InPlace]) -> list[Gap]:
     found = [
         (a.offset - b.offset - b.bytes, a.offset - b.offset + a.bytes)
         for a in first.parts

@@ -34,17 +34,19 @@ class Problem:
         blocks = tuple(block for item in items for block in item)
         owner = [number for number, item in enumerate(items) for _ in item]
         numbers = iter(range(len(blocks)))
-        pairs: dict[frozenset[Block], list[InPlace]] = {}
+        pairs: dict[Block, dict[Block, list[InPlace]]] = {}
         for pair in in_place:
-            pairs.setdefault(frozenset((pair.operand, pair.result)), []).append(pair)
+            for one, other in ((pair.operand, pair.result), (pair.result, pair.operand)):
+                pairs.setdefault(one, {}).setdefault(other, []).append(pair)
         gaps: tuple[dict[int, list[Gap]], ...] = tuple({} for _ in blocks)
         for i, first in enumerate(blocks):
             live, own = first.live, owner[i]
+            beside = pairs.get(first, {})
             for j in range(i + 1, len(blocks)):
                 second = blocks[j]
-                if owner[j] == own or not (live & second.live or pairs):
+                if owner[j] == own or not (live & second.live or second in beside):
                     continue
-                found = forbidden(first, second, pairs.get(frozenset((first, second)), ()) if pairs else ())
+                found = forbidden(first, second, beside.get(second, ()))
                 if found:
                     gaps[j][i] = found
                     gaps[i][j] = [(-high, -low) for low, high in reversed(found)]

@@ -70,8 +70,8 @@ def occupancy(schedule: Schedule) -> Occupancy:
 
 def _until(block: Block, ticks: int) -> Block:
     """The block before a tick."""
-    parts = (replace(part, live=part.live & ((1 << ticks) - 1)) for part in block.parts)
-    return replace(block, parts=tuple(part for part in parts if part.live))
+    parts = (part._replace(live=part.live & ((1 << ticks) - 1)) for part in block.parts)
+    return replace(block, parts=tuple(part for part in parts if part.live), pattern=None)
 
 
 @dataclass(frozen=True)

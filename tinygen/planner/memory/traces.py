@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from itertools import chain, product
 from typing import Generic, NamedTuple, TypeVar
 
-from tinygen.planner.memory.block import Block, InPlace, Part, read_tick, written_tick
+from tinygen.planner.memory.block import Block, InPlace, Part, Pattern, read_tick, written_tick
 from tinygen.planner.memory.lifetimes import Access, Traffic, Use, parts_of, uses_of
 
 Key = TypeVar("Key", bound=Hashable)
@@ -34,13 +34,13 @@ class Trace(Generic[Key]):
     uses: tuple[Mapping[Key, Sequence[Use]], ...]
     sizes: tuple[Mapping[Key, int], ...]
     pairs: tuple[_Pair[Key], ...]
-    _alone_cache: dict[Key, list[tuple[int, _Parts]]] = field(default_factory=dict, init=False)
+    _alone_cache: dict[Key, list[tuple[int, Pattern]]] = field(default_factory=dict, init=False)
 
-    def alone(self, key: Key) -> list[tuple[int, _Parts]]:
+    def alone(self, key: Key) -> list[tuple[int, Pattern]]:
         """Bytes and parts of a buffer that no other steps use, for each choice that differs."""
         if key not in self._alone_cache:
             found = [(sizes[key], parts_of(uses[key], sizes[key])) for uses, sizes in self._choices]
-            self._alone_cache[key] = _different(found)
+            self._alone_cache[key] = [(size, Pattern(parts, self)) for size, parts in _different(found)]
         return self._alone_cache[key]
 
     @property
@@ -86,7 +86,9 @@ def blocks_of(
         first_step += found.steps
     end = written_tick(max(first_step - 1, 0))
     blocks = {
-        key: tuple(Block(name(key), size, align(key), parts) for size, parts in _choices(key, of, ports, end))
+        key: tuple(
+            Block(name(key), size, align(key), parts, pattern) for size, parts, pattern in _choices(key, of, ports, end)
+        )
         for key, of in users.items()
     }
     in_place = (_placed(pair, blocks) for found in traces for pair in found.pairs)
@@ -95,15 +97,15 @@ def blocks_of(
 
 def _choices(
     key: Key, users: Sequence[tuple[int, Trace[Key]]], ports: Ports[Key], end: int
-) -> list[tuple[int, _Parts]]:
+) -> list[tuple[int, _Parts, Pattern | None]]:
     """Bytes and parts of a buffer, for each choice that differs."""
     is_there, kept_to = key in ports.before, end if key in ports.after else None
     if not users:
         size = ports.sizes[key]
-        return [(size, parts_of((), size, is_there=is_there, kept_to=kept_to))]
+        return [(size, parts_of((), size, is_there=is_there, kept_to=kept_to), None)]
     if len(users) == 1 and not is_there and kept_to is None:
         ((first_step, found),) = users
-        return [(size, _later(parts, first_step)) for size, parts in found.alone(key)]
+        return [(size, _later(pattern.parts, first_step), pattern) for size, pattern in found.alone(key)]
     choices = []
     for choice in range(len(users[0][1].uses)):
         size = max(found.sizes[choice][key] for _, found in users)
@@ -113,7 +115,7 @@ def _choices(
             for offset, bytes, tick, is_write in found.uses[choice][key]
         ]
         choices.append((size, parts_of(uses, size, is_there=is_there, kept_to=kept_to)))
-    return _different(choices)
+    return [(size, parts, None) for size, parts in _different(choices)]
 
 
 def _different(choices: Sequence[tuple[int, _Parts]]) -> list[tuple[int, _Parts]]:
