@@ -85,6 +85,12 @@ MobileNetV2 has 74."""
 STEPS: Final = Limit(1 << 18, "steps", "Plan on whole tensors: --split off.")
 """Of a schedule or a chain, loops unrolled: each is planned, checked and interpreted on its own."""
 
+TURNS: Final = Limit(1 << 16, "turns of a loop", "Let the loop end earlier.")
+"""Of one call of a network, where it decides itself how often a part of it runs: the C ends the call with an error."""
+
+ALL_TURNS: Final = Limit(1 << 20, "turns of loops", "Let loops end earlier.")
+"""Of an operator, with loops inside of loops: numpy's references take some 10 us for each operator in each turn."""
+
 PRINTED_BYTES: Final = Limit(1 << 26, "bytes of constants in C")
 """As for a TFLite file. Each is printed as up to five letters, several copies of which are in memory."""
 

@@ -38,7 +38,7 @@ from tinygen.passes.widen_halves import widen_halves
 from tinygen.planner import fit
 from tinygen.planner.cost.choice import instructions
 from tinygen.planner.memory.spill import arena_room
-from tinygen.planner.plan import CurvePoint, PlanRequest, curve, plan, with_chosen
+from tinygen.planner.plan import CurvePoint, PlanRequest, curve, plan, with_chosen, with_subgraphs
 from tinygen.planner.schedule.constants import fit_within
 from tinygen.planner.schedule.schedule import Schedule
 from tinygen.planner.schedule.solver import check_installed
@@ -105,7 +105,7 @@ class Compiled:
     @property
     def has_native_kernels(self) -> bool:
         """Whether some of its kernels are, or were asked to be, tinygen's own."""
-        found = any(is_native(call.kernel) for call in self.schedule.calls)
+        found = any(is_native(call.kernel) for call in self.schedule.all_calls)
         return found or self.options.kernels is Kernels.NATIVE
 
     @property
@@ -219,6 +219,7 @@ def _planned(
     """The plan with the largest weights that fit the flash, as these are the fastest."""
     request, limit = _request(board, options, imported), flash_limit_bytes(board, options) - _CODE_BYTES
     for toolbox in _toolboxes(board, library, options):
+        toolbox = with_subgraphs(graph, board, toolbox, request.solver)
         schedule = plan(graph, board, toolbox, request)
         if fit_within(schedule, limit):
             break

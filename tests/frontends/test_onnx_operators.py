@@ -21,7 +21,7 @@ from tinygen.pipeline import compile_model
 from tinygen.verify import onnxruntime
 from tinygen.verify.onnxruntime import OnnxRuntime
 from tinygen.verify.oracle import Oracle
-from tinygen.verify.per_operator import compare_operators
+from tinygen.verify.per_operator import OperatorComparison
 from tinygen.verify.samples import random_samples
 from tinygen.verify.validate import validate
 
@@ -35,9 +35,9 @@ def check(content: bytes, folder: Path) -> Graph:
     file = folder / "model.onnx"
     file.write_bytes(content)
     graph = passes.run(import_model(file))
-    engine = OnnxRuntime(file)
+    engine, operators = OnnxRuntime(file), OperatorComparison(graph)
     for inputs in random_samples(graph.inputs, SAMPLES, seed=3):
-        for found in compare_operators(graph, inputs, engine.run(inputs)):
+        for found in operators.call(inputs, engine.run(inputs)):
             assert found.max_abs_diff <= 1, found
             assert not found.mismatches, found
     return graph

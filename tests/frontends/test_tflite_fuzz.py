@@ -8,6 +8,7 @@ import pytest
 import tflite
 
 from tests.frontends.test_tflite_writer import MODELS
+from tests.support.control_models import branch_model, loop_model
 from tests.support.fuzz import survive
 from tests.support.recurrent_models import lstm_model, svdf_model
 from tests.support.shared import shared_file
@@ -60,7 +61,13 @@ def _check(files: list[Path], mutations: int) -> None:
 
 
 def test_mutations_of_models_with_states(tmp_path: Path) -> None:
-    models = {"variables": variables_model(1), "svdf": svdf_model(1)[0], "lstm": lstm_model(1)[0]}
+    models = {
+        "variables": variables_model(1),
+        "svdf": svdf_model(1)[0],
+        "lstm": lstm_model(1)[0],
+        "branch": branch_model(),
+        "loop": loop_model(nested=True),
+    }
     files = [tmp_path / f"{name}.tflite" for name in models]
     for file, model in zip(files, models.values(), strict=True):
         file.write_bytes(model)

@@ -12,6 +12,7 @@ from tinygen.kernels.native import select as native
 from tinygen.kernels.select import LOWERINGS
 from tinygen.ops.cast import Cast
 from tinygen.ops.comparison import Compare
+from tinygen.ops.control import If, While
 from tinygen.ops.cumulative_sum import CumulativeSum
 from tinygen.ops.integer_arithmetic import IntegerArithmetic
 from tinygen.ops.logic import LogicalAnd, LogicalOr, ReduceAll, ReduceAny
@@ -49,9 +50,12 @@ _LEGEND = (
 )
 _COLUMNS = ("int8", "int16", "float32")
 _BOOL = "bool"
+_ANY = "int8 int16 float32 any"
 _SEVERAL: dict[type[Op], str] = {
     Cast: "int8 uint8 int16 int32 int64 float32 bool",
     Compare: "int8 uint8 int16 int32 int64 float32 bool",
+    If: _ANY,
+    While: _ANY,
     CumulativeSum: "int8 int32 int64 float32",
     IntegerArithmetic: "int32 int64",
     LogicalAnd: _BOOL,
@@ -59,7 +63,7 @@ _SEVERAL: dict[type[Op], str] = {
     ReduceAll: _BOOL,
     ReduceAny: _BOOL,
 }
-"""Operators whose one lowering is for several element types, which `tests/ops/test_numbers.py` tries."""
+"""Operators whose one lowering is for several element types: see `tests/ops/test_numbers.py`, `test_control.py`."""
 _TFLM_TYPES = {name: types for types, names in _TFLM.items() for name in names.split()}
 _NATIVE = {op for table in (native.LOWERINGS, native.MVE_LOWERINGS) for op in table}
 

@@ -59,6 +59,7 @@ OPERATORS: dict[str, tuple[str | None, int]] = {
     "GREATER": ("GreaterOptions", 2),
     "GREATER_EQUAL": ("GreaterEqualOptions", 2),
     "HARD_SWISH": ("HardSwishOptions", 1),
+    "IF": ("IfOptions", 1),
     "L2_NORMALIZATION": ("L2NormOptions", 1),
     "L2_POOL_2D": ("Pool2DOptions", 1),
     "LEAKY_RELU": ("LeakyReluOptions", 2),
@@ -122,6 +123,7 @@ OPERATORS: dict[str, tuple[str | None, int]] = {
     "TRANSPOSE_CONV": ("TransposeConvOptions", 3),
     "UNIDIRECTIONAL_SEQUENCE_LSTM": ("UnidirectionalSequenceLSTMOptions", 1),
     "UNPACK": ("UnpackOptions", 2),
+    "WHILE": ("WhileOptions", 1),
     "ZEROS_LIKE": ("ZerosLikeOptions", 1),
     "VAR_HANDLE": ("VarHandleOptions", 1),
 }

@@ -19,7 +19,7 @@ def bundle(
     wanted: Sequence[str] = (),
 ) -> dict[str, str]:
     """All files of the output folder by relative path; `wanted`: functions of `trees` for the application's own use."""
-    kernels = [call.kernel for call in schedule.calls]
+    kernels = [call.kernel for call in schedule.all_calls]
     functions = [*wanted, *(name for kernel in kernels for name in (kernel.function, *kernel.callees))]
     files = dict(model_files)
     includes: list[str] = []

@@ -58,7 +58,7 @@ def layer(kernel: Kernel, symbol: str, tables: dict[str, str]) -> str:
 
 def layer_type(kernel: Kernel) -> str:
     """The C type of that constant, without const."""
-    text = layer(kernel, "layer", {table.name: table.name for table in kernel.tables})
+    text = layer(kernel, "layer", dict.fromkeys((*(table.name for table in kernel.tables), *kernel.generated), "name"))
     return text.partition(" layer =")[0].removeprefix("static const ")
 
 

@@ -1,7 +1,7 @@
 """A schedule in the words of the templates: every name and number that the C text prints."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, count
@@ -65,11 +65,20 @@ class OperatorText:
     runners: list[str]  # for parts of it, such as slices of its channels
     call: CallText | None  # where it is called once, on whole tensors
     arenas: list[str]  # that this call uses
+    parts: list["PartText"]  # of the network, that it runs
 
     @property
     def can_fail(self) -> bool:
         """Whether that call can."""
         return self.call is not None and self.call.can_fail
+
+
+@dataclass(frozen=True, eq=False)
+class PartText:
+    """A subgraph, whose operators one function calls."""
+
+    function: str
+    text: "ModelText"
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,6 +118,8 @@ class ModelText:
 
     name: str
     schedule: Schedule
+    prefix: str = ""  # of what belongs to a subgraph, in the model's file
+    outer: "ModelText | None" = None  # what that is a part of
 
     @property
     def upper(self) -> str:
@@ -209,7 +220,7 @@ class ModelText:
         conversions = {"tg_quantize.h"} if self.has_conversions else set()
         moves = {"tg_movement.h" for step in self.schedule.flat_steps if isinstance(step, Shift) and step.moves_up}
         engines = {f"{self.name}_engines.h"} if self.has_engines else set()
-        return sorted({call.kernel.header for call in self.schedule.calls} | conversions | moves | engines)
+        return sorted({call.kernel.header for call in self.schedule.all_calls} | conversions | moves | engines)
 
     @property
     def engine_functions(self) -> list[EngineFunction]:
@@ -239,13 +250,15 @@ class ModelText:
     @property
     def layer_types(self) -> list[str]:
         """The structs that describe layers, each text once."""
-        return [text for text in dict.fromkeys(blocks.types(kernel) for kernel in self._kernels) if text]
+        own = [text for kernel in self._kernels if (text := blocks.types(kernel))]
+        return list(dict.fromkeys((*own, *(text for part in self._parts for text in part.text.layer_types))))
 
     @property
     def runners(self) -> list[str]:
         """The functions that call kernels for whole layers, each once."""
         found = {runner: call.kernel for call in self.schedule.calls if not (runner := self._runner(call)).steps}
-        return [blocks.runner(kernel, runner) for runner, kernel in found.items()]
+        own = [blocks.runner(kernel, runner) for runner, kernel in found.items()]
+        return list(dict.fromkeys((*own, *(text for part in self._parts for text in part.text.runners))))
 
     @property
     def input_ctype(self) -> str:
@@ -349,6 +362,25 @@ class ModelText:
         return "fetch_patch" if self.schedule.rereads_input else "fetch_rows"
 
     @cached_property
+    def _parts(self) -> list[PartText]:
+        """The subgraphs that operators run."""
+        return [part for parts in self._parts_of.values() for part in parts]
+
+    @cached_property
+    def _parts_of(self) -> dict[Op, list[PartText]]:
+        """The same by operator."""
+        found: dict[Op, list[PartText]] = {}
+        for call in self.schedule.calls:
+            plans = zip(self._functions(call).values(), call.kernel.plans, strict=True)
+            parts = [(name, plan) for name, plan in plans if isinstance(plan, Schedule)]
+            found[call.whole] = [PartText(name, ModelText(self.name, plan, f"{name}_", self)) for name, plan in parts]
+        return found
+
+    def _functions(self, call: Call) -> dict[str, str]:
+        """The functions that its kernel calls for subgraphs, by what the kernel calls them."""
+        return {name: f"{self._symbol(call.whole)}_{name}" for name in call.kernel.generated}
+
+    @cached_property
     def _calls(self) -> dict[Op, list[Call]]:
         """The calls of each operator, operators in the order of their first call."""
         ordered: dict[Op, list[Call]] = {}
@@ -378,7 +410,7 @@ class ModelText:
         return list({call.kernel.runner: call.kernel for call in reversed(self.schedule.calls)}.values())[::-1]
 
     def _symbol(self, op: Op) -> str:
-        return f"{mnemonic(op)}_{self._labels[op]}"
+        return f"{self.prefix}{mnemonic(op)}_{self._labels[op]}"
 
     def _status(self, op: Op) -> str:
         return f"{self.upper}_{self._symbol(op).upper()}"
@@ -386,14 +418,15 @@ class ModelText:
     @cached_property
     def _symbols(self) -> dict[Table, tuple[str, Table]]:
         """For every table the symbol and the table of the first one with the same content."""
+        if self.outer is not None:
+            return self.outer._symbols
         first: dict[str, tuple[str, Table]] = {}
         found: dict[Table, tuple[str, Table]] = {}
         contents: dict[str, str] = {}
-        for op, calls in self._calls.items():
-            for table in dict.fromkeys(table.stored for call in calls for table in call.kernel.tables):
-                content = _content(table)
-                symbol = _numbered(f"{self.name}_{self._symbol(op)}_{table.name}", content, contents)
-                found[table] = first.setdefault(content, (symbol, table))
+        for name, table in self._named_tables():
+            content = _content(table)
+            symbol = _numbered(name, content, contents)
+            found[table] = first.setdefault(content, (symbol, table))
         for index, state in enumerate(self.schedule.graph.states):
             if state in self.schedule.starts:
                 table = self.schedule.starts[state]
@@ -401,10 +434,18 @@ class ModelText:
                 found[table] = first.setdefault(_content(table), (symbol, table))
         return found
 
+    def _named_tables(self) -> Iterator[tuple[str, Table]]:
+        """The tables of all operators, those of subgraphs behind the others, with the names that they would have."""
+        for op, calls in self._calls.items():
+            for table in dict.fromkeys(table.stored for call in calls for table in call.kernel.tables):
+                yield f"{self.name}_{self._symbol(op)}_{table.name}", table
+        for part in self._parts:
+            yield from part.text._named_tables()
+
     @cached_property
     def _layouts(self) -> dict[Table, str]:
         """Comments on the order of elements."""
-        kernels = (call.kernel for call in self.schedule.calls)
+        kernels = (call.kernel for call in self.schedule.all_calls)
         return {kernel.tables[0].stored: comment(kernel.layout) for kernel in kernels if kernel.layout}
 
     @cached_property
@@ -432,7 +473,7 @@ class ModelText:
         return blocks.layer(kernel, "", self._table_symbols(call))
 
     def _table_symbols(self, call: Call) -> dict[str, str]:
-        return {table.name: self._table_symbol(table) for table in call.kernel.tables}
+        return {table.name: self._table_symbol(table) for table in call.kernel.tables} | self._functions(call)
 
     def _layer_symbols(self, call: Call, index: int) -> dict[str, str]:
         """Those of the tables, and of the function that a layer has where a template prints it."""
@@ -485,7 +526,8 @@ class ModelText:
         kernels = {runner: call.kernel for call in self._calls[op] if (runner := self._runner(call)).steps}
         runners = [blocks.runner(kernel, runner) for runner, kernel in kernels.items()]
         names = self._labels[op], self._symbol(op), self._status(op), self._captions.spelling(op)
-        return OperatorText(op.source.number, *names, caption, layers, runners, call, list(arenas))
+        parts = self._parts_of.get(op, [])
+        return OperatorText(op.source.number, *names, caption, layers, runners, call, list(arenas), parts)
 
     def _fused(self, fused: Fused) -> FusedText:
         operators = [self._operator(op) for op in fused.ops]
@@ -505,7 +547,7 @@ class ModelText:
 
     @cached_property
     def _places(self) -> Places:
-        return Places(self.schedule, self._captions)
+        return Places(self.schedule, self._captions, self.prefix)
 
     def _ports(self, role: str, ports: Sequence[Port]) -> list[PortText]:
         return [self._port(index, role, port) for index, port in enumerate(ports)]

@@ -22,6 +22,7 @@ class Places:
 
     schedule: Schedule
     captions: Captions
+    prefix: str = ""  # of the names of a subgraph's values
 
     def of_buffer(self, buffer: Buffer, *further: str) -> str:
         """A pointer to the first byte of a buffer, or as many bytes further as the terms add up to."""
@@ -44,6 +45,8 @@ class Places:
                 inside = [buffer for buffer in self._in_order if self.schedule.memory(buffer) == arena.memory]
                 lines += [f"    /* In {arena.memory.name}. */", *self._enumerators(inside)]
         heading = _HEADING.format(*(("the arena", "its") if len(arenas) == 1 else ("their arenas", "the arena's")))
+        if self.prefix:
+            heading = _HEADING.format("the memory of a part", "its")
         return "\n".join([comment(heading), "enum {", *lines, "};"])
 
     def _enumerators(self, buffers: Iterable[Buffer]) -> list[str]:
@@ -71,7 +74,7 @@ class Places:
         taken: set[str] = set()
         for buffer in self._in_order:
             words = re.sub(r"\W+", "_", self.captions.first_content(buffer), flags=re.ASCII).strip("_")
-            stem = f"AT_{words.upper()[:_LONGEST]}"
+            stem = f"AT_{self.prefix.upper()}{words.removeprefix(self.prefix).upper()[:_LONGEST]}"
             name, number = stem, 0
             while name in taken:
                 number += 1

@@ -200,13 +200,14 @@ class Writer:
             parts = (next(table.part for table in call.kernel.tables if table.whole) for call in calls)
             arguments = [self._number("part", *parts), *arguments]
         written = list(zip(*(call.kernel.writes for call in calls), strict=True))
-        arguments += [self._tensor(*tensors) for tensors in written]
+        results = [self._tensor(*tensors) for tensors in written]
+        arguments += [f"(void *const[]){{{', '.join(results)}}}"] if kernel.writes_as_array else results
         if kernel.takes_scratch:
             arguments.append(self._within(call.scratch, *[0] * len(calls)) if call.scratch else "NULL")
-        results = tuple(self._result(*tensors) for tensors in written)
+        bytes = tuple(self._result(*tensors) for tensors in written)
         layer = self._pointer(callees[0].layer_type, callees[0].layer, *(f"&{callee.layer}" for callee in callees))
         callee = callees[0]
-        return CallText(callee.status, callee.can_fail, callee.runner, layer, ", ".join(arguments), results)
+        return CallText(callee.status, callee.can_fail, callee.runner, layer, ", ".join(arguments), bytes)
 
     def shift(self, *shifts: Shift) -> ShiftText:
         """A move inside a buffer."""

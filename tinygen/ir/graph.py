@@ -1,10 +1,11 @@
 """The graph: operators in execution order, and the ports where the application meets them."""
 
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, ClassVar, Self, TypeVar
 
+from tinygen.budget import ALL_TURNS, Account
 from tinygen.ir.answers import Filters, Point, Products, Range, ScalingConstants, Summation
 from tinygen.ir.channels import Intervals, Link
 from tinygen.ir.orientation import Turn, Turned
@@ -167,6 +168,11 @@ class Op:
     def scaling_constants(self) -> ScalingConstants | None:
         """The numbers of an operator on integers that follow from its scales; None where no table records any."""
         return None
+
+    @property
+    def subgraphs(self) -> tuple["Subgraph", ...]:
+        """The parts of the network that it runs as its values say: branches, the body of a loop. Fields of it."""
+        return ()
 
     @property
     def parts(self) -> tuple["Op", ...]:
@@ -353,11 +359,37 @@ class Tile:
 class Values:
     """Arrays by tensor: constants are their own value, the rest is looked up."""
 
-    def __init__(self, read: Callable[[Tensor], Array]) -> None:
+    def __init__(self, read: Callable[[Tensor], Array], turns: Account | None = None) -> None:
         self._read = read
+        self.turns = turns or Account(ALL_TURNS)  # of loops
 
     def __getitem__(self, tensor: Tensor) -> Array:
         return tensor.data if tensor.data is not None else self._read(tensor)
+
+
+@dataclass(frozen=True, eq=False)
+class Subgraph:
+    """A part of the network with inputs and outputs of its own, which an operator runs."""
+
+    graph: "Graph"
+    reads: tuple[int, ...]  # for each input of the graph, which of the operator's inputs it is
+
+    @classmethod
+    def of(cls, name: str, inputs: Sequence[Tensor], ops: tuple[Op, ...], outputs: Sequence[Tensor]) -> "Subgraph":
+        """The part from inputs, one for each of the operator's, to outputs; those that nobody reads are left out."""
+        used = {*outputs, *(operand for op in ops for operand in op.operands)}
+        reads = tuple(position for position, tensor in enumerate(inputs) if tensor in used and not tensor.is_constant)
+        ports = tuple(Port(inputs[position].name, inputs[position], inputs[position].type) for position in reads)
+        results = tuple(Port(tensor.name, tensor, tensor.type) for tensor in outputs)
+        return cls(Graph(name, ports, results, ops), reads)
+
+    def evaluate(self, values: Sequence[Array], turns: Account) -> list[Array]:
+        """The outputs for the operator's inputs; what loops in it take is spent of `turns`."""
+        arrays = {tensor: values[at] for tensor, at in zip(self.graph.input_tensors, self.reads, strict=True)}
+        known = Values(arrays.__getitem__, turns)
+        for op in self.graph.ops:
+            arrays.update(zip(op.results, op.evaluate(known), strict=True))
+        return [known[tensor] for tensor in self.graph.output_tensors]
 
 
 @dataclass(frozen=True)

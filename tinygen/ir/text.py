@@ -4,7 +4,7 @@ One operator a line; the same text stands in dumps, tests and the comments of th
 """
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import fields
 from enum import Enum
 from itertools import count
@@ -23,14 +23,13 @@ Attribute = object
 
 def print_graph(graph: "Graph") -> str:
     """The graph as one MLIR function."""
-    name = _unique_names(graph.tensors).__getitem__
+    name = _unique_names(_all_tensors(graph)).__getitem__
     arguments = [*graph.input_tensors, *(state.tensor for state in graph.states)]
     inputs = ", ".join(f"{name(tensor)}: {type_text(tensor.type)}" for tensor in arguments)
     results = ", ".join(name(tensor) for tensor in graph.output_tensors)
     types = ", ".join(type_text(tensor.type) for tensor in graph.output_tensors)
     signature = ", ".join(type_text(tensor.type) for tensor in arguments)
-    constants = [_print_constant(tensor, name) for tensor in graph.tensors if tensor.is_constant]
-    body = [*constants, *(print_op(op, name) for op in graph.ops), f'"func.return"({results}) : ({types}) -> ()']
+    body = [*_lines(graph, name), f'"func.return"({results}) : ({types}) -> ()']
     lines = "\n".join(f"    {line}" for line in body)
     return (
         '"builtin.module"() ({\n'
@@ -39,6 +38,37 @@ def print_graph(graph: "Graph") -> str:
         "  }) : () -> ()\n"
         "}) : () -> ()\n"
     )
+
+
+def _all_tensors(graph: "Graph") -> Iterator[Tensor]:
+    """Those of the graph and of all subgraphs of it."""
+    yield from graph.tensors
+    for op in graph.ops:
+        for subgraph in op.subgraphs:
+            yield from _all_tensors(subgraph.graph)
+
+
+def _lines(graph: "Graph", name: Callable[[Tensor], str]) -> Iterator[str]:
+    """Constants and operators, these with what they run as regions."""
+    yield from (_print_constant(tensor, name) for tensor in graph.tensors if tensor.is_constant)
+    for op in graph.ops:
+        if not op.subgraphs:
+            yield print_op(op, name)
+            continue
+        head, rest = print_op(op, name).split(")", 1)
+        yield f"{head}) ({{"
+        for number, subgraph in enumerate(op.subgraphs):
+            yield from ["}, {"] if number else []
+            yield from (f"  {line}" for line in _region(subgraph.graph, name))
+        yield f"}}){rest}"
+
+
+def _region(graph: "Graph", name: Callable[[Tensor], str]) -> Iterator[str]:
+    """The block of a subgraph."""
+    yield f"^bb0({', '.join(f'{name(tensor)}: {type_text(tensor.type)}' for tensor in graph.input_tensors)}):"
+    yield from (f"  {line}" for line in _lines(graph, name))
+    results = ", ".join(name(tensor) for tensor in graph.output_tensors)
+    yield f'  "tinygen.yield"({results}) : ({", ".join(type_text(t.type) for t in graph.output_tensors)}) -> ()'
 
 
 def print_op(op: "Op", name: Callable[[Tensor], str]) -> str:
@@ -102,7 +132,7 @@ def _attributes(op: "Op") -> list[tuple[str, str]]:
     found = []
     for field in fields(op):
         value = getattr(op, field.name)
-        if field.name in skipped or _holds_tensors(value):
+        if field.name in skipped or _holds_tensors(value) or any(value is subgraph for subgraph in op.subgraphs):
             continue
         found.append((field.name, _attribute(value)))
     return found

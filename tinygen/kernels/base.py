@@ -3,9 +3,9 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
-from typing import ClassVar
+from typing import ClassVar, Protocol
 
-from tinygen.ir.graph import Op
+from tinygen.ir.graph import Graph, Op, Subgraph
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, DType
 from tinygen.kernels.packing import Packing
@@ -29,6 +29,25 @@ class Objective(Enum):
     BALANCED = "balanced"
 
 
+class Planned(Protocol):
+    """The plan of a subgraph: calls one after the other, in memory of its own."""
+
+    @property
+    def graph(self) -> Graph:
+        """What was planned."""
+
+    @property
+    def arena_bytes(self) -> int:
+        """Memory that it takes."""
+
+    @property
+    def arena_align(self) -> int:
+        """Alignment of that memory."""
+
+    def address(self, tensor: Tensor) -> int:
+        """Where a value lies there."""
+
+
 @dataclass(frozen=True)
 class Toolbox:
     """What kernels may be chosen from."""
@@ -43,6 +62,7 @@ class Toolbox:
     works_in_place: bool = False  # results take the memory of operands where they can, even if that takes longer
     has_thumb2: bool = True  # Armv6-M has not: other costs, as native kernels are C there and CMSIS-NN lacks products
     templates: frozenset[tuple[str, str]] = frozenset()  # engines and their operators whose C the board's own print
+    plans: frozenset[tuple[Graph, Planned]] = frozenset()  # of subgraphs
 
     @property
     def mixes_kernels(self) -> bool:
@@ -58,6 +78,10 @@ class Toolbox:
     def has_mve_kernels(self) -> bool:
         """Whether CMSIS-NN's variants for MVE run."""
         return self.library is Library.CMSIS_NN and self.isa is Isa.MVE
+
+    def plan_of(self, subgraph: Subgraph) -> Planned:
+        """The plan of a subgraph; KeyError where it was not planned before the operator that runs it."""
+        return dict(self.plans)[subgraph.graph]
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,13 +133,16 @@ class Kernel:
     Subclasses add the parameters that their template prints.
 
     The template's runner takes pointers to `reads`, then to `writes`, then to scratch (NULL where `scratch_bytes` is 0)
-    if it `takes_scratch`. Where their number varies, `reads_as_array` makes one array of the first ones.
+    if it `takes_scratch`. Where their number varies, `reads_as_array` makes one array of the first ones, and
+    `writes_as_array` of the second ones.
     """
 
     template: ClassVar[str]  # stem of the file in templates/ops
     header: ClassVar[str] = _LIBRARY_HEADER  # that declares the function
     takes_scratch: ClassVar[bool] = False
     reads_as_array: ClassVar[bool] = False
+    writes_as_array: ClassVar[bool] = False
+    generated: ClassVar[tuple[str, ...]] = ()  # functions of the model's own file for `plans`, behind the layer's name
     takes_parts: ClassVar[bool] = False  # whether its template has runners for tables that are parts of others
 
     function: str
@@ -127,6 +154,7 @@ class Kernel:
     updates: tuple[Tensor, ...] = ()  # operands read through the pointers to the first results, which must lie there
     in_place: tuple[Tensor, ...] = ()  # operands whose memory the (single) result may take over, element by element
     loops: Loops = PLAIN_LOOPS  # how it multiplies, where `work` is not its own
+    plans: tuple[Planned, ...] = ()  # of the subgraphs that it runs in its scratch
 
     @property
     def is_own(self) -> bool:
@@ -142,6 +170,11 @@ class Kernel:
     def runner(self) -> str:
         """The generated function that makes the call: another one for each way to call the same function."""
         return f"run_{self.function}"
+
+    @property
+    def runs(self) -> tuple[float, ...]:
+        """About how often a call runs each of the `plans`."""
+        return ()
 
     @property
     def layout(self) -> str | None:

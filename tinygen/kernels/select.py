@@ -25,6 +25,7 @@ from tinygen.kernels.int16.select import INT16_LOWERINGS
 from tinygen.kernels.native.select import native_kernels
 from tinygen.kernels.tinygen_c import (
     choice,
+    control,
     elementwise,
     gather,
     integer,
@@ -62,6 +63,7 @@ _HOMES = (
     transpose,
     transpose_conv,
     choice,
+    control,
     elementwise,
     gather,
     integer,

@@ -1,9 +1,11 @@
 """Passes: functions from Graph to Graph, run in one explicit order, verified after each."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
-from tinygen.ir.graph import Graph
+from tinygen.ir.graph import Graph, Op
 from tinygen.ir.verify import verify
+from tinygen.ops.control import ControlFlow
 from tinygen.passes.convert_boundaries import convert_boundaries
 from tinygen.passes.copy_outputs import copy_outputs
 from tinygen.passes.fold_constants import fold_constants
@@ -40,7 +42,11 @@ FLOAT_PASSES: tuple[Pass, ...] = tuple(step for step in PASSES if step is not re
 
 
 def run(graph: Graph, passes: Sequence[Pass] = PASSES, observe: Callable[[str, Graph], None] | None = None) -> Graph:
-    """The graph after all passes; `observe` sees the name of each pass that changed something, and its result."""
+    """The graph after all passes; `observe` sees the name of each pass that changed something, and its result.
+
+    Subgraphs come first, and keep the types of their inputs and outputs.
+    """
+    graph = _with_subgraphs(graph, tuple(step for step in passes if step is not convert_boundaries))
     for step in passes:
         name = step.__name__
         rewritten = step(graph)
@@ -49,3 +55,13 @@ def run(graph: Graph, passes: Sequence[Pass] = PASSES, observe: Callable[[str, G
             observe(name, rewritten)
         graph = rewritten
     return graph
+
+
+def _with_subgraphs(graph: Graph, passes: Sequence[Pass]) -> Graph:
+    """The graph with its subgraphs after all passes."""
+    changed: dict[Op, Op] = {op: _with_own_subgraphs(op, passes) for op in graph.ops if isinstance(op, ControlFlow)}
+    return replace(graph, ops=tuple(changed.get(op, op) for op in graph.ops)) if changed else graph
+
+
+def _with_own_subgraphs(op: ControlFlow, passes: Sequence[Pass]) -> Op:
+    return op.with_subgraphs([replace(subgraph, graph=run(subgraph.graph, passes)) for subgraph in op.subgraphs])

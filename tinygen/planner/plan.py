@@ -60,11 +60,22 @@ def plan(graph: Graph, board: Board, toolbox: Toolbox, request: PlanRequest = Pl
 
     Whole tensors are fastest: they are left only for an objective or a limit that asks for less memory.
     """
+    toolbox = with_subgraphs(graph, board, toolbox, request.solver)
     if graph.is_sequential:
         schedule = _in_memories(step_plan(graph, board, toolbox, request.limit_bytes, request.solver), request)
         check(schedule)
         return schedule
     return _plan(graph, board, _with_work_in_place(graph, board, toolbox, request), request)
+
+
+def with_subgraphs(graph: Graph, board: Board, toolbox: Toolbox, solver: Solver) -> Toolbox:
+    """The toolbox with plans of all subgraphs of the graph: on whole tensors, in one piece of memory."""
+    plans = dict(toolbox.plans)
+    alone = PlanRequest(limit_bytes=0, may_split=False, solver=solver)
+    for subgraph in (subgraph for op in graph.ops for subgraph in op.subgraphs):
+        if subgraph.graph not in plans:
+            plans[subgraph.graph] = plan(subgraph.graph, board, toolbox, alone)
+    return replace(toolbox, plans=frozenset(plans.items())) if len(plans) > len(toolbox.plans) else toolbox
 
 
 def _plan(graph: Graph, board: Board, toolbox: Toolbox, request: PlanRequest) -> Schedule:

@@ -28,33 +28,45 @@ _FULLY_CONNECTED = Permission(1, Rounding.ONCE)  # of LiteRT; TFLM, CMSIS-NN and
 _WITHOUT_ORACLE = (Sum,)  # LiteRT's reference kernel for int8 never sets its multiplier: its results mean nothing
 
 
-def compare_operators(graph: Graph, inputs: Sample, oracle: LiteRTRun) -> Iterator[ComparedTensor]:
-    """All operators of one sample, and the conversions at inputs and outputs.
+class OperatorComparison:
+    """All operators of calls that follow each other, and the conversions at inputs and outputs.
 
     A tensor that the passes or the frontend have made, which the oracle lacks, takes the reference's value: what
-    stands for a chain of the user's operators is compared at the chain's end.
+    stands for a chain of the user's operators is compared at the chain's end. So does a state that the oracle does not
+    show, of a variable that a subgraph reads, say.
     """
-    stage = count()
-    known: dict[Tensor, Array] = {}
-    for port, values in zip(graph.inputs, inputs, strict=True):
-        own = convert(values, port.external, port.tensor.type)
-        known[port.tensor] = theirs = _oracle_value(port.tensor, oracle.tensors, own)
-        yield compare(next(stage), Side.ORACLE, port.name, own, theirs, oracle.permission)
-    for state in graph.states:
-        known[state.tensor] = _oracle_value(state.tensor, oracle.tensors, state.initial)
-    for op in graph.ops:
-        here = next(stage)
-        operands = Values(known.__getitem__)
-        with np.errstate(all="ignore"):
-            results = op.evaluate(operands)
-        for tensor, own in zip(op.results, results, strict=True):
-            known[tensor] = theirs = _oracle_value(tensor, oracle.tensors, own)
-            if not isinstance(op, _WITHOUT_ORACLE):
-                yield _compare_result(here, op, tensor, own, theirs, operands, oracle)
-    values_of = Values(known.__getitem__)
-    for port, expected in zip(graph.outputs, oracle.outputs, strict=True):
-        own = convert(values_of[port.tensor], port.tensor.type, port.external)
-        yield compare_port(next(stage), Side.ORACLE, port, own, expected, oracle.permission)
+
+    def __init__(self, graph: Graph) -> None:
+        self._graph = graph
+        self._states = {state.tensor: state.initial for state in graph.states}  # before the next call
+
+    def call(self, inputs: Sample, oracle: LiteRTRun) -> list[ComparedTensor]:
+        """The comparisons of the next one."""
+        return list(self._call(inputs, oracle))
+
+    def _call(self, inputs: Sample, oracle: LiteRTRun) -> Iterator[ComparedTensor]:
+        stage, graph = count(), self._graph
+        known: dict[Tensor, Array] = {}
+        for port, values in zip(graph.inputs, inputs, strict=True):
+            own = convert(values, port.external, port.tensor.type)
+            known[port.tensor] = theirs = _oracle_value(port.tensor, oracle.tensors, own)
+            yield compare(next(stage), Side.ORACLE, port.name, own, theirs, oracle.permission)
+        for state in graph.states:
+            known[state.tensor] = _oracle_value(state.tensor, oracle.tensors, self._states[state.tensor])
+        for op in graph.ops:
+            here = next(stage)
+            operands = Values(known.__getitem__)
+            with np.errstate(all="ignore"):
+                results = op.evaluate(operands)
+            for tensor, own in zip(op.results, results, strict=True):
+                known[tensor] = theirs = _oracle_value(tensor, oracle.tensors, own)
+                if not isinstance(op, _WITHOUT_ORACLE):
+                    yield _compare_result(here, op, tensor, own, theirs, operands, oracle)
+        self._states = {state.tensor: state.after(known[state.window]) for state in graph.states}
+        values_of = Values(known.__getitem__)
+        for port, expected in zip(graph.outputs, oracle.outputs, strict=True):
+            own = convert(values_of[port.tensor], port.tensor.type, port.external)
+            yield compare_port(next(stage), Side.ORACLE, port, own, expected, oracle.permission)
 
 
 def _oracle_value(tensor: Tensor, theirs: Mapping[str, Array], own: Array) -> Array:

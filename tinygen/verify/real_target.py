@@ -18,7 +18,7 @@ from tinygen.planner.schedule.schedule import Schedule
 from tinygen.verify import reference
 from tinygen.verify.comparison import ComparedTensor, Permission, Rounding, Side, compare, compare_port
 from tinygen.verify.litert import LiteRTRun
-from tinygen.verify.per_operator import compare_operators
+from tinygen.verify.per_operator import OperatorComparison
 from tinygen.verify.stages import first_operator, first_output
 from tinygen.verify.sums import sum_tolerance
 from tinygen.verify.target import TargetRun, partly_computed
@@ -31,35 +31,41 @@ def computes_real(graph: Graph) -> bool:
     return any(result.type.dtype.is_real for op in graph.ops for result in op.results)
 
 
-def compare_real_target(
-    schedule: Schedule, imported: Graph, inputs: Sample, run: TargetRun, original: Mapping[Tensor, Array]
-) -> Iterator[ComparedTensor]:
-    """All results of operators, as far as they are computed, and all outputs of one sample.
+class RealTarget:
+    """The comparisons of calls that follow each other."""
 
-    `original` is what the references make of the imported graph.
-    """
-    yield from _compare_code(schedule, inputs, run)
-    tensors = {tensor.name: array for tensor, array in original.items()}
-    before_passes = LiteRTRun(reference.outputs(imported, original), tensors, _NOTHING)
-    for found in compare_operators(schedule.graph, inputs, before_passes):
-        yield replace(found, side=Side.TARGET)
+    def __init__(self, schedule: Schedule, imported: Graph) -> None:
+        self._schedule, self._imported = schedule, imported
+        self._passes = OperatorComparison(schedule.graph)
+        self._states = {state.tensor: state.initial for state in schedule.graph.states}  # on the target
 
+    def call(self, inputs: Sample, run: TargetRun, original: Mapping[Tensor, Array]) -> Iterator[ComparedTensor]:
+        """All results of operators, as far as they are computed, and all outputs of the next one.
 
-def _compare_code(schedule: Schedule, inputs: Sample, run: TargetRun) -> Iterator[ComparedTensor]:
-    graph = schedule.graph
-    ports = zip(graph.inputs, inputs, strict=True)
-    known = {port.tensor: convert(given, port.external, port.tensor.type) for port, given in ports}
-    values = Values((known | dict(run.tensors)).__getitem__)
-    computed = partly_computed(schedule)
-    for stage, op in enumerate(graph.ops, first_operator(schedule)):
-        tolerance = sum_tolerance(op, values)
-        with np.errstate(all="ignore"):
-            results = op.evaluate(values)
-        for tensor, wanted in zip(op.results, results, strict=True):
-            part = computed.get(tensor, ...)
-            allowed = None if tolerance is None else tolerance[part]
-            actual = run.tensors[tensor][part]
-            yield compare(stage, Side.TARGET, tensor.name, actual, wanted[part], tolerance=allowed)
-    for stage, (port, given) in enumerate(zip(graph.outputs, run.outputs, strict=True), first_output(schedule)):
-        expected = convert(values[port.tensor], port.tensor.type, port.external)
-        yield compare_port(stage, Side.TARGET, port, given, expected)
+        `original` is what the references make of the imported graph.
+        """
+        yield from self._compare_code(inputs, run)
+        tensors = {tensor.name: array for tensor, array in original.items()}
+        before_passes = LiteRTRun(reference.outputs(self._imported, original), tensors, _NOTHING)
+        for found in self._passes.call(inputs, before_passes):
+            yield replace(found, side=Side.TARGET)
+
+    def _compare_code(self, inputs: Sample, run: TargetRun) -> Iterator[ComparedTensor]:
+        schedule, graph = self._schedule, self._schedule.graph
+        ports = zip(graph.inputs, inputs, strict=True)
+        known = {port.tensor: convert(given, port.external, port.tensor.type) for port, given in ports}
+        values = Values((known | self._states | dict(run.tensors)).__getitem__)
+        computed = partly_computed(schedule)
+        for stage, op in enumerate(graph.ops, first_operator(schedule)):
+            tolerance = sum_tolerance(op, values)
+            with np.errstate(all="ignore"):
+                results = op.evaluate(values)
+            for tensor, wanted in zip(op.results, results, strict=True):
+                part = computed.get(tensor, ...)
+                allowed = None if tolerance is None else tolerance[part]
+                actual = run.tensors[tensor][part]
+                yield compare(stage, Side.TARGET, tensor.name, actual, wanted[part], tolerance=allowed)
+        for stage, (port, given) in enumerate(zip(graph.outputs, run.outputs, strict=True), first_output(schedule)):
+            expected = convert(values[port.tensor], port.tensor.type, port.external)
+            yield compare_port(stage, Side.TARGET, port, given, expected)
+        self._states = {state.tensor: state.after(run.tensors[state.window]) for state in graph.states}

@@ -30,9 +30,9 @@ from tinygen.verify.comparison import ComparedTensor, Rounding, Side
 from tinygen.verify.fed_back import FedBack
 from tinygen.verify.litert import InferenceEngine, LiteRT
 from tinygen.verify.oracle import Oracle, oracle_for
-from tinygen.verify.per_operator import compare_operators
+from tinygen.verify.per_operator import OperatorComparison
 from tinygen.verify.program import Program
-from tinygen.verify.real_target import compare_real_target, computes_real
+from tinygen.verify.real_target import RealTarget, computes_real
 from tinygen.verify.samples import Samples, random_samples
 from tinygen.verify.stages import stages
 from tinygen.verify.streaming import compare_stream
@@ -187,12 +187,13 @@ def _compare_all(compiled: Program, samples: Samples, engine: InferenceEngine | 
             yield from compare_stream(compiled, samples, folder)
             return
         image = compiled.build(folder, Measure.TRACE)
+        operators = OperatorComparison(compiled.schedule.graph)
         size = len(samples) if compiled.schedule.graph.states else _BATCH  # a program begins anew
         for first in range(0, len(samples), size):
             batch = samples[first : first + size]
             compared = _compare(compiled, batch, _run(compiled, image, batch))
             for inputs, found in zip(batch, compared, strict=True):
-                theirs = engine and compare_operators(compiled.schedule.graph, inputs, engine.run(inputs))
+                theirs = engine and operators.call(inputs, engine.run(inputs))
                 yield [*found, *(theirs or ())]
 
 
@@ -206,9 +207,9 @@ def _compare(compiled: Program, batch: Samples, runs: Sequence[TargetRun]) -> It
     """The comparisons of calls that follow each other with the references."""
     schedule, imported = compiled.schedule, compiled.imported
     if computes_real(schedule.graph):
-        originals = reference.evaluate_calls(imported, batch)
+        originals, target = reference.evaluate_calls(imported, batch), RealTarget(schedule, imported)
         for inputs, run, original in zip(batch, runs, originals, strict=True):
-            yield compare_real_target(schedule, imported, inputs, run, original)
+            yield target.call(inputs, run, original)
     else:
         for run, expected in zip(runs, run_references(imported, schedule.graph, batch), strict=True):
             yield compare_target(schedule, run, expected)

@@ -1,19 +1,21 @@
 """From a TFLite file to a graph."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from tinygen.budget import FOLDED_BYTES, Account
+from tinygen.budget import FOLDED_BYTES, NODES, Account
 from tinygen.errors import UnsupportedModelError, UnsupportedOperator, UnsupportedOperatorsError
 from tinygen.frontends.foreign import check_is_real, check_not_compiled
-from tinygen.frontends.tflite.dilation import dilated_convolutions
+from tinygen.frontends.tflite.calling import called
+from tinygen.frontends.tflite.dilation import Dilated, dilated_convolutions
 from tinygen.frontends.tflite.ending import ending_at
 from tinygen.frontends.tflite.memory import KeptVariables
-from tinygen.frontends.tflite.node import Node, Readers, UnsupportedError, to_tensor
+from tinygen.frontends.tflite.node import Entered, Node, Readers, UnsupportedError, to_tensor
 from tinygen.frontends.tflite.operators import (
     activation,
     composite,
+    control,
     convolution,
     elementwise,
     logic,
@@ -45,6 +47,7 @@ from tinygen.ops.kept import keep
 READERS: Readers = {
     **activation.READERS,
     **composite.READERS,
+    **control.READERS,
     **convolution.READERS,
     **elementwise.READERS,
     **logic.READERS,
@@ -61,6 +64,7 @@ READERS: Readers = {
 }
 INTEGER_READERS: Readers = shape.INTEGER_READERS
 
+_TAKING_HANDLES = (*variables.READERS, *control.READERS)
 _SHAPE_TYPES = (DType.INT32, DType.INT64)
 _FOLDED_TYPES = (*_SHAPE_TYPES, DType.BOOL)  # while reading, since other readers ask for their values
 
@@ -79,51 +83,143 @@ def import_tflite(
     subgraph = ending_at(path, with_sizes(path.name, model.subgraphs[0], shapes or {}), stop_at)
     _check_ours(path.name, subgraph)
     check_sizes(path.name, subgraph)
-    tensors, problems = _tensors(subgraph, has_sizes=bool(shapes))
-    types = {index: tensor.type for index, tensor in tensors.items()}  # as the application sees them
-    unsigned = unsigned_tensors(subgraph, tensors)
-    tensors |= {index: as_signed(tensors[index]) for index in unsigned}
-    names = frozenset(raw.name for raw in subgraph.tensors)
-    memory = KeptVariables.of(subgraph)
-    ops: list[Op] = []
-    folded = Account(FOLDED_BYTES)
-    faults: list[UnsupportedOperator] = []
-    dilated, removed = dilated_convolutions(subgraph, tensors)
-    for raw in subgraph.operators:
-        if raw.index in removed:
-            continue
-        try:
-            around = dilated.get(raw.index)
-            node = Node(around.of(raw) if around else raw, tensors, path.name, names, model, memory, unsigned, around)
-            if shapes:
-                results = inferred(node, model.subgraphs[0])
-                tensors |= results
-                types |= {index: replace(types[index], shape=result.shape) for index, result in results.items()}
-            constant = restored(node, folded)
-            if constant is not None:
-                tensors[raw.outputs[0]] = constant
-                continue
-            remaining, known = fold(_read_operator(node, problems), folded, only=_FOLDED_TYPES)
-            ops += remaining
-            known |= node.same
-            tensors |= {index: known[tensors[index]] for index in raw.outputs if tensors.get(index) in known}
-        except UnknownSizeError as error:
-            faults.append(UnsupportedOperator(raw.name, raw.index, _name(raw, subgraph), str(error)))
-            break
-        except ValueError as error:
-            faults.append(UnsupportedOperator(raw.name, raw.index, _name(raw, subgraph), str(error)))
-    if faults:
-        raise UnsupportedOperatorsError(path.name, tuple(faults))
-    with_states, states = keep(ops, memory.kept(), set(names))
+    accounts = Account(FOLDED_BYTES), Account(NODES)
+    reading = _Reading.of(model, subgraph, KeptVariables.of(model, subgraph), *accounts, bool(shapes))
+    reading.run()
+    if reading.faults:
+        raise UnsupportedOperatorsError(path.name, tuple(reading.faults))
+    with_states, states = keep(reading.ops, reading.memory.kept(), set(reading.names))
     graph = Graph(
         path.stem,
-        _inputs(model, subgraph.inputs, tensors, problems, types),
-        tuple(_ports(model, subgraph.outputs, tensors, problems, types)),
+        _inputs(reading),
+        tuple(_ports(reading, subgraph.outputs)),
         with_states,
-        states=(*states, *(State(*pair) for op in ops for pair in op.carried)),
+        states=(*states, *(State(*pair) for op in reading.ops for pair in op.carried)),
     )
     verify(graph, "import")
     return graph
+
+
+@dataclass(eq=False)
+class _Reading:
+    """One subgraph while its operators are read in order."""
+
+    model: RawModel
+    subgraph: RawSubgraph
+    tensors: dict[int, Tensor]  # as far as the IR can hold them; results that are known become constants
+    problems: dict[int, str]  # with the others
+    types: dict[int, TensorType]  # as the application sees them
+    unsigned: frozenset[int]
+    memory: KeptVariables
+    folded: Account
+    operators: Account  # of this subgraph and all that were read before, some of them several times
+    has_sizes: bool  # that the user gives
+    callers: tuple[RawSubgraph, ...] = ()  # whose operators run it, from the main one on
+    ops: list[Op] = field(default_factory=list)
+    faults: list[UnsupportedOperator] = field(default_factory=list)
+
+    @classmethod
+    def of(
+        cls,
+        model: RawModel,
+        subgraph: RawSubgraph,
+        memory: KeptVariables,
+        folded: Account,
+        operators: Account,
+        has_sizes: bool = False,
+        callers: tuple[RawSubgraph, ...] = (),
+    ) -> "_Reading":
+        """Before the first operator."""
+        tensors, problems = _tensors(subgraph, has_sizes)
+        types = {index: tensor.type for index, tensor in tensors.items()}
+        unsigned = unsigned_tensors(subgraph, tensors)
+        tensors |= {index: as_signed(tensors[index]) for index in unsigned}
+        return cls(model, subgraph, tensors, problems, types, unsigned, memory, folded, operators, has_sizes, callers)
+
+    @property
+    def names(self) -> frozenset[str]:
+        """Of all tensors in the file's subgraph."""
+        return frozenset(raw.name for raw in self.subgraph.tensors)
+
+    def run(self) -> None:
+        """Read all operators; those that cannot be compiled are `faults`."""
+        names = self.names
+        self.operators.spend(len(self.subgraph.operators), self.model.path.name)
+        dilated, removed = dilated_convolutions(self.subgraph, self.tensors)
+        for raw in (raw for raw in self.subgraph.operators if raw.index not in removed):
+            try:
+                self._read(raw, names, dilated.get(raw.index))
+            except ValueError as error:
+                self.faults.append(UnsupportedOperator(raw.name, raw.index, _name(raw, self.subgraph), str(error)))
+                if isinstance(error, UnknownSizeError):
+                    break
+
+    def _read(self, raw: RawOperator, names: frozenset[str], around: Dilated | None) -> None:
+        file, model, tensors = self.model.path.name, self.model, self.tensors
+        node = Node(
+            around.of(raw) if around else raw,
+            tensors,
+            file,
+            names,
+            model,
+            self.memory,
+            self._enter,
+            self.unsigned,
+            around,
+        )
+        if self.has_sizes:
+            results = inferred(node, model.subgraphs[0])
+            tensors |= results
+            self.types |= {index: replace(self.types[index], shape=result.shape) for index, result in results.items()}
+        constant = restored(node, self.folded)
+        if constant is not None:
+            tensors[raw.outputs[0]] = constant
+            return
+        remaining, known = fold(_read_operator(node, self.problems), self.folded, only=_FOLDED_TYPES)
+        self.ops += remaining
+        known |= node.same
+        tensors |= {index: known[tensors[index]] for index in raw.outputs if tensors.get(index) in known}
+
+    def _enter(self, node: Node, index: int, given: Sequence[Tensor], is_apart: bool) -> Entered:
+        """What `Node.enter` says."""
+        subgraph = called(self.model, index, (*self.callers, self.subgraph))
+        passed = dict(zip(subgraph.inputs, node.raw.inputs[-len(subgraph.inputs) :], strict=False))
+        handles = {own: node.memory.handles[outer] for own, outer in passed.items() if outer in node.memory.handles}
+        memory = node.memory.inside(subgraph, handles, is_apart)
+        inner = _Reading.of(
+            self.model, subgraph, memory, self.folded, self.operators, callers=(*self.callers, self.subgraph)
+        )
+        inputs = [own for own in subgraph.inputs if own not in handles]
+        if len(inputs) != len(given):
+            raise UnsupportedError(f"gives subgraph {index} {len(given)} values, {len(inputs)} were expected")
+        for own, outer in zip(inputs, given, strict=True):
+            inner.take(own, outer, index)
+        inner.run()
+        if inner.faults:
+            fault = inner.faults[0]
+            raise UnsupportedError(
+                f"subgraph {index} cannot be compiled: operator {fault.index} ({fault.operator} '{fault.name}'): "
+                f"{fault.reason}"
+            )
+        outputs = [own for own in subgraph.outputs if own not in handles]
+        for own in (own for own in outputs if own in inner.problems):
+            raise UnsupportedError(f"subgraph {index}: {inner.problems[own]}, as an output")
+        found = (tuple(inner.tensors[own] for own in indices) for indices in (inputs, outputs))
+        given_in, given_out = found
+        return Entered(given_in, tuple(inner.ops), given_out, memory)
+
+    def take(self, own: int, given: Tensor, index: int) -> None:
+        """An input of this subgraph is given a value; UnsupportedError where it is of another type."""
+        if own in self.problems:
+            raise UnsupportedError(f"subgraph {index}: {self.problems[own]}, as an input")
+        tensor = self.tensors[own]
+        if tensor.type != given.type:
+            raise UnsupportedError(
+                f"gives subgraph {index} '{given.name}', which is {given.type}, for '{tensor.name}', {tensor.type}: "
+                "the same type was expected"
+            )
+        if given.is_constant:
+            self.tensors[own] = replace(tensor, data=given.data, coding=given.coding)
 
 
 def _check_ours(file: str, subgraph: RawSubgraph) -> None:
@@ -150,7 +246,7 @@ def _read_operator(node: Node, problems: dict[int, str]) -> tuple[Op, ...]:
     if raw.name not in READERS and raw.name not in INTEGER_READERS:
         raise UnsupportedError("tinygen has no such operator")
     for index in (*raw.inputs, *raw.outputs):
-        if index in problems and not (raw.name in variables.READERS and index in node.memory.handles):
+        if index in problems and not (raw.name in _TAKING_HANDLES and index in node.memory.handles):
             raise UnsupportedError(problems[index])
     computes_shape = raw.name in INTEGER_READERS and node.output().type.dtype in _SHAPE_TYPES
     reader = INTEGER_READERS[raw.name] if computes_shape else READERS.get(raw.name)
@@ -165,34 +261,24 @@ def _read_operator(node: Node, problems: dict[int, str]) -> tuple[Op, ...]:
     return ops
 
 
-def _inputs(
-    model: RawModel,
-    indices: tuple[int, ...],
-    tensors: dict[int, Tensor],
-    problems: dict[int, str],
-    types: dict[int, TensorType],
-) -> tuple[Port, ...]:
-    ports = tuple(_ports(model, indices, tensors, problems, types))
+def _inputs(reading: _Reading) -> tuple[Port, ...]:
+    ports = tuple(_ports(reading, reading.subgraph.inputs))
     for port in ports:
         if port.tensor.is_constant:
             raise UnsupportedModelError(
-                f"{model.path.name}, input '{port.name}': is a constant, a tensor without data was expected. "
+                f"{reading.model.path.name}, input '{port.name}': is a constant, a tensor without data was expected. "
                 "Convert the model again."
             )
     return ports
 
 
-def _ports(
-    model: RawModel,
-    indices: tuple[int, ...],
-    tensors: dict[int, Tensor],
-    problems: dict[int, str],
-    types: dict[int, TensorType],
-) -> Iterator[Port]:
+def _ports(reading: _Reading, indices: Sequence[int]) -> Iterator[Port]:
     for index in indices:
-        if index in problems:
-            raise UnsupportedModelError(f"{model.path.name}: {problems[index]}, as an input or output of the model.")
-        yield Port(tensors[index].name, tensors[index], types[index])
+        if index in reading.problems:
+            raise UnsupportedModelError(
+                f"{reading.model.path.name}: {reading.problems[index]}, as an input or output of the model."
+            )
+        yield Port(reading.tensors[index].name, reading.tensors[index], reading.types[index])
 
 
 def _name(raw: RawOperator, subgraph: RawSubgraph) -> str:

@@ -1,7 +1,7 @@
 """The variables of a network while its operators are read in order."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import tflite
@@ -40,12 +40,20 @@ class KeptVariables:
     sources: dict[Name, Source] = field(default_factory=dict)  # of the last operator that assigned one
 
     @classmethod
-    def of(cls, subgraph: RawSubgraph) -> "KeptVariables":
-        """Before the first operator."""
-        handles = handles_of(subgraph)
-        targets = (raw.inputs[0] for raw in subgraph.operators if raw.name == ASSIGN and raw.inputs)
-        variables = {tensor.index for tensor in subgraph.tensors if tensor.is_variable}
-        return cls(handles, frozenset(handles[index] for index in targets if index in handles), variables)
+    def of(cls, model: RawModel, subgraph: RawSubgraph) -> "KeptVariables":
+        """Before the first operator of the main subgraph."""
+        return cls(handles_of(subgraph), _assigned(model), _variables(subgraph))
+
+    def inside(self, subgraph: RawSubgraph, passed: Mapping[int, Name], is_apart: bool) -> "KeptVariables":
+        """Of a subgraph that an operator runs, with the handles that it is passed.
+
+        It goes on with the same values, unless it `is_apart`: then its `states` are what it reads of these, and its
+        `values` are for the operator to take over.
+        """
+        handles = {**passed, **handles_of(subgraph)}
+        if is_apart:
+            return KeptVariables(handles, self.assigned, _variables(subgraph), self.starts)
+        return replace(self, handles=handles, variables=_variables(subgraph))
 
     def kept(self) -> list[Kept]:
         """After the last operator: variables that a call finds and leaves another value of."""
@@ -68,6 +76,28 @@ class KeptVariables:
         value = self.values[name]
         check_type(value, result)
         return value
+
+
+def _variables(subgraph: RawSubgraph) -> set[int]:
+    return {tensor.index for tensor in subgraph.tensors if tensor.is_variable}
+
+
+def _assigned(model: RawModel) -> frozenset[Name]:
+    """The variables that some call may assign: all but those that nothing but subgraphs called once does."""
+    operators = [raw for subgraph in model.subgraphs for raw in subgraph.operators]
+    once = {
+        raw.options(tflite.CallOnceOptions).InitSubgraphIndex()
+        for raw in operators
+        if raw.name == CALL_ONCE and raw.has_options(tflite.CallOnceOptions)
+    }
+    found, is_any = set[Name](), False
+    every = [handles_of(subgraph) for subgraph in model.subgraphs]
+    for index, (subgraph, handles) in enumerate(zip(model.subgraphs, every, strict=True)):
+        targets = {raw.inputs[0] for raw in subgraph.operators if raw.name == ASSIGN and raw.inputs}
+        if index not in once:
+            found.update(handles[target] for target in targets & handles.keys())
+            is_any |= not targets.isdisjoint(subgraph.inputs)  # a handle that an operator passes
+    return frozenset(name for handles in every for name in handles.values()) if is_any else frozenset(found)
 
 
 def check_type(value: Tensor, other: Tensor) -> None:

@@ -1,6 +1,6 @@
 """One TFLite operator while it is read: its tensors as IR tensors, its options, its place in the file."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -38,6 +38,16 @@ class UnsupportedError(ValueError):
 
 
 @dataclass(frozen=True, eq=False)
+class Entered:
+    """A subgraph that has been read, for operators that run it."""
+
+    inputs: tuple[Tensor, ...]  # without handles of variables; constants where what it is given is one
+    ops: tuple[Op, ...]
+    outputs: tuple[Tensor, ...]  # the same
+    memory: KeptVariables  # after its last operator
+
+
+@dataclass(frozen=True, eq=False)
 class Node:
     """An operator with its tensors; readers turn it into IR operators."""
 
@@ -47,6 +57,7 @@ class Node:
     names: frozenset[str]  # of all tensors in the file
     model: RawModel
     memory: KeptVariables  # the variables as they are before the operator
+    entering: "Callable[[Node, int, Sequence[Tensor], bool], Entered]"  # see `enter`
     unsigned: frozenset[int] = frozenset()  # tensors that are uint8 in the file, read as int8
     dilated: Dilated | None = None  # of a convolution, what the operators around it did for it
     same: dict[Tensor, Tensor] = field(default_factory=dict)  # results that are tensors which there are already
@@ -108,6 +119,19 @@ class Node:
     def outputs(self) -> tuple[Tensor, ...]:
         """All outputs."""
         return tuple(self.output(position) for position in range(len(self.raw.outputs)))
+
+    def enter(self, index: int, given: Sequence[Tensor], is_apart: bool) -> Entered:
+        """The subgraph of that number, for these inputs, of which constants stay constants in it.
+
+        Its variables are the network's, unless it `is_apart`. ValueError where it is not there, or cannot be read.
+        """
+        return self.entering(self, index, given, is_apart)
+
+    @property
+    def values(self) -> tuple[Tensor, ...]:
+        """All inputs that are there, without handles of variables."""
+        present = (index for index in self.raw.inputs if index >= 0 and index not in self.memory.handles)
+        return tuple(self.tensors[index] for index in present)
 
     def intermediate(self, result: Tensor, role: str, shape: tuple[int, ...]) -> Tensor:
         """A new tensor on the way to `result`: same element type and quantization, a name that nothing else has."""

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 
 from tinygen.ir.graph import Op
 from tinygen.ir.tensor import Tensor
-from tinygen.kernels.base import Kernel, Library, Toolbox
+from tinygen.kernels.base import Kernel, Library, Planned, Toolbox
 from tinygen.kernels.prices import Prices, prices
 from tinygen.kernels.tinygen_c import partial_products, running_sum
 from tinygen.kernels.work import work
@@ -47,8 +47,14 @@ class Costs:
         """Of computing rows of the result of `op`, or some columns of them; without a number all of them."""
         key = op, kernel.function, kernel.scratch_bytes, rows, columns
         if key not in self._call_cache:
-            self._call_cache[key] = self._prices.cheapest(kernel.works(op, rows, columns))
+            inside = sum(often * self._all_of(plan) for plan, often in zip(kernel.plans, kernel.runs, strict=True))
+            self._call_cache[key] = self._prices.cheapest(kernel.works(op, rows, columns)) + inside
         return self._call_cache[key]
+
+    def _all_of(self, plan: Planned) -> float:
+        """Of a subgraph."""
+        assert isinstance(plan, Schedule)
+        return sum(self.call(call.op, call.kernel) for call in plan.calls)
 
     def is_measured(self, op: Op, kernel: Kernel) -> bool:
         """Whether the cost of the kernel is its own, not that of a similar one."""

@@ -26,4 +26,4 @@ def const_bytes(schedule: Schedule) -> int:
 
 
 def _tables(schedule: Schedule) -> list[Table]:
-    return [*(table for call in schedule.calls for table in call.kernel.tables), *schedule.starts.values()]
+    return [*(table for call in schedule.all_calls for table in call.kernel.tables), *schedule.starts.values()]

@@ -180,6 +180,18 @@ class Schedule:
         return tuple(step for step in self.flat_steps if isinstance(step, Call))
 
     @cached_property
+    def subschedules(self) -> tuple["Schedule", ...]:
+        """The plans of all subgraphs that kernels run, those inside of others behind them."""
+        plans = dict.fromkeys(plan for call in self.calls for plan in call.kernel.plans)
+        own = [plan for plan in plans if isinstance(plan, Schedule)]
+        return tuple(chain.from_iterable((plan, *plan.subschedules) for plan in own))
+
+    @cached_property
+    def all_calls(self) -> tuple[Call, ...]:
+        """The calls, and those in subgraphs."""
+        return (*self.calls, *(call for plan in self.subschedules for call in plan.calls))
+
+    @cached_property
     def fetched(self) -> frozenset[Tensor]:
         """Inputs of the model that the application gives by rows."""
         fetches = (step for step in self.flat_steps if isinstance(step, Fetch))

@@ -1,0 +1,175 @@
+"""IF and WHILE: parts of a network that run as values say, in C, as planned, and as LiteRT and TFLite Micro do."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.support.control_models import branch_model, broken_model, endless_model, folded_model, loop_model
+from tests.support.litert import interpreter, needs_litert
+from tests.support.stateful import run_two_instances, run_with_model
+from tests.support.tflm import needs_tflm
+from tests.support.tools import requires_host_cc, requires_qemu
+from tinygen.budget import BudgetError
+from tinygen.build.execute import Sample
+from tinygen.errors import UnsupportedOperatorsError
+from tinygen.ir.types import Array
+from tinygen.ops.control import While
+from tinygen.options import Kernels, Options
+from tinygen.pipeline import Compiled, compile_model
+from tinygen.planner.schedule.interpret import interpret_calls
+from tinygen.verify import reference
+from tinygen.verify.oracle import Oracle
+from tinygen.verify.validate import validate
+
+_MODELS: dict[str, Callable[[], bytes]] = {
+    "branch": branch_model,
+    "loop": loop_model,
+    "counted": lambda: loop_model(counts_to_input=False),
+    "nested": lambda: loop_model(nested=True),
+    "true": lambda: folded_model(True),
+    "false": lambda: folded_model(False),
+}
+
+
+def _compiled(folder: Path, model: bytes, target: str = "host") -> Compiled:
+    file = folder / "control.tflite"
+    file.write_bytes(model)
+    return compile_model(file, Options(target=target, kernels=Kernels.PORTABLE))
+
+
+def _calls(compiled: Compiled, count: int) -> list[Sample]:
+    rng = np.random.default_rng(4)
+    lowest = {"i8": -20, "i32": -4}
+    types = [(port.external, lowest[port.external.dtype.value]) for port in compiled.graph.inputs]
+    return [[rng.integers(low, 1 - low, t.shape).astype(t.dtype.numpy) for t, low in types] for _ in range(count)]
+
+
+def _litert(model: bytes, calls: list[Sample]) -> list[list[Array]]:
+    loaded = interpreter(model)
+    found = []
+    for inputs in calls:
+        for port, values in zip(loaded.get_input_details(), inputs, strict=True):
+            loaded.set_tensor(port["index"], values)
+        loaded.invoke()
+        found.append([loaded.get_tensor(port["index"]) for port in loaded.get_output_details()])
+    return found
+
+
+@needs_litert
+@requires_host_cc
+@pytest.mark.parametrize("name", _MODELS)
+def test_item_17_branches_and_loops(name: str, tmp_path: Path) -> None:
+    """Many calls, in which every branch is taken and loops run not at all and several times."""
+    model = _MODELS[name]()
+    compiled = _compiled(tmp_path, model)
+    calls = _calls(compiled, 60)
+    expected = _litert(model, calls)
+    for run in (compiled.execute(calls).outputs, interpret_calls(compiled.schedule, calls)):
+        for index, (actual, wanted) in enumerate(zip(run, expected, strict=True)):
+            for one, other in zip(actual, wanted, strict=True):
+                np.testing.assert_array_equal(one, other, f"call {index}")
+    found = validate(compiled, calls[:20], samples=20)
+    assert (found.exact, found.oracle) == (True, Oracle.LITERT), found.first_mismatch
+
+
+@needs_tflm
+@requires_host_cc
+@pytest.mark.parametrize("name", ["branch", "loop"])
+def test_item_17_as_tflite_micro_does(name: str, tmp_path: Path) -> None:
+    compiled = _compiled(tmp_path, _MODELS[name]())
+    found = validate(compiled, _calls(compiled, 20), samples=20, against=Oracle.TFLM)
+    assert (found.exact, found.oracle) == (True, Oracle.TFLM), found.first_mismatch
+
+
+@pytest.mark.qemu
+@requires_qemu
+@needs_litert
+@pytest.mark.parametrize("target", ["mps2-an386", "mps3-an547"])
+@pytest.mark.parametrize("name", ["branch", "nested"])
+def test_item_17_on_targets(name: str, target: str, tmp_path: Path) -> None:
+    compiled = _compiled(tmp_path, _MODELS[name](), target)
+    calls = _calls(compiled, 15)
+    for actual, wanted in zip(compiled.execute(calls).outputs, _litert(_MODELS[name](), calls), strict=True):
+        for one, other in zip(actual, wanted, strict=True):
+            np.testing.assert_array_equal(one, other)
+
+
+@needs_litert
+@requires_host_cc
+def test_item_17_contexts_of_loops(tmp_path: Path) -> None:
+    """With sanitizers: two contexts, a reset in between, each with the variable that the loop's body assigns."""
+    model = _MODELS["counted"]()
+    compiled = _compiled(tmp_path, model)
+    calls = _calls(compiled, 20)
+    expected = np.concatenate([outputs[0] for outputs in _litert(model, calls)])
+    (tmp_path / "two").mkdir()
+    run_two_instances(compiled, np.concatenate([x for (x,) in calls]), expected, tmp_path / "two")
+
+
+def test_item_17_constant_conditions_leave_no_branch(tmp_path: Path) -> None:
+    kinds = {
+        name: [type(op).__name__ for op in _compiled(tmp_path, _MODELS[name]()).graph.ops] for name in ("true", "false")
+    }
+    assert "If" not in kinds["true"] and "While" in kinds["true"]
+    assert not {"If", "While"} & set(kinds["false"])
+
+
+def test_item_17_turns_that_are_known(tmp_path: Path) -> None:
+    """Loops that count to a constant have a number of turns; others a limit, the same in C and in the references."""
+    for name, turns in {"counted": 5, "loop": None}.items():
+        ops = _compiled(tmp_path, _MODELS[name]()).graph.ops
+        assert [op.turns for op in ops if isinstance(op, While)] == [turns]
+
+
+@requires_host_cc
+def test_item_17_an_endless_loop_fails(tmp_path: Path) -> None:
+    compiled = _compiled(tmp_path, endless_model())
+    inputs = [np.array([number], np.int32) for number in (1, 0)]
+    with pytest.raises(BudgetError, match=r"65,537 turns of a loop, at most 65,536 were expected"):
+        reference.evaluate(compiled.graph, inputs)
+    (tmp_path / "c").mkdir()
+    run_with_model(compiled, {"endless.c": _ENDLESS}, tmp_path / "c")
+
+
+_ENDLESS = """
+#include "control.h"
+
+int main(void)
+{
+    const int32_t start = 1, never = 0, one = 1, three = 3;
+    const int32_t just = 10 - 65536, beyond = just - 1;
+    int32_t end = 0;
+
+    if (control_run(&start, &never, &end) != CONTROL_WHILE_1) {
+        return 1;
+    }
+    if (control_run(&just, &one, &end) != 0 || control_run(&beyond, &one, &end) != CONTROL_WHILE_1) {
+        return 2;
+    }
+    return control_run(&start, &three, &end) != 0 || end != 10;
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("what", "message"),
+    [
+        ("index", "runs subgraph 7, 1 to 4 were expected"),
+        ("itself", "runs subgraph 1, which runs itself by that, another one was expected"),
+        ("condition", "condition 'how' is i32, i1 was expected"),
+        ("many", "gives subgraph 1 2 values, 1 were expected"),
+        ("type", "for 'wide', i8[1, 2, 1, 8], scale 0.5, zero point 0: the same type was expected"),
+        (
+            "operator",
+            "subgraph 1 cannot be compiled: operator 0 (CUSTOM:Unheard 'after'): tinygen has no such",
+        ),
+        ("outputs", "has 1 outputs, subgraph 1 0, as many were expected"),
+        ("growing", "the same type was expected: what changes its shape has no bound in memory"),
+    ],
+)
+def test_item_17_what_is_refused(what: str, message: str, tmp_path: Path) -> None:
+    with pytest.raises(UnsupportedOperatorsError) as error:
+        _compiled(tmp_path, broken_model(what))
+    assert message in str(error.value)
