@@ -24,7 +24,7 @@ LAYERS = 60
 FUNCTIONS = {  # of each family
     "addition": 1,
     "convolution": 6,
-    "depthwise": 8,
+    "depthwise": 6,
     "dilated_filters": 5,
     "edge_convolution": 6,
     "edge_depthwise": 8,

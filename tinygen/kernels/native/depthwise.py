@@ -13,6 +13,7 @@ from tinygen.kernels.native.native import NativeKernel, clamped
 from tinygen.kernels.native.plane_axes import PlaneAxis, axes_of
 from tinygen.kernels.native.requantization import ShortRequantization, short_requantization
 from tinygen.kernels.packing import packing
+from tinygen.kernels.prices import prices
 from tinygen.kernels.work import Work, work
 from tinygen.ops.clamp import Clamp
 from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
@@ -20,10 +21,7 @@ from tinygen.ops.requantize import Int64Array
 from tinygen.ops.window import HW, UNIT
 
 _BLOCK = 4  # outputs of a line at once
-_SINGLE_COST = 1.6  # of an output that is left over, as multiple of one in a block
-_LINE_COST = 1.2  # of starting a line
 _STRIDES = (1, 2)  # between positions
-_FEWEST_OUTPUTS = 3  # of a channel: below, its plane costs more than it saves
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -46,6 +44,7 @@ class NativeDepthwiseS8(NativeKernel):
     activation: Clamp
     channel_words: int
     fills_blocks: bool  # outputs that are left over are computed as a block, but with 3x3 filters
+    is_linear: bool  # requantized by one multiplication
 
     @property
     def layout(self) -> str:
@@ -104,11 +103,46 @@ class NativeDepthwiseS8(NativeKernel):
         return self.lines.output_step - self.positions.outputs * self.positions.output_step
 
     def work(self, op: Op, rows: int | None = None, columns: int | None = None) -> Work:
+        assert isinstance(op, DepthwiseConv2D)
+        vertical, horizontal = axes_of(op, rows, columns)
+        axes = (vertical, horizontal) if self.lines.is_vertical else (horizontal, vertical)
+        return self._by(op, *axes, rows, columns)
+
+    def works(self, op: Op, rows: int | None = None, columns: int | None = None) -> tuple[Work, ...]:
+        """Parts may be computed with lines and positions exchanged."""
+        assert isinstance(op, DepthwiseConv2D)
+        if rows is None and columns is None:
+            return (self.work(op),)
+        both = tuple(self._by(op, *axes, rows, columns) for axes in _ways(op, rows, columns))
+        return both or (self.work(op, rows, columns),)
+
+    def _by(
+        self, op: DepthwiseConv2D, lines: PlaneAxis, positions: PlaneAxis, rows: int | None, columns: int | None
+    ) -> Work:
+        shape = _Shape(lines, positions, self.is_3x3, self.is_linear, self.fills_blocks)
+        return shape.work(self.batches * self.channels, clamped(op, rows, columns))
+
+
+@dataclass(frozen=True)
+class _Shape:
+    """A way to compute a layer."""
+
+    lines: PlaneAxis
+    positions: PlaneAxis
+    is_3x3: bool
+    is_linear: bool
+    fills_blocks: bool
+
+    @property
+    def function(self) -> str:
+        """Of C."""
+        filters, strides = "_3x3" if self.is_3x3 else "", "_stride2" if self.positions.stride == 2 else ""
+        return f"tg_native_depthwise{filters}{strides}{'_relu' if self.is_linear else ''}_s8"
+
+    def work(self, planes: int, clamped: float) -> Work:
         """A plane of each channel is filled, then lines of the result are computed in blocks; what is left over one by
         one or as a block."""
-        assert isinstance(op, DepthwiseConv2D)
-        lines, positions = lines_and_positions(op, rows, columns)
-        planes = self.batches * self.channels
+        lines, positions = self.lines, self.positions
         left = positions.outputs % _BLOCK
         in_blocks = positions.outputs + (-positions.outputs % _BLOCK if self.fills_blocks else 0)
         computed = planes * lines.outputs * (positions.outputs - left if self.is_3x3 else in_blocks)
@@ -124,7 +158,7 @@ class NativeDepthwiseS8(NativeKernel):
             output=computed,
             mac=computed * lines.taps * 2 * pairs_of_taps(positions),
             tail_output=planes * lines.outputs * left if self.is_3x3 else 0,
-            clamped=clamped(op, rows, columns),
+            clamped=clamped,
         )
 
 
@@ -136,14 +170,17 @@ def lower_depthwise_conv2d(op: Op, toolbox: Toolbox) -> tuple[Kernel, ...]:
         return ()
     taps = weights.shape[1] * weights.shape[2]
     short = short_requantization(op.output_stage, weights.reshape(taps, -1).T.astype(np.int64))
-    lines, positions = lines_and_positions(
-        op
-    )  # tiles of one operator may differ in this, so the tables have different names
-    if short is None or not _has_kernel(lines, positions):
+    ways = _ways(op)
+    if short is None or not ways:
         return ()
-    name, filters = ("stream", weights[0]) if lines.is_vertical else ("transposed", weights[0].transpose(1, 0, 2))
-    is_3x3 = op.window.kernel == HW(3, 3)
+    is_3x3, fills_blocks = op.window.kernel == HW(3, 3), toolbox.isa.runs_dsp_kernels
     linear = linear_requantization(op.output_stage, short)
+    shapes = [_Shape(*axes, is_3x3, linear is not None, fills_blocks) for axes in ways]
+    planes, price = op.input.shape[0] * op.input.shape[3], prices(toolbox).instructions
+    shape = min(shapes, key=lambda shape: price(shape.work(planes, clamped(op))))
+    lines, positions = shape.lines, shape.positions
+    # tiles of one operator may differ in this, so the tables have different names
+    name, filters = ("stream", weights[0]) if lines.is_vertical else ("transposed", weights[0].transpose(1, 0, 2))
     scaling = _Scaling.of(short, linear)
     channel_words = _channel_words(lines, positions, is_3x3)
     words = packing(
@@ -152,7 +189,7 @@ def lower_depthwise_conv2d(op: Op, toolbox: Toolbox) -> tuple[Kernel, ...]:
         lambda: (_stream_3x3(filters, scaling) if is_3x3 else _stream(filters, scaling, positions)).reshape(-1),
     )
     kernel = NativeDepthwiseS8(
-        function=_function(is_3x3, positions.stride, linear is not None),
+        function=shape.function,
         reads=(op.input,),
         writes=(op.output,),
         tables=(Table(name, words),),
@@ -167,14 +204,10 @@ def lower_depthwise_conv2d(op: Op, toolbox: Toolbox) -> tuple[Kernel, ...]:
         zero_point=op.input.type.zero_point,
         activation=op.clamp,
         channel_words=channel_words,
-        fills_blocks=toolbox.isa.runs_dsp_kernels,
+        fills_blocks=fills_blocks,
+        is_linear=linear is not None,
     )
     return (kernel,)
-
-
-def _function(is_3x3: bool, stride: int, is_linear: bool) -> str:
-    filters, strides = "_3x3" if is_3x3 else "", "_stride2" if stride == 2 else ""
-    return f"tg_native_depthwise{filters}{strides}{'_relu' if is_linear else ''}_s8"
 
 
 def pairs_of_taps(positions: PlaneAxis) -> int:
@@ -194,28 +227,17 @@ def _plane_positions(positions: PlaneAxis, is_3x3: bool) -> int:
     return elements + elements % 2
 
 
-def lines_and_positions(
+def _ways(
     op: DepthwiseConv2D, rows: int | None = None, columns: int | None = None
-) -> tuple[PlaneAxis, PlaneAxis]:
-    """What is taken for lines and for positions: the cheaper way, if there is a kernel for it; rows and columns as in
-    `axes_of`."""
+) -> tuple[tuple[PlaneAxis, PlaneAxis], ...]:
+    """What may be taken for lines and for positions; rows and columns as in `axes_of`."""
     vertical, horizontal = axes_of(op, rows, columns)
     both = (vertical, horizontal), (horizontal, vertical)
-    possible = [pair for pair in both if pair[1].stride in _STRIDES]
-    return min(possible or both, key=lambda pair: _cost(*pair))
+    return tuple(pair for pair in both if _has_kernel(*pair))
 
 
 def _has_kernel(lines: PlaneAxis, positions: PlaneAxis) -> bool:
-    is_worth = lines.outputs * positions.outputs >= _FEWEST_OUTPUTS
-    return is_worth and min(lines.reached, positions.reached) >= 1 and positions.stride in _STRIDES
-
-
-def _cost(lines: PlaneAxis, positions: PlaneAxis) -> float:
-    if lines.taps == 3 and positions.taps == 3:
-        whole, rest = divmod(positions.outputs, _BLOCK)
-        return lines.outputs * (_LINE_COST + whole * _BLOCK + rest * _SINGLE_COST)
-    blocks = -(-positions.outputs // _BLOCK)
-    return lines.outputs * (20 + blocks * (50 + lines.taps * (10 + 7 * pairs_of_taps(positions))))
+    return min(lines.reached, positions.reached) >= 1 and positions.stride in _STRIDES
 
 
 @dataclass(frozen=True, eq=False)

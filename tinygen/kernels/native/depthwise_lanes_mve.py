@@ -147,7 +147,7 @@ def lower_depthwise_conv2d(op: Op, toolbox: Toolbox) -> tuple[Kernel, ...]:
     assert isinstance(op, DepthwiseConv2D)
     price = prices(toolbox)
     useful: list[Kernel] = []
-    for kernel in sorted((*planes(op), *lanes(op)), key=lambda kernel: price.cheapest(kernel.works(op))):
+    for kernel in sorted((*planes(op, price), *lanes(op)), key=lambda kernel: price.cheapest(kernel.works(op))):
         if not useful or kernel.scratch_bytes < useful[-1].scratch_bytes:
             useful.append(kernel)
     return tuple(useful)

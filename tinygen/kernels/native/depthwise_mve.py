@@ -1,6 +1,6 @@
 """Depthwise convolutions on cores with MVE, channel by channel over padded planes: see docs/kernels.md."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import ClassVar
 
@@ -13,6 +13,7 @@ from tinygen.kernels.native.native import NativeKernel, clamped
 from tinygen.kernels.native.plane_axes import PlaneAxis, axes_of
 from tinygen.kernels.native.requantization_mve import VectorRequantization, vector_requantization
 from tinygen.kernels.packing import packing
+from tinygen.kernels.prices import Prices
 from tinygen.kernels.work import Work, work
 from tinygen.ops.clamp import Clamp
 from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
@@ -23,7 +24,6 @@ _MOVED = 4  # zeros before a filter of one line, which is moved by up to 3
 _GROUP = 8  # channels of a vector
 _AT_ONCE = 8  # outputs
 _SCRATCH_BYTES = 5120  # for planes, unless the fewest take more
-_FEWEST_GAIN = 8, 9, 1.5  # instructions of CMSIS-NN for a channel, an output, a multiplication: it needs at least
 _MOST_MOVED = 13  # positions of a filter that fit a vector when moved by up to 3
 _LARGEST_STEP = 0xFFFF  # distances of outputs are 16-bit numbers
 
@@ -44,6 +44,15 @@ class Plan:
     layout: PlaneLayout
     lines: PlaneAxis
     positions: PlaneAxis
+
+    def on(self, op: DepthwiseConv2D, rows: int | None) -> "Plan":
+        """The same for rows of the result."""
+        vertical, horizontal = axes_of(op, rows)
+        return (
+            replace(self, lines=vertical, positions=horizontal)
+            if self.lines.is_vertical
+            else replace(self, lines=horizontal, positions=vertical)
+        )
 
     @property
     def variant(self) -> str:
@@ -125,18 +134,6 @@ class Plan:
         strides = max(lines.stride, positions.stride)
         return lines.taps == positions.taps == 3 and strides == 1 and min(lines.outputs, positions.outputs) > 1
 
-    @property
-    def instructions(self) -> float:
-        """Of one channel: packing and outputs."""
-        lines, positions = self.lines.outputs, self.positions.outputs
-        packing = 9 + self.words * 17 / _GROUP
-        if self.layout is PlaneLayout.TILES:
-            return 24 + -(-lines // 2) * (packing + 16 + -(-positions // 4) * 31)
-        if self.layout is PlaneLayout.LINE:
-            return 24 + lines * (packing + 16 + -(-positions // _AT_ONCE) * 34)
-        packed = lines if self.layout is PlaneLayout.COLUMNS else self.lines.reach
-        return 32 + packed * packing + lines * (16 + -(-positions // _AT_ONCE) * (24 + 18 * self.vectors))
-
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class NativeMveDepthwiseS8(NativeKernel):
@@ -165,6 +162,7 @@ class NativeMveDepthwiseS8(NativeKernel):
     output_zero_point: int
     activation: Clamp
     is_relu: bool  # the clamp hides negative values
+    plan: Plan
 
     @property
     def layout(self) -> str:
@@ -174,56 +172,76 @@ class NativeMveDepthwiseS8(NativeKernel):
     def work(self, op: Op, rows: int | None = None, columns: int | None = None) -> Work:
         """With the most lines and channels at once that the scratch has room for."""
         assert isinstance(op, DepthwiseConv2D)
-        plan = best_plan(op, rows)
-        if plan is not None:
-            done = self._planes(op, plan, rows)
-        else:  # a way that needs more rows
-            plan, share = best_plan(op), 1.0 if rows is None else rows / op.output.shape[1]
-            assert plan is not None
-            done = self._planes(op, plan, None).part(share)
+        plan, share = self.plan.on(op, rows), 1.0
+        if not plan.is_possible:  # it needs more rows
+            plan, share = self.plan, 1.0 if rows is None else rows / op.output.shape[1]
+        return self._by(op, plan, rows if share == 1.0 else None, columns).part(share)
+
+    def works(self, op: Op, rows: int | None = None, columns: int | None = None) -> tuple[Work, ...]:
+        """Parts may be computed in another way, if the scratch has room for it."""
+        assert isinstance(op, DepthwiseConv2D)
+        if rows is None:
+            return (self.work(op, rows, columns),)
+        ways = [plan for plan in possible_plans(op, rows) if plan.scratch_bytes(*_fewest(plan)) <= self.scratch_bytes]
+        return tuple(self._by(op, plan, rows, columns) for plan in ways) or (self.work(op, rows, columns),)
+
+    def _by(self, op: DepthwiseConv2D, plan: Plan, rows: int | None, columns: int | None) -> Work:
+        done = planes_work(op, plan, self.scratch_bytes, self.is_relu, rows)
         return done if columns is None else done.part(columns / op.output.shape[2])
 
-    def _planes(self, op: DepthwiseConv2D, plan: Plan, rows: int | None) -> Work:
-        """planes: a call for lines and channels whose planes fit the scratch; packed_line, packed_run: of planes;
-        packed_group, packed_word: 8 channels of a run and of a word; channel, channel_line: of planes; moved, dots,
-        vector: 8 outputs, 4 of a vector, one of a vector, one of each vector."""
-        sizes = at_once(op, plan)
-        most_lines, most_channels = next((s for s in sizes if plan.scratch_bytes(*s) <= self.scratch_bytes), sizes[-1])
-        step = plan.lines_in_step
-        whole, left = plan.lines.outputs // step * step, plan.lines.outputs % step
-        blocks = [min(most_lines, whole - first) for first in range(0, whole, most_lines)] + [step] * (left > 0)
-        steps = self.batches * sum(lines // step for lines in blocks)
-        packed = steps
-        if plan.lines_in_word == 1:
-            packed = self.batches * sum((lines - 1) * plan.lines.stride + plan.lines.taps for lines in blocks)
-        calls, groups = -(-self.channels // most_channels), -(-self.channels // _GROUP)
-        times = self.batches * len(blocks)
-        eights = self.channels * steps * -(-plan.positions.outputs * step // _AT_ONCE)
-        return work(
-            _function(plan, self.is_relu),
-            call=1,
-            planes=times * calls,
-            packed_line=packed * calls,
-            packed_run=packed * calls * plan.runs,
-            packed_group=packed * groups * plan.runs,
-            packed_word=packed * groups * plan.words,
-            channel=times * self.channels,
-            channel_line=self.channels * steps,
-            **_eights(plan, eights),
-            clamped=clamped(op, rows),
-        )
+
+def planes_work(op: DepthwiseConv2D, plan: Plan, scratch_bytes: int, is_relu: bool, rows: int | None = None) -> Work:
+    """What a way takes with so much scratch, for rows of the result.
+
+    planes: a call for lines and channels whose planes fit the scratch; packed_line, packed_run: of planes;
+    packed_group, packed_word: 8 channels of a run and of a word; channel, channel_line: of planes; moved, dots, vector:
+    8 outputs, 4 of a vector, one of a vector, one of each vector.
+    """
+    batches, channels = op.input.shape[0], op.input.shape[3]
+    sizes = at_once(op, plan)
+    most_lines, most_channels = next((s for s in sizes if plan.scratch_bytes(*s) <= scratch_bytes), sizes[-1])
+    step = plan.lines_in_step
+    whole, left = plan.lines.outputs // step * step, plan.lines.outputs % step
+    blocks = [min(most_lines, whole - first) for first in range(0, whole, most_lines)] + [step] * (left > 0)
+    steps = batches * sum(lines // step for lines in blocks)
+    packed = steps
+    if plan.lines_in_word == 1:
+        packed = batches * sum((lines - 1) * plan.lines.stride + plan.lines.taps for lines in blocks)
+    calls, groups = -(-channels // most_channels), -(-channels // _GROUP)
+    times = batches * len(blocks)
+    eights = channels * steps * -(-plan.positions.outputs * step // _AT_ONCE)
+    return work(
+        _function(plan, is_relu),
+        call=1,
+        planes=times * calls,
+        packed_line=packed * calls,
+        packed_run=packed * calls * plan.runs,
+        packed_group=packed * groups * plan.runs,
+        packed_word=packed * groups * plan.words,
+        channel=times * channels,
+        channel_line=channels * steps,
+        **_eights(plan, eights),
+        clamped=clamped(op, rows),
+    )
 
 
-def planes(op: DepthwiseConv2D) -> tuple[Kernel, ...]:
-    """The kernels for `op`, the fastest first; none for multipliers, dilation, wide filters or unusual scales."""
+def planes(op: DepthwiseConv2D, prices: Prices) -> tuple[Kernel, ...]:
+    """The kernels for `op` by the cheapest way, the fastest first; none for multipliers, dilation, wide filters or
+    unusual scales.
+    """
     weights = op.weights.data
     if weights is None or op.multiplier != 1 or op.dilation != UNIT:
         return ()
-    plan = best_plan(op)
+    ways = possible_plans(op)
     taps = op.window.kernel.h * op.window.kernel.w
     scales = vector_requantization(op.output_stage, weights.reshape(taps, -1).T.astype(np.int64))
-    if plan is None or scales is None or not _is_faster(op, plan):
+    if not ways or scales is None:
         return ()
+    is_relu = scales.is_relu
+    plan = min(
+        ways,
+        key=lambda way: prices.instructions(planes_work(op, way, way.scratch_bytes(*at_once(op, way)[0]), is_relu)),
+    )
     name = _table_name(plan)
     words = packing(
         (name, op.output_stage.key), len(scales.weights) * plan.channel_words, lambda: _stream(plan, scales)
@@ -232,19 +250,16 @@ def planes(op: DepthwiseConv2D) -> tuple[Kernel, ...]:
     return tuple(_kernel(op, plan, scales, tables, *sizes) for sizes in at_once(op, plan))
 
 
-def best_plan(op: DepthwiseConv2D, rows: int | None = None) -> Plan | None:
-    """The way with the fewest instructions for rows of the result; None where there is none."""
+def possible_plans(op: DepthwiseConv2D, rows: int | None = None) -> tuple[Plan, ...]:
+    """The ways to compute rows of the result, perhaps none."""
     vertical, horizontal = axes_of(op, rows)
     plans = (Plan(layout, *axes) for layout in PlaneLayout for axes in ((vertical, horizontal), (horizontal, vertical)))
-    return min((plan for plan in plans if plan.is_possible), key=lambda plan: plan.instructions, default=None)
+    return tuple(plan for plan in plans if plan.is_possible)
 
 
-def _is_faster(op: DepthwiseConv2D, plan: Plan) -> bool:
-    """Whether planes pay: CMSIS-NN, which multiplies channels side by side, is faster where there are few outputs."""
-    outputs = plan.lines.outputs * plan.positions.outputs
-    per_channel, per_output, per_mac = _FEWEST_GAIN
-    taps = op.window.kernel.h * op.window.kernel.w
-    return plan.instructions < per_channel + outputs * (per_output + per_mac * taps)
+def _fewest(plan: Plan) -> tuple[int, int]:
+    """The fewest lines and channels that planes are made for."""
+    return plan.lines_in_step, _GROUP
 
 
 def at_once(op: DepthwiseConv2D, plan: Plan) -> tuple[tuple[int, int], ...]:
@@ -254,7 +269,7 @@ def at_once(op: DepthwiseConv2D, plan: Plan) -> tuple[tuple[int, int], ...]:
     room = _SCRATCH_BYTES // _GROUP
     lines = next((n for n in range(most, step, -step) if plan.plane_bytes(n) <= room), step)
     useful = (lines, _GROUP * max(1, min(groups, room // plan.plane_bytes(lines))))
-    fewest = (step, _GROUP)
+    fewest = _fewest(plan)
     return (useful, fewest) if useful != fewest else (fewest,)
 
 
@@ -324,4 +339,5 @@ def _kernel(
         output_zero_point=op.output.type.zero_point,
         activation=op.clamp,
         is_relu=scales.is_relu,
+        plan=plan,
     )
