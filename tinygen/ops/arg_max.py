@@ -1,42 +1,26 @@
 """Index of the largest value."""
 
 from dataclasses import dataclass
-from math import prod
 from typing import ClassVar
 
 import numpy as np
 
 from tinygen.ir.answers import Point, Range
-from tinygen.ir.graph import Op, Values
+from tinygen.ir.graph import Values
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, DType
+from tinygen.ops.along_axis import AlongAxis
 from tinygen.ops.checks import check_dtype, check_shape
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class ArgMax(Op):
+class ArgMax(AlongAxis):
     """Index along `axis` of the largest value; of equal ones the first."""
 
     result_range: ClassVar[Range] = Range.OWN
 
     input: Tensor  # int8 or float32
     output: Tensor  # int32 or int64; the input's shape without `axis`
-    axis: int  # not negative
-
-    @property
-    def outer(self) -> int:
-        """Number of elements along the axes before `axis`."""
-        return prod(self.input.shape[: self.axis])
-
-    @property
-    def size(self) -> int:
-        """Number of elements along `axis`."""
-        return self.input.shape[self.axis]
-
-    @property
-    def inner(self) -> int:
-        """Number of elements along the axes after `axis`: the distance of neighbours along `axis`."""
-        return prod(self.input.shape[self.axis + 1 :])
 
     def precision_points(self) -> tuple[Point, ...]:
         return ()
@@ -47,11 +31,8 @@ class ArgMax(Op):
     def verify(self) -> None:
         check_dtype("input", self.input, DType.INT8, DType.FLOAT32)
         check_dtype("output", self.output, DType.INT32, DType.INT64)
+        super().verify()
         shape = self.input.shape
-        if not 0 <= self.axis < len(shape):
-            raise ValueError(f"axis {self.axis} of shape {list(shape)}, 0 to {len(shape) - 1} was expected")
-        if self.input.type.elements == 0:
-            raise ValueError(f"input '{self.input.name}' has shape {list(shape)}, without any element")
         check_shape("output", self.output, shape[: self.axis] + shape[self.axis + 1 :])
 
     def evaluate(self, values: Values) -> tuple[Array, ...]:

@@ -1,15 +1,15 @@
 """Sums of all elements up to each one."""
 
 from dataclasses import dataclass
-from math import prod
 from typing import ClassVar
 
 import numpy as np
 
 from tinygen.ir.answers import Point, Range
-from tinygen.ir.graph import Op, Values
+from tinygen.ir.graph import Values
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, DType
+from tinygen.ops.along_axis import AlongAxis
 from tinygen.ops.checks import check_dtype, check_numbers, check_scaling, check_shape
 from tinygen.ops.clamp import Clamp
 from tinygen.ops.precision import ACCUMULATOR, offsets, requantized
@@ -19,7 +19,7 @@ LEFT_SHIFT = 19  # of sums: 20 as in additions, times the share 1/2 that an oper
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class CumulativeSum(Op):
+class CumulativeSum(AlongAxis):
     """output[..., i, ...] = sum of the elements up to i along `axis`, without element i where it is exclusive.
 
     Sums of int8 are kept in 32 bits with 19 fraction bits, and wrap. TFLite Micro's begin at minus the zero point, not
@@ -30,25 +30,9 @@ class CumulativeSum(Op):
 
     input: Tensor
     output: Tensor
-    axis: int  # not negative
     exclusive: bool = False
     reverse: bool = False  # from the end
     counts_zero_point: bool = False  # once too often, as TFLite Micro does
-
-    @property
-    def outer(self) -> int:
-        """Number of elements along the axes before `axis`."""
-        return prod(self.input.shape[: self.axis])
-
-    @property
-    def size(self) -> int:
-        """Number of elements along `axis`."""
-        return self.input.shape[self.axis]
-
-    @property
-    def inner(self) -> int:
-        """Number of elements along the axes after `axis`."""
-        return prod(self.input.shape[self.axis + 1 :])
 
     @property
     def start(self) -> int:
@@ -72,12 +56,8 @@ class CumulativeSum(Op):
         if self.output.type.dtype is DType.INT8:
             check_numbers(("input", self.input), ("output", self.output))
             check_scaling("sum", self.scaling, 0)
-        shape = self.input.shape
-        if not 0 <= self.axis < len(shape):
-            raise ValueError(f"axis {self.axis} of shape {list(shape)}, 0 to {len(shape) - 1} was expected")
-        if self.input.type.elements == 0:
-            raise ValueError(f"input '{self.input.name}' has shape {list(shape)}, without any element")
-        check_shape("output", self.output, shape)
+        super().verify()
+        check_shape("output", self.output, self.input.shape)
 
     def evaluate(self, values: Values) -> tuple[Array, ...]:
         numbers, quant = values[self.input], self.input.type.quant

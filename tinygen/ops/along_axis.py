@@ -1,0 +1,38 @@
+"""What operators share that go along one axis of their input."""
+
+from dataclasses import dataclass
+from math import prod
+
+from tinygen.ir.graph import Op
+from tinygen.ir.tensor import Tensor
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class AlongAxis(Op):
+    """One that treats all series of elements along `axis` alike."""
+
+    input: Tensor
+    output: Tensor
+    axis: int  # not negative
+
+    @property
+    def outer(self) -> int:
+        """Number of elements along the axes before `axis`."""
+        return prod(self.input.shape[: self.axis])
+
+    @property
+    def size(self) -> int:
+        """Number of elements along `axis`."""
+        return self.input.shape[self.axis]
+
+    @property
+    def inner(self) -> int:
+        """Number of elements along the axes after `axis`: the distance of neighbours along `axis`."""
+        return prod(self.input.shape[self.axis + 1 :])
+
+    def verify(self) -> None:
+        rank = len(self.input.shape)
+        if not 0 <= self.axis < rank:
+            raise ValueError(f"axis {self.axis} of shape {list(self.input.shape)}, 0 to {rank - 1} was expected")
+        if self.input.type.elements == 0:
+            raise ValueError(f"input '{self.input.name}' has shape {list(self.input.shape)}, without any element")
