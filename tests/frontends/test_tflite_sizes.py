@@ -105,6 +105,42 @@ def _computed_shapes(type: str) -> bytes:
     return net.writer.finish([x], [again, rows])
 
 
+def _moved(type: str) -> bytes:
+    """Everything that moves pixels of an image [1, 8, w, 4]."""
+    net = _Network(type)
+    write, x = net.writer.operator, net.tensor("x", 4)
+    deep, wide, batch, back, tiled = (net.tensor(name, 4) for name in ("deep", "wide", "batch", "back", "tiled"))
+    write("SPACE_TO_DEPTH", [x], [deep], block_size=2)
+    write("DEPTH_TO_SPACE", [x], [wide], block_size=2)
+    block = net.numbers("block", [2, 1])
+    write("SPACE_TO_BATCH_ND", [x, block, net.numbers("edges", [[1, 1], [0, 2]])], [batch])
+    write("BATCH_TO_SPACE_ND", [batch, block, net.numbers("crops", [[1, 0], [2, 0]])], [back])
+    write("TILE", [x, net.numbers("multiples", [1, 1, 2, 3])], [tiled])
+    halves, parts = [net.tensor(f"half{n}", 4) for n in range(2)], [net.tensor(f"part{n}", 4) for n in range(3)]
+    write("SPLIT", [net.numbers("axis", -3), x], halves, num_splits=2)
+    write("SPLIT_V", [x, net.numbers("sizes", [1, -1, 2]), net.numbers("last", 2)], parts, num_splits=3)
+    return net.writer.finish([x], [deep, wide, batch, back, tiled, *halves, *parts])
+
+
+def _chosen(type: str) -> bytes:
+    """Elements of an image [1, h, 8, c] that are chosen by indices, numbers up to a size among them."""
+    net = _Network(type)
+    write, x = net.writer.operator, net.tensor("x", 4)
+    pixels, turned, rows, spread = (net.tensor(f"y{n}", rank) for n, rank in enumerate((2, 4, 4, 4)))
+    write("GATHER_ND", [x, net.numbers("places", [[0, 1, 0], [0, 0, 5]])], [pixels])
+    write("GATHER", [x, net.numbers("columns", [[1, 0, 2]])], [turned], axis=2, batch_dims=1)
+    sizes, numbers, shape = (net.tensor(name, 1, "int32") for name in ("sizes", "numbers", "shape"))
+    height = net.tensor("height", 0, "int32")
+    write("SHAPE", [x], [sizes], out_type=tflite.TensorType.INT32)
+    ends = (net.numbers(name, [at]) for name, at in (("begin", 1), ("end", 2), ("step", 1)))
+    write("STRIDED_SLICE", [sizes, *ends], [height], shrink_axis_mask=1)
+    write("RANGE", [net.numbers("first", 1), height, net.numbers("two", 2)], [numbers])
+    write("GATHER", [x, numbers], [rows], axis=1)
+    write("BROADCAST_ARGS", [sizes, net.numbers("twice", [2, 1, 1, 1])], [shape])
+    write("BROADCAST_TO", [x, shape], [spread])
+    return net.writer.finish([x], [pixels, turned, rows, spread])
+
+
 def _file(folder: Path, content: bytes) -> Path:
     path = folder / "net.tflite"
     path.write_bytes(content)
@@ -125,6 +161,8 @@ def _values(type: str, shape: tuple[int, ...]) -> Array:
     [
         *((_image, shape) for shape in ((1, 12, 9, 2), (1, 17, 8, 2), (3, 9, 20, 2))),
         *((_computed_shapes, shape) for shape in ((1, 6, 8), (1, 5, 4), (2, 3, 4))),
+        *((_moved, shape) for shape in ((1, 8, 6, 4), (3, 4, 10, 8))),
+        *((_chosen, shape) for shape in ((1, 6, 8, 3), (1, 3, 6, 1))),
     ],
 )
 def test_16_shapes_and_numbers_behind_open_sizes(
@@ -174,12 +212,12 @@ def test_16_a_size_that_vanishes_is_named_with_tensor_axis_and_option(tmp_path: 
 def test_16_an_operator_through_which_sizes_are_not_followed(tmp_path: Path) -> None:
     net = _Network("int8")
     x, y, z = (net.tensor(name, 4) for name in "xyz")
-    net.writer.operator("SPACE_TO_DEPTH", [x], [y], block_size=2)
+    net.writer.operator("DENSIFY", [x], [y])
     net.writer.operator("RELU", [y], [z])
     with pytest.raises(UnsupportedModelError) as raised:
         import_model(_file(tmp_path, net.writer.finish([x], [z])), Spelling(shapes={"x": (1, 8, 8, 2)}))
     assert str(raised.value).splitlines()[1:2] == [
-        "  operator 0 (SPACE_TO_DEPTH 'y'): axis 1 of tensor 'y' has no fixed size in the file, and --input-shape is "
+        "  operator 0 (DENSIFY 'y'): axis 1 of tensor 'y' has no fixed size in the file, and --input-shape is "
         "not followed through this operator, a fixed size was expected: convert the model with a fixed input shape, or "
         "end it before with --stop-at."
     ]

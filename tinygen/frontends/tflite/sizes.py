@@ -11,7 +11,7 @@ from tinygen.errors import UnsupportedModelError, UsageError
 from tinygen.frontends.tflite.activation import padding_mode
 from tinygen.frontends.tflite.node import Node, UnsupportedError, open_axes
 from tinygen.frontends.tflite.operators.convolution import window_padding
-from tinygen.frontends.tflite.operators.movement import axis_index, paddings
+from tinygen.frontends.tflite.operators.movement import axis_index, batch_axes, block_and_edges, paddings
 from tinygen.frontends.tflite.operators.reduction import reduced_axes
 from tinygen.frontends.tflite.operators.shape import wanted_shape
 from tinygen.frontends.tflite.operators.slicing import cut_out, sliced_shape
@@ -212,11 +212,17 @@ def _reshape(node: Node) -> Shapes:
 
 
 def _expand_dims(node: Node) -> Shapes:
-    shape, axes = node.input(0).shape, node.integers(1, "axis")
+    shape = node.input(0).shape
+    axis = _axis(node, 1, len(shape) + 1)
+    return ((*shape[:axis], 1, *shape[axis:]),)
+
+
+def _axis(node: Node, position: int, rank: int) -> int:
+    """The constant that names an axis."""
+    axes = node.integers(position, "axis")
     if len(axes) != 1:
         raise UnsupportedError(f"axis is {list(axes)}, one number was expected")
-    axis = axis_index(axes[0], len(shape) + 1)
-    return ((*shape[:axis], 1, *shape[axis:]),)
+    return axis_index(axes[0], rank)
 
 
 def _squeeze(node: Node) -> Shapes:
@@ -289,10 +295,102 @@ def _strided_slice(node: Node) -> Shapes:
 
 def _gather(node: Node) -> Shapes:
     options, shape, indices = node.options(tflite.GatherOptions), node.input(0).shape, node.input(1).shape
-    if options.BatchDims():
-        raise UnsupportedError(f"batch_dims is {options.BatchDims()}, 0 was expected")
-    axis = axis_index(options.Axis(), len(shape))
-    return ((*shape[:axis], *indices, *shape[axis + 1 :]),)
+    batch_dims, axis = batch_axes(node), axis_index(options.Axis(), len(shape))
+    return ((*shape[:axis], *indices[batch_dims:], *shape[axis + 1 :]),)
+
+
+def _gather_nd(node: Node) -> Shapes:
+    shape, indices = node.input(0).shape, node.input(1).shape
+    depth = indices[-1] if indices else 0
+    if not 0 < depth <= len(shape):
+        raise _unfit((shape, indices))
+    return ((*indices[:-1], *shape[depth:]),)
+
+
+def _embedding_lookup(node: Node) -> Shapes:
+    return ((*node.input(0).shape, *node.input(1).shape[1:]),)
+
+
+def _split(node: Node) -> Shapes:
+    shape, count = node.input(1).shape, len(node.raw.outputs)
+    axis = _axis(node, 0, len(shape))
+    if not count or shape[axis] % count:
+        raise UnsupportedError(
+            f"axis {axis} of tensor '{node.input(1).name}' has size {shape[axis]}, not {count} parts"
+        )
+    return ((*shape[:axis], shape[axis] // count, *shape[axis + 1 :]),) * count
+
+
+def _split_v(node: Node) -> Shapes:
+    shape, sizes = node.input(0).shape, node.integers(1, "sizes")
+    axis = _axis(node, 2, len(shape))
+    rest = shape[axis] - sum(size for size in sizes if size != -1)
+    if sizes.count(-1) > 1 or rest < 0 or (rest and -1 not in sizes):
+        raise UnsupportedError(f"sizes {list(sizes)} of tensor '{node.input(0).name}' do not add up to {shape[axis]}")
+    return tuple((*shape[:axis], rest if size == -1 else size, *shape[axis + 1 :]) for size in sizes)
+
+
+def _tile(node: Node) -> Shapes:
+    shape, multiples = node.input(0).shape, node.integers(1, "multiples")
+    if len(multiples) != len(shape):
+        raise UnsupportedError(f"multiples {list(multiples)} do not fit {len(shape)} dimensions")
+    return (tuple(size * count for size, count in zip(shape, multiples, strict=True)),)
+
+
+def _image(node: Node) -> tuple[int, int, int, int]:
+    if len(node.input(0).shape) != 4:
+        raise UnsupportedError(
+            f"input '{node.input(0).name}' has shape {list(node.input(0).shape)}, an image was expected"
+        )
+    batch, height, width, channels = node.input(0).shape
+    return batch, height, width, channels
+
+
+def _depth_to_space(node: Node) -> Shapes:
+    (batch, height, width, channels), block = _image(node), node.options(tflite.DepthToSpaceOptions).BlockSize()
+    if block < 1 or channels % block**2:
+        raise UnsupportedError(f"{channels} channels do not divide into blocks of {block} x {block}")
+    return ((batch, height * block, width * block, channels // block**2),)
+
+
+def _space_to_depth(node: Node) -> Shapes:
+    (batch, height, width, channels), block = _image(node), node.options(tflite.SpaceToDepthOptions).BlockSize()
+    if block < 1 or height % block or width % block:
+        raise UnsupportedError(f"{height} x {width} pixels do not divide into blocks of {block} x {block}")
+    return ((batch, height // block, width // block, channels * block**2),)
+
+
+def _space_to_batch(node: Node) -> Shapes:
+    shape, (block, (before, after)) = node.input(0).shape, block_and_edges(node)
+    padded = tuple(map(sum, zip(shape[1:], before, after, strict=False)))
+    if any(size % step for size, step in zip(padded, block, strict=True)):
+        raise UnsupportedError(f"{list(padded)} does not divide into blocks of {list(block)}")
+    sizes = (size // step for size, step in zip(padded, block, strict=True))
+    return ((shape[0] * math.prod(block), *sizes, *shape[1 + len(block) :]),)
+
+
+def _batch_to_space(node: Node) -> Shapes:
+    shape, (block, (before, after)) = node.input(0).shape, block_and_edges(node)
+    if shape[0] % math.prod(block):
+        raise UnsupportedError(f"{shape[0]} images are no multiple of a block of {list(block)}")
+    whole = (size * step for size, step in zip(shape[1:], block, strict=False))
+    sizes = (size - low - high for size, low, high in zip(whole, before, after, strict=True))
+    return ((shape[0] // math.prod(block), *sizes, *shape[1 + len(block) :]),)
+
+
+def _select(node: Node) -> Shapes:
+    return (node.input(1).shape,)
+
+
+def _broadcast_args(node: Node) -> Shapes:
+    return ((max(node.input(position).type.elements for position in range(2)),),)
+
+
+def _range(node: Node) -> Shapes:
+    begin, end, step = (node.constant(at, role).item() for at, role in enumerate(("start", "limit", "delta")))
+    if not step:
+        raise UnsupportedError("delta is 0, another number was expected")
+    return ((max(0, math.ceil((end - begin) / step)),),)
 
 
 def _given(position: int) -> "Rule":
@@ -318,6 +416,7 @@ _SAME = (
     "COS",
     "CUMSUM",
     "DEQUANTIZE",
+    "DYNAMIC_UPDATE_SLICE",
     "ELU",
     "EXP",
     "FLOOR",
@@ -379,19 +478,31 @@ _RULES: Mapping[str, Rule] = {
     **dict.fromkeys(("RESIZE_BILINEAR", "RESIZE_NEAREST_NEIGHBOR"), _resized),
     **dict.fromkeys(("FILL", "TRANSPOSE_CONV"), _given(0)),
     "BATCH_MATMUL": _batch_matmul,
+    "BATCH_TO_SPACE_ND": _batch_to_space,
+    "BROADCAST_ARGS": _broadcast_args,
     "BROADCAST_TO": _given(1),
     "CONCATENATION": _concatenation,
     "CONV_2D": _conv2d,
     "DEPTHWISE_CONV_2D": _depthwise_conv2d,
+    "DEPTH_TO_SPACE": _depth_to_space,
+    "EMBEDDING_LOOKUP": _embedding_lookup,
     "EXPAND_DIMS": _expand_dims,
     "FULLY_CONNECTED": _fully_connected,
     "GATHER": _gather,
+    "GATHER_ND": _gather_nd,
     "PACK": _pack,
+    "RANGE": _range,
     "RESHAPE": _reshape,
+    "SELECT": _select,
     "SHAPE": _shape,
     "SLICE": _slice,
+    "SPACE_TO_BATCH_ND": _space_to_batch,
+    "SPACE_TO_DEPTH": _space_to_depth,
+    "SPLIT": _split,
+    "SPLIT_V": _split_v,
     "SQUEEZE": _squeeze,
     "STRIDED_SLICE": _strided_slice,
+    "TILE": _tile,
     "TRANSPOSE": _transpose,
     "UNPACK": _unpack,
 }

@@ -126,7 +126,6 @@ def read_transpose(node: Node) -> Transpose:
 def read_gather(node: Node) -> Gather:
     """GATHER."""
     options = node.options(tflite.GatherOptions)
-    batch_dims = options.BatchDims()
     return Gather(
         name=node.name,
         source=node.source,
@@ -134,8 +133,14 @@ def read_gather(node: Node) -> Gather:
         indices=_int32_indices(node.input(1)),
         output=node.output(),
         axis=axis_index(options.Axis(), len(node.input(0).shape)),
-        batch_dims=batch_dims if batch_dims >= 0 else batch_dims + len(node.input(1).shape),
+        batch_dims=batch_axes(node),
     )
+
+
+def batch_axes(node: Node) -> int:
+    """How many axes of a GATHER's indices are batches."""
+    given, rank = node.options(tflite.GatherOptions).BatchDims(), len(node.input(1).shape)
+    return given if given >= 0 else given + rank
 
 
 def read_depth_to_space(node: Node) -> DepthToSpace:
@@ -282,7 +287,7 @@ def read_embedding_lookup(node: Node) -> Gather:
 def read_space_to_batch(node: Node) -> tuple[Op, ...]:
     """SPACE_TO_BATCH_ND: pads, then pixels of a block become images."""
     input, output = node.input(0), node.output()
-    block, (before, after) = _block(node, input)
+    block, (before, after) = block_and_edges(node)
     rank, spatial = len(input.shape), len(block)
     rest = (0,) * (rank - 1 - spatial)
     padded = node.intermediate(
@@ -313,7 +318,7 @@ def read_space_to_batch(node: Node) -> tuple[Op, ...]:
 def read_batch_to_space(node: Node) -> tuple[Op, ...]:
     """BATCH_TO_SPACE_ND: images become pixels of a block, then a slice."""
     input, output = node.input(0), node.output()
-    block, (before, after) = _block(node, input)
+    block, (before, after) = block_and_edges(node)
     spatial, batch = len(block), prod(block)
     if input.shape[0] % batch:
         raise UnsupportedError(f"{input.shape[0]} images are no multiple of a block of {list(block)}")
@@ -389,8 +394,9 @@ def _regrouped(
     )
 
 
-def _block(node: Node, input: Tensor) -> tuple[tuple[int, ...], tuple[tuple[int, ...], tuple[int, ...]]]:
+def block_and_edges(node: Node) -> tuple[tuple[int, ...], tuple[tuple[int, ...], tuple[int, ...]]]:
     """The block's sizes, and what is added or taken off before and behind each of its axes."""
+    input = node.input(0)
     block, edges = node.integers(1, "block shape"), node.integers(2, "paddings or crops")
     fits = len(edges) == 2 * len(block) and len(input.shape) > len(block) > 0
     if not fits or min(block) < 1 or min(edges) < 0:
