@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self, TypeVar
 from tinygen.budget import ALL_TURNS, Account
 from tinygen.ir.answers import Filters, Point, Products, Range, ScalingConstants, Summation
 from tinygen.ir.channels import Intervals, Link
-from tinygen.ir.orientation import Turn, Turned
+from tinygen.ir.orientation import Permutation, Turn, Turned
 from tinygen.ir.rows import (
     Channels,
     Columns,
@@ -226,6 +226,20 @@ class Op:
 
     def turned(self, turn: Turn) -> Turned | None:  # noqa: ARG002 - for subclasses
         """The operator where the signal runs along rows; None where it takes tensors only as they are."""
+        return None
+
+    @property
+    def permutes(self) -> Permutation | None:
+        """The other order in which the result has the operand's axes, where the operator does nothing else."""
+        return None
+
+    def repermuted(self, input: Tensor, output: Tensor, permutation: Permutation) -> "Op":
+        """The same on other tensors, in another order; asked of operators that do nothing else."""
+        raise NotImplementedError(f"{type(self).__name__} does more than to permute axes")
+
+    def permuted(self, permutation: Permutation) -> Turned | None:  # noqa: ARG002 - for subclasses
+        """The operator where all tensors, which have equally many axes, have these in another order; None where it
+        takes tensors only as they are."""
         return None
 
     def columns_needed(self, operand: Tensor, columns: Columns) -> Columns | None:  # noqa: ARG002 - for subclasses

@@ -61,5 +61,38 @@ class Turn:
         return _constant(weights, np.ascontiguousarray(np.asarray(weights.data).transpose(SWAP)))
 
 
+@dataclass(frozen=True)
+class Permutation:
+    """From tensors to the same ones with their axes in another order: axis i is axis order[i] of before."""
+
+    order: tuple[int, ...]
+
+    @property
+    def inverse(self) -> "Permutation":
+        """Back again."""
+        return Permutation(tuple(self.order.index(axis) for axis in range(len(self.order))))
+
+    def then(self, other: "Permutation") -> "Permutation":
+        """This one, and another one of its result."""
+        return Permutation(other.per_axis(self.order))
+
+    def per_axis(self, numbers: Sequence[int]) -> tuple[int, ...]:
+        """Numbers that stand for the axes of a tensor, for those of the result."""
+        return tuple(numbers[axis] for axis in self.order)
+
+    def moves(self, shape: tuple[int, ...]) -> bool:
+        """Whether elements of a tensor of that shape change places: other axes than those of size 1."""
+        moved = [axis for axis in self.order if shape[axis] != 1]
+        return moved != sorted(moved)
+
+    def broadcast(self, tensor: Tensor) -> Tensor:
+        """A constant that is broadcast to tensors of so many axes, in their order."""
+        data = np.asarray(tensor.data)
+        if data.ndim == 0:
+            return tensor
+        full = data.reshape((1,) * (len(self.order) - data.ndim) + data.shape)
+        return _constant(tensor, np.ascontiguousarray(full.transpose(self.order)))
+
+
 def _constant(tensor: Tensor, data: Array) -> Tensor:
     return Tensor(f"{tensor.name}:turned", replace(tensor.type, shape=data.shape), data)

@@ -9,7 +9,7 @@ import numpy as np
 from tinygen.ir.answers import Point, Range
 from tinygen.ir.channels import Intervals, Link, linked
 from tinygen.ir.graph import Op, Values
-from tinygen.ir.orientation import Turn, Turned
+from tinygen.ir.orientation import Permutation, Turn, Turned
 from tinygen.ir.rows import Channels, Columns, Rows, all_channels
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, Float32Array
@@ -41,6 +41,10 @@ class Broadcasting(Op):
     def turned(self, turn: Turn) -> Turned:
         rank = len(self.output.shape)
         return Turned(self, {tensor: turn.broadcast(tensor, rank) for tensor in self.operands if tensor.is_constant})
+
+    def permuted(self, permutation: Permutation) -> Turned:
+        constants = (tensor for tensor in self.operands if tensor.is_constant)
+        return Turned(self, {tensor: permutation.broadcast(tensor) for tensor in constants})
 
     def rows_needed(self, operand: Tensor, rows: Rows) -> Rows | None:
         height = operand.shape[1]

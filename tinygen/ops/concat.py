@@ -9,7 +9,7 @@ import numpy as np
 from tinygen.ir.answers import Range
 from tinygen.ir.channels import NONE, Intervals, Link, linked, united
 from tinygen.ir.graph import Op, Values
-from tinygen.ir.orientation import Turn, Turned
+from tinygen.ir.orientation import Permutation, Turn, Turned
 from tinygen.ir.rows import Columns, Rows
 from tinygen.ir.tensor import Alias, Tensor
 from tinygen.ir.types import Array
@@ -42,6 +42,11 @@ class Concat(Op):
     def turned(self, turn: Turn) -> Turned:
         position = turn.per_axis(tuple(range(len(self.output.shape))), -1).index(self.axis)
         return Turned(replace(self, axis=position))
+
+    def permuted(self, permutation: Permutation) -> Turned | None:
+        if any(tensor.is_constant for tensor in self.inputs):
+            return None
+        return Turned(replace(self, axis=permutation.order.index(self.axis)))
 
     def channel_links(self) -> tuple[Link, ...]:
         if self.axis != len(self.output.shape) - 1:

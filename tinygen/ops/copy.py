@@ -6,7 +6,7 @@ from typing import ClassVar
 from tinygen.ir.answers import Range
 from tinygen.ir.channels import Intervals, Link, linked, united
 from tinygen.ir.graph import Op, Values
-from tinygen.ir.orientation import Turn, Turned
+from tinygen.ir.orientation import Permutation, Turn, Turned
 from tinygen.ir.rows import Rows
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array
@@ -23,6 +23,9 @@ class Copy(Op):
     output: Tensor
 
     def turned(self, turn: Turn) -> Turned:  # noqa: ARG002 - all axes are alike
+        return Turned(self)
+
+    def permuted(self, permutation: Permutation) -> Turned:  # noqa: ARG002 - all axes are alike
         return Turned(self)
 
     def channel_links(self) -> tuple[Link, ...]:

@@ -8,7 +8,7 @@ import numpy as np
 from tinygen.ir.answers import Point, Range
 from tinygen.ir.channels import Intervals, Link, repeated
 from tinygen.ir.graph import Op, Values
-from tinygen.ir.orientation import Turn, Turned
+from tinygen.ir.orientation import Permutation, Turn, Turned
 from tinygen.ir.rows import Channels, Columns, Rows
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, DType
@@ -30,6 +30,9 @@ class Lookup(Op):
 
     def turned(self, turn: Turn) -> Turned:  # noqa: ARG002 - all axes are alike
         return Turned(self)
+
+    def permuted(self, permutation: Permutation) -> Turned | None:  # noqa: ARG002 - all axes are alike
+        return Turned(self) if self.input.shape == self.output.shape else None
 
     def channel_links(self) -> tuple[Link, ...] | None:
         return repeated(self.output, self.input)

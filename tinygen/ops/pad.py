@@ -10,7 +10,7 @@ import numpy as np
 from tinygen.ir.answers import Range
 from tinygen.ir.channels import Intervals, Link, linked, united
 from tinygen.ir.graph import Op, Tile, Values
-from tinygen.ir.orientation import Turn, Turned
+from tinygen.ir.orientation import Permutation, Turn, Turned
 from tinygen.ir.rows import Channels, Rows
 from tinygen.ir.tensor import Alias, Tensor
 from tinygen.ir.types import Array
@@ -75,6 +75,9 @@ class Pad(_Pad):
 
     def turned(self, turn: Turn) -> Turned:
         return Turned(replace(self, before=turn.per_axis(self.before, 0), after=turn.per_axis(self.after, 0)))
+
+    def permuted(self, permutation: Permutation) -> Turned:
+        return Turned(replace(self, before=permutation.per_axis(self.before), after=permutation.per_axis(self.after)))
 
     def verify(self) -> None:
         super().verify()

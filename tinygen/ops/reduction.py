@@ -1,6 +1,6 @@
 """Reductions over arbitrary axes: mean, sum, largest and smallest value."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import ClassVar
 
@@ -9,6 +9,7 @@ import numpy as np
 from tinygen.ir.answers import Point, Range, Summation
 from tinygen.ir.channels import Intervals, Link, channel_count, linked, united
 from tinygen.ir.graph import Op, Values
+from tinygen.ir.orientation import Permutation, Turned
 from tinygen.ir.rows import Channels, Rows
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, DType
@@ -92,6 +93,11 @@ class Reduction(Op):
 
     def channels_needed(self, operand: Tensor, channels: Channels) -> Channels | None:
         return channels if len(operand.shape) - 1 not in self.axes else None
+
+    def permuted(self, permutation: Permutation) -> Turned | None:
+        axes = tuple(sorted(permutation.order.index(axis) for axis in self.axes))
+        joined = axes == tuple(range(axes[0], axes[-1] + 1)) if axes else True
+        return Turned(replace(self, axes=axes)) if joined else None  # what lies apart has no kernel in each order
 
     def check_types(self) -> None:
         """Raise ValueError where element types or quantizations are none that the operator takes."""

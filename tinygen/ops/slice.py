@@ -7,7 +7,7 @@ from typing import ClassVar
 from tinygen.ir.answers import Range
 from tinygen.ir.channels import Intervals, Link, linked, united
 from tinygen.ir.graph import Op, Tile, Values
-from tinygen.ir.orientation import Turn, Turned
+from tinygen.ir.orientation import Permutation, Turn, Turned
 from tinygen.ir.rows import Rows
 from tinygen.ir.tensor import Alias, Tensor
 from tinygen.ir.types import Array
@@ -41,6 +41,10 @@ class Slice(Op):
 
     def turned(self, turn: Turn) -> Turned:
         return Turned(replace(self, begin=turn.per_axis(self.begin, 0), strides=turn.per_axis(self.strides, 1)))
+
+    def permuted(self, permutation: Permutation) -> Turned:
+        begin, strides = permutation.per_axis(self.begin), permutation.per_axis(self.strides)
+        return Turned(replace(self, begin=begin, strides=strides))
 
     def channel_links(self) -> tuple[Link, ...] | None:
         keeps = bool(self.begin) and self.strides[-1] == 1 and self.output.shape[-1] == self.input.shape[-1]

@@ -1,11 +1,12 @@
 """Permutation of axes."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from tinygen.ir.answers import Range
 from tinygen.ir.channels import Intervals, Link, linked, united
 from tinygen.ir.graph import Op, Values
+from tinygen.ir.orientation import Permutation
 from tinygen.ir.rows import Rows
 from tinygen.ir.tensor import Alias, Tensor
 from tinygen.ir.types import Array
@@ -25,8 +26,14 @@ class Transpose(Op):
     @property
     def keeps_order(self) -> bool:
         """Whether no element moves: only axes of size 1 change places."""
-        moved = [axis for axis in self.permutation if self.input.shape[axis] != 1]
-        return moved == sorted(moved)
+        return not self.permutes.moves(self.input.shape)
+
+    @property
+    def permutes(self) -> Permutation:
+        return Permutation(self.permutation)
+
+    def repermuted(self, input: Tensor, output: Tensor, permutation: Permutation) -> "Transpose":
+        return replace(self, name=output.name, input=input, output=output, permutation=permutation.order)
 
     @property
     def makes_pixels(self) -> bool:

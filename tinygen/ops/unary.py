@@ -7,7 +7,7 @@ import numpy as np
 
 from tinygen.ir.answers import Point, Range
 from tinygen.ir.graph import Op, Values
-from tinygen.ir.orientation import Turn, Turned
+from tinygen.ir.orientation import Permutation, Turn, Turned
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, DType, Float32Array, TensorType
 from tinygen.ops.checks import check_activations, check_numbers, check_shape
@@ -37,6 +37,9 @@ class Unary(Op):
         return (Point("table", f"256 entries of {type(self).__name__}, rounded once"),)
 
     def turned(self, turn: Turn) -> Turned:  # noqa: ARG002 - all axes are alike
+        return Turned(self)
+
+    def permuted(self, permutation: Permutation) -> Turned:  # noqa: ARG002 - all axes are alike
         return Turned(self)
 
     def channel_links(self) -> None:

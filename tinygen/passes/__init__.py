@@ -14,6 +14,7 @@ from tinygen.passes.fold_scales import fold_scales
 from tinygen.passes.fuse_clamps import fuse_clamps
 from tinygen.passes.fuse_readers import fuse_readers
 from tinygen.passes.fuse_sums import fuse_sums
+from tinygen.passes.move_transposes import move_transposes
 from tinygen.passes.refuse_float import refuse_float
 from tinygen.passes.remove_reshapes import remove_reshapes
 from tinygen.passes.remove_unused import remove_unused
@@ -26,6 +27,7 @@ PASSES: tuple[Pass, ...] = (
     fold_constants,
     convert_boundaries,
     refuse_float,
+    move_transposes,
     fold_scales,
     fold_padding,
     fuse_sums,

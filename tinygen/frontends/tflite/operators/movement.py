@@ -139,8 +139,8 @@ def read_gather(node: Node) -> Gather:
 
 def batch_axes(node: Node) -> int:
     """How many axes of a GATHER's indices are batches."""
-    given, rank = node.options(tflite.GatherOptions).BatchDims(), len(node.input(1).shape)
-    return given if given >= 0 else given + rank
+    given: int = node.options(tflite.GatherOptions).BatchDims()
+    return given if given >= 0 else given + len(node.input(1).shape)
 
 
 def read_depth_to_space(node: Node) -> DepthToSpace:
