@@ -4,6 +4,7 @@ from pathlib import Path
 
 from tests.support.fuzz import survive
 from tests.support.onnx_backend import backend_cases
+from tests.support.onnx_control_models import branch_model, loop_model, quantized_model
 from tests.support.onnx_models import CASES, single
 from tests.support.onnx_qoperators import QOPERATORS, qoperator_model
 from tests.support.shared import shared_file
@@ -57,3 +58,11 @@ def test_mutations_of_float_models(tmp_path: Path) -> None:
         files.append(tmp_path / f"{name}.onnx")
         files[-1].write_bytes(content)
     _check(files, mutations=4000, target="tests.frontends.test_onnx_fuzz:import_and_simplify_float")
+
+
+def test_mutations_of_branches_and_loops(tmp_path: Path) -> None:
+    contents = (branch_model(), branch_model(is_constant=True), loop_model(True), loop_model(False), quantized_model())
+    files = [tmp_path / f"{number}.onnx" for number in range(len(contents))]
+    for file, content in zip(files, contents, strict=True):
+        file.write_bytes(content)
+    _check(files, mutations=600, target="tests.frontends.test_onnx_fuzz:import_and_simplify_float")

@@ -103,6 +103,7 @@ LISTED = frozenset(
         "Sigmoid",
         "Sign",
         "Sin",
+        "Size",
         "Slice",
         "Softmax",
         "Softplus",

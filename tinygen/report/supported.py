@@ -8,7 +8,7 @@ from typing import get_args, get_type_hints
 
 from rich.console import RenderableType
 
-from tinygen.frontends.onnx.fold import FOLDED
+from tinygen.frontends.onnx.fold import FOLDED, OF_SHAPES
 from tinygen.frontends.onnx.node import Reader as OnnxReader
 from tinygen.frontends.onnx.qoperator import EXPANSIONS
 from tinygen.frontends.onnx.registry import READERS as ONNX_READERS
@@ -38,7 +38,7 @@ def supported_operators() -> tuple[SupportedOperator, ...]:
 def supported_onnx_operators() -> tuple[SupportedOperator, ...]:
     """ONNX's operators by name, those of com.microsoft among them."""
     quantized = {name: "as the operator between DequantizeLinear and QuantizeLinear" for _, name in EXPANSIONS}
-    folded = {**dict.fromkeys(FOLDED, "only on constants, such as shapes"), "Shape": "of any tensor"}
+    folded = {**dict.fromkeys(FOLDED, "only on constants, such as shapes"), **dict.fromkeys(OF_SHAPES, "of any tensor")}
     read = {name: _onnx_remark(name, reader) for name, reader in ONNX_READERS.items()}
     remarks = {**quantized, **folded, **read}
     return tuple(SupportedOperator(name, "", remarks[name]) for name in sorted(remarks))

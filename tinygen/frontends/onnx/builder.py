@@ -1,5 +1,6 @@
 """Collects the operators of a graph; gives tensors the order of axes and the quantization that readers ask for."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -75,6 +76,10 @@ class Builder:
         name = unused(name, self._names)
         self._names.add(name)
         return name
+
+    def claim_all(self, tensors: Iterable[Tensor]) -> None:
+        """The names of tensors that are there already."""
+        self._names.update(tensor.name for tensor in tensors)
 
     def derive(self, name: str, role: str) -> str:
         """A name for a tensor that the file does not have."""

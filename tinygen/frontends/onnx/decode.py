@@ -16,7 +16,7 @@ from onnx import (
     ValueInfoProto,
 )
 
-from tinygen.budget import CONSTANT_BYTES, Account
+from tinygen.budget import CONSTANT_BYTES, NODES, Account
 from tinygen.errors import UnsupportedModelError
 from tinygen.frontends.onnx.functions import inlined
 from tinygen.frontends.onnx.raw import Attribute, RawInput, RawModel, RawNode, UnsupportedError
@@ -56,20 +56,34 @@ def _damaged(path: Path, reason: str) -> UnsupportedModelError:
 
 
 def _model(message: ModelProto, path: Path) -> RawModel:
-    graph = message.graph
-    if not graph.node:
+    NODES.check(_count(message.graph), path.name)
+    return _graph(message.graph, path, _opset(message, path))
+
+
+def _count(graph: GraphProto) -> int:
+    """The nodes of a graph and of those in it."""
+    inner = (attribute.g for node in graph.node for attribute in node.attribute if attribute.HasField("g"))
+    return len(graph.node) + sum(map(_count, inner))
+
+
+def _graph(graph: GraphProto, path: Path, opset: int, index: int | None = None) -> RawModel:
+    """The graph of a file; with an index, one that the node of that number runs."""
+    if not graph.node and index is None:
         raise UnsupportedError("it holds no operators")
     constants, unreadable = _constants(graph.initializer, path, _tables(graph))
     sparse, more = _sparse_constants(graph.sparse_initializer, path)
     constants, unreadable = {**constants, **sparse}, {**unreadable, **more}
+    inputs = (port for port in graph.input if port.name not in {*constants, *unreadable})
     return RawModel(
         path=path,
-        opset=_opset(message, path),
-        inputs=tuple(_port(port) for port in graph.input if port.name not in {*constants, *unreadable}),
+        opset=opset,
+        inputs=tuple(_port(port) if index is None else RawInput(port.name, "", ()) for port in inputs),
         outputs=tuple(port.name for port in graph.output),
         constants=constants,
         unreadable=unreadable,
-        nodes=_nodes(graph, path.parent),
+        nodes=tuple(
+            _node(node, number if index is None else index, path, opset) for number, node in enumerate(graph.node)
+        ),
         sparse=frozenset(sparse),
     )
 
@@ -152,21 +166,24 @@ def _port(port: ValueInfoProto) -> RawInput:
     return RawInput(port.name, dtype_of_code(port.type.tensor_type.elem_type).name, tuple(dims))
 
 
-def _nodes(graph: GraphProto, folder: Path) -> tuple[RawNode, ...]:
-    return tuple(_node(node, index, folder) for index, node in enumerate(graph.node))
-
-
-def _node(node: NodeProto, index: int, folder: Path) -> RawNode:
+def _node(node: NodeProto, index: int, path: Path, opset: int) -> RawNode:
     domain = "" if node.domain in _DEFAULT_DOMAINS else node.domain
     attributes: dict[str, Attribute] = {}
+    graphs: dict[str, RawModel] = {}
     problem = ""
     for attribute in node.attribute:
         try:
-            attributes[attribute.name] = _attribute(attribute, folder)
+            if attribute.type == AttributeProto.GRAPH:
+                graphs[attribute.name] = _graph(attribute.g, path, opset, index)
+            else:
+                attributes[attribute.name] = _attribute(attribute, path.parent)
         except (UnsupportedError, UnicodeDecodeError) as error:
             problem = f"attribute '{attribute.name}': {error}"
-    inputs, outputs = tuple(node.input), tuple(node.output)
-    return RawNode(index, domain, node.op_type, node.name, inputs, outputs, attributes, problem)
+    captured = tuple(dict.fromkeys(name for graph in graphs.values() for name in graph.captured))
+    inputs, outputs = (*node.input, *captured), tuple(node.output)
+    return RawNode(
+        index, domain, node.op_type, node.name, inputs, outputs, attributes, problem, graphs=graphs, captured=captured
+    )
 
 
 def _attribute(attribute: AttributeProto, folder: Path) -> Attribute:

@@ -13,14 +13,15 @@ from tinygen.ir.types import Array
 
 _MAX_ELEMENTS = 1 << 22  # of a result; more would not fit a microcontroller
 
-SHAPE = "Shape"  # known as soon as the shape of its operand is
+OF_SHAPES = ("Shape", "Size")  # known as soon as the shape of its operand is
 
 
 def fold(node: Node) -> Value | None:
     """The constant that a node computes; None where it depends on more than constants."""
     operator = node.raw.operator
-    if operator == SHAPE:
-        return Known(_shape(node))
+    if operator in OF_SHAPES:
+        sizes = _shape(node)
+        return Known(sizes if operator == "Shape" else np.array(sizes.prod(), np.int64))
     if operator not in FOLDED or any(not isinstance(value, Known) for value in _inputs(node)):
         return None
     try:

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from tinygen.errors import UnsupportedModelError, UnsupportedOperator, UnsupportedOperatorsError
@@ -10,7 +11,7 @@ from tinygen.frontends.onnx.boundary import input_port, missing, output_port
 from tinygen.frontends.onnx.builder import Builder, EarlierOperatorError
 from tinygen.frontends.onnx.decode import read
 from tinygen.frontends.onnx.ending import ending_at
-from tinygen.frontends.onnx.fold import FOLDED, SHAPE, fold
+from tinygen.frontends.onnx.fold import FOLDED, OF_SHAPES, fold
 from tinygen.frontends.onnx.fusion import fused
 from tinygen.frontends.onnx.narrow import without_zeros
 from tinygen.frontends.onnx.node import Node, Reader
@@ -148,7 +149,7 @@ def _read(
     if node.operator == "QuantizeLinear" and isinstance(inputs[0] if inputs else None, Missing):
         return missing(node, is_reported=False)
     try:
-        return _results(model, node, Node(node, values, builder, model.opset))
+        return _results(model, node, Node(node, values, builder, model.opset, partial(_enter, faults)))
     except EarlierOperatorError as fault:
         faults.setdefault(fault.node, _Fault(str(fault)))
         return missing(node, is_reported=False)
@@ -160,9 +161,28 @@ def _read(
         return missing(node, is_reported=node.operator not in _QUANTIZING)
 
 
+def _enter(
+    faults: dict[RawNode, _Fault], graph: RawModel, given: Mapping[str, Value], builder: Builder
+) -> tuple[Value, ...]:
+    """What `Node.enter` says."""
+    graph = fused(graph)
+    constants = {
+        name: Known(array, without_zeros(array) if name in graph.sparse else None)
+        for name, array in graph.constants.items()
+    }
+    values: dict[str, Value] = {**given, **constants}
+    for node in expand(graph):
+        _check_defined(graph, node, values)
+        values |= _read(graph, node, values, builder, faults)
+    for output in graph.outputs:
+        if output not in values:
+            raise UnsupportedError(f"nothing defines '{output}', an output of a graph that it runs")
+    return tuple(values[output] for output in graph.outputs)
+
+
 def _results(model: RawModel, raw: RawNode, node: Node) -> Mapping[str, Value]:
     reader = None if raw.domain else READERS.get(raw.operator)
-    if reader is None and (raw.domain or raw.operator not in (*FOLDED, SHAPE)):
+    if reader is None and (raw.domain or raw.operator not in (*FOLDED, *OF_SHAPES)):
         raise UnsupportedError(_NO_OPERATOR)
     for name in raw.inputs:
         if name in model.unreadable:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tinygen.frontends.onnx.builder import Builder, EarlierOperatorError
-from tinygen.frontends.onnx.raw import ConsequenceError, RawNode, UnsupportedError
+from tinygen.frontends.onnx.raw import ConsequenceError, RawModel, RawNode, UnsupportedError
 from tinygen.frontends.onnx.values import (
     Discrete,
     Form,
@@ -37,6 +37,7 @@ class Node:
     values: Mapping[str, Value]
     builder: Builder
     opset: int
+    entering: "Callable[[RawModel, Mapping[str, Value], Builder], tuple[Value, ...]]"  # see `enter`
 
     @property
     def output_name(self) -> str:
@@ -52,6 +53,21 @@ class Node:
     def input_count(self) -> int:
         """Inputs that are listed, absent ones included."""
         return len(self.raw.inputs)
+
+    def enter(self, name: str, given: Mapping[str, Value], builder: Builder) -> tuple[Value, ...]:
+        """The outputs of the graph that is an attribute, for what it reads of the graph around it and its inputs."""
+        return self.entering(self.graph(name), given, builder)
+
+    def graph(self, name: str) -> RawModel:
+        """An attribute that is a graph."""
+        if name not in self.raw.graphs:
+            raise UnsupportedError(f"attribute '{name}' is no graph")
+        return self.raw.graphs[name]
+
+    @property
+    def own_inputs(self) -> tuple[str, ...]:
+        """The inputs that the node lists itself, without what its graphs read."""
+        return self.raw.inputs[: len(self.raw.inputs) - len(self.raw.captured)]
 
     def has_input(self, position: int) -> bool:
         """Whether an input is there."""

@@ -1,7 +1,7 @@
 """An ONNX model in plain types, checked: what the rest of the frontend reads instead of protobuf messages."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from tinygen.ir.types import Array
@@ -39,6 +39,8 @@ class RawNode:
     attributes: Mapping[str, Attribute]
     problem: str = ""  # why its attributes cannot be read
     part_of: str = ""  # the operator in the file, where that is spelled as several nodes
+    graphs: Mapping[str, "RawModel"] = field(default_factory=dict)  # attributes that are graphs of their own
+    captured: tuple[str, ...] = ()  # the last of `inputs`: what these read of the graph around them
 
     @property
     def spelling(self) -> str:
@@ -59,7 +61,7 @@ class RawNode:
 
 @dataclass(frozen=True, eq=False)
 class RawModel:
-    """What a file holds."""
+    """What a file holds, or a graph in it that an operator runs."""
 
     path: Path
     opset: int  # of the default domain
@@ -69,3 +71,11 @@ class RawModel:
     unreadable: Mapping[str, str]  # constants that are not in `constants`, with the reason
     nodes: tuple[RawNode, ...]
     sparse: frozenset[str] = frozenset()  # those of `constants` that the file has without their zeros
+
+    @property
+    def captured(self) -> tuple[str, ...]:
+        """What its nodes read, and its outputs are, without being defined in it."""
+        own = {*self.constants, *self.unreadable, *(input.name for input in self.inputs)}
+        own.update(name for node in self.nodes for name in node.outputs)
+        read = (*(name for node in self.nodes for name in node.inputs), *self.outputs)
+        return tuple(name for name in dict.fromkeys(read) if name and name not in own)
