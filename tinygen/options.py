@@ -13,7 +13,7 @@ from tinygen.frontends.spelling import AS_IN_FILE, Spelling
 from tinygen.kernels.base import Objective
 from tinygen.option import FILE, FLAG, SHARE, TEXT, either, from_written, nested, one_of, option, parsed, several
 from tinygen.planner.schedule.solver import Solver
-from tinygen.planner.search.splitting import RAM_SLACK
+from tinygen.planner.search.goals import RAM_SLACK
 from tinygen.quant.dynamic.scheme import DynamicOptions
 from tinygen.quant.widths import ALL_INT8, Widths
 from tinygen.targets.size import parse_size
@@ -127,7 +127,8 @@ class Options:
         SHARE,
         "--slack",
         metavar="SHARE",
-        help="What -O ram may add to the smallest arena over all kernels for the sake of speed; 0 is the smallest.",
+        help="What -O ram may add to the smallest arena over all kernels: it takes the least product of bytes and "
+        "instructions within that, so a percent of RAM has to save a percent of the instructions; 0 is the smallest.",
     )
     solver: Solver = option(
         Solver.BUILTIN,

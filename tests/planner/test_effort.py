@@ -65,7 +65,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> Iterator[Counter[str]]:
         (Objective.BALANCED, True, 155, 75, 1),
         (Objective.BALANCED, False, 295, 92, 1),
         (Objective.RAM, True, 172, 112, 2),
-        (Objective.RAM, False, 207, 126, 2),
+        (Objective.RAM, False, 214, 90, 3),
     ],
 )
 def test_visual_wake_words(

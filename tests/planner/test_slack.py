@@ -23,7 +23,7 @@ from tinygen.planner.fit import room_bytes
 from tinygen.planner.memory.spill import arena_room, rooms
 from tinygen.planner.plan import PlanRequest, plan
 from tinygen.planner.schedule import solver
-from tinygen.planner.search.splitting import RAM_SLACK
+from tinygen.planner.search.goals import RAM_SLACK
 from tinygen.targets.isa import Isa
 
 _M4 = targets.load("mps2-an386")

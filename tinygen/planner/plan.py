@@ -13,7 +13,8 @@ from tinygen.planner.memory.spill import arena_room, spill
 from tinygen.planner.schedule.check import check
 from tinygen.planner.schedule.schedule import Schedule
 from tinygen.planner.schedule.solver import Solver
-from tinygen.planner.search.splitting import RAM_SLACK, least_bytes, smaller_plans, split_plan
+from tinygen.planner.search.goals import RAM_SLACK
+from tinygen.planner.search.splitting import least_bytes, smaller_plans, split_plan
 from tinygen.planner.whole.stepping import step_plan, step_plans
 from tinygen.planner.whole.thrift import library_bytes, thrifty_plan
 from tinygen.planner.whole.whole import exchanged, whole_plan

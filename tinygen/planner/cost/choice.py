@@ -9,7 +9,7 @@ from tinygen.kernels.base import Kernel, Toolbox
 from tinygen.kernels.native.select import is_native
 from tinygen.planner.cost.cost import costs
 
-_CLEARLY_LESS = 0.75  # estimates of single calls are off by up to a quarter
+CLEARLY_LESS = 0.75  # estimates of single calls are off by up to a quarter
 
 
 def variants(op: Op, toolbox: Toolbox) -> tuple[Kernel, ...]:
@@ -25,7 +25,7 @@ def variants(op: Op, toolbox: Toolbox) -> tuple[Kernel, ...]:
     found = costs(toolbox)
     if not found.is_measured(op, ranked[0]):
         return ranked
-    if found.call(op, library[0]) >= _CLEARLY_LESS * found.call(op, ranked[0]):
+    if found.call(op, library[0]) >= CLEARLY_LESS * found.call(op, ranked[0]):
         return ranked
     return tuple(_with_less_and_less_scratch((*library, *ranked)))
 

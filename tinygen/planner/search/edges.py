@@ -36,6 +36,12 @@ class Edge:
     extra_macs: int = 0  # that its strips do again
     fits_bytes: int | None = None  # of a placement, where there may be a smaller one
     spent_bytes: int = 0  # that no placement goes below, if what is needed behind it took none
+    bound_bytes: int | None = None  # before it was placed
+
+    @property
+    def least_bytes(self) -> int:
+        """Bytes that no placement goes below."""
+        return self.bytes if self.bound_bytes is None else self.bound_bytes
 
 
 class EdgeFinder:
@@ -75,7 +81,7 @@ class EdgeFinder:
         size = self._found.place_quickly(memory, enough - passing).arena_bytes + passing
         if memory.bound_bytes + passing < size <= enough:
             return replace(edge, bytes=min(edge.bytes, size), fits_bytes=size)
-        return replace(edge, bytes=size, known=KnownEdge.PLACED)
+        return replace(edge, bytes=size, known=KnownEdge.PLACED, bound_bytes=edge.bytes)
 
     def _sliced(self, segment: Segment, steps: Sequence[RowStep]) -> list[Edge]:
         """A chain in slices, with the kernels that take the least scratch for slices."""

@@ -15,6 +15,9 @@ _MOST_PAIRS = 1 << 18  # of rows of one tensor, in all calls: where two tensors 
 _MOST_CHAINS = 1 << 13  # begun anywhere and ended anywhere: each is a sum over its calls
 _LONGEST_CHAIN = 80  # operators
 
+MOST_TRIES = 4  # segmentations that are placed as a whole for one arena
+MOST_IN_VAIN = 16  # changes of single segments, or of their calls' kernels, that are tried without finding room
+THOROUGH_IN_VAIN = 2  # of them that are placed thoroughly, the others quickly
 UNITS_OF_STEP = 16  # to run a call on some rows, and to find which bytes live meanwhile
 
 

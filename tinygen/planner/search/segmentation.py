@@ -92,6 +92,7 @@ class _Asked(NamedTuple):
     limit_bytes: int | None  # none for the smallest path
     may_guess: bool  # whether it may take edges that were not looked at
     chain: float  # instructions that each chain must save
+    is_bound: bool  # whether edges take no more than any placement of them
 
 
 class SegmentationSearch:
@@ -215,6 +216,15 @@ class SegmentationSearch:
                 return _segmentation(path)
         return None
 
+    def fewest_within(self, limit_bytes: int) -> float:
+        """Instructions that no segmentation in that arena goes below, however well it is placed; infinite where there
+        is none."""
+        self._guess()
+        while path := self._path(limit_bytes, chain=0.0, is_bound=True):
+            if not self._bound(path):
+                return self.whole_instructions + _extra(path)
+        return inf
+
     @property
     def sizes(self) -> list[int]:
         """Sizes of all known edges, ascending: the arenas that a segmentation can have."""
@@ -260,15 +270,9 @@ class SegmentationSearch:
 
         Placements take longest: they wait until there is nothing to learn from bounds, and end at the path's bytes.
         """
-        guessed = [edge for edge in path if edge.known is KnownEdge.GUESSED]
-        for edge in guessed:
-            del self._edges[edge.segment.first][edge.segment]
-            self._looks += 1
-            found = [replace(e, extra_macs=edge.extra_macs) for e in self._finder.bounded(edge.segment)]
-            self._add(*found)
-            self._guess_anew(found[0])
-        if guessed or not self._work.is_left:
-            return not guessed
+        has_guesses = self._bound(path)
+        if has_guesses or not self._work.is_left:
+            return not has_guesses
         most = _bytes(path)
         bounded = [e for e in path if e.known is KnownEdge.BOUNDED and (e.fits_bytes is None or e.fits_bytes > most)]
         placed = [self._finder.placed(edge, most) for edge in bounded]
@@ -276,6 +280,17 @@ class SegmentationSearch:
             self._edges[edge.segment.first][edge.segment] = edge
             self._ways_cache.pop(edge.segment.first, None)
         return all(after.bytes == before.bytes for before, after in zip(bounded, placed, strict=True))
+
+    def _bound(self, path: tuple[Edge, ...]) -> bool:
+        """Look at the edges of a path that are guessed; whether there are any."""
+        guessed = [edge for edge in path if edge.known is KnownEdge.GUESSED]
+        for edge in guessed:
+            del self._edges[edge.segment.first][edge.segment]
+            self._looks += 1
+            found = [replace(e, extra_macs=edge.extra_macs) for e in self._finder.bounded(edge.segment)]
+            self._add(*found)
+            self._guess_anew(found[0])
+        return bool(guessed)
 
     def _guess_anew(self, bounded: Edge) -> None:
         """Raise what is guessed of chains that begin like one that was looked at: there they need what it spends."""
@@ -287,15 +302,15 @@ class SegmentationSearch:
             if is_alike and edge.known is KnownEdge.GUESSED and edge.bytes < bounded.spent_bytes:
                 edges[segment] = replace(edge, bytes=bounded.spent_bytes)
 
-    def _path(self, limit_bytes: int | None, chain: float = CHAIN) -> tuple[Edge, ...]:
+    def _path(self, limit_bytes: int | None, chain: float = CHAIN, *, is_bound: bool = False) -> tuple[Edge, ...]:
         """The path of smallest bytes, or of those within a limit the cheapest, each by the other among equals.
 
-        Empty where there is none.
+        Empty where there is none. As a bound edges take the bytes that are proven, else those of a placement.
         """
         best = [_Front() for _ in range(len(self._network.calls) + 1)]
         best[0].add(0, _Path((0.0, 0.0), 0))
         may_guess = self._looks < _MOST_LOOKS and self._work.is_left
-        asked = _Asked(limit_bytes, may_guess, chain * self.whole_instructions)
+        asked = _Asked(limit_bytes, may_guess, chain * self.whole_instructions, is_bound)
         for first, starts in enumerate(best[:-1]):
             ways = self._ways_from(first, asked) if starts.paths else ()
             self._work.spend(len(ways))
@@ -321,27 +336,28 @@ class SegmentationSearch:
         known, ways = self._ways_cache.get(first, (None, []))
         if known == asked:
             return ways
-        limit_bytes, may_guess, chain = asked
+        limit_bytes, may_guess, chain, is_bound = asked
         ways = [
             _Way(
                 edge.segment.end,
-                edge.bytes,
+                edge.least_bytes if is_bound else edge.bytes,
                 (edge.frugal_instructions if limit_bytes is None else edge.extra_instructions)
                 + (chain if edge.segment.is_chain else 0.0),
                 edge.extra_macs,
                 edge,
             )
             for edge in self._edges[first].values()
-            if (edge.is_frugal if limit_bytes is None else _is_within(edge, limit_bytes))
+            if (edge.is_frugal if limit_bytes is None else _is_within(edge, limit_bytes, is_bound))
             and (may_guess or edge.known is not KnownEdge.GUESSED)
         ]
         self._ways_cache[first] = asked, ways
         return ways
 
 
-def _is_within(edge: Edge, limit_bytes: int) -> bool:
+def _is_within(edge: Edge, limit_bytes: int, is_bound: bool) -> bool:
     """Whether an edge is to be tried in that arena: of the many strips those that the smallest arena was found with."""
-    return edge.bytes <= limit_bytes and (edge.segment.strips == 1 or edge.known is not KnownEdge.GUESSED)
+    bytes = edge.least_bytes if is_bound else edge.bytes
+    return bytes <= limit_bytes and (edge.segment.strips == 1 or edge.known is not KnownEdge.GUESSED)
 
 
 def _segmentation(path: tuple[Edge, ...]) -> Segmentation:

@@ -2,35 +2,32 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from math import inf
 
 from tinygen.ir.rows import every_row
 from tinygen.kernels.base import Objective, Toolbox
 from tinygen.planner.chains.network import Network
 from tinygen.planner.chains.segment import Segment
+from tinygen.planner.cost.choice import CLEARLY_LESS
 from tinygen.planner.cost.cost import estimated_instructions
 from tinygen.planner.memory.placement import Effort
 from tinygen.planner.schedule.schedule import Schedule
 from tinygen.planner.schedule.solver import Solver
 from tinygen.planner.search.findings import Findings
+from tinygen.planner.search.goals import (
+    CURVE_STEP,
+    RAM_SLACK,
+    Tradeoff,
+    chosen_for_ram,
+    looked_for_ram,
+    most_balanced,
+    room_bytes,
+)
 from tinygen.planner.search.kernel_finder import Upgrade
-from tinygen.planner.search.segmentation import CHAIN, Segmentation, SegmentationSearch
+from tinygen.planner.search.search_work import MOST_IN_VAIN, MOST_TRIES, THOROUGH_IN_VAIN
+from tinygen.planner.search.segmentation import Segmentation, SegmentationSearch
 from tinygen.planner.search.split import split_with
 from tinygen.targets.board import Board
-
-_BALANCED_EXTRA = 0.045  # of the instructions on whole tensors: -O balanced may spend 5 %, estimates are off a little
-_FAR = 1.15  # times as many instructions are clearly more, by whatever an estimate is off
-_FEWER_BYTES = 0.97  # of a limit that a segmentation kept alone, but not together
-_BUDGET_STEP = 0.01  # of an arena: how close the search for the smallest one within a budget comes
-_TRIES = 4  # segmentations that are placed as a whole,
-_FEW_CUTS = 10 * CHAIN  # and one more, of which each chain must save so many instructions
-RAM_SLACK = 0.10  # of the smallest arena, that -O ram may add for tinygen's own kernels, which need more scratch,
-_SLACK_SAVES = 0.10  # if it saves that share of the instructions
-_AS_FAST = 0.01  # more of these, where that takes less of the slack
-_MOST_UPGRADES = 24  # of kernels that are tried one by one,
-_MORE_SAVED = 1.1  # times what one with less scratch saves, that makes one worth a try of its own,
-_MOST_MISSES = 2  # of which so many may be placed thoroughly in vain: the rest is placed quickly
-_MOST_IN_VAIN = 24  # other ways to run single segments that are tried without finding room
-_MOST_TURNS = 16  # of chains of one segmentation: where there are many, each takes most of a second to place
 
 
 def split_plan(
@@ -73,7 +70,7 @@ class _Planner:
         self._turned: dict[Segmentation, tuple[Segment, ...]] = {}
 
     def plan(self, limit_bytes: int | None) -> Schedule:
-        """What the objective asks for."""
+        """What the objective asks for, by the rules of `goals`."""
         without = self._search.smallest()
         if fitting := self._fitting(limit_bytes):
             return fitting
@@ -82,46 +79,38 @@ class _Planner:
             return fitting
         if self._toolbox.objective is Objective.BALANCED:
             return self._balanced(without, smallest)
-        if self._toolbox.objective is Objective.RAM and self._toolbox.mixes_kernels and self._slack:
-            return self._little_larger(without, smallest, limit_bytes)
-        return self._least(without, smallest)
+        least = self._least(without, smallest)
+        if self._toolbox.objective is Objective.RAM and self._toolbox.mixes_kernels:
+            return self._traded(least, limit_bytes)
+        return self._improved_or_faster(least)
 
     def _balanced(self, without: Segmentation, smallest: Segmentation) -> Schedule:
         """The smallest schedule that costs little more than whole tensors."""
-        if not self._takes_more(smallest, _FAR * self._budget):
-            schedule = self._least(without, smallest)
+        if not self._takes_more(smallest, self._budget):
+            schedule = self._improved_or_faster(self._least(without, smallest))
             if self._instructions(schedule) <= self._budget:
                 return schedule
         return self._improved_or_faster(self._within_budget(smallest))
 
-    def _little_larger(self, without: Segmentation, smallest: Segmentation, limit_bytes: int | None) -> Schedule:
-        """A much faster schedule that takes little more than the smallest, or the smallest itself."""
-        room, faster = 0, None
-        arena_bytes = self._arena_bytes(self._directed(smallest))
-        if smallest is without or arena_bytes <= without.bytes:
-            room = self._little_more(arena_bytes, limit_bytes)
-            faster = self.fastest(room)
-            if faster and self._takes_more(smallest, _FAR * self._instructions(faster)):
-                return self._thriftier(faster, arena_bytes)  # the smallest need not be looked for
-        schedule = self._least(without, smallest)
-        if (least_room := self._little_more(schedule.arena_bytes, limit_bytes)) != room:
-            faster = self.fastest(least_room)
-        if faster is None or self._instructions(faster) > (1 - _SLACK_SAVES) * self._instructions(schedule):
-            return schedule
-        return self._thriftier(faster, schedule.arena_bytes)
+    def _traded(self, least: Segmentation, limit_bytes: int | None) -> Schedule:
+        """The point of the curve that memory as the goal takes; the smallest arena, where it is alone there."""
+        least_bytes = self._arena_bytes(self._directed(least))
+        room = room_bytes(least_bytes, self._slack, limit_bytes)
+        found: dict[Tradeoff, Schedule] = {}
 
-    def _thriftier(self, schedule: Schedule, least_bytes: int) -> Schedule:
-        """A schedule that is about as fast halfway to the smallest arena, if there is one."""
-        limit, most = (least_bytes + schedule.arena_bytes) // 2, (1 + _AS_FAST) * self._instructions(schedule)
-        if self._search.within(limit, most_extra=most - self._search.whole_instructions) is None:
-            return schedule
-        found = self.fastest(limit)
-        return found if found and self._instructions(found) <= most else schedule
+        def fastest(limit: int) -> Tradeoff | None:
+            schedule = self.fastest(limit) if limit > least_bytes else self._improved_or_faster(least)
+            if schedule is None:
+                return None
+            point = Tradeoff(schedule.arena_bytes, self._instructions(schedule))
+            found.setdefault(point, schedule)
+            return point
 
-    def _little_more(self, bytes: int, limit_bytes: int | None) -> int:
-        """What an arena may take instead of so many bytes."""
-        room = int((1 + self._slack) * bytes)
-        return room if limit_bytes is None else min(room, max(limit_bytes, bytes))
+        points = list(looked_for_ram(least_bytes, room, fastest, self._search.fewest_within))
+        as_good = (1 + CURVE_STEP) * min(point.product for point in points) / least_bytes if points else inf
+        if not self._takes_more(least, as_good):
+            fastest(least_bytes)
+        return found[chosen_for_ram(found)]
 
     def _takes_more(self, smallest: Segmentation, instructions: float) -> bool:
         """Whether what runs in about the arena of the smallest segmentation takes more: its segments do, each with the
@@ -133,7 +122,7 @@ class _Planner:
     @property
     def _budget(self) -> float:
         """Instructions that -O balanced may spend."""
-        return (1 + _BALANCED_EXTRA) * self._search.whole_instructions
+        return most_balanced(self._search.whole_instructions)
 
     @property
     def has_work_left(self) -> bool:
@@ -143,18 +132,17 @@ class _Planner:
     def smallest(self) -> Schedule:
         """The smallest schedule that is found."""
         without = self._search.smallest()
-        return self._least(without, self._with_strips(without))
+        return self._improved_or_faster(self._least(without, self._with_strips(without)))
 
     def _with_strips(self, without: Segmentation) -> Segmentation:
         """The smallest segmentation, strips of columns included; the same object where there are none."""
         return self._search.smallest() if self._search.add_strips(without.bytes) else without
 
-    def _least(self, without: Segmentation, smallest: Segmentation) -> Schedule:
-        """The smallest segmentation's schedule; that without strips, where these do not keep their promise."""
-        schedule = self._improved_or_faster(smallest)
-        if smallest is without or schedule.arena_bytes <= without.bytes:
-            return schedule
-        return min(schedule, self._improved_or_faster(without), key=lambda schedule: schedule.arena_bytes)
+    def _least(self, without: Segmentation, smallest: Segmentation) -> Segmentation:
+        """The smallest segmentation; that without strips, where these do not keep their promise."""
+        if smallest is without or self._arena_bytes(self._directed(smallest)) <= without.bytes:
+            return smallest
+        return min(smallest, without, key=lambda path: self._arena_bytes(self._directed(path)))
 
     def _fitting(self, limit_bytes: int | None) -> Schedule | None:
         """Where the objective is not memory: a fast schedule within the limit."""
@@ -184,19 +172,17 @@ class _Planner:
         return None
 
     def _tries(self, limit_bytes: int) -> Iterator[Segmentation]:
-        """Fast segmentations with smaller and smaller segments, one with few cuts, at last the smallest: what takes its
-        room together, and not alone, may only be seen when all of it is placed."""
+        """Fast segmentations with smaller and smaller segments, at last the smallest: what takes its room together, and
+        not alone, may only be seen when all of it is placed."""
         limit = limit_bytes
-        for _ in range(_TRIES):
+        for _ in range(MOST_TRIES):
             path = self._search.within(limit)
             if path is None:
                 break
             yield path
             if not self._found.work.is_left:
                 return
-            limit = min(int(limit * _FEWER_BYTES), path.bytes - 1)
-        if path := self._search.within(limit_bytes, chain=_FEW_CUTS):
-            yield path
+            limit = min(int(limit * (1 - CURVE_STEP)), path.bytes - 1)
         if (smallest := self._search.smallest()).bytes <= limit_bytes:
             yield smallest
 
@@ -206,7 +192,7 @@ class _Planner:
         if smallest.extra_instructions <= budget:
             return smallest
         best, low, high = None, smallest.bytes, max(self._search.sizes)
-        while high - low > max(_BUDGET_STEP * high, 1):
+        while high - low > 1:
             middle = (low + high) // 2
             path = self._search.within(middle, most_extra=budget)
             if path is not None:
@@ -231,22 +217,22 @@ class _Planner:
 
     def _improved(self, segments: tuple[Segment, ...], limit: int) -> tuple[Segment, ...]:
         """Segments within a limit with other kernels or more rows per call, one segment after the other."""
-        chosen, misses = segments, 0
+        chosen, in_vain = segments, 0
         for index, segment in enumerate(segments):
-            may_try = misses < _MOST_IN_VAIN and self._found.work.is_left
+            may_try = in_vain < MOST_IN_VAIN and self._found.work.is_left
             for other in self._search.cheaper(segment, limit) if may_try else ():
                 changed = replace(other, descending=segment.descending)
                 tried = (*chosen[:index], changed, *chosen[index + 1 :])
                 if self._found.fits(tried, limit, Effort.QUICK):
                     chosen = tried
                     break
-                misses += 1
+                in_vain += 1
         return chosen
 
     def _upgraded(self, segments: tuple[Segment, ...], limit: int) -> tuple[Segment, ...]:
         """The segments with faster kernels for single calls: for all, or for those that save most, if there is room."""
         found = [(index, upgrade) for index, s in enumerate(segments) for upgrade in self._search.upgrades(s)]
-        found = sorted(found, key=lambda each: -each[1].saved_instructions)[:_MOST_UPGRADES]
+        found.sort(key=lambda each: -each[1].saved_instructions)
         best = {(index, upgrade.position): upgrade for index, upgrade in reversed(found)}
         together = segments
         for (index, _), upgrade in best.items():
@@ -254,29 +240,30 @@ class _Planner:
         if not found or self._found.fits(together, limit, Effort.THOROUGH):
             return together
         upgraded: set[tuple[int, int]] = set()
-        misses = 0
+        in_vain = 0
         for index, upgrade in _worth_their_scratch(found):
             if (index, upgrade.position) in upgraded:
                 continue
-            if not self._found.work.is_left:
+            if in_vain == MOST_IN_VAIN or not self._found.work.is_left:
                 break
             tried = _with_upgrade(segments, index, upgrade)
             if self._found.memory(tried).bound_bytes > limit:
                 continue
-            if self._found.fits(tried, limit, Effort.THOROUGH if misses < _MOST_MISSES else Effort.QUICK):
+            if self._found.fits(tried, limit, Effort.THOROUGH if in_vain < THOROUGH_IN_VAIN else Effort.QUICK):
                 segments = tried
                 upgraded.add((index, upgrade.position))
             else:
-                misses += 1
+                in_vain += 1
         return segments
 
 
 def _worth_their_scratch(found: Sequence[tuple[int, Upgrade]]) -> list[tuple[int, Upgrade]]:
-    """Without the upgrades of a call that save hardly more than one with less scratch: that is what others lack."""
+    """Without the upgrades of a call that do not clearly save more than one with less scratch: that is what others
+    lack."""
     kept: dict[tuple[int, int], list[Upgrade]] = {}
     for index, upgrade in sorted(found, key=lambda each: each[1].scratch_bytes):
         smaller = kept.setdefault((index, upgrade.position), [])
-        if not smaller or upgrade.saved_instructions > _MORE_SAVED * smaller[-1].saved_instructions:
+        if not smaller or smaller[-1].saved_instructions < CLEARLY_LESS * upgrade.saved_instructions:
             smaller.append(upgrade)
     return [(index, upgrade) for index, upgrade in found if upgrade in kept[index, upgrade.position]]
 
@@ -295,7 +282,7 @@ def smaller_plans(
     smallest = planner.smallest()
     while smallest.arena_bytes < below_bytes:
         may_try = planner.has_work_left
-        schedule = planner.fastest(min(below_bytes - 1, int(below_bytes * _FEWER_BYTES))) if may_try else None
+        schedule = planner.fastest(min(below_bytes - 1, int(below_bytes * (1 - CURVE_STEP)))) if may_try else None
         if schedule is None or schedule.arena_bytes <= smallest.arena_bytes:
             yield smallest
             break
@@ -314,12 +301,11 @@ def _directed(known: Findings, path: Segmentation) -> tuple[Segment, ...]:
     chains = [i for i, s in enumerate(segments) if s.rows_per_call is not None and not _ascends(known.network, s)]
     bound = max(known.memory(segments).bound_bytes, path.bytes)
     best = known.place(segments, Effort.QUICK, bound).arena_bytes
-    found, turns = segments, _MOST_TURNS
+    found = segments
     for start in dict.fromkeys((frozenset[int](), frozenset(chains[1::2]), frozenset(chains[0::2]))):
-        if best <= bound or turns <= 0 or not known.work.is_left:
+        if best <= bound or not known.work.is_left:
             break
-        descending, size = _turned_one_by_one(known, segments, chains[:turns], start, bound)
-        turns -= len(chains)
+        descending, size = _turned_one_by_one(known, segments, chains, start, bound)
         if size < best:
             found, best = _descending(segments, descending), size
     return found
@@ -330,16 +316,18 @@ def _turned_one_by_one(
 ) -> tuple[frozenset[int], int]:
     """Which chains run down, beginning with `descending`, and the arena bytes of that."""
     best = known.place(_descending(segments, descending), Effort.QUICK, bound).arena_bytes
+    in_vain = 0
     for index in chains:
-        if best <= bound or not known.work.is_left:
+        if best <= bound or in_vain == MOST_IN_VAIN or not known.work.is_left:
             break
         turned = descending ^ {index}
         tried = _descending(segments, turned)
+        in_vain += 1
         if (
             known.memory(tried).bound_bytes < best
             and (size := known.place(tried, Effort.QUICK, bound).arena_bytes) < best
         ):
-            descending, best = turned, size
+            descending, best, in_vain = turned, size, 0
     return descending, best
 
 

@@ -1,0 +1,84 @@
+"""What each goal takes from the curve of RAM against instructions, in one place.
+
+The curve is what plans take and run, from the smallest arena that is found to whole tensors. Of its points
+
+    time, size   take the fewest instructions within the limit;
+    balanced     the fewest bytes of those that run at most BALANCED_EXTRA more instructions than whole tensors;
+    ram          the least product of bytes and instructions of those that take at most `slack` more than the smallest
+                 arena: each percent of RAM has to save a percent of the instructions. Of products that are the same but
+                 for a step of the curve the smallest arena.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from heapq import heappop, heappush
+
+RAM_SLACK = 0.10  # of the smallest arena, unless something else is asked for
+BALANCED_EXTRA = 0.05  # of the instructions on whole tensors
+_OFF = 0.005  # by which estimates of two plans of one network may be off against each other
+CURVE_STEP = 1 / 32  # points of the curve that are nearer to each other, by their bytes or by what they cost, are one
+
+
+@dataclass(frozen=True)
+class Tradeoff:
+    """A plan on the curve."""
+
+    bytes: int
+    instructions: float
+
+    @property
+    def product(self) -> float:
+        """What is to be small where memory is the goal."""
+        return self.bytes * self.instructions
+
+
+def most_balanced(whole_instructions: float) -> float:
+    """Instructions, as estimated, that a balanced plan may run."""
+    return (1 + BALANCED_EXTRA) / (1 + _OFF) * whole_instructions
+
+
+def room_bytes(least_bytes: int, slack: float, limit_bytes: int | None = None) -> int:
+    """What an arena may take where the smallest takes `least_bytes`: `slack` more, but no more than the limit."""
+    room = int((1 + slack) * least_bytes)
+    return room if limit_bytes is None else max(least_bytes, min(room, limit_bytes))
+
+
+def chosen_for_ram(points: Iterable[Tradeoff]) -> Tradeoff:
+    """Which one memory as the goal takes, of some that there is room for."""
+    known = sorted(points, key=lambda point: (point.bytes, point.instructions))
+    most = (1 + CURVE_STEP) * min(point.product for point in known)
+    return next(point for point in known if point.product <= most)
+
+
+def looked_for_ram(
+    least_bytes: int, room_bytes: int, fastest: Callable[[int], Tradeoff | None], fewest: Callable[[int], float]
+) -> Iterator[Tradeoff]:
+    """The points that are worth looking at: what is left out costs no less, but for a step of the curve.
+
+    `fastest` finds what runs the fewest instructions in an arena, so that none in a smaller one runs fewer; `fewest` is
+    a bound of these that is known without looking for it. Each look halves the bytes between two limits, where
+    their smallest arena with the fewest instructions would cost least.
+    """
+    found = fastest(room_bytes)
+    if found is None:
+        return
+    yield found
+    best = found.product
+    open: list[tuple[float, int, int, float]] = []  # what they cost at best, least and most bytes, fewest instructions
+
+    def leave(least: int, most: int, instructions: float) -> None:
+        if is_cheaper(least, instructions) and least <= most:
+            heappush(open, (least * instructions, least, most, instructions))
+
+    def is_cheaper(least: int, instructions: float) -> bool:
+        return (1 + CURVE_STEP) * least * instructions < best
+
+    leave(least_bytes, found.bytes - 1, found.instructions)
+    while open and (1 + CURVE_STEP) * open[0][0] < best:
+        _, least, most, instructions = heappop(open)
+        middle = (least + most) // 2
+        if is_cheaper(least, fewest(middle)) and (found := fastest(middle)):
+            yield found
+            best = min(best, found.product)
+            leave(least, min(middle, found.bytes - 1), max(instructions, found.instructions))
+        leave(middle + 1, most, instructions)
