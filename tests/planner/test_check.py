@@ -13,7 +13,7 @@ from tinygen.ir.tensor import Tensor
 from tinygen.kernels.base import Library, Toolbox
 from tinygen.ops.window import HW
 from tinygen.planner.plan import plan
-from tinygen.planner.schedule.check import check
+from tinygen.planner.schedule.check import _Execution, check
 from tinygen.planner.schedule.schedule import Buffer, Place, Schedule
 
 _BOARD = targets.load("mps2-an386")
@@ -231,6 +231,39 @@ def test_a_planted_defect_is_found(damage: Callable[[Schedule], Schedule], messa
     with pytest.raises(VerifyError, match=rf"^net, after planning: {message}.*This is a defect in tinygen") as caught:
         check(damage(_schedule()))
     assert not re.search(r"0x[0-9a-f]+", str(caught.value))
+
+
+def test_a_result_in_a_buffer_of_its_own_may_take_over_its_operand() -> None:
+    """Where the operand ends with the call that writes it in place, and only there."""
+    schedule = _live(_schedule(), "t0", 0, 2)
+    offset = schedule.offsets[_buffer(schedule, "t0")]
+    moved = _own_buffer(schedule, "t2", offset, 2, 3)
+    place = moved.places[_tensor(moved, "t2")]
+    check(_put(moved, "t3", place))
+    with pytest.raises(VerifyError, match=r"buffers 't0' and 'own:t2' share bytes \d+ to \d+ and are both live at"):
+        check(_put(_live(moved, "t0", 0, 3), "t3", place))
+
+
+def test_a_view_of_what_was_read_before_the_rest_of_it_is_written() -> None:
+    """Rows of one tensor are computed one after the other; a call in between is the last one to read the first."""
+    build = GraphBuilder()
+    first = build.conv(build.input(1, 4, 4, 2), 2)
+    second = build.conv(first, 2)
+    both = build.concat((first, second), 1)
+    schedule = plan(build.graph(build.conv(both, 2)), _BOARD, Toolbox(Library.CMSIS_NN, _BOARD.isa))
+    assert schedule.places[first].buffer is schedule.places[both].buffer is schedule.places[second].buffer
+    check(schedule)
+    swapped = {**schedule.places, first: schedule.places[second], second: schedule.places[first]}
+    with pytest.raises(
+        VerifyError, match=r"step 2 \(op3\): reads 't2', but byte 0 of it was overwritten by 't1' when step 1"
+    ):
+        check(replace(schedule, places=swapped))
+
+
+@pytest.mark.parametrize(("most", "bits"), [((1 << 31) - 1, 32), (1 << 31, 64)])
+def test_marks_have_as_many_bits_as_bytes_are_written(most: int, bits: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tinygen.planner.schedule.check._most_marks", lambda _: most)
+    assert _Execution(_schedule())._dtype.itemsize * 8 == bits
 
 
 def test_an_arena_over_the_limit() -> None:

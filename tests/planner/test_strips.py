@@ -1,5 +1,8 @@
 """Strips of columns: what the splitting property leaves out, and the figures of `spec/memory.md`."""
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -8,6 +11,7 @@ from tests.support.networks import mobilenet_v2
 from tests.support.steps import counted
 from tinygen import targets
 from tinygen.codegen.render import render
+from tinygen.errors import VerifyError
 from tinygen.ir.graph import Graph, Values
 from tinygen.ir.rows import Columns, Rows, has_rows, part_of
 from tinygen.ir.tensor import Tensor
@@ -20,7 +24,7 @@ from tinygen.planner.chains.segment import Segment
 from tinygen.planner.plan import PlanRequest, plan
 from tinygen.planner.schedule.check import check
 from tinygen.planner.schedule.interpret import interpret
-from tinygen.planner.schedule.schedule import Crop, Fused, Schedule
+from tinygen.planner.schedule.schedule import Call, Crop, FlatStep, Fused, Schedule, Shift
 from tinygen.planner.search.split import split
 from tinygen.report.operators import extra_macs
 
@@ -81,16 +85,68 @@ def test_strips_need_leave_to_recompute_and_an_input_that_can_be_read_again() ->
 
 
 def test_columns_of_a_whole_input_are_copied_to_a_ring_where_a_kernel_reads_several_rows() -> None:
-    graph = _pyramid()
-    kernels = {op: select(op, _TOOLBOX) for op in graph.ops}
-    network = Network.of(graph, kernels, fetches_input=False)
-    schedule = split(network, (Segment(0, len(graph.ops), 1, strips=3),), _M4, _TOOLBOX)
+    schedule = _cropped()
     crops = [step for step in schedule.flat_steps if isinstance(step, Crop)]
-    assert {crop.source.whole for crop in crops} == set(graph.input_tensors)
+    assert {crop.source.whole for crop in crops} == set(schedule.graph.input_tensors)
     _assert_computes(schedule)
     text = render(schedule, "net", "net.tflite")["net.c"]
     assert "in 3 strips of columns" in text
     assert "memcpy(arena + AT_" in text
+
+
+def _cropped() -> Schedule:
+    graph = _pyramid()
+    network = Network.of(graph, {op: select(op, _TOOLBOX) for op in graph.ops}, fetches_input=False)
+    return split(network, (Segment(0, len(graph.ops), 1, strips=3),), _M4, _TOOLBOX)
+
+
+def test_defects_of_copied_columns_are_found() -> None:
+    schedule = _cropped()
+    steps = schedule.flat_steps
+    at = next(index for index, step in enumerate(steps) if isinstance(step, Crop))
+    crop = steps[at]
+    assert isinstance(crop, Crop)
+    with pytest.raises(VerifyError, match=rf"step {at}: copies '.+' over itself"):
+        check(replace(schedule, places={**schedule.places, crop.target.tensor: schedule.places[crop.source.tensor]}))
+    with pytest.raises(VerifyError, match=r"before it is written|was overwritten by"):
+        check(_of(schedule, [*steps[:at], *steps[at + 1 :]]))
+    place = schedule.places[crop.source.tensor]
+    elsewhere = {**schedule.places, crop.source.tensor: replace(place, offset=place.offset + 1)}
+    with pytest.raises(VerifyError, match=rf"step {at} \(copy of columns\): reads '.+', but byte 0 of it was"):
+        check(replace(schedule, places=elsewhere))
+
+
+def test_defects_of_moved_rows_are_found() -> None:
+    schedule = _cropped()
+    steps = schedule.flat_steps
+    at = max(index for index, step in enumerate(steps) if isinstance(step, Shift))
+    shift = steps[at]
+    assert isinstance(shift, Shift)
+    check(_of(schedule, steps))
+    for wrong in (replace(shift, source=shift.source + 1), replace(shift, bytes=shift.bytes - 1)):
+        with pytest.raises(VerifyError, match=r"reads '.+', but byte \d+ of it was overwritten by"):
+            check(_of(schedule, [*steps[:at], wrong, *steps[at + 1 :]]))
+    with pytest.raises(VerifyError, match=r"reads '.+', but byte \d+ of it was overwritten by"):
+        check(_of(schedule, [*steps[:at], *steps[at + 1 :]]))
+
+
+def _of(schedule: Schedule, steps: Sequence[FlatStep]) -> Schedule:
+    """The schedule with other steps, and buffers that live as long as any."""
+    last = len(schedule.flat_steps)
+    known = {buffer: replace(buffer, first_step=0, last_step=last) for buffer in schedule.buffers}
+
+    def renewed(step: FlatStep) -> FlatStep:
+        if isinstance(step, Call) and step.scratch:
+            return replace(step, scratch=known[step.scratch])
+        return replace(step, buffer=known[step.buffer]) if isinstance(step, Shift) else step
+
+    return replace(
+        schedule,
+        steps=tuple(map(renewed, steps)),
+        buffers=tuple(known.values()),
+        places={tensor: replace(place, buffer=known[place.buffer]) for tensor, place in schedule.places.items()},
+        offsets={known[buffer]: offset for buffer, offset in schedule.offsets.items()},
+    )
 
 
 def test_the_plan_is_the_same_each_time() -> None:

@@ -1,0 +1,298 @@
+"""Mutation rounds: which small mistakes in what decides about correctness no test would notice.
+
+    python -m benchmarks.mutation [--rooms checker,lifetimes] [--sample 40] [--seed 1] [--again]
+
+Of each room a sample of all its mutants (tests/support/mutants.py) is tried in a copy of the project: a mutant is
+killed where the room's tests fail, or take more than ten times as long as without it. Tests that compare texts with
+golden ones or with digests are not among them: they fail for any change. What is measured goes to mutation.json, the
+tables of mutation.md follow from it. mutation_equal.toml names the mutants that compute the same, with the reason.
+"""
+
+import argparse
+import io
+import json
+import os
+import random
+import resource
+import shutil
+import signal
+import sys
+import tempfile
+import tomllib
+from collections.abc import Iterator, Sequence
+from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+import jinja2  # noqa: F401 - imported once, before processes fork
+import numpy as np  # noqa: F401
+import onnx  # noqa: F401
+import pydantic  # noqa: F401
+import pytest
+import tflite  # noqa: F401
+
+from tests.support.mutants import Mutant, mutants
+
+_ROOT = Path(__file__).resolve().parents[1]
+_COPIED = ("tinygen", "templates", "runtime_c", "boards", "tests", "examples", "benchmarks", "pyproject.toml")
+_RESULTS = _ROOT / "benchmarks" / "mutation.json"
+_PAGE = _ROOT / "benchmarks" / "mutation.md"
+_EQUAL = _ROOT / "benchmarks" / "mutation_equal.toml"
+_SLOWER = 10  # times what tests take without a mutant
+_LEAST_CPU_S = 60
+_GOAL = 0.95
+_INTRODUCTION = f"""# Mutation rounds
+
+Small mistakes are put into the code, one at a time, and the tests of the room are run: a mistake that none of them
+notices is a survivor. By `make mutation` (`python -m benchmarks.mutation`), on a sample of all mutants of each room,
+drawn from the seed; the goal is {_GOAL:.0%} of those that change what is computed. Texts that are compared with golden
+ones and digests of sources would notice any change and do not count. Python, C and templates go the same way, which is
+why this is no mutation library for Python: mutmut and cosmic-ray know no C.
+
+*Equal* mutants compute the same, for the reason in `mutation_equal.toml`; the rate is killed / (tried - equal).
+"""
+
+
+@dataclass(frozen=True)
+class Room:
+    """Files, and the tests that should notice mistakes in them."""
+
+    files: tuple[str, ...]  # patterns
+    tests: tuple[str, ...]  # arguments of pytest, the quickest first
+
+
+_PLACEMENT = "tests/planner/test_placement.py"
+_OPERATORS_RUN = (
+    "tests/kernels/test_tg_movement.py::test_outputs_that_are_inputs_constants_or_each_other_are_right",
+    "tests/kernels/test_operators_run.py::test_operators_run[host-portable-sanitized]",
+    "tests/kernels/test_operators_run.py::test_uint8_runs[host-portable-sanitized]",
+    "tests/kernels/test_tg_movement.py::test_generated_code_moves_what_litert_moves",
+    "tests/kernels/test_tg_elementwise.py::test_networks_against_litert",
+)
+ROOMS = {
+    "checker": Room(
+        ("tinygen/planner/schedule/check.py",),
+        (
+            "tests/planner/test_check.py",
+            "tests/planner/test_stores.py",
+            "tests/planner/test_strips.py::test_defects_of_copied_columns_are_found",
+            "tests/planner/test_strips.py::test_defects_of_moved_rows_are_found",
+            "tests/planner/test_planes.py",
+            "tests/planner/test_slices.py::test_broken_slices_are_found",
+        ),
+    ),
+    "lifetimes": Room(
+        ("tinygen/planner/memory/lifetimes.py", "tinygen/planner/memory/block.py"),
+        (
+            "tests/planner/test_lifetimes.py",
+            f"{_PLACEMENT}::test_distances_are_forbidden_exactly_where_live_parts_meet",
+            f"{_PLACEMENT}::test_parts_never_meet_and_the_arena_is_never_below_the_bound",
+            f"{_PLACEMENT}::test_few_blocks_take_the_smallest_arena",
+        ),
+    ),
+    "placement": Room(
+        ("tinygen/planner/memory/first_fit.py", "tinygen/planner/memory/occupancy.py"),
+        (
+            "tests/planner/test_occupancy.py",
+            f"{_PLACEMENT}::test_parts_never_meet_and_the_arena_is_never_below_the_bound",
+            f"{_PLACEMENT}::test_never_overlapping_and_never_below_the_bound",
+        ),
+    ),
+    "requantization": Room(("tinygen/ops/requantize.py",), ("tests/ops/test_requantize.py",)),
+    "rounding": Room(("tinygen/quant/rounding.py",), ("tests/quant/test_rounding.py",)),
+    "proofs of native kernels": Room(
+        (
+            "tinygen/kernels/native/requantization*.py",
+            "tinygen/kernels/native/joining.py",
+            "tinygen/kernels/native/linear.py",
+        ),
+        (
+            "tests/kernels/test_native_joining.py",
+            "tests/kernels/test_native_requantization.py",
+            "tests/kernels/test_native_kernels.py::test_random_layers[host-sanitized-edge_fully_connected]",
+            "tests/kernels/test_native_kernels.py::test_random_layers[host-sanitized-edge_convolution]",
+        ),
+    ),
+    "lowerings": Room(("tinygen/kernels/cmsis_nn/*.py",), _OPERATORS_RUN),
+    "templates": Room(("templates/ops/*.j2",), _OPERATORS_RUN),
+    "native C": Room(
+        ("runtime_c/native/dsp/*.c", "runtime_c/native/dsp/*.h"),
+        ("tests/kernels/test_native_kernels.py", "-k", "random_layers"),
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Found:
+    """What became of one mutant."""
+
+    file: str
+    line: int
+    before: str
+    after: str
+    is_killed: bool
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Of a room: how many mutants there are, and what became of a sample."""
+
+    all: int
+    seed: int
+    tried: tuple[Found, ...]
+
+
+def measure(room: Room, sample: int, seed: int) -> Outcome:
+    """Try a sample of the room's mutants."""
+    population = _population(room)
+    chosen = random.Random(seed).sample(population, min(sample, len(population)))
+    return Outcome(len(population), seed, tuple(_try_all(room, chosen)))
+
+
+def retry(room: Room, outcome: Outcome) -> Outcome:
+    """Try the survivors again, by tests that have come since."""
+    left = {_key(found) for found in outcome.tried if not found.is_killed} - _equal()
+    chosen = [(file, mutant) for file, mutant in _population(room) if _key(_found(file, mutant, False)) in left]
+    now = {_key(found): found for found in _try_all(room, chosen)}
+    return replace(outcome, tried=tuple(now.get(_key(found), found) for found in outcome.tried))
+
+
+def _population(room: Room) -> list[tuple[Path, Mutant]]:
+    files = sorted(file for pattern in room.files for file in _ROOT.glob(pattern))
+    return [(file, mutant) for file in files for mutant in mutants(file.name, file.read_bytes())]
+
+
+def _found(file: Path, mutant: Mutant, is_killed: bool) -> Found:
+    text = file.read_bytes()
+    return Found(str(file.relative_to(_ROOT)), mutant.line(text), *mutant.lines(text), is_killed)
+
+
+def _try_all(room: Room, chosen: Sequence[tuple[Path, Mutant]]) -> list[Found]:
+    """What becomes of mutants in a copy of the project; SystemExit where its tests fail without any."""
+    with tempfile.TemporaryDirectory(prefix="tinygen-") as folder:
+        place = _copied(Path(folder))
+        status, cpu_s = _run(place, room.tests, 0)
+        if status:
+            raise SystemExit(f"the tests fail without a mutant: {' '.join(room.tests)}")
+        limit_s = max(_LEAST_CPU_S, int(_SLOWER * cpu_s))
+        return [_tried(place, file, mutant, room, limit_s) for file, mutant in chosen]
+
+
+def _copied(folder: Path) -> Path:
+    place = folder / "project"
+    place.mkdir()
+    for name in _COPIED:
+        if (_ROOT / name).is_dir():
+            shutil.copytree(_ROOT / name, place / name, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            shutil.copy(_ROOT / name, place / name)
+    if (_ROOT.parent / "shared").exists():  # models, by the place that tests know
+        (folder / "shared").symlink_to((_ROOT.parent / "shared").resolve())
+    return place
+
+
+def _tried(place: Path, file: Path, mutant: Mutant, room: Room, limit_s: int) -> Found:
+    text, changed = file.read_bytes(), place / file.relative_to(_ROOT)
+    changed.write_bytes(mutant.apply(text))
+    for stale in changed.parent.glob(f"__pycache__/{changed.stem}.*.pyc"):
+        stale.unlink()
+    status, _ = _run(place, room.tests, limit_s)
+    changed.write_bytes(text)
+    found = _found(file, mutant, status != 0)
+    verdict = "killed  " if found.is_killed else "SURVIVED"
+    print(f"{verdict} {found.file}:{found.line}: {found.before} -> {found.after}", flush=True)
+    return found
+
+
+def _run(place: Path, tests: Sequence[str], limit_s: int) -> tuple[int, float]:
+    """The tests' status in a process of its own, and the CPU time of that and of what it starts; 0: no limit."""
+    child = os.fork()
+    if not child:
+        os._exit(_in_child(place, tests, limit_s))
+    _, status, used = os.wait4(child, 0)
+    return status, used.ru_utime + used.ru_stime
+
+
+def _in_child(place: Path, tests: Sequence[str], limit_s: int) -> int:
+    if limit_s:
+        sys.dont_write_bytecode = True
+        resource.setrlimit(resource.RLIMIT_CPU, (limit_s, limit_s))
+        signal.alarm(_SLOWER * limit_s)  # for what waits for ever
+    os.chdir(place)
+    os.environ["TINYGEN_CACHE"] = str(place.parent / "cache")  # the user's is not for libraries of mutants
+    for name in [name for name in sys.modules if name.split(".")[0] in ("tests", "tinygen", "benchmarks")]:
+        del sys.modules[name]
+    sys.path[:] = [str(place), *(entry for entry in sys.path if entry not in ("", str(_ROOT)))]
+    silence = io.StringIO()
+    with redirect_stdout(silence), redirect_stderr(silence):
+        return int(pytest.main(["-x", "-q", "-n0", "-p", "no:cacheprovider", *tests]))
+
+
+def _equal() -> set[tuple[str, str, str]]:
+    entries = tomllib.loads(_EQUAL.read_text(encoding="utf-8"))["equal"]
+    return {(entry["file"], entry["before"], entry["after"]) for entry in entries}
+
+
+def page(results: dict[str, Outcome]) -> str:
+    """The text of mutation.md."""
+    return "".join(f"{line}\n" for line in (*_INTRODUCTION.splitlines(), "", *_table(results), *_survivors(results)))
+
+
+def _table(results: dict[str, Outcome]) -> Iterator[str]:
+    yield "| room | files | mutants | seed | tried | equal | killed | rate |"
+    yield "|---|---|---:|---:|---:|---:|---:|---:|"
+    equal = _equal()
+    for name, outcome in results.items():
+        same = [found for found in outcome.tried if not found.is_killed and _key(found) in equal]
+        killed = sum(found.is_killed for found in outcome.tried)
+        rate = killed / max(1, len(outcome.tried) - len(same))
+        files = ", ".join(f"`{file}`" for file in ROOMS[name].files)
+        sizes = f"{outcome.all:,} | {outcome.seed} | {len(outcome.tried)} | {len(same)} | {killed}"
+        yield f"| {name} | {files} | {sizes} | {rate:.0%} |"
+
+
+def _survivors(results: dict[str, Outcome]) -> Iterator[str]:
+    equal = _equal()
+    left = [found for outcome in results.values() for found in outcome.tried if not found.is_killed]
+    left = [found for found in left if _key(found) not in equal]
+    if left:
+        yield from ("", "## Survivors", "", "| where | code | mutant |", "|---|---|---|")
+    for found in left:
+        texts = (text.replace("|", "\\|") for text in (found.before, found.after))
+        yield f"| `{found.file}:{found.line}` | {' | '.join(f'`{text}`' for text in texts)} |"
+
+
+def _key(found: Found) -> tuple[str, str, str]:
+    return found.file, found.before, found.after
+
+
+def _stored() -> dict[str, Outcome]:
+    if not _RESULTS.exists():
+        return {}
+    stored = json.loads(_RESULTS.read_text(encoding="utf-8"))
+    return {
+        name: Outcome(room["all"], room["seed"], tuple(Found(**found) for found in room["tried"]))
+        for name, room in stored.items()
+    }
+
+
+def main() -> None:
+    """Measure the rooms that are asked for, and write the results of all."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rooms", default=",".join(ROOMS))
+    parser.add_argument("--sample", type=int, default=30, help="mutants of each room")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--again", action="store_true", help="try only what survived the stored round")
+    given = parser.parse_args()
+    results = _stored()
+    for name in given.rooms.split(",") if given.rooms else ():
+        room = ROOMS[name]
+        results[name] = retry(room, results[name]) if given.again else measure(room, given.sample, given.seed)
+        ordered = {room: results[room] for room in ROOMS if room in results}
+        stored = {room: asdict(outcome) for room, outcome in ordered.items()}
+        _RESULTS.write_text(json.dumps(stored, indent=1) + "\n", encoding="utf-8")
+    _PAGE.write_text(page({room: results[room] for room in ROOMS if room in results}), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
