@@ -150,3 +150,12 @@ def test_importing_tinygen_loads_nothing_heavy() -> None:
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert {"numpy", "tinygen.pipeline", "typer"}.isdisjoint(done.stdout.split())
     assert not hasattr(tinygen, "decompile")
+
+
+def test_other_systems_are_refused_at_once() -> None:
+    code = "import os; os.name = 'nt'; import tinygen"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1] == (
+        "ImportError: tinygen needs Linux or macOS: on Windows, install it in the Windows Subsystem for Linux (WSL)"
+    )

@@ -5,11 +5,15 @@ print(model.report)
 model.write("out/")
 """
 
+import os
 from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from tinygen.api import Model, compile  # noqa: A004  (as in `tinygen.compile`)
+
+if os.name != "posix":  # locks of the cache, process groups and signals are POSIX's
+    raise ImportError("tinygen needs Linux or macOS: on Windows, install it in the Windows Subsystem for Linux (WSL)")
 
 __version__ = "0.1.0"
 
