@@ -94,6 +94,14 @@ calibrate-costs: setup ## Measure what kernels cost again, for the planner and f
 sweep: setup ## Run thousands of random layers on native kernels (LAYERS=)
 	@$(BIN)/python -m benchmarks.sweep --layers $(or $(LAYERS),2000)
 
+.PHONY: fuzz
+fuzz: setup ## Run mutants of models that compile in C, against the references (ACCEPTED=, SEED=)
+	@$(BIN)/python -m benchmarks.fuzz --accepted $(or $(ACCEPTED),5000) --seed $(or $(SEED),0)
+
+.PHONY: mutation
+mutation: setup ## See which small mistakes in the code tests notice (benchmarks/mutation.md; ROOMS=, SAMPLE=)
+	@$(BIN)/python -m benchmarks.mutation $(if $(ROOMS),--rooms "$(ROOMS)") $(if $(SAMPLE),--sample $(SAMPLE))
+
 .PHONY: setup
 setup: $(VENV)/.ready $(VENV)/.tools $(VENV)/.submodule ## Make the virtual environment, install tools, fetch CMSIS-NN
 

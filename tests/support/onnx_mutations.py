@@ -4,11 +4,13 @@ import random
 from collections.abc import Callable
 from contextlib import suppress
 
+import numpy as np
 import onnx
 from onnx import AttributeProto, TensorProto, numpy_helper
 
 _EXTREMES = (-(1 << 63), -(1 << 31), -1, 0, 1, 2, 3, 7, 255, 1 << 16, (1 << 31) - 1, 1 << 31, 1 << 40, (1 << 63) - 1)
 _REALS = (0.0, -1.0, 1e-40, 1e-9, 1e9, 1e38, float("inf"), float("-inf"), float("nan"))
+_INTEGERS = (TensorProto.INT8, TensorProto.UINT8, TensorProto.INT32)
 _TYPES = (*TensorProto.DataType.values(), 99)
 
 Mutation = Callable[[onnx.ModelProto, random.Random], None]
@@ -22,6 +24,51 @@ def mutate_message(data: bytes, random_: random.Random) -> bytes:
             random_.choice(_MUTATIONS)(model, random_)
     content: bytes = model.SerializeToString()
     return content
+
+
+def mutate_numbers(data: bytes, random_: random.Random) -> bytes:
+    """The model with one to three changes of scales, zero points, weights and attributes that most readers take."""
+    model = onnx.ModelProto.FromString(data)
+    for _ in range(random_.randint(1, 3)):
+        with suppress(IndexError):
+            random_.choice((_scale_constant, _scale_constant, _move_constant, _nudge_attribute))(model, random_)
+    content: bytes = model.SerializeToString()
+    return content
+
+
+def _scale_constant(model: onnx.ModelProto, random_: random.Random) -> None:
+    """Floats, which are scales mostly, by up to 2**12, or to a power of two."""
+    tensor = random_.choice([t for t in model.graph.initializer if t.data_type == TensorProto.FLOAT])
+    array = numpy_helper.to_array(tensor).copy()
+    factor = 2.0 ** random_.choice((random_.uniform(-2, 2), random_.uniform(-12, 12), random_.randint(-8, 8)))
+    array = (array * np.float32(factor)).astype(np.float32)
+    if random_.random() < 0.3 and (array > 0).all():
+        array = np.exp2(np.round(np.log2(array))).astype(np.float32)
+    tensor.CopyFrom(numpy_helper.from_array(array, tensor.name))
+
+
+def _move_constant(model: onnx.ModelProto, random_: random.Random) -> None:
+    """Elements of integers to the ends of their type, or to any of its values."""
+    tensor = random_.choice([t for t in model.graph.initializer if t.data_type in _INTEGERS])
+    array = numpy_helper.to_array(tensor).copy()
+    if not array.size:
+        return
+    limits = np.iinfo(array.dtype)
+    where = random_.sample(range(array.size), random_.choice((1, array.size)))
+    value = random_.choice((limits.min, limits.max, 0, random_.randint(int(limits.min), int(limits.max))))
+    array.reshape(-1)[where] = value
+    tensor.CopyFrom(numpy_helper.from_array(array, tensor.name))
+
+
+def _nudge_attribute(model: onnx.ModelProto, random_: random.Random) -> None:
+    attribute = random_.choice([attribute for node in model.graph.node for attribute in node.attribute])
+    match attribute.type:
+        case AttributeProto.INT:
+            attribute.i += random_.choice((-1, 1))
+        case AttributeProto.FLOAT:
+            attribute.f *= random_.choice((-1.0, 0.5, 2.0))
+        case AttributeProto.INTS if attribute.ints:
+            attribute.ints[random_.randrange(len(attribute.ints))] += random_.choice((-1, 1))
 
 
 def _change_attribute(model: onnx.ModelProto, random_: random.Random) -> None:

@@ -176,9 +176,19 @@ class ModelWriter:
 
     def __init__(self) -> None:
         self._builder = flatbuffers.Builder(1024)
-        self._codes: list[tuple[str, int, str]] = []  # name, version, custom code
-        self._buffers: list[bytes] = [b""]  # buffer 0 is empty by convention
+        self.codes: list[tuple[str, int, str]] = []  # name, version, custom code
+        self.buffers: list[bytes] = [b""]  # buffer 0 is empty by convention
         self._subgraphs = [_Subgraph()]
+
+    @property
+    def tensors(self) -> list[_Tensor]:
+        """Those of the current subgraph, to be changed before `finish`."""
+        return self._subgraphs[-1].tensors
+
+    @property
+    def operators(self) -> list[_Operator]:
+        """Those of the current subgraph, to be changed before `finish`."""
+        return self._subgraphs[-1].operators
 
     def tensor(
         self,
@@ -225,9 +235,9 @@ class ModelWriter:
         if options and kind is None:
             raise ValueError(f"{name} has no options, expected none of {sorted(options)}")
         code = (name, version or default_version, custom_code)
-        if code not in self._codes:
-            self._codes.append(code)
-        index = self._codes.index(code)
+        if code not in self.codes:
+            self.codes.append(code)
+        index = self.codes.index(code)
         operator = _Operator(index, tuple(inputs), tuple(outputs), kind, options, custom_options)
         self._subgraphs[-1].operators.append(operator)
 
@@ -253,8 +263,8 @@ class ModelWriter:
         self._subgraphs[-1].inputs, self._subgraphs[-1].outputs = inputs, outputs
         builder = self._builder
         subgraphs = self._tables([self._subgraph(subgraph) for subgraph in self._subgraphs])
-        buffers = self._tables([self._stored_buffer(data) for data in self._buffers])
-        codes = self._tables([self._code(*code) for code in self._codes])
+        buffers = self._tables([self._stored_buffer(data) for data in self.buffers])
+        codes = self._tables([self._code(*code) for code in self.codes])
         signature_defs = self._tables(named) if named else None
         text = builder.CreateString(description)
         tflite.ModelStart(builder)
@@ -288,8 +298,8 @@ class ModelWriter:
         return _end(tflite.TensorMapEnd(self._builder))
 
     def _buffer(self, data: bytes) -> int:
-        self._buffers.append(data)
-        return len(self._buffers) - 1
+        self.buffers.append(data)
+        return len(self.buffers) - 1
 
     def _tables(self, offsets: Sequence[int]) -> int:
         self._builder.StartVector(4, len(offsets), 4)

@@ -1,0 +1,190 @@
+"""Structure-aware mutants of models through the whole pipeline, and those that are accepted through C.
+
+    python -m benchmarks.fuzz [--accepted 5000] [--seed 0] [--keep build/fuzz]
+
+Random models of TFLite and ONNX, with some of their numbers changed, are compiled; what raises anything but a
+`TinygenError` is a finding. Those that are accepted run side by side in programs of some tens, under sanitizers, with
+portable and native kernels in turn, and must give the outputs of the numpy references. The files of what fails are
+kept; a file that showed a defect goes to tests/models/corpus, where a test runs it ever after.
+"""
+
+import argparse
+import random
+import sys
+import tempfile
+import traceback
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from itertools import cycle
+from pathlib import Path
+
+import numpy as np
+
+from tests.ops.test_binary import add_operator
+from tests.support import movement_models
+from tests.support.batches import TOOLBOXES, run_batch
+from tests.support.native_layers import FAMILIES
+from tests.support.onnx_models import CASES, single
+from tests.support.onnx_mutations import mutate_message, mutate_numbers
+from tests.support.onnx_qoperators import QOPERATORS, qoperator_model
+from tests.support.operator_models import BUILDERS, OperatorModel
+from tests.support.tflite_mutations import mutate_model
+from tinygen.errors import TinygenError, VerifyError
+from tinygen.ir.graph import Graph
+from tinygen.ir.tensor import Tensor
+from tinygen.kernels.base import Toolbox
+from tinygen.options import Kernels, Options
+from tinygen.pipeline import compile_model
+
+_BATCH = 40
+_BINARY = ("ADD", "MAXIMUM", "MINIMUM", "MUL", "SQUARED_DIFFERENCE", "SUB")
+_MOST_MACS = 1_000_000
+_MOST_ELEMENTS = 100_000
+_GENTLE = 0.8  # of ONNX mutants
+
+
+@dataclass
+class Round:
+    """What has come of the mutants so far."""
+
+    refused: Counter[str] = field(default_factory=Counter)
+    accepted: int = 0
+    run: int = 0
+    findings: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A file and the graph that was read from it."""
+
+    name: str
+    content: bytes
+    graph: Graph
+
+
+def _tflite(build: Callable[[OperatorModel], None], seed: int, random_: random.Random) -> bytes:
+    model = OperatorModel(np.random.default_rng(seed))
+    build(model)
+    mutate_model(model.writer, random_)
+    return model.finish()
+
+
+def _movement(name: str, seed: int, random_: random.Random) -> bytes:
+    model = movement_models.random_model([name], seed, 1)
+    mutate_model(model.writer, random_)
+    return model.finish()
+
+
+def _onnx(content: bytes, random_: random.Random) -> bytes:
+    return (mutate_numbers if random_.random() < _GENTLE else mutate_message)(content, random_)
+
+
+def mutant(number: int, seed: int) -> tuple[str, bytes]:
+    """A file name and its content: always the same for the same numbers."""
+    random_ = random.Random(f"{seed}/{number}")
+    drawn = random_.randrange(1 << 30)
+    kind = random_.randrange(5)
+    if kind == 0:
+        name = random_.choice(sorted(BUILDERS))
+        return f"{name}.tflite", _tflite(BUILDERS[name], drawn, random_)
+    if kind == 1:
+        name = random_.choice(sorted(FAMILIES))
+        return f"{name}.tflite", _tflite(FAMILIES[name], drawn, random_)
+    if kind == 2:
+        name = random_.choice(_BINARY)
+        return f"{name}.tflite", _tflite(lambda model: add_operator(name, model), drawn, random_)
+    if kind == 3:
+        name = random_.choice(sorted(movement_models.OPERATORS))
+        return f"{name}.tflite", _movement(name, drawn, random_)
+    name = random_.choice((*sorted(CASES), *sorted(QOPERATORS)))
+    content = single(name, drawn).finish() if name in CASES else qoperator_model(name)
+    return f"{name}.onnx", _onnx(content, random_)
+
+
+def accepted(name: str, content: bytes, folder: Path) -> Graph | str:
+    """The graph of a file that compiles, or the class of the error that refuses it; other errors pass."""
+    file = folder / f"mutant{Path(name).suffix}"
+    file.write_bytes(content)
+    try:
+        compiled = compile_model(file, Options(target="host", kernels=Kernels.PORTABLE))
+        compiled.check_fits()
+    except VerifyError:
+        raise
+    except TinygenError as error:
+        return type(error).__name__
+    sizes = [tensor.type.elements for tensor in compiled.imported.tensors]
+    is_small = compiled.imported.macs <= _MOST_MACS and sum(sizes) <= _MOST_ELEMENTS
+    if not is_small or compiled.imported.states:
+        return "too large for a batch"
+    chosen = [getattr(op, "indices", None) for op in compiled.imported.ops]
+    if any(isinstance(tensor, Tensor) and not tensor.is_constant for tensor in chosen):
+        return "indices at run time"  # drawn ones are out of range, which C reports as an error of the operator
+    return compiled.imported
+
+
+def run_all(batch: Sequence[Mutant], toolbox: Toolbox, seed: int) -> list[tuple[Mutant, str]]:
+    """What is wrong with models of a batch: where the program fails, they are run one by one."""
+    with tempfile.TemporaryDirectory(prefix="tinygen-") as folder:
+        try:
+            differing = run_batch([mutant.graph for mutant in batch], toolbox, seed, Path(folder))
+        except Exception:
+            if len(batch) == 1:
+                return [(batch[0], traceback.format_exc())]
+            half = len(batch) // 2
+            found = [wrong for part in (batch[:half], batch[half:]) for wrong in run_all(part, toolbox, seed)]
+            return found or [(batch[0], f"only beside others: {traceback.format_exc()}")]
+    return [(batch[each.model], f"output {each.port}: {each.elements} elements differ") for each in differing]
+
+
+def fuzz(wanted: int, seed: int, keep: Path, first: int = 0) -> Round:
+    """Mutants from the number `first` on until so many are accepted."""
+    came, batch, number = Round(), list[Mutant](), first
+    kinds = cycle(TOOLBOXES.items())
+    with tempfile.TemporaryDirectory(prefix="tinygen-") as folder:
+        while came.accepted < wanted:
+            name, content = mutant(number, seed)
+            try:
+                graph = accepted(name, content, Path(folder))
+            except Exception:
+                _keep(came, keep, f"{seed}-{number}-{name}", content, traceback.format_exc())
+            else:
+                if isinstance(graph, str):
+                    came.refused[graph] += 1
+                else:
+                    came.accepted += 1
+                    batch.append(Mutant(f"{seed}-{number}-{name}", content, graph))
+            number += 1
+            if len(batch) == _BATCH or (batch and came.accepted == wanted):
+                kind, toolbox = next(kinds)
+                for wrong, why in run_all(batch, toolbox, seed):
+                    _keep(came, keep, f"{kind}-{wrong.name}", wrong.content, why)
+                came.run += len(batch)
+                batch = []
+                print(f"{number - first} mutants, {came.run} run in C, {len(came.findings)} findings", flush=True)
+    return came
+
+
+def _keep(came: Round, folder: Path, name: str, content: bytes, why: str) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    file = folder / name.replace(" ", "_")
+    file.write_bytes(content)
+    came.findings.append(name)
+    print(f"{file}: {why}", flush=True)
+
+
+def main() -> int:
+    """Print how many were refused, by which errors, and what was found."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--accepted", type=int, default=5000)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--first", type=int, default=0, help="number of the first mutant")
+    parser.add_argument("--keep", type=Path, default=Path("build/fuzz"))
+    given = parser.parse_args()
+    came = fuzz(given.accepted, given.seed, given.keep, given.first)
+    print(f"{came.accepted} accepted, refused: {dict(came.refused.most_common())}, {len(came.findings)} findings")
+    return 1 if came.findings else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

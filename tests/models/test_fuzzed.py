@@ -1,0 +1,67 @@
+"""Mutants of models that compile: their C under sanitizers gives what the numpy references do."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmarks.fuzz import accepted, fuzz, mutant
+from tests.support.batches import TOOLBOXES, run_batch
+from tests.support.tools import requires_gcc_sanitizers
+from tinygen.ir.graph import Graph, Values
+from tinygen.ir.types import Array
+from tinygen.ops.conv2d import Conv2D
+
+MUTANTS = 20
+SEED = 5
+CORPUS = sorted((Path(__file__).parent / "corpus").glob("*.*"))
+
+
+@requires_gcc_sanitizers
+def test_mutants_in_c(tmp_path: Path) -> None:
+    came = fuzz(MUTANTS, SEED, tmp_path / "kept")
+    assert came.findings == []
+    assert came.run == came.accepted == MUTANTS
+    assert came.refused.total() > MUTANTS // 10
+
+
+@requires_gcc_sanitizers
+@pytest.mark.parametrize("kind", TOOLBOXES)
+def test_files_that_showed_defects(kind: str, tmp_path: Path) -> None:
+    """Those of the corpus; a reference that is wrong is noticed, and its model named."""
+    graphs = [_graph(f"{name}.tflite", tmp_path) for name in ("CONV_2D", "SOFTMAX")]
+    graphs += [_read(file, tmp_path) for file in CORPUS]
+    (tmp_path / "right").mkdir()
+    assert run_batch(graphs, TOOLBOXES[kind], SEED, tmp_path / "right") == []
+
+
+@requires_gcc_sanitizers
+def test_a_wrong_result_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    graphs = [_graph(f"{name}.tflite", tmp_path) for name in ("SOFTMAX", "CONV_2D", "MEAN")]
+    evaluate = Conv2D.evaluate
+
+    def wrong(op: Conv2D, values: Values) -> tuple[Array, ...]:
+        return tuple(np.invert(result) for result in evaluate(op, values))
+
+    monkeypatch.setattr(Conv2D, "evaluate", wrong)
+    found = run_batch(graphs, TOOLBOXES["portable"], SEED, tmp_path)
+    assert found and {each.model for each in found} == {1}
+
+
+def test_the_same_numbers_give_the_same_mutant() -> None:
+    assert [mutant(number, SEED) for number in range(5)] == [mutant(number, SEED) for number in range(5)]
+
+
+def _graph(name: str, folder: Path) -> Graph:
+    """Of the first mutant of this name that compiles."""
+    for number in range(10_000):
+        found, content = mutant(number, SEED)
+        if found == name and isinstance(graph := accepted(found, content, folder), Graph):
+            return graph
+    raise AssertionError(f"no mutant of {name} compiles")
+
+
+def _read(file: Path, folder: Path) -> Graph:
+    graph = accepted(file.name, file.read_bytes(), folder)
+    assert isinstance(graph, Graph), f"{file.name}: {graph}"
+    return graph

@@ -1,0 +1,82 @@
+"""Many models in one program: C under sanitizers against the numpy references."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from tinygen import passes
+from tinygen.build.execute import execute
+from tinygen.build.firmware import MemoryLimits, build_firmware
+from tinygen.build.kernel_sources import kernel_library, native, operators
+from tinygen.build.toolchain import Sanitizer, for_board
+from tinygen.codegen.harness import Measure
+from tinygen.codegen.render import render
+from tinygen.ir.graph import Graph
+from tinygen.ir.tensor import Tensor
+from tinygen.kernels.base import Library, Toolbox
+from tinygen.planner.plan import PlanRequest, plan
+from tinygen.targets import load
+from tinygen.targets.isa import Isa
+from tinygen.verify import reference
+from tinygen.verify.samples import random_samples
+
+TOOLBOXES = {
+    "portable": Toolbox(Library.PORTABLE, Isa.HOST),
+    "native": Toolbox(Library.PORTABLE, Isa.HOST, has_native_kernels=True, tallest_tile=4),
+    "mve": Toolbox(Library.PORTABLE, Isa.MVE, has_native_kernels=True),
+}
+_RAM_BYTES = 100 << 20
+_SAMPLES = 2
+_BOARD = "host"
+
+
+@dataclass(frozen=True)
+class Differing:
+    """A model of a batch, and one of its outputs that is another in C."""
+
+    model: int
+    port: str
+    elements: int
+
+
+def beside(graphs: Sequence[Graph]) -> Graph:
+    """One network of all of them, none of which keeps a state; names begin with the number of their graph."""
+    parts = [_named(graph, f"m{number}_") for number, graph in enumerate(graphs)]
+    inputs, outputs, ops = ([item for part in parts for item in getattr(part, kind)] for kind in _KINDS)
+    return Graph("batch", tuple(inputs), tuple(outputs), tuple(ops))
+
+
+_KINDS = ("inputs", "outputs", "ops")
+
+
+def _named(graph: Graph, prefix: str) -> Graph:
+    tensors: dict[Tensor, Tensor] = {t: replace(t, name=prefix + t.name) for t in graph.tensors}
+    renamed = graph.replace_tensors(tensors)
+    return replace(
+        renamed,
+        inputs=tuple(replace(port, name=prefix + port.name) for port in renamed.inputs),
+        outputs=tuple(replace(port, name=prefix + port.name) for port in renamed.outputs),
+        ops=tuple(replace(op, name=prefix + op.name) for op in renamed.ops),
+    )
+
+
+def run_batch(graphs: Sequence[Graph], toolbox: Toolbox, seed: int, folder: Path) -> list[Differing]:
+    """Outputs of graphs as they were imported that their C does not give; ToolError where that fails at run time."""
+    imported, board = beside(graphs), load(_BOARD)
+    schedule = plan(passes.run(imported), board, toolbox, PlanRequest(_RAM_BYTES, False, False))
+    files = render(schedule, "batch", "batch")
+    toolchain = for_board(board, sanitizers=[Sanitizer.ADDRESS, Sanitizer.UNDEFINED])
+    trees = (kernel_library(Library.PORTABLE, None), operators(), native())
+    image = build_firmware(schedule, "batch", files, trees, toolchain, folder, Measure.INSTRUCTIONS, MemoryLimits())
+    samples = random_samples(schedule.graph.inputs, _SAMPLES, seed)
+    runs = execute(image, schedule, samples).outputs
+    owners = [number for number, graph in enumerate(graphs) for _ in graph.outputs]
+    found = []
+    for inputs, outputs in zip(samples, runs, strict=True):
+        expected = reference.outputs(imported, reference.evaluate(imported, inputs))
+        for owner, port, output, right in zip(owners, imported.outputs, outputs, expected, strict=True):
+            if not np.array_equal(output, right, equal_nan=right.dtype.kind == "f"):
+                found.append(Differing(owner, port.name, int(np.count_nonzero(output != right))))
+    return found
