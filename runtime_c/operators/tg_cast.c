@@ -30,6 +30,8 @@ static int64_t largest(enum tg_element type)
         return INT16_MAX;
     case TG_S32:
         return INT32_MAX;
+    case TG_U32:
+        return UINT32_MAX;
     default:
         return INT64_MAX;
     }
@@ -38,7 +40,7 @@ static int64_t largest(enum tg_element type)
 void tg_cast_f32_integers(enum tg_element to, const float *input, void *output, int32_t size)
 {
     const int64_t max = largest(to);
-    const int64_t min = to == TG_U8 ? 0 : -max - 1;
+    const int64_t min = to == TG_U8 || to == TG_U32 ? 0 : -max - 1;
 
     for (int32_t i = 0; i < size; i++) {
         tg_store(to, output, i, to == TG_BOOL ? input[i] != 0.0f : limited(input[i], min, max));

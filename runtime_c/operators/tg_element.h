@@ -21,6 +21,8 @@ static inline int64_t tg_loaded(enum tg_element type, const void *elements, int3
         return ((const int16_t *)elements)[i];
     case TG_S32:
         return ((const int32_t *)elements)[i];
+    case TG_U32:
+        return ((const uint32_t *)elements)[i];
     default:
         return ((const int64_t *)elements)[i];
     }
@@ -42,6 +44,9 @@ static inline void tg_store(enum tg_element type, void *elements, int32_t i, int
         break;
     case TG_S32:
         ((int32_t *)elements)[i] = (int32_t)value;
+        break;
+    case TG_U32:
+        ((uint32_t *)elements)[i] = (uint32_t)value;
         break;
     default:
         ((int64_t *)elements)[i] = value;

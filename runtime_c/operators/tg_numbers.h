@@ -73,6 +73,7 @@ enum tg_element {
     TG_S16,
     TG_S32,
     TG_S64,
+    TG_U32,
 };
 
 /** Integers as integers of another type: those that do not fit wrap; all but 0 is true. */

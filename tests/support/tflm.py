@@ -39,3 +39,15 @@ def tflm_calls(model: bytes, calls: Array) -> Array:
         interpreter.invoke()
         found.append(np.array(interpreter.get_output(0)))
     return np.stack(found)
+
+
+def tflm_sequence(model: bytes, calls: Sequence[Sequence[Array]], outputs: int) -> list[list[Array]]:
+    """All outputs of consecutive calls of one interpreter."""
+    interpreter = runtime.Interpreter.from_bytes(model, arena_size=1 << 20)
+    found = []
+    for inputs in calls:
+        for index, values in enumerate(inputs):
+            interpreter.set_input(values, index)
+        interpreter.invoke()
+        found.append([np.array(interpreter.get_output(index)) for index in range(outputs)])
+    return found

@@ -22,6 +22,8 @@ _C_TYPES = {
     DType.INT16: "int16_t",
     DType.INT32: "int32_t",
     DType.INT64: "int64_t",
+    DType.UINT32: "uint32_t",
+    DType.UINT64: "uint64_t",
     DType.FLOAT32: "float",
     DType.SIGNS: "uint32_t",
 }

@@ -30,11 +30,13 @@ class DType(Enum):
     INT16 = "i16"
     INT32 = "i32"
     INT64 = "i64"
+    UINT32 = "ui32"  # energies and noise of audio front ends
+    UINT64 = "ui64"  # their sums
     FLOAT32 = "f32"
     INT4 = "i4"
     INT2 = "i2"
     INT1 = "si1"  # -1 and 1; MLIR's i1 is a boolean
-    SIGNS = "ui32"  # activations of single bits, 32 in a word (`ir.signs`); their quantization is that of one sign
+    SIGNS = "vector<32xsi1>"  # activations of single bits, 32 in a word (`ir.signs`), with the quantization of one
 
     @property
     def numpy(self) -> np.dtype[np.generic]:
@@ -69,14 +71,14 @@ class DType(Enum):
     @property
     def min(self) -> int:
         """Smallest value of an integer type."""
-        return 0 if self is DType.UINT8 else -(1 << (self.bits - 1))
+        return 0 if self in _UNSIGNED else -(1 << (self.bits - 1))
 
     @property
     def max(self) -> int:
         """Largest value of an integer type."""
         if self is DType.INT1:
             return 1
-        return (1 << (self.bits - (self is not DType.UINT8))) - 1
+        return (1 << (self.bits - (self not in _UNSIGNED))) - 1
 
     @classmethod
     def of(cls, dtype: np.dtype[np.generic]) -> "DType":
@@ -91,14 +93,19 @@ _NUMPY: dict[DType, str] = {
     DType.INT16: "int16",
     DType.INT32: "int32",
     DType.INT64: "int64",
+    DType.UINT32: "uint32",
+    DType.UINT64: "uint64",
     DType.FLOAT32: "float32",
     DType.SIGNS: "uint32",
     DType.INT4: "int8",
     DType.INT2: "int8",
     DType.INT1: "int8",
 }
+_UNSIGNED = (DType.UINT8, DType.UINT32, DType.UINT64)
 _NARROW_BITS = {DType.INT4: 4, DType.INT2: 2, DType.INT1: 1}
-_FROM_NUMPY = {np.dtype(name): dtype for dtype, name in _NUMPY.items() if dtype not in _NARROW_BITS}
+_FROM_NUMPY = {
+    np.dtype(name): dtype for dtype, name in _NUMPY.items() if dtype not in _NARROW_BITS and dtype is not DType.SIGNS
+}
 
 
 def stored_limits(dtype: DType, bits: int | None) -> tuple[int, int]:

@@ -11,7 +11,7 @@ from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, DType
 from tinygen.ops.checks import check_dtype, check_shape
 
-INTEGERS = (DType.INT8, DType.UINT8, DType.INT16, DType.INT32, DType.INT64)
+INTEGERS = (DType.INT8, DType.UINT8, DType.INT16, DType.INT32, DType.INT64, DType.UINT32)
 _TYPES = (DType.BOOL, *INTEGERS, DType.FLOAT32)
 
 

@@ -14,18 +14,19 @@ MAX_FOLDED_BYTES = 1 << 20  # of one operator; a larger constant would not fit a
 
 
 def fold(
-    ops: Iterable[Op], account: Account, only: Collection[DType] = tuple(DType)
+    ops: Iterable[Op], account: Account, only: Collection[DType] = tuple(DType), written: Collection[Tensor] = ()
 ) -> tuple[tuple[Op, ...], dict[Tensor, Tensor]]:
     """The operators that remain, and the results of the others as constants of the same names.
 
-    `ops` stand in execution order; those with a result of an element type that is not in `only` remain. What the
-    constants take is spent of `account`.
+    `ops` stand in execution order; those with a result of an element type that is not in `only` remain, and those that
+    make one of `written`, which must be there in each call. What the constants take is spent of `account`.
     """
     known: dict[Tensor, Tensor] = {}
     remaining: list[Op] = []
     for op in ops:
         replaced = op.replace_tensors(known)
-        if _is_known(replaced) and all(result.type.dtype in only for result in replaced.results):
+        is_free = all(result.type.dtype in only and result not in written for result in replaced.results)
+        if is_free and _is_known(replaced):
             account.spend(sum(result.type.bytes for result in op.results), str(op.source))
             known |= _constants(replaced)
         else:

@@ -9,7 +9,7 @@ from tinygen.ops.fold import fold
 
 def fold_constants(graph: Graph) -> Graph:
     """Replace results of operators with constant operands, and shapes, by constants."""
-    ops, known = fold(graph.ops, Account(FOLDED_BYTES))
+    ops, known = fold(graph.ops, Account(FOLDED_BYTES), written={state.window for state in graph.states})
     if not known:
         return graph
     return replace(graph, ops=ops).replace_tensors(known)

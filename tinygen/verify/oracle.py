@@ -4,6 +4,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from tinygen.errors import UsageError
+from tinygen.frontends.tflite.raw import CUSTOM
 from tinygen.ir.graph import Graph
 
 ON_INPUTS = "it on these inputs"  # what an oracle that takes the model may refuse
@@ -22,11 +23,12 @@ def oracle_for(model: Path, graph: Graph) -> Oracle:
     """The one that runs the model's own file; `graph` is what it holds.
 
     TFLite's operators with states of their own mean what TFLite Micro makes of them: LiteRT computes gates of LSTM in
-    another way, and does not survive SVDF with a state of int8.
+    another way, and does not survive SVDF with a state of int8. Custom operators are TFLite Micro's.
     """
     if model.suffix.lower() == ".onnx":
         return Oracle.ONNXRUNTIME
-    return Oracle.TFLM if any(op.carried for op in graph.ops) else Oracle.LITERT
+    is_micro = any(op.carried or op.source.spelling.startswith(CUSTOM) for op in graph.ops)
+    return Oracle.TFLM if is_micro else Oracle.LITERT
 
 
 def refusal(place: str, who: str, what: str = "it") -> UsageError:

@@ -27,6 +27,7 @@ from tinygen.frontends.tflite.operators import (
     reduction,
     resize,
     shape,
+    signal,
     slicing,
     variables,
 )
@@ -59,6 +60,7 @@ READERS: Readers = {
     **reduction.READERS,
     **resize.READERS,
     **shape.READERS,
+    **signal.READERS,
     **slicing.READERS,
     **variables.READERS,
 }

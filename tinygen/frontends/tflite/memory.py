@@ -38,6 +38,7 @@ class KeptVariables:
     states: dict[Name, Tensor] = field(default_factory=dict)  # what a call finds
     values: dict[Name, Tensor] = field(default_factory=dict)  # what they hold now
     sources: dict[Name, Source] = field(default_factory=dict)  # of the last operator that assigned one
+    own: list[Kept] = field(default_factory=list)  # what operators keep that are no variables of the file
 
     @classmethod
     def of(cls, model: RawModel, subgraph: RawSubgraph) -> "KeptVariables":
@@ -56,8 +57,8 @@ class KeptVariables:
         return replace(self, handles=handles, variables=_variables(subgraph))
 
     def kept(self) -> list[Kept]:
-        """After the last operator: variables that a call finds and leaves another value of."""
-        return [
+        """After the last operator: what a call finds and leaves another value of."""
+        return self.own + [
             Kept(tensor, self.values[name], _start(self.starts.get(name), tensor.type), self.sources[name])
             for name, tensor in self.states.items()
             if name in self.sources

@@ -25,6 +25,8 @@ _DTYPES = {
     TypeName.INT16: DType.INT16,
     TypeName.INT32: DType.INT32,
     TypeName.INT64: DType.INT64,
+    TypeName.UINT32: DType.UINT32,
+    TypeName.UINT64: DType.UINT64,
     TypeName.FLOAT32: DType.FLOAT32,
     TypeName.INT4: DType.INT4,
     TypeName.INT2: DType.INT2,

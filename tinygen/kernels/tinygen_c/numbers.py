@@ -27,6 +27,7 @@ _SUFFIXES = {
     DType.INT16: "s16",
     DType.INT32: "s32",
     DType.INT64: "s64",
+    DType.UINT32: "u32",
     DType.FLOAT32: "f32",
 }
 _ELEMENTS: Mapping[DType, str] = {

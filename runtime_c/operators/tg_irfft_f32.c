@@ -1,0 +1,7 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#define TG_FUNCTION tg_irfft_f32
+#define TG_SHARE(number, count) ((number) / (float)(count))
+#include "tg_fft_f32.h"
+#include "tg_irfft_body.h"
