@@ -15,6 +15,7 @@ from typer.main import get_command
 import tinygen
 from tests.support.command_line import DIGITS
 from tests.support.command_line import tinygen as run
+from tinygen.audio.micro import MicroFrontEnd
 from tinygen.calib.request import CalibrationRequest
 from tinygen.cli.command import command
 from tinygen.cli.group import ENTRIES
@@ -43,6 +44,7 @@ _WRITTEN: dict[type, dict[str, Written]] = {
         "solver": "cp-sat",
         "shrink": "off",
         "stream": "time",
+        "front_end": str(MicroFrontEnd(channels=8)),
         "state": ["h=h_next", "c=c_next"],
         "kernels": "native",
         "cmsis_nn": "folder",

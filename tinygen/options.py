@@ -5,13 +5,28 @@ from dataclasses import dataclass, replace
 from enum import Enum, StrEnum
 from pathlib import Path
 
+from tinygen.audio.description import front_end_of
+from tinygen.audio.front_end import FrontEnd
 from tinygen.build.toolchain import Opt
 from tinygen.calib.engines import BY_DEFAULT, Assigning
 from tinygen.errors import UsageError
 from tinygen.frontends.doors import trust_option
 from tinygen.frontends.spelling import AS_IN_FILE, Spelling
 from tinygen.kernels.base import Objective
-from tinygen.option import FILE, FLAG, SHARE, TEXT, either, from_written, nested, one_of, option, parsed, several
+from tinygen.option import (
+    FILE,
+    FLAG,
+    SHARE,
+    TEXT,
+    ValueKind,
+    either,
+    from_written,
+    nested,
+    one_of,
+    option,
+    parsed,
+    several,
+)
 from tinygen.planner.schedule.solver import Solver
 from tinygen.planner.search.goals import RAM_SLACK
 from tinygen.quant.dynamic.scheme import DynamicOptions
@@ -57,6 +72,9 @@ def states_from_text(texts: tuple[str, ...]) -> dict[str, str]:
 
 def _states_text(states: Mapping[str, str]) -> list[str]:
     return [f"{input}={output}" for input, output in states.items()]
+
+
+FRONT_END = ValueKind(str, lambda _, given: front_end_of(given), str)
 
 
 @dataclass(frozen=True)
@@ -159,6 +177,13 @@ class Options:
         metavar="IN=OUT",
         help="Make an input and an output a state: a call takes there what the one before gave, the first one zeros; "
         "once for each pair.",
+    )
+    front_end: FrontEnd | None = option(
+        None,
+        FRONT_END,
+        "--front-end",
+        metavar="FILE",
+        help="Put an audio front end, described by a JSON file, before the network: a call takes the next samples.",
     )
     kernels: Kernels = option(
         Kernels.AUTO,

@@ -82,6 +82,11 @@ class Compiled:
         return self.calibration is not None or (self.dynamic is not None and self.dynamic.is_changed)
 
     @property
+    def has_front_end(self) -> bool:
+        """Whether calls take samples, of which a front end makes the network's input."""
+        return self.options.front_end is not None
+
+    @property
     def graph(self) -> Graph:
         """The network after all passes."""
         return self.schedule.graph
@@ -200,6 +205,8 @@ def compile_model(source: Path, options: Options, observe: Observer | None = Non
         # CMSIS-NN's and tinygen's kernels for DSP and scalar cores take pixels in pairs; with MVE it is all the same
         has_fast_products = library is Library.CMSIS_NN and board.isa is not Isa.MVE
         graph = _streamed(graph, options, has_fast_products, observe)
+    if options.front_end is not None:
+        graph = _with_front_end(graph, options, observe)
     if options.fetches_input:
         _check_one_input(graph)
     if options.stores_output:
@@ -252,6 +259,24 @@ def _streamed(graph: Graph, options: Options, has_fast_products: bool, observe: 
     if observe is not None:
         observe("stream", step)
     return step
+
+
+def _with_front_end(graph: Graph, options: Options, observe: Observer | None) -> Graph:
+    """The graph of one call that takes samples."""
+    assert options.front_end is not None
+    for option, is_given in {
+        "--input streamed": options.fetches_input,
+        "--results stored": options.stores_output,
+    }.items():
+        if is_given:
+            raise UsageError(
+                f"--front-end, {option}: are given both, one was expected. A call takes few samples, and states stay "
+                "behind it: leave the latter out."
+            )
+    joined = options.front_end.before(graph)
+    if observe is not None:
+        observe("front_end", joined)
+    return joined
 
 
 def _check_has_no_memory(graph: Graph, options: Options) -> None:

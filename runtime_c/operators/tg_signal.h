@@ -12,7 +12,7 @@
 #include "tg_operator_names.h"
 
 /** A window over each row of samples. */
-struct tg_window {
+struct tg_sample_window {
     int32_t rows;
     int32_t size;
     int32_t shift;
@@ -20,7 +20,7 @@ struct tg_window {
 };
 
 /** output = input * factors >> shift, within int16. The output may be the input. */
-void tg_signal_window(const struct tg_window *layer, const int16_t *input, int16_t *output);
+void tg_signal_window(const struct tg_sample_window *layer, const int16_t *input, int16_t *output);
 
 /** The input shifted to the left as far as its largest magnitude allows, and by how many bits. */
 void tg_auto_scale_s16(int32_t size, const int16_t *input, int16_t *output, int32_t *bits);

@@ -29,7 +29,7 @@ void tg_auto_scale_s16(int32_t size, const int16_t *input, int16_t *output, int3
 
 /* file: tg_signal_window.c */
 
-void tg_signal_window(const struct tg_window *layer, const int16_t *input, int16_t *output)
+void tg_signal_window(const struct tg_sample_window *layer, const int16_t *input, int16_t *output)
 {
     for (int32_t row = 0; row < layer->rows; row++) {
         for (int32_t i = 0; i < layer->size; i++) {

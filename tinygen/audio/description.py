@@ -6,9 +6,10 @@ from typing import Any
 
 from tinygen.audio.front_end import FrontEnd
 from tinygen.audio.log_mel import LogMelFrontEnd
+from tinygen.audio.micro import MicroFrontEnd
 from tinygen.errors import UsageError
 
-KINDS: dict[str, type[FrontEnd]] = {kind.kind: kind for kind in (LogMelFrontEnd,)}
+KINDS: dict[str, type[FrontEnd]] = {kind.kind: kind for kind in (LogMelFrontEnd, MicroFrontEnd)}
 """All front ends, by the word for which `kind` stands in a file."""
 
 _MOST_BYTES = 1 << 16

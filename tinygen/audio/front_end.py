@@ -17,6 +17,7 @@ from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, DType, Float32Array, TensorType
 from tinygen.ir.verify import verify
 from tinygen.ops.concat import Concat
+from tinygen.ops.framing import Framing
 
 Int16Array = npt.NDArray[np.int16]
 
@@ -52,7 +53,7 @@ class Made:
 
 
 @dataclass(frozen=True, kw_only=True)
-class FrontEnd(ABC):
+class FrontEnd(Framing, ABC):
     """Frames of samples, one every `step_ms`, each `window_ms` long, become rows of `channels` features.
 
     Subclasses say by which operators; numpy runs just these, so that features for training are those of the firmware.
@@ -61,9 +62,7 @@ class FrontEnd(ABC):
 
     kind: ClassVar[str]
 
-    sample_rate: int = 16000  # Hz
     window_ms: int = 30
-    step_ms: int = 10
     channels: int = 40
 
     def __post_init__(self) -> None:
@@ -72,16 +71,6 @@ class FrontEnd(ABC):
                 raise self._refusal(name, "a number above 0")
         if not 0 < self.step <= self.window <= _LARGEST_FRAME:
             raise self._refusal("step_ms", f"a step of 1 sample or more within a window of at most {_LARGEST_FRAME}")
-
-    @property
-    def window(self) -> int:
-        """Samples of a frame."""
-        return self.window_ms * self.sample_rate // 1000
-
-    @property
-    def step(self) -> int:
-        """Samples from the beginning of a frame to that of the next."""
-        return self.step_ms * self.sample_rate // 1000
 
     @property
     def kept(self) -> int:
@@ -142,8 +131,8 @@ class FrontEnd(ABC):
         made = self.operators(window, features, Site(self.kind, ()))
         arrays = {state.tensor: state.initial for state in made.states}
         arrays[window] = signal[: window.shape[0]]
+        self._check(made)
         for op in made.ops:
-            op.verify()
             arrays.update(zip(op.results, op.evaluate(Values(arrays.__getitem__)), strict=True))
         return arrays[features]
 
@@ -173,6 +162,7 @@ class FrontEnd(ABC):
         samples = place.tensor("samples", TensorType(DType.INT16, (rows * self.step,)))
         ops, window, states = self._window(samples, place)
         made = self.operators(window, port.tensor, place)
+        self._check(made)
         joined = replace(
             graph,
             inputs=(Port(place.name("samples"), samples, samples.type),),
@@ -201,7 +191,17 @@ class FrontEnd(ABC):
             )
         return signal
 
+    def _check(self, made: Made) -> None:
+        for op in made.ops:
+            try:
+                op.verify()
+            except ValueError as error:
+                raise UsageError(
+                    f"front end {self.kind}: {error}. Change the front end, or the network's input."
+                ) from error
+
     def _refusal(self, name: str, expected: str) -> UsageError:
-        return UsageError(
-            f"front end {self.kind}: {name} is {getattr(self, name)}, {expected} was expected. Correct it."
-        )
+        return self._error(f"{name} is {getattr(self, name)}, {expected} was expected")
+
+    def _error(self, what: str) -> UsageError:
+        return UsageError(f"front end {self.kind}: {what}. Correct it.")

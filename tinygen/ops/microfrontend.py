@@ -19,6 +19,7 @@ from tinygen.ir.types import Array, DType
 from tinygen.ops.checks import check_dtype, check_shape
 from tinygen.ops.filter_bank import Filters
 from tinygen.ops.fourier import LENGTHS, RealTransform
+from tinygen.ops.framing import Framing
 from tinygen.ops.requantize import Int64Array
 from tinygen.ops.signal_arithmetic import (
     GAIN_ENTRIES,
@@ -40,13 +41,9 @@ f32 = np.float32
 
 
 @dataclass(frozen=True, kw_only=True)
-class MicrofrontendSettings:
+class MicrofrontendSettings(Framing):
     """What the library is configured with, under its names; defaults are the library's."""
 
-    sample_rate: int = 16000  # Hz
-    window_ms: int = 25
-    step_ms: int = 10
-    channels: int = 32
     lower_band_limit: float = 125.0  # Hz
     upper_band_limit: float = 7500.0
     smoothing_bits: int = 10
@@ -59,16 +56,6 @@ class MicrofrontendSettings:
     gain_bits: int = 21
     enable_log: bool = True
     scale_shift: int = 6
-
-    @property
-    def window(self) -> int:
-        """Samples of a frame."""
-        return self.window_ms * self.sample_rate // 1000
-
-    @property
-    def step(self) -> int:
-        """Samples from the beginning of a frame to that of the next."""
-        return self.step_ms * self.sample_rate // 1000
 
     @property
     def transform(self) -> RealTransform:
@@ -185,7 +172,7 @@ class MicrofrontendSettings:
         """Of the signal."""
         return Logarithm(1 << self.scale_shift, self.correction_bits, _LIMIT)
 
-    def features(self, frames: Int64Array, noise: Int64Array) -> tuple[Int64Array, Int64Array]:
+    def of_frames(self, frames: Int64Array, noise: Int64Array) -> tuple[Int64Array, Int64Array]:
         """Features [frames, channels] of frames [frames, window], and the noise after them; `noise` is [channels]."""
         rows = windowed(frames, self.factors, WINDOW_BITS)
         bits = np.array([[scale_bits(row, counts_lowest=False)] for row in rows])
@@ -266,6 +253,6 @@ class Microfrontend(Op):
         samples = values[self.input].reshape(-1).astype(np.int64)
         frames = np.lib.stride_tricks.sliding_window_view(samples, settings.window)[:: settings.step]
         before = np.zeros(settings.channels, np.int64) if self.noise is None else values[self.noise].astype(np.int64)
-        features, noise = settings.features(frames, before)
+        features, noise = settings.of_frames(frames, before)
         found = features.astype(np.int32)
         return (found,) if self.noise is None else (noise.astype(np.uint32), found)

@@ -39,6 +39,10 @@ class Program(Protocol):
         """Whether its file holds a float model, which no oracle can run as the int8 one that it became."""
 
     @property
+    def has_front_end(self) -> bool:
+        """Whether a front end stands before the network, of which the model's file knows nothing."""
+
+    @property
     def kernels(self) -> str:
         """What its kernels are, as reports name it."""
 

@@ -115,7 +115,7 @@ def validate(
     Raises UsageError and ToolError where the oracle cannot be had; differences are no error here.
     """
     stream = compiled.schedule.graph.stream
-    has_references_alone = compiled.is_calibrated or stream is not None
+    has_references_alone = compiled.is_calibrated or compiled.has_front_end or stream is not None
     oracle = against or (Oracle.SIMULATOR if has_references_alone else oracle_for(compiled.source, compiled.imported))
     engine = _engine(compiled, oracle)
     if engine is not None and compiled.port_states:
@@ -153,6 +153,11 @@ def _engine(compiled: Program, oracle: Oracle) -> InferenceEngine | None:
         raise UsageError(
             f"--against {oracle}: runs {compiled.source.name} in float32, {Oracle.SIMULATOR} was expected for a "
             "calibrated model. Leave the option out, or compare with the model of `tinygen quantize`."
+        )
+    if compiled.has_front_end:
+        raise UsageError(
+            f"--against {oracle}: cannot run {compiled.source.name} on samples, {Oracle.SIMULATOR} was expected. "
+            "Leave the option out here; without --front-end it compares the network."
         )
     if compiled.schedule.graph.stream is not None:
         raise UsageError(
@@ -205,7 +210,8 @@ def _run(compiled: Program, image: Image, batch: Samples) -> list[TargetRun]:
 
 def _compare(compiled: Program, batch: Samples, runs: Sequence[TargetRun]) -> Iterator[Iterator[ComparedTensor]]:
     """The comparisons of calls that follow each other with the references."""
-    schedule, imported = compiled.schedule, compiled.imported
+    schedule = compiled.schedule
+    imported = schedule.graph if compiled.has_front_end else compiled.imported  # what takes the same inputs
     if computes_real(schedule.graph):
         originals, target = reference.evaluate_calls(imported, batch), RealTarget(schedule, imported)
         for inputs, run, original in zip(batch, runs, originals, strict=True):
