@@ -13,8 +13,10 @@ void TG_FUNCTION(const struct tg_real_fft *layer, const TG_NUMBER *input, TG_NUM
     const int32_t count = (int32_t)1 << fft->log2_pairs;
 
     for (int32_t row = 0; row < layer->rows; row++) {
-        const struct complex_number *bins = (const struct complex_number *)input;
-        struct complex_number *pairs = (struct complex_number *)output;
+        const void *given = input;
+        const struct complex_number *bins = given;
+        void *room = output;
+        struct complex_number *pairs = room;
 
         pairs[0] = divided(
             (struct complex_number){TG_ADD(bins[0].re, bins[count].re), TG_SUBTRACT(bins[0].re, bins[count].re)}, 2);

@@ -78,15 +78,17 @@ void tg_microfrontend(
     const struct tg_microfrontend *layer, const int16_t *samples, uint32_t *noise, int32_t *output, void *memory)
 {
     const int32_t channels = layer->bank.channels;
-    uint32_t *energies = memory;
+    void *spectrum = memory;
+    const uint32_t *energies;
     struct complex_number *pairs;
 
     if (noise == NULL) {
         noise = memory;
-        energies += channels;
+        spectrum = noise + channels;
         memset(noise, 0, (size_t)channels * sizeof *noise);
     }
-    pairs = (struct complex_number *)energies;
+    energies = spectrum;
+    pairs = spectrum;
     for (int32_t frame = 0; frame < layer->frames; frame++) {
         const int32_t shift = spare_bits(layer, samples);
         uint64_t sum = 0;

@@ -12,7 +12,8 @@ void TG_FUNCTION(const struct tg_real_fft *layer, const TG_NUMBER *input, TG_NUM
     const int32_t count = (int32_t)1 << fft->log2_pairs;
 
     for (int32_t row = 0; row < layer->rows; row++) {
-        struct complex_number *pairs = (struct complex_number *)output;
+        void *room = output;
+        struct complex_number *pairs = room;
 
         for (int32_t i = 0; i < count; i++) {
             const TG_NUMBER re = 2 * i < layer->size ? input[2 * i] : 0;
