@@ -47,7 +47,7 @@ class Complexes:
 
 
 @dataclass(frozen=True)
-class Arithmetic:
+class FourierArithmetic:
     """How numbers of an element type are added, multiplied and scaled."""
 
     dtype: DType  # int16, int32 or float32
@@ -114,9 +114,9 @@ class RealTransform:
     is_inverse: bool = False
 
     @property
-    def arithmetic(self) -> Arithmetic:
+    def arithmetic(self) -> FourierArithmetic:
         """Of its numbers."""
-        return Arithmetic(self.dtype)
+        return FourierArithmetic(self.dtype)
 
     @property
     def pairs(self) -> int:
