@@ -55,7 +55,7 @@ class SpectrumEnergy(_Channels):
 
 
 @dataclass(frozen=True)
-class Filters:
+class MelFilters:
     """Triangular filters that overlap by half: where one falls, the next one rises.
 
     Stretch c of the spectrum, of widths[c] energies from frequency_starts[c] on, is multiplied by its weights, from
@@ -98,7 +98,7 @@ class Filters:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class FilterBank(_Channels):
-    """output[c] = the energies under filter c + 1, times its weights: see `Filters`."""
+    """output[c] = the energies under filter c + 1, times its weights: see `MelFilters`."""
 
     input: Tensor  # [bins], uint32
     rising: Tensor  # [weights], int16, as all of the following; constants
@@ -109,7 +109,7 @@ class FilterBank(_Channels):
     output: Tensor  # [channels], uint64
 
     @property
-    def bank(self) -> Filters:
+    def bank(self) -> MelFilters:
         """The filters; ValueError where they are no constants."""
         found = []
         for tensor in (self.rising, self.falling, self.frequency_starts, self.weight_starts, self.widths):
@@ -118,7 +118,7 @@ class FilterBank(_Channels):
             check_dtype("filters", tensor, DType.INT16)
             check_rank("filters", tensor, 1)
             found.append(tensor.data.astype(np.int64))
-        return Filters(*found)
+        return MelFilters(*found)
 
     def verify(self) -> None:
         check_dtype("input", self.input, DType.UINT32)

@@ -17,7 +17,7 @@ from tinygen.ir.graph import Op, Values
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, DType
 from tinygen.ops.checks import check_dtype, check_shape
-from tinygen.ops.filter_bank import Filters
+from tinygen.ops.filter_bank import MelFilters
 from tinygen.ops.fourier import LENGTHS, RealTransform
 from tinygen.ops.framing import Framing
 from tinygen.ops.requantize import Int64Array
@@ -113,12 +113,12 @@ class MicrofrontendSettings(Framing):
         return factors
 
     @property
-    def filters(self) -> Filters:
+    def filters(self) -> MelFilters:
         """Of the spectrum's energies."""
         return self._filters[0]
 
     @cached_property
-    def _filters(self) -> tuple[Filters, int]:
+    def _filters(self) -> tuple[MelFilters, int]:
         """The filters, and the first frequency above them."""
         per_bin = f32(0.5) * f32(self.sample_rate) / f32(self.transform.pairs)
         low = _mel(f32(self.lower_band_limit))
@@ -139,7 +139,7 @@ class MicrofrontendSettings(Framing):
             widths.append(bin - starts[-1])
             before = center
         arrays = (np.array(values, np.int64) for values in (weights, unweights, starts, firsts, widths))
-        return Filters(*arrays), bin
+        return MelFilters(*arrays), bin
 
     @property
     def noise_reduction(self) -> NoiseReduction:

@@ -29,7 +29,7 @@ class _DamagedError(Exception):
 
 
 @dataclass(frozen=True)
-class Options:
+class CustomOptions:
     """Numbers by name."""
 
     numbers: Mapping[str, Number]
@@ -59,10 +59,10 @@ class Options:
         return found
 
 
-def read_options(data: bytes) -> Options:
+def read_options(data: bytes) -> CustomOptions:
     """The numbers of the map that is the root, without values of other types; UnsupportedError where it is none."""
     try:
-        return Options(_Bytes(data).root())
+        return CustomOptions(_Bytes(data).root())
     except (_DamagedError, UnicodeDecodeError) as error:
         raise UnsupportedError(
             f"has {len(data)} bytes of options that are no FlexBuffer with a map of numbers, one was expected"

@@ -14,8 +14,8 @@ from tinygen.ops.filter_bank import (
     FilterBank,
     FilterBankLog,
     FilterBankRoot,
-    Filters,
     GainControl,
+    MelFilters,
     SpectralSubtraction,
     SpectrumEnergy,
 )
@@ -249,7 +249,7 @@ def lower_filter_bank(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 - the
     )
 
 
-def filter_tables(filters: Filters) -> tuple[Table, ...]:
+def filter_tables(filters: MelFilters) -> tuple[Table, ...]:
     """Weights and stretches, by the names of struct tg_filter_bank."""
     return (
         Table("rising", _int16(filters.weights)),

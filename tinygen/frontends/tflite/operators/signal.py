@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from tinygen.frontends.tflite.flexbuffer import Options, read_options
+from tinygen.frontends.tflite.flexbuffer import CustomOptions, read_options
 from tinygen.frontends.tflite.node import Node, Reader, Readers, UnsupportedError
 from tinygen.frontends.tflite.raw import CUSTOM
 from tinygen.ir.graph import Op
@@ -249,7 +249,7 @@ def _new(node: Node, like: Tensor, role: str, shape: tuple[int, ...]) -> Tensor:
     return node.typed_intermediate(role, replace(like.type, shape=shape))
 
 
-def _options(node: Node) -> Options:
+def _options(node: Node) -> CustomOptions:
     return read_options(node.raw.custom_options)
 
 
