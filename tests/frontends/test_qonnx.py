@@ -1,6 +1,7 @@
 """Quant and BipolarQuant of QONNX and Brevitas, by their formula and by the qonnx package."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -51,13 +52,13 @@ class _Network:
     def bipolar(self, x: str, scale: Any) -> str:
         return self.node("BipolarQuant", x, self.constant(scale), domain=self.domain)
 
-    def save(self, path: Path, input: Sequence[int], result: str, output: Sequence[int]) -> Path:
+    def save(self, path: Path, input: Sequence[int], result: str, output: Sequence[int], version: int = 1) -> Path:
         ports = [
             helper.make_tensor_value_info(name, TensorProto.FLOAT, shape)
             for name, shape in (("x", input), (result, output))
         ]
         graph = helper.make_graph(self.nodes, "net", ports[:1], ports[1:], self.constants)
-        opsets = [helper.make_opsetid("", 13), helper.make_opsetid(self.domain, 1)]
+        opsets = [helper.make_opsetid("", 13), helper.make_opsetid(self.domain, version)]
         save(helper.make_model(graph, opset_imports=opsets, ir_version=8), path)
         return path
 
@@ -78,6 +79,92 @@ def test_values_are_those_of_the_formula(domain: str, bits: int, zero_point: int
     real = np.random.default_rng(7).uniform(-50, 50, (1, 64)).astype(np.float32)
     expected = _formula(real, float(scale), bits, zero_point, bool(signed))
     assert np.allclose(evaluate(graph, [real])[0], expected, atol=1e-5)
+
+
+@dataclass(frozen=True)
+class _Truncation:
+    """Trunc behind a Quant of scale 0.5, and what qonnx's reference makes of it."""
+
+    quant: dict[str, Any]
+    bits: tuple[float, ...]  # of input and output; from version 2 on with the new scale between them
+    divisor: int
+    settings: dict[str, Any] = field(default_factory=dict)
+    limits: tuple[int, int] = (-999, 999)
+    scale: float = 0.5
+
+    @property
+    def version(self) -> int:
+        return len(self.bits) - 1
+
+    @property
+    def zero_point(self) -> int:
+        return int(self.quant.get("zero_point", 0))
+
+    def expected(self, real: Array) -> Array:
+        bits = self.quant["bits"]
+        low, high = (0, (1 << bits) - 1) if "signed" in self.quant else (-(1 << bits - 1), (1 << bits - 1) - 1)
+        integers = np.clip(np.rint(real.astype(np.float64) / 0.5) + self.zero_point, low, high) / self.divisor
+        rounding = np.ceil if self.settings.get("rounding_mode") == "CEIL" else np.floor
+        left = self.zero_point / (self.divisor if self.version == 2 else 1)
+        values: Array = (rounding(np.clip(integers, *self.limits)) - left) * self.scale
+        return values
+
+
+_TRUNCATIONS = {
+    "v1": _Truncation({"bits": 8}, (8, 5), 8),
+    "v1-unsigned": _Truncation({"bits": 8, "signed": 0, "zero_point": 32}, (8, 4), 16),
+    "v1-ceil": _Truncation({"bits": 6}, (6, 3), 8, {"rounding_mode": "CEIL"}),
+    "v2": _Truncation({"bits": 8}, (8, 4.0, 3), 8, {"narrow": 1}, (-3, 3), 4.0),
+    "v2-unsigned": _Truncation({"bits": 8, "signed": 0, "zero_point": 64}, (8, 2.0, 4), 4, {"signed": 0}, (0, 15), 2.0),
+}
+
+
+def _truncated(case: str, path: Path) -> Path:
+    network, truncation = _Network(), _TRUNCATIONS[case]
+    x = network.quant("x", 0.5, **truncation.quant)
+    operands = [network.constant(value) for value in (0.5, truncation.zero_point, *truncation.bits)]
+    settings = {"rounding_mode": "FLOOR", **truncation.settings}
+    y = network.node("Trunc", x, *operands, domain=_DOMAIN, **settings)
+    return network.save(path, [1, 256], y, [1, 256], version=truncation.version)
+
+
+@pytest.mark.parametrize("case", _TRUNCATIONS)
+def test_16_truncation_is_that_of_the_formula(case: str, tmp_path: Path) -> None:
+    real = (np.arange(-140, 116) / 2).astype(np.float32).reshape(1, 256)
+    graph = import_model(_truncated(case, tmp_path / "m.onnx"))
+    assert np.array_equal(evaluate(graph, [real])[0], _TRUNCATIONS[case].expected(real))
+
+
+@pytest.mark.skipif(execute_onnx is None, reason="qonnx is not installed: truncations were not compared with it")
+@pytest.mark.parametrize("case", _TRUNCATIONS)
+def test_16_truncation_is_that_of_qonnx(case: str, tmp_path: Path) -> None:
+    path = _truncated(case, tmp_path / "m.onnx")
+    real = np.random.default_rng(1).uniform(-70, 70, (1, 256)).astype(np.float32)
+    (expected,) = execute_onnx(ModelWrapper(str(path)).transform(_shapes()), {"x": real}).values()
+    assert np.allclose(evaluate(import_model(path), [real])[0], expected, atol=1e-6)
+
+
+def _bipolar(path: Path) -> Path:
+    network = _Network()
+    return network.save(path, [1, 64], network.bipolar(network.quant("x", 0.3, 8, 5), 0.7), [1, 64])
+
+
+def test_16_signs_of_quantized_values(tmp_path: Path) -> None:
+    real = np.linspace(-3, 3, 64, dtype=np.float32).reshape(1, 64)
+    found = evaluate(import_model(_bipolar(tmp_path / "m.onnx")), [real])[0]
+    assert np.allclose(found, np.where(np.rint(real / 0.3) >= 0, 0.7, -0.7))
+
+
+def test_16_truncated_networks_run(tmp_path: Path) -> None:
+    network, rng = _Network(), np.random.default_rng(7)
+    x = network.quant(network.node("Relu", network.quant("x", 0.05, 8)), 0.05, 8, signed=0)
+    x = network.node("Trunc", x, *(network.constant(value) for value in (0.05, 0, 8, 5)), domain=_DOMAIN)
+    weights = network.quant(network.constant(rng.normal(0, 0.3, (4, 3, 3, 3))), 0.05, 4)
+    x = network.bipolar(network.quant(network.node("Conv", x, weights), 0.1, 8), 1.0)
+    compiled = compile_model(network.save(tmp_path / "m.onnx", [1, 3, 6, 6], x, [1, 4, 4, 4]), Options(target="host"))
+    sample = rng.uniform(-3, 3, (1, 3, 6, 6)).astype(np.float32)
+    (output,) = compiled.execute([[sample]]).outputs[0]
+    assert np.array_equal(output, evaluate(compiled.imported, [sample])[0]) and set(np.unique(output)) == {-1, 1}
 
 
 def _mixed(path: Path) -> tuple[Path, Array]:

@@ -7,7 +7,7 @@ from tinygen.frontends.onnx.raw import RawModel, RawNode
 
 _MICROSOFT = "com.microsoft"
 _QONNX = ("qonnx.custom_op.general", "onnx.brevitas", "finn.custom_op.general")  # domains that say the same
-_OF_QONNX = ("Quant", "IntQuant", "BipolarQuant")
+_OF_QONNX = ("Quant", "IntQuant", "BipolarQuant", "Trunc")
 _AS_IN_ONNX = ("QuantizeLinear", "DequantizeLinear", "BiasGelu", "FastGelu", "Gelu", "QuickGelu")
 _MOST_INPUTS = 9  # of the operators below, absent ones included
 Spread = Callable[[RawNode], tuple[RawNode, ...]]

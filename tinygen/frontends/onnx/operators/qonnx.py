@@ -1,7 +1,8 @@
-"""Quant and BipolarQuant of QONNX and Brevitas: real values that few integers stand for, of 1 to 16 bits.
+"""Quant, BipolarQuant and Trunc of QONNX and Brevitas: real values that few integers stand for, of 1 to 16 bits.
 
 By qonnx's reference: y = (clip(round(x / scale + zero point)) - zero point) * scale, clipped to the integers of so many
 bits, signed or not, without the smallest (signed) or largest one where they are narrow. One signed bit is -1 or 1.
+Truncation divides such integers by a power of two and rounds: a table of what they are at run time.
 """
 
 from collections.abc import Callable, Mapping
@@ -15,9 +16,11 @@ from tinygen.frontends.onnx.operators.quantization import make_quant, stored_and
 from tinygen.frontends.onnx.raw import UnsupportedError
 from tinygen.frontends.onnx.values import Known, Placed, Quantized, Value
 from tinygen.ir.types import Array, Quant
+from tinygen.ops.lookup import Lookup
 
 _Reals = npt.NDArray[np.float64]
 _WIDEST = 16
+_OFFSET = 128  # by which integers without sign are stored lower
 _WIDEST_STORED = 8  # of activations and weights; wider constants are biases
 _ROUNDING: Mapping[str, Callable[[_Reals], _Reals]] = {
     "ROUND": np.rint,
@@ -69,9 +72,8 @@ class _Grid:
         scaled = real.astype(np.float64) / self.scales.astype(np.float64) + self.zero_point
         if self.is_bipolar:
             return np.where(scaled >= 0, 1.0, -1.0)
-        low = -(1 << (self.bits - 1)) + self.is_narrow if self.is_signed else 0
-        high = (1 << (self.bits - 1)) - 1 if self.is_signed else (1 << self.bits) - 1 - self.is_narrow
-        return _ROUNDING[rounding](np.clip(np.nan_to_num(scaled), low, high))
+        limits = _limits(self.bits, self.is_signed, self.is_narrow)
+        return _ROUNDING[rounding](np.clip(np.nan_to_num(scaled), *limits))
 
 
 def read_quant(node: Node) -> Value:
@@ -103,11 +105,130 @@ def read_quant(node: Node) -> Value:
 
 
 def read_bipolar_quant(node: Node) -> Value:
-    """BipolarQuant: of constants, whose signs are weights of single bits."""
+    """BipolarQuant: of constants, whose signs are weights of single bits, and of quantized values at run time."""
     value = node.value(0)
-    if not isinstance(value, Known):
-        raise UnsupportedError("makes signs of values at run time, constants were expected")
-    return _constant(node, value.array, _Grid(_scales(node), 0, 1, is_signed=True, is_narrow=False), "ROUND")
+    if isinstance(value, Known):
+        return _constant(node, value.array, _Grid(_scales(node), 0, 1, is_signed=True, is_narrow=False), "ROUND")
+    _check_quantized(node)
+    stored = _stored(node)
+    return _looked_up(node, stored, np.where(stored.integers >= stored.zero_point, 1.0, -1.0), _one_scale(node, 1), 0)
+
+
+def read_trunc(node: Node) -> Value:
+    """Trunc: of constants, and of integers of at most 8 bits at run time, which it takes by their own scale."""
+    rounding = node.text("rounding_mode", "FLOOR").upper()
+    if rounding not in _ROUNDING:
+        raise UnsupportedError(f"rounds by '{rounding}', one of {', '.join(_ROUNDING)} was expected")
+    truncation = _truncation(node)
+    value = node.value(0)
+    if isinstance(value, Known):
+        integers = np.rint(value.array.astype(np.float64) / truncation.scale + truncation.zero_point)
+        real = (truncation.of(integers, rounding) - truncation.new_zero_point) * truncation.new_scale
+        return Known(real.astype(np.float32))
+    _check_quantized(node)
+    stored = _stored(node)
+    if np.float32(truncation.scale) != np.float32(stored.scale):
+        raise UnsupportedError(f"truncates by scale {truncation.scale}, the value's own {stored.scale} was expected")
+    if truncation.new_zero_point % 1:
+        raise UnsupportedError(f"zero point {truncation.zero_point} is no multiple of {truncation.divisor:.0f}")
+    integers = truncation.of(stored.integers - stored.zero_point + truncation.zero_point, rounding)
+    return _looked_up(node, stored, integers, truncation.new_scale, int(truncation.new_zero_point))
+
+
+@dataclass(frozen=True)
+class _Truncation:
+    """Integers divided by a power of two; those that stand for real values before and after."""
+
+    scale: float
+    zero_point: int
+    divisor: float
+    new_scale: float
+    limits: tuple[float, float]  # of what is rounded
+
+    @property
+    def new_zero_point(self) -> float:
+        """Of the results: as it was where the scale is, too."""
+        return self.zero_point if self.new_scale == self.scale else self.zero_point / self.divisor
+
+    def of(self, integers: _Reals, rounding: str) -> _Reals:
+        """The integers that are left."""
+        return _ROUNDING[rounding](np.clip(integers / self.divisor, *self.limits))
+
+
+def _truncation(node: Node) -> _Truncation:
+    """By two numbers of bits; from version 2 on to another scale, within so many bits."""
+    scale, zero_point, bits = _one_scale(node, 1), _whole(node, 2, "zero point"), _whole(node, 3, "input bit width")
+    if not node.has_input(5):
+        kept = _whole(node, 4, "output bit width")
+        if not 1 <= kept <= bits <= _WIDEST:
+            raise UnsupportedError(f"keeps {kept} bits of {bits}, at most these, and {_WIDEST}, were expected")
+        return _Truncation(scale, zero_point, 2.0 ** (bits - kept), scale, (-np.inf, np.inf))
+    new_scale, kept = _one_scale(node, 4), _whole(node, 5, "output bit width")
+    if not 1 <= kept <= _WIDEST:
+        raise UnsupportedError(f"is of {kept} bits, 1 to {_WIDEST} were expected")
+    is_signed = node.integer("signed", 1) != 0
+    low, high = _limits(kept, is_signed, node.integer("narrow", 0) != 0)
+    return _Truncation(scale, zero_point, 2.0 ** float(np.rint(np.log2(new_scale / scale))), new_scale, (low, high))
+
+
+@dataclass(frozen=True, eq=False)
+class _StoredValues:
+    """A tensor at run time, and all integers that it may hold, in the order of their bits."""
+
+    placed: Placed
+    integers: _Reals
+    zero_point: int
+    scale: float
+
+
+def _stored(node: Node) -> _StoredValues:
+    placed = node.activation(0)
+    integers = np.arange(256, dtype=np.uint8).view(np.int8).astype(np.float64)
+    quant = placed.quant
+    return _StoredValues(placed, integers, quant.zero_points[0], quant.scales[0])
+
+
+def _looked_up(node: Node, stored: _StoredValues, integers: _Reals, scale: float, zero_point: int) -> Value:
+    """The integers that stand for stored ones, in a tensor of int8: those that are too large for it 128 lower."""
+    seen = integers[_reached(stored)]
+    offset = 0 if seen.max() < _OFFSET else _OFFSET
+    table = integers - offset
+    if table[_reached(stored)].min() < -_OFFSET or table[_reached(stored)].max() >= _OFFSET:
+        raise UnsupportedError(f"integers are {seen.min():.0f} to {seen.max():.0f}, 8 bits were expected")
+    quant = make_quant(np.array([scale], np.float32), np.array(zero_point - offset, np.int64), 0)
+    name = node.builder.claim(node.output_name)
+    output = node.builder.result(name, stored.placed.tensor.shape, quant)
+    entries = np.clip(table, -_OFFSET, _OFFSET - 1).astype(np.int8)
+    constant = node.builder.constant(node.builder.derive(name, "table"), entries)
+    op = Lookup(name=name, source=node.source, input=stored.placed.tensor, table=constant, output=output)
+    node.builder.layouts[node.output_name] = stored.placed.order
+    return Quantized(node.emit(op, stored.placed.order))
+
+
+def _reached(stored: _StoredValues) -> npt.NDArray[np.bool_]:
+    """Which integers a tensor of so many bits may hold."""
+    type = stored.placed.tensor.type
+    found: npt.NDArray[np.bool_] = (stored.integers >= type.min) & (stored.integers <= type.max)
+    return found
+
+
+def _check_quantized(node: Node) -> None:
+    if node.builder.is_real:
+        raise UnsupportedError("takes stored integers at run time, in a model that computes with float32")
+
+
+def _one_scale(node: Node, position: int) -> float:
+    scales = node.constant(position, "scale")
+    if scales.dtype != np.float32 or scales.size != 1 or not 0 < float(scales.reshape(-1)[0]) < np.inf:
+        raise UnsupportedError(f"scale is {scales.dtype}{list(scales.shape)}, one positive float32 was expected")
+    return float(scales.reshape(-1)[0])
+
+
+def _limits(bits: int, is_signed: bool, is_narrow: bool) -> tuple[int, int]:
+    """Smallest and largest integer of so many bits."""
+    if is_signed:
+        return -(1 << (bits - 1)) + is_narrow, (1 << (bits - 1)) - 1
+    return 0, (1 << bits) - 1 - is_narrow
 
 
 def _constant(node: Node, real: Array, grid: _Grid, rounding: str) -> Value:
@@ -135,4 +256,9 @@ def _whole(node: Node, position: int, role: str) -> int:
     return int(numbers[0])
 
 
-READERS: Readers = {"BipolarQuant": read_bipolar_quant, "IntQuant": read_quant, "Quant": read_quant}
+READERS: Readers = {
+    "BipolarQuant": read_bipolar_quant,
+    "IntQuant": read_quant,
+    "Quant": read_quant,
+    "Trunc": read_trunc,
+}
