@@ -35,8 +35,10 @@ from tinygen.system.work import work_folder
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 _BLOCK = CompressionGranularity.PER_BLOCK
+_HALVES = "float16"
 MODES: Mapping[str, CompressionMethod | None] = {
     "float32": None,
+    _HALVES: None,
     "INT8 per channel": Quantizing(CodeScheme(DType.INT8)),
     "FP8 E4M3 per channel": Quantizing(CodeScheme(DType.FP8_E4M3FN)),
     "INT4 per channel": Quantizing(CodeScheme(DType.INT4)),
@@ -68,8 +70,8 @@ Constants are all tables of the network, flash has the code, too, RAM the stack 
 are not quantized, as they have at most 1,024 elements or no whole blocks along their input channels, are float32 beside
 float32 activations (their bytes are said), int8 beside int8 ones. GPTQ has chosen codes and scales on the samples of
 calibration. Kernels for codes save flash, not time. int8 per channel with int8 activations has native kernels, FP8 is
-int8 there. Zeros are the smallest weights of each constant, without training afterwards. Kernels are tinygen's own:
-CMSIS-NN was not there.
+int8 there; float16 is measured beside float32 activations alone. Zeros are the smallest weights of each constant,
+without training afterwards. Kernels are tinygen's own: CMSIS-NN was not there.
 """
 
 
@@ -121,12 +123,32 @@ def rows(task: Task, names: Sequence[str]) -> Iterator[Row]:
     for name in names:
         method = MODES[name]
         model, findings = (task.model, ()) if method is None else _compressed(task, method)
+        model = _in_halves(model) if name == _HALVES else model
         with work_folder() as folder:
             file, table = folder / "net.onnx", folder / "net.ctable.json"
             onnx.save(model, file)
-            Calibrator(load_float(file)).run([task.images[:_CALIBRATION]]).save(table)
             yield _row(name, "float32", task, file, None, findings)
+            if name == _HALVES:
+                continue  # beside int8 activations they are int8, as float32 ones are
+            Calibrator(load_float(file)).run([task.images[:_CALIBRATION]]).save(table)
             yield _row(name, "int8", task, file, table, ())
+
+
+def _in_halves(model: onnx.ModelProto) -> onnx.ModelProto:
+    """The model with its float32 constants of two or more axes as float16, cast to float32 where they are read."""
+    found, casts = onnx.ModelProto(), []
+    found.CopyFrom(model)
+    for constant in found.graph.initializer:
+        numbers = onnx.numpy_helper.to_array(constant)
+        if numbers.dtype != np.float32 or numbers.ndim < 2:
+            continue
+        name = constant.name
+        constant.CopyFrom(onnx.numpy_helper.from_array(numbers.astype(np.float16), f"{name}:half"))
+        casts.append(onnx.helper.make_node("Cast", [f"{name}:half"], [name], to=onnx.TensorProto.FLOAT))
+    nodes = [*casts, *found.graph.node]
+    del found.graph.node[:]
+    found.graph.node.extend(nodes)
+    return found
 
 
 def _compressed(task: Task, method: CompressionMethod) -> tuple[onnx.ModelProto, tuple[Finding, ...]]:
