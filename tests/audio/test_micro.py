@@ -5,12 +5,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from flatbuffers import flexbuffers
 
 from tests.support.command_line import tinygen
 from tests.support.graphs import GraphBuilder
 from tests.support.schedules import run_schedule
 from tests.support.sounds import Int16Array, signals
 from tests.support.stateful import litert_calls
+from tests.support.tflite_writer import ModelWriter
 from tests.support.tools import requires_qemu
 from tests.support.wake_word import CALL, CHANNELS, FRONT_END, ROWS, signal, wake_word_model
 from tinygen import api
@@ -218,3 +220,46 @@ def test_item_17_command_line(wake_word: Path, tmp_path: Path) -> None:
     other.write_text(str(microfrontend(channels=32)))
     ended = tinygen("compile", wake_word, "--front-end", other, "-o", tmp_path / "more")
     assert ended.code == 2 and "gives 32 features per row, input 'features' has shape [1, 3, 40]" in ended.stderr
+
+
+def _with_context(rows: Array, left: int, right: int, stride: int, pads: bool) -> Array:
+    """As the operator's documentation says it, row by row."""
+    found = []
+    for anchor in range(0, len(rows), stride):
+        beside = []
+        for at in range(anchor - left, anchor + right + 1):
+            inside = rows[min(max(at, 0), len(rows) - 1)]
+            beside.append(np.zeros_like(inside) if pads and not 0 <= at < len(rows) else inside)
+        found.append(np.concatenate(beside))
+    return np.stack(found)
+
+
+@needs_library
+@pytest.mark.parametrize("type", ["int32", "float32"])
+@pytest.mark.parametrize(
+    ("left", "right", "stride", "pads", "divisor"),
+    [(0, 0, 1, False, 1), (2, 1, 3, False, 5), (1, 3, 2, True, 1), (0, 0, 4, True, 3)],
+)
+def test_item_17_operator_in_the_file(
+    left: int, right: int, stride: int, pads: bool, divisor: int, type: str, tmp_path: Path
+) -> None:
+    """AudioMicrofrontend of a signal, beside the C library: each call begins anew."""
+    samples = signals(4000)["chirp"]
+    numbers = np.rint(_library_features(samples) * 25.6).astype(np.int32)
+    expected = _with_context(numbers, left, right, stride, pads)
+    expected = expected // divisor if type == "int32" else expected.astype(np.float32) / np.float32(divisor)
+    options = {
+        "sample_rate": 16000, "window_size": 30, "window_step": 10, "num_channels": 40, "upper_band_limit": 7500.0,
+        "lower_band_limit": 125.0, "smoothing_bits": 10, "even_smoothing": 0.025, "odd_smoothing": 0.06,
+        "min_signal_remaining": 0.05, "enable_pcan": True, "pcan_strength": 0.95, "pcan_offset": 80.0, "gain_bits": 21,
+        "enable_log": True, "scale_shift": 6, "left_context": left, "right_context": right, "frame_stride": stride,
+        "zero_padding": pads, "out_scale": divisor,
+    }  # fmt: skip
+    writer = ModelWriter()
+    x, y = writer.tensor("x", samples.shape, "int16"), writer.tensor("y", expected.shape, type)
+    data = bytes(flexbuffers.Dumps(options))
+    writer.operator("CUSTOM", [x], [y], custom_code="AudioMicrofrontend", custom_options=data)
+    file = tmp_path / "audio.tflite"
+    file.write_bytes(writer.finish([x], [y]))
+    found = api.compile(file, kernels="portable", allow_float=True).run(np.stack([samples, samples]))
+    np.testing.assert_array_equal(np.asarray(found).reshape(2, *expected.shape), np.stack([expected, expected]))

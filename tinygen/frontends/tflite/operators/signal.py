@@ -1,4 +1,4 @@
-"""TFLite Micro's operators on signals, whose custom codes begin with Signal: front ends of networks that hear."""
+"""Custom operators on signals: TFLite Micro's, whose codes begin with Signal, and the older microfrontend."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -11,6 +11,7 @@ from tinygen.frontends.tflite.raw import CUSTOM
 from tinygen.ir.graph import Op
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import DType, TensorType
+from tinygen.ops.cast import Cast
 from tinygen.ops.clamp import Clamp
 from tinygen.ops.comparison import Compare, Comparison
 from tinygen.ops.concat import Concat
@@ -23,9 +24,12 @@ from tinygen.ops.filter_bank import (
     SpectrumEnergy,
 )
 from tinygen.ops.fourier import InverseRealFourier, RealFourier
+from tinygen.ops.gather import Gather
 from tinygen.ops.integer_arithmetic import IntegerArithmetic, IntegerFunction
 from tinygen.ops.kept import Kept
+from tinygen.ops.microfrontend import Microfrontend, MicrofrontendSettings
 from tinygen.ops.overlap_add import OverlapAdd
+from tinygen.ops.quotient import Div
 from tinygen.ops.reshape import Reshape
 from tinygen.ops.select import Select
 from tinygen.ops.signal_arithmetic import Logarithm, NoiseReduction
@@ -244,6 +248,97 @@ def read_overlap_add(node: Node) -> OverlapAdd:
     return adder
 
 
+def read_microfrontend(node: Node) -> tuple[Op, ...]:
+    """AudioMicrofrontend: a whole signal a call, each of which begins without noise; frames with those beside them."""
+    options, input, output = _options(node), node.input(0), node.output()
+    settings = MicrofrontendSettings(
+        sample_rate=options.integer("sample_rate"),
+        window_ms=options.integer("window_size"),
+        step_ms=options.integer("window_step"),
+        channels=options.integer("num_channels"),
+        lower_band_limit=options.real("lower_band_limit"),
+        upper_band_limit=options.real("upper_band_limit"),
+        smoothing_bits=options.integer("smoothing_bits"),
+        even_smoothing=options.real("even_smoothing"),
+        odd_smoothing=options.real("odd_smoothing"),
+        min_signal_remaining=options.real("min_signal_remaining"),
+        enable_pcan=options.truth("enable_pcan"),
+        pcan_strength=options.real("pcan_strength"),
+        pcan_offset=options.real("pcan_offset"),
+        gain_bits=options.integer("gain_bits"),
+        enable_log=options.truth("enable_log"),
+        scale_shift=options.integer("scale_shift"),
+    )
+    settings.verify()
+    frames = (input.type.elements - settings.window) // settings.step + 1
+    if frames < 1:
+        raise UnsupportedError(
+            f"{input.type.elements} samples, at least those of a frame, {settings.window}, were expected"
+        )
+    rows = node.typed_intermediate("rows", TensorType(DType.INT32, (frames, settings.channels)))
+    features = Microfrontend(
+        name=rows.name, source=node.source, input=input, noise=None, outputs=(rows,), settings=settings
+    )
+    beside, placed = _with_context(node, options, rows, output.shape)
+    return (features, *placed, *_scaled(node, options.integer("out_scale"), beside))
+
+
+def _with_context(
+    node: Node, options: CustomOptions, rows: Tensor, shape: tuple[int, ...]
+) -> tuple[Tensor, tuple[Op, ...]]:
+    """Every n-th row with those to its left and right; beyond the ends stand zeros, or the first and last row."""
+    left, right, stride = (options.integer(name) for name in ("left_context", "right_context", "frame_stride"))
+    frames, channels = rows.shape
+    if min(left, right) < 0 or stride < 1 or left + right >= DType.INT16.max:
+        raise UnsupportedError(
+            f"rows with {left} and {right} beside them every {stride}, 0, 0 and 1 or more were expected"
+        )
+    anchors, span = -(-frames // stride), left + 1 + right
+    if shape != (anchors, channels * span):
+        raise UnsupportedError(f"output {list(shape)}, {[anchors, channels * span]} was expected")
+    if (span, stride) == (1, 1):
+        return rows, ()
+    wanted = np.arange(anchors)[:, np.newaxis] * stride + np.arange(-left, right + 1)
+    ops: list[Op] = []
+    source = rows
+    indices = np.clip(wanted, 0, frames - 1)
+    if options.truth("zero_padding"):
+        indices = np.where((wanted < 0) | (wanted >= frames), frames, wanted)
+        source = _new(node, rows, "padded", (frames + 1, channels))
+        zeros = Tensor(
+            f"{source.name}:zeros", replace(rows.type, shape=(1, channels)), np.zeros((1, channels), np.int32)
+        )
+        ops.append(Concat(name=source.name, source=node.source, inputs=(rows, zeros), output=source, axis=0))
+    chosen, placed = _new(node, rows, "chosen", (anchors, span, channels)), _new(node, rows, "placed", shape)
+    table = Tensor(f"{chosen.name}:rows", TensorType(DType.INT32, indices.shape), indices.astype(np.int32))
+    gather = Gather(
+        name=chosen.name, source=node.source, input=source, indices=table, output=chosen, axis=0, batch_dims=0
+    )
+    return placed, (*ops, gather, Reshape(name=placed.name, source=node.source, input=chosen, output=placed))
+
+
+def _scaled(node: Node, divisor: int, rows: Tensor) -> tuple[Op, ...]:
+    """Divided by `out_scale`: as int32 cut off, or as float32."""
+    output = node.output()
+    if divisor < 1:
+        raise UnsupportedError(f"option out_scale is {divisor}, 1 or more was expected")
+    if not output.type.dtype.is_real:
+        return (_calculated(node, rows, divisor, output, Clamp.none(output.type), IntegerFunction.DIV),)
+    numbers = _new(node, output, "numbers", output.shape)
+    data = np.array(divisor, np.float32)
+    return (
+        Cast(name=numbers.name, source=node.source, input=rows, output=numbers),
+        Div(
+            name=node.name,
+            source=node.source,
+            first=numbers,
+            second=Tensor(f"{numbers.name}:divisor", TensorType(DType.FLOAT32, ()), data),
+            output=output,
+            clamp=Clamp.none(output.type),
+        ),
+    )
+
+
 def _new(node: Node, like: Tensor, role: str, shape: tuple[int, ...]) -> Tensor:
     """A tensor of the operator's own, of the type of another one."""
     return node.typed_intermediate(role, replace(like.type, shape=shape))
@@ -303,7 +398,7 @@ def _valid_from(node: Node, valid: Tensor, calls: int, frames: int) -> tuple[Op,
         output=valid,
         comparison=Comparison.GREATER_EQUAL,
     )
-    return ready, _sum(node, count, frames, after, Clamp(0, calls))
+    return ready, _calculated(node, count, frames, after, Clamp(0, calls), IntegerFunction.ADD)
 
 
 def _valid_every(node: Node, valid: Tensor, right: int, step: int) -> tuple[Op, ...]:
@@ -331,17 +426,20 @@ def _valid_every(node: Node, valid: Tensor, right: int, step: int) -> tuple[Op, 
         second=after,
         output=again,
     )
-    return due, _sum(node, missing, -1, after, Clamp(-1, _MOST_CALLS)), chosen
+    return due, _calculated(node, missing, -1, after, Clamp(-1, _MOST_CALLS), IntegerFunction.ADD), chosen
 
 
-def _sum(node: Node, first: Tensor, number: int, output: Tensor, limits: Clamp) -> IntegerArithmetic:
+def _calculated(
+    node: Node, first: Tensor, number: int, output: Tensor, limits: Clamp, function: IntegerFunction
+) -> IntegerArithmetic:
+    """A function of each element and one number."""
     return IntegerArithmetic(
         name=output.name,
         source=node.source,
         first=first,
-        second=_number(output, number),
+        second=Tensor(f"{output.name}:{number}", TensorType(DType.INT32, ()), np.array(number, np.int32)),
         output=output,
-        function=IntegerFunction.ADD,
+        function=function,
         limits=limits,
     )
 
@@ -367,4 +465,8 @@ _NAMES: Mapping[str, Reader] = {
     "Window": read_window,
 }
 
-READERS: Readers = {f"{CUSTOM}Signal{name}": reader for name, reader in _NAMES.items()}
+READERS: Readers = {
+    **{f"{CUSTOM}Signal{name}": reader for name, reader in _NAMES.items()},
+    f"{CUSTOM}AudioMicrofrontend": read_microfrontend,  # as the converter calls it
+    f"{CUSTOM}AUDIO_MICROFRONTEND": read_microfrontend,
+}
