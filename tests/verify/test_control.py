@@ -13,7 +13,7 @@ from tests.support.tflm import needs_tflm
 from tests.support.tools import requires_host_cc, requires_qemu
 from tinygen.budget import BudgetError
 from tinygen.build.execute import Sample
-from tinygen.errors import UnsupportedOperatorsError
+from tinygen.errors import ToolError, UnsupportedOperatorsError
 from tinygen.ir.types import Array
 from tinygen.ops.control import While
 from tinygen.options import Kernels, Options
@@ -129,6 +129,8 @@ def test_item_17_an_endless_loop_fails(tmp_path: Path) -> None:
     inputs = [np.array([number], np.int32) for number in (1, 0)]
     with pytest.raises(BudgetError, match=r"65,537 turns of a loop, at most 65,536 were expected"):
         reference.evaluate(compiled.graph, inputs)
+    with pytest.raises(ToolError, match=r"a loop did not end, 65,536 turns at most were expected"):
+        compiled.execute([inputs])
     (tmp_path / "c").mkdir()
     run_with_model(compiled, {"endless.c": _ENDLESS}, tmp_path / "c")
 

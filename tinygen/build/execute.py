@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from tinygen.budget import TURNS
 from tinygen.build import host, qemu
 from tinygen.build.firmware import Image
 from tinygen.build.outcome import Outcome
@@ -131,8 +132,10 @@ def _check(outcome: Outcome, schedule: Schedule) -> None:
         raise MismatchError(f"{where}: wrote outside of its arena of {schedule.arena_bytes} bytes.")
     if outcome.exit_code == _FAILED_OPERATOR:
         number = outcome.values.get("failed_operator", 0)
-        sources = (call.whole.source for call in schedule.calls)
-        name = next((source for source in sources if source.number == number), "an operator")
+        failed = next((call.whole for call in schedule.calls if call.whole.source.number == number), None)
+        name = failed.source if failed else "an operator"
+        if failed and failed.subgraphs:
+            raise ToolError(f"{where}: {name}: a loop did not end, {TURNS.most:,} turns at most were expected.")
         raise ToolError(f"{where}: {name} returned an error. Please report this.")
     raise ToolError(
         f"{where}: ended with code {outcome.exit_code}, 0 was expected. It printed: {outcome.text[-500:]!r}"

@@ -37,7 +37,6 @@ class RealTarget:
     def __init__(self, schedule: Schedule, imported: Graph) -> None:
         self._schedule, self._imported = schedule, imported
         self._passes = OperatorComparison(schedule.graph)
-        self._states = {state.tensor: state.initial for state in schedule.graph.states}  # on the target
 
     def call(self, inputs: Sample, run: TargetRun, original: Mapping[Tensor, Array]) -> Iterator[ComparedTensor]:
         """All results of operators, as far as they are computed, and all outputs of the next one.
@@ -54,7 +53,7 @@ class RealTarget:
         schedule, graph = self._schedule, self._schedule.graph
         ports = zip(graph.inputs, inputs, strict=True)
         known = {port.tensor: convert(given, port.external, port.tensor.type) for port, given in ports}
-        values = Values((known | self._states | dict(run.tensors)).__getitem__)
+        values = Values((known | dict(run.tensors)).__getitem__)
         computed = partly_computed(schedule)
         for stage, op in enumerate(graph.ops, first_operator(schedule)):
             tolerance = sum_tolerance(op, values)
@@ -68,4 +67,3 @@ class RealTarget:
         for stage, (port, given) in enumerate(zip(graph.outputs, run.outputs, strict=True), first_output(schedule)):
             expected = convert(values[port.tensor], port.tensor.type, port.external)
             yield compare_port(stage, Side.TARGET, port, given, expected)
-        self._states = {state.tensor: state.after(run.tensors[state.window]) for state in graph.states}
