@@ -118,8 +118,8 @@ class Options:
         InputMode.RESIDENT,
         one_of(InputMode, is_listed=True),
         "--input",
-        help="resident: the whole input stands in RAM. streamed: a function of the application gives each row once, in "
-        "order. rereadable: it can go back, and gives any columns of any rows.",
+        help="resident: whole inputs stand in RAM. streamed: functions of the application give each row once, in "
+        "order. rereadable: they can go back, and give any columns of any rows.",
     )
     results: ResultMode = option(
         ResultMode.RESIDENT,

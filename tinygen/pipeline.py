@@ -207,8 +207,6 @@ def compile_model(source: Path, options: Options, observe: Observer | None = Non
         graph = _streamed(graph, options, has_fast_products, observe)
     if options.front_end is not None:
         graph = _with_front_end(graph, options, observe)
-    if options.fetches_input:
-        _check_one_input(graph)
     if options.stores_output:
         _check_one_output(graph)
     toolbox, schedule = _planned(graph, board, library, options, imported)
@@ -290,16 +288,6 @@ def _check_has_no_memory(graph: Graph, options: Options) -> None:
         raise UsageError(
             f"{option}: {graph.name} keeps {len(graph.states)} states from call to call, a model without any was "
             "expected. Leave the option out."
-        )
-
-
-def _check_one_input(graph: Graph) -> None:
-    """Raise UsageError where it is not clear which input the application gives by rows."""
-    if len(graph.inputs) != 1:
-        names = ", ".join(f"'{port.name}'" for port in graph.inputs)
-        raise UsageError(
-            f"--input streamed: {graph.name} has {len(graph.inputs)} inputs ({names}), 1 was expected. "
-            "Leave the option out."
         )
 
 

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 from tests.support.litert import needs_litert
-from tests.support.operator_models import side_by_side
+from tests.support.onnx_writer import OnnxWriter
 from tests.support.tflite_writer import ModelWriter
-from tests.support.tools import requires_qemu
-from tinygen.errors import UsageError
+from tests.support.tools import requires_host_cc, requires_qemu
 from tinygen.kernels.base import Objective
 from tinygen.options import InputMode, Kernels, Options
 from tinygen.pipeline import Compiled, compile_model
 from tinygen.report.bench import bench
+from tinygen.verify.oracle import Oracle
 from tinygen.verify.validate import validate
 
 _FORMS = {
@@ -75,12 +75,34 @@ def test_bench_of_a_streamed_input(tmp_path: Path) -> None:
     assert [operator.operator for operator in found.per_op] == ["MAX_POOL_2D", "AVERAGE_POOL_2D"]
 
 
-def test_one_input_only(tmp_path: Path) -> None:
-    with pytest.raises(UsageError) as caught:
-        _compiled(side_by_side(("SOFTMAX", "MEAN"), seed=0).finish(), tmp_path)
-    assert str(caught.value) == (
-        "--input streamed: model has 2 inputs ('x0', 'x1'), 1 was expected. Leave the option out."
-    )
+def _two_images() -> bytes:
+    """float32 images of three channels, the second added to the first, and a small one by rows of its own."""
+    writer = OnnxWriter()
+    first, second = (writer.input((1, 3, 16, 12), 0.05, zero_point) for zero_point in (3, -9))
+    both = writer.requantized(writer.node("Add", [first, second]), 0.09, 1)
+    pooled = writer.node("MaxPool", [both], {"kernel_shape": [2, 2], "strides": [2, 2]})
+    small = writer.input((1, 3, 8, 6), 0.09, 1)
+    writer.output(writer.requantized(writer.node("Max", [pooled, small]), 0.09, 1))
+    return writer.finish()
+
+
+@requires_host_cc
+@pytest.mark.parametrize("target", ["host", pytest.param("mps2-an386", marks=(pytest.mark.qemu, requires_qemu))])
+@pytest.mark.parametrize("mode", [InputMode.STREAMED, InputMode.REREADABLE])
+def test_item_16_several_inputs_by_rows(mode: InputMode, target: str, tmp_path: Path) -> None:
+    """Each by a function of its own, here as rows of planes: none of them is whole in the arena."""
+    file = tmp_path / "model.onnx"
+    file.write_bytes(_two_images())
+    options = Options(target, kernels=Kernels.PORTABLE, input=mode, objective=Objective.RAM)
+    compiled = compile_model(file, options)
+    inputs = compiled.graph.inputs
+    assert compiled.schedule.fetched == {port.tensor for port in inputs} and len(inputs) == 3
+    assert compiled.schedule.arena_bytes < min(inputs[0].tensor.type.bytes, 432)
+    function = "fetch_patch" if compiled.schedule.rereads_input else "fetch_rows"
+    for index in range(3):
+        assert f"int model_{function}_input{index}(void *user" in compiled.files["model.h"]
+    found = validate(compiled, samples=4, against=Oracle.SIMULATOR)
+    assert found.exact, found.first_mismatch
 
 
 def test_whole_tensors_can_be_fetched(tmp_path: Path) -> None:

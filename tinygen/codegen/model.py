@@ -289,9 +289,14 @@ class ModelText:
         return any(isinstance(step, Fetch) for step in self.schedule.flat_steps)
 
     @property
+    def fetched_ports(self) -> list[PortText]:
+        """The inputs that the application gives row by row."""
+        return [port for port in self.inputs if port.is_fetched]
+
+    @property
     def fetched_port(self) -> PortText | None:
-        """The input that the application gives row by row."""
-        return next((port for port in self.inputs if port.is_fetched), None)
+        """The first of these."""
+        return next(iter(self.fetched_ports), None)
 
     @property
     def calls_application(self) -> bool:
@@ -304,34 +309,34 @@ class ModelText:
         return next((port for port in self.outputs if not port.is_resident), None)
 
     @property
-    def fetches_planes(self) -> bool:
-        """Whether rows of the input's planes are made pixels when they come."""
-        return self._passes_line(Fetch)
+    def fetched_planes(self) -> list[PortText]:
+        """The inputs of which rows of planes are made pixels when they come."""
+        return [port for port in self.fetched_ports if port.index in self._passing_line(Fetch)]
 
     @property
     def stores_planes(self) -> bool:
         """Whether pixels of the output are made rows of planes when they go."""
-        return self._passes_line(Store)
+        return bool(self._passing_line(Store))
 
     @property
     def fetches_any_row(self) -> bool:
-        """Whether rows of the input are not asked for in the order in which they lie one behind the other."""
-        return self.fetched_port is not None and self.fetched_port.row_of_plane is not None
+        """Whether rows of inputs are not asked for in the order in which they lie one behind the other."""
+        return len(self.fetched_ports) > 1 or any(port.row_of_plane is not None for port in self.fetched_ports)
 
     @property
     def stores_any_row(self) -> bool:
         """Whether rows of the output are not given away in the order in which they lie one behind the other."""
         return self.stored_port is not None and self.stored_port.row_of_plane is not None
 
-    def _passes_line(self, kind: type[Fetch] | type[Store]) -> bool:
+    def _passing_line(self, kind: type[Fetch] | type[Store]) -> set[int]:
+        """The ports of which rows of planes pass through a line."""
         steps = (step for step in self.schedule.flat_steps if isinstance(step, kind))
-        return any(step.at_port and step.at_port.line for step in steps)
+        return {step.port for step in steps if step.at_port and step.at_port.line}
 
     @property
     def application_functions(self) -> str:
         """Those that the application has to write, for a comment."""
-        fetching = [f"{self.name}_{self.fetch_function}"] if self.fetches_rows else []
-        return " and ".join(fetching + ([f"{self.name}_store_rows"] if self.stored_port else []))
+        return " and ".join(self.fetch_functions + ([f"{self.name}_store_rows"] if self.stored_port else []))
 
     @property
     def arenas_of_whole_operators(self) -> list[str]:
@@ -357,9 +362,10 @@ class ModelText:
         return not self.has_fused_operators or self.passes_status or bool(self.arenas_of_whole_operators)
 
     @property
-    def fetch_function(self) -> str:
-        """How the application's function is called that gives rows of the input, without the model's name."""
-        return "fetch_patch" if self.schedule.rereads_input else "fetch_rows"
+    def fetch_functions(self) -> list[str]:
+        """The application's functions that give rows of inputs."""
+        function = "fetch_patch" if self.schedule.rereads_input else "fetch_rows"
+        return [f"{self.name}_{function}{port.which_fetched}" for port in self.fetched_ports]
 
     @cached_property
     def _parts(self) -> list[PartText]:
@@ -555,7 +561,8 @@ class ModelText:
     def _port(self, index: int, role: str, port: Port) -> PortText:
         is_resident = port.tensor not in self.schedule.fetched | self.schedule.stored
         address = self._places.of_tensor(port.tensor) if is_resident else None
-        return PortText(index, role, port.name, port.tensor, port, address, self._planes.get(port.tensor))
+        is_only = len(self.schedule.fetched) == 1
+        return PortText(index, role, port.name, port.tensor, port, address, self._planes.get(port.tensor), is_only)
 
 
 def _numbered(symbol: str, content: str, contents: dict[str, str]) -> str:

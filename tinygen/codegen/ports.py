@@ -32,6 +32,12 @@ class PortText:
     port: Port
     address: str | None  # from a pointer to its arena; None where the application gives or takes rows
     planes: Planes | None = None  # where it is an image of which the network has pixels
+    is_only_fetched: bool = True  # whether no other input is given row by row
+
+    @property
+    def which_fetched(self) -> str:
+        """What the functions that give its rows have behind their names."""
+        return which_fetched(self.index, self.is_only_fetched)
 
     @property
     def is_fetched(self) -> bool:
@@ -59,6 +65,11 @@ class PortText:
         if self.planes:
             return self.tensor.type.dtype.bytes
         return pixel_bytes(self.tensor) if has_rows(self.tensor) else self.bytes
+
+    @property
+    def input_spelling(self) -> str:
+        """An input that comes row by row, for a comment."""
+        return "the input" if self.is_only_fetched else f"input {self.index}"
 
     @property
     def row_description(self) -> str:
@@ -175,6 +186,11 @@ class PortText:
         pointers = ["values", self.pointer] if is_input else [self.pointer, "values"]
         scaling = [self.scale or "", str(self.zero_point)] if self.external_is_float else []
         return f"{function}({', '.join([*pointers, str(self.elements), *scaling])})"
+
+
+def which_fetched(index: int, is_only: bool) -> str:
+    """What tells functions that give rows of an input from those of others: nothing where there are no others."""
+    return "" if is_only else f"_input{index}"
 
 
 def common_ctype(ports: Sequence[PortText]) -> str:

@@ -7,6 +7,7 @@ from typing import ClassVar, TypeVar
 from tinygen.codegen.arenas import touched_arenas
 from tinygen.codegen.c_text import c_type, inline_comment
 from tinygen.codegen.places import Places
+from tinygen.codegen.ports import which_fetched
 from tinygen.codegen.strips import Members, MemberText, Use, members_of
 from tinygen.ir.planes import Planes
 from tinygen.ir.rows import Columns, Piece, all_columns, has_rows
@@ -94,6 +95,7 @@ class PlanesText:
     can_fail: ClassVar[bool] = True
 
     kind: str  # "fetch planes" or "store planes"
+    function: str
     arguments: str  # behind `user`
 
 
@@ -255,14 +257,16 @@ class Writer:
         pieces = [fetch.piece for fetch in fetches]
         *rows, values = self._rows(*pieces)
         arguments = [*rows, *(self._across(*pieces) if self.schedule.rereads_input else ()), values]
+        which = which_fetched(fetches[0].port, len(self.schedule.fetched) == 1)
         if line := self._line(fetches[0]):
-            return PlanesText("fetch planes", ", ".join([*arguments, line]))
-        return FetchText("fetch_patch" if self.schedule.rereads_input else "fetch_rows", ", ".join(arguments))
+            return PlanesText("fetch planes", f"fetch_pixels{which}", ", ".join([*arguments, line]))
+        rows_of = "fetch_patch" if self.schedule.rereads_input else "fetch_rows"
+        return FetchText(f"{rows_of}{which}", ", ".join(arguments))
 
     def _store(self, *stores: Store) -> StoreText | PlanesText:
         arguments = self._rows(*(store.piece for store in stores))
         if line := self._line(stores[0]):
-            return PlanesText("store planes", ", ".join([*arguments, line]))
+            return PlanesText("store planes", "store_pixels", ", ".join([*arguments, line]))
         return StoreText(", ".join(arguments))
 
     def _line(self, step: Fetch | Store) -> str | None:
