@@ -65,7 +65,8 @@ class OutputStage:
         quant = self.weights.type.quant
         if quant is None:
             raise ValueError(f"weights '{self.weights.name}' have no quantization")
-        return [self.input.type.scale * scale / self.output.type.scale for scale in quant.scales]
+        before, after = self.input.type.scale, self.output.type.scale
+        return [before * scale / after for scale in quant.scales]
 
     def verify(self) -> None:
         """Raise ValueError unless sums of an int16 layer keep within the bits of their requantization."""

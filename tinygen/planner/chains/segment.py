@@ -16,7 +16,6 @@ from tinygen.planner.chains.demand import (
     RowStep,
     StoreRows,
     Touch,
-    held_bytes,
     steps_on_demand,
 )
 from tinygen.planner.chains.network import Network
@@ -25,7 +24,7 @@ from tinygen.planner.chains.slices import AddSlice, SlicedChain, sliced_chain, s
 from tinygen.planner.chains.strips import strips_of
 from tinygen.planner.memory.block import Block, InPlace, least_bytes
 from tinygen.planner.memory.first_fit import lowest
-from tinygen.planner.memory.lifetimes import Access, Traffic
+from tinygen.planner.memory.lifetimes import Access, Traffic, Use
 from tinygen.planner.memory.placement import Effort, PlacementSearch, arena_bytes
 from tinygen.planner.memory.traces import Ports, Trace, blocks_of, trace
 from tinygen.planner.schedule.solver import Solver
@@ -271,7 +270,14 @@ def trace_of_steps(network: Network, choices: Sequence[Sequence[RowStep]]) -> Tr
     """What steps do to memory. `choices` are lists of equally many steps that differ only in where rings hold their
     rows; each ring can follow another one."""
     traffic = [[traffic_of(network, step) for step in steps] for steps in choices]
-    return trace(traffic, [_sizes(network, steps, each) for steps, each in zip(choices, traffic, strict=True)])
+    whole = network.lifetimes.keys() - network.private - network.fetched
+
+    def size(key: BufferKey, uses: Sequence[Use]) -> int:
+        if isinstance(key, Tensor) and (key in whole or network.sharing.is_shared(key)):
+            return key.type.bytes  # whole where just a view of it is read
+        return max(use.offset + use.bytes for use in uses)
+
+    return trace(traffic, size)
 
 
 def _memory(traces: Sequence[Trace[BufferKey]], ports: Ports[BufferKey]) -> SegmentMemory:
@@ -358,22 +364,6 @@ def _writers(network: Network, ops: Sequence[Op]) -> dict[tuple[Op, Tensor], tup
         for operand in op.variable_operands
         if operand not in results
     }
-
-
-def _sizes(network: Network, steps: Sequence[RowStep], traffic: Sequence[Traffic[BufferKey]]) -> dict[BufferKey, int]:
-    held = held_bytes(steps)
-    whole = network.lifetimes.keys() - network.private - network.fetched
-    sizes: dict[BufferKey, int] = {}
-    for key, _, bytes in (access for each in traffic for access in (*each.reads, *each.writes)):
-        if isinstance(key, Scratch | PlaneLine):
-            sizes[key] = max(bytes, sizes.get(key, 0))
-        elif key in sizes:
-            continue
-        elif key in whole:
-            sizes[key] = key.type.bytes
-        else:
-            sizes[key] = held.get(key, key.type.bytes)  # whole where just a view of it is read
-    return sizes
 
 
 def _align(key: BufferKey) -> int:

@@ -9,16 +9,15 @@ top. So two blocks that are live at the same time may still overlap, as far as n
 is a block with one part.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import accumulate, pairwise
 from math import gcd
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-
-_VALUES_AT_ONCE = 64  # that are added up: bits are unpacked for it
 
 
 def read_tick(step: int) -> int:
@@ -58,6 +57,11 @@ class Pattern:
         self.steps = steps
         self._gaps_cache: dict[Pattern, list[Gap]] = {}
 
+    @cached_property
+    def levels(self) -> "_Levels":
+        """Bytes live at each tick."""
+        return _levels_of([(part.bytes, part.live) for part in self.parts])
+
     def gaps(self, other: "Pattern", find: Callable[[], list[Gap]]) -> list[Gap]:
         """The forbidden distances to a buffer of the same steps, found once."""
         if other not in self._gaps_cache:
@@ -73,7 +77,8 @@ class Block:
     bytes: int
     align: int
     parts: tuple[Part, ...]
-    pattern: Pattern | None = None  # of these parts, where it is known
+    pattern: Pattern | None = None  # of these parts, where it is known,
+    later: int = 0  # and how many ticks later they live
     live: int = field(init=False)  # ticks at which any part is live
 
     def __post_init__(self) -> None:
@@ -81,6 +86,31 @@ class Block:
         for part in self.parts:
             live |= part.live
         object.__setattr__(self, "live", live)
+
+    @cached_property
+    def levels(self) -> "_Levels":
+        """Bytes live at each tick."""
+        if self.pattern is None:
+            return _levels_of([(part.bytes, part.live) for part in self.parts])
+        first, numbers = self.pattern.levels
+        return _Levels(first + self.later, numbers)
+
+    @cached_property
+    def most_gaps(self) -> "_Levels":
+        """The most bytes of gaps beside what is live at each tick: fewer than the alignment behind each range."""
+        begins = []
+        before, below = 0, 0
+        for part in self.parts:
+            begins.append((self.align - 1, part.live & ~below if part.offset == before else part.live))
+            before, below = part.offset + part.bytes, part.live
+        return _levels_of(begins)
+
+
+class _Levels(NamedTuple):
+    """A number at each of consecutive ticks, beginning with `first`; 0 at all others."""
+
+    first: int
+    numbers: NDArray[np.float64]  # whole ones
 
 
 def whole_block(name: str, bytes: int, align: int, first_step: int, last_step: int) -> Block:
@@ -113,12 +143,19 @@ def forbidden(first: Block, second: Block, in_place: Sequence[InPlace] = ()) -> 
 
 
 def _forbidden(first: Block, second: Block, in_place: Sequence[InPlace]) -> list[Gap]:
-    found = [
-        (a.offset - b.offset - b.bytes, a.offset - b.offset + a.bytes)
-        for a in first.parts
-        for b in second.parts
-        if a.live & b.live
-    ]
+    found: list[Gap] = []
+    meeting = [part for part in second.parts if part.live & first.live]
+    for offset, bytes, live in first.parts:
+        begin, end = 0, None  # of neighbours in the other block that this part meets: their intervals overlap
+        for part in meeting:
+            if live & part.live:
+                if part.offset != end:
+                    if end is not None:
+                        found.append((offset - end, offset - begin + bytes))
+                    begin = part.offset
+                end = part.offset + part.bytes
+        if end is not None:
+            found.append((offset - end, offset - begin + bytes))
     for pair in in_place:
         found += _beside(first, pair)
     return _merged(found)
@@ -146,7 +183,7 @@ def _merged(gaps: list[Gap]) -> list[Gap]:
 def bound_bytes(blocks: Sequence[Block]) -> int:
     """The most bytes live at one tick, gaps for alignment included: no placement of the blocks is smaller."""
     end = _end(blocks)
-    levels, gaps = _levels(blocks, end), _most_gaps(blocks, end)
+    levels, gaps = _levels(blocks, end), _sum((block.most_gaps for block in blocks), end)
     best = int(levels.max(initial=0))
     begins = _begins(blocks)
     high = [tick for tick in np.flatnonzero(levels + gaps > best).tolist() if begins >> tick & 1]
@@ -221,29 +258,34 @@ def _end(blocks: Sequence[Block]) -> int:
 
 def _levels(blocks: Sequence[Block], end: int) -> NDArray[np.float64]:
     """Bytes live at each tick before `end`."""
-    return _sums([(part.bytes, part.live) for block in blocks for part in block.parts], end)
+    return _sum((block.levels for block in blocks), end)
 
 
-def _most_gaps(blocks: Sequence[Block], end: int) -> NDArray[np.float64]:
-    """The most bytes that what is live at each tick may have of gaps: fewer than the alignment behind each range."""
-    begins = []
-    for block in blocks:
-        before, below = 0, 0
-        for part in block.parts:
-            begins.append((block.align - 1, part.live & ~below if part.offset == before else part.live))
-            before, below = part.offset + part.bytes, part.live
-    return _sums(begins, end)
-
-
-def _sums(values: Sequence[tuple[int, int]], end: int) -> NDArray[np.float64]:
-    """The sum, at each tick before `end`, of the values whose ticks it is among: whole numbers, in the type that is
-    multiplied fastest."""
+def _sum(levels: Iterable[_Levels], end: int) -> NDArray[np.float64]:
+    """The sum at each tick before `end`."""
     sums = np.zeros(end)
-    for first in range(0, len(values), _VALUES_AT_ONCE):
-        some = values[first : first + _VALUES_AT_ONCE]
-        live = _bits([ticks for _, ticks in some], end)
-        sums += np.array([value for value, _ in some], np.float64) @ live.astype(np.float64)
+    for first, numbers in levels:
+        sums[first : first + len(numbers)] += numbers
     return sums
+
+
+def _levels_of(values: Sequence[tuple[int, int]]) -> _Levels:
+    """The sum, at each tick, of the values whose ticks it is among: found from where sets of ticks begin and end."""
+    live = 0
+    for _, ticks in values:
+        live |= ticks
+    if not live:
+        return _Levels(0, np.zeros(0))
+    first = (live & -live).bit_length() - 1
+    end = live.bit_length() - first
+    row = 8 * (end // 8 + 1)  # there is room for the end of the last
+    changes = [(ticks ^ (ticks << 1)) >> first for _, ticks in values]
+    packed = np.frombuffer(b"".join(ticks.to_bytes(row // 8, "little") for ticks in changes), np.uint8)
+    places = np.flatnonzero(np.unpackbits(packed, bitorder="little"))  # of each set a begin, an end, and so on
+    numbers = np.array([number for number, _ in values], np.float64)[places // row]
+    numbers[1::2] *= -1
+    sums: NDArray[np.float64] = np.cumsum(np.bincount(places % row, numbers, minlength=end))
+    return _Levels(first, sums[:end])
 
 
 def _bits(sets: Sequence[int], end: int) -> NDArray[np.uint8]:

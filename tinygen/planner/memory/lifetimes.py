@@ -3,6 +3,7 @@
 Knows nothing of rows, rings or kernels: only which step reads and writes which bytes.
 """
 
+from collections import defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -75,17 +76,18 @@ def uses_of(traffic: Iterable[Traffic[Key]]) -> dict[Key, list[Use]]:
 
     Operands live until the step reads them; where a result is written in place of others, until it is written.
     """
-    uses: dict[Key, list[Use]] = {}
+    uses: defaultdict[Key, list[Use]] = defaultdict(list)
     for index, (reads, writes, in_place) in enumerate(traffic):
         reading, writing = read_tick(index), written_tick(index)
         for access in reads:
             key, offset, bytes = access
             shared = not in_place or access in in_place
-            uses.setdefault(key, []).append(Use(offset, bytes, reading if shared else writing, False))
-        for position, (key, offset, bytes) in enumerate(writes):
-            late = in_place and position == 0  # scratch is in use while operands are read
-            uses.setdefault(key, []).append(Use(offset, bytes, writing if late else reading, True))
-    return uses
+            uses[key].append(Use(offset, bytes, reading if shared else writing, False))
+        begin = writing if in_place else reading
+        for key, offset, bytes in writes:
+            uses[key].append(Use(offset, bytes, begin, True))
+            begin = reading  # scratch is in use while operands are read
+    return dict(uses)
 
 
 def parts_of(uses: Sequence[Use], size: int, *, is_there: bool = False, kept_to: int | None = None) -> tuple[Part, ...]:

@@ -35,7 +35,7 @@ def place(
     items: Sequence[Sequence[Block]],
     in_place: Sequence[InPlace] = (),
     effort: Effort = Effort.THOROUGH,
-    bound: int = 0,
+    bound: int | None = None,
     limit: int | None = None,
     solver: Solver = Solver.BUILTIN,
 ) -> dict[Block, int]:
@@ -50,7 +50,7 @@ class PlacementSearch:
     """The search for a placement of items with a small arena. It can be gone on with: nothing is tried twice.
 
     First fit in several orders, then local search, also from other orders, then the exact solver where it is asked for;
-    whoever meets the lower bound, of which more may be known, ends it, and so does the proof that nothing is smaller.
+    whoever meets the lower bound, which may be known, ends it, and so does the proof that nothing is smaller.
     Of an item's blocks all have as many bytes live at any tick.
     """
 
@@ -58,12 +58,12 @@ class PlacementSearch:
         self,
         items: Sequence[Sequence[Block]],
         in_place: Sequence[InPlace] = (),
-        bound: int = 0,
+        bound: int | None = None,
         solver: Solver = Solver.BUILTIN,
     ) -> None:
         self._problem = problem = Problem.of(items, in_place)
         self._solver = solver
-        self._least = max(problem.bound, bound)  # no placement is smaller
+        self._least = problem.bound if bound is None else bound  # no placement is smaller
         self._orders = sorted(_orders(problem), key=lambda order: problem.arena_bytes(problem.first_fit(order)))
         self._walk = Walk(problem, self._orders[0])
         self._found = self._walk.best

@@ -23,6 +23,8 @@ class Sharing:
 
     def root(self, tensor: Tensor) -> tuple[Tensor, int]:
         """The tensor that owns the memory of `tensor`, and the byte in it at which `tensor` starts."""
+        if tensor not in self._wholes:
+            return tensor, 0
         way = []
         while tensor in self._wholes:
             way.append(tensor)

@@ -57,10 +57,12 @@ class Ports(Generic[Key]):
     after: frozenset[Key]  # buffers that hold values when the last step has ended
 
 
-def trace(traffic: Sequence[Sequence[Traffic[Key]]], sizes: Sequence[Mapping[Key, int]]) -> Trace[Key]:
-    """The trace of steps: for each choice what every step does, and bytes of the buffers in the order of their use."""
+def trace(traffic: Sequence[Sequence[Traffic[Key]]], size: Callable[[Key, Sequence[Use]], int]) -> Trace[Key]:
+    """The trace of steps: for each choice what every step does; `size` are bytes of a buffer that is used like that."""
     pairs = dict.fromkeys(chain.from_iterable(_pairs(moment) for moment in zip(*traffic, strict=True)))
-    return Trace(len(traffic[0]), tuple(uses_of(each) for each in traffic), tuple(sizes), tuple(pairs))
+    uses = tuple(uses_of(each) for each in traffic)
+    sizes = tuple({key: size(key, found) for key, found in each.items()} for each in uses)
+    return Trace(len(traffic[0]), uses, sizes, tuple(pairs))
 
 
 def _pairs(moment: Sequence[Traffic[Key]]) -> Iterator[_Pair[Key]]:
@@ -87,7 +89,8 @@ def blocks_of(
     end = written_tick(max(first_step - 1, 0))
     blocks = {
         key: tuple(
-            Block(name(key), size, align(key), parts, pattern) for size, parts, pattern in _choices(key, of, ports, end)
+            Block(name(key), size, align(key), parts, pattern, read_tick(of[0][0]) if pattern else 0)
+            for size, parts, pattern in _choices(key, of, ports, end)
         )
         for key, of in users.items()
     }
