@@ -44,7 +44,6 @@ from tinygen.planner.schedule.schedule import Schedule
 from tinygen.planner.schedule.solver import check_installed
 from tinygen.quant.dynamic.apply import Applied, apply
 from tinygen.quant.errors import Code, DynamicError
-from tinygen.system.collection import rare_collections
 from tinygen.system.work import work_folder
 from tinygen.targets import Board, load
 from tinygen.targets.isa import Isa
@@ -119,14 +118,12 @@ class Compiled:
         room = fit.room_bytes(self.schedule)
         return room if self.options.ram_bytes is None else min(room, self.options.ram_bytes)
 
-    @rare_collections()
     def check_fits(self) -> None:
         """Raise DoesNotFitError where arena or constants exceed the target or the options; it says what would help."""
         request = _request(self.board, self.options, self.imported)
         remedies = fit.remedies(self.schedule, self.toolbox, request, self.imported.macs)
         fit.check_fits(self.schedule, self.arena_limit_bytes, flash_limit_bytes(self.board, self.options), remedies)
 
-    @rare_collections()
     def curve(self, fetches_input: bool, rereads_input: bool = False) -> tuple[CurvePoint, ...]:
         """What less RAM costs: schedules from whole tensors down to the smallest arena.
 
@@ -162,7 +159,6 @@ class Compiled:
 Observer = Callable[[str, Graph], None]
 
 
-@rare_collections()
 def compile_model(source: Path, options: Options, observe: Observer | None = None) -> Compiled:
     """Import, simplify, plan and print a model; `observe` sees the graph after each pass that changed it."""
     board = load(options.target)

@@ -18,6 +18,7 @@ from tinygen.planner.search.splitting import least_bytes, smaller_plans, split_p
 from tinygen.planner.whole.stepping import step_plan, step_plans
 from tinygen.planner.whole.thrift import library_bytes, thrifty_plan
 from tinygen.planner.whole.whole import exchanged, whole_plan
+from tinygen.system.collection import rare_collections
 from tinygen.targets.board import Board
 
 _FASTEST = (Objective.TIME, Objective.SIZE)  # whole tensors are fastest, and take the least code
@@ -56,6 +57,7 @@ class CurvePoint:
     is_chosen: bool = False  # whether this is the plan that the request was answered with
 
 
+@rare_collections()
 def plan(graph: Graph, board: Board, toolbox: Toolbox, request: PlanRequest = PlanRequest()) -> Schedule:
     """The schedule that serves the toolbox's objective; it may exceed the limit where nothing smaller is found.
 
@@ -104,6 +106,7 @@ def certain_bytes(graph: Graph, request: PlanRequest) -> int:
     return max(sum(tensor.type.bytes for tensor in tensors) for tensors in (inputs, outputs))
 
 
+@rare_collections()
 def about_least_bytes(graph: Graph, board: Board, toolbox: Toolbox, request: PlanRequest) -> int:
     """About the smallest arena that can be had, found in a fraction of the time that `plan` takes."""
     if graph.is_sequential or not request.may_split:
@@ -173,6 +176,7 @@ def _in_memories(schedule: Schedule, request: PlanRequest) -> Schedule:
     return spill(schedule) or schedule
 
 
+@rare_collections()
 def curve(graph: Graph, board: Board, toolbox: Toolbox, request: PlanRequest) -> tuple[CurvePoint, ...]:
     """From whole tensors to the smallest arena: each next schedule is smaller, and of those on less than whole tensors
     none that is as fast is smaller.

@@ -23,14 +23,10 @@ from tinygen.ir.rows import Channels, Columns, Rows, all_columns, every_row, has
 from tinygen.ir.tensor import Tensor
 from tinygen.ops.running_sum import RunningSum
 from tinygen.planner.chains.passes import Passes, passes_of
+from tinygen.planner.memory.lifetimes import Access
 
-
-class Touch(NamedTuple):
-    """Bytes of a tensor's buffer that a step reads or writes."""
-
-    tensor: Tensor
-    offset: int
-    bytes: int
+Touch = Access[Tensor]
+"""Bytes of a tensor's buffer that a step reads or writes. Made as an `Access`, which is faster."""
 
 
 @dataclass(frozen=True)
@@ -221,7 +217,7 @@ class _Lines:
 
     def touch(self, first: int, end: int) -> Touch:
         """Rows [first, end), all columns that lie there."""
-        return Touch(self.tensor, (first - self.start) * self.row_bytes, (end - first) * self.row_bytes)
+        return Access(self.tensor, (first - self.start) * self.row_bytes, (end - first) * self.row_bytes)
 
     def touch_columns(self, first: int, end: int, columns: Columns | None, *, descending: bool) -> Touch:
         """Some columns of rows."""
@@ -231,7 +227,7 @@ class _Lines:
         assert end - first == 1, "only one row of some columns is contiguous"
         skipped = held.end - columns.end if descending else columns.first - held.first
         pixel = pixel_bytes(self.tensor)
-        return Touch(self.tensor, (first - self.start) * self.row_bytes + skipped * pixel, columns.count * pixel)
+        return Access(self.tensor, (first - self.start) * self.row_bytes + skipped * pixel, columns.count * pixel)
 
 
 class _Call:
@@ -260,6 +256,13 @@ class _Operand:
         self.producer: _Call | None = None
         self.writers: list[_Call] = []  # of what is seen by a view
         self.is_fetched = False
+
+    def has(self, end: int) -> bool:
+        """Whether rows up to `end` are known to be there without a look: its operator has computed them."""
+        producer = self.producer
+        if producer is None or self.writers or self.source is not self.lines:
+            return False
+        return producer.sum is None and producer.done >= end
 
 
 class _Reader(NamedTuple):
@@ -366,7 +369,8 @@ class _Run:
             rows = self._actual(call.height, first, last)
             needed = [self._needed(op, operand, rows) for operand in operands]
             for operand, (_, end_of_operand) in zip(operands, needed, strict=True):
-                self._provide(operand, end_of_operand)
+                if not operand.has(end_of_operand):
+                    self._provide(operand, end_of_operand)
             reads = call.whole_reads.copy()
             for operand, needed_rows in zip(operands, needed, strict=True):
                 reads[operand.position] = self._read(operand, *needed_rows)
@@ -382,7 +386,7 @@ class _Run:
     def _sum(self, call: _Call, sum: RunningSum) -> None:
         """Add rows of the input, as many at a time as a call takes, and finish."""
         height, (operand, *_) = sum.rows, call.operands
-        sums = Touch(sum.sums, 0, sum.sums.type.bytes)
+        sums = Access(sum.sums, 0, sum.sums.type.bytes)
         while call.done < height:
             first, last = call.done, min(height, call.done + self._chain.rows_per_call)
             self._provide(operand, last)
@@ -443,7 +447,7 @@ class _Run:
 
     def _whole(self, lines: _Lines) -> Touch:
         tensor = lines.tensor
-        return self._append(lines, 0, tensor.shape[1]) if has_rows(tensor) else Touch(tensor, 0, tensor.type.bytes)
+        return self._append(lines, 0, tensor.shape[1]) if has_rows(tensor) else Access(tensor, 0, tensor.type.bytes)
 
     def _read(self, operand: _Operand, first: int, end: int) -> Touch:
         if operand.columns is None:

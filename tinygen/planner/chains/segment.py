@@ -292,8 +292,7 @@ def _name(key: BufferKey) -> str:
 
 def traffic_of(network: Network, step: RowStep) -> Traffic[BufferKey]:
     """A step in terms of buffers, its scratch included."""
-    reads = tuple([_access(network, touch) for touch in step.reads])
-    writes = tuple([_access(network, touch) for touch in step.writes])
+    reads, writes = _accesses(network, step.reads), _accesses(network, step.writes)
     if isinstance(step, AddRows | AddSlice):
         return Traffic(reads, writes, in_place=reads[1:])
     if isinstance(step, FetchRows | StoreRows):
@@ -304,7 +303,7 @@ def traffic_of(network: Network, step: RowStep) -> Traffic[BufferKey]:
     shared: tuple[Access[BufferKey], ...] = ()
     if kernel.in_place:
         pairs = zip(step.reads, reads, strict=True)
-        shared = tuple(a for t, a in pairs if t.tensor in kernel.in_place and t.bytes == step.writes[0].bytes)
+        shared = tuple(a for t, a in pairs if t.key in kernel.in_place and t.bytes == step.writes[0].bytes)
     if kernel.scratch_bytes:
         writes += (Access(Scratch(step.op), 0, kernel.scratch_bytes),)
     return Traffic(reads, writes, shared)
@@ -372,10 +371,16 @@ def _align(key: BufferKey) -> int:
     return max(_TENSOR_ALIGN, key.type.dtype.bytes) if isinstance(key, Tensor) else _TENSOR_ALIGN
 
 
-def _access(network: Network, touch: Touch) -> Access[BufferKey]:
-    root, offset = network.sharing.root(touch.tensor)
-    return Access(root, offset + touch.offset, touch.bytes)
+def _accesses(network: Network, touches: tuple[Touch, ...]) -> tuple[Access[BufferKey], ...]:
+    """Where the tensors lie: most of them in memory of their own."""
+    if network.sharing.own_their_memory([touch.key for touch in touches]):
+        return touches
+    found = []
+    for tensor, offset, bytes in touches:
+        root, start = network.sharing.root(tensor)
+        found.append(Access(root, start + offset, bytes))
+    return tuple(found)
 
 
 def _whole(tensor: Tensor) -> Touch:
-    return Touch(tensor, 0, tensor.type.bytes)
+    return Access(tensor, 0, tensor.type.bytes)

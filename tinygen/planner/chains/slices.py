@@ -16,6 +16,7 @@ from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import DType
 from tinygen.ops.channel_sum import ChannelSum
 from tinygen.planner.chains.demand import Compute, RowStep, Touch
+from tinygen.planner.memory.lifetimes import Access
 
 _MULTIPLES = (8, 4, 2)  # of channels, that slices should be where all of them are: kernels leave no rest then
 _COUNTS = (2, 3, 4, 6, 8, 12, 16, 24, 32)
@@ -149,7 +150,7 @@ def sliced_steps(chain: SlicedChain, count: int) -> Iterator[RowStep]:
             writes = (_touch(chain, op.results[0], channels),)
             yield Compute(reads, writes, op, every_row(op.results[0]), channels=channels)
         if sum is not None:
-            sums = Touch(sum.sums, 0, sum.sums.type.bytes)
+            sums = Access(sum.sums, 0, sum.sums.type.bytes)
             yield AddSlice((_touch(chain, sum.input, channels), *([sums] if index else [])), (sums,), sum.op, channels)
     if sum is not None:
         yield from _finish(sum)
@@ -163,7 +164,7 @@ def _finish(sum: ChannelSum) -> Iterator[FinishRows]:
         rows = Rows(row, row + 1) if by_rows else every_row(output)
         count = output.shape[1] if by_rows else 1
         read, written = (
-            Touch(tensor, row * (tensor.type.bytes // count), tensor.type.bytes // count)
+            Access(tensor, row * (tensor.type.bytes // count), tensor.type.bytes // count)
             for tensor in (sum.sums, output)
         )
         yield FinishRows((read,), (written,), sum.op, rows)
@@ -178,7 +179,7 @@ def _taken(op: Op, operand: Tensor, channels: Channels) -> Channels | None:
 def _touch(chain: SlicedChain, tensor: Tensor, channels: Channels | None) -> Touch:
     """Where channels of a tensor lie: at the start of what is held, or in all of the tensor."""
     if channels is None:
-        return Touch(tensor, 0, tensor.type.bytes)
+        return Access(tensor, 0, tensor.type.bytes)
     pixel = tensor.type.bytes // tensor.shape[-1]  # bytes of one channel
     first = 0 if tensor in chain.held else channels.first * pixel
-    return Touch(tensor, first, channels.count * pixel)
+    return Access(tensor, first, channels.count * pixel)

@@ -77,7 +77,7 @@ class Costs:
                 columns = step.columns.count if step.columns else None
                 return self.call(step.op, kernels[step.op], _rows_of_part(step), columns)
             case AddRows():
-                return self._add(step.op, step.rows.count / step.reads[0].tensor.shape[1])
+                return self._add(step.op, step.rows.count / step.reads[0].key.shape[1])
             case FinishSum():
                 return self._finish(step.op.results[0])
             case ShiftRows():

@@ -12,12 +12,13 @@ from typing import Generic, NamedTuple, TypeVar
 from tinygen.planner.memory.block import Block, Part, read_tick, ticks, written_tick
 
 Key = TypeVar("Key", bound=Hashable)
+KeyOfAccess = TypeVar("KeyOfAccess", bound=Hashable, covariant=True)
 
 
-class Access(NamedTuple, Generic[Key]):
+class Access(NamedTuple, Generic[KeyOfAccess]):
     """Bytes of a buffer, by the buffer's key."""
 
-    key: Key
+    key: KeyOfAccess
     offset: int
     bytes: int
 

@@ -1,6 +1,6 @@
 """Which tensors share memory: views (reshape, concatenation, split) and elementwise results in place."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from tinygen.ir.graph import Graph, Op
@@ -34,6 +34,10 @@ class Sharing:
             offset += self._wholes[part][1]
             self._wholes[part] = tensor, offset
         return tensor, offset
+
+    def own_their_memory(self, tensors: Iterable[Tensor]) -> bool:
+        """Whether none of the tensors lies in another one."""
+        return self._wholes.keys().isdisjoint(tensors)
 
     def members(self, root: Tensor) -> Iterator[Tensor]:
         """All tensors that live in the memory of `root`, itself first."""

@@ -188,7 +188,7 @@ class _Lowering:
         return part
 
     def _put(self, tensor: Tensor, touch: Touch) -> None:
-        root, offset = self.network.sharing.root(touch.tensor)
+        root, offset = self.network.sharing.root(touch.key)
         self.places[tensor] = Place(self.buffers[root], offset + touch.offset)
 
     def _call(self, op: Op, whole: Op, key: Hashable, similar: Hashable | None = None) -> Call:
@@ -274,7 +274,7 @@ def split_with(found: Findings, segments: tuple[Segment, ...], board: Board) -> 
 
 def _sliced(steps: Iterable[RowStep]) -> Iterator[Tensor]:
     """The tensors that are computed slice by slice."""
-    return (step.writes[0].tensor for step in steps if isinstance(step, Compute) and step.channels)
+    return (step.writes[0].key for step in steps if isinstance(step, Compute) and step.channels)
 
 
 def _buffer(network: Network, key: BufferKey, block: Block, sliced: frozenset[Tensor]) -> Buffer:
