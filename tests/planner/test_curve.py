@@ -1,6 +1,7 @@
 """What less RAM costs: from whole tensors down, every point right, smaller and dearer than the one before."""
 
 from functools import cache
+from math import isqrt
 
 import numpy as np
 import pytest
@@ -17,6 +18,8 @@ from tinygen.pipeline import compile_model
 from tinygen.planner.cost.cost import estimated_instructions
 from tinygen.planner.plan import CurvePoint, PlanRequest, curve, plan
 from tinygen.planner.schedule.interpret import interpret
+from tinygen.planner.schedule.schedule import Schedule
+from tinygen.planner.search import splitting
 from tinygen.report.curve import RESIDENT, curve_picture, curve_rows
 
 _M4 = targets.load("mps2-an386")
@@ -57,6 +60,31 @@ def test_every_point_is_right_and_none_is_in_vain(fetches_input: bool) -> None:
     for point in points:
         for tensor, value in zip(graph.output_tensors, interpret(point.schedule, inputs), strict=True):
             np.testing.assert_array_equal(value, expected[tensor])
+
+
+def test_without_work_left_a_curve_has_its_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(splitting, "MOST_OF_CURVE", 1)
+    monkeypatch.setattr(splitting, "_FOR_SMALLEST", 1 << 20)  # all is left for the smaller end
+    points = curve(_tower(), _M4, _TOOLBOX, PlanRequest())
+    assert len(points) == 2
+    ends = _points(False)[0], _points(False)[-1]
+    assert [p.schedule.arena_bytes for p in points] == [p.schedule.arena_bytes for p in ends]
+
+
+def test_more_work_gives_more_of_what_lies_between(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The next look is where most bytes and most instructions lie between two plans."""
+    looks: list[int] = []
+    fastest = splitting._Planner.fastest
+
+    def counting(self: splitting._Planner, limit_bytes: int) -> Schedule | None:
+        looks.append(limit_bytes)
+        return fastest(self, limit_bytes)
+
+    monkeypatch.setattr(splitting._Planner, "fastest", counting)
+    whole, *_, least = (point.schedule.arena_bytes for point in curve(_tower(), _M4, _TOOLBOX, PlanRequest()))
+    assert looks[:2] == [least, isqrt(least * whole)]
+    assert all(least <= limit < whole for limit in looks)
+    assert len(looks) <= 24  # 12
 
 
 @pytest.mark.parametrize("fraction", [0.0, 0.4, 0.8])

@@ -10,10 +10,9 @@ from tinygen import targets
 from tinygen.ir.graph import Graph
 from tinygen.kernels.base import Library, Objective, Toolbox
 from tinygen.ops.window import HW
-from tinygen.planner.plan import PlanRequest, plan
+from tinygen.planner.plan import PlanRequest, curve, plan
 from tinygen.planner.schedule.check import check
-from tinygen.planner.search import search_work
-from tinygen.planner.search.search_work import least_rows, longest_chain
+from tinygen.planner.search.search_work import SearchWork, least_rows, longest_chain
 
 _M4 = targets.load("mps2-an386")
 _MOST_STEPS = 20_000_000  # about 8 million
@@ -69,8 +68,15 @@ def test_every_objective_and_input(objective: Objective, input: str) -> None:
 @pytest.mark.parametrize("objective", [Objective.RAM, Objective.BALANCED])
 @pytest.mark.parametrize("graph", [_audio(24, 16), _audio(120, 8), _fan(24)], ids=["chain", "long", "fan"])
 def test_without_work_left_there_is_a_plan(graph: Graph, objective: Objective, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(search_work, "_MOST_UNITS", 1)
+    monkeypatch.setattr(SearchWork, "is_left", False)
     print(_steps(graph, objective, _INPUTS["resident"], _MOST_STEPS_OF_FEW), "steps")
+
+
+def test_the_curve_of_tall_tensors() -> None:
+    with counted(_MOST_STEPS) as steps:
+        points = curve(_audio(4, 1_000), _M4, _toolbox(Objective.TIME), PlanRequest())
+    assert len(points) > 1
+    print(steps.count, "steps")
 
 
 def test_as_many_rows_a_call_as_leave_little_to_look_at() -> None:

@@ -13,6 +13,8 @@ from tinygen.kernels.select import has_kernel
 from tinygen.planner.chains.network import Network
 from tinygen.planner.chains.segment import Segment, SegmentMemory, choices_of, memory_of_traces, trace_of_steps
 from tinygen.planner.cost.choice import select
+from tinygen.planner.memory.block import live_bytes
+from tinygen.planner.memory.first_fit import Problem
 from tinygen.planner.search.findings import Findings
 
 _M4 = targets.load("mps2-an386")
@@ -32,6 +34,9 @@ def test_segments_take_together_what_their_steps_take(data: st.DataObject, graph
         together = memory_of_traces(network, [trace_of_steps(network, steps)])
         assert list(_shapes(found.memory(segments))) == list(_shapes(together))
         assert set(_pairs(found.memory(segments))) == set(_pairs(together))
+        known, anew = (Problem.of(list(m.blocks.values()), m.in_place) for m in (found.memory(segments), together))
+        assert known.gaps == anew.gaps
+        assert live_bytes(known.blocks) == live_bytes(anew.blocks)
 
 
 @st.composite

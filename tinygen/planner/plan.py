@@ -190,7 +190,7 @@ def curve(graph: Graph, board: Board, toolbox: Toolbox, request: PlanRequest) ->
     thrifty = _thriftier(fastest)
     network = request.network(whole.graph.by_parts, _kernels(whole.graph.by_parts, thrifty))
     points: list[CurvePoint] = []
-    for schedule in smaller_plans(network, board, thrifty, whole.arena_bytes, request.extra_macs, request.solver):
+    for schedule in smaller_plans(network, board, thrifty, whole, request.extra_macs, request.solver):
         check(schedule)
         point = _point(schedule, toolbox)
         points = [*(p for p in points if p.instructions < point.instructions), point]

@@ -19,6 +19,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+_SETS_AT_ONCE = 64  # whose ticks are unpacked
+
 
 def read_tick(step: int) -> int:
     """The tick at which a step reads its operands."""
@@ -279,12 +281,14 @@ def _levels_of(values: Sequence[tuple[int, int]]) -> _Levels:
     first = (live & -live).bit_length() - 1
     end = live.bit_length() - first
     row = 8 * (end // 8 + 1)  # there is room for the end of the last
-    changes = [(ticks ^ (ticks << 1)) >> first for _, ticks in values]
-    packed = np.frombuffer(b"".join(ticks.to_bytes(row // 8, "little") for ticks in changes), np.uint8)
-    places = np.flatnonzero(np.unpackbits(packed, bitorder="little"))  # of each set a begin, an end, and so on
-    numbers = np.array([number for number, _ in values], np.float64)[places // row]
-    numbers[1::2] *= -1
-    sums: NDArray[np.float64] = np.cumsum(np.bincount(places % row, numbers, minlength=end))
+    changed = np.zeros(row)
+    for some in (values[at : at + _SETS_AT_ONCE] for at in range(0, len(values), _SETS_AT_ONCE)):
+        changes = b"".join(((ticks ^ (ticks << 1)) >> first).to_bytes(row // 8, "little") for _, ticks in some)
+        places = np.flatnonzero(np.unpackbits(np.frombuffer(changes, np.uint8), bitorder="little"))
+        numbers = np.array([number for number, _ in some], np.float64)[places // row]
+        numbers[1::2] *= -1  # of each set a begin, an end, and so on
+        changed += np.bincount(places % row, numbers, minlength=row)
+    sums: NDArray[np.float64] = np.cumsum(changed)
     return _Levels(first, sums[:end])
 
 

@@ -20,7 +20,7 @@ from tinygen.planner.chains.segment import (
 from tinygen.planner.cost.choice import select, variants
 from tinygen.planner.memory.placement import Effort
 from tinygen.planner.schedule.solver import Solver
-from tinygen.planner.search.search_work import UNITS_OF_STEP, SearchWork
+from tinygen.planner.search.search_work import MOST_OF_PLAN, UNITS_OF_STEP, SearchWork
 
 _MOST_STEPS = 50_000  # of segments whose traces are kept: some hundred megabytes
 _MOST_PLACINGS = 24  # searches that are kept to be gone on with
@@ -29,11 +29,17 @@ _MOST_PLACINGS = 24  # searches that are kept to be gone on with
 class Findings:
     """Kernels and memory, each by what it depends on."""
 
-    def __init__(self, network: Network, toolbox: Toolbox, solver: Solver = Solver.BUILTIN) -> None:
+    def __init__(
+        self,
+        network: Network,
+        toolbox: Toolbox,
+        solver: Solver = Solver.BUILTIN,
+        most_units: int = MOST_OF_PLAN,
+    ) -> None:
         self.network = network
         self.toolbox = toolbox
         self.solver = solver
-        self.work = SearchWork()
+        self.work = SearchWork(most_units)
         self._variant_cache: dict[Op, tuple[Kernel, ...]] = {}
         self._part_cache: dict[tuple[Hashable, int], tuple[Op, Kernel]] = {}
         self._trace_cache: Traces = {}

@@ -3,13 +3,15 @@
 A look at a segment costs what its rows are, a placement the pairs of rows that may meet: both are bounded by computing
 more rows per call where tensors are tall. What a search tries is counted; when the count is reached, it ends with the
 best of what is known. Networks for microcontrollers stay below: MobileNetV2 on 224x224 pixels has 66 calls with
-1,614 rows and 87,000 pairs, and the search for its smallest plan takes about 21 million units.
+1,614 rows and 87,000 pairs, and the search for its smallest plan takes about 2 million units, 17 million for a quarter
+of its channels, native kernels and an input that may be read again in strips (`benchmarks/planning.md`).
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-_MOST_UNITS = 1 << 25  # of a search, of 1 to 3 microseconds each
+MOST_OF_PLAN = 1 << 24  # units of the search for one plan, of half a microsecond to one and a half,
+MOST_OF_CURVE = 1 << 22  # and of the searches for all points of a curve together: nobody asked for less memory yet
 _MOST_ROWS = 1 << 12  # of all calls, that are computed one by one: ticks of a plan grow with them
 _MOST_PAIRS = 1 << 18  # of rows of one tensor, in all calls: where two tensors may lie depends on each pair
 _MOST_CHAINS = 1 << 13  # begun anywhere and ended anywhere: each is a sum over its calls
@@ -23,8 +25,9 @@ UNITS_OF_STEP = 16  # to run a call on some rows, and to find which bytes live m
 
 @dataclass
 class SearchWork:
-    """Units that a search has taken so far."""
+    """Units that a search may take, and has taken so far."""
 
+    most: int
     spent: int = 0
 
     def spend(self, units: int) -> None:
@@ -34,7 +37,7 @@ class SearchWork:
     @property
     def is_left(self) -> bool:
         """Whether the search may go on; otherwise what is known has to do."""
-        return self.spent < _MOST_UNITS
+        return self.spent < self.most
 
 
 def longest_chain(calls: int) -> int:

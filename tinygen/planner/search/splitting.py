@@ -2,7 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from math import inf
+from heapq import heappop, heappush
+from math import inf, isqrt, log
+from typing import NamedTuple
 
 from tinygen.ir.rows import every_row
 from tinygen.kernels.base import Objective, Toolbox
@@ -24,10 +26,19 @@ from tinygen.planner.search.goals import (
     room_bytes,
 )
 from tinygen.planner.search.kernel_finder import Upgrade
-from tinygen.planner.search.search_work import MOST_IN_VAIN, MOST_TRIES, THOROUGH_IN_VAIN
+from tinygen.planner.search.search_work import (
+    MOST_IN_VAIN,
+    MOST_OF_CURVE,
+    MOST_OF_PLAN,
+    MOST_TRIES,
+    THOROUGH_IN_VAIN,
+)
 from tinygen.planner.search.segmentation import Segmentation, SegmentationSearch
 from tinygen.planner.search.split import split_with
 from tinygen.targets.board import Board
+
+_LEAST_SAVED = 0.002  # of the instructions, for which a point of the curve is worth a look
+_FOR_SMALLEST = 0.85  # of the work for a curve, that its end may take: it is what has to be right
 
 
 def split_plan(
@@ -58,13 +69,20 @@ class _Planner:
     """Tries segmentations: how much memory one takes is known when all of it is placed."""
 
     def __init__(
-        self, network: Network, board: Board, toolbox: Toolbox, extra_macs: int, solver: Solver, slack: float = 0.0
+        self,
+        network: Network,
+        board: Board,
+        toolbox: Toolbox,
+        extra_macs: int,
+        solver: Solver,
+        slack: float = 0.0,
+        most_units: int = MOST_OF_PLAN,
     ) -> None:
         self._network = network
         self._board = board
         self._toolbox = toolbox
         self._slack = slack
-        self._found = Findings(network, toolbox, solver)
+        self._found = Findings(network, toolbox, solver, most_units)
         self._search = SegmentationSearch(self._found, extra_macs)
         self._splits: dict[tuple[Segment, ...], Schedule] = {}
         self._turned: dict[Segmentation, tuple[Segment, ...]] = {}
@@ -88,7 +106,7 @@ class _Planner:
         """The smallest schedule that costs little more than whole tensors."""
         if not self._takes_more(smallest, self._budget):
             schedule = self._improved_or_faster(self._least(without, smallest))
-            if self._instructions(schedule) <= self._budget:
+            if self.instructions(schedule) <= self._budget:
                 return schedule
         return self._improved_or_faster(self._within_budget(smallest))
 
@@ -102,7 +120,7 @@ class _Planner:
             schedule = self.fastest(limit) if limit > least_bytes else self._improved_or_faster(least)
             if schedule is None:
                 return None
-            point = Tradeoff(schedule.arena_bytes, self._instructions(schedule))
+            point = Tradeoff(schedule.arena_bytes, self.instructions(schedule))
             found.setdefault(point, schedule)
             return point
 
@@ -123,6 +141,10 @@ class _Planner:
     def _budget(self) -> float:
         """Instructions that -O balanced may spend."""
         return most_balanced(self._search.whole_instructions)
+
+    def allow(self, most_units: int) -> None:
+        """Let the search take so many units in all."""
+        self._found.work.most = most_units
 
     @property
     def has_work_left(self) -> bool:
@@ -156,9 +178,10 @@ class _Planner:
         arena_bytes = self._arena_bytes(segments)
         improved = self._split(self._improved(segments, arena_bytes))
         faster = self.fastest(arena_bytes)
-        return min(improved, faster, key=self._instructions) if faster else improved
+        return min(improved, faster, key=self.instructions) if faster else improved
 
-    def _instructions(self, schedule: Schedule) -> float:
+    def instructions(self, schedule: Schedule) -> float:
+        """Of one inference, as estimated."""
         return estimated_instructions(schedule, self._toolbox.library)
 
     def fastest(self, limit_bytes: int) -> Schedule | None:
@@ -275,19 +298,58 @@ def _with_upgrade(segments: tuple[Segment, ...], index: int, upgrade: Upgrade) -
 
 
 def smaller_plans(
-    network: Network, board: Board, toolbox: Toolbox, below_bytes: int, extra_macs: int, solver: Solver
-) -> Iterator[Schedule]:
-    """Schedules with less and less memory, down to the smallest that is found."""
-    planner = _Planner(network, board, toolbox, extra_macs, solver)
+    network: Network, board: Board, toolbox: Toolbox, whole: Schedule, extra_macs: int, solver: Solver
+) -> list[Schedule]:
+    """Schedules with less and less memory than that on whole tensors, down to the smallest that is found.
+
+    Each look halves the bytes between two of them, first where most bytes and most instructions lie between, until all
+    are near to each other, or no work is left.
+    """
+    planner = _Planner(network, board, toolbox, extra_macs, solver, most_units=int(_FOR_SMALLEST * MOST_OF_CURVE))
     smallest = planner.smallest()
-    while smallest.arena_bytes < below_bytes:
-        may_try = planner.has_work_left
-        schedule = planner.fastest(min(below_bytes - 1, int(below_bytes * (1 - CURVE_STEP)))) if may_try else None
-        if schedule is None or schedule.arena_bytes <= smallest.arena_bytes:
-            yield smallest
-            break
-        yield schedule
-        below_bytes = schedule.arena_bytes
+    planner.allow(MOST_OF_CURVE)
+    found = [smallest]
+    open: list[tuple[float, _Between]] = []
+
+    def leave(between: _Between) -> None:
+        if between.is_wide:
+            heappush(open, (-between.size, between))
+
+    instructions = (planner.instructions(schedule) for schedule in (smallest, whole))
+    leave(_Between(smallest.arena_bytes, whole.arena_bytes, *instructions))
+    while open and planner.has_work_left:
+        _, (least, most, dear, cheap) = heappop(open)
+        middle = isqrt(least * most)
+        schedule = planner.fastest(middle)
+        if schedule is None or schedule.arena_bytes <= least:
+            leave(_Between(middle, most, dear, cheap))
+            continue
+        found.append(schedule)
+        cost = planner.instructions(schedule)
+        leave(_Between(least, schedule.arena_bytes, dear, cost))
+        leave(_Between(middle, most, cost, cheap))
+    smaller = (schedule for schedule in found if schedule.arena_bytes < whole.arena_bytes)
+    return sorted(smaller, key=lambda schedule: -schedule.arena_bytes)
+
+
+class _Between(NamedTuple):
+    """What lies between two plans: the bytes of their arenas, and the instructions that they take."""
+
+    least_bytes: int
+    most_bytes: int
+    most_instructions: float
+    least_instructions: float
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether a plan may lie between that is worth knowing."""
+        saves_bytes = self.least_bytes < (1 - CURVE_STEP) * self.most_bytes
+        return saves_bytes and self.most_instructions > (1 + _LEAST_SAVED) * self.least_instructions
+
+    @property
+    def size(self) -> float:
+        """The larger, the more is unknown."""
+        return log(self.most_bytes / self.least_bytes) * log(self.most_instructions / self.least_instructions)
 
 
 def _directed(known: Findings, path: Segmentation) -> tuple[Segment, ...]:
