@@ -8,7 +8,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#include <string.h>
+#include <string.h> /* for whoever begins with states */
 
 #include "tg_functions_f32.h"
 #include "tg_operator_names.h"
@@ -62,16 +62,6 @@ struct tg_sequence {
     int32_t is_time_major; /**< steps come first */
     int32_t is_reversed;   /**< the last element is the first that is read */
 };
-
-/** States that a call begins with: those at `first`, or zeros where that is NULL. */
-static inline void tg_begin(void *state, const void *first, size_t bytes)
-{
-    if (first == NULL) {
-        (void)memset(state, 0, bytes);
-    } else {
-        (void)memcpy(state, first, bytes);
-    }
-}
 
 /** Elements of a sequence that there are; all where `lengths` is NULL. */
 static inline int32_t tg_length_of(const struct tg_sequence *sequence, const int32_t *lengths, int32_t batch)

@@ -1,8 +1,12 @@
 """Random TFLite models with one recurrent layer."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from tests.support.tflite_writer import ModelWriter
+from tinygen.ir.tensor import Tensor
+from tinygen.ops.lstm import Lstm
 
 
 def svdf_model(
@@ -97,3 +101,36 @@ def lstm_model(
         time_major=is_time_major,
     )
     return model.finish([x], [y]), (*order, inputs), kind
+
+
+def lstm_as_tflite(op: Lstm) -> bytes:
+    """The model of a quantized layer, with the same integers and scales."""
+    model = ModelWriter()
+
+    def tensor(of: Tensor, name: str = "", is_variable: bool = False) -> int:
+        type = of.type
+        kind = np.dtype(type.dtype.numpy).name
+        return model.tensor(
+            name or of.name,
+            type.shape,
+            kind,
+            data=of.data,
+            is_variable=is_variable,
+            scale=type.scale,
+            zero_point=type.zero_point,
+        )
+
+    x = tensor(replace(op.input, data=None))
+    constants = [[tensor(of) for of in constants] for constants in (op.kernels, op.recurrent, op.biases)]
+    hidden, cell = (tensor(replace(of, data=None), f"{of.name} of TFLM", is_variable=True) for of in op.states)
+    y = tensor(op.result)
+    operands = [x, *constants[0], *constants[1], -1, -1, -1, *constants[2], -1, -1, hidden, cell, -1, -1, -1, -1]
+    model.operator(
+        "UNIDIRECTIONAL_SEQUENCE_LSTM",
+        operands,
+        [y],
+        fused_activation_function=4,
+        cell_clip=op.cell_clip,
+        time_major=op.is_time_major,
+    )
+    return model.finish([x], [y])

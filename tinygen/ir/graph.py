@@ -154,6 +154,10 @@ class Op:
         """Operands and results that integers have as int16 with a power of two as scale, whatever the activations."""
         return ()
 
+    def passed(self, values: "Values") -> "Mapping[Tensor, Array]":  # noqa: ARG002 - for subclasses
+        """What results held before their last value, of `cells`: their ranges follow from all of it."""
+        return {}
+
     @property
     def summation(self) -> Summation | None:
         """What is added up for each element of the result; None where nothing is."""

@@ -32,7 +32,7 @@ from tinygen.ops.transpose_conv2d import TransposeConv2D
 from tinygen.ops.unary import Unary
 from tinygen.ops.windowed import Windowed
 
-Observer = Callable[[Op, Sequence[Array]], None]
+Observer = Callable[[Op, Sequence[Array], Values], None]
 
 
 def batched(graph: Graph, count: int) -> Graph | None:
@@ -60,7 +60,7 @@ def infer(graph: Graph, inputs: Sequence[Array], observe: Observer | None = None
             results = op.evaluate(values)
         arrays.update(zip(op.results, results, strict=True))
         if observe is not None:
-            observe(op, results)
+            observe(op, results, values)
         for operand in op.variable_operands:
             if last_reader.get(operand) is op:
                 del arrays[operand]

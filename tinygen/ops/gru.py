@@ -40,7 +40,7 @@ class Gru(Recurrent):
     W*x + b + r*(R*h + hidden bias).
 
     On integers, within a call, h is kept in 16 bits (`memory_scale`) beside the stored hidden state, which the products
-    read; n and the gates are Q0.15. `ERROR` bounds what a step adds (docs/recurrent.md derives it).
+    read; n and the gates are Q0.15. docs/recurrent.md bounds what a step adds to errors.
     """
 
     gates: ClassVar[tuple[str, ...]] = ("update", "reset", "new")

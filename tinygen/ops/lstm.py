@@ -28,7 +28,9 @@ from tinygen.ops.sigmoid_int16 import sigmoid_int16, tanh_int16
 LSTM_FUNCTIONS: tuple[GateFunction, ...] = (LOGISTIC, TANH, TANH)
 """Of input, forget and output gate; of the cell gate; of cells."""
 
-_LEFT_SHIFTS = range(-8, 4)  # of cells before tanh
+CELL_SCALES = (2.0**-20, 2.0**-9)
+"""The least and the largest, powers of two, for which there is a tanh of cells on integers."""
+
 _MOST_CELL = (1 << 15) - 1
 
 
@@ -111,7 +113,7 @@ class Lstm(Recurrent):
             raise ValueError("has peepholes or coupled gates, which integers have no arithmetic for")
         check_activations(("cell state", self.cell))
         scale = self.cell.type.scale
-        if frexp(scale)[0] != 0.5 or self._cell_exponent + 12 not in _LEFT_SHIFTS:
+        if frexp(scale)[0] != 0.5 or not CELL_SCALES[0] <= scale <= CELL_SCALES[1]:
             raise ValueError(f"cell state '{self.cell.name}' has scale {scale}, 2^-20 to 2^-9 was expected")
 
     def step(self, values: Values, x: Array, states: States) -> States:

@@ -1,7 +1,7 @@
 """Layers over a sequence, each step of which reads what the step before has left: what they have in common."""
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -204,9 +204,25 @@ class Recurrent(Op):
             raise ValueError(f"gates are clipped to {self.gate_clip}, which integers have no arithmetic for")
 
     def evaluate(self, values: Values) -> tuple[Array, ...]:
+        return self._run(values)[0]
+
+    def passed(self, values: Values) -> Mapping[Tensor, Array]:
+        if not self.cells:
+            return {}
+        trail = self._run(values)[1]
+        trail += [trail[-1]] * (self.steps + 1 - len(trail))
+        return {result: np.stack([states[number] for states in trail]) for number, result in self._cells()}
+
+    def _cells(self) -> Iterator[tuple[int, Tensor]]:
+        """Next states that are cells, with their numbers."""
+        return ((number, result) for number, result in enumerate(self.outputs) if result in self.cells)
+
+    def _run(self, values: Values) -> tuple[tuple[Array, ...], list[States]]:
+        """The results, and of layers with cells the states before the first step and after each."""
         sequence = values[self.input] if self.is_time_major else values[self.input].swapaxes(0, 1)
         lengths = self._lengths(values)
         states = [state.copy() for state in self.begun(values)]
+        trail = [tuple(state.copy() for state in states)]
         type = self.result.type
         found = np.full((self.steps, self.batches, self.units), zero_of(type), type.dtype.numpy)
         for count in range(int(lengths.max(initial=0))):
@@ -216,10 +232,12 @@ class Recurrent(Op):
             for state, new in zip(states, after, strict=True):
                 state[batch] = new
             found[time, batch] = after[0]
+            if self.cells:
+                trail.append(tuple(state.copy() for state in states))
         for state, tensor in zip(states, self.states, strict=False):
             state[lengths == 0] = zero_of(tensor.type)
         result = found if self.is_time_major else np.ascontiguousarray(found.swapaxes(0, 1))
-        return (*states[: len(self.states)], result)
+        return (*states[: len(self.states)], result), trail
 
     def _lengths(self, values: Values) -> Int64Array:
         if self.lengths is None:

@@ -12,6 +12,7 @@ from tinygen.ir.graph import Graph, Op
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, DType, Quant, TensorType
 from tinygen.ops.crossing import Crossing
+from tinygen.ops.lstm import CELL_SCALES
 from tinygen.ops.weighted import Weighted
 from tinygen.option import FLAG, either, nested, one_of, option, parsed, several
 from tinygen.quant.agreement import quant_of
@@ -34,7 +35,7 @@ from tinygen.quant.ctable import (
 from tinygen.quant.engines.concat_casts import concat_casts
 from tinygen.quant.engines.datapaths import CPU_ALONE, Assignment, casts, scheme_of, schemes, storages, with_crossings
 from tinygen.quant.engines.widths import assignment_of_widths
-from tinygen.quant.forward import Forward
+from tinygen.quant.forward import Forward, passed_name
 from tinygen.quant.policy import Policy, PolicyKind, choose
 from tinygen.quant.quantize import quantize_graph
 from tinygen.quant.rounding import Moments, flips_of_layers
@@ -247,6 +248,7 @@ def _activations(
     found: dict[str, TensorEntry] = {}
     for group, scheme in schemes(graph, settings.engines, groups(graph), settings.scheme).items():
         parts = [_statistics_of(tensor, statistics) for tensor in group.measured]
+        parts += [statistics[name] for name in map(passed_name, group.measured) if name in statistics]
         whole = merged(parts)
         entry = _entry(group, whole, settings, types[group.tensors[0]], scheme)
         for tensor in group.tensors:
@@ -259,6 +261,8 @@ def _entry(group: Group, whole: Statistics, settings: Settings, storage: Storage
     dtype = storage.dtype
     if dtype.is_real:
         return _REAL
+    if group.is_of_cells:
+        return _entry_of_cells(whole)
     if dtype is DType.SIGNS:
         return _entry_of_signs(whole, scheme)
     is_wide = dtype is DType.INT16
@@ -284,6 +288,23 @@ def _entry(group: Group, whole: Statistics, settings: Settings, storage: Storage
         range=(low, high),
         policy=policy,
         qm_n=qm_n(quant, dtype),
+    )
+
+
+def _entry_of_cells(whole: Statistics) -> TensorEntry:
+    """int16, whose scale is the least power of two that all cells fit in, of those that tanh takes."""
+    magnitude = min(max(whole.absmax if whole.count else 0.0, CELL_SCALES[0] * 2**15), CELL_SCALES[1] * 2**15)
+    quant = affine(RealRange(-magnitude, magnitude), DType.INT16, Scheme.POW2)
+    return TensorEntry(
+        kind=TensorKind.ACTIVATION,
+        dtype=Storage.INT16,
+        scheme=Scheme.POW2,
+        scale=quant.scales,
+        zero_point=quant.zero_points,
+        threshold=magnitude,
+        range=(-magnitude, magnitude),
+        policy=str(_WIDE_POLICY),
+        qm_n=qm_n(quant, DType.INT16),
     )
 
 
@@ -330,6 +351,7 @@ def _weights(graph: Graph, activations: Mapping[str, TensorEntry], settings: Set
     found: dict[str, TensorEntry] = {}
     types = _weight_types(graph, settings)
     for op in graph.ops:
+        found |= _weights_of_products(op, activations, settings)
         if op.filters is None or (weights := op.filters.weights).data is None:
             continue
         if types[weights] is Storage.FLOAT32:
@@ -356,6 +378,37 @@ def _weights(graph: Graph, activations: Mapping[str, TensorEntry], settings: Set
             policy=_weight_policy(types[weights], quant, scheme),
         )
     return found
+
+
+def _weights_of_products(
+    op: Op, activations: Mapping[str, TensorEntry], settings: Settings
+) -> Mapping[str, TensorEntry]:
+    """int8 with one scale for each of several sums, large enough for the bias."""
+    found: dict[str, TensorEntry] = {}
+    scheme = Scheme.POW2 if scheme_of(_path(op, settings), settings.scheme) is Scheme.POW2 else Scheme.SYMMETRIC
+    for sums in op.products:
+        input = activations[sums.input.name]
+        if sums.weights.data is None or input.element.is_real:
+            continue
+        quant = weight_quant(sums.weights.data, DType.INT8, None, scheme)
+        if sums.bias is not None and sums.bias.data is not None:
+            least = float(np.abs(sums.bias.data.astype(np.float64)).max()) / _unit_of_bias(input)
+            if least > quant.scale:
+                quant = affine(RealRange(0.0, least * (DType.INT8.max + (scheme is Scheme.POW2))), DType.INT8, scheme)
+        found[sums.weights.name] = TensorEntry(
+            kind=TensorKind.WEIGHTS,
+            dtype=Storage.INT8,
+            scheme=scheme,
+            scale=quant.scales,
+            zero_point=(0,),
+            policy=_weight_policy(Storage.INT8, quant, scheme),
+        )
+    return found
+
+
+def _unit_of_bias(input: TensorEntry) -> float:
+    """The largest bias that may be stored beside weights of scale 1."""
+    return input.scale[0] * 2.0 ** _BIAS_BITS[input.element]
 
 
 def _coded(op: Op, storage: Storage, settings: Settings) -> CodedWeights | None:
@@ -396,7 +449,7 @@ def _with_room_for_bias(quant: Quant, bias: Tensor | None, input: TensorEntry, s
     """Larger scales for channels of tiny weights, whose bias would not fit int32."""
     if bias is None or bias.data is None:
         return quant
-    least = np.abs(bias.data.astype(np.float64)) / (input.scale[0] * 2 ** _BIAS_BITS[input.element])
+    least = np.abs(bias.data.astype(np.float64)) / _unit_of_bias(input)
     if quant.is_per_tensor or (least <= quant.scales).all():
         return quant
     steps = DType.INT8.max + (scheme is Scheme.POW2)
@@ -416,6 +469,8 @@ def _op_entry(
     bare = OpEntry(activations=activations, accumulator=_ACCUMULATORS[activations.dtype])
     if engine is not None:
         bare = bare.model_copy(update={"engine": engine.label})
+    if op.products and activations is not Storage.FLOAT32:
+        return bare.model_copy(update={"weights": Storage.INT8})
     if op.filters is None or activations is Storage.FLOAT32:
         return bare
     constant = op.filters.weights

@@ -47,6 +47,7 @@ def _violation(error: CTableError, table: CTable) -> Violation:
 
 def _missing(graph: Graph, table: CTable) -> Iterator[Violation]:
     weights = [op.filters.weights for op in graph.ops if op.filters is not None]
+    weights += [sums.weights for op in graph.ops for sums in op.products]
     names = [t.name for group in groups(graph) for t in group.tensors] + [t.name for t in weights]
     for name in dict.fromkeys(names):
         if name not in table.tensors:

@@ -20,6 +20,7 @@ class Group:
     tensors: tuple[Tensor, ...]  # in execution order
     measured: tuple[Tensor, ...]  # those whose values decide the range
     fixed: Quant | None  # the only int8 quantization that their producer has
+    is_of_cells: bool = False  # int16 with a power of two as scale, whatever the activations
 
     def fixed_as(self, dtype: DType) -> Quant | None:
         """The fixed quantization, for tensors of that element type."""
@@ -37,6 +38,8 @@ def groups(graph: Graph) -> tuple[Group, ...]:
     for op in graph.ops:
         if op.result_range in (Range.MOVED, Range.OF_OPERAND):
             sets.join(_real(op))
+        for alike in op.alike:
+            sets.join(alike)
     fixed = {sets.root(op.results[0]): op.fixed_quant for op in graph.ops if op.fixed_quant is not None}
     for op in graph.ops:
         if op.result_range is Range.OF_OPERANDS:
@@ -46,8 +49,11 @@ def groups(graph: Graph) -> tuple[Group, ...]:
     for before, after in clipped.items():
         sets.join((before, after))
     fixed = {sets.root(tensor): quant for tensor, quant in fixed.items()}
+    cells = {sets.root(tensor) for op in graph.ops for tensor in op.cells}
     return tuple(
-        Group(members, tuple(t for t in members if t not in clipped and t not in partial), fixed.get(root))
+        Group(
+            members, tuple(t for t in members if t not in clipped and t not in partial), fixed.get(root), root in cells
+        )
         for root, members in sets.members().items()
     )
 
@@ -59,7 +65,7 @@ def needs_rescale(op: Op, operand: Tensor, result_group: Group) -> bool:
 
 def real_operands(graph: Graph) -> tuple[Tensor, ...]:
     """The real tensors of a graph but weights and biases, and inputs that are cast: ids; in execution order."""
-    excluded = {tensor for op in graph.ops if op.filters is not None for tensor in op.filters.constants}
+    excluded = {tensor for op in graph.ops for tensor in op.constants_of_sums}
     readers = graph.consumers
     excluded |= {t for t in graph.input_tensors if t in readers and all(op.takes_stored_numbers for op in readers[t])}
     return tuple(t for t in graph.tensors if t.type.dtype.is_real and t not in excluded)
@@ -80,10 +86,12 @@ def _rectified(op: Op, graph: Graph) -> Tensor | None:
 def _partly_read(graph: Graph) -> set[Tensor]:
     """Tensors of which operators that move elements take some, and nothing else reads any: the others may saturate."""
     found: set[Tensor] = set()
+    read_by_steps = {tensor for op in graph.ops for alike in op.alike for tensor in alike}
     for tensor in reversed(graph.tensors):
         readers = graph.consumers.get(tensor, ())
         if (
             tensor.is_constant
+            or tensor in read_by_steps
             or tensor in graph.output_tensors
             or not all(op.result_range is Range.MOVED for op in readers)
         ):

@@ -8,8 +8,9 @@ from typing import Protocol
 import numpy as np
 
 from tinygen.errors import UnsupportedModelError
-from tinygen.ir.graph import Graph, Op
+from tinygen.ir.graph import Graph, Op, Values
 from tinygen.ir.mapped import is_mapped, release
+from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array
 from tinygen.ops.batch import batched, infer
 from tinygen.ops.gather import Gather
@@ -64,7 +65,8 @@ class NumpyForward:
             if tensor.name in self._wanted
         }
 
-        def observe(op: Op, results: Sequence[Array]) -> None:
+        def observe(op: Op, results: Sequence[Array], values: Values) -> None:
+            found.update((passed_name(tensor), array) for tensor, array in op.passed(values).items())
             found.update((t.name, r) for t, r in zip(op.results, results, strict=True) if t.name in self._wanted)
             for operand in op.operands:
                 if operand.data is not None:
@@ -72,6 +74,11 @@ class NumpyForward:
 
         infer(graph, arrays, observe)
         return found
+
+
+def passed_name(tensor: Tensor) -> str:
+    """Under which what a tensor held before its last value is given, beside the tensors that are wanted."""
+    return f"{tensor.name}:passed"
 
 
 def samples_at_once(graph: Graph) -> int | None:

@@ -50,7 +50,7 @@ def quantize_graph(graph: Graph, table: CTable) -> Graph:
     ops: list[Op] = []
     for op in graph.ops:
         ops += [rescaled[op, operand] for operand in op.operands if (op, operand) in rescaled]
-        tensors = mapping | casts.get(op, {}) | _filters(op, mapping, table)
+        tensors = mapping | casts.get(op, {}) | _filters(op, mapping, table) | _products(op, mapping, table)
         ops.append(_quantized_op(op, tensors, table, assignment.engine_of(op)))
         _check_op(ops[-1], table)
     result = Graph(
@@ -93,6 +93,29 @@ def _filters(op: Op, mapping: dict[Tensor, Tensor], table: CTable) -> dict[Tenso
     if bias is not None and bias.data is not None:
         result[bias] = _stored_bias(op, bias, mapping[op.operands[0]], quant, table, dtype)
     return result
+
+
+def _products(op: Op, mapping: dict[Tensor, Tensor], table: CTable) -> dict[Tensor, Tensor]:
+    """Stored weights and biases of an operator with several sums; a scale for each of these."""
+    found: dict[Tensor, Tensor] = {}
+    for sums in op.products:
+        input = mapping[sums.input]
+        if input.type.dtype.is_real or sums.weights.data is None:
+            continue
+        entry = entry_of(table, sums.weights)
+        quant = quant_of(entry)
+        if entry.dtype is not Storage.INT8 or not quant.is_per_tensor or quant.zero_point:
+            raise CTableError(
+                Code.CONSTRAINT,
+                f"{table.model.name}, weights '{sums.weights.name}': are {entry.dtype.value} with {len(quant.scales)} "
+                "scales, int8 with one scale and zero point 0 was expected. Calibrate again.",
+            )
+        data = stored_weights(sums.weights.data, quant)
+        found[sums.weights] = Tensor(sums.weights.name, TensorType(DType.INT8, sums.weights.shape, quant), data)
+        if sums.bias is not None and sums.bias.data is not None:
+            bias = _stored_bias(op, sums.bias, input, quant, table, DType.INT8)
+            found[sums.bias] = replace(bias, name=f"{sums.bias.name}:stored")
+    return found
 
 
 def _coded_filters(op: Op, input: Tensor, table: CTable) -> dict[Tensor, Tensor]:

@@ -172,5 +172,5 @@ def real_ops(graph: Graph) -> tuple[Op, ...]:
 
 
 def _read(op: Op) -> tuple[Tensor, ...]:
-    constants = op.filters.constants if op.filters is not None else ()
+    constants = op.constants_of_sums
     return tuple(t for t in dict.fromkeys(op.operands) if t.type.dtype.is_real and t not in constants)

@@ -186,7 +186,7 @@ def first_on_cpu(board: Iterable[Engine]) -> Engine:
 
 def _real(op: Op) -> tuple[Tensor, ...]:
     """Operands on real numbers, without weights and biases."""
-    constants = op.filters.constants if op.filters is not None else ()
+    constants = op.constants_of_sums
     return tuple(t for t in dict.fromkeys(op.operands) if t.type.dtype.is_real and t not in constants)
 
 
