@@ -5,7 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.support.recurrent_models import lstm_model, svdf_model
+from tests.support.litert import interpreter, needs_litert
+from tests.support.recurrent_models import lstm_model, real_model, svdf_model
 from tests.support.shared import shared_file
 from tests.support.stateful import run_two_instances
 from tests.support.tflm import needs_tflm, tflm_calls
@@ -32,6 +33,7 @@ LSTM = (
     "lstm_s8_tm_b2",
 )
 SVDF = ("svdf_s16", "svdf_s8_overflow", "svdf_s8_zp0", "svdf_s8_zp_neg50")
+REAL_ALONE = ("BIDIRECTIONAL_SEQUENCE_LSTM", "BIDIRECTIONAL_SEQUENCE_RNN", "UNIDIRECTIONAL_SEQUENCE_RNN")
 BOARDS = ("mps2-an386", "mps3-an547")
 ON_BOARDS = ("lstm_s16_clip", "lstm_s8_clip", "lstm_s8_tm_b2", "svdf_s16", "svdf_s8_overflow")
 EVERYWHERE = ("host", *BOARDS)
@@ -129,6 +131,26 @@ def test_item_17_real_lstm(seed: int, tmp_path: Path) -> None:
     np.testing.assert_allclose(actual.astype(np.float32), expected.astype(np.float32), rtol=1e-4, atol=1e-5)
     found = validate(compiled, [[x] for x in calls], samples=10, against=Oracle.SIMULATOR)
     assert (found.exact, found.mismatches) == (True, 0), found.first_mismatch
+
+
+@needs_litert
+@requires_host_cc
+@pytest.mark.parametrize("operator", REAL_ALONE)
+@pytest.mark.parametrize("seed", range(3))
+def test_item_17_real_operators(operator: str, seed: int, tmp_path: Path) -> None:
+    """Those that TFLM does not have, over calls that follow each other, as LiteRT has them."""
+    model, shape = real_model(operator, seed, activation=(4, 1, 3)[seed] if operator.endswith("RNN") else 4)
+    calls = [[x] for x in np.random.default_rng(seed).normal(0, 1, (4, *shape)).astype(np.float32)]
+    options = Options(target="host", kernels=Kernels.PORTABLE, allow_float=True)
+    compiled = compile_model(_write(tmp_path, model), options)
+    runs, litert = compiled.execute(calls).outputs, interpreter(model)
+    for (x,), outputs in zip(calls, runs, strict=True):
+        litert.set_tensor(litert.get_input_details()[0]["index"], x)
+        litert.invoke()
+        for details, output in zip(litert.get_output_details(), outputs, strict=True):
+            assert np.allclose(output, litert.get_tensor(details["index"]), rtol=1e-4, atol=1e-5)
+    found = validate(compiled, calls, samples=4)
+    assert (found.exact, found.oracle, found.mismatches) == (True, Oracle.LITERT, 0), found.first_mismatch
 
 
 @requires_host_cc

@@ -134,3 +134,46 @@ def lstm_as_tflite(op: Lstm) -> bytes:
         time_major=op.is_time_major,
     )
     return model.finish([x], [y])
+
+
+def real_model(operator: str, seed: int, activation: int = 4) -> tuple[bytes, tuple[int, ...]]:
+    """x -> a recurrent operator of float32 -> y, two of a bidirectional one that does not merge; and the shape of x."""
+    rng = np.random.default_rng(seed)
+    batches, steps, inputs, units = (int(rng.integers(1, most)) for most in (3, 6, 12, 9))
+    is_time_major, is_merged = bool(rng.integers(2)), bool(rng.integers(2))
+    order = (steps, batches) if is_time_major else (batches, steps)
+    is_merged &= "LSTM" not in operator or is_time_major or batches == 1  # LiteRT's others lie over each other
+    gates, directions = 4 if "LSTM" in operator else 1, ("fw", "bw") if "BIDIRECTIONAL" in operator else ("fw",)
+    model = ModelWriter()
+
+    def constants(name: str, *shape: int) -> list[int]:
+        values = [rng.normal(0, 0.5, shape).astype(np.float32) for _ in range(gates)]
+        return [model.tensor(f"{name} {number}", shape, "float32", data=data) for number, data in enumerate(values)]
+
+    def state(name: str) -> int:
+        return model.tensor(name, (batches, units), "float32", is_variable=True)
+
+    x = model.tensor("x", (*order, inputs), "float32")
+    operands = [x]
+    for way in directions:
+        kernels, recurrent = constants(f"{way} kernel", units, inputs), constants(f"{way} recurrent", units, units)
+        biases = constants(f"{way} bias", units)
+        if gates == 1:
+            operands += [*kernels, *recurrent, *biases, state(f"{way} hidden")]
+        else:
+            operands += [*kernels, *recurrent, -1, -1, -1, *biases, -1, -1]
+    if gates == 4:
+        operands += [state(f"{way} {role}") for way in directions for role in ("hidden", "cell")]
+    operands += [-1] * (9 if gates == 4 else 3)
+    options: dict[str, object] = {"fused_activation_function": activation, "time_major": is_time_major}
+    if len(directions) == 1:
+        operands = operands[:5]
+        outputs = [model.tensor("y", (*order, units), "float32")]
+    else:
+        options["merge_outputs"] = is_merged
+        sizes = [2 * units] if is_merged else [units, units]
+        outputs = [model.tensor(f"y{n}", (*order, size), "float32") for n, size in enumerate(sizes)]
+    if gates == 4:
+        options["cell_clip"] = float(rng.choice([0.0, 0.3]))
+    model.operator(operator, operands, outputs, **options)  # type: ignore[arg-type]
+    return model.finish([x], outputs), (*order, inputs)

@@ -67,6 +67,7 @@ class LiteRT:
             tensor for tensor in whole.tensors if tensor.type is not TypeName.RESOURCE
         )  # LiteRT crashes on these
         self._names = {tensor.index: tensor.name for tensor in readable}
+        self._variables = {tensor.index: tensor.name for tensor in whole.tensors if tensor.is_variable}
         try:
             self._interpreter = Interpreter(
                 model_path=str(model),
@@ -81,7 +82,8 @@ class LiteRT:
             raise self._refusal(error, "it") from error
 
     def run(self, inputs: Sample) -> LiteRTRun:
-        """One inference."""
+        """The next call. Of operators' states, what it found."""
+        found = {name: self._interpreter.get_tensor(index) for index, name in self._variables.items()}
         for index, values in zip(self._inputs, inputs, strict=True):
             self._interpreter.set_tensor(index, values)
         try:
@@ -89,7 +91,7 @@ class LiteRT:
         except RuntimeError as error:
             raise self._refusal(error, ON_INPUTS) from error
         outputs = [self._interpreter.get_tensor(index) for index in self._outputs]
-        return LiteRTRun(outputs, self._tensors())
+        return LiteRTRun(outputs, self._tensors() | found)
 
     def _refusal(self, error: Exception, what: str) -> UsageError:
         """Names the operator where LiteRT does; its own words are about its source code."""

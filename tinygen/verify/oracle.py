@@ -5,7 +5,7 @@ from pathlib import Path
 
 from tinygen.errors import UsageError
 from tinygen.frontends.tflite.raw import CUSTOM
-from tinygen.ir.graph import Graph
+from tinygen.ir.graph import Graph, Op
 
 ON_INPUTS = "it on these inputs"  # what an oracle that takes the model may refuse
 
@@ -22,13 +22,18 @@ class Oracle(StrEnum):
 def oracle_for(model: Path, graph: Graph) -> Oracle:
     """The one that runs the model's own file; `graph` is what it holds.
 
-    TFLite's operators with states of their own mean what TFLite Micro makes of them: LiteRT computes gates of LSTM in
-    another way, and does not survive SVDF with a state of int8. Custom operators are TFLite Micro's.
+    On integers, TFLite's operators with states of their own mean what TFLite Micro makes of them: LiteRT computes gates
+    of LSTM in another way, and does not survive SVDF with a state of int8. Custom operators are TFLite Micro's.
     """
     if model.suffix.lower() == ".onnx":
         return Oracle.ONNXRUNTIME
-    is_micro = any(op.carried or op.source.spelling.startswith(CUSTOM) for op in graph.ops)
+    is_micro = any(op.source.spelling.startswith(CUSTOM) or _has_stored_states(op) for op in graph.ops)
     return Oracle.TFLM if is_micro else Oracle.LITERT
+
+
+def _has_stored_states(op: Op) -> bool:
+    """Whether an operator keeps integers from call to call."""
+    return bool(op.carried) and not op.results[-1].type.dtype.is_real
 
 
 def refusal(place: str, who: str, what: str = "it") -> UsageError:
