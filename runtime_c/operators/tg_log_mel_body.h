@@ -55,18 +55,94 @@ static inline void begin(
     }
 }
 
-/* The transform of a frame. */
-static void transform(const struct tg_log_mel *layer, const int16_t *frame, struct tg_complex *points)
+#if TG_SPECTRUM_MVE
+
+/* `windowed` of four points. */
+static inline int32x4x2_t four_windowed(const struct tg_log_mel *layer, const int16_t *frame, int32_t i)
+{
+    const int32_t left = layer->length - 2 * i;
+    const mve_pred16_t inside = vctp16q(left > 0 ? (uint32_t)left : 0);
+    const int16x8_t samples = vldrhq_z_s16(frame + 2 * i, inside);
+    const int16x8_t weights = vldrhq_z_s16(layer->window + 2 * i, inside);
+    int32x4x2_t found = {
+        {vmulq_n_s32(vmovlbq_s16(samples), layer->gain), vmulq_n_s32(vmovltq_s16(samples), layer->gain)}};
+
+    if (layer->emphasis != 0) {
+        const int16x8_t before = vldrhq_z_s16(frame + 2 * i - 1, inside);
+
+        for (int32_t part = 0; part < 2; part++) {
+            const int32x4_t former = part == 0 ? vmovlbq_s16(before) : vmovltq_s16(before);
+            const int32x4_t less = vshlq_r_s32(vmulq_n_s32(former, layer->emphasis), -layer->emphasis_shift);
+
+            found.val[part] = vsubq_s32(found.val[part], less);
+        }
+    }
+    found.val[0] = vmulhq_s32(found.val[0], vshlq_n_s32(vmovlbq_s16(weights), 16));
+    found.val[1] = vmulhq_s32(found.val[1], vshlq_n_s32(vmovltq_s16(weights), 16));
+    return found;
+}
+
+/* `begin` for four reversed numbers from `i` on. */
+static inline void begin_four(
+    const struct tg_log_mel *layer, const int16_t *frame, int32_t i, int32_t is_odd, struct tg_complex *points)
+{
+    const int32_t quarter = layer->points / 4;
+    const uint32x4_t numbers = vbrsrq_n_u32(vidupq_n_u32((uint32_t)i, 1), 31 - __builtin_clz((uint32_t)quarter));
+    const uint32x4_t lanes = vshlq_n_u32(numbers, 3); /* words of four points */
+    const int32x4x2_t a = four_windowed(layer, frame, i);
+    const int32x4x2_t b = four_windowed(layer, frame, i + 2 * quarter);
+    const int32x4x2_t c = four_windowed(layer, frame, i + quarter);
+    const int32x4x2_t d = four_windowed(layer, frame, i + 3 * quarter);
+
+    if (is_odd) {
+        tg_scatter_points(points, lanes, tg_plus_mve(a, b));
+        tg_scatter_points(points + 1, lanes, tg_minus_mve(a, b));
+        tg_scatter_points(points + 2, lanes, tg_plus_mve(c, d));
+        tg_scatter_points(points + 3, lanes, tg_minus_mve(c, d));
+    } else {
+        const struct tg_quarters result = tg_combined_mve(a, b, c, d);
+
+        for (int32_t part = 0; part < 4; part++) {
+            tg_scatter_points(points + part, lanes, result.part[part]);
+        }
+    }
+}
+
+TG_STEP void begin_fours(
+    const struct tg_log_mel *layer, const int16_t *frame, int32_t is_odd, struct tg_complex *points)
+{
+    for (int32_t i = 0; i < layer->points / 4; i += TG_LANES) {
+        begin_four(layer, frame, i, is_odd, points);
+    }
+}
+
+#endif
+
+/* The first step of the transform, from samples. */
+static void begin_all(const struct tg_log_mel *layer, const int16_t *frame, int32_t is_odd, struct tg_complex *points)
 {
     const int32_t count = layer->points;
-    const int32_t is_odd = tg_is_odd_power(count);
     int32_t reversed = 0;
 
+#if TG_SPECTRUM_MVE
+    if (count >= 4 * TG_LANES) {
+        begin_fours(layer, frame, is_odd, points);
+        return;
+    }
+#endif
     for (int32_t i = 0; i < count; i += 4) {
         begin(layer, frame, reversed, is_odd, points + i);
         reversed = tg_reversed_next(reversed, count / 4);
     }
-    tg_transform(points, count, is_odd ? 2 : 4, layer->turns);
+}
+
+/* The transform of a frame. */
+static void transform(const struct tg_log_mel *layer, const int16_t *frame, struct tg_complex *points)
+{
+    const int32_t is_odd = tg_is_odd_power(layer->points);
+
+    begin_all(layer, frame, is_odd, points);
+    tg_transform(points, layer->points, is_odd ? 2 : 4, layer->turns);
 }
 
 /* log2 of a number that is not 0, Q16. */

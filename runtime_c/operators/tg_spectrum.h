@@ -12,16 +12,20 @@
 
 #include <stdint.h>
 
+#include "tg_complex.h"
+
+#if defined(__ARM_FEATURE_MVE) && (__ARM_FEATURE_MVE & 1)
+#define TG_SPECTRUM_MVE 1
+#include "tg_spectrum_mve.h"
+#else
+#define TG_SPECTRUM_MVE 0
+#endif
+
 #if defined(__ARM_FEATURE_DSP) && defined(__thumb2__)
 #define TG_SPECTRUM_DSP 1
 #else
 #define TG_SPECTRUM_DSP 0
 #endif
-
-struct tg_complex {
-    int32_t re;
-    int32_t im;
-};
 
 /** value * weight / 2^16, rounded down. */
 static inline int32_t tg_times_q16(int32_t value, int32_t weight)
@@ -142,6 +146,16 @@ static inline void tg_transform(struct tg_complex *points, int32_t count, int32_
     for (; apart < count; apart *= 4) {
         const int32_t *turn = turns;
 
+#if TG_SPECTRUM_MVE
+        if (apart == 2 && count >= 8 * TG_LANES) {
+            tg_transform_pairs_mve(points, count, turns);
+            continue;
+        }
+        if (apart >= TG_LANES) {
+            tg_transform_step_mve(points, count, apart, turns);
+            continue;
+        }
+#endif
         for (struct tg_complex *at = points; at < end; at += 4 * apart) {
             tg_first_butterfly(at, apart);
         }
@@ -166,7 +180,14 @@ static inline void tg_put_power(struct tg_complex *point, int32_t re, int32_t im
 /** Points become the powers of the real numbers' transform; bin 0 and that of half the sampling rate are not made. */
 static inline void tg_powers(struct tg_complex *points, int32_t count, const int32_t *halves)
 {
-    for (int32_t i = 1; i < count / 2; i++) {
+    int32_t i = 1;
+
+#if TG_SPECTRUM_MVE
+    for (; i + TG_LANES <= count / 2; i += TG_LANES) {
+        tg_four_powers_mve(points, count, i, halves);
+    }
+#endif
+    for (; i < count / 2; i++) {
         const struct tg_complex low = points[i];
         const struct tg_complex high = points[count - i];
         const struct tg_complex even = {(low.re + high.re) >> 1, (low.im - high.im) >> 1};
@@ -190,8 +211,19 @@ static inline struct tg_sums tg_weighted(const struct tg_complex *powers, const 
     struct tg_sums sums = {0, 0};
     uint64_t high = 0;
     uint64_t low = 0;
+    int32_t i = 0;
 
-    for (int32_t i = 0; i < count; i++) {
+#if TG_SPECTRUM_MVE
+    {
+        const struct tg_partial_sums most = tg_weighted_mve(powers, weights, count / TG_LANES * TG_LANES);
+
+        sums.whole = most.whole;
+        low = most.low;
+        high = most.high;
+        i = count / TG_LANES * TG_LANES;
+    }
+#endif
+    for (; i < count; i++) {
         const uint32_t weight = (uint32_t)weights[i];
         const uint32_t lower = (uint32_t)powers[i].re;
         const uint32_t upper = (uint32_t)powers[i].im;
