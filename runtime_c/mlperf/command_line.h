@@ -17,4 +17,8 @@ int32_t decimal(const char *word);
 /** Execute `db`; `rest` is what follows it in the command. */
 void download_command(char *rest);
 
+/** Execute `start` and `stop`, where the firmware listens. */
+void start_command(char *rest);
+void stop_command(char *rest);
+
 #endif

@@ -40,6 +40,10 @@ static void help_command(char *rest)
     th_printf("db print       what has been downloaded\r\n");
     th_printf("infer [N [W]]  W warm-up inferences, then N measured ones\r\n");
     th_printf("results        outputs of the last inference\r\n");
+#ifdef BLOCK_SAMPLES
+    th_printf("start          listen for the word\r\n");
+    th_printf("stop           listen no more; print the activations since then\r\n");
+#endif
 }
 
 static void repeat(int32_t inferences)
@@ -100,6 +104,10 @@ static const struct command commands[] = {
     {"db", download_command},
     {"infer", infer_command},
     {"results", results_command},
+#ifdef BLOCK_SAMPLES
+    {"start", start_command},
+    {"stop", stop_command},
+#endif
 };
 
 static void dispatch(const char *name, char *rest)

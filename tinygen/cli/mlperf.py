@@ -32,7 +32,7 @@ from tinygen.options import Options
 from tinygen.pipeline import compile_model
 from tinygen.report.compilation import compilation_table
 from tinygen.report.document import json_text
-from tinygen.targets import load
+from tinygen.targets import Board, load
 
 _RESULTS_FILE = "results.json"
 _MOST = 2**31 - 1  # inferences that a command of the benchmark can ask for
@@ -91,6 +91,16 @@ Machine = Annotated[
     typer.Option("-t", "--target", help="Board that QEMU plays (default: the folder's).", show_default=False),
 ]
 
+Tracks = Annotated[
+    Path | None,
+    typer.Option(
+        "--tracks",
+        metavar="FOLDER",
+        help="WAV files that the interface board plays to firmware that listens.",
+        show_default=False,
+    ),
+]
+
 app = typer.Typer(
     cls=NamedGroup,
     add_completion=False,
@@ -120,6 +130,7 @@ def _firmware_command(task: Task) -> Callable[..., None]:
                 compiled.trees,
                 compiled.opt,
                 compiled.options.flash_bytes,
+                compiled.options.front_end,
             )
         terminal.note(kernel_note(compiled))
         write_folder(out, files, force)
@@ -165,6 +176,11 @@ def run(
     keys = [field.name for field in fields(Session)]
     check_free(results, force, lambda file: is_own_document(file, keys), inputs=(program.elf, data))
     chosen = _task_of(program, task)
+    if program.block_samples is not None:
+        listened = _listen(terminal, program, chosen, plan, data, port, target)
+        write_bytes(results, f"{json_text(listened)}\n".encode())
+        terminal.result(listened, session_table(listened))
+        return
     found = _data(chosen, plan, data, seed)
     machine = port or _machine(program, target)
     ends = session.attach(port, chosen) if port else session.start(program, machine, kind)
@@ -179,6 +195,7 @@ def run(
         data=found.source,
         accuracy=measured if isinstance(measured, Accuracy) else None,
         performance=measured if isinstance(measured, Performance) else None,
+        listening=None,
     )
     write_bytes(results, f"{json_text(result)}\n".encode())
     terminal.result(result, session_table(result))
@@ -186,10 +203,13 @@ def run(
 
 @app.command("serve", epilog="Example: tinygen mlperf serve kws/")
 @as_command()
-def serve(terminal: Terminal, firmware: FirmwarePath, target: Machine = None) -> None:
+def serve(terminal: Terminal, firmware: FirmwarePath, target: Machine = None, tracks: Tracks = None) -> None:
     """Run firmware under QEMU with its UART on a pty, for the benchmark's own runner, until Ctrl-C."""
     with terminal.progress("building the firmware"):
         program = session.find_program(firmware, TransportKind.UART)
+    if program.block_samples is not None:
+        _serve_sound(terminal, program, target, tracks)
+        return
     machine = _machine(program, target)
     session.check_elf(program.elf)
     with qemu_pty(program.elf, machine) as (path, emulator):
@@ -200,6 +220,64 @@ def serve(terminal: Terminal, firmware: FirmwarePath, target: Machine = None) ->
         sys.stdout.flush()  # a script waits for it
         terminal.note(f"in the runner's folder: {session.runner_command(path)}")
         emulator.process.wait()
+
+
+def _serve_sound(terminal: Terminal, program: BenchmarkProgram, target: str | None, tracks: Path | None) -> None:
+    """Firmware that listens on one pty, an interface board that plays tracks on another."""
+    if tracks is None:
+        raise UsageError(f"--tracks: is missing, {program.elf} listens to WAV files. Name the folder they are in.")
+    with (
+        session.playing(program, _board(program, target), tracks) as (path, interface),
+        session.interface_port() as (other, port),
+    ):
+        if terminal.json:
+            terminal.result({"pty": path, "interface": other})
+        else:
+            terminal.text(f"{path}\n{other}\n")
+        sys.stdout.flush()  # a script waits for it
+        terminal.note(f"in the runner's folder: {session.runner_command(path, other)}")
+        interface.serve(port)
+
+
+def _listen(
+    terminal: Terminal,
+    program: BenchmarkProgram,
+    task: Task,
+    plan: SessionPlan,
+    data: Path | None,
+    port: str | None,
+    target: str | None,
+) -> Session:
+    """Tracks, played to firmware that listens."""
+    if port is not None:
+        raise UsageError(
+            f"--port {port}: {program.elf} listens, which takes an interface board beside the serial port. Use the "
+            "benchmark's own runner."
+        )
+    if data is None or data.is_dir():
+        raise UsageError(
+            "--data: is missing or a folder, the truth file of tracks was expected: JSON, with the WAV files beside it."
+        )
+    board = _board(program, target)
+    with terminal.progress(f"{task.model_version}, {plan.mode}") as progress:
+        identity, listened = session.drive_tracks(program, board, task, data, progress)
+    return Session(
+        task=task.name,
+        mode=plan.mode,
+        transport=TransportKind.UART.value,
+        target=board.name,
+        device=identity,
+        data=str(data),
+        accuracy=None,
+        performance=None,
+        listening=listened,
+    )
+
+
+def _board(program: BenchmarkProgram, target: str | None) -> Board:
+    name = target or program.board
+    assert name is not None  # of a folder's description
+    return load(name)
 
 
 @app.command("models", epilog="Example: tinygen mlperf models models/mlperf_tiny")

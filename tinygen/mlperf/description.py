@@ -9,6 +9,7 @@ from tinygen.errors import UsageError
 from tinygen.targets.board import QEMU_MACHINE
 
 DESCRIPTION_FILE = "mlperf.json"
+LARGEST_BLOCK = 2048  # samples, of which several fit beside each other into what board and emulator share
 
 
 @dataclass(frozen=True)
@@ -19,11 +20,14 @@ class Description:
     board: str
     qemu_machine: str | None
     program: str  # stem of the ELF files
+    block_samples: int | None = None  # that a call takes, where the firmware listens; None: it takes downloads
 
     def __post_init__(self) -> None:
         """Raises ValueError where the machine has options behind it, or the program is in another folder."""
         if self.qemu_machine is not None and not re.fullmatch(QEMU_MACHINE, self.qemu_machine):
             raise ValueError(f"no machine of QEMU: {self.qemu_machine!r}")
+        if self.block_samples is not None and not 0 < self.block_samples <= LARGEST_BLOCK:
+            raise ValueError(f"no number of samples: {self.block_samples!r}")
         if not re.fullmatch("[a-z0-9_]+", self.program):
             raise ValueError(f"no stem of a program: {self.program!r}")
 

@@ -1,10 +1,12 @@
 """The firmware folder of a task: model, submission, command parser, port, start-up, linker script, Makefile."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
 from tinygen import paths
+from tinygen.audio.front_end import FrontEnd
 from tinygen.build import target_runtime
 from tinygen.build.bundle import bundle
 from tinygen.build.kernel_sources import SourceTree
@@ -17,14 +19,24 @@ from tinygen.errors import UnsupportedModelError, UsageError
 from tinygen.ir.graph import Graph, Port
 from tinygen.ir.stream import Stream
 from tinygen.ir.types import DType
-from tinygen.mlperf.description import DESCRIPTION_FILE, Description
+from tinygen.mlperf.description import DESCRIPTION_FILE, LARGEST_BLOCK, Description
 from tinygen.mlperf.tasks import InputForm, Task
 from tinygen.planner.schedule.schedule import Schedule
 from tinygen.report.document import json_text
-from tinygen.targets import Board, TimerKind, UartKind
+from tinygen.targets import Board, SoundKind, TimerKind, UartKind
 
+_OWN = paths.RUNTIME_C / "mlperf"
 _QUANTIZE = "tg_quantize_f32_s8"
 _START = ("startup.c", "semihosting.c")
+
+
+@dataclass(frozen=True)
+class Listening:
+    """How firmware listens."""
+
+    block_samples: int  # of a call
+    warmup_blocks: int  # the first whose outputs are those of a whole window
+    threshold: int
 
 
 def firmware_files(
@@ -35,17 +47,21 @@ def firmware_files(
     trees: Sequence[SourceTree],
     opt: str,
     flash_bytes: int | None = None,
+    front_end: FrontEnd | None = None,
 ) -> dict[str, str]:
-    """All files of the folder by relative path.
+    """All files of the folder by relative path; with a front end, of firmware that listens.
 
     Raises UnsupportedModelError where the model is not one of the task, UsageError where the board is the host.
     """
     board = schedule.board
     _check_board(board)
-    _check_model(task, schedule)
-    description = Description(task.name, board.name, board.qemu.machine if board.qemu else None, task.name)
-    context = _context(task, schedule, name, opt, description)
-    files = {f"mlperf/{file.name}": file.read_text(encoding="utf-8") for file in _own_sources()}
+    listening = None if front_end is None else _listening(task, schedule, front_end)
+    _check_model(task, schedule, listening)
+    machine = board.qemu.machine if board.qemu else None
+    block_samples = None if listening is None else listening.block_samples
+    description = Description(task.name, board.name, machine, task.name, block_samples)
+    context = _context(task, schedule, name, opt, description, listening)
+    files = {f"mlperf/{file}": (_OWN / file).read_text(encoding="utf-8") for file in _own_sources(listening)}
     files |= {f"target/{file.name}": file.read_text(encoding="utf-8") for file in _start_sources(board)}
     files |= {
         f"model/{file}": text
@@ -53,16 +69,42 @@ def firmware_files(
             schedule, name, model_files, trees, ProjectKind.MAKE, opt, (_QUANTIZE,) if _is_window(task) else ()
         ).items()
     }
-    submission = "submission.c" if schedule.graph.stream is None else "stream_submission.c"
-    for file, template in (("mlperf_config.h",) * 2, ("submission.c", submission), ("Makefile",) * 2):
+    for file, template in (
+        ("mlperf_config.h",) * 2,
+        ("submission.c", _submission(schedule, listening)),
+        ("Makefile",) * 2,
+    ):
         files[file] = environment().get_template(f"mlperf/{template}.j2").render(context)
     files["linker.ld"] = linker_script(board, flash_bytes=flash_bytes)
     files[DESCRIPTION_FILE] = json_text(description) + "\n"
     return files
 
 
+def _submission(schedule: Schedule, listening: Listening | None) -> str:
+    if listening is not None:
+        return "listening_submission.c"
+    return "submission.c" if schedule.graph.stream is None else "stream_submission.c"
+
+
+def _listening(task: Task, schedule: Schedule, front_end: FrontEnd) -> Listening:
+    """Raises UsageError where the task is not about sound."""
+    if task.threshold is None:
+        raise UsageError(
+            f"--front-end: is given for {task.title}, whose runner sends inputs of the network. Leave the option out."
+        )
+    (port,) = schedule.graph.inputs
+    samples = port.tensor.type.elements
+    if samples > LARGEST_BLOCK:
+        raise UsageError(
+            f"--front-end: a call takes {samples:,} samples, at most {LARGEST_BLOCK:,} were expected for {task.title}. "
+            "Add --stream time."
+        )
+    rows = samples // front_end.step
+    return Listening(samples, -(-task.input_elements // (rows * front_end.channels)), task.threshold)
+
+
 def _context(
-    task: Task, schedule: Schedule, name: str, opt: str, description: Description
+    task: Task, schedule: Schedule, name: str, opt: str, description: Description, listening: Listening | None
 ) -> Mapping[str, object]:  # what templates print
     model = ModelText(name, schedule)
     board = schedule.board
@@ -74,6 +116,8 @@ def _context(
         "opt": opt,
         "flags": make_value(board.flags),
         "port": _port(board) or "",
+        "sound_port": _sound_port(board) or "",
+        "listening": listening,
         "elf": description.uart_elf,
         "semihosting_elf": description.semihosting_elf,
         "download_bytes": task.sample_bytes,
@@ -94,8 +138,20 @@ def _port(board: Board) -> str | None:
     return {(UartKind.CMSDK, TimerKind.MPS_FPGAIO): "mlperf/port_cmsdk_uart.c"}[board.uart.kind, board.timer.kind]
 
 
-def _own_sources() -> list[Path]:
-    return sorted(file for file in (paths.RUNTIME_C / "mlperf").iterdir() if file.suffix in {".c", ".h", ".cpp"})
+def _sound_port(board: Board) -> str | None:
+    """What gives samples on the board; None where the user has to write it."""
+    return (
+        None
+        if board.sound is None
+        else {SoundKind.SHARED_RAM: "mlperf/sound/sound_port_shared_ram.c"}[board.sound.kind]
+    )
+
+
+def _own_sources(listening: Listening | None) -> list[str]:
+    """Relative to `_OWN`."""
+    folders = (_OWN,) if listening is None else (_OWN, _OWN / "sound")
+    files = (file for folder in folders for file in sorted(folder.iterdir()))
+    return [file.relative_to(_OWN).as_posix() for file in files if file.suffix in {".c", ".h", ".cpp"}]
 
 
 def _start_sources(board: Board) -> list[Path]:
@@ -108,7 +164,7 @@ def _check_board(board: Board) -> None:
         raise UsageError(f"--target {board.name}: is no microcontroller, expected a board. See `tinygen targets`.")
 
 
-def _check_model(task: Task, schedule: Schedule) -> None:
+def _check_model(task: Task, schedule: Schedule, listening: Listening | None) -> None:
     graph = schedule.graph
     if schedule.stored:
         raise UsageError(
@@ -121,6 +177,8 @@ def _check_model(task: Task, schedule: Schedule) -> None:
         if len(ports) != 1:
             raise _unsuitable(task, schedule, f"has {len(ports)} {role}s", f"1 {role} was")
         kind = ports[0].tensor.type
+        if listening is not None and role == "input":
+            continue  # samples
         if not _is_int8(ports[0]) or kind.elements * _calls_per(role, graph) != elements:
             shape = f"{kind.dtype.numpy}{list(kind.shape)}"
             raise _unsuitable(

@@ -1,8 +1,11 @@
 """One run of the runner: a program found or built, started, driven, and what came of it."""
 
+import os
 import shutil
 import subprocess
-from contextlib import AbstractContextManager
+import tty
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -11,15 +14,27 @@ from tinygen.errors import BuildError, ToolError, UsageError
 from tinygen.mlperf.dataset import DataSet
 from tinygen.mlperf.description import DESCRIPTION_FILE, read_description
 from tinygen.mlperf.device import Device, DeviceIdentity
+from tinygen.mlperf.interface_board import InterfaceBoard
+from tinygen.mlperf.listening import Listened, listen
 from tinygen.mlperf.runner import Accuracy, Performance, Progress, accuracy, performance
 from tinygen.mlperf.tasks import Task
-from tinygen.mlperf.transport import Transport, TransportKind, open_port, qemu_semihosting, qemu_uart
+from tinygen.mlperf.tracks import read_truth
+from tinygen.mlperf.transport import (
+    Transport,
+    TransportKind,
+    open_port,
+    qemu_listening,
+    qemu_semihosting,
+    qemu_uart,
+)
+from tinygen.targets import Board
 
 _SHIM = Path(__file__).resolve().parent / "official_runner"  # with a sitecustomize.py
 _ELF = b"\x7fELF"  # begins such files
 _SHOWN_LINES = 12
 _SOURCES = ("mlperf", "model", "target")  # folders
 _USB_ID = "0483:374B"  # of the device under test in the runner's lists of devices
+_BOARD_USB_ID = "0483:374E"  # of the interface board
 
 
 class Mode(StrEnum):
@@ -36,6 +51,8 @@ class BenchmarkProgram:
     elf: Path
     task: str | None  # None: nobody has said it
     machine: str | None  # of QEMU
+    board: str | None = None
+    block_samples: int | None = None  # that it takes at once, where it listens
 
 
 @dataclass(frozen=True)
@@ -60,6 +77,7 @@ class Session:
     data: str
     accuracy: Accuracy | None
     performance: Performance | None
+    listening: Listened | None
 
 
 def find_program(path: Path, transport: TransportKind) -> BenchmarkProgram:
@@ -68,16 +86,23 @@ def find_program(path: Path, transport: TransportKind) -> BenchmarkProgram:
     if not path.is_dir() and not (folder / DESCRIPTION_FILE).is_file():
         return BenchmarkProgram(_existing(path), None, None)
     description = read_description(folder)
+    if description.block_samples is not None and transport is not TransportKind.UART:
+        raise UsageError(f"--transport {transport}: {folder} listens, uart was expected. Leave the option out.")
     elves = {
         TransportKind.UART: description.uart_elf,
         TransportKind.SEMIHOSTING: description.semihosting_elf,
     }
     if not path.is_dir() and path.name not in elves.values():
-        return BenchmarkProgram(_existing(path), description.task, description.qemu_machine)
+        _existing(path)
+        return BenchmarkProgram(
+            path, description.task, description.qemu_machine, description.board, description.block_samples
+        )
     elf = folder / elves[transport]
     if not _is_current(elf):
         _make(elf)
-    return BenchmarkProgram(elf, description.task, description.qemu_machine)
+    return BenchmarkProgram(
+        elf, description.task, description.qemu_machine, description.board, description.block_samples
+    )
 
 
 def _existing(path: Path) -> Path:
@@ -108,12 +133,52 @@ def start(program: BenchmarkProgram, machine: str, transport: TransportKind) -> 
     return run(program.elf, machine)
 
 
-def runner_command(pty: str) -> str:
-    """How the benchmark's own runner is pointed at a pty: to be called in its folder benchmark/runner."""
-    return (
-        f"TINYGEN_SERIAL_PORTS={pty}={_USB_ID} PYTHONPATH={_SHIM} "
-        "python main.py -d devices_kws_ic_vww.yaml -s DATASETS -m a"
-    )
+def runner_command(pty: str, interface: str | None = None) -> str:
+    """How the benchmark's own runner is pointed at a pty, and that of an interface board: to be called in its folder
+    benchmark/runner."""
+    ports, devices, mode = f"{pty}={_USB_ID}", "devices_kws_ic_vww.yaml", "a"
+    if interface is not None:
+        ports, devices, mode = f"{ports},{interface}={_BOARD_USB_ID}", "devices_sww.yaml", "p"
+    return f"TINYGEN_SERIAL_PORTS={ports} PYTHONPATH={_SHIM} python main.py -d {devices} -s DATASETS -m {mode}"
+
+
+@contextmanager
+def playing(program: BenchmarkProgram, board: Board, folder: Path) -> Iterator[tuple[str, InterfaceBoard]]:
+    """QEMU with a program that listens: the path of its pty, and an interface board that plays tracks of a folder.
+
+    UsageError where the file is no program, or the board's emulator shares no RAM.
+    """
+    check_elf(program.elf)
+    if board.sound is None or board.qemu is None or program.block_samples is None:
+        raise UsageError(
+            f"--target {board.name}: has no [sound] and [qemu] in its TOML file, or {program.elf} does not listen. "
+            "Use the benchmark's own runner with an interface board."
+        )
+    with qemu_listening(program.elf, board.qemu.machine, board.sound, program.block_samples) as (path, _, link):
+        yield path, InterfaceBoard(link, folder)
+
+
+def drive_tracks(
+    program: BenchmarkProgram, board: Board, task: Task, truth: Path, progress: Progress
+) -> tuple[DeviceIdentity, Listened]:
+    """Play the tracks of a truth file, which stand beside it, and count what the firmware hears."""
+    tracks = read_truth(truth)
+    with playing(program, board, truth.parent) as (path, interface), open_port(path) as transport:
+        device = Device(transport)
+        identity = _identified(device, task)
+        return identity, listen(device, interface, tracks, progress)
+
+
+@contextmanager
+def interface_port() -> Iterator[tuple[str, int]]:
+    """A pty of an interface board: its path for others, and the descriptor by which the board answers."""
+    own, others = os.openpty()
+    try:
+        tty.setraw(others)
+        yield os.ttyname(others), own
+    finally:
+        os.close(own)
+        os.close(others)
 
 
 def attach(port: str, task: Task) -> AbstractContextManager[Transport]:
@@ -126,14 +191,19 @@ def drive(
 ) -> tuple[DeviceIdentity, Accuracy | Performance]:
     """Identify the device as the runner does, then measure."""
     device = Device(transport)
+    identity = _identified(device, task)
+    if plan.mode is Mode.ACCURACY:
+        return identity, accuracy(device, task, data, plan.samples, progress)
+    return identity, performance(device, task, data, plan.iterations, plan.warmups, progress)
+
+
+def _identified(device: Device, task: Task) -> DeviceIdentity:
     identity = device.identify()
     if identity.model != task.model_version:
         raise UsageError(
             f"firmware: is for {identity.model}, {task.model_version} was expected. Choose the task of this program."
         )
-    if plan.mode is Mode.ACCURACY:
-        return identity, accuracy(device, task, data, plan.samples, progress)
-    return identity, performance(device, task, data, plan.iterations, plan.warmups, progress)
+    return identity
 
 
 def _make(elf: Path) -> None:

@@ -2,6 +2,7 @@
 
 from rich.console import RenderableType
 
+from tinygen.mlperf.listening import Listened
 from tinygen.mlperf.runner import Accuracy, Performance
 from tinygen.mlperf.session import Session
 from tinygen.report.table import facts
@@ -14,6 +15,8 @@ def session_table(session: Session) -> RenderableType:
         rows += _accuracy_rows(session.accuracy)
     if session.performance is not None:
         rows += _performance_rows(session.performance)
+    if session.listening is not None:
+        rows += _listening_rows(session.listening)
     return facts(f"MLPerf Tiny {session.device.model}, {session.mode} on {session.target} by {session.transport}", rows)
 
 
@@ -25,6 +28,19 @@ def _accuracy_rows(found: Accuracy) -> list[tuple[str, str]]:
     if found.quality_required is not None:
         verdict = {True: "reached", False: "missed", None: "not known"}[found.is_met]
         rows.append(("quality required", f"{found.quality_required:g}: {verdict}"))
+    return rows
+
+
+def _listening_rows(found: Listened) -> list[tuple[str, str]]:
+    rows = [
+        (track.file, f"{len(track.activations):,} blocks of {1e3 * track.period_s:.1f} ms, duty {track.duty_cycle:.2%}")
+        for track in found.tracks
+    ]
+    rows.append(("words", f"{found.words:,}, {found.missed} not found"))
+    rows.append(("false positives", f"{found.false_positives}"))
+    verdict = "reached" if found.is_met else "missed"
+    rows.append(("quality required", f"at most {found.most_mistakes} of either: {verdict}"))
+    rows.append(("throughput", f"{found.throughput:.1f} blocks/s"))
     return rows
 
 

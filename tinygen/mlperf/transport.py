@@ -8,15 +8,17 @@ import subprocess
 import termios
 import time
 import tty
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
 from tinygen.errors import ToolError
+from tinygen.mlperf.sound_link import SoundLink, sound_link
 from tinygen.system.process import has_ended, tied
 from tinygen.system.work import work_folder
+from tinygen.targets import Sound
 
 _QEMU = "qemu-system-arm"
 _PTY = re.compile(r"redirected to (/dev/\S+) ")
@@ -28,6 +30,7 @@ _READ_BYTES = 65536
 _OUTSTANDING = 64  # commands; their answers fit into a pipe
 _REGISTERS = re.compile(r"(R\d+|XPSR|FPSCR|[sd]\d+)[=:]")  # lines of a register dump
 _SHOWN_CHARACTERS = 300
+_RAM_FILE = "ram"  # of the board, where it is shared
 _COMMANDS, _REPLIES = "mlperf.commands", "mlperf.replies"  # names as in port_semihosting.c
 
 
@@ -154,6 +157,18 @@ def qemu_pty(elf: Path, machine: str) -> Iterator[tuple[str, Emulator]]:
 
 
 @contextmanager
+def qemu_listening(
+    elf: Path, machine: str, sound: Sound, block_samples: int
+) -> Iterator[tuple[str, Emulator, SoundLink]]:
+    """QEMU running firmware that listens: the path of its pty, and where samples go in and pins are seen."""
+    shared = f"memory-backend-file,id=sound,size={sound.size},mem-path={_RAM_FILE},share=on"
+    with _qemu(elf, f"{machine},memory-backend=sound", "pty", options=("-object", shared)) as emulator:
+        path = _pty_path(emulator)
+        ram = emulator.log.with_name(_RAM_FILE)
+        yield path, emulator, sound_link(ram, sound, block_samples, lambda: emulator.has_ended)
+
+
+@contextmanager
 def qemu_uart(elf: Path, machine: str) -> Iterator[Transport]:
     """QEMU running `elf` with its UART open."""
     with qemu_pty(elf, machine) as (path, emulator), open_port(path, emulator) as transport:
@@ -180,13 +195,19 @@ def qemu_semihosting(elf: Path, machine: str) -> Iterator[Transport]:
 
 
 @contextmanager
-def _qemu(elf: Path, machine: str, serial: str, prepare: Callable[[Path], None] | None = None) -> Iterator[Emulator]:
+def _qemu(
+    elf: Path,
+    machine: str,
+    serial: str,
+    prepare: Callable[[Path], None] | None = None,
+    options: Sequence[str] = (),
+) -> Iterator[Emulator]:
     """QEMU in a folder of its own, which is prepared first."""
     qemu = shutil.which(_QEMU)
     if qemu is None:
         raise ToolError(f"{_QEMU}: not found on PATH, needed to run firmware. Install the Debian package {_QEMU}.")
     command = [qemu, "-M", machine, "-nographic", "-monitor", "none", "-serial", serial]
-    command += ["-semihosting-config", "enable=on,target=native", "-kernel", str(elf.resolve())]
+    command += ["-semihosting-config", "enable=on,target=native", "-kernel", str(elf.resolve()), *options]
     with work_folder() as folder:
         if prepare is not None:
             prepare(folder)

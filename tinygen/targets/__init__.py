@@ -1,6 +1,6 @@
 """The machines that code is generated for: boards, their memories and instruction sets."""
 
-from tinygen.targets.board import Board, Memory, MemoryKind, Qemu, Timer, TimerKind, Uart, UartKind
+from tinygen.targets.board import Board, Memory, MemoryKind, Qemu, Sound, SoundKind, Timer, TimerKind, Uart, UartKind
 from tinygen.targets.catalog import load, names
 from tinygen.targets.engine import Engine, EngineKind
 from tinygen.targets.isa import Isa
@@ -14,6 +14,8 @@ __all__ = [
     "Memory",
     "MemoryKind",
     "Qemu",
+    "Sound",
+    "SoundKind",
     "Timer",
     "TimerKind",
     "Uart",

@@ -16,6 +16,7 @@ from tinygen.targets.size import parse_size
 
 LONGEST_NAME = 64  # letters of a board and its memories; they are in names of files, macros and sections
 QEMU_MACHINE = "^[a-z0-9][a-z0-9_.-]{0,63}$"
+_SOUND_BYTES = 1 << 16  # at the end of RAM that an emulator shares
 _STACK_ALIGN = 8  # AAPCS: the stack pointer is a multiple of 8 at every public call
 
 
@@ -83,6 +84,31 @@ class Timer(_Frozen):
     source: str  # the document or model that the address was taken from
 
 
+class SoundKind(StrEnum):
+    """How samples get to benchmark firmware that listens, and pins to those who watch them."""
+
+    SHARED_RAM = "shared-ram"  # of the emulator, which an emulated interface board reads and writes
+
+
+class Sound(_Frozen):
+    """RAM of the emulated board at whose end blocks of samples and the times of pins lie."""
+
+    kind: SoundKind
+    base: int = Field(ge=0, lt=1 << 32)  # its first address
+    size: Annotated[int, BeforeValidator(_size)]  # bytes, as the emulator has them
+    source: str
+
+    @property
+    def link_base(self) -> int:
+        """The address of what is shared."""
+        return self.base + self.link_offset
+
+    @property
+    def link_offset(self) -> int:
+        """From the beginning of the RAM."""
+        return self.size - _SOUND_BYTES
+
+
 class Qemu(_Frozen):
     """How qemu-system-arm models the board."""
 
@@ -106,6 +132,7 @@ class Board(_Frozen):
     )
     uart: Uart | None = None
     timer: Timer | None = None
+    sound: Sound | None = None
     qemu: Qemu | None = None
     _templates: Mapping[str, EngineTemplates] = PrivateAttr(default_factory=dict)
 
