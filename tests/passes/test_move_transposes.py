@@ -1,5 +1,6 @@
 """Issue 16: elementwise operators between two layouts, as exports of channels-first networks to TFLite have them."""
 
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -97,6 +98,26 @@ def test_random_networks_compute_the_same(graph: Graph) -> None:
 def test_without_transposes_nothing_changes() -> None:
     graph = _network()
     assert move_transposes(graph) is graph
+
+
+def test_many_groups_are_ordered_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Effort grows with the network, not with its square: sweeps are few however many groups there are."""
+    build = GraphBuilder()
+    image = build.input(1, 4, 4, 2)
+    for _ in range(60):
+        image = build.lookup(build.conv(image, 2))
+    sweeps: list[int] = []
+    module = sys.modules[move_transposes.__module__]  # the package has the function under its name
+    ordered = module._reordered
+
+    def counted(graph: Graph, chosen: Sequence[Any]) -> Graph:
+        sweeps.append(len(chosen))
+        found: Graph = ordered(graph, chosen)
+        return found
+
+    monkeypatch.setattr(module, "_reordered", counted)
+    assert _transposes(move_transposes(_converted(build.graph(image)))) == 0
+    assert sweeps == [60]
 
 
 def _export(path: Path) -> Path:

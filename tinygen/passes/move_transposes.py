@@ -1,6 +1,6 @@
 """Moves transposes through operators that take axes in any order, to where they undo each other or meet a port."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -25,29 +25,72 @@ def move_transposes(graph: Graph) -> Graph:
 
 
 def _moved(graph: Graph) -> Graph | None:
-    """The graph with one group of operators in another order of axes; None where that helps none of them."""
+    """The graph with groups of operators in other orders of axes; None where that helps none of them.
+
+    Groups that have a transpose between them wait for each other.
+    """
+    chosen: list[tuple[_Region, Permutation]] = []
+    taken: set[Op] = set()
     for region in _regions(graph):
         orders = sorted(region.orders, key=lambda permutation: (region.cost(permutation), permutation.order))
-        if orders and region.cost(orders[0]) < region.cost(None):
-            return region.reordered(orders[0])
-    return None
+        around = set(region.transposes)
+        if orders and region.cost(orders[0]) < region.cost(None) and taken.isdisjoint(around):
+            chosen.append((region, orders[0]))
+            taken |= around
+    return _reordered(graph, chosen) if chosen else None
+
+
+def _reordered(graph: Graph, chosen: Sequence[tuple["_Region", Permutation]]) -> Graph:
+    """The graph with each of these groups in its order."""
+    model = next(op for op in graph.ops if op.permutes)
+    names = {tensor.name for tensor in graph.tensors}
+    writings = [_Reordering(region, permutation, model, names) for region, permutation in chosen]
+    inside = {op: writing for writing in writings for op in writing.region.ops}
+    behind = {tensor: writing for writing in writings for tensor in writing.region.results}
+    vanishing = {op for writing in writings for op in writing.region.vanishing}
+    ops: list[Op] = []
+    same: dict[Tensor, Tensor] = {}  # by result of a transpose that vanishes
+    for op in graph.ops:
+        if op in inside:
+            ops += inside[op].added(op)
+        elif op.permutes is not None and op.operands[0] in behind:
+            ops += behind[op.operands[0]].followed(op, same)
+        elif op not in vanishing:
+            ops.append(op)
+    found = replace(graph, ops=tuple(ops))
+    return found.replace_tensors(same) if same else found
 
 
 @dataclass(frozen=True, eq=False)
 class _Region:
     """Neighbouring operators that take the axes of all their tensors in any order."""
 
-    graph: Graph
     ops: tuple[Op, ...]
     readers: Mapping[Tensor, tuple[Op, ...]]
     writers: Mapping[Tensor, Op]
-    kept: frozenset[Tensor]  # ports and states of the graph
+    inputs: frozenset[Tensor]  # of the graph
+    outputs: frozenset[Tensor]
+    kept: frozenset[Tensor]  # these, and its states
 
     @cached_property
     def sources(self) -> tuple[Tensor, ...]:
         """Tensors that it reads and does not compute."""
         made = {result for op in self.ops for result in op.results}
         return tuple(dict.fromkeys(t for op in self.ops for t in op.variable_operands if t not in made))
+
+    @property
+    def transposes(self) -> Iterator[Op]:
+        """Those around it."""
+        for tensor in self.sources:
+            if self.origin(tensor)[1] is not None:
+                yield self.writers[tensor]
+        for tensor in self.results:
+            yield from (op for op in self.outside(tensor) if op.permutes is not None)
+
+    @property
+    def vanishing(self) -> Iterator[Op]:
+        """Transposes that nothing else needs."""
+        return (self.writers[t] for t in self.sources if self.origin(t)[1] is not None and not self.stays(t))
 
     @cached_property
     def members(self) -> frozenset[Op]:
@@ -85,9 +128,9 @@ class _Region:
         for tensor in self.sources:
             origin, found = self.origin(tensor)
             if found is not None and (permutation is None or self.stays(tensor)):
-                yield _moves(found, origin, origin in self.graph.input_tensors)
+                yield _moves(found, origin, origin in self.inputs)
             if permutation is not None:
-                yield _moves((found or _as_it_is(tensor)).then(permutation), origin, origin in self.graph.input_tensors)
+                yield _moves((found or _as_it_is(tensor)).then(permutation), origin, origin in self.inputs)
 
     def _behind(self, permutation: Permutation | None) -> Iterator[tuple[int, bool]]:
         for tensor in self.results:
@@ -96,7 +139,7 @@ class _Region:
             for op in self.outside(tensor):
                 if op.permutes is not None:
                     moved = undone.then(op.permutes)
-                    yield (tensor.type.elements * moved.moves(shape), op.results[0] in self.graph.output_tensors)
+                    yield (tensor.type.elements * moved.moves(shape), op.results[0] in self.outputs)
             if permutation is not None and self.leaves(tensor):
                 is_port = tensor in self.kept and not self.readers.get(tensor)
                 yield (tensor.type.elements * undone.moves(shape), is_port)
@@ -108,87 +151,64 @@ class _Region:
             return source, None
         return op.operands[0], op.permutes
 
-    def reordered(self, permutation: Permutation) -> Graph:
-        """The graph with these operators in another order of axes."""
-        return _Reordering(self, permutation).graph()
-
 
 class _Reordering:
-    """Writes a graph anew with a region in another order of axes."""
+    """Writes the operators of a region anew, with their axes in another order."""
 
-    def __init__(self, region: _Region, permutation: Permutation) -> None:
-        self._region = region
+    def __init__(self, region: _Region, permutation: Permutation, model: Op, names: set[str]) -> None:
+        self.region = region
         self._permutation = permutation
-        self._model = next(op for op in region.graph.ops if op.permutes)  # of further transposes
-        self._names = {tensor.name for tensor in region.graph.tensors}
+        self._model = model  # of further transposes
+        self._names = names  # of all tensors
         self._new: dict[Tensor, Tensor] = {}  # by tensor of the region: the reordered one
-        self._same: dict[Tensor, Tensor] = {}  # by result of a transpose that vanishes
-        self._ops: list[Op] = []
 
-    def graph(self) -> Graph:
-        """The new graph."""
-        region = self._region
-        vanishing = {region.writers[t] for t in region.sources if region.origin(t)[1] and not region.stays(t)}
-        for op in region.graph.ops:
-            if op in region.members:
-                self._add(op)
-            elif op.permutes is not None and op.operands[0] in self._new and op.operands[0] in region.results:
-                self._follow(op)
-            elif op not in vanishing:
-                self._ops.append(op)
-        found = replace(region.graph, ops=tuple(self._ops))
-        return found.replace_tensors(self._same) if self._same else found
-
-    def _add(self, op: Op) -> None:
+    def added(self, op: Op) -> Iterator[Op]:
         """An operator of the region, behind what brings its operands into order."""
         for operand in op.variable_operands:
             if operand not in self._new:
-                self._new[operand] = self._brought(operand)
+                yield from self._brought(operand)
         (result,) = op.results
         self._new[result] = self._result(result)
         turned = op.permuted(self._permutation)
         assert turned is not None
         tensors = {tensor: self._new[tensor] for tensor in (*op.variable_operands, result)}
         made = turned.op.replace_tensors({**turned.constants, **tensors})
-        self._ops.append(replace(made, name=self._new[result].name))
-        if self._region.leaves(result):
-            self._ops.append(self._model_of(self._new[result], result, self._permutation.inverse))
+        yield replace(made, name=self._new[result].name)
+        if self.region.leaves(result):
+            yield self._model.repermuted(self._new[result], result, self._permutation.inverse)
 
-    def _brought(self, source: Tensor) -> Tensor:
-        """A tensor from outside, in order."""
-        origin, found = self._region.origin(source)
-        permutation = (found or _as_it_is(source)).then(self._permutation)
-        if permutation == _as_it_is(source):
-            return origin
-        brought = self._ordered(source, self._named(f"{source.name}:ordered"))
-        self._ops.append(self._model_of(origin, brought, permutation))
-        return brought
-
-    def _result(self, result: Tensor) -> Tensor:
-        """The result of an operator: that of a transpose behind it, where one vanishes; else a new tensor."""
-        for op in self._region.outside(result):
-            if op.permutes == self._permutation:
-                return op.results[0]
-        name = self._named(f"{result.name}:ordered") if self._region.leaves(result) else result.name
-        return self._ordered(result, name)
-
-    def _follow(self, op: Op) -> None:
-        """A transpose behind the region, of what is ordered now."""
+    def followed(self, op: Op, same: dict[Tensor, Tensor]) -> Iterator[Op]:
+        """A transpose behind the region, of what is ordered now; none where it says in `same` what its result is."""
         assert op.permutes is not None
         source, (result,) = self._new[op.operands[0]], op.results
         permutation = self._permutation.inverse.then(op.permutes)
         if result is source:
             return
-        if permutation == _as_it_is(source) and result not in self._region.kept:
-            self._same[result] = source
+        if permutation == _as_it_is(source) and result not in self.region.kept:
+            same[result] = source
         else:
-            self._ops.append(op.repermuted(source, result, permutation))
+            yield op.repermuted(source, result, permutation)
+
+    def _brought(self, source: Tensor) -> Iterator[Op]:
+        """A tensor from outside, in order."""
+        origin, found = self.region.origin(source)
+        permutation = (found or _as_it_is(source)).then(self._permutation)
+        if permutation == _as_it_is(source):
+            self._new[source] = origin
+            return
+        self._new[source] = self._ordered(source, self._named(f"{source.name}:ordered"))
+        yield self._model.repermuted(origin, self._new[source], permutation)
+
+    def _result(self, result: Tensor) -> Tensor:
+        """The result of an operator: that of a transpose behind it, where one vanishes; else a new tensor."""
+        for op in self.region.outside(result):
+            if op.permutes == self._permutation:
+                return op.results[0]
+        name = self._named(f"{result.name}:ordered") if self.region.leaves(result) else result.name
+        return self._ordered(result, name)
 
     def _ordered(self, tensor: Tensor, name: str) -> Tensor:
         return Tensor(name, replace(tensor.type, shape=self._permutation.per_axis(tensor.shape)))
-
-    def _model_of(self, source: Tensor, result: Tensor, permutation: Permutation) -> Op:
-        return self._model.repermuted(source, result, permutation)
 
     def _named(self, name: str) -> str:
         name = unused(name, self._names)
@@ -214,10 +234,11 @@ def _regions(graph: Graph) -> Iterator[_Region]:
     for op in ops:
         groups.setdefault(root(op.results[0]), []).append(op)
     states = (tensor for state in graph.states for tensor in (state.tensor, state.window))
-    kept = frozenset((*graph.input_tensors, *graph.output_tensors, *states))
+    inputs, outputs = frozenset(graph.input_tensors), frozenset(graph.output_tensors)
+    kept = inputs | outputs | frozenset(states)
     readers, writers = graph.consumers, graph.producers
     for group in groups.values():
-        yield _Region(graph, tuple(group), readers, writers, kept)
+        yield _Region(tuple(group), readers, writers, inputs, outputs, kept)
 
 
 def _takes_any_order(op: Op) -> bool:
