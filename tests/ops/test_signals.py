@@ -149,12 +149,13 @@ def test_item_17_logarithms_stand_in_a_table() -> None:
         ("Rfft", {}, "has no option fft_length (T), a number was expected"),
         ("Delay", {"delay_length": 0}, "delays [8] by 0, rows by 1 to 32767 were expected"),
         ("Framer", {"frame_size": 4, "frame_step": 3, "prefill": True}, "cuts rows of [8] into frames of 4 every 3"),
+        ("Framer", {"frame_size": 1, "frame_step": 1, "prefill": True}, "cuts 2000 frames a call, at most 1024 were"),
         ("Window", {"shift": 32}, "products are shifted by 32 bits, 0 to 31 were expected"),
     ],
 )
 def test_item_17_options_that_are_refused(name: str, change: dict[str, Any], message: str, tmp_path: Path) -> None:
     model = SignalModel()
-    x = model.input((8,), "int16")
+    x = model.input((2000 if change.get("frame_size") == 1 else 8,), "int16")
     results = [((8,), "int16"), ((), "bool")] if name == "Framer" else [((8,), "int16")]
     inputs = [x, model.constant([1] * 8)] if name == "Window" else [x]
     model.add(name, inputs, *results, **({"T": 7} | change if name == "Rfft" else change))

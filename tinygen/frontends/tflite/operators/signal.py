@@ -37,6 +37,7 @@ from tinygen.ops.signal_window import AutoScale, SignalWindow
 from tinygen.ops.slice import Slice
 
 _MOST_CALLS = 1 << 24  # before a first result
+_MOST_FRAMES = 1 << 10  # of a call, each of which is an operator
 
 
 def read_window(node: Node) -> SignalWindow:
@@ -176,6 +177,8 @@ def read_framer(node: Node) -> tuple[Op, ...]:
     if not input.shape or not 0 < step <= size <= DType.INT16.max or input.shape[-1] % step or not input.shape[-1]:
         raise UnsupportedError(f"cuts rows of {list(input.shape)} into frames of {size} every {step} samples")
     frames, axis = input.shape[-1] // step, len(input.shape) - 1
+    if frames > _MOST_FRAMES:
+        raise UnsupportedError(f"cuts {frames} frames a call, at most {_MOST_FRAMES} were expected")
     if output.shape != (*input.shape[:-1], frames, size):
         raise UnsupportedError(f"output {list(output.shape)}, {[*input.shape[:-1], frames, size]} was expected")
     calls = 0 if options.truth("prefill") else -(-size // step)  # frames' worth of samples before the first valid one
