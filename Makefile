@@ -78,6 +78,10 @@ bench-planning: setup ## Measure how long planning takes again (benchmarks/plann
 bench-weights: setup ## Measure networks with narrow weights again (benchmarks/weights.md)
 	@OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.weights $(MODES)
 
+.PHONY: bench-recurrent
+bench-recurrent: setup ## Measure networks that keep states again (benchmarks/recurrent.md)
+	@$(BIN)/python -m benchmarks.recurrent
+
 .PHONY: bench-dynamic
 bench-dynamic: setup ## Measure quantization at run time beside float32 and static int8 again (benchmarks/dynamic.md)
 	@$(BIN)/python -m benchmarks.dynamic

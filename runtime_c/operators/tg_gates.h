@@ -9,35 +9,30 @@
 #include <stddef.h>
 #include <string.h>
 
-#ifndef TG_WIDE
+#ifdef TG_WIDE
+#include "tg_dot_s8_wide.h"
+#else
 #include "tg_dot_s8.h"
 #endif
 #include "tg_fixed_point.h"
 #include "tg_recurrent.h"
-#include "tg_sigmoid.h"
+#include "tg_units.h"
 
-/* Units whose sums are computed side by side. */
-#define TG_UNITS 4
-
-static inline int32_t tg_saturate_s16(int32_t value)
+static inline void tg_scale_units_by(int32_t *values, int32_t count, const struct tg_gate_scaling *scaling)
 {
-    return tg_clamp_s16(value, INT16_MIN, INT16_MAX);
+    tg_scale_units(values, count, scaling->multiplier, scaling->shift);
 }
 
-static inline int32_t tg_scaled(int32_t value, const struct tg_gate_scaling *scaling)
+/* Hidden states of some units; numbers are within 16 bits when they are scaled. */
+static inline void tg_hide(
+    int32_t *values, int32_t count, const struct tg_gate_scaling *scaling, int32_t zero_point, TG_ELEMENT *hidden)
 {
-    return tg_scale(value, scaling->multiplier, scaling->shift);
-}
+    tg_scale_units_by(values, count, scaling);
+    for (int32_t each = 0; each < count; each++) {
+        const int32_t value = values[each] + zero_point;
 
-/* A hidden state. */
-static inline TG_ELEMENT tg_hidden_of(int32_t value, const struct tg_gate_scaling *scaling, int32_t zero_point)
-{
-    const int32_t hidden = tg_scaled(value, scaling) + zero_point;
-
-    if (hidden < TG_MIN) {
-        return TG_MIN;
+        hidden[each] = (TG_ELEMENT)(value < TG_MIN ? TG_MIN : value > TG_MAX ? TG_MAX : value);
     }
-    return (TG_ELEMENT)(hidden > TG_MAX ? TG_MAX : hidden);
 }
 
 /* What stands behind the end of a sequence. */
@@ -59,11 +54,8 @@ static void tg_products(const struct tg_gate_product *terms, int32_t unit, int32
 
     for (int32_t each = 0; each < count; each++) {
         const int8_t *weights = terms->weights + (unit + each) * size;
-        int64_t sum = starts != NULL ? starts[unit + each] : 0;
+        int64_t sum = tg_add_dot_wide(starts != NULL ? starts[unit + each] : 0, weights, values, size);
 
-        for (int32_t i = 0; i < size; i++) {
-            sum += weights[i] * values[i];
-        }
         sum = (sum * reduced + ((int64_t)1 << (14 - terms->shift))) >> (15 - terms->shift);
         if (sum < INT16_MIN) {
             sum = INT16_MIN;
@@ -90,12 +82,10 @@ static void tg_products(const struct tg_gate_product *terms, int32_t unit, int32
             results[each] = tg_dot(weights + each * size, values, size);
         }
     }
-    for (int32_t each = 0; each < count; each++) {
-        const uint32_t start = starts != NULL ? (uint32_t)starts[unit + each] : 0U;
-        const int32_t sum = (int32_t)(start + (uint32_t)results[each]);
-
-        results[each] = tg_saturate_s16(tg_scale(sum, terms->multiplier, terms->shift));
+    for (int32_t each = 0; starts != NULL && each < count; each++) {
+        results[each] = (int32_t)((uint32_t)starts[unit + each] + (uint32_t)results[each]);
     }
+    tg_scale_units(results, count, terms->multiplier, terms->shift);
 }
 
 #endif
@@ -104,13 +94,12 @@ static void tg_products(const struct tg_gate_product *terms, int32_t unit, int32
 static inline void tg_positions_of(const struct tg_sequence *sequence, const struct tg_gate *gate, int32_t unit,
     int32_t count, const TG_ELEMENT *x, const TG_ELEMENT *hidden, int32_t *positions)
 {
-    int32_t from_hidden[TG_UNITS];
+    int32_t from_hidden[TG_UNITS] = {0};
 
     tg_products(&gate->input, unit, count, x, sequence->inputs, positions);
     tg_products(&gate->hidden, unit, count, hidden, sequence->units, from_hidden);
-    for (int32_t each = 0; each < count; each++) {
-        positions[each] = 3 * tg_saturate_s16(positions[each] + from_hidden[each]);
-    }
+    tg_add_units(positions, from_hidden, count);
+    tg_multiply_units_by(positions, 3, count);
 }
 
 /* How many of the units from `unit` on are computed side by side. */

@@ -21,21 +21,22 @@ static void gates_of(const struct tg_gru *layer, const TG_ELEMENT *x, const stru
 
     for (int32_t unit = 0; unit < layer->sequence.units; unit += TG_UNITS) {
         const int32_t count = tg_units_from(&layer->sequence, unit);
-        int32_t positions[2][TG_UNITS];
+        int32_t gates[2][TG_UNITS] = {{0}};
 
         for (int32_t gate = 0; gate < 2; gate++) {
-            tg_positions_of(&layer->sequence, &layer->gates[gate], unit, count, x, numbers->hidden, positions[gate]);
+            tg_positions_of(&layer->sequence, &layer->gates[gate], unit, count, x, numbers->hidden, gates[gate]);
+            tg_sigmoid_units(layer->table, gates[gate], count);
         }
         for (int32_t each = 0; each < count; each++) {
-            const int32_t reset = tg_sigmoid_of(layer->table, positions[1][each]);
-
-            numbers->update[unit + each] = (int16_t)tg_sigmoid_of(layer->table, positions[0][each]);
+            numbers->update[unit + each] = (int16_t)gates[0][each];
             if (layer->is_reset_behind != 0) {
-                resets[unit + each] = (int16_t)reset;
+                resets[unit + each] = (int16_t)gates[1][each];
             } else {
-                numbers->reset[unit + each] =
-                    tg_hidden_of(reset * numbers->memory[unit + each], &layer->reset, layer->output_zero_point);
+                gates[1][each] *= numbers->memory[unit + each];
             }
+        }
+        if (layer->is_reset_behind == 0) {
+            tg_hide(gates[1], count, &layer->reset, layer->output_zero_point, numbers->reset + unit);
         }
     }
 }
@@ -46,19 +47,20 @@ static void new_of(const struct tg_gru *layer, int32_t unit, int32_t count, cons
 {
     const int16_t *resets = (const int16_t *)(const void *)numbers->reset;
     const int is_behind = layer->is_reset_behind != 0;
-    int32_t products[TG_UNITS];
+    int32_t products[TG_UNITS] = {0};
 
     tg_products(&layer->gates[2].input, unit, count, x, layer->sequence.inputs, results);
     tg_products(&layer->gates[2].hidden, unit, count, is_behind ? numbers->hidden : numbers->reset,
         layer->sequence.units, products);
-    for (int32_t each = 0; each < count; each++) {
-        int32_t product = products[each];
-
-        if (is_behind) {
-            product = tg_saturate_s16(tg_scaled(resets[unit + each] * product, &layer->reset));
+    if (is_behind) {
+        for (int32_t each = 0; each < count; each++) {
+            products[each] *= resets[unit + each];
         }
-        results[each] = tg_tanh_of(layer->table, 3 * tg_saturate_s16(results[each] + product));
+        tg_scale_units_by(products, count, &layer->reset);
     }
+    tg_add_units(results, products, count);
+    tg_multiply_units_by(results, 3, count);
+    tg_tanh_units(layer->table, results, count);
 }
 
 /* One step of one sequence; the hidden state stays as it was. */
@@ -67,17 +69,37 @@ static void step(const struct tg_gru *layer, const TG_ELEMENT *x, const struct n
     gates_of(layer, x, numbers);
     for (int32_t unit = 0; unit < layer->sequence.units; unit += TG_UNITS) {
         const int32_t count = tg_units_from(&layer->sequence, unit);
-        int32_t news[TG_UNITS];
+        int32_t news[TG_UNITS] = {0};
+        int32_t kept[TG_UNITS] = {0};
 
         new_of(layer, unit, count, x, numbers, news);
         for (int32_t each = 0; each < count; each++) {
-            const int32_t update = numbers->update[unit + each];
-            const int32_t kept = tg_scaled(update * numbers->memory[unit + each], &layer->keep);
-            const int32_t added = tg_scaled(((1 << 15) - update) * news[each], &layer->update);
-            const int32_t after = tg_saturate_s16(kept + added);
+            kept[each] = numbers->update[unit + each] * numbers->memory[unit + each];
+            news[each] *= (1 << 15) - numbers->update[unit + each];
+        }
+        tg_scale_units_by(kept, count, &layer->keep);
+        tg_scale_units_by(news, count, &layer->update);
+        tg_add_units(kept, news, count);
+        for (int32_t each = 0; each < count; each++) {
+            numbers->memory[unit + each] = (int16_t)kept[each];
+        }
+        tg_hide(kept, count, &layer->output, layer->output_zero_point, output + unit);
+    }
+}
 
-            numbers->memory[unit + each] = (int16_t)after;
-            output[unit + each] = tg_hidden_of(after, &layer->output, layer->output_zero_point);
+/* Hidden states in 16 bits. */
+static void remember(const struct tg_gru *layer, const TG_ELEMENT *hidden, int16_t *memory)
+{
+    for (int32_t unit = 0; unit < layer->sequence.units; unit += TG_UNITS) {
+        const int32_t count = tg_units_from(&layer->sequence, unit);
+        int32_t values[TG_UNITS] = {0};
+
+        for (int32_t each = 0; each < count; each++) {
+            values[each] = hidden[unit + each] - layer->output_zero_point;
+        }
+        tg_scale_units_by(values, count, &layer->memory);
+        for (int32_t each = 0; each < count; each++) {
+            memory[unit + each] = (int16_t)values[each];
         }
     }
 }
@@ -94,9 +116,7 @@ void TG_FUNCTION(const struct tg_gru *layer, const TG_ELEMENT *input, const int3
         TG_ELEMENT *own = hidden + batch * units;
         const struct numbers numbers = {own, memory, memory + units, (TG_ELEMENT *)(void *)(memory + 2 * units)};
 
-        for (int32_t unit = 0; unit < units; unit++) {
-            memory[unit] = (int16_t)tg_saturate_s16(tg_scaled(own[unit] - layer->output_zero_point, &layer->memory));
-        }
+        remember(layer, own, memory);
         if (length == 0) {
             tg_fill(own, units, layer->output_zero_point);
         }

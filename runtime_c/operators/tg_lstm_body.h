@@ -6,23 +6,39 @@
  */
 #include "tg_gates.h"
 
-/* The cell after a step. */
-static int32_t cell_after(const struct tg_lstm *layer, int32_t i, int32_t f, int32_t g, int32_t cell)
-{
-    const int32_t kept = tg_saturate_s16(tg_scaled(f * cell, &layer->forget));
-    const int32_t added = tg_saturate_s16(tg_scaled(i * g, &layer->update));
-    const int32_t after = tg_saturate_s16(kept + added);
-
-    return layer->clip > 0 ? tg_clamp_s16(after, -layer->clip, layer->clip) : after;
-}
-
-/* The hidden state of a unit, which is its output. */
-static TG_ELEMENT output_of(const struct tg_lstm *layer, int32_t o, int32_t cell)
+/* What goes into tanh of cells, in the steps of the table. */
+static void cell_positions(const struct tg_lstm *layer, const int32_t *cells, int32_t count, int32_t *positions)
 {
     const int32_t half = layer->tanh_shift > 0 ? 1 << (layer->tanh_shift - 1) : 0;
-    const int32_t position = (cell * layer->tanh_multiplier + half) >> layer->tanh_shift;
 
-    return tg_hidden_of(o * tg_tanh_of(layer->table, position), &layer->output, layer->output_zero_point);
+    for (int32_t each = 0; each < count; each++) {
+        positions[each] = (cells[each] * layer->tanh_multiplier + half) >> layer->tanh_shift;
+    }
+}
+
+/* The next cells of some units, from their gates, and the hidden states, which are the output. */
+static void update(
+    const struct tg_lstm *layer, int32_t gates[4][TG_UNITS], int32_t count, int16_t *cell, TG_ELEMENT *output)
+{
+    int32_t cells[TG_UNITS] = {0};
+    int32_t positions[TG_UNITS] = {0};
+
+    for (int32_t each = 0; each < count; each++) {
+        cells[each] = cell[each];
+    }
+    tg_multiply_units(cells, gates[1], count);
+    tg_scale_units_by(cells, count, &layer->forget);
+    tg_multiply_units(gates[0], gates[2], count);
+    tg_scale_units_by(gates[0], count, &layer->update);
+    tg_add_units(cells, gates[0], count);
+    for (int32_t each = 0; each < count; each++) {
+        cells[each] = layer->clip > 0 ? tg_clamp_s16(cells[each], -layer->clip, layer->clip) : cells[each];
+        cell[each] = (int16_t)cells[each];
+    }
+    cell_positions(layer, cells, count, positions);
+    tg_tanh_units(layer->table, positions, count);
+    tg_multiply_units(positions, gates[3], count);
+    tg_hide(positions, count, &layer->output, layer->output_zero_point, output);
 }
 
 /* One step of one sequence; the hidden state stays as it was. */
@@ -31,21 +47,16 @@ static void step(
 {
     for (int32_t unit = 0; unit < layer->sequence.units; unit += TG_UNITS) {
         const int32_t count = tg_units_from(&layer->sequence, unit);
-        int32_t positions[4][TG_UNITS]; /* by gate */
+        int32_t gates[4][TG_UNITS] = {{0}};
 
         for (int32_t gate = 0; gate < 4; gate++) {
-            tg_positions_of(&layer->sequence, &layer->gates[gate], unit, count, x, hidden, positions[gate]);
+            tg_positions_of(&layer->sequence, &layer->gates[gate], unit, count, x, hidden, gates[gate]);
         }
-        for (int32_t each = 0; each < count; each++) {
-            const int32_t i = tg_sigmoid_of(layer->table, positions[0][each]);
-            const int32_t f = tg_sigmoid_of(layer->table, positions[1][each]);
-            const int32_t g = tg_tanh_of(layer->table, positions[2][each]);
-            const int32_t o = tg_sigmoid_of(layer->table, positions[3][each]);
-            const int32_t after = cell_after(layer, i, f, g, cell[unit + each]);
-
-            cell[unit + each] = (int16_t)after;
-            output[unit + each] = output_of(layer, o, after);
-        }
+        tg_sigmoid_units(layer->table, gates[0], count);
+        tg_sigmoid_units(layer->table, gates[1], count);
+        tg_tanh_units(layer->table, gates[2], count);
+        tg_sigmoid_units(layer->table, gates[3], count);
+        update(layer, gates, count, cell + unit, output + unit);
     }
 }
 

@@ -11,13 +11,11 @@ static void step(const struct tg_rnn *layer, const TG_ELEMENT *x, const TG_ELEME
 {
     for (int32_t unit = 0; unit < layer->sequence.units; unit += TG_UNITS) {
         const int32_t count = tg_units_from(&layer->sequence, unit);
-        int32_t positions[TG_UNITS];
+        int32_t positions[TG_UNITS] = {0};
 
         tg_positions_of(&layer->sequence, &layer->gates[0], unit, count, x, hidden, positions);
-        for (int32_t each = 0; each < count; each++) {
-            output[unit + each] =
-                tg_hidden_of(tg_tanh_of(layer->table, positions[each]), &layer->output, layer->output_zero_point);
-        }
+        tg_tanh_units(layer->table, positions, count);
+        tg_hide(positions, count, &layer->output, layer->output_zero_point, output + unit);
     }
 }
 
