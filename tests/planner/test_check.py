@@ -245,18 +245,17 @@ def test_a_result_in_a_buffer_of_its_own_may_take_over_its_operand() -> None:
 
 
 def test_a_view_of_what_was_read_before_the_rest_of_it_is_written() -> None:
-    """Rows of one tensor are computed one after the other; a call in between is the last one to read the first."""
+    """Rows of one tensor are computed one after the other; the last call to read the first ones comes in between."""
     build = GraphBuilder()
     first = build.conv(build.input(1, 4, 4, 2), 2)
-    second = build.conv(first, 2)
+    second = build.conv(build.conv(first, 2), 2)
     both = build.concat((first, second), 1)
     schedule = plan(build.graph(build.conv(both, 2)), _BOARD, Toolbox(Library.CMSIS_NN, _BOARD.isa))
     assert schedule.places[first].buffer is schedule.places[both].buffer is schedule.places[second].buffer
     check(schedule)
     swapped = {**schedule.places, first: schedule.places[second], second: schedule.places[first]}
-    with pytest.raises(
-        VerifyError, match=r"step 2 \(op3\): reads 't2', but byte 0 of it was overwritten by 't1' when step 1"
-    ):
+    message = r"step 3 \(op4\): reads 't3', but byte 0 of it was overwritten by 't2' when step 2"
+    with pytest.raises(VerifyError, match=message):
         check(replace(schedule, places=swapped))
 
 
@@ -276,6 +275,17 @@ def test_an_arena_over_the_limit() -> None:
 
 def test_scratch_aligned_to_more_than_its_kernel_asks_for() -> None:
     check(_scratch_aligned(_schedule(), 8))
+
+
+def test_an_output_overwritten_after_it_was_computed() -> None:
+    build = GraphBuilder()
+    image = build.input(1, 4, 4, 2)
+    first, second = build.conv(image, 2), build.conv(image, 2)
+    schedule = plan(build.graph(first, second), _BOARD, Toolbox(Library.CMSIS_NN, _BOARD.isa))
+    places = {**schedule.places, second: schedule.places[first]}
+    message = r"after the last step, the application: reads 't0', but byte 0 of it was overwritten by 't1' when step 1"
+    with pytest.raises(VerifyError, match=message):
+        check(replace(schedule, places=places))
 
 
 def test_scratch_over_what_a_later_step_reads() -> None:
