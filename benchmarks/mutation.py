@@ -39,7 +39,7 @@ _RESULTS = _ROOT / "benchmarks" / "mutation.json"
 _PAGE = _ROOT / "benchmarks" / "mutation.md"
 _EQUAL = _ROOT / "benchmarks" / "mutation_equal.toml"
 _SLOWER = 10  # times what tests take without a mutant
-_LEAST_CPU_S = 60
+_LEAST_CPU_S = 30
 _GOAL = 0.95
 _INTRODUCTION = f"""# Mutation rounds
 
@@ -69,6 +69,8 @@ _OPERATORS_RUN = (
     "tests/kernels/test_tg_movement.py::test_generated_code_moves_what_litert_moves",
     "tests/kernels/test_tg_elementwise.py::test_networks_against_litert",
 )
+_FAMILIES = ("small_filters", "depthwise", "convolution", "fully_connected", "row_filters", "pooling", "addition")
+_NATIVE_CASES = [f"{target}-{family}" for target in ("host-sanitized", "m4") for family in _FAMILIES]
 ROOMS = {
     "checker": Room(
         ("tinygen/planner/schedule/check.py",),
@@ -108,16 +110,19 @@ ROOMS = {
         ),
         (
             "tests/kernels/test_native_joining.py",
-            "tests/kernels/test_native_requantization.py",
             "tests/kernels/test_native_kernels.py::test_random_layers[host-sanitized-edge_fully_connected]",
             "tests/kernels/test_native_kernels.py::test_random_layers[host-sanitized-edge_convolution]",
+            "tests/kernels/test_native_requantization.py",
         ),
     ),
     "lowerings": Room(("tinygen/kernels/cmsis_nn/*.py",), _OPERATORS_RUN),
     "templates": Room(("templates/ops/*.j2",), _OPERATORS_RUN),
     "native C": Room(
         ("runtime_c/native/dsp/*.c", "runtime_c/native/dsp/*.h"),
-        ("tests/kernels/test_native_kernels.py", "-k", "random_layers"),
+        (
+            *(f"tests/kernels/test_native_kernels.py::test_random_layers[{case}]" for case in _NATIVE_CASES),
+            "tests/kernels/test_native_kernels.py::test_random_layers_in_tiles",
+        ),
     ),
 }
 

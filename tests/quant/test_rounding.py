@@ -22,7 +22,7 @@ from tinygen.quant.equalize import equalize
 from tinygen.quant.forward import NumpyForward
 from tinygen.quant.histogram import Reals
 from tinygen.quant.metric import Metric, measure
-from tinygen.quant.rounding import flips, moments
+from tinygen.quant.rounding import flips, moments, rounds_adaptively
 from tinygen.quant.scheme import Scheme, symmetric_weights
 from tinygen.quant.stored_weights import along_axis, stored_weights
 
@@ -65,6 +65,11 @@ def _dense(weights: Tensor) -> FullyConnected:
     image, output = (Tensor(n, TensorType(DType.FLOAT32, (1, size))) for n, size in (("x", _INPUTS), ("y", 1)))
     none, source = Clamp.of(Activation.NONE, output.type), Source("t", 0, "FC")
     return FullyConnected(name="fc", source=source, input=image, weights=weights, bias=None, output=output, clamp=none)
+
+
+@pytest.mark.parametrize(("inputs", "fits"), [(2048, True), (2049, False)])
+def test_layers_whose_moments_take_too_much_memory_are_rounded_to_the_nearest(inputs: int, fits: bool) -> None:
+    assert rounds_adaptively(_dense(_tensor("w", np.ones((1, inputs))))) is fits
 
 
 def test_bias_correction_is_what_the_mean_output_loses(tmp_path: Path) -> None:
