@@ -16,10 +16,12 @@ from tinygen.ir.graph import Graph
 from tinygen.kernels.base import Library, Objective, Toolbox
 from tinygen.ops.pool2d import MaxPool2D
 from tinygen.ops.window import HW
+from tinygen.planner.memory.block import Part, read_tick, written_tick
+from tinygen.planner.memory.occupancy import occupancy
 from tinygen.planner.plan import PlanRequest, plan
 from tinygen.planner.schedule.check import check
 from tinygen.planner.schedule.interpret import interpret
-from tinygen.planner.schedule.schedule import AtPort, Fetch, FlatStep, Fused, Schedule, Store
+from tinygen.planner.schedule.schedule import AtPort, Buffer, Fetch, FlatStep, Fused, Schedule, Store
 
 _BOARD = targets.load("mps2-an386")
 _TOOLBOX = Toolbox(Library.PORTABLE, _BOARD.isa, Objective.RAM)
@@ -118,6 +120,20 @@ def test_planes_that_two_operators_read_are_fetched_as_they_are() -> None:
     schedule = plan(graph, _BOARD, _TOOLBOX, _STREAMED)
     assert [step.piece.tensor for step in schedule.flat_steps if isinstance(step, Fetch)] == [graph.input_tensors[0]]
     _assert_right(schedule)
+
+
+def test_a_line_is_live_as_a_whole_while_rows_of_planes_pass_and_only_then() -> None:
+    schedule = plan(planar(_segmentation()), _BOARD, _TOOLBOX, _STORED)
+    passing: dict[Buffer, int] = {}
+    for index, step in enumerate(schedule.flat_steps):
+        if isinstance(step, Fetch | Store) and step.at_port and step.at_port.line:
+            ticks = 1 << read_tick(index) | 1 << written_tick(index)
+            passing[step.at_port.line] = passing.get(step.at_port.line, 0) | ticks
+    found = occupancy(schedule).blocks
+    assert passing
+    assert {line: found[line].parts for line in passing} == {
+        line: (Part(0, line.bytes, live),) for line, live in passing.items()
+    }
 
 
 def _without_line(step: Fetch | Store) -> Fetch | Store:
