@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from tinygen.planner.memory.block import Block, InPlace, Part, forbidden, read_tick, ticks, whole_block, written_tick
+from tinygen.planner.memory.first_fit import lowest
 from tinygen.planner.memory.lifetimes import Access, Traffic, Use, blocks, parts_of, uses_of
 
 _BYTES = 12
@@ -127,6 +128,21 @@ def test_gaps_that_touch_leave_the_distance_between_them() -> None:
     third = Block("c", 4, 1, (Part(0, 4, 0b01),))
     fourth = Block("d", 12, 1, (Part(0, 4, 0b01), Part(8, 4, 0b01)))
     assert forbidden(third, fourth) == [(-12, -4), (-4, 4)]
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_a_further_block_takes_the_lowest_offset_that_is_left(seed: int) -> None:
+    """Of the multiples of its alignment, tried one by one."""
+    rng = np.random.default_rng(seed)
+    offsets: dict[Block, int] = {}
+    for number in range(6):
+        first = int(rng.integers(0, 4))
+        align = int(rng.choice((1, 4, 8)))
+        block = whole_block(str(number), int(rng.integers(1, 30)), align, first, first + int(rng.integers(0, 3)))
+        taken = [(at + low, at + high) for other, at in offsets.items() for low, high in forbidden(other, block)]
+        wanted = next(at for at in range(0, 1000, align) if not any(low < at < high for low, high in taken))
+        offsets[block] = lowest(block, offsets)
+        assert offsets[block] == wanted
 
 
 def _described(block: Block) -> tuple[int, int, int]:
