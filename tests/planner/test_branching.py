@@ -14,9 +14,10 @@ from tinygen.kernels.base import Library, Objective, Toolbox
 from tinygen.passes import run
 from tinygen.planner.memory.block import Block, Part, ticks, whole_block
 from tinygen.planner.memory.branching import Branching
+from tinygen.planner.memory.effort import Effort
 from tinygen.planner.memory.first_fit import Change, Problem
 from tinygen.planner.memory.local_search import Walk
-from tinygen.planner.memory.placement import Effort, PlacementSearch
+from tinygen.planner.memory.placement import PlacementSearch
 from tinygen.planner.plan import plan
 
 _MANY = 100_000  # nodes: all that there are

@@ -1,6 +1,7 @@
 """Placement: against brute force, on hard shapes, on many blocks, with parts and alternatives, without CP-SAT too."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import combinations, permutations, product
 from random import Random
 
@@ -11,8 +12,9 @@ from hypothesis import strategies as st
 from tinygen.planner.memory import exact, placement
 from tinygen.planner.memory.block import Block, InPlace, Part, bound_bytes, forbidden, live_bytes, ticks, whole_block
 from tinygen.planner.memory.branching import Answer, Branching
+from tinygen.planner.memory.effort import BUDGETS, Effort
 from tinygen.planner.memory.first_fit import Problem
-from tinygen.planner.memory.placement import Effort, arena_bytes, place
+from tinygen.planner.memory.placement import arena_bytes, place
 from tinygen.planner.schedule import solver
 from tinygen.planner.schedule.solver import Solver
 
@@ -160,8 +162,7 @@ def test_a_thorough_search_walks_again_from_other_orders_and_from_its_best(monke
     ]
     monkeypatch.setattr(Branching, "within", lambda *_: Answer())
     several = [arena_bytes(placement.place(problem)) for problem in problems]
-    monkeypatch.setattr(placement, "_OTHER_ORDERS", 0)
-    monkeypatch.setattr(placement, "_AGAIN", 0)
+    monkeypatch.setitem(BUDGETS, Effort.THOROUGH, replace(BUDGETS[Effort.THOROUGH], other_orders=0, walks_on=0))
     one = [arena_bytes(placement.place(problem)) for problem in problems]
     assert all(a <= b for a, b in zip(several, one, strict=True)) and sum(several) < sum(one)
 

@@ -23,9 +23,10 @@ from tinygen.planner.chains.passes import Passes, passes_of
 from tinygen.planner.chains.slices import AddSlice, SlicedChain, sliced_chain, sliced_steps
 from tinygen.planner.chains.strips import strips_of
 from tinygen.planner.memory.block import Block, InPlace, least_bytes
+from tinygen.planner.memory.effort import Effort
 from tinygen.planner.memory.first_fit import lowest
 from tinygen.planner.memory.lifetimes import Access, Traffic, Use
-from tinygen.planner.memory.placement import Effort, PlacementSearch, arena_bytes
+from tinygen.planner.memory.placement import PlacementSearch, arena_bytes
 from tinygen.planner.memory.traces import Ports, Trace, blocks_of, trace
 from tinygen.planner.schedule.solver import Solver
 

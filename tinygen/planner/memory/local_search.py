@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from random import Random
 
+from tinygen.planner.memory.effort import WALK_WORK
 from tinygen.planner.memory.first_fit import Change, Problem, placed
 
-_WORK = 3_000_000  # most forbidden distances looked at by all moves together; about a second
 _MEMORY = 40  # moves that acceptance looks back
 
 
@@ -32,7 +32,7 @@ class Walk:
         self._random = Random(seed)
         self._best = self._here = _Place(problem, list(order), problem.fill(order))
         self._history = [self._here.bytes] * _MEMORY
-        self._most = _WORK // max(_work(problem), 1)
+        self._most = WALK_WORK // max(_work(problem), 1)
 
     @property
     def bytes(self) -> int:

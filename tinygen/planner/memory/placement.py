@@ -1,34 +1,16 @@
 """Offsets for blocks, so that the arena is small."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from enum import Enum
 from functools import cached_property
 from itertools import chain
 
 from tinygen.planner.memory.block import Block, InPlace
 from tinygen.planner.memory.branching import Branching
+from tinygen.planner.memory.effort import BUDGETS, EXACT_TIME, FIRST_MOVES, NODE_WORK, UNITS_OF_NODE, Effort
 from tinygen.planner.memory.exact import solve
 from tinygen.planner.memory.first_fit import Problem
 from tinygen.planner.memory.local_search import FoundOffsets, Walk
 from tinygen.planner.schedule.solver import Solver
-
-
-class Effort(Enum):
-    """How long to search for a placement that misses its bound."""
-
-    QUICK = "quick"  # a short walk of local search
-    THOROUGH = "thorough"  # several long ones
-
-
-_MOVES = {Effort.QUICK: 300, Effort.THOROUGH: 3000}  # of a walk
-_FIRST_MOVES = 40  # before it is asked whether anything smaller is there
-_OTHER_ORDERS = 3  # that a thorough search also starts from,
-_AGAIN = 2  # and how often from the best that was found,
-_FEWER_MOVES = 0.4  # with that share of the moves
-_NODES = {Effort.QUICK: 40, Effort.THOROUGH: 600}  # of a look whether anything smaller is there,
-_NODE_WORK = 6_000_000  # fewer where they would look at more numbers than that
-_UNITS_OF_NODE = 32  # about as many moves of one block
-_EXACT = 0.25  # deterministic time of the exact solver
 
 
 def place(
@@ -96,7 +78,7 @@ class PlacementSearch:
             if self._is_done or (is_all_or_nothing and self._is_in_vain):
                 return
         if effort is Effort.THOROUGH and self._solver is Solver.CP_SAT and not self._is_done:
-            self._take(_found(self._problem, solve(self._problem, self._found.offsets, _EXACT, self._wanted)))
+            self._take(_found(self._problem, solve(self._problem, self._found.offsets, EXACT_TIME, self._wanted)))
 
     @property
     def _is_done(self) -> bool:
@@ -109,21 +91,21 @@ class PlacementSearch:
     def _quickly(self) -> Iterator[None]:
         """A short walk from the best order."""
         yield
-        yield from self._walked(self._walk, _FIRST_MOVES)
+        yield from self._walked(self._walk, FIRST_MOVES)
         yield from self._compared(Effort.QUICK)
-        yield from self._walked(self._walk, _MOVES[Effort.QUICK])
+        yield from self._walked(self._walk, BUDGETS[Effort.QUICK].moves)
 
     def _thoroughly(self) -> Iterator[None]:
         """The rest of that walk, others from other orders, which end in different valleys, then some that get down to
         the ground of the deepest."""
         yield from self._compared(Effort.THOROUGH)
-        moves = _MOVES[Effort.THOROUGH]
-        yield from self._walked(self._walk, moves)
-        for order in self._orders[1 : 1 + _OTHER_ORDERS]:
-            yield from self._walked(Walk(self._problem, order), moves)
+        budget = BUDGETS[Effort.THOROUGH]
+        yield from self._walked(self._walk, budget.moves)
+        for order in self._orders[1 : 1 + budget.other_orders]:
+            yield from self._walked(Walk(self._problem, order), budget.moves)
         yield from self._compared(Effort.THOROUGH)
-        for seed in range(1, _AGAIN + 1):
-            yield from self._walked(Walk(self._problem, self._found.order, seed), int(_FEWER_MOVES * moves))
+        for seed in range(1, budget.walks_on + 1):
+            yield from self._walked(Walk(self._problem, self._found.order, seed), budget.moves_on)
         yield from self._compared(Effort.THOROUGH)
 
     def _walked(self, walk: Walk, moves: int) -> Iterator[None]:
@@ -136,14 +118,14 @@ class PlacementSearch:
 
     def _compared(self, effort: Effort) -> Iterator[None]:
         """Ask whether what is wanted is there, or anything smaller than what was found, until that is not known."""
-        nodes = min(_NODES[effort], _NODE_WORK // self._branching.size)
+        nodes = min(BUDGETS[effort].nodes, NODE_WORK // self._branching.size)
         while not self._is_done:
             is_wanted = self._wanted is not None and not self._is_in_vain
             limit = self._wanted if is_wanted and self._wanted is not None else self._found.bytes - 1
             if (limit, nodes) in self._asked:
                 return
             answer = self._branching.within(limit, nodes)
-            self.units += _UNITS_OF_NODE * answer.nodes
+            self.units += UNITS_OF_NODE * answer.nodes
             if answer.offsets is not None:
                 self._take(_found(self._problem, answer.offsets))
             elif answer.is_impossible:

@@ -5,9 +5,10 @@ from dataclasses import dataclass, replace
 from itertools import chain
 
 from tinygen.planner.memory.block import Block, InPlace, bound_bytes, whole_block
+from tinygen.planner.memory.effort import Effort
 from tinygen.planner.memory.lifetimes import Traffic
 from tinygen.planner.memory.occupancy import occupancy, step_traffic
-from tinygen.planner.memory.placement import Effort, place
+from tinygen.planner.memory.placement import place
 from tinygen.planner.schedule.schedule import Buffer, Schedule
 from tinygen.planner.schedule.solver import Solver
 from tinygen.targets.board import Board, Memory

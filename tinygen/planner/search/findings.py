@@ -18,12 +18,9 @@ from tinygen.planner.chains.segment import (
     trace_of,
 )
 from tinygen.planner.cost.choice import select, variants
-from tinygen.planner.memory.placement import Effort
+from tinygen.planner.memory.effort import Effort
 from tinygen.planner.schedule.solver import Solver
-from tinygen.planner.search.search_work import MOST_OF_PLAN, UNITS_OF_STEP, SearchWork
-
-_MOST_STEPS = 50_000  # of segments whose traces are kept: some hundred megabytes
-_MOST_PLACINGS = 24  # searches that are kept to be gone on with
+from tinygen.planner.search.search_work import KEPT_PLACINGS, KEPT_STEPS, MOST_OF_PLAN, UNITS_OF_STEP, SearchWork
 
 
 class Findings:
@@ -117,7 +114,7 @@ class Findings:
             found = Placing(memory_of_traces(self.network, traces), self.solver)
             self.work.spend(found.units)
         self._placing_cache[segments] = found
-        for oldest in list(self._placing_cache)[:-_MOST_PLACINGS]:
+        for oldest in list(self._placing_cache)[:-KEPT_PLACINGS]:
             del self._placing_cache[oldest]
         return found
 
@@ -130,7 +127,7 @@ class Findings:
             self._trace_cache[segment] = found
         steps = sum(found.steps for found in self._trace_cache.values())
         for segment in [s for s in self._trace_cache if s not in segments]:
-            if steps <= _MOST_STEPS:
+            if steps <= KEPT_STEPS:
                 break
             steps -= self._trace_cache.pop(segment).steps
 

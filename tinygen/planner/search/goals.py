@@ -55,9 +55,9 @@ def looked_for_ram(
 ) -> Iterator[Tradeoff]:
     """The points that are worth looking at: what is left out costs no less, but for a step of the curve.
 
-    `fastest` finds what runs the fewest instructions in an arena, so that none in a smaller one runs fewer; `fewest` is
-    a bound of these that is known without looking for it. Each look halves the bytes between two limits, where
-    their smallest arena with the fewest instructions would cost least.
+    `fastest` finds what runs the fewest instructions in an arena: none in a smaller one is expected to run fewer, as
+    far as searches find the best. `fewest` is a bound of these that is known without looking for it. Each look halves
+    the bytes between two limits, where their smallest arena with the fewest instructions would cost least.
     """
     found = fastest(room_bytes)
     if found is None:

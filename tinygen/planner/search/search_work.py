@@ -17,6 +17,10 @@ _MOST_PAIRS = 1 << 18  # of rows of one tensor, in all calls: where two tensors 
 _MOST_CHAINS = 1 << 13  # begun anywhere and ended anywhere: each is a sum over its calls
 _LONGEST_CHAIN = 80  # operators
 
+MOST_LOOKS = 600  # at edges that had been guessed; then what is known has to do
+LONGEST_SLICED = 12  # operators that run in slices of channels
+KEPT_STEPS = 50_000  # of segments whose traces are kept: some hundred megabytes
+KEPT_PLACINGS = 24  # searches for placements that are kept to be gone on with
 MOST_TRIES = 4  # segmentations that are placed as a whole for one arena
 MOST_IN_VAIN = 16  # changes of single segments, or of their calls' kernels, that are tried without finding room
 THOROUGH_IN_VAIN = 2  # of them that are placed thoroughly, the others quickly

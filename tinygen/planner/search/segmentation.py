@@ -21,15 +21,14 @@ from typing import NamedTuple
 from tinygen.planner.chains.segment import Segment
 from tinygen.planner.search.edges import Edge, EdgeFinder, KnownEdge
 from tinygen.planner.search.findings import Findings
+from tinygen.planner.search.goals import CURVE_STEP
 from tinygen.planner.search.kernel_finder import KernelFinder, Upgrade
+from tinygen.planner.search.search_work import LONGEST_SLICED, MOST_LOOKS
 from tinygen.planner.search.sketches import SketchFinder
 
 _ROWS_PER_CALL = (2, 4, 8)  # times the least
 _STRIPS = (2, 3, 4, 6, 8)  # beside 1
-_WORTH = 0.97  # of the peak that strips must promise to fall below
-_LONGEST_SLICED = 12  # operators that run in slices of channels
-_MOST_LOOKS = 600  # at guessed edges; then what is known has to do: long networks would take minutes
-CHAIN = 0.001  # of all instructions, that a further chain must save: what crosses a cut is hard to place
+_CHAIN = 0.001  # of all instructions, that a further chain must save: what crosses a cut is hard to place
 
 
 @dataclass(frozen=True)
@@ -142,7 +141,7 @@ class SegmentationSearch:
         if self._has_strips or not self._extra_macs:
             return False
         self._has_strips = True
-        most = int(_WORTH * below_bytes)
+        most = int((1 - CURVE_STEP) * below_bytes)
         before = [dict(edges) for edges in self._edges]
         self._add(*self._strips(most))
         if _bytes(self._path(None)) < most:
@@ -203,13 +202,10 @@ class SegmentationSearch:
         """Faster kernels for single calls of a segment."""
         return self._kernels.upgrades(segment)
 
-    def within(self, limit_bytes: int, *, most_extra: float = inf, chain: float = CHAIN) -> Segmentation | None:
-        """The segmentation with the least extra instructions in that arena; None where all take more than `most_extra`.
-
-        `chain`: the part of all instructions that a further chain must save.
-        """
+    def within(self, limit_bytes: int, *, most_extra: float = inf) -> Segmentation | None:
+        """The segmentation with the least extra instructions in that arena; None where all take more than that."""
         self._guess()
-        while path := self._path(limit_bytes, chain):
+        while path := self._path(limit_bytes):
             if _extra(path) > most_extra:
                 return None  # looked at more closely it takes no less
             if self._look_closer(path):
@@ -240,7 +236,7 @@ class SegmentationSearch:
         """Calls between which the channels are equally many: they may run in slices of these."""
         network = self._network
         for first, op in enumerate(network.calls):
-            for end in range(first + 2, min(first + _LONGEST_SLICED, len(network.calls)) + 1):
+            for end in range(first + 2, min(first + LONGEST_SLICED, len(network.calls)) + 1):
                 if network.calls[end - 2].results[0].shape[-1:] != op.results[0].shape[-1:]:
                     break
                 yield Segment(first, end)
@@ -302,14 +298,14 @@ class SegmentationSearch:
             if is_alike and edge.known is KnownEdge.GUESSED and edge.bytes < bounded.spent_bytes:
                 edges[segment] = replace(edge, bytes=bounded.spent_bytes)
 
-    def _path(self, limit_bytes: int | None, chain: float = CHAIN, *, is_bound: bool = False) -> tuple[Edge, ...]:
+    def _path(self, limit_bytes: int | None, chain: float = _CHAIN, *, is_bound: bool = False) -> tuple[Edge, ...]:
         """The path of smallest bytes, or of those within a limit the cheapest, each by the other among equals.
 
         Empty where there is none. As a bound edges take the bytes that are proven, else those of a placement.
         """
         best = [_Front() for _ in range(len(self._network.calls) + 1)]
         best[0].add(0, _Path((0.0, 0.0), 0))
-        may_guess = self._looks < _MOST_LOOKS and self._work.is_left
+        may_guess = self._looks < MOST_LOOKS and self._work.is_left
         asked = _Asked(limit_bytes, may_guess, chain * self.whole_instructions, is_bound)
         for first, starts in enumerate(best[:-1]):
             ways = self._ways_from(first, asked) if starts.paths else ()

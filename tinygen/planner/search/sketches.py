@@ -13,10 +13,9 @@ from tinygen.planner.chains.slices import SlicedChain
 from tinygen.planner.chains.strip_bounds import extra_macs, strip_bytes
 from tinygen.planner.search.edges import Edge, KnownEdge
 from tinygen.planner.search.findings import Findings
+from tinygen.planner.search.goals import CURVE_STEP
 from tinygen.planner.search.kernel_finder import KernelFinder
 from tinygen.planner.search.search_work import UNITS_OF_STEP, least_rows, longest_chain
-
-_FEWER_BYTES = 0.97  # of those that fewer slices take
 
 
 class SketchFinder:
@@ -89,7 +88,7 @@ class SketchFinder:
         bounds = SliceBounds.of(self._kernels.frugal, segment, chain, self.crossing_bytes(segment))
         for count in chain.counts:
             least = bounds.bytes(count)
-            if not found or least < _FEWER_BYTES * found[-1].bytes:
+            if not found or least < (1 - CURVE_STEP) * found[-1].bytes:
                 whole = self._kernels.whole_instructions(segment)
                 extra, frugal = (self._slice_instructions(chain, count, kernel) - whole for kernel in (0, -1))
                 found.append(Edge(replace(segment, slices=count), least, extra, KnownEdge.GUESSED, frugal))

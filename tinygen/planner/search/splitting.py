@@ -12,7 +12,7 @@ from tinygen.planner.chains.network import Network
 from tinygen.planner.chains.segment import Segment
 from tinygen.planner.cost.choice import CLEARLY_LESS
 from tinygen.planner.cost.cost import estimated_instructions
-from tinygen.planner.memory.placement import Effort
+from tinygen.planner.memory.effort import Effort
 from tinygen.planner.schedule.schedule import Schedule
 from tinygen.planner.schedule.solver import Solver
 from tinygen.planner.search.findings import Findings

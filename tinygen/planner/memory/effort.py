@@ -1,0 +1,36 @@
+"""What a search for a placement may take, in counted steps: the same on every machine and for every network.
+
+None of it decides what is better. More of each finds arenas that are as small or smaller, later.
+"""
+
+from dataclasses import dataclass
+from enum import Enum
+
+
+class Effort(Enum):
+    """How long to search for a placement that misses its bound."""
+
+    QUICK = "quick"  # a short walk of local search
+    THOROUGH = "thorough"  # several long ones
+
+
+@dataclass(frozen=True)
+class PlacementBudget:
+    """Of one search."""
+
+    moves: int  # of a walk
+    nodes: int  # of a look whether anything smaller is there
+    other_orders: int = 0  # that walks start from, beside the best one
+    walks_on: int = 0  # walks from the best that was found
+    moves_on: int = 0  # of each of these
+
+
+BUDGETS = {
+    Effort.QUICK: PlacementBudget(moves=300, nodes=40),
+    Effort.THOROUGH: PlacementBudget(moves=3000, nodes=600, other_orders=3, walks_on=2, moves_on=1200),
+}
+FIRST_MOVES = 40  # before it is asked whether anything smaller is there
+WALK_WORK = 3_000_000  # forbidden distances that all moves of a walk look at: fewer moves where there are many
+NODE_WORK = 6_000_000  # numbers that all nodes of a look go through: fewer nodes where there are many
+UNITS_OF_NODE = 32  # about as many moves of one block
+EXACT_TIME = 0.25  # of the exact solver, in its own deterministic time
