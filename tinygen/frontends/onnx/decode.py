@@ -56,6 +56,8 @@ def _damaged(path: Path, reason: str) -> UnsupportedModelError:
 
 
 def _model(message: ModelProto, path: Path) -> RawModel:
+    if not message.graph.node:
+        raise UnsupportedError("it holds no operators")
     NODES.check(_count(message.graph), path.name)
     return _graph(message.graph, path, _opset(message, path))
 
@@ -68,8 +70,6 @@ def _count(graph: GraphProto) -> int:
 
 def _graph(graph: GraphProto, path: Path, opset: int, index: int | None = None) -> RawModel:
     """The graph of a file; with an index, one that the node of that number runs."""
-    if not graph.node and index is None:
-        raise UnsupportedError("it holds no operators")
     constants, unreadable = _constants(graph.initializer, path, _tables(graph))
     sparse, more = _sparse_constants(graph.sparse_initializer, path)
     constants, unreadable = {**constants, **sparse}, {**unreadable, **more}

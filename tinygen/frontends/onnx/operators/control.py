@@ -27,13 +27,13 @@ def read_if(node: Node) -> tuple[Value, ...]:
     condition = node.value(0)
     if isinstance(condition, Known):
         chosen = "then_branch" if condition.array.reshape(-1)[:1].any() else "else_branch"
-        return node.enter(chosen, _outside(node), node.builder)
+        return _all_outputs(node, node.enter(chosen, _outside(node), node.builder))
     asked = node.discrete(0).tensor
     check_truth("condition", asked)
     branches = [_Inner.of(node, name, {}) for name in ("then_branch", "else_branch")]
     if len({len(branch.values) for branch in branches}) != 1:
         raise UnsupportedError("its branches have different numbers of outputs, the same was expected")
-    pairs = list(zip(*(branch.values for branch in branches), strict=True))
+    pairs = list(zip(*(_all_outputs(node, branch.values) for branch in branches), strict=True))
     forms = [_form(first) for first, _ in pairs]
     results = [[branch.tensor(at, forms[at]) for at in range(len(forms))] for branch in branches]
     for first, second in zip(*results, strict=True):
@@ -56,6 +56,13 @@ def read_if(node: Node) -> tuple[Value, ...]:
     )
     node.builder.add(op)
     return tuple(_like(node, at, first, outputs[at]) for at, (first, _) in enumerate(pairs))
+
+
+def _all_outputs(node: Node, values: tuple[Value, ...]) -> tuple[Value, ...]:
+    """What a branch gives."""
+    if len(values) != len(node.raw.outputs):
+        raise UnsupportedError(f"has {len(node.raw.outputs)} outputs, its branch {len(values)}: the same was expected")
+    return values
 
 
 def read_loop(node: Node) -> tuple[Value, ...]:
