@@ -114,6 +114,7 @@ def test_item_17_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ("{", "is no JSON"),
         ("[]", "is no JSON object"),
         ('{"kind": "other"}', "kind is 'other', one of .*first was expected"),
+        ('{"kind": []}', r"kind is \[\], one of .*first was expected"),
         (" " * (1 << 17), "has more than 65536 bytes"),
     ):
         file.write_text(text)

@@ -136,6 +136,9 @@ def test_item_17_conversion_of_micro_speech() -> None:
     numbers = np.rint(MicroFrontEnd().features(samples) * 25.6).astype(int)
     stored = front_end.stored(samples, TensorType(DType.INT8, (), Quant((0.1,), (-128,))))
     np.testing.assert_array_equal(stored, np.clip((numbers * 256 + 333) // 666 - 128, -128, 127))
+    np.testing.assert_array_equal(front_end.features(samples), MicroFrontEnd().features(samples))
+    with pytest.raises(UsageError, match="output 'features' is ui8, i8 or i16 was expected"):
+        front_end.stored(samples, TensorType(DType.UINT8, ()))
 
 
 @pytest.mark.parametrize(

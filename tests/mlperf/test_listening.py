@@ -74,6 +74,8 @@ def test_item_17_scores_are_the_runners() -> None:
         ('[{"wav_file": "../a.wav", "detection_windows": []}]', "is no truth file of tracks"),
         ('[{"wav_file": "a.wav", "detection_windows": [[2, 1]]}]', "is no truth file of tracks"),
         ('[{"wav_file": "a.wav", "detection_windows": [[0, 1e999]]}]', "is no truth file of tracks"),
+        (f'[{{"wav_file": "a.wav", "detection_windows": [[0, {10**400}]]}}]', "is no truth file of tracks"),
+        ('[{"wav_file": "a.wav", "detection_windows": [[0, "1", 2]]}]', "is no truth file of tracks"),
         ('[{"wav_file": "a.wav"}]', "is no truth file of tracks"),
     ],
 )
@@ -94,6 +96,16 @@ def test_item_17_tracks(tmp_path: Path) -> None:
     (tmp_path / "text.wav").write_text("text")
     with pytest.raises(UsageError, match="is no WAV file"):
         read_track(tmp_path, "text.wav")
+    good = (tmp_path / "good.wav").read_bytes()
+    for damaged, message in (
+        (good[:-1], "ends after 23 bytes of samples, 24 were expected"),
+        (good[:-4], "ends after 20 bytes of samples, 24 were expected"),
+        (good[:30], r"is no WAV file \(damaged\)"),
+        (good[:16] + b"\xff" + good[17:], r"is no WAV file \(damaged\)"),  # the chunk "fmt " beyond the file
+    ):
+        (tmp_path / "damaged.wav").write_bytes(damaged)
+        with pytest.raises(UsageError, match=message):
+            read_track(tmp_path, "damaged.wav")
     with pytest.raises(UsageError, match="is no name of a file"):
         read_track(tmp_path, "../good.wav")
     with pytest.raises(UsageError, match="No such file"):

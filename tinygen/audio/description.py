@@ -47,6 +47,6 @@ def _parsed(text: str | bytes, where: str) -> FrontEnd:
 
 def _made(values: dict[str, Any], where: str) -> FrontEnd:
     kind = values.get("kind")
-    if kind not in KINDS:
+    if not isinstance(kind, str) or kind not in KINDS:
         raise UsageError(f"{where}: kind is {kind!r}, one of {', '.join(KINDS)} was expected. Choose one of them.")
     return KINDS[kind].made_of({name: value for name, value in values.items() if name != "kind"})

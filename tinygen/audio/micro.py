@@ -73,7 +73,7 @@ class MicroFrontEnd(FrontEnd, MicrofrontendSettings):
 
     def _converted(self, levels: Tensor, features: Tensor, place: Site) -> tuple[Op, ...]:
         """Features as the network takes them."""
-        if self.conversion == MICRO_SPEECH:
+        if self.conversion == MICRO_SPEECH and features.type.dtype is DType.INT8:
             return _as_micro_speech(levels, features, place)
         source = place.source("CONVERT")
         if not features.type.dtype.is_real:

@@ -53,7 +53,7 @@ def read_truth(file: Path) -> tuple[Track, ...]:
         )
     except OSError as error:
         raise UsageError(f"{file}: cannot be read ({error.strerror}), {expected}. Correct the path.") from None
-    except (ValueError, TypeError, KeyError, RecursionError):
+    except (ValueError, TypeError, KeyError, OverflowError, RecursionError):
         raise UsageError(f"{file}: is no truth file of tracks, {expected}.") from None
     if not tracks:
         raise UsageError(f"{file}: names no track, at least 1 was expected.")
@@ -67,7 +67,10 @@ def _base_name(name: object) -> str:
 
 
 def _window(given: Sequence[object]) -> tuple[float, float]:
-    begin, end = (float(second) for second in given if isinstance(second, int | float))
+    seconds = [float(second) for second in given if isinstance(second, int | float)]
+    if len(seconds) != len(given):
+        raise TypeError(given)
+    begin, end = seconds
     if not (math.isfinite(begin) and math.isfinite(end) and begin <= end):
         raise ValueError(given)
     return begin, end
@@ -87,14 +90,18 @@ def read_track(folder: Path, name: str) -> Int16Array:
                     f"{file}: has {channels} channels of {8 * width} bits, {count} samples at {rate} Hz; 1 or 2 of 16 "
                     f"bits at {SAMPLE_RATE} Hz, of two hours at most, were expected. Convert it."
                 )
-            frames = np.frombuffer(source.readframes(count), "<i2")
+            data = source.readframes(count)
     except OSError as error:
         raise UsageError(f"{file}: cannot be read ({error.strerror}), a WAV file was expected.") from None
-    except (wave.Error, EOFError) as error:
+    except (wave.Error, EOFError, RuntimeError) as error:  # the last where sizes of chunks do not fit each other
         raise UsageError(
-            f"{file}: is no WAV file ({error}), one of 16 bits at {SAMPLE_RATE} Hz was expected."
+            f"{file}: is no WAV file ({str(error) or 'damaged'}), one of 16 bits at {SAMPLE_RATE} Hz was expected."
         ) from None
-    return frames[: len(frames) // channels * channels].reshape(-1, channels)[:, 0].astype(np.int16)
+    if len(data) != count * channels * width:
+        raise UsageError(
+            f"{file}: ends after {len(data)} bytes of samples, {count * channels * width} were expected. Copy it again."
+        )
+    return np.frombuffer(data, "<i2").reshape(-1, channels)[:, 0].astype(np.int16)
 
 
 def score(detections_ms: Sequence[int], words: Sequence[tuple[float, float]]) -> Score:
