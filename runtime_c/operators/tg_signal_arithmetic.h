@@ -61,6 +61,12 @@ static inline uint32_t tg_root(uint64_t value)
     return (uint32_t)(rest > root && root != UINT32_MAX ? root + 1U : root);
 }
 
+/** A table's number as unsigned arithmetic takes it; a function, as GCC warns of the sign where a sum has the cast. */
+static inline uint32_t tg_as_uint32(int16_t number)
+{
+    return (uint32_t)number;
+}
+
 /** A stretch of energies, times the weights of the filter that rises there and of the one that falls. */
 static inline void tg_add_stretch(const struct tg_filter_bank *layer, int32_t stretch, const uint32_t *energies,
     uint64_t *rising_sum, uint64_t *falling_sum)
@@ -72,8 +78,8 @@ static inline void tg_add_stretch(const struct tg_filter_bank *layer, int32_t st
     uint64_t second = 0;
 
     for (int32_t i = 0; i < layer->widths[stretch]; i++) {
-        first += (uint64_t)energy[i] * (uint32_t)rising[i];
-        second += (uint64_t)energy[i] * (uint32_t)falling[i];
+        first += (uint64_t)energy[i] * tg_as_uint32(rising[i]);
+        second += (uint64_t)energy[i] * tg_as_uint32(falling[i]);
     }
     *rising_sum = first;
     *falling_sum = second;
@@ -142,7 +148,7 @@ static inline uint32_t tg_log(const struct tg_logarithm *layer, uint32_t signal)
     part = value - (1U << whole);
     part = whole < 16 ? part << (16 - whole) : part >> (whole - 16);
     curve = layer->table + (part >> 9);
-    log2 = (whole << 16) + part + (uint32_t)curve[0];
+    log2 = (whole << 16) + part + tg_as_uint32(curve[0]);
     log2 += (uint32_t)(((curve[1] - curve[0]) * (int32_t)(part & 511U)) >> 16);
     result = (uint32_t)(((uint64_t)45426 * log2 + (1U << 15)) >> 16); /* 2^16 / log2(e) */
     result = (layer->scale * result + (1U << 15)) >> 16;
