@@ -14,10 +14,11 @@ from tinygen.frontends.onnx.qoperator import EXPANSIONS
 from tinygen.frontends.onnx.registry import READERS as ONNX_READERS
 from tinygen.frontends.tflite.importer import INTEGER_READERS, READERS
 from tinygen.frontends.tflite.node import Reader
+from tinygen.frontends.tflite.raw import CUSTOM
 from tinygen.ir.graph import Op
 from tinygen.report.table import listing
 
-_NAMES = re.compile(r"[A-Z0-9_]+(, [A-Z0-9_]+)*( and [A-Z0-9_]+)?[:;,]? *")  # as readers' documentation begins
+_NAMES = re.compile(r"[A-Z]\w*(, [A-Z]\w*)*( and [A-Z]\w*)?[:;,]? *")  # as readers' documentation begins
 _FORMATS = {"tflite": "TFLite", "onnx": "ONNX"}
 
 
@@ -98,7 +99,7 @@ def _remark(name: str, reader: Reader) -> str:
         return ""
     text = _first_line(reader.__doc__)
     names = _NAMES.match(text)
-    return text[names.end() :] if names and name in names[0] else ""
+    return text[names.end() :] if names and name.removeprefix(CUSTOM) in re.findall(r"\w+", names[0]) else ""
 
 
 def _first_line(text: str | None) -> str:

@@ -170,8 +170,10 @@ def read_delay(node: Node) -> tuple[Op, ...]:
 
 
 def read_framer(node: Node) -> tuple[Op, ...]:
-    """SignalFramer: frames of the samples that are kept and those of the call; not valid ones are of what there is,
-    which TFLite Micro leaves as it was."""
+    """SignalFramer: frames of the samples that are kept and those of the call.
+
+    Those that are not valid yet are of what there is; TFLite Micro leaves them as they were.
+    """
     options, input, output, valid = _options(node), node.input(0), node.output(), node.output(1)
     size, step = options.integer("frame_size"), options.integer("frame_step")
     if not input.shape or not 0 < step <= size <= DType.INT16.max or input.shape[-1] % step or not input.shape[-1]:
@@ -201,8 +203,10 @@ def read_framer(node: Node) -> tuple[Op, ...]:
 
 
 def read_stacker(node: Node) -> tuple[Op, ...]:
-    """SignalStacker: rows of the frames before and behind one; not valid ones are of what there is, which TFLite Micro
-    leaves as it was. The first frame stands for those before it."""
+    """SignalStacker: rows of the frames before and behind one, the first of which stands for those before it.
+
+    Those that are not valid yet are of what there is; TFLite Micro leaves them as they were.
+    """
     options, input, output, valid = _options(node), node.input(0), node.output(), node.output(1)
     left, right = options.integer("stacker_left_context"), options.integer("stacker_right_context")
     channels, step = options.integer("num_channels"), options.integer("stacker_step")
@@ -252,7 +256,7 @@ def read_overlap_add(node: Node) -> OverlapAdd:
 
 
 def read_microfrontend(node: Node) -> tuple[Op, ...]:
-    """AudioMicrofrontend: a whole signal a call, each of which begins without noise; frames with those beside them."""
+    """AudioMicrofrontend, AUDIO_MICROFRONTEND: a whole signal a call, each begins without noise; frames are stacked."""
     options, input, output = _options(node), node.input(0), node.output()
     settings = MicrofrontendSettings(
         sample_rate=options.integer("sample_rate"),
