@@ -187,5 +187,5 @@ def test_what_has_no_integers(tmp_path: Path) -> None:
     file, data = tmp_path / "net.onnx", tmp_path / "x.npy"
     file.write_bytes(model.finish())
     np.save(data, np.ones((4, 4, 1, 3), np.float32))
-    with pytest.raises(CTableError, match=r"gates are clipped to 1\.0, which integers have no arithmetic for"):
+    with pytest.raises(CTableError, match=r"gates are clipped to 1\.0, which integers have no arithmetic for\. Export"):
         _calibrated(file, data, is_wide=False)

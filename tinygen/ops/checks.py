@@ -4,6 +4,11 @@ from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import DType, Quant
 from tinygen.ops.requantize import Multiplier
 
+
+class NoIntegersError(ValueError):
+    """What is asked of an operator has no arithmetic on integers, whatever their scales."""
+
+
 _FILTERS = {
     DType.FLOAT32: ((DType.FLOAT32,), DType.FLOAT32),
     DType.INT8: ((DType.INT8, DType.INT4, DType.INT2, DType.INT1), DType.INT32),

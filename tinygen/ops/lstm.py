@@ -10,7 +10,7 @@ from tinygen.ir.answers import Point
 from tinygen.ir.graph import Values
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, DType, Float32Array
-from tinygen.ops.checks import check_activations, check_dtype, check_shape
+from tinygen.ops.checks import NoIntegersError, check_activations, check_dtype, check_shape
 from tinygen.ops.gate_function import LOGISTIC, TANH, GateFunction
 from tinygen.ops.recurrent import (
     BY_UNITS,
@@ -110,7 +110,7 @@ class Lstm(Recurrent):
         super()._verify_stored_form()
         check_functions(self.functions, LSTM_FUNCTIONS)
         if self.peepholes or self.is_coupled:
-            raise ValueError("has peepholes or coupled gates, which integers have no arithmetic for")
+            raise NoIntegersError("has peepholes or coupled gates, which integers have no arithmetic for")
         check_activations(("cell state", self.cell))
         scale = self.cell.type.scale
         if frexp(scale)[0] != 0.5 or not CELL_SCALES[0] <= scale <= CELL_SCALES[1]:

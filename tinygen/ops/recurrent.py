@@ -13,7 +13,14 @@ from tinygen.ir.stream import zero_of
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, DType, Float32Array
 from tinygen.ops.accumulate import exact_matmul
-from tinygen.ops.checks import check_activations, check_dtype, check_per_tensor, check_rank, check_shape
+from tinygen.ops.checks import (
+    NoIntegersError,
+    check_activations,
+    check_dtype,
+    check_per_tensor,
+    check_rank,
+    check_shape,
+)
 from tinygen.ops.gate_function import GateFunction
 from tinygen.ops.precision import bias_points, offsets, requantized, weights_point
 from tinygen.ops.requantize import (
@@ -199,9 +206,9 @@ class Recurrent(Op):
                     raise ValueError(f"the scale of products of the {gate} gate is too large for 64-bit sums")
 
     def _verify_stored_form(self) -> None:
-        """ValueError where integers have no arithmetic for what is asked."""
+        """ValueError unless integers compute what is asked; NoIntegersError where none do, whatever their scales."""
         if self.gate_clip:
-            raise ValueError(f"gates are clipped to {self.gate_clip}, which integers have no arithmetic for")
+            raise NoIntegersError(f"gates are clipped to {self.gate_clip}, which integers have no arithmetic for")
 
     def evaluate(self, values: Values) -> tuple[Array, ...]:
         return self._run(values)[0]
@@ -315,7 +322,7 @@ def saturated(value: Int64Array) -> Int64Array:
 
 
 def check_functions(functions: Sequence[GateFunction], expected: Sequence[GateFunction]) -> None:
-    """ValueError unless gates have the functions that integers have tables for."""
+    """NoIntegersError unless gates have the functions that integers have tables for."""
     if tuple(functions) != tuple(expected):
         found, wanted = (", ".join(function.kind.value for function in listed) for listed in (functions, expected))
-        raise ValueError(f"gates have functions {found}; of integers {wanted} were expected")
+        raise NoIntegersError(f"gates have functions {found}; of integers {wanted} were expected")

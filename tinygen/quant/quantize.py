@@ -11,6 +11,7 @@ from tinygen.ir.types import Array, DType, Quant, TensorType
 from tinygen.ir.verify import verify
 from tinygen.ops.accumulate import LARGEST_WIDE_BIAS
 from tinygen.ops.arithmetic_unary import Negate
+from tinygen.ops.checks import NoIntegersError
 from tinygen.ops.clamp import Clamp, fused_clamp, with_clamp
 from tinygen.ops.crossing import Crossing
 from tinygen.ops.gather import Gather
@@ -209,9 +210,15 @@ def _stored_bias(op: Op, bias: Tensor, input: Tensor, weights: Quant, table: CTa
 
 
 def _check_op(op: Op, table: CTable) -> None:
-    """Raise CTableError where no kernel computes with such scales."""
+    """Raise CTableError where no kernel computes with such scales, or with integers at all."""
     try:
         op.verify()
+    except NoIntegersError as error:
+        raise CTableError(
+            Code.CONSTRAINT,
+            f"{table.model.name}, operator '{op.name}': {error}. Export the model without it, or compile it with "
+            "--allow-float.",
+        ) from None
     except ValueError as error:
         raise CTableError(
             Code.CONSTRAINT,
