@@ -88,8 +88,9 @@ STEPS: Final = Limit(1 << 18, "steps", "Plan on whole tensors: --split off.")
 TURNS: Final = Limit(1 << 16, "turns of a loop", "Let the loop end earlier.")
 """Of one call of a network, where it decides itself how often a part of it runs: the C ends the call with an error."""
 
-ALL_TURNS: Final = Limit(1 << 20, "turns of loops", "Let loops end earlier.")
-"""Of an operator, with loops inside of loops: numpy's references take some 10 us for each operator in each turn."""
+LOOP_WORK: Final = Limit(1 << 21, "operators run by loops", "Let loops end earlier, or do less in each turn.")
+"""Of a model while it is compiled, and of each call of its references: each operator takes numpy some 10 us in each
+turn. Every 4,096 elements or products of it count as another one."""
 
 PRINTED_BYTES: Final = Limit(1 << 26, "bytes of constants in C")
 """As for a TFLite file. Each is printed as up to five letters, several copies of which are in memory."""

@@ -6,11 +6,21 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.support.onnx_control_models import ROW, branch_model, broken_model, loop_model, quantized_model
+from tests.support.onnx_control_models import (
+    ROW,
+    branch_model,
+    broken_model,
+    costly_model,
+    loop_model,
+    quantized_model,
+)
 from tests.support.onnx_runtime import needs_onnxruntime, run_onnxruntime
 from tests.support.tools import requires_host_cc, requires_qemu
+from tinygen.budget import BudgetError, Limit
 from tinygen.build.execute import Sample
 from tinygen.errors import UnsupportedOperatorsError
+from tinygen.frontends.onnx import builder
+from tinygen.frontends.onnx.operators import control
 from tinygen.ops.control import If, While
 from tinygen.options import Kernels, Options
 from tinygen.pipeline import Compiled, compile_model
@@ -89,3 +99,19 @@ def test_item_16_what_is_refused(what: str, message: str, tmp_path: Path) -> Non
     with pytest.raises(UnsupportedOperatorsError) as error:
         _compiled(tmp_path, broken_model(what))
     assert message in str(error.value)
+
+
+def test_loops_have_a_budget_while_they_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is counted is operators, not turns alone; what loops collect is limited before there is memory for it."""
+    monkeypatch.setattr(builder, "LOOP_WORK", Limit(1 << 12, "operators run by loops"))
+    _compiled(tmp_path, costly_model(100, 20))
+    with pytest.raises(
+        BudgetError, match=r"operator 0 \(Loop 'make total'\): 4,1\d\d operators run by loops, at most 4,096"
+    ):
+        _compiled(tmp_path, costly_model(100, 60))
+    monkeypatch.setattr(control, "TENSOR_BYTES", Limit(1 << 10, "bytes for a tensor"))
+    _compiled(tmp_path, costly_model(64, 1))
+    with pytest.raises(
+        BudgetError, match=r"rows of 'x\S*' that a loop collects: 1,040 bytes for a tensor, at most 1,024"
+    ):
+        _compiled(tmp_path, costly_model(65, 1))

@@ -132,6 +132,22 @@ def quantized_model() -> bytes:
     return _model(_graph(nodes, ports, [_port("out")], [*scales, *_constants(zero=np.int64(0))]))
 
 
+def costly_model(turns: int, operators: int) -> bytes:
+    """x: a number that a loop counts up to in steps of so many operators, and x after each turn."""
+    steps = [_node("Add", [f"n{at}" if at else "n", "one"], f"n{at + 1}") for at in range(operators)]
+    last = f"n{operators}"
+    body = _graph(
+        [*steps, _node("Less", [last, "limit"], "again"), _node("Identity", ["x"], "row")],
+        [_port("i", _INT64, ()), _port("asked", _BOOL, ()), _port("n", _INT64, ())],
+        [_port("again", _BOOL, ()), _port(last, _INT64, ()), _port("row")],
+    )
+    constants = _constants(
+        turns=np.int64(turns), yes=np.bool_(True), zero=np.int64(0), one=np.int64(1), limit=np.int64(1 << 30)
+    )
+    loop = _node("Loop", ["turns", "yes", "zero"], "total", "rows", body=body)
+    return _model(_graph([loop], [_port("x")], [_port("rows", _FLOAT, (turns, *ROW))], constants))
+
+
 def broken_model(what: str) -> bytes:
     """x, n: a branch or a loop with one thing wrong."""
     shape = (2, 4) if what == "shape" else ROW

@@ -5,7 +5,7 @@ from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, ClassVar, Self, TypeVar
 
-from tinygen.budget import ALL_TURNS, Account
+from tinygen.budget import LOOP_WORK, Account
 from tinygen.ir.answers import Filters, Point, Products, Range, ScalingConstants, Summation
 from tinygen.ir.channels import Intervals, Link
 from tinygen.ir.orientation import Permutation, Turn, Turned
@@ -25,6 +25,8 @@ from tinygen.ir.stream import State, Stream
 from tinygen.ir.tensor import Alias, Tensor
 from tinygen.ir.text import print_graph
 from tinygen.ir.types import Array, Quant, TensorType
+
+_ELEMENTS_OF_WORK = 1 << 12  # that take numpy as long as an operator on few
 
 
 @dataclass(frozen=True)
@@ -377,9 +379,9 @@ class Tile:
 class Values:
     """Arrays by tensor: constants are their own value, the rest is looked up."""
 
-    def __init__(self, read: Callable[[Tensor], Array], turns: Account | None = None) -> None:
+    def __init__(self, read: Callable[[Tensor], Array], loops: Account | None = None) -> None:
         self._read = read
-        self.turns = turns or Account(ALL_TURNS)  # of loops
+        self.loops = loops or Account(LOOP_WORK)
 
     def __getitem__(self, tensor: Tensor) -> Array:
         return tensor.data if tensor.data is not None else self._read(tensor)
@@ -401,10 +403,17 @@ class Subgraph:
         results = tuple(Port(tensor.name, tensor, tensor.type) for tensor in outputs)
         return cls(Graph(name, ports, results, ops), reads)
 
-    def evaluate(self, values: Sequence[Array], turns: Account) -> list[Array]:
-        """The outputs for the operator's inputs; what loops in it take is spent of `turns`."""
+    @cached_property
+    def work(self) -> int:
+        """Of one run, as `LOOP_WORK` counts it; what its operators run themselves comes to it."""
+        plain = [op for op in self.graph.ops if not op.subgraphs]
+        elements = sum(op.macs + sum(result.type.elements for result in op.results) for op in plain)
+        return 1 + len(self.graph.ops) + elements // _ELEMENTS_OF_WORK
+
+    def evaluate(self, values: Sequence[Array], loops: Account) -> list[Array]:
+        """The outputs for the operator's inputs; what loops in it take is spent of `loops`."""
         arrays = {tensor: values[at] for tensor, at in zip(self.graph.input_tensors, self.reads, strict=True)}
-        known = Values(arrays.__getitem__, turns)
+        known = Values(arrays.__getitem__, loops)
         for op in self.graph.ops:
             arrays.update(zip(op.results, op.evaluate(known), strict=True))
         return [known[tensor] for tensor in self.graph.output_tensors]

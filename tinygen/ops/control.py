@@ -6,7 +6,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from tinygen.budget import ALL_TURNS, TURNS, Account
+from tinygen.budget import TURNS, Account
 from tinygen.ir.answers import Point, Range
 from tinygen.ir.graph import Op, Subgraph, Values
 from tinygen.ir.tensor import Tensor
@@ -77,7 +77,7 @@ class If(ControlFlow):
 
     def evaluate(self, values: Values) -> tuple[Array, ...]:
         chosen = self.when_true if values[self.condition].reshape(-1)[0] else self.when_false
-        return tuple(chosen.evaluate([values[tensor] for tensor in self.inputs], values.turns))
+        return tuple(chosen.evaluate([values[tensor] for tensor in self.inputs], values.loops))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -122,12 +122,11 @@ class While(ControlFlow):
 
     def evaluate(self, values: Values) -> tuple[Array, ...]:
         held = [values[tensor] for tensor in self.inputs]
-        turn = 0
-        while self.condition.evaluate(held, values.turns)[0].reshape(-1)[0]:
+        turn, where = 0, str(self.source)
+        while _run(self.condition, held, values.loops, where)[0].reshape(-1)[0]:
             turn += 1
-            TURNS.check(turn, str(self.source))
-            values.turns.spend(1, str(self.source))
-            held[: len(self.outputs)] = self.body.evaluate(held, values.turns)
+            TURNS.check(turn, where)
+            held[: len(self.outputs)] = _run(self.body, held, values.loops, where)
         return tuple(held[: len(self.outputs)])
 
 
@@ -138,23 +137,30 @@ def check_truth(role: str, tensor: Tensor) -> None:
         raise ValueError(f"{role} '{tensor.name}' has {tensor.type.elements} elements, 1 was expected")
 
 
-def known_turns(condition: Subgraph, body: Subgraph, inputs: Sequence[Tensor], where: str) -> int | None:
+def known_turns(
+    condition: Subgraph, body: Subgraph, inputs: Sequence[Tensor], where: str, loops: Account
+) -> int | None:
     """How often a loop runs, where that depends on nothing but constants; None where it depends on anything else.
 
-    BudgetError, naming the place, where that is too often.
+    BudgetError, naming the place, where that is too often; to count takes some of `loops`.
     """
     counters = _counters(condition, body, inputs)
     if counters is None:
         return None
     ends, steps = condition, _restricted(body, counters)
     held = {at: inputs[at].data for at in counters.union(condition.reads, steps.reads)}
-    total, turn = Account(ALL_TURNS), 0
-    while ends.evaluate(_dense(held, len(inputs)), total)[0].reshape(-1)[0]:
+    turn = 0
+    while _run(ends, _dense(held, len(inputs)), loops, where)[0].reshape(-1)[0]:
         turn += 1
         TURNS.check(turn, where)
-        total.spend(1, where)
-        held |= zip(sorted(counters), steps.evaluate(_dense(held, len(inputs)), total), strict=True)
+        held |= zip(sorted(counters), _run(steps, _dense(held, len(inputs)), loops, where), strict=True)
     return turn
+
+
+def _run(subgraph: Subgraph, values: Sequence[Array], loops: Account, where: str) -> list[Array]:
+    """A part of a loop once."""
+    loops.spend(subgraph.work, where)
+    return subgraph.evaluate(values, loops)
 
 
 def _counters(condition: Subgraph, body: Subgraph, inputs: Sequence[Tensor]) -> set[int] | None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from tinygen.budget import FOLDED_BYTES, Account
+from tinygen.budget import FOLDED_BYTES, LOOP_WORK, Account
 from tinygen.frontends.onnx.raw import RawNode, UnsupportedError
 from tinygen.frontends.onnx.values import Form, Order, Pending, Placed, Quantized, Real
 from tinygen.ir.coding import Coding
@@ -42,6 +42,7 @@ class Builder:
     ops: list[Op] = field(default_factory=list)
     layouts: dict[str, Order] = field(default_factory=dict)  # of tensors that the file has too, by name
     derived: Account = field(default_factory=lambda: Account(FOLDED_BYTES))  # what constants take that are made here
+    loops: Account = field(default_factory=lambda: Account(LOOP_WORK))  # what those do whose turns are counted
     levels: dict[Tensor, Levels] = field(default_factory=dict)  # by levels, and by the real numbers made of them again
     stored: dict[Tensor, Placed] = field(default_factory=dict)  # integers, by the real constants they stand for
     _names: set[str] = field(default_factory=set)

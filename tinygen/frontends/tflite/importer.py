@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from tinygen.budget import FOLDED_BYTES, NODES, Account
+from tinygen.budget import FOLDED_BYTES, LOOP_WORK, NODES, Account
 from tinygen.errors import UnsupportedModelError, UnsupportedOperator, UnsupportedOperatorsError
 from tinygen.frontends.foreign import check_is_real, check_not_compiled
 from tinygen.frontends.tflite.calling import called
@@ -85,7 +85,7 @@ def import_tflite(
     subgraph = ending_at(path, with_sizes(path.name, model.subgraphs[0], shapes or {}), stop_at)
     _check_ours(path.name, subgraph)
     check_sizes(path.name, subgraph)
-    accounts = Account(FOLDED_BYTES), Account(NODES)
+    accounts = Account(FOLDED_BYTES), Account(LOOP_WORK), Account(NODES)
     reading = _Reading.of(model, subgraph, KeptVariables.of(model, subgraph), *accounts, bool(shapes))
     reading.run()
     if reading.faults:
@@ -114,6 +114,7 @@ class _Reading:
     unsigned: frozenset[int]
     memory: KeptVariables
     folded: Account
+    loops: Account
     operators: Account  # of this subgraph and all that were read before, some of them several times
     has_sizes: bool  # that the user gives
     callers: tuple[RawSubgraph, ...] = ()  # whose operators run it, from the main one on
@@ -127,6 +128,7 @@ class _Reading:
         subgraph: RawSubgraph,
         memory: KeptVariables,
         folded: Account,
+        loops: Account,
         operators: Account,
         has_sizes: bool = False,
         callers: tuple[RawSubgraph, ...] = (),
@@ -136,7 +138,9 @@ class _Reading:
         types = {index: tensor.type for index, tensor in tensors.items()}
         unsigned = unsigned_tensors(subgraph, tensors)
         tensors |= {index: as_signed(tensors[index]) for index in unsigned}
-        return cls(model, subgraph, tensors, problems, types, unsigned, memory, folded, operators, has_sizes, callers)
+        return cls(
+            model, subgraph, tensors, problems, types, unsigned, memory, folded, loops, operators, has_sizes, callers
+        )
 
     @property
     def names(self) -> frozenset[str]:
@@ -166,6 +170,7 @@ class _Reading:
             model,
             self.memory,
             self._enter,
+            self.loops,
             self.unsigned,
             around,
         )
@@ -177,7 +182,7 @@ class _Reading:
         if constant is not None:
             tensors[raw.outputs[0]] = constant
             return
-        remaining, known = fold(_read_operator(node, self.problems), self.folded, only=_FOLDED_TYPES)
+        remaining, known = fold(_read_operator(node, self.problems), self.folded, only=_FOLDED_TYPES, loops=self.loops)
         self.ops += remaining
         known |= node.same
         tensors |= {index: known[tensors[index]] for index in raw.outputs if tensors.get(index) in known}
@@ -189,7 +194,13 @@ class _Reading:
         handles = {own: node.memory.handles[outer] for own, outer in passed.items() if outer in node.memory.handles}
         memory = node.memory.inside(subgraph, handles, is_apart)
         inner = _Reading.of(
-            self.model, subgraph, memory, self.folded, self.operators, callers=(*self.callers, self.subgraph)
+            self.model,
+            subgraph,
+            memory,
+            self.folded,
+            self.loops,
+            self.operators,
+            callers=(*self.callers, self.subgraph),
         )
         inputs = [own for own in subgraph.inputs if own not in handles]
         if len(inputs) != len(given):

@@ -6,6 +6,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from tinygen.budget import Account
 from tinygen.frontends.tflite.dilation import Dilated
 from tinygen.frontends.tflite.memory import KeptVariables
 from tinygen.frontends.tflite.raw import RawModel, RawOperator, RawTensor, TypeName
@@ -60,6 +61,7 @@ class Node:
     model: RawModel
     memory: KeptVariables  # the variables as they are before the operator
     entering: "Callable[[Node, int, Sequence[Tensor], bool], Entered]"  # see `enter`
+    loops: Account  # what those that run while the model is read may do
     unsigned: frozenset[int] = frozenset()  # tensors that are uint8 in the file, read as int8
     dilated: Dilated | None = None  # of a convolution, what the operators around it did for it
     same: dict[Tensor, Tensor] = field(default_factory=dict)  # results that are tensors which there are already

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from tinygen.budget import TENSOR_BYTES
 from tinygen.frontends.onnx.builder import Builder
 from tinygen.frontends.onnx.node import Node, Readers
 from tinygen.frontends.onnx.raw import ConsequenceError, UnsupportedError
@@ -85,7 +86,7 @@ class _Inner:
     def of(cls, node: Node, name: str, given: Mapping[str, Value], own: Sequence[Tensor] = ()) -> "_Inner":
         """Of an attribute, which is given values for its inputs: its `own` tensors."""
         outer = node.builder
-        inner = Builder(outer.file, outer.onnx_names, is_real=outer.is_real, derived=outer.derived)
+        inner = Builder(outer.file, outer.onnx_names, is_real=outer.is_real, derived=outer.derived, loops=outer.loops)
         taken: dict[Tensor, Tensor] = {}
         outside = {name: _inside(outer, value, taken) for name, value in _outside(node).items()}
         inner.claim_all((*taken.values(), *own))
@@ -152,7 +153,7 @@ class _LoopReader:
             return ends, Subgraph.of(f"{name}:body", inputs, tuple(inner.builder.ops), [*after, *filled])
 
         outer = (*first, *bound, *fixed)
-        turns = known_turns(*sides([], []), outer, str(node.source))
+        turns = known_turns(*sides([], []), outer, str(node.source), builder.loops)
         if parts and turns is None:
             raise UnsupportedError("collects rows of as many turns as values say, a known number was expected")
         begins = [_zeros(builder, part, turns or 0) for part in parts]
@@ -336,6 +337,7 @@ def _computed(builder: Builder, node: Node, function: IntegerFunction, first: Te
 
 def _zeros(builder: Builder, part: Tensor, rows: int) -> Tensor:
     """What rows like `part` are put into."""
+    TENSOR_BYTES.check(rows * part.type.bytes, f"{builder.file}, rows of '{part.name}' that a loop collects")
     data = np.zeros((rows, *part.shape), part.type.dtype.numpy)
     return builder.constant(builder.derive(part.name, "rows"), data, part.type.quant)
 

@@ -111,7 +111,7 @@ def read_while(node: Node) -> tuple[Op, ...]:
             outputs=outputs,
             condition=stays,
             body=step,
-            turns=known_turns(stays, step, inputs, str(node.source)),
+            turns=known_turns(stays, step, inputs, str(node.source), node.loops),
         ),
     )
 
