@@ -370,6 +370,7 @@ def test_refused_convolutions() -> None:
     assert "input 'x' is i16 with zero point 3, 0 was expected" in _refused(zero_point=3)
     assert "bias 'b' is i32, i64 was expected" in _refused(bias_type="int32")
     assert "bias 'b' reaches 140737488355328, at most 2**46 was expected" in _refused(bias=1 << 47)
+    assert "bias 'b' reaches 9223372036854775808, at most 2**46" in _refused(bias=-(1 << 63))
 
 
 @pytest.mark.parametrize(

@@ -200,6 +200,8 @@ def test_item_17_contexts_of_svdf(tmp_path: Path) -> None:
         (svdf_model(1, rank=7), "do not fit a rank of 7"),
         (lstm_model(1, activation=1)[:2], r"has activation 1, 4 \(TANH\) was expected"),
         (lstm_model(1, cell_scale=0.003)[:2], "has scale 0.003.*, 2\\^-20 to 2\\^-9 was expected"),
+        (lstm_model(4, bias=1 << 62)[:2], r"bias 'bias 0' reaches 4611686018427387904, at most 2\*\*46 was"),
+        (lstm_model(4, bias=-(1 << 63))[:2], r"bias 'bias 0' reaches 9223372036854775808, at most 2\*\*46"),
         (svdf_model(1, is_variable=False), "is no variable tensor of its own, one was expected"),
     ],
 )

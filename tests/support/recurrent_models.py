@@ -52,7 +52,7 @@ def svdf_model(
 
 
 def lstm_model(
-    seed: int, is_real: bool = False, activation: int = 4, cell_scale: float | None = None
+    seed: int, is_real: bool = False, activation: int = 4, cell_scale: float | None = None, bias: int | None = None
 ) -> tuple[bytes, tuple[int, ...], str]:
     """x -> UNIDIRECTIONAL_SEQUENCE_LSTM -> y, the shape of x and its type: int8, int16 or float32."""
     rng = np.random.default_rng(seed)
@@ -83,9 +83,8 @@ def lstm_model(
     x = tensor("x", (*order, inputs), kind, x_scale, x_zero)
     kernels, recurrent = weights("kernel", inputs), weights("recurrent", units)
     size = 0.5 if is_real else 0.3 / (x_scale * weight_scale)
-    biases = [
-        tensor(f"bias {n}", (units,), sums, x_scale * weight_scale, data=rng.normal(0, size, units)) for n in range(4)
-    ]
+    starts = [rng.normal(0, size, units) if bias is None else np.full(units, bias) for _ in range(4)]
+    biases = [tensor(f"bias {n}", (units,), sums, x_scale * weight_scale, data=data) for n, data in enumerate(starts)]
     hidden = tensor("hidden state", (batches, units), kind, h_scale, h_zero)
     exponent = int(rng.integers(9, 16))
     cell = tensor("cell state", (batches, units), "float32" if is_real else "int16", cell_scale or 2.0**-exponent)

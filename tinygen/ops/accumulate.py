@@ -43,6 +43,15 @@ def centered_weights(weights: Tensor, stored: Array) -> Array:
     return stored.astype(np.int16) - along(np.array(quant.zero_points, np.int16), quant.axis, stored.ndim)
 
 
+def check_wide_bias(bias: Tensor | None) -> None:
+    """Raise ValueError where a constant bias takes sums of an int16 layer beyond the 48 bits that are requantized."""
+    if bias is None or bias.data is None:
+        return
+    largest = max(int(bias.data.max(initial=0)), -int(bias.data.min(initial=0)))
+    if largest > LARGEST_WIDE_BIAS:
+        raise ValueError(f"bias '{bias.name}' reaches {largest}, at most 2**46 was expected")
+
+
 @dataclass(frozen=True, eq=False)
 class OutputStage:
     """From accumulators (last axis: output channels) to stored outputs; of int8 they have 32 bits, of int16 more."""
@@ -81,8 +90,7 @@ class OutputStage:
                 f"weights '{self.weights.name}' are i16 with {products} for an output, at most {MOST_WIDE_PRODUCTS} "
                 "were expected"
             )
-        if self.bias is not None and self.bias.data is not None and np.any(abs(self.bias.data) > LARGEST_WIDE_BIAS):
-            raise ValueError(f"bias '{self.bias.name}' reaches {abs(self.bias.data).max()}, at most 2**46 was expected")
+        check_wide_bias(self.bias)
 
     @cached_property
     def multipliers(self) -> tuple[Int64Array, Int64Array]:

@@ -12,7 +12,7 @@ from tinygen.ir.graph import Op, Values
 from tinygen.ir.stream import zero_of
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, DType, Float32Array
-from tinygen.ops.accumulate import exact_matmul
+from tinygen.ops.accumulate import check_wide_bias, exact_matmul
 from tinygen.ops.checks import (
     NoIntegersError,
     check_activations,
@@ -201,6 +201,8 @@ class Recurrent(Op):
         if max(self.inputs, self.units) > _MOST_PRODUCTS:
             raise ValueError(f"{max(self.inputs, self.units)} products, at most {_MOST_PRODUCTS} were expected")
         if self.is_wide:
+            for products in self.products:
+                check_wide_bias(products.bias)
             for number, gate in enumerate(self.gates):
                 if max(self.input_scaling(number).shift, self.hidden_scaling(number).shift) > _MOST_WIDE_SHIFT:
                     raise ValueError(f"the scale of products of the {gate} gate is too large for 64-bit sums")
