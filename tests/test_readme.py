@@ -1,4 +1,4 @@
-"""What the README and the pages beside it show is what happens: commands, Python, C, and numbers."""
+"""What the README and the pages beside it show is what happens: commands, Python, C, numbers. Named tests exist."""
 
 import itertools
 import json
@@ -154,3 +154,18 @@ def test_links_lead_somewhere(page: str) -> None:
     text = (CHECKOUT / page).read_text(encoding="utf-8")
     for target in re.findall(r"\]\(([^)#]+)\)", text):
         assert target.startswith("https://") or (CHECKOUT / page).parent.joinpath(target).exists(), target
+
+
+@pytest.mark.parametrize("page", ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md"])
+def test_tests_that_are_named_are_there(page: str) -> None:
+    named = re.findall(r"\btests?[/_][\w/.]*\w", (CHECKOUT / page).read_text(encoding="utf-8"))
+    files = [name for name in named if name.endswith(".py") or "/" in name]
+    assert [name for name in files if not (CHECKOUT / name).exists()] == []
+    assert set(named) == set(files), "a test is named by its file"
+
+
+def test_each_decision_names_its_test() -> None:
+    text = (CHECKOUT / "ARCHITECTURE.md").read_text(encoding="utf-8").partition("## Where this deviates")[0]
+    said = re.findall(r"^- \*\*.*?(?=^- |^#|\Z)", text, re.MULTILINE | re.DOTALL)
+    assert len(said) > 30
+    assert [sentence.splitlines()[0] for sentence in said if "`tests/" not in sentence] == []

@@ -5,6 +5,7 @@ from pathlib import Path
 from tinygen.build.kernel_sources import kernel_library, native, operators
 from tinygen.build.source import SourceFile, sources_of
 from tinygen.kernels.base import Library
+from tinygen.paths import RUNTIME_C
 
 FAMILY = """/* For all. */
 #include "body.h"
@@ -57,3 +58,8 @@ def test_headers_are_those_that_are_included() -> None:
         "tg_native_pool.h",
         "tg_version.h",
     }
+
+
+def test_sources_for_the_device_are_c_alone() -> None:
+    """Compiling the `.c` files of a folder builds it: there is no assembly in files of its own."""
+    assert [file.name for file in RUNTIME_C.rglob("*") if file.suffix.lower() in (".s", ".asm", ".inc")] == []

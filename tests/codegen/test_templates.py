@@ -1,6 +1,7 @@
 """What the templates of C may say themselves."""
 
-from jinja2 import nodes
+import pytest
+from jinja2 import UndefinedError, nodes
 
 from tinygen.codegen.environment import environment
 from tinygen.paths import TEMPLATES
@@ -24,6 +25,11 @@ def test_templates_compute_nothing() -> None:
 
 def test_arithmetic_is_found() -> None:
     assert computed("{{ a }} {{ b // 4 }}\n{% if -c %}{% endif %}") == ["1: FloorDiv", "2: Neg"]
+
+
+def test_a_field_that_does_not_exist_is_an_error() -> None:
+    with pytest.raises(UndefinedError, match="no attribute 'nothing'"):
+        environment().from_string("{{ kernel.nothing }}").render(kernel=object())
 
 
 def computed(text: str) -> list[str]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
+from tinygen import passes
 from tinygen.errors import VerifyError
 from tinygen.ir.graph import Graph, Op, Port, Source
 from tinygen.ir.tensor import Tensor
@@ -93,3 +94,13 @@ def test_broken(graph: Callable[[], Graph], complaint: str) -> None:
         verify(graph(), "fuse_clamps")
     assert str(caught.value) == (f"net, after fuse_clamps: {complaint}. This is a defect in tinygen: please report it.")
     assert caught.value.exit_code == 1
+
+
+def test_every_pass_is_verified() -> None:
+    """The pass that breaks a graph is named, whichever would mend it afterwards."""
+
+    def breaking(graph: Graph) -> Graph:
+        return replace(graph, ops=())
+
+    with pytest.raises(VerifyError, match="breaking"):
+        passes.run(GOOD, [breaking, lambda _: GOOD])
