@@ -210,6 +210,12 @@ def test_item_17_what_listens_is_the_wake_word(tmp_path: Path) -> None:
     refused = tinygen("mlperf", "sww", model_file(MODEL), *whole, "-t", "mps2-an386", "-o", tmp_path / "f")
     assert refused.code == 2
     assert "a call takes 15,360 samples, at most 2,048 were expected for streaming wake word" in refused.stderr
+    slow = tmp_path / "slow.json"
+    slow.write_text('{"kind": "log_mel", "sample_rate": 8000, "highest_hz": 4000}')
+    options = ("--stream", "time", "--front-end", slow, "-t", "mps2-an386", "-o", tmp_path / "f")
+    refused = tinygen("mlperf", "sww", model_file(MODEL), *options)
+    assert refused.code == 2
+    assert "--front-end: takes samples at 8,000 Hz, 16,000 Hz were expected for streaming wake word" in refused.stderr
 
 
 @pytest.mark.qemu

@@ -21,6 +21,7 @@ from tinygen.ir.stream import Stream
 from tinygen.ir.types import DType
 from tinygen.mlperf.description import DESCRIPTION_FILE, LARGEST_BLOCK, Description
 from tinygen.mlperf.tasks import InputForm, Task
+from tinygen.mlperf.tracks import SAMPLE_RATE
 from tinygen.planner.schedule.schedule import Schedule
 from tinygen.report.document import json_text
 from tinygen.targets import Board, SoundKind, TimerKind, UartKind
@@ -91,6 +92,11 @@ def _listening(task: Task, schedule: Schedule, front_end: FrontEnd) -> Listening
     if task.threshold is None:
         raise UsageError(
             f"--front-end: is given for {task.title}, whose runner sends inputs of the network. Leave the option out."
+        )
+    if front_end.sample_rate != SAMPLE_RATE:
+        raise UsageError(
+            f"--front-end: takes samples at {front_end.sample_rate:,} Hz, {SAMPLE_RATE:,} Hz were expected for "
+            f"{task.title}. Correct sample_rate."
         )
     (port,) = schedule.graph.inputs
     samples = port.tensor.type.elements
