@@ -60,14 +60,18 @@ message of protobuf has as many."""
 NODES: Final = Limit(1 << 14, "operators of its file")
 """With those of functions in the place of their calls, and those that only compute shapes. Each takes 0.1 to 1 ms."""
 
+READ_TENSORS: Final = Limit(1 << 19, "tensors of subgraphs, each as often as it is run")
+"""In a TFLite file, whose operators may all run one subgraph with any number of tensors. Each takes some 3 us."""
+
 OPERATORS: Final = Limit(1 << 12, "operators")
-"""That are left in a graph: some searches of the planner take a time that grows with their square."""
+"""That are left in a graph and its subgraphs: some searches of the planner take a time that grows with their square."""
 
 TENSOR_BYTES: Final = Limit(1 << 26, "bytes for a tensor")
 """One input or result. No microcontroller has as much RAM, and numpy's references take up to ten times that."""
 
 ACTIVATION_BYTES: Final = Limit(1 << 28, "bytes for all inputs and results together")
-"""The checker has a mark of 4 bytes for each byte of the arena, and for each byte that will still be read."""
+"""Of a graph and its subgraphs. The checker has a mark of 4 bytes for each byte of the arena, and for each byte that
+will still be read."""
 
 WORKING_ELEMENTS: Final = Limit(1 << 27, "elements at once to compute its result")
 """A reference in numpy holds all windows of a convolution, in 8 bytes each: 1 GB."""

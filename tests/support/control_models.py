@@ -167,6 +167,23 @@ def folded_model(condition: bool) -> bytes:
     return _begun(model, "sum")
 
 
+def branching_model(depth: int, tensors: int = 0) -> bytes:
+    """x, c: twice x, behind branches inside of each other, both sides of which run the same subgraph.
+
+    The innermost one has so many further tensors.
+    """
+    model = ControlWriter()
+    for level in range(1, depth + 1):
+        ports = model.rows("x"), model.truth("c")
+        y = model.rows("y")
+        model.operator("IF", [ports[1], *ports], [y], then_subgraph_index=level, else_subgraph_index=level)
+        model.next_subgraph(ports, [y])
+    x, c = model.rows("x"), model.truth("c")
+    for number in range(tensors):
+        model.number(f"further {number}")
+    return model.finish([x, c], [model.binary("ADD", x, x, "y")])
+
+
 def endless_model() -> bytes:
     """start, step -> start and step added until that is 10 or more: never, where `step` is 0."""
     model = ControlWriter()

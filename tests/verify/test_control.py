@@ -6,14 +6,23 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.support.control_models import branch_model, broken_model, endless_model, folded_model, loop_model
+from tests.support.control_models import (
+    branch_model,
+    branching_model,
+    broken_model,
+    endless_model,
+    folded_model,
+    loop_model,
+)
 from tests.support.litert import interpreter, needs_litert
 from tests.support.stateful import run_two_instances, run_with_model
 from tests.support.tflm import needs_tflm
 from tests.support.tools import requires_host_cc, requires_qemu
-from tinygen.budget import BudgetError
+from tinygen.budget import BudgetError, Limit
 from tinygen.build.execute import Sample
 from tinygen.errors import ToolError, UnsupportedOperatorsError
+from tinygen.frontends.tflite import importer
+from tinygen.ir import limits as budgets_of_graphs
 from tinygen.ir.types import Array
 from tinygen.ops.control import While
 from tinygen.options import Kernels, Options
@@ -175,3 +184,19 @@ def test_item_17_what_is_refused(what: str, message: str, tmp_path: Path) -> Non
     with pytest.raises(UnsupportedOperatorsError) as error:
         _compiled(tmp_path, broken_model(what))
     assert message in str(error.value)
+
+
+def test_subgraphs_count_as_often_as_they_are_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A small file describes any number of operators, tensors and bytes by branches that run the same subgraphs."""
+    model = branching_model(3, tensors=100)
+    _compiled(tmp_path, model)
+    limits = (
+        (importer, "READ_TENSORS", 800),
+        (budgets_of_graphs, "OPERATORS", 14),
+        (budgets_of_graphs, "ACTIVATION_BYTES", 200),
+    )
+    for place, name, most in limits:
+        with monkeypatch.context() as patch:
+            patch.setattr(place, name, Limit(most, "things"))
+            with pytest.raises(BudgetError, match=rf"control\S*: \d+ things, at most {most} were expected"):
+                _compiled(tmp_path, model)

@@ -468,6 +468,17 @@ class Graph:
         """The same before operators were fused with readers."""
         return replace(self, ops=tuple(part for op in self.ops for part in op.parts))
 
+    @cached_property
+    def operators_in_all(self) -> int:
+        """Operators, with those of subgraphs."""
+        return len(self.ops) + sum(inner.graph.operators_in_all for op in self.ops for inner in op.subgraphs)
+
+    @cached_property
+    def activation_bytes_in_all(self) -> int:
+        """Bytes of all tensors that are no constants, with those of subgraphs."""
+        own = sum(tensor.type.bytes for tensor in self.tensors if not tensor.is_constant)
+        return own + sum(inner.graph.activation_bytes_in_all for op in self.ops for inner in op.subgraphs)
+
     @property
     def producers(self) -> dict[Tensor, Op]:
         """The operator that writes each tensor."""

@@ -17,11 +17,13 @@ def check_op(op: Op) -> None:
 
 
 def check_graph(graph: Graph) -> None:
-    """Raise BudgetError where there are too many operators, or too large tensors, one by one or together."""
-    OPERATORS.check(len(graph.ops), graph.name)
+    """Raise BudgetError where there are too many operators, or too large tensors, one by one or together.
+
+    Subgraphs count with the graph.
+    """
+    OPERATORS.check(graph.operators_in_all, graph.name)
     for port in (*graph.inputs, *graph.outputs):
         TENSOR_BYTES.check(port.external.bytes, f"{graph.name}, input or output '{port.name}'")
     for op in graph.ops:
         check_results(op)
-    variables = (tensor for tensor in graph.tensors if not tensor.is_constant)
-    ACTIVATION_BYTES.check(sum(tensor.type.bytes for tensor in variables), graph.name)
+    ACTIVATION_BYTES.check(graph.activation_bytes_in_all, graph.name)

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from tinygen.budget import FOLDED_BYTES, LOOP_WORK, NODES, Account
+from tinygen.budget import FOLDED_BYTES, LOOP_WORK, NODES, READ_TENSORS, Account
 from tinygen.errors import UnsupportedModelError, UnsupportedOperator, UnsupportedOperatorsError
 from tinygen.frontends.foreign import check_is_real, check_not_compiled
 from tinygen.frontends.tflite.calling import called
@@ -85,8 +85,7 @@ def import_tflite(
     subgraph = ending_at(path, with_sizes(path.name, model.subgraphs[0], shapes or {}), stop_at)
     _check_ours(path.name, subgraph)
     check_sizes(path.name, subgraph)
-    accounts = Account(FOLDED_BYTES), Account(LOOP_WORK), Account(NODES)
-    reading = _Reading.of(model, subgraph, KeptVariables.of(model, subgraph), *accounts, bool(shapes))
+    reading = _Reading.of(model, subgraph, KeptVariables.of(model, subgraph), _Accounts(), bool(shapes))
     reading.run()
     if reading.faults:
         raise UnsupportedOperatorsError(path.name, tuple(reading.faults))
@@ -102,6 +101,16 @@ def import_tflite(
     return graph
 
 
+@dataclass(frozen=True)
+class _Accounts:
+    """What is spent for a model, subgraphs as often as they are read."""
+
+    folded: Account = field(default_factory=lambda: Account(FOLDED_BYTES))
+    loops: Account = field(default_factory=lambda: Account(LOOP_WORK))
+    operators: Account = field(default_factory=lambda: Account(NODES))
+    tensors: Account = field(default_factory=lambda: Account(READ_TENSORS))
+
+
 @dataclass(eq=False)
 class _Reading:
     """One subgraph while its operators are read in order."""
@@ -113,9 +122,7 @@ class _Reading:
     types: dict[int, TensorType]  # as the application sees them
     unsigned: frozenset[int]
     memory: KeptVariables
-    folded: Account
-    loops: Account
-    operators: Account  # of this subgraph and all that were read before, some of them several times
+    accounts: _Accounts
     has_sizes: bool  # that the user gives
     callers: tuple[RawSubgraph, ...] = ()  # whose operators run it, from the main one on
     ops: list[Op] = field(default_factory=list)
@@ -127,20 +134,17 @@ class _Reading:
         model: RawModel,
         subgraph: RawSubgraph,
         memory: KeptVariables,
-        folded: Account,
-        loops: Account,
-        operators: Account,
+        accounts: _Accounts,
         has_sizes: bool = False,
         callers: tuple[RawSubgraph, ...] = (),
     ) -> "_Reading":
         """Before the first operator."""
+        accounts.tensors.spend(len(subgraph.tensors), model.path.name)
         tensors, problems = _tensors(subgraph, has_sizes)
         types = {index: tensor.type for index, tensor in tensors.items()}
         unsigned = unsigned_tensors(subgraph, tensors)
         tensors |= {index: as_signed(tensors[index]) for index in unsigned}
-        return cls(
-            model, subgraph, tensors, problems, types, unsigned, memory, folded, loops, operators, has_sizes, callers
-        )
+        return cls(model, subgraph, tensors, problems, types, unsigned, memory, accounts, has_sizes, callers)
 
     @property
     def names(self) -> frozenset[str]:
@@ -150,7 +154,7 @@ class _Reading:
     def run(self) -> None:
         """Read all operators; those that cannot be compiled are `faults`."""
         names = self.names
-        self.operators.spend(len(self.subgraph.operators), self.model.path.name)
+        self.accounts.operators.spend(len(self.subgraph.operators), self.model.path.name)
         dilated, removed = dilated_convolutions(self.subgraph, self.tensors)
         for raw in (raw for raw in self.subgraph.operators if raw.index not in removed):
             try:
@@ -170,7 +174,7 @@ class _Reading:
             model,
             self.memory,
             self._enter,
-            self.loops,
+            self.accounts.loops,
             self.unsigned,
             around,
         )
@@ -178,11 +182,12 @@ class _Reading:
             results = inferred(node, model.subgraphs[0])
             tensors |= results
             self.types |= {index: replace(self.types[index], shape=result.shape) for index, result in results.items()}
-        constant = restored(node, self.folded)
+        constant = restored(node, self.accounts.folded)
         if constant is not None:
             tensors[raw.outputs[0]] = constant
             return
-        remaining, known = fold(_read_operator(node, self.problems), self.folded, only=_FOLDED_TYPES, loops=self.loops)
+        read_ops, accounts = _read_operator(node, self.problems), self.accounts
+        remaining, known = fold(read_ops, accounts.folded, only=_FOLDED_TYPES, loops=accounts.loops)
         self.ops += remaining
         known |= node.same
         tensors |= {index: known[tensors[index]] for index in raw.outputs if tensors.get(index) in known}
@@ -197,9 +202,7 @@ class _Reading:
             self.model,
             subgraph,
             memory,
-            self.folded,
-            self.loops,
-            self.operators,
+            self.accounts,
             callers=(*self.callers, self.subgraph),
         )
         inputs = [own for own in subgraph.inputs if own not in handles]
