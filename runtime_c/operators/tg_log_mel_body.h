@@ -13,6 +13,7 @@
 static inline struct tg_complex windowed(const struct tg_log_mel *layer, const int16_t *frame, int32_t i)
 {
     const struct tg_complex nothing = {0, 0};
+    const int16_t *const weights = layer->window + 2 * i;
     struct tg_complex found;
     int32_t even;
     int32_t odd;
@@ -26,8 +27,8 @@ static inline struct tg_complex windowed(const struct tg_log_mel *layer, const i
         even -= (frame[2 * i - 1] * layer->emphasis) >> layer->emphasis_shift;
         odd -= (frame[2 * i] * layer->emphasis) >> layer->emphasis_shift;
     }
-    found.re = tg_times_q16(even, layer->window[2 * i]);
-    found.im = tg_times_q16(odd, layer->window[2 * i + 1]);
+    found.re = tg_times_q16(even, weights[0]);
+    found.im = tg_times_q16(odd, weights[1]);
     return found;
 }
 
