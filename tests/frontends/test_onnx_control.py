@@ -11,6 +11,7 @@ from tests.support.onnx_control_models import (
     branch_model,
     broken_model,
     costly_model,
+    exchanging_model,
     loop_model,
     quantized_model,
 )
@@ -32,6 +33,7 @@ _MODELS: dict[str, Callable[[], bytes]] = {
     "folded": lambda: branch_model(is_constant=True),
     "counted": lambda: loop_model(is_counted=True),
     "conditioned": lambda: loop_model(is_counted=False),
+    "exchanging": exchanging_model,
     "quantized": quantized_model,
 }
 

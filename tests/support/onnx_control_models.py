@@ -107,6 +107,20 @@ def loop_model(is_counted: bool) -> bytes:
     return _model(_graph([begin, loop, after], ports, outs, _constants(three=np.int64(3), half=np.float32(0.5))))
 
 
+def exchanging_model() -> bytes:
+    """x, n: two variables, both x at first, which n times change places; the body and its condition read x and n."""
+    nodes = [
+        _node("Identity", ["asked"], "asked_next"),
+        _node("Sub", ["x", "p"], "less"),
+        _node("Cast", ["n"], "real", to=_FLOAT),
+        _node("Add", ["less", "real"], "next"),
+    ]
+    inputs = [_port("i", _INT64, ()), _port("asked", _BOOL, ()), _port("p"), _port("q")]
+    body = _graph(nodes, inputs, [_port("asked_next", _BOOL, ()), _port("q"), _port("next")])
+    loop = _node("Loop", ["n", "", "x", "x"], "one", "other", body=body)
+    return _model(_graph([loop], [_port("x"), _port("n", _INT64, ())], [_port("one"), _port("other")]))
+
+
 def quantized_model() -> bytes:
     """x, how: quantized, one of two operators on int8 by `how` > 0."""
     scales = _constants(s=np.float32(0.05), z=np.int8(3))

@@ -135,13 +135,13 @@ class _LoopReader:
         node, builder = self._node, self._node.builder
         begun = _constant(builder, f"{node.output_name}:turn", np.zeros((), np.int32))
         first = [begun, self._goes_on(), *(_outer_tensor(node, 2 + at) for at in range(len(self._first)))]
-        own = [_new(tensor) for tensor in first]
+        own = [_inner_tensor(builder, tensor) for tensor in first]
         inner = self._inner(own)
         after = self._after(inner, own[0], first)
         parts = [inner.tensor(at, _form(inner.values[at])) for at in range(len(first) - 1, len(inner.values))]
         most, fixed = self._most(), tuple(inner.taken)
         bound = () if most.is_constant else (most,)
-        own_most = most if most.is_constant else _new(most)
+        own_most = most if most.is_constant else _inner_tensor(builder, most)
         name = _name(node, 0)
 
         def sides(held: Sequence[Tensor], filled: Sequence[Tensor]) -> tuple[Subgraph, Subgraph]:
@@ -305,6 +305,11 @@ def _output(node: Node, at: int, tensor: Tensor) -> Tensor:
 
 def _plain(tensor: Tensor) -> tuple[int, ...]:
     return tuple(range(len(tensor.shape)))
+
+
+def _inner_tensor(builder: Builder, tensor: Tensor) -> Tensor:
+    """What a graph has for a tensor, which it may have for others, too: under a name of its own."""
+    return Tensor(builder.derive(tensor.name, "inside"), tensor.type)
 
 
 def _new(tensor: Tensor) -> Tensor:
