@@ -1,6 +1,7 @@
 """Constants of an ONNX file: inside of the protobuf message, or in files beside the model."""
 
 import os
+import sys
 from math import prod
 from pathlib import Path
 
@@ -24,8 +25,9 @@ def array_of(tensor: TensorProto, folder: Path, is_table: bool = False) -> Array
     Only float32 tables, which are read by rows, may be of any size, as nothing else of them is in memory.
     """
     dtype, shape = dtype_of_code(tensor.data_type), tuple(tensor.dims)
-    most, is_limited = CONSTANT_BYTES.most, not is_mapped_table(tensor, is_table)
-    if any(size < 0 for size in shape) or (is_limited and prod(shape) * dtype.itemsize > most):
+    most = sys.maxsize if is_mapped_table(tensor, is_table) else CONSTANT_BYTES.most
+    spanned = prod(max(size, 1) for size in shape) * dtype.itemsize  # numpy limits it where a size is 0, too
+    if any(size < 0 for size in shape) or spanned > most:
         raise UnsupportedError(f"its shape is {list(shape)}, sizes >= 0 and at most {most} bytes were expected")
     flat = _flat(tensor, dtype, prod(shape), folder)
     if flat.size != prod(shape):
