@@ -23,7 +23,7 @@ def test_element_types_are_numpys(dtype: DType) -> None:
 
 def test_signs_share_words_that_are_no_numbers() -> None:
     assert DType.SIGNS.numpy == np.dtype(np.uint32) and DType.SIGNS.bytes == 4
-    assert DType.of(np.dtype(np.uint32)) is DType.SIGNS
+    assert DType.of(np.dtype(np.uint32)) is DType.UINT32
     assert not DType.SIGNS.is_integer and not DType.SIGNS.is_real and not DType.SIGNS.is_narrow
     sign = TensorType(DType.SIGNS, (1, 2), Quant((0.5,), (-1,), bits=1))
     assert (sign.min, sign.max) == (-1, 1)

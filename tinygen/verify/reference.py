@@ -62,5 +62,7 @@ def as_type(values: Array, tensor: Tensor) -> Array:
         return values.astype(np.int32).reshape(tensor.shape)
     if tensor.type.dtype is DType.FLOAT32 and tensor.type.quant is None:  # of which some stand for integers
         return values.astype(np.float32, copy=False).reshape(tensor.shape)
-    source = TensorType(DType.of(values.dtype), values.shape, tensor.type.quant)
+    is_same = values.dtype == tensor.type.dtype.numpy  # signs are words, as numbers of 32 bits are
+    dtype = tensor.type.dtype if is_same else DType.of(values.dtype)
+    source = TensorType(dtype, values.shape, tensor.type.quant)
     return convert(values, source, tensor.type).reshape(tensor.shape)
