@@ -26,6 +26,8 @@ static int32_t quotient(const struct tg_product *p, int32_t first, int32_t secon
     return shift < -31 ? 0 : tg_scale(tg_scale(first, reciprocal, room), p->multiplier, shift);
 }
 
+#define FAR 255 /* beyond the ends of int8 */
+
 static void divide_row(const void *params, const struct tg_row *row)
 {
     const struct tg_product *const p = params;
@@ -33,7 +35,7 @@ static void divide_row(const void *params, const struct tg_row *row)
     for (int32_t i = 0; i < row->size; i++) {
         const int32_t first = row->first[i * row->first_step] + p->first_offset;
         const int32_t second = row->second[i * row->second_step] + p->second_offset;
-        int32_t scaled = first == 0 ? 0 : first < 0 ? -UINT8_MAX : UINT8_MAX; /* beyond the ends of int8 */
+        int32_t scaled = first == 0 ? 0 : first < 0 ? -FAR : FAR;
         if (second != 0) {
             scaled = second < 0 ? quotient(p, -first, -second) : quotient(p, first, second);
         }
