@@ -50,10 +50,10 @@ def bounded(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], None]]:
     def bound(owner: type, name: str, most: int) -> None:
         original: Callable[..., object] = getattr(owner, name)
 
-        def counting(*args: object) -> object:
+        def counting(*args: object, **options: object) -> object:
             counts[name] = counts.get(name, 0) + 1
             assert counts[name] <= most, f"{name} was called {most} times: the search does not end"
-            return original(*args)
+            return original(*args, **options)
 
         monkeypatch.setattr(owner, name, counting)
 

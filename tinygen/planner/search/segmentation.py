@@ -185,7 +185,7 @@ class SegmentationSearch:
         ]
         if self._work.is_left:
             guessed = (edge for edge in others if edge.known is KnownEdge.GUESSED)
-            promising = (e for e in guessed if e.extra_instructions < own.extra_instructions and e.bytes <= limit_bytes)
+            promising = (edge for edge in guessed if edge.bytes <= limit_bytes)
             self._look_closer(tuple(promising))
         found = [
             edge
