@@ -76,8 +76,8 @@ class SketchFinder:
         return Edge(segment, max(edge.bytes, least), extra, KnownEdge.GUESSED, frugal, extra_macs=again)
 
     def sliced(self, segment: Segment) -> list[Edge]:
-        """Calls in more and more slices, before these are looked at, where these take clearly fewer bytes: each slice
-        has a description in flash.
+        """Calls in more and more slices, before these are looked at, where these take clearly fewer bytes, and the
+        fewest of all: each slice has a description in flash.
 
         None of them where the calls cannot run in slices.
         """
@@ -86,9 +86,11 @@ class SketchFinder:
         if chain is None:
             return found
         bounds = SliceBounds.of(self._kernels.frugal, segment, chain, self.crossing_bytes(segment))
-        for count in chain.counts:
-            least = bounds.bytes(count)
-            if not found or least < (1 - CURVE_STEP) * found[-1].bytes:
+        sizes = {count: bounds.bytes(count) for count in chain.counts}
+        smallest = min(sizes, key=lambda count: (sizes[count], count), default=None)
+        for count, least in sizes.items():
+            is_clearly_less = not found or least < (1 - CURVE_STEP) * found[-1].bytes
+            if is_clearly_less or (count == smallest and least < found[-1].bytes):
                 whole = self._kernels.whole_instructions(segment)
                 extra, frugal = (self._slice_instructions(chain, count, kernel) - whole for kernel in (0, -1))
                 found.append(Edge(replace(segment, slices=count), least, extra, KnownEdge.GUESSED, frugal))
