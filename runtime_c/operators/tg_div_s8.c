@@ -35,9 +35,16 @@ static void divide_row(const void *params, const struct tg_row *row)
     for (int32_t i = 0; i < row->size; i++) {
         const int32_t first = row->first[i * row->first_step] + p->first_offset;
         const int32_t second = row->second[i * row->second_step] + p->second_offset;
-        int32_t scaled = first == 0 ? 0 : first < 0 ? -FAR : FAR;
+        int32_t scaled;
+
         if (second != 0) {
             scaled = second < 0 ? quotient(p, -first, -second) : quotient(p, first, second);
+        } else if (first > 0) {
+            scaled = FAR;
+        } else if (first < 0) {
+            scaled = -FAR;
+        } else {
+            scaled = 0;
         }
         row->output[i] = tg_clamp_s8(scaled + p->output_offset, p->min, p->max);
     }
