@@ -60,7 +60,6 @@ def test_generated_code_moves_what_litert_moves(target: str, kernels: Kernels, t
         np.testing.assert_array_equal(output, want)
     functions = {call.kernel.function for call in compiled.schedule.calls}
     assert functions >= {"arm_concatenation_s8_x", "arm_pad_s8", "tg_gather", "tg_strided_copy"}
-    assert ("arm_transpose_s8" in functions) == (kernels is Kernels.CMSIS_NN)
 
 
 @needs_litert
