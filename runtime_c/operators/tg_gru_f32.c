@@ -3,13 +3,21 @@
  */
 #include "tg_gates_f32.h"
 
-/* One step of one sequence; the hidden state stays as it was. */
-static void step(const struct tg_gru_f32 *layer, const float *x, const float *hidden, float *resets, float *output)
+struct run {
+    const struct tg_gru_f32 *layer;
+    float *resets; /* of each unit */
+};
+
+static void step(const void *arguments, int32_t batch, const float *x, const float *hidden, float *output)
 {
+    const struct run *run = arguments;
+    const struct tg_gru_f32 *layer = run->layer;
+    float *resets = run->resets;
     const struct tg_sequence *sequence = &layer->sequence;
     const int32_t units = sequence->units;
     const int is_behind = layer->hidden_bias != NULL;
 
+    (void)batch;
     for (int32_t unit = 0; unit < units; unit++) {
         const float update = tg_gate_of_f32(sequence, &layer->gates[0], unit, x, hidden);
         const float gate = tg_gate_of_f32(sequence, &layer->gates[1], unit, x, hidden);
@@ -36,26 +44,7 @@ static void step(const struct tg_gru_f32 *layer, const float *x, const float *hi
 void tg_gru_f32(const struct tg_gru_f32 *layer, const float *input, const int32_t *lengths, float *hidden,
     float *output, void *scratch)
 {
-    const struct tg_sequence *sequence = &layer->sequence;
-    const size_t bytes = (size_t)sequence->units * sizeof *output;
+    const struct run run = {layer, scratch};
 
-    for (int32_t batch = 0; batch < sequence->batches; batch++) {
-        const int32_t length = tg_length_of(sequence, lengths, batch);
-        float *own = hidden + batch * sequence->units;
-
-        if (length == 0) {
-            memset(own, 0, bytes);
-        }
-        for (int32_t count = 0; count < sequence->steps; count++) {
-            const int32_t row = tg_row_of(sequence, batch, count, length);
-            float *result = output + row * sequence->units;
-
-            if (count < length) {
-                step(layer, input + row * sequence->inputs, own, scratch, result);
-                memcpy(own, result, bytes);
-            } else {
-                memset(result, 0, bytes);
-            }
-        }
-    }
+    tg_steps_f32(&layer->sequence, lengths, input, hidden, output, step, &run);
 }

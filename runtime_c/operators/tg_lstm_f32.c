@@ -13,9 +13,16 @@ static float opened(const struct tg_lstm_f32 *layer, const struct tg_gate_functi
     return tg_apply_f32(function, tg_clipped_f32(number, layer->gate_clip));
 }
 
-/* One step of one sequence; the hidden state stays as it was. */
-static void step(const struct tg_lstm_f32 *layer, const float *x, const float *hidden, float *cell, float *output)
+struct run {
+    const struct tg_lstm_f32 *layer;
+    float *cells; /* [batches, units] */
+};
+
+static void step(const void *arguments, int32_t batch, const float *x, const float *hidden, float *output)
 {
+    const struct run *run = arguments;
+    const struct tg_lstm_f32 *layer = run->layer;
+    float *cell = run->cells + batch * layer->sequence.units;
     const struct tg_gate_function_f32 *functions = layer->functions;
 
     for (int32_t unit = 0; unit < layer->sequence.units; unit++) {
@@ -41,26 +48,12 @@ void tg_lstm_f32(const struct tg_lstm_f32 *layer, const float *input, const int3
     float *cell, float *output)
 {
     const struct tg_sequence *sequence = &layer->sequence;
-    const size_t bytes = (size_t)sequence->units * sizeof *output;
+    const struct run run = {layer, cell};
 
     for (int32_t batch = 0; batch < sequence->batches; batch++) {
-        const int32_t length = tg_length_of(sequence, lengths, batch);
-        float *own = hidden + batch * sequence->units;
-
-        if (length == 0) {
-            memset(own, 0, bytes);
-            memset(cell + batch * sequence->units, 0, bytes);
-        }
-        for (int32_t count = 0; count < sequence->steps; count++) {
-            const int32_t row = tg_row_of(sequence, batch, count, length);
-            float *result = output + row * sequence->units;
-
-            if (count < length) {
-                step(layer, input + row * sequence->inputs, own, cell + batch * sequence->units, result);
-                memcpy(own, result, bytes);
-            } else {
-                memset(result, 0, bytes);
-            }
+        if (tg_length_of(sequence, lengths, batch) == 0) {
+            memset(cell + batch * sequence->units, 0, (size_t)sequence->units * sizeof *cell);
         }
     }
+    tg_steps_f32(sequence, lengths, input, hidden, output, step, &run);
 }
