@@ -1,13 +1,13 @@
-"""What the README and the pages beside it show is what happens: commands, Python, C, numbers. Named tests exist."""
+"""What the README and the pages beside it show is what happens: commands, Python, C. Named tests exist.
 
-import itertools
-import json
+Numbers are those of `test_figures.py`.
+"""
+
 import os
 import re
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -17,7 +17,6 @@ from tests.support.litert import needs_litert
 from tests.support.tools import requires_host_cc, requires_host_cxx, requires_qemu
 from tinygen.build.toolchain import WARNINGS
 from tinygen.codegen.project import ProjectKind
-from tinygen.mlperf.tasks import TASKS
 from tinygen.options import Kernels, Options
 from tinygen.pipeline import compile_model
 
@@ -120,21 +119,6 @@ def test_the_application_compiles_and_reads_digits(tmp_path: Path) -> None:
         images, labels = data["in0"], data["labels"]
     done = subprocess.run([tmp_path / "program"], input=images.tobytes(), capture_output=True, check=True)
     assert (np.array(done.stdout.split(), int) == labels).sum() == 361
-
-
-def test_the_numbers_are_those_that_were_measured() -> None:
-    rows = json.loads((CHECKOUT / "benchmarks" / "mlperf" / "mlperf.json").read_text(encoding="utf-8"))["rows"]
-    best: dict[tuple[str, str], dict[str, Any]] = {}
-    for row in rows:
-        if row["target"] == "mps2-an386":
-            best.setdefault((row["task"], row["goal"]), row)  # the kernels that were named first
-    for task, goal in itertools.product(TASKS, ("ram", "time", "size")):
-        row = best[task, goal]
-        kernels = "portable" if row["kernels"] == "portable" else "auto"
-        cells = [task, f"`-O {goal}`", kernels, f"{row['ram_bytes']:,}", f"{row['tflm_ram']['ratio']:.2f}"]
-        cells += [f"{row['code_bytes']:,}", f"{row['const_bytes']:,}"]
-        cells += [f"{row['instructions']:,}", f"{row['tflm_instructions']['ratio']:.2f}"]
-        assert f"| {' | '.join(cells)} |" in README
 
 
 def test_excerpts_of_generated_code_are_true() -> None:

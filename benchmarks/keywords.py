@@ -1,0 +1,67 @@
+"""Keyword spotting calibrated on 100 of the official inputs, and how many of the other 900 its C has right.
+
+Needs `../shared`, which holds the inputs; numbers of pages that name `kws_fp32_qualcomm` come from here.
+"""
+
+import subprocess
+import sys
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tinygen.frontends import import_model
+from tinygen.ir.types import Float32Array
+from tinygen.ops.quantize import dequantize
+from tinygen.options import Options
+from tinygen.pipeline import compile_model
+from tinygen.planner.schedule.constants import const_bytes
+from tinygen.system.work import work_folder
+
+_SHARED = Path(__file__).resolve().parents[2] / "shared"
+_MODELS = _SHARED / "models" / "mlperf_tiny"
+MODEL = _MODELS / "kws_fp32_qualcomm.tflite"
+CALIBRATION = 100  # inputs, of 1,000
+
+
+def official_inputs() -> tuple[Float32Array, npt.NDArray[np.integer[Any]]]:
+    """The inputs as real numbers, and their labels; the first `CALIBRATION` are for calibration."""
+    reference = import_model(_MODELS / "kws_ref_model.tflite")
+    with np.load(_SHARED / "eval" / "kws01.npz") as data:
+        return dequantize(data["x"], reference.inputs[0].tensor.type).astype(np.float32), data["y"]
+
+
+def first_keywords(folder: Path) -> Path:
+    """A file of the inputs for calibration, with their labels."""
+    images, labels = official_inputs()
+    file = folder / "first100.npz"
+    np.savez(file, in0=images[:CALIBRATION], labels=labels[:CALIBRATION])
+    return file
+
+
+@dataclass(frozen=True)
+class Keywords:
+    """What a calibration keeps."""
+
+    right: int  # of 900
+    share: float  # that is
+    const_bytes: int  # on the host
+
+
+@cache
+def keywords(options: tuple[str, ...]) -> Keywords:
+    """By `tinygen calibrate` with these options, in the generated C on the host."""
+    images, labels = official_inputs()
+    with work_folder() as folder:
+        table = folder / "t.ctable.json"
+        asked = ["calibrate", str(MODEL), "--data", str(first_keywords(folder)), "-o", str(table), *options]
+        command = [sys.executable, "-c", "from tinygen.cli import main; main()", *asked]
+        subprocess.run(command, check=True, capture_output=True)
+        compiled = compile_model(MODEL, Options(ctable=table))
+    outputs = compiled.execute([[image[np.newaxis]] for image in images[CALIBRATION:]]).outputs
+    scores = np.concatenate([sample[0] for sample in outputs]).reshape(len(outputs), -1)
+    right = int((scores.argmax(axis=1) == labels[CALIBRATION:]).sum())
+    return Keywords(right, right / len(outputs), const_bytes(compiled.schedule))
