@@ -7,7 +7,7 @@ from functools import cached_property
 from tinygen.ir.graph import Graph, Op
 from tinygen.ir.names import unused
 from tinygen.ir.orientation import Permutation
-from tinygen.ir.tensor import Tensor
+from tinygen.ir.tensor import Reordered, Tensor
 
 _RANKS = range(2, 5)  # of tensors whose axes are ordered anew: kernels that broadcast have so many in any order
 _Cost = tuple[int, int]  # elements that transposes move inside of the network, and all that they move
@@ -204,8 +204,11 @@ class _Reordering:
         for op in self.region.outside(result):
             if op.permutes == self._permutation:
                 return op.results[0]
-        name = self._named(f"{result.name}:ordered") if self.region.leaves(result) else result.name
-        return self._ordered(result, name)
+        if self.region.leaves(result):
+            return self._ordered(result, self._named(f"{result.name}:ordered"))
+        of = result.view.name if result.view is not None else result.name
+        view = Reordered(of, result.shape, self._permutation.order, before=result.view)
+        return replace(self._ordered(result, result.name), view=view)
 
     def _ordered(self, tensor: Tensor, name: str) -> Tensor:
         return Tensor(name, replace(tensor.type, shape=self._permutation.per_axis(tensor.shape)))

@@ -71,7 +71,8 @@ class _Shrinking:
     def _part(self, tensor: Tensor, channels: BoolArray) -> Tensor:
         kept = tuple(np.flatnonzero(channels).tolist())
         type = replace(tensor.type, shape=(*tensor.shape[:-1], len(kept)))
-        return Tensor(self._names.of(tensor), type, part=ChannelPart(tensor.name, tensor.shape, kept))
+        of = tensor.view.name if tensor.view is not None else tensor.name
+        return Tensor(self._names.of(tensor), type, view=ChannelPart(of, tensor.shape, kept, before=tensor.view))
 
     def _shrunk(self, op: Op) -> Op:
         tensors = (*op.variable_operands, *op.results)

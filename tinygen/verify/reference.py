@@ -49,11 +49,11 @@ def outputs(graph: Graph, arrays: Mapping[Tensor, Array]) -> list[Array]:
 
 def own_value(tensor: Tensor, values: Mapping[str, Array]) -> Array | None:
     """The value of a tensor among those of a model's own, by name; None where passes or the frontend have made it."""
-    part = tensor.part
-    whole = values.get(part.name if part else tensor.name)
+    view = tensor.view
+    whole = values.get(view.name if view else tensor.name)
     if whole is None:
         return None
-    return as_type(part.of(whole) if part else whole, tensor)
+    return as_type(view.of(whole) if view else whole, tensor)
 
 
 def as_type(values: Array, tensor: Tensor) -> Array:
