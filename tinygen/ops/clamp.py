@@ -45,8 +45,8 @@ class Clamp:
         if type.quant is None:
             return cls(type.min if low is None else low, type.max if high is None else high)
         return cls(
-            type.min if low is None else max(type.min, _quantize(low, type)),
-            type.max if high is None else min(type.max, _quantize(high, type)),
+            type.min if low is None else _quantize(low, type),
+            type.max if high is None else _quantize(high, type),
         )
 
     @property
@@ -93,4 +93,8 @@ def with_clamp(op: Op, clamp: Clamp, output: Tensor | None = None) -> Op:
 
 
 def _quantize(real: float, type: TensorType) -> int:
-    return type.zero_point + round_half_away(float(np.float32(real) / np.float32(type.scale)))
+    """The stored value, limited to the type's, also where the quotient exceeds float32."""
+    with np.errstate(over="ignore"):
+        steps = float(np.float32(real) / np.float32(type.scale))
+    limited = min(max(steps, type.min - type.zero_point), type.max - type.zero_point)
+    return type.zero_point + round_half_away(limited)
