@@ -96,8 +96,8 @@ def test_random_networks_compute_the_same(graph: Graph) -> None:
         np.testing.assert_array_equal(found[after], expected[before])
     by_name = {tensor.name: value for tensor, value in expected.items()}
     for tensor, value in found.items():
-        before = own_value(tensor, by_name)
-        assert before is None or np.array_equal(value, before)  # which has its axes in another order, perhaps
+        own = own_value(tensor, by_name)
+        assert own is None or np.array_equal(value, own)  # which has its axes in another order, perhaps
     assert _transposes(moved) <= _transposes(converted)
 
 

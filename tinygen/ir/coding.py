@@ -127,7 +127,9 @@ class Coding:
     def decoded(self) -> Float32Array:
         """The real numbers, each product rounded once to float32."""
         with np.errstate(over="ignore", invalid="ignore"):
-            real: Float32Array = self.centered * _spread_real(self.scales, self.codes.shape)
+            real: Float32Array = np.asarray(
+                self.centered * _spread_real(self.scales, self.codes.shape)
+            )  # of no axes too
         real.flags.writeable = False
         return real
 

@@ -226,6 +226,19 @@ def _binary(function: Callable[[Array, Array], Array]) -> Callable[[Node], Array
     return fold_two
 
 
+def _clip(node: Node) -> Array:
+    """Limits are inputs since opset 11, attributes before."""
+    own = _array(node, 0)
+    if node.opset < 11:
+        least = float(np.finfo(np.float32).max)
+        return np.clip(own, node.number("min", -least), node.number("max", least)).astype(own.dtype)
+    limits = [_array(node, position) if node.has_input(position) else None for position in (1, 2)]
+    if any(limit is not None and (limit.dtype != own.dtype or limit.size != 1) for limit in limits):
+        raise UnsupportedError(f"limits {own.dtype} by other numbers, one of the same type was expected")
+    low, high = (None if limit is None else limit.reshape(()) for limit in limits)
+    return own if low is None and high is None else np.asarray(np.clip(own, low, high))
+
+
 def _modulo(node: Node) -> Array:
     node.check_attributes(fmod=0)
     return _binary(_remainder)(node)
@@ -244,6 +257,7 @@ FOLDED: Mapping[str, Callable[[Node], Array]] = {
     "And": _binary(np.logical_and),
     "Cast": _cast,
     "Ceil": _unary(np.ceil),
+    "Clip": _clip,
     "Concat": _concat,
     "Constant": _constant,
     "ConstantOfShape": _constant_of_shape,

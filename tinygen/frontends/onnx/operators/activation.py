@@ -4,6 +4,7 @@ import numpy as np
 
 from tinygen.frontends.onnx.node import Node, Readers
 from tinygen.frontends.onnx.operators.function import PROBABILITY, scalar
+from tinygen.frontends.onnx.operators.stored import with_stored
 from tinygen.frontends.onnx.raw import UnsupportedError
 from tinygen.frontends.onnx.values import Form, Order, Placed, Real
 from tinygen.ir.tensor import Tensor
@@ -100,4 +101,4 @@ def _stored(node: Node, tensor: Tensor, bound: float) -> Tensor:
 _LIMITS = ((1, "minimum"), (2, "maximum"))
 _FLOAT_MAX = float(np.finfo(np.float32).max)
 
-READERS: Readers = {"Clip": read_clip, "Relu": read_relu, "Softmax": read_softmax}
+READERS: Readers = {"Clip": with_stored(read_clip), "Relu": read_relu, "Softmax": read_softmax}

@@ -4,6 +4,7 @@ import numpy as np
 
 from tinygen.frontends.onnx.node import Node, Readers
 from tinygen.frontends.onnx.operators.function import scalar
+from tinygen.frontends.onnx.operators.stored import with_stored
 from tinygen.frontends.onnx.raw import UnsupportedError
 from tinygen.frontends.onnx.values import Discrete, Form, Placed, Real
 from tinygen.ir.tensor import Tensor
@@ -205,8 +206,8 @@ def _without(shape: tuple[int, ...], axis: int) -> tuple[int, ...]:
 
 READERS: Readers = {
     "Concat": read_concat,
-    "Gather": read_gather,
-    "Pad": read_pad,
-    "Slice": read_slice,
-    "Split": read_split,
+    "Gather": with_stored(read_gather),
+    "Pad": with_stored(read_pad),
+    "Slice": with_stored(read_slice),
+    "Split": with_stored(read_split),
 }

@@ -5,10 +5,11 @@ from dataclasses import replace
 import numpy as np
 
 from tinygen.frontends.onnx.node import Node, Readers
+from tinygen.frontends.onnx.operators.stored import with_stored
 from tinygen.frontends.onnx.operators.volume import VOLUME, pool_volume
 from tinygen.frontends.onnx.operators.window import Frame, output_size, stated_padding, window_of
 from tinygen.frontends.onnx.raw import UnsupportedError
-from tinygen.frontends.onnx.values import Form, Placed, Real, Stored
+from tinygen.frontends.onnx.values import Form, Placed, Real
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, Float32Array, Quant, TensorType
 from tinygen.ops.clamp import Clamp
@@ -20,13 +21,10 @@ from tinygen.ops.rescale import Rescale
 from tinygen.ops.window import HW, NO_PADDING, UNIT, Padding, Window
 
 
-def read_max_pool(node: Node) -> Real | Stored:
-    """MaxPool: 1-D and 2-D, of float32 3-D too; values only. Of stored integers too, as QOperator models have it."""
+def read_max_pool(node: Node) -> Real:
+    """MaxPool: 1-D and 2-D, of float32 3-D too; values only."""
     if len([name for name in node.raw.outputs if name]) > 1:
         raise UnsupportedError("gives indices too, values alone were expected")
-    value = node.value(0)
-    if isinstance(value, Stored):
-        return _max_pool_of_stored(node, value)
     if len(node.shape(0)) == VOLUME:
         return pool_volume(node, _max_of_images)
     frame = Frame.of(node.shape(0))
@@ -88,20 +86,6 @@ def _max_pool(node: Node, window: Window) -> Real:
         return frame.placed(node, output, name)
 
     return node.kept((input,), frame.onnx_shape(input.shape[0], input.shape[1], positions), make)
-
-
-def _max_pool_of_stored(node: Node, value: Stored) -> Stored:
-    frame = Frame.of(value.shape)
-    window = window_of(node, frame, frame.size(value.shape), ())
-    if window.dilation != UNIT:
-        raise UnsupportedError("is dilated, dilations of 1 were expected")
-    positions = output_size(window, frame.size(value.shape))
-    name, image = node.builder.claim(node.output_name), frame.image(node, value.placed)
-    output = _output(node, frame, image, positions, value.placed.form, name)
-    _max_of_images(node, image, window, output)
-    placed = frame.placed(node, output, name)
-    node.builder.layouts[node.output_name] = placed.order
-    return Stored(placed, value.is_unsigned)
 
 
 def _average_pool(node: Node, window: Window, counts_padding: bool) -> Real:
@@ -231,6 +215,6 @@ def _output(node: Node, frame: Frame, image: Tensor, positions: HW, quant: Form,
 READERS: Readers = {
     "AveragePool": read_average_pool,
     "GlobalAveragePool": read_global_average_pool,
-    "GlobalMaxPool": read_global_max_pool,
-    "MaxPool": read_max_pool,
+    "GlobalMaxPool": with_stored(read_global_max_pool),
+    "MaxPool": with_stored(read_max_pool),
 }

@@ -1,4 +1,4 @@
-"""Quant, BipolarQuant and Trunc of QONNX and Brevitas: real values that few integers stand for, of 1 to 16 bits.
+"""Quant, BipolarQuant and Trunc of QONNX and Brevitas: real values that few integers stand for, of 1 to 32 bits.
 
 By qonnx's reference: y = (clip(round(x / scale + zero point)) - zero point) * scale, clipped to the integers of so many
 bits, signed or not, without the smallest (signed) or largest one where they are narrow. One signed bit is -1 or 1.
@@ -21,6 +21,7 @@ from tinygen.ops.lookup import Lookup
 _Reals = npt.NDArray[np.float64]
 _WIDEST = 16
 _OFFSET = 128  # by which integers without sign are stored lower
+_WIDEST_CONSTANT = 32
 _WIDEST_STORED = 8  # of activations and weights; wider constants are biases
 _ROUNDING: Mapping[str, Callable[[_Reals], _Reals]] = {
     "ROUND": np.rint,
@@ -77,7 +78,7 @@ class _Grid:
 
 
 def read_quant(node: Node) -> Value:
-    """Quant and IntQuant: of 2 to 8 bits, constants of 1 to 16."""
+    """Quant and IntQuant: of 2 to 8 bits, constants of 1 to 32."""
     rounding = node.text("rounding_mode", "ROUND").upper()
     if rounding not in _ROUNDING:
         raise UnsupportedError(f"rounds by '{rounding}', one of {', '.join(_ROUNDING)} was expected")
@@ -88,8 +89,8 @@ def read_quant(node: Node) -> Value:
         node.integer("signed", 1) != 0,
         node.integer("narrow", 0) != 0,
     )
-    if not 1 <= grid.bits <= _WIDEST:
-        raise UnsupportedError(f"is of {grid.bits} bits, 1 to {_WIDEST} were expected")
+    if not 1 <= grid.bits <= _WIDEST_CONSTANT:
+        raise UnsupportedError(f"is of {grid.bits} bits, 1 to {_WIDEST_CONSTANT} were expected")
     value = node.value(0)
     if isinstance(value, Known):
         return _constant(node, value.array, grid, rounding)

@@ -5,6 +5,7 @@ import numpy as np
 from tinygen.frontends.onnx.builder import NHWC
 from tinygen.frontends.onnx.node import Node, Readers
 from tinygen.frontends.onnx.operators.sampling import NodeSampling, sampling_of
+from tinygen.frontends.onnx.operators.stored import with_stored
 from tinygen.frontends.onnx.raw import UnsupportedError
 from tinygen.frontends.onnx.values import Form, Placed, Real
 from tinygen.ir.tensor import Tensor
@@ -110,4 +111,4 @@ def _gather(node: Node, input: Tensor, indices: tuple[int, ...], output: Tensor,
     )
 
 
-READERS: Readers = {"Resize": read_resize, "Upsample": read_resize}
+READERS: Readers = dict.fromkeys(("Resize", "Upsample"), with_stored(read_resize))
