@@ -143,6 +143,20 @@ def test_hostile_names_in_a_model_stay_in_comments(tmp_path: Path) -> None:
     assert set(codes) == {codes[0]}
 
 
+@requires_host_cc
+@pytest.mark.parametrize("name", ["at", "at_conv", "atlas"])
+def test_no_name_of_a_model_meets_the_names_of_places(name: str, tmp_path: Path) -> None:
+    """`AT_CONV_2D_0` is where values lie, or the status of an operator of the model `at`."""
+    file = tmp_path / "net.tflite"
+    file.write_bytes(classifier())
+    compiled = compile_model(file, Options(name=name, kernels=Kernels.PORTABLE))
+    for path, text in compiled.folder_files(ProjectKind.MAKE).items():
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text(text)
+    include = [f"-I{folder}" for folder in ("names", "operators", "portable/include", "portable/source")]
+    subprocess.run(["cc", *STRICT, *include, "-fsyntax-only", f"{name}.c"], cwd=tmp_path, check=True)
+
+
 def test_lines_are_broken_and_joined() -> None:
     arguments = ", ".join(f"argument_{n}" for n in range(12))
     broken = break_lines(

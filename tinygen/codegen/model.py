@@ -553,7 +553,7 @@ class ModelText:
 
     @cached_property
     def _places(self) -> Places:
-        return Places(self.schedule, self._captions, self.prefix)
+        return Places(self.schedule, self._captions, f"{self.upper}_", self.prefix)
 
     def _ports(self, role: str, ports: Sequence[Port]) -> list[PortText]:
         return [self._port(index, role, port) for index, port in enumerate(ports)]

@@ -12,6 +12,7 @@ from tinygen.ir.tensor import Tensor
 from tinygen.planner.schedule.schedule import Buffer, Schedule
 
 _HEADING = "Where values lie in {}, in bytes from {} start. A place is used again when its value is spent."
+_STEM = "AT_"
 _WIDTH = 118
 _LONGEST = 80  # letters of a name
 
@@ -22,6 +23,7 @@ class Places:
 
     schedule: Schedule
     captions: Captions
+    macros: str  # what names of the model's macros and statuses begin with
     prefix: str = ""  # of the names of a subgraph's values
 
     def of_buffer(self, buffer: Buffer, *further: str) -> str:
@@ -62,6 +64,11 @@ class Places:
             return [f"{line} {said}"]
         return [*(f"    {part}" for part in said.splitlines()), line]
 
+    @property
+    def _stem(self) -> str:
+        """What all names begin with: nothing that the model's own begin with."""
+        return "PLACE_" if self.macros.startswith(_STEM) else _STEM
+
     @cached_property
     def _in_order(self) -> list[Buffer]:
         offsets = self.schedule.offsets
@@ -74,7 +81,7 @@ class Places:
         taken: set[str] = set()
         for buffer in self._in_order:
             words = re.sub(r"\W+", "_", self.captions.first_content(buffer), flags=re.ASCII).strip("_")
-            stem = f"AT_{self.prefix.upper()}{words.removeprefix(self.prefix).upper()[:_LONGEST]}"
+            stem = f"{self._stem}{self.prefix.upper()}{words.removeprefix(self.prefix).upper()[:_LONGEST]}"
             name, number = stem, 0
             while name in taken:
                 number += 1
