@@ -1,6 +1,6 @@
 """A small program that measures what a schedule does between calls: moving rows, and reading them from outside."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from tinygen.build import qemu, target_runtime
@@ -54,7 +54,7 @@ def reads(board: Board) -> Iterator[float]:
         yield values[f"read_{bytes}"] / _TIMES
 
 
-def _run(board: Board) -> dict[str, int]:
+def _run(board: Board) -> Mapping[str, int]:
     parts = [_HEAD]
     for bytes in _BYTES:
         parts.append(_LOOP % (_TIMES, f"(void)tg_read(file, memory, {bytes})", f"read_{bytes}"))

@@ -1,6 +1,6 @@
 """From a model file to C, and to a program that runs: the stages in order."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -64,7 +64,7 @@ class Compiled:
     schedule: Schedule
     library: Library
     toolbox: Toolbox  # what its kernels were chosen from
-    files: dict[str, str] = field(repr=False)  # the model's C, by file name
+    files: Mapping[str, str] = field(repr=False)  # the model's C, by file name
     calibration: Calibration | None = None  # that it follows, where the file holds a float model
     saved: Saving = NOTHING_SAVED  # by shrinking the graph
     dynamic: Applied | None = None  # what is quantized at run time, where that was asked for

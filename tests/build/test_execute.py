@@ -31,7 +31,7 @@ def compiled(tmp_path: Path) -> Compiled:
 def _changed(compiled: Compiled, old: str, new: str) -> Compiled:
     text = compiled.files["twice.c"]
     assert text.count(old) == 1
-    return replace(compiled, files=compiled.files | {"twice.c": text.replace(old, new)})
+    return replace(compiled, files={**compiled.files, "twice.c": text.replace(old, new)})
 
 
 def test_any_number_of_samples(compiled: Compiled) -> None:

@@ -2,7 +2,7 @@
 
 import shutil
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -53,12 +53,12 @@ Run = subprocess.CompletedProcess[str]
 
 
 @cache
-def files(model: str, board: str, kernels: Kernels) -> dict[str, str]:
+def files(model: str, board: str, kernels: Kernels) -> Mapping[str, str]:
     """The C of a model for a board."""
     return _files(model, Options(target=board, kernels=kernels, objective=MODELS[model][1]))
 
 
-def _files(model: str, options: Options) -> dict[str, str]:
+def _files(model: str, options: Options) -> Mapping[str, str]:
     path = Path(f"{model}.tflite")
     path.write_bytes(MODELS[model][0])
     return compile_model(path, options).files
@@ -79,7 +79,7 @@ def compiler(cc: str, board: str, source: str, flags: Sequence[str], trees: Sequ
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
-def write(texts: dict[str, str]) -> list[str]:
+def write(texts: Mapping[str, str]) -> list[str]:
     """Write files; the C files among them."""
     for file, text in texts.items():
         Path(file).write_text(text)

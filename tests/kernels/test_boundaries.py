@@ -1,5 +1,6 @@
 """float32 and uint8 inputs and outputs of a generated program, on the host and on a Cortex-M4."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -61,7 +62,9 @@ def uint8(writer: ModelWriter, name: str, scale: float, zero_point: int) -> int:
     return writer.tensor(name, (REALS.size,), "uint8", scale=scale, zero_point=zero_point)
 
 
-def run(target: str, sanitizers: tuple[Sanitizer, ...], folder: Path, samples: list[list[Array]]) -> list[list[Array]]:
+def run(
+    target: str, sanitizers: tuple[Sanitizer, ...], folder: Path, samples: list[list[Array]]
+) -> Sequence[Sequence[Array]]:
     """What the generated program gives."""
     file = folder / "boundaries.tflite"
     file.write_bytes(model())

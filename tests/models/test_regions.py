@@ -116,7 +116,7 @@ def test_the_one_shot_function_has_static_arenas(tmp_path: Path) -> None:
     """The one for slow memory lies there without the application doing anything."""
     compiled = _compiled(CASES[3], Library.PORTABLE, tmp_path)
     inputs, expected = golden_tflm(CASES[3].model, compiled)
-    files = compiled.files | {"main.c": _main(inputs[0][0].ravel().tolist())}
+    files = {**compiled.files, "main.c": _main(inputs[0][0].ravel().tolist())}
     for name, text in files.items():
         (tmp_path / name).write_text(text)
     tools = for_board(compiled.board)

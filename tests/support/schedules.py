@@ -16,7 +16,7 @@ from tinygen.planner.schedule.schedule import Schedule
 
 def run_schedule(
     schedule: Schedule, library: Library, folder: Path, inputs: Sequence[Sample], sanitizers: Sequence[Sanitizer] = ()
-) -> list[list[Array]]:
+) -> Sequence[Sequence[Array]]:
     """The outputs for each sample, from the schedule's board."""
     files = render(schedule, "net", "net")
     trees = (kernel_library(library, None), operators(), native())

@@ -1,6 +1,6 @@
 """The output folder: the model's C, all sources it needs, and a build file, so that it builds without tinygen."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
 from tinygen.build.kernel_sources import VERSION, SourceTree
@@ -12,7 +12,7 @@ from tinygen.targets.isa import Isa
 def bundle(
     schedule: Schedule,
     name: str,
-    model_files: dict[str, str],
+    model_files: Mapping[str, str],
     trees: Sequence[SourceTree],
     kind: ProjectKind,
     opt: str,
@@ -31,7 +31,7 @@ def bundle(
     return files | render_project(schedule.board, name, kind, opt, sources, _roots(includes))
 
 
-def _copied(tree: SourceTree, functions: Sequence[str], model_files: dict[str, str], isa: Isa) -> dict[str, str]:
+def _copied(tree: SourceTree, functions: Sequence[str], model_files: Mapping[str, str], isa: Isa) -> dict[str, str]:
     called = [*functions, *_called_helpers(tree, model_files)]
     sources = tree.needed(called, isa)
     if not sources:
@@ -51,7 +51,7 @@ def _place(tree: SourceTree, file: Path) -> str:
     return f"{place}/{file.relative_to(root).as_posix()}"
 
 
-def _called_helpers(tree: SourceTree, model_files: dict[str, str]) -> list[str]:
+def _called_helpers(tree: SourceTree, model_files: Mapping[str, str]) -> list[str]:
     """Functions that the generated text calls besides kernels, such as the conversions of inputs and outputs."""
     text = "\n".join(content for file, content in model_files.items() if file.endswith(".c"))
     return [source.stem for source in tree.sources if f"{source.stem}(" in text]

@@ -32,7 +32,7 @@ Sample = Sequence[Array]  # one array per input, or per output
 class Execution:
     """What the program wrote and reported."""
 
-    outputs: list[list[Array]]  # per sample, one array per output, as the application sees it
+    outputs: Sequence[Sequence[Array]]  # per sample, one array per output, as the application sees it
     outcome: Outcome
 
 

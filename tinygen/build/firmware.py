@@ -1,6 +1,6 @@
 """Programs that run a model: the harness, the model and its kernels, linked for the host or a board."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,7 +19,7 @@ class Image:
     """A linked program and what its object files are for."""
 
     elf: Path
-    roles: dict[Path, ObjectRole]
+    roles: Mapping[Path, ObjectRole]
 
     def sizes(self) -> Sizes:
         """Bytes by purpose."""
@@ -37,7 +37,7 @@ class MemoryLimits:
 def build_firmware(
     schedule: Schedule,
     name: str,
-    model_files: dict[str, str],
+    model_files: Mapping[str, str],
     trees: Sequence[SourceTree],
     toolchain: Toolchain,
     folder: Path,
@@ -45,7 +45,7 @@ def build_firmware(
     limits: MemoryLimits,
 ) -> Image:
     """Compile and link the harness around the model in `folder`."""
-    files = model_files | render_harness(schedule, name, measure)
+    files = {**model_files, **render_harness(schedule, name, measure)}
     for file, text in files.items():
         (folder / file).write_text(text, encoding="utf-8")
     board = toolchain.board

@@ -1,6 +1,7 @@
 """What a program that ran printed and returned."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 _VALUE = re.compile(r"^([A-Za-z_][\w.\-]*)=(\d+)$", re.MULTILINE)
@@ -12,7 +13,7 @@ class Outcome:
 
     exit_code: int
     text: str
-    values: dict[str, int]
+    values: Mapping[str, int]
 
 
 def outcome(exit_code: int, text: str) -> Outcome:

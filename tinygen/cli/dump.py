@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from tinygen.ir.graph import Graph
 
 
-@dataclass(frozen=True)
+@dataclass
 class Dump:
     """Collects what the passes make of a graph."""
 

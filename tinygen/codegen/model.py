@@ -61,11 +61,11 @@ class OperatorText:
     status: str  # enumerator of its number
     spelling: str  # in the model's file, for a comment
     comment: str
-    layers: list[LayerText]
-    runners: list[str]  # for parts of it, such as slices of its channels
+    layers: Sequence[LayerText]
+    runners: Sequence[str]  # for parts of it, such as slices of its channels
     call: CallText | None  # where it is called once, on whole tensors
-    arenas: list[str]  # that this call uses
-    parts: list["PartText"]  # of the network, that it runs
+    arenas: Sequence[str]  # that this call uses
+    parts: Sequence["PartText"]  # of the network, that it runs
 
     @property
     def can_fail(self) -> bool:
@@ -87,9 +87,9 @@ class FusedText:
 
     symbol: str
     comment: str
-    operators: list[OperatorText]
+    operators: Sequence[OperatorText]
     statements: tuple[Statement, ...]
-    arenas: list[str]  # that these use outside of strips
+    arenas: Sequence[str]  # that these use outside of strips
 
     @property
     def can_fail(self) -> bool:

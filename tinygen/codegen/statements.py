@@ -137,7 +137,7 @@ class StripsText:
     count: int
     members: tuple[MemberText, ...]
     statements: tuple["Statement", ...]
-    arenas: list[str]  # that these use
+    arenas: Sequence[str]  # that these use
 
     @property
     def can_fail(self) -> bool:

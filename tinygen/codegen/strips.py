@@ -25,7 +25,7 @@ class MemberText:
         return f"{self.type}{'' if self.type.endswith('*') else ' '}{self.name}"
 
 
-@dataclass(frozen=True)
+@dataclass
 class Members:
     """The members of one struct, found while steps are written.
 

@@ -44,7 +44,7 @@ def firmware_files(
     task: Task,
     schedule: Schedule,
     name: str,
-    model_files: dict[str, str],
+    model_files: Mapping[str, str],
     trees: Sequence[SourceTree],
     opt: str,
     flash_bytes: int | None = None,

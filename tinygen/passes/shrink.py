@@ -44,7 +44,7 @@ def _readings(graph: Graph) -> dict[Op, Reading]:
     return {op: Reading.of(found, intervals, equal) for op, found in products if found is not None}
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class _Names:
     """Names that are taken."""
 

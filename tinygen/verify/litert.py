@@ -31,7 +31,7 @@ _TENSOR = re.compile(r"Tensor (\d+) has")
 class LiteRTRun:
     """What one inference left behind."""
 
-    outputs: list[Array]
+    outputs: Sequence[Array]
     tensors: Mapping[str, Array]  # by the names that the frontend gives
     permission: Permission | None = None  # of every operator
 

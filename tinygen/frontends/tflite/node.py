@@ -50,7 +50,7 @@ class Entered:
     memory: KeptVariables  # after its last operator
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Node:
     """An operator with its tensors; readers turn it into IR operators."""
 

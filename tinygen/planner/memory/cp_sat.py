@@ -1,6 +1,6 @@
 """Placement as a constraint problem for OR-Tools' CP-SAT. Only `exact` imports this module."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from ortools.sat.python import cp_model
 
@@ -8,7 +8,7 @@ from tinygen.planner.memory.block import Gap
 from tinygen.planner.memory.first_fit import Problem
 
 
-def solve(problem: Problem, offsets: dict[int, int], effort: float, limit: int | None = None) -> dict[int, int]:
+def solve(problem: Problem, offsets: Mapping[int, int], effort: float, limit: int | None = None) -> Mapping[int, int]:
     """Offsets of a smaller arena than the known `offsets` give; `offsets` where none is found.
 
     The smallest one, or any within a limit: that takes a fraction of the time.
@@ -65,7 +65,7 @@ class _Model:
                 self.model.add_hint(multiple, known[index] // align)
         self.model.add_exactly_one(self.is_taken[-len(item) :])
 
-    def _keep_apart(self, first: int, second: int, gaps: list[Gap]) -> None:
+    def _keep_apart(self, first: int, second: int, gaps: Sequence[Gap]) -> None:
         lows = [-self._limit, *(high for _, high in gaps)]
         highs = [*(low for low, _ in gaps), self._limit]
         allowed = [[low, high] for low, high in zip(lows, highs, strict=True) if low <= high]

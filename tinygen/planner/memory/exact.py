@@ -1,14 +1,14 @@
 """The exact solver, loaded where it is asked for."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from importlib import import_module
 
 from tinygen.planner.memory.first_fit import Problem
 
-Solve = Callable[[Problem, dict[int, int], float, int | None], dict[int, int]]
+Solve = Callable[[Problem, Mapping[int, int], float, int | None], Mapping[int, int]]
 
 
-def solve(problem: Problem, offsets: dict[int, int], effort: float, limit: int | None = None) -> dict[int, int]:
+def solve(problem: Problem, offsets: Mapping[int, int], effort: float, limit: int | None = None) -> Mapping[int, int]:
     """Offsets of a smaller arena than the known `offsets` give, or of any within a limit; `offsets` where none is
     found. Wants `solver.is_installed`."""
     exact: Solve = import_module(

@@ -26,7 +26,7 @@ class Problem:
 
     blocks: tuple[Block, ...]
     alternatives: tuple[tuple[int, ...], ...]  # of each item
-    gaps: tuple[dict[int, list[Gap]], ...]  # of each block to those of other items: forbidden distances
+    gaps: tuple[Mapping[int, Sequence[Gap]], ...]  # of each block to those of other items: forbidden distances
 
     @classmethod
     def of(cls, items: Sequence[Sequence[Block]], in_place: Sequence[InPlace] = ()) -> "Problem":

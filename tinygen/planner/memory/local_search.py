@@ -4,7 +4,7 @@ Late-acceptance hill climbing (Burke and Bykov, 2017): a move may worsen the are
 Bounded by a number of moves, with given seeds: the same blocks always give the same offsets.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 
@@ -18,8 +18,8 @@ _MEMORY = 40  # moves that acceptance looks back
 class FoundOffsets:
     """Offsets of blocks, and the order that first fit made them of."""
 
-    order: list[int]
-    offsets: dict[int, int]
+    order: Sequence[int]
+    offsets: Mapping[int, int]
     bytes: int  # of the arena
 
 

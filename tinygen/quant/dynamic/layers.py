@@ -194,7 +194,7 @@ class _Making:
         return _Naming(stem, self._names)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class _Naming:
     stem: str
     taken: set[str]
