@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import tflite
 
-from tinygen.frontends.tflite.activation import fused_activation, fused_clamp
+from tinygen.frontends.tflite.activation import fused_activation
 from tinygen.frontends.tflite.node import Node, Readers, UnsupportedError
 from tinygen.frontends.tflite.operators.pooling import averages
 from tinygen.frontends.tflite.operators.reduction import read_arg_max
@@ -25,7 +25,7 @@ from tinygen.ops.l2_normalization import OUTPUT_BITS, L2Normalization
 from tinygen.ops.log_softmax import LogSoftmax
 from tinygen.ops.lookup import Lookup
 from tinygen.ops.mul import Mul
-from tinygen.ops.quotient import Div, Power
+from tinygen.ops.quotient import Div
 from tinygen.ops.real_function import RealFunction, RealKind
 from tinygen.ops.reduction import ReduceMax, Sum
 from tinygen.ops.relu import Relu
@@ -36,24 +36,6 @@ from tinygen.ops.unary import Unary
 
 _SMALLEST_NORM = 1e-6  # as TFLite divides by it
 _SUM_SHIFT = 19  # of int8 inputs of ADD_N, before they are added up
-
-
-def read_div(node: Node) -> Div:
-    """DIV."""
-    activation = node.options(tflite.DivOptions).FusedActivationFunction()
-    return Div(
-        name=node.name,
-        source=node.source,
-        first=node.input(0),
-        second=node.input(1),
-        output=node.output(),
-        clamp=fused_clamp(activation, node.output()),
-    )
-
-
-def read_pow(node: Node) -> Power:
-    """POW of float32."""
-    return Power(name=node.name, source=node.source, first=node.input(0), second=node.input(1), output=node.output())
 
 
 def read_floor_div(node: Node) -> tuple[Op, ...]:
@@ -247,11 +229,9 @@ def _difference(parts: _Parts, output: Tensor, first: Tensor, second: Tensor) ->
 READERS: Readers = {
     "ADD_N": read_add_n,
     "ARG_MIN": read_arg_min,
-    "DIV": read_div,
     "FLOOR_DIV": read_floor_div,
     "FLOOR_MOD": read_floor_mod,
     "L2_NORMALIZATION": read_l2_normalization,
     "L2_POOL_2D": read_l2_pool,
     "LOG_SOFTMAX": read_log_softmax,
-    "POW": read_pow,
 }
