@@ -7,7 +7,9 @@ table.save("kws.ctable.json")
 
 from tinygen.calib.calibrator import Calibration, Calibrator
 from tinygen.calib.engines import Assigning, assign
+from tinygen.calib.making import calibrate
 from tinygen.calib.model import FloatModel, load_float, quantized
+from tinygen.calib.request import CalibrationRequest
 from tinygen.quant.calibrate import Settings
 from tinygen.quant.ctable import CTable
 from tinygen.quant.ctable_file import read_ctable
@@ -18,12 +20,14 @@ __all__ = [
     "Assigning",
     "CTable",
     "Calibration",
+    "CalibrationRequest",
     "Calibrator",
     "FloatModel",
     "Policy",
     "Scheme",
     "Settings",
     "assign",
+    "calibrate",
     "load_float",
     "quantized",
     "read_ctable",

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 from rich.console import Group
 
-from tinygen.calib.calibrate import Calibrated, prepare, refine
+from tinygen.calib.making import Calibrated, Refined, prepare
 from tinygen.calib.request import CalibrationRequest
 from tinygen.cli.command import command as as_command
 from tinygen.cli.options import Model
@@ -24,18 +24,16 @@ Force = Annotated[bool, typer.Option("--force", help="Overwrite a file that is n
 def command(terminal: Terminal, model: Model, out: Out, request: CalibrationRequest, force: Force = False) -> None:
     """Find the quantization of a float model from samples, and write it as a CTable."""
     check_free_for_table(out, force, (model, request.data))
-    if request.refine:
-        refined = refine(model, request)
-        write_table(out, ctable_text(refined.table))
-        terminal.result({"ctable": out, "changes": refined.changes}, difference_table(refined.changes))
-        return
     work = prepare(model, request)
     for text in work.notes:
         terminal.note(text)
     with terminal.progress(f"calibrating {model.name}") as progress:
-        found = work.run(progress)
-    write_table(out, ctable_text(found.found.calibration.table))
-    report = _report(model, out, found)
+        made = work.run(progress)
+    write_table(out, ctable_text(made.table))
+    if isinstance(made, Refined):
+        terminal.result({"ctable": out, "changes": made.changes}, difference_table(made.changes))
+        return
+    report = _report(model, out, made)
     for text in report.warnings:
         terminal.note(text)
     tables = () if report.engines is None else engine_tables(report.engines)
@@ -43,8 +41,7 @@ def command(terminal: Terminal, model: Model, out: Out, request: CalibrationRequ
 
 
 def _report(model: Path, out: Path, found: Calibrated) -> CalibrationReport:
-    chosen, held_out = found.found, found.held_out
-    table = chosen.calibration.table
+    chosen, held_out, table = found.found, found.held_out, found.table
     return CalibrationReport(
         model=model.name,
         ctable=out,

@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from tinygen.calib.calibrate import notes_of_widths
 from tinygen.calib.calibrator import Calibration, Calibrator
+from tinygen.calib.making import notes_of_widths
 from tinygen.calib.model import load_float
 from tinygen.cli.command import command as as_command
 from tinygen.cli.options import Model

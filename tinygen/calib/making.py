@@ -50,6 +50,11 @@ class Calibrated:
     forward: str  # what computed the float network
     held_out: HeldOut | None  # None of a single sample
 
+    @property
+    def table(self) -> CTable:
+        """What was asked for."""
+        return self.found.calibration.table
+
 
 @dataclass(frozen=True)
 class Refined:
@@ -100,14 +105,43 @@ class Calibrating:
         return FoundTable(self.calibrator.run_file(self.data, progress))
 
 
-def calibrate(path: Path, request: CalibrationRequest, progress: Progress | None = None) -> Calibrated:
-    """The table of a float model's file that `request` asks for; TinygenError."""
+@dataclass(frozen=True)
+class Refining:
+    """A repair of a table before it runs: the table has been read, and is of the model."""
+
+    request: CalibrationRequest
+    model: FloatModel
+    board: Board | None
+    before: CTable
+
+    @property
+    def notes(self) -> Iterator[str]:
+        """What people should know of what they asked for."""
+        yield from ()
+
+    def run(self, progress: Progress | None = None) -> Refined:  # noqa: ARG002 - nothing is computed
+        """Repair the table where kernels cannot do what it says."""
+        graph = prepared(self.model.graph, "equalize" in self.before.preparation)
+        refined = refine_table(graph, self.before, self.request.settings.scheme)
+        if self.board is not None:
+            refined = refined.model_copy(update={"target": target_identity(self.board)})
+        return Refined(refined, tuple(found for found in differences(self.before, refined) if found.part == "tensors"))
+
+
+def calibrate(path: Path, request: CalibrationRequest, progress: Progress | None = None) -> Calibrated | Refined:
+    """The table of a float model's file that `request` asks for, made the way that it means; TinygenError."""
     return prepare(path, request).run(progress)
 
 
-def prepare(path: Path, request: CalibrationRequest) -> Calibrating:
+def prepare(path: Path, request: CalibrationRequest) -> Calibrating | Refining:
     """All checks of a calibration: files are read, nothing is computed yet; UsageError, UnsupportedModelError."""
-    model, board = _model_and_board(path, request)
+    request.check()
+    board = None if request.target is None else load(request.target)
+    model = load_float(path, request.spelling, request.trust)
+    if request.ctable_in is not None:
+        before = read_ctable(request.ctable_in)
+        check_identity(model, before)
+        return Refining(request, model, board, before)
     request.check_for(board)
     _ = request.mixing  # raises where it asks for nonsense
     if request.data is None:
@@ -116,27 +150,9 @@ def prepare(path: Path, request: CalibrationRequest) -> Calibrating:
     return Calibrating(request, Calibrator(model, board, request.settings), data, request.assigning_to(board))
 
 
-def refine(path: Path, request: CalibrationRequest) -> Refined:
-    """The table of --ctable-in, repaired where kernels cannot do what it says."""
-    assert request.ctable_in is not None, "checked by the request"
-    model, board = _model_and_board(path, request)
-    before = read_ctable(request.ctable_in)
-    check_identity(model, before)
-    graph = prepared(model.graph, "equalize" in before.preparation)
-    refined = refine_table(graph, before, request.settings.scheme)
-    if board is not None:
-        refined = refined.model_copy(update={"target": target_identity(board)})
-    return Refined(refined, tuple(found for found in differences(before, refined) if found.part == "tensors"))
-
-
 def notes_of_widths(calibrator: Calibrator) -> Iterator[str]:
     """Which weights and activations stay wider than they are asked for."""
     for name in kept_wide(calibrator.graph, calibrator.settings.widths):
         yield f"{name}: its weights stay int8, no kernel of its kind has others."
     for name in kept_whole(calibrator.graph, calibrator.settings.widths):
         yield f"{name}: its activations have all bits, no kernel of its kind has fewer."
-
-
-def _model_and_board(path: Path, request: CalibrationRequest) -> tuple[FloatModel, Board | None]:
-    board = None if request.target is None else load(request.target)
-    return load_float(path, request.spelling, request.trust), board
