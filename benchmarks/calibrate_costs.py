@@ -1,8 +1,9 @@
 """Measures kernels under QEMU and writes the prices of their work, tinygen/kernels/price_tables/.
 
-    python -m benchmarks.calibrate_costs [--board BOARD]... [--only FUNCTION]...
+    python -m benchmarks.calibrate_costs [--board BOARD]... [--only FUNCTION]... [--missing]
 
-With `--only`, functions whose names begin so are measured and the rest of the tables stays. Needs arm-none-eabi-gcc,
+With `--only`, functions whose names begin so are measured and the rest of the tables stays; with `--missing` those that
+have no prices. Needs arm-none-eabi-gcc,
 QEMU with its plugin, and for the library's functions the CMSIS-NN submodule. The same versions of these give the same
 files. Each kernel runs operators of random shapes; a linear model of its work, without negative terms, is fitted to the
 instructions, each measurement weighted by its inverse, so that the relative error counts. Prints that error for each
@@ -14,6 +15,7 @@ import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -27,6 +29,7 @@ from benchmarks.calibration_operators import (
     rows_within_images,
 )
 from benchmarks.calibration_program import moves, reads
+from tests.support.measured_operators import operators_of_models
 from tinygen.codegen.render import render
 from tinygen.ir.graph import Graph, Op, Port
 from tinygen.ir.tensor import Tensor
@@ -34,7 +37,7 @@ from tinygen.ir.types import Quant
 from tinygen.kernels.base import Kernel, Library, Toolbox
 from tinygen.kernels.native.select import native_kernels
 from tinygen.kernels.prices import OWN, table, table_file, table_name
-from tinygen.kernels.select import variants
+from tinygen.kernels.select import has_kernel, variants
 from tinygen.kernels.tinygen_c.packed import packed_layers
 from tinygen.kernels.work import Work, work
 from tinygen.ops.add import Add
@@ -62,6 +65,7 @@ _SWEEPS = 20_000
 FloatArray = npt.NDArray[np.float64]
 Costs = dict[str, float]  # of one of each term
 Pair = tuple[Op, Kernel]
+Parts = Mapping[str, Mapping[str, Mapping[str, float]]]  # of a table, functions, terms
 
 
 @dataclass(frozen=True)
@@ -74,10 +78,11 @@ class Sample:
 
 @dataclass(frozen=True)
 class Measuring:
-    """What is measured on a board: functions whose names begin so, of one library and of tinygen's own."""
+    """What is measured on a board: functions whose names begin so and that are not known, of a library or tinygen's."""
 
     board: Board
     prefixes: tuple[str, ...]
+    known: frozenset[str] = frozenset()
 
     def library(self, library: Library) -> Iterator[Sample]:
         """All kernels of a library."""
@@ -96,7 +101,7 @@ class Measuring:
             yield from (Sample(work(FETCH, call=1), found) for found in reads(self.board))
 
     def _wants(self, function: str) -> bool:
-        return not self.prefixes or function.startswith(self.prefixes)
+        return function not in self.known and (not self.prefixes or function.startswith(self.prefixes))
 
     def _measured(self, pairs: Sequence[Pair], toolbox: Toolbox) -> list[Sample]:
         """Where instructions would mislead, as many as take the same cycles in the mean of the others."""
@@ -113,8 +118,8 @@ class Measuring:
 
 def pairs_of_library(toolbox: Toolbox) -> list[Pair]:
     """Operators with the kernels of the toolbox's library."""
-    pairs = ((op, kernel) for op in operators() for kernel in variants(op, toolbox))
-    return [(op, kernel) for op, kernel in pairs if not kernel.is_own]
+    pairs = [(op, kernel) for op in operators() for kernel in variants(op, toolbox) if not kernel.is_own]
+    return pairs + [pair for pair in _further(pairs, toolbox) if not pair[1].is_own]
 
 
 def pairs_of_own(toolbox: Toolbox) -> list[Pair]:
@@ -125,7 +130,21 @@ def pairs_of_own(toolbox: Toolbox) -> list[Pair]:
     pairs += [(op, packed_layers(op)[-1]) for op in plain if isinstance(op, Conv2D)]
     library = replace(toolbox, has_native_kernels=False)
     others = (*plain, *real_layers())
-    return pairs + [(op, kernel) for op in others for kernel in variants(op, library) if kernel.is_own]
+    pairs += [(op, kernel) for op in others for kernel in variants(op, library) if kernel.is_own]
+    for beside in Library:  # own kernels stand in for what a library cannot do
+        pairs += [pair for pair in _further(pairs, replace(library, library=beside)) if pair[1].is_own]
+    return pairs
+
+
+def _further(pairs: Sequence[Pair], toolbox: Toolbox) -> Iterator[Pair]:
+    """Operators of models with those kernels that `pairs` are without."""
+    known = {kernel.work(op).function for op, kernel in pairs}
+    for op in _of_models():
+        if has_kernel(op):
+            yield from ((op, kernel) for kernel in variants(op, toolbox) if kernel.work(op).function not in known)
+
+
+_of_models = cache(operators_of_models)
 
 
 def _with_native_kernels(toolbox: Toolbox) -> Toolbox:
@@ -196,6 +215,7 @@ def _graph(pairs: Sequence[Pair]) -> tuple[Graph, dict[Op, Kernel]]:
             kernel,
             reads=tuple(mapping.get(t, t) for t in kernel.reads),
             writes=tuple(mapping.get(t, t) for t in kernel.writes),
+            updates=tuple(mapping.get(t, t) for t in kernel.updates),
             in_place=(),
         )
     ports = tuple(Port(tensor.name, tensor, tensor.type) for tensor in inputs.values())
@@ -258,7 +278,7 @@ def _fitted(name: str, samples: Iterable[Sample]) -> dict[str, Costs]:
     return found
 
 
-def written(parts: Mapping[str, Mapping[str, Mapping[str, float]]]) -> str:
+def written(parts: Parts) -> str:
     """A table as its file holds it: a line for each function."""
     lines = ["{", ' "made_by": "python -m benchmarks.calibrate_costs",', ' "prices": {']
     for part, functions in sorted(parts.items()):
@@ -275,12 +295,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Measure kernels and write the prices of their work.")
     parser.add_argument("--board", action="append", choices=_BOARDS, help="one for each instruction set; without: all")
     parser.add_argument("--only", action="append", default=[], metavar="FUNCTION", help="functions that begin so")
+    parser.add_argument("--missing", action="store_true", help="functions without prices")
     asked = parser.parse_args()
     for board in map(load, asked.board or _BOARDS):
-        name, measuring = table_name(board.isa, board.has_thumb2), Measuring(board, tuple(asked.only))
-        found = {OWN: _fitted(name, measuring.own())}
-        found |= {library.value: _fitted(f"{name} {library.value}", measuring.library(library)) for library in Library}
-        kept = table(name) if asked.only else {}
+        name = table_name(board.isa, board.has_thumb2)
+        kept = table(name) if asked.only or asked.missing else {}
+
+        def measuring(part: str, board: Board = board, kept: Parts = kept) -> Measuring:
+            return Measuring(board, tuple(asked.only), frozenset(kept.get(part, {}) if asked.missing else ()))
+
+        found = {OWN: _fitted(name, measuring(OWN).own())}
+        for library in Library:
+            own = measuring(library.value).library(library)
+            found[library.value] = _fitted(f"{name} {library.value}", own)
         parts = {part: {**kept.get(part, {}), **functions} for part, functions in found.items()}
         table_file(name).write_text(written(parts), encoding="utf-8")
 

@@ -1,18 +1,41 @@
 """What kernels take: terms of their work, and the measured prices of these."""
 
 import json
+import re
 
 import pytest
 
 from benchmarks.calibrate_costs import pairs_of_library, pairs_of_own
 from tests.support.graphs import GraphBuilder
+from tests.support.rooms import PACKAGE
 from tinygen.kernels.base import Library, Toolbox
 from tinygen.kernels.prices import OWN, prices, table, table_file, table_name
 from tinygen.kernels.select import variants
 from tinygen.ops.window import HW
+from tinygen.paths import RUNTIME_C
 from tinygen.planner.cost.cost import FETCH, MEMMOVE, MEMMOVE_UP
 from tinygen.targets.isa import Isa
 
+_WITHOUT = {
+    **dict.fromkeys(("tg_branch", "tg_loop"), "cost what they run, and copies: `_Control.work`"),
+    **dict.fromkeys(("tg_engine_layer_s8", "tg_engine_layer_s16"), "stand for an engine, whose time the board knows"),
+    **dict.fromkeys(("tg_quantize_u8_s8", "tg_dequantize_s8_u8"), "convert at ports, which is no step of a schedule"),
+    **dict.fromkeys(("tg_broadcast_any", "tg_broadcast_rows", "tg_broadcast_rows_s16"), "run in others' loops"),
+    **dict.fromkeys(("tg_affine_f32", "tg_scaled_tanh_f32", "tg_thresholded_relu_f32"), "gates within a layer's loop"),
+    **dict.fromkeys(
+        ("tg_scale_asymmetric_f32", "tg_scale_litert_f32", "tg_scale_symmetric_f32"),
+        "a few instructions, once for a range that was found row by row",
+    ),
+    "tg_move_up": "measured as a move of the schedule, `MEMMOVE_UP`",
+    "tg_transpose_in_place": "its own estimate ranks its passes; it stands where memory decides",
+}
+"""Functions without prices, and why: a list that only gets shorter."""
+_OF_SOME_SETS = {
+    "arm_convolve_even_s4": (Isa.MVE,),
+    "arm_convolve_s4": (Isa.SCALAR, Isa.DSP),
+    "arm_depthwise_conv_fast_s16": (Isa.DSP, Isa.MVE),
+    "arm_depthwise_conv_s4_opt": (Isa.DSP,),
+}
 SETS = ((Isa.SCALAR, False), (Isa.SCALAR, True), (Isa.DSP, True), (Isa.MVE, True))
 
 
@@ -31,6 +54,20 @@ def test_prices_are_those_of_what_is_measured(isa: Isa, has_thumb2: bool) -> Non
                 assert not missing, f"{work.function}: measure {', '.join(sorted(missing))}"
                 measured[part].add(work.function)
     assert {part: set(functions) for part, functions in found.items()} == measured
+
+
+def test_each_kernel_has_a_price_or_a_reason() -> None:
+    """All C functions of tinygen's, by the header of their names, and those of the library that lowerings name."""
+    own = set(re.findall(r"#define (tg_\w+) ", (RUNTIME_C / "operators" / "tg_operator_names.h").read_text()))
+    lowerings = "".join(file.read_text(encoding="utf-8") for file in sorted((PACKAGE / "kernels").rglob("*.py")))
+    library = set(re.findall(r'"(arm_\w+[^_\W])"', lowerings))
+    assert len(own) > 200 and len(library) > 30
+    for isa, has_thumb2 in SETS:
+        functions = {name for part in table(table_name(isa, has_thumb2)).values() for name in part}
+        priced = {word for name in functions for word in name.split()}
+        special = {name for name, sets in _OF_SOME_SETS.items() if isa not in sets}
+        missing = (own | library) - priced - special
+        assert missing == _WITHOUT.keys(), f"{isa}, {has_thumb2}: measure it, or take it off the list"
 
 
 @pytest.mark.parametrize(("isa", "has_thumb2"), SETS)

@@ -84,7 +84,7 @@ def signal_model() -> SignalModel:
     model, rng = SignalModel(), np.random.default_rng(3)
     x = model.input((2, 32), "int16")
     model.add("Window", [x, model.constant(rng.integers(-5000, 32767, 32))], ((2, 32), "int16"), shift=12)
-    _features(model)
+    add_features(model)
     _transforms(model)
     x = model.input((2, 8), "int16")
     model.add("Delay", [x], ((2, 8), "int16"), delay_length=5)
@@ -105,27 +105,28 @@ def signal_model() -> SignalModel:
     return model
 
 
-def _features(model: SignalModel) -> None:
-    """From samples to logarithms."""
+def add_features(model: SignalModel, channels: int = 6, samples: int = 60) -> None:
+    """From samples, at 1 kHz, to logarithms."""
     settings = MicrofrontendSettings(
-        channels=6, sample_rate=1000, window_ms=60, lower_band_limit=30, upper_band_limit=450
+        channels=channels, sample_rate=1000, window_ms=samples, lower_band_limit=30, upper_band_limit=450
     )
-    filters, noise = settings.filters, settings.noise_reduction
-    x = model.input((60,), "int16")
-    scaled, bits = model.add("FftAutoScale", [x], ((60,), "int16"), ((), "int32"))
-    (spectrum,) = model.add("Rfft", [scaled], ((66,), "int16"), T=7, fft_length=64)
-    bins = {"start_index": int(filters.frequency_starts[0]), "end_index": 33}
-    (energy,) = model.add("Energy", [spectrum], ((33,), "uint32"), is_output=False, **bins)
+    filters, noise, length = settings.filters, settings.noise_reduction, settings.transform.length
+    count = length // 2 + 1
+    x = model.input((samples,), "int16")
+    scaled, bits = model.add("FftAutoScale", [x], ((samples,), "int16"), ((), "int32"))
+    (spectrum,) = model.add("Rfft", [scaled], ((length + 2,), "int16"), T=7, fft_length=length)
+    bins = {"start_index": int(filters.frequency_starts[0]), "end_index": count}
+    (energy,) = model.add("Energy", [spectrum], ((count,), "uint32"), is_output=False, **bins)
     arrays = (filters.weights, filters.unweights, filters.frequency_starts, filters.weight_starts, filters.widths)
     bank = [energy, *(model.constant(values) for values in arrays)]
-    (sums,) = model.add("FilterBank", bank, ((6,), "uint64"), num_channels=6)
-    (root,) = model.add("FilterBankSquareRoot", [sums, bits], ((6,), "uint32"))
+    (sums,) = model.add("FilterBank", bank, ((channels,), "uint64"), num_channels=channels)
+    (root,) = model.add("FilterBankSquareRoot", [sums, bits], ((channels,), "uint32"))
     for clamping in (False, True):
         left, estimate = model.add(
             "FilterBankSpectralSubtraction",
             [root],
-            ((6,), "uint32"),
-            ((6,), "uint32"),
+            ((channels,), "uint32"),
+            ((channels,), "uint32"),
             smoothing=noise.smoothing,
             one_minus_smoothing=noise.one_minus_smoothing,
             alternate_smoothing=noise.alternate_smoothing,
@@ -133,12 +134,12 @@ def _features(model: SignalModel) -> None:
             min_signal_remaining=noise.min_signal_remaining,
             smoothing_bits=noise.smoothing_bits,
             spectral_subtraction_bits=noise.fraction_bits,
-            num_channels=6,
+            num_channels=channels,
             clamping=clamping,
         )
         gains = model.constant(settings.gains)
-        (gained,) = model.add("PCAN", [left, estimate, gains], ((6,), "uint32"), snr_shift=6)
-        model.add("FilterBankLog", [gained], ((6,), "int16"), input_correction_bits=3, output_scale=64)
+        (gained,) = model.add("PCAN", [left, estimate, gains], ((channels,), "uint32"), snr_shift=6)
+        model.add("FilterBankLog", [gained], ((channels,), "int16"), input_correction_bits=3, output_scale=64)
 
 
 def _transforms(model: SignalModel) -> None:

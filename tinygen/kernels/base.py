@@ -186,11 +186,16 @@ class Kernel:
         """C functions that it needs besides `function`."""
         return ()
 
+    @property
+    def priced_as(self) -> str:
+        """Whose prices its work has: the function's, or those of one of its ways."""
+        return self.function
+
     def work(self, op: Op, rows: int | None = None, columns: int | None = None) -> Work:
         """What a call does that computes rows of the result of `op`, or some columns of them; without numbers all."""
         if op.macs:
-            return products(self.function, op, self.loops, rows, columns)
-        return elements(self.function, op, rows, columns)
+            return products(self.priced_as, op, self.loops, rows, columns)
+        return elements(self.priced_as, op, rows, columns)
 
     def works(self, op: Op, rows: int | None = None, columns: int | None = None) -> tuple[Work, ...]:
         """The same, of all ways among which its lowering takes the cheapest for so many rows and columns."""

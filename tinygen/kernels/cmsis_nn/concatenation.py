@@ -6,6 +6,7 @@ from typing import ClassVar
 from tinygen.ir.graph import Op
 from tinygen.kernels.base import Kernel, Lowerings, Toolbox, constant_tables
 from tinygen.kernels.tinygen_c import strided_copy
+from tinygen.kernels.work import Extent, Work, work
 from tinygen.ops.concat import Concat
 
 _LARGEST_SIZE = (1 << 16) - 1  # the function's sizes are uint16_t
@@ -21,6 +22,11 @@ class ConcatenationS8(Kernel):
     input_x: tuple[int, ...]  # bytes of a row of each input
     output_x: int
     rows: int
+
+    def work(self, op: Op, rows: int | None = None, columns: int | None = None) -> Work:
+        """call: inputs; line: their rows; operand: bytes of these."""
+        lines, count = self.rows * Extent.of(op, rows, columns).share, len(self.input_x)
+        return work(self.function, call=count, line=count * lines, operand=lines * self.output_x)
 
 
 def lower_concat(op: Op, toolbox: Toolbox) -> Kernel:

@@ -8,7 +8,7 @@ from tinygen.kernels.base import Kernel, Library, Lowerings, Toolbox
 from tinygen.ops.requantize import Multiplier
 from tinygen.ops.softmax import Softmax
 
-_LONG_ROW = 512
+LONG_ROW = 512
 """Exponentials that add up to this much make CMSIS-NN shift an int32 by 32 bits: undefined in C, with a result that
 differs between cores and compilers. Shorter rows cannot get there."""
 
@@ -36,7 +36,7 @@ class LongSoftmaxS8(SoftmaxS8):
 def lower_softmax(op: Op, toolbox: Toolbox) -> Kernel:
     """The softmax kernel for `op`."""
     assert isinstance(op, Softmax)
-    is_long = toolbox.library is Library.CMSIS_NN and op.row_size >= _LONG_ROW
+    is_long = toolbox.library is Library.CMSIS_NN and op.row_size >= LONG_ROW
     kind, function = (LongSoftmaxS8, "tg_softmax_s8") if is_long else (SoftmaxS8, "arm_softmax_s8")
     return kind(
         function=function,

@@ -40,6 +40,10 @@ class MapF32(Kernel):
     def callees(self) -> tuple[str, ...]:
         return (self.mapped,)
 
+    @property
+    def priced_as(self) -> str:
+        return f"{self.function} {self.mapped}"
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class BroadcastF32(Kernel):
@@ -55,6 +59,10 @@ class BroadcastF32(Kernel):
     @property
     def callees(self) -> tuple[str, ...]:
         return (self.row_function,)
+
+    @property
+    def priced_as(self) -> str:
+        return f"{self.function} {self.row_function}"
 
 
 @dataclass(frozen=True)

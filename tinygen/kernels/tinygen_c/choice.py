@@ -8,6 +8,7 @@ from tinygen.ir.types import DType
 from tinygen.kernels.base import Kernel, Lowerings, Toolbox, constant_tables
 from tinygen.kernels.tinygen_c.elementwise import full_size
 from tinygen.kernels.tinygen_c.strided_copy import CopyAxis, StridedCopy, byte_steps
+from tinygen.kernels.work import Extent, Work
 from tinygen.ops.broadcast import MAX_AXES, Shape
 from tinygen.ops.select import Select
 from tinygen.ops.update_slice import UpdateSlice
@@ -38,6 +39,11 @@ class UpdateSliceAny(Kernel):
     has_wide_start: bool
     room: Shape
     copy: StridedCopy
+
+    def work(self, op: Op, rows: int | None = None, columns: int | None = None) -> Work:
+        """output: bytes of the input, which is copied first; the others are those of `StridedCopy.work`."""
+        share = Extent.of(op, rows, columns).share
+        return Work(self.function, {"call": 1, "output": self.bytes * share, **self.copy.work(share)})
 
 
 def lower_select(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 - the same for all targets

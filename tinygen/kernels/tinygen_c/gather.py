@@ -5,6 +5,7 @@ from typing import ClassVar
 
 from tinygen.ir.graph import Op
 from tinygen.kernels.base import Kernel, Lowerings, Toolbox, constant_tables
+from tinygen.kernels.work import Extent, Work, work
 from tinygen.ops.gather import Gather
 
 
@@ -20,6 +21,11 @@ class GatherSlices(Kernel):
     axis_size: int
     index_count: int
     slice_bytes: int
+
+    def work(self, op: Op, rows: int | None = None, columns: int | None = None) -> Work:
+        """line: slices; operand: their bytes."""
+        slices = self.batches * self.outer * self.index_count * Extent.of(op, rows, columns).share
+        return work(self.function, call=1, line=slices, operand=slices * self.slice_bytes)
 
 
 def lower_gather(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 - the same for all targets

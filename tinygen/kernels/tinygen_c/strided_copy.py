@@ -1,14 +1,17 @@
 """Boxes of elements that move from one place to another: slices, transposes, mirrored edges."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, product
+from math import prod
 from operator import mul
 from typing import ClassVar
 
 from tinygen.ir.graph import Op
 from tinygen.ir.tensor import Tensor
 from tinygen.kernels.base import Kernel, Lowerings, Toolbox, constant_tables
+from tinygen.kernels.work import Extent, Work
 from tinygen.ops.broadcast_to import BroadcastTo
 from tinygen.ops.concat import Concat
 from tinygen.ops.depth_to_space import DepthToSpace, SpaceToDepth
@@ -40,6 +43,15 @@ class StridedCopy:
     element_bytes: int
     axes: tuple[CopyAxis, ...]  # outermost first, at least one
 
+    def work(self, share: float) -> dict[str, float]:
+        """Of a share of it. line: runs along the innermost axis; single: single bytes; piece: longer elements, which
+        have so many bytes together (operand)."""
+        elements = share * prod(axis.count for axis in self.axes)
+        found = {"line": elements / self.axes[-1].count}
+        if self.element_bytes == 1:
+            return {**found, "single": elements}
+        return {**found, "piece": elements, "operand": elements * self.element_bytes}
+
 
 @dataclass(frozen=True)
 class Box:
@@ -58,6 +70,13 @@ class StridedCopies(Kernel):
     reads_as_array: ClassVar[bool] = True
 
     boxes: tuple[Box, ...]
+
+    def work(self, op: Op, rows: int | None = None, columns: int | None = None) -> Work:
+        """A call for each box: see `StridedCopy.work`."""
+        share, found = Extent.of(op, rows, columns).share, Counter[str]()
+        for box in self.boxes:
+            found.update(box.copy.work(share))
+        return Work(self.function, {"call": len(self.boxes), **found})
 
 
 def lower_concat(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 - the same for all targets
