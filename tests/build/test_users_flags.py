@@ -8,17 +8,21 @@ import pytest
 
 from tests.support.command_line import DIGITS
 from tests.support.models import model_file
+from tests.support.number_models import CASES, model_of
+from tests.support.operator_models import BUILDERS, side_by_side
 from tests.support.program import build_program
 from tests.support.reference import evaluate
-from tests.support.tools import requires_clang, requires_qemu
-from tinygen.build.execute import execute
+from tests.support.tools import requires_clang, requires_host_cc, requires_qemu
+from tinygen.build.execute import Sample, execute
 from tinygen.build.firmware import Image
 from tinygen.build.toolchain import for_board
 from tinygen.codegen.harness import Measure, render_harness
 from tinygen.codegen.project import ProjectKind
 from tinygen.errors import ToolError
+from tinygen.kernels.base import Objective
 from tinygen.options import Kernels, Options
 from tinygen.pipeline import Compiled, compile_model
+from tinygen.system.work import work_folder
 from tinygen.verify.samples import random_samples
 
 CORES = ("microbit", "mps2-an385", "mps2-an386", "mps2-an500", "mps2-an505", "mps3-an547")
@@ -33,13 +37,35 @@ esac
 TRAP = "int main(void)\n{\n    *(volatile uint32_t *)0xE000ED14U |= 1U << 3; /* CCR.UNALIGN_TRP */"
 
 
+def operators(board: str, objective: Objective | None = None) -> tuple[Compiled, Sample]:
+    """All kinds of operators on int8 side by side, with values for their inputs."""
+    model = side_by_side([*BUILDERS], seed=5)
+    with work_folder() as folder:
+        (folder / "operators.tflite").write_bytes(model.finish())
+        options = Options(board, kernels=Kernels.NATIVE, objective=objective)
+        return compile_model(folder / "operators.tflite", options), model.values
+
+
+def numbers(board: str) -> tuple[Compiled, Sample]:
+    """Operators on numbers of all widths, float32 among them."""
+    model = model_of([*CASES], seed=3)
+    with work_folder() as folder:
+        (folder / "numbers.tflite").write_bytes(model.finish())
+        return compile_model(folder / "numbers.tflite", Options(board, allow_float=True)), model.values
+
+
 def network(board: str, kernels: Kernels) -> Compiled:
     """A network with convolutions, depthwise ones, and a fully connected layer."""
     return compile_model(DIGITS, Options(target=board, kernels=kernels))
 
 
 def check(
-    compiled: Compiled, folder: Path, cc: str | None = None, flags: tuple[str, ...] = (), traps: bool = False
+    compiled: Compiled,
+    folder: Path,
+    cc: str | None = None,
+    flags: tuple[str, ...] = (),
+    traps: bool = False,
+    sample: Sample | None = None,
 ) -> None:
     """Compile what an output folder holds, run it and compare; warnings are errors, but in CMSIS-NN's files."""
     files = compiled.folder_files(ProjectKind.MAKE)
@@ -59,7 +85,7 @@ def check(
     own = [path for path in include if theirs not in path.parents]
     ours = [file for file in sources if theirs not in file.parents]
     elf = build_program(replace(toolchain, flags=(*toolchain.flags, *system)), ours, folder, own, library)
-    inputs = random_samples(compiled.graph.inputs, 2, seed=0)
+    inputs = random_samples(compiled.graph.inputs, 2, seed=0) if sample is None else [sample]
     outputs = execute(Image(elf, {}), compiled.schedule, inputs).outputs
     for sample, output in zip(inputs, outputs, strict=True):
         expected = evaluate(compiled.imported, list(sample))
@@ -109,3 +135,23 @@ def test_native_kernels_load_unaligned_words(tmp_path: Path) -> None:
     compiled = compile_model(model_file("pretrainedResnet_quant"), Options("mps2-an386", kernels=Kernels.NATIVE))
     with pytest.raises(ToolError, match="CFSR 0x01000000"):
         check(compiled, tmp_path, flags=("-mno-unaligned-access",), traps=True)
+
+
+@requires_host_cc
+@pytest.mark.parametrize("level", ["-O2", "-O3"])
+@pytest.mark.parametrize("cc", ["gcc", pytest.param("clang", marks=requires_clang)])
+def test_item_13_words_of_the_arena_on_the_host_under_lto(cc: str, level: str, tmp_path: Path) -> None:
+    """Bytes, words and floats lie one after the other in one memory, and the compiler sees every access."""
+    flags = ("-flto", level)
+    for name, (compiled, sample) in {"operators": operators("host"), "numbers": numbers("host")}.items():
+        (tmp_path / name).mkdir()
+        check(compiled, tmp_path / name, cc, flags, sample=sample)
+
+
+@pytest.mark.qemu
+@requires_qemu
+@pytest.mark.parametrize("board", ["mps2-an386", "mps3-an547"])
+def test_item_13_words_of_the_arena_on_boards_under_lto(board: str, tmp_path: Path) -> None:
+    """In the smallest arena, where most memory is used again."""
+    compiled, sample = operators(board, Objective.RAM)
+    check(compiled, tmp_path, flags=("-flto", "-O2"), sample=sample)
