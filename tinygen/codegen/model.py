@@ -14,7 +14,7 @@ from tinygen.codegen.captions import Captions
 from tinygen.codegen.engine_templates import PrintedEngine, Variables, print_engine
 from tinygen.codegen.engine_variables import layer_variables, own_function
 from tinygen.codegen.places import Places
-from tinygen.codegen.ports import PortText, common_ctype
+from tinygen.codegen.ports import PortsText, PortText
 from tinygen.codegen.statements import Callee, CallText, ShiftText, Statement, StripsText, Writer
 from tinygen.codegen.streams import StateText, StreamText, state_texts, stream_text
 from tinygen.ir.graph import Op, Port
@@ -23,7 +23,7 @@ from tinygen.ir.tensor import Tensor
 from tinygen.ir.text import mnemonic
 from tinygen.kernels.base import Kernel, Table
 from tinygen.kernels.engine import EngineCall, EngineTemplate
-from tinygen.planner.schedule.schedule import Call, Fetch, Fused, Schedule, Shift, Store, Strips, unrolled
+from tinygen.planner.schedule.schedule import Call, Fused, Schedule, Shift, Strips, unrolled
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,20 +126,13 @@ class ModelText:
         """Prefix of macros."""
         return self.name.upper()
 
-    @property
-    def inputs(self) -> list[PortText]:
-        """Inputs in order."""
-        return self._ports("input", self.schedule.graph.inputs)
-
-    @property
-    def outputs(self) -> list[PortText]:
-        """Outputs in order."""
-        return self._ports("output", self.schedule.graph.outputs)
-
-    @property
-    def ports(self) -> list[PortText]:
+    @cached_property
+    def ports(self) -> PortsText:
         """Inputs and outputs."""
-        return [*self.inputs, *self.outputs]
+        graph = self.schedule.graph
+        return PortsText(
+            self.name, self.schedule, self._ports("input", graph.inputs), self._ports("output", graph.outputs)
+        )
 
     @cached_property
     def tables(self) -> list[TableText]:
@@ -207,7 +200,7 @@ class ModelText:
     def context_members(self) -> str:
         """Initializers of a context in the one-shot function, whose variables are called like the members."""
         members = [f".{arena.symbol} = untyped({arena.symbol})" for arena in self.arenas]
-        return ", ".join([*members, ".user = user"] if self.calls_application else members)
+        return ", ".join([*members, ".user = user"] if self.ports.calls_application else members)
 
     @property
     def places(self) -> str:
@@ -217,7 +210,7 @@ class ModelText:
     @property
     def headers(self) -> list[str]:
         """Headers of the kernel functions, of moves of rows, and of the conversions at the boundary."""
-        conversions = {"tg_quantize.h"} if self.has_conversions else set()
+        conversions = {"tg_quantize.h"} if self.ports.has_conversions else set()
         moves = {"tg_movement.h" for step in self.schedule.flat_steps if isinstance(step, Shift) and step.moves_up}
         engines = {f"{self.name}_engines.h"} if self.has_engines else set()
         return sorted({call.kernel.header for call in self.schedule.all_calls} | conversions | moves | engines)
@@ -261,84 +254,6 @@ class ModelText:
         return list(dict.fromkeys((*own, *(text for part in self._parts for text in part.text.runners))))
 
     @property
-    def input_ctype(self) -> str:
-        """Element type of all inputs, void where they differ."""
-        return common_ctype(self.inputs)
-
-    @property
-    def output_ctype(self) -> str:
-        """Element type of all outputs, void where they differ."""
-        return common_ctype(self.outputs)
-
-    @property
-    def run_parameters(self) -> str:
-        """Parameters of the one-shot function: the application's buffers, and what its own functions need."""
-        user = ["void *user"] if self.calls_application else []
-        inputs = [f"const {port.external_ctype} *input{port.index}" for port in self.inputs if port.is_resident]
-        outputs = [f"{port.external_ctype} *output{port.index}" for port in self.outputs if port.is_resident]
-        return ", ".join([*user, *inputs, *outputs]) or "void"
-
-    @property
-    def has_conversions(self) -> bool:
-        """Whether an input or output changes form at the boundary."""
-        return any(port.is_converted and port.is_resident for port in (*self.inputs, *self.outputs))
-
-    @property
-    def fetches_rows(self) -> bool:
-        """Whether the application gives an input row by row."""
-        return any(isinstance(step, Fetch) for step in self.schedule.flat_steps)
-
-    @property
-    def fetched_ports(self) -> list[PortText]:
-        """The inputs that the application gives row by row."""
-        return [port for port in self.inputs if port.is_fetched]
-
-    @property
-    def fetched_port(self) -> PortText | None:
-        """The first of these."""
-        return next(iter(self.fetched_ports), None)
-
-    @property
-    def calls_application(self) -> bool:
-        """Whether the application gives or takes rows."""
-        return self.fetches_rows or self.stored_port is not None
-
-    @property
-    def stored_port(self) -> PortText | None:
-        """The output that the application takes row by row."""
-        return next((port for port in self.outputs if not port.is_resident), None)
-
-    @property
-    def fetched_planes(self) -> list[PortText]:
-        """The inputs of which rows of planes are made pixels when they come."""
-        return [port for port in self.fetched_ports if port.index in self._passing_line(Fetch)]
-
-    @property
-    def stores_planes(self) -> bool:
-        """Whether pixels of the output are made rows of planes when they go."""
-        return bool(self._passing_line(Store))
-
-    @property
-    def fetches_any_row(self) -> bool:
-        """Whether rows of inputs are not asked for in the order in which they lie one behind the other."""
-        return len(self.fetched_ports) > 1 or any(port.row_of_plane is not None for port in self.fetched_ports)
-
-    @property
-    def stores_any_row(self) -> bool:
-        """Whether rows of the output are not given away in the order in which they lie one behind the other."""
-        return self.stored_port is not None and self.stored_port.row_of_plane is not None
-
-    def _passing_line(self, kind: type[Fetch] | type[Store]) -> set[int]:
-        """The ports of which rows of planes pass through a line."""
-        steps = (step for step in self.schedule.flat_steps if isinstance(step, kind))
-        return {step.port for step in steps if step.at_port and step.at_port.line}
-
-    @property
-    def application_functions(self) -> str:
-        """Those that the application has to write, for a comment."""
-        return " and ".join(self.fetch_functions + ([f"{self.name}_store_rows"] if self.stored_port else []))
-
-    @property
     def arenas_of_whole_operators(self) -> list[str]:
         """The arenas that operators on whole tensors, and moves at the end of a call, use."""
         updates = [step for step in self.schedule.steps if isinstance(step, Shift)]
@@ -360,12 +275,6 @@ class ModelText:
     def invoke_has_declarations(self) -> bool:
         """Whether something stands in front of the first call of an invocation."""
         return not self.has_fused_operators or self.passes_status or bool(self.arenas_of_whole_operators)
-
-    @property
-    def fetch_functions(self) -> list[str]:
-        """The application's functions that give rows of inputs."""
-        function = "fetch_patch" if self.schedule.rereads_input else "fetch_rows"
-        return [f"{self.name}_{function}{port.which_fetched}" for port in self.fetched_ports]
 
     @cached_property
     def _parts(self) -> list[PartText]:

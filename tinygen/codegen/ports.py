@@ -9,6 +9,7 @@ from tinygen.ir.planes import Planes
 from tinygen.ir.rows import every_row, has_rows, pixel_bytes
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import DType
+from tinygen.planner.schedule.schedule import Fetch, Schedule, Store
 
 _CONVERSIONS = {
     (True, DType.FLOAT32, DType.INT8): "tg_quantize_f32_s8",
@@ -186,6 +187,105 @@ class PortText:
         pointers = ["values", self.pointer] if is_input else [self.pointer, "values"]
         scaling = [self.scale or "", str(self.zero_point)] if self.external_is_float else []
         return f"{function}({', '.join([*pointers, str(self.elements), *scaling])})"
+
+
+@dataclass(frozen=True, eq=False)
+class PortsText:
+    """All inputs and outputs of a model."""
+
+    name: str  # of the model
+    schedule: Schedule
+    inputs: Sequence[PortText]
+    outputs: Sequence[PortText]
+
+    @property
+    def all(self) -> list[PortText]:
+        """Inputs, then outputs."""
+        return [*self.inputs, *self.outputs]
+
+    @property
+    def input_ctype(self) -> str:
+        """Element type of all inputs, void where they differ."""
+        return common_ctype(self.inputs)
+
+    @property
+    def output_ctype(self) -> str:
+        """Element type of all outputs, void where they differ."""
+        return common_ctype(self.outputs)
+
+    @property
+    def run_parameters(self) -> str:
+        """Parameters of the one-shot function: the application's buffers, and what its own functions need."""
+        user = ["void *user"] if self.calls_application else []
+        inputs = [f"const {port.external_ctype} *input{port.index}" for port in self.inputs if port.is_resident]
+        outputs = [f"{port.external_ctype} *output{port.index}" for port in self.outputs if port.is_resident]
+        return ", ".join([*user, *inputs, *outputs]) or "void"
+
+    @property
+    def has_conversions(self) -> bool:
+        """Whether an input or output changes form at the boundary."""
+        return any(port.is_converted and port.is_resident for port in (*self.inputs, *self.outputs))
+
+    @property
+    def fetches_rows(self) -> bool:
+        """Whether the application gives an input row by row."""
+        return any(isinstance(step, Fetch) for step in self.schedule.flat_steps)
+
+    @property
+    def fetched(self) -> list[PortText]:
+        """The inputs that the application gives row by row."""
+        return [port for port in self.inputs if port.is_fetched]
+
+    @property
+    def first_fetched(self) -> PortText | None:
+        """The first of these."""
+        return next(iter(self.fetched), None)
+
+    @property
+    def calls_application(self) -> bool:
+        """Whether the application gives or takes rows."""
+        return self.fetches_rows or self.stored is not None
+
+    @property
+    def stored(self) -> PortText | None:
+        """The output that the application takes row by row."""
+        return next((port for port in self.outputs if not port.is_resident), None)
+
+    @property
+    def fetched_planes(self) -> list[PortText]:
+        """The inputs of which rows of planes are made pixels when they come."""
+        return [port for port in self.fetched if port.index in self._passing_line(Fetch)]
+
+    @property
+    def stores_planes(self) -> bool:
+        """Whether pixels of the output are made rows of planes when they go."""
+        return bool(self._passing_line(Store))
+
+    @property
+    def fetches_any_row(self) -> bool:
+        """Whether rows of inputs are not asked for in the order in which they lie one behind the other."""
+        return len(self.fetched) > 1 or any(port.row_of_plane is not None for port in self.fetched)
+
+    @property
+    def stores_any_row(self) -> bool:
+        """Whether rows of the output are not given away in the order in which they lie one behind the other."""
+        return self.stored is not None and self.stored.row_of_plane is not None
+
+    @property
+    def application_functions(self) -> str:
+        """Those that the application has to write, for a comment."""
+        return " and ".join(self.fetch_functions + ([f"{self.name}_store_rows"] if self.stored else []))
+
+    @property
+    def fetch_functions(self) -> list[str]:
+        """The application's functions that give rows of inputs."""
+        function = "fetch_patch" if self.schedule.rereads_input else "fetch_rows"
+        return [f"{self.name}_{function}{port.which_fetched}" for port in self.fetched]
+
+    def _passing_line(self, kind: type[Fetch] | type[Store]) -> set[int]:
+        """The ports of which rows of planes pass through a line."""
+        steps = (step for step in self.schedule.flat_steps if isinstance(step, kind))
+        return {step.port for step in steps if step.at_port and step.at_port.line}
 
 
 def which_fetched(index: int, is_only: bool) -> str:

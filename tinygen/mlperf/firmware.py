@@ -129,7 +129,7 @@ def _context(
         "download_bytes": task.sample_bytes,
         "is_image": task.form is InputForm.IMAGE,
         "is_float_window": _is_window(task),
-        "keeps_sample": _is_window(task) or model.fetches_rows,
+        "keeps_sample": _is_window(task) or model.ports.fetches_rows,
     }
 
 
