@@ -9,12 +9,14 @@ from tinygen.frontends.onnx.builder import Builder, EarlierOperatorError
 from tinygen.frontends.onnx.raw import ConsequenceError, RawModel, RawNode, UnsupportedError
 from tinygen.frontends.onnx.values import (
     Discrete,
+    Factors,
     Form,
     Known,
     Make,
     Missing,
     Order,
     Pending,
+    PerChannel,
     Placed,
     Quantized,
     Real,
@@ -215,6 +217,7 @@ class Node:
         exact: Quant | None = None,
         range: Quant | None = None,
         name: str = "",
+        per_channel: PerChannel | None = None,
     ) -> Real:
         """The result, once its quantization is known; what then goes wrong is this node's fault.
 
@@ -233,7 +236,15 @@ class Node:
             except ValueError as error:
                 raise EarlierOperatorError(self.raw, str(error)) from None
 
-        return Pending(self.raw, name or self.output_name, shape, guarded, exact, range)
+        return Pending(self.raw, name or self.output_name, shape, guarded, exact, range, per_channel)
+
+    def scaled(self, layer: Pending, factors: Factors, summands: Factors) -> Real:
+        """What a layer gives, times a factor for each channel, and added to."""
+        found = layer.per_channel
+        assert found is not None
+        with np.errstate(all="ignore"):
+            behind = found.behind(factors, summands)
+        return self.pending(layer.shape, found.make(factors, summands), per_channel=behind)
 
     def kept(
         self,

@@ -7,6 +7,9 @@ operator's result is therefore `Pending` until then, and becomes an int8 operato
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import numpy as np
+import numpy.typing as npt
+
 from tinygen.frontends.onnx.raw import RawNode, UnsupportedError
 from tinygen.ir.coding import Coding
 from tinygen.ir.tensor import Tensor
@@ -99,6 +102,21 @@ class Quantized:
 Make = Callable[[Form, str], Placed]  # with a quantization, and the name that the result shall have
 
 
+Factors = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class PerChannel:
+    """How a layer makes its result multiplied by a factor for each channel, and added to."""
+
+    axis: int  # of the result in the file
+    make: Callable[[Factors, Factors], Make]  # for factors and summands
+
+    def behind(self, factors: Factors, summands: Factors) -> "PerChannel":
+        """The same, behind such ones."""
+        return PerChannel(self.axis, lambda more, added: self.make(factors * more, summands * more + added))
+
+
 @dataclass(frozen=True, eq=False)
 class Pending:
     """Real values whose quantization is not known yet."""
@@ -109,6 +127,7 @@ class Pending:
     make: Make
     exact: Quant | None = None  # in which nothing is lost: that of operands whose values only move or are limited
     range: Quant | None = None  # that covers all values there can be, for outputs of the model
+    per_channel: PerChannel | None = None  # of a layer
 
 
 @dataclass(frozen=True, eq=False)

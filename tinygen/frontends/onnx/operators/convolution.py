@@ -9,9 +9,10 @@ from tinygen.frontends.filters import filters
 from tinygen.frontends.onnx.node import Node, Readers
 from tinygen.frontends.onnx.operators.bias import bias_of
 from tinygen.frontends.onnx.operators.layer import add_layer
+from tinygen.frontends.onnx.operators.per_channel import scaled_layer
 from tinygen.frontends.onnx.operators.window import Frame, output_size, pair, window_of
 from tinygen.frontends.onnx.raw import UnsupportedError
-from tinygen.frontends.onnx.values import Form, Placed, Real
+from tinygen.frontends.onnx.values import Form, PerChannel, Placed, Real
 from tinygen.ir.tensor import Tensor
 from tinygen.ops.clamp import Clamp
 from tinygen.ops.conv2d import Conv2D
@@ -33,12 +34,12 @@ def read_conv(node: Node) -> Real:
     size = frame.size(input.shape)
     window = window_of(node, frame, size, shape[2:])
     is_depthwise = groups == input.shape[1] and groups > 1
-    order = (1, 2, 3, 0) if is_depthwise else (0, 2, 3, 1)
+    order, axis = ((1, 2, 3, 0), 3) if is_depthwise else ((0, 2, 3, 1), 0)
     stored = filters(filters_of(node, weights, order))
     bias = bias_of(node, 2, input.form, stored.type.quant, shape[0])
     positions = output_size(window, size)
 
-    def make(quant: Form, name: str) -> Placed:
+    def made(weighed: tuple[Tensor, Tensor | None], quant: Form, name: str) -> Placed:
         image = frame.image(node, input)
         output_shape = (input.shape[0], positions.h, positions.w, shape[0])
         output = node.builder.result(frame.image_name(node, name), output_shape, quant)
@@ -47,8 +48,8 @@ def read_conv(node: Node) -> Real:
             name=output.name,
             source=node.source,
             input=image,
-            weights=stored,
-            bias=bias,
+            weights=weighed[0],
+            bias=weighed[1],
             output=output,
             stride=window.stride,
             dilation=window.dilation,
@@ -59,7 +60,11 @@ def read_conv(node: Node) -> Real:
         add_layer(node, op, (input, weights), arrange)
         return frame.placed(node, output, name)
 
-    return node.pending(frame.onnx_shape(input.shape[0], shape[0], positions), make)
+    layer = stored, bias
+    channels = PerChannel(1, lambda *numbers: partial(made, scaled_layer(node, input.quant, layer, axis, *numbers)))
+    return node.pending(
+        frame.onnx_shape(input.shape[0], shape[0], positions), partial(made, layer), per_channel=channels
+    )
 
 
 def read_conv_transpose(node: Node) -> Real:

@@ -9,6 +9,7 @@ from tinygen.frontends.onnx.node import MAX_RANK, Node, Readers
 from tinygen.frontends.onnx.operators.alignment import aligned, broadcast_shape
 from tinygen.frontends.onnx.operators.discrete import with_integers
 from tinygen.frontends.onnx.operators.function import read_power
+from tinygen.frontends.onnx.operators.per_channel import scaled
 from tinygen.frontends.onnx.raw import UnsupportedError
 from tinygen.frontends.onnx.values import Form, Known, Order, Placed, Quantized, Real
 from tinygen.ir.graph import Op
@@ -27,17 +28,19 @@ _Extremum = TypeVar("_Extremum", Maximum, Minimum)
 
 
 def read_add(node: Node) -> Real:
-    """Add."""
+    """Add: constants per channel behind a layer become part of it."""
     return _sum(node, 1)
 
 
 def read_sub(node: Node) -> Real:
-    """Sub."""
+    """Sub: constants per channel behind a layer become part of it."""
     return _sum(node, -1)
 
 
 def read_mul(node: Node) -> Real:
-    """Mul."""
+    """Mul: constants per channel behind a layer become part of it."""
+    if (layer := scaled(node, multiplies=True)) is not None:
+        return layer
     operands = (node.activation(0), node.activation(1))
 
     def make(quant: Form, name: str) -> Placed:
@@ -130,6 +133,8 @@ def sum_of(node: Node, first: Tensor, second: Tensor, output: Tensor, sign: int 
 
 
 def _sum(node: Node, sign: int) -> Real:
+    if (layer := scaled(node, sign)) is not None:
+        return layer
     operands = (node.activation(0), node.activation(1))
 
     def make(quant: Form, name: str) -> Placed:

@@ -10,8 +10,9 @@ from tinygen.frontends.onnx.node import Node, Readers
 from tinygen.frontends.onnx.operators.bias import bias_of
 from tinygen.frontends.onnx.operators.elementwise import sum_of
 from tinygen.frontends.onnx.operators.layer import add_layer
+from tinygen.frontends.onnx.operators.per_channel import scaled_layer
 from tinygen.frontends.onnx.raw import UnsupportedError
-from tinygen.frontends.onnx.values import Form, Known, Placed, Quantized, Real, Value
+from tinygen.frontends.onnx.values import Factors, Form, Known, PerChannel, Placed, Quantized, Real, Value
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Quant
 from tinygen.ops.batch_matmul import BatchMatMul
@@ -202,20 +203,22 @@ def _fully_connected(node: Node, input: Placed, weights: Placed, is_transposed: 
     bias = bias_of(node, 2, input.form, scaled, units, node.number("beta", 1.0))
     shape = (*input.shape[:-1], units)
 
-    def make(quant: Form, name: str) -> Placed:
+    def made(numbers: tuple[Factors, ...], quant: Form, name: str) -> Placed:
         plain = node.builder.plain(input)
         vectors, columns = _without_transpose(node, plain, by_unit.shape[1])
         picked = by_code and by_code.picked(1, columns)
         if by_code is not None and picked is None:  # blocks must stay together
             vectors, columns, picked = plain, np.arange(by_unit.shape[1]), by_code
+        stored = filters(
+            node.builder.constant(node.builder.derive(name, "weights"), by_unit[:, columns], scaled, picked)
+        )
+        layer = scaled_layer(node, input.quant, (stored, bias), 0, *numbers) if numbers else (stored, bias)
         op = FullyConnected(
             name=name,
             source=node.source,
             input=vectors,
-            weights=filters(
-                node.builder.constant(node.builder.derive(name, "weights"), by_unit[:, columns], scaled, picked)
-            ),
-            bias=bias,
+            weights=layer[0],
+            bias=layer[1],
             output=node.builder.result(name, shape, quant),
             clamp=Clamp.none(node.builder.result(name, shape, quant).type),
         )
@@ -225,7 +228,8 @@ def _fully_connected(node: Node, input: Placed, weights: Placed, is_transposed: 
         add_layer(node, op, (input, weights), (node.builder.plain, partial(node.builder.arranged, order=order)))
         return Placed(op.output, tuple(range(len(shape))))
 
-    return node.pending(shape, make)
+    channels = PerChannel(len(shape) - 1, lambda *numbers: partial(made, numbers))
+    return node.pending(shape, partial(made, ()), per_channel=channels)
 
 
 def _scaled(quant: Quant, alpha: float, is_transposed: bool) -> Quant:
