@@ -13,7 +13,8 @@ from tests.support.command_line import DIGITS, tinygen, tinygen_process
 from tests.support.tools import requires_arm_gcc, requires_cmsis
 from tinygen.build.output import MANIFEST
 from tinygen.build.toolchain import WARNINGS
-from tinygen.ir.text import print_graph
+from tinygen.codegen.mlir import calls_text, plan_text
+from tinygen.ir.mlir import print_graph
 from tinygen.options import Options
 from tinygen.pipeline import compile_model
 from tinygen.targets import load
@@ -112,17 +113,25 @@ def test_equal_commands_give_equal_bytes(tmp_path: Path) -> None:
         assert path.is_dir() or path.read_bytes() == second[relative].read_bytes(), relative
 
 
-def test_dump_holds_the_graph_after_each_pass(tmp_path: Path) -> None:
+def test_dump_holds_levels_and_the_graph_after_each_pass(tmp_path: Path) -> None:
     dump = tmp_path / "dump"
     compiled(tmp_path / "out", "--dump", str(dump))
-    names = sorted(path.name for path in dump.glob("*.mlir"))
-    assert names[0] == "00_import.mlir"
-    assert [name[:3] for name in names] == [f"{number:02}_" for number in range(len(names))]
+    texts = {path.stem: path.read_text() for path in sorted(dump.glob("*.mlir"))}
+    levels = [texts.pop(level) for level in ("graph", "quant", "plan", "calls")]
+    passes = list(texts)
+    assert passes[0] == "00_import"
+    assert [name[:3] for name in passes] == [f"{number:02}_" for number in range(len(passes))]
     model = compile_model(DIGITS, Options(target="cortex-m4"))
-    assert (dump / names[0]).read_text().rstrip() == print_graph(model.imported).rstrip()
-    assert "reshape" in (dump / names[0]).read_text()
-    assert (dump / names[-1]).read_text().rstrip() == print_graph(model.graph).rstrip() != (dump / names[0]).read_text()
-    assert "reshape" not in (dump / names[-1]).read_text()
+    assert texts[passes[0]] == print_graph(model.imported)
+    assert "reshape" in texts[passes[0]]
+    assert texts[passes[-1]] == print_graph(model.graph) != texts[passes[0]]
+    assert "reshape" not in texts[passes[-1]]
+    assert levels == [
+        print_graph(model.imported, with_values=True),
+        print_graph(model.graph, with_values=True),
+        plan_text(model.schedule),
+        calls_text(model.schedule),
+    ]
 
 
 @requires_cc

@@ -60,6 +60,9 @@ message of protobuf has as many."""
 NODES: Final = Limit(1 << 14, "operators of its file")
 """With those of functions in the place of their calls, and those that only compute shapes. Each takes 0.1 to 1 ms."""
 
+MLIR_BYTES: Final = Limit(1 << 28, "letters of MLIR")
+"""Two for each byte of constants, so those that four TFLite files may have: calibrated networks had float32 weights."""
+
 READ_TENSORS: Final = Limit(1 << 19, "tensors of subgraphs, each as often as it is run")
 """In a TFLite file, whose operators may all run one subgraph with any number of tensors. Each takes some 3 us."""
 

@@ -157,16 +157,20 @@ class Compiled:
 
 
 Observer = Callable[[str, Graph], None]
+AS_IN_FILE = "graph"  # what observers see first: before calibration and passes
 
 
 def compile_model(source: Path, options: Options, observe: Observer | None = None) -> Compiled:
-    """Import, simplify, plan and print a model; `observe` sees the graph after each pass that changed it."""
+    """Import, simplify, plan and print a model; `observe` sees the graph as it is in the file, then after each pass
+    that changed it."""
     board = load(options.target)
     check_installed(options.solver)
     library = choose_library(options)
     name = checked_identifier(options.name) if options.name is not None else model_identifier(source.stem)
     source = model_file(source, options.trust)
     imported = import_model(source, options.read_spelling)
+    if observe is not None:
+        observe(AS_IN_FILE, imported)
     if options.dynamic.is_asked or options.objective is Objective.TIME:
         imported = widen_halves(imported)
     fit.check_tables(imported)
@@ -208,7 +212,7 @@ def compile_model(source: Path, options: Options, observe: Observer | None = Non
     toolbox, schedule = _planned(graph, board, library, options, imported)
     if options.stores_output:
         _check_stored(schedule)
-    files = render(schedule, name, source.name)
+    files = render(schedule, name, imported.file or source.name)
     return Compiled(
         source, name, options, imported, schedule, library, toolbox, files, calibration, saved, dynamic, port_states
     )

@@ -22,6 +22,7 @@ from pathlib import Path
 
 import onnx
 
+from tests.support.mlir_mutations import mutate_module
 from tests.support.onnx_mutations import mutate_message
 from tests.support.steps import TooManyStepsError, counted
 from tinygen.errors import TinygenError, VerifyError
@@ -122,15 +123,20 @@ def _outcome(function: Callable[[Path], object], path: Path) -> bool | str:
 
 
 def _mutated(path: Path, data: bytes, places: Sequence[int], random_: random.Random) -> bytes:
-    """Bytes of any file; of ONNX files messages more often, for protobuf refuses most changes of bytes."""
+    """Bytes of any file; of ONNX files messages more often, for protobuf refuses most changes of bytes; of MLIR
+    words."""
     if path.suffix == ".onnx" and random_.random() < _MESSAGES:
         return mutate_message(data, random_)
+    if path.suffix == ".mlir":
+        return mutate_module(data, random_)
     return mutate(data, places, random_)
 
 
 def _constants(path: Path) -> list[bytes]:
     if path.suffix == ".onnx":
         return [tensor.raw_data for tensor in onnx.load(str(path)).graph.initializer]
+    if path.suffix == ".mlir":
+        return []
     tensors = [tensor for subgraph in read(path).subgraphs for tensor in subgraph.tensors]
     return [tensor.data.tobytes() for tensor in tensors if tensor.data is not None]
 

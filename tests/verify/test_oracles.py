@@ -1,6 +1,7 @@
 """What is said where an oracle does not run a model: the operator where it is known, and what to do."""
 
 from collections.abc import Callable
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -43,6 +44,19 @@ def test_litert(monkeypatch: pytest.MonkeyPatch, message: str, number: int | Non
     with pytest.raises(UsageError) as refused:
         LiteRT(DIGITS)
     assert str(refused.value) == f"digits_int8.tflite{place}: LiteRT's reference kernels {REMEDY}"
+
+
+def test_a_module_of_mlir_is_compared_with_the_references(tmp_path: Path) -> None:
+    tinygen("compile", DIGITS, "-o", tmp_path / "out", "--dump", tmp_path / "dump")
+    module = tmp_path / "dump" / "graph.mlir"
+    document = tinygen("validate", module, "-t", "host", "--samples", "1", "--json").document
+    assert (document["exact"], document["oracle"]) == (True, "simulator")
+    refused = tinygen("validate", module, "-t", "host", "--against", "litert")
+    assert (refused.code, refused.stderr.splitlines()[-1]) == (
+        2,
+        "tinygen: --against litert: cannot run graph.mlir, simulator was expected. "
+        "Name one of them, or leave the option out.",
+    )
 
 
 @needs_onnxruntime

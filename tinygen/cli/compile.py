@@ -48,7 +48,12 @@ Out = Annotated[Path, typer.Option("-o", "--output", metavar="OUT", help="Folder
 Project = Annotated[str, typer.Option("--project", metavar="KIND", help="Build file to write: make or cmake.")]
 DumpTo = Annotated[
     Path | None,
-    typer.Option("--dump", metavar="DIR", help="Write the graph after each pass that changed it.", show_default=False),
+    typer.Option(
+        "--dump",
+        metavar="DIR",
+        help="Write the network as MLIR: levels graph, quant, plan and calls, and after each pass.",
+        show_default=False,
+    ),
 ]
 Report = Annotated[
     str | None,
@@ -99,7 +104,7 @@ def command(
         compiled = compile_model(model, options, passes.observe)
     terminal.note(kernel_note(compiled))
     if dump is not None:
-        write_folder(dump, passes.files(compiled.imported), force)
+        write_folder(dump, passes.files(compiled), force)
     compiled.check_fits()
     files = compiled.folder_files(kind)
     if compiled.calibration is not None:

@@ -14,6 +14,7 @@ Importer = Callable[..., Graph]  # of a path, and of a spelling where the format
 _IMPORTERS = {  # by suffix: module and function; a module, and the packages that it needs, load only for its files
     ".tflite": ("tinygen.frontends.tflite.importer", "import_tflite"),
     ".onnx": ("tinygen.frontends.onnx.importer", "import_onnx"),
+    ".mlir": ("tinygen.frontends.mlir.importer", "import_mlir"),
 }
 _WITH_SPELLING = (".onnx",)
 

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Self, TypeVar
 from tinygen.budget import LOOP_WORK, Account
 from tinygen.ir.answers import Filters, Point, Products, Range, ScalingConstants, Summation
 from tinygen.ir.channels import Intervals, Link
+from tinygen.ir.mlir import print_graph
 from tinygen.ir.orientation import Permutation, Turn, Turned
 from tinygen.ir.rows import (
     Channels,
@@ -23,7 +24,6 @@ from tinygen.ir.rows import (
 )
 from tinygen.ir.stream import State, Stream
 from tinygen.ir.tensor import Alias, Tensor
-from tinygen.ir.text import print_graph
 from tinygen.ir.types import Array, Quant, TensorType
 
 _ELEMENTS_OF_WORK = 1 << 12  # that take numpy as long as an operator on few
@@ -443,6 +443,11 @@ class Graph:
     ops: tuple[Op, ...]
     stream: Stream | None = None  # where each call takes the next columns of what was one input
     states: tuple[State, ...] = ()  # what is kept from call to call
+
+    @property
+    def file(self) -> str | None:
+        """The user's file that its operators stand in, whatever they have been through since; None without any."""
+        return self.ops[0].source.file if self.ops else None
 
     @property
     def is_sequential(self) -> bool:

@@ -20,13 +20,15 @@ class Oracle(StrEnum):
 
 
 def oracle_for(model: Path, graph: Graph) -> Oracle:
-    """The one that runs the model's own file; `graph` is what it holds.
+    """The one that runs the model's own file; `graph` is what it holds. Nobody else runs a module of MLIR.
 
     On integers, TFLite's operators with states of their own mean what TFLite Micro makes of them: LiteRT computes gates
     of LSTM in another way, and does not survive SVDF with a state of int8. Custom operators are TFLite Micro's.
     """
     if model.suffix.lower() == ".onnx":
         return Oracle.ONNXRUNTIME
+    if model.suffix.lower() == ".mlir":
+        return Oracle.SIMULATOR
     is_micro = any(op.source.spelling.startswith(CUSTOM) or _has_stored_states(op) for op in graph.ops)
     return Oracle.TFLM if is_micro else Oracle.LITERT
 

@@ -167,8 +167,9 @@ def _engine(compiled: Program, oracle: Oracle) -> InferenceEngine | None:
     right = oracle_for(compiled.source, compiled.imported)
     is_alike = {oracle, right} == {Oracle.TFLM, Oracle.LITERT} and right is Oracle.LITERT
     if oracle is not right and not is_alike:
+        able = " or ".join(dict.fromkeys((right, Oracle.SIMULATOR)))
         raise UsageError(
-            f"--against {oracle}: cannot run {compiled.source.name}, {right} or {Oracle.SIMULATOR} was expected. "
+            f"--against {oracle}: cannot run {compiled.source.name}, {able} was expected. "
             "Name one of them, or leave the option out."
         )
     if oracle is Oracle.TFLM:

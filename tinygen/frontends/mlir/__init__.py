@@ -1,0 +1,1 @@
+"""MLIR modules of tinygen's own dialect, as `--dump` writes them."""
