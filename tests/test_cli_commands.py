@@ -46,6 +46,9 @@ INSPECT_KEYS = {
 BENCH_KEYS = {
     "instructions",
     "cycles_model",
+    "cycles_band",
+    "flash_fetches",
+    "flash_data_fetches",
     "arena_bytes",
     "ram_bytes",
     "stack_bytes",

@@ -54,6 +54,24 @@ def test_operators_add_up() -> None:
 
 @pytest.mark.qemu
 @requires_qemu
+def test_flash_is_read_as_often_by_operators_as_by_all_of_them() -> None:
+    """The band is shown beside the cycles, and what makes them more than on a board without wait states."""
+    compiled = compiled_model(MODEL, "nucleo-l4r5zi")
+    samples = random_samples(compiled.graph.inputs, 1, 0)
+    operators = count_operators(compiled, samples, Counter.PLUGIN)
+    found = bench(compiled)
+    ideal = bench(compiled_model(MODEL, "mps2-an386"))
+    assert found.flash_fetches is not None and found.cycles_model is not None and ideal.cycles_model is not None
+    assert abs(sum(part.fetches or 0 for part in operators.values()) - found.flash_fetches) < 0.02 * found.flash_fetches
+    assert abs(found.cycles_model - ideal.cycles_model - 5 * found.flash_fetches) < 1000
+    assert (found.cycles_band, ideal.cycles_band, ideal.flash_fetches) == (0.08, 0.3, None)
+    shown = _shown(bench_table("", found))
+    assert "± 8%" in shown and f"{found.flash_fetches:,} that miss the caches" in shown
+    assert "flash reads" not in _shown(bench_table("", ideal))
+
+
+@pytest.mark.qemu
+@requires_qemu
 def test_two_ways_of_counting_agree() -> None:
     compiled = compiled_model(MODEL, "mps2-an386")
     samples = random_samples(compiled.graph.inputs, 1, 0)

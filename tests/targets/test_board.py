@@ -10,8 +10,8 @@ from tinygen.targets import Isa, MemoryKind
 
 KNOWN = (
     "host, lm3s6965evb, microbit, mps2-an382, mps2-an383, mps2-an385, mps2-an386, mps2-an500, mps2-an505, "
-    "mps3-an547, netduinoplus2, stm32vldiscovery, cortex-m0, cortex-m0plus, cortex-m3, cortex-m4, cortex-m7, "
-    "cortex-m33, cortex-m55"
+    "mps3-an547, netduinoplus2, nucleo-l4r5zi, stm32vldiscovery, cortex-m0, cortex-m0plus, cortex-m3, cortex-m4, "
+    "cortex-m7, cortex-m33, cortex-m55"
 )
 
 GOOD = """
@@ -56,6 +56,7 @@ SIZES = {
     "mps2-an505": ("cortex-m33", Isa.DSP, 4096, 4096),
     "mps3-an547": ("cortex-m55", Isa.MVE, 512, 2048),
     "netduinoplus2": ("cortex-m4", Isa.DSP, 128, 1024),
+    "nucleo-l4r5zi": ("cortex-m4", Isa.DSP, 192, 2048),
     "stm32vldiscovery": ("cortex-m3", Isa.SCALAR, 8, 128),
 }
 

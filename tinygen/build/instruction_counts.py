@@ -11,7 +11,7 @@ from tinygen.build.execute import Sample, execute
 from tinygen.build.firmware import Image
 from tinygen.errors import ToolError
 from tinygen.planner.schedule.schedule import Schedule
-from tinygen.targets import Board
+from tinygen.targets import Board, Flash, Memory
 
 _START = "tg_count_start"
 _STOP = "tg_count_stop"
@@ -28,6 +28,8 @@ class Executed:
     instruction: Instruction
     count: int
     fallen_through: int  # times that the instruction behind it came next; of a branch: it was not taken
+    instruction_fetches: int = 0  # reads of flash that no cache spared, to get the instruction
+    data_fetches: int = 0  # the same for what it loads
 
 
 Profile = tuple[Executed, ...]  # in the order of addresses
@@ -40,11 +42,11 @@ def profiles(image: Image, schedule: Schedule, inputs: Sequence[Sample]) -> Mapp
     Raises ToolError where the QEMU at hand takes no plugin.
     """
     counts = image.elf.parent / _COUNTS_FILE
-    execute(image, schedule, inputs, plugin_option(image.elf, counts))
+    execute(image, schedule, inputs, plugin_option(image.elf, schedule.board, counts))
     return read_profiles(image.elf, schedule.board, counts)
 
 
-def plugin_option(elf: Path, counts: Path) -> str:
+def plugin_option(elf: Path, board: Board, counts: Path) -> str:
     """What QEMU is told so that it counts `elf` into the file `counts`; ToolError where it cannot."""
     known = symbols(elf)
     parts = [str(counting_plugin()), f"out={counts}"]
@@ -52,7 +54,17 @@ def plugin_option(elf: Path, counts: Path) -> str:
     table = known.get(_TABLE)
     if table is not None:
         parts += [f"table={table.address:x}", f"entries={table.size // _ENTRY_BYTES}"]
+    if board.flash is not None:
+        parts += _flash_arguments(board.code_memory, board.flash)
     return ",".join(parts)
+
+
+def _flash_arguments(memory: Memory, flash: Flash) -> list[str]:
+    caches = {"icache": flash.instruction_cache, "dcache": flash.data_cache}
+    return [
+        f"flash={memory.origin:x}:{memory.end:x}:{flash.width}",
+        *(f"{name}={cache.lines}:{cache.bytes}:{cache.associativity}" for name, cache in caches.items()),
+    ]
 
 
 def read_profiles(elf: Path, board: Board, counts: Path, harness: Sequence[str] = HARNESS) -> Mapping[int, Profile]:
@@ -63,24 +75,25 @@ def read_profiles(elf: Path, board: Board, counts: Path, harness: Sequence[str] 
     return {entry: _profile(found, code, left_out) for entry, found in _read(counts).items()}
 
 
-def _read(file: Path) -> Mapping[int, dict[int, tuple[int, int]]]:
-    """Executions and falls through by entry and address; QEMU may have translated an address more than once."""
-    entries: dict[int, dict[int, tuple[int, int]]] = defaultdict(dict)
-    for entry, address, count, fallen_through in _lines(file):
-        before = entries[entry].get(address, (0, 0))
-        entries[entry][address] = (before[0] + count, before[1] + fallen_through)
+_Counts = tuple[int, ...]  # executed, fallen through, fetches of the instruction, fetches of data
+
+
+def _read(file: Path) -> Mapping[int, dict[int, _Counts]]:
+    """What was counted by entry and address; QEMU may have translated an address more than once."""
+    entries: dict[int, dict[int, _Counts]] = defaultdict(dict)
+    for entry, address, counts in _lines(file):
+        before = entries[entry].get(address, (0,) * len(counts))
+        entries[entry][address] = tuple(map(sum, zip(before, counts, strict=True)))
     return entries
 
 
-def _lines(file: Path) -> Iterator[tuple[int, int, int, int]]:
+def _lines(file: Path) -> Iterator[tuple[int, int, _Counts]]:
     for line in file.read_text(encoding="ascii").splitlines():
-        entry, address, count, fallen_through = line.split()
-        yield int(entry), int(address, 16), int(count), int(fallen_through)
+        entry, address, *counts = line.split()
+        yield int(entry), int(address, 16), tuple(map(int, counts))
 
 
-def _profile(
-    found: Mapping[int, tuple[int, int]], code: Mapping[int, Instruction], harness: Sequence[Symbol]
-) -> Profile:
+def _profile(found: Mapping[int, _Counts], code: Mapping[int, Instruction], harness: Sequence[Symbol]) -> Profile:
     """What was executed outside of the functions of the harness."""
     own = [address for address in sorted(found) if not any(part.address <= address < part.end for part in harness)]
     unknown = next((address for address in own if address not in code), None)

@@ -1,1 +1,1 @@
-"""Modelled cycles: what executed instructions would take on a core with memory that never makes it wait."""
+"""Modelled cycles: what executed instructions would take on a core, with its flash where that is described."""

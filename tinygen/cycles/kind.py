@@ -22,6 +22,9 @@ class Kind(StrEnum):
     LOOP = "loop"  # low-overhead loops of Armv8.1-M
     PREDICATE = "predicate"  # IT and VPT
     FLOAT = "float"
+    FLOAT_LOAD = "float load"
+    FLOAT_STORE = "float store"
+    FLOAT_MULTIPLY_ADD = "float multiply-add"
     FLOAT_DIVIDE = "float divide"
     VECTOR_LOAD = "vector load"
     VECTOR_STORE = "vector store"
@@ -32,6 +35,16 @@ class Kind(StrEnum):
     def is_vector(self) -> bool:
         """Whether it takes the four beats of a 128-bit instruction of MVE."""
         return self.value.startswith("vector")
+
+    @property
+    def is_float(self) -> bool:
+        """Whether the floating-point unit runs it, one number at a time."""
+        return self.value.startswith("float")
+
+    @property
+    def is_load(self) -> bool:
+        """Whether it loads one register."""
+        return self in (Kind.LOAD, Kind.FLOAT_LOAD)
 
 
 _CONDITION = "(?:eq|ne|cs|hs|cc|lo|mi|pl|vs|vc|hi|ls|ge|lt|gt|le|al)"
@@ -51,6 +64,7 @@ _PATTERNS = (
 )
 _COMPILED = tuple((kind, re.compile(pattern)) for kind, pattern in _PATTERNS)
 _FLOAT_DIVIDE = re.compile(r"vdiv|vsqrt")
+_FLOAT_MULTIPLY_ADD = re.compile(r"vn?ml[as]|vfn?m[as]")
 _VECTOR_MULTIPLY = re.compile(
     r"v(q?r?d?)?(ml|mul|fma|fms|cmla|cmul|dmul|dmlah|dmlsdh)\w*|vr?mlal?dav\w*|vabav|vq?r?dmul\w*"
 )
@@ -72,9 +86,11 @@ def kind_of(instruction: Instruction) -> Kind:
 def _coprocessor_kind(stem: str, operands: str) -> Kind:
     if not re.search(r"\bq[0-7]\b", operands):
         if stem.startswith("vldr"):
-            return Kind.LOAD
+            return Kind.FLOAT_LOAD
         if stem.startswith("vstr"):
-            return Kind.STORE
+            return Kind.FLOAT_STORE
+        if _FLOAT_MULTIPLY_ADD.match(stem):
+            return Kind.FLOAT_MULTIPLY_ADD
         return Kind.FLOAT_DIVIDE if _FLOAT_DIVIDE.match(stem) else Kind.FLOAT
     if stem.startswith(("vldr", "vld2", "vld4")):
         return Kind.VECTOR_LOAD
@@ -120,6 +136,8 @@ def written(instruction: Instruction) -> frozenset[str]:
 def read(instruction: Instruction) -> frozenset[str]:
     """Registers that are needed: all named but a first that is only written."""
     names = registers(instruction.operands)
+    if kind_of(instruction) is Kind.FLOAT_MULTIPLY_ADD:
+        return frozenset(names)  # the first is added to
     only_written = written(instruction) and instruction.operands.count(",") >= 2
     moves = re.match(r"mov|mvn|ldr|[us]xt|clz|rev|vldr|vmov|vdup|adr", instruction.mnemonic)
     return frozenset(names[1:] if only_written or moves else names)

@@ -4,11 +4,15 @@ from collections import Counter
 from collections.abc import Mapping
 from itertools import pairwise
 
+from tinygen.build.disassembly import Instruction
 from tinygen.build.instruction_counts import Executed, Profile
 from tinygen.cycles.kind import Kind, kind_of, loads_pc, read, transferred, written
-from tinygen.cycles.timing import Timing
+from tinygen.cycles.timing import UNCHECKED, Timing
+from tinygen.targets import Flash
 
+_FEW_FLOATS = 0.05  # of the instructions: what the conversion of a network's outputs may take
 _SINGLE = (Kind.LOAD_MULTIPLE, Kind.STORE_MULTIPLE, Kind.DIVIDE, Kind.FLOAT_DIVIDE, Kind.PREDICATE)  # issued alone
+_FLOAT_ARITHMETIC = (Kind.FLOAT, Kind.FLOAT_MULTIPLY_ADD, Kind.FLOAT_DIVIDE)
 
 
 def instructions(profile: Profile) -> int:
@@ -24,8 +28,33 @@ def histogram(profile: Profile) -> Mapping[Kind, int]:
     return dict(counts.most_common())
 
 
-def cycles(profile: Profile, timing: Timing) -> int:
-    """Modelled cycles of `profile`: each instruction by its kind and by the one before it in the program."""
+def instruction_fetches(profile: Profile) -> int:
+    """Reads of flash for instructions that no cache spared; 0 where the board does not describe its flash."""
+    return sum(executed.instruction_fetches for executed in profile)
+
+
+def data_fetches(profile: Profile) -> int:
+    """The same for what is loaded."""
+    return sum(executed.data_fetches for executed in profile)
+
+
+def cycles(profile: Profile, timing: Timing, flash: Flash | None = None) -> int:
+    """Modelled cycles of `profile`: what the core takes, and the wait states of each read of `flash`."""
+    wait = 0 if flash is None else flash.wait
+    return _core_cycles(profile, timing) + wait * (instruction_fetches(profile) + data_fetches(profile))
+
+
+def band(profile: Profile, timing: Timing, flash: Flash | None) -> float:
+    """How far silicon may be from the modelled cycles, as a share of them: docs/cycles.md."""
+    counts = histogram(profile)
+    floats = sum(number for kind, number in counts.items() if kind.is_float)
+    if flash is None or floats > _FEW_FLOATS * sum(counts.values()):
+        return UNCHECKED
+    return timing.band
+
+
+def _core_cycles(profile: Profile, timing: Timing) -> int:
+    """Each instruction by its kind and by the one before it in the program."""
     total = 0
     was_paired = False
     for before, executed in pairwise((None, *profile)):
@@ -69,6 +98,12 @@ def _own_cycles(executed: Executed, before: Executed | None, timing: Timing) -> 
             return 0 if executed.instruction.mnemonic.startswith("le") else 1
         case Kind.FLOAT:
             return timing.float_operation
+        case Kind.FLOAT_MULTIPLY_ADD:
+            return timing.float_multiply_add
+        case Kind.FLOAT_LOAD:
+            return timing.float_load
+        case Kind.FLOAT_STORE:
+            return timing.float_store
         case Kind.FLOAT_DIVIDE:
             return timing.float_divide
         case Kind.BRANCH | Kind.ARITHMETIC:
@@ -86,11 +121,21 @@ def _refill(executed: Executed, timing: Timing) -> int:
 
 
 def _stall(executed: Executed, before: Executed | None, timing: Timing) -> int:
-    """Cycles of waiting for what the instruction in front has loaded."""
-    if before is None or not timing.load_use or kind_of(before.instruction) is not Kind.LOAD:
+    """Cycles of waiting for what the instruction in front has loaded, or computed with floats."""
+    latency = 0 if before is None else _latency(before.instruction, timing)
+    if before is None or not latency:
         return 0
     needed = written(before.instruction) & read(executed.instruction)
-    return timing.load_use * min(before.count, executed.count) if needed else 0
+    return latency * min(before.count, executed.count) if needed else 0
+
+
+def _latency(instruction: Instruction, timing: Timing) -> int:
+    """Cycles until a result is there, beyond those of the instruction."""
+    kind = kind_of(instruction)
+    if kind.is_load:
+        return timing.load_use
+    is_arithmetic = kind in _FLOAT_ARITHMETIC and not instruction.mnemonic.startswith("vmov")
+    return timing.float_latency if is_arithmetic else 0
 
 
 def _pairs(first: Executed, second: Executed) -> bool:
@@ -98,7 +143,7 @@ def _pairs(first: Executed, second: Executed) -> bool:
     kinds = (kind_of(first.instruction), kind_of(second.instruction))
     if any(kind in _SINGLE for kind in kinds) or kinds[0] in (Kind.BRANCH, Kind.CALL):
         return False
-    if kinds[0] is kinds[1] and kinds[0] not in (Kind.ARITHMETIC, Kind.LOAD):
+    if kinds[0] is kinds[1] and kinds[0] not in (Kind.ARITHMETIC, Kind.LOAD, Kind.FLOAT_LOAD):
         return False
     result = written(first.instruction)
     return not result & (read(second.instruction) | written(second.instruction))

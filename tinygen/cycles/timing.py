@@ -1,10 +1,13 @@
-"""Cycles of instructions on each core, with memory that never makes it wait.
+"""Cycles of instructions on each core, with memory that never makes it wait; `model` adds the reads of flash.
 
 Cortex-M0, M0+, M3 and M4 have published tables, in their Technical Reference Manuals. M7, M33 and M55 have none: theirs
 are what their pipelines and published measurements suggest. docs/cycles.md has the errors that are known.
 """
 
 from dataclasses import dataclass
+
+CHECKED = 0.08  # beside published results of known programs
+UNCHECKED = 0.30  # where core, cache or build was not checked beside any
 
 
 @dataclass(frozen=True)
@@ -26,10 +29,15 @@ class Timing:
     predicts: bool = False  # whether taken branches cost as little as others
     predicate: int = 1  # IT and VPT, which are folded into what stands before them on most cores
     float_operation: int = 1
+    float_multiply_add: int = 1
     float_divide: int = 14
+    float_load: int = 1
+    float_store: int = 1
+    float_latency: int = 0  # stall where the next instruction needs the result of float arithmetic
     issue: int = 1  # instructions a cycle
     vector: int = 2  # a 128-bit instruction of MVE
     overlapped_vector: int = 1  # behind one of another kind
+    band: float = UNCHECKED  # of what is known of its error on silicon, where memory is described: docs/cycles.md
 
 
 _M0 = "Cortex-M0 TRM (DDI0432), instruction set summary"
@@ -42,7 +50,9 @@ TIMINGS = {
     "cortex-m0": Timing(_M0, pipelined_load=2, store=2, refill=2, call=4),
     "cortex-m0plus": Timing(_M0PLUS, pipelined_load=2, store=2, refill=1, call=3),
     "cortex-m3": Timing(_M3, multiply=2, long_multiply=5, predicate=0),
-    "cortex-m4": Timing(_M4, predicate=0),
+    "cortex-m4": Timing(
+        _M4, predicate=0, float_multiply_add=3, float_load=2, float_store=2, float_latency=1, band=CHECKED
+    ),
     "cortex-m7": Timing(
         _NO_TABLE, load=1, load_use=1, registers_a_cycle=2, call=2, predicts=True, predicate=0, issue=2
     ),

@@ -20,7 +20,7 @@ from tinygen.verify.program import Program
 from tinygen.verify.samples import Samples, random_samples
 from tinygen.verify.stages import spelled
 
-_UNCOUNTED = Count(None, None, {})
+_UNCOUNTED = Count(None, None, None, None, None, {})
 
 
 @dataclass(frozen=True)
@@ -42,6 +42,9 @@ class Bench:
 
     instructions: int | None  # of one inference
     cycles_model: int | None
+    cycles_band: float | None  # how far silicon may be from them, as a share: docs/cycles.md
+    flash_fetches: int | None  # reads of flash that no cache spared; None where the board has no flash table
+    flash_data_fetches: int | None  # those of them that are of data
     arena_bytes: int
     ram_bytes: int | None  # .data, .bss, arena and peak stack, without the measuring program's
     stack_bytes: int | None  # most that one inference takes below its caller
@@ -61,6 +64,9 @@ def bench(compiled: Program, per_op: bool = False, seed: int = 0) -> Bench:
         return Bench(
             instructions=None,
             cycles_model=None,
+            cycles_band=None,
+            flash_fetches=None,
+            flash_data_fetches=None,
             arena_bytes=schedule.arena_bytes,
             ram_bytes=None,
             stack_bytes=None,
@@ -78,6 +84,9 @@ def bench(compiled: Program, per_op: bool = False, seed: int = 0) -> Bench:
     return Bench(
         instructions=total.instructions,
         cycles_model=total.cycles,
+        cycles_band=total.band,
+        flash_fetches=total.fetches,
+        flash_data_fetches=total.data_fetches,
         arena_bytes=schedule.arena_bytes,
         ram_bytes=sizes.static_bytes + schedule.arena_bytes + stack_bytes,
         stack_bytes=stack_bytes,

@@ -16,7 +16,7 @@ from tinygen.build.instruction_counts import Profile, profiles
 from tinygen.build.sizes import Sizes
 from tinygen.codegen.harness import Measure
 from tinygen.cycles.kind import Kind
-from tinygen.cycles.model import cycles, histogram, instructions
+from tinygen.cycles.model import band, cycles, data_fetches, histogram, instruction_fetches, instructions
 from tinygen.cycles.timing import TIMINGS
 from tinygen.errors import ToolError
 from tinygen.planner.schedule.schedule import Schedule
@@ -38,7 +38,16 @@ class Count:
 
     instructions: int | None  # None where nothing has counted
     cycles: int | None  # modelled; None where the plugin has not counted
+    band: float | None  # how far silicon may be from them, as a share
+    instruction_fetches: int | None  # reads of flash that no cache spared; None where the board has no flash table
+    data_fetches: int | None
     histogram: Mapping[Kind, int]  # instructions by kind; empty where the plugin has not counted
+
+    @property
+    def fetches(self) -> int | None:
+        """Reads of flash for instructions and data."""
+        parts = (self.instruction_fetches, self.data_fetches)
+        return None if parts[0] is None or parts[1] is None else parts[0] + parts[1]
 
 
 def available_counter() -> tuple[Counter, str]:
@@ -59,7 +68,7 @@ def count(compiled: Program, samples: Samples, counter: Counter) -> tuple[Count,
 
 def _total(image: Image, schedule: Schedule, samples: Samples, counter: Counter) -> Count:
     if counter is Counter.SYSTICK:
-        return Count(execute(image, schedule, samples).outcome.values["instructions"], None, {})
+        return _by_systick(execute(image, schedule, samples).outcome.values["instructions"])
     return _count(profiles(image, schedule, samples)[0], schedule)
 
 
@@ -72,8 +81,20 @@ def count_operators(compiled: Program, samples: Samples, counter: Counter) -> Ma
             return {number: _count(found, schedule) for number, found in profiles(image, schedule, samples).items()}
         values = execute(image, schedule, samples).outcome.values
     counts = {int(key.removeprefix("operator_")): value for key, value in values.items() if key.startswith("operator_")}
-    return {number: Count(value, None, {}) for number, value in counts.items()}
+    return {number: _by_systick(value) for number, value in counts.items()}
 
 
 def _count(profile: Profile, schedule: Schedule) -> Count:
-    return Count(instructions(profile), cycles(profile, TIMINGS[schedule.board.cpu]), histogram(profile))
+    timing, flash = TIMINGS[schedule.board.cpu], schedule.board.flash
+    return Count(
+        instructions=instructions(profile),
+        cycles=cycles(profile, timing, flash),
+        band=band(profile, timing, flash),
+        instruction_fetches=None if flash is None else instruction_fetches(profile),
+        data_fetches=None if flash is None else data_fetches(profile),
+        histogram=histogram(profile),
+    )
+
+
+def _by_systick(instructions: int) -> Count:
+    return Count(instructions, None, None, None, None, {})

@@ -10,9 +10,11 @@ _SHOWN_KINDS = 3
 
 def bench_table(title: str, measured: Bench) -> RenderableType:
     """The numbers of one model on one target."""
+    reads = (("flash reads", measured.flash_fetches, _fetches(measured)),) if measured.flash_fetches is not None else ()
     rows = (
         ("instructions", measured.instructions, f"{count(measured.instructions)} per inference"),
-        ("modelled cycles", measured.cycles_model, count(measured.cycles_model)),
+        ("modelled cycles", measured.cycles_model, _cycles(measured)),
+        *reads,
         ("arena", measured.arena_bytes, size(measured.arena_bytes)),
         ("stack", measured.stack_bytes, size(measured.stack_bytes)),
         ("RAM", measured.ram_bytes, size(measured.ram_bytes)),
@@ -60,6 +62,15 @@ def comparison_table(title: str, measured: Bench, reference: Bench) -> Renderabl
     )
     rows = ((name, count(own), count(other), _ratio(own, other)) for name, own, other in numbers)
     return listing(("", "this", "reference", "ratio"), rows, title)
+
+
+def _cycles(measured: Bench) -> str:
+    band = "" if measured.cycles_band is None else f" ± {measured.cycles_band:.0%} (docs/cycles.md)"
+    return f"{count(measured.cycles_model)}{band}"
+
+
+def _fetches(measured: Bench) -> str:
+    return f"{count(measured.flash_fetches)} that miss the caches, {count(measured.flash_data_fetches)} of data"
 
 
 def _constants(measured: Bench) -> str:

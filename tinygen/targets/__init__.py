@@ -3,6 +3,7 @@
 from tinygen.targets.board import Board, Memory, MemoryKind, Qemu, Sound, SoundKind, Timer, TimerKind, Uart, UartKind
 from tinygen.targets.catalog import load, names
 from tinygen.targets.engine import Engine, EngineKind
+from tinygen.targets.flash import Flash, FlashCache
 from tinygen.targets.isa import Isa
 from tinygen.targets.size import format_size, parse_size
 
@@ -10,6 +11,8 @@ __all__ = [
     "Board",
     "Engine",
     "EngineKind",
+    "Flash",
+    "FlashCache",
     "Isa",
     "Memory",
     "MemoryKind",

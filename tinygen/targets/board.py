@@ -11,6 +11,7 @@ from tinygen.errors import UsageError
 from tinygen.targets.compiler_flags import flags_problem
 from tinygen.targets.engine import Engine, EngineKind, engines_problem
 from tinygen.targets.engine_templates import EngineTemplates
+from tinygen.targets.flash import Flash
 from tinygen.targets.isa import ARCHITECTURES, ARMV6_M, ISAS_OF_CPU, Isa
 from tinygen.targets.size import parse_size
 
@@ -130,6 +131,7 @@ class Board(_Frozen):
     engines: tuple[Engine, ...] = Field(
         default=(Engine(kind=EngineKind.CMSIS_NN), Engine(kind=EngineKind.TINYGEN)), alias="engine"
     )
+    flash: Flash | None = None  # None: memory of code and constants that never makes the core wait
     uart: Uart | None = None
     timer: Timer | None = None
     sound: Sound | None = None
