@@ -282,7 +282,7 @@ def test_what_the_parser_refuses_is_a_document_too(arguments: list[str], message
         (["ctable", "shwo"], "No such command 'shwo'. Did you mean 'show'?"),
         (
             ["mlperf", "cats"],
-            "No such command 'cats', one of kws, ic, vww, ad, sww, run, serve, models was expected.",
+            "No such command 'cats', one of kws, ic, vww, ad, sww, run, serve, submission, models was expected.",
         ),
     ],
 )

@@ -7,6 +7,7 @@
  *     stop=ADDRESS   a function that ends it
  *     table=ADDRESS  an array of uint64_t, optional: a store into element n after `stop` assigns what was
  *     entries=N      counted last to n; without a table everything is assigned to 0
+ *     handler=A:B    an interrupt's code from A to before B is as if it did not run, optional
  *     flash=A:B:W    code and constants from A to before B are read W bytes at a time, through two caches
  *     icache=N:S:K   N lines of S bytes for instructions, in sets of K: the one used longest ago makes room
  *     dcache=N:S:K   the same for loads
@@ -106,6 +107,7 @@ struct block {
 static const char *out_file;
 static uint64_t start_address, stop_address, table_address;
 static size_t entries = 1;
+static uint64_t handler_begin, handler_end;
 static bool counting, waiting; /* waiting: counted, and not yet assigned */
 static struct block *blocks;
 static struct block *previous;                      /* block that was executed before this one */
@@ -184,11 +186,19 @@ static void assign(size_t entry)
     waiting = false;
 }
 
+static bool is_handler(const struct block *block)
+{
+    return block->first >= handler_begin && block->first < handler_end;
+}
+
 static void executed(unsigned int cpu, void *data)
 {
     struct block *block = data;
 
     (void)cpu;
+    if (is_handler(block)) {
+        return; /* when it comes depends on the host's clock */
+    }
     if (block->first == stop_address && counting) {
         counting = false;
         waiting = true;
@@ -288,7 +298,7 @@ static void translated(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
         if (table_address != 0) {
             qemu_plugin_register_vcpu_mem_cb(insn, stored, CB_NO_REGS, MEM_RW, NULL);
         }
-        if (has_flash()) {
+        if (has_flash() && !is_handler(block)) {
             qemu_plugin_register_vcpu_mem_cb(insn, loaded, CB_NO_REGS, MEM_RW, &block->fetched[i]);
         }
     }
@@ -336,14 +346,14 @@ static const char *value_of(const char *argument, const char *key)
     return strncmp(argument, key, length) == 0 ? argument + length : NULL;
 }
 
-/* Three numbers of `base` with colons between them; whether there are so many and no more. */
-static bool numbers(const char *text, int base, unsigned long long found[3])
+/* Numbers with colons between them, the first two of `base`; whether there are `count` and no more. */
+static bool numbers(const char *text, int base, unsigned long long *found, int count)
 {
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < count; i++) {
         char *end;
 
         found[i] = strtoull(text, &end, i == 2 ? 10 : base);
-        if (end == text || *end != (i == 2 ? '\0' : ':')) {
+        if (end == text || *end != (i + 1 == count ? '\0' : ':')) {
             return false;
         }
         text = end + 1;
@@ -355,7 +365,7 @@ static bool parsed_cache(struct cache *cache, const char *value)
 {
     unsigned long long found[3];
 
-    if (!numbers(value, 10, found) || found[0] == 0 || found[1] == 0 || found[2] == 0 || found[0] % found[2] != 0) {
+    if (!numbers(value, 10, found, 3) || found[0] == 0 || found[1] == 0 || found[2] == 0 || found[0] % found[2] != 0) {
         return false;
     }
     cache->ways = found[2];
@@ -365,11 +375,23 @@ static bool parsed_cache(struct cache *cache, const char *value)
     return true;
 }
 
+static bool parsed_handler(const char *value)
+{
+    unsigned long long found[2];
+
+    if (!numbers(value, 16, found, 2)) {
+        return false;
+    }
+    handler_begin = found[0];
+    handler_end = found[1];
+    return true;
+}
+
 static bool parsed_flash(const char *value)
 {
     unsigned long long found[3];
 
-    if (!numbers(value, 16, found) || found[0] >= found[1] || found[2] == 0) {
+    if (!numbers(value, 16, found, 3) || found[0] >= found[1] || found[2] == 0) {
         return false;
     }
     flash_begin = found[0];
@@ -399,6 +421,8 @@ static bool parsed(const char *argument)
         table_address = strtoull(value, NULL, 16);
     } else if ((value = value_of(argument, "entries=")) != NULL) {
         entries = strtoull(value, NULL, 10);
+    } else if ((value = value_of(argument, "handler=")) != NULL) {
+        return parsed_handler(value);
     } else if ((value = value_of(argument, "flash=")) != NULL) {
         return parsed_flash(value);
     } else if ((value = value_of(argument, "icache=")) != NULL) {

@@ -15,6 +15,7 @@ from tinygen.targets import Board, Flash, Memory
 
 _START = "tg_count_start"
 _STOP = "tg_count_stop"
+_HANDLER = "SysTick_Handler"  # of the other way to count; when it interrupts the model depends on the host's clock
 _TABLE = "operator_instructions"  # of the harness that counts per operator
 HARNESS = (_START, _STOP, "after_call", "main")  # functions whose instructions are not the model's
 _ENTRY_BYTES = 8
@@ -51,6 +52,9 @@ def plugin_option(elf: Path, board: Board, counts: Path) -> str:
     known = symbols(elf)
     parts = [str(counting_plugin()), f"out={counts}"]
     parts += [f"start={known[_START].address:x}", f"stop={known[_STOP].address:x}"]
+    handler = known.get(_HANDLER)
+    if handler is not None:
+        parts.append(f"handler={handler.address:x}:{handler.end:x}")
     table = known.get(_TABLE)
     if table is not None:
         parts += [f"table={table.address:x}", f"entries={table.size // _ENTRY_BYTES}"]

@@ -24,6 +24,7 @@ from tinygen.mlperf.firmware import firmware_files
 from tinygen.mlperf.models import fetch
 from tinygen.mlperf.runner import WINDOWS, Accuracy, Performance
 from tinygen.mlperf.session import BenchmarkProgram, Mode, Session, SessionPlan
+from tinygen.mlperf.submission import DIVISION, read_firmware, read_session, submission
 from tinygen.mlperf.tables import session_table
 from tinygen.mlperf.tasks import TASKS, Task
 from tinygen.mlperf.transport import TransportKind, qemu_pty
@@ -32,6 +33,7 @@ from tinygen.options import Options
 from tinygen.pipeline import compile_model
 from tinygen.report.compilation import compilation_table
 from tinygen.report.document import json_text
+from tinygen.report.table import facts
 from tinygen.targets import Board, load
 
 _RESULTS_FILE = "results.json"
@@ -100,6 +102,22 @@ Tracks = Annotated[
         show_default=False,
     ),
 ]
+
+FirmwareFolders = Annotated[
+    list[Path],
+    typer.Argument(metavar="FOLDER...", help="Firmware, a folder for each task.", show_default=False),
+]
+Sessions = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--session",
+        metavar="FOLDER",
+        help="A session of the benchmark's runner (sessions/TIME); may be given several times.",
+        show_default=False,
+    ),
+]
+Organization = Annotated[str, typer.Option("--organization", help="Who submits.", show_default=False)]
+System = Annotated[str, typer.Option("--system", help="A name for the board with its software.", show_default=False)]
 
 app = typer.Typer(
     cls=NamedGroup,
@@ -278,6 +296,34 @@ def _board(program: BenchmarkProgram, target: str | None) -> Board:
     name = target or program.board
     assert name is not None  # of a folder's description
     return load(name)
+
+
+@app.command(
+    "submission",
+    epilog="Example: tinygen mlperf submission kws/ --session sessions/1 --organization acme --system board -o out/",
+)
+@as_command()
+def submission_command(
+    terminal: Terminal,
+    firmware: FirmwareFolders,
+    organization: Organization,
+    system: System,
+    out: Out,
+    session_folders: Sessions = None,
+    force: Force = False,
+) -> None:
+    """Arrange firmware and the runner's sessions as the results repositories have them."""
+    check_folder(out, force)
+    found = submission(
+        organization,
+        system,
+        [read_firmware(folder) for folder in firmware],
+        [read_session(folder) for folder in session_folders or ()],
+    )
+    write_folder(out, found.files, force)
+    summary = {"files": sorted(found.files), "missing": list(found.missing)}
+    rows = (("files", f"{len(found.files):,} in {out}"), *(("still missing", what) for what in found.missing))
+    terminal.result(summary, facts(f"{DIVISION}/{organization}, {system}", rows))
 
 
 @app.command("models", epilog="Example: tinygen mlperf models models/mlperf_tiny")

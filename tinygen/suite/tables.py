@@ -85,7 +85,8 @@ def _ratio(ratio: TflmRatio | None) -> str:
 def _peers(suite: Suite) -> str:
     """Million cycles of ours, modelled, beside those published for the same cores."""
     known = published()
-    parts = [f"## Million cycles, beside published results\n\n{known.source}; {known.notes}. Ours are modelled.\n"]
+    ours = "Ours are modelled without the wait states of flash, which add 15 to 53 % on an L4R5 (`docs/cycles.md`)."
+    parts = [f"## Million cycles, beside published results\n\n{known.source}; {known.notes}. {ours}\n"]
     tasks = tuple(dict.fromkeys(row.task for row in suite.rows))
     for target, rows in _by_target(suite):
         peers = known.million_cycles.get(rows[0].cpu, {})
