@@ -119,6 +119,11 @@ Sessions = Annotated[
 Organization = Annotated[str, typer.Option("--organization", help="Who submits.", show_default=False)]
 System = Annotated[str, typer.Option("--system", help="A name for the board with its software.", show_default=False)]
 
+Monitor = Annotated[
+    bool,
+    typer.Option("--monitor", help="With an emulated power monitor, for energy mode; it measures nothing."),
+]
+
 app = typer.Typer(
     cls=NamedGroup,
     add_completion=False,
@@ -221,7 +226,13 @@ def run(
 
 @app.command("serve", epilog="Example: tinygen mlperf serve kws/")
 @as_command()
-def serve(terminal: Terminal, firmware: FirmwarePath, target: Machine = None, tracks: Tracks = None) -> None:
+def serve(
+    terminal: Terminal,
+    firmware: FirmwarePath,
+    target: Machine = None,
+    tracks: Tracks = None,
+    monitor: Monitor = False,
+) -> None:
     """Run firmware under QEMU with its UART on a pty, for the benchmark's own runner, until Ctrl-C."""
     with terminal.progress("building the firmware"):
         program = session.find_program(firmware, TransportKind.UART)
@@ -229,6 +240,9 @@ def serve(terminal: Terminal, firmware: FirmwarePath, target: Machine = None, tr
         _serve_sound(terminal, program, target, tracks)
         return
     machine = _machine(program, target)
+    if monitor:
+        _serve_energy(terminal, program, machine)
+        return
     session.check_elf(program.elf)
     with qemu_pty(program.elf, machine) as (path, emulator):
         if terminal.json:
@@ -240,13 +254,25 @@ def serve(terminal: Terminal, firmware: FirmwarePath, target: Machine = None, tr
         emulator.process.wait()
 
 
+def _serve_energy(terminal: Terminal, program: BenchmarkProgram, machine: str) -> None:
+    """Firmware behind an interface board on one pty, a power monitor that measures nothing on another."""
+    with session.monitored(program, machine) as (interface, power, serve_both):
+        if terminal.json:
+            terminal.result({"interface": interface, "monitor": power})
+        else:
+            terminal.text(f"{interface}\n{power}\n")
+        sys.stdout.flush()  # a script waits for it
+        terminal.note(f"in the runner's folder: {session.runner_command(None, interface, power)}")
+        serve_both()
+
+
 def _serve_sound(terminal: Terminal, program: BenchmarkProgram, target: str | None, tracks: Path | None) -> None:
     """Firmware that listens on one pty, an interface board that plays tracks on another."""
     if tracks is None:
         raise UsageError(f"--tracks: is missing, {program.elf} listens to WAV files. Name the folder they are in.")
     with (
         session.playing(program, _board(program, target), tracks) as (path, interface),
-        session.interface_port() as (other, port),
+        session.own_pty() as (other, port),
     ):
         if terminal.json:
             terminal.result({"pty": path, "interface": other})

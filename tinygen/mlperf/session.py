@@ -4,7 +4,7 @@ import os
 import shutil
 import subprocess
 import tty
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
@@ -16,6 +16,7 @@ from tinygen.mlperf.description import DESCRIPTION_FILE, read_description
 from tinygen.mlperf.device import Device, DeviceIdentity
 from tinygen.mlperf.interface_board import InterfaceBoard
 from tinygen.mlperf.listening import Listened, listen
+from tinygen.mlperf.power_monitor import EnergyBench
 from tinygen.mlperf.runner import Accuracy, Performance, Progress, accuracy, performance
 from tinygen.mlperf.tasks import Task
 from tinygen.mlperf.tracks import read_truth
@@ -24,6 +25,7 @@ from tinygen.mlperf.transport import (
     TransportKind,
     open_port,
     qemu_listening,
+    qemu_pty,
     qemu_semihosting,
     qemu_uart,
 )
@@ -35,6 +37,7 @@ _SHOWN_LINES = 12
 _SOURCES = ("mlperf", "model", "target")  # folders
 _USB_ID = "0483:374B"  # of the device under test in the runner's lists of devices
 _BOARD_USB_ID = "0483:374E"  # of the interface board
+_MONITOR_USB_ID = "0483:5740"  # of an LPM01A there
 
 
 class Mode(StrEnum):
@@ -133,12 +136,15 @@ def start(program: BenchmarkProgram, machine: str, transport: TransportKind) -> 
     return run(program.elf, machine)
 
 
-def runner_command(pty: str, interface: str | None = None) -> str:
-    """How the benchmark's own runner is pointed at a pty, and that of an interface board: to be called in its folder
-    benchmark/runner."""
+def runner_command(pty: str | None, interface: str | None = None, monitor: str | None = None) -> str:
+    """How the benchmark's own runner is pointed at a pty, and that of an interface board or a power monitor: to be
+    called in its folder benchmark/runner."""
     ports, devices, mode = f"{pty}={_USB_ID}", "devices_kws_ic_vww.yaml", "a"
     if interface is not None:
         ports, devices, mode = f"{ports},{interface}={_BOARD_USB_ID}", "devices_sww.yaml", "p"
+    if monitor is not None:  # the firmware is behind the interface board
+        ports, devices, mode = f"{interface}={_BOARD_USB_ID}", "devices_kws_ic_vww.yaml", "e"
+        ports = f"{ports},{monitor}={_MONITOR_USB_ID}"
     return f"TINYGEN_SERIAL_PORTS={ports} PYTHONPATH={_SHIM} python main.py -d {devices} -s DATASETS -m {mode}"
 
 
@@ -170,8 +176,23 @@ def drive_tracks(
 
 
 @contextmanager
-def interface_port() -> Iterator[tuple[str, int]]:
-    """A pty of an interface board: its path for others, and the descriptor by which the board answers."""
+def monitored(program: BenchmarkProgram, machine: str) -> Iterator[tuple[str, str, Callable[[], None]]]:
+    """QEMU with a program behind an interface board, beside an emulated power monitor: the paths of their ptys, and
+    what serves them."""
+    check_elf(program.elf)
+    with (
+        qemu_pty(program.elf, machine) as (path, emulator),
+        open_port(path, emulator) as transport,
+        own_pty() as (interface, interface_end),
+        own_pty() as (power, power_end),
+    ):
+        bench = EnergyBench(transport.commands, interface_end, power_end)
+        yield interface, power, lambda: bench.serve(lambda: emulator.has_ended)
+
+
+@contextmanager
+def own_pty() -> Iterator[tuple[str, int]]:
+    """A pty of an emulated device: its path for others, and the descriptor by which the device answers."""
     own, others = os.openpty()
     try:
         tty.setraw(others)
