@@ -189,3 +189,40 @@ def test_what_has_no_integers(tmp_path: Path) -> None:
     np.save(data, np.ones((4, 4, 1, 3), np.float32))
     with pytest.raises(CTableError, match=r"gates are clipped to 1\.0, which integers have no arithmetic for\. Export"):
         _calibrated(file, data, is_wide=False)
+
+
+@requires_host_cc
+@pytest.mark.parametrize("is_wide", WIDE)
+def test_item_17_cells_in_a_loop_that_begins_with_zeros(is_wide: bool, tmp_path: Path) -> None:
+    """Exporters unroll cells: what the first forget gate keeps is zero whatever comes, and is added to what is not."""
+    writer, rng = OnnxWriter(), np.random.default_rng(0)
+    x = writer.port((1, 3, 4), name="in0")
+    rows = [writer.node("Gather", [x, writer.constant(np.array(step))], {"axis": 1}) for step in range(3)]
+    hidden, cell = (writer.constant(np.zeros((1, 5), np.float32)) for _ in range(2))
+    weights = {
+        (gate, side): writer.constant(rng.normal(0, 0.5, (size, 5)).astype(np.float32))
+        for gate in "ifgo"
+        for side, size in (("x", 4), ("h", 5))
+    }
+    for row in rows:
+        sums = {
+            gate: writer.node(
+                "Add",
+                [
+                    writer.node("MatMul", [row, weights[gate, "x"]]),
+                    writer.node("MatMul", [hidden, weights[gate, "h"]]),
+                ],
+            )
+            for gate in "ifgo"
+        }
+        i, f, g, o = (writer.node("Tanh" if gate == "g" else "Sigmoid", [sums[gate]]) for gate in "ifgo")
+        cell = writer.node("Add", [writer.node("Mul", [f, cell]), writer.node("Mul", [i, g])])
+        hidden = writer.node("Mul", [o, writer.node("Tanh", [cell])])
+    writer.output(hidden)
+    model, samples = tmp_path / "cells.onnx", tmp_path / "samples.npz"
+    model.write_bytes(writer.model().SerializeToString())
+    drawn = rng.normal(0, 1, (16, 1, 3, 4)).astype(np.float32)
+    np.savez(samples, in0=drawn)
+    compiled = _calibrated(model, samples, is_wide)
+    found = validate(compiled, [[sample] for sample in drawn[:4]], samples=4)
+    assert (found.exact, found.mismatches) == (True, 0), found.first_mismatch

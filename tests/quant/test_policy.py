@@ -134,14 +134,16 @@ def test_kld_ort_is_within_a_bin_of_onnxruntime(kind: str) -> None:
 
 @pytest.mark.parametrize("policy", ["max", "kld", "kld:ort", "l1", "l2", "percentile:99.9", "mse"])
 @pytest.mark.parametrize("scheme", list(Scheme))
-def test_ranges_lie_within_the_values_and_all_zero_is_scale_1(policy: str, scheme: Scheme) -> None:
+def test_ranges_lie_within_the_values_and_all_zero_is_a_range_of_1(policy: str, scheme: Scheme) -> None:
     for kind in KINDS:
         values = _tensor(kind)
         chosen = choose(Policy.parse(policy), _statistics(values), DType.INT8, scheme)
         assert min(float(values.min()), 0.0) <= chosen.range.low <= 0 <= chosen.range.high <= max(values.max(), 0.0)
         assert 0 < chosen.threshold <= np.abs(values).max()
     zeros = choose(Policy.parse(policy), _statistics(np.zeros(30, np.float32)), DType.INT8, scheme)
-    assert affine(zeros.range, DType.INT8, scheme).scale == 1.0
+    quant = affine(zeros.range, DType.INT8, scheme)
+    steps = {Scheme.ASYMMETRIC: 255, Scheme.POW2: 128}.get(scheme, 127)
+    assert quant.scale == np.float32(1 / steps)
 
 
 def _squared_error(values: Floats, policy: str) -> float:

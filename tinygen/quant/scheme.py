@@ -31,18 +31,22 @@ class RealRange:
 
 
 def affine(range: RealRange, dtype: DType, scheme: Scheme, bits: int | None = None) -> Quant:
-    """Scale (a float32) and zero point of activations; an empty range has scale 1. `bits` as in `Quant`."""
+    """Scale (a float32) and zero point of activations. `bits` as in `Quant`.
+
+    An empty range is taken as one that reaches 1: what only zeros were seen of must not be so coarse beside the tensors
+    that it is added to, or the products of a layer that reads it, that these have no stored form.
+    """
     least, most = stored_limits(dtype, bits)
     if scheme is Scheme.ASYMMETRIC:
         low, high = min(range.low, 0.0), max(range.high, 0.0)
         scale = _float32((high - low) / (most - least))
         if scale == 0:
-            return Quant((1.0,), (least,), bits=bits)
+            return Quant((_float32(1 / (most - least)),), (least,), bits=bits)
         zero_point = round(min(max(least - low / scale, least), most))
         return Quant((scale,), (zero_point,), bits=bits)
     steps = most + (scheme is Scheme.POW2)
     magnitude = _power_of_two_above(range.magnitude) if scheme is Scheme.POW2 else range.magnitude
-    return Quant((_float32(magnitude / steps) or 1.0,), (0,), bits=bits)
+    return Quant((_float32(magnitude / steps) or _float32(1 / steps),), (0,), bits=bits)
 
 
 def symmetric_weights(weights: Array, dtype: DType, axis: int | None, scheme: Scheme, bits: int | None = None) -> Quant:
