@@ -1,16 +1,15 @@
-"""Measures networks that keep states, their memory beside that of TFLite Micro's interpreter; writes recurrent.md.
+"""Measures networks that keep states, beside TFLite Micro; writes recurrent.md.
 
     python -m benchmarks.recurrent
 
-Needs arm-none-eabi-gcc, QEMU, CMSIS-NN and the package tflite-micro; the models of ../shared/models/open, of which
-those that are missing are named.
+Needs arm-none-eabi-gcc, QEMU and CMSIS-NN; the models of ../shared/models/open, of which those that are missing are
+named. Figures of TFLite Micro are facts of `recurrent_tflm.json`, with where they come from.
 """
 
-import re
-import subprocess
-import sys
+import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from tinygen.kernels.base import Objective
 from tinygen.options import Kernels, Options
@@ -23,14 +22,10 @@ NAMES = (
     "tflm_keyword_scrambled_8bit",
     "tflm_keyword_scrambled_i16",
     "mww_v2_vad_streaming_int8",
+    "tflm_audio_preprocessor_int8",
 )
 _BOARDS = ("mps2-an386", "mps3-an547")
-_ALLOCATED = re.compile(r"Arena allocation total (\d+) bytes")
-_INTERPRETED = """
-import sys
-from tflite_micro.python.tflite_micro import runtime
-runtime.Interpreter.from_file(sys.argv[1]).print_allocations()
-"""
+_TFLM = Path(__file__).with_name("recurrent_tflm.json")
 _HEAD = """\
 # Networks that keep states
 
@@ -38,38 +33,50 @@ Made by `python -m benchmarks.recurrent` (`make bench-recurrent`); do not edit.
 
 One inference (a call of a stream) with the kernels that tinygen chooses (CMSIS-NN is there), `-O time` and `-O ram`:
 instructions by QEMU, modelled cycles (`docs/cycles.md`), the arena with its states, RAM (arena, data, peak stack),
-flash. TFLM's arena is what its interpreter from PyPI, for 64-bit hosts, says of itself (`print_allocations`); its
-instructions were not measured.
+flash. The last is no network but a front end, in TFLM's operators.
+
 """
-_TABLE = """
-| model | board | plan | instructions | cycles | arena | RAM | flash | TFLM's arena |
-|---|---|---|--:|--:|--:|--:|--:|--:|
+_TABLE = """\
+| model | board | plan | instructions | TFLM's | cycles | TFLM's | arena | TFLM's | RAM | flash |
+|---|---|---|--:|--:|--:|--:|--:|--:|--:|--:|
+"""
+_THEIRS = """
+## TFLM's figures
+
+Taken once, and kept in `recurrent_tflm.json`: {source}; {compiler}.
+
+{notes}
 """
 
 
-def allocated(model: Path) -> int:
-    """Bytes of the arena that TFLite Micro's interpreter fills with a model."""
-    command = [sys.executable, "-c", _INTERPRETED, str(model)]
-    said = subprocess.run(command, capture_output=True, text=True, check=True)
-    found = _ALLOCATED.search(said.stdout + said.stderr)
-    if found is None:
-        raise ValueError(f"{model.name}: the interpreter does not say what it allocates")
-    return int(found[1])
+def tflm() -> dict[str, Any]:
+    """Figures of TFLite Micro, by kind, board and model, and where they come from."""
+    found: dict[str, Any] = json.loads(_TFLM.read_text(encoding="utf-8"))
+    return found
 
 
 def rows(model: Path) -> Iterator[str]:
     """The lines of a model."""
-    theirs = allocated(model)
     for board in _BOARDS:
         for objective in (Objective.TIME, Objective.RAM):
             options = Options(target=board, kernels=Kernels.AUTO, objective=objective)
-            yield _row(model.stem, board, objective, bench(compile_model(model, options)), theirs)
+            yield _row(model.stem, board, objective, bench(compile_model(model, options)))
 
 
-def _row(name: str, board: str, objective: Objective, found: Bench, theirs: int) -> str:
-    numbers = (found.instructions, found.cycles_model, found.arena_bytes, found.ram_bytes, found.flash_bytes, theirs)
+def _row(name: str, board: str, objective: Objective, found: Bench) -> str:
+    theirs = [tflm()[kind][board][name] for kind in ("instructions", "cycles", "arena_bytes")]
+    ours = (found.instructions, found.cycles_model, found.arena_bytes)
+    pairs = [number for pair in zip(ours, theirs, strict=True) for number in pair]
+    numbers = (*pairs, found.ram_bytes, found.flash_bytes)
     cells = (name, board, f"-O {objective.value}", *(f"{number or 0:,}" for number in numbers))
     return f"| {' | '.join(cells)} |\n"
+
+
+def _theirs() -> str:
+    """What is known of TFLM's figures."""
+    facts = tflm()
+    notes = "\n".join(f"- {name.replace('_', ' ')}: {note}." for name, note in facts["notes"].items())
+    return _THEIRS.format(source=facts["source"], compiler=facts["compiler"], notes=notes)
 
 
 def main() -> None:
@@ -78,7 +85,7 @@ def main() -> None:
     missing = sorted(set(NAMES) - {file.stem for file in there})
     lines = [line for file in there for line in rows(file)]
     said = f"\nNot measured, as they are missing: {', '.join(missing)}.\n" if missing else ""
-    Path(__file__).with_suffix(".md").write_text(_HEAD + _TABLE + "".join(lines) + said, encoding="utf-8")
+    Path(__file__).with_suffix(".md").write_text(_HEAD + _TABLE + "".join(lines) + said + _theirs(), encoding="utf-8")
 
 
 if __name__ == "__main__":
