@@ -31,6 +31,7 @@ from tinygen.ops.port_states import PortState, states_of, with_states
 from tinygen.options import Kernels, Options
 from tinygen.passes.convert_boundaries import convert_boundaries
 from tinygen.passes.fold_constants import fold_constants
+from tinygen.passes.keep_in_rings import keep_in_rings
 from tinygen.passes.shrink import shrink
 from tinygen.passes.shrinking.saving import NOTHING_SAVED, Saving, saving
 from tinygen.passes.streaming import to_stream
@@ -207,6 +208,7 @@ def compile_model(source: Path, options: Options, observe: Observer | None = Non
         graph = _streamed(graph, options, has_fast_products, observe)
     if options.front_end is not None:
         graph = _with_front_end(graph, options, observe)
+    graph = passes.run(graph, (keep_in_rings,), observe)
     if options.stores_output:
         _check_one_output(graph)
     toolbox, schedule = _planned(graph, board, library, options, imported)

@@ -166,6 +166,8 @@
 #define tg_rfft_f32 TG_V(rfft_f32)
 #define tg_rfft_s16 TG_V(rfft_s16)
 #define tg_rfft_s32 TG_V(rfft_s32)
+#define tg_ring_depthwise_s8 TG_V(ring_depthwise_s8)
+#define tg_ring_push TG_V(ring_push)
 #define tg_rnn_f32 TG_V(rnn_f32)
 #define tg_rnn_s16 TG_V(rnn_s16)
 #define tg_rnn_s8 TG_V(rnn_s8)

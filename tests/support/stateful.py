@@ -63,6 +63,67 @@ def variables_model(seed: int, kept_rows: int = 3) -> bytes:
     return model.finish([], [])
 
 
+def rings_model(seed: int) -> bytes:
+    """x [1, rows, 1, channels] -> depthwise convolutions of any taps, dilation and stride, each along a variable of
+    older rows and x behind them."""
+    rng = np.random.default_rng(seed)
+    rows, channels = int(rng.integers(1, 4)), int(rng.integers(1, 40))
+    model = ModelWriter()
+    x = model.tensor("x", (1, rows, 1, channels), "int8", scale=0.5, zero_point=-7)
+    starts, outputs = {}, []
+    model.operator("CALL_ONCE", [], [], init_subgraph_index=1)
+    for name in "abcd":
+        taps, dilation, stride = int(rng.integers(2, 18)), int(rng.integers(1, 3)), int(rng.integers(1, 3))
+        kept = (taps - 1) * dilation + int(rng.integers(0, 3)) + rows
+        starts[name] = rng.integers(-128, 128, (1, kept, 1, channels)).astype(np.int8)
+        outputs.append(_convolved(model, name, x, starts[name], taps, dilation, stride, rng))
+    model.next_subgraph([x], outputs)
+    for name, start in starts.items():
+        handle = model.tensor(f"handle of {name}", (), "resource")
+        constant = model.tensor(f"start of {name}", start.shape, "int8", data=start, scale=0.5, zero_point=-7)
+        model.operator("VAR_HANDLE", [], [handle], container="", shared_name=name)
+        model.operator("ASSIGN_VARIABLE", [handle, constant], [])
+    return model.finish([], [])
+
+
+def _convolved(
+    model: ModelWriter, name: str, x: int, start: Array, taps: int, dilation: int, stride: int, rng: np.random.Generator
+) -> int:
+    """A convolution along a variable and x, the last of whose rows become the variable."""
+    (_, kept, _, channels), rows = start.shape, model.shape(x)[1]
+    handle = model.tensor(f"handle of {name}", (), "resource")
+    old = model.tensor(f"old {name}", start.shape, "int8", scale=0.5, zero_point=-7)
+    model.operator("VAR_HANDLE", [], [handle], container="", shared_name=name)
+    model.operator("READ_VARIABLE", [handle], [old])
+    window = model.tensor(f"window {name}", (1, kept + rows, 1, channels), "int8", scale=0.5, zero_point=-7)
+    model.operator("CONCATENATION", [old, x], [window], axis=1)
+    data = rng.integers(-127, 128, (1, taps, 1, channels)).astype(np.int8)
+    weights = model.tensor(f"weights {name}", data.shape, "int8", data=data, scale=0.01)
+    bias = rng.integers(-3000, 3000, channels).astype(np.int32)
+    biases = model.tensor(f"bias {name}", bias.shape, "int32", data=bias, scale=0.005)
+    height = (kept + rows - (taps - 1) * dilation - 1) // stride + 1
+    scale, zero_point = float(rng.uniform(0.2, 2)), int(rng.integers(-128, 100))
+    y = model.tensor(f"y {name}", (1, height, 1, channels), "int8", scale=scale, zero_point=zero_point)
+    model.operator(
+        "DEPTHWISE_CONV_2D",
+        [window, weights, biases],
+        [y],
+        padding=1,
+        stride_h=stride,
+        stride_w=stride,
+        dilation_h_factor=dilation,
+        dilation_w_factor=1,
+        depth_multiplier=1,
+        fused_activation_function=int(rng.integers(0, 2)),
+    )
+    last = model.tensor(f"last {name}", start.shape, "int8", scale=0.5, zero_point=-7)
+    begin = model.tensor(f"begin {name}", (4,), "int32", data=np.array([0, rows, 0, 0], np.int32))
+    size = model.tensor(f"size {name}", (4,), "int32", data=np.array(start.shape, np.int32))
+    model.operator("SLICE", [window, begin, size], [last])
+    model.operator("ASSIGN_VARIABLE", [handle, last], [])
+    return y
+
+
 def litert_calls(model: bytes, calls: Array) -> list[list[Array]]:
     """The outputs of LiteRT's reference kernels, call by call."""
     loaded = interpreter(model)
@@ -110,7 +171,8 @@ _TWO_INSTANCES = """
 
 #include <string.h>
 
-static _Alignas(UPPER_ARENA_ALIGN) int8_t arenas[2][UPPER_ARENA_BYTES];
+static _Alignas(UPPER_ARENA_ALIGN) int8_t first[UPPER_ARENA_BYTES];
+static _Alignas(UPPER_ARENA_ALIGN) int8_t second[UPPER_ARENA_BYTES];
 static NAME_context contexts[2];
 
 static int is_right(int which, int index)
@@ -122,8 +184,9 @@ static int is_right(int which, int index)
 
 int main(void)
 {
-    memset(arenas, 0x55, sizeof arenas);
-    if (NAME_init(&contexts[0], arenas[0]) != 0 || NAME_init(&contexts[1], arenas[1]) != 0) {
+    memset(first, 0x55, sizeof first);
+    memset(second, 0x55, sizeof second);
+    if (NAME_init(&contexts[0], first) != 0 || NAME_init(&contexts[1], second) != 0) {
         return 1;
     }
     for (int i = 0; i < COUNT; ++i) {

@@ -168,7 +168,7 @@ def test_signals_that_do_not_fit(shape: tuple[int, ...], message: str, tmp_path:
 
 def test_reports_say_what_a_call_is() -> None:
     model = model_file(WAKE_WORD)
-    stream_ = {"axis": 1, "columns_per_call": 1, "window_columns": 30, "warmup_steps": 30, "state_bytes": 3536}
+    stream_ = {"axis": 1, "columns_per_call": 1, "window_columns": 30, "warmup_steps": 30, "state_bytes": 3552}
     for command in (("inspect",), ("inspect", "--curve", "-O", "ram")):
         ended = tinygen(*command[:1], model, *command[1:], "--stream", "time", "--kernels", "portable", "--json")
         assert (ended.document["stream"], ended.document["macs"]) == (stream_, 46_040)

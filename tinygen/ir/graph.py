@@ -22,7 +22,7 @@ from tinygen.ir.rows import (
     slice_of,
     whole_piece,
 )
-from tinygen.ir.stream import State, Stream
+from tinygen.ir.stream import Ring, State, Stream
 from tinygen.ir.tensor import Alias, Tensor
 from tinygen.ir.types import Array, Quant, TensorType
 
@@ -195,6 +195,17 @@ class Op:
     def carried(self) -> tuple[tuple[Tensor, Tensor], ...]:
         """States of a recurrent operator: what it reads, each with the result that is written over it."""
         return ()
+
+    @property
+    def pushed(self) -> Ring | None:
+        """Of an operator that keeps rows in a ring, whose `carried` are these and the place: the ring, and what comes
+        new; None for others."""
+        return None
+
+    def on_ring(self, ring: Ring) -> "Op | None":  # noqa: ARG002 - for subclasses
+        """The operator on the rows of a ring instead of its first operand, in which they lie one behind the other; None
+        where it takes them only so."""
+        return None
 
     def precision_points(self) -> tuple[Point, ...]:
         """Of an operator that reads or writes integers: its changes of precision, in a value's order, but the clamp.

@@ -43,6 +43,39 @@ class State:
 
 
 @dataclass(frozen=True, eq=False)
+class Ring:
+    """Rows of calls so far and of this one: those that are kept stay where they lie until new ones take their places.
+
+    Row `place` of the kept ones is the oldest; behind the last of them stands the first one.
+    """
+
+    kept: Tensor  # [1, rows, columns, channels]
+    place: Tensor  # [1], int32
+    new: Tensor  # [1, new rows, columns, channels]
+
+    @property
+    def rows(self) -> int:
+        """Kept and new ones."""
+        return self.kept.shape[1] + self.new.shape[1]
+
+    def verify(self) -> None:
+        """Raise ValueError unless the tensors are such rows, and a place."""
+        kept, new = self.kept, self.new
+        if len(kept.shape) != 4 or len(new.shape) != 4 or (kept.shape[0], *kept.shape[2:]) != (1, *new.shape[2:]):
+            raise ValueError(
+                f"ring '{kept.name}' has shape {list(kept.shape)}, new rows '{new.name}' {list(new.shape)}: "
+                "one batch of equal rows was expected"
+            )
+        if self.place.shape != (1,) or self.place.type.dtype is not DType.INT32:
+            raise ValueError(f"place '{self.place.name}' is {self.place.type}, one i32 was expected")
+
+    @staticmethod
+    def in_order(kept: Array, place: Array, new: Array) -> Array:
+        """All rows, the oldest first, of values of the three."""
+        return np.concatenate([np.roll(kept, -int(place[0]), axis=1), new], axis=1)
+
+
+@dataclass(frozen=True, eq=False)
 class Stream:
     """How a graph is called: which part of the model's input it takes, and from which call on its outputs count.
 

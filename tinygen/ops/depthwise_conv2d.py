@@ -8,10 +8,12 @@ import numpy as np
 from tinygen.ir.channels import Intervals, Link
 from tinygen.ir.graph import Values
 from tinygen.ir.rows import Channels, all_channels
+from tinygen.ir.stream import Ring
 from tinygen.ir.tensor import Tensor
-from tinygen.ir.types import Array, Float32Array
+from tinygen.ir.types import Array, DType, Float32Array
 from tinygen.ops.accumulate import centered_weights
 from tinygen.ops.checks import check_multiplier
+from tinygen.ops.ring_depthwise_conv2d import MOST_TAPS, RingDepthwiseConv2D
 from tinygen.ops.weighted import LayerKind, Reals, spaced
 from tinygen.ops.window import NO_PADDING
 from tinygen.ops.windowed import Convolution
@@ -75,6 +77,26 @@ class DepthwiseConv2D(Convolution):
         bias = self.output_stage.biases(self.channels)
         low = positive * centered.low + negative * centered.high + bias
         return self.output_stage.stored(Intervals(low, positive * centered.high + negative * centered.low + bias))
+
+    def on_ring(self, ring: Ring) -> RingDepthwiseConv2D | None:
+        is_plain = self.weights.is_constant and self.weights.coding is None
+        is_int8 = all(tensor.type.dtype is DType.INT8 for tensor in (self.input, self.weights, self.output))
+        is_line = self.input.shape[2] == 1 and self.padding == NO_PADDING
+        if not (is_plain and is_int8 and is_line) or self.multiplier != 1 or self.weights.shape[1] > MOST_TAPS:
+            return None
+        return RingDepthwiseConv2D(
+            name=self.name,
+            source=self.source,
+            input=ring.new,
+            weights=self.weights,
+            bias=self.bias,
+            output=self.output,
+            clamp=self.clamp,
+            ring=ring.kept,
+            place=ring.place,
+            stride=self.stride.h,
+            dilation=self.dilation.h,
+        )
 
     def verify(self) -> None:
         super().verify()

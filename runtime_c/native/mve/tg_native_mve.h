@@ -102,6 +102,20 @@ struct tg_native_mve_depthwise_lanes {
     const int32_t *stream; /**< see tg_native_mve_lanes.h */
 };
 
+/** A depthwise convolution along the rows of a ring and new ones behind them. Steps are rows. */
+struct tg_native_mve_ring_depthwise {
+    int32_t ring_rows;
+    int32_t channels;
+    int32_t taps; /**< at most 32 */
+    int32_t dilation;
+    int32_t stride;
+    int32_t output_rows;
+    int32_t zero_point; /**< of the output */
+    int32_t min;
+    int32_t max;
+    const int32_t *stream; /**< see tg_native_mve_lanes.h */
+};
+
 /** A fully connected layer of one row. */
 struct tg_native_mve_fully_connected {
     int32_t features;
@@ -192,6 +206,12 @@ void tg_native_mve_depthwise_lanes_s8(
     const struct tg_native_mve_depthwise_lanes *layer, const int8_t *input, int8_t *output, void *scratch);
 void tg_native_mve_depthwise_lanes_relu_s8(
     const struct tg_native_mve_depthwise_lanes *layer, const int8_t *input, int8_t *output, void *scratch);
+
+/** The same along rows of which row `place` of the ring is the oldest; `input` are those behind the ring's. */
+void tg_native_mve_ring_depthwise_s8(const struct tg_native_mve_ring_depthwise *layer, const int8_t *input,
+    const int8_t *ring, const int32_t *place, int8_t *output);
+void tg_native_mve_ring_depthwise_relu_s8(const struct tg_native_mve_ring_depthwise *layer, const int8_t *input,
+    const int8_t *ring, const int32_t *place, int8_t *output);
 
 /** Fully connected layer. */
 void tg_native_mve_fully_connected_s8(

@@ -83,3 +83,23 @@ void tg_native_mve_depthwise_lanes_relu_s8(
 {
     tg_native_mve_lanes(layer, input, output, scratch, tg_native_mve_lanes_relu_s8);
 }
+
+/* file: tg_native_mve_ring_depthwise_s8.c */
+
+#include "tg_native_mve_lanes.h"
+
+void tg_native_mve_ring_depthwise_s8(const struct tg_native_mve_ring_depthwise *layer, const int8_t *input,
+    const int8_t *ring, const int32_t *place, int8_t *output)
+{
+    tg_native_mve_ring_lanes(layer, input, ring, *place, output, tg_native_mve_lanes_s8);
+}
+
+/* file: tg_native_mve_ring_depthwise_relu_s8.c */
+
+#include "tg_native_mve_lanes.h"
+
+void tg_native_mve_ring_depthwise_relu_s8(const struct tg_native_mve_ring_depthwise *layer, const int8_t *input,
+    const int8_t *ring, const int32_t *place, int8_t *output)
+{
+    tg_native_mve_ring_lanes(layer, input, ring, *place, output, tg_native_mve_lanes_relu_s8);
+}

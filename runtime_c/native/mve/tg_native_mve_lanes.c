@@ -86,6 +86,46 @@ void tg_native_mve_lanes(const struct tg_native_mve_depthwise_lanes *layer, cons
     }
 }
 
+/* file: tg_native_mve_ring_lanes.c */
+
+#include "tg_native_mve_lanes.h"
+
+/* What lies under each tap of a filter whose first one is on `row`, counted from the oldest of the ring. */
+static void find_taps(const struct tg_native_mve_ring_depthwise *layer, const int8_t *input, const int8_t *ring,
+    int32_t place, int32_t row, const int8_t **taps)
+{
+    for (int32_t i = 0; i < layer->taps; i++, row += layer->dilation) {
+        const int32_t behind = row + place < layer->ring_rows ? 0 : layer->ring_rows;
+
+        *taps++ = row < layer->ring_rows ? ring + (row + place - behind) * layer->channels
+                                         : input + (row - layer->ring_rows) * layer->channels;
+    }
+}
+
+void tg_native_mve_ring_lanes(const struct tg_native_mve_ring_depthwise *layer, const int8_t *input, const int8_t *ring,
+    int32_t place, int8_t *output, tg_native_mve_lanes_filter *filter)
+{
+    const int8_t *taps[TG_MVE_MOST_TAPS];
+    struct tg_native_mve_lanes lanes = {
+        .taps = taps,
+        .stream = layer->stream,
+        .output = output,
+        .pixels = 1,
+        .channels = layer->channels,
+        .pairs = layer->taps / 2,
+        .is_odd = layer->taps % 2,
+        .zero_point = layer->zero_point,
+        .min = layer->min,
+        .max = layer->max,
+    };
+
+    for (int32_t row = 0; row < layer->output_rows; row++) {
+        find_taps(layer, input, ring, place, row * layer->stride, taps);
+        filter(&lanes);
+        lanes.output += layer->channels;
+    }
+}
+
 /* file: tg_native_mve_lanes_s8.c */
 
 #define TG_MVE_LANES_NAME tg_native_mve_lanes_s8

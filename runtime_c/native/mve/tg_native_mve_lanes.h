@@ -44,4 +44,8 @@ tg_native_mve_lanes_filter tg_native_mve_lanes_relu_s8;
 void tg_native_mve_lanes(const struct tg_native_mve_depthwise_lanes *layer, const int8_t *input, int8_t *output,
     int8_t *scratch, tg_native_mve_lanes_filter *filter);
 
+/** Runs a depthwise convolution along the rows of a ring. */
+void tg_native_mve_ring_lanes(const struct tg_native_mve_ring_depthwise *layer, const int8_t *input, const int8_t *ring,
+    int32_t place, int8_t *output, tg_native_mve_lanes_filter *filter);
+
 #endif

@@ -17,11 +17,16 @@ from tinygen.kernels.prices import prices
 from tinygen.kernels.work import Work, work
 from tinygen.ops.clamp import Clamp
 from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
+from tinygen.ops.ring_depthwise_conv2d import RingDepthwiseConv2D
 from tinygen.ops.window import NO_PADDING, starts_inside
 
 _LANES = 16
 _SUMS = (0, 4, 8, 12, 2, 6, 10, 14, 1, 5, 9, 13, 3, 7, 11, 15)  # channels in the order of the constants
 _MOST_TAPS = 32
+_LAYOUT = (
+    "For each 16 channels: biases; 16 bytes of each element of the filter; multipliers; shifts. See "
+    "tg_native_mve_lanes.h."
+)
 _LARGEST_PAIR = 255  # |weight| + |weight|: products of both with int8 values add up to 16 bits
 
 
@@ -49,10 +54,7 @@ class NativeMveDepthwiseLanesS8(NativeKernel):
     @property
     def layout(self) -> str:
         """Of the stream."""
-        return (
-            "For each 16 channels: biases; 16 bytes of each element of the filter; multipliers; shifts. See "
-            "tg_native_mve_lanes.h."
-        )
+        return _LAYOUT
 
     def work(self, op: Op, rows: int | None = None, columns: int | None = None) -> Work:
         """line: of the result; run: of pixels of it that see the same part of the filter, run_line and run_tap: of
@@ -102,8 +104,7 @@ def lanes(op: DepthwiseConv2D) -> tuple[Kernel, ...]:
     if scales is None or not _fits_pairs(scales.weights):
         return ()
     order = "lanes" if lines.is_vertical else "lanes_transposed"
-    groups = -(-len(scales.weights) // _LANES)
-    words = packing((order, op.output_stage.key), groups * (4 * taps + 3 * _LANES), lambda: _stream(scales))
+    words = packing((order, op.output_stage.key), _stream_words(op.channels, taps), lambda: _stream(scales))
     kernel = NativeMveDepthwiseLanesS8(
         function=f"tg_native_mve_depthwise_lanes{'_relu' if scales.is_relu else ''}_s8",
         reads=(op.input,),
@@ -131,6 +132,11 @@ def _fits_pairs(weights: Array) -> bool:
     return int((sizes[:, ::2] + sizes[:, 1::2]).max(initial=0)) <= _LARGEST_PAIR
 
 
+def _stream_words(channels: int, taps: int) -> int:
+    """Words of a stream."""
+    return -(-channels // _LANES) * (4 * taps + 3 * _LANES)
+
+
 def _stream(scales: VectorRequantization) -> Array:
     """The words that tg_native_mve_lanes reads: a piece for each 16 channels."""
     missing = -len(scales.weights) % _LANES
@@ -153,4 +159,51 @@ def lower_depthwise_conv2d(op: Op, toolbox: Toolbox) -> tuple[Kernel, ...]:
     return tuple(useful)
 
 
-LOWERINGS: Lowerings = {DepthwiseConv2D: lower_depthwise_conv2d}
+@dataclass(frozen=True, eq=False, kw_only=True)
+class NativeMveRingDepthwiseS8(NativeKernel):
+    """tg_native_mve_ring_depthwise_s8 and its variant for clamps that hide negative values."""
+
+    template: ClassVar[str] = "native_mve_ring_depthwise_s8"
+    header: ClassVar[str] = "tg_native_mve.h"
+
+    ring_rows: int
+    channels: int
+    taps: int
+    dilation: int
+    stride: int
+    output_rows: int
+    zero_point: int
+    activation: Clamp
+
+    @property
+    def layout(self) -> str:
+        """Of the stream."""
+        return _LAYOUT
+
+
+def lower_ring_depthwise(op: Op, toolbox: Toolbox) -> tuple[Kernel, ...]:  # noqa: ARG001 - there is one for MVE
+    """The kernel for rows in a ring; none for large filters or unusual scales."""
+    assert isinstance(op, RingDepthwiseConv2D) and op.weights.data is not None
+    weights = op.weights.data.reshape(op.taps, op.channels).T.astype(np.int64)
+    scales = vector_requantization(op.output_stage, weights)
+    if scales is None or op.taps > _MOST_TAPS or not _fits_pairs(scales.weights):
+        return ()
+    words = packing(("lanes", op.output_stage.key), _stream_words(op.channels, op.taps), lambda: _stream(scales))
+    kernel = NativeMveRingDepthwiseS8(
+        function=f"tg_native_mve_ring_depthwise{'_relu' if scales.is_relu else ''}_s8",
+        reads=(op.input, op.ring, op.place),
+        writes=(op.output,),
+        tables=(Table("lanes", words),),
+        ring_rows=op.ring.shape[1],
+        channels=op.channels,
+        taps=op.taps,
+        dilation=op.dilation,
+        stride=op.stride,
+        output_rows=op.output.shape[1],
+        zero_point=op.output.type.zero_point,
+        activation=op.clamp,
+    )
+    return (kernel,)
+
+
+LOWERINGS: Lowerings = {DepthwiseConv2D: lower_depthwise_conv2d, RingDepthwiseConv2D: lower_ring_depthwise}

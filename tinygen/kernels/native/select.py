@@ -40,7 +40,11 @@ def native_kernels(op: Op, toolbox: Toolbox) -> tuple[Kernel, ...]:
 
 
 def _is_plain_int8(op: Op) -> bool:
-    """Whether all that `op` computes with is int8, and no operand is narrower, coded or with zero points of weights."""
-    return all(tensor.type.dtype is DType.INT8 for tensor in (*op.variable_operands, *op.results)) and not any(
+    """Whether all that `op` computes with is int8, and no operand is narrower, coded or with zero points of weights.
+
+    Operands of int32 say where others lie: no sums are multiplied.
+    """
+    operands = (tensor for tensor in op.variable_operands if tensor.type.dtype is not DType.INT32)
+    return all(tensor.type.dtype is DType.INT8 for tensor in (*operands, *op.results)) and not any(
         tensor.type.dtype.is_narrow or has_zero_points(tensor) or tensor.coding for tensor in op.operands
     )

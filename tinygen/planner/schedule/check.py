@@ -7,16 +7,18 @@ a tensor must find exactly its numbers at its place.
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, combinations
+from math import gcd
 
 import numpy as np
 import numpy.typing as npt
 
 from tinygen.budget import STEPS
 from tinygen.errors import VerifyError
-from tinygen.ir.graph import Op
+from tinygen.ir.graph import Op, Values
 from tinygen.ir.rows import Piece, every_row, pixel_bytes, row_bytes
-from tinygen.ir.stream import State
+from tinygen.ir.stream import Ring, State
 from tinygen.ir.tensor import Tensor
+from tinygen.ir.types import Array
 from tinygen.planner.schedule.schedule import AtPort, Buffer, Call, Crop, Fetch, FlatStep, Schedule, Shift, Store
 
 _Marks = npt.NDArray[np.int32] | npt.NDArray[np.int64]
@@ -47,6 +49,7 @@ def check(schedule: Schedule, limit_bytes: int | None = None) -> None:
         _check_lifetimes(schedule)
         for call in schedule.calls:
             _check_parts(call)
+            _check_ring(call)
         _Execution(schedule).run()
     except ValueError as error:
         raise VerifyError(
@@ -141,6 +144,27 @@ def _check_parts(call: Call) -> None:
         stored = table.stored.values[table.first : table.first + table.elements]
         if not np.array_equal(stored, table.values.reshape(-1)):
             raise ValueError(f"call of '{call.op.name}': part {table.part} of table '{table.name}' holds other values")
+
+
+def _check_ring(call: Call) -> None:
+    """Rows that a ring keeps stay where they lie, and are the last ones in order, from every place on."""
+    ring = call.op.pushed
+    if ring is None:
+        return
+    rows, count = ring.kept.shape[1], ring.new.shape[1]
+    kept = np.arange(rows).reshape(1, rows, 1, 1)
+    new = rows + np.arange(count).reshape(1, count, 1, 1)
+    for first in range(0, rows, gcd(rows, count)):
+        place = np.array([first], np.int32)
+        values: dict[Tensor, Array] = {ring.kept: kept, ring.place: place, ring.new: new}
+        after, next_place = call.op.evaluate(Values(values.__getitem__))
+        oldest = (first + np.arange(count)) % rows
+        moved = np.setdiff1d(np.flatnonzero(after != kept), oldest)
+        if moved.size:
+            raise ValueError(f"call of '{call.op.name}': row {moved[0]} of '{ring.kept.name}' moves, it is kept")
+        in_order = Ring.in_order(kept, place, new)[:, count:]
+        if not 0 <= next_place[0] < rows or not np.array_equal(Ring.in_order(after, next_place, new[:, :0]), in_order):
+            raise ValueError(f"call of '{call.op.name}': leaves other rows in '{ring.kept.name}' than the last {rows}")
 
 
 def _check_lifetimes(schedule: Schedule) -> None:
