@@ -42,7 +42,9 @@ def names(module: ModuleOp) -> list[str]:
 
 def with_values_of(text: str, original: str) -> str:
     """A module that a tool printed, behind it the dense resources of what it was given."""
-    return text.partition("{-#")[0] + "".join(original.partition("{-#")[1:])
+    body = text.partition("{-#")[0]
+    body = re.sub(r"dense_resource<(value_\d+)\w*>", r"dense_resource<\1>", body)  # xdsl numbers keys it knows anew
+    return body + "".join(original.partition("{-#")[1:])
 
 
 def through_mlir_opt(text: str, version: int) -> str:

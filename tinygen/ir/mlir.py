@@ -17,7 +17,7 @@ import numpy as np
 from tinygen.budget import MLIR_BYTES, Account
 from tinygen.ir.coding import Coding
 from tinygen.ir.formats import Format
-from tinygen.ir.tensor import ChannelPart, Tensor
+from tinygen.ir.tensor import Tensor
 from tinygen.ir.text import kind_name, quoted, unique_names, with_point
 from tinygen.ir.types import Array, DType, Quant, TensorType
 
@@ -247,8 +247,8 @@ def operator_attributes(op: "Op") -> dict[str, object]:
     attributes["tinygen.reads"] = tuple(_field_names(op, are_results=False))
     attributes["tinygen.writes"] = tuple(_field_names(op, are_results=True))
     attributes["tinygen.names"] = tuple(tensor.name for tensor in op.results)
-    if any(tensor.part for tensor in op.results):
-        attributes["tinygen.parts"] = tuple(tensor.part for tensor in op.results)
+    if any(tensor.view for tensor in op.results):
+        attributes["tinygen.views"] = tuple(_view(tensor) for tensor in op.results)
     if subgraphs:
         attributes["tinygen.regions"] = tuple(
             {"field": name, "name": each.graph.name, "reads": each.reads, **ports(each.graph)}
@@ -290,8 +290,17 @@ def _port(port: "Port") -> dict[str, object]:
     return {"port": port.name, "type": port.external, **_named(port.tensor)}
 
 
-def _named(tensor: Tensor) -> dict[str, str | ChannelPart | None]:
-    return {"name": tensor.name, "part": tensor.part}
+def _named(tensor: Tensor) -> dict[str, object]:
+    return {"name": tensor.name, "view": _view(tensor)}
+
+
+def _view(tensor: Tensor) -> tuple[object, ...] | None:
+    """What passes have made of a tensor of the user's: the kinds of views and what they hold, the last one first."""
+    found, view = list[object](), tensor.view
+    while view is not None:
+        found.append((type(view).__name__, *(getattr(view, f.name) for f in fields(view) if f.name != "before")))
+        view = view.before
+    return tuple(found) or None
 
 
 def _is_operand(value: object) -> bool:

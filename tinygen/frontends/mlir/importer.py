@@ -15,13 +15,13 @@ import numpy as np
 from tinygen.budget import MLIR_BYTES, NODES, TABLE_BYTES, Account
 from tinygen.errors import UnsupportedModelError, UsageError, VerifyError
 from tinygen.frontends.mlir.fields import hints, is_optional, kinds, typed
-from tinygen.frontends.mlir.syntax import Body, Name, Operator, Parsed, Resource, Unit, parse
+from tinygen.frontends.mlir.syntax import Body, Name, Operator, Parsed, Resource, parse
 from tinygen.ir.coding import Coding
 from tinygen.ir.formats import Format
 from tinygen.ir.graph import Graph, Op, Port, Subgraph
 from tinygen.ir.mlir import CONSTANT, NEXT_STATE, YIELD
 from tinygen.ir.stream import State, Stream
-from tinygen.ir.tensor import ChannelPart, Tensor
+from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, DType, TensorType
 from tinygen.ir.verify import verify
 
@@ -126,9 +126,9 @@ class _Importer:
         return tuple(_port(port, tensor) for port, tensor in zip(given, tensors, strict=True))
 
     def _define(self, name: Name, type: TensorType, given: object) -> Tensor:
-        """The tensor behind a value, whose name and part an attribute has."""
-        tensor = Tensor(_text(given, "name"), type, part=_part(_entry(given, "part")))
-        return self._known(name, tensor)
+        """The tensor behind a value, whose name an attribute has."""
+        _check_no_view(_entry(given, "view"))
+        return self._known(name, Tensor(_text(given, "name"), type))
 
     def _known(self, name: Name, tensor: Tensor) -> Tensor:
         if name in self.tensors:
@@ -161,7 +161,8 @@ class _Importer:
             data = coding.decoded
         else:
             raise ValueError(f"constant %{name[0]}: its value was expected, which passes' dumps leave out")
-        self._known(name, Tensor(_text(given, "name"), type, data, _part(given.get("part")), coding))
+        _check_no_view(given.get("view"))
+        self._known(name, Tensor(_text(given, "name"), type, data, coding=coding))
 
     def _stored(self, value: object, type: TensorType) -> Array:
         return self._array(value, type.dtype.numpy, type.shape)
@@ -214,10 +215,11 @@ class _Importer:
             if tensor.type != type:
                 raise ValueError(f"reads '{tensor.name}' as {type}, its type {tensor.type} was expected")
         values: dict[str, object] = dict(self._subgraphs(operator))
-        names, parts = _list(given.get("tinygen.names")), _list(given.get("tinygen.parts", [Unit()] * len(own)))
+        _check_no_view(given.get("tinygen.views"))
+        names = _list(given.get("tinygen.names"))
         results = [
-            self._known(value, Tensor(typed(name, str), type, part=_part(part)))
-            for value, type, name, part in zip(operator.results, operator.result_types, names, parts, strict=False)
+            self._known(value, Tensor(typed(name, str), type))
+            for value, type, name in zip(operator.results, operator.result_types, names, strict=False)
         ]
         if len(names) != len(operator.results) or len(results) != len(names):
             raise ValueError("a name for each result was expected")
@@ -324,8 +326,9 @@ def _port(given: object, tensor: Tensor) -> Port:
     return port
 
 
-def _part(given: object) -> ChannelPart | None:
-    return None if given is None or isinstance(given, Unit) else typed(given, ChannelPart)
+def _check_no_view(given: object) -> None:
+    if given is not None:
+        raise ValueError("a tensor is a view of one of the user's, as passes leave it: give the graph level")
 
 
 def _entry(given: object, key: str) -> object:
