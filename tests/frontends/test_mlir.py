@@ -1,6 +1,7 @@
 """Networks that come back from MLIR: the same C, also where other tools have printed the module; and refusals."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,7 @@ from tinygen.frontends import import_model
 from tinygen.frontends.spelling import Spelling
 from tinygen.ir.graph import Graph
 from tinygen.ir.mlir import print_graph
+from tinygen.ir.tensor import ChannelPart, Reordered
 from tinygen.options import Options
 from tinygen.pipeline import compile_model
 
@@ -183,3 +185,16 @@ def test_options_for_open_sizes_are_refused(tmp_path: Path) -> None:
     path.write_text(graph_text(DIGITS))
     with pytest.raises(UsageError, match="is given with --stop-at or --input-shape, a model that leaves its end"):
         import_model(path, Spelling(stop_at=("x",)))
+
+
+def test_views_that_passes_leave_are_printed_and_refused(tmp_path: Path) -> None:
+    """They say what an oracle's tensor is to be compared with, and belong to a file that is not there any more."""
+    graph = import_model(DIGITS)
+    [image] = graph.input_tensors
+    view = ChannelPart("pixels", (1, 8, 8, 2), (1,), before=Reordered("planes", (1, 2, 8, 8), (0, 2, 3, 1)))
+    path = tmp_path / "net.mlir"
+    path.write_text(print_graph(graph.replace_tensors({image: replace(image, view=view)}), with_values=True))
+    printed_view = '[["ChannelPart", "pixels", [1, 8, 8, 2], [1]], ["Reordered", "planes", [1, 2, 8, 8], [0, 2, 3, 1]]]'
+    assert f"view = {printed_view}" in path.read_text()
+    with pytest.raises(UnsupportedModelError, match="a tensor is a view of one of the user's, as passes leave it"):
+        import_model(path)
