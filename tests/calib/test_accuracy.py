@@ -96,7 +96,7 @@ def _static(model: Path, images: Float32Array, count: int, folder: Path, per_cha
 
 
 @needs_onnxruntime
-def test_keywords_lose_less_than_half_a_point_and_no_more_than_onnxruntimes_quantization(tmp_path: Path) -> None:
+def test_s0_22_keywords_lose_less_than_half_a_point_and_no_more_than_by_onnxruntime(tmp_path: Path) -> None:
     model, images, labels = _keywords()
     ours = _right(_calibrated(model, images, 100, tmp_path), labels[100:])
     assert ours > _right(_float(model, images[100:]), labels[100:]) - 0.005 * 900
@@ -120,7 +120,7 @@ def test_keywords_with_int4_weights_lose_less_than_one_and_a_half_points(tmp_pat
 
 
 @needs_onnxruntime
-def test_keywords_lose_nothing_with_int16_activations(tmp_path: Path) -> None:
+def test_s0_02_keywords_lose_nothing_with_int16_activations(tmp_path: Path) -> None:
     model, images, labels = _keywords()
     settings = Settings(widths=Widths(activations=Storage.INT16))
     Calibrator(load_float(model), None, settings).run([images[:100]]).save(tmp_path / "t.ctable.json")
@@ -128,14 +128,14 @@ def test_keywords_lose_nothing_with_int16_activations(tmp_path: Path) -> None:
     assert ours >= _right(_float(model, images[100:]), labels[100:])
 
 
-def test_digits_lose_nothing(tmp_path: Path) -> None:
+def test_s0_02_s0_22_digits_lose_nothing(tmp_path: Path) -> None:
     model, images, labels = _digits(tmp_path)
     real = _right(_float(model, images[100:]), labels[100:])
     assert real >= 0.98 * 264
     assert _right(_calibrated(model, images, 100, tmp_path), labels[100:]) >= real
 
 
-def test_control_per_channel_keeps_accuracy_where_scales_are_powers_of_two(tmp_path: Path) -> None:
+def test_s0_21_control_per_channel_keeps_accuracy_where_scales_are_powers_of_two(tmp_path: Path) -> None:
     model, images, _ = _digits(tmp_path)
     expected = np.asarray(_float(model, images[100:]), np.float64)
     errors = []

@@ -62,7 +62,9 @@ def _keeps_to_its_bits(folder: Path, table: Path) -> None:
 
 @settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(_PAIRS, min_size=4, max_size=4), st.lists(st.integers(2, 16), min_size=4, max_size=4))
-def test_any_widths_run_as_they_are_simulated(tmp_path: Path, layers: list[tuple[int, int]], others: list[int]) -> None:
+def test_s0_06_s0_31_any_widths_run_as_they_are_simulated(
+    tmp_path: Path, layers: list[tuple[int, int]], others: list[int]
+) -> None:
     asked = [f"{name}=w{w}a{a}" for name, (w, a) in zip(LAYERS, layers, strict=True)]
     asked += [f"{name}=w8a{a}" for name, a in zip(OTHERS, others, strict=True)]
     table = _agrees(tmp_path, tuple(part for text in asked for part in ("--op", text)), "host")

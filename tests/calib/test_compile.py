@@ -42,7 +42,9 @@ def _compile(model: Path, folder: Path, *options: str | Path) -> dict[str, str]:
     return {file.name: file.read_text() for file in out.iterdir() if file.suffix in (".c", ".h", ".json")}
 
 
-def test_table_and_samples_give_the_same_c_and_the_same_table(files: tuple[Path, Path, Path], tmp_path: Path) -> None:
+def test_s0_12_s0_26_s0_27_table_and_samples_give_the_same_c_and_the_same_table(
+    files: tuple[Path, Path, Path], tmp_path: Path
+) -> None:
     model, data, table = files
     before = hashlib.sha256(model.read_bytes()).hexdigest()
     by_table, by_data = tmp_path / "table", tmp_path / "data"
@@ -70,7 +72,7 @@ def test_both_commands_make_tables_for_the_board_that_is_named_and_for_any_where
     assert targets == [None, "mps2-an386", "microbit"]
 
 
-def test_an_edited_clamp_is_that_constant_in_the_c(files: tuple[Path, Path, Path], tmp_path: Path) -> None:
+def test_s0_15_an_edited_clamp_is_that_constant_in_the_c(files: tuple[Path, Path, Path], tmp_path: Path) -> None:
     model, _, table = files
     (tmp_path / "a").mkdir()
     (tmp_path / "b").mkdir()
@@ -97,7 +99,7 @@ def test_c_and_simulator_are_equal(files: tuple[Path, Path, Path]) -> None:
 
 @pytest.mark.qemu
 @requires_qemu
-def test_cortex_m_and_simulator_are_equal(files: tuple[Path, Path, Path]) -> None:
+def test_s0_20_cortex_m_and_simulator_are_equal(files: tuple[Path, Path, Path]) -> None:
     model, _, table = files
     ended = tinygen("validate", model, "-t", "mps2-an386", "--ctable", table, "--samples", "3", "--json")
     assert (ended.code, ended.document["exact"]) == (0, True)
@@ -164,7 +166,7 @@ def _own_pool(document: Table) -> None:
         (_own_pool, "TG-C005", "tensor 'pooled': must have the quantization of 'total'."),
     ],
 )
-def test_tables_that_cannot_be_followed(
+def test_s0_15_tables_that_cannot_be_followed(
     files: tuple[Path, Path, Path], tmp_path: Path, edit: Callable[[Table], None], code: str, text: str
 ) -> None:
     model, _, table = files
@@ -193,7 +195,7 @@ def _infinite(images: Any) -> None:
         ({"in0": samples(0)}, "TG-C001 data.npz: 0 samples to calibrate with, 300 to 500 were expected."),
     ],
 )
-def test_samples_that_cannot_be_used(
+def test_s0_13_samples_that_cannot_be_used(
     files: tuple[Path, Path, Path], tmp_path: Path, arrays: dict[str, Any], text: str
 ) -> None:
     data = tmp_path / "data.npz"

@@ -72,7 +72,7 @@ def test_damaged_files_are_refused(tmp_path: Path) -> None:
         open_dataset(tmp_path / "objects.npz", [PORT])
 
 
-def test_memory_does_not_grow_with_the_samples(tmp_path: Path) -> None:
+def test_s0_17_memory_does_not_grow_with_the_samples(tmp_path: Path) -> None:
     peaks = []
     for count in (2 * BATCH, 20 * BATCH):
         folder = tmp_path / str(count)
@@ -87,7 +87,7 @@ def test_memory_does_not_grow_with_the_samples(tmp_path: Path) -> None:
     assert peaks[1] < 1.1 * peaks[0] + 100_000
 
 
-def test_the_published_schema_is_that_of_the_classes(tmp_path: Path) -> None:
+def test_s0_14_the_published_schema_is_that_of_the_classes(tmp_path: Path) -> None:
     assert _SCHEMA.read_text(encoding="utf-8") == schema_text() == tinygen("ctable", "schema").stdout
     model, data = write_float_model(tmp_path)
     table = Calibrator(load_float(model)).run_file(open_dataset(data, [PORT])).table
@@ -98,7 +98,7 @@ def test_the_published_schema_is_that_of_the_classes(tmp_path: Path) -> None:
         CTable.model_validate_json(text.replace('"version": 1', '"version": 2'))
 
 
-def test_the_library_gives_the_table_of_the_command(tmp_path: Path) -> None:
+def test_s0_28_the_library_gives_the_table_of_the_command(tmp_path: Path) -> None:
     model, data = write_float_model(tmp_path)
     settings = Settings(policy=Policy.parse("l2"))
     calibration = Calibrator(load_float(model), "mps2-an386", settings).run(np.array_split(samples(24), 5))
@@ -133,9 +133,18 @@ class _CountedForward:
         return self._forward.run(inputs)
 
 
+@pytest.mark.parametrize(("given", "options", "taken"), [(1, (), 1), (520, (), 500), (520, ("--samples", "300"), 300)])
+def test_s0_13_at_most_500_samples_are_taken(given: int, options: tuple[str, ...], taken: int, tmp_path: Path) -> None:
+    model, data = write_float_model(tmp_path, given)
+    table = tmp_path / "t.ctable.json"
+    ended = tinygen("calibrate", model, "--data", data, "-o", table, *options)
+    assert ended.code == 0, ended.stderr
+    assert tinygen("ctable", "show", table, "--json").document["calibration"]["samples"] == taken
+
+
 @needs_onnxruntime
 @pytest.mark.parametrize("name", ["kws_fp32_qualcomm", "pretrainedResnet"])
-def test_calibration_computes_each_sample_once(tmp_path: Path, name: str) -> None:
+def test_s0_16_calibration_computes_each_sample_once(tmp_path: Path, name: str) -> None:
     """What calibration costs is inference, by the fast runtime, once for each sample."""
     model = load_float(shared_file(f"models/mlperf_tiny/{name}.tflite"))
     shape = model.graph.inputs[0].external.shape
@@ -149,7 +158,7 @@ def test_calibration_computes_each_sample_once(tmp_path: Path, name: str) -> Non
 
 
 @needs_onnxruntime
-def test_numpy_and_onnxruntime_see_the_same_network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_s0_18_numpy_and_onnxruntime_see_the_same_network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     model, data = write_float_model(tmp_path)
     by_runtime = Calibrator(load_float(model))
     assert by_runtime.forward.name == "onnxruntime"

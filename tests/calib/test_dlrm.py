@@ -50,7 +50,7 @@ def test_it_runs_as_it_is_simulated(files: tuple[Path, Path], tmp_path: Path, bo
     assert ended.code == 0, ended.stderr
 
 
-def test_the_order_of_clicks_is_kept(files: tuple[Path, Path]) -> None:
+def test_s0_23_the_order_of_clicks_is_kept(files: tuple[Path, Path]) -> None:
     """Visits are clicks as often as the float network says, so that it is as good as a network can be."""
     model, table = files
     real = load_float(model)

@@ -73,7 +73,7 @@ def _simulated(model: Path, table: Path, folder: Path) -> tuple[Array, list[dict
 
 
 @pytest.mark.parametrize("target", TARGETS)
-def test_engines_with_casts_between_them_equal_the_simulator(
+def test_s0_03_s0_07_engines_with_casts_between_them_equal_the_simulator(
     files: tuple[Path, Path], target: str, tmp_path: Path
 ) -> None:
     table = _calibrated(files, tmp_path / "t.json", *_engines(), "--max-drop", "100")
@@ -152,7 +152,7 @@ def test_what_an_engine_asks_for_holds_for_all_it_touches(files: tuple[Path, Pat
         assert tinygen("ctable", "check", tmp_path / f"{name}.json", files[0]).code == 0
 
 
-def test_compile_makes_the_same_table_and_explains_it(files: tuple[Path, Path], tmp_path: Path) -> None:
+def test_s0_07_compile_makes_the_same_table_and_explains_it(files: tuple[Path, Path], tmp_path: Path) -> None:
     bound = ("--max-drop", "0.1")
     table = _calibrated(files, tmp_path / "t.json", *bound)
     ended = tinygen(
@@ -223,7 +223,7 @@ def test_the_compiler_follows_a_changed_cast_and_adc(files: tuple[Path, Path], t
 
 
 @pytest.mark.parametrize(("weights", "bits"), [("int8", 22), ("int4", 18)])
-def test_a_crossbar_whose_adc_is_wide_enough_is_exact(
+def test_s0_30_a_crossbar_whose_adc_is_wide_enough_is_exact(
     files: tuple[Path, Path], weights: str, bits: int, tmp_path: Path
 ) -> None:
     """64 rows x 127 (7) x 255 need 22 (18) bits; with half as many, the same network loses."""
@@ -258,7 +258,7 @@ def test_a_bound_on_accuracy_decides(files: tuple[Path, Path], drop: str, engine
     assert any(entry.sensitivity for entry in table.ops.values()) == (drop == "0.01")
 
 
-def test_the_cheapest_is_that_of_brute_force(files: tuple[Path, Path]) -> None:
+def test_s0_07_the_cheapest_is_that_of_brute_force(files: tuple[Path, Path]) -> None:
     graph = load_float(files[0]).graph
     board = load(str(BOARD)).engines
     generator = np.random.default_rng(1)

@@ -27,7 +27,7 @@ def _tensors(table: Path) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("suffix", [".onnx", ".tflite"])
-def test_quantized_models_give_their_table_back(files: tuple[Path, Path], tmp_path: Path, suffix: str) -> None:
+def test_s0_19_quantized_models_give_their_table_back(files: tuple[Path, Path], tmp_path: Path, suffix: str) -> None:
     model, table = files
     quantized, again = tmp_path / f"q{suffix}", tmp_path / "again.ctable.json"
     assert tinygen("quantize", model, "--ctable", table, "-o", quantized).code == 0
@@ -49,7 +49,9 @@ def _ranges(table: Path) -> dict[str, tuple[float, float]]:
     return {n: tuple(e["range"]) for n, e in _tensors(table).items() if e["kind"] == "activation"}
 
 
-def test_ranges_of_onnxruntime_are_repaired_and_changes_are_said(files: tuple[Path, Path], tmp_path: Path) -> None:
+def test_s0_19_ranges_of_onnxruntime_are_repaired_and_changes_are_said(
+    files: tuple[Path, Path], tmp_path: Path
+) -> None:
     model, table = files
     ranges = _ranges(table) | {"branch": (-9.0, 1.0)}
     entries = {

@@ -103,7 +103,7 @@ def test_a_table_of_one_gigabyte_takes_less_memory_than_half_of_it(engine: str, 
 
 @requires_proc
 @pytest.mark.slow
-def test_a_table_of_four_gigabytes_takes_less_memory_than_one(tmp_path: Path) -> None:
+def test_s0_17_a_table_of_four_gigabytes_takes_less_memory_than_one(tmp_path: Path) -> None:
     pytest.importorskip("onnxruntime")
     _check_memory(tmp_path, 4 * GIGABYTE, GIGABYTE, "onnxruntime")
 

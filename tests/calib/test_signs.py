@@ -51,7 +51,7 @@ def test_no_other_two_values_have_a_smaller_error(kind: str) -> None:
 
 
 @pytest.mark.parametrize("board", BOARDS)
-def test_the_c_computes_what_the_simulator_does(tmp_path: Path, board: str) -> None:
+def test_s0_04_the_c_computes_what_the_simulator_does(tmp_path: Path, board: str) -> None:
     model, data = write_float_model(tmp_path)
     table, ours, theirs, few = (tmp_path / name for name in ("t.json", "ours.npz", "c.npz", "few.npz"))
     np.savez(few, in0=samples(24)[:4])
@@ -164,7 +164,7 @@ def test_packed_activations_and_weights_take_an_eighth(tmp_path: Path) -> None:
     assert sorted(sizes) == ["512", "512", "512", "8"]
 
 
-def test_a_network_that_was_trained_for_signs_loses_nothing(tmp_path: Path) -> None:
+def test_s0_04_a_network_that_was_trained_for_signs_loses_nothing(tmp_path: Path) -> None:
     """Behind Sign, with weights of one magnitude a channel: what is left is the rounding of the result."""
     writer, rng = OnnxWriter(), np.random.default_rng(4)
     x = writer.port((1, 40, 6, 6), name="x")

@@ -9,7 +9,7 @@ from tests.support.command_line import DIGITS, DIGITS_DATA, tinygen
 from tests.support.float_models import write_float_model
 
 
-def test_outputs_are_those_of_the_c_and_points_are_listed(tmp_path: Path) -> None:
+def test_s0_20_outputs_are_those_of_the_c_and_points_are_listed(tmp_path: Path) -> None:
     model, data = write_float_model(tmp_path)
     table, points, ours, theirs = (tmp_path / name for name in ("t.json", "points.json", "ours.npz", "c.npz"))
     assert tinygen("calibrate", model, "--data", data, "-o", table).code == 0

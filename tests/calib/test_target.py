@@ -34,7 +34,7 @@ def _calibrated(folder: Path, target: Path | str) -> CTable:
 
 
 @pytest.mark.parametrize("datapath", ["symmetric_only = true", "per_channel = false", 'activations = "int16"'])
-def test_a_limit_of_the_hardware_holds_for_all_tensors(tmp_path: Path, datapath: str) -> None:
+def test_s0_01_a_limit_of_the_hardware_holds_for_all_tensors(tmp_path: Path, datapath: str) -> None:
     free = _calibrated(tmp_path, "host")
     table = _calibrated(tmp_path, _board(tmp_path, datapath))
     image, weights = table.tensors["image"], [table.tensors[f"{name}_w"] for name in LAYERS]

@@ -16,7 +16,7 @@ from tinygen.quant.search import Search
 
 
 @pytest.mark.parametrize("metric", list(Metric))
-def test_grid_is_at_least_as_good_as_any_policy(tmp_path: Path, metric: Metric) -> None:
+def test_s0_25_grid_is_at_least_as_good_as_any_policy(tmp_path: Path, metric: Metric) -> None:
     model, data = write_float_model(tmp_path)
     np.savez(data, in0=samples(60), labels=np.arange(60) % 4)
     calibrator = Calibrator(load_float(model))
@@ -30,7 +30,7 @@ def test_grid_is_at_least_as_good_as_any_policy(tmp_path: Path, metric: Metric) 
     assert len(tuned.calibration.graph.ops) == len(calibrator.model.graph.ops)
 
 
-def test_the_command_lists_every_point_and_refuses_what_it_lacks(tmp_path: Path) -> None:
+def test_s0_25_the_command_lists_every_point_and_refuses_what_it_lacks(tmp_path: Path) -> None:
     model, data = write_float_model(tmp_path, 40)
     table = tmp_path / "t.ctable.json"
     asked = ("calibrate", model, "--data", data, "-o", table, "--search")

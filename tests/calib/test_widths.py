@@ -70,7 +70,7 @@ def test_a_flip_of_a_single_bit_is_its_other_sign() -> None:
 
 @pytest.mark.parametrize("board", BOARDS)
 @pytest.mark.parametrize("rounding", ["nearest", "adaptive"])
-def test_the_c_computes_what_the_simulator_does(tmp_path: Path, board: str, rounding: str) -> None:
+def test_s0_05_s0_06_the_c_computes_what_the_simulator_does(tmp_path: Path, board: str, rounding: str) -> None:
     model, data = write_float_model(tmp_path)
     table, ours, theirs = (tmp_path / name for name in ("t.json", "ours.npz", "c.npz"))
     ended = tinygen("calibrate", model, "--data", data, "-o", table, "--rounding", rounding, *OPERATORS)

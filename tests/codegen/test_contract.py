@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from tests.support.command_line import DIGITS, DIGITS_DATA
+from tests.support.models import model_file
 from tests.support.reference import evaluate
 from tests.support.tiny_models import fused_then_gather, lookup_then_gather
 from tests.support.tools import requires_host_cc
@@ -224,3 +225,13 @@ def test_the_static_arena_may_be_placed(section: str, tmp_path: Path) -> None:
     command = ["cc", "-std=c11", *WARNINGS, *flags, "-Inames", "-Iportable/include", "-S", "net.c", "-o", "net.s"]
     subprocess.run(command, cwd=tmp_path, check=True)
     assert (".my_arena" in (tmp_path / "net.s").read_text()) == bool(section)
+
+
+@pytest.mark.parametrize("name", ["digits", "kws_ref_model", "vww_96_int8"])
+def test_s2_03_multiplications_are_calls_of_the_library(name: str) -> None:
+    model = DIGITS if name == "digits" else model_file(name)
+    compiled = compile_model(model, Options(target="cortex-m4", kernels=Kernels.PORTABLE))
+    calls = compiled.schedule.calls
+    in_library = sum(call.whole.macs for call in calls if call.kernel.function.startswith("arm_"))
+    assert in_library >= 0.9 * sum(call.whole.macs for call in calls) > 0
+    assert not re.search(r"\b(malloc|calloc|realloc|free)\s*\(", "".join(compiled.files.values()))

@@ -51,7 +51,7 @@ def _message(ended: Ended) -> str:
 @requires_host_cc
 @pytest.mark.parametrize("options", [(), ("-O", "ram")], ids=["whole", "rows"])
 @pytest.mark.parametrize("target", [HOST, pytest.param(M4, marks=[requires_qemu, pytest.mark.qemu])])
-def test_the_device_computes_what_the_simulator_does(
+def test_s0_24_the_device_computes_what_the_simulator_does(
     files: tuple[Path, Path], target: Path, options: tuple[str, ...]
 ) -> None:
     ended = _validated(files, target, *options)
@@ -61,7 +61,7 @@ def test_the_device_computes_what_the_simulator_does(
     assert {"dot4_conv_2d", "dot4_depthwise_conv_2d", "dot4_fully_connected"} <= functions
 
 
-def test_layers_have_functions_of_their_own(files: tuple[Path, Path], board: Path) -> None:
+def test_s0_24_layers_have_functions_of_their_own(files: tuple[Path, Path], board: Path) -> None:
     ended = _compiled(files, board)
     assert ended.code == 0, ended.stderr
     header, source, model = (

@@ -42,7 +42,7 @@ def test_split_plans_have_the_same_result(tmp_path: Path) -> None:
     check_runs_on_int8(split)
 
 
-def test_a_table_says_that_weights_are_coded(tmp_path: Path) -> None:
+def test_s0_29_a_table_says_that_weights_are_coded(tmp_path: Path) -> None:
     """Tables survive a file and can be followed; one with other scales for the codes cannot."""
     model = quantized("mxfp4", tmp_path)
     table, graph = read_ctable(table_of(model)), load_float(model).graph

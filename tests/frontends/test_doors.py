@@ -173,7 +173,7 @@ def test_conversions_are_kept_by_content_and_trust(tmp_path: Path, monkeypatch: 
 
 
 @needs_torch
-def test_pytorch(tmp_path: Path) -> None:
+def test_s2_04_pytorch(tmp_path: Path) -> None:
     (tmp_path / "net.py").write_text(_NET)
     compiled = compile_model(
         tmp_path / "net.py:build_net", Options(allow_float=True, kernels=Kernels.PORTABLE, trust=True)
@@ -231,7 +231,7 @@ def test_the_table_of_a_seeded_network_is_followed(tmp_path: Path) -> None:
 
 @needs_tensorflow
 @pytest.mark.parametrize("name", ["net.keras", "net.h5", "saved"])
-def test_keras(tmp_path: Path, name: str, capfd: pytest.CaptureFixture[str]) -> None:
+def test_s2_06_keras(tmp_path: Path, name: str, capfd: pytest.CaptureFixture[str]) -> None:
     layers = sys.modules["tensorflow"].keras.layers
     model = sys.modules["tensorflow"].keras.Sequential(
         [layers.Input((8, 8, 1)), layers.Conv2D(4, 3, activation="relu"), layers.Flatten(), layers.Dense(5)]

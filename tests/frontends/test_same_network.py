@@ -179,7 +179,7 @@ def _scores(graph: Graph, inputs: Float32Array) -> Float32Array:
 
 
 @pytest.mark.parametrize("door", DOORS)
-def test_the_same_network_by_other_doors(
+def test_s0_18_s2_02_the_same_network_by_other_doors(
     door: Callable[[Path, Weights], tuple[Path, Spelling]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TINYGEN_CACHE", str(tmp_path / "cache"))

@@ -339,7 +339,7 @@ def _alone(op: Op, values: Array) -> Array:
     return evaluate(graph, [values])[0]
 
 
-def test_noise_has_the_deviation_that_is_asked_for() -> None:
+def test_s0_30_noise_has_the_deviation_that_is_asked_for() -> None:
     analog = AnalogSums(rows=64, adc_bits=6, adc_shift=7, noise_gain=noise_gain(0.5, 7), seed=9)
     found = noise(analog, np.arange(100_000))
     assert abs(found.mean()) < 1

@@ -259,7 +259,7 @@ def test_int8_without_scratch_runs(target: str, library: Library, tmp_path: Path
 
 @needs_litert
 @pytest.mark.parametrize("kind", ["CONV_2D", "FULLY_CONNECTED"])
-def test_int4_is_that_of_litert(kind: str) -> None:
+def test_s0_05_int4_is_that_of_litert(kind: str) -> None:
     for seed in range(10):
         rng = np.random.default_rng(seed)
         channels, depth = int(rng.integers(1, 9)), 2 * int(rng.integers(1, 9))

@@ -41,7 +41,7 @@ def _bench(name: str, library: Library, opt: Opt) -> Bench:
 @requires_qemu
 @pytest.mark.parametrize("library", LIBRARIES)
 @pytest.mark.parametrize("name", MLPERF_TINY)
-def test_memory_and_code(name: str, library: Library) -> None:
+def test_s2_12_memory_and_code(name: str, library: Library) -> None:
     found = _bench(name, library, Opt.SIZE)
     assert found.arena_bytes <= ARENA_BYTES[name]
     assert found.code_bytes is not None and found.ram_bytes is not None and found.stack_bytes is not None
@@ -66,7 +66,7 @@ def test_linker_agrees(name: str, tmp_path: Path) -> None:
 @requires_cmsis
 @pytest.mark.parametrize("opt", Opt)
 @pytest.mark.parametrize("name", MLPERF_TINY)
-def test_instructions(name: str, opt: Opt) -> None:
+def test_s2_15_instructions(name: str, opt: Opt) -> None:
     """With the same kernels at the same level, at most what TFLM executes."""
     found = _bench(name, Library.CMSIS_NN, opt).instructions
     assert found is not None

@@ -109,7 +109,7 @@ def test_generated_text_is_float() -> None:
     assert '#include "tg_float.h"' in source
 
 
-def test_same_network_in_three_files() -> None:
+def test_s2_02_same_network_in_three_files() -> None:
     """KWS as float ONNX, int8 TFLite and QDQ ONNX: the same work and memory; answers within quantization.
 
     The QDQ file was calibrated on other data: its answers are compared with onnxruntime elsewhere.

@@ -63,14 +63,14 @@ def test_host(name: str, library: Library, tmp_path: Path) -> None:
 @pytest.mark.parametrize("library", LIBRARIES)
 @pytest.mark.parametrize("board", BOARDS)
 @pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.slow) if n in LARGE else n for n in SUPPORTED])
-def test_cortex_m(name: str, board: str, library: Library, tmp_path: Path) -> None:
+def test_s2_20_cortex_m(name: str, board: str, library: Library, tmp_path: Path) -> None:
     _check(name, board, library, tmp_path, SAMPLES)
 
 
 @pytest.mark.qemu
 @requires_qemu
 @pytest.mark.parametrize(("board", "name"), SMALL_BOARDS)
-def test_small_boards(board: str, name: str, tmp_path: Path) -> None:
+def test_s2_20_small_boards(board: str, name: str, tmp_path: Path) -> None:
     _check(name, board, Library.PORTABLE, tmp_path, SAMPLES)
 
 
@@ -90,7 +90,7 @@ def test_sanitizers_find_nothing(name: str, cc: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("library", LIBRARIES)
 @pytest.mark.parametrize("target", TFLM_TARGETS)
 @pytest.mark.parametrize("name", MLPERF_TINY)
-def test_tflm(name: str, target: str, library: Library, tmp_path: Path) -> None:
+def test_s2_16_tflm(name: str, target: str, library: Library, tmp_path: Path) -> None:
     """The final word: no difference is allowed, for fully connected layers neither."""
     compiled = compiled_model(name, target, library)
     inputs, expected = golden_tflm(name, compiled)

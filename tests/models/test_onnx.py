@@ -78,7 +78,7 @@ def test_golden_on_cortex_m4(name: str, library: Library, tmp_path: Path) -> Non
 
 @needs_onnxruntime
 @pytest.mark.parametrize("name", MODELS)
-def test_operator_by_operator(name: str) -> None:
+def test_s2_05_operator_by_operator(name: str) -> None:
     found = validate(_compiled(name, "host"), samples=10)
     assert (found.oracle, found.exact) == (Oracle.ONNXRUNTIME, True)
     assert found.max_abs_diff <= 1

@@ -76,7 +76,7 @@ def _sections(elf: Path) -> Mapping[str, tuple[int, int]]:
 @requires_qemu
 @pytest.mark.parametrize("library", LIBRARIES)
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_runs_in_two_memories(case: Case, library: Library, tmp_path: Path) -> None:
+def test_s2_11_runs_in_two_memories(case: Case, library: Library, tmp_path: Path) -> None:
     fast_bytes = FAST_BYTES - 4096 if case.is_streamed else FAST_BYTES
     compiled = _compiled(case, library, tmp_path, fast_bytes)
     schedule, room = compiled.schedule, rooms(compiled.board)

@@ -76,7 +76,7 @@ def _run(compiled: Compiled, model: str, folder: Path, measure: Measure) -> Exec
 @pytest.mark.qemu
 @requires_qemu
 @pytest.mark.parametrize("case", CASES)
-def test_runs_in_its_ram(case: Case, tmp_path: Path) -> None:
+def test_s2_09_runs_in_its_ram(case: Case, tmp_path: Path) -> None:
     compiled = _compiled(case)
     board, schedule = compiled.board, compiled.schedule
     compiled.check_fits()

@@ -19,7 +19,7 @@ TOLERANCE = {"FULLY_CONNECTED": 1, "SUM": 1}
 
 @needs_litert
 @pytest.mark.parametrize("name", BUILDERS)
-def test_the_reference_is_litert_s(name: str) -> None:
+def test_s2_13_the_reference_is_litert_s(name: str) -> None:
     for seed in range(CASES):
         model = random_model(name, seed, always_bias=True)
         file = model.finish()

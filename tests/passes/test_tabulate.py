@@ -66,7 +66,7 @@ def test_a_chain_ends_at_tensors_that_others_read() -> None:
     assert kinds(graph) == [Lookup, Lookup, Lookup, Add]
 
 
-def test_every_operator_with_a_scalar_is_a_table() -> None:
+def test_s2_13_every_operator_with_a_scalar_is_a_table() -> None:
     for name in ("ADD", "SUB", "MUL", "MAXIMUM", "MINIMUM", "SQUARED_DIFFERENCE", "PRELU"):
         writer = ModelWriter()
         x, y = activation(writer, "x"), activation(writer, "y")

@@ -89,7 +89,7 @@ def _draw_chain(draw: st.DrawFn, network: Network, first: int, end: int, descend
 
 @given(st.data(), st.one_of(images(), bottlenecks()), _toolboxes, st.booleans(), st.booleans())
 @settings(max_examples=700)
-def test_any_segmentation_computes_what_whole_tensors_give(
+def test_s2_10_any_segmentation_computes_what_whole_tensors_give(
     data: st.DataObject, graph: Graph, chosen: tuple[targets.Board, Toolbox], fetches_input: bool, stores_output: bool
 ) -> None:
     board, toolbox = chosen

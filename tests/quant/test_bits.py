@@ -25,7 +25,7 @@ def _type(storage: Storage, low: float, high: float, scheme: Scheme) -> TensorTy
 
 
 @given(st.sampled_from(ACTIVATIONS), BOUNDS, BOUNDS, SCHEMES)
-def test_every_stored_value_comes_back(storage: Storage, low: float, high: float, scheme: Scheme) -> None:
+def test_s0_31_every_stored_value_comes_back(storage: Storage, low: float, high: float, scheme: Scheme) -> None:
     type = _type(storage, min(low, high), max(low, high), scheme)
     assert (type.min, type.max) == (-(2 ** (storage.bits - 1)), 2 ** (storage.bits - 1) - 1)
     values = np.arange(type.min, type.max + 1).astype(type.dtype.numpy)

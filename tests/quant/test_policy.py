@@ -55,13 +55,13 @@ def _histogram(values: Floats) -> tuple[list[int], float]:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_max_is_the_largest_magnitude(kind: str) -> None:
+def test_s0_08_max_is_the_largest_magnitude(kind: str) -> None:
     assert _threshold("max", _tensor(kind)) == float(np.abs(_tensor(kind)).max())
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("power", [1, 2])
-def test_l1_and_l2_take_the_best_of_2048_candidates(kind: str, power: int) -> None:
+def test_s0_10_s0_11_l1_and_l2_take_the_best_of_2048_candidates(kind: str, power: int) -> None:
     values = _tensor(kind)
     counts, width = _histogram(values)
     occupied = [(count, (bin + 0.5) * width) for bin, count in enumerate(counts) if count]
@@ -115,7 +115,7 @@ def test_kld_is_the_brute_force(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["laplace", "outliers", "relu", "sparse"])
-def test_kld_ort_is_within_a_bin_of_onnxruntime(kind: str) -> None:
+def test_s0_09_kld_ort_is_within_a_bin_of_onnxruntime(kind: str) -> None:
     reason = "onnxruntime missing: kld:ort is not compared with its collector"
     calibrate = pytest.importorskip("onnxruntime.quantization.calibrate", reason=reason)
     values = _tensor(kind)

@@ -16,7 +16,7 @@ def _matches(assignment: Assignment) -> float:
 
 
 @pytest.mark.parametrize("kind", list(Search))
-def test_no_search_is_worse_than_the_best_single_policy(kind: Search) -> None:
+def test_s0_25_no_search_is_worse_than_the_best_single_policy(kind: Search) -> None:
     found = search(kind, 4, POLICIES, _matches, 40)
     singles = [_matches((policy,) * 4) for policy in POLICIES]
     assert _matches(found.best) >= max(singles)

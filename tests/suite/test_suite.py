@@ -35,7 +35,7 @@ def _ignore(done: int, total: int) -> None:
 @pytest.mark.qemu
 @requires_qemu
 @pytest.mark.slow
-def test_ram_beside_tflm() -> None:
+def test_s2_17_ram_beside_tflm() -> None:
     models = model_file("ad01_int8").parent
     suite = run_suite(_plan(("mps2-an386", "mps3-an547"), (Objective.RAM,), models), Options(), _ignore)
     assert [(row.target, row.task) for row in suite.rows] == [
@@ -68,12 +68,36 @@ def test_page_and_picture_are_those_of_the_stored_numbers() -> None:
     assert any(text.startswith(f"{fastest.instructions:,}") for text in texts)
 
 
+def _stored_ratios(target: str) -> list[dict[str, float]]:
+    """Of each build what it takes of TFLM's, of what is known."""
+    rows = json.loads((STORED / "mlperf.json").read_text(encoding="utf-8"))["rows"]
+    kinds = ("instructions", "ram", "code")
+    return [
+        {kind: row[f"tflm_{kind}"]["ratio"] for kind in kinds if row[f"tflm_{kind}"]}
+        for row in rows
+        if row["target"] == target
+    ]
+
+
+def test_s2_15_s2_17_s2_18_hold_in_one_plan() -> None:
+    """Two percent more instructions, three fifths of the RAM and a tenth of the code, at most, in a single build."""
+    wanted = {"instructions": 1.02, "ram": 0.6, "code": 0.1}
+    builds = [build for build in _stored_ratios("mps2-an386") if build.keys() == wanted.keys()]
+    assert any(all(build[kind] <= most for kind, most in wanted.items()) for build in builds)
+
+
+def test_s2_19_faster_and_smaller_at_once() -> None:
+    builds = _stored_ratios("mps2-an386")
+    assert any(build["instructions"] <= 1 / 3 and build["ram"] <= 1 / 2 for build in builds)
+    assert any(build.get("code", 1) < 1 / 7 for build in builds)
+
+
 def _row(record: dict[str, object]) -> SuiteRow:
     ratios = {key: TflmRatio(**value) for key, value in record.items() if isinstance(value, dict)}
     return SuiteRow(**{**record, **ratios})  # type: ignore[arg-type]
 
 
-def test_rivals_are_complete() -> None:
+def test_s2_21_rivals_are_complete() -> None:
     rival = tflm()
     for by_board in (rival.arena_bytes, rival.ram_bytes, rival.code_bytes, rival.instructions):
         assert "mps2-an386" in by_board

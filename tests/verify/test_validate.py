@@ -27,7 +27,7 @@ REFUSED_BY_LITERT = "tflm_person_detect"
 
 @needs_litert
 @pytest.mark.parametrize("name", [name for name in SUPPORTED if name != REFUSED_BY_LITERT])
-def test_every_tensor_of_every_model(name: str) -> None:
+def test_s2_07_every_tensor_of_every_model(name: str) -> None:
     found = validate(compiled_model(name, "host"), samples=2)
     assert (found.exact, found.mismatches, found.first_mismatch) == (True, 0, None)
     assert found.max_abs_diff <= 1  # a fully connected layer that LiteRT rounds otherwise
