@@ -10,7 +10,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tinygen.planner.memory import exact, placement
-from tinygen.planner.memory.block import Block, InPlace, Part, bound_bytes, forbidden, live_bytes, ticks, whole_block
+from tinygen.planner.memory.block import (
+    Block,
+    InPlace,
+    Part,
+    Pattern,
+    bound_bytes,
+    forbidden,
+    live_bytes,
+    ticks,
+    whole_block,
+)
 from tinygen.planner.memory.branching import Answer, Branching
 from tinygen.planner.memory.effort import BUDGETS, Effort
 from tinygen.planner.memory.first_fit import Problem
@@ -309,3 +319,21 @@ def test_a_result_may_lie_exactly_on_its_operand_but_not_beside_that() -> None:
     allowed = [d for d in range(-25, 26) if not any(low < d < high for low, high in gaps)]
     assert allowed == [*range(-25, -15), -4, *range(8, 26)]
     assert place([(operand,), (result,)], [pair], Effort.QUICK) in ({operand: 4, result: 0}, {operand: 0, result: 8})
+
+
+@pytest.mark.parametrize("is_first", [False, True])
+def test_distances_of_results_in_place_are_not_those_of_others(is_first: bool) -> None:
+    """Of buffers of the same steps distances are kept, whoever asks first."""
+    parts, steps = (Part(0, 8, ticks(0, 2)),), object()
+    one, other = (Block(name, 8, 4, parts, Pattern(parts, steps)) for name in "ab")
+    pair = InPlace(one, 0, other, 8, 8)
+    asked = ([pair], []) if is_first else ([], [pair])
+    found = [forbidden(one, other, pairs) for pairs in asked]
+    alone = [_gaps_alone(parts, pairs) for pairs in asked]
+    assert found == alone
+
+
+def _gaps_alone(parts: tuple[Part, ...], pairs: Sequence[InPlace]) -> list[tuple[int, int]]:
+    """Of buffers that nothing is known of."""
+    one, other = (Block(name, 8, 4, parts) for name in "ab")
+    return forbidden(one, other, [replace(pair, operand=one, result=other) for pair in pairs])

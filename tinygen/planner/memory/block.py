@@ -65,7 +65,7 @@ class Pattern:
         return _levels_of([(part.bytes, part.live) for part in self.parts])
 
     def gaps(self, other: "Pattern", find: Callable[[], list[Gap]]) -> list[Gap]:
-        """The forbidden distances to a buffer of the same steps, found once."""
+        """The forbidden distances to a buffer of the same steps, found once: without results in place of operands."""
         if other not in self._gaps_cache:
             self._gaps_cache[other] = find()
         return self._gaps_cache[other]
@@ -139,8 +139,8 @@ def forbidden(first: Block, second: Block, in_place: Sequence[InPlace] = ()) -> 
     if not first.live & second.live and not in_place:
         return []
     one, other = first.pattern, second.pattern
-    if one is not None and other is not None and one.steps is other.steps:
-        return one.gaps(other, lambda: _forbidden(first, second, in_place))
+    if one is not None and other is not None and one.steps is other.steps and not in_place:
+        return one.gaps(other, lambda: _forbidden(first, second, ()))
     return _forbidden(first, second, in_place)
 
 
