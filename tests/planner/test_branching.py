@@ -136,7 +136,8 @@ def test_blocks_that_nothing_changed_for_stay(items: list[list[Block]], _: objec
 
 
 def test_moves_of_planning_image_classification(monkeypatch: pytest.MonkeyPatch) -> None:
-    """83,565 for one point of the curve, before anything told that a search is in vain; now -O ram looks at two."""
+    """114,235 for two points of the curve, before searches began with what was found for much the same segments, and
+    looks ended where the kernels that may still have room save too little."""
     graph = run(import_tflite(shared_file("models/mlperf_tiny/pretrainedResnet_quant.tflite")))
     walks: list[Walk] = []
     begin = Walk.__init__
@@ -150,4 +151,4 @@ def test_moves_of_planning_image_classification(monkeypatch: pytest.MonkeyPatch)
     assert plan(graph, _M4, toolbox).arena_bytes <= 12_384
     moves = sum(walk.moves for walk in walks)
     print(f"{moves} moves of {len(walks)} walks")
-    assert moves <= 112_000
+    assert moves <= 56_000

@@ -76,13 +76,14 @@ def test_more_work_gives_more_of_what_lies_between(monkeypatch: pytest.MonkeyPat
     looks: list[int] = []
     fastest = splitting._Planner.fastest
 
-    def counting(self: splitting._Planner, limit_bytes: int) -> Schedule | None:
+    def counting(self: splitting._Planner, limit_bytes: int, *_: object) -> Schedule | None:
         looks.append(limit_bytes)
         return fastest(self, limit_bytes)
 
     monkeypatch.setattr(splitting._Planner, "fastest", counting)
     whole, *_, least = (point.schedule.arena_bytes for point in curve(_tower(), _M4, _TOOLBOX, PlanRequest()))
-    assert looks[:2] == [least, isqrt(least * whole)]
+    assert looks[0] >= least, "what runs in the arena of the smallest segmentation may take less"
+    assert looks[1] == isqrt(least * whole)
     assert all(least <= limit < whole for limit in looks)
     assert len(looks) <= 24  # 12
 

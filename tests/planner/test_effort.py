@@ -62,10 +62,10 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> Iterator[Counter[str]]:
 @pytest.mark.parametrize(
     ("objective", "is_resident", "looked_at", "placed", "made"),
     [
-        (Objective.BALANCED, True, 155, 75, 1),
-        (Objective.BALANCED, False, 295, 92, 1),
-        (Objective.RAM, True, 172, 112, 2),
-        (Objective.RAM, False, 214, 90, 3),
+        (Objective.BALANCED, True, 136, 76, 1),
+        (Objective.BALANCED, False, 294, 88, 1),
+        (Objective.RAM, True, 153, 95, 2),
+        (Objective.RAM, False, 206, 88, 2),
     ],
 )
 def test_visual_wake_words(

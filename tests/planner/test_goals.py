@@ -46,14 +46,15 @@ def test_nothing_that_is_left_out_is_cheaper(curve: list[Tradeoff], slack: float
     room = room_bytes(least, slack)
     asked: list[int] = []
 
-    def fastest(limit: int) -> Tradeoff | None:
+    def fastest(limit: int, below: float) -> Tradeoff | None:
         asked.append(limit)
-        return next((point for point in reversed(curve) if point.bytes <= limit), None)
+        found = next((point for point in reversed(curve) if point.bytes <= limit), None)
+        return found if found and found.instructions < below else None
 
-    def fewest(limit: int) -> float:
-        return known * min(point.instructions for point in curve if point.bytes <= limit)
+    def may_run(limit: int, instructions: float) -> bool:
+        return known * min(point.instructions for point in curve if point.bytes <= limit) < instructions
 
-    chosen = chosen_for_ram(looked_for_ram(least, room, fastest, fewest))
+    chosen = chosen_for_ram(looked_for_ram(least, room, fastest, may_run))
     cheapest = min(point.product for point in curve if point.bytes <= room)
     assert chosen.bytes <= room
     assert chosen.product <= _NEAR**2 * cheapest
@@ -67,7 +68,7 @@ def test_of_points_that_cost_the_same_the_smallest_is_taken() -> None:
 
 
 def test_where_nothing_has_room_nothing_is_looked_for() -> None:
-    assert list(looked_for_ram(100, 110, lambda _: None, lambda _: 0.0)) == []
+    assert list(looked_for_ram(100, 110, lambda *_: None, lambda *_: True)) == []
 
 
 @pytest.mark.parametrize(

@@ -105,10 +105,20 @@ class PlacedBlocks:
 class Placing:
     """Memory with the search for where its blocks lie."""
 
-    def __init__(self, memory: SegmentMemory, solver: Solver = Solver.BUILTIN) -> None:
+    def __init__(self, memory: SegmentMemory, solver: Solver = Solver.BUILTIN, like: "Placing | None" = None) -> None:
+        """The search begins where one that was much alike has got to."""
         self.memory = memory
-        items = list(memory.placed_first.values())
-        self._search = PlacementSearch(items, memory.in_place, memory.bound_bytes, solver)
+        items = memory.placed_first
+        order = [each for each in like.order if each[0] in items] if like else []
+        self._keys = list(items)
+        numbers = {key: number for number, key in enumerate(items)}
+        chosen = [(numbers[key], choice if choice < len(items[key]) else 0) for key, choice in order]
+        self._search = PlacementSearch(list(items.values()), memory.in_place, memory.bound_bytes, solver, chosen)
+
+    @property
+    def order(self) -> list[tuple[BufferKey, int]]:
+        """The order in which the best placement that was found has buffers, each with the number of its block."""
+        return [(self._keys[number], choice) for number, choice in self._search.order]
 
     @property
     def units(self) -> int:

@@ -11,6 +11,7 @@ class Effort(Enum):
     """How long to search for a placement that misses its bound."""
 
     QUICK = "quick"  # a short walk of local search
+    FAIR = "fair"  # a long one
     THOROUGH = "thorough"  # several long ones
 
 
@@ -27,6 +28,7 @@ class PlacementBudget:
 
 BUDGETS = {
     Effort.QUICK: PlacementBudget(moves=300, nodes=40),
+    Effort.FAIR: PlacementBudget(moves=3000, nodes=600),
     Effort.THOROUGH: PlacementBudget(moves=3000, nodes=600, other_orders=3, walks_on=2, moves_on=1200),
 }
 FIRST_MOVES = 40  # before it is asked whether anything smaller is there

@@ -42,22 +42,38 @@ class PlacementSearch:
         in_place: Sequence[InPlace] = (),
         bound: int | None = None,
         solver: Solver = Solver.BUILTIN,
+        like: Sequence[tuple[int, int]] = (),
     ) -> None:
+        """`like`: the `order` of a search that was much alike, of the items that both have."""
         self._problem = problem = Problem.of(items, in_place)
         self._solver = solver
         self._least = problem.bound if bound is None else bound  # no placement is smaller
-        self._orders = sorted(_orders(problem), key=lambda order: problem.arena_bytes(problem.first_fit(order)))
-        self._walk = Walk(problem, self._orders[0])
+        orders = sorted(_orders(problem), key=lambda order: problem.arena_bytes(problem.first_fit(order)))
+        best = min((*_orders_like(problem, like), orders[0]), key=lambda o: problem.arena_bytes(problem.first_fit(o)))
+        self._other_orders = [order for order in orders if order is not best]
+        self._walk = Walk(problem, best)
         self._found = self._walk.best
         self._wanted: int | None = None  # an arena that would do, while there may be one
         self._asked: set[tuple[int, int]] = set()  # limits for which the search was in vain, with its nodes
-        self._steps = {Effort.QUICK: self._quickly(), Effort.THOROUGH: self._thoroughly()}
+        self._steps = {
+            Effort.QUICK: self._quickly(),
+            Effort.FAIR: self._fairly(),
+            Effort.THOROUGH: self._thoroughly(),
+        }
         self.units = sum(len(found) for found in problem.gaps)  # of work so far: moves of a block
 
     @property
     def bytes(self) -> int:
         """Of the smallest arena found."""
         return self._found.bytes
+
+    @property
+    def order(self) -> list[tuple[int, int]]:
+        """The items, by number, in the order in which first fit gives the smallest arena found, and which block of each
+        it takes."""
+        items = enumerate(self._problem.alternatives)
+        numbers = {index: (number, choice) for number, item in items for choice, index in enumerate(item)}
+        return [numbers[index] for index in self._found.order]
 
     def best(self, effort: Effort, limit: int | None = None) -> dict[Block, int]:
         """The smallest placement found; with a `limit` any within it will do: no smaller one is looked for."""
@@ -73,8 +89,8 @@ class PlacementSearch:
 
     def _search(self, effort: Effort, *, is_all_or_nothing: bool = False) -> None:
         """Go on until there is what is wanted, or enough was tried."""
-        stages = (Effort.QUICK,) if effort is Effort.QUICK else (Effort.QUICK, Effort.THOROUGH)
-        for _ in chain.from_iterable(self._steps[stage] for stage in stages):
+        stages = list(Effort)
+        for _ in chain.from_iterable(self._steps[stage] for stage in stages[: stages.index(effort) + 1]):
             if self._is_done or (is_all_or_nothing and self._is_in_vain):
                 return
         if effort is Effort.THOROUGH and self._solver is Solver.CP_SAT and not self._is_done:
@@ -95,13 +111,16 @@ class PlacementSearch:
         yield from self._compared(Effort.QUICK)
         yield from self._walked(self._walk, BUDGETS[Effort.QUICK].moves)
 
+    def _fairly(self) -> Iterator[None]:
+        """The rest of that walk."""
+        yield from self._compared(Effort.FAIR)
+        yield from self._walked(self._walk, BUDGETS[Effort.FAIR].moves)
+
     def _thoroughly(self) -> Iterator[None]:
-        """The rest of that walk, others from other orders, which end in different valleys, then some that get down to
-        the ground of the deepest."""
-        yield from self._compared(Effort.THOROUGH)
+        """Walks from other orders, which end in different valleys, then some that get down to the ground of the
+        deepest."""
         budget = BUDGETS[Effort.THOROUGH]
-        yield from self._walked(self._walk, budget.moves)
-        for order in self._orders[1 : 1 + budget.other_orders]:
+        for order in self._other_orders[: budget.other_orders]:
             yield from self._walked(Walk(self._problem, order), budget.moves)
         yield from self._compared(Effort.THOROUGH)
         for seed in range(1, budget.walks_on + 1):
@@ -155,6 +174,15 @@ def _found(problem: Problem, offsets: Mapping[int, int]) -> FoundOffsets:
 def arena_bytes(offsets: Mapping[Block, int]) -> int:
     """End of the highest block."""
     return max((offset + block.bytes for block, offset in offsets.items()), default=0)
+
+
+def _orders_like(problem: Problem, like: Sequence[tuple[int, int]]) -> list[list[int]]:
+    """Another problem's order, with the items that it did not have behind the others, and before them."""
+    if not like:
+        return []
+    known, numbers = [problem.alternatives[number][choice] for number, choice in like], {number for number, _ in like}
+    others = [item[0] for number, item in enumerate(problem.alternatives) if number not in numbers]
+    return [[*known, *others], [*others, *known]] if others else [known]
 
 
 def _orders(problem: Problem) -> list[list[int]]:

@@ -60,9 +60,9 @@ class Findings:
         chosen = {op: self._within(op, bytes) for segment in segments for op, bytes in self._limited(segment)}
         return self.network.with_kernels(chosen) if chosen else self.network
 
-    def memory(self, segments: tuple[Segment, ...]) -> SegmentMemory:
-        """The blocks of all segments, one after the other."""
-        return self._placing(segments).memory
+    def memory(self, segments: tuple[Segment, ...], like: tuple[Segment, ...] = ()) -> SegmentMemory:
+        """The blocks of all segments, one after the other. `like`: see `fits`."""
+        return self._placing(segments, like).memory
 
     def place(self, segments: tuple[Segment, ...], effort: Effort, limit: int | None = None) -> PlacedBlocks:
         """The best placement found, quickly where no work is left; with a limit the search ends at one within it."""
@@ -75,9 +75,20 @@ class Findings:
             self._placed_cache[segments] = self.place(segments, Effort.THOROUGH)
         return self._placed_cache[segments]
 
-    def fits(self, segments: tuple[Segment, ...], limit_bytes: int, effort: Effort) -> bool:
-        """Whether a placement of all segments within a limit is found, so that `placed` is within it, too."""
-        with self._at_work_on(segments) as placing:
+    def place_within(self, segments: tuple[Segment, ...], limit_bytes: int) -> None:
+        """Take the placement within a limit that was found for the best one."""
+        self._placed_cache[segments] = self.place(segments, Effort.QUICK, limit_bytes)
+
+    def fits(
+        self,
+        segments: tuple[Segment, ...],
+        limit_bytes: int,
+        effort: Effort,
+        like: tuple[Segment, ...] = (),
+    ) -> bool:
+        """Whether a placement of all segments within a limit is found, so that `placed` is within it, too; the search
+        begins with what was found for segments that are much `like` these."""
+        with self._at_work_on(segments, like) as placing:
             if placing.memory.bound_bytes > limit_bytes:
                 return False
             return placing.is_within(limit_bytes, self._affordable(effort))
@@ -98,20 +109,20 @@ class Findings:
         return effort if self.work.is_left else Effort.QUICK
 
     @contextmanager
-    def _at_work_on(self, segments: tuple[Segment, ...]) -> Iterator[Placing]:
-        placing = self._placing(segments)
+    def _at_work_on(self, segments: tuple[Segment, ...], like: tuple[Segment, ...] = ()) -> Iterator[Placing]:
+        placing = self._placing(segments, like)
         before = placing.units
         yield placing
         self.work.spend(placing.units - before)
 
-    def _placing(self, segments: tuple[Segment, ...]) -> Placing:
+    def _placing(self, segments: tuple[Segment, ...], like: tuple[Segment, ...] = ()) -> Placing:
         """The search for a placement of all segments; those asked for last are kept."""
         found = self._placing_cache.pop(segments, None)
         if found is None:
             self._trace(segments)
             traces = [self._trace_cache[segment] for segment in segments]
             self.work.spend(UNITS_OF_STEP * sum(found.steps for found in traces))
-            found = Placing(memory_of_traces(self.network, traces), self.solver)
+            found = Placing(memory_of_traces(self.network, traces), self.solver, self._placing_cache.get(like))
             self.work.spend(found.units)
         self._placing_cache[segments] = found
         for oldest in list(self._placing_cache)[:-KEPT_PLACINGS]:

@@ -12,10 +12,12 @@ The curve is what plans take and run, from the smallest arena that is found to w
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from heapq import heappop, heappush
+from math import inf
 
 RAM_SLACK = 0.10  # of the smallest arena, unless something else is asked for
 BALANCED_EXTRA = 0.05  # of the instructions on whole tensors
 _OFF = 0.005  # by which estimates of two plans of one network may be off against each other
+NEGLIGIBLE = 0.001  # of the instructions: what saves less is worth neither another look nor another chain
 CURVE_STEP = 1 / 32  # points of the curve that are nearer to each other, by their bytes or by what they cost, are one
 
 
@@ -51,15 +53,19 @@ def chosen_for_ram(points: Iterable[Tradeoff]) -> Tradeoff:
 
 
 def looked_for_ram(
-    least_bytes: int, room_bytes: int, fastest: Callable[[int], Tradeoff | None], fewest: Callable[[int], float]
+    least_bytes: int,
+    room_bytes: int,
+    fastest: Callable[[int, float], Tradeoff | None],
+    may_run: Callable[[int, float], bool],
 ) -> Iterator[Tradeoff]:
     """The points that are worth looking at: what is left out costs no less, but for a step of the curve.
 
-    `fastest` finds what runs the fewest instructions in an arena: none in a smaller one is expected to run fewer, as
-    far as searches find the best. `fewest` is a bound of these that is known without looking for it. Each look halves
-    the bytes between two limits, where their smallest arena with the fewest instructions would cost least.
+    `fastest` finds what runs the fewest instructions in an arena, if that is fewer than so many: none in a smaller one
+    is expected to run fewer, as far as searches find the best. `may_run` tells without looking for it where there is
+    none that runs fewer. Each look halves the bytes between two limits, where their smallest arena with the fewest
+    instructions would cost least.
     """
-    found = fastest(room_bytes)
+    found = fastest(room_bytes, inf)
     if found is None:
         return
     yield found
@@ -67,17 +73,19 @@ def looked_for_ram(
     open: list[tuple[float, int, int, float]] = []  # what they cost at best, least and most bytes, fewest instructions
 
     def leave(least: int, most: int, instructions: float) -> None:
-        if is_cheaper(least, instructions) and least <= most:
+        if instructions < worth(least) and least <= most:
             heappush(open, (least * instructions, least, most, instructions))
 
-    def is_cheaper(least: int, instructions: float) -> bool:
-        return (1 + CURVE_STEP) * least * instructions < best
+    def worth(least: int) -> float:
+        """Instructions that make an arena of so many bytes, or more, clearly cheaper where it runs fewer."""
+        return best / ((1 + CURVE_STEP) * least)
 
     leave(least_bytes, found.bytes - 1, found.instructions)
     while open and (1 + CURVE_STEP) * open[0][0] < best:
         _, least, most, instructions = heappop(open)
         middle = (least + most) // 2
-        if is_cheaper(least, fewest(middle)) and (found := fastest(middle)):
+        as_good = (1 + CURVE_STEP) * best / least  # with more instructions it is not chosen, however small it is
+        if may_run(middle, worth(least)) and (found := fastest(middle, as_good)):
             yield found
             best = min(best, found.product)
             leave(least, min(middle, found.bytes - 1), max(instructions, found.instructions))

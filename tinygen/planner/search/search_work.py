@@ -23,7 +23,6 @@ KEPT_STEPS = 50_000  # of segments whose traces are kept: some hundred megabytes
 KEPT_PLACINGS = 24  # searches for placements that are kept to be gone on with
 MOST_TRIES = 4  # segmentations that are placed as a whole for one arena
 MOST_IN_VAIN = 16  # changes of single segments, or of their calls' kernels, that are tried without finding room
-THOROUGH_IN_VAIN = 2  # of them that are placed thoroughly, the others quickly
 UNITS_OF_STEP = 16  # to run a call on some rows, and to find which bytes live meanwhile
 
 

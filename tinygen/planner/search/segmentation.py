@@ -13,7 +13,7 @@ they may lower the peak.
 """
 
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from math import inf
 from typing import NamedTuple
@@ -21,14 +21,13 @@ from typing import NamedTuple
 from tinygen.planner.chains.segment import Segment
 from tinygen.planner.search.edges import Edge, EdgeFinder, KnownEdge
 from tinygen.planner.search.findings import Findings
-from tinygen.planner.search.goals import CURVE_STEP
+from tinygen.planner.search.goals import CURVE_STEP, NEGLIGIBLE
 from tinygen.planner.search.kernel_finder import KernelFinder, Upgrade
 from tinygen.planner.search.search_work import LONGEST_SLICED, MOST_LOOKS
 from tinygen.planner.search.sketches import SketchFinder
 
 _ROWS_PER_CALL = (2, 4, 8)  # times the least
 _STRIPS = (2, 3, 4, 6, 8)  # beside 1
-_CHAIN = 0.001  # of all instructions, that a further chain must save: what crosses a cut is hard to place
 
 
 @dataclass(frozen=True)
@@ -89,9 +88,8 @@ class _Asked(NamedTuple):
     """What a path is sought for."""
 
     limit_bytes: int | None  # none for the smallest path
-    may_guess: bool  # whether it may take edges that were not looked at
-    chain: float  # instructions that each chain must save
-    is_bound: bool  # whether edges take no more than any placement of them
+    may_guess: bool = True  # whether it may take edges that were not looked at
+    is_bound: bool = False  # whether edges take no more than any placement of them, and chains need not save anything
 
 
 class SegmentationSearch:
@@ -104,10 +102,12 @@ class SegmentationSearch:
         self._finder = EdgeFinder(found, self._kernels)
         self._work = found.work
         self._extra_macs = extra_macs  # that strips may do again
+        self._negligible = NEGLIGIBLE * self._kernels.all_instructions
         self._has_strips = False
         self._has_guessed = False
         self._looks = 0  # at edges that had been guessed
-        self._ways_cache: dict[int, tuple[_Asked, list[_Way]]] = {}  # by first call, of what was asked last
+        self._ways_cache: list[dict[bool, tuple[_Asked, list[_Way]]]] = [{} for _ in network.calls]  # asked last: by
+        # first call, and whether it may guess
         self._edges: list[dict[Segment, Edge]] = [{} for _ in network.calls]  # by first call
         for segment in self._segments():
             if segment.rows_per_call is None:
@@ -129,8 +129,8 @@ class SegmentationSearch:
         all segments are placed together.
         """
         while True:
-            path = self._path(None)
-            if self._look_closer(path):
+            path = self._looked_at(None)
+            if self._place(path):
                 return _segmentation(path)
 
     def add_strips(self, below_bytes: int) -> bool:
@@ -144,10 +144,11 @@ class SegmentationSearch:
         most = int((1 - CURVE_STEP) * below_bytes)
         before = [dict(edges) for edges in self._edges]
         self._add(*self._strips(most))
-        if _bytes(self._path(None)) < most:
+        if _bytes(self._edges_of(_Asked(None, self._may_look))) < most:
             return True
         self._edges = before
-        self._ways_cache.clear()
+        for ways in self._ways_cache:
+            ways.clear()
         return False
 
     def _strips(self, below_bytes: int) -> Iterator[Edge]:
@@ -185,8 +186,7 @@ class SegmentationSearch:
         ]
         if self._work.is_left:
             guessed = (edge for edge in others if edge.known is KnownEdge.GUESSED)
-            promising = (edge for edge in guessed if edge.bytes <= limit_bytes)
-            self._look_closer(tuple(promising))
+            self._bound([edge for edge in guessed if edge.bytes <= limit_bytes])
         found = [
             edge
             for edge in self._edges[segment.first].values()
@@ -198,6 +198,11 @@ class SegmentationSearch:
         ]
         return [edge.segment for edge in sorted(found, key=lambda edge: edge.extra_instructions)]
 
+    def instructions(self, segments: Iterable[Segment]) -> float:
+        """Of the network in segments that it found: of one inference, as estimated."""
+        edges = (self._edges[segment.first][replace(segment, descending=False)] for segment in segments)
+        return self.whole_instructions + sum(edge.extra_instructions for edge in edges)
+
     def upgrades(self, segment: Segment) -> list[Upgrade]:
         """Faster kernels for single calls of a segment."""
         return self._kernels.upgrades(segment)
@@ -205,21 +210,25 @@ class SegmentationSearch:
     def within(self, limit_bytes: int, *, most_extra: float = inf) -> Segmentation | None:
         """The segmentation with the least extra instructions in that arena; None where all take more than that."""
         self._guess()
-        while path := self._path(limit_bytes):
+        while path := self._looked_at(limit_bytes, most_extra):
             if _extra(path) > most_extra:
                 return None  # looked at more closely it takes no less
-            if self._look_closer(path):
+            if self._place(path):
                 return _segmentation(path)
         return None
 
-    def fewest_within(self, limit_bytes: int) -> float:
-        """Instructions that no segmentation in that arena goes below, however well it is placed; infinite where there
-        is none."""
+    def may_run(self, limit_bytes: int, instructions: float) -> bool:
+        """Whether a segmentation in that arena may run fewer instructions, however well it is placed; true where no
+        work is left to find out."""
         self._guess()
-        while path := self._path(limit_bytes, chain=0.0, is_bound=True):
-            if not self._bound(path):
-                return self.whole_instructions + _extra(path)
-        return inf
+        most_extra = instructions - self.whole_instructions
+        asked = _Asked(limit_bytes, is_bound=True)
+        while (path := self._edges_of(asked)) and _extra(path) < most_extra:
+            known = self._edges_of(asked._replace(may_guess=False))
+            if not self._may_look or (known and _extra(known) < most_extra):
+                return True
+            self._bound(path)
+        return False
 
     @property
     def sizes(self) -> list[int]:
@@ -259,34 +268,53 @@ class SegmentationSearch:
     def _add(self, *edges: Edge) -> None:
         for edge in edges:
             self._edges[edge.segment.first].setdefault(edge.segment, edge)
-            self._ways_cache.pop(edge.segment.first, None)
+            self._ways_cache[edge.segment.first].clear()
 
-    def _look_closer(self, path: tuple[Edge, ...]) -> bool:
-        """Learn more about the edges of a path; whether there was nothing to learn that changes it.
+    def _looked_at(self, limit_bytes: int | None, most_extra: float = inf) -> tuple[Edge, ...]:
+        """The best path, all of it looked at, but for what is negligible beside all instructions; empty where there is
+        none, or where it is guessed to take more extra instructions than that."""
+        while best := self._path(_Asked(limit_bytes, self._may_look)):
+            if _extra(best.edges) > most_extra:
+                return ()
+            known = self._path(_Asked(limit_bytes, may_guess=False))
+            if known and self._is_as_good(known, best, limit_bytes):
+                return known.edges
+            self._bound(best.edges)
+        return ()
 
-        Placements take longest: they wait until there is nothing to learn from bounds, and end at the path's bytes.
-        """
-        has_guesses = self._bound(path)
-        if has_guesses or not self._work.is_left:
-            return not has_guesses
+    def _is_as_good(self, path: _Path, best: _Path, limit_bytes: int | None) -> bool:
+        """Whether what a path takes more than the best guess is negligible: the smallest takes no more bytes."""
+        if limit_bytes is None:
+            (bytes, extra), (least_bytes, least_extra) = path.rank, best.rank
+            return bytes <= least_bytes and extra <= least_extra + self._negligible
+        return path.rank[0] <= best.rank[0] + self._negligible
+
+    @property
+    def _may_look(self) -> bool:
+        """Whether edges that are guessed may be looked at; otherwise what is known has to do."""
+        return self._looks < MOST_LOOKS and self._work.is_left
+
+    def _place(self, path: tuple[Edge, ...]) -> bool:
+        """Place the edges of a path, each on its own, until they take no more than its bytes; whether none changes."""
+        if not self._work.is_left:
+            return True
         most = _bytes(path)
         bounded = [e for e in path if e.known is KnownEdge.BOUNDED and (e.fits_bytes is None or e.fits_bytes > most)]
         placed = [self._finder.placed(edge, most) for edge in bounded]
         for edge in placed:
             self._edges[edge.segment.first][edge.segment] = edge
-            self._ways_cache.pop(edge.segment.first, None)
+            self._ways_cache[edge.segment.first].clear()
         return all(after.bytes == before.bytes for before, after in zip(bounded, placed, strict=True))
 
-    def _bound(self, path: tuple[Edge, ...]) -> bool:
-        """Look at the edges of a path that are guessed; whether there are any."""
-        guessed = [edge for edge in path if edge.known is KnownEdge.GUESSED]
-        for edge in guessed:
-            del self._edges[edge.segment.first][edge.segment]
-            self._looks += 1
-            found = [replace(e, extra_macs=edge.extra_macs) for e in self._finder.bounded(edge.segment)]
-            self._add(*found)
-            self._guess_anew(found[0])
-        return bool(guessed)
+    def _bound(self, edges: Iterable[Edge]) -> None:
+        """Look at those of some edges that are guessed."""
+        for edge in edges:
+            if edge.known is KnownEdge.GUESSED:
+                del self._edges[edge.segment.first][edge.segment]
+                self._looks += 1
+                found = [replace(e, extra_macs=edge.extra_macs) for e in self._finder.bounded(edge.segment)]
+                self._add(*found)
+                self._guess_anew(found[0])
 
     def _guess_anew(self, bounded: Edge) -> None:
         """Raise what is guessed of chains that begin like one that was looked at: there they need what it spends."""
@@ -298,15 +326,19 @@ class SegmentationSearch:
             if is_alike and edge.known is KnownEdge.GUESSED and edge.bytes < bounded.spent_bytes:
                 edges[segment] = replace(edge, bytes=bounded.spent_bytes)
 
-    def _path(self, limit_bytes: int | None, chain: float = _CHAIN, *, is_bound: bool = False) -> tuple[Edge, ...]:
+    def _edges_of(self, asked: _Asked) -> tuple[Edge, ...]:
+        """The edges of the path that is sought; none where there is none."""
+        path = self._path(asked)
+        return path.edges if path else ()
+
+    def _path(self, asked: _Asked) -> _Path | None:
         """The path of smallest bytes, or of those within a limit the cheapest, each by the other among equals.
 
-        Empty where there is none. As a bound edges take the bytes that are proven, else those of a placement.
+        As a bound edges take the bytes that are proven, else those of a placement.
         """
+        limit_bytes = asked.limit_bytes
         best = [_Front() for _ in range(len(self._network.calls) + 1)]
         best[0].add(0, _Path((0.0, 0.0), 0))
-        may_guess = self._looks < MOST_LOOKS and self._work.is_left
-        asked = _Asked(limit_bytes, may_guess, chain * self.whole_instructions, is_bound)
         for first, starts in enumerate(best[:-1]):
             ways = self._ways_from(first, asked) if starts.paths else ()
             self._work.spend(len(ways))
@@ -325,14 +357,17 @@ class SegmentationSearch:
                     at = bisect_right(front.ranks, rank)
                     if not at or front.paths[at - 1].extra_macs > macs:
                         front.add(at, _Path(rank, macs, edge, before))
-        return best[-1].paths[0].edges if best[-1].paths else ()
+        return best[-1].paths[0] if best[-1].paths else None
 
     def _ways_from(self, first: int, asked: _Asked) -> list[_Way]:
         """The edges from a call that a path may take; listed anew where something else was asked, or they changed."""
-        known, ways = self._ways_cache.get(first, (None, []))
+        known, ways = self._ways_cache[first].get(asked.may_guess, (None, []))
         if known == asked:
             return ways
-        limit_bytes, may_guess, chain, is_bound = asked
+        limit_bytes, may_guess, is_bound = asked
+        chain = (
+            0.0 if is_bound else self._negligible
+        )  # a further one has to save more: what crosses cuts is hard to place
         ways = [
             _Way(
                 edge.segment.end,
@@ -346,7 +381,7 @@ class SegmentationSearch:
             if (edge.is_frugal if limit_bytes is None else _is_within(edge, limit_bytes, is_bound))
             and (may_guess or edge.known is not KnownEdge.GUESSED)
         ]
-        self._ways_cache[first] = asked, ways
+        self._ways_cache[first][may_guess] = asked, ways
         return ways
 
 

@@ -10,7 +10,6 @@ from tinygen.ir.rows import every_row
 from tinygen.kernels.base import Objective, Toolbox
 from tinygen.planner.chains.network import Network
 from tinygen.planner.chains.segment import Segment
-from tinygen.planner.cost.choice import CLEARLY_LESS
 from tinygen.planner.cost.cost import estimated_instructions
 from tinygen.planner.memory.effort import Effort
 from tinygen.planner.schedule.schedule import Schedule
@@ -18,6 +17,7 @@ from tinygen.planner.schedule.solver import Solver
 from tinygen.planner.search.findings import Findings
 from tinygen.planner.search.goals import (
     CURVE_STEP,
+    NEGLIGIBLE,
     RAM_SLACK,
     Tradeoff,
     chosen_for_ram,
@@ -25,19 +25,17 @@ from tinygen.planner.search.goals import (
     most_balanced,
     room_bytes,
 )
-from tinygen.planner.search.kernel_finder import Upgrade
 from tinygen.planner.search.search_work import (
     MOST_IN_VAIN,
     MOST_OF_CURVE,
     MOST_OF_PLAN,
     MOST_TRIES,
-    THOROUGH_IN_VAIN,
 )
 from tinygen.planner.search.segmentation import Segmentation, SegmentationSearch
 from tinygen.planner.search.split import split_with
+from tinygen.planner.search.upgrades import Upgradable, upgraded
 from tinygen.targets.board import Board
 
-_LEAST_SAVED = 0.002  # of the instructions, for which a point of the curve is worth a look
 _FOR_SMALLEST = 0.85  # of the work for a curve, that its end may take: it is what has to be right
 
 
@@ -116,18 +114,19 @@ class _Planner:
         room = room_bytes(least_bytes, self._slack, limit_bytes)
         found: dict[Tradeoff, Schedule] = {}
 
-        def fastest(limit: int) -> Tradeoff | None:
-            schedule = self.fastest(limit) if limit > least_bytes else self._improved_or_faster(least)
+        def fastest(limit: int, below: float) -> Tradeoff | None:
+            is_more = limit > least_bytes
+            schedule = self.fastest(limit, below, least) if is_more else self._improved_or_faster(least)
             if schedule is None:
                 return None
             point = Tradeoff(schedule.arena_bytes, self.instructions(schedule))
             found.setdefault(point, schedule)
             return point
 
-        points = list(looked_for_ram(least_bytes, room, fastest, self._search.fewest_within))
+        points = list(looked_for_ram(least_bytes, room, fastest, self._search.may_run))
         as_good = (1 + CURVE_STEP) * min(point.product for point in points) / least_bytes if points else inf
         if not self._takes_more(least, as_good):
-            fastest(least_bytes)
+            fastest(least_bytes, inf)
         return found[chosen_for_ram(found)]
 
     def _takes_more(self, smallest: Segmentation, instructions: float) -> bool:
@@ -184,17 +183,20 @@ class _Planner:
         """Of one inference, as estimated."""
         return estimated_instructions(schedule, self._toolbox.library)
 
-    def fastest(self, limit_bytes: int) -> Schedule | None:
-        """A schedule with few instructions within a limit, if one is found quickly."""
-        for path in self._tries(limit_bytes):
+    def fastest(self, limit_bytes: int, below: float = inf, least: Segmentation | None = None) -> Schedule | None:
+        """A schedule with few instructions within a limit, if one is found quickly that runs fewer than `below`.
+
+        `least` is a segmentation that is known to fit: tried where no faster one is found.
+        """
+        for path in self._tries(limit_bytes, least):
             segments = self._directed(path)
             if self._found.fits(segments, limit_bytes, Effort.THOROUGH):
                 improved = self._improved(segments, limit_bytes)
-                has_upgrades = self._toolbox.has_native_kernels
-                return self._split(self._upgraded(improved, limit_bytes) if has_upgrades else improved)
+                upgraded = self._upgraded(improved, limit_bytes, below)
+                return self._split(upgraded) if upgraded else None
         return None
 
-    def _tries(self, limit_bytes: int) -> Iterator[Segmentation]:
+    def _tries(self, limit_bytes: int, least: Segmentation | None) -> Iterator[Segmentation]:
         """Fast segmentations with smaller and smaller segments, at last the smallest: what takes its room together, and
         not alone, may only be seen when all of it is placed."""
         limit = limit_bytes
@@ -204,10 +206,11 @@ class _Planner:
                 break
             yield path
             if not self._found.work.is_left:
-                return
+                break
             limit = min(int(limit * (1 - CURVE_STEP)), path.bytes - 1)
-        if (smallest := self._search.smallest()).bytes <= limit_bytes:
-            yield smallest
+        least = least or self._search.smallest()
+        if least.bytes <= limit_bytes:
+            yield least
 
     def _within_budget(self, smallest: Segmentation) -> Segmentation:
         """The smallest segmentation that costs little more than whole tensors."""
@@ -252,49 +255,12 @@ class _Planner:
                 in_vain += 1
         return chosen
 
-    def _upgraded(self, segments: tuple[Segment, ...], limit: int) -> tuple[Segment, ...]:
-        """The segments with faster kernels for single calls: for all, or for those that save most, if there is room."""
-        found = [(index, upgrade) for index, s in enumerate(segments) for upgrade in self._search.upgrades(s)]
-        found.sort(key=lambda each: -each[1].saved_instructions)
-        best = {(index, upgrade.position): upgrade for index, upgrade in reversed(found)}
-        together = segments
-        for (index, _), upgrade in best.items():
-            together = _with_upgrade(together, index, upgrade)
-        if not found or self._found.fits(together, limit, Effort.THOROUGH):
-            return together
-        upgraded: set[tuple[int, int]] = set()
-        in_vain = 0
-        for index, upgrade in _worth_their_scratch(found):
-            if (index, upgrade.position) in upgraded:
-                continue
-            if in_vain == MOST_IN_VAIN or not self._found.work.is_left:
-                break
-            tried = _with_upgrade(segments, index, upgrade)
-            if self._found.memory(tried).bound_bytes > limit:
-                continue
-            if self._found.fits(tried, limit, Effort.THOROUGH if in_vain < THOROUGH_IN_VAIN else Effort.QUICK):
-                segments = tried
-                upgraded.add((index, upgrade.position))
-            else:
-                in_vain += 1
-        return segments
-
-
-def _worth_their_scratch(found: Sequence[tuple[int, Upgrade]]) -> list[tuple[int, Upgrade]]:
-    """Without the upgrades of a call that do not clearly save more than one with less scratch: that is what others
-    lack."""
-    kept: dict[tuple[int, int], list[Upgrade]] = {}
-    for index, upgrade in sorted(found, key=lambda each: each[1].scratch_bytes):
-        smaller = kept.setdefault((index, upgrade.position), [])
-        if not smaller or smaller[-1].saved_instructions < CLEARLY_LESS * upgrade.saved_instructions:
-            smaller.append(upgrade)
-    return [(index, upgrade) for index, upgrade in found if upgrade in kept[index, upgrade.position]]
-
-
-def _with_upgrade(segments: tuple[Segment, ...], index: int, upgrade: Upgrade) -> tuple[Segment, ...]:
-    scratch = list(segments[index].scratch)
-    scratch[upgrade.position] = upgrade.scratch_bytes
-    return (*segments[:index], replace(segments[index], scratch=tuple(scratch)), *segments[index + 1 :])
+    def _upgraded(self, segments: tuple[Segment, ...], limit: int, below: float) -> tuple[Segment, ...] | None:
+        """The segments with faster kernels for single calls, as far as there is room. None where that is known to run
+        no fewer instructions than `below`."""
+        upgrades = ((index, upgrade) for index, s in enumerate(segments) for upgrade in self._search.upgrades(s))
+        able = Upgradable.of(segments, self._search.instructions(segments), upgrades)
+        return upgraded(self._found, able, limit, below, may_grow=self._toolbox.objective is not Objective.RAM)
 
 
 def smaller_plans(
@@ -315,8 +281,9 @@ def smaller_plans(
         if between.is_wide:
             heappush(open, (-between.size, between))
 
-    instructions = (planner.instructions(schedule) for schedule in (smallest, whole))
-    leave(_Between(smallest.arena_bytes, whole.arena_bytes, *instructions))
+    if smallest.arena_bytes:  # otherwise there is nothing to save
+        instructions = (planner.instructions(schedule) for schedule in (smallest, whole))
+        leave(_Between(smallest.arena_bytes, whole.arena_bytes, *instructions))
     while open and planner.has_work_left:
         _, (least, most, dear, cheap) = heappop(open)
         middle = isqrt(least * most)
@@ -344,7 +311,7 @@ class _Between(NamedTuple):
     def is_wide(self) -> bool:
         """Whether a plan may lie between that is worth knowing."""
         saves_bytes = self.least_bytes < (1 - CURVE_STEP) * self.most_bytes
-        return saves_bytes and self.most_instructions > (1 + _LEAST_SAVED) * self.least_instructions
+        return saves_bytes and self.most_instructions > (1 + NEGLIGIBLE) * self.least_instructions
 
     @property
     def size(self) -> float:
