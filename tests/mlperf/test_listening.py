@@ -19,6 +19,7 @@ from tests.support.tools import requires_arm_gcc, requires_qemu
 from tinygen.audio.log_mel import LogMelFrontEnd
 from tinygen.build.toolchain import WARNINGS, for_board
 from tinygen.errors import ToolError, UsageError
+from tinygen.mlperf.description import read_description
 from tinygen.mlperf.device import Device
 from tinygen.mlperf.interface_board import InterfaceBoard
 from tinygen.mlperf.sound_link import EventKind, SoundLink
@@ -179,6 +180,26 @@ def test_item_17_firmware_that_hangs_is_not_waited_for(monkeypatch: pytest.Monke
     with pytest.raises(ToolError, match=r"^firmware: takes no samples for 0\.01 s"):
         for _ in range(9):
             link.give(np.zeros(BLOCK, np.int16))
+
+
+def test_item_17_firmware_that_tells_of_unknown_events() -> None:
+    """The emulated board's memory is the firmware's: what stands there is not trusted."""
+    words = np.zeros(4 + 3 * 1024, np.uint32)
+    words[3], words[5] = 1, 9
+    link = SoundLink(BLOCK, words, np.zeros((8, BLOCK), np.int16), lambda: False)
+    with pytest.raises(ToolError, match=r"^firmware: tells of an event of kind 9, 0 to 2 were expected\.$"):
+        link.events()
+
+
+@pytest.mark.parametrize("damage", [{"block_samples": 512.0}, {"board": None}, {"task": 1}, {"block_samples": True}])
+def test_item_17_descriptions_of_other_types_are_refused(damage: dict[str, object], tmp_path: Path) -> None:
+    right = {"task": "sww", "board": "mps2-an386", "qemu_machine": None, "program": "sww", "block_samples": 512}
+    file = tmp_path / "mlperf.json"
+    file.write_text(json.dumps(right))
+    assert read_description(tmp_path).block_samples == 512
+    file.write_text(json.dumps(right | damage))
+    with pytest.raises(UsageError, match="is missing or damaged, a firmware folder was expected"):
+        read_description(tmp_path)
 
 
 @requires_arm_gcc

@@ -23,7 +23,11 @@ class Description:
     block_samples: int | None = None  # that a call takes, where the firmware listens; None: it takes downloads
 
     def __post_init__(self) -> None:
-        """Raises ValueError where the machine has options behind it, or the program is in another folder."""
+        """Raises ValueError where a value is of another type, the machine has options behind it, or the program is in
+        another folder."""
+        texts = (self.task, self.board, self.program, self.qemu_machine or "")
+        if not all(isinstance(text, str) for text in texts) or type(self.block_samples) not in (int, type(None)):
+            raise ValueError("values of other types than texts and a whole number of samples")
         if self.qemu_machine is not None and not re.fullmatch(QEMU_MACHINE, self.qemu_machine):
             raise ValueError(f"no machine of QEMU: {self.qemu_machine!r}")
         if self.block_samples is not None and not 0 < self.block_samples <= LARGEST_BLOCK:

@@ -86,6 +86,10 @@ class SoundLink:
     def _event(self, number: int) -> Event:
         start = 4 + number % _EVENTS * _EVENT_WORDS
         block, kind, microseconds = (int(word) for word in self.words[start : start + _EVENT_WORDS])
+        if kind not in set(EventKind):
+            raise ToolError(
+                f"firmware: tells of an event of kind {kind}, {min(EventKind)} to {max(EventKind)} were expected."
+            )
         return Event(block, EventKind(kind), microseconds)
 
     def _is_idle(self) -> bool:
