@@ -184,6 +184,7 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="only what takes seconds")
     parser.add_argument("--write", action="store_true", help="put what was found into the pages")
     given = parser.parse_args()
+    print(f"{len(unrepeated())} entries of figures.toml say what no program repeats yet")
     made, faults = made_pages(), 0 if given.pages else _said(stale())
     for page in given.pages or pages():
         if page in made:

@@ -167,6 +167,8 @@ def _stored(source: Mapping[str, Any]) -> Any:
         return found
     by: dict[str, Any] = {}
     for row in found:
+        if not source.get("where", {}).items() <= row.items():
+            continue
         within = by
         for field in source["by"][:-1]:
             within = within.setdefault(str(row[field]), {})

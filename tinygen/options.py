@@ -27,6 +27,7 @@ from tinygen.option import (
     parsed,
     several,
 )
+from tinygen.paths import WITHOUT_CMSIS_NN
 from tinygen.planner.schedule.solver import Solver
 from tinygen.planner.search.goals import RAM_SLACK
 from tinygen.quant.dynamic.scheme import DynamicOptions
@@ -198,7 +199,8 @@ class Options:
         FILE,
         "--cmsis-nn",
         metavar="DIR",
-        help="Folder of CMSIS-NN's sources (default: $TINYGEN_CMSIS_NN or the submodule).",
+        help="Folder of CMSIS-NN's sources (default: $TINYGEN_CMSIS_NN or the submodule), or off: without the library, "
+        "wherever it is.",
     )
     opt: Opt | None = option(
         None,
@@ -225,8 +227,17 @@ class Options:
 
     def check(self) -> None:
         """Raise UsageError where two options exclude each other."""
-        if self.kernels is Kernels.PORTABLE and self.cmsis_nn is not None:
+        if self.kernels is Kernels.PORTABLE and self.cmsis_nn is not None and not self.leaves_out_cmsis_nn:
             raise UsageError("--kernels portable, --cmsis-nn: are given both, one was expected. Leave one of them out.")
+        if self.kernels is Kernels.CMSIS_NN and self.leaves_out_cmsis_nn:
+            raise UsageError(
+                "--kernels cmsis-nn, --cmsis-nn off: exclude each other, one was expected. Leave one of them out."
+            )
+
+    @property
+    def leaves_out_cmsis_nn(self) -> bool:
+        """Whether CMSIS-NN is not asked for, wherever it is."""
+        return self.cmsis_nn == WITHOUT_CMSIS_NN
 
     @property
     def goal(self) -> Objective:

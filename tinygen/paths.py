@@ -18,6 +18,9 @@ TEMPLATES = _data("templates")
 RUNTIME_C = _data("runtime_c")
 
 
+WITHOUT_CMSIS_NN = Path("off")  # instead of a folder: as if the library were nowhere
+
+
 def how_to_get_cmsis_nn() -> str:
     """What makes the library's sources known; an installed wheel has no submodule."""
     named = "set TINYGEN_CMSIS_NN"
@@ -26,6 +29,8 @@ def how_to_get_cmsis_nn() -> str:
 
 def cmsis_nn(explicit: Path | None = None) -> Path | None:
     """Folder of the CMSIS-NN sources: `explicit`, `$TINYGEN_CMSIS_NN` or the submodule; None where there is none."""
+    if explicit == WITHOUT_CMSIS_NN:
+        return None
     named = explicit or os.environ.get("TINYGEN_CMSIS_NN")
     folder = Path(named) if named else _CHECKOUT / "third_party" / "cmsis-nn"
     return folder if (folder / "Include" / "arm_nnfunctions.h").is_file() else None

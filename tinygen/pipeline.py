@@ -317,12 +317,12 @@ def choose_library(options: Options) -> Library:
     """The kernel library that the options and this machine give."""
     if options.kernels is Kernels.PORTABLE:
         return Library.PORTABLE
-    if options.kernels is Kernels.CMSIS_NN or options.cmsis_nn is not None:
+    if options.kernels is Kernels.CMSIS_NN or (options.cmsis_nn is not None and not options.leaves_out_cmsis_nn):
         kernel_library(Library.CMSIS_NN, options.cmsis_nn)
         return Library.CMSIS_NN
     if options.kernels is Kernels.AUTO and options.goal is Objective.SIZE:
         return Library.PORTABLE  # its kernels share most of their code
-    return Library.CMSIS_NN if paths.cmsis_nn() else Library.PORTABLE
+    return Library.CMSIS_NN if paths.cmsis_nn(options.cmsis_nn) else Library.PORTABLE
 
 
 def arena_limit_bytes(board: Board, options: Options) -> int:

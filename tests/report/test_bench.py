@@ -1,16 +1,19 @@
 """Measurements add up, repeat, and are what the generated code alone costs."""
 
+import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from rich.console import Console, RenderableType
 
 from tests.support.models import compiled_model
-from tests.support.tiny_models import view
+from tests.support.tiny_models import classifier, view
 from tests.support.tools import requires_qemu
 from tinygen.build.sizes import symbol_sizes
 from tinygen.codegen.harness import Measure
-from tinygen.options import Options
+from tinygen.errors import MismatchError
+from tinygen.options import Kernels, Options
 from tinygen.pipeline import compile_model
 from tinygen.planner.schedule.constants import const_bytes
 from tinygen.report.bench import bench
@@ -49,6 +52,7 @@ def test_operators_add_up() -> None:
     assert found.flash_bytes == found.code_bytes + found.const_bytes
     assert found.ram_bytes == found.arena_bytes + found.stack_bytes
     assert 0 < found.stack_bytes < 1024
+    assert found.outputs is not None and (found.outputs.elements, found.outputs.mismatches) == (3, 0)
     assert bench(compiled, per_op=True) == found
 
 
@@ -68,6 +72,24 @@ def test_flash_is_read_as_often_by_operators_as_by_all_of_them() -> None:
     shown = _shown(bench_table("", found))
     assert "± 8%" in shown and f"{found.flash_fetches:,} that miss the caches" in shown
     assert "flash reads" not in _shown(bench_table("", ideal))
+
+
+@pytest.mark.qemu
+@requires_qemu
+def test_what_computes_something_else_is_not_measured(tmp_path: Path) -> None:
+    """Weights are changed in the C text after planning."""
+    (tmp_path / "classifier.tflite").write_bytes(classifier())
+    options = Options(target="mps2-an386", kernels=Kernels.PORTABLE)
+    compiled = compile_model(tmp_path / "classifier.tflite", options)
+    table = re.compile(r"int8_t \w+_weights\[\d+\] = {[^}]*")
+    number = re.compile(r"(?<=[\s,])-?\d+(?=,)")
+    files = {
+        file: table.sub(lambda found: number.sub(lambda weight: str(~int(weight[0])), found[0]), text)
+        for file, text in compiled.files.items()
+    }
+    assert files != compiled.files
+    with pytest.raises(MismatchError, match=r"on mps2-an386: \d+ of 3 values of its outputs are not those of the ref"):
+        bench(replace(compiled, files=files))
 
 
 @pytest.mark.qemu

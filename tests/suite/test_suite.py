@@ -2,6 +2,7 @@
 
 import json
 import xml.etree.ElementTree as ElementTree
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,11 +13,23 @@ from tests.support.tools import requires_arm_gcc, requires_qemu
 from tinygen import paths
 from tinygen.build.output import write_folder
 from tinygen.errors import UsageError
-from tinygen.kernels.base import Objective
+from tinygen.kernels.base import Library, Objective
 from tinygen.mlperf.rivals import published, tflm
 from tinygen.mlperf.tasks import TASKS
-from tinygen.options import Kernels, Options
-from tinygen.suite.measure import GOALS, Suite, SuitePlan, SuiteRow, TflmRatio, best, run_suite
+from tinygen.options import Kernels, Options, options_from_text
+from tinygen.pipeline import choose_library
+from tinygen.suite.measure import (
+    GOALS,
+    WITH,
+    WITHOUT,
+    Suite,
+    SuitePlan,
+    SuiteRow,
+    TflmRatio,
+    best,
+    run_suite,
+    variants,
+)
 from tinygen.suite.picture import picture
 from tinygen.suite.tables import markdown
 
@@ -38,11 +51,13 @@ def _ignore(done: int, total: int) -> None:
 def test_s2_17_ram_beside_tflm() -> None:
     models = model_file("ad01_int8").parent
     suite = run_suite(_plan(("mps2-an386", "mps3-an547"), (Objective.RAM,), models), Options(), _ignore)
-    assert [(row.target, row.task) for row in suite.rows] == [
+    first = suite.rows[0].variant
+    assert [(row.target, row.task) for row in suite.rows if row.may_shrink and row.variant == first] == [
         (target, task) for target in ("mps2-an386", "mps3-an547") for task in TASKS
     ]
     for row in suite.rows:
-        assert row.tflm_ram is not None and row.tflm_code is None
+        assert row.tflm_ram is not None
+        assert row.inner_tensors > 8 and row.inner_values > row.output_values >= row.distinct_output_values > 1
         assert row.tflm_ram.ratio <= RAM_OF_TFLM[row.task], row
         assert row.ram_bytes >= row.arena_bytes + row.stack_bytes
         assert row.instructions_per_mac == round(row.instructions / row.macs, 3)
@@ -93,7 +108,7 @@ def test_s2_19_faster_and_smaller_at_once() -> None:
 
 
 def _row(record: dict[str, object]) -> SuiteRow:
-    ratios = {key: TflmRatio(**value) for key, value in record.items() if isinstance(value, dict)}
+    ratios = {key: TflmRatio(**value) for key, value in record.items() if isinstance(value, dict) and "ratio" in value}
     return SuiteRow(**{**record, **ratios})  # type: ignore[arg-type]
 
 
@@ -120,3 +135,29 @@ def test_changed_results_are_replaced_with_force_only(tmp_path: Path) -> None:
     assert ended.code == 2 and "mlperf.md: was changed after tinygen wrote it" in ended.stderr
     assert "was changed" not in tinygen(*asked, "--force").stderr  # but that there are no models
     assert (results / "mlperf.md").read_text() == "edited\n"
+
+
+def test_builds_with_and_without_cmsis_nn_whatever_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = (Kernels.AUTO, Kernels.CMSIS_NN, Kernels.PORTABLE)
+    (tmp_path / "Include").mkdir()
+    monkeypatch.setenv("TINYGEN_CMSIS_NN", str(tmp_path))
+    assert [found.name for found in variants((Kernels.AUTO,), Options())] == [f"auto {WITHOUT}"] * 2
+    (tmp_path / "Include" / "arm_nnfunctions.h").touch()
+    found = variants(asked, Options())
+    names = [f"auto {WITH}", f"auto {WITHOUT}"]
+    assert [each.name for each in found] == [*names, *names, "cmsis-nn", "portable"]
+    assert [each.may_shrink for each in found] == [True, True, False, False, True, True]
+    libraries = [choose_library(each.options(Options())) for each in found]
+    real, portable = Library.CMSIS_NN, Library.PORTABLE
+    assert libraries == [real, portable, real, portable, real, portable]
+
+
+def test_cmsis_nn_is_off_wherever_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "Include").mkdir()
+    (tmp_path / "Include" / "arm_nnfunctions.h").touch()
+    monkeypatch.setenv("TINYGEN_CMSIS_NN", str(tmp_path))
+    off = options_from_text("mps2-an386", cmsis_nn="off")
+    assert (choose_library(Options()), choose_library(off)) == (Library.CMSIS_NN, Library.PORTABLE)
+    replace(off, kernels=Kernels.PORTABLE).check()
+    with pytest.raises(UsageError, match="--kernels cmsis-nn, --cmsis-nn off: exclude each other"):
+        replace(off, kernels=Kernels.CMSIS_NN).check()

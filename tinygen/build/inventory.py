@@ -69,12 +69,20 @@ def _newlib() -> Tool:
 
 def _cmsis_nn() -> Tool:
     folder = paths.cmsis_nn()
-    found = None
-    if folder:
-        commit = _first_line(["git", "-C", str(folder), "rev-parse", "HEAD"]) if (folder / ".git").exists() else None
-        found = f"commit {commit}" if commit else "found"
+    commit = cmsis_nn_commit(folder) if folder else None
+    found = f"commit {commit}" if commit else "found" if folder else None
     where = str(folder) if folder else None
     return Tool("CMSIS-NN", "Arm's kernels, else portable ones", found, where, paths.how_to_get_cmsis_nn())
+
+
+def cmsis_nn_commit(folder: Path) -> str | None:
+    """Which one the sources in `folder` are; None where they are no checkout."""
+    return _first_line(["git", "-C", str(folder), "rev-parse", "HEAD"]) if (folder / ".git").exists() else None
+
+
+def qemu_version() -> str | None:
+    """What the emulator says of itself; None where it is missing."""
+    return _first_line(["qemu-system-arm", "--version"])
 
 
 def _package(name: str, needed_for: str, remedy: str) -> Tool:

@@ -138,9 +138,10 @@ def kernel_library(library: Library, cmsis_nn: Path | None) -> SourceTree:
         return SourceTree("portable", (folder / "source",), (folder / "include", VERSION))
     folder_found = paths.cmsis_nn(cmsis_nn)
     if folder_found is None:
+        how = paths.how_to_get_cmsis_nn()
         raise ToolError(
             f"CMSIS-NN: not found in {cmsis_nn or 'third_party/cmsis-nn or $TINYGEN_CMSIS_NN'}, its folder with "
-            f"Include/ and Source/ was expected. {paths.how_to_get_cmsis_nn().capitalize()}, name it with --cmsis-nn "
+            f"Include/ and Source/ was expected. {how[0].upper()}{how[1:]}, name it with --cmsis-nn "
             "DIR, or use --kernels portable."
         )
     return SourceTree(

@@ -18,6 +18,8 @@ def kernel_note(compiled: Compiled) -> str:
         return f"kernels: {native}CMSIS-NN from {_shown(folder)}"
     if compiled.options.kernels is Kernels.PORTABLE:
         return "kernels: portable"
+    if compiled.options.leaves_out_cmsis_nn:
+        return f"kernels: {native}portable (--cmsis-nn off)"
     if paths.cmsis_nn() and compiled.options.kernels is Kernels.AUTO:
         return "kernels: portable (the smallest)"
     return f"kernels: {native}portable (CMSIS-NN not found)"

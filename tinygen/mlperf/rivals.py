@@ -22,6 +22,7 @@ class TflmFigures(_Figures):
     compiler: str
     notes: dict[str, str]
     arena_bytes: dict[str, ByModel]
+    stack_bytes: dict[str, ByModel]
     ram_bytes: dict[str, ByModel]
     code_bytes: dict[str, ByModel]
     instructions: dict[str, dict[str, ByOpt]]

@@ -1,22 +1,28 @@
 """What a model costs on its target: instructions, stack, memory, code.
 
 Instructions are those that QEMU executes for one inference on inputs drawn from a seed: the same number each time
-(`report.counting` says how they are counted). Cycles are modelled from them. The host counts nothing, and its code is
-not measured.
+(`report.counting` says how they are counted). Cycles are modelled from them. The outputs of that inference are compared
+with those of the numpy references. The host counts nothing, and its code is not measured.
 """
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from tinygen.build.execute import execute
+import numpy as np
+
+from tinygen.build.execute import Execution, execute
 from tinygen.codegen.harness import Measure
 from tinygen.cycles.kind import Kind
+from tinygen.errors import MismatchError
 from tinygen.ir.graph import Op
 from tinygen.planner.schedule.constants import const_bytes
 from tinygen.planner.schedule.schedule import Call, Fused, Schedule
 from tinygen.report.counting import Count, Counter, available_counter, count, count_operators
 from tinygen.system.work import work_folder
+from tinygen.verify.comparison import Side, compare_port
 from tinygen.verify.program import Program
+from tinygen.verify.real_target import computes_real
+from tinygen.verify.reference import evaluate_calls, outputs
 from tinygen.verify.samples import Samples, random_samples
 from tinygen.verify.stages import spelled
 
@@ -37,6 +43,16 @@ class OperatorBench:
 
 
 @dataclass(frozen=True)
+class ComparedOutputs:
+    """Outputs of what was measured beside those of the numpy references."""
+
+    elements: int
+    distinct: int  # values among them; few say little, `tinygen validate` compares every tensor
+    mismatches: int
+    max_abs_diff: float  # in LSB, of float32 as they are
+
+
+@dataclass(frozen=True)
 class Bench:
     """One model on one target, by the definitions of `tinygen bench`; None where the target cannot tell."""
 
@@ -53,11 +69,16 @@ class Bench:
     table_bytes: int  # weights, biases, multipliers, shifts, tables: what `tinygen compile` calls const_bytes
     flash_bytes: int | None  # code and constants
     counted_by: Counter | None
+    outputs: ComparedOutputs | None
     per_op: tuple[OperatorBench, ...]  # empty unless asked for
 
 
 def bench(compiled: Program, per_op: bool = False, seed: int = 0) -> Bench:
-    """Measure one inference. Raises ToolError where compiler or emulator is missing or fails."""
+    """Measure one inference.
+
+    Raises ToolError where compiler or emulator is missing or fails, MismatchError where integers differ from the
+    references: what computes something else is not measured.
+    """
     schedule = compiled.schedule
     samples = random_samples(schedule.graph.inputs, 1, seed)
     if schedule.board.is_host:
@@ -75,11 +96,13 @@ def bench(compiled: Program, per_op: bool = False, seed: int = 0) -> Bench:
             table_bytes=const_bytes(schedule),
             flash_bytes=None,
             counted_by=None,
+            outputs=None,
             per_op=_operators(compiled, {}, per_op),
         )
     counter, _ = available_counter()
     total, sizes = count(compiled, samples, counter)
-    stack_bytes = _stack_bytes(compiled, samples)
+    stack = _stack(compiled, samples)
+    stack_bytes = stack.outcome.values["stack_bytes"]
     counts = count_operators(compiled, samples, counter) if per_op and schedule.calls else {}
     return Bench(
         instructions=total.instructions,
@@ -95,6 +118,7 @@ def bench(compiled: Program, per_op: bool = False, seed: int = 0) -> Bench:
         table_bytes=const_bytes(schedule),
         flash_bytes=sizes.code_bytes + sizes.const_bytes,
         counted_by=counter,
+        outputs=_compared(compiled, samples, stack.outputs),
         per_op=_operators(compiled, counts, per_op),
     )
 
@@ -122,7 +146,28 @@ def _numbered(schedule: Schedule) -> Iterator[Op]:
             yield step.whole
 
 
-def _stack_bytes(compiled: Program, samples: Samples) -> int:
+def _stack(compiled: Program, samples: Samples) -> Execution:
     with work_folder() as folder:
-        image = compiled.build(folder, Measure.STACK)
-        return execute(image, compiled.schedule, samples).outcome.values["stack_bytes"]
+        return execute(compiled.build(folder, Measure.STACK), compiled.schedule, samples)
+
+
+def _compared(compiled: Program, samples: Samples, found: Samples) -> ComparedOutputs:
+    """Outputs against those of the model as it was imported; of streams and front ends, as it is called."""
+    graph = compiled.schedule.graph
+    original = compiled.imported if graph.stream is None and not compiled.has_front_end else graph
+    expected = [outputs(original, arrays) for arrays in evaluate_calls(original, samples)]
+    values = [array for sample in found for array in sample]
+    compared = [
+        compare_port(0, Side.TARGET, port, actual, wanted)
+        for ours, theirs in zip(found, expected, strict=True)
+        for port, actual, wanted in zip(graph.outputs, ours, theirs, strict=True)
+    ]
+    mismatches = sum(each.mismatches for each in compared)
+    elements = sum(array.size for array in values)
+    if mismatches and not computes_real(graph):
+        raise MismatchError(
+            f"{graph.name} on {compiled.schedule.board.name}: {mismatches} of {elements} values of its outputs are not "
+            "those of the references. `tinygen validate --per-layer` says which operator."
+        )
+    distinct = sum(len(np.unique(array)) for array in values)
+    return ComparedOutputs(elements, distinct, mismatches, max((each.max_abs_diff for each in compared), default=0))

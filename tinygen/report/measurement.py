@@ -2,7 +2,7 @@
 
 from rich.console import RenderableType
 
-from tinygen.report.bench import Bench, OperatorBench
+from tinygen.report.bench import Bench, ComparedOutputs, OperatorBench
 from tinygen.report.table import count, facts, listing, short_name, size
 
 _SHOWN_KINDS = 3
@@ -22,9 +22,10 @@ def bench_table(title: str, measured: Bench) -> RenderableType:
         ("constants", measured.const_bytes, _constants(measured)),
         ("flash", measured.flash_bytes, size(measured.flash_bytes)),
     )
+    outputs = [] if measured.outputs is None else [("outputs", _compared(measured.outputs))]
     is_host = measured.counted_by is None
     shown = (row for row in rows if row[1] is not None or not is_host)
-    return facts(title, ((name, _measured(number, text)) for name, number, text in shown))
+    return facts(title, [*((name, _measured(number, text)) for name, number, text in shown), *outputs])
 
 
 def operator_bench_table(operators: tuple[OperatorBench, ...]) -> RenderableType:
@@ -71,6 +72,11 @@ def _cycles(measured: Bench) -> str:
 
 def _fetches(measured: Bench) -> str:
     return f"{count(measured.flash_fetches)} that miss the caches, {count(measured.flash_data_fetches)} of data"
+
+
+def _compared(outputs: ComparedOutputs) -> str:
+    found = "equal to" if not outputs.mismatches else f"{count(outputs.mismatches)} of them not within the tolerance of"
+    return f"{count(outputs.elements)} values, {count(outputs.distinct)} distinct, {found} the references'"
 
 
 def _constants(measured: Bench) -> str:

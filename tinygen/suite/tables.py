@@ -1,41 +1,62 @@
 """A suite as tables: in the terminal and as a Markdown page."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from rich.console import RenderableType
 
-from tinygen.mlperf.rivals import published
+from tinygen.mlperf.models import int8_model
+from tinygen.mlperf.rivals import published, tflm
 from tinygen.report.table import listing
 from tinygen.suite.measure import Suite, SuiteRow, TflmRatio
 
+_TEXTS = ("task", "goal", "kernels", "functions")  # columns that are no numbers
 _HEADS = (
-    "task",
-    "goal",
-    "kernels",
+    *_TEXTS,
     "arena",
+    "stack",
     "RAM",
     "of TFLM's",
-    "stack",
     "code",
     "of TFLM's",
     "constants",
+    "flash",
+    "of TFLM's",
     "instructions",
     "of TFLM's",
     "cycles",
     "per MAC",
 )
+_OWNERS = {"tinygen": "tinygen", "cmsis-nn": "CMSIS-NN", "portable": "portable"}
 _PAGE = """\
 # MLPerf Tiny, beside TFLM and published results
 
-Made by `{command}`; do not edit. The numbers are also in `mlperf.json`.
+Made by `{command}`; do not edit. The numbers are also in `mlperf.json`. {versions}.
 
 ![bars](mlperf.svg)
 
+- A row is one build; goals and kernels that give the same one share it. *Kernels* is what was asked for: `auto` with
+  CMSIS-NN and without it (`--cmsis-nn off`), CMSIS-NN's alone, portable ones. *Functions* are those that the build
+  calls, by whose they are: tinygen's own, CMSIS-NN's, and portable ones of the same names.
 - Bytes as `tinygen bench` defines them: RAM is .data, .bss, arena and peak stack; code is without the constants, which
-  are weights, biases and other tables (what `tinygen compile` counts), and the parameters of the layers.
-- Instructions of one inference as QEMU executes them; cycles are modelled (`docs/cycles.md`); instructions per MAC.
-- Goals: `time`, `balanced` and `ram` at -O2, `size` at -Os. Compiler: {compiler}.
-- TFLM: {tflm}. RAM and code are those of its slimmer int8 registrations, code at -Os.
+  are weights, biases and other tables (what `tinygen compile` counts), and the parameters of the layers; flash is both.
+- Instructions of one inference as QEMU executes them; cycles are modelled (`docs/cycles.md`); instructions per MAC of
+  the network in its file.
+- Goals: `time`, `balanced` and `ram` at -O2, `size` at -Os.
+- TFLM: {tflm}. RAM and code are those of its slimmer int8 registrations, code at -Os, whatever ours is; constants are
+  the model's file; instructions are those of its default registrations at the level of ours (-O2 in its own row).
+- Channels that `--shrink` removes are gone from all rows but those of the tables that say otherwise.
+"""
+_COMPARED = """\
+## What was compared
+
+The outputs of each build, on the input that was measured, are those of the numpy references, and so is every result of
+its operators in a build of the same plan that writes them: one that differs would have stopped the measurement. Outputs
+alone say little, for softmax leaves few values that differ. Counts are those of the first row of each network.
+"""
+_UNSHRUNK = """\
+Networks that `--shrink` removes something of, as they are in their files: {tasks}. What the tables above have less is
+its share.
 """
 
 
@@ -46,36 +67,103 @@ def suite_tables(suite: Suite) -> tuple[RenderableType, ...]:
 
 def markdown(suite: Suite) -> str:
     """The whole page."""
-    parts = [_PAGE.format(command=suite.command, compiler=suite.compiler, tflm=suite.tflm)]
+    versions = ", ".join(f"{name} {version}" for name, version in suite.versions.items())
+    parts = [_PAGE.format(command=suite.command, versions=versions, tflm=suite.tflm)]
     for target, rows in _by_target(suite):
         parts += [f"## {target} ({rows[0].cpu})\n", _table(_HEADS, _cells(rows))]
-    parts.append(_peers(suite))
+    parts += [*_unshrunk(suite), _compared(suite), _peers(suite)]
     return "\n".join(parts)
 
 
-def _by_target(suite: Suite) -> Iterator[tuple[str, Sequence[SuiteRow]]]:
+def _by_target(suite: Suite, may_shrink: bool = True) -> Iterator[tuple[str, Sequence[SuiteRow]]]:
     for target in dict.fromkeys(row.target for row in suite.rows):
-        yield target, [row for row in suite.rows if row.target == target]
+        found = [row for row in suite.rows if row.target == target and row.may_shrink is may_shrink]
+        if found:
+            yield target, found
+
+
+def _unshrunk(suite: Suite) -> Iterator[str]:
+    """What networks take that are left as they are."""
+    for number, (target, rows) in enumerate(_by_target(suite, may_shrink=False)):
+        if not number:
+            tasks = ", ".join(dict.fromkeys(row.task for row in rows))
+            yield f"## Without shrinking (`--shrink off`)\n\n{_UNSHRUNK.format(tasks=tasks)}"
+        yield from (f"### {target}\n", _table(_HEADS, _cells(rows)))
 
 
 def _cells(rows: Sequence[SuiteRow]) -> Iterator[tuple[str, ...]]:
-    for row in sorted(rows, key=lambda row: [other.task for other in rows].index(row.task)):
-        yield (
-            row.task,
-            row.goal,
-            row.kernels,
-            f"{row.arena_bytes:,}",
-            f"{row.ram_bytes:,}",
-            _ratio(row.tflm_ram),
-            f"{row.stack_bytes:,}",
-            f"{row.code_bytes:,}",
-            _ratio(row.tflm_code),
-            f"{row.const_bytes:,}",
-            f"{row.instructions:,}",
-            _ratio(row.tflm_instructions),
-            "-" if row.cycles_model is None else f"{row.cycles_model:,}",
-            f"{row.instructions_per_mac:.2f}",
-        )
+    for task in dict.fromkeys(row.task for row in rows):
+        own = [row for row in rows if row.task == task]
+        yield from _tflm_cells(own[0])
+        for same in _builds(own):
+            goals: dict[str, list[str]] = {}  # by variant
+            for row in same:
+                goals.setdefault(row.variant, []).append(row.goal)
+            for shared in dict.fromkeys(map(", ".join, goals.values())):
+                kernels = [variant for variant, found in goals.items() if ", ".join(found) == shared]
+                yield _row_cells(same[0], shared, "; ".join(kernels))
+
+
+def _builds(rows: Sequence[SuiteRow]) -> Iterable[Sequence[SuiteRow]]:
+    """Rows that are one build, in the order of the first of them."""
+    builds: dict[str, list[SuiteRow]] = {}
+    for row in rows:
+        builds.setdefault(str(replace(row, goal="", variant="")), []).append(row)
+    return builds.values()
+
+
+def _row_cells(row: SuiteRow, goals: str, kernels: str) -> tuple[str, ...]:
+    return (
+        row.task,
+        goals,
+        kernels,
+        ", ".join(f"{len(names)} {_OWNERS[owner]}" for owner, names in row.functions.items()),
+        f"{row.arena_bytes:,}",
+        f"{row.stack_bytes:,}",
+        f"{row.ram_bytes:,}",
+        _ratio(row.tflm_ram),
+        f"{row.code_bytes:,}",
+        _ratio(row.tflm_code),
+        f"{row.const_bytes:,}",
+        f"{row.flash_bytes:,}",
+        _ratio(row.tflm_flash),
+        f"{row.instructions:,}",
+        _ratio(row.tflm_instructions),
+        "-" if row.cycles_model is None else f"{row.cycles_model:,}",
+        f"{row.instructions_per_mac:.2f}",
+    )
+
+
+def _tflm_cells(row: SuiteRow) -> Iterator[tuple[str, ...]]:
+    """TFLM's figures for the network of a row, as far as they were measured."""
+    theirs = tflm()
+
+    def of(table: Mapping[str, Mapping[str, int]]) -> int | None:
+        return table.get(row.target, {}).get(row.model)
+
+    file_bytes = int8_model(row.task).size
+    code_bytes = of(theirs.code_bytes)
+    instructions = theirs.instructions.get(row.target, {}).get(row.model, {}).get("2")
+    numbers = (
+        *(of(theirs.arena_bytes), of(theirs.stack_bytes), of(theirs.ram_bytes), 1, code_bytes, 1, file_bytes),
+        *(None if code_bytes is None else code_bytes + file_bytes, 1, instructions, 1, None),
+    )
+    if code_bytes is None and instructions is None:
+        return
+    per_mac = "-" if instructions is None else f"{instructions / row.macs:.2f}"
+    cells = ("-" if number is None else "" if number == 1 else f"{number:,}" for number in numbers)
+    yield (row.task, "", "TFLM with CMSIS-NN", "", *cells, per_mac)
+
+
+def _compared(suite: Suite) -> str:
+    """How much was compared with the references."""
+    heads = ("network", "output values", "distinct", "inner tensors", "values in them")
+    lines = []
+    for task in dict.fromkeys(row.task for row in suite.rows):
+        row = next(row for row in suite.rows if row.task == task)
+        numbers = (row.output_values, row.distinct_output_values, row.inner_tensors, row.inner_values)
+        lines.append((task, *(f"{number:,}" for number in numbers)))
+    return f"{_COMPARED}\n{_table(heads, lines)}"
 
 
 def _ratio(ratio: TflmRatio | None) -> str:
@@ -106,5 +194,5 @@ def _fastest(rows: Sequence[SuiteRow], task: str) -> str:
 
 
 def _table(heads: Sequence[str], rows: Iterator[tuple[str, ...]] | Sequence[tuple[str, ...]]) -> str:
-    lines = [heads, ["---" if head in ("", *_HEADS[:3]) else "--:" for head in heads], *rows]
+    lines = [heads, ["---" if head in ("", "network", *_TEXTS) else "--:" for head in heads], *rows]
     return "\n".join([*(f"| {' | '.join(line)} |" for line in lines), ""])
