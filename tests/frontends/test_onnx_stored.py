@@ -7,7 +7,7 @@ import numpy as np
 import onnx
 import pytest
 
-from tests.support.onnx_qoperators import Integers
+from tests.support.onnx_qoperators import MICROSOFT, Integers
 from tests.support.onnx_writer import OnnxWriter, Value
 from tinygen.frontends import import_model
 from tinygen.frontends.spelling import Spelling
@@ -124,3 +124,19 @@ def test_numbers_without_axes_are_constants_of_mixed_models(tmp_path: Path) -> N
     factor = writer.weights(np.array(100, np.int8), 0.004)
     writer.output(writer.node("Erf", [writer.node("Mul", [writer.node("DequantizeLinear", [x, *parameters]), factor])]))
     _check(writer.model(), tmp_path / "m.onnx", (1, 6), 1e-5, is_real=True)
+
+
+@pytest.mark.parametrize("alpha", [1.0, 0.5])
+@pytest.mark.parametrize("kind", ["conv", "gemm"])
+def test_biases_of_stored_integers_are_in_the_scale_of_sums(kind: str, alpha: float, tmp_path: Path) -> None:
+    """Where the network computes with float32: their integers alone are no real numbers."""
+    model, shape = Integers(7, np.uint8), (1, 3, 6, 4) if kind == "conv" else (4, 9)
+    x, y = model.input(*shape), model.scaling(0.05)
+    if kind == "conv":
+        inputs = [*x, *model.weights(5, 3, 2, 2, channels=5), *y, model.bias(5)]
+        made = model.writer.node("QLinearConv", inputs)
+    else:
+        inputs = [*x, *model.weights(5, 9), model.bias(5), *y]
+        made = model.writer.node("QGemm", inputs, {"transB": 1, "alpha": alpha}, domain=MICROSOFT)
+    model.writer.output(model.writer.node("Erf", [model.writer.node("DequantizeLinear", [made, *y])]))
+    _check(model.writer.model(), tmp_path / "m.onnx", shape, 0.06, is_real=True)

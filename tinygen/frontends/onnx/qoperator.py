@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
-from tinygen.frontends.onnx.raw import RawModel, RawNode
+from tinygen.frontends.onnx.raw import Attribute, RawModel, RawNode
 
 _MICROSOFT = "com.microsoft"
 _QONNX = ("qonnx.custom_op.general", "onnx.brevitas", "finn.custom_op.general")  # domains that say the same
@@ -54,12 +54,31 @@ def _quantized(node: RawNode, operator: str, inputs: tuple[str, ...], scale: int
     yield replace(node, domain="", operator="QuantizeLinear", inputs=names, attributes={})
 
 
+def _bias(node: RawNode, position: int) -> tuple[RawNode, ...]:
+    """DequantizeLinear of an int32 bias, in the scale of the sums: alpha times those of inputs 0 and 3."""
+    if not node.inputs[position]:
+        return ()
+    real = _real(node, position)
+    factor, sums, scale = f"{real}:alpha", f"{real}:sums", f"{real}:scale"
+    alpha: dict[str, Attribute] = {"value_float": node.attributes.get("alpha", 1.0)}
+    spelled: tuple[tuple[str, tuple[str, ...], str, dict[str, Attribute]], ...] = (
+        ("Constant", (), factor, alpha),
+        ("Mul", (node.inputs[1], node.inputs[4]), sums, {}),
+        ("Mul", (sums, factor), scale, {}),
+        ("DequantizeLinear", (node.inputs[position], scale), real, {"axis": 0}),
+    )
+    return tuple(
+        replace(node, domain="", operator=operator, inputs=inputs, outputs=(output,), attributes=attributes)
+        for operator, inputs, output, attributes in spelled
+    )
+
+
 def _conv(node: RawNode) -> tuple[RawNode, ...]:
     """QLinearConv: x, scale, zero point, w, scale, zero point, scale and zero point of y, bias as int32."""
-    bias = (node.inputs[8],) if node.inputs[8] else ()
-    inputs = (_real(node, 0), _real(node, 3), *bias)
+    bias = _bias(node, 8)
+    inputs = (_real(node, 0), _real(node, 3), *(part.outputs[0] for part in bias[-1:]))
     conv = _quantized(node, "Conv", inputs, 6, 7)
-    return (_dequantize(node, 0, 1, 2), _dequantize(node, 3, 4, 5, axis=0), *conv)
+    return (_dequantize(node, 0, 1, 2), _dequantize(node, 3, 4, 5, axis=0), *bias, *conv)
 
 
 def _matmul(node: RawNode) -> tuple[RawNode, ...]:
@@ -70,12 +89,13 @@ def _matmul(node: RawNode) -> tuple[RawNode, ...]:
 
 def _gemm(node: RawNode) -> tuple[RawNode, ...]:
     """QGemm: a, scale, zero point, b, scale, zero point, bias as int32, scale and zero point of y."""
-    bias = (node.inputs[6],) if node.inputs[6] else ()
-    inputs = (_real(node, 0), _real(node, 3), *bias)
+    bias = _bias(node, 6)
+    inputs = (_real(node, 0), _real(node, 3), *(part.outputs[0] for part in bias[-1:]))
     axis = 0 if node.attributes.get("transB", 0) else 1
     return (
         _dequantize(node, 0, 1, 2),
         _dequantize(node, 3, 4, 5, axis),
+        *bias,
         *_quantized(node, "Gemm", inputs, 7, 8),
     )
 
