@@ -19,6 +19,7 @@ class Passes:
 
     first: tuple[Op, ...]  # whose results others need all of, in order: each is where a pass ends
     runs: tuple[frozenset[Op], ...]  # the operators of each pass, one more than there are in `first`
+    ops: tuple[Op, ...]  # all of the chain, in order
 
     @property
     def extra_macs(self) -> int:
@@ -27,11 +28,9 @@ class Passes:
 
     @property
     def times(self) -> dict[Op, int]:
-        """How often each operator computes all its rows."""
-        found: dict[Op, int] = {}
-        for op in (op for run in self.runs for op in run):
-            found[op] = found.get(op, 0) + 1
-        return found
+        """How often each operator computes all its rows, in their order: what is added up over them is rounded."""
+        found = {op: sum(op in run for run in self.runs) for op in self.ops}
+        return {op: times for op, times in found.items() if times}
 
 
 def passes_of(ops: Sequence[Op], rings: AbstractSet[Tensor]) -> Passes:
@@ -40,7 +39,7 @@ def passes_of(ops: Sequence[Op], rings: AbstractSet[Tensor]) -> Passes:
     needed = {producers[t] for op in ops for t in op.whole_operands if t in producers}
     first = tuple(op for op in ops if op in needed)
     if not first:
-        return Passes((), (frozenset(ops),))
+        return Passes((), (frozenset(ops),), tuple(ops))
     kept: set[Op] = set()  # whose results stay
     runs: list[frozenset[Op]] = []
     for op in first:
@@ -49,7 +48,7 @@ def passes_of(ops: Sequence[Op], rings: AbstractSet[Tensor]) -> Passes:
     ran = frozenset().union(*runs)
     ends = [op for op in ops if op not in kept and (op not in ran or not rings >= set(op.results))]
     runs.append(_sources(ends, producers, kept))
-    return Passes(first, tuple(runs))
+    return Passes(first, tuple(runs), tuple(ops))
 
 
 def _sources(ends: Sequence[Op], producers: dict[Tensor, Op], kept: AbstractSet[Op]) -> frozenset[Op]:
