@@ -19,10 +19,13 @@ from tests.support.tools import requires_arm_gcc, requires_qemu
 from tinygen.audio.log_mel import LogMelFrontEnd
 from tinygen.build.toolchain import WARNINGS, for_board
 from tinygen.errors import ToolError, UsageError
+from tinygen.ir.types import DType, Quant, TensorType
 from tinygen.mlperf.description import read_description
 from tinygen.mlperf.device import Device
+from tinygen.mlperf.firmware import Listening
 from tinygen.mlperf.interface_board import InterfaceBoard
 from tinygen.mlperf.sound_link import EventKind, SoundLink
+from tinygen.mlperf.tasks import TASKS
 from tinygen.mlperf.tracks import Score, read_track, read_truth, score
 from tinygen.mlperf.transport import open_port
 from tinygen.options import Kernels, Options
@@ -200,6 +203,17 @@ def test_item_17_descriptions_of_other_types_are_refused(damage: dict[str, objec
     file.write_text(json.dumps(right | damage))
     with pytest.raises(UsageError, match="is missing or damaged, a firmware folder was expected"):
         read_description(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("scale", "zero_point", "stored"), [(1 / 256, -128, 115), (1 / 128, 0, 121), (1 / 100, -40, 54), (1 / 255, -1, 127)]
+)
+def test_item_17_the_threshold_is_a_probability(scale: float, zero_point: int, stored: int) -> None:
+    """The reference hears the word above 115 of outputs in steps of 1/256 from -128 on; other models store others."""
+    threshold = TASKS["sww"].threshold
+    assert threshold is not None
+    output = TensorType(DType.INT8, (1, 3), Quant((scale,), (zero_point,)))
+    assert Listening(BLOCK, 30, threshold).stored_threshold(output) == stored
 
 
 @requires_arm_gcc

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from math import floor
 from pathlib import Path
 
 from tinygen import paths
@@ -18,7 +19,7 @@ from tinygen.codegen.quoting import make_value
 from tinygen.errors import UnsupportedModelError, UsageError
 from tinygen.ir.graph import Graph, Port
 from tinygen.ir.stream import Stream
-from tinygen.ir.types import DType
+from tinygen.ir.types import DType, TensorType
 from tinygen.mlperf.description import DESCRIPTION_FILE, LARGEST_BLOCK, Description
 from tinygen.mlperf.tasks import InputForm, Task
 from tinygen.mlperf.tracks import SAMPLE_RATE
@@ -37,7 +38,11 @@ class Listening:
 
     block_samples: int  # of a call
     warmup_blocks: int  # the first whose outputs are those of a whole window
-    threshold: int
+    threshold: float  # probability of the word above which it is heard
+
+    def stored_threshold(self, output: TensorType) -> int:
+        """The largest stored output, of that type, that is no more than the threshold."""
+        return min(floor(self.threshold / output.scale) + output.zero_point, output.max)
 
 
 def firmware_files(
@@ -124,6 +129,7 @@ def _context(
         "port": _port(board) or "",
         "sound_port": _sound_port(board) or "",
         "listening": listening,
+        "threshold": listening and listening.stored_threshold(schedule.graph.outputs[0].tensor.type),
         "elf": description.uart_elf,
         "semihosting_elf": description.semihosting_elf,
         "download_bytes": task.sample_bytes,

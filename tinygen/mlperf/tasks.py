@@ -30,7 +30,7 @@ class Task:
     quality: float | None  # least top-1 accuracy, or AUC of windows; None: not measured this way
     stride_bytes: int | None = None  # between windows of a file
     baud: int = 115200
-    threshold: int | None = None  # of stored outputs for the word, above which firmware that listens has heard it
+    threshold: float | None = None  # probability of the word above which firmware that listens has heard it
 
     @property
     def sample_bytes(self) -> int:
@@ -45,6 +45,6 @@ TASKS = {
         Task("ic", "image classification", "ic01", InputForm.IMAGE, 3072, 10, 20, 5, 0.85),
         Task("vww", "visual wake words", "vww01", InputForm.IMAGE, 27648, 2, 20, 5, 0.80),
         Task("ad", "anomaly detection", "ad01", InputForm.WINDOW, 640, 640, 1500, 10, 0.85, 512, 921600),
-        Task("sww", "streaming wake word", "sww01", InputForm.FEATURES, 1200, 3, 70, 10, None, threshold=115),
+        Task("sww", "streaming wake word", "sww01", InputForm.FEATURES, 1200, 3, 70, 10, None, threshold=243 / 256),
     )
 }
