@@ -14,12 +14,12 @@ from tinygen.planner.memory.spill import arena_room, rooms
 from tinygen.planner.plan import PlanRequest, about_least_bytes, certain_bytes, plan
 from tinygen.planner.schedule.constants import const_bytes
 from tinygen.planner.schedule.schedule import Buffer, BufferKind, Call, Schedule
+from tinygen.planner.search.goals import CURVE_STEP
 from tinygen.targets.board import Board
 
 _MOST_REMEDIES = 3
 _MORE_RECOMPUTE = 0.1  # of the multiplications
 _TWICE = (0.5, 1.0)  # the same where layers run again as their ranges must be known first
-_AT_BEST = 0.97  # of what is expected, that a plan may take
 _MOST_BUFFERS = 8  # of the peak, that a message lists
 
 _HOLDS = {
@@ -117,9 +117,9 @@ class _TooLarge:
     is_certain: bool  # whether no plan does, for the sake of inputs or outputs
 
     def searched(self, schedule: Schedule, toolbox: Toolbox) -> "_TooLarge":
-        """The same, looked at more closely."""
+        """The same, looked at more closely: what a plan takes may be a step of the curve below what is expected."""
         about = about_least_bytes(schedule.graph, schedule.board, toolbox, self.request)
-        return replace(self, bytes=int(_AT_BEST * about), is_certain=False)
+        return replace(self, bytes=int((1 - CURVE_STEP) * about), is_certain=False)
 
 
 def _closest(found: Sequence[_TooLarge], schedule: Schedule, toolbox: Toolbox) -> _TooLarge:

@@ -13,7 +13,7 @@ from tinygen.planner.memory.spill import arena_room, spill
 from tinygen.planner.schedule.check import check
 from tinygen.planner.schedule.schedule import Schedule
 from tinygen.planner.schedule.solver import Solver
-from tinygen.planner.search.goals import RAM_SLACK
+from tinygen.planner.search.goals import LOOPS_SAVE, RAM_SLACK
 from tinygen.planner.search.splitting import least_bytes, smaller_plans, split_plan
 from tinygen.planner.whole.stepping import step_plan, step_plans
 from tinygen.planner.whole.thrift import library_bytes, thrifty_plan
@@ -22,7 +22,6 @@ from tinygen.system.collection import rare_collections
 from tinygen.targets.board import Board
 
 _FASTEST = (Objective.TIME, Objective.SIZE)  # whole tensors are fastest, and take the least code
-_CLEARLY_LESS = 0.9  # of the instructions, that makes loops by rows worth reading
 
 
 @dataclass(frozen=True)
@@ -164,7 +163,7 @@ def _is_worth_it(split: Schedule, whole: Schedule, toolbox: Toolbox, request: Pl
         return False
     instructions, before = (estimated_instructions(schedule, toolbox.library) for schedule in (split, whole))
     is_as_fast = request.calls_application and is_smaller and instructions <= before
-    return is_as_fast or instructions < _CLEARLY_LESS * before
+    return is_as_fast or instructions < (1 - LOOPS_SAVE) * before
 
 
 def _in_memories(schedule: Schedule, request: PlanRequest) -> Schedule:

@@ -2,7 +2,8 @@
 
 The curve is what plans take and run, from the smallest arena that is found to whole tensors. Of its points
 
-    time, size   take the fewest instructions within the limit;
+    time, size   take the fewest instructions within the limit: on whole tensors, if these fit and loops do not save at
+                 least LOOPS_SAVE of them: nobody reads loops for less;
     balanced     the fewest bytes of those that run at most BALANCED_EXTRA more instructions than whole tensors;
     ram          the least product of bytes and instructions of those that take at most `slack` more than the smallest
                  arena: each percent of RAM has to save a percent of the instructions. Of products that are the same but
@@ -15,6 +16,7 @@ from heapq import heappop, heappush
 from math import inf
 
 RAM_SLACK = 0.10  # of the smallest arena, unless something else is asked for
+LOOPS_SAVE = 0.10  # of the instructions on whole tensors
 BALANCED_EXTRA = 0.05  # of the instructions on whole tensors
 _OFF = 0.005  # by which estimates of two plans of one network may be off against each other
 NEGLIGIBLE = 0.001  # of the instructions: what saves less is worth neither another look nor another chain
