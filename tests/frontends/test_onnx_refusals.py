@@ -285,9 +285,9 @@ FILES: dict[str, tuple[bytes, str]] = {
         _with_input([1, -4]),
         "m.onnx: axis 1 of 'image' has size -4, an ONNX model was expected. Export the model again.",
     ),
-    "int16": (
-        _with_input([1, 4], np.int16),
-        "m.onnx, input 'image': is int16, float32, int8, uint8, int32, int64 or bool was expected. "
+    "uint16": (
+        _with_input([1, 4], np.uint16),
+        "m.onnx, input 'image': is uint16, float32, int8, uint8, int16, int32, int64 or bool was expected. "
         "Export the model with another input type.",
     ),
     "scale unknown": (

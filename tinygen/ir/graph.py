@@ -166,6 +166,11 @@ class Op:
         return None
 
     @property
+    def table_error(self) -> float:
+        """By how much real results may be off what exact arithmetic rounds to, by tables that are interpolated."""
+        return 0.0
+
+    @property
     def fixed_quant(self) -> Quant | None:
         """The int8 quantization that the arithmetic gives the result, whatever the values; None where any can be."""
         return None

@@ -11,7 +11,7 @@ from tinygen.ir.answers import Point
 from tinygen.ir.types import DType, Float32Array, Quant
 from tinygen.ops.checks import check_activations, check_shape
 from tinygen.ops.requantize import Int64Array, Multiplier
-from tinygen.ops.sigmoid_int16 import OUTPUT_SCALE, is_computable, scaling_int16, sigmoid_int16, tanh_int16
+from tinygen.ops.sigmoid_int16 import OUTPUT_SCALE, TABLE_ERROR, is_computable, scaling_int16, sigmoid_int16, tanh_int16
 from tinygen.ops.unary import Unary
 
 _SATURATION = 1 << 20  # beyond every 8-bit output, and exact in float32
@@ -54,6 +54,12 @@ class FloatFunction(Unary):
     def scaling_int16(self) -> Multiplier:
         """From int16 inputs to steps of the table of sigmoids: a factor, and a shift to the right."""
         return scaling_int16(self.input.type.scale)
+
+    @property
+    def table_error(self) -> float:
+        if self.output.type.dtype is not DType.INT16:
+            return super().table_error
+        return TABLE_ERROR * (2 if self.function is Function.TANH else 1)  # 2 sigmoid(2 x) - 1
 
     def precision_points(self) -> tuple[Point, ...]:
         if self.output.type.dtype is not DType.INT16:

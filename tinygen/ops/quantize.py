@@ -63,9 +63,11 @@ def dequantize_constant(values: Array, quant: Quant) -> Array:
 
 
 def flip_sign_bit(values: Array) -> Array:
-    """int8 as the uint8 that lies 128 above, and the reverse."""
-    flipped = values.view(np.uint8) ^ np.uint8(0x80)
-    return flipped if values.dtype == np.int8 else flipped.view(np.int8)
+    """int8 as the uint8 that lies 128 above, int16 as the uint16 that lies 32768 above, and the reverse."""
+    unsigned = np.dtype(f"u{values.dtype.itemsize}")
+    flipped = values.view(unsigned) ^ unsigned.type(1 << (8 * unsigned.itemsize - 1))
+    found: Array = flipped if values.dtype.kind == "i" else flipped.view(f"i{unsigned.itemsize}")
+    return found
 
 
 def convert(values: Array, source: TensorType, target: TensorType) -> Array:

@@ -8,6 +8,7 @@ import numpy.typing as npt
 from tinygen.ops.requantize import Int64Array, Multiplier
 
 OUTPUT_SCALE = 1 / 32768
+TABLE_ERROR = 2 * OUTPUT_SCALE  # of sigmoids at most (`tests/frontends/test_onnx_int16.py`)
 
 _ENTRIES = 256
 _HALF = 1 << 15  # in Q16

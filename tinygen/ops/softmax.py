@@ -26,7 +26,7 @@ from tinygen.ops.requantize import (
     rounding_shift_right,
     wrap_int32,
 )
-from tinygen.ops.softmax_int16 import OUTPUT_SCALE, scaling_int16, softmax_int16
+from tinygen.ops.softmax_int16 import OUTPUT_SCALE, TABLE_ERROR, scaling_int16, softmax_int16
 
 _OUTPUT_QUANTS = {  # by the element types of input and output
     (DType.INT8, DType.INT8): Quant((1.0 / 256,), (-128,)),
@@ -69,6 +69,10 @@ class Softmax(Op):
     def widens(self) -> bool:
         """Whether int8 becomes int16."""
         return (self.input.type.dtype, self.output.type.dtype) == (DType.INT8, DType.INT16)
+
+    @property
+    def table_error(self) -> float:
+        return TABLE_ERROR * self.row_size if self.input.type.dtype is DType.INT16 else 0.0
 
     @property
     def summation(self) -> Summation:

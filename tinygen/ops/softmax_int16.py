@@ -10,6 +10,7 @@ import numpy.typing as npt
 from tinygen.ops.requantize import Int64Array, Multiplier, quantize_multiplier, requantize
 
 OUTPUT_SCALE = 1 / 32768
+TABLE_ERROR = 2 * OUTPUT_SCALE  # of each exponential at most: those below exp(-10) count as that
 
 _STEPS = 512
 _LOW, _HIGH = -(1 << 15), (1 << 15) - 1

@@ -9,7 +9,7 @@ from tinygen.ir.graph import Port
 from tinygen.ir.types import Array, DType
 
 REAL_TOLERANCE = 1e-5  # of float32 tensors, relative to the largest number that is expected in them
-_FLOAT_ROUNDING = 1 + 1e-5  # what products with a float32 scale add to a difference in LSB
+_FLOAT_ROUNDING = 1 + 2**-8  # what two products of 16 bits with a float32 scale add to a difference in LSB, at most
 
 
 class Side(Enum):

@@ -7,7 +7,7 @@ import numpy as np
 from tinygen.ir.graph import Graph, Values
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, DType, TensorType
-from tinygen.ops.quantize import convert
+from tinygen.ops.quantize import convert, flip_sign_bit
 
 
 def evaluate(
@@ -62,6 +62,8 @@ def as_type(values: Array, tensor: Tensor) -> Array:
         return values.astype(np.int32).reshape(tensor.shape)
     if tensor.type.dtype is DType.FLOAT32 and tensor.type.quant is None:  # of which some stand for integers
         return values.astype(np.float32, copy=False).reshape(tensor.shape)
+    if values.dtype == np.uint16:  # which the graph has as int16, 32768 lower
+        values = flip_sign_bit(values)
     is_same = values.dtype == tensor.type.dtype.numpy  # signs are words, as numbers of 32 bits are
     dtype = tensor.type.dtype if is_same else DType.of(values.dtype)
     source = TensorType(dtype, values.shape, tensor.type.quant)

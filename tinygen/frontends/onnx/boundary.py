@@ -19,6 +19,8 @@ from tinygen.frontends.onnx.values import (
     Real,
     Stored,
     Value,
+    is_wide,
+    stored_type,
 )
 from tinygen.ir.graph import Port, Source
 from tinygen.ir.tensor import Tensor
@@ -43,10 +45,10 @@ def input_port(builder: Builder, model: RawModel, input: RawInput, nodes: Sequen
         dtype = DType.BOOL if input.dtype == "bool" else DType.INT32
         numbers = Placed(Tensor(name, TensorType(dtype, shape)), order)
         return Port(input.name, numbers.tensor, numbers.tensor.type), Discrete(numbers)
-    if input.dtype not in ("int8", "uint8"):
+    if input.dtype not in ("int8", "uint8", "int16"):
         raise UnsupportedModelError(
-            f"{model.path.name}, input '{input.name}': is {input.dtype}, float32, int8, uint8, int32, int64 or bool "
-            "was expected. Export the model with another input type."
+            f"{model.path.name}, input '{input.name}': is {input.dtype}, float32, int8, uint8, int16, int32, int64 "
+            "or bool was expected. Export the model with another input type."
         )
     quant = _quant_of_input(model, input, nodes)
     tensor = builder.result(name, shape, quant)
@@ -60,6 +62,11 @@ def output_port(builder: Builder, model: RawModel, output: str, value: Value) ->
     match value:
         case Stored():
             tensor = _arranged(builder, value.placed)
+            if stored_type(value) == np.uint16:
+                raise UnsupportedModelError(
+                    f"{model.path.name}, output '{output}': is uint16, float32, int8, uint8 or int16 was expected. "
+                    "Quantize the model to int16, or end it with DequantizeLinear."
+                )
             return Port(output, tensor, _external(tensor.type, value.is_unsigned))
         case Discrete():
             tensor = _arranged(builder, value.placed)
@@ -155,7 +162,10 @@ def _one_quant(model: RawModel, input: RawInput, scale: Array | None, zero_point
     try:
         if scale is None or scale.size != 1 or zeros.size != 1 or zeros.dtype != input.dtype:
             raise UnsupportedError("its scale and zero point are no single constants")
-        return make_quant(scale, zeros, 0)
+        quant = make_quant(scale, zeros, 0)
+        if is_wide(quant) and quant.zero_point:
+            raise UnsupportedError(f"its zero point is {quant.zero_point}, that of int16 has to be 0")
+        return quant
     except UnsupportedError as error:
         raise UnsupportedModelError(
             f"{model.path.name}, input '{input.name}': {error}, one scale and one zero point of {input.dtype} were "

@@ -7,7 +7,7 @@ import numpy as np
 
 from tinygen.budget import FOLDED_BYTES, LOOP_WORK, Account
 from tinygen.frontends.onnx.raw import RawNode, UnsupportedError
-from tinygen.frontends.onnx.values import Form, Order, Pending, Placed, Quantized, Real
+from tinygen.frontends.onnx.values import Form, Order, Pending, Placed, Quantized, Real, type_of
 from tinygen.ir.coding import Coding
 from tinygen.ir.graph import Op, Source
 from tinygen.ir.limits import check_op, check_results
@@ -97,8 +97,8 @@ class Builder:
         return Tensor(name, TensorType(DType.of(data.dtype), data.shape, quant), contiguous, coding=coding)
 
     def result(self, name: str, shape: tuple[int, ...], quant: Form) -> Tensor:
-        """A tensor that an operator will write: int8 with a quantization, float32 without."""
-        return Tensor(name, TensorType(DType.FLOAT32 if quant is None else DType.INT8, shape, quant))
+        """A tensor that an operator will write: int8 or int16 with a quantization, float32 without."""
+        return Tensor(name, type_of(shape, quant))
 
     def real_constant(self, name: str, array: Array, coding: Coding | None = None) -> Placed:
         """A constant of the file as float32 tensor, the same one each time; `coding` is how the file stores it."""

@@ -119,7 +119,7 @@ class Node:
         raise UnsupportedError(f"input '{name}' holds real numbers, integers or truth values were expected")
 
     def quantized(self, position: int) -> Placed:
-        """An input whose quantization is known: int8, per tensor, or a constant."""
+        """An input whose quantization is known: int8 or int16, per tensor, or a constant."""
         try:
             return self.builder.quantized(self.real(position))
         except EarlierOperatorError:
@@ -307,6 +307,6 @@ Reader = Callable[[Node], Value | tuple[Value, ...]]
 Readers = Mapping[str, Reader]
 
 
-def to_int8(array: Array) -> Array:
-    """int8 as it is, uint8 128 below."""
-    return flip_sign_bit(array) if array.dtype == np.uint8 else array
+def to_signed(array: Array) -> Array:
+    """Integers with a sign as they are, uint8 128 and uint16 32768 below."""
+    return flip_sign_bit(array) if array.dtype in (np.uint8, np.uint16) else array

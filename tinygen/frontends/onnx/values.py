@@ -5,7 +5,7 @@ operator's result is therefore `Pending` until then, and becomes an int8 operato
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -13,10 +13,32 @@ import numpy.typing as npt
 from tinygen.frontends.onnx.raw import RawNode, UnsupportedError
 from tinygen.ir.coding import Coding
 from tinygen.ir.tensor import Tensor
-from tinygen.ir.types import Array, Quant
+from tinygen.ir.types import Array, DType, Quant, TensorType
 
 Order = tuple[int, ...]  # of axes
-Form = Quant | None  # the quantization of a result; None in a model that computes with float32
+Form = Quant | None  # the quantization of a result; None in a model that computes with float32. Of int16 it has `bits`
+BYTE, WIDE = 8, 16  # bits of int8 and int16
+
+
+def is_wide(form: Form) -> bool:
+    """Whether stored integers are int16."""
+    return form is not None and form.bits is not None and form.bits > BYTE
+
+
+def type_of(shape: tuple[int, ...], form: Form) -> TensorType:
+    """The type of a tensor: int8 or int16 with a quantization, float32 without."""
+    if form is None:
+        return TensorType(DType.FLOAT32, shape)
+    if not is_wide(form):
+        return TensorType(DType.INT8, shape, form)
+    return TensorType(DType.INT16, shape, replace(form, bits=None) if form.bits == WIDE else form)
+
+
+def form_of(type: TensorType) -> Form:
+    """The quantization of a tensor of that type, from which `type_of` makes it again."""
+    if type.quant is None or type.dtype is not DType.INT16 or type.quant.bits is not None:
+        return type.quant
+    return replace(type.quant, bits=WIDE)
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,14 +57,15 @@ class Placed:
     @property
     def form(self) -> Form:
         """Quantization of the tensor, None where it is float32."""
-        return self.tensor.type.quant
+        return form_of(self.tensor.type)
 
     @property
     def quant(self) -> Quant:
         """Quantization of an integer tensor."""
-        if self.tensor.type.quant is None:
+        form = self.form
+        if form is None:
             raise UnsupportedError(f"'{self.tensor.name}' is not quantized")
-        return self.tensor.type.quant
+        return form
 
     def axis(self, onnx_axis: int) -> int:
         """The tensor's axis that is `onnx_axis` in the file."""
@@ -67,12 +90,18 @@ class Stored:
     """Integers of a quantized tensor: what QuantizeLinear gives and DequantizeLinear takes."""
 
     placed: Placed
-    is_unsigned: bool  # uint8 in the file; the IR has int8, 128 below
+    is_unsigned: bool  # uint8 or uint16 in the file; the IR has int8, 128 below, or int16, 32768 below
 
     @property
     def shape(self) -> tuple[int, ...]:
         """Shape of the ONNX tensor."""
         return self.placed.shape
+
+
+def stored_type(value: Stored) -> np.dtype[np.generic]:
+    """The element type that stored integers have in the file."""
+    own = value.placed.tensor.type.dtype.numpy
+    return np.dtype(f"u{own.name}") if value.is_unsigned else own
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,16 +3,15 @@
 import numpy as np
 
 from tinygen.frontends.onnx.node import Node, Readers
-from tinygen.frontends.onnx.operators.function import PROBABILITY, scalar
+from tinygen.frontends.onnx.operators.function import PROBABILITY, WIDE_UNIT, rescaled, scalar
 from tinygen.frontends.onnx.operators.stored import with_stored
 from tinygen.frontends.onnx.raw import UnsupportedError
-from tinygen.frontends.onnx.values import Form, Order, Placed, Real
+from tinygen.frontends.onnx.values import Form, Order, Placed, Real, is_wide
 from tinygen.ir.tensor import Tensor
 from tinygen.ops.clamp import Activation
 from tinygen.ops.extrema import Maximum, Minimum
 from tinygen.ops.quantize import quantize
 from tinygen.ops.relu import Relu
-from tinygen.ops.rescale import Rescale
 from tinygen.ops.softmax import Softmax
 
 Bounds = tuple[float | None, float | None]
@@ -40,8 +39,9 @@ def _limits(node: Node) -> Bounds:
 
 
 def read_softmax(node: Node) -> Real:
-    """Softmax: along any axis; as an output of the model without QuantizeLinear it has scale 1/256."""
+    """Softmax: along any axis; as an output without QuantizeLinear it has scale 1/256, of int16 1/32768."""
     input = node.activation(0)
+    unit = WIDE_UNIT if is_wide(input.form) else PROBABILITY
     rank = len(input.shape)
     axis = node.axis(node.integer("axis", -1 if node.opset >= 13 else 1), rank)
     if node.opset < 13 and any(size != 1 for size in input.shape[axis + 1 :]):
@@ -52,16 +52,14 @@ def read_softmax(node: Node) -> Real:
 
     def make(quant: Form, name: str) -> Placed:
         rows = node.builder.arranged(input, order)
-        is_same = quant in (PROBABILITY, None)
-        own = None if quant is None else PROBABILITY
-        result = node.builder.result(name if is_same else node.builder.derive(name, "softmax"), rows.shape, own)
+        if is_wide(quant) and not is_wide(input.form):
+            raise UnsupportedError("has an int8 input and an int16 result, both of 16 bits were expected")
+        own = None if quant is None else unit
+        result = node.builder.result(name if quant == own else node.builder.derive(name, "softmax"), rows.shape, own)
         node.builder.add(Softmax(name=result.name, source=node.source, input=rows, output=result, beta=1.0))
-        if is_same:
-            return Placed(result, order)
-        output = node.builder.result(name, rows.shape, quant)
-        return node.emit(Rescale(name=name, source=node.source, input=result, output=output), order)
+        return rescaled(node, Placed(result, order), quant, name)
 
-    return node.pending(input.shape, make, range=PROBABILITY)
+    return node.pending(input.shape, make, range=unit)
 
 
 def _limited(node: Node, bounds: Bounds) -> Real:

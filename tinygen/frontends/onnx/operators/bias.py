@@ -1,15 +1,17 @@
-"""Biases: int32 in the scale of the accumulators, whatever scale the file has them in."""
+"""Biases: int32, of int16 inputs int64, in the scale of the accumulators, whatever scale the file has them in."""
 
 import numpy as np
+import numpy.typing as npt
 
 from tinygen.frontends.onnx.node import Node
 from tinygen.frontends.onnx.raw import UnsupportedError
-from tinygen.frontends.onnx.values import Form, Known, Quantized
+from tinygen.frontends.onnx.values import Form, Known, Quantized, is_wide
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, DType
+from tinygen.ops.accumulate import LARGEST_WIDE_BIAS
 
 _SAME_SCALE = 1e-5  # relative: exporters round the product of two scales to float32
-_INT32 = np.iinfo(np.int32)
+_Reals = npt.NDArray[np.float64]
 
 
 def bias_of(node: Node, position: int, input: Form, weights: Form, channels: int, factor: float = 1.0) -> Tensor | None:
@@ -28,9 +30,18 @@ def bias_of(node: Node, position: int, input: Form, weights: Form, channels: int
         ratios = np.ones(channels)
     with np.errstate(over="ignore", invalid="ignore"):
         stored = np.rint(flat.astype(np.float64) * ratios)
-    if not np.all((stored >= _INT32.min) & (stored <= _INT32.max)):
-        raise UnsupportedError("bias does not fit int32 in the scale of input and weights")
-    return node.builder.constant(node.builder.derive(node.output_name, "bias"), stored.astype(np.int32))
+    return constant_bias(node, input, stored)
+
+
+def constant_bias(node: Node, input: Form, stored: _Reals) -> Tensor:
+    """A bias of whole numbers, for sums of products with such an input; UnsupportedError where it is too large."""
+    dtype, low, high = DType.INT32, DType.INT32.min, DType.INT32.max
+    if is_wide(input):
+        dtype, low, high = DType.INT64, -LARGEST_WIDE_BIAS, LARGEST_WIDE_BIAS
+    if not np.all((stored >= low) & (stored <= high)):
+        bits = "2**46" if is_wide(input) else "int32"
+        raise UnsupportedError(f"bias does not fit {bits} in the scale of input and weights")
+    return node.builder.constant(node.builder.derive(node.output_name, "bias"), stored.astype(dtype.numpy))
 
 
 def _real_bias(node: Node, position: int, channels: int, factor: float) -> Tensor:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tinygen.frontends.onnx.node import Node, Readers, to_int8
+from tinygen.frontends.onnx.node import Node, Readers, to_signed
 from tinygen.frontends.onnx.operators.convolution import filters_of, read_conv
 from tinygen.frontends.onnx.operators.elementwise import sum_of
 from tinygen.frontends.onnx.operators.matmul import matrices, read_matmul
@@ -155,7 +155,7 @@ def _integers(node: Node, position: int) -> Placed:
     if array.dtype not in (np.int8, np.uint8):
         raise UnsupportedError(f"operand {position} is {array.dtype}, int8 or uint8 was expected")
     name = node.builder.derive(node.output_name, f"stored{position}")
-    return Placed(node.builder.constant(name, to_int8(array)), tuple(range(array.ndim)))
+    return Placed(node.builder.constant(name, to_signed(array)), tuple(range(array.ndim)))
 
 
 def _is_unsigned(node: Node, position: int) -> bool:
@@ -186,7 +186,7 @@ def _zero_point(node: Node, position: int) -> Tensor:
     held = node.constant(position + 2, "zero point")
     if held.dtype != (np.uint8 if is_unsigned else np.int8):
         raise UnsupportedError(f"zero point is {held.dtype}{list(held.shape)}, one of the input's type was expected")
-    return node.builder.constant(name, to_int8(held).reshape(() if held.size == 1 else -1))
+    return node.builder.constant(name, to_signed(held).reshape(() if held.size == 1 else -1))
 
 
 def _weights(node: Node, channel_axis: int) -> Placed:
@@ -204,7 +204,7 @@ def _weights(node: Node, channel_axis: int) -> Placed:
     zero_points = tuple(int(number) - offset for number in found)
     quant = Quant((1.0,) * len(zero_points), zero_points, channel_axis if len(zero_points) > 1 else None)
     name = node.builder.derive(node.output_name, "stored")
-    return Placed(node.builder.constant(name, to_int8(array), quant), tuple(range(array.ndim)))
+    return Placed(node.builder.constant(name, to_signed(array), quant), tuple(range(array.ndim)))
 
 
 def _sums(node: Node, shape: tuple[int, ...]) -> Tensor:

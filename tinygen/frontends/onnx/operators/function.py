@@ -6,16 +6,18 @@ import numpy as np
 
 from tinygen.frontends.onnx.node import Node, Readers
 from tinygen.frontends.onnx.raw import UnsupportedError
-from tinygen.frontends.onnx.values import Form, Known, Placed, Quantized, Real
+from tinygen.frontends.onnx.values import WIDE, Form, Known, Placed, Quantized, Real, is_wide
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Quant
 from tinygen.ops.float_function import FloatFunction, Function
 from tinygen.ops.real_function import RealFunction, RealKind
 from tinygen.ops.relu import LeakyRelu
+from tinygen.ops.rescale import Rescale
 from tinygen.ops.unary import Unary
 
 PROBABILITY = Quant((1 / 256,), (-128,))  # covers [0, 1), 1 saturates
 _SYMMETRIC_UNIT = Quant((1 / 128,), (0,))  # covers [-1, 1), 1 saturates
+WIDE_UNIT = Quant((1 / 32768,), (0,), bits=WIDE)  # the same of int16
 _SELU = (1.67326319217681884765625, 1.05070102214813232421875)  # ONNX's defaults
 _PLAIN = {
     "Abs": RealKind.ABS,
@@ -107,7 +109,25 @@ def _float_function(node: Node, function: Function, range: Quant) -> Real:
     def make(input: Tensor, output: Tensor) -> Unary:
         return FloatFunction(name=output.name, source=node.source, input=input, output=output, function=function)
 
-    return _unary(node, make, range)
+    input = node.activation(0)
+    if not is_wide(input.form):
+        return _unary(node, make, range)
+
+    def of_wide(quant: Form, name: str) -> Placed:
+        """In the one scale of the kernels of int16, then in the wanted one."""
+        own = name if quant == WIDE_UNIT else node.builder.derive(name, "unit")
+        result = node.builder.result(own, input.tensor.shape, WIDE_UNIT)
+        return rescaled(node, node.emit(make(input.tensor, result), input.order), quant, name)
+
+    return node.pending(input.shape, of_wide, range=WIDE_UNIT)
+
+
+def rescaled(node: Node, placed: Placed, quant: Form, name: str) -> Placed:
+    """The same values in another quantization, where it is another."""
+    if placed.form == quant:
+        return placed
+    output = node.builder.result(name, placed.tensor.shape, quant)
+    return node.emit(Rescale(name=name, source=node.source, input=placed.tensor, output=output), placed.order)
 
 
 def _real_function(node: Node, kind: RealKind, *parameters: float) -> Real:

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from tinygen.frontends.onnx.node import Node
+from tinygen.frontends.onnx.operators.bias import constant_bias
 from tinygen.frontends.onnx.raw import UnsupportedError
 from tinygen.frontends.onnx.values import Known, Pending, Quantized, Real
 from tinygen.ir.tensor import Tensor
@@ -13,7 +14,6 @@ from tinygen.ops.quantize import dequantize_constant
 from tinygen.ops.real_function import Reals
 
 _LARGEST_BIAS = 1 << 30  # from a summand, which leaves room for the layer's own
-_INT32 = np.iinfo(np.int32)
 
 
 def scaled_layer(
@@ -37,12 +37,10 @@ def scaled_layer(
     own = 0 if bias is None else np.asarray(bias.data, np.float64)
     with np.errstate(all="ignore"):
         sums = np.rint((own * input.scale * scales * factors + summands) / (input.scale * made))
-    if not np.all((sums >= _INT32.min) & (sums <= _INT32.max)):
-        raise UnsupportedError("bias does not fit int32 in the scale of input and weights")
     numbers = Quant(tuple(made.tolist()), tuple(zero_points.tolist()), axis)
     return (
         replace(_within(weights, stored), type=replace(_within(weights, stored).type, quant=numbers)),
-        node.builder.constant(node.builder.derive(node.output_name, "bias"), sums.astype(np.int32)),
+        constant_bias(node, input, sums),
     )
 
 

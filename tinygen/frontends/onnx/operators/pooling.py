@@ -9,9 +9,9 @@ from tinygen.frontends.onnx.operators.stored import with_stored
 from tinygen.frontends.onnx.operators.volume import VOLUME, pool_volume
 from tinygen.frontends.onnx.operators.window import Frame, output_size, stated_padding, window_of
 from tinygen.frontends.onnx.raw import UnsupportedError
-from tinygen.frontends.onnx.values import Form, Placed, Real
+from tinygen.frontends.onnx.values import Form, Placed, Real, form_of
 from tinygen.ir.tensor import Tensor
-from tinygen.ir.types import Array, Float32Array, Quant, TensorType
+from tinygen.ir.types import Array, Float32Array, Quant
 from tinygen.ops.clamp import Clamp
 from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
 from tinygen.ops.mul import Mul
@@ -182,11 +182,11 @@ def _filtered(
 def _pool_and_rescale(node: Node, image: Tensor, output: Tensor, window: Window) -> None:
     """The mean in the input's scale, then the output's: within 1 LSB only where the latter is coarser."""
     own, wanted = image.type, output.type
-    is_same = own.quant == wanted.quant
+    is_same = form_of(own) == form_of(wanted)
     if not is_same and own.scale > wanted.scale:
         raise UnsupportedError("does not count its padding and has a finer scale than its input, the same was expected")
     mean = (
-        output if is_same else node.builder.result(node.builder.derive(output.name, "mean"), output.shape, _quant(own))
+        output if is_same else node.builder.result(node.builder.derive(output.name, "mean"), output.shape, form_of(own))
     )
     op = AveragePool2D(
         name=mean.name,
@@ -201,10 +201,6 @@ def _pool_and_rescale(node: Node, image: Tensor, output: Tensor, window: Window)
     node.builder.add(op)
     if not is_same:
         node.builder.add(Rescale(name=output.name, source=node.source, input=mean, output=output))
-
-
-def _quant(type: TensorType) -> Quant:
-    return Quant((type.scale,), (type.zero_point,))
 
 
 def _output(node: Node, frame: Frame, image: Tensor, positions: HW, quant: Form, name: str) -> Tensor:

@@ -5,18 +5,18 @@ from dataclasses import replace
 
 import numpy as np
 
-from tinygen.frontends.onnx.node import Node, Reader, to_int8
-from tinygen.frontends.onnx.values import Discrete, Known, Pending, Quantized, Stored, Value
+from tinygen.frontends.onnx.node import Node, Reader, to_signed
+from tinygen.frontends.onnx.values import Discrete, Known, Pending, Quantized, Stored, Value, stored_type
 from tinygen.ops.quantize import dequantize_constant
 
-_BYTES = (np.dtype(np.int8), np.dtype(np.uint8))
+_STORED = (np.dtype(np.int8), np.dtype(np.uint8), np.dtype(np.int16), np.dtype(np.uint16))
 _PADDING = 2  # input of Pad
 
 
 def with_stored(reader: Reader) -> Reader:
     """A reader that takes stored integers too, where `reader` gives results with the quantization of its first input.
 
-    It is shown the real numbers that these stand for, and constants of bytes are numbers of the same scale.
+    It is shown the real numbers that these stand for, and constants of such integers are numbers of the same scale.
     """
 
     def read(node: Node) -> Value | tuple[Value, ...]:
@@ -39,8 +39,8 @@ def _real_values(node: Node, first: Stored) -> Iterator[tuple[str, Value]]:
         match value := node.values[name]:
             case Stored():
                 yield name, Quantized(value.placed)
-            case Known() if value.array.dtype in _BYTES:
-                yield name, Known(np.asarray(dequantize_constant(to_int8(value.array), quant)))
+            case Known() if value.array.dtype in _STORED:
+                yield name, Known(np.asarray(dequantize_constant(to_signed(value.array), quant)))
             case _:
                 yield name, value
 
@@ -52,7 +52,7 @@ def _padded(node: Node) -> Node:
     first = node.value(0)
     assert isinstance(first, Stored)
     name = f"{node.output_name}:padding"
-    zero = Known(np.zeros((), np.uint8 if first.is_unsigned else np.int8))
+    zero = Known(np.zeros((), stored_type(first)))
     inputs = (*node.raw.inputs[:_PADDING], name, *node.raw.inputs[_PADDING + 1 :])
     return node.with_inputs(inputs, {**node.values, name: zero})
 
