@@ -1,10 +1,12 @@
 """Networks with branches and loops for tests, with variables in them and inside of each other."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from tests.support.tflite_writer import ModelWriter
+from tinygen.ir.types import Array
 
 _ROWS = (1, 2, 1, 4)
 _MOST = 5
@@ -230,3 +232,104 @@ def broken_model(what: str) -> bytes:
     longer = model.tensor("longer", (1, 4, 1, 4), "int8", scale=0.5, zero_point=-3)
     model.operator("CONCATENATION", [x, x], [longer], axis=1)
     return model.finish([i, x], [i, longer])
+
+
+@dataclass(frozen=True)
+class Rows:
+    """A loop that replaces rows of a list, and what may be unusual about it."""
+
+    type: str = "int8"
+    first: int = 0
+    end: int | None = 5  # None: an input
+    step: int = 1
+    behind: int = 1  # from which row on behind the replaced one the others are kept
+    from_begin: int = 0  # of the rows before it
+    reads_part: bool = False  # another operator reads the rows before it
+    in_branch: bool = False
+
+
+def rows_model(rows: Rows) -> bytes:
+    """x, of five rows -> the sums of its rows up to each, as Keras 3 spells layers that return sequences; and the last.
+
+    The list begins as x; rows that the loop does not come to stay.
+    """
+    model = _RowsWriter(rows)
+    x, end = model.whole("x"), model.number("end", rows.end)
+    state = model.row("state", data=np.zeros((1, 3)))
+    results = [model.number("i"), model.whole("sums"), model.row("last"), model.whole("same"), model.number("n")]
+    variables = [model.number("first", rows.first), x, state, x, end]
+    model.operator("WHILE", variables, results, cond_subgraph_index=1, body_subgraph_index=2)
+    model.next_subgraph([x] if rows.end is not None else [x, end], results[1:3])
+
+    inputs, less = model.variables(), model.truth("less")
+    model.operator("LESS", [inputs[0], inputs[4]], [less])
+    model.next_subgraph(inputs, [less])
+
+    inputs = model.variables()
+    i, sums, state, x, end = inputs
+    row, total, after = model.row("row"), model.row("total"), model.number("next_i")
+    gathered = model.row("gathered", axes=1)
+    model.operator("GATHER", [x, i], [gathered], axis=0)
+    model.operator("RESHAPE", [gathered, model.integers("flat", 1, 3)], [row])
+    model.operator("ADD", [state, row], [total])
+    model.operator("ADD", [i, model.number("step", rows.step)], [after])
+    if rows.in_branch:
+        always, written = model.truth("always"), model.whole("written")
+        model.operator("LESS", [i, after], [always])
+        model.operator("IF", [always, i, sums, total], [written], then_subgraph_index=3, else_subgraph_index=3)
+    else:
+        written = model.replaced(i, sums, total)
+    model.next_subgraph(inputs, [after, written, total, x, end])
+    if rows.in_branch:
+        inputs = [model.number("i"), model.whole("sums"), model.row("total")]
+        model.next_subgraph(inputs, [model.replaced(*inputs)])
+    return model.finish([], [])
+
+
+class _RowsWriter(ControlWriter):
+    def __init__(self, rows: Rows) -> None:
+        super().__init__()
+        self._rows = rows
+
+    def _values(
+        self, name: str, shape: Sequence[int], data: Array | None = None, signature: Sequence[int] | None = None
+    ) -> int:
+        scale, zero_point = (0.5, -3) if self._rows.type == "int8" else (None, 0)
+        stored = None if data is None else (data + zero_point).astype(self._rows.type)
+        return self.tensor(
+            name, shape, self._rows.type, scale=scale, zero_point=zero_point, data=stored, signature=signature
+        )
+
+    def whole(self, name: str) -> int:
+        """[5, 1, 3]."""
+        return self._values(name, (5, 1, 3))
+
+    def row(self, name: str, axes: int = 0, data: Array | None = None) -> int:
+        """[1, 3], or with so many axes of size 1 before."""
+        return self._values(name, (1,) * axes + (1, 3), data)
+
+    def integers(self, name: str, *values: int) -> int:
+        """int32, constant."""
+        return self.tensor(name, (len(values),), "int32", data=np.array(values, np.int32))
+
+    def variables(self) -> list[int]:
+        """The loop's, as a subgraph takes them."""
+        return [self.number("i"), self.whole("sums"), self.row("state"), self.whole("x"), self.number("end")]
+
+    def replaced(self, i: int, sums: int, row: int) -> int:
+        """The list with the row in place of its i-th."""
+        start, beyond = (self.tensor(name, (3,), "int32") for name in ("start", "beyond"))
+        following = self.number("following")
+        self.operator("CONCATENATION", [i, self.integers("all", -1, -1)], [start], axis=0)
+        self.operator("ADD", [i, self.number("behind", self._rows.behind)], [following])
+        self.operator("CONCATENATION", [following, self.integers("none", 0, 0)], [beyond], axis=0)
+        before = self._values("before", (1, 1, 1), signature=None if self._rows.reads_part else (-1, -1, -1))
+        after = self._values("after", (1, 1, 3), signature=(-1, 1, 3))
+        self.operator("SLICE", [sums, self.integers("begin", self._rows.from_begin, 0, 0), start], [before])
+        self.operator("SLICE", [sums, beyond, self.integers("rest", -1, -1, -1)], [after])
+        one, written = self.row("one row", axes=1), self.whole("written")
+        self.operator("RESHAPE", [row, self.integers("one", 1, 1, 3)], [one])
+        self.operator("CONCATENATION", [before, one, after], [written], axis=0)
+        if self._rows.reads_part:
+            self.operator("ABS", [before], [self._values("part", (1, 1, 1))])
+        return written

@@ -7,12 +7,14 @@ import numpy as np
 import pytest
 
 from tests.support.control_models import (
+    Rows,
     branch_model,
     branching_model,
     broken_model,
     endless_model,
     folded_model,
     loop_model,
+    rows_model,
 )
 from tests.support.litert import interpreter, needs_litert
 from tests.support.stateful import run_two_instances, run_with_model
@@ -39,18 +41,21 @@ _MODELS: dict[str, Callable[[], bytes]] = {
     "nested": lambda: loop_model(nested=True),
     "true": lambda: folded_model(True),
     "false": lambda: folded_model(False),
+    "rows": lambda: rows_model(Rows()),
+    "some rows": lambda: rows_model(Rows(first=1, end=4, step=2)),
+    "real rows": lambda: rows_model(Rows("float32")),
 }
 
 
 def _compiled(folder: Path, model: bytes, target: str = "host") -> Compiled:
     file = folder / "control.tflite"
     file.write_bytes(model)
-    return compile_model(file, Options(target=target, kernels=Kernels.PORTABLE))
+    return compile_model(file, Options(target=target, kernels=Kernels.PORTABLE, allow_float=True))
 
 
 def _calls(compiled: Compiled, count: int) -> list[Sample]:
     rng = np.random.default_rng(4)
-    lowest = {"i8": -20, "i32": -4}
+    lowest = {"i8": -20, "i32": -4, "f32": -9}
     types = [(port.external, lowest[port.external.dtype.value]) for port in compiled.graph.inputs]
     return [[rng.integers(low, 1 - low, t.shape).astype(t.dtype.numpy) for t, low in types] for _ in range(count)]
 
@@ -96,7 +101,7 @@ def test_item_17_as_tflite_micro_does(name: str, tmp_path: Path) -> None:
 @requires_qemu
 @needs_litert
 @pytest.mark.parametrize("target", ["mps2-an386", "mps3-an547"])
-@pytest.mark.parametrize("name", ["branch", "nested"])
+@pytest.mark.parametrize("name", ["branch", "nested", "rows"])
 def test_item_17_on_targets(name: str, target: str, tmp_path: Path) -> None:
     compiled = _compiled(tmp_path, _MODELS[name](), target)
     calls = _calls(compiled, 15)
@@ -184,6 +189,42 @@ def test_item_17_what_is_refused(what: str, message: str, tmp_path: Path) -> Non
     with pytest.raises(UnsupportedOperatorsError) as error:
         _compiled(tmp_path, broken_model(what))
     assert message in str(error.value)
+
+
+def test_item_17_rows_of_lists_are_replaced(tmp_path: Path) -> None:
+    """The rows before, the new one and those behind, joined, are one update: nothing else of the list is moved."""
+    (loop,) = (op for op in _compiled(tmp_path, rows_model(Rows())).graph.ops if isinstance(op, While))
+    kinds = [type(op).__name__ for op in loop.body.graph.ops]
+    assert kinds.count("UpdateSlice") == 1
+    assert "Slice" not in kinds
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        (Rows(end=6), "replaces row 5 of 'sums' in its body, one of 0 to 4 was expected"),
+        (Rows(first=-1), "replaces row -1 of 'sums' in its body, one of 0 to 4 was expected"),
+        (Rows(step=3, end=7), "replaces row 6 of 'sums' in its body, one of 0 to 4 was expected"),
+        (Rows(end=None), "replaces a row of 'sums' in its body, which one is not known before it runs"),
+        (Rows(behind=2), "axis 1 of tensor 'before' has no fixed size"),
+        (Rows(from_begin=1), "axis 1 of tensor 'before' has no fixed size"),
+        (Rows(reads_part=True), "(SLICE 'before'): size 'start' is computed at run time"),
+        (Rows(in_branch=True), "axis 1 of tensor 'before' has no fixed size"),
+    ],
+)
+def test_item_17_other_rows_are_refused(rows: Rows, message: str, tmp_path: Path) -> None:
+    """A row outside of the list, or which may be, and what looks like the replacement of a row alone."""
+    with pytest.raises(UnsupportedOperatorsError) as error:
+        _compiled(tmp_path, rows_model(rows))
+    assert message in str(error.value)
+
+
+@needs_litert
+@pytest.mark.parametrize("rows", [Rows(end=6), Rows(first=-1)])
+def test_item_17_litert_has_no_rows_outside(rows: Rows) -> None:
+    """Why they are refused: where an update would take the nearest row, LiteRT ends with an error."""
+    with pytest.raises(RuntimeError):
+        _litert(rows_model(rows), [[np.zeros((5, 1, 3), np.int8)]])
 
 
 def test_subgraphs_count_as_often_as_they_are_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 
 from tinygen.budget import TURNS, Account
 from tinygen.ir.answers import Point, Range
-from tinygen.ir.graph import Op, Subgraph, Values
+from tinygen.ir.graph import Op, Port, Subgraph, Values
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, DType
 from tinygen.ops.checks import check_dtype
@@ -144,17 +144,35 @@ def known_turns(
 
     BudgetError, naming the place, where that is too often; to count takes some of `loops`.
     """
-    counters = _counters(condition, body, inputs)
+    values = values_of_turns(condition, body, inputs, (), where, loops)
+    return None if values is None else len(values)
+
+
+def values_of_turns(
+    condition: Subgraph,
+    body: Subgraph,
+    inputs: Sequence[Tensor],
+    tensors: Sequence[Tensor],
+    where: str,
+    loops: Account,
+) -> list[list[Array]] | None:
+    """For each turn of a loop what `tensors` of the body are, where these and the number of turns depend on nothing
+    but constants; None where they depend on anything else.
+
+    BudgetError as `known_turns`.
+    """
+    counters = _counters(condition, body, inputs, tensors)
     if counters is None:
         return None
-    ends, steps = condition, _restricted(body, counters)
+    ends, steps = condition, _restricted(body, counters, tensors)
     held = {at: inputs[at].data for at in counters.union(condition.reads, steps.reads)}
-    turn = 0
+    turns = list[list[Array]]()
     while _run(ends, _dense(held, len(inputs)), loops, where)[0].reshape(-1)[0]:
-        turn += 1
-        TURNS.check(turn, where)
-        held |= zip(sorted(counters), _run(steps, _dense(held, len(inputs)), loops, where), strict=True)
-    return turn
+        TURNS.check(len(turns) + 1, where)
+        results = _run(steps, _dense(held, len(inputs)), loops, where)
+        held |= zip(sorted(counters), results, strict=False)
+        turns.append(results[len(counters) :])
+    return turns
 
 
 def _run(subgraph: Subgraph, values: Sequence[Array], loops: Account, where: str) -> list[Array]:
@@ -163,24 +181,29 @@ def _run(subgraph: Subgraph, values: Sequence[Array], loops: Account, where: str
     return subgraph.evaluate(values, loops)
 
 
-def _counters(condition: Subgraph, body: Subgraph, inputs: Sequence[Tensor]) -> set[int] | None:
-    """The variables that decide whether a loop goes on, directly or not; None where one begins with no constant."""
+def _counters(
+    condition: Subgraph, body: Subgraph, inputs: Sequence[Tensor], tensors: Sequence[Tensor]
+) -> set[int] | None:
+    """The variables that decide whether a loop goes on and what `tensors` of its body are, directly or not.
+
+    None where one begins with no constant.
+    """
     variables = len(body.graph.outputs)
-    found, pending = set[int](), list(condition.reads)
+    found, pending = set[int](), [*condition.reads, *_restricted(body, set(), tensors).reads]
     while pending:
         at = pending.pop()
         if not inputs[at].is_constant:
             return None
         if at < variables and at not in found:
             found.add(at)
-            pending += _restricted(body, {at}).reads
+            pending += _restricted(body, {at}, ()).reads
     return found
 
 
-def _restricted(body: Subgraph, variables: set[int]) -> Subgraph:
-    """The body as far as it computes some of the variables, in order."""
-    outputs = [body.graph.output_tensors[at] for at in sorted(variables)]
-    wanted, ops = set(outputs), list[Op]()
+def _restricted(body: Subgraph, variables: set[int], tensors: Sequence[Tensor]) -> Subgraph:
+    """The body as far as it computes some of the variables, in order, and then `tensors`."""
+    found = (*(body.graph.outputs[at] for at in sorted(variables)), *(Port(t.name, t, t.type) for t in tensors))
+    wanted, ops = {port.tensor for port in found}, list[Op]()
     for op in reversed(body.graph.ops):
         if not wanted.isdisjoint(op.results):
             ops.append(op)
@@ -190,7 +213,7 @@ def _restricted(body: Subgraph, variables: set[int]) -> Subgraph:
     graph = replace(
         body.graph,
         inputs=ports,
-        outputs=tuple(body.graph.outputs[at] for at in sorted(variables)),
+        outputs=found,
         ops=tuple(reversed(ops)),
     )
     return Subgraph(graph, tuple(places[port.tensor] for port in ports))

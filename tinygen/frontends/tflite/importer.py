@@ -11,7 +11,7 @@ from tinygen.frontends.tflite.calling import called
 from tinygen.frontends.tflite.dilation import Dilated, dilated_convolutions
 from tinygen.frontends.tflite.ending import ending_at
 from tinygen.frontends.tflite.memory import KeptVariables
-from tinygen.frontends.tflite.node import Entered, Node, Readers, UnsupportedError, to_tensor
+from tinygen.frontends.tflite.node import Entered, Node, Readers, ReplacedRow, UnsupportedError, to_tensor
 from tinygen.frontends.tflite.operators import (
     activation,
     composite,
@@ -33,6 +33,7 @@ from tinygen.frontends.tflite.operators import (
 )
 from tinygen.frontends.tflite.raw import CUSTOM, RawModel, RawOperator, RawSubgraph
 from tinygen.frontends.tflite.restored import restored
+from tinygen.frontends.tflite.row_updates import RowUpdate, row_updates
 from tinygen.frontends.tflite.schema import read
 from tinygen.frontends.tflite.sizes import UnknownSizeError, check_sizes, fixed, inferred, with_sizes
 from tinygen.frontends.tflite.unsigned import as_signed, unsigned_tensors
@@ -125,8 +126,10 @@ class _Reading:
     accounts: _Accounts
     has_sizes: bool  # that the user gives
     callers: tuple[RawSubgraph, ...] = ()  # whose operators run it, from the main one on
+    is_body: bool = False  # of a loop
     ops: list[Op] = field(default_factory=list)
     faults: list[UnsupportedOperator] = field(default_factory=list)
+    replaced_rows: list[ReplacedRow] = field(default_factory=list)
 
     @classmethod
     def of(
@@ -137,6 +140,7 @@ class _Reading:
         accounts: _Accounts,
         has_sizes: bool = False,
         callers: tuple[RawSubgraph, ...] = (),
+        is_body: bool = False,
     ) -> "_Reading":
         """Before the first operator."""
         accounts.tensors.spend(len(subgraph.tensors), model.path.name)
@@ -144,7 +148,7 @@ class _Reading:
         types = {index: tensor.type for index, tensor in tensors.items()}
         unsigned = unsigned_tensors(subgraph, tensors)
         tensors |= {index: as_signed(tensors[index]) for index in unsigned}
-        return cls(model, subgraph, tensors, problems, types, unsigned, memory, accounts, has_sizes, callers)
+        return cls(model, subgraph, tensors, problems, types, unsigned, memory, accounts, has_sizes, callers, is_body)
 
     @property
     def names(self) -> frozenset[str]:
@@ -156,18 +160,19 @@ class _Reading:
         names = self.names
         self.accounts.operators.spend(len(self.subgraph.operators), self.model.path.name)
         dilated, removed = dilated_convolutions(self.subgraph, self.tensors)
-        for raw in (raw for raw in self.subgraph.operators if raw.index not in removed):
+        updates, slices = row_updates(self.subgraph, self.tensors) if self.is_body else ({}, frozenset[int]())
+        for raw in (raw for raw in self.subgraph.operators if raw.index not in removed | slices):
             try:
-                self._read(raw, names, dilated.get(raw.index))
+                self._read(raw, names, dilated.get(raw.index), updates.get(raw.index))
             except ValueError as error:
                 self.faults.append(UnsupportedOperator(raw.name, raw.index, _name(raw, self.subgraph), str(error)))
                 if isinstance(error, UnknownSizeError):
                     break
 
-    def _read(self, raw: RawOperator, names: frozenset[str], around: Dilated | None) -> None:
-        file, model, tensors = self.model.path.name, self.model, self.tensors
+    def _read(self, raw: RawOperator, names: frozenset[str], around: Dilated | None, update: RowUpdate | None) -> None:
+        file, model, tensors, spelled = self.model.path.name, self.model, self.tensors, around or update
         node = Node(
-            around.of(raw) if around else raw,
+            spelled.of(raw) if spelled else raw,
             tensors,
             file,
             names,
@@ -177,6 +182,7 @@ class _Reading:
             self.accounts.loops,
             self.unsigned,
             around,
+            update,
         )
         if self.has_sizes:
             results = inferred(node, model.subgraphs[0])
@@ -189,10 +195,12 @@ class _Reading:
         read_ops, accounts = _read_operator(node, self.problems), self.accounts
         remaining, known = fold(read_ops, accounts.folded, only=_FOLDED_TYPES, loops=accounts.loops)
         self.ops += remaining
+        if update is not None:
+            self.replaced_rows.append(ReplacedRow(tensors[update.list], tensors[update.start]))
         known |= node.same
         tensors |= {index: known[tensors[index]] for index in raw.outputs if tensors.get(index) in known}
 
-    def _enter(self, node: Node, index: int, given: Sequence[Tensor], is_apart: bool) -> Entered:
+    def _enter(self, node: Node, index: int, given: Sequence[Tensor], is_apart: bool, is_body: bool) -> Entered:
         """What `Node.enter` says."""
         subgraph = called(self.model, index, (*self.callers, self.subgraph))
         passed = dict(zip(subgraph.inputs, node.raw.inputs[-len(subgraph.inputs) :], strict=False))
@@ -204,6 +212,7 @@ class _Reading:
             memory,
             self.accounts,
             callers=(*self.callers, self.subgraph),
+            is_body=is_body,
         )
         inputs = [own for own in subgraph.inputs if own not in handles]
         if len(inputs) != len(given):
@@ -222,7 +231,7 @@ class _Reading:
             raise UnsupportedError(f"subgraph {index}: {inner.problems[own]}, as an output")
         found = (tuple(inner.tensors[own] for own in indices) for indices in (inputs, outputs))
         given_in, given_out = found
-        return Entered(given_in, tuple(inner.ops), given_out, memory)
+        return Entered(given_in, tuple(inner.ops), given_out, memory, tuple(inner.replaced_rows))
 
     def take(self, own: int, given: Tensor, index: int) -> None:
         """An input of this subgraph is given a value; UnsupportedError where it is of another type."""

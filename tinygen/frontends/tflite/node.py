@@ -10,6 +10,7 @@ from tinygen.budget import Account
 from tinygen.frontends.tflite.dilation import Dilated
 from tinygen.frontends.tflite.memory import KeptVariables
 from tinygen.frontends.tflite.raw import RawModel, RawOperator, RawTensor, TypeName
+from tinygen.frontends.tflite.row_updates import RowUpdate
 from tinygen.ir.coding import Coding
 from tinygen.ir.graph import Op, Source
 from tinygen.ir.names import unused
@@ -41,6 +42,14 @@ class UnsupportedError(ValueError):
 
 
 @dataclass(frozen=True, eq=False)
+class ReplacedRow:
+    """A row of a list that a body replaces: read as if it lay within, which is for the loop to show."""
+
+    rows: Tensor
+    start: Tensor  # one number for each axis of `rows`; along the first one it is the row's
+
+
+@dataclass(frozen=True, eq=False)
 class Entered:
     """A subgraph that has been read, for operators that run it."""
 
@@ -48,6 +57,7 @@ class Entered:
     ops: tuple[Op, ...]
     outputs: tuple[Tensor, ...]  # the same
     memory: KeptVariables  # after its last operator
+    replaced_rows: tuple[ReplacedRow, ...]  # of a body
 
 
 @dataclass(eq=False)
@@ -60,10 +70,11 @@ class Node:
     names: frozenset[str]  # of all tensors in the file
     model: RawModel
     memory: KeptVariables  # the variables as they are before the operator
-    entering: "Callable[[Node, int, Sequence[Tensor], bool], Entered]"  # see `enter`
+    entering: "Callable[[Node, int, Sequence[Tensor], bool, bool], Entered]"  # see `enter`
     loops: Account  # what those that run while the model is read may do
     unsigned: frozenset[int] = frozenset()  # tensors that are uint8 in the file, read as int8
     dilated: Dilated | None = None  # of a convolution, what the operators around it did for it
+    row_update: RowUpdate | None = None  # what a concatenation is
     same: dict[Tensor, Tensor] = field(default_factory=dict)  # results that are tensors which there are already
 
     @property
@@ -124,12 +135,13 @@ class Node:
         """All outputs."""
         return tuple(self.output(position) for position in range(len(self.raw.outputs)))
 
-    def enter(self, index: int, given: Sequence[Tensor], is_apart: bool) -> Entered:
+    def enter(self, index: int, given: Sequence[Tensor], is_apart: bool, is_body: bool = False) -> Entered:
         """The subgraph of that number, for these inputs, of which constants stay constants in it.
 
-        Its variables are the network's, unless it `is_apart`. ValueError where it is not there, or cannot be read.
+        Its variables are the network's, unless it `is_apart`; it may have `replaced_rows` where it `is_body`, a loop's.
+        ValueError where it is not there, or cannot be read.
         """
-        return self.entering(self, index, given, is_apart)
+        return self.entering(self, index, given, is_apart, is_body)
 
     @property
     def values(self) -> tuple[Tensor, ...]:

@@ -6,11 +6,12 @@ from dataclasses import replace
 import tflite
 
 from tinygen.frontends.tflite.memory import Name, check_type
-from tinygen.frontends.tflite.node import Entered, Node, Readers, UnsupportedError
+from tinygen.frontends.tflite.node import Entered, Node, Readers, ReplacedRow, UnsupportedError
 from tinygen.ir.graph import Op, Source, Subgraph
 from tinygen.ir.names import unused
 from tinygen.ir.tensor import Tensor
-from tinygen.ops.control import If, While, check_truth, known_turns
+from tinygen.ir.types import Array
+from tinygen.ops.control import If, While, check_truth, values_of_turns
 
 
 def read_if(node: Node) -> tuple[Op, ...]:
@@ -57,13 +58,16 @@ def read_if(node: Node) -> tuple[Op, ...]:
 
 
 def read_while(node: Node) -> tuple[Op, ...]:
-    """WHILE: a subgraph as often as another one says, at most 65,536 times in a call; values keep their shapes."""
+    """WHILE: a subgraph as often as another one says, at most 65,536 times in a call; values keep their shapes.
+
+    Rows of lists (TensorListSetItem) are replaced where a loop counts from a constant to a constant.
+    """
     options = node.options(tflite.WhileOptions)
     first = node.values
     ends, turns = options.CondSubgraphIndex(), options.BodySubgraphIndex()
     same = _unchanged(node, turns)
     known = [tensor if at in same else _unknown(tensor) for at, tensor in enumerate(first)]
-    body = _checked(node.enter(turns, known, is_apart=True))
+    body = _checked(node.enter(turns, known, is_apart=True, is_body=True))
     condition = _checked(node.enter(ends, known, is_apart=True))
     if len(body.outputs) != len(first) or len(_results(node)) != len(first):
         raise UnsupportedError(f"has {len(first)} variables, its body gives {len(body.outputs)}, as many were expected")
@@ -102,6 +106,9 @@ def read_while(node: Node) -> tuple[Op, ...]:
     after = [body.memory.values[name] for name in assigned]
     stays = part("condition", condition, condition.outputs)
     step = part("body", body, [*(body.outputs[at] for at in changed), *after])
+    starts = [replaced.start for replaced in body.replaced_rows]
+    values = values_of_turns(stays, step, inputs, starts, str(node.source), node.loops)
+    _check_rows(body.replaced_rows, values)
     variables.leave()
     return (
         While(
@@ -111,7 +118,7 @@ def read_while(node: Node) -> tuple[Op, ...]:
             outputs=outputs,
             condition=stays,
             body=step,
-            turns=known_turns(stays, step, inputs, str(node.source), node.loops),
+            turns=None if values is None else len(values),
         ),
     )
 
@@ -196,6 +203,25 @@ def _check_keeps_shape(first: Tensor, after: Tensor, result: Tensor) -> None:
                 f"the variable '{first.name}' is {first.type} at first and behind a turn {tensor.type} "
                 f"('{tensor.name}'), the same type was expected: what changes its shape has no bound in memory"
             )
+
+
+def _check_rows(replaced: Sequence[ReplacedRow], values: Sequence[Sequence[Array]] | None) -> None:
+    """UnsupportedError unless the rows that each turn replaces are some of the list's; `values`: where, by turn.
+
+    Beyond them LiteRT ends with an error, where DYNAMIC_UPDATE_SLICE takes the nearest row.
+    """
+    for number, row in enumerate(replaced):
+        name, count = row.rows.name, row.rows.shape[0]
+        if values is None:
+            raise UnsupportedError(
+                f"replaces a row of '{name}' in its body, which one is not known before it runs: a loop that counts "
+                "from a constant to a constant was expected"
+            )
+        for at in (int(turn[number][0]) for turn in values):
+            if not 0 <= at < count:
+                raise UnsupportedError(
+                    f"replaces row {at} of '{name}' in its body, one of 0 to {count - 1} was expected"
+                )
 
 
 def _unchanged(node: Node, index: int) -> frozenset[int]:

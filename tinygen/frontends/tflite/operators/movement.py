@@ -83,7 +83,9 @@ def read_mirror_pad(node: Node) -> MirrorPad:
 
 
 def read_concatenation(node: Node) -> tuple[Op, ...]:
-    """CONCATENATION; uint8 inputs may have quantizations of their own."""
+    """CONCATENATION; uint8 inputs may have quantizations of their own; also a new row of a list, in loops."""
+    if node.row_update is not None:
+        return (read_dynamic_update_slice(node),)
     options = node.options(tflite.ConcatenationOptions)
     if options.FusedActivationFunction() != tflite.ActivationFunctionType.NONE:
         raise UnsupportedError(f"fused activation {options.FusedActivationFunction()}, none was expected")
