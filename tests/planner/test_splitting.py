@@ -15,7 +15,7 @@ from tinygen.ir.types import Array
 from tinygen.kernels.base import Kernel, Library, Objective, Toolbox
 from tinygen.kernels.select import LOWERINGS, select
 from tinygen.ops.pool2d import MaxPool2D
-from tinygen.ops.window import HW, NO_PADDING, UNIT
+from tinygen.ops.window import HW, NO_PADDING, UNIT, Padding
 from tinygen.ops.windowed import Convolution
 from tinygen.planner.chains.network import Network
 from tinygen.planner.chains.segment import Segment, chain_of, sliced_chain_of, strip_chains
@@ -169,6 +169,20 @@ def test_a_fetched_input_that_a_later_segment_reads_by_a_view() -> None:
     board = _BOARDS[0]
     toolbox = Toolbox(Library.CMSIS_NN, board.isa, Objective.RAM)
     _assert_right(plan(build.graph(build.add(part, part)), board, toolbox, request))
+
+
+def test_strips_of_which_one_takes_all_columns_and_the_next_some_of_them() -> None:
+    build = GraphBuilder()
+    image = build.input(1, 1, 2, 1)
+    all_columns = build.conv(image, 2, UNIT)
+    result = build.conv(all_columns, 1, HW(1, 2), padding=Padding(0, 0, 0, 1))
+    toolbox = Toolbox(Library.CMSIS_NN, _BOARDS[0].isa, Objective.RAM)
+    network = _network(build.graph(result), toolbox, fetches_input=True, rereads_input=True)
+    schedule = split(network, (Segment(0, 2, 1, strips=2),), _BOARDS[0], toolbox)
+    names = {result.name for call in schedule.calls for result in call.op.results}
+    assert all_columns.name in names
+    assert any(piece.whole is all_columns for piece in schedule.pieces.values())
+    _assert_right(schedule)
 
 
 def _assert_right(schedule: Schedule) -> None:

@@ -408,6 +408,7 @@ class _Execution:
         part = self._schedule.pieces.get(tensor)
         if part is None:
             self._expected[tensor] = marks
+            self._missing.pop(tensor, None)
             self._complete(tensor)
         else:
             self._write_piece(part, marks)
@@ -417,8 +418,8 @@ class _Execution:
             self._expected[part.whole] = np.full(part.whole.type.bytes, _NEVER_WRITTEN, self._dtype)
             self._missing[part.whole] = part.whole.type.bytes
         inside = _marks_in(self._expected[part.whole], part)
-        was_missing = self._missing[part.whole]
-        self._missing[part.whole] -= int(np.count_nonzero(inside == _NEVER_WRITTEN))
+        was_missing = self._missing.get(part.whole, 0)  # strips may write all of a tensor first, and parts of it again
+        self._missing[part.whole] = was_missing - int(np.count_nonzero(inside == _NEVER_WRITTEN))
         inside[:] = marks.reshape(inside.shape)
         if was_missing and not self._missing[part.whole]:
             self._complete(part.whole)
