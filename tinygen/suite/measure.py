@@ -228,9 +228,9 @@ def _row(task: str, variant: Variant, compiled: Compiled, measured: dict[object,
 
 def _functions(compiled: Compiled) -> Mapping[str, Sequence[str]]:
     """The functions of kernels that it calls; CMSIS-NN's and the portable ones have the same names."""
-    found = sorted({call.kernel.function for call in compiled.schedule.all_calls})
-    own = tuple(function for function in found if function.startswith("tg_"))
-    others = tuple(function for function in found if function not in own)
+    found = sorted({(call.kernel.function, call.kernel.is_own) for call in compiled.schedule.all_calls})
+    own = tuple(function for function, is_own in found if is_own)
+    others = tuple(function for function, is_own in found if not is_own)
     return {owner: names for owner, names in (("tinygen", own), (compiled.library.value, others)) if names}
 
 
