@@ -63,6 +63,9 @@ NODES: Final = Limit(1 << 14, "operators of its file")
 MLIR_BYTES: Final = Limit(1 << 28, "letters of MLIR")
 """Two for each byte of constants, so those that four TFLite files may have: calibrated networks had float32 weights."""
 
+RELAY_BYTES: Final = Limit(1 << 28, "letters of Relay")
+"""With the constants in its metadata, as base64; those of a file beside it are not counted here."""
+
 READ_TENSORS: Final = Limit(1 << 19, "tensors of subgraphs, each as often as it is run")
 """In a TFLite file, whose operators may all run one subgraph with any number of tensors. Each takes some 3 us."""
 

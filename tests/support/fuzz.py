@@ -32,6 +32,7 @@ ROOT = Path(__file__).resolve().parents[2]
 ADDRESS_SPACE_BYTES = 4 << 30  # a last stop for the machine's sake; the resident set is what is tested
 _EXTREMES = (0, 1, 2, 0x7F, 0xFF, 0xFFFF, 0x10000, 0x7FFFFFFF, 0x80000000, 0xFFFFFFF0, 0xFFFFFFFC, 0xFFFFFFFF)
 _LONGEST_CONSTANT_BYTES = 64
+_TEXTS = (".mlir", ".relay")
 _MESSAGES = 0.8  # of the mutations of ONNX files
 
 
@@ -124,10 +125,10 @@ def _outcome(function: Callable[[Path], object], path: Path) -> bool | str:
 
 def _mutated(path: Path, data: bytes, places: Sequence[int], random_: random.Random) -> bytes:
     """Bytes of any file; of ONNX files messages more often, for protobuf refuses most changes of bytes; of MLIR
-    words."""
+    and Relay words."""
     if path.suffix == ".onnx" and random_.random() < _MESSAGES:
         return mutate_message(data, random_)
-    if path.suffix == ".mlir":
+    if path.suffix in _TEXTS:
         return mutate_module(data, random_)
     return mutate(data, places, random_)
 
@@ -135,7 +136,7 @@ def _mutated(path: Path, data: bytes, places: Sequence[int], random_: random.Ran
 def _constants(path: Path) -> list[bytes]:
     if path.suffix == ".onnx":
         return [tensor.raw_data for tensor in onnx.load(str(path)).graph.initializer]
-    if path.suffix == ".mlir":
+    if path.suffix in _TEXTS:
         return []
     tensors = [tensor for subgraph in read(path).subgraphs for tensor in subgraph.tensors]
     return [tensor.data.tobytes() for tensor in tensors if tensor.data is not None]

@@ -18,7 +18,7 @@ from tinygen.report.plain import shown
 
 _WITHOUT_VALUE = ("--quant-dynamic", "--nnpa-quant-dynamic")  # options whose value stands behind = or is left out
 _DECIDED = "auto"  # by the compiler
-_MODELS = (".tflite", ".onnx", ".mlir", ".keras", ".h5", ".pt2")
+_MODELS = (".tflite", ".onnx", ".mlir", ".relay", ".keras", ".h5", ".pt2")
 
 
 @dataclass(frozen=True)

@@ -15,17 +15,26 @@ from pathlib import Path
 
 from tinygen.errors import UnsupportedModelError, UsageError
 from tinygen.frontends.conversion import convert
+from tinygen.frontends.relay import parameters_of
 from tinygen.option import FLAG, option
 from tinygen.system import cache as cached
 from tinygen.system.work import work_folder
 
-CONVERTED = (".keras", ".h5", ".pt2", "model.py:function", "folder of a SavedModel")  # what else a model may be
+CONVERTED = (
+    ".relay",
+    ".keras",
+    ".h5",
+    ".pt2",
+    "model.py:function",
+    "folder of a SavedModel",
+)  # what else a model may be
 
 _SAVED_MODEL = "saved_model.pb"
 _KERAS = (".keras", ".h5")
 _WEIGHTS = (".pt", ".pth")  # of PyTorch: a state dict, or a pickled module
 _PYTHON = "tinygen.frontends.python_function:export_function"
 _TORCH = "tinygen.frontends.pytorch:load_program"
+_RELAY = "tinygen.frontends.relay.importer:convert_relay"
 _TENSORFLOW = "tinygen.frontends.keras:convert_keras"
 
 
@@ -52,6 +61,8 @@ def model_file(path: Path, trusts: bool = False) -> Path:
     if path.suffix.lower() == ".pt2" and path.is_file():
         _check_trusted(path, "torch unpickles and evaluates parts of it", trusts)
         return _converted(path, (path,), ".onnx", _TORCH, trusts)
+    if path.suffix.lower() == ".relay" and path.is_file():
+        return _converted(path, (path, parameters_of(path)), ".onnx", _RELAY, trusts)
     if path.suffix.lower() in _WEIGHTS and path.is_file():
         raise UnsupportedModelError(
             f"{path.name}: holds weights, or pickled code, which is not run; a network was expected. Name a function "

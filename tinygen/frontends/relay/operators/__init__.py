@@ -1,0 +1,1 @@
+"""How Relay spells operators."""
