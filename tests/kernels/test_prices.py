@@ -26,6 +26,7 @@ _WITHOUT = {
         ("tg_scale_asymmetric_f32", "tg_scale_litert_f32", "tg_scale_symmetric_f32"),
         "a few instructions, once for a range that was found row by row",
     ),
+    **dict.fromkeys(("tg_ring_depthwise_s8", "tg_ring_push"), "the only kernels of operators that a pass makes"),
     "tg_move_up": "measured as a move of the schedule, `MEMMOVE_UP`",
     "tg_transpose_in_place": "its own estimate ranks its passes; it stands where memory decides",
 }

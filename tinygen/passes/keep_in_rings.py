@@ -1,6 +1,6 @@
 """Windows whose old rows move at the end of each call become rings: new rows take the places of the oldest ones."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from tinygen.ir.graph import Graph, Op
@@ -19,7 +19,7 @@ class _Kept:
 
     state: State
     window: Op  # that puts old and new rows one behind the other
-    readers: dict[Op, Op]
+    readers: Mapping[Op, Op]
     push: Op
 
     @property

@@ -5,7 +5,7 @@ is there, and nesting is limited.
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from struct import unpack
@@ -72,7 +72,7 @@ class Operator:
     name: str
     operands: tuple[Name, ...]
     results: tuple[Name, ...]
-    attributes: dict[str, object]
+    attributes: Mapping[str, object]
     blocks: tuple[Body, ...]
     operand_types: tuple[TensorType, ...]
     result_types: tuple[TensorType, ...]
@@ -83,7 +83,7 @@ class Parsed:
     """A module: its operators, and bytes of dense resources by key."""
 
     operators: tuple[Operator, ...]
-    values: dict[str, bytes]
+    values: Mapping[str, bytes]
 
 
 def parse(text: str) -> Parsed:

@@ -1,6 +1,6 @@
 """A call of an operator while it is read: its arguments and attributes, each as what the operator expects."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -60,7 +60,7 @@ class RelayCall:
 
     operator: str
     arguments: tuple[Value, ...]
-    attributes: dict[str, object]
+    attributes: Mapping[str, object]
     emitter: Emitter
     read: set[str] = field(default_factory=set)
 

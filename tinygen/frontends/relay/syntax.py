@@ -4,7 +4,7 @@ The file is untrusted: every length is that of a text which is there, and nestin
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TypeVar
@@ -88,7 +88,7 @@ class WrittenCall:
 
     operator: str
     arguments: tuple["Expression", ...]
-    attributes: dict[str, object]
+    attributes: Mapping[str, object]
     line: int
 
 
@@ -99,7 +99,7 @@ Expression = Variable | RelayNumber | Meta | TupleOf | TupleEntry | WrittenCall
 class RelayText:
     """A function: parameters, named results in order, the result; and the text of the metadata."""
 
-    parameters: dict[str, Type]
+    parameters: Mapping[str, Type]
     statements: tuple[tuple[str, Expression], ...]
     result: Expression
     outputs: tuple[str, ...]  # names, where the text has them

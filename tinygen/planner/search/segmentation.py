@@ -276,6 +276,8 @@ class SegmentationSearch:
         while best := self._path(_Asked(limit_bytes, self._may_look)):
             if _extra(best.edges) > most_extra:
                 return ()
+            if not self._may_look:
+                return best.edges
             known = self._path(_Asked(limit_bytes, may_guess=False))
             if known and self._is_as_good(known, best, limit_bytes):
                 return known.edges
