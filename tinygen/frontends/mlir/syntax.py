@@ -5,20 +5,18 @@ is there, and nesting is limited.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from struct import unpack
-from typing import TypeVar
+from typing import ClassVar, TypeVar
 
 import numpy as np
 
+from tinygen.frontends.scanner import Scanner
 from tinygen.ir.types import DType, Quant, TensorType
 
-_MOST_NESTED = 32  # brackets; control flow in models takes 4 for each level
 _MOST_AXES = 32  # as many as numpy has
 
-_BLANK = re.compile(r"(?:\s|//[^\n]*)*")
 _WORD = re.compile(r"[A-Za-z_][\w$.]*")
 _STRING = re.compile(r'"((?:[^"\\\n]|\\(?:["\\nt]|[0-9A-Fa-f]{2}))*)"')
 _ESCAPE = re.compile(rb'\\(["\\nt]|[0-9A-Fa-f]{2})')
@@ -113,10 +111,9 @@ def _values(text: str) -> dict[str, bytes]:
 
 
 @dataclass(eq=False)
-class _Reader:
-    text: str
-    at: int = 0
-    depth: int = 0
+class _Reader(Scanner):
+    BLANK: ClassVar[re.Pattern[str]] = re.compile(r"(?:\s|//[^\n]*)*")
+
     aliases: dict[str, object] = field(default_factory=dict)
 
     def operator(self) -> Operator:
@@ -170,7 +167,7 @@ class _Reader:
     def all_of(self, each: Callable[[], Operator], until: str) -> tuple[Operator, ...]:
         """Operators up to a bracket, or the end of the text."""
         found = []
-        while not (self._has(until) if until else self._is_at_end()):
+        while not (self._has(until) if until else self.is_at_end()):
             found.append(each())
         return tuple(found)
 
@@ -335,43 +332,3 @@ class _Reader:
             if self._has(end):
                 return found
             self._expect(",")
-
-    @contextmanager
-    def _nested(self) -> Iterator[None]:
-        self.depth += 1
-        if self.depth > _MOST_NESTED:
-            raise self._error(f"at most {_MOST_NESTED} brackets inside of each other")
-        yield
-        self.depth -= 1
-
-    def _skip(self) -> None:
-        self.at = _BLANK.match(self.text, self.at).end()  # type: ignore[union-attr]
-
-    def _take(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
-        self._skip()
-        match = pattern.match(self.text, self.at)
-        if match is not None:
-            self.at = match.end()
-        return match
-
-    def _peeks(self, literal: str) -> bool:
-        self._skip()
-        return self.text.startswith(literal, self.at)
-
-    def _has(self, literal: str) -> bool:
-        found = self._peeks(literal)
-        self.at += len(literal) if found else 0
-        return found
-
-    def _expect(self, literal: str) -> None:
-        if not self._has(literal):
-            raise self._error(f"'{literal}'")
-
-    def _is_at_end(self) -> bool:
-        self._skip()
-        return self.at == len(self.text)
-
-    def _error(self, expected: str) -> ValueError:
-        line = self.text.count("\n", 0, self.at) + 1
-        found = self.text[self.at : self.at + 20].partition("\n")[0]
-        return ValueError(f"line {line}: {expected} was expected before '{found}'")

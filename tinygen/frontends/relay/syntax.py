@@ -4,21 +4,19 @@ The file is untrusted: every length is that of a text which is there, and nestin
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import ClassVar, TypeVar
 
 import numpy as np
 
+from tinygen.frontends.scanner import Scanner
 from tinygen.ir.types import Array
 
 VERSION = "0.0.5"
 
-_MOST_NESTED = 32  # brackets; TVM writes a name for each result that another operator reads
 _MOST_AXES = 32  # as many as numpy has
 
-_BLANK = re.compile(r"(?:\s|//[^\n]*|/\*(?s:.*?)\*/)*+")
 _VERSION = re.compile(r'\s*#\[version\s*=\s*"([^"\n]*)"\]')
 _METADATA = "#[metadata]"
 _FUNCTION = re.compile(r"def\s+@([\w.]+)|fn\b")
@@ -128,10 +126,9 @@ def parse(text: str) -> RelayText:
 
 
 @dataclass(eq=False)
-class _Reader:
-    text: str
-    at: int
-    depth: int = 0
+class _Reader(Scanner):
+    BLANK: ClassVar[re.Pattern[str]] = re.compile(r"(?:\s|//[^\n]*|/\*(?s:.*?)\*/)*+")
+
     counted: tuple[int, int] = (0, 1)  # a place, and the line that it is on
     free: dict[str, Type] = field(default_factory=dict)
 
@@ -331,48 +328,8 @@ class _Reader:
             self._expect(",")
         return found
 
-    @contextmanager
-    def _nested(self) -> Iterator[None]:
-        self.depth += 1
-        if self.depth > _MOST_NESTED:
-            raise self._error(f"at most {_MOST_NESTED} brackets inside of each other")
-        yield
-        self.depth -= 1
-
-    def _take(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
-        self._skip()
-        found = pattern.match(self.text, self.at)
-        if found is not None:
-            self.at = found.end()
-        return found
-
-    def _skip(self) -> None:
-        self.at = _BLANK.match(self.text, self.at).end()  # type: ignore[union-attr]
-
-    def _peeks(self, literal: str) -> bool:
-        self._skip()
-        return self.text.startswith(literal, self.at)
-
-    def _has(self, literal: str) -> bool:
-        found = self._peeks(literal)
-        self.at += len(literal) if found else 0
-        return found
-
-    def _expect(self, literal: str) -> None:
-        if not self._has(literal):
-            raise self._error(f"'{literal}'")
-
-    def is_at_end(self) -> bool:
-        """Whether nothing but blanks follows."""
-        self._skip()
-        return self.at == len(self.text)
-
     def _line(self) -> int:
         self._skip()
         start, line = self.counted
         self.counted = self.at, line + self.text.count("\n", start, self.at)
         return self.counted[1]
-
-    def _error(self, expected: str) -> ValueError:
-        found = self.text[self.at : self.at + 20].partition("\n")[0]
-        return ValueError(f"line {self._line()}: {expected} was expected before '{found}'")
