@@ -8,8 +8,9 @@ BOARD   ?= mps2-an386
 KERNELS ?= auto
 JOBS    ?= 2
 PYTEST_FLAGS ?=
-DOORS   ?= torch tensorflow
-DOOR_TESTS := tests/frontends/test_doors.py tests/frontends/test_same_network.py tests/calib/test_torch_states.py
+DOORS   ?= torch tensorflow tvm
+DOOR_TESTS := tests/frontends/test_doors.py tests/frontends/test_same_network.py tests/frontends/test_relax.py \
+	tests/calib/test_torch_states.py
 
 VENV := .venv
 BIN := $(VENV)/bin

@@ -121,7 +121,7 @@ def test_messages_without_torch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     with pytest.raises(ToolError, match=r"^torch: not installed, needed to read net\.pt2\. Run `pip install"):
         pytorch.load_program(tmp_path / "net.pt2", tmp_path / "out.onnx", trusts=True)
     with pytest.raises(ToolError, match=r"^torch: not installed, needed to read net\.py:f\. Run `pip install"):
-        pytorch.export_built(lambda: None, "net.py:f", tmp_path / "out.onnx")
+        pytorch.export_built(None, "net.py:f", tmp_path / "out.onnx")
 
 
 def test_messages_without_tensorflow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

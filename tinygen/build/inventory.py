@@ -15,6 +15,7 @@ _PACKAGES = {  # optional ones, with what they are for
     "ortools": ("optimal packing of large arenas", "pip install 'tinygen[solver]'"),
     "onnxruntime": ("validate ONNX models", "pip install 'tinygen[onnxruntime]'"),
     "torch": ("models of PyTorch", "pip install 'tinygen[torch]'"),
+    "apache-tvm": ("models of TVM", "pip install 'tinygen[tvm]'"),
     "tensorflow": ("models of Keras", "pip install 'tinygen[tensorflow]'"),
 }
 

@@ -3,7 +3,7 @@
 import logging
 import os
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -45,17 +45,9 @@ def load_state(path: Path) -> Mapping[str, Array]:
     return {str(k): value.detach().numpy() for k, value in state.items() if isinstance(value, torch.Tensor)}
 
 
-def export_built(build: Callable[[], object], where: str, out: Path) -> None:
-    """Write the network that `build` gives, a module and a tuple of example inputs, as ONNX to `out`."""
+def export_built(built: object, where: str, out: Path) -> None:
+    """Write a network, a module and a tuple of example inputs, as ONNX to `out`."""
     _check_torch(where)
-    try:
-        built = build()
-    except TinygenError:
-        raise
-    except Exception as error:
-        raise UnsupportedModelError(
-            f"{where}: raised {type(error).__name__} ({error}), a network was expected. Correct the function."
-        ) from error
     if not (isinstance(built, tuple) and len(built) == 2 and isinstance(built[0], torch.nn.Module)):
         raise UnsupportedModelError(
             f"{where}: gave {type(built).__name__}, a pair of a torch.nn.Module and a tuple of example inputs was "

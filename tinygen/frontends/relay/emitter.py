@@ -21,6 +21,7 @@ _MOST_SIZES = 1 << 10  # of a constant that a shape depends on
 _FOLDED = (
     *("Add", "Sub", "Mul", "Div", "Sqrt", "Reciprocal", "Neg", "Cast"),
     *("Reshape", "Transpose", "Squeeze", "Unsqueeze", "Concat", "Slice"),
+    *("Gather", "IsNaN", "Less", "Where"),
 )
 
 

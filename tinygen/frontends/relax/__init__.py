@@ -1,0 +1,1 @@
+"""TVM's Relax: modules that a function of a Python file builds become ONNX networks."""
