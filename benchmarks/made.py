@@ -9,6 +9,7 @@ from typing import Any
 from tinygen.mlperf.models import int8_model
 from tinygen.mlperf.rivals import tflm
 from tinygen.mlperf.tasks import TASKS
+from tinygen.report.table import cycles
 from tinygen.suite.measure import WITH, WITHOUT
 
 Row = Mapping[str, Any]
@@ -66,7 +67,7 @@ def _beside_tflm(task: str) -> Iterator[Sequence[str]]:
             *(_beside(row, *keys) for keys in (("ram_bytes", "tflm_ram"), ("code_bytes", "tflm_code"))),
             f"{row['const_bytes']:,}",
             *(_beside(row, *keys) for keys in (("flash_bytes", "tflm_flash"), ("instructions", "tflm_instructions"))),
-            f"{row['cycles_model']:,}",
+            cycles(row["cycles_model"], row["cycles_band"]),
         )
 
 

@@ -18,7 +18,7 @@ from tinygen.pipeline import compile_model
 from tinygen.planner.schedule.constants import const_bytes
 from tinygen.report.bench import bench
 from tinygen.report.counting import Counter, count, count_operators
-from tinygen.report.measurement import bench_table
+from tinygen.report.measurement import bench_table, comparison_table, operator_bench_table
 from tinygen.verify.samples import random_samples
 
 MODEL = "str_ww_ref_model"
@@ -63,7 +63,7 @@ def test_flash_is_read_as_often_by_operators_as_by_all_of_them() -> None:
     compiled = compiled_model(MODEL, "nucleo-l4r5zi")
     samples = random_samples(compiled.graph.inputs, 1, 0)
     operators = count_operators(compiled, samples, Counter.PLUGIN)
-    found = bench(compiled)
+    found = bench(compiled, per_op=True)
     ideal = bench(compiled_model(MODEL, "mps2-an386"))
     assert found.flash_fetches is not None and found.cycles_model is not None and ideal.cycles_model is not None
     assert abs(sum(part.fetches or 0 for part in operators.values()) - found.flash_fetches) < 0.02 * found.flash_fetches
@@ -72,6 +72,11 @@ def test_flash_is_read_as_often_by_operators_as_by_all_of_them() -> None:
     shown = _shown(bench_table("", found))
     assert "± 8%" in shown and f"{found.flash_fetches:,} that miss the caches" in shown
     assert "flash reads" not in _shown(bench_table("", ideal))
+    assert {operator.cycles_band for operator in found.per_op} == {0.08}
+    assert _shown(operator_bench_table(found.per_op)).count("± 8%") == len(found.per_op) > 0
+    assert "± 8%" in _shown(comparison_table("", found, ideal)) and "± 30%" in _shown(
+        comparison_table("", found, ideal)
+    )
 
 
 @pytest.mark.qemu

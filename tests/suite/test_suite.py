@@ -78,6 +78,7 @@ def test_page_and_picture_are_those_of_the_stored_numbers() -> None:
     assert markdown(suite) == (STORED / "mlperf.md").read_text(encoding="utf-8")
     drawn = picture(suite)
     assert drawn == (STORED / "mlperf.svg").read_text(encoding="utf-8")
+    assert f"{suite.rows[0].cycles_model:,} ± {suite.rows[0].cycles_band:.0%}" in markdown(suite)
     texts = {element.text for element in ElementTree.fromstring(drawn).iter() if element.text}
     fastest = next(best(suite.rows, "mps2-an386", Objective.TIME))
     assert any(text.startswith(f"{fastest.instructions:,}") for text in texts)

@@ -38,6 +38,7 @@ class OperatorBench:
     kernel: str  # C function
     instructions: int | None  # with the few that call the counter
     cycles_model: int | None
+    cycles_band: float | None  # of these instructions alone
     macs: int
     histogram: Mapping[Kind, int]  # instructions by kind; empty where the plugin has not counted
 
@@ -134,7 +135,16 @@ def _operators(compiled: Program, counts: Mapping[int, Count], per_op: bool) -> 
 
 
 def _operator(op: Op, function: str, taken: Count) -> OperatorBench:
-    return OperatorBench(op.name, spelled(op), function, taken.instructions, taken.cycles, op.macs, taken.histogram)
+    return OperatorBench(
+        name=op.name,
+        operator=spelled(op),
+        kernel=function,
+        instructions=taken.instructions,
+        cycles_model=taken.cycles,
+        cycles_band=taken.band,
+        macs=op.macs,
+        histogram=taken.histogram,
+    )
 
 
 def _numbered(schedule: Schedule) -> Iterator[Op]:

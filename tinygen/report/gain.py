@@ -19,7 +19,9 @@ class OperatorGain:
     instructions: int | None
     reference_instructions: int | None
     cycles_model: int | None
+    cycles_band: float | None
     reference_cycles_model: int | None
+    reference_cycles_band: float | None
     gain: float | None  # reference_instructions / instructions
 
 
@@ -57,6 +59,8 @@ def _gain(own: OperatorBench, other: OperatorBench) -> OperatorGain:
         instructions=own.instructions,
         reference_instructions=other.instructions,
         cycles_model=own.cycles_model,
+        cycles_band=own.cycles_band,
         reference_cycles_model=other.cycles_model,
+        reference_cycles_band=other.cycles_band,
         gain=None if gain is None else round(gain, 3),
     )

@@ -3,7 +3,7 @@
 from rich.console import RenderableType
 
 from tinygen.report.bench import Bench, ComparedOutputs, OperatorBench
-from tinygen.report.table import count, facts, listing, short_name, size
+from tinygen.report.table import count, cycles, facts, listing, short_name, size
 
 _SHOWN_KINDS = 3
 
@@ -13,7 +13,7 @@ def bench_table(title: str, measured: Bench) -> RenderableType:
     reads = (("flash reads", measured.flash_fetches, _fetches(measured)),) if measured.flash_fetches is not None else ()
     rows = (
         ("instructions", measured.instructions, f"{count(measured.instructions)} per inference"),
-        ("modelled cycles", measured.cycles_model, _cycles(measured)),
+        ("modelled cycles", measured.cycles_model, f"{_cycles(measured)} (docs/cycles.md)"),
         *reads,
         ("arena", measured.arena_bytes, size(measured.arena_bytes)),
         ("stack", measured.stack_bytes, size(measured.stack_bytes)),
@@ -36,7 +36,7 @@ def operator_bench_table(operators: tuple[OperatorBench, ...]) -> RenderableType
             short_name(operator.name),
             operator.kernel,
             "" if operator.instructions is None else operator.instructions,
-            "" if operator.cycles_model is None else operator.cycles_model,
+            "" if operator.cycles_model is None else cycles(operator.cycles_model, operator.cycles_band),
             operator.macs,
             "" if not operator.instructions or not operator.macs else f"{operator.instructions / operator.macs:.2f}",
             _most_frequent(operator),
@@ -57,17 +57,17 @@ def comparison_table(title: str, measured: Bench, reference: Bench) -> Renderabl
     """The same numbers with the other kernels, and the ratio to them."""
     numbers = (
         ("instructions", measured.instructions, reference.instructions),
-        ("modelled cycles", measured.cycles_model, reference.cycles_model),
         ("stack", measured.stack_bytes, reference.stack_bytes),
         ("code", measured.code_bytes, reference.code_bytes),
     )
-    rows = ((name, count(own), count(other), _ratio(own, other)) for name, own, other in numbers)
+    rows = [(name, count(own), count(other), _ratio(own, other)) for name, own, other in numbers]
+    ratio = _ratio(measured.cycles_model, reference.cycles_model)
+    rows.insert(1, ("modelled cycles", _cycles(measured), _cycles(reference), ratio))
     return listing(("", "this", "reference", "ratio"), rows, title)
 
 
 def _cycles(measured: Bench) -> str:
-    band = "" if measured.cycles_band is None else f" ± {measured.cycles_band:.0%} (docs/cycles.md)"
-    return f"{count(measured.cycles_model)}{band}"
+    return cycles(measured.cycles_model, measured.cycles_band)
 
 
 def _fetches(measured: Bench) -> str:

@@ -37,12 +37,17 @@ def _cell(text: str) -> Text:
 
 
 def _is_number(cell: str | int) -> bool:
-    return isinstance(cell, int) or not cell.strip("0123456789,.-")
+    return isinstance(cell, int) or not cell.strip("0123456789,.-±% ")
 
 
 def count(number: int | None) -> str:
     """A number with thousands separated; a dash for none."""
     return "-" if number is None else f"{number:,}"
+
+
+def cycles(number: int | None, band: float | None) -> str:
+    """Modelled cycles, with how far silicon may be from them (`docs/cycles.md`); a dash for none."""
+    return count(number) if band is None else f"{count(number)} ± {band:.0%}"
 
 
 def size(number: int | None) -> str:

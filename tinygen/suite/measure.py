@@ -55,6 +55,7 @@ class SuiteRow:
     flash_bytes: int
     instructions: int
     cycles_model: int | None
+    cycles_band: float | None  # how far silicon may be from them, as a share
     macs: int  # of the model as it is in its file
     computed_macs: int  # that are left by passes
     instructions_per_mac: float
@@ -212,6 +213,7 @@ def _row(task: str, variant: Variant, compiled: Compiled, measured: dict[object,
         flash_bytes=flash_bytes,
         instructions=instructions,
         cycles_model=found.cycles_model,
+        cycles_band=found.cycles_band,
         macs=macs,
         computed_macs=compiled.graph.macs,
         instructions_per_mac=round(instructions / macs, 3),

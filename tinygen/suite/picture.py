@@ -89,7 +89,13 @@ def _panels(suite: Suite) -> Iterator[Panel]:
         fast = list(best(suite.rows, target, Objective.TIME))
         instructions = ((row, row.instructions, row.tflm_instructions) for row in fast)
         yield Panel(f"Instructions on {target}, goal time", _beside_tflm(instructions))
-        yield Panel(f"Million cycles on {target}, goal time (modelled), and published", _beside_published(fast))
+        modelled = f"modelled, {_band(fast)}"
+        yield Panel(f"Million cycles on {target}, goal time ({modelled}), and published", _beside_published(fast))
+
+
+def _band(rows: Sequence[SuiteRow]) -> str:
+    """How far silicon may be from the modelled cycles of any row."""
+    return f"± {max((row.cycles_band or 0 for row in rows), default=0):.0%}"
 
 
 def _beside_tflm(figures: Iterator[tuple[SuiteRow, int, TflmRatio | None]]) -> tuple[tuple[Bar, ...], ...]:

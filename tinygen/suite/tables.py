@@ -7,7 +7,7 @@ from rich.console import RenderableType
 
 from tinygen.mlperf.models import int8_model
 from tinygen.mlperf.rivals import published, tflm
-from tinygen.report.table import listing
+from tinygen.report.table import cycles, listing
 from tinygen.suite.measure import Suite, SuiteRow, TflmRatio
 
 _TEXTS = ("task", "goal", "kernels", "functions")  # columns that are no numbers
@@ -40,8 +40,8 @@ Made by `{command}`; do not edit. The numbers are also in `mlperf.json`. {versio
   calls, by whose they are: tinygen's own, CMSIS-NN's, and portable ones of the same names.
 - Bytes as `tinygen bench` defines them: RAM is .data, .bss, arena and peak stack; code is without the constants, which
   are weights, biases and other tables (what `tinygen compile` counts), and the parameters of the layers; flash is both.
-- Instructions of one inference as QEMU executes them; cycles are modelled (`docs/cycles.md`); instructions per MAC of
-  the network in its file.
+- Instructions of one inference as QEMU executes them; cycles are modelled, with how far silicon may be from them
+  (`docs/cycles.md`); instructions per MAC of the network in its file.
 - Goals: `time`, `balanced` and `ram` at -O2, `size` at -Os.
 - TFLM: {tflm}. RAM and code are those of its slimmer int8 registrations, code at -Os, whatever ours is; constants are
   the model's file; instructions are those of its default registrations at the level of ours (-O2 in its own row).
@@ -129,7 +129,7 @@ def _row_cells(row: SuiteRow, goals: str, kernels: str) -> tuple[str, ...]:
         _ratio(row.tflm_flash),
         f"{row.instructions:,}",
         _ratio(row.tflm_instructions),
-        "-" if row.cycles_model is None else f"{row.cycles_model:,}",
+        cycles(row.cycles_model, row.cycles_band),
         f"{row.instructions_per_mac:.2f}",
     )
 
@@ -189,8 +189,11 @@ def _peers(suite: Suite) -> str:
 
 
 def _fastest(rows: Sequence[SuiteRow], task: str) -> str:
-    found = [row.cycles_model for row in rows if row.task == task and row.cycles_model is not None]
-    return f"{min(found) / 1e6:.2f}" if found else "-"
+    counted = [row for row in rows if row.task == task and row.cycles_model is not None]
+    fastest = min(counted, key=lambda row: row.cycles_model or 0, default=None)
+    if fastest is None or fastest.cycles_model is None:
+        return "-"
+    return f"{fastest.cycles_model / 1e6:.2f} ± {fastest.cycles_band or 0:.0%}"
 
 
 def _table(heads: Sequence[str], rows: Iterator[tuple[str, ...]] | Sequence[tuple[str, ...]]) -> str:
