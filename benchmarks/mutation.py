@@ -4,8 +4,9 @@
 
 Of each room a sample of all its mutants (tests/support/mutants.py) is tried in a copy of the project: a mutant is
 killed where the room's tests fail, or take more than ten times as long as without it. Tests that compare texts with
-golden ones or with digests are not among them: they fail for any change. What is measured goes to mutation.json, the
-tables of mutation.md follow from it. mutation_equal.toml names the mutants that compute the same, with the reason.
+golden ones or with digests are not among them: they fail for any change. What is measured goes to mutation.json, mutant
+by mutant, so that a round that was ended goes on where it was, and a larger sample adds to a smaller one of its seed.
+The tables of mutation.md follow from it. mutation_equal.toml names the mutants that compute the same, with the reason.
 """
 
 import argparse
@@ -19,7 +20,7 @@ import signal
 import sys
 import tempfile
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -151,19 +152,24 @@ class Outcome:
     tried: tuple[Found, ...]
 
 
-def measure(room: Room, sample: int, seed: int) -> Outcome:
-    """Try a sample of the room's mutants."""
+def measure(room: Room, sample: int, seed: int, before: Outcome | None) -> Iterator[Outcome]:
+    """Try a sample of the room's mutants, those of the same seed that were tried before left out; after each."""
     population = _population(room)
-    chosen = random.Random(seed).sample(population, min(sample, len(population)))
-    return Outcome(len(population), seed, tuple(_try_all(room, chosen)))
+    is_begun = before is not None and before.seed == seed
+    outcome = Outcome(len(population), seed, before.tried if before is not None and is_begun else ())
+    known = {_key(found) for found in outcome.tried}
+    drawn = random.Random(seed).sample(population, min(sample, len(population)))
+    for found in _try_all(room, [each for each in drawn if _key(_found(*each, False)) not in known]):
+        outcome = replace(outcome, tried=(*outcome.tried, found))
+        yield outcome
 
 
-def retry(room: Room, outcome: Outcome) -> Outcome:
-    """Try the survivors again, by tests that have come since."""
+def retry(room: Room, outcome: Outcome) -> Iterator[Outcome]:
+    """Try the survivors again, by tests that have come since; after each."""
     left = {_key(found) for found in outcome.tried if not found.is_killed} - _equal()
-    chosen = [(file, mutant) for file, mutant in _population(room) if _key(_found(file, mutant, False)) in left]
-    now = {_key(found): found for found in _try_all(room, chosen)}
-    return replace(outcome, tried=tuple(now.get(_key(found), found) for found in outcome.tried))
+    for now in _try_all(room, [each for each in _population(room) if _key(_found(*each, False)) in left]):
+        outcome = replace(outcome, tried=tuple(now if _key(now) == _key(each) else each for each in outcome.tried))
+        yield outcome
 
 
 def _population(room: Room) -> list[tuple[Path, Mutant]]:
@@ -176,15 +182,17 @@ def _found(file: Path, mutant: Mutant, is_killed: bool) -> Found:
     return Found(str(file.relative_to(_ROOT)), mutant.line(text), *mutant.lines(text), is_killed)
 
 
-def _try_all(room: Room, chosen: Sequence[tuple[Path, Mutant]]) -> list[Found]:
+def _try_all(room: Room, chosen: Sequence[tuple[Path, Mutant]]) -> Iterator[Found]:
     """What becomes of mutants in a copy of the project; SystemExit where its tests fail without any."""
+    if not chosen:
+        return
     with tempfile.TemporaryDirectory(prefix="tinygen-") as folder:
         place = _copied(Path(folder))
         status, cpu_s = _run(place, room.tests, 0)
         if status:
             raise SystemExit(f"the tests fail without a mutant: {' '.join(room.tests)}")
         limit_s = max(_LEAST_CPU_S, int(_SLOWER * cpu_s))
-        return [_tried(place, file, mutant, room, limit_s) for file, mutant in chosen]
+        yield from (_tried(place, file, mutant, room, limit_s) for file, mutant in chosen)
 
 
 def _copied(folder: Path) -> Path:
@@ -298,11 +306,18 @@ def main() -> None:
     results = _stored()
     for name in given.rooms.split(",") if given.rooms else ():
         room = ROOMS[name]
-        results[name] = retry(room, results[name]) if given.again else measure(room, given.sample, given.seed)
-        ordered = {room: results[room] for room in ROOMS if room in results}
-        stored = {room: asdict(outcome) for room, outcome in ordered.items()}
-        _RESULTS.write_text(json.dumps(stored, indent=1) + "\n", encoding="utf-8")
+        stages = (
+            retry(room, results[name]) if given.again else measure(room, given.sample, given.seed, results.get(name))
+        )
+        for outcome in stages:
+            results[name] = outcome
+            _store({room: results[room] for room in ROOMS if room in results})
     _PAGE.write_text(page({room: results[room] for room in ROOMS if room in results}), encoding="utf-8")
+
+
+def _store(results: Mapping[str, Outcome]) -> None:
+    stored = {room: asdict(outcome) for room, outcome in results.items()}
+    _RESULTS.write_text(json.dumps(stored, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
