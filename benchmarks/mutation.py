@@ -6,7 +6,8 @@ Of each room a sample of all its mutants (tests/support/mutants.py) is tried in 
 killed where the room's tests fail, or take more than ten times as long as without it. Tests that compare texts with
 golden ones or with digests are not among them: they fail for any change. What is measured goes to mutation.json, mutant
 by mutant, so that a round that was ended goes on where it was, and a larger sample adds to a smaller one of its seed.
-The tables of mutation.md follow from it. mutation_equal.toml names the mutants that compute the same, with the reason.
+The tables of mutation.md follow from it. mutation_equal.toml names the mutants that compute the same, with the reason,
+mutation_known.toml mistakes that were not noticed once, which are tried one by one as a room of their own.
 """
 
 import argparse
@@ -23,6 +24,7 @@ import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import asdict, dataclass, replace
+from itertools import groupby
 from pathlib import Path
 
 import jinja2  # noqa: F401 - imported once, before processes fork
@@ -39,6 +41,8 @@ _COPIED = ("tinygen", "templates", "runtime_c", "boards", "tests", "examples", "
 _RESULTS = _ROOT / "benchmarks" / "mutation.json"
 _PAGE = _ROOT / "benchmarks" / "mutation.md"
 _EQUAL = _ROOT / "benchmarks" / "mutation_equal.toml"
+_KNOWN = _ROOT / "benchmarks" / "mutation_known.toml"
+_KNOWN_ROOM = "known survivors"
 _SLOWER = 10  # times what tests take without a mutant
 _LEAST_CPU_S = 30
 _GOAL = 0.95
@@ -131,6 +135,8 @@ ROOMS = {
     ),
 }
 
+_ALL = (_KNOWN_ROOM, *ROOMS)
+
 
 @dataclass(frozen=True)
 class Found:
@@ -170,6 +176,41 @@ def retry(room: Room, outcome: Outcome) -> Iterator[Outcome]:
     for now in _try_all(room, [each for each in _population(room) if _key(_found(*each, False)) in left]):
         outcome = replace(outcome, tried=tuple(now if _key(now) == _key(each) else each for each in outcome.tried))
         yield outcome
+
+
+@dataclass(frozen=True)
+class Known:
+    """A mistake that was not noticed once."""
+
+    what: str
+    file: str
+    before: str  # stands once in the file
+    after: str
+    test: str  # that notices it now
+
+    @property
+    def mutant(self) -> Mutant:
+        """The change of the file; SystemExit where it does not say what is changed."""
+        text, before = (_ROOT / self.file).read_bytes(), self.before.encode()
+        if text.count(before) != 1:
+            raise SystemExit(f"mutation_known.toml: '{self.before}' stands {text.count(before)} times in {self.file}")
+        start = text.index(before)
+        return Mutant(start, start + len(before), self.after.encode())
+
+
+def known() -> list[Known]:
+    """Those of mutation_known.toml."""
+    return [Known(**entry) for entry in tomllib.loads(_KNOWN.read_text(encoding="utf-8"))["known"]]
+
+
+def measure_known() -> Iterator[Outcome]:
+    """Try each by its own test; after each."""
+    outcome = Outcome(len(known()), 0, ())
+    for test, group in groupby(known(), lambda entry: entry.test):
+        chosen = [(_ROOT / entry.file, entry.mutant) for entry in group]
+        for found in _try_all(Room((), (test,)), chosen):
+            outcome = replace(outcome, tried=(*outcome.tried, found))
+            yield outcome
 
 
 def _population(room: Room) -> list[tuple[Path, Mutant]]:
@@ -263,10 +304,11 @@ def _table(results: dict[str, Outcome]) -> Iterator[str]:
         same = [found for found in outcome.tried if not found.is_killed and _key(found) in equal]
         killed = sum(found.is_killed for found in outcome.tried)
         rate = killed / max(1, len(outcome.tried) - len(same))
-        files = ", ".join(f"`{file}`" for file in ROOMS[name].files)
+        room = ROOMS.get(name)
+        files = ", ".join(f"`{file}`" for file in (room.files if room else (_KNOWN.name,)))
         sizes = f"{outcome.all:,} | {outcome.seed} | {len(outcome.tried)} | {len(same)} | {killed}"
         yield f"| {name} | {files} | {sizes} | {rate:.0%} |"
-    if missing := [name for name in ROOMS if name not in results]:
+    if missing := [name for name in _ALL if name not in results]:
         yield from ("", f"Not measured yet: {', '.join(missing)}.")
 
 
@@ -298,21 +340,28 @@ def _stored() -> dict[str, Outcome]:
 def main() -> None:
     """Measure the rooms that are asked for, and write the results of all."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rooms", default=",".join(ROOMS))
+    parser.add_argument("--rooms", default=",".join(_ALL))
     parser.add_argument("--sample", type=int, default=30, help="mutants of each room")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--again", action="store_true", help="try only what survived the stored round")
     given = parser.parse_args()
     results = _stored()
     for name in given.rooms.split(",") if given.rooms else ():
-        room = ROOMS[name]
-        stages = (
-            retry(room, results[name]) if given.again else measure(room, given.sample, given.seed, results.get(name))
-        )
-        for outcome in stages:
+        for outcome in _stages(name, results.get(name), given.sample, given.seed, given.again):
             results[name] = outcome
-            _store({room: results[room] for room in ROOMS if room in results})
-    _PAGE.write_text(page({room: results[room] for room in ROOMS if room in results}), encoding="utf-8")
+            _store(_ordered(results))
+    _PAGE.write_text(page(_ordered(results)), encoding="utf-8")
+
+
+def _stages(name: str, before: Outcome | None, sample: int, seed: int, again: bool) -> Iterator[Outcome]:
+    """What is known of a room after each mutant that is tried."""
+    if name == _KNOWN_ROOM:
+        return measure_known()
+    return retry(ROOMS[name], before) if again and before else measure(ROOMS[name], sample, seed, before)
+
+
+def _ordered(results: Mapping[str, Outcome]) -> dict[str, Outcome]:
+    return {room: results[room] for room in _ALL if room in results}
 
 
 def _store(results: Mapping[str, Outcome]) -> None:

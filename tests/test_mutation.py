@@ -1,8 +1,11 @@
 """Mutation rounds: what is changed and what is not, and that a mistake that tests notice counts as killed."""
 
-from benchmarks.mutation import ROOMS, Found, Outcome, page
+from pathlib import Path
+
+from benchmarks.mutation import ROOMS, Found, Outcome, known, page
 from tests.support.mutants import mutants
 
+CHECKOUT = Path(__file__).resolve().parents[1]
 _PYTHON = b'''"""At most 3."""
 
 LIMIT: int = 3
@@ -77,3 +80,12 @@ def test_the_page_counts_what_was_tried() -> None:
     shown = page({name: Outcome(9, 1, tried) for name in ROOMS if name == "checker"})
     assert "| checker | `tinygen/planner/schedule/check.py` | 9 | 1 | 2 | 0 | 1 | 50% |" in shown
     assert "| `a.py:1` | `x \\| y` | `x & y` |" in shown
+
+
+def test_what_survived_once_can_be_tried_again() -> None:
+    """Each stands once in its file, where it is one change, and names tests that are there."""
+    for mistake in known():
+        text = (CHECKOUT / mistake.file).read_bytes()
+        assert mistake.after.encode() in mistake.mutant.apply(text)
+        file, _, name = mistake.test.partition("::")
+        assert f"def {name.partition('[')[0]}" in (CHECKOUT / file).read_text(encoding="utf-8"), mistake.test
