@@ -2,7 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 
@@ -16,8 +18,11 @@ from tinygen.codegen.render import render
 from tinygen.ir.graph import Graph
 from tinygen.ir.tensor import Tensor
 from tinygen.kernels.base import Library, Toolbox
+from tinygen.planner.memory.effort import Effort
+from tinygen.planner.memory.placement import place
 from tinygen.planner.plan import PlanRequest, plan
-from tinygen.targets import load
+from tinygen.planner.schedule.schedule import Schedule
+from tinygen.targets import Board, load
 from tinygen.targets.isa import Isa
 from tinygen.verify import reference
 from tinygen.verify.samples import random_samples
@@ -65,7 +70,7 @@ def _named(graph: Graph, prefix: str) -> Graph:
 def run_batch(graphs: Sequence[Graph], toolbox: Toolbox, seed: int, folder: Path) -> list[Differing]:
     """Outputs of graphs as they were imported that their C does not give; ToolError where that fails at run time."""
     imported, board = beside(graphs), load(_BOARD)
-    schedule = plan(passes.run(imported), board, toolbox, PlanRequest(_RAM_BYTES, False, False))
+    schedule = _planned(imported, board, toolbox)
     files = render(schedule, "batch", "batch")
     toolchain = for_board(board, sanitizers=[Sanitizer.ADDRESS, Sanitizer.UNDEFINED])
     trees = (kernel_library(Library.PORTABLE, None), operators(), native())
@@ -80,3 +85,11 @@ def run_batch(graphs: Sequence[Graph], toolbox: Toolbox, seed: int, folder: Path
             if not np.array_equal(output, right, equal_nan=right.dtype.kind == "f"):
                 found.append(Differing(owner, port.name, int(np.count_nonzero(output != right))))
     return found
+
+
+def _planned(graph: Graph, board: Board, toolbox: Toolbox) -> Schedule:
+    """On whole tensors, placed without much of a search: how small the arena of networks without a connection is tells
+    nothing, and takes most of the time.
+    """
+    with patch("tinygen.planner.whole.whole.place", partial(place, effort=Effort.QUICK)):
+        return plan(passes.run(graph), board, toolbox, PlanRequest(_RAM_BYTES, False, False))
