@@ -3,11 +3,15 @@
     python -m benchmarks.check [--quick] [--write] [PAGE ...]
 
 Without `--quick` that is everything: marked numbers, made tables, and all pages that programs make, which takes hours.
-With it, what is stored is compared, and what takes seconds is measured. `--write` puts what was found into the pages.
+Pages that were right are remembered in build/ for as long as no file but a page changes, so that a run that was ended
+goes on where it was. With `--quick`, what is stored is compared, and what takes seconds is measured. `--write` puts
+what was found into the pages, and what programs store beside theirs.
 `benchmarks/marks.py` says how numbers are marked, `figures.toml` where they come from, and what needs no mark.
 """
 
 import argparse
+import hashlib
+import json
 import os
 import re
 import shlex
@@ -16,7 +20,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, zip_longest
 from pathlib import Path
 
 from benchmarks.made import TABLES
@@ -34,6 +38,9 @@ from benchmarks.sources import (
 )
 from tinygen import paths
 from tinygen.system.work import work_folder
+
+_REMEMBERED = CHECKOUT / "build" / "bench-check.json"
+_MOST_SHOWN = 8  # lines of a page that are others
 
 
 @dataclass(frozen=True)
@@ -100,12 +107,21 @@ def stale() -> Iterator[str]:
     yield from (f"figures.toml: {page} is not there" for page in made_pages() if page not in texts)
 
 
-def differences(text: str, quick_only: bool) -> Iterator[Difference]:
-    """Marked numbers that are others when they are derived again; FigureError."""
+def differences(text: str, quick_only: bool, missing: dict[str, None] | None = None) -> Iterator[Difference]:
+    """Marked numbers that are others when they are derived again.
+
+    FigureError where that is impossible; with `missing`, what they say is noted there, and the others are derived.
+    """
     for figure in figures(text):
         if figure.source is None or figure.source.startswith("tests/") or (quick_only and not is_quick(figure.source)):
             continue
-        found = figure.written(evaluate(figure.source))
+        try:
+            found = figure.written(evaluate(figure.source))
+        except FigureError as error:
+            if missing is None:
+                raise
+            missing[str(error)] = None
+            continue
         if found != figure.text:
             yield Difference(figure, found)
 
@@ -125,7 +141,9 @@ def _check(page: str, quick_only: bool, writes: bool) -> Iterator[str]:
     if faults:
         yield from faults
         return
-    found = list(differences(text, quick_only))
+    missing: dict[str, None] = {}
+    found = list(differences(text, quick_only, missing))
+    yield from (f"{page}: {error}" for error in missing)
     fresh = written(text, found)
     if writes and fresh != text:
         (CHECKOUT / page).write_text(fresh, encoding="utf-8")
@@ -152,24 +170,69 @@ def _make(page: str, made: MadePage, writes: bool) -> Iterator[str]:
             yield f"{page}: {made.command} ended with {done.returncode}: {(done.stdout + done.stderr)[-800:]}"
             return
         fresh = (copy / page).read_text(encoding="utf-8")
-    if writes:
-        (CHECKOUT / page).write_text(fresh, encoding="utf-8")
-    elif _fixed(fresh, made) != _fixed(text_of(page), made):
-        yield f"{page}: {made.command} makes another page now"
+        if writes:
+            _put_back(copy, Path(page))
+    if not writes and _fixed(fresh, made) != _fixed(text_of(page), made):
+        yield f"{page}: {made.command} makes another page now{_changed(text_of(page), fresh, made)}"
 
 
 def _copied(folder: Path) -> Path:
     """What is in git, as it is now, beside the reference data."""
     copy = folder / "checkout"
-    listed = subprocess.run(["git", "ls-files", "-z"], cwd=CHECKOUT, capture_output=True, text=True, check=True).stdout
-    for name in filter(None, listed.split("\0")):
-        if (CHECKOUT / name).is_file():
-            (copy / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(CHECKOUT / name, copy / name)
+    for name in _in_git():
+        (copy / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(CHECKOUT / name, copy / name)
     for beside, place in ((CHECKOUT.parent / "shared", folder / "shared"), (CHECKOUT / "models", copy / "models")):
         if beside.is_dir():
             place.symlink_to(beside, target_is_directory=True)
     return copy
+
+
+def _put_back(copy: Path, page: Path) -> None:
+    """The page that a program has made in a copy of the checkout, and what it stores beside it under the same name."""
+    for made in (copy / page.parent).iterdir():
+        if made.stem == page.stem or made.name == ".tinygen.json":
+            shutil.copy(made, CHECKOUT / page.parent / made.name)
+
+
+def _changed(before: str, after: str, made: MadePage) -> str:
+    """The first lines that are others, as both pages have them."""
+    lines = zip_longest(before.splitlines(), after.splitlines(), fillvalue="")
+    others = [pair for pair in lines if _fixed(pair[0], made) != _fixed(pair[1], made)]
+    return "".join(f"\n  - {old}\n  + {new}" for old, new in others[:_MOST_SHOWN])
+
+
+def _in_git() -> Iterator[str]:
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=CHECKOUT, capture_output=True, text=True, check=True).stdout
+    return (name for name in listed.split("\0") if name and (CHECKOUT / name).is_file())
+
+
+def _state() -> str:
+    """A digest of all that figures are made of here: what is in git, but for pages, and CMSIS-NN's place."""
+    digest = hashlib.sha256(str(paths.cmsis_nn()).encode())
+    for name in _in_git():
+        if not name.endswith(".md"):
+            digest.update(name.encode())
+            digest.update((CHECKOUT / name).read_bytes())
+    return digest.hexdigest()
+
+
+def _page_digest(page: str) -> str:
+    return hashlib.sha256(text_of(page).encode()).hexdigest()
+
+
+def _right_before(state: str) -> dict[str, str]:
+    """Digests of the pages that were right when all else was as it is."""
+    if not _REMEMBERED.exists():
+        return {}
+    stored = json.loads(_REMEMBERED.read_text(encoding="utf-8"))
+    known: dict[str, str] = stored["pages"] if stored["state"] == state else {}
+    return known
+
+
+def _remember(state: str, right: dict[str, str]) -> None:
+    _REMEMBERED.parent.mkdir(exist_ok=True)
+    _REMEMBERED.write_text(json.dumps({"state": state, "pages": right}, indent=1) + "\n", encoding="utf-8")
 
 
 def _fixed(text: str, made: MadePage) -> str:
@@ -186,11 +249,19 @@ def main() -> int:
     given = parser.parse_args()
     print(f"{len(unrepeated())} entries of figures.toml say what no program repeats yet")
     made, faults = made_pages(), 0 if given.pages else _said(stale())
+    state = _state()
+    right = _right_before(state)
     for page in given.pages or pages():
+        if right.get(page) == _page_digest(page):
+            print(f"{page}: was right before, and nothing has changed since", flush=True)
+            continue
         if page in made:
-            faults += 0 if given.quick else _said(_make(page, made[page], given.write))
+            found = 0 if given.quick else _said(_make(page, made[page], given.write))
         else:
-            faults += _said(_check(page, given.quick, given.write))
+            found = _said(_check(page, given.quick, given.write))
+        faults += found
+        if not (found or given.quick or given.write):
+            _remember(state, right := {**right, page: _page_digest(page)})
     print(f"{faults} figures are not those of the pages" if faults else "all figures are those of the pages")
     return 1 if faults else 0
 

@@ -146,9 +146,23 @@ def _source(name: str) -> Mapping[str, Any]:
     return found
 
 
-@cache
 def _document(name: str) -> Any:
-    source = _source(name)
+    found = _document_or_error(name)
+    if isinstance(found, FigureError):
+        raise found
+    return found
+
+
+@cache
+def _document_or_error(name: str) -> Any:
+    """So that what fails is not tried again for each figure of it."""
+    try:
+        return _derived(_source(name))
+    except FigureError as error:
+        return error
+
+
+def _derived(source: Mapping[str, Any]) -> Any:
     if "json" in source:
         return _stored(source)
     if "table" in source:

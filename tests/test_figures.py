@@ -5,6 +5,7 @@
 
 import json
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -148,14 +149,44 @@ def test_pages_that_programs_make_are_made_in_a_copy(tmp_path: Path, monkeypatch
     program = "python -c \"import pathlib; pathlib.Path('docs/limits.md').write_text('12.5 s, 3 rows')\""
     monkeypatch.setattr(check, "work_folder", lambda: _Folder(tmp_path))
     made = sources.MadePage(program, None)
-    assert list(check._make("docs/limits.md", made, writes=False)) == [
-        f"docs/limits.md: {program} makes another page now"
-    ]
+    (fault,) = check._make("docs/limits.md", made, writes=False)
+    first = before.splitlines()[0]
+    assert fault.startswith(f"docs/limits.md: {program} makes another page now\n  - {first}\n  + 12.5 s, 3 rows\n")
     monkeypatch.setattr(check, "text_of", lambda _: "11.9 s, 3 rows")
     shutil.rmtree(tmp_path / "checkout")
     (tmp_path / "shared").unlink(missing_ok=True)
     assert list(check._make("docs/limits.md", sources.MadePage(program, r"\d+\.\d"), writes=False)) == []
     assert (CHECKOUT / "docs" / "limits.md").read_text(encoding="utf-8") == before
+
+
+def test_a_run_that_was_ended_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was right is not derived again, until the page or anything else changes; what was wrong is."""
+    monkeypatch.setattr(check, "_REMEMBERED", tmp_path / "build" / "right.json")
+    monkeypatch.setattr("sys.argv", ["check", "docs/limits.md", "docs/operators.md"])
+    state, looked_at = "before", list[str]()
+
+    def made(page: str, *_: object) -> Iterator[str]:
+        looked_at.append(page)
+        return iter(() if page == "docs/limits.md" else ("another one",))
+
+    monkeypatch.setattr(check, "_make", made)
+    monkeypatch.setattr(check, "_state", lambda: state)
+    assert (check.main(), check.main()) == (1, 1)
+    assert looked_at == ["docs/limits.md", "docs/operators.md", "docs/operators.md"]
+    state = "after"
+    check.main()
+    monkeypatch.setattr(check, "text_of", lambda _: "another text")
+    check.main()
+    assert looked_at.count("docs/limits.md") == 3
+
+
+def test_one_source_that_cannot_be_had_hides_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is said once for all of its figures."""
+    _stored(monkeypatch, {"arena_bytes": 1, "extra": 64, "macs": 1000, "cycles": 1})
+    missing: dict[str, None] = {}
+    found = list(differences(PAGE + PAGE, quick_only=False, missing=missing))
+    assert [each.found for each in found] == 2 * ["1", "6.4", "0.00"]
+    assert list(missing) == ["'stored.auc': no auc in stored, which has arena_bytes, extra, macs, cycles"]
 
 
 class _Folder:
