@@ -15,6 +15,7 @@ import numpy.typing as npt
 import onnx
 
 from benchmarks.shapes import Classifier, shapes
+from tinygen import paths
 from tinygen.calib.calibrator import Calibrator
 from tinygen.calib.model import load_float
 from tinygen.compress import CompressionGranularity, DType, QScheme
@@ -71,7 +72,7 @@ are not quantized, as they have at most 1,024 elements or no whole blocks along 
 float32 activations (their bytes are said), int8 beside int8 ones. GPTQ has chosen codes and scales on the samples of
 calibration. Kernels for codes save flash, not time. int8 per channel with int8 activations has native kernels, FP8 is
 int8 there; float16 is measured beside float32 activations alone. Zeros are the smallest weights of each constant,
-without training afterwards. Kernels are tinygen's own: CMSIS-NN was not there.
+without training afterwards. Kernels are tinygen's own (`--cmsis-nn off`).
 """
 
 
@@ -159,7 +160,8 @@ def _compressed(task: Task, method: CompressionMethod) -> tuple[onnx.ModelProto,
 
 def _row(name: str, activations: str, task: Task, file: Path, table: Path | None, findings: tuple[Finding, ...]) -> Row:
     def compiled(target: str) -> Compiled:
-        return compile_model(file, Options(target=target, ctable=table, allow_float=table is None))
+        without = paths.WITHOUT_CMSIS_NN  # the same figures wherever it is
+        return compile_model(file, Options(target=target, ctable=table, allow_float=table is None, cmsis_nn=without))
 
     unseen = [[image[np.newaxis]] for image in task.images[_CALIBRATION:]]
     host, boards = compiled("host"), [compiled(board) for board in _BOARDS]

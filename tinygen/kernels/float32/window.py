@@ -8,6 +8,7 @@ import numpy as np
 from tinygen.ir.coding import Coding
 from tinygen.ir.graph import Op
 from tinygen.ir.tensor import Tensor
+from tinygen.ir.types import Array
 from tinygen.kernels.base import Kernel, Lowerings, Table, Toolbox, constant_tables
 from tinygen.kernels.float32.coded import coded_convolution
 from tinygen.kernels.float32.listed import listed_convolution
@@ -50,9 +51,8 @@ class PoolF32(Kernel):
 
 
 def lower_convolution(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 - the same for all targets
-    """Conv2D and DepthwiseConv2D."""
+    """Conv2D and DepthwiseConv2D; filters of one channel each are depthwise, however the file spells them."""
     assert isinstance(op, Conv2D | DepthwiseConv2D)
-    is_depthwise = isinstance(op, DepthwiseConv2D)
     window = WindowF32(
         batches=op.input.shape[0],
         input=ImageStruct.of(op.input.type),
@@ -69,8 +69,12 @@ def lower_convolution(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 - the
     if coding is not None:
         groups = op.input.shape[3] // coding.codes.shape[3]
         return _coded(coding, op.input, op.output, op.bias, replace(window, groups=groups))
-    function = "tg_depthwise_convolve_f32" if is_depthwise else "tg_convolve_f32"
-    return _convolution(function, op.input, op.output, op.weights, op.bias, window)
+    weights = _values(op.weights)
+    if isinstance(op, Conv2D):
+        if op.groups < op.input.shape[3]:
+            return _convolution("tg_convolve_f32", op.input, op.output, weights, op.bias, window)
+        weights, window = weights.transpose(3, 1, 2, 0), replace(window, groups=1)
+    return _convolution("tg_depthwise_convolve_f32", op.input, op.output, weights, op.bias, window)
 
 
 def lower_transpose_conv2d(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 - the same for all targets
@@ -86,7 +90,7 @@ def lower_transpose_conv2d(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 
         left=op.left,
         bounds=op.clamp,
     )
-    return _convolution("tg_transpose_convolve_f32", op.input, op.output, op.weights, op.bias, window)
+    return _convolution("tg_transpose_convolve_f32", op.input, op.output, _values(op.weights), op.bias, window)
 
 
 def lower_fully_connected(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 - the same for all targets
@@ -103,7 +107,7 @@ def lower_fully_connected(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 -
     coding = op.weights.coding and op.weights.coding.as_filters(0)
     if coding is not None:
         return _coded(coding, op.input, op.output, op.bias, window)
-    return _convolution("tg_convolve_f32", op.input, op.output, op.weights, op.bias, window)
+    return _convolution("tg_convolve_f32", op.input, op.output, _values(op.weights), op.bias, window)
 
 
 def lower_pool(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 - the same for all targets
@@ -133,11 +137,15 @@ def _coded(coding: Coding, input: Tensor, output: Tensor, bias: Tensor | None, w
     return kernel(coding, input, output, bias, window)
 
 
-def _convolution(
-    function: str, input: Tensor, output: Tensor, weights: Tensor, bias: Tensor | None, window: WindowF32
-) -> ConvolveF32:
+def _values(weights: Tensor) -> Array:
     assert weights.data is not None
-    tables = [Table("weights", weights.data.astype(np.float32))]
+    return weights.data
+
+
+def _convolution(
+    function: str, input: Tensor, output: Tensor, weights: Array, bias: Tensor | None, window: WindowF32
+) -> ConvolveF32:
+    tables = [Table("weights", weights.astype(np.float32, order="C"))]
     if bias is not None and bias.data is not None:
         tables.append(Table("bias", bias.data.astype(np.float32)))
     return ConvolveF32(
