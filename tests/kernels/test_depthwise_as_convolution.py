@@ -81,7 +81,7 @@ def test_one_network_on_float32_runs_on_the_same_kernel_however_it_is_spelled(tm
     first, second = ([call.kernel.function for call in each.schedule.calls] for each in compiled)
     assert first == second == ["tg_depthwise_convolve_f32"]
     outputs = [each.execute([[image]]).outputs[0][0] for each in compiled]
-    assert np.array_equal(*outputs)
+    assert np.array_equal(outputs[0], outputs[1])
     (expected,) = evaluate(compiled[0].imported, [image])
     assert np.allclose(outputs[0], expected, rtol=1e-5, atol=1e-6)
 
