@@ -55,6 +55,7 @@ class VerifyError(TinygenError):
 
 
 LISTED = "`tinygen supported-ops` lists what can."
+IN_FLOAT = "With --allow-float what is not quantized computes with float32, and the model compiles."
 
 
 @dataclass(frozen=True)
@@ -80,12 +81,17 @@ class UnsupportedOperatorsError(UnsupportedModelError):
         remedy: str = LISTED,
         consequences: frozenset[int] = frozenset(),
     ) -> None:
-        self.operators = operators
+        self.file, self.operators, self.consequences = file, operators, consequences
+        self.remedy = remedy
         count = len(operators)
         lines = [f"{file}: {count} operator{'s' if count > 1 else ''} cannot be compiled:"]
         lines += _causes(operators, consequences)
         lines.append(remedy)
         super().__init__("\n".join(lines))
+
+    def advising(self, more: str) -> "UnsupportedOperatorsError":
+        """The same with a sentence more on what to do."""
+        return UnsupportedOperatorsError(self.file, self.operators, f"{self.remedy} {more}", self.consequences)
 
 
 _QUOTED = re.compile(r"'[^']*'")

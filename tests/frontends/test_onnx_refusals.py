@@ -15,8 +15,10 @@ from tests.support.shared import shared_file
 from tinygen import passes
 from tinygen.errors import UnsupportedModelError, UnsupportedOperatorsError
 from tinygen.frontends import import_model
+from tinygen.frontends.spelling import Spelling
 
 ENDING = "`tinygen supported-ops` lists what can."
+IN_FLOAT = " With --allow-float what is not quantized computes with float32, and the model compiles."
 
 
 def message(content: bytes, folder: Path) -> str:
@@ -128,6 +130,9 @@ OPERATORS: dict[str, tuple[Callable[[], Draw], str]] = {
 }
 
 
+COMPILES_WITH_FLOAT = {"float weights", "float island", "dilated pool", "endless", "two scales"}
+
+
 def attention(blocks: int) -> Draw:
     """Operators on float32 between two quantized ones: one kind is not known, the others read its results."""
     draw = drawn()
@@ -218,7 +223,10 @@ def test_a_file_beyond_what_protobuf_takes(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", OPERATORS)
 def test_operators(name: str, tmp_path: Path) -> None:
     build, expected = OPERATORS[name]
-    assert message(build().writer.finish(), tmp_path) == expected + ENDING
+    ending = ENDING + IN_FLOAT if name in COMPILES_WITH_FLOAT else ENDING
+    assert message(build().writer.finish(), tmp_path) == expected + ending
+    if name in COMPILES_WITH_FLOAT:
+        import_model(tmp_path / "m.onnx", Spelling(allows_float=True))
 
 
 def test_float_models_list_every_operator(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from tinygen.errors import UnsupportedModelError, UnsupportedOperator, UnsupportedOperatorsError
+from tinygen.errors import IN_FLOAT, UnsupportedModelError, UnsupportedOperator, UnsupportedOperatorsError
 from tinygen.frontends.foreign import check_has_scales, check_not_compiled
 from tinygen.frontends.onnx.boundary import input_port, missing, output_port
 from tinygen.frontends.onnx.builder import Builder, EarlierOperatorError
@@ -75,10 +75,25 @@ def import_with_layouts(path: Path, spelling: Spelling = AS_IN_FILE) -> Imported
     allows_float = spelling.allows_float or any(node.operator in _AT_RUN_TIME for node in nodes)
     try:
         return _imported(model, nodes, spelling, is_real)
-    except UnsupportedModelError:
-        if is_real or not allows_float:
+    except UnsupportedModelError as refusal:
+        if is_real:
             raise
+        if not allows_float:
+            raise _with_remedy(refusal, model, nodes, spelling) from None
         return _imported(model, nodes, spelling, is_real=True)
+
+
+def _with_remedy(
+    refusal: UnsupportedModelError, model: RawModel, nodes: tuple[RawNode, ...], spelling: Spelling
+) -> UnsupportedModelError:
+    """The refusal of a quantized model, which says so where float32 between its quantizations would make it compile."""
+    try:
+        _imported(model, nodes, spelling, is_real=True)
+    except UnsupportedModelError:
+        return refusal
+    if isinstance(refusal, UnsupportedOperatorsError):
+        return refusal.advising(IN_FLOAT)
+    return UnsupportedModelError(f"{refusal} {IN_FLOAT}")
 
 
 def _imported(model: RawModel, nodes: tuple[RawNode, ...], spelling: Spelling, is_real: bool) -> Imported:
