@@ -67,6 +67,9 @@ void tg_logistic_s16(const struct tg_sigmoid_s16 *layer, const int16_t *input, i
 /** input and output may be the same pointer. */
 void tg_tanh_s16(const struct tg_sigmoid_s16 *layer, const int16_t *input, int16_t *output);
 
+/** Between the two of 513 entries around each element, from the smallest one on; input and output may be the same. */
+void tg_interpolated_s16(const int16_t table[513], const int16_t *input, int16_t *output, int32_t size);
+
 /** From one scale to another. */
 struct tg_rescale {
     int32_t size;

@@ -3,22 +3,14 @@
  */
 #include "tg_fixed_point.h"
 #include "tg_int16.h"
-
-/** Between the entries around `position`, which counts from INT16_MIN in 1/128 of an entry. */
-static int32_t interpolate(const int16_t *table, int32_t position)
-{
-    const int32_t index = 256 + (position >> 7);
-    const int32_t slope = table[index + 1] - table[index];
-
-    return table[index] + ((slope * (position & 0x7F) + 64) >> 7);
-}
+#include "tg_interpolation.h"
 
 /** exp() of the difference, in Q15. */
 static int32_t exponential(const struct tg_softmax_s16 *layer, int32_t difference)
 {
     const int32_t position = tg_scale(difference, layer->multiplier, layer->shift) + INT16_MAX;
 
-    return interpolate(layer->exponential, position < INT16_MIN ? INT16_MIN : position);
+    return tg_interpolate(layer->exponential, position < INT16_MIN ? INT16_MIN : position);
 }
 
 static void softmax_row(const struct tg_softmax_s16 *layer, const int16_t *input, int16_t *output)
@@ -42,7 +34,7 @@ static void softmax_row(const struct tg_softmax_s16 *layer, const int16_t *input
 
     const int32_t mantissa = (int32_t)((((uint32_t)sum << headroom) + (1U << 13)) >> 14); /* 1.0 is 65536 */
     const int32_t position = mantissa - 98304;
-    const int32_t reciprocal = interpolate(layer->reciprocal, position > INT16_MAX ? INT16_MAX : position);
+    const int32_t reciprocal = tg_interpolate(layer->reciprocal, position > INT16_MAX ? INT16_MAX : position);
     const int32_t shift = 30 - headroom;
 
     for (int32_t i = 0; i < layer->row_size; i++) {

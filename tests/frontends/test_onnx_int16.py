@@ -25,10 +25,8 @@ from tinygen.verify.samples import random_samples
 from tinygen.verify.validate import validate
 
 _FINER = 256  # than int8
-_WITHOUT_KERNELS = (  # of int16
-    *("hard sigmoid", "hard swish", "elu", "selu", "exp", "erf", "softplus", "softsign", "neg", "abs", "floor"),
-    *("functions of positive numbers", "round", "resize"),
-)
+_IN_STEPS = ("floor", "round", "functions of positive numbers")  # or steep: which no interpolated table follows
+_WITHOUT_KERNELS = ("resize",)  # of int16
 _OF_BYTES = ("after conv", "prelu", "gemm")  # cases with constants of int8 between activations, or with zero points
 _SYMMETRIC = "quantize_static chooses with extra_options={'ActivationSymmetric': True}"
 
@@ -89,7 +87,10 @@ def _from_bytes(draw: Draw) -> None:
 
 
 OWN: dict[str, Case] = {"constants": _constants, "layers": _layers, "from bytes": _from_bytes}
-_READ = {**{name: case for name, case in CASES.items() if name not in (*_WITHOUT_KERNELS, *_OF_BYTES)}, **OWN}
+_READ = {
+    **{name: case for name, case in CASES.items() if name not in (*_IN_STEPS, *_WITHOUT_KERNELS, *_OF_BYTES)},
+    **OWN,
+}
 
 
 def _write(names: list[str], path: Path, dtype: type[np.generic] = np.int16) -> Path:
@@ -140,6 +141,13 @@ def test_as_c(part: int, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", _WITHOUT_KERNELS)
 def test_functions_without_kernels_are_refused(name: str, tmp_path: Path) -> None:
     with pytest.raises(UnsupportedOperatorsError, match="is i16, i8 was expected"):
+        import_model(_write([name], tmp_path / "model.onnx"))
+
+
+@pytest.mark.parametrize("name", _IN_STEPS)
+def test_functions_that_no_table_follows_are_refused(name: str, tmp_path: Path) -> None:
+    expected = r"a table of 513 entries is \d+ steps of 16 bits off, 128 at most were expected; quantize its input to 8"
+    with pytest.raises(UnsupportedOperatorsError, match=expected):
         import_model(_write([name], tmp_path / "model.onnx"))
 
 

@@ -35,12 +35,14 @@ from tinygen.ops.comparison import Compare
 from tinygen.ops.conv2d import Conv2D
 from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
 from tinygen.ops.fully_connected import FullyConnected
+from tinygen.ops.interpolated import ENTRIES, Interpolated
 from tinygen.ops.pack_signs import PackSigns
 from tinygen.ops.real_function import RealFunction, RealKind
 from tinygen.ops.recurrent import Recurrent
 from tinygen.ops.requantize import Multiplier
 from tinygen.ops.rescale import Rescale
 from tinygen.ops.running_sum import DivideSums, ScaleSums, SumRows
+from tinygen.ops.standardize import Standardize
 from tinygen.ops.window import NO_PADDING, UNIT
 from tinygen.quant.calibrate import Settings
 from tinygen.quant.ctable import Storage
@@ -408,6 +410,8 @@ def operators_of_models() -> tuple[Op, ...]:
         _comparisons(families),
         _rescaled_sums(),
         _real_functions(),
+        _standardized(),
+        _interpolated(),
         _coded(),
         _dynamic(),
         _signs(),
@@ -472,6 +476,43 @@ def _rescaled_sums() -> Iterator[Op]:
                     for name, dtype in (("x", source), ("y", target))
                 )
                 yield Rescale(name="", source=_NOWHERE, input=input, output=output)
+
+
+def _standardized() -> Iterator[Op]:
+    """Means taken off, over the last axis and over others."""
+    random = Random(0)
+    for dtype, scale in ((DType.INT8, 0.05), (DType.INT16, 0.001)):
+        for inner in (1, 1, 1, 4, 16):
+            shape = (random.randrange(1, 6), random.randrange(2, 64), inner)
+            channels = shape[1] if inner == 1 else inner
+            input, output = (Tensor(name, TensorType(dtype, shape, Quant((scale,), (0,)))) for name in ("x", "y"))
+            factors, summands = (
+                Tensor(name, TensorType(DType.INT32, (channels,)), np.full(channels, number, np.int32))
+                for name, number in (("factors", 1 << 24), ("summands", 1 << 10))
+            )
+            yield Standardize(
+                name="",
+                source=_NOWHERE,
+                input=input,
+                factors=factors,
+                summands=summands,
+                output=output,
+                axes=(1,),
+                channel_step=1,
+                factor_bits=20,
+                epsilon=1e-5,
+            )
+
+
+def _interpolated() -> Iterator[Op]:
+    """Functions of int16 by tables."""
+    random = Random(0)
+    for _ in range(_EACH):
+        shape = (random.randrange(1, 8), random.randrange(1, 60))
+        input, output = (Tensor(name, TensorType(DType.INT16, shape, Quant((0.001,), (0,)))) for name in ("x", "y"))
+        entries = np.arange(ENTRIES, dtype=np.int16)
+        table = Tensor("table", TensorType(DType.INT16, entries.shape), entries)
+        yield Interpolated(name="", source=_NOWHERE, input=input, table=table, output=output)
 
 
 def _coded() -> Iterator[Op]:

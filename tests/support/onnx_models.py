@@ -258,6 +258,53 @@ def resize(draw: Draw) -> None:
         draw.output(y, 0.03)
 
 
+def numbers(draw: Draw, *shape: int) -> Value:
+    """A float32 constant."""
+    return draw.writer.constant(draw.rng.normal(0, 1, shape).astype(np.float32))
+
+
+def layer_normalization(draw: Draw) -> None:
+    """Over one axis with factors and summands, and over two without summands."""
+    x = draw.input(2, 5, 12)
+    draw.output(draw.node("LayerNormalization", x, numbers(draw, 12), numbers(draw, 12)), 0.03)
+    draw.output(draw.node("LayerNormalization", x, numbers(draw, 5, 12), axis=1, epsilon=0.01), 0.03)
+
+
+def instance_normalization(draw: Draw) -> None:
+    """Of an input as it stands, and of channels that a convolution leaves last."""
+    x = draw.input(1, 4, 6, 5)
+    draw.output(draw.node("InstanceNormalization", x, numbers(draw, 4), numbers(draw, 4)), 0.03)
+    w = draw.writer.weights(draw.stored(6, 4, 1, 1), 0.01)
+    y = draw.writer.requantized(draw.node("Conv", x, w), 0.04, draw.zero_point(), draw.dtype)
+    draw.output(draw.node("InstanceNormalization", y, numbers(draw, 6), numbers(draw, 6), epsilon=0.1), 0.03)
+
+
+def group_normalization(draw: Draw) -> None:
+    """Of pairs of channels."""
+    x = draw.input(2, 6, 3, 4)
+    draw.output(draw.node("GroupNormalization", x, numbers(draw, 6), numbers(draw, 6), num_groups=3), 0.03)
+
+
+def chains(draw: Draw) -> None:
+    """Functions of one tensor by several operators, with quantization at their ends alone."""
+    x = draw.input(1, 3, 4, 5)
+    draw.output(draw.node("Mul", x, draw.node("Tanh", draw.node("Softplus", x))), 0.03)
+    half = draw.node("Mul", draw.node("Erf", draw.node("Div", x, draw.real(2**0.5))), draw.real(0.5))
+    draw.output(draw.node("Mul", draw.node("Add", half, draw.real(0.5)), x), 0.03)
+    limited = draw.node("Clip", draw.node("Add", x, draw.real(3.0)), draw.real(0.0), draw.real(6.0))
+    draw.output(draw.node("Div", draw.node("Mul", x, limited), draw.real(6.0)), 0.03)
+    square = draw.node("Pow", draw.node("Sub", draw.real(1.0), x), draw.real(2.0))
+    draw.output(draw.node("Max", draw.node("Exp", draw.node("Neg", square)), draw.real(0.1)), 0.008)
+
+
+def float_constants(draw: Draw) -> None:
+    """Constants of float32 beside quantized operands: numbers, slopes per channel, multiples of a step."""
+    x = draw.input(1, 4, 5, 6)
+    draw.output(draw.node("PRelu", x, draw.writer.constant(draw.rng.uniform(-0.3, 0.3, (4, 1, 1)).astype("f"))), 0.06)
+    draw.output(draw.node("Sub", x, draw.writer.constant(np.arange(6, dtype=np.float32) / 4)), 0.06)
+    draw.output(draw.node("Div", x, draw.real(-3.0)), 0.02)
+
+
 CASES: Mapping[str, Case] = {
     "conv": conv(3, 8, (3, 3), (9, 8), pads=[1, 0, 2, 1], strides=[2, 1]),
     "conv 1x1": conv(8, 4, (1, 1), (5, 5)),
@@ -310,6 +357,10 @@ CASES: Mapping[str, Case] = {
     "floor": unary("Floor"),
     "functions of positive numbers": of_positive,
     "round": unary("Round"),
+    "layer normalization": layer_normalization,
+    "instance normalization": instance_normalization,
+    "chains": chains,
+    "float constants": float_constants,
 }
 
 
@@ -317,6 +368,7 @@ NEWER_CASES: Mapping[str, Case] = {  # of operators that came after the default 
     "gelu": unary("Gelu"),
     "gelu by tanh": unary("Gelu", approximate="tanh"),
     "mish": unary("Mish"),
+    "group normalization": group_normalization,
 }
 
 _OLD = ("conv", "max pool", "average pool", "global average pool", "add", "mul", "extremes", "clip", "softmax", "gemm")

@@ -1,6 +1,8 @@
 """Operators on constants, computed while reading: what exporters leave of shapes and parameters."""
 
 from collections.abc import Callable, Mapping
+from functools import reduce
+from math import prod
 
 import numpy as np
 
@@ -145,19 +147,58 @@ def _cumulative_sum(node: Node) -> Array:
     return np.asarray(np.cumsum(own, node.axis(int(axis.reshape(-1)[0]), own.ndim), own.dtype))
 
 
-def _sum(node: Node) -> Array:
-    own = _array(node, 0)
-    listed = node.integers(1, "axes") if node.has_input(1) else node.integer_list("axes", ())
-    is_none = not listed and node.integer("noop_with_empty_axes", 0) == 1
-    axes = () if is_none else node.axes_of(listed, own.ndim) or tuple(range(own.ndim))
-    return np.asarray(own.sum(axes, own.dtype, keepdims=node.integer("keepdims", 1) == 1))
-
-
 def _remainder(first: Array, second: Array) -> Array:
     """Of the sign of the second: what Mod is without its attribute fmod, which floats must have."""
     if not np.issubdtype(first.dtype, np.integer) or not np.all(second):
         raise UnsupportedError("is the remainder of floats, or of a division by 0, other numbers were expected")
     return np.asarray(np.mod(first, second))
+
+
+def _reduced(function: Callable[..., Array]) -> Callable[[Node], Array]:
+    def fold_reduction(node: Node) -> Array:
+        own = _array(node, 0)
+        listed = node.integers(1, "axes") if node.has_input(1) else node.integer_list("axes", ())
+        is_none = not listed and node.integer("noop_with_empty_axes", 0) == 1
+        axes = () if is_none else node.axes_of(listed, own.ndim) or tuple(range(own.ndim))
+        with np.errstate(all="ignore"):
+            found = function(own, axis=axes, keepdims=node.integer("keepdims", 1) == 1)
+        return np.asarray(found).astype(own.dtype)
+
+    return fold_reduction
+
+
+def _power(node: Node) -> Array:
+    """Of the base's type, whatever the exponent's is."""
+    base, exponent = _array(node, 0), _array(node, 1)
+    if base.dtype == np.bool_ or not _is_small(np.broadcast_shapes(base.shape, exponent.shape)):
+        raise UnsupportedError(f"operands are {base.dtype}{list(base.shape)} and {list(exponent.shape)}")
+    with np.errstate(all="ignore"):
+        return np.asarray(np.power(base, exponent)).astype(base.dtype)
+
+
+def _extreme(function: Callable[[Array, Array], Array]) -> Callable[[Node], Array]:
+    def fold_many(node: Node) -> Array:
+        operands = [_array(node, position) for position in range(node.input_count)]
+        shape = np.broadcast_shapes(*(operand.shape for operand in operands))
+        if len({operand.dtype for operand in operands}) != 1 or not _is_small(shape):
+            raise UnsupportedError(f"operands are {', '.join(f'{o.dtype}{list(o.shape)}' for o in operands)}")
+        return reduce(function, operands)
+
+    return fold_many
+
+
+def _tile(node: Node) -> Array:
+    own, repeats = _array(node, 0), node.integers(1, "repeats")
+    if len(repeats) != own.ndim or any(count < 0 for count in repeats):
+        raise UnsupportedError(f"repeats are {list(repeats)} for shape {list(own.shape)}, one an axis was expected")
+    _check_elements(own.size * prod(repeats))
+    return np.tile(own, repeats)
+
+
+def _triangle(node: Node) -> Array:
+    """Trilu: the part of matrices above or below a diagonal, the rest 0."""
+    own, diagonal = _array(node, 0), node.integers(1, "diagonal")[0] if node.has_input(1) else 0
+    return np.triu(own, diagonal) if node.integer("upper", 1) else np.tril(own, diagonal)
 
 
 def _reshape(node: Node) -> Array:
@@ -253,6 +294,7 @@ def _unary(function: Callable[[Array], Array]) -> Callable[[Node], Array]:
 
 
 FOLDED: Mapping[str, Callable[[Node], Array]] = {
+    "Abs": _unary(np.abs),
     "Add": _binary(np.add),
     "And": _binary(np.logical_and),
     "Cast": _cast,
@@ -264,6 +306,7 @@ FOLDED: Mapping[str, Callable[[Node], Array]] = {
     "CumSum": _cumulative_sum,
     "Div": _binary(_divide),
     "Equal": _binary(np.equal),
+    "Exp": _unary(np.exp),
     "Expand": _expand,
     "Flatten": _flatten,
     "Floor": _unary(np.floor),
@@ -274,19 +317,32 @@ FOLDED: Mapping[str, Callable[[Node], Array]] = {
     "Identity": _unary(np.asarray),
     "Less": _binary(np.less),
     "LessOrEqual": _binary(np.less_equal),
+    "Log": _unary(np.log),
+    "Max": _extreme(np.maximum),
+    "Min": _extreme(np.minimum),
     "Mod": _modulo,
     "Mul": _binary(np.multiply),
     "Neg": _unary(np.negative),
     "Not": _unary(np.logical_not),
     "Or": _binary(np.logical_or),
+    "Pow": _power,
     "Range": _range,
-    "ReduceSum": _sum,
+    "Reciprocal": _unary(np.reciprocal),
+    "ReduceMax": _reduced(np.max),
+    "ReduceMean": _reduced(np.mean),
+    "ReduceMin": _reduced(np.min),
+    "ReduceProd": _reduced(np.prod),
+    "ReduceSum": _reduced(np.sum),
     "Reshape": _reshape,
+    "Round": _unary(np.rint),
+    "Sign": _unary(np.sign),
     "Slice": _slice,
     "Sqrt": _unary(np.sqrt),
     "Squeeze": _squeeze,
     "Sub": _binary(np.subtract),
+    "Tile": _tile,
     "Transpose": _transpose,
+    "Trilu": _triangle,
     "Unsqueeze": _unsqueeze,
     "Where": _where,
     "Xor": _binary(np.logical_xor),

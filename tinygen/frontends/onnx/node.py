@@ -8,6 +8,7 @@ import numpy as np
 from tinygen.frontends.onnx.builder import Builder, EarlierOperatorError
 from tinygen.frontends.onnx.raw import ConsequenceError, RawModel, RawNode, UnsupportedError
 from tinygen.frontends.onnx.values import (
+    Curve,
     Discrete,
     Factors,
     Form,
@@ -218,6 +219,7 @@ class Node:
         range: Quant | None = None,
         name: str = "",
         per_channel: PerChannel | None = None,
+        curve: Curve | None = None,
     ) -> Real:
         """The result, once its quantization is known; what then goes wrong is this node's fault.
 
@@ -236,7 +238,7 @@ class Node:
             except ValueError as error:
                 raise EarlierOperatorError(self.raw, str(error)) from None
 
-        return Pending(self.raw, name or self.output_name, shape, guarded, exact, range, per_channel)
+        return Pending(self.raw, name or self.output_name, shape, guarded, exact, range, per_channel, curve)
 
     def scaled(self, layer: Pending, factors: Factors, summands: Factors) -> Real:
         """What a layer gives, times a factor for each channel, and added to."""
@@ -253,6 +255,7 @@ class Node:
         make: Callable[[tuple[Placed, ...], Form, str], Placed],
         name: str = "",
         first: int = 0,
+        curve: Curve | None = None,
     ) -> Real:
         """The result of an operator that moves or limits its inputs' values: all have the result's quantization.
 
@@ -267,7 +270,7 @@ class Node:
             return make(placed, quant, name)
 
         exact = own[0] if len(set(own)) == 1 else None
-        return self.pending(shape, build, exact, ranges[0] if len(inputs) == 1 and ranges else None, name)
+        return self.pending(shape, build, exact, ranges[0] if len(inputs) == 1 and ranges else None, name, curve=curve)
 
     def computes_real(self, what: str) -> None:
         """UnsupportedError unless the model computes with float32."""

@@ -147,6 +147,14 @@ class PerChannel:
 
 
 @dataclass(frozen=True, eq=False)
+class Curve:
+    """A function of each real number that the elements of a quantized tensor stand for."""
+
+    input: Placed
+    apply: Callable[[Factors], Factors]
+
+
+@dataclass(frozen=True, eq=False)
 class Pending:
     """Real values whose quantization is not known yet."""
 
@@ -157,6 +165,7 @@ class Pending:
     exact: Quant | None = None  # in which nothing is lost: that of operands whose values only move or are limited
     range: Quant | None = None  # that covers all values there can be, for outputs of the model
     per_channel: PerChannel | None = None  # of a layer
+    curve: Curve | None = None  # of which it is the result
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""Sigmoid and hyperbolic tangent on int16."""
+"""Sigmoid, hyperbolic tangent and functions by tables on int16."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -6,6 +6,7 @@ from typing import ClassVar
 from tinygen.ir.graph import Op
 from tinygen.kernels.base import Kernel, Lowerings, Table, Toolbox
 from tinygen.ops.float_function import FloatFunction, Function
+from tinygen.ops.interpolated import Interpolated
 from tinygen.ops.requantize import Multiplier
 from tinygen.ops.sigmoid_int16 import sigmoid_offsets
 
@@ -23,6 +24,16 @@ class SigmoidS16(Kernel):
     scaling: Multiplier  # its shift goes to the right
 
 
+@dataclass(frozen=True, eq=False, kw_only=True)
+class InterpolatedS16(Kernel):
+    """tg_interpolated_s16."""
+
+    template: ClassVar[str] = "interpolated_s16"
+    header: ClassVar[str] = "tg_int16.h"
+
+    size: int
+
+
 def lower_float_function(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 - the same for all targets
     """The kernel for a sigmoid or a hyperbolic tangent; others have no int16 form."""
     assert isinstance(op, FloatFunction)
@@ -37,4 +48,17 @@ def lower_float_function(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 - 
     )
 
 
-LOWERINGS: Lowerings = {FloatFunction: lower_float_function}
+def lower_interpolated(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 - the same for all targets
+    """Any other function."""
+    assert isinstance(op, Interpolated) and op.table.data is not None
+    return InterpolatedS16(
+        function="tg_interpolated_s16",
+        reads=(op.input,),
+        writes=(op.output,),
+        tables=(Table("table", op.table.data),),
+        in_place=(op.input,),
+        size=op.output.type.elements,
+    )
+
+
+LOWERINGS: Lowerings = {FloatFunction: lower_float_function, Interpolated: lower_interpolated}

@@ -6,7 +6,7 @@ from tinygen.frontends.onnx.node import Node, Readers
 from tinygen.frontends.onnx.operators.function import PROBABILITY, WIDE_UNIT, rescaled, scalar
 from tinygen.frontends.onnx.operators.stored import with_stored
 from tinygen.frontends.onnx.raw import UnsupportedError
-from tinygen.frontends.onnx.values import Form, Order, Placed, Real, is_wide
+from tinygen.frontends.onnx.values import Curve, Form, Order, Pending, Placed, Real, is_wide
 from tinygen.ir.tensor import Tensor
 from tinygen.ops.clamp import Activation
 from tinygen.ops.extrema import Maximum, Minimum
@@ -75,7 +75,15 @@ def _limited(node: Node, bounds: Bounds) -> Real:
             return node.emit(op, order)
         return Placed(_clamped(node, tensor, name, bounds), order)
 
-    return node.kept((input,), input.shape, make)
+    return node.kept((input,), input.shape, make, curve=_curve(input, bounds))
+
+
+def _curve(input: Real, bounds: Bounds) -> Curve | None:
+    """The limited function, of what has no quantization of its own."""
+    inner = input.curve if isinstance(input, Pending) and input.exact is None else None
+    if inner is None or bounds == (None, None):
+        return None
+    return Curve(inner.input, lambda real: np.clip(inner.apply(real), *bounds))
 
 
 def _clamped(node: Node, tensor: Tensor, name: str, bounds: Bounds) -> Tensor:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from functools import partial
+from math import prod
 
 import numpy as np
 
@@ -9,8 +10,11 @@ from tinygen.frontends.onnx.composition import Composition
 from tinygen.frontends.onnx.node import Node, Reader, Readers
 from tinygen.frontends.onnx.operators import activation, elementwise, function, matmul, movement, reduction, shape
 from tinygen.frontends.onnx.operators.einsum import MatrixProduct, product_of
+from tinygen.frontends.onnx.operators.per_channel import numbers_of
+from tinygen.frontends.onnx.operators.standardization import Groups, is_quantized, standardized
 from tinygen.frontends.onnx.raw import Attribute, UnsupportedError
-from tinygen.frontends.onnx.values import Value
+from tinygen.frontends.onnx.values import Order, Value
+from tinygen.ops.real_function import Reals
 
 _PRIMITIVES: Readers = {
     **activation.READERS,
@@ -30,6 +34,8 @@ def read_layer_normalization(node: Node) -> tuple[Value, ...]:
     parts, x = _composition(node), node.raw.inputs[0]
     rank = len(parts.shape(x))
     axes = tuple(range(node.axis(node.integer("axis", -1), rank), rank))
+    if is_quantized(node):
+        return (_over_last(node, axes),)
     mean = parts.apply("ReduceMean", x, axes=axes, keepdims=1)
     centered = parts.apply("Sub", x, mean)
     deviation = _inverse_deviation(parts, node, centered, axes)
@@ -43,6 +49,8 @@ def read_rms_normalization(node: Node) -> Value:
     parts, x = _composition(node), node.raw.inputs[0]
     rank = len(parts.shape(x))
     axes = tuple(range(node.axis(node.integer("axis", -1), rank), rank))
+    if is_quantized(node):
+        return _over_last(node, axes, centers=False)
     return _scaled(parts, x, _inverse_deviation(parts, node, x, axes), _optional(node, 1), None)
 
 
@@ -52,6 +60,8 @@ def read_instance_normalization(node: Node) -> Value:
     own = parts.shape(x)
     if len(own) < 3:
         raise UnsupportedError(f"input has shape {list(own)}, at least 3 dimensions were expected")
+    if is_quantized(node):
+        return _over_pixels(node)
     factors, summands = (_per_channel(parts, node, position, own) for position in (1, 2))
     centered, deviation = _standardized(parts, node, x, tuple(range(2, len(own))))
     return _scaled(parts, centered, deviation, factors, summands)
@@ -63,11 +73,62 @@ def read_group_normalization(node: Node) -> Value:
     own, groups = parts.shape(x), node.integer("num_groups", 1)
     if len(own) < 2 or groups < 1 or own[1] % groups:
         raise UnsupportedError(f"{groups} groups do not divide the channels of {list(own)}")
+    if is_quantized(node):
+        return _over_groups(node, groups)
     factors, summands = (_per_channel(parts, node, position, own, groups) for position in (1, 2))
     grouped = parts.apply("Reshape", x, parts.integers(own[0], groups, -1))
     centered, deviation = _standardized(parts, node, grouped, (2,))
     whole = parts.apply("Reshape", parts.apply("Mul", centered, deviation), parts.integers(*own))
     return parts.last("Add", parts.apply("Mul", whole, factors), summands)
+
+
+def _over_last(node: Node, axes: tuple[int, ...], centers: bool = True) -> Value:
+    """Of a quantized tensor, over its last axes."""
+    own = node.shape(0)
+    size = prod(own[axes[0] :])
+    factors, summands = (_numbers(node, position, own[axes[0] :], size) for position in (1, 2))
+    groups = Groups(tuple(range(len(own))), own, axes, 1, size)
+    return standardized(node, groups, node.number("epsilon", _EPSILON), factors, summands, centers)
+
+
+def _over_pixels(node: Node) -> Value:
+    """Of a quantized tensor, over the pixels of each channel: the last axis, or the one before the channels."""
+    own = node.shape(0)
+    rank, channels, pixels = len(own), own[1], prod(own[2:])
+    factors, summands = (_numbers(node, position, (channels,), channels) for position in (1, 2))
+    last: Order = (0, *range(2, rank), 1)
+    if node.activation(0).order == last:
+        groups = Groups(last, (own[0], *own[2:], channels), tuple(range(1, rank - 1)), 1, channels)
+    else:
+        groups = Groups(tuple(range(rank)), own, tuple(range(2, rank)), pixels, channels)
+    return standardized(node, groups, node.number("epsilon", _EPSILON), factors, summands, centers=True)
+
+
+def _over_groups(node: Node, groups: int) -> Value:
+    """Of a quantized tensor, over groups of channels."""
+    own = node.shape(0)
+    channels, pixels = own[1], prod(own[2:])
+    factors, summands = (_numbers(node, position, (channels,), channels, groups) for position in (1, 2))
+    shape = own[0], groups, channels // groups * pixels
+    found = Groups(tuple(range(len(own))), shape, (2,), pixels, channels)
+    return standardized(node, found, node.number("epsilon", _EPSILON), factors, summands, centers=True)
+
+
+def _numbers(node: Node, position: int, shape: tuple[int, ...], size: int, groups: int = 1) -> Reals:
+    """Factors, input 1, or summands, input 2, one for each of `size` channels."""
+    if not node.has_input(position):
+        return np.full(size, 1.0 if position == 1 else 0.0)
+    numbers = numbers_of(node, position)
+    assert numbers is not None
+    if numbers.shape == (groups,) != shape:
+        numbers = np.repeat(numbers, size // groups)
+    try:
+        found: Reals = np.broadcast_to(numbers, shape).reshape(-1)
+    except ValueError:
+        raise UnsupportedError(
+            f"input {position} has shape {list(numbers.shape)}, {list(shape)} was expected"
+        ) from None
+    return found
 
 
 def read_log_softmax(node: Node) -> Value:
@@ -205,7 +266,8 @@ def _scaled(parts: Composition, centered: str, deviation: str, factors: str | No
 
 def _per_channel(parts: Composition, node: Node, position: int, shape: Sequence[int], groups: int = 1) -> str:
     """A constant number for each channel, which is axis 1, or for each group of them."""
-    numbers = node.constant(position, f"input {position}")
+    found = numbers_of(node, position)
+    numbers = node.constant(position, f"input {position}") if found is None else found.astype(np.float32)
     if numbers.shape not in ((shape[1],), (groups,)):
         raise UnsupportedError(f"input {position} has shape {list(numbers.shape)}, [{shape[1]}] was expected")
     spread = np.repeat(numbers, shape[1] // numbers.size)

@@ -1,22 +1,25 @@
 """Operators on several tensors, element by element, with numpy's broadcasting."""
 
 from collections.abc import Callable
-from functools import partial
 from math import prod
 from typing import TypeVar
 
+import numpy as np
+
 from tinygen.frontends.onnx.node import MAX_RANK, Node, Readers
 from tinygen.frontends.onnx.operators.alignment import aligned, broadcast_shape
+from tinygen.frontends.onnx.operators.curve import combined, curve_of
 from tinygen.frontends.onnx.operators.discrete import with_integers
+from tinygen.frontends.onnx.operators.float_constants import operands_of
 from tinygen.frontends.onnx.operators.function import read_power
-from tinygen.frontends.onnx.operators.per_channel import scaled
+from tinygen.frontends.onnx.operators.per_channel import numbers_of, scaled
 from tinygen.frontends.onnx.raw import UnsupportedError
 from tinygen.frontends.onnx.values import Form, Known, Order, Placed, Quantized, Real
-from tinygen.ir.graph import Op
+from tinygen.ir.graph import Op, Source
 from tinygen.ir.tensor import Tensor
 from tinygen.ops.add import Add
 from tinygen.ops.broadcast_to import BroadcastTo
-from tinygen.ops.clamp import UNLIMITED, Clamp
+from tinygen.ops.clamp import Clamp
 from tinygen.ops.extrema import Maximum, Minimum
 from tinygen.ops.integer_arithmetic import IntegerFunction
 from tinygen.ops.mul import Mul
@@ -41,15 +44,20 @@ def read_mul(node: Node) -> Real:
     """Mul: constants per channel behind a layer become part of it."""
     if (layer := scaled(node, multiplies=True)) is not None:
         return layer
-    operands = (node.activation(0), node.activation(1))
+    return combined(node, np.multiply) or _product(node)
+
+
+def _product(node: Node) -> Real:
+    operands = operands_of(node)
 
     def make(quant: Form, name: str) -> Placed:
-        first, second, output, order = _aligned(node, operands, quant, name)
+        operands.check_product(quant)
+        first, second, output, order = _aligned(node, operands.placed, quant, name)
         clamp = Clamp.none(output.type)
         op = Mul(name=name, source=node.source, first=first, second=second, output=output, clamp=clamp)
         return node.emit(op, order)
 
-    return node.pending(broadcast_shape(operands[0].shape, operands[1].shape), make)
+    return node.pending(operands.shape, make, curve=curve_of(node, np.multiply))
 
 
 def read_max(node: Node) -> Real:
@@ -64,24 +72,40 @@ def read_min(node: Node) -> Real:
 
 def read_prelu(node: Node) -> Real:
     """PRelu: slopes are quantized too."""
-    operands = (node.activation(0), node.activation(1))
-    if broadcast_shape(operands[0].shape, operands[1].shape) != operands[0].shape:
-        raise UnsupportedError(f"slopes {list(operands[1].shape)} do not fit an input of {list(operands[0].shape)}")
+    operands = operands_of(node)
+    own, slopes = (placed.shape for placed in operands.placed)
+    if broadcast_shape(own, slopes) != own:
+        raise UnsupportedError(f"slopes {list(slopes)} do not fit an input of {list(own)}")
 
     def make(quant: Form, name: str) -> Placed:
-        input, alpha, output, order = _aligned(node, operands, quant, name)
+        operands.check_product(quant)
+        input, alpha, output, order = _aligned(node, operands.placed, quant, name)
         return node.emit(Prelu(name=name, source=node.source, input=input, alpha=alpha, output=output), order)
 
-    return node.pending(operands[0].shape, make)
+    return node.pending(own, make)
 
 
 def read_div(node: Node) -> Real:
-    """Div of float32."""
-    node.computes_real("is a division")
-    return _real_binary(node, partial(Div, clamp=UNLIMITED))
+    """Div: of integers by a constant as a product with what is one over it."""
+    if (curve := combined(node, np.divide)) is not None:
+        return curve
+    divisors = None if node.builder.is_real else numbers_of(node, 1)
+    if divisors is None:
+        return _binary(node, _quotient)
+    if not np.all(divisors):
+        raise UnsupportedError("divides by 0, another number was expected")
+    with np.errstate(over="ignore"):
+        inverse = Known((1.0 / divisors).astype(np.float32))
+    name = f"{node.output_name}:inverse"
+    return read_mul(node.with_inputs((node.raw.inputs[0], name), {**node.values, name: inverse}))
 
 
-def _real_binary(node: Node, kind: Callable[..., Op]) -> Real:
+def _quotient(name: str, source: Source, first: Tensor, second: Tensor, output: Tensor) -> Div:
+    clamp = Clamp.none(output.type)
+    return Div(name=name, source=source, first=first, second=second, output=output, clamp=clamp)
+
+
+def _binary(node: Node, kind: Callable[..., Op]) -> Real:
     operands = (node.activation(0), node.activation(1))
 
     def make(quant: Form, name: str) -> Placed:
@@ -93,11 +117,13 @@ def _real_binary(node: Node, kind: Callable[..., Op]) -> Real:
 
 def read_pow(node: Node) -> Real:
     """Pow: with one constant exponent a function of one tensor; of float32 with any exponents."""
+    if (curve := combined(node, np.power)) is not None:
+        return curve
     exponent = node.value(1)
     is_one = isinstance(exponent, Known) and exponent.array.size == 1
     if not node.builder.is_real or is_one:
         return read_power(node)
-    return _real_binary(node, Power)
+    return _binary(node, Power)
 
 
 def read_expand(node: Node) -> Real:
@@ -135,16 +161,22 @@ def sum_of(node: Node, first: Tensor, second: Tensor, output: Tensor, sign: int 
 def _sum(node: Node, sign: int) -> Real:
     if (layer := scaled(node, sign)) is not None:
         return layer
-    operands = (node.activation(0), node.activation(1))
+    function = np.add if sign > 0 else np.subtract
+    if (curve := combined(node, function)) is not None:
+        return curve
+    operands = operands_of(node)
 
     def make(quant: Form, name: str) -> Placed:
-        first, second, output, order = _aligned(node, operands, quant, name)
+        operands.check_sum(quant)
+        first, second, output, order = _aligned(node, operands.placed, quant, name)
         return node.emit(sum_of(node, first, second, output, sign), order)
 
-    return node.pending(broadcast_shape(operands[0].shape, operands[1].shape), make)
+    return node.pending(operands.shape, make, curve=curve_of(node, function))
 
 
 def _extremum(node: Node, kind: type[_Extremum]) -> Real:
+    if (curve := combined(node, np.maximum if kind is Maximum else np.minimum)) is not None and node.input_count == 2:
+        return curve
     if node.input_count != 2:
         return _extremum_of_many(node, kind)
     inputs = (node.real(0), node.real(1))

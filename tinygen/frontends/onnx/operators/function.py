@@ -5,8 +5,9 @@ from collections.abc import Callable
 import numpy as np
 
 from tinygen.frontends.onnx.node import Node, Readers
+from tinygen.frontends.onnx.operators.curve import curved, function_of, on_reals, unquantized
 from tinygen.frontends.onnx.raw import UnsupportedError
-from tinygen.frontends.onnx.values import WIDE, Form, Known, Placed, Quantized, Real, is_wide
+from tinygen.frontends.onnx.values import WIDE, Curve, Form, Known, Placed, Quantized, Real, is_wide
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Quant
 from tinygen.ops.float_function import FloatFunction, Function
@@ -109,6 +110,8 @@ def _float_function(node: Node, function: Function, range: Quant) -> Real:
     def make(input: Tensor, output: Tensor) -> Unary:
         return FloatFunction(name=output.name, source=node.source, input=input, output=output, function=function)
 
+    if unquantized(node) is not None:
+        return _unary(node, make, range)
     input = node.activation(0)
     if not is_wide(input.form):
         return _unary(node, make, range)
@@ -119,7 +122,7 @@ def _float_function(node: Node, function: Function, range: Quant) -> Real:
         result = node.builder.result(own, input.tensor.shape, WIDE_UNIT)
         return rescaled(node, node.emit(make(input.tensor, result), input.order), quant, name)
 
-    return node.pending(input.shape, of_wide, range=WIDE_UNIT)
+    return node.pending(input.shape, of_wide, range=WIDE_UNIT, curve=Curve(input, function_of(on_reals(make))))
 
 
 def rescaled(node: Node, placed: Placed, quant: Form, name: str) -> Placed:
@@ -140,13 +143,20 @@ def _real_function(node: Node, kind: RealKind, *parameters: float) -> Real:
 
 
 def _unary(node: Node, kind: Callable[[Tensor, Tensor], Unary], range: Quant | None = None) -> Real:
+    op, inner = on_reals(kind), unquantized(node)
+    function = function_of(op)
+    if inner is not None:
+        return curved(node, Curve(inner.input, lambda real: function(inner.apply(real))), range)
     input = node.activation(0)
+    curve = None if input.form is None else Curve(input, function)
+    if curve is not None and is_wide(input.form) and not op.takes_int16:
+        return curved(node, curve, range)
 
     def make(quant: Form, name: str) -> Placed:
         output = node.builder.result(name, input.tensor.shape, quant)
         return node.emit(kind(input.tensor, output), input.order)
 
-    return node.pending(input.shape, make, range=range)
+    return node.pending(input.shape, make, range=range, curve=curve)
 
 
 READERS: Readers = {
