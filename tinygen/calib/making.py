@@ -34,6 +34,7 @@ class FoundTable:
 
     calibration: Calibration
     groups: tuple[str, ...] = ()  # tensors that a search chose policies for
+    layers: tuple[str, ...] = ()  # whose weights it chose types for
     trials: tuple[Trial, ...] = ()  # all that it measured
     mixed: Mixture | None = None
     engines: Explanation | None = None
@@ -101,7 +102,7 @@ class Calibrating:
             return FoundTable(mixed.calibration, mixed=mixed.mixture)
         if tuning is not None:
             tuned = tune(self.calibrator, self.data, tuning, progress)
-            return FoundTable(tuned.calibration, tuned.groups, tuned.found.trials)
+            return FoundTable(tuned.calibration, tuned.groups, tuned.layers, tuned.trials)
         return FoundTable(self.calibrator.run_file(self.data, progress))
 
 

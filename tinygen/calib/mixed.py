@@ -41,7 +41,9 @@ class Mixed:
 
 
 @dataclass(frozen=True)
-class _Candidate:
+class Candidate:
+    """Weights that may be narrow, with the operators that read them."""
+
     weights: str
     ops: tuple[str, ...]
     saved_bytes: int
@@ -51,19 +53,19 @@ def mix(calibrator: Calibrator, data: Dataset, mixing: Mixing, progress: Progres
     """Statistics of all samples; every trial is measured by the simulator on the first of them."""
     trials = trials_of(calibrator, data, mixing.metric)
     wide, narrow = _tables(calibrator, data, trials.metric)
-    candidates = _candidates(calibrator.graph, wide, narrow)
+    candidates = candidates_of(calibrator.graph, wide, narrow)
     steps = _counted(progress, 2 * len(candidates) + 1)
     start = trials.scores(wide)
     next(steps)
-    noises: dict[_Candidate, float] = {}
-    ratios: dict[_Candidate, float] = {}
+    noises: dict[Candidate, float] = {}
+    ratios: dict[Candidate, float] = {}
     for candidate in candidates:
         ratios[candidate] = trials.sqnr(trials.scores(_combined(wide, narrow, [candidate])))
         noises[candidate] = max(10 ** (-ratios[candidate] / 10) - 10 ** (-trials.sqnr(start) / 10), 0.0)
         next(steps)
     order = sorted(candidates, key=lambda candidate: noises[candidate] / max(candidate.saved_bytes, 1))
-    chosen: list[_Candidate] = []
-    drops: dict[_Candidate, float] = {}
+    chosen: list[Candidate] = []
+    drops: dict[Candidate, float] = {}
     size, drop = constant_bytes(quantize_graph(calibrator.graph, bare(wide))), trials.drop(start, start)
     for candidate in order:
         if mixing.flash_bytes is not None and size <= mixing.flash_bytes:
@@ -116,7 +118,7 @@ def _tables(calibrator: Calibrator, data: Dataset, metric: Metric) -> tuple[CTab
     return wide, narrow
 
 
-def _candidates(graph: Graph, wide: CTable, narrow: CTable) -> tuple[_Candidate, ...]:
+def candidates_of(graph: Graph, wide: CTable, narrow: CTable) -> tuple[Candidate, ...]:
     """Weights that differ between both tables, with the operators that read them."""
     readers: dict[str, list[str]] = {}
     sizes: dict[str, int] = {}
@@ -125,19 +127,19 @@ def _candidates(graph: Graph, wide: CTable, narrow: CTable) -> tuple[_Candidate,
             readers.setdefault(weights.name, []).append(op.name)
             sizes[weights.name] = weights.type.elements
     return tuple(
-        _Candidate(name, tuple(ops), sizes[name] - -(-sizes[name] * NARROW.bits // 8))
+        Candidate(name, tuple(ops), sizes[name] - -(-sizes[name] * NARROW.bits // 8))
         for name, ops in readers.items()
         if wide.tensors[name].dtype is not narrow.tensors[name].dtype
     )
 
 
-def _combined(wide: CTable, narrow: CTable, chosen: Sequence[_Candidate]) -> CTable:
+def _combined(wide: CTable, narrow: CTable, chosen: Sequence[Candidate]) -> CTable:
     tensors = {candidate.weights: narrow.tensors[candidate.weights] for candidate in chosen}
     ops = {name: narrow.ops[name] for candidate in chosen for name in candidate.ops}
     return wide.model_copy(update={"tensors": wide.tensors | tensors, "ops": wide.ops | ops})
 
 
-def _settings(calibrator: Calibrator, chosen: Sequence[_Candidate]) -> Settings:
+def _settings(calibrator: Calibrator, chosen: Sequence[Candidate]) -> Settings:
     """The settings that ask for narrow weights just there."""
     names, widths = {name for candidate in chosen for name in candidate.ops}, calibrator.settings.widths
     narrow = tuple(
@@ -146,7 +148,7 @@ def _settings(calibrator: Calibrator, chosen: Sequence[_Candidate]) -> Settings:
     return replace(calibrator.settings, widths=replace(widths, overrides=(*widths.overrides, *narrow)))
 
 
-def _recorded(table: CTable, sensitivity: Mapping[_Candidate, dict[str, float]]) -> CTable:
+def _recorded(table: CTable, sensitivity: Mapping[Candidate, dict[str, float]]) -> CTable:
     """The table with the sensitivity of each layer."""
     found: dict[str, OpEntry] = {
         name: table.ops[name].model_copy(update={"sensitivity": values})

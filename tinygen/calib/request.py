@@ -48,7 +48,7 @@ class CalibrationRequest:
         one_of(Search),
         "--search",
         metavar="SEARCH",
-        help="Try combinations of policies by the simulator: grid, greedy or anneal.",
+        help="Try combinations of policies, and with --flash of widths, by the simulator: grid, greedy, anneal or tpe.",
     )
     metric: Metric | None = option(
         None,
@@ -72,7 +72,7 @@ class CalibrationRequest:
         parsed(parse_size),
         "--flash",
         metavar="SIZE",
-        help="Bytes that constants may take, for --mixed (as 20k).",
+        help="Bytes that constants may take, for --mixed and --search (as 20k).",
     )
     assigning: Assigning = nested(BY_DEFAULT)
     refine: bool = option(
@@ -122,8 +122,8 @@ class CalibrationRequest:
     def mixing(self) -> Mixing | None:
         """What --mixed asks for; UsageError."""
         if self.mixed is None:
-            if self.flash_bytes is not None:
-                raise UsageError("--flash: is for --mixed auto, which is not given, it was expected. Add it.")
+            if self.flash_bytes is not None and self.search is None:
+                raise UsageError("--flash: is for --mixed auto and --search, neither is given. Add one of them.")
             return None
         widths = self.settings.widths
         options = {
@@ -138,5 +138,9 @@ class CalibrationRequest:
 
     @property
     def tuning(self) -> Tuning | None:
-        """What --search asks for."""
-        return None if self.search is None else Tuning(self.search, self.metric or Tuning.metric, self.budget)
+        """What --search asks for; UsageError."""
+        if self.search is None:
+            return None
+        if self.flash_bytes is not None and self.settings.widths.default is not Storage.INT8:
+            raise UsageError("--weights: --search chooses them by --flash, int8 was expected. Leave one of them out.")
+        return Tuning(self.search, self.metric or Tuning.metric, self.budget, self.flash_bytes)

@@ -60,13 +60,18 @@ def trials_of(calibrator: Calibrator, data: Dataset, metric: Metric | None, most
     count = min(data.samples, most)
     labels = data.labels()
     chosen = metric or (Metric.COSINE if labels is None else Metric.ACCURACY)
-    if chosen is Metric.ACCURACY and labels is None:
-        raise UsageError(
-            f"--metric accuracy: {data.file.name} has no array named {' or '.join(LABELS)} with the samples' "
-            "classes, one was expected. Add it, or choose cosine."
-        )
+    check_has_labels(data, chosen)
     batches = data.batches(BATCH, 0, count)
     return Trials(calibrator.graph, batches, None if labels is None else labels[:count], chosen)
+
+
+def check_has_labels(data: Dataset, metric: Metric) -> None:
+    """Raise UsageError where accuracy is to be measured without labels."""
+    if metric is Metric.ACCURACY and not data.has_labels:
+        raise UsageError(
+            f"--metric accuracy: {data.file.name} has no array named {' or '.join(LABELS)} with the samples' "
+            "classes, one was expected. Add it, or choose cosine or sqnr."
+        )
 
 
 def trials_of_last(calibrator: Calibrator, data: Dataset, count: int, most: int | None) -> Trials:

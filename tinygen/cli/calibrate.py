@@ -51,6 +51,7 @@ def _report(model: Path, out: Path, found: Calibrated) -> CalibrationReport:
         seconds=found.seconds,
         forward=found.forward,
         groups=chosen.groups,
+        layers=chosen.layers,
         trials=chosen.trials,
         mixed=chosen.mixed,
         engines=chosen.engines,

@@ -30,6 +30,7 @@ class CalibrationReport:
     seconds: float
     forward: str  # what computed the float network: numpy or onnxruntime
     groups: tuple[str, ...]  # tensors that --search chose policies for; empty without it
+    layers: tuple[str, ...]  # whose weights it chose types for; empty without --flash
     trials: tuple[Trial, ...]  # all that it measured
     mixed: Mixture | None = None  # what --mixed chose
     engines: Explanation | None = None  # of the board, where it has such
