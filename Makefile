@@ -22,7 +22,7 @@ help: ## List all targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: run-qemu
-run-qemu: setup ## Generate, build and run a model in QEMU (MODEL=, DATA=, BOARD=, KERNELS=)
+run-qemu: setup $(if $(filter qemu-rv% qemu-hazard3 rv32% hazard3,$(BOARD)),$(VENV)/.tools-riscv) ## Generate, build and run a model in QEMU (MODEL=, DATA=, BOARD=, KERNELS=)
 	@$(BIN)/python -m examples.run_qemu "$(MODEL)" --target "$(BOARD)" --kernels "$(KERNELS)" $(if $(DATA),--data "$(DATA)")
 
 .PHONY: test
@@ -124,6 +124,10 @@ $(VENV)/.ready: pyproject.toml
 
 $(VENV)/.tools: .ci/install_tools.sh | $(VENV)/.ready
 	@sh .ci/install_tools.sh gcc gcc-arm-none-eabi libnewlib-arm-none-eabi qemu-system-arm
+	@touch $@
+
+$(VENV)/.tools-riscv: .ci/install_tools.sh | $(VENV)/.ready
+	@sh .ci/install_tools.sh gcc-riscv64-unknown-elf picolibc-riscv64-unknown-elf qemu-system-misc
 	@touch $@
 
 $(VENV)/.submodule: | $(VENV)/.ready

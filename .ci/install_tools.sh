@@ -10,7 +10,11 @@ done
 
 if ! command -v apt-get >/dev/null; then
     # Not Debian: what counts is that the programs are there.
-    for program in arm-none-eabi-gcc qemu-system-arm; do
+    case "$*" in
+    *riscv64*) programs="riscv64-unknown-elf-gcc qemu-system-riscv32" ;;
+    *) programs="arm-none-eabi-gcc qemu-system-arm" ;;
+    esac
+    for program in $programs; do
         command -v "$program" >/dev/null || { echo "$program is missing: install it with your package manager" >&2; exit 1; }
     done
     exit 0

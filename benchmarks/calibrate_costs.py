@@ -55,7 +55,7 @@ from tinygen.targets import load
 from tinygen.targets.board import Board
 from tinygen.verify.samples import random_samples
 
-_BOARDS = ("mps2-an382", "mps2-an385", "mps2-an386", "mps3-an547")  # M0: Armv6-M; M3: scalar; M4: DSP; M55: MVE
+_BOARDS = ("mps2-an382", "mps2-an385", "mps2-an386", "mps3-an547", "qemu-rv32")  # Armv6-M, scalar, DSP, MVE, RV32IM
 _CALLS_PER_PROGRAM = 80
 _TALLEST_TILE = 4  # of Winograd's method
 _FEWEST_MEASUREMENTS = 5

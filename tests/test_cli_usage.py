@@ -23,7 +23,9 @@ from tinygen.cli.group import ENTRIES
 from tinygen.cli.terminal import INTERRUPTED
 
 BOARDS = ", ".join(targets.names())
-CORES = "cortex-m0, cortex-m0plus, cortex-m3, cortex-m4, cortex-m7, cortex-m33, cortex-m55"
+CORES = (
+    "cortex-m0, cortex-m0plus, cortex-m3, cortex-m4, cortex-m7, cortex-m33, cortex-m55, rv32imac, rv32imafc, hazard3"
+)
 SIZE_FORMS = "is not a positive number of bytes, expected a form like 64K, 64KiB, 65536 or 0x10000. Correct the size."
 
 NOT_OWN = (
@@ -464,7 +466,7 @@ def test_doctor_without_a_compiler(work_folder: Path) -> None:
         6,
         "C compiler: not found on PATH, needed for the host. Run `apt install gcc`.",
     )
-    assert ended.document["host"] is ended.document["cortex_m"] is False
+    assert ended.document["host"] is ended.document["cortex_m"] is ended.document["riscv"] is False
 
 
 def _without_tools(folder: Path, tools: list[str], *arguments: str | Path) -> Ended:

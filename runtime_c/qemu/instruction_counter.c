@@ -11,6 +11,8 @@
  *     flash=A:B:W    code and constants from A to before B are read W bytes at a time, through two caches
  *     icache=N:S:K   N lines of S bytes for instructions, in sets of K: the one used longest ago makes room
  *     dcache=N:S:K   the same for loads
+ *     misaligned=FILE  counted loads and stores at addresses that are no multiple of their size, optional: a line
+ *                    "address_of_the_instruction address size" for each, at most a thousand
  *
  * A line of the file is "n address executed fallen_through instruction_fetches data_fetches". The fourth column counts
  * how often the instruction was followed by the one behind it, for instructions that end a translation block. The rest
@@ -62,6 +64,7 @@ EXPORT int qemu_plugin_version = PLUGIN_API_VERSION;
 EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_info_t *info, int argc, char **argv);
 
 enum { MOST_READS_OF_A_LINE = 64 }; /* bits of `present` */
+enum { MOST_MISALIGNED = 1000 };    /* that are written */
 
 struct line {
     uint64_t tag;     /* address over the size of a line, and 1: 0 is none */
@@ -113,6 +116,8 @@ static struct block *blocks;
 static struct block *previous;                      /* block that was executed before this one */
 static uint64_t flash_begin, flash_end, read_bytes; /* no flash where they are 0 */
 static struct cache instruction_cache, data_cache;
+static FILE *misaligned; /* NULL: nobody asks for such accesses */
+static size_t misaligned_count;
 
 static bool has_flash(void)
 {
@@ -248,6 +253,19 @@ static void loaded(unsigned int cpu, qemu_plugin_meminfo_t info, uint64_t addres
     }
 }
 
+static void accessed(unsigned int cpu, qemu_plugin_meminfo_t info, uint64_t address, void *data)
+{
+    const uint64_t bytes = (uint64_t)1 << qemu_plugin_mem_size_shift(info);
+    const uint64_t *instruction = data;
+
+    (void)cpu;
+    if (counting && address % bytes != 0 && misaligned_count < MOST_MISALIGNED) {
+        misaligned_count++;
+        fprintf(misaligned, "%llx %llx %llu\n", (unsigned long long)*instruction, (unsigned long long)address,
+            (unsigned long long)bytes);
+    }
+}
+
 static void *allocate(size_t count, size_t bytes)
 {
     void *memory = calloc(count, bytes);
@@ -298,6 +316,9 @@ static void translated(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
         if (table_address != 0) {
             qemu_plugin_register_vcpu_mem_cb(insn, stored, CB_NO_REGS, MEM_RW, NULL);
         }
+        if (misaligned != NULL) {
+            qemu_plugin_register_vcpu_mem_cb(insn, accessed, CB_NO_REGS, MEM_RW, &block->addresses[i]);
+        }
         if (has_flash() && !is_handler(block)) {
             qemu_plugin_register_vcpu_mem_cb(insn, loaded, CB_NO_REGS, MEM_RW, &block->fetched[i]);
         }
@@ -336,6 +357,9 @@ static void write_counts(qemu_plugin_id_t id, void *data)
         }
     }
     fclose(file);
+    if (misaligned != NULL) {
+        fclose(misaligned);
+    }
 }
 
 /* The text behind `key` in `argument`, or NULL. */
@@ -429,6 +453,9 @@ static bool parsed(const char *argument)
         return parsed_cache(&instruction_cache, value);
     } else if ((value = value_of(argument, "dcache=")) != NULL) {
         return parsed_cache(&data_cache, value);
+    } else if ((value = value_of(argument, "misaligned=")) != NULL) {
+        misaligned = fopen(value, "w");
+        return misaligned != NULL;
     } else {
         return false;
     }

@@ -1,7 +1,7 @@
 /*
  * What a test or benchmark program needs from the machine it runs on: text, files, an exit code,
- * an instruction counter and a stack gauge. Two implementations: host/ (stdio) and cortex_m/
- * (semihosting). Generated models do not use it.
+ * an instruction counter and a stack gauge. Implementations: host/ (stdio), and embedded/
+ * (semihosting) with cortex_m/ or riscv/. Generated models do not use it.
  */
 #ifndef TG_TARGET_H
 #define TG_TARGET_H
@@ -43,7 +43,7 @@ _Noreturn void tg_exit(int code);
 void tg_count_start(void);
 
 /*
- * Instructions executed since tg_count_start, to within one tick of the board's clock, where QEMU
+ * Instructions executed since tg_count_start, to within one tick of the board's clock (of Cortex-M), where QEMU
  * runs with -icount shift=0. Returns 0 where nothing counts (the host). Every 2^24 ticks an
  * interrupt is taken: measure the stack in another run than the instructions.
  */

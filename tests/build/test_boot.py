@@ -6,17 +6,14 @@ from pathlib import Path
 import pytest
 
 from tests.support.program import build_program, run_program
-from tests.support.tools import requires_qemu
+from tests.support.tools import board_param, requires_qemu, requires_riscv_qemu
 from tinygen import targets
 from tinygen.build import toolchain
 from tinygen.build.outcome import Outcome
 from tinygen.errors import ToolError
 
-QEMU_BOARDS = tuple(name for name in targets.names() if name != "host")
-EVERY_BOARD = (
-    "host",
-    *(pytest.param(name, marks=[pytest.mark.qemu, requires_qemu]) for name in QEMU_BOARDS),
-)
+QEMU_BOARDS = tuple(board_param(name) for name in targets.names() if targets.load(name).qemu is not None)
+EVERY_BOARD = ("host", *QEMU_BOARDS)
 
 EMPTY = '#include "tg_target.h"\nint main(void) { tg_print("booted\\n"); return 0; }\n'
 
@@ -31,6 +28,8 @@ static volatile uint8_t sink;
 #ifdef __arm__
 #define ITERATIONS(n) \
     __asm__ volatile(".syntax unified\n1: subs %0, %0, #1\n bne 1b" : "+l"(n) : : "cc")
+#elif defined(__riscv)
+#define ITERATIONS(n) __asm__ volatile("1: addi %0, %0, -1\n bnez %0, 1b" : "+r"(n))
 #else
 #define ITERATIONS(n) ((void)(n))
 #endif
@@ -89,7 +88,24 @@ int main(void)
 }
 """
 
-UNDEFINED_INSTRUCTION = 'int main(void) { __asm__ volatile("udf #0"); return 0; }\n'
+UNDEFINED_INSTRUCTION = """
+#ifdef __riscv
+#define UNDEFINED "unimp"
+#else
+#define UNDEFINED "udf #0"
+#endif
+int main(void) { __asm__ volatile(UNDEFINED); return 0; }
+"""
+STORE_TO_CONSTANT = "const int kept[4] = {1};\nint main(void) { *(volatile int *)(unsigned)kept = 2; return 0; }\n"
+OVERFLOW = """
+__attribute__((noinline)) static int deep(volatile int *above)
+{
+    volatile int array[64];
+    array[0] = *above;
+    return array[0] > 0 ? deep(array) + array[0] : 0;
+}
+int main(void) { volatile int one = 1; return deep(&one); }
+"""
 BAD_ADDRESS = "int main(void) { return *(volatile int *)0xF0000000U; }\n"
 HANG = '#include "tg_target.h"\nint main(void) { tg_print("here\\n"); for (;;) { } }\n'
 
@@ -125,10 +141,11 @@ def test_everything_a_machine_offers(board: str, tmp_path: Path) -> None:
 
 def _check_counts(board: str, values: Mapping[str, int]) -> None:
     qemu = targets.load(board).qemu
-    if qemu is None or qemu.systick_hz is None:
+    is_riscv = targets.load(board).isa.is_riscv
+    if qemu is None or (qemu.systick_hz is None and not is_riscv):
         assert (values["empty"], values["loop"]) == (0, 0)
         return
-    tick = 1e9 / qemu.systick_hz
+    tick = 1 if qemu.systick_hz is None else 1e9 / qemu.systick_hz
     assert 0 <= values["empty"] <= 30 + tick  # of starting and stopping
     assert abs(values["loop"] - values["empty"] - 2 * 200_002) <= 2 * tick
     # The 24-bit counter wraps after at least 2^24 * 5.95 instructions; each interrupt costs a few.
@@ -143,8 +160,6 @@ def _check_stack(board: str, values: Mapping[str, int]) -> None:
         assert 512 <= values["used"] <= 512 + 48
 
 
-@pytest.mark.qemu
-@requires_qemu
 @pytest.mark.parametrize("board", QEMU_BOARDS)
 def test_fault_ends_the_program(board: str, tmp_path: Path) -> None:
     outcome = _run(board, UNDEFINED_INSTRUCTION, tmp_path, timeout_s=10)
@@ -159,6 +174,16 @@ def test_bad_address_is_named(tmp_path: Path) -> None:
     assert outcome.exit_code == 120
     assert outcome.text.startswith("fault: at 0x000000")
     assert outcome.text.endswith(", CFSR 0x00008200\n")  # precise data bus error, address valid
+
+
+@pytest.mark.qemu
+@requires_riscv_qemu
+@pytest.mark.parametrize("text", [STORE_TO_CONSTANT, OVERFLOW])
+def test_riscv_writes_neither_constants_nor_below_the_stack(text: str, tmp_path: Path) -> None:
+    outcome = _run("qemu-rv32", text, tmp_path, timeout_s=10)
+    assert outcome.exit_code == 120
+    assert outcome.text.startswith("fault: at 0x800")
+    assert ", mcause 0x00000007, mtval 0x80" in outcome.text  # store access fault
 
 
 @pytest.mark.qemu

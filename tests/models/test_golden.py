@@ -13,7 +13,13 @@ from tests.support.models import (
     largest_difference,
     run_with,
 )
-from tests.support.tools import requires_clang_sanitizers, requires_cmsis, requires_gcc_sanitizers, requires_qemu
+from tests.support.tools import (
+    board_param,
+    requires_clang_sanitizers,
+    requires_cmsis,
+    requires_gcc_sanitizers,
+    requires_qemu,
+)
 from tinygen.build.toolchain import Sanitizer
 from tinygen.kernels.base import Library
 
@@ -32,7 +38,7 @@ LARGE = ("pretrainedResnet_large_int8",)  # 76 million multiplications
 
 TFLM_TARGETS = (
     "host",
-    *(pytest.param(board, marks=(pytest.mark.qemu, requires_qemu)) for board in ("mps2-an386", "mps3-an547")),
+    *map(board_param, ("mps2-an386", "mps3-an547", "qemu-rv32")),
 )
 
 LIBRARIES = (

@@ -10,16 +10,24 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from _pytest.mark import ParameterSet
 
 from tinygen import paths
+from tinygen.targets import load
+from tinygen.targets.toolset import CORTEX_M, RISCV, Toolset
 
 
-def _has_arm_gcc() -> bool:
-    gcc = shutil.which("arm-none-eabi-gcc")
+def _builds(tools: Toolset) -> bool:
+    """Whether compiler and C library are there."""
+    gcc = shutil.which(tools.compiler)
     if gcc is None:
         return False
-    shown = subprocess.run([gcc, "-print-file-name=nano.specs"], capture_output=True, text=True, check=True)
+    shown = subprocess.run([gcc, f"-print-file-name={tools.specs}"], capture_output=True, text=True, check=True)
     return Path(shown.stdout.strip()).is_file()
+
+
+def _runs(tools: Toolset) -> bool:
+    return _builds(tools) and shutil.which(tools.emulator) is not None
 
 
 def _sanitizes(compiler: str) -> bool:
@@ -35,11 +43,18 @@ def _sanitizes(compiler: str) -> bool:
 
 
 requires_arm_gcc = pytest.mark.skipif(
-    not _has_arm_gcc(), reason="arm-none-eabi-gcc or newlib missing: nothing is built for Cortex-M"
+    not _builds(CORTEX_M), reason="arm-none-eabi-gcc or newlib missing: nothing is built for Cortex-M"
 )
 requires_qemu = pytest.mark.skipif(
-    not (_has_arm_gcc() and shutil.which("qemu-system-arm")),
+    not _runs(CORTEX_M),
     reason="qemu-system-arm or arm-none-eabi-gcc missing: nothing is run on Cortex-M",
+)
+requires_riscv_gcc = pytest.mark.skipif(
+    not _builds(RISCV), reason="riscv64-unknown-elf-gcc or picolibc missing: nothing is built for RISC-V"
+)
+requires_riscv_qemu = pytest.mark.skipif(
+    not _runs(RISCV),
+    reason="riscv64-unknown-elf-gcc, picolibc or qemu-system-riscv32 missing: nothing is run on RISC-V",
 )
 requires_host_cc = pytest.mark.skipif(shutil.which("cc") is None, reason="no host compiler: nothing is built with it")
 requires_host_cxx = pytest.mark.skipif(shutil.which("g++") is None, reason="g++ missing: nothing is built as C++")
@@ -55,6 +70,20 @@ requires_gcc_sanitizers = pytest.mark.skipif(
 requires_cmsis = pytest.mark.skipif(
     paths.cmsis_nn() is None, reason="CMSIS-NN sources missing: its kernels are not tested"
 )
+
+
+def builds_param(board: str) -> ParameterSet:
+    """A board as a parameter of tests that build for it, marked by what that needs."""
+    found = load(board)
+    if found.is_host:
+        return pytest.param(board, marks=[requires_host_cc])
+    return pytest.param(board, marks=[requires_riscv_gcc if found.isa.is_riscv else requires_arm_gcc])
+
+
+def board_param(board: str) -> ParameterSet:
+    """A QEMU board as a parameter of tests, marked by what it needs."""
+    needed = requires_riscv_qemu if load(board).isa.is_riscv else requires_qemu
+    return pytest.param(board, marks=[pytest.mark.qemu, needed])
 
 
 def _main() -> None:

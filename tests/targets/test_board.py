@@ -9,9 +9,10 @@ from tinygen.errors import UsageError
 from tinygen.targets import Isa, MemoryKind
 
 KNOWN = (
-    "host, lm3s6965evb, microbit, mps2-an382, mps2-an383, mps2-an385, mps2-an386, mps2-an500, mps2-an505, "
-    "mps3-an547, netduinoplus2, nucleo-l4r5zi, stm32vldiscovery, cortex-m0, cortex-m0plus, cortex-m3, cortex-m4, "
-    "cortex-m7, cortex-m33, cortex-m55"
+    "host, ch32v307, esp32-c3, esp32-c6, lm3s6965evb, microbit, mps2-an382, mps2-an383, mps2-an385, mps2-an386, "
+    "mps2-an500, mps2-an505, mps3-an547, netduinoplus2, nucleo-l4r5zi, qemu-hazard3, qemu-rv32, qemu-rv32imafc, "
+    "rp2350-arm, rp2350-riscv, stm32vldiscovery, cortex-m0, cortex-m0plus, cortex-m3, cortex-m4, cortex-m7, "
+    "cortex-m33, cortex-m55, rv32imac, rv32imafc, hazard3"
 )
 
 GOOD = """
@@ -46,6 +47,9 @@ source = "data sheet"
 
 # RAM and flash in KiB, as the machines have them
 SIZES = {
+    "ch32v307": ("qingke-v4f", Isa.RV32IMAFC, 64, 256),
+    "esp32-c3": ("rv32imc", Isa.RV32IMC, 384, 4096),
+    "esp32-c6": ("rv32imac", Isa.RV32IMAC, 512, 4096),
     "lm3s6965evb": ("cortex-m3", Isa.SCALAR, 64, 256),
     "microbit": ("cortex-m0", Isa.SCALAR, 16, 256),
     "mps2-an382": ("cortex-m0", Isa.SCALAR, 4096, 4096),
@@ -57,8 +61,16 @@ SIZES = {
     "mps3-an547": ("cortex-m55", Isa.MVE, 512, 2048),
     "netduinoplus2": ("cortex-m4", Isa.DSP, 128, 1024),
     "nucleo-l4r5zi": ("cortex-m4", Isa.DSP, 192, 2048),
+    "qemu-hazard3": ("hazard3", Isa.RV32IMAC, 4096, 4096),
+    "qemu-rv32": ("rv32imac", Isa.RV32IMAC, 4096, 4096),
+    "qemu-rv32imafc": ("rv32imafc", Isa.RV32IMAFC, 4096, 4096),
+    "rp2350-arm": ("cortex-m33", Isa.DSP, 520, 4096),
+    "rp2350-riscv": ("hazard3", Isa.RV32IMAC, 520, 4096),
     "stm32vldiscovery": ("cortex-m3", Isa.SCALAR, 8, 128),
 }
+
+
+WITHOUT_QEMU = ("host", "ch32v307", "esp32-c3", "esp32-c6", "rp2350-arm", "rp2350-riscv")
 
 
 def _refusal(name_or_path: str) -> str:
@@ -75,16 +87,26 @@ def test_every_board_is_listed() -> None:
 def test_board_file(name: str) -> None:
     board = targets.load(name)
     assert board.name == name
-    assert board.is_host == (board.qemu is None) == (name == "host")
+    assert board.is_host == (name == "host")
+    assert (board.qemu is None) == (name in WITHOUT_QEMU)
     if not board.is_host:
         assert (board.cpu, board.isa, board.ram_bytes >> 10, board.flash_bytes >> 10) == SIZES[name]
-        assert f"-mcpu={board.cpu}" in board.flags
+        core = f"-march={board.architecture}" if board.isa.is_riscv else f"-mcpu={board.cpu}"
+        assert core in board.flags
 
 
-@pytest.mark.parametrize("core", ["m0", "m0plus", "m3", "m4", "m7", "m33", "m55"])
+@pytest.mark.parametrize(
+    "core",
+    [
+        *(f"cortex-{core}" for core in ("m0", "m0plus", "m3", "m4", "m7", "m33", "m55")),
+        "rv32imac",
+        "rv32imafc",
+        "hazard3",
+    ],
+)
 def test_bare_core_is_a_roomy_board(core: str) -> None:
-    board = targets.load(f"cortex-{core}")
-    assert board.cpu == f"cortex-{core}"
+    board = targets.load(core)
+    assert board.cpu == core
     assert board.ram_bytes >= 512 << 10
 
 
@@ -121,14 +143,14 @@ def test_missing_file() -> None:
         (
             'isa = "dsp"',
             'isa = "neon"',
-            "key 'isa': Input should be 'scalar', 'dsp', 'mve' or 'host'",
+            "key 'isa': Input should be 'scalar', 'dsp', 'mve', 'host', 'rv32imc', 'rv32imac' or 'rv32imafc'",
         ),
         ('isa = "dsp"', 'isa = "mve"', "isa is 'mve' with cpu 'cortex-m4', expected dsp"),
         (
             'cpu = "cortex-m4"',
             'cpu = "z80"',
             "cpu is 'z80', expected one of host, cortex-m0, cortex-m0plus, cortex-m3, cortex-m4, cortex-m7, "
-            "cortex-m33, cortex-m55",
+            "cortex-m33, cortex-m55, rv32imc, rv32imac, rv32imafc, hazard3, qingke-v4f",
         ),
         (
             'size = "16K"',

@@ -12,7 +12,7 @@ _DEFINED = {
     Isa.SCALAR: frozenset[str](),
     Isa.DSP: frozenset({"ARM_MATH_DSP"}),
     Isa.MVE: frozenset({"ARM_MATH_DSP", "ARM_MATH_MVEI"}),
-    Isa.HOST: frozenset[str](),
+    **dict.fromkeys((Isa.HOST, Isa.RV32IMC, Isa.RV32IMAC, Isa.RV32IMAFC), frozenset[str]()),
 }
 _DIRECTIVE = re.compile(r"^\s*#\s*(if|ifdef|ifndef|elif|else|endif)\b(.*)$")
 _OPERATORS = (("&&", " and "), ("||", " or "))

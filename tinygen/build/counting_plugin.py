@@ -12,6 +12,7 @@ from tinygen.errors import ToolError
 from tinygen.system.process import tied
 from tinygen.system.work import work_folder
 from tinygen.targets import load
+from tinygen.targets.toolset import Toolset
 
 SOURCE = paths.RUNTIME_C / "qemu" / "instruction_counter.c"
 _FIRST_API_VERSION = 1
@@ -20,14 +21,17 @@ _TIMEOUT_S = 20.0
 
 
 @cache
-def counting_plugin() -> Path:
-    """The plugin's shared object. ToolError where it cannot be built or QEMU does not take it; asked once a process."""
+def counting_plugin(tools: Toolset) -> Path:
+    """The plugin's shared object for the emulator of `tools`.
+
+    ToolError where it cannot be built or QEMU does not take it; asked once a process.
+    """
     plugin = _built(_FIRST_API_VERSION)
-    refusal = _refusal(plugin)
+    refusal = _refusal(plugin, tools.emulator)
     wanted = _WANTED_VERSION.search(refusal)
     if wanted:
         plugin = _built(int(wanted[1]))
-        refusal = _refusal(plugin)
+        refusal = _refusal(plugin, tools.emulator)
     if refusal:
         raise ToolError(f"QEMU: does not load tinygen's counting plugin: {refusal}. Use a QEMU built with plugins.")
     return plugin
@@ -38,11 +42,11 @@ def _built(api_version: int) -> Path:
     return compiler.shared_object("instruction_counter", [SOURCE], (f"-DPLUGIN_API_VERSION={api_version}",))
 
 
-def _refusal(plugin: Path) -> str:
+def _refusal(plugin: Path, emulator: str) -> str:
     """What QEMU has against `plugin`; empty: nothing."""
-    qemu = shutil.which("qemu-system-arm")
+    qemu = shutil.which(emulator)
     if qemu is None:
-        return "qemu-system-arm is not on PATH"
+        return f"{emulator} is not on PATH"
     with work_folder() as folder:
         option = f"{plugin},out={folder / 'counts'},start=1,stop=1"
         command = [qemu, "-M", "none", "-display", "none", "-monitor", "stdio", "-plugin", option]

@@ -12,20 +12,25 @@ from elftools.elf.sections import SymbolTableSection
 from tinygen.errors import ToolError
 from tinygen.targets import Board, Isa
 
-_OBJDUMP = "arm-none-eabi-objdump"
+# RISC-V's instructions of 32 bits are one word there, Thumb's two halfwords.
 _LINE = re.compile(r"^\s*([0-9a-f]+):\t((?:[0-9a-f]{4} ?){1,2})\s*\t(\S+)(?:\t(.*))?$", re.MULTILINE)
-_MVE_OPTIONS = ("-m", "armv8.1-m.main", "-M", "force-thumb")  # attributes of the file do not suffice for these
+_RISCV_OPTIONS = ("-M", "no-aliases,numeric")
+_OPTIONS = {
+    Isa.MVE: ("-m", "armv8.1-m.main", "-M", "force-thumb"),  # attributes of the file do not suffice for these
+    **dict.fromkeys((Isa.RV32IMC, Isa.RV32IMAC, Isa.RV32IMAFC), _RISCV_OPTIONS),
+}
 _THUMB_BIT = 1
 
 
 @dataclass(frozen=True)
 class Instruction:
-    """One Thumb instruction."""
+    """One instruction of Thumb or RISC-V."""
 
     address: int
     size: int  # bytes: 2 or 4
     mnemonic: str  # without the width suffixes .n and .w
     operands: str
+    is_riscv: bool = False
 
 
 @dataclass(frozen=True)
@@ -43,20 +48,30 @@ class Symbol:
 
 def disassemble(elf: Path, board: Board) -> dict[int, Instruction]:
     """The instructions of `elf` by address. ToolError where objdump is missing or fails."""
-    objdump = shutil.which(_OBJDUMP)
+    tools = board.toolset
+    objdump = shutil.which(tools.disassembler)
     if objdump is None:
-        raise ToolError(f"{_OBJDUMP}: not found on PATH, needed for modelled cycles. Install binutils-arm-none-eabi.")
-    options = _MVE_OPTIONS if board.isa is Isa.MVE else ()
+        raise ToolError(
+            f"{tools.disassembler}: not found on PATH, needed for modelled cycles. Install {tools.binutils_package}."
+        )
+    options = _OPTIONS.get(board.isa, ())
     done = subprocess.run([objdump, "-d", *options, str(elf)], capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        raise ToolError(f"{_OBJDUMP}: failed with exit code {done.returncode}:\n{done.stderr[-500:]}")
-    found = (_instruction(*match) for match in _LINE.findall(done.stdout))
+        raise ToolError(f"{tools.disassembler}: failed with exit code {done.returncode}:\n{done.stderr[-500:]}")
+    read = _riscv_instruction if board.isa.is_riscv else _instruction
+    found = (read(*match) for match in _LINE.findall(done.stdout))
     return {instruction.address: instruction for instruction in found}
 
 
 def _instruction(address: str, halfwords: str, mnemonic: str, operands: str) -> Instruction:
     plain = mnemonic.removesuffix(".n").removesuffix(".w")
     return Instruction(int(address, 16), 2 * len(halfwords.split()), plain, operands.split("\t")[0].strip())
+
+
+def _riscv_instruction(address: str, word: str, mnemonic: str, operands: str) -> Instruction:
+    """Compressed ones by what they stand for: the name without `c.`."""
+    plain = mnemonic.removeprefix("c.")
+    return Instruction(int(address, 16), len(word.strip()) // 2, plain, operands.split("#")[0].strip(), is_riscv=True)
 
 
 def symbols(elf: Path) -> dict[str, Symbol]:

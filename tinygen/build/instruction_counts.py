@@ -50,7 +50,7 @@ def profiles(image: Image, schedule: Schedule, inputs: Sequence[Sample]) -> Mapp
 def plugin_option(elf: Path, board: Board, counts: Path) -> str:
     """What QEMU is told so that it counts `elf` into the file `counts`; ToolError where it cannot."""
     known = symbols(elf)
-    parts = [str(counting_plugin()), f"out={counts}"]
+    parts = [str(counting_plugin(board.toolset)), f"out={counts}"]
     parts += [f"start={known[_START].address:x}", f"stop={known[_STOP].address:x}"]
     handler = known.get(_HANDLER)
     if handler is not None:

@@ -8,6 +8,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from tinygen import paths
+from tinygen.targets.toolset import CORTEX_M, TOOLSETS, Toolset
 
 _HOST_COMPILERS = ("cc", "gcc", "clang")
 _PACKAGES = {  # optional ones, with what they are for
@@ -38,9 +39,7 @@ def take_inventory() -> tuple[Tool, ...]:
     return (
         Tool("python", "tinygen itself", platform.python_version(), None, "", is_essential=True),
         _host_compiler(),
-        _tool("arm-none-eabi-gcc", "building for Cortex-M", "apt install gcc-arm-none-eabi"),
-        _newlib(),
-        _tool("qemu-system-arm", "running on Cortex-M boards", "apt install qemu-system-arm"),
+        *(tool for tools in TOOLSETS for tool in _of_boards(tools)),
         _cmsis_nn(),
         _tool("make", "building the output folder", "apt install make"),
         _tool("cmake", "building with --project cmake", "apt install cmake"),
@@ -59,14 +58,22 @@ def _tool(name: str, needed_for: str, remedy: str) -> Tool:
     return Tool(name, needed_for, _first_line([path, "--version"]) if path else None, path, remedy)
 
 
-def _newlib() -> Tool:
-    remedy = "apt install libnewlib-arm-none-eabi"
-    gcc = shutil.which("arm-none-eabi-gcc")
-    specs = Path(_first_line([gcc, "-print-file-name=nano.specs"]) or "") if gcc else Path()
-    is_there = specs.is_file()
-    return Tool(
-        "newlib", "building for Cortex-M", "found" if is_there else None, str(specs) if is_there else None, remedy
+def _of_boards(tools: Toolset) -> tuple[Tool, ...]:
+    """What makes and runs programs for boards."""
+    building, running = f"building for {tools.family}", f"running on {tools.family} boards"
+    return (
+        _tool(tools.compiler, building, f"apt install {tools.compiler_package}"),
+        _library(tools, building),
+        _tool(tools.emulator, running, f"apt install {tools.emulator_package}"),
     )
+
+
+def _library(tools: Toolset, needed_for: str) -> Tool:
+    gcc = shutil.which(tools.compiler)
+    specs = Path(_first_line([gcc, f"-print-file-name={tools.specs}"]) or "") if gcc else Path()
+    is_there = specs.is_file()
+    version, path = ("found", str(specs)) if is_there else (None, None)
+    return Tool(tools.library, needed_for, version, path, f"apt install {tools.library_package}")
 
 
 def _cmsis_nn() -> Tool:
@@ -84,7 +91,7 @@ def cmsis_nn_commit(folder: Path) -> str | None:
 
 def qemu_version() -> str | None:
     """What the emulator says of itself; None where it is missing."""
-    return _first_line(["qemu-system-arm", "--version"])
+    return _first_line([CORTEX_M.emulator, "--version"])
 
 
 def _package(name: str, needed_for: str, remedy: str) -> Tool:

@@ -7,9 +7,8 @@ from pathlib import Path
 from tinygen.build.outcome import Outcome, outcome
 from tinygen.errors import ToolError
 from tinygen.system.process import tied
-from tinygen.targets import Board
-
-_QEMU = "qemu-system-arm"
+from tinygen.targets import Board, Qemu
+from tinygen.targets.toolset import Toolset
 
 
 def run(
@@ -22,12 +21,14 @@ def run(
     """
     if board.qemu is None:
         raise ToolError(f"{board.name}: has no QEMU machine, expected a board with one. Run it on hardware.")
-    qemu = shutil.which(_QEMU)
+    tools = board.toolset
+    qemu = shutil.which(tools.emulator)
     if qemu is None:
         raise ToolError(
-            f"{_QEMU}: not found on PATH, needed to run on {board.name}. Install the Debian package {_QEMU}."
+            f"{tools.emulator}: not found on PATH, needed to run on {board.name}. "
+            f"Install the Debian package {tools.emulator_package}."
         )
-    command = [qemu, "-M", board.qemu.machine, "-nographic", "-monitor", "none", "-serial", "none"]
+    command = [qemu, *machine_options(board.qemu, tools), "-nographic", "-monitor", "none", "-serial", "none"]
     command += ["-semihosting-config", f"enable=on,target=native,arg={elf.stem}"]
     command += ["-kernel", str(elf.resolve())]
     command += ["-icount", "shift=0"] if icount else []
@@ -43,3 +44,9 @@ def run(
             f"It hangs or needs more time. Its last words: {text[-200:]!r}"
         ) from None
     return outcome(done.returncode, done.stderr.decode(errors="replace"))
+
+
+def machine_options(machine: Qemu, tools: Toolset) -> list[str]:
+    """What the emulator of `tools` is told so that it models `machine`."""
+    cpu = [] if machine.cpu is None else ["-cpu", machine.cpu]
+    return ["-M", machine.machine, *cpu, *tools.emulator_options]

@@ -10,8 +10,8 @@ INCLUDE = paths.RUNTIME_C / "target"
 
 def sources(board: Board) -> list[Path]:
     """C files to compile and link with a program for `board`."""
-    folder = INCLUDE / ("host" if board.is_host else "cortex_m")
-    return [INCLUDE / "tg_report.c", *sorted(folder.glob("*.c"))]
+    folders = ("host",) if board.is_host else ("embedded", board.toolset.runtime)
+    return [INCLUDE / "tg_report.c", *(file for name in folders for file in sorted((INCLUDE / name).glob("*.c")))]
 
 
 def flags(board: Board) -> list[str]:

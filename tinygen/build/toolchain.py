@@ -17,7 +17,6 @@ from tinygen.targets import Board
 
 WARNINGS = ("-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Wcast-qual", "-Werror")
 
-_ARM_GCC = "arm-none-eabi-gcc"
 _HOST_COMPILERS = ("cc", "gcc", "clang")
 _COMMON = ("-std=c11", "-ffunction-sections", "-fdata-sections")
 _WORKERS = 2
@@ -68,9 +67,10 @@ class Toolchain:
 
     def link(self, objects: Sequence[Path], script: Path | None, out: Path) -> Path:
         """Executable `out` of objects and archives, with its linker map beside it as `<out>.map`."""
-        command = [self.cc, *self.flags, *map(str, objects), "-o", str(out)]
+        command = [self.cc, *self.board.link_flags, *self.flags[len(self.board.flags) :], *map(str, objects)]
+        command += ["-o", str(out)]
         if not self.board.is_host:
-            command += [f"-T{script}", "-nostartfiles", "--specs=nano.specs", "-Wl,--gc-sections,--cref"]
+            command += [f"-T{script}", "-nostartfiles", *self.board.toolset.link_flags, "-Wl,--gc-sections,--cref"]
             command += [f"-Wl,-Map={map_file(out)}", "-Wl,--no-warn-rwx-segments"]
         _run([*command, "-lm"])
         return out
@@ -109,15 +109,16 @@ class Toolchain:
 def for_board(
     board: Board, cc: str | None = None, opt: Opt = Opt.TWO, sanitizers: Sequence[Sanitizer] = ()
 ) -> Toolchain:
-    """The toolchain for `board`: `cc`, else arm-none-eabi-gcc or the host's compiler; ToolError."""
-    compiler = _find(cc, _HOST_COMPILERS, board, "gcc") if board.is_host else _find_arm(cc, board)
+    """The toolchain for `board`: `cc`, else the compiler of its toolset or the host's; ToolError."""
+    compiler = _find(cc, _HOST_COMPILERS, board, "gcc") if board.is_host else _find_cross(cc, board)
     checks = (f"-fsanitize={','.join(sanitizers)}", "-fno-sanitize-recover=all", "-g") if sanitizers else ()
+    libraries = () if board.is_host else board.toolset.flags
     return Toolchain(
         board=board,
         cc=compiler,
         ar=_archiver(compiler),
         version=_run([compiler, "--version"], ToolError).splitlines()[0],
-        flags=(*board.flags, *_COMMON, f"-O{opt}", *checks),
+        flags=(*board.flags, *libraries, *_COMMON, f"-O{opt}", *checks),
     )
 
 
@@ -126,13 +127,14 @@ def map_file(executable: Path) -> Path:
     return executable.with_name(f"{executable.name}.map")
 
 
-def _find_arm(cc: str | None, board: Board) -> str:
-    compiler = _find(cc, (_ARM_GCC,), board, "gcc-arm-none-eabi")
-    specs = Path(_run([compiler, "-print-file-name=nano.specs"], ToolError).strip())
+def _find_cross(cc: str | None, board: Board) -> str:
+    tools = board.toolset
+    compiler = _find(cc, (tools.compiler,), board, tools.compiler_package)
+    specs = Path(_run([compiler, f"-print-file-name={tools.specs}"], ToolError).strip())
     if not specs.is_file():  # the compiler echoes the bare name where it does not have the file
         raise ToolError(
-            f"newlib: nano.specs not found by {compiler}, needed to build for {board.name}. "
-            "Install the Debian package libnewlib-arm-none-eabi."
+            f"{tools.library}: {tools.specs} not found by {compiler}, needed to build for {board.name}. "
+            f"Install the Debian package {tools.library_package}."
         )
     return compiler
 

@@ -22,6 +22,7 @@ from tinygen.report.bench import Bench, bench
 from tinygen.report.counting import Counter, available_counter
 from tinygen.report.gain import OperatorGain, gain_table, operator_gains
 from tinygen.report.measurement import bench_table, comparison_table, operator_bench_table
+from tinygen.targets import Board, load
 
 _SUITE = "The suite"
 _GOALS = "time,balanced,ram,size"
@@ -108,7 +109,8 @@ def command(
     if model is None:
         _check_left_out("--suite", {"--per-op": per_op})
         measure_suite(terminal, options, goals or _GOALS, compare, models, output, force)
-        _note_counter(terminal)
+        for target in options.target.split(","):
+            _note_counter(terminal, load(target))
         return
     _check_left_out("MODEL", {"--goals": goals, "--models": models, "--output": output, "--force": force})
     library = None if compare is None else choice(Library, "compare", compare)
@@ -121,7 +123,7 @@ def command(
                 _compiled(terminal, model, replace(options, kernels=Kernels(library.value))), per_op, seed
             )
     if measured.counted_by is not None:
-        _note_counter(terminal)
+        _note_counter(terminal, compiled.board)
     else:
         terminal.note("Nothing is measured on the host: these bytes are planned. Name a board with -t.")
     tables = [bench_table(_title(compiled), measured)]
@@ -145,11 +147,11 @@ def _check_left_out(beside: str, options: Mapping[str, object]) -> None:
         raise UsageError(f"{given[0]}: is for {other}, which is not given, it was expected. Leave the option out.")
 
 
-def _note_counter(terminal: Terminal) -> None:
+def _note_counter(terminal: Terminal, board: Board) -> None:
     """Say so where something less than the plugin has counted."""
-    counter, reason = available_counter()
+    counter, reason = available_counter(board)
     if counter is not Counter.PLUGIN:
-        terminal.note(f"Counted by SysTick, without cycles. {reason}")
+        terminal.note(f"Counted by {board.toolset.counter}, without cycles. {reason}")
 
 
 def _compiled(terminal: Terminal, model: Path, options: Options) -> Compiled:

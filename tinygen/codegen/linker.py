@@ -44,6 +44,7 @@ def linker_script(board: Board, ram_bytes: int | None = None, flash_bytes: int |
             ram=board.main_ram.name,
             other_rams=[memory.name for memory in board.rams[1:]],
             stack_bytes=board.stack_bytes,
+            stack_align=board.toolset.stack_align,
         )
     )
 

@@ -24,12 +24,13 @@ def render_project(
     board: Board, name: str, kind: ProjectKind, opt: str, sources: Sequence[str], include: Sequence[str]
 ) -> dict[str, str]:
     """The build files: they make a static library `lib<name>.a` of all sources."""
+    flags = board.flags if board.is_host else (*board.flags, *board.toolset.flags)
     context = {
         "name": name,
         "board": board,
-        "compiler": "cc" if board.is_host else "arm-none-eabi-gcc",
-        "archiver": "ar" if board.is_host else "arm-none-eabi-ar",
-        "flags": {"make": make_value, "cmake": cmake_arguments}[kind.value](board.flags),
+        "compiler": "cc" if board.is_host else board.toolset.compiler,
+        "archiver": "ar" if board.is_host else board.toolset.archiver,
+        "flags": {"make": make_value, "cmake": cmake_arguments}[kind.value](flags),
         "opt": opt,
         "sources": sorted(sources),
         "include": list(include),

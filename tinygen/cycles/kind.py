@@ -1,4 +1,4 @@
-"""Kinds of Thumb instructions, as timing tables tell them apart, and the registers they use."""
+"""Kinds of instructions of Thumb and RISC-V, as timing tables tell them apart, and the registers they use."""
 
 import re
 from enum import StrEnum
@@ -63,12 +63,29 @@ _PATTERNS = (
     (Kind.STORE, r"str\w*"),
 )
 _COMPILED = tuple((kind, re.compile(pattern)) for kind, pattern in _PATTERNS)
+_RISCV_PATTERNS = (
+    (Kind.BRANCH, r"b(eq|ne|lt|ge)[uz]?|j"),
+    (Kind.CALL, r"jalr?|jr|[mu]ret"),
+    (Kind.DIVIDE, r"(div|rem)u?"),
+    (Kind.LONG_MULTIPLY, r"mulh(s?u)?"),
+    (Kind.MULTIPLY, r"mul"),
+    (Kind.LOAD, r"l[bhw]u?(sp)?|lr\..*"),
+    (Kind.STORE, r"s[bhw](sp)?|sc\..*"),
+    (Kind.FLOAT_LOAD, r"fl[wd](sp)?"),
+    (Kind.FLOAT_STORE, r"fs[wd](sp)?"),
+    (Kind.FLOAT_MULTIPLY_ADD, r"fn?m(add|sub)\..*"),
+    (Kind.FLOAT_DIVIDE, r"f(div|sqrt)\..*"),
+    (Kind.FLOAT, r"f[^e].*"),
+)
+_RISCV_COMPILED = tuple((kind, re.compile(pattern)) for kind, pattern in _RISCV_PATTERNS)
 _FLOAT_DIVIDE = re.compile(r"vdiv|vsqrt")
 _FLOAT_MULTIPLY_ADD = re.compile(r"vn?ml[as]|vfn?m[as]")
 _VECTOR_MULTIPLY = re.compile(
     r"v(q?r?d?)?(ml|mul|fma|fms|cmla|cmul|dmul|dmlah|dmlsdh)\w*|vr?mlal?dav\w*|vabav|vq?r?dmul\w*"
 )
 _REGISTER = re.compile(r"\b(r1[0-5]|r[0-9]|sl|fp|ip|sp|lr|pc|[sdq][0-9]{1,2})\b")
+_RISCV_REGISTER = re.compile(r"\b[xf](?:[12]?[0-9]|3[01])\b")
+_RISCV_ZERO = "x0"
 _RANGE = re.compile(r"\b([rsdq])(\d+)-[rsdq](\d+)\b")
 _ALIASES = {"sl": "r10", "fp": "r11", "ip": "r12"}
 _WITHOUT_RESULT = re.compile(r"cmp|cmn|tst|teq|str|stm|push|vstr|vstm|vpush|vst|b$|b[a-z]{2}$|cb|vcmp|it|nop|vp[st]")
@@ -76,6 +93,9 @@ _WITHOUT_RESULT = re.compile(r"cmp|cmn|tst|teq|str|stm|push|vstr|vstm|vpush|vst|
 
 def kind_of(instruction: Instruction) -> Kind:
     """The kind of `instruction`. A load into the program counter is a load; see `loads_pc`."""
+    if instruction.is_riscv:
+        found = (kind for kind, pattern in _RISCV_COMPILED if pattern.fullmatch(instruction.mnemonic))
+        return next(found, Kind.ARITHMETIC)
     stem = instruction.mnemonic.split(".", 1)[0]
     for kind, pattern in _COMPILED:
         if pattern.fullmatch(stem):
@@ -118,12 +138,16 @@ def transferred(instruction: Instruction) -> int:
 
 def loads_pc(instruction: Instruction) -> bool:
     """Whether a load is a jump too, as a function's return."""
+    if instruction.is_riscv:
+        return False
     targets, _, address = instruction.operands.partition("[")
     return ("pc" in registers(targets) and not address.startswith("pc")) or "pc}" in instruction.operands
 
 
 def written(instruction: Instruction) -> frozenset[str]:
     """Registers that hold a result; written-back addresses are left out."""
+    if instruction.is_riscv:
+        return frozenset(_riscv_registers(instruction)[:1]) - {_RISCV_ZERO} if _has_result(instruction) else frozenset()
     names = registers(instruction.operands)
     if not names or _WITHOUT_RESULT.match(instruction.mnemonic):
         return frozenset()
@@ -135,9 +159,32 @@ def written(instruction: Instruction) -> frozenset[str]:
 
 def read(instruction: Instruction) -> frozenset[str]:
     """Registers that are needed: all named but a first that is only written."""
+    if instruction.is_riscv:
+        named = _riscv_registers(instruction)
+        return frozenset(named[1:] if _has_result(instruction) and not _updates(instruction) else named)
     names = registers(instruction.operands)
     if kind_of(instruction) is Kind.FLOAT_MULTIPLY_ADD:
         return frozenset(names)  # the first is added to
     only_written = written(instruction) and instruction.operands.count(",") >= 2
     moves = re.match(r"mov|mvn|ldr|[us]xt|clz|rev|vldr|vmov|vdup|adr", instruction.mnemonic)
     return frozenset(names[1:] if only_written or moves else names)
+
+
+def jumps_back(instruction: Instruction) -> bool:
+    """Whether the target of a branch of RISC-V, its last operand, lies before it."""
+    target = re.search(r"([0-9a-f]+)(?: <[^>]*>)?$", instruction.operands) if instruction.is_riscv else None
+    return target is not None and int(target[1], 16) <= instruction.address
+
+
+def _riscv_registers(instruction: Instruction) -> list[str]:
+    return _RISCV_REGISTER.findall(instruction.operands)
+
+
+def _has_result(instruction: Instruction) -> bool:
+    """Whether the first register is written."""
+    return kind_of(instruction) not in (Kind.BRANCH, Kind.STORE, Kind.FLOAT_STORE) and instruction.mnemonic != "jr"
+
+
+def _updates(instruction: Instruction) -> bool:
+    """Whether the first register is read, too: compressed arithmetic names it once."""
+    return instruction.size == 2 and instruction.operands.count(",") == 1 and kind_of(instruction) is Kind.ARITHMETIC

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 from tinygen.build.disassembly import Instruction
 from tinygen.build.instruction_counts import Executed, Profile
-from tinygen.cycles.kind import Kind, kind_of, loads_pc, read, transferred, written
+from tinygen.cycles.kind import Kind, jumps_back, kind_of, loads_pc, read, transferred, written
 from tinygen.cycles.timing import UNCHECKED, Timing
 from tinygen.targets import Flash
 
@@ -115,7 +115,10 @@ def _own_cycles(executed: Executed, before: Executed | None, timing: Timing) -> 
 def _refill(executed: Executed, timing: Timing) -> int:
     """Cycles of filling the pipeline behind jumps that are not calls; a loop's end jumps for nothing."""
     if kind_of(executed.instruction) is Kind.BRANCH:
-        return 0 if timing.predicts else timing.refill * (executed.count - executed.fallen_through)
+        if timing.predicts:
+            return 0
+        is_foretold = timing.predicts_backward and jumps_back(executed.instruction)
+        return timing.refill * (executed.fallen_through if is_foretold else executed.count - executed.fallen_through)
     is_return = kind_of(executed.instruction) in (Kind.LOAD, Kind.LOAD_MULTIPLE) and loads_pc(executed.instruction)
     return timing.refill * executed.count if is_return else 0
 

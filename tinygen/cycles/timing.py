@@ -1,7 +1,8 @@
 """Cycles of instructions on each core, with memory that never makes it wait; `model` adds the reads of flash.
 
-Cortex-M0, M0+, M3 and M4 have published tables, in their Technical Reference Manuals. M7, M33 and M55 have none: theirs
-are what their pipelines and published measurements suggest. docs/cycles.md has the errors that are known.
+Cortex-M0, M0+, M3 and M4 have published tables, in their Technical Reference Manuals, and so has Hazard3. M7, M33, M55
+and the other cores of RISC-V have none: theirs are what their pipelines and published measurements suggest.
+docs/cycles.md has the errors that are known.
 """
 
 from dataclasses import dataclass
@@ -27,6 +28,7 @@ class Timing:
     refill: int = 2  # of the pipeline, on top of the branch's own cycle
     call: int = 3  # BL and BX with their refill
     predicts: bool = False  # whether taken branches cost as little as others
+    predicts_backward: bool = False  # whether a branch back is taken for nothing, and a refill where it is not taken
     predicate: int = 1  # IT and VPT, which are folded into what stands before them on most cores
     float_operation: int = 1
     float_multiply_add: int = 1
@@ -44,6 +46,7 @@ _M0 = "Cortex-M0 TRM (DDI0432), instruction set summary"
 _M0PLUS = "Cortex-M0+ TRM (DDI0484), instruction set summary"
 _M3 = "Cortex-M3 TRM (DDI0337), table of cycles"
 _M4 = "Cortex-M4 TRM (DDI0439), tables of cycles"
+_HAZARD3 = "Hazard3 0efb6f5, doc/sections/instruction_timings.adoc"
 _NO_TABLE = "no table published; from the pipeline's description"
 
 TIMINGS = {
@@ -57,5 +60,10 @@ TIMINGS = {
         _NO_TABLE, load=1, load_use=1, registers_a_cycle=2, call=2, predicts=True, predicate=0, issue=2
     ),
     "cortex-m33": Timing(_NO_TABLE, load=1, load_use=1, refill=2, predicate=0),
+    **dict.fromkeys(
+        ("rv32imc", "rv32imac", "rv32imafc", "qingke-v4f"),
+        Timing(_NO_TABLE, divide=16, load=1, load_use=1, refill=2, call=3, float_latency=2),
+    ),
+    "hazard3": Timing(_HAZARD3, divide=18, load=1, load_use=1, refill=1, call=2, predicts_backward=True),
     "cortex-m55": Timing(_NO_TABLE, load=1, load_use=1, refill=2, predicate=0, registers_a_cycle=2),
 }

@@ -18,6 +18,7 @@ from tinygen.targets.isa import Isa
 FOLDER = Path(__file__).with_name("price_tables")
 OWN = "tinygen"  # part of a table for tinygen's own functions; the others are named as their library is
 ARMV6_M = "armv6-m"  # the table of cores that have not even Thumb-2
+RV32IM = "rv32im"  # the table of RISC-V: compressed, atomic and float instructions change no count
 
 Terms = Mapping[str, float]  # what one of each takes
 _CALL = "call"
@@ -68,6 +69,8 @@ def prices(toolbox: Toolbox) -> Prices:
 
 def table_name(isa: Isa, has_thumb2: bool) -> str:
     """Of the table of an instruction set, and of its file."""
+    if isa.is_riscv:
+        return RV32IM
     return isa.value if has_thumb2 else ARMV6_M
 
 

@@ -29,7 +29,7 @@ from tinygen.targets import Board, SoundKind, TimerKind, UartKind
 
 _OWN = paths.RUNTIME_C / "mlperf"
 _QUANTIZE = "tg_quantize_f32_s8"
-_START = ("startup.c", "semihosting.c")
+_START = ("run.c", "semihosting.c", "semihosting_call.c", "startup.c")
 
 
 @dataclass(frozen=True)
@@ -125,7 +125,11 @@ def _context(
         "upper": model.upper,
         "board": board,
         "opt": opt,
-        "flags": make_value(board.flags),
+        "tools": board.toolset,
+        "flags": make_value((*board.flags, *board.toolset.flags)),
+        "link_flags": make_value((*board.link_flags, *board.toolset.flags)),
+        "library": make_value(board.toolset.link_flags),
+        "start": [f"target/{file}" for file in _START],
         "port": _port(board) or "",
         "sound_port": _sound_port(board) or "",
         "listening": listening,

@@ -100,7 +100,7 @@ def bench(compiled: Program, per_op: bool = False, seed: int = 0) -> Bench:
             outputs=None,
             per_op=_operators(compiled, {}, per_op),
         )
-    counter, _ = available_counter()
+    counter, _ = available_counter(schedule.board)
     total, sizes = count(compiled, samples, counter)
     stack = _stack(compiled, samples)
     stack_bytes = stack.outcome.values["stack_bytes"]

@@ -1,8 +1,8 @@
-"""Instructions and modelled cycles of an inference: from the counting plugin, else from SysTick.
+"""Instructions and modelled cycles of an inference: from the counting plugin, else from a counter of the board.
 
 The plugin counts each instruction of the model and nothing else. Where it cannot be built, or QEMU refuses it, SysTick
 counts under `-icount shift=0`, without cycles: on boards that clock it at 25 MHz in steps of 40 instructions, at 32 MHz
-of 31.25.
+of 31.25. RISC-V counts them one by one in minstret.
 """
 
 from collections.abc import Mapping
@@ -21,6 +21,7 @@ from tinygen.cycles.timing import TIMINGS
 from tinygen.errors import ToolError
 from tinygen.planner.schedule.schedule import Schedule
 from tinygen.system.work import work_folder
+from tinygen.targets import Board
 from tinygen.verify.program import Program
 from tinygen.verify.samples import Samples
 
@@ -50,10 +51,10 @@ class Count:
         return None if parts[0] is None or parts[1] is None else parts[0] + parts[1]
 
 
-def available_counter() -> tuple[Counter, str]:
-    """The best counter of this machine; where it is not the plugin, the reason."""
+def available_counter(board: Board) -> tuple[Counter, str]:
+    """The best counter of this machine for `board`; where it is not the plugin, the reason."""
     try:
-        counting_plugin()
+        counting_plugin(board.toolset)
     except ToolError as error:
         return Counter.SYSTICK, str(error)
     return Counter.PLUGIN, ""

@@ -7,6 +7,7 @@ from rich.console import RenderableType
 
 from tinygen.build.inventory import Tool
 from tinygen.report.table import listing
+from tinygen.targets.toolset import CORTEX_M, RISCV, Toolset
 
 
 @dataclass(frozen=True)
@@ -15,11 +16,9 @@ class Health:
 
     host: bool  # generating, building and running on this machine
     cortex_m: bool  # building and running under QEMU
+    riscv: bool  # the same
     cmsis_nn: bool
     tools: tuple[Tool, ...]
-
-
-_CORTEX_M_TOOLS = ("arm-none-eabi-gcc", "newlib", "qemu-system-arm")
 
 
 def judge(tools: tuple[Tool, ...]) -> Health:
@@ -27,10 +26,15 @@ def judge(tools: tuple[Tool, ...]) -> Health:
     there = {tool.name for tool in tools if tool.version is not None}
     return Health(
         host=all(tool.name in there for tool in tools if tool.is_essential),
-        cortex_m=all(name in there for name in _CORTEX_M_TOOLS),
+        cortex_m=_runs(CORTEX_M, there),
+        riscv=_runs(RISCV, there),
         cmsis_nn="CMSIS-NN" in there,
         tools=tools,
     )
+
+
+def _runs(tools: Toolset, there: set[str]) -> bool:
+    return {tools.compiler, tools.library, tools.emulator} <= there
 
 
 def health_table(health: Health) -> RenderableType:

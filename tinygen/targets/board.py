@@ -5,7 +5,16 @@ from enum import StrEnum
 from itertools import combinations
 from typing import Annotated, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr, field_validator, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PrivateAttr,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 
 from tinygen.errors import UsageError
 from tinygen.targets.compiler_flags import flags_problem
@@ -14,11 +23,12 @@ from tinygen.targets.engine_templates import EngineTemplates
 from tinygen.targets.flash import Flash
 from tinygen.targets.isa import ARCHITECTURES, ARMV6_M, ISAS_OF_CPU, Isa
 from tinygen.targets.size import parse_size
+from tinygen.targets.toolset import Toolset, toolset
 
 LONGEST_NAME = 64  # letters of a board and its memories; they are in names of files, macros and sections
 QEMU_MACHINE = "^[a-z0-9][a-z0-9_.-]{0,63}$"
+_QEMU_CPU = "^[a-z0-9][a-zA-Z0-9_.,=-]{0,199}$"
 _SOUND_BYTES = 1 << 16  # at the end of RAM that an emulator shares
-_STACK_ALIGN = 8  # AAPCS: the stack pointer is a multiple of 8 at every public call
 
 
 class MemoryKind(StrEnum):
@@ -111,9 +121,10 @@ class Sound(_Frozen):
 
 
 class Qemu(_Frozen):
-    """How qemu-system-arm models the board."""
+    """How QEMU models the board."""
 
     machine: str = Field(pattern=QEMU_MACHINE)  # without options
+    cpu: str | None = Field(default=None, pattern=_QEMU_CPU)  # where the machine takes several, with its extensions
     systick_hz: int | None = Field(default=None, gt=0, lt=1 << 32)  # clock of SysTick under QEMU; None: it cannot count
     source: str
 
@@ -140,9 +151,10 @@ class Board(_Frozen):
 
     @field_validator("stack_bytes")
     @classmethod
-    def _aligned(cls, stack_bytes: int) -> int:
-        if stack_bytes % _STACK_ALIGN:
-            raise ValueError(f"is {stack_bytes}, expected a multiple of {_STACK_ALIGN}")
+    def _aligned(cls, stack_bytes: int, info: ValidationInfo) -> int:
+        align = toolset(info.data.get("isa", Isa.SCALAR)).stack_align
+        if stack_bytes % align:
+            raise ValueError(f"is {stack_bytes}, expected a multiple of {align}")
         return stack_bytes
 
     @field_validator("flags")
@@ -194,6 +206,16 @@ class Board(_Frozen):
         return self.isa is Isa.HOST
 
     @property
+    def toolset(self) -> Toolset:
+        """What makes and runs its programs; not asked of the host."""
+        return toolset(self.isa)
+
+    @property
+    def link_flags(self) -> tuple[str, ...]:
+        """`flags` for the linker, which chooses libraries by them: there is one for each base set of RISC-V alone."""
+        return tuple(flag.split("_")[0] if flag.startswith("-march=rv") else flag for flag in self.flags)
+
+    @property
     def assigns_engines(self) -> bool:
         """Whether the board says what its engines compute with, so that operators are assigned to them."""
         return any(engine.is_described for engine in self.engines)
@@ -216,7 +238,7 @@ class Board(_Frozen):
 
     @property
     def has_thumb2(self) -> bool:
-        """Whether the core has the instructions that assembly for it is written in; not asked of the host."""
+        """Whether the core has the instructions that assembly for Arm is written in; not asked of others."""
         return self.cpu not in ARMV6_M
 
     @property

@@ -19,6 +19,9 @@ _BOARD_OF_CORE = {
     "cortex-m7": "mps2-an500",
     "cortex-m33": "mps2-an505",
     "cortex-m55": "mps3-an547",
+    "rv32imac": "qemu-rv32",
+    "rv32imafc": "qemu-rv32imafc",
+    "hazard3": "qemu-hazard3",
 }
 
 

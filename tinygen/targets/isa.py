@@ -10,6 +10,14 @@ class Isa(StrEnum):
     DSP = "dsp"
     MVE = "mve"
     HOST = "host"
+    RV32IMC = "rv32imc"
+    RV32IMAC = "rv32imac"
+    RV32IMAFC = "rv32imafc"
+
+    @property
+    def is_riscv(self) -> bool:
+        """Whether it is one of RISC-V's."""
+        return self in _RISCV
 
     @property
     def macro_condition(self) -> str | None:
@@ -18,18 +26,22 @@ class Isa(StrEnum):
 
     @property
     def runs_dsp_kernels(self) -> bool:
-        """Whether tinygen's own kernels are those of the DSP extension: on the host, C is the assembly's model."""
-        return self in (Isa.DSP, Isa.HOST)
+        """Whether tinygen's own kernels are those of the DSP extension: on the host and RISC-V, C is its model."""
+        return self in (Isa.DSP, Isa.HOST) or self.is_riscv
 
 
 # ACLE feature macros: CMSIS-NN chooses its code path by them, and the arena was planned for one path.
 _MVE = "(defined(__ARM_FEATURE_MVE) && (__ARM_FEATURE_MVE & 1))"
 _DSP = "defined(__ARM_FEATURE_DSP)"
+# Kernels need multiplications alone; which float registers hold arguments the linker compares.
+_RV32 = "defined(__riscv_mul) && (__riscv_xlen == 32)"
+_RISCV = (Isa.RV32IMC, Isa.RV32IMAC, Isa.RV32IMAFC)
 _MACRO_CONDITIONS = {
     Isa.SCALAR: f"!{_MVE} && !{_DSP}",
     Isa.DSP: f"!{_MVE} && {_DSP}",
     Isa.MVE: _MVE,
     Isa.HOST: None,
+    **dict.fromkeys(_RISCV, _RV32),
 }
 
 # Cores of Armv6-M, with 16-bit Thumb instructions only: no long products, no loads of unaligned words.
@@ -45,9 +57,15 @@ ARCHITECTURES = {
     "cortex-m7": "armv7e-m",
     "cortex-m33": "armv8-m.main",
     "cortex-m55": "armv8.1-m.main",
+    "rv32imc": "rv32imc",
+    "rv32imac": "rv32imac",
+    "rv32imafc": "rv32imafc",
+    "hazard3": "rv32imac_zba_zbb",
+    "qingke-v4f": "rv32imafc",
 }
 
-# What the cores can be built with: the options of Cortex-M33 (DSP) and Cortex-M55 (MVE) may be left out.
+# What the cores can be built with: the options of Cortex-M33 (DSP) and Cortex-M55 (MVE) may be left out. A core of
+# RISC-V without a name of its own is called by its instruction set.
 ISAS_OF_CPU = {
     "host": (Isa.HOST,),
     "cortex-m0": (Isa.SCALAR,),
@@ -57,4 +75,9 @@ ISAS_OF_CPU = {
     "cortex-m7": (Isa.DSP,),
     "cortex-m33": (Isa.DSP, Isa.SCALAR),
     "cortex-m55": (Isa.MVE, Isa.DSP),
+    "rv32imc": (Isa.RV32IMC,),
+    "rv32imac": (Isa.RV32IMAC,),
+    "rv32imafc": (Isa.RV32IMAFC,),
+    "hazard3": (Isa.RV32IMAC,),
+    "qingke-v4f": (Isa.RV32IMAFC,),
 }

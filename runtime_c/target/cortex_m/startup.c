@@ -1,12 +1,7 @@
 /* Reset, vector table and faults for any Cortex-M, with the symbols of the generated linker script. */
+#include "tg_embedded.h"
 #include "tg_target.h"
 
-extern uint32_t tg_stack_limit[], tg_stack_top[]; /* the stack grows down from top to limit */
-extern uint32_t tg_data_start[], tg_data_end[];
-extern const uint32_t tg_data_image[];
-extern uint32_t tg_bss_start[], tg_bss_end[];
-
-int main(void);
 void Reset_Handler(void);
 void SysTick_Handler(void);
 void tg_fault(uint32_t pc);
@@ -39,31 +34,10 @@ static void enable_features(void)
     __asm__ volatile("dsb\n\tisb" : : : "memory");
 }
 
-/* volatile keeps the compiler from making calls of memcpy and memset out of the loops. */
 void Reset_Handler(void)
 {
     enable_features();
-
-    const uint32_t *from = tg_data_image;
-    for (volatile uint32_t *to = tg_data_start; to < tg_data_end; to++) {
-        *to = *from++;
-    }
-    for (volatile uint32_t *to = tg_bss_start; to < tg_bss_end; to++) {
-        *to = 0;
-    }
-    tg_exit(main());
-}
-
-static void print_hex(const char *name, uint32_t value)
-{
-    char text[9];
-
-    for (int i = 7; i >= 0; i--, value >>= 4) {
-        text[i] = (char)((value & 0xFU) < 10U ? '0' + (char)(value & 0xFU) : 'a' + (char)(value & 0xFU) - 10);
-    }
-    text[8] = '\0';
-    tg_print(name);
-    tg_print(text);
+    tg_run();
 }
 
 /* Says what is known of a fault and ends the program. `used`: only assembly refers to it, which LTO does not see. */
@@ -72,10 +46,10 @@ __attribute__((used)) void tg_fault(uint32_t pc)
     if (pc == PC_UNKNOWN) {
         tg_print("fault: stack overflow");
     } else {
-        print_hex("fault: at 0x", pc);
+        tg_print_hex("fault: at 0x", pc);
     }
 #if __ARM_ARCH >= 7
-    print_hex(", CFSR 0x", SCB_CFSR);
+    tg_print_hex(", CFSR 0x", SCB_CFSR);
 #endif
     tg_print("\n");
     tg_exit(TG_EXIT_FAULT);

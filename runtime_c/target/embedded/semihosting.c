@@ -1,4 +1,5 @@
 /* tg_target.h: text, files and exit code over Arm semihosting ("Semihosting for AArch32 and AArch64"). */
+#include "tg_embedded.h"
 #include "tg_target.h"
 
 enum {
@@ -14,16 +15,6 @@ enum { MODE_READ_BINARY = 1, MODE_WRITE_BINARY = 5 }; /* fopen's "rb" and "wb" *
 
 enum { ADP_STOPPED_APPLICATION_EXIT = 0x20026 };
 
-/* An argument block: words in memory, whose address goes into r1. */
-static int32_t call(int32_t operation, uintptr_t argument)
-{
-    register int32_t r0 __asm__("r0") = operation;
-    register uintptr_t r1 __asm__("r1") = argument;
-
-    __asm__ volatile("bkpt 0xAB" : "+r"(r0) : "r"(r1) : "memory");
-    return r0;
-}
-
 static int open_file(const char *name, uintptr_t mode)
 {
     const volatile char *text = name; /* volatile: no call of strlen is made of the loop */
@@ -33,7 +24,7 @@ static int open_file(const char *name, uintptr_t mode)
         length++;
     }
     const uintptr_t block[] = {(uintptr_t)name, mode, length};
-    return call(SYS_OPEN, (uintptr_t)block);
+    return tg_semihosting(SYS_OPEN, (uintptr_t)block);
 }
 
 int tg_open_read(const char *name)
@@ -49,7 +40,7 @@ int tg_open_write(const char *name)
 uint32_t tg_read(int file, void *to, uint32_t bytes)
 {
     const uintptr_t block[] = {(uintptr_t)file, (uintptr_t)to, bytes};
-    const int32_t missing = call(SYS_READ, (uintptr_t)block);
+    const int32_t missing = tg_semihosting(SYS_READ, (uintptr_t)block);
 
     return missing < 0 ? 0 : bytes - (uint32_t)missing;
 }
@@ -57,7 +48,7 @@ uint32_t tg_read(int file, void *to, uint32_t bytes)
 uint32_t tg_write(int file, const void *from, uint32_t bytes)
 {
     const uintptr_t block[] = {(uintptr_t)file, (uintptr_t)from, bytes};
-    const int32_t missing = call(SYS_WRITE, (uintptr_t)block);
+    const int32_t missing = tg_semihosting(SYS_WRITE, (uintptr_t)block);
 
     return missing < 0 ? 0 : bytes - (uint32_t)missing;
 }
@@ -66,19 +57,19 @@ void tg_close(int file)
 {
     const uintptr_t block[] = {(uintptr_t)file};
 
-    (void)call(SYS_CLOSE, (uintptr_t)block);
+    (void)tg_semihosting(SYS_CLOSE, (uintptr_t)block);
 }
 
 void tg_print(const char *text)
 {
-    (void)call(SYS_WRITE0, (uintptr_t)text);
+    (void)tg_semihosting(SYS_WRITE0, (uintptr_t)text);
 }
 
 void tg_exit(int code)
 {
     const uintptr_t block[] = {ADP_STOPPED_APPLICATION_EXIT, (uintptr_t)code};
 
-    (void)call(SYS_EXIT_EXTENDED, (uintptr_t)block);
+    (void)tg_semihosting(SYS_EXIT_EXTENDED, (uintptr_t)block);
     for (;;) {
     }
 }
