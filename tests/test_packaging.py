@@ -83,9 +83,13 @@ def test_what_the_wheel_holds(wheel: Path) -> None:
         expected = {str(file.relative_to(CHECKOUT)) for file in (CHECKOUT / folder).rglob("*") if file.is_file()}
         prefix = f"tinygen/data/{folder}/"
         assert {name.removeprefix("tinygen/data/") for name in contents if name.startswith(prefix)} == expected
-    assert {name.split("/")[2] for name in contents if name.startswith("tinygen/data/")} == set(DATA)
+    assert {name.split("/")[2] for name in contents if name.startswith("tinygen/data/")} == {*DATA, "LICENSE"}
     assert f"tinygen-{__version__}.dist-info/licenses/LICENSE" in contents
-    assert not [name for name in contents if "__pycache__" in name or "test" in name or "third_party" in name]
+    assert not [
+        name
+        for name in contents
+        if "__pycache__" in name or "/test_" in name or "tests/" in name or "third_party" in name
+    ]
     named = [name for name, data in contents.items() if str(CHECKOUT).encode() in data]
     assert not named, "they name the folder that the checkout lies in"
 

@@ -23,7 +23,7 @@ from tinygen.pipeline import compile_model
 CHECKOUT = Path(__file__).resolve().parents[1]
 README = (CHECKOUT / "README.md").read_text(encoding="utf-8")
 GENERATED_CODE = (CHECKOUT / "docs" / "generated-code.md").read_text(encoding="utf-8")
-INCLUDE = ["-I.", "-Inames", "-Iportable/include", "-Iportable/source"]
+INCLUDE = ["-I.", "-Inames", "-Iportable"]
 MAIN = """
 #include <stdio.h>
 #include "digits.h"
@@ -101,7 +101,7 @@ def _application(folder: Path) -> list[str]:
     for file, content in {**files, "application.c": text, "main.c": MAIN}.items():
         (folder / file).parent.mkdir(parents=True, exist_ok=True)
         (folder / file).write_text(content)
-    return list(files)
+    return [file for file in files if file != "main.c"]
 
 
 @requires_host_cxx

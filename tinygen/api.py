@@ -16,8 +16,9 @@ from tinygen.ir.graph import Port
 from tinygen.ir.samples import input_arrays
 from tinygen.ir.types import Array
 from tinygen.option import choice, options_of, written
-from tinygen.options import Options, options_from_text
+from tinygen.options import Joining, Options, options_from_text
 from tinygen.pipeline import Compiled, compile_model
+from tinygen.product import JointModels, product
 from tinygen.report.compilation import Compilation, report_compilation
 from tinygen.report.curve import REREADABLE, RESIDENT, STREAMED, CurveRow, curve_rows
 from tinygen.verify.oracle import Oracle
@@ -92,6 +93,40 @@ def compile(path: str | Path, target: str = "host", **options: Any) -> Model:
     compiled = compile_model(Path(path), options_from_text(target, **options))
     compiled.check_fits()
     return Model(compiled)
+
+
+@dataclass(frozen=True)
+class Models:
+    """Several compiled models in one folder and one memory."""
+
+    product: JointModels
+
+    @property
+    def arena_bytes(self) -> int:
+        """Memory of all of them."""
+        return self.product.joint.arena_bytes
+
+    def write(self, out: str | Path, project: str = "make", force: bool = False) -> Path:
+        """Write the C of all models, all sources that they need, each once, and a build file into the folder `out`."""
+        write_folder(Path(out), self.product.folder_files(choice(ProjectKind, "project", project)), force)
+        return Path(out)
+
+
+def join(
+    name: str,
+    models: Sequence[Model],
+    together: Sequence[Sequence[str]] = (),
+    cascade: Sequence[Sequence[str]] = (),
+) -> Models:
+    """Models for one board, each compiled with options of its own, in one memory; `name`: of the folder, in C.
+
+    Those of each list in `together` may interrupt each other; in each list of `cascade` one takes the output of the one
+    before where it lies. Raises UsageError where they do not go together, DoesNotFitError.
+    """
+    joining = Joining(tuple(map(tuple, together)), tuple(map(tuple, cascade)))
+    made = product(name, [model.compiled for model in models], joining)
+    made.check_fits()
+    return Models(made)
 
 
 def _signature() -> Signature:

@@ -75,6 +75,36 @@ def _states_text(states: Mapping[str, str]) -> list[str]:
     return [f"{input}={output}" for input, output in states.items()]
 
 
+def networks_from_text(texts: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
+    """Names of networks behind commas, as people write them, one list an option."""
+    return tuple(tuple(name.strip() for name in text.split(",")) for text in texts)
+
+
+NETWORKS = several(networks_from_text, lambda lists: [",".join(names) for names in lists])
+
+
+@dataclass(frozen=True)
+class Joining:
+    """How several networks share one memory."""
+
+    together: tuple[tuple[str, ...], ...] = option(
+        (),
+        NETWORKS,
+        "--together",
+        metavar="A,B",
+        help="Networks that may interrupt each other, so that no memory is common to them; once for each group. Others "
+        "run one after another, and share it.",
+    )
+    cascade: tuple[tuple[str, ...], ...] = option(
+        (),
+        NETWORKS,
+        "--cascade",
+        metavar="A,B",
+        help="Networks of which each takes the output of the one before where it lies, without a copy; once for each "
+        "cascade.",
+    )
+
+
 FRONT_END = ValueKind(str, lambda _, given: front_end_of(given), str)
 
 

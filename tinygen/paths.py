@@ -16,6 +16,7 @@ def _data(name: str) -> Path:
 BOARDS = _data("boards")
 TEMPLATES = _data("templates")
 RUNTIME_C = _data("runtime_c")
+LICENCE = (_INSTALLED if _INSTALLED.is_dir() else _CHECKOUT) / "LICENSE"
 
 
 WITHOUT_CMSIS_NN = Path("off")  # instead of a folder: as if the library were nowhere

@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 
 from tinygen import passes, paths
-from tinygen.build.bundle import bundle
+from tinygen.build.bundle import Contents, NetworkFiles, bundle
 from tinygen.build.execute import Execution, Sample, execute
 from tinygen.build.firmware import Image, MemoryLimits, build_firmware
 from tinygen.build.kernel_sources import SourceTree, kernel_library, native, operators
@@ -16,8 +16,10 @@ from tinygen.calib.follow import follow
 from tinygen.calib.model import PREPARATION
 from tinygen.codegen.c_text import checked_identifier, model_identifier
 from tinygen.codegen.harness import Measure
+from tinygen.codegen.model import Home
 from tinygen.codegen.project import ProjectKind
 from tinygen.codegen.render import render
+from tinygen.codegen.selftest import render_selftest
 from tinygen.errors import UsageError
 from tinygen.frontends import import_model
 from tinygen.frontends.doors import model_file
@@ -48,6 +50,8 @@ from tinygen.quant.errors import Code, DynamicError
 from tinygen.system.work import work_folder
 from tinygen.targets import Board, load
 from tinygen.targets.isa import Isa
+from tinygen.verify import reference
+from tinygen.verify.samples import random_samples
 
 _TILES = (4, 2, 1, 0)  # rows of outputs for Winograd's method
 _BOUNDARIES = (fold_constants, convert_boundaries)  # behind which ports stand for what is kept of them
@@ -141,9 +145,18 @@ class Compiled:
         trees = (kernel_library(self.library, self.options.cmsis_nn), operators())
         return (*trees, native()) if self.has_native_kernels else trees
 
+    def network(self, home: Home | None = None) -> NetworkFiles:
+        """What an output folder holds of it, with its self-test; `home`: its memory in a folder of several networks."""
+        source = self.imported.file or self.source.name
+        files = self.files if home is None else render(self.schedule, self.name, source, home)
+        [inputs] = random_samples(self.graph.inputs, 1, seed=0)
+        outputs = reference.outputs(self.graph, reference.evaluate(self.graph, inputs))
+        test = render_selftest(self.schedule, self.name, source, inputs, outputs, home)
+        return NetworkFiles(self.name, source, self.schedule, {**files, **test}, home)
+
     def folder_files(self, kind: ProjectKind) -> dict[str, str]:
         """All files of a self-contained output folder, by relative path."""
-        return bundle(self.schedule, self.name, self.files, self.trees, kind, self.opt)
+        return bundle(Contents(self.name, [self.network()], self.trees, self.opt, self.schedule.arena_bytes), kind)
 
     def build(self, folder: Path, measure: Measure, sanitizers: Sequence[Sanitizer] = ()) -> Image:
         """A program in `folder` that runs the model on the samples that `execute` gives it."""

@@ -145,6 +145,22 @@ def test_portable_kernels_beside_cmsis_nn(tmp_path: Path) -> None:
 
 @requires_host_cc
 @pytest.mark.parametrize("kernels", [Kernels.PORTABLE, Kernels.NATIVE])
+def test_item_20_folders_of_one_version(kernels: Kernels, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each has kernels under its own symbols."""
+    monkeypatch.setenv("TINYGEN_CMSIS_NN", "nowhere")
+    one, two = (objects(generated(tmp_path / name, kernels)) for name in ("one", "two"))
+    assert scores([*one, *two], tmp_path) == (expected(), expected())
+
+
+@requires_host_cc
+@requires_cmsis
+def test_item_20_folders_with_cmsis_nn_each(tmp_path: Path) -> None:
+    one, two = (objects(generated(tmp_path / name, Kernels.CMSIS_NN)) for name in ("one", "two"))
+    assert scores([*one, *two], tmp_path) == (expected(), expected())
+
+
+@requires_host_cc
+@pytest.mark.parametrize("kernels", [Kernels.PORTABLE, Kernels.NATIVE])
 def test_networks_with_kernels_of_two_versions(
     kernels: Kernels, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -152,6 +168,6 @@ def test_networks_with_kernels_of_two_versions(
     monkeypatch.setenv("TINYGEN_CMSIS_NN", "nowhere")
     one, two = (generated(tmp_path / name, kernels) for name in ("one", "two"))
     header = next(two.rglob(VERSION_HEADER.name))
-    header.write_text(header.read_text().replace(f"{symbol_prefix()}##", "tg_v999_##"))
+    header.write_text(header.read_text().replace(symbol_prefix(), "tg_v999_"))
     next(two.rglob("arm_softmax_s8.c")).write_text(SEVENS)
     assert scores([*objects(one), *objects(two)], tmp_path) == (expected(), [7] * 10)

@@ -58,7 +58,7 @@ def check(options: Options, model: str, folder: Path) -> None:
     for opt in (Opt.TWO, Opt.SIZE):  # the portable kernels share more at -Os: what either needs is there
         objects = for_board(compiled.board, opt=opt).compile(sources, include, [], folder / opt)
         defined, used = symbols(objects, "--defined-only"), symbols(objects, "--undefined-only")
-        taken |= closure({compiled.name}, defined, used)
+        taken |= closure({compiled.name, "main"}, defined, used)
     weights = f"{compiled.name}_weights"  # empty where nothing is constant
     assert sorted(set(defined) - taken - {weights}) == []
 

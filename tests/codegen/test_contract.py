@@ -125,10 +125,11 @@ class Model:
 
 def program(folder: Path, text: str, models: list[Model]) -> Path:
     """The application with the generated folders of all models, whose kernels are linked once."""
-    sources = {"main.c": text}
+    sources: dict[str, str] = {}
     for model in models:
         options = Options(name=model.name, kernels=Kernels.PORTABLE)
         sources |= compile_model(model.file, options).folder_files(ProjectKind.MAKE)
+    sources["main.c"] = text
     for file, content in sources.items():
         (folder / file).parent.mkdir(parents=True, exist_ok=True)
         (folder / file).write_text(content)
@@ -222,7 +223,7 @@ def test_the_static_arena_may_be_placed(section: str, tmp_path: Path) -> None:
         (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / file).write_text(text)
     flags = [f'-DNET_ARENA_SECTION="{section}"'] if section else []
-    command = ["cc", "-std=c11", *WARNINGS, *flags, "-Inames", "-Iportable/include", "-S", "net.c", "-o", "net.s"]
+    command = ["cc", "-std=c11", *WARNINGS, *flags, "-Inames", "-Iportable", "-S", "net.c", "-o", "net.s"]
     subprocess.run(command, cwd=tmp_path, check=True)
     assert (".my_arena" in (tmp_path / "net.s").read_text()) == bool(section)
 

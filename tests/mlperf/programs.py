@@ -34,7 +34,7 @@ class Vector:
 def write_firmware(task: Task, target: str, folder: Path, library: Library = Library.PORTABLE) -> Compiled:
     """The firmware folder of a task's reference model."""
     compiled = compiled_model(MODELS[task.name], target, library)
-    files = firmware_files(task, compiled.schedule, compiled.name, compiled.files, compiled.trees, compiled.opt)
+    files = firmware_files(task, compiled.network(), compiled.trees, compiled.opt)
     write_folder(folder, files)
     return compiled
 

@@ -222,7 +222,7 @@ def test_item_17_listening_firmware_has_no_warnings(tmp_path: Path) -> None:
     assert made.code == 0, made.stderr
     folder = tmp_path / "fw"
     sources = [folder / "submission.c", *(folder / "mlperf").rglob("*.c"), *(folder / "target").glob("*.c")]
-    folders = ("mlperf", "mlperf/sound", "target", "model", "model/names", "model/operators/operators")
+    folders = ("mlperf", "mlperf/sound", "target", "model", "model/names", "model/operators")
     for_board(load("mps2-an386")).compile(
         sources, [folder, *(folder / name for name in folders)], WARNINGS, tmp_path / "objects"
     )

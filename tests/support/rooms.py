@@ -29,11 +29,12 @@ LAYERS = (
     ("calib",),
     ("options",),
     ("pipeline",),
+    ("product",),
     ("suite",),
     ("api",),
     ("cli",),
 )
-PLANNER = ("schedule", "memory", "chains", "cost", "whole", "search", "plan", "fit")
+PLANNER = ("schedule", "memory", "chains", "cost", "whole", "search", "plan", "fit", "joint")
 ROOMS = tuple(name for names in LAYERS for name in names)
 
 _CELL = 22

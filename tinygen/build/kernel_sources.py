@@ -35,6 +35,7 @@ class SourceTree:
     source_folders: tuple[Path, ...]
     include: tuple[Path, ...]
     licence: Path | None = None
+    entry: str | None = None  # a header that all files include, where symbols have no version
 
     @cached_property
     def files(self) -> tuple[Path, ...]:
@@ -65,6 +66,11 @@ class SourceTree:
                 found[source.name] = source
                 waiting += [definitions[name] for name in uses[source.name] if name in definitions]
         return tuple(found[name] for name in sorted(found))
+
+    def defined(self, sources: Iterable[SourceFile], isa: Isa) -> list[str]:
+        """The functions and tables of some C files."""
+        names = {source.name for source in sources}
+        return sorted(name for name, source in _index(self, isa)[0].items() if source.name in names)
 
     def included(self, texts: Iterable[str]) -> tuple[Path, ...]:
         """The headers that C files with `texts` include, directly or not."""
@@ -149,4 +155,5 @@ def kernel_library(library: Library, cmsis_nn: Path | None) -> SourceTree:
         (folder_found / "Source",),
         (folder_found / "Include",),
         folder_found / "LICENSE",
+        "arm_nn_math_types.h",
     )

@@ -1,5 +1,6 @@
 """`tinygen compile`: a model becomes a folder of C."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
@@ -15,17 +16,18 @@ from tinygen.cli.command import MICROCONTROLLER
 from tinygen.cli.command import command as as_command
 from tinygen.cli.dump import Dump
 from tinygen.cli.kernel_note import kernel_note
-from tinygen.cli.options import Model
 from tinygen.cli.terminal import Terminal
+from tinygen.codegen.c_text import model_identifier
 from tinygen.codegen.project import ProjectKind
 from tinygen.errors import UsageError
 from tinygen.option import choice
-from tinygen.options import Options
+from tinygen.options import Joining, Options
 from tinygen.pipeline import Compiled, compile_model
+from tinygen.product import product
 from tinygen.quant.ctable_file import ctable_text
 from tinygen.quant.dynamic.apply import Applied
 from tinygen.quant.dynamic.layers import ALREADY, Decision
-from tinygen.report.compilation import compilation_table, kernel_table
+from tinygen.report.compilation import compilation_table, joint_table, kernel_table, report_joint
 from tinygen.report.document import json_text
 from tinygen.report.dynamic import DynamicSummary, LayerRow, TrialRow, dynamic_tables
 from tinygen.report.engines import Explanation, engine_tables
@@ -44,6 +46,15 @@ class ReportFormat(StrEnum):
         return f"report.{self.value}"
 
 
+Models = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="MODEL...",
+        help="The network: a .tflite or .onnx file, .keras, .h5; with --trust .pt2, a SavedModel, model.py:function. "
+        "Several, MODEL or NAME=MODEL, share kernels and memory.",
+        show_default=False,
+    ),
+]
 Out = Annotated[Path, typer.Option("-o", "--output", metavar="OUT", help="Folder to write.", show_default=False)]
 Project = Annotated[str, typer.Option("--project", metavar="KIND", help="Build file to write: make or cmake.")]
 DumpTo = Annotated[
@@ -77,9 +88,10 @@ Force = Annotated[bool, typer.Option("--force", help="Overwrite files that tinyg
 @as_command(MICROCONTROLLER)
 def command(
     terminal: Terminal,
-    model: Model,
+    models: Models,
     out: Out,
     options: Options,
+    joining: Joining,
     project: Project = "make",
     dump: DumpTo = None,
     report: Report = None,
@@ -87,12 +99,19 @@ def command(
     explain_quant: ExplainQuant = False,
     force: Force = False,
 ) -> None:
-    """Write C for a model: a folder that builds on its own, without tinygen and Python."""
+    """Write C for a model, or for several: a folder that builds on its own, without tinygen and Python."""
+    kind = choice(ProjectKind, "project", project)
+    if len(models) > 1:
+        _refuse_for_several(dump=dump, report=report, explain_engines=explain_engines, explain_quant=explain_quant)
+        _several(terminal, models, out, options, joining, kind, force)
+        return
+    if joining != Joining():
+        raise UsageError("--together, --cascade: are given for one network, several were expected. Leave them out.")
+    model = Path(models[0])
     if dump is not None and dump.resolve() == out.resolve():
         raise UsageError(f"--dump {dump}: is the output folder, another one was expected. Choose one.")
     if dump is not None and dump.resolve().is_relative_to(out.resolve()):
         raise UsageError(f"--dump {dump}: lies in the output folder, one outside was expected. Choose one.")
-    kind = choice(ProjectKind, "project", project)
     formats = tuple(choice(ReportFormat, "report", text) for text in report.split(",")) if report is not None else ()
     if explain_quant and not options.dynamic.is_asked:
         raise UsageError("--explain-quant: is given without --quant-dynamic, both were expected. Add it.")
@@ -124,6 +143,50 @@ def command(
         summary = replace(summary, dynamic=dynamic)
         tables = [*dynamic_tables(dynamic, model.name, explain_quant), *tables]
     terminal.result(summary, *tables, *([kernel_table(summary)] if terminal.verbose else []))
+
+
+def _refuse_for_several(**given: object) -> None:
+    """Raise UsageError where an option is given that is about one network."""
+    for name, value in given.items():
+        if value:
+            option = name.replace("_", "-")
+            raise UsageError(f"--{option}: is about one network, several are given. Compile each alone for that.")
+
+
+def _several(
+    terminal: Terminal,
+    models: Sequence[str],
+    out: Path,
+    options: Options,
+    joining: Joining,
+    kind: ProjectKind,
+    force: bool,
+) -> None:
+    """Write one folder for several networks."""
+    check_folder(out, force)
+    members = []
+    for text in models:
+        name, model = _named(text)
+        with terminal.progress(f"compiling {model.name}"):
+            members.append(compile_model(model, replace(options, name=name)))
+    terminal.note(kernel_note(members[0]))
+    made = product(options.name or model_identifier(out.resolve().name), members, joining)
+    made.check_fits()
+    files = made.folder_files(kind)
+    for member in members:
+        if member.calibration is not None:
+            files[f"{member.name}.ctable.json"] = ctable_text(member.calibration.table)
+    write_folder(out, files, force)
+    networks = tuple(api.report(member, member.files) for member in members)
+    summary = report_joint(made.name, made.joint, networks, files, made.arena_limit_bytes)
+    terminal.result(summary, joint_table(summary, out))
+
+
+def _named(text: str) -> tuple[str | None, Path]:
+    """MODEL or NAME=MODEL."""
+    name, separator, model = text.partition("=")
+    is_file = Path(text).exists() or not separator or not name.isidentifier()
+    return (None, Path(text)) if is_file else (name, Path(model))
 
 
 def _explanation(compiled: Compiled) -> Explanation:

@@ -147,9 +147,7 @@ def _firmware_command(task: Task) -> Callable[..., None]:
             compiled.check_fits()
             files = firmware_files(
                 task,
-                compiled.schedule,
-                compiled.name,
-                compiled.files,
+                compiled.network(),
                 compiled.trees,
                 compiled.opt,
                 compiled.options.flash_bytes,

@@ -7,7 +7,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from tinygen import paths
 from tinygen.codegen.c_text import float_literal, inline_comment
 from tinygen.codegen.line_breaks import break_lines
-from tinygen.codegen.quoting import linker_name
+from tinygen.codegen.quoting import linker_name, markdown_text
 
 
 @cache
@@ -23,5 +23,6 @@ def environment() -> Environment:
     templates.filters["float"] = float_literal
     templates.filters["break_lines"] = break_lines
     templates.filters["in_comment"] = inline_comment
+    templates.filters["in_markdown"] = markdown_text
     templates.filters["linker_name"] = linker_name
     return templates

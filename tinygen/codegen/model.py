@@ -1,7 +1,7 @@
 """A schedule in the words of the templates: every name and number that the C text prints."""
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, count
@@ -112,6 +112,14 @@ class EngineFunction:
     engine: str
 
 
+@dataclass(frozen=True)
+class Home:
+    """Where functions of a network that bring their own memory find it, in a folder of several networks."""
+
+    name: str  # of the folder, in C
+    pointers: Mapping[str, str]  # to its arenas, by the memory's name
+
+
 @dataclass(frozen=True, eq=False)
 class ModelText:
     """Everything that the templates of one model print."""
@@ -120,6 +128,7 @@ class ModelText:
     schedule: Schedule
     prefix: str = ""  # of what belongs to a subgraph, in the model's file
     outer: "ModelText | None" = None  # what that is a part of
+    home: Home | None = None  # in a folder of several networks
 
     @property
     def upper(self) -> str:
@@ -156,6 +165,14 @@ class ModelText:
         return found
 
     @property
+    def has_selftest(self) -> bool:
+        """Whether a run on an input that was drawn can be told from a wrong one: not where the application gives or
+        takes rows, and not where data decide what runs."""
+        decided_by_data = any(op.subgraphs for op in self.schedule.graph.ops)
+        is_empty = any(port.elements == 0 for port in self.ports.all)
+        return not (self.ports.calls_application or decided_by_data or is_empty)
+
+    @property
     def stream(self) -> StreamText | None:
         """How the model takes a signal part by part; None where it does not."""
         return stream_text(self.schedule)
@@ -190,6 +207,11 @@ class ModelText:
     def init_parameters(self) -> str:
         """The arenas, as parameters."""
         return ", ".join(f"void *{arena.symbol}" for arena in self.arenas)
+
+    @property
+    def arena_arguments(self) -> str:
+        """The arenas, as arguments."""
+        return ", ".join(arena.symbol for arena in self.arenas)
 
     @property
     def guarded_arenas(self) -> str:

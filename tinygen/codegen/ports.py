@@ -222,6 +222,16 @@ class PortsText:
         return ", ".join([*user, *inputs, *outputs]) or "void"
 
     @property
+    def run_arguments(self) -> str:
+        """Arguments of that function: variables named as its parameters."""
+        return self.arguments("")
+
+    def arguments(self, prefix: str) -> str:
+        """Arguments of that function: variables named as its parameters, behind a prefix; no user."""
+        user = ["NULL"] if self.calls_application else []
+        return ", ".join([*user, *(f"{prefix}{port.role}{port.index}" for port in self.all if port.is_resident)])
+
+    @property
     def has_conversions(self) -> bool:
         """Whether an input or output changes form at the boundary."""
         return any(port.is_converted and port.is_resident for port in (*self.inputs, *self.outputs))

@@ -35,6 +35,12 @@ def linker_name(name: str) -> str:
     return f'"{name}"'
 
 
+def markdown_text(text: str) -> str:
+    """A user's text in a cell of a table in Markdown."""
+    plain = "".join(character if character.isprintable() else "?" for character in text)
+    return re.sub(r"([\\`*_{}\[\]<>()#+!|&-])", r"\\\1", plain)
+
+
 def _cmake_quoted(word: str) -> str:
     return '"' + re.sub(r'(["\\$])', r"\\\1", word) + '"'
 

@@ -1,29 +1,27 @@
 """From a schedule to the C files of a model."""
 
-from tinygen import __version__
 from tinygen.budget import PRINTED_BYTES
-from tinygen.codegen.c_text import comment
+from tinygen.codegen.banner import code_banner, numbers_banner
 from tinygen.codegen.environment import environment
 from tinygen.codegen.line_breaks import break_lines
-from tinygen.codegen.model import ModelText
+from tinygen.codegen.model import Home, ModelText
 from tinygen.planner.schedule.constants import const_bytes
 from tinygen.planner.schedule.schedule import Schedule
 
 
-def render(schedule: Schedule, name: str, source: str) -> dict[str, str]:
-    """The C files of the model, by file name; `source` is the user's file that they were made from.
+def render(schedule: Schedule, name: str, source: str, home: Home | None = None) -> dict[str, str]:
+    """The C files of the model, by file name; `source` is the user's file that they were made from, `home` where it
+    has its memory in a folder of several networks.
 
     The same schedule and names give the same bytes. BudgetError where its constants are too large for C text.
     """
     PRINTED_BYTES.check(const_bytes(schedule), schedule.graph.name)
-    model = ModelText(name, schedule)
+    model = ModelText(name, schedule, home=home)
     context = {
         "model": model,
         "board": schedule.board,
-        "banner": comment(
-            f"{name}: made by tinygen {__version__} from {source} for {schedule.board.name} "
-            f"({schedule.board.cpu}, {schedule.board.isa}), solver {schedule.solver.value}. Do not edit."
-        ),
+        "banner": code_banner(schedule, name, source),
+        "numbers_banner": numbers_banner(schedule, name, source),
     }
     files = {
         f"{name}.h": "model.h.j2",

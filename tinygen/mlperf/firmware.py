@@ -9,7 +9,7 @@ from pathlib import Path
 from tinygen import paths
 from tinygen.audio.front_end import FrontEnd
 from tinygen.build import target_runtime
-from tinygen.build.bundle import bundle
+from tinygen.build.bundle import Contents, NetworkFiles, bundle
 from tinygen.build.kernel_sources import SourceTree
 from tinygen.codegen.environment import environment
 from tinygen.codegen.linker import linker_script
@@ -47,9 +47,7 @@ class Listening:
 
 def firmware_files(
     task: Task,
-    schedule: Schedule,
-    name: str,
-    model_files: Mapping[str, str],
+    network: NetworkFiles,
     trees: Sequence[SourceTree],
     opt: str,
     flash_bytes: int | None = None,
@@ -59,6 +57,7 @@ def firmware_files(
 
     Raises UnsupportedModelError where the model is not one of the task, UsageError where the board is the host.
     """
+    name, schedule = network.name, network.schedule
     board = schedule.board
     _check_board(board)
     listening = None if front_end is None else _listening(task, schedule, front_end)
@@ -69,12 +68,9 @@ def firmware_files(
     context = _context(task, schedule, name, opt, description, listening)
     files = {f"mlperf/{file}": (_OWN / file).read_text(encoding="utf-8") for file in _own_sources(listening)}
     files |= {f"target/{file.name}": file.read_text(encoding="utf-8") for file in _start_sources(board)}
-    files |= {
-        f"model/{file}": text
-        for file, text in bundle(
-            schedule, name, model_files, trees, ProjectKind.MAKE, opt, (_QUANTIZE,) if _is_window(task) else ()
-        ).items()
-    }
+    wanted = (_QUANTIZE,) if _is_window(task) else ()
+    contents = Contents(name, [network], trees, opt, schedule.arena_bytes, wanted=wanted)
+    files |= {f"model/{file}": text for file, text in bundle(contents, ProjectKind.MAKE).items()}
     for file, template in (
         ("mlperf_config.h",) * 2,
         ("submission.c", _submission(schedule, listening)),

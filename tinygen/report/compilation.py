@@ -9,6 +9,7 @@ from rich.console import RenderableType
 
 from tinygen.option import Written
 from tinygen.passes.shrinking.saving import NOTHING_SAVED, Saving
+from tinygen.planner.joint import Joint
 from tinygen.planner.schedule.constants import const_bytes
 from tinygen.planner.schedule.schedule import Schedule
 from tinygen.report.dynamic import DynamicSummary
@@ -44,6 +45,60 @@ class Compilation:
 
     def __str__(self) -> str:
         return "\n".join(f"{name:<10}  {value}" for name, value in _rows(self))
+
+
+@dataclass(frozen=True)
+class JointCompilation:
+    """The C of several networks in one folder, and what they need together."""
+
+    name: str
+    target: str
+    files: tuple[str, ...]  # relative to the output folder
+    arena_bytes: int
+    arena_limit_bytes: int
+    const_bytes: int
+    macs: int
+    extra_macs: int
+    kernels: Mapping[str, str]  # function by network and operator
+    together: tuple[tuple[str, ...], ...]  # pairs of networks that may interrupt each other
+    offsets: Mapping[str, Mapping[str, int]]  # of each network's arena, by memory
+    networks: tuple[Compilation, ...]  # as each is alone
+
+
+def report_joint(
+    name: str, joint: Joint, networks: tuple[Compilation, ...], files: Iterable[str], arena_limit_bytes: int
+) -> JointCompilation:
+    """The report on several networks with the files of their folder."""
+    offsets: dict[str, dict[str, int]] = {}
+    for (network, memory), offset in joint.offsets.items():
+        offsets.setdefault(network, {})[memory] = offset
+    return JointCompilation(
+        name=name,
+        target=networks[0].target,
+        files=tuple(sorted(files)),
+        arena_bytes=joint.arena_bytes,
+        arena_limit_bytes=arena_limit_bytes,
+        const_bytes=sum(network.const_bytes for network in networks),
+        macs=sum(network.macs for network in networks),
+        extra_macs=sum(network.extra_macs for network in networks),
+        kernels={f"{n.name}/{operator}": kernel for n in networks for operator, kernel in n.kernels.items()},
+        together=tuple(tuple(sorted(pair)) for pair in sorted(joint.together, key=sorted)),
+        offsets=offsets,
+        networks=networks,
+    )
+
+
+def joint_table(compilation: JointCompilation, folder: Path) -> RenderableType:
+    """The summary of several networks, with the folder that was written."""
+    alone = sum(network.arena_bytes for network in compilation.networks)
+    rows = [
+        ("name", compilation.name),
+        *((each.name, f"{size(each.arena_bytes)} of memory, from {each.model}") for each in compilation.networks),
+        ("arena", f"{size(compilation.arena_bytes)} for all, {size(alone)} side by side"),
+        ("constants", f"{size(compilation.const_bytes)}, without layer parameters"),
+        ("files", f"{len(compilation.files)} in {folder}"),
+    ]
+    return facts(f"{len(compilation.networks)} networks for {compilation.target}", rows)
 
 
 def report_compilation(

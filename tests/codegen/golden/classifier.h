@@ -1,4 +1,6 @@
 /*
+ * SPDX-License-Identifier: Apache-2.0
+ *
  * classifier: made by tinygen VERSION from classifier.tflite for mps2-an386 (cortex-m4, dsp), solver builtin. Do
  * not edit.
  */
@@ -78,6 +80,14 @@ const int8_t *classifier_output(const classifier_context *context, int index);
  * Returns what classifier_invoke returns.
  */
 int classifier_run(const int8_t *input0, int8_t *output0);
+
+/*
+ * Runs one inference on the input in classifier_selftest.c, and compares its outputs with those that tinygen expects:
+ * by classifier_run.
+ * Returns 0, CLASSIFIER_SELFTEST_DIFFERS, or what classifier_invoke returns where that fails.
+ */
+#define CLASSIFIER_SELFTEST_DIFFERS (-3)
+int classifier_selftest(void);
 
 #ifdef __cplusplus
 }

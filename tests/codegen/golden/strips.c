@@ -1,4 +1,8 @@
-/* net: made by tinygen VERSION from net.tflite for mps2-an386 (cortex-m4, dsp), solver builtin. Do not edit. */
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * net: made by tinygen VERSION from net.tflite for mps2-an386 (cortex-m4, dsp), solver builtin. Do not edit.
+ */
 #include "net.h"
 
 #include <stddef.h>

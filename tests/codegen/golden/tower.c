@@ -1,4 +1,8 @@
-/* tower: made by tinygen VERSION from tower.tflite for mps2-an386 (cortex-m4, dsp), solver builtin. Do not edit. */
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * tower: made by tinygen VERSION from tower.tflite for mps2-an386 (cortex-m4, dsp), solver builtin. Do not edit.
+ */
 #include "tower.h"
 
 #include <stddef.h>

@@ -1,4 +1,9 @@
-/* tower: made by tinygen VERSION from tower.tflite for mps2-an386 (cortex-m4, dsp), solver builtin. Do not edit. */
+/*
+ * SPDX-License-Identifier: LicenseRef-Model
+ *
+ * tower: made by tinygen VERSION from tower.tflite for mps2-an386 (cortex-m4, dsp), solver builtin. Do not edit.
+ * These are numbers of tower.tflite, under the licence of that model.
+ */
 #include "tower_weights.h"
 
 _Alignas(4) const int8_t tower_conv_2d_1_weights[36] = {

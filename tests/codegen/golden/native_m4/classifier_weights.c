@@ -1,6 +1,9 @@
 /*
+ * SPDX-License-Identifier: LicenseRef-Model
+ *
  * classifier: made by tinygen VERSION from classifier.tflite for mps2-an386 (cortex-m4, dsp), solver builtin. Do
  * not edit.
+ * These are numbers of classifier.tflite, under the licence of that model.
  */
 #include "classifier_weights.h"
 

@@ -1,4 +1,8 @@
-/* tower: made by tinygen VERSION from tower.tflite for mps2-an386 (cortex-m4, dsp), solver builtin. Do not edit. */
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * tower: made by tinygen VERSION from tower.tflite for mps2-an386 (cortex-m4, dsp), solver builtin. Do not edit.
+ */
 #ifndef TOWER_H
 #define TOWER_H
 
@@ -75,6 +79,14 @@ const int8_t *tower_output(const tower_context *context, int index);
  * Returns what tower_invoke returns.
  */
 int tower_run(const int8_t *input0, int8_t *output0);
+
+/*
+ * Runs one inference on the input in tower_selftest.c, and compares its outputs with those that tinygen expects:
+ * by tower_run.
+ * Returns 0, TOWER_SELFTEST_DIFFERS, or what tower_invoke returns where that fails.
+ */
+#define TOWER_SELFTEST_DIFFERS (-3)
+int tower_selftest(void);
 
 #ifdef __cplusplus
 }

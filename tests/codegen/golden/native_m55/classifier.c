@@ -1,4 +1,6 @@
 /*
+ * SPDX-License-Identifier: Apache-2.0
+ *
  * classifier: made by tinygen VERSION from classifier.tflite for mps3-an547 (cortex-m55, mve), solver builtin. Do
  * not edit.
  */

@@ -1,4 +1,8 @@
-/* tower: made by tinygen VERSION from tower.tflite for mps3-an547 (cortex-m55, mve), solver builtin. Do not edit. */
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * tower: made by tinygen VERSION from tower.tflite for mps3-an547 (cortex-m55, mve), solver builtin. Do not edit.
+ */
 #include "tower.h"
 
 #include <stddef.h>

@@ -1,4 +1,9 @@
-/* tower: made by tinygen VERSION from tower.tflite for mps3-an547 (cortex-m55, mve), solver builtin. Do not edit. */
+/*
+ * SPDX-License-Identifier: LicenseRef-Model
+ *
+ * tower: made by tinygen VERSION from tower.tflite for mps3-an547 (cortex-m55, mve), solver builtin. Do not edit.
+ * These are numbers of tower.tflite, under the licence of that model.
+ */
 #include "tower_weights.h"
 
 /*
