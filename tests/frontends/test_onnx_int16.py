@@ -26,7 +26,6 @@ from tinygen.verify.validate import validate
 
 _FINER = 256  # than int8
 _IN_STEPS = ("floor", "round", "functions of positive numbers")  # or steep: which no interpolated table follows
-_WITHOUT_KERNELS = ("resize",)  # of int16
 _OF_BYTES = ("after conv", "prelu", "gemm")  # cases with constants of int8 between activations, or with zero points
 _SYMMETRIC = "quantize_static chooses with extra_options={'ActivationSymmetric': True}"
 
@@ -88,7 +87,7 @@ def _from_bytes(draw: Draw) -> None:
 
 OWN: dict[str, Case] = {"constants": _constants, "layers": _layers, "from bytes": _from_bytes}
 _READ = {
-    **{name: case for name, case in CASES.items() if name not in (*_IN_STEPS, *_WITHOUT_KERNELS, *_OF_BYTES)},
+    **{name: case for name, case in CASES.items() if name not in (*_IN_STEPS, *_OF_BYTES)},
     **OWN,
 }
 
@@ -136,12 +135,6 @@ def test_as_c(part: int, tmp_path: Path) -> None:
     file = _write(sorted(_READ)[part::2], tmp_path / "model.onnx")
     found = validate(compile_model(file, Options(kernels=Kernels.PORTABLE)), samples=2)
     assert found.exact, found.first_mismatch
-
-
-@pytest.mark.parametrize("name", _WITHOUT_KERNELS)
-def test_functions_without_kernels_are_refused(name: str, tmp_path: Path) -> None:
-    with pytest.raises(UnsupportedOperatorsError, match="is i16, i8 was expected"):
-        import_model(_write([name], tmp_path / "model.onnx"))
 
 
 @pytest.mark.parametrize("name", _IN_STEPS)

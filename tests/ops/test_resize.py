@@ -1,12 +1,15 @@
-"""Resizing: what is refused."""
+"""Resizing: what is refused; interpolation between lines that tables give, against real arithmetic, also by rows."""
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
-from tinygen.ir.graph import Source
+from tinygen.ir.graph import Source, Values
+from tinygen.ir.rows import Rows
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import DType, Quant, TensorType
+from tinygen.ops.interpolate import InterpolateStored, Neighbours
 from tinygen.ops.resize import ResizeBilinear
 
 
@@ -47,3 +50,32 @@ def test_steps_that_round_beyond_the_input_are_refused() -> None:
     )
     with pytest.raises(ValueError, match="whose last position lies outside of the input"):
         op.verify()
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_interpolation_is_within_the_bound_and_by_rows_the_same(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    dtype = DType.INT8 if seed % 2 else DType.INT16
+    height, width, tall, wide = (int(size) for size in rng.integers(1, 14, 4))
+    types = (TensorType(dtype, (1, *size, 2), Quant((0.5,), (0,))) for size in ((height, width), (tall, wide)))
+    input, output = (Tensor(name, type) for name, type in zip("xy", types, strict=True))
+    rows, columns = (
+        Neighbours.at((rng.uniform(-1, size, count)).tolist(), size) for size, count in ((height, tall), (width, wide))
+    )
+    op = InterpolateStored(
+        name="y", source=Source("test", 0, "TEST"), input=input, output=output, rows=rows, columns=columns
+    )
+    op.verify()
+    stored = rng.integers(dtype.min, dtype.max + 1, input.shape).astype(dtype.numpy)
+    (whole,) = op.evaluate(Values(lambda _: stored))
+    across, down = np.array(columns.weights)[:, None], np.array(rows.weights)[:, None, None]
+    narrow = stored[:, :, columns.before] * (1 - across) + stored[:, :, columns.after] * across
+    exact = narrow[:, rows.before] * (1 - down) + narrow[:, rows.after] * down
+    assert np.abs(whole - exact).max() <= 0.5 + 2**-4
+    for row in range(tall):
+        tile = op.tile(Rows(row, row + 1))
+        assert tile is not None
+        (part,) = tile.operands
+        needed = stored[:, part.rows.first : part.rows.end]
+        (line,) = tile.op.evaluate(Values({tile.op.operands[0]: needed}.__getitem__))
+        assert np.array_equal(line, whole[:, row : row + 1])

@@ -28,7 +28,8 @@ def test_a_softmax_refuses_what_does_not_fit() -> None:
     for change, message in (
         ({"output": _tensor(2, 5, scale=1 / 128, zero_point=-128)}, "must have scale 1/256 and zero point -128"),
         ({"output": _tensor(2, 4, scale=1 / 256, zero_point=-128)}, r"has shape \[2, 4\], \[2, 5\] was expected"),
-        ({"beta": 1e-9}, r"beta 1e-09 times scale 0.1 is below 2\*\*-27"),
+        ({"beta": 1e-9}, r"beta 1e-09 times scale 0.1 is below 2\*\*-26"),
+        ({"beta": 0.99 * 2**-26 / 0.1}, r"is below 2\*\*-26"),
         ({"input": Tensor("t", long), "output": Tensor("t", long)}, "rows of 8192 elements, 1 to 8191 were expected"),
     ):
         with pytest.raises(ValueError, match=message):

@@ -35,6 +35,7 @@ from tinygen.ops.comparison import Compare
 from tinygen.ops.conv2d import Conv2D
 from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
 from tinygen.ops.fully_connected import FullyConnected
+from tinygen.ops.interpolate import InterpolateStored, Neighbours
 from tinygen.ops.interpolated import ENTRIES, Interpolated
 from tinygen.ops.pack_signs import PackSigns
 from tinygen.ops.real_function import RealFunction, RealKind
@@ -384,7 +385,7 @@ FAMILIES: Mapping[str, tuple[Draw, ...]] = {
         *(partial(_update_slice, type) for type in ("int8", "float32")),
         *(partial(_resize, name, "int8") for name in ("RESIZE_BILINEAR", "RESIZE_NEAREST_NEIGHBOR")),
         partial(_resize, "RESIZE_BILINEAR", "float32"),
-        partial(_resize, "RESIZE_NEAREST_NEIGHBOR", "int16"),
+        *(partial(_resize, name, "int16") for name in ("RESIZE_NEAREST_NEIGHBOR", "RESIZE_BILINEAR")),
         *(
             partial(_cast, *types)
             for types in (("int8", "int32"), ("int32", "int8"), ("int32", "float32"), ("float32", "int32"))
@@ -412,6 +413,7 @@ def operators_of_models() -> tuple[Op, ...]:
         _real_functions(),
         _standardized(),
         _interpolated(),
+        _lines(),
         _coded(),
         _dynamic(),
         _signs(),
@@ -513,6 +515,24 @@ def _interpolated() -> Iterator[Op]:
         entries = np.arange(ENTRIES, dtype=np.int16)
         table = Tensor("table", TensorType(DType.INT16, entries.shape), entries)
         yield Interpolated(name="", source=_NOWHERE, input=input, table=table, output=output)
+
+
+def _lines() -> Iterator[Op]:
+    """Between rows and columns that tables give."""
+    random = Random(0)
+    for dtype in (DType.INT8, DType.INT16):
+        for _ in range(_EACH):
+            sizes = [random.randrange(1, 12) for _ in range(4)]
+            channels = random.choice(_CHANNELS)
+            input, output = (
+                Tensor(name, TensorType(dtype, (1, *size, channels), Quant((0.1,), (0,))))
+                for name, size in (("x", sizes[:2]), ("y", sizes[2:]))
+            )
+            rows, columns = (
+                Neighbours.resizing(size, output_size, align_corners=False, half_pixel_centers=True)
+                for size, output_size in zip(sizes[:2], sizes[2:], strict=True)
+            )
+            yield InterpolateStored(name="", source=_NOWHERE, input=input, output=output, rows=rows, columns=columns)
 
 
 def _coded() -> Iterator[Op]:

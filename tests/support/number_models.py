@@ -268,9 +268,9 @@ def _pad_with(type: str, model: NumberModel) -> None:
     model.writer.operator("PADV2", [x, widths, value], [model.output((3, 5, 8), type, **quantization)])
 
 
-def _nearest(model: NumberModel) -> None:
+def _resized(name: str, model: NumberModel) -> None:
     x, y = (make((1, *size, 3), "int16", scale=0.5) for make, size in ((model.input, (3, 4)), (model.output, (5, 7))))
-    model.writer.operator("RESIZE_NEAREST_NEIGHBOR", [x, model.constant(np.array([5, 7], np.int32))], [y])
+    model.writer.operator(name, [x, model.constant(np.array([5, 7], np.int32))], [y])
 
 
 def _gather_nd(type: str, depth: int, model: NumberModel) -> None:
@@ -326,7 +326,7 @@ CASES: Mapping[str, Build] = {
     "RSQRT-int16": partial(_unary_int16, "RSQRT"),
     "BATCH_MATMUL-int16": _matmul_int16,
     **{f"PADV2-{type}": partial(_pad_with, type) for type in ("int16", "int32")},
-    "RESIZE_NEAREST_NEIGHBOR-int16": _nearest,
+    **{f"{name}-int16": partial(_resized, name) for name in ("RESIZE_NEAREST_NEIGHBOR", "RESIZE_BILINEAR")},
     **{
         f"GATHER_ND-{type}-{depth}": partial(_gather_nd, type, depth)
         for type, depth in (("int8", 1), ("float32", 2), ("int8", 3))

@@ -305,6 +305,17 @@ def float_constants(draw: Draw) -> None:
     draw.output(draw.node("Div", x, draw.real(-3.0)), 0.02)
 
 
+def resize_to_odd_sizes(draw: Draw) -> None:
+    """Linear Resize by factors that are no powers of two, up and down."""
+    x = draw.input(1, 3, 7, 5, scale=0.03)
+    for transformation in ("half_pixel", "align_corners", "asymmetric", "pytorch_half_pixel"):
+        sizes = draw.integers(1, 3, *draw.rng.integers(2, 24, 2).tolist())
+        y = draw.node("Resize", x, "", "", sizes, mode="linear", coordinate_transformation_mode=transformation)
+        draw.output(y, 0.03)
+    scales = draw.writer.constant(np.array([1, 1, 1.7, 0.6], np.float32))
+    draw.output(draw.node("Resize", x, "", scales, mode="linear"), 0.03)
+
+
 CASES: Mapping[str, Case] = {
     "conv": conv(3, 8, (3, 3), (9, 8), pads=[1, 0, 2, 1], strides=[2, 1]),
     "conv 1x1": conv(8, 4, (1, 1), (5, 5)),
@@ -341,6 +352,7 @@ CASES: Mapping[str, Case] = {
     "movement": movement,
     "reductions": reductions,
     "resize": resize,
+    "resize to odd sizes": resize_to_odd_sizes,
     "leaky relu": unary("LeakyRelu", alpha=0.1),
     "sigmoid": unary("Sigmoid", 0.0035),
     "tanh": unary("Tanh", 0.0075),

@@ -13,15 +13,17 @@ from tinygen.ir.channels import Intervals, Link, linked, united
 from tinygen.ir.graph import Op, Tile, Values
 from tinygen.ir.rows import Channels, Rows
 from tinygen.ir.tensor import Tensor
-from tinygen.ir.types import Array, DType
+from tinygen.ir.types import Array
 from tinygen.ops.checks import (
-    check_dtype,
+    check_activations,
     check_numbers,
     check_only_moved,
     check_rank,
     check_same_quantization,
     check_shape,
+    check_stored,
 )
+from tinygen.ops.interpolate import Neighbours
 from tinygen.ops.requantize import Int64Array
 
 POSITION_BITS = 10  # fractional bits of a position in the input, for bilinear interpolation
@@ -156,7 +158,12 @@ class Sampling:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ResizeBilinear(_Resize):
-    """Interpolation between four pixels, of int8, all in integers (TFLite's ResizeBilinearInteger)."""
+    """Interpolation between four pixels, of int8 or int16, all in integers (TFLite's ResizeBilinearInteger)."""
+
+    def check_types(self) -> None:
+        check_stored("output", self.output)
+        check_activations(("input", self.input), ("output", self.output))
+        check_same_quantization(self.input, self.output)
 
     @property
     def vertical(self) -> Sampling:
@@ -180,8 +187,17 @@ class ResizeBilinear(_Resize):
         """Positions of the output columns."""
         return self._sampling(self.input.shape[2], self.output.shape[2])
 
+    @property
+    def exact_rows(self) -> Neighbours:
+        """Between which rows each output row lies, by positions of 10 bits."""
+        return _lines(self.vertical, self.output.shape[1], self.input.shape[1])
+
+    @property
+    def exact_columns(self) -> Neighbours:
+        """The same of columns."""
+        return _lines(self.horizontal, self.output.shape[2], self.input.shape[2])
+
     def verify(self) -> None:
-        check_dtype("output", self.output, DType.INT8)
         super().verify()
         if self.align_corners and self.half_pixel_centers:
             raise ValueError("align_corners and half_pixel_centers are both set, one of them was expected")
@@ -206,7 +222,7 @@ class ResizeBilinear(_Resize):
         total = top * (_ONE - down) + bottom * down
         half = _ONE * _ONE // 2
         rounded = np.where(total > 0, (total + half) // _ONE**2, -((half - total) // _ONE**2))
-        return (rounded.astype(np.int8),)
+        return (rounded.astype(self.output.type.dtype.numpy),)
 
     def _sampling(self, input_size: int, output_size: int) -> Sampling:
         aligned = self.align_corners and output_size > 1
@@ -220,3 +236,7 @@ def _neighbours(positions: Int64Array, size: int) -> tuple[Int64Array, Int64Arra
     before = np.maximum(positions >> POSITION_BITS, 0)
     after = np.minimum((positions + _ONE - 1) >> POSITION_BITS, size - 1)
     return before, after, positions - before * _ONE
+
+
+def _lines(sampling: Sampling, count: int, size: int) -> Neighbours:
+    return Neighbours.at([position / _ONE for position in sampling.positions(count).tolist()], size)

@@ -8,10 +8,11 @@ from tinygen.frontends.onnx.operators.sampling import NodeSampling, sampling_of
 from tinygen.frontends.onnx.operators.stored import with_stored
 from tinygen.frontends.onnx.raw import UnsupportedError
 from tinygen.frontends.onnx.values import Form, Placed, Real
+from tinygen.ir.graph import Op
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import TensorType
 from tinygen.ops.gather import Gather
-from tinygen.ops.interpolate import Interpolate
+from tinygen.ops.interpolate import Interpolate, InterpolateStored
 from tinygen.ops.resize import ResizeBilinear, ResizeNearest
 
 _FLAGS = ((False, False), (True, False), (False, True), (True, True))  # align_corners, half_pixel_centers
@@ -28,48 +29,38 @@ def read_resize(node: Node) -> Real:
     sampling = sampling_of(node, input.shape)
     size = tuple(axis.output_size for axis in sampling.axes)
     shape = (*input.shape[:2], *size)
-    if mode == "linear" and not node.builder.is_real:
-        flags = _linear_flags(sampling)
 
     def make(inputs: tuple[Placed, ...], quant: Form, name: str) -> Placed:
         image = node.builder.arranged(inputs[0], NHWC)
         output = node.builder.result(name, (shape[0], *size, shape[1]), quant)
         if mode == "nearest":
             _nearest(node, sampling, image, output)
-        elif quant is None:
-            rows, columns = sampling.neighbours
-            node.builder.add(
-                Interpolate(name=name, source=node.source, input=image, output=output, rows=rows, columns=columns)
-            )
         else:
-            node.builder.add(
-                ResizeBilinear(
-                    name=name,
-                    source=node.source,
-                    input=image,
-                    output=output,
-                    align_corners=flags[0],
-                    half_pixel_centers=flags[1],
-                )
-            )
+            node.builder.add(_linear(node, sampling, image, output))
         return Placed(output, NHWC)
 
-    if mode == "nearest":
-        _ = sampling.nearest  # what cannot be read is this node's fault
+    _ = sampling.nearest if mode == "nearest" else sampling.neighbours  # what cannot be read is this node's fault
     return node.kept((input,), shape, make)
 
 
-def _linear_flags(sampling: NodeSampling) -> tuple[bool, bool]:
-    """The flags of the int8 operator, which resizes by the quotient of the sizes."""
-    transformation = sampling.transformation
-    if transformation not in ("half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric"):
-        raise UnsupportedError(f"coordinate_transformation_mode is '{transformation}', half_pixel was expected")
-    if transformation == "pytorch_half_pixel" and any(axis.output_size == 1 for axis in sampling.axes):
-        raise UnsupportedError("pytorch_half_pixel to a size of 1, half_pixel was expected")
-    for axis in sampling.axes:
-        if axis.input_size * axis.factor != axis.output_size:
-            raise UnsupportedError(f"the scale {axis.factor} of {axis.input_size} pixels gives no whole number of them")
-    return transformation == "align_corners", transformation in ("half_pixel", "pytorch_half_pixel")
+def _linear(node: Node, sampling: NodeSampling, image: Tensor, output: Tensor) -> Op:
+    """Between rows and columns; of integers by TFLite's operator, which needs no tables, where its positions are those
+    of ONNX, to the last bit."""
+    rows, columns = sampling.neighbours
+    kind = Interpolate if output.type.dtype.is_real else InterpolateStored
+    if kind is InterpolateStored:
+        for align, half_pixel in _FLAGS[:-1]:
+            op = ResizeBilinear(
+                name=output.name,
+                source=node.source,
+                input=image,
+                output=output,
+                align_corners=align,
+                half_pixel_centers=half_pixel,
+            )
+            if (op.exact_rows, op.exact_columns) == (rows, columns):
+                return op
+    return kind(name=output.name, source=node.source, input=image, output=output, rows=rows, columns=columns)
 
 
 def _nearest(node: Node, sampling: NodeSampling, image: Tensor, output: Tensor) -> None:
