@@ -99,9 +99,9 @@ models: setup ## Fetch the MLPerf Tiny reference models (models/, not in git)
 calibrate-costs: setup ## Measure what kernels cost again, for the planner and for --kernels auto
 	@$(BIN)/python -m benchmarks.calibrate_costs
 
-.PHONY: sweep
-sweep: setup ## Run thousands of random layers on native kernels (LAYERS=)
-	@$(BIN)/python -m benchmarks.sweep --layers $(or $(LAYERS),2000)
+.PHONY: random-layers
+random-layers: setup ## Run thousands of random layers on native kernels (LAYERS=)
+	@$(BIN)/python -m benchmarks.random_layers --layers $(or $(LAYERS),2000)
 
 .PHONY: fuzz
 fuzz: setup ## Run mutants of models that compile in C, against the references (ACCEPTED=, SEED=)

@@ -1,7 +1,7 @@
 """Runs thousands of random layers on native kernels, against the numpy references of their operators.
 
-    python -m benchmarks.sweep [--layers 2000] [--boards mps2-an386,mps2-an505] [--families convolution] [--seed 0]
-        [--tiles winograd_1x2]
+    python -m benchmarks.random_layers [--layers 2000] [--boards mps2-an386,mps2-an505] [--families convolution]
+        [--seed 0] [--tiles winograd_1x2]
 
 Needs arm-none-eabi-gcc and QEMU, a host compiler for the board `host`. Layers run in programs of a hundred, each drawn
 from a seed of its own: the first from --seed, the next from the number after it. What fails is printed with the command
@@ -33,14 +33,14 @@ class Batch:
     failures: tuple[str, ...]
 
 
-def sweep(family: str, layers: int, seed: int, board: str, method: Method | None) -> Iterator[Batch]:
+def random_batches(family: str, layers: int, seed: int, board: str, method: Method | None) -> Iterator[Batch]:
     """The outcomes of programs that have `layers` layers together."""
     for number, first in enumerate(range(0, layers, _BATCH)):
         yield _run(family, min(_BATCH, layers - first), seed + number, board, method)
 
 
 def _run(family: str, layers: int, seed: int, board: str, method: Method | None) -> Batch:
-    again = f"python -m benchmarks.sweep --boards {board} --families {family} --layers {layers} --seed {seed}"
+    again = f"python -m benchmarks.random_layers --boards {board} --families {family} --layers {layers} --seed {seed}"
     again += f" --tiles {method.name}" if method else ""
     try:
         with tempfile.TemporaryDirectory(prefix="tinygen-") as folder:
@@ -64,7 +64,7 @@ def main() -> int:
     for board in given.boards.split(","):
         for family in given.families.split(","):
             layers = native = failures = 0
-            for batch in sweep(family, given.layers, given.seed, board, method):
+            for batch in random_batches(family, given.layers, given.seed, board, method):
                 layers, native, failures = layers + batch.layers, native + batch.native, failures + len(batch.failures)
                 for failure in batch.failures:
                     print(f"    {failure}", flush=True)
