@@ -13,7 +13,7 @@ from tinygen.targets.toolset import CORTEX_M, TOOLSETS, Toolset
 _HOST_COMPILERS = ("cc", "gcc", "clang")
 _PACKAGES = {  # optional ones, with what they are for
     "ai-edge-litert": ("validate against LiteRT", "pip install 'tinygen[litert]'"),
-    "ortools": ("optimal packing of large arenas", "pip install 'tinygen[solver]'"),
+    "ortools": ("optimal packing of arenas", "pip install 'tinygen[solver]'"),
     "optuna": ("--search tpe", "pip install 'tinygen[tpe]'"),
     "onnxruntime": ("validate ONNX models", "pip install 'tinygen[onnxruntime]'"),
     "torch": ("models of PyTorch", "pip install 'tinygen[torch]'"),
@@ -42,7 +42,7 @@ def take_inventory() -> tuple[Tool, ...]:
         *(tool for tools in TOOLSETS for tool in _of_boards(tools)),
         _cmsis_nn(),
         _tool("make", "building the output folder", "apt install make"),
-        _tool("cmake", "building with --project cmake", "apt install cmake"),
+        _tool("cmake", "building --project cmake", "apt install cmake"),
         *(_package(name, *purpose) for name, purpose in _PACKAGES.items()),
     )
 
@@ -81,7 +81,7 @@ def _cmsis_nn() -> Tool:
     commit = cmsis_nn_commit(folder) if folder else None
     found = f"commit {commit}" if commit else "found" if folder else None
     where = str(folder) if folder else None
-    return Tool("CMSIS-NN", "Arm's kernels, else portable ones", found, where, paths.how_to_get_cmsis_nn())
+    return Tool("CMSIS-NN", "Arm's own kernels", found, where, paths.how_to_get_cmsis_nn())
 
 
 def cmsis_nn_commit(folder: Path) -> str | None:

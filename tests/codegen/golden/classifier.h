@@ -82,7 +82,7 @@ const int8_t *classifier_output(const classifier_context *context, int index);
 int classifier_run(const int8_t *input0, int8_t *output0);
 
 /*
- * Runs one inference on the input in classifier_selftest.c, and compares its outputs with those that tinygen expects:
+ * Runs one inference on the input in classifier_selftest.c, and compares its outputs with what tinygen expects:
  * by classifier_run.
  * Returns 0, CLASSIFIER_SELFTEST_DIFFERS, or what classifier_invoke returns where that fails.
  */

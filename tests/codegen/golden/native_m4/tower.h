@@ -81,7 +81,7 @@ const int8_t *tower_output(const tower_context *context, int index);
 int tower_run(const int8_t *input0, int8_t *output0);
 
 /*
- * Runs one inference on the input in tower_selftest.c, and compares its outputs with those that tinygen expects:
+ * Runs one inference on the input in tower_selftest.c, and compares its outputs with what tinygen expects:
  * by tower_run.
  * Returns 0, TOWER_SELFTEST_DIFFERS, or what tower_invoke returns where that fails.
  */

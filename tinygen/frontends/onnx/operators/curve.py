@@ -44,7 +44,7 @@ def unquantized(node: Node, position: int = 0) -> Curve | None:
 
 
 def combined(node: Node, function: Callable[..., Reals]) -> Real | None:
-    """A function of several inputs where all are functions of one tensor, or numbers, and one is not quantized."""
+    """A function of two inputs where both are functions of one tensor, or numbers, and one is not quantized."""
     if node.builder.is_real or all(unquantized(node, position) is None for position in range(node.input_count)):
         return None
     curve = curve_of(node, function)
@@ -52,17 +52,17 @@ def combined(node: Node, function: Callable[..., Reals]) -> Real | None:
 
 
 def curve_of(node: Node, function: Callable[..., Reals]) -> Curve | None:
-    """A function of several inputs as one of the tensor that all are functions of, but those that are numbers."""
-    if node.builder.is_real:
+    """A function of two inputs as one of the tensor that both are functions of, or the one that is no number."""
+    if node.builder.is_real or node.input_count != 2:
         return None
-    parts = [_part(node, position) for position in range(node.input_count)]
+    parts = [_part(node, position) for position in range(2)]
     curves = [part for part in parts if isinstance(part, Curve)]
     if not curves or any(part is None for part in parts):
         return None
     input = curves[0].input
     if any((curve.input.tensor, curve.input.order) != (input.tensor, input.order) for curve in curves):
         return None
-    if any(len(node.shape(position)) > len(input.shape) for position in range(node.input_count)):
+    if any(len(node.shape(position)) > len(input.shape) for position in range(2)):
         return None
 
     def apply(real: Reals) -> Reals:

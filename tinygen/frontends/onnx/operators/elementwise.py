@@ -175,7 +175,7 @@ def _sum(node: Node, sign: int) -> Real:
 
 
 def _extremum(node: Node, kind: type[_Extremum]) -> Real:
-    if (curve := combined(node, np.maximum if kind is Maximum else np.minimum)) is not None and node.input_count == 2:
+    if (curve := combined(node, np.maximum if kind is Maximum else np.minimum)) is not None:
         return curve
     if node.input_count != 2:
         return _extremum_of_many(node, kind)
