@@ -1,9 +1,10 @@
 """From a model file to C, and to a program that runs: the stages in order."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from typing import Any, TypeVar
 
 from tinygen import passes, paths
 from tinygen.build.bundle import Contents, NetworkFiles, bundle
@@ -173,16 +174,51 @@ class Compiled:
 Observer = Callable[[str, Graph], None]
 AS_IN_FILE = "graph"  # what observers see first: before calibration and passes
 
+_Made = TypeVar("_Made")
 
-def compile_model(source: Path, options: Options, observe: Observer | None = None) -> Compiled:
+
+class Shared:
+    """What compilations of one model find alike, whatever board and goal they are for: its graph as it is in the file,
+    and what the passes make of that. Nothing in it is changed by those who use it."""
+
+    def __init__(self) -> None:
+        self._made: dict[Hashable, Any] = {}
+
+    def once(self, key: Hashable, make: Callable[[], _Made]) -> _Made:
+        """What was made for `key`, or is made now."""
+        if key not in self._made:
+            self._made[key] = make()
+        found: _Made = self._made[key]
+        return found
+
+    def clear(self) -> None:
+        """Forget all, such as after something was stopped in its middle."""
+        self._made.clear()
+
+
+def compile_model(
+    source: Path, options: Options, observe: Observer | None = None, shared: Shared | None = None
+) -> Compiled:
     """Import, simplify, plan and print a model; `observe` sees the graph as it is in the file, then after each pass
-    that changed it."""
+    that changed it. `shared`: of earlier compilations of the same model."""
+    planned = plan_model(source, options, observe, shared)
+    files = render(planned.schedule, planned.name, planned.imported.file or planned.source.name)
+    return replace(planned, files=files)
+
+
+def plan_model(
+    source: Path, options: Options, observe: Observer | None = None, shared: Shared | None = None
+) -> Compiled:
+    """The same without its text: `files` is empty."""
+    shared = Shared() if shared is None else shared
     board = load(options.target)
     check_installed(options.solver)
     library = choose_library(options)
     name = checked_identifier(options.name) if options.name is not None else model_identifier(source.stem)
     source = model_file(source, options.trust)
-    imported = import_model(source, options.read_spelling)
+    spelling = options.read_spelling
+    as_in_file = shared.once((source, repr(spelling)), partial(import_model, source, spelling))
+    imported = as_in_file
     if observe is not None:
         observe(AS_IN_FILE, imported)
     if options.dynamic.is_asked or options.objective is Objective.TIME:
@@ -212,7 +248,11 @@ def compile_model(source: Path, options: Options, observe: Observer | None = Non
     if port_states:
         imported = with_states(passes.run(imported, _BOUNDARIES), port_states)
         verify(imported, "states")
-    graph, saved = _simplified(imported, options, observe)
+    if imported is as_in_file and observe is None:
+        key = imported, options.allow_float, options.may_shrink
+        graph, saved = shared.once(key, partial(_simplified, imported, options, None))
+    else:
+        graph, saved = _simplified(imported, options, observe)
     if graph.states:
         _check_has_no_memory(graph, options)
     if options.stream is not None:
@@ -227,9 +267,8 @@ def compile_model(source: Path, options: Options, observe: Observer | None = Non
     toolbox, schedule = _planned(graph, board, library, options, imported)
     if options.stores_output:
         _check_stored(schedule)
-    files = render(schedule, name, imported.file or source.name)
     return Compiled(
-        source, name, options, imported, schedule, library, toolbox, files, calibration, saved, dynamic, port_states
+        source, name, options, imported, schedule, library, toolbox, {}, calibration, saved, dynamic, port_states
     )
 
 

@@ -31,6 +31,7 @@ LAYERS = (
     ("pipeline",),
     ("product",),
     ("suite",),
+    ("sweeping",),
     ("api",),
     ("cli",),
 )

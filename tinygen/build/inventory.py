@@ -15,6 +15,7 @@ _PACKAGES = {  # optional ones, with what they are for
     "ai-edge-litert": ("validate against LiteRT", "pip install 'tinygen[litert]'"),
     "ortools": ("optimal packing of arenas", "pip install 'tinygen[solver]'"),
     "optuna": ("--search tpe", "pip install 'tinygen[tpe]'"),
+    "distributed": ("tinygen sweep", "pip install 'tinygen[sweep]'"),
     "onnxruntime": ("validate ONNX models", "pip install 'tinygen[onnxruntime]'"),
     "torch": ("models of PyTorch", "pip install 'tinygen[torch]'"),
     "apache-tvm": ("models of TVM", "pip install 'tinygen[tvm]'"),

@@ -117,6 +117,12 @@ ENTRIES = (
         "tinygen mlperf kws kws.tflite -t mps2-an386 -o kws/",
         is_group=True,
     ),
+    Entry(
+        "sweep",
+        "tinygen.cli.sweep",
+        "Inspect many models on many boards with many options, as one table.",
+        "tinygen sweep kws.tflite vww.tflite -t mps2-an386,mps3-an547 -O time,ram -o sweep/",
+    ),
     Entry("targets", "tinygen.cli.targets", "List the boards.", "tinygen targets"),
     Entry(
         "supported-ops",

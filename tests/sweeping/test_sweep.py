@@ -1,0 +1,245 @@
+"""`tinygen sweep`: the table is the same whatever happens to workers; what fails is a row."""
+
+import csv
+import os
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import pytest
+
+from tests.support.command_line import DIGITS, interruptible_process, tinygen
+from tinygen import frontends, pipeline
+from tinygen.errors import ToolError, UsageError
+from tinygen.sweeping import engine, point
+from tinygen.sweeping.bounded import ExceededError, bounded
+from tinygen.sweeping.engine import Cluster
+from tinygen.sweeping.point import Batch, PointResult, PointTask, digest_of, run_batch
+from tinygen.sweeping.store import ResultStore, key_of
+from tinygen.sweeping.sweep import Candidate, Sweep, SweepPlan, plan_of, read_plan, sweep
+from tinygen.sweeping.table import FILES
+
+BOARDS = ("mps2-an382", "mps2-an386", "mps3-an547")  # M0, M4, M55
+
+
+def needs_dask() -> None:
+    pytest.importorskip("distributed", reason="dask is not installed: sweeps are not run")
+    pytest.importorskip("pyarrow", reason="pyarrow is not installed: sweeps are not run")
+
+
+def without_seconds(rows: Any) -> list[dict[str, Any]]:
+    return [{name: value for name, value in row.items() if name != "seconds"} for row in rows]
+
+
+def directly(rows: int) -> list[dict[str, Any]]:
+    """What the points of digits give without a cluster."""
+    plan = plan_of(BOARDS[:rows], {"kernels": "portable"})
+    batch = Batch(DIGITS, digest_of((DIGITS,)), tuple(range(rows)), plan.points)
+    found = run_batch(batch, PointTask())
+    pairs = zip(plan.points, found, strict=True)
+    return without_seconds({"model": str(DIGITS), **chosen, **vars(finding)} for chosen, finding in pairs)
+
+
+def test_a_worker_imports_a_model_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    imported: list[Path] = []
+    real, counted = frontends.import_model, imported.append
+
+    def counting(source: Path, *more: Any) -> Any:
+        counted(source)
+        return real(source, *more)
+
+    monkeypatch.setattr(pipeline, "import_model", counting)
+    point._kept().clear()
+    plan = plan_of(BOARDS, {"optimize": ["time", "ram"], "kernels": "portable"})
+    batch = Batch(DIGITS, digest_of((DIGITS,)), tuple(range(6)), plan.points)
+    found = run_batch(batch, PointTask())
+    assert run_batch(batch, PointTask())[0].arena_bytes == found[0].arena_bytes
+    assert (len(imported), [finding.error_code for finding in found]) == (1, [0] * 6)
+
+
+def test_a_point_is_what_inspect_shows() -> None:
+    document = tinygen("inspect", DIGITS, "-t", BOARDS[1], "--kernels", "portable", "--json").document
+    row = directly(2)[1]
+    names = ("fits", "arena_bytes", "lower_bound_bytes", "const_bytes", "macs", "extra_macs")
+    assert [row[name] for name in names] == [document[name] for name in names]
+
+
+def test_what_hangs_is_stopped() -> None:
+    with pytest.raises(ExceededError, match=r"^timeout: it took more than 0.2 s\.$"), bounded(0.2, 1 << 40):
+        while True:
+            time.sleep(0.001)
+
+
+def test_what_takes_too_much_memory_is_stopped() -> None:
+    with pytest.raises(ExceededError, match=r"^memory: it took more than 50,000,000 bytes\.$"), bounded(60, 50_000_000):
+        held = []
+        while True:
+            held.append(bytearray(b"x" * 1_000_000))
+            time.sleep(0.001)
+
+
+def test_exclusions_leave_points_out(tmp_path: Path) -> None:
+    file = tmp_path / "plan.toml"
+    file.write_text(
+        'axes = {target = ["host", "mps2-an386"], optimize = ["time", "ram"]}\n'
+        '[[exclude]]\ntarget = "host"\noptimize = ["ram"]\n'
+    )
+    points = plan_of((), {}, read_plan(file)).points
+    assert [(chosen["target"], chosen["optimize"]) for chosen in points] == [
+        ("host", "time"),
+        ("mps2-an386", "time"),
+        ("mps2-an386", "ram"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("axes", "message"),
+    [
+        ({"ram": ["64K", "many"]}, "many"),
+        ({"speed": "high"}, "speed: is no option"),
+        ({"optimize": []}, r"optimize: is \[\], values of the option --optimize were expected"),
+        ({"target": ["nowhere"]}, "nowhere"),
+    ],
+)
+def test_a_wrong_axis_is_refused_before_any_work(axes: dict[str, Any], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        plan_of("host", axes)
+
+
+def test_what_is_damaged_in_the_store_is_not_used(tmp_path: Path) -> None:
+    store, key = ResultStore(tmp_path), key_of("model", {"target": "host"}, PointTask())
+    store.put(key, PointResult(arena_bytes=5))
+    assert store.get(key) == PointResult(arena_bytes=5)
+    file = tmp_path / key[:2] / key
+    file.write_text(file.read_text(encoding="utf-8").replace("5", "6"), encoding="utf-8")
+    assert store.get(key) is None
+    other = key_of("model", {"target": "host"}, PointTask(validate=1))
+    file.with_name(other).write_text(file.read_text(encoding="utf-8"), encoding="utf-8")
+    assert other != key and store.get(other) is None
+
+
+def test_the_store_is_bounded(tmp_path: Path) -> None:
+    store = ResultStore(tmp_path, most=3)
+    for number in range(8):
+        store.put(key_of(str(number), {}, PointTask()), PointResult())
+    store.bound()
+    assert len(list(tmp_path.glob("??/*"))) == 3
+
+
+def test_without_dask_the_message_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(name: str) -> Any:
+        raise ImportError(name)
+
+    monkeypatch.setattr(engine, "import_module", missing)
+    with pytest.raises(ToolError, match=r"^distributed: not installed, needed for sweeps\. Run `pip install"):
+        engine.package("distributed")
+
+
+@pytest.mark.slow
+def test_a_killed_worker_costs_nothing(tmp_path: Path) -> None:
+    needs_dask()
+    damaged = tmp_path / "damaged.tflite"
+    damaged.write_bytes(b"\0\0\0\0TFL3" + bytes(40))
+    content, killed = DIGITS.read_bytes(), list[int]()
+
+    def kill_one() -> None:
+        time.sleep(1)  # so that it may be at work: the table is the same whenever it is killed
+        killed.extend(pid for stat in Path("/proc").glob("[0-9]*/stat") for pid in _worker(stat))
+        os.kill(killed[0], signal.SIGKILL)
+
+    def models() -> Iterator[Candidate]:
+        """The cluster is there when it is asked for the second one."""
+        yield content
+        killer.start()
+        yield damaged
+        yield tmp_path / "missing.tflite"
+
+    killer = Thread(target=kill_one)
+    rows = sweep(models(), BOARDS[:2], kernels="portable", workers=1, cache=tmp_path / "cache")
+    killer.join()
+    assert killed
+    assert [{**row, "model": str(DIGITS)} for row in without_seconds(rows[:2])] == directly(2)
+    assert [row["error_code"] for row in rows] == [0, 0, 3, 3, 2, 2]
+    again = Sweep(
+        [("model0", content)],
+        plan_of(BOARDS[:2], {"kernels": "portable"}),
+        PointTask(),
+        Cluster(),
+        tmp_path / "cache",
+    )
+    assert list(again.run()) == [2], "all is stored: no cluster is started"
+    assert again.rows == rows[:2]
+
+
+def _worker(stat: Path) -> Iterator[int]:
+    """The process, where it is a worker that this one has started: multiprocessing names it by its parent."""
+    try:
+        fields = stat.read_text(encoding="utf-8").rpartition(")")[2].split()
+        command = stat.with_name("cmdline").read_bytes()
+    except OSError:
+        return
+    if int(fields[1]) == os.getpid() and b"spawn_main" in command:
+        yield int(stat.parent.name)
+
+
+@pytest.mark.slow
+def test_the_command_writes_both_tables_and_goes_on_where_it_was(tmp_path: Path) -> None:
+    needs_dask()
+    out, cache = tmp_path / "out", tmp_path / "cache"
+    line = ("sweep", DIGITS, "-t", ",".join(BOARDS), "--kernels", "portable", "--workers", "1", "--cache", cache)
+    with interruptible_process(*line, "-o", out, cwd=tmp_path) as process:
+        while process.poll() is None and not list(cache.glob("??/*")):
+            time.sleep(0.02)
+        process.kill()  # the whole sweep
+    ended = tinygen(*line, "-o", out, "--json")
+    assert ended.code == 0, ended.stderr
+    with (out / FILES[0]).open(encoding="utf-8") as stream:
+        rows = list(csv.DictReader(stream))
+    expected = [{name: "" if value is None else str(value) for name, value in row.items()} for row in directly(3)]
+    assert without_seconds(rows) == expected
+    parquet = pytest.importorskip("pyarrow.parquet")
+    assert without_seconds(parquet.read_table(out / FILES[1]).to_pylist()) == directly(3)
+    assert SweepPlan({"target": ("host",)}).points == ({"target": "host"},)
+
+
+def deadly(batch: Batch, task: PointTask) -> tuple[PointResult, ...]:
+    """In the place of `run_batch`: one point kills its worker."""
+    if any(chosen["optimize"] == "ram" for chosen in batch.points):
+        os.kill(os.getpid(), signal.SIGKILL)
+    return tuple(PointResult(arena_bytes=task.validate) for _ in batch.points)
+
+
+@pytest.mark.slow
+def test_a_point_that_kills_its_worker_is_a_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    needs_dask()
+    monkeypatch.setattr(engine, "run_batch", deadly)
+    points = plan_of("host", {"optimize": ["time", "ram", "size"]}).points
+    batch = Batch(DIGITS, "", (0, 1, 2), points)
+    found = {
+        part.numbers: finding for part, finding in engine.findings(iter([batch]), PointTask(7), Cluster(workers=1))
+    }
+    assert {numbers: finding.arena_bytes for numbers, (finding,) in found.items()} == {(0,): 7, (1,): None, (2,): 7}
+    assert found[1,][0].error.startswith("its worker ended each time that it was tried")
+
+
+@pytest.mark.slow
+def test_ctrl_c_leaves_a_complete_table_of_what_was_done(tmp_path: Path) -> None:
+    needs_dask()
+    out, cache = tmp_path / "out", tmp_path / "cache"
+    line = ("-t", ",".join(BOARDS), "-O", "time,ram,size,balanced", "--kernels", "auto,portable,native")
+    with interruptible_process(
+        "sweep", DIGITS, *line, "--workers", "1", "--cache", cache, "-o", out, cwd=tmp_path
+    ) as process:
+        while process.poll() is None and not list(cache.glob("??/*")):
+            time.sleep(0.02)
+        process.send_signal(signal.SIGINT)
+        _, notes = process.communicate(timeout=120)
+    with (out / FILES[0]).open(encoding="utf-8") as stream:
+        rows = list(csv.DictReader(stream))
+    assert len(rows) > 0
+    assert {row["error_code"] for row in rows} == {"0"}
+    assert f"with {len(rows)} of 36 points" in notes
+    assert process.returncode == (0 if len(rows) == 36 else 130)

@@ -1,0 +1,100 @@
+"""`tinygen sweep`: many models on many boards, with many options, as one table."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tinygen.cli.command import command as as_command
+from tinygen.cli.output_file import check_free, write_bytes
+from tinygen.cli.terminal import Terminal
+from tinygen.errors import UsageError
+from tinygen.sweeping.engine import Cluster, package
+from tinygen.sweeping.point import PointTask
+from tinygen.sweeping.sweep import Sweep, plan_of, read_plan
+from tinygen.sweeping.table import FILES, csv_text, is_own_table, parquet_bytes, summary
+
+ModelFiles = Annotated[list[Path], typer.Argument(metavar="MODELS...", help="The networks.", show_default=False)]
+Targets = Annotated[str | None, typer.Option("-t", "--target", metavar="BOARDS", help="Boards, separated by commas.")]
+Goals = Annotated[str | None, typer.Option("-O", "--optimize", metavar="GOALS", help="Goals, separated by commas.")]
+Libraries = Annotated[str | None, typer.Option("--kernels", metavar="LIBRARIES", help="Kernels, separated by commas.")]
+PlanFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--plan",
+        metavar="FILE",
+        help="TOML file: a table [axes] of any options of `tinygen compile` with lists of values, and tables "
+        "[[exclude]] of points to leave out.",
+        show_default=False,
+    ),
+]
+Out = Annotated[Path, typer.Option("-o", "--output", metavar="DIR", help="Folder to write.", show_default=False)]
+ValidateSamples = Annotated[int, typer.Option("--validate", metavar="N", min=0, help="Validate each with N samples.")]
+Measured = Annotated[bool, typer.Option("--bench", help="Measure each point.")]
+Scheduler = Annotated[
+    str | None,
+    typer.Option(
+        "--scheduler",
+        metavar="ADDRESS",
+        help="Dask scheduler to use, tcp://...; its workers read the models by the same paths (default: a local one).",
+        show_default=False,
+    ),
+]
+Workers = Annotated[
+    int | None, typer.Option("--workers", metavar="N", min=1, help="Processes on this machine (default: its cores).")
+]
+Timeout = Annotated[float, typer.Option("--timeout", metavar="S", min=0.1, help="Seconds that a point may take.")]
+CacheFolder = Annotated[
+    Path | None,
+    typer.Option("--cache", metavar="DIR", help="Folder of earlier results (default: in tinygen's cache folder)."),
+]
+Force = Annotated[bool, typer.Option("--force", help="Overwrite files that tinygen did not write.")]
+
+
+@as_command()
+def command(
+    terminal: Terminal,
+    models: ModelFiles,
+    out: Out,
+    target: Targets = None,
+    optimize: Goals = None,
+    kernels: Libraries = None,
+    plan: PlanFile = None,
+    validate: ValidateSamples = 0,
+    bench: Measured = False,
+    scheduler: Scheduler = None,
+    workers: Workers = None,
+    timeout: Timeout = PointTask.timeout_s,
+    cache: CacheFolder = None,
+    force: Force = False,
+) -> None:
+    """Inspect every model on every board with every option, and write one table. What is done is not done again."""
+    package("distributed"), package("pyarrow")
+    axes = {"optimize": optimize, "kernels": kernels}
+    named = {keyword: text.split(",") for keyword, text in axes.items() if text is not None}
+    points = plan_of(target.split(",") if target else (), named, read_plan(plan) if plan else None)
+    files = _free_files(out, force)
+    swept = Sweep(models, points, PointTask(validate, bench, timeout), Cluster(scheduler, workers), cache)
+    total = len(models) * len(points.points)
+    try:
+        with terminal.progress(f"sweeping {total:,} points") as step:
+            for done in swept.run():
+                step(done, total)
+    finally:  # whatever ends it, what was done is in the table
+        rows = swept.rows
+        write_bytes(files[0], csv_text(swept.columns, rows).encode(errors="surrogateescape"))
+        write_bytes(files[1], parquet_bytes(swept.columns, rows))
+        terminal.note(f"{out}: wrote {', '.join(FILES)} with {len(rows):,} of {total:,} points")
+    terminal.result({"points": len(rows), "rows": rows}, *summary(rows, f"{total:,} points"))
+
+
+def _free_files(out: Path, force: bool) -> list[Path]:
+    """The files to write, in a folder that is made where it is missing."""
+    try:
+        out.mkdir(exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"{out}: cannot be made ({error.strerror}). Choose another folder.") from None
+    files = [out / name for name in FILES]
+    for file in files:
+        check_free(file, force, is_own_table)
+    return files

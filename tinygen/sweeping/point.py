@@ -1,0 +1,183 @@
+"""One point: a model with its options, and what is found for it. Runs on a worker."""
+
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, fields, replace
+from functools import cache
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+from tinygen.errors import DoesNotFitError, TinygenError
+from tinygen.option import Written, from_written
+from tinygen.options import Options
+from tinygen.pipeline import Compiled, Shared, compile_model, flash_limit_bytes, plan_model
+from tinygen.planner.cost.cost import estimated_instructions
+from tinygen.planner.fit import fits_ram
+from tinygen.planner.schedule.constants import const_bytes
+from tinygen.report.bench import bench
+from tinygen.report.operators import extra_macs
+from tinygen.sweeping.bounded import ExceededError, Stopped, bounded
+from tinygen.verify.validate import validate
+
+Chosen = Mapping[str, Written]  # options of a point as people write them, by keyword
+
+
+@dataclass(frozen=True)
+class PointTask:
+    """What is done at every point."""
+
+    validate: int = 0  # samples to validate; 0: none
+    bench: bool = False
+    timeout_s: float = 300.0  # of one point
+    memory_bytes: int = 1 << 31  # that one point may add to its worker
+
+
+@dataclass(frozen=True)
+class PointResult:
+    """What a point gave; figures are None where it failed before them, or was not asked for them."""
+
+    error_code: int = 0  # as the exit codes of the command line
+    error: str = ""
+    seconds: float = 0.0
+    fits: bool | None = None
+    arena_bytes: int | None = None
+    arena_limit_bytes: int | None = None
+    lower_bound_bytes: int | None = None
+    const_bytes: int | None = None
+    const_limit_bytes: int | None = None
+    macs: int | None = None
+    extra_macs: int | None = None
+    estimated_instructions: int | None = None  # by the prices of kernels
+    exact: bool | None = None
+    mismatches: int | None = None
+    max_abs_diff: float | None = None
+    instructions: int | None = None  # measured, as all that follow
+    cycles_model: int | None = None
+    ram_bytes: int | None = None
+    stack_bytes: int | None = None
+    code_bytes: int | None = None
+    flash_bytes: int | None = None
+
+    @property
+    def is_repeatable(self) -> bool:
+        """Whether the same point gives the same again: it did not depend on the machine at hand."""
+        return self.error_code in (0, 2, 3, 4, 5)
+
+
+FIGURES = tuple(here.name for here in fields(PointResult))
+_MEASURED = ("instructions", "cycles_model", "ram_bytes", "stack_bytes", "code_bytes", "flash_bytes")
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Points of one model that a worker takes together."""
+
+    model: Path
+    digest: str  # of the model
+    numbers: tuple[int, ...]  # of its points in the whole sweep
+    points: tuple[Chosen, ...]
+    deaths: int = 0  # of workers that had it; after the first nothing else runs beside it
+
+    @property
+    def alone(self) -> "tuple[Batch, ...]":
+        """Batches of one point each, to run with nothing beside them."""
+        pairs = zip(self.numbers, self.points, strict=True)
+        return tuple(
+            replace(self, numbers=(number,), points=(point,), deaths=self.deaths + 1) for number, point in pairs
+        )
+
+
+def run_batch(batch: Batch, task: PointTask) -> tuple[PointResult, ...]:
+    """What each point gives; the model is imported by the first one that this worker sees of it."""
+    shared = _shared(batch.model, batch.digest)
+    return tuple(evaluate(batch.model, chosen, task, shared) for chosen in batch.points)
+
+
+def evaluate(model: Path, chosen: Chosen, task: PointTask, shared: Shared) -> PointResult:
+    """What one point gives, errors included."""
+    begin = perf_counter()
+    found: dict[str, Any] = {}
+    code, message = 0, ""
+    try:
+        with bounded(task.timeout_s, task.memory_bytes):
+            _evaluate(model, chosen, task, shared, found)
+    except TinygenError as error:
+        code, message = error.exit_code, str(error)
+    except (ExceededError, Stopped) as error:
+        shared.clear()
+        code, message = 1, str(error)
+    except MemoryError:
+        shared.clear()
+        code, message = 1, "not enough memory: more was asked for than this machine has."
+    except Exception as error:  # a defect of tinygen's costs one row, and stands in it
+        code, message = 1, f"internal error ({type(error).__name__}: {error}). Please report it, with the model."
+    return replace(PointResult(**found), error_code=code, error=message, seconds=round(perf_counter() - begin, 4))
+
+
+def _evaluate(model: Path, chosen: Chosen, task: PointTask, shared: Shared, found: dict[str, Any]) -> None:
+    """Put what is found into `found`, so that figures stay where something later fails."""
+    needs_text = bool(task.validate) or task.bench
+    options = replace(from_written(Options, chosen), names_target=True)
+    compile: Callable[..., Compiled] = compile_model if needs_text else plan_model
+    compiled = compile(model, options, shared=shared)
+    found |= _planned(compiled)
+    if not found["fits"]:
+        raise DoesNotFitError(
+            f"{model.name}: needs {found['arena_bytes']:,} bytes of RAM and {found['const_bytes']:,} of constants, at "
+            f"most {found['arena_limit_bytes']:,} and {found['const_limit_bytes']:,} were expected."
+        )
+    if task.validate:
+        checked = validate(compiled, samples=task.validate)
+        found |= {name: getattr(checked, name) for name in ("exact", "mismatches", "max_abs_diff")}
+    if task.bench:
+        measured = bench(compiled)
+        found |= {name: getattr(measured, name) for name in _MEASURED}
+
+
+def _planned(compiled: Compiled) -> dict[str, Any]:
+    schedule = compiled.schedule
+    limit, constants = compiled.arena_limit_bytes, const_bytes(schedule)
+    flash = flash_limit_bytes(compiled.board, compiled.options)
+    return {
+        "fits": fits_ram(schedule, limit) and constants <= flash,
+        "arena_bytes": schedule.arena_bytes,
+        "arena_limit_bytes": limit,
+        "lower_bound_bytes": schedule.lower_bound_bytes,
+        "const_bytes": constants,
+        "const_limit_bytes": flash,
+        "macs": schedule.graph.macs,
+        "extra_macs": extra_macs(schedule),
+        "estimated_instructions": round(estimated_instructions(schedule, compiled.library)),
+    }
+
+
+def digest_of(files: tuple[Path, ...]) -> str:
+    """Of the contents of files."""
+    whole = hashlib.sha256()
+    for file in files:
+        with file.open("rb") as stream:
+            whole.update(hashlib.file_digest(stream, "sha256").digest())
+    return whole.hexdigest()
+
+
+def as_record(finding: PointResult) -> dict[str, Any]:
+    """The finding by the names of its columns."""
+    return asdict(finding)
+
+
+_MODELS_KEPT = 2
+
+
+@cache
+def _kept() -> dict[tuple[Path, str], Shared]:
+    """What this worker shares between the points of models, of those seen last."""
+    return {}
+
+
+def _shared(model: Path, digest: str) -> Shared:
+    kept = _kept()
+    kept[model, digest] = kept.pop((model, digest)) if (model, digest) in kept else Shared()
+    while len(kept) > _MODELS_KEPT:
+        del kept[next(iter(kept))]
+    return kept[model, digest]

@@ -1,0 +1,67 @@
+"""The rows of a sweep as files and as a summary."""
+
+import csv
+import io
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.console import RenderableType
+
+from tinygen.report.table import facts, listing
+from tinygen.sweeping.engine import package
+
+FILES = ("results.csv", "results.parquet")
+_BEGIN = "model,"  # of the heading
+_END = "flash_bytes"
+_MOST_REASONS = 10
+
+
+def csv_text(columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> str:
+    """The table with its heading; None is an empty cell."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, columns, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue()
+
+
+def parquet_bytes(columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> bytes:
+    """The table as Parquet; a column of options whose values are of several types is text."""
+    arrow, parquet = package("pyarrow"), package("pyarrow.parquet")
+    table = arrow.table({name: _column([row[name] for row in rows]) for name in columns})
+    out = io.BytesIO()
+    parquet.write_table(table, out)
+    return out.getvalue()
+
+
+def _column(values: list[Any]) -> list[Any]:
+    types = {type(value) for value in values if value is not None}
+    return values if len(types) <= 1 else [None if value is None else str(value) for value in values]
+
+
+def is_own_table(file: Path) -> bool:
+    """Whether a sweep wrote the table beside which `file` stands."""
+    try:
+        with file.with_name(FILES[0]).open(encoding="utf-8") as stream:
+            heading = stream.readline(100_000).strip()
+    except (OSError, UnicodeDecodeError):
+        return False
+    return heading.startswith(_BEGIN) and heading.endswith(_END)
+
+
+def summary(rows: Sequence[Mapping[str, Any]], title: str) -> list[RenderableType]:
+    """How many points there are, fit and failed, the best of them, and the reasons of the others."""
+    good = [row for row in rows if row["error_code"] == 0]
+    lines = [("points", f"{len(rows):,}"), ("without error", f"{len(good):,}")]
+    for name in ("arena_bytes", "const_bytes", "estimated_instructions"):
+        if good:
+            best = min(good, key=lambda row: row[name])
+            lines.append((f"least {name}", f"{best[name]:,}: {best['model']} on {best['target']}"))
+    reasons = Counter((row["error_code"], row["error"].splitlines()[0]) for row in rows if row["error_code"])
+    tables: list[RenderableType] = [facts(title, lines)]
+    if reasons:
+        most = [(number, code, text) for (code, text), number in reasons.most_common(_MOST_REASONS)]
+        tables.append(listing(("points", "code", "reason"), most, "Why points failed"))
+    return tables
