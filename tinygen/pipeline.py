@@ -33,8 +33,10 @@ from tinygen.ops.dynamic_layer import quantizes_at_run_time
 from tinygen.ops.port_states import PortState, states_of, with_states
 from tinygen.options import Kernels, Options
 from tinygen.passes.convert_boundaries import convert_boundaries
+from tinygen.passes.copy_outputs import remove_copies
 from tinygen.passes.fold_constants import fold_constants
 from tinygen.passes.keep_in_rings import keep_in_rings
+from tinygen.passes.keep_read_rows import keep_read_rows
 from tinygen.passes.shrink import shrink
 from tinygen.passes.shrinking.saving import NOTHING_SAVED, Saving, saving
 from tinygen.passes.streaming import to_stream
@@ -261,7 +263,7 @@ def plan_model(
         graph = _streamed(graph, options, has_fast_products, observe)
     if options.front_end is not None:
         graph = _with_front_end(graph, options, observe)
-    graph = passes.run(graph, (keep_in_rings,), observe)
+    graph = passes.run(graph, (keep_read_rows, keep_in_rings, remove_copies), observe)
     if options.stores_output:
         _check_one_output(graph)
     toolbox, schedule = _planned(graph, board, library, options, imported)

@@ -26,7 +26,10 @@ _WITHOUT = {
         ("tg_scale_asymmetric_f32", "tg_scale_litert_f32", "tg_scale_symmetric_f32"),
         "a few instructions, once for a range that was found row by row",
     ),
-    **dict.fromkeys(("tg_ring_depthwise_s8", "tg_ring_push"), "the only kernels of operators that a pass makes"),
+    **dict.fromkeys(
+        ("tg_ring_depthwise_s8", "tg_ring_fully_connected_s8", "tg_ring_push", "tg_ring_rows"),
+        "the only kernels of operators that a pass makes, but for native ones, which are always faster",
+    ),
     "tg_move_up": "measured as a move of the schedule, `MEMMOVE_UP`",
     "tg_transpose_in_place": "its own estimate ranks its passes; it stands where memory decides",
 }

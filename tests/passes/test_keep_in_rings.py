@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from tests.support.litert import needs_litert
+from tests.support.ring_models import pooled_rows_model
 from tests.support.shared import shared_file
-from tests.support.stateful import litert_calls, rings_model, run_two_instances, run_with_model, variables_model
+from tests.support.stateful import litert_calls, rings_model, run_two_instances, run_with_model
 from tests.support.tools import requires_host_cc, requires_qemu
 from tinygen.build.execute import Sample, execute
 from tinygen.build.toolchain import Sanitizer
@@ -131,9 +132,9 @@ def test_item_17_rings_of_microwakeword() -> None:
 
 
 def test_windows_that_stay(tmp_path: Path) -> None:
-    """A pool takes rows only one behind the other."""
-    file = tmp_path / "variables.tflite"
-    file.write_bytes(variables_model(1, kept_rows=9))
+    """A pool of some rows takes them only one behind the other."""
+    file = tmp_path / "pooled.tflite"
+    file.write_bytes(pooled_rows_model(1))
     graph = compile_model(file, Options(target="host")).graph
     assert not any(isinstance(op, RingPush) for op in graph.ops)
     assert keep_in_rings(graph) is graph

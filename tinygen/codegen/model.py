@@ -235,7 +235,9 @@ class ModelText:
         conversions = {"tg_quantize.h"} if self.ports.has_conversions else set()
         moves = {"tg_movement.h" for step in self.schedule.flat_steps if isinstance(step, Shift) and step.moves_up}
         engines = {f"{self.name}_engines.h"} if self.has_engines else set()
-        return sorted({call.kernel.header for call in self.schedule.all_calls} | conversions | moves | engines)
+        kernels = [call.kernel for call in self.schedule.all_calls]
+        own = {header for kernel in kernels for header in (kernel.header, *kernel.other_headers)}
+        return sorted(own | conversions | moves | engines)
 
     @property
     def engine_functions(self) -> list[EngineFunction]:

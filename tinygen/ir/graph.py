@@ -207,6 +207,11 @@ class Op:
         new; None for others."""
         return None
 
+    @property
+    def takes_rows_in_any_order(self) -> bool:
+        """Whether the result is the same, to the bit, whatever the order of the first operand's rows."""
+        return False
+
     def on_ring(self, ring: Ring) -> "Op | None":  # noqa: ARG002 - for subclasses
         """The operator on the rows of a ring instead of its first operand, in which they lie one behind the other; None
         where it takes them only so."""

@@ -139,6 +139,7 @@ class Kernel:
 
     template: ClassVar[str]  # stem of the file in templates/ops
     header: ClassVar[str] = _LIBRARY_HEADER  # that declares the function
+    other_headers: ClassVar[tuple[str, ...]] = ()  # that declare what else its template needs
     takes_scratch: ClassVar[bool] = False
     reads_as_array: ClassVar[bool] = False
     writes_as_array: ClassVar[bool] = False

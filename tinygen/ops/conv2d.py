@@ -7,14 +7,17 @@ import numpy as np
 
 from tinygen.ir.graph import Values, recast
 from tinygen.ir.rows import Channels, all_channels
+from tinygen.ir.stream import Ring
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, DType, Float32Array
 from tinygen.ops.accumulate import centered_weights, exact_matmul
 from tinygen.ops.checks import check_groups
 from tinygen.ops.fully_connected import FullyConnected
 from tinygen.ops.requantize import Int64Array
+from tinygen.ops.ring_fully_connected import RingFullyConnected, product_on_ring
 from tinygen.ops.sign_conv2d import SignConv2D
 from tinygen.ops.weighted import LayerKind, Reals
+from tinygen.ops.window import NO_PADDING
 from tinygen.ops.windowed import Convolution
 
 
@@ -51,6 +54,15 @@ class Conv2D(Convolution):
         matrix = replace(self.weights.type, shape=(channels, depth))
         name = f"{self.weights.name}:matrix of {self.name}"
         return recast(self, FullyConnected, weights=Tensor(name, matrix, self.weights.data.reshape(matrix.shape)))
+
+    def on_ring(self, ring: Ring) -> RingFullyConnected | None:
+        channels, height, width, depth = self.weights.shape
+        takes_whole_rows = self.input.shape[2:] == (width, depth) and self.padding == NO_PADDING
+        if not takes_whole_rows or self.weights.data is None or (height > 1 and self.dilation.h > 1):
+            return None
+        matrix = replace(self.weights.type, shape=(channels, height * width * depth))
+        weights = Tensor(f"{self.weights.name}:rows of {self.name}", matrix, self.weights.data.reshape(matrix.shape))
+        return product_on_ring(self, ring, weights, self.stride.h)
 
     def weights_by_taps(self) -> Int64Array | None:
         if self.weights.data is None or self.groups != 1:

@@ -9,6 +9,7 @@ import numpy as np
 from tinygen.ir.channels import channel_count
 from tinygen.ir.graph import Values, recast
 from tinygen.ir.rows import Channels, Rows, all_channels
+from tinygen.ir.stream import Ring
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array
 from tinygen.ops.accumulate import centered_weights, exact_matmul
@@ -16,6 +17,7 @@ from tinygen.ops.checks import check_activations, check_filters, check_rank
 from tinygen.ops.constant_slices import constant_slice
 from tinygen.ops.convolution_form import ConvolutionForm
 from tinygen.ops.requantize import Int64Array
+from tinygen.ops.ring_fully_connected import RingFullyConnected, product_on_ring
 from tinygen.ops.sign_fully_connected import SignFullyConnected
 from tinygen.ops.weighted import LayerKind, Reals, Weighted, spaced
 
@@ -78,6 +80,9 @@ class FullyConnected(Weighted):
 
     def on_signs(self, depth: int) -> SignFullyConnected:
         return recast(self, SignFullyConnected, depth=depth)
+
+    def on_ring(self, ring: Ring) -> RingFullyConnected | None:
+        return product_on_ring(self, ring, self.weights, stride=1) if self.rows == 1 else None
 
     def verify(self) -> None:
         check_rank("weights", self.weights, 2)

@@ -16,7 +16,7 @@ from tinygen.ir.types import Array, DType, Float32Array
 from tinygen.ops.checks import check_dtype, check_same_quantization
 from tinygen.ops.precision import ACCUMULATOR
 from tinygen.ops.requantize import Int64Array
-from tinygen.ops.window import HW, UNIT, Window
+from tinygen.ops.window import HW, NO_PADDING, UNIT, Window
 from tinygen.ops.windowed import Windowed
 
 
@@ -48,6 +48,11 @@ class _Pool2D(Windowed):
     @property
     def channels(self) -> int:
         return self.input.shape[3]
+
+    @property
+    def takes_rows_in_any_order(self) -> bool:
+        is_of_all = self.kernel.h == self.input.shape[1] and self.padding == NO_PADDING and self.dilation == UNIT
+        return is_of_all and not self.input.type.dtype.is_real  # sums of real numbers are rounded one by one
 
     def channels_needed(self, operand: Tensor, channels: Channels) -> Channels | None:  # noqa: ARG002 - there is only one
         return channels

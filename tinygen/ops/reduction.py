@@ -83,6 +83,10 @@ class Reduction(Op):
         """Input elements that make one output element."""
         return prod(self.input.shape[axis] for axis in self.axes)
 
+    @property
+    def takes_rows_in_any_order(self) -> bool:
+        return 1 in self.axes and not self.input.type.dtype.is_real  # sums of real numbers are rounded one by one
+
     def channel_links(self) -> tuple[Link, ...] | None:
         is_kept = len(self.input.shape) - 1 not in self.axes
         keeps = is_kept and channel_count(self.input) == channel_count(self.output)

@@ -9,9 +9,11 @@ from tinygen.ir.channels import Intervals, Link, linked, united
 from tinygen.ir.graph import Op, Tile, Values
 from tinygen.ir.orientation import Permutation, Turn, Turned
 from tinygen.ir.rows import Rows
+from tinygen.ir.stream import Ring
 from tinygen.ir.tensor import Alias, Tensor
 from tinygen.ir.types import Array
 from tinygen.ops.checks import check_only_moved, check_rank
+from tinygen.ops.ring_rows import RingRows
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -71,6 +73,22 @@ class Slice(Op):
         if not self.is_contiguous:
             return ()
         return (Alias(self.output, self.input, self.first_element * self.input.type.dtype.bytes),)
+
+    def on_ring(self, ring: Ring) -> RingRows | None:
+        """Whole rows, where no more are copied than a window would move."""
+        rows = self.output.shape[1]
+        is_of_rows = self.output.shape[2:] == ring.kept.shape[2:] and all(stride == 1 for stride in self.strides)
+        if not is_of_rows or rows > ring.kept.shape[1]:
+            return None
+        return RingRows(
+            name=self.name,
+            source=self.source,
+            input=ring.new,
+            ring=ring.kept,
+            place=ring.place,
+            output=self.output,
+            first=self.begin[1],
+        )
 
     def rows_needed(self, operand: Tensor, rows: Rows) -> Rows | None:  # noqa: ARG002 - there is only one
         begin, stride = self.begin[1], self.strides[1]

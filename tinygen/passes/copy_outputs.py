@@ -26,6 +26,27 @@ def copy_outputs(graph: Graph) -> Graph:
     return replace(graph, outputs=outputs, ops=tuple(_behind_producers(graph, copies)))
 
 
+def remove_copies(graph: Graph) -> Graph:
+    """The graph without copies of new rows for windows that are rings now.
+
+    Those are dropped of what lies in no state, that are no output, no next state, and part of no other tensor.
+    """
+    views = {result: op for op in graph.ops if op.aliases() for result in op.results}
+    in_views = {operand for op in views.values() for operand in op.variable_operands}
+    pairs = [pair for op in graph.ops for pair in op.carried] + [(own.tensor, own.window) for own in graph.states]
+    states = {tensor for pair in pairs for tensor in pair}
+    same = {
+        op.output: op.input
+        for op in graph.ops
+        if isinstance(op, Copy)
+        and not (op.input.is_constant or lies_in(op.input, views, states))
+        and not (op.output in states or op.output in in_views or op.output in graph.output_tensors)
+    }
+    if not same:
+        return graph
+    return replace(graph, ops=tuple(op for op in graph.ops if op.results[0] not in same)).replace_tensors(same)
+
+
 def lies_in(tensor: Tensor, views: Mapping[Tensor, Op], memory: Collection[Tensor]) -> bool:
     """Whether a tensor may be a view of some others; `views` are the operators that only make views, by result."""
     operands = views[tensor].variable_operands if tensor in views else ()

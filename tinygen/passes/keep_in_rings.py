@@ -1,13 +1,15 @@
 """Windows whose old rows move at the end of each call become rings: new rows take the places of the oldest ones."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+
+import numpy as np
 
 from tinygen.ir.graph import Graph, Op
 from tinygen.ir.names import unused
-from tinygen.ir.stream import Ring, State
+from tinygen.ir.stream import Ring, State, zero_of
 from tinygen.ir.tensor import Tensor
-from tinygen.ir.types import DType, TensorType
+from tinygen.ir.types import Array, DType, TensorType
 from tinygen.ops.ring_push import push
 
 _PLACE = TensorType(DType.INT32, (1,))
@@ -15,22 +17,23 @@ _PLACE = TensorType(DType.INT32, (1,))
 
 @dataclass(frozen=True, eq=False)
 class _Kept:
-    """A window as a ring: its readers by those that they become, and what follows the last of them."""
+    """A window as a ring: its readers by those that they become, and what pushes new rows, before or behind them."""
 
-    state: State
     window: Op  # that puts old and new rows one behind the other
     readers: Mapping[Op, Op]
     push: Op
+    is_pushed_first: bool
+    start: Array | None  # of the ring
 
     @property
     def states(self) -> tuple[State, State]:
         """Rows and place, instead of the window's."""
         rows, place = self.push.carried
-        return State(*rows, self.state.start), State(*place)
+        return State(*rows, self.start), State(*place)
 
 
 def keep_in_rings(graph: Graph) -> Graph:
-    """Windows of which more rows are kept than come new, where all that reads them takes rows in a ring.
+    """Windows of which more rows are kept than come new, where readers all take rows in rings, or all in any order.
 
     Of other windows no row moves that was kept before, or their readers want rows one behind the other.
     """
@@ -43,13 +46,15 @@ def keep_in_rings(graph: Graph) -> Graph:
 
 
 def _ops(graph: Graph, kept: list[_Kept]) -> Iterator[Op]:
-    """The operators, those that push rows each behind the last reader."""
-    windows = {found.window for found in kept}
+    """The operators, those that push rows each behind the last reader, or where the window was."""
+    windows = {found.window: found for found in kept}
     others = {reader: other for found in kept for reader, other in found.readers.items()}
-    pushes = {list(found.readers)[-1]: found.push for found in kept}
+    pushes = {list(found.readers)[-1]: found.push for found in kept if not found.is_pushed_first}
     for op in graph.ops:
         if op not in windows:
             yield others.get(op, op)
+        elif windows[op].is_pushed_first:
+            yield windows[op].push
         if op in pushes:
             yield pushes[op]
 
@@ -62,17 +67,48 @@ def _kept(graph: Graph, state: State, names: set[str]) -> _Kept | None:
     operands = window.operands
     if len(operands) != 2 or operands[0] is not state.tensor or graph.consumers[state.tensor] != (window,):
         return None
-    new = operands[1]
-    if not _is_rows(state, new) or new.shape[1] >= state.tensor.shape[1]:
+    new, readers = operands[1], graph.consumers.get(state.window, ())
+    if not _is_rows(state, new) or new.shape[1] >= state.tensor.shape[1] or not readers:
         return None
-    kept = Tensor(unused(f"{state.tensor.name}:ring", names), state.tensor.type)  # the rows in another order
-    ring = Ring(kept, Tensor(unused(f"{kept.name}:place", names), _PLACE), new)
-    readers = graph.consumers.get(state.window, ())
+    if all(op.operands.index(state.window) == 0 and op.takes_rows_in_any_order for op in readers):
+        return _in_any_order(state, window, readers, names)
+    return _in_order(state, window, readers, names)
+
+
+def _in_any_order(state: State, window: Op, readers: Sequence[Op], names: set[str]) -> _Kept:
+    """All rows of the window are a ring, in which new ones take the places of the oldest before it is read."""
+    new = window.operands[1]
+    ring = _ring(state, state.window.type, new, names)
+    pushed = push(ring, f"{window.name}:push", window.source, names)
+    others = {op: op.replace_tensors({state.window: pushed.results[0]}) for op in readers}
+    return _Kept(window, others, pushed, is_pushed_first=True, start=_behind_zeros(state, new))
+
+
+def _behind_zeros(state: State, new: Tensor) -> Array | None:
+    """The rows before the first call, behind as many as it replaces."""
+    if state.start is None:
+        return None
+    zeros = np.full_like(state.start, zero_of(new.type), shape=new.shape)
+    return np.concatenate([zeros, state.start], axis=1)
+
+
+def _in_order(state: State, window: Op, readers: Sequence[Op], names: set[str]) -> _Kept | None:
+    """The kept rows are a ring, which readers take in order, before new rows are pushed."""
+    ring = _ring(state, state.tensor.type, window.operands[1], set(names))
     others = {op: other for op in readers if op.operands[0] is state.window and (other := op.on_ring(ring))}
-    if not readers or len(others) < len(readers):
+    if len(others) < len(readers):
         return None
+    names.update((ring.kept.name, ring.place.name))
+    pushed = push(ring, f"{window.name}:push", window.source, names)
+    return _Kept(window, others, pushed, is_pushed_first=False, start=state.start)
+
+
+def _ring(state: State, type: TensorType, new: Tensor, names: set[str]) -> Ring:
+    """New tensors for rows, which lie in another order, and the place of the oldest."""
+    kept = Tensor(unused(f"{state.tensor.name}:ring", names), type)
+    ring = Ring(kept, Tensor(unused(f"{kept.name}:place", names), _PLACE), new)
     names.update((kept.name, ring.place.name))
-    return _Kept(state, window, others, push(ring, f"{window.name}:push", window.source, names))
+    return ring
 
 
 def _is_rows(state: State, new: Tensor) -> bool:

@@ -14,8 +14,8 @@ OPERATORS = (
     *("lstm", "max_pool_2d", "maximum", "mean", "microfrontend", "minimum", "mirror_pad", "mul", "negate"),
     *("overlap_add", "pad", "power", "prelu", "real_fourier", "real_function", "reduce_all", "reduce_any"),
     *("reduce_max", "reduce_min", "relu", "reshape", "resize_bilinear", "resize_nearest", "ring_depthwise_conv_2d"),
-    *("ring_push", "rnn", "rsqrt", "select", "signal_window", "slice", "softmax", "space_to_depth"),
-    *("spectral_subtraction", "spectrum_energy", "sqrt", "square", "squared_difference", "standardize", "sum"),
-    *("svdf", "transpose", "transpose_conv_2d", "unsigned_rescale", "update_slice", "while"),
+    *("ring_fully_connected", "ring_push", "ring_rows", "rnn", "rsqrt", "select", "signal_window", "slice"),
+    *("softmax", "space_to_depth", "spectral_subtraction", "spectrum_energy", "sqrt", "square", "squared_difference"),
+    *("standardize", "sum", "svdf", "transpose", "transpose_conv_2d", "unsigned_rescale", "update_slice", "while"),
 )
 """Of engines on the core: all that a network that was read from a file may have."""

@@ -11,16 +11,18 @@ from tinygen.kernels.base import Kernel, Lowerings, Table, Toolbox
 from tinygen.kernels.native.joining import can_join, join
 from tinygen.kernels.native.native import NativeKernel, clamped
 from tinygen.kernels.native.requantization import ShortRequantization, short_requantization
+from tinygen.kernels.native.ring_vector import RingVector, on_ring
 from tinygen.kernels.packing import packing
 from tinygen.kernels.work import Extent, Work, work
 from tinygen.ops.clamp import Clamp
 from tinygen.ops.conv2d import Conv2D
 from tinygen.ops.fully_connected import FullyConnected
 from tinygen.ops.requantize import Int64Array
+from tinygen.ops.ring_fully_connected import RingFullyConnected
 from tinygen.targets.isa import Isa
 
 _UNITS = 8  # of a group
-_FEWEST_UNITS = 4  # below, most of the only group is filling
+FEWEST_UNITS = 4  # below, most of the only group is filling
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -61,6 +63,13 @@ class NativeFullyConnectedS8(NativeKernel):
         )
 
 
+@dataclass(frozen=True, eq=False, kw_only=True)
+class NativeRingFullyConnectedS8(RingVector, NativeFullyConnectedS8):
+    """The same for a vector of rows of a ring."""
+
+    template: ClassVar[str] = "native_ring_fully_connected_s8"
+
+
 def lower_fully_connected(op: Op, toolbox: Toolbox) -> tuple[Kernel, ...]:
     """The native kernel for `op`, none with variable weights or unusual scales."""
     assert isinstance(op, FullyConnected)
@@ -69,11 +78,20 @@ def lower_fully_connected(op: Op, toolbox: Toolbox) -> tuple[Kernel, ...]:
     return () if kernel is None else (kernel,)
 
 
-def product_with_rows(op: FullyConnected | Conv2D, weights: Array, rows: int, isa: Isa) -> Kernel | None:
+def lower_ring_fully_connected(op: Op, toolbox: Toolbox) -> tuple[Kernel, ...]:
+    """The same for a vector of rows of a ring."""
+    assert isinstance(op, RingFullyConnected) and op.weights.data is not None
+    kernel = product_with_rows(op, op.weights.data, 1, toolbox.isa) if op.vectors == 1 else None
+    return () if kernel is None else (on_ring(op, kernel, NativeRingFullyConnectedS8),)
+
+
+def product_with_rows(
+    op: FullyConnected | Conv2D | RingFullyConnected, weights: Array, rows: int, isa: Isa
+) -> NativeFullyConnectedS8 | None:
     """The kernel for `rows` input vectors and `weights` [units, features], None where there is none."""
     short = short_requantization(op.output_stage, weights.astype(np.int64))
     units, features = weights.shape
-    if short is None or units < _FEWEST_UNITS:
+    if short is None or units < FEWEST_UNITS:
         return None
     pairs = np.arange(units - units % 2).reshape(-1, 2)  # a last unit stands with zeros
     is_joined = isa.runs_dsp_kernels and can_join(weights, short, short, pairs)
@@ -120,4 +138,7 @@ def _joined_words(weights: Array, bias: Int64Array) -> tuple[Array, Int64Array]:
     return bytes.reshape(len(quads), -1, _UNITS, 4).view("<i4"), bias
 
 
-LOWERINGS: Lowerings = {FullyConnected: lower_fully_connected}
+LOWERINGS: Lowerings = {
+    FullyConnected: lower_fully_connected,
+    RingFullyConnected: lower_ring_fully_connected,
+}

@@ -9,13 +9,16 @@ from tinygen.ir.graph import Op
 from tinygen.ir.types import Array
 from tinygen.kernels.base import Kernel, Lowerings, Table, Toolbox
 from tinygen.kernels.native.convolution_mve import NativeMveConvolveS8, gemm_words, piece_words, pieces
+from tinygen.kernels.native.fully_connected import FEWEST_UNITS
 from tinygen.kernels.native.native import NativeKernel, clamped
 from tinygen.kernels.native.requantization_mve import VectorRequantization, vector_requantization
+from tinygen.kernels.native.ring_vector import RingVector, on_ring
 from tinygen.kernels.packing import packing
 from tinygen.kernels.work import Work, work
 from tinygen.ops.clamp import Clamp
 from tinygen.ops.conv2d import Conv2D
 from tinygen.ops.fully_connected import FullyConnected
+from tinygen.ops.ring_fully_connected import RingFullyConnected
 from tinygen.ops.window import UNIT, Window
 
 _LANES = 16
@@ -50,6 +53,13 @@ class NativeMveFullyConnectedS8(NativeKernel):
         return work(self.function, call=1, eight=eights, step=steps, clamped=clamped(op, rows, columns))
 
 
+@dataclass(frozen=True, eq=False, kw_only=True)
+class NativeMveRingFullyConnectedS8(RingVector, NativeMveFullyConnectedS8):
+    """The same for a vector of rows of a ring."""
+
+    template: ClassVar[str] = "native_mve_ring_fully_connected_s8"
+
+
 def lower_fully_connected(op: Op, toolbox: Toolbox) -> tuple[Kernel, ...]:  # noqa: ARG001 - the same for all targets
     """The kernel for `op`, none with variable weights or unusual scales."""
     assert isinstance(op, FullyConnected)
@@ -61,7 +71,18 @@ def lower_fully_connected(op: Op, toolbox: Toolbox) -> tuple[Kernel, ...]:  # no
     return (one_vector(op, scales) if op.rows == 1 else _several_vectors(op, scales),)
 
 
-def one_vector(op: FullyConnected | Conv2D, scales: VectorRequantization) -> Kernel:
+def lower_ring_fully_connected(op: Op, toolbox: Toolbox) -> tuple[Kernel, ...]:  # noqa: ARG001 - there is one for MVE
+    """The kernel for a vector of rows of a ring; none for so few units that most of the only group is filling."""
+    assert isinstance(op, RingFullyConnected) and op.weights.data is not None
+    scales = vector_requantization(op.output_stage, op.weights.data.astype(np.int64))
+    if scales is None or scales.shift.max() == 0 or op.vectors > 1 or op.channels < FEWEST_UNITS:
+        return ()
+    return (on_ring(op, one_vector(op, scales), NativeMveRingFullyConnectedS8),)
+
+
+def one_vector(
+    op: FullyConnected | Conv2D | RingFullyConnected, scales: VectorRequantization
+) -> NativeMveFullyConnectedS8:
     """The kernel for one vector of inputs."""
     units, features = scales.weights.shape
     key = "tg_native_mve_gemv", op.output_stage.key
@@ -104,4 +125,7 @@ def _several_vectors(op: FullyConnected, scales: VectorRequantization) -> Kernel
     )
 
 
-LOWERINGS: Lowerings = {FullyConnected: lower_fully_connected}
+LOWERINGS: Lowerings = {
+    FullyConnected: lower_fully_connected,
+    RingFullyConnected: lower_ring_fully_connected,
+}
