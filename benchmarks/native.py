@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tinygen.build.toolchain import for_board
+from tinygen.cycles.timing import UNCHECKED
 from tinygen.options import Kernels, Options
 from tinygen.pipeline import compile_model
 from tinygen.report.bench import Bench, OperatorBench, bench
@@ -40,12 +41,13 @@ GOALS_M55 = {
 _HERE = Path(__file__).resolve().parent
 DEFAULT_MODELS = _HERE.parents[1] / "shared" / "models" / "mlperf_tiny"
 
+_BAND = f"± {UNCHECKED:.0%}"  # of modelled cycles, as the boards have no [flash]
 _HEAD = """\
 # Native kernels beside CMSIS-NN
 
 Made by `python -m benchmarks.native`; do not edit. {board} ({core}), {compiler}, -O2, whole tensors;
-instructions of one inference under QEMU; cycles are those of the model in `docs/cycles.md`. What a kernel does is in
-`docs/kernels.md`{note}.
+instructions of one inference under QEMU; cycles, {band}, are those of the model in `docs/cycles.md`. What a
+kernel does is in `docs/kernels.md`{note}.
 """
 
 
@@ -97,7 +99,7 @@ def _bench(file: Path, board: str, kernels: Kernels) -> Bench:
 
 def markdown(page: Page, compiler: str, comparisons: Sequence[Comparison]) -> str:
     """The whole page."""
-    head = _HEAD.format(board=page.board, core=page.core, compiler=compiler, note=page.note)
+    head = _HEAD.format(board=page.board, core=page.core, compiler=compiler, note=page.note, band=_BAND)
     parts = [head, _networks(page, comparisons)]
     parts += [f"## {each.model}\n\n{_layers(each)}" for each in comparisons]
     return "\n".join(parts)

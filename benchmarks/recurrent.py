@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from tinygen.cycles.timing import UNCHECKED
 from tinygen.kernels.base import Objective
 from tinygen.options import Kernels, Options
 from tinygen.pipeline import compile_model
@@ -26,14 +27,15 @@ NAMES = (
 )
 _BOARDS = ("mps2-an386", "mps3-an547")
 _TFLM = Path(__file__).with_name("recurrent_tflm.json")
-_HEAD = """\
+_BAND = f"± {UNCHECKED:.0%}"  # of modelled cycles, as the boards have no [flash]
+_HEAD = f"""\
 # Networks that keep states
 
 Made by `python -m benchmarks.recurrent` (`make bench-recurrent`); do not edit.
 
 One inference (a call of a stream) with the kernels that tinygen chooses (CMSIS-NN is there), `-O time` and `-O ram`:
-instructions by QEMU, modelled cycles (`docs/cycles.md`), the arena with its states, RAM (arena, data, peak stack),
-flash. The last is no network but a front end, in TFLM's operators.
+instructions by QEMU, modelled cycles ({_BAND}, `docs/cycles.md`), the arena with its states, RAM (arena, data, peak
+stack), flash. The last is no network but a front end, in TFLM's operators.
 
 """
 _TABLE = """\
