@@ -203,12 +203,13 @@ def known() -> list[Known]:
     return [Known(**entry) for entry in tomllib.loads(_KNOWN.read_text(encoding="utf-8"))["known"]]
 
 
-def measure_known() -> Iterator[Outcome]:
-    """Try each by its own test; after each."""
-    outcome = Outcome(len(known()), 0, ())
+def measure_known(before: Outcome | None) -> Iterator[Outcome]:
+    """Try each by its own test, those left out that were killed `before`; after each."""
+    killed = tuple(found for found in before.tried if found.is_killed) if before else ()
+    outcome, done = Outcome(len(known()), 0, killed), {_key(found) for found in killed}
     for test, group in groupby(known(), lambda entry: entry.test):
         chosen = [(_ROOT / entry.file, entry.mutant) for entry in group]
-        for found in _try_all(Room((), (test,)), chosen):
+        for found in _try_all(Room((), (test,)), [each for each in chosen if _key(_found(*each, False)) not in done]):
             outcome = replace(outcome, tried=(*outcome.tried, found))
             yield outcome
 
@@ -356,7 +357,7 @@ def main() -> None:
 def _stages(name: str, before: Outcome | None, sample: int, seed: int, again: bool) -> Iterator[Outcome]:
     """What is known of a room after each mutant that is tried."""
     if name == _KNOWN_ROOM:
-        return measure_known()
+        return measure_known(before if again else None)
     return retry(ROOMS[name], before) if again and before else measure(ROOMS[name], sample, seed, before)
 
 
