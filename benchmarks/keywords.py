@@ -3,8 +3,10 @@
 Needs `../shared`, which holds the inputs; numbers of pages that name `kws_fp32_qualcomm` come from here.
 """
 
+import json
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -55,14 +57,19 @@ class Keywords:
 @cache
 def keywords(options: tuple[str, ...]) -> Keywords:
     """By `tinygen calibrate` with these options, in the generated C on the host."""
+    return calibrated(options)[0]
+
+
+def calibrated(options: Sequence[str]) -> tuple[Keywords, Any]:
+    """The same, and the JSON that `tinygen calibrate` prints."""
     images, labels = official_inputs()
     with work_folder() as folder:
         table = folder / "t.ctable.json"
-        asked = ["calibrate", str(MODEL), "--data", str(first_keywords(folder)), "-o", str(table), *options]
+        asked = ["calibrate", str(MODEL), "--data", str(first_keywords(folder)), "-o", str(table), *options, "--json"]
         command = [sys.executable, "-c", "from tinygen.cli import main; main()", *asked]
-        subprocess.run(command, check=True, capture_output=True)
+        said = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
         compiled = compile_model(MODEL, Options(ctable=table))
     outputs = compiled.execute([[image[np.newaxis]] for image in images[CALIBRATION:]]).outputs
     scores = np.concatenate([sample[0] for sample in outputs]).reshape(len(outputs), -1)
     right = int((scores.argmax(axis=1) == labels[CALIBRATION:]).sum())
-    return Keywords(right, right / len(outputs), const_bytes(compiled.schedule))
+    return Keywords(right, right / len(outputs), const_bytes(compiled.schedule)), said

@@ -11,6 +11,7 @@ from tests.support.command_line import tinygen
 from tests.support.float_models import samples, write_float_model
 from tests.support.onnx_writer import OnnxWriter
 from tests.support.tools import requires_qemu
+from tests.support.wide_layers import wide_layers
 from tinygen.calib.model import load_float, quantized
 from tinygen.ir.types import DType, Float32Array
 from tinygen.ops.pack_signs import PackSigns
@@ -97,7 +98,7 @@ def test_s0_04_the_c_computes_what_the_simulator_does(tmp_path: Path, board: str
 @pytest.mark.parametrize("board", BOARDS)
 def test_rings_hold_packed_rows(tmp_path: Path, board: str) -> None:
     """Row by row from an input that is streamed: packed rows are an eighth, and the results the same."""
-    model, data = _wide_layers(tmp_path)
+    model, data = wide_layers(tmp_path)
     layout = ("--input-layout", "nhwc")
     with np.load(data) as found:
         np.savez(data, x=np.ascontiguousarray(found["x"].transpose(0, 2, 3, 1)))
@@ -125,27 +126,8 @@ def test_int16_is_cast_to_signs_too(tmp_path: Path) -> None:
     assert ended.code == 0, ended.stderr
 
 
-def _wide_layers(folder: Path) -> tuple[Path, Path]:
-    """Convolutions of 64 channels and a fully connected layer, with samples."""
-    writer, rng = OnnxWriter(), np.random.default_rng(0)
-
-    def weights(*shape: int) -> str:
-        return writer.constant(rng.normal(0, 0.05, shape).astype(np.float32))
-
-    x = writer.port((1, 64, 8, 8), name="x")
-    before = writer.node("Relu", [writer.node("Conv", [x, weights(64, 64, 1, 1)])])
-    pads = {"pads": [1, 1, 1, 1]}
-    first = writer.node("Relu", [writer.node("Conv", [before, weights(64, 64, 3, 3)], pads)])
-    second = writer.node("Conv", [first, weights(64, 64, 3, 3)], pads)
-    flat = writer.node("Flatten", [writer.node("GlobalAveragePool", [second])])
-    writer.output(writer.node("Gemm", [flat, weights(10, 64)], {"transB": 1}))
-    (folder / "wide.onnx").write_bytes(writer.finish())
-    np.savez(folder / "x.npz", x=np.random.default_rng(1).normal(0, 1, (32, 64, 8, 8)).astype(np.float32))
-    return folder / "wide.onnx", folder / "x.npz"
-
-
 def test_packed_activations_and_weights_take_an_eighth(tmp_path: Path) -> None:
-    model, data = _wide_layers(tmp_path)
+    model, data = wide_layers(tmp_path)
     constants = {}
     for name, options in (("int8", ()), ("int1", ("--op", "*=w1a1"))):
         table = tmp_path / f"{name}.json"
