@@ -79,33 +79,28 @@ static inline int32_t tg_multiply(int32_t sum, tg_elements a, tg_elements b)
 static inline void tg_add_4x1(
     const int8_t *weights, int32_t stride, const int8_t *input, int32_t features, int32_t *sums)
 {
-    const int8_t *w0 = weights;
-    const int8_t *w1 = w0 + stride;
-    const int8_t *w2 = w1 + stride;
-    const int8_t *w3 = w2 + stride;
     int32_t s0 = sums[0];
     int32_t s1 = sums[1];
     int32_t s2 = sums[2];
     int32_t s3 = sums[3];
     int32_t left = features;
 
-    for (; left >= TG_FEWEST; left -= TG_STEP) {
+    for (; left >= TG_FEWEST; left -= TG_STEP) { /* one pointer for all weights: there are few registers */
         const tg_elements b = tg_load(input, left);
-        s0 = tg_multiply(s0, tg_load(w0, left), b);
-        s1 = tg_multiply(s1, tg_load(w1, left), b);
-        s2 = tg_multiply(s2, tg_load(w2, left), b);
-        s3 = tg_multiply(s3, tg_load(w3, left), b);
-        w0 += TG_STEP;
-        w1 += TG_STEP;
-        w2 += TG_STEP;
-        w3 += TG_STEP;
+
+        s0 = tg_multiply(s0, tg_load(weights, left), b);
+        s1 = tg_multiply(s1, tg_load(weights + stride, left), b);
+        s2 = tg_multiply(s2, tg_load(weights + 2 * stride, left), b);
+        s3 = tg_multiply(s3, tg_load(weights + 3 * stride, left), b);
+        weights += TG_STEP;
         input += TG_STEP;
     }
     for (; left > 0; left--) {
-        s0 += *w0++ * *input;
-        s1 += *w1++ * *input;
-        s2 += *w2++ * *input;
-        s3 += *w3++ * *input++;
+        s0 += weights[0] * *input;
+        s1 += weights[stride] * *input;
+        s2 += weights[2 * stride] * *input;
+        s3 += weights[3 * stride] * *input++;
+        weights++;
     }
     sums[0] = s0;
     sums[1] = s1;

@@ -51,4 +51,17 @@ static inline int16_t tg_clamp_s16(int32_t value, int32_t min, int32_t max)
     return (int16_t)(value > max ? max : value);
 }
 
+/** The nearest int16 value. */
+static inline int32_t tg_saturate_s16(int32_t value)
+{
+#if defined(__ARM_FEATURE_SAT)
+    int32_t nearest;
+
+    __asm__("ssat %0, #16, %1" : "=r"(nearest) : "r"(value));
+    return nearest;
+#else
+    return tg_clamp_s16(value, INT16_MIN, INT16_MAX);
+#endif
+}
+
 #endif

@@ -45,13 +45,14 @@ static inline void tg_fill(TG_ELEMENT *row, int32_t units, int32_t zero_point)
 
 #ifdef TG_WIDE
 
-/* Sums of 48 bits are scaled by 16 bits of the multiplier, halves up. */
+/* Sums of some units, scaled; those that are missing are zeros. Sums have 48 bits, of the multiplier 16, halves up. */
 static void tg_products(const struct tg_gate_product *terms, int32_t unit, int32_t count, const int16_t *values,
     int32_t size, int32_t *results)
 {
     const int64_t *starts = terms->starts;
     const int32_t reduced = terms->multiplier < 0x7FFF0000 ? (terms->multiplier + (1 << 15)) >> 16 : 0x7FFF;
 
+    memset(results, 0, TG_UNITS * sizeof *results);
     for (int32_t each = 0; each < count; each++) {
         const int8_t *weights = terms->weights + (unit + each) * size;
         int64_t sum = tg_add_dot_wide(starts != NULL ? starts[unit + each] : 0, weights, values, size);
@@ -68,6 +69,7 @@ static void tg_products(const struct tg_gate_product *terms, int32_t unit, int32
 
 #else
 
+/* Sums of some units, scaled; those that are missing are zeros. */
 static void tg_products(const struct tg_gate_product *terms, int32_t unit, int32_t count, const int8_t *values,
     int32_t size, int32_t *results)
 {
@@ -94,7 +96,7 @@ static void tg_products(const struct tg_gate_product *terms, int32_t unit, int32
 static inline void tg_positions_of(const struct tg_sequence *sequence, const struct tg_gate *gate, int32_t unit,
     int32_t count, const TG_ELEMENT *x, const TG_ELEMENT *hidden, int32_t *positions)
 {
-    int32_t from_hidden[TG_UNITS] = {0};
+    int32_t from_hidden[TG_UNITS];
 
     tg_products(&gate->input, unit, count, x, sequence->inputs, positions);
     tg_products(&gate->hidden, unit, count, hidden, sequence->units, from_hidden);

@@ -47,7 +47,7 @@ static void step(
 {
     for (int32_t unit = 0; unit < layer->sequence.units; unit += TG_UNITS) {
         const int32_t count = tg_units_from(&layer->sequence, unit);
-        int32_t gates[4][TG_UNITS] = {{0}};
+        int32_t gates[4][TG_UNITS];
 
         for (int32_t gate = 0; gate < 4; gate++) {
             tg_positions_of(&layer->sequence, &layer->gates[gate], unit, count, x, hidden, gates[gate]);

@@ -118,14 +118,14 @@ static inline void tg_tanh_units(const int16_t *table, int32_t *positions, int32
 static inline void tg_scale_units(int32_t *values, int32_t count, int32_t multiplier, int32_t shift)
 {
     for (int32_t each = 0; each < count; each++) {
-        values[each] = tg_clamp_s16(tg_scale(values[each], multiplier, shift), INT16_MIN, INT16_MAX);
+        values[each] = tg_saturate_s16(tg_scale(values[each], multiplier, shift));
     }
 }
 
 static inline void tg_add_units(int32_t *values, const int32_t *others, int32_t count)
 {
     for (int32_t each = 0; each < count; each++) {
-        values[each] = tg_clamp_s16(values[each] + others[each], INT16_MIN, INT16_MAX);
+        values[each] = tg_saturate_s16(values[each] + others[each]);
     }
 }
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from tinygen.ir.answers import Point, Range
 from tinygen.ir.graph import Op, Values
-from tinygen.ir.tensor import Tensor
+from tinygen.ir.tensor import Alias, Tensor
 from tinygen.ir.types import Array, DType
 from tinygen.ops.checks import check_dtype, check_shape
 
@@ -39,6 +39,12 @@ class Cast(Op):
         check_dtype("input", self.input, *_TYPES)
         check_dtype("output", self.output, *_TYPES)
         check_shape("output", self.output, self.input.shape)
+
+    def aliases(self) -> tuple[Alias, ...]:
+        """Integers that are as wide, signed or not, have the same bytes."""
+        kinds = {self.input.type.dtype, self.output.type.dtype}
+        same = kinds <= set(INTEGERS) and len({dtype.bytes for dtype in kinds}) == 1
+        return (Alias(part=self.output, whole=self.input),) if same else ()
 
     def evaluate(self, values: Values) -> tuple[Array, ...]:
         numbers, wanted = values[self.input], self.output.type.dtype

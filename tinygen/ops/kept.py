@@ -57,6 +57,8 @@ def _window(value: Kept, producers: Mapping[Tensor, Op]) -> Tensor | None:
     whole, offset = value.next, 0
     while (alias := _piece_of(whole, producers)) is not None:
         whole, offset = alias.whole, offset + alias.offset_bytes
+    if whole.type.dtype is not value.tensor.type.dtype:  # a view of other integers
+        return None
     if whole not in producers or offset != whole.type.bytes - value.tensor.type.bytes or not offset:
         return None
     aliases = producers[whole].aliases()
