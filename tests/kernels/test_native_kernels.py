@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.native_layers import check
-from tests.support.tools import requires_arm_gcc, requires_host_cc, requires_qemu
+from tests.support.tools import requires_arm_gcc, requires_host_cc, requires_qemu, requires_riscv_qemu
 from tinygen.kernels.native.winograd import METHODS, Method
 
 LAYERS = 100
@@ -41,6 +41,26 @@ def test_random_layers(family: str, target: str, sanitized: bool, tmp_path: Path
     assert not outcome.differing
     assert outcome.native >= FEWEST_NATIVE * LAYERS
     assert len(outcome.functions) == FUNCTIONS[family]
+
+
+@pytest.mark.qemu
+@requires_riscv_qemu
+@pytest.mark.parametrize("family", FUNCTIONS)
+def test_random_layers_on_riscv(family: str, tmp_path: Path) -> None:
+    """Assembly of its own; weights of two channels are never joined, which saves nothing there."""
+    outcome = check(family, LAYERS, 1, "qemu-rv32", tmp_path, False)
+    assert not outcome.differing
+    assert outcome.native >= FEWEST_NATIVE * LAYERS
+    assert outcome.functions and not any("joined" in function for function in outcome.functions)
+
+
+@pytest.mark.qemu
+@requires_riscv_qemu
+@pytest.mark.parametrize("family", ["small_filters", "edge_convolution"])
+def test_random_layers_in_tiles_on_riscv(family: str, tmp_path: Path) -> None:
+    outcome = check(family, LAYERS, 3, "qemu-rv32", tmp_path, False, method=METHODS[0])
+    assert not outcome.differing
+    assert _tiles(outcome.functions) == {"4x4"}
 
 
 @pytest.mark.parametrize(("method", "family"), IN_TILES)

@@ -26,8 +26,8 @@ class Isa(StrEnum):
 
     @property
     def runs_dsp_kernels(self) -> bool:
-        """Whether tinygen's own kernels are those of the DSP extension: on the host and RISC-V, C is its model."""
-        return self in (Isa.DSP, Isa.HOST) or self.is_riscv
+        """Whether tinygen's own kernels are those of the DSP extension: on the host, C is the assembly's model."""
+        return self in (Isa.DSP, Isa.HOST)
 
 
 # ACLE feature macros: CMSIS-NN chooses its code path by them, and the arena was planned for one path.

@@ -23,6 +23,12 @@
 #define TG_NATIVE_THUMB2 0
 #endif
 
+#if defined(__riscv_mul) && __riscv_xlen == 32
+#define TG_NATIVE_RV32 1
+#else
+#define TG_NATIVE_RV32 0
+#endif
+
 #define TG_LINEAR_SHIFT 2 /* in the assembly, too */
 
 #define TG_NAKED __attribute__((naked, noinline))
@@ -78,6 +84,9 @@ static inline int32_t tg_scaled(int32_t value, int32_t multiplier, int32_t offse
     int32_t result;
     __asm__("smmlar %0, %1, %2, %3" : "=r"(result) : "r"(value), "r"(multiplier), "r"(offset));
     return result;
+#elif TG_NATIVE_RV32
+    const int64_t product = (int64_t)value * multiplier;
+    return offset + (int32_t)(product >> 32) + (int32_t)((uint32_t)product >> 31);
 #else
     return offset + (int32_t)(((int64_t)value * multiplier + 0x80000000LL) >> 32);
 #endif

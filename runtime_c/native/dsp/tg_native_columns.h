@@ -16,6 +16,26 @@ static inline uint32_t *tg_pack_word(uint32_t word, uint32_t *to)
     return to + 8;
 }
 
+/** The same from four bytes; cores of RISC-V take them one by one, as unaligned words would be joined first. */
+static inline uint32_t *tg_pack_four(const int8_t *from, uint32_t *to)
+{
+#if TG_NATIVE_RV32
+    tg_aliased_half *const halves = (tg_aliased_half *)to;
+    const int16_t a = from[0];
+    const int16_t b = from[1];
+    const int16_t c = from[2];
+    const int16_t d = from[3];
+
+    halves[0] = a;
+    halves[1] = c;
+    halves[8] = b;
+    halves[9] = d;
+    return to + 8;
+#else
+    return tg_pack_word(tg_word(from), to);
+#endif
+}
+
 /** Up to 3 bytes, followed by zeros. */
 static inline uint32_t tg_partial_word(const int8_t *from, int32_t count)
 {

@@ -28,9 +28,18 @@ void tg_native_fully_connected_joined_s8(
 static void expand(const int8_t *input, int32_t features, uint32_t *vector)
 {
     for (; features >= 4; features -= 4, input += 4) {
+#if TG_NATIVE_RV32
+        tg_aliased_half *const halves = (tg_aliased_half *)vector;
+        halves[0] = input[0];
+        halves[1] = input[2];
+        halves[2] = input[1];
+        halves[3] = input[3];
+        vector += 2;
+#else
         const uint32_t word = tg_word(input);
         *vector++ = tg_even_bytes(word);
         *vector++ = tg_odd_bytes(word);
+#endif
     }
     if (features > 0) {
         const uint32_t word = tg_partial_word(input, features);

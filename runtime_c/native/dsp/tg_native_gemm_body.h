@@ -13,6 +13,8 @@
 #include "tg_native_gemm_dsp.h"
 #elif TG_NATIVE_THUMB2
 #include "tg_native_gemm_thumb2.h"
+#elif TG_NATIVE_RV32
+#include "tg_native_gemm_rv32.h"
 #endif
 
 #if TG_NATIVE_THUMB2
@@ -216,6 +218,8 @@ static inline void tg_gemm_pair(const int32_t *stream, const uint32_t *columns, 
 #if TG_NATIVE_THUMB2
 #define TG_GEMM_FUNCTION(name, OUTPUTS, IS_RELU)                                                                       \
     TG_GEMM_ASSEMBLY(name, TG_GEMM_FIRST_2, TG_GEMM_2, TG_GEMM_4_BYTES, OUTPUTS)
+#elif TG_NATIVE_RV32
+#define TG_GEMM_FUNCTION(name, OUTPUTS, IS_RELU) TG_GEMM_RV32_FUNCTION_##IS_RELU(name)
 #else
 #define TG_GEMM_FUNCTION(name, OUTPUTS, IS_RELU) TG_GEMM_C(name, 0, IS_RELU)
 #endif

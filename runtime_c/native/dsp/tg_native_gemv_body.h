@@ -131,6 +131,10 @@
 
 #else
 
+#if TG_NATIVE_RV32
+#include "tg_native_gemv_rv32.h"
+#endif
+
 /* Two units, which share what is read of the vector. */
 static inline void tg_gemv_two(const int8_t *weights, const uint32_t *vector, int32_t quads, const int32_t *bias,
     const int32_t *scale, int8_t *output)
@@ -187,7 +191,11 @@ static inline void tg_gemv_joined_two(const int8_t *weights, const uint32_t *vec
         }                                                                                                              \
     }
 
+#if TG_NATIVE_RV32
+#define TG_GEMV_FUNCTION(name) TG_GEMV_RV32_FUNCTION(name)
+#else
 #define TG_GEMV_FUNCTION(name) TG_GEMV_C(name, tg_gemv_two)
+#endif
 #define TG_GEMV_JOINED_FUNCTION(name) TG_GEMV_C(name, tg_gemv_joined_two)
 
 #endif

@@ -17,6 +17,19 @@ static inline uint32_t *pack_four(uint32_t a, uint32_t b, uint32_t c, uint32_t d
     return to + 8;
 }
 
+/* The same from four bytes of each pixel. */
+static inline uint32_t *pack_four_of(const int8_t *a, const int8_t *b, const int8_t *c, const int8_t *d, uint32_t *to)
+{
+#if TG_NATIVE_RV32
+    (void)tg_pack_four(a, to);
+    (void)tg_pack_four(b, to + 1);
+    (void)tg_pack_four(c, to + 2);
+    return tg_pack_four(d, to + 3) - 3;
+#else
+    return pack_four(tg_word(a), tg_word(b), tg_word(c), tg_word(d), to);
+#endif
+}
+
 void tg_native_pack_pixels(
     const struct tg_native_convolve *layer, const int8_t *input, int32_t first, uint32_t *columns)
 {
@@ -30,11 +43,11 @@ void tg_native_pack_pixels(
     int32_t i = 0;
 
     for (; i < depth - 7; i += 8) {
-        columns = pack_four(tg_word(a + i), tg_word(b + i), tg_word(c + i), tg_word(d + i), columns);
-        columns = pack_four(tg_word(a + i + 4), tg_word(b + i + 4), tg_word(c + i + 4), tg_word(d + i + 4), columns);
+        columns = pack_four_of(a + i, b + i, c + i, d + i, columns);
+        columns = pack_four_of(a + i + 4, b + i + 4, c + i + 4, d + i + 4, columns);
     }
     if (i < depth - 3) {
-        columns = pack_four(tg_word(a + i), tg_word(b + i), tg_word(c + i), tg_word(d + i), columns);
+        columns = pack_four_of(a + i, b + i, c + i, d + i, columns);
         i += 4;
     }
     if (rest != 0) {

@@ -62,7 +62,7 @@ static inline void pack_pixel(
 
     for (int32_t row = 0; row < rows; row++, from += row_bytes) {
         for (int32_t i = 0; i < words; i++) {
-            to = tg_pack_word(tg_word(from + 4 * i), to);
+            to = tg_pack_four(from + 4 * i, to);
         }
         if (rest != 0) {
             word |= (tg_word(from + 4 * words) & (0xffffffffU >> (32 - 8 * rest))) << filled;
@@ -87,9 +87,13 @@ static TG_NOINLINE void pack_any(const int8_t *from, int32_t row_bytes, int32_t 
 /* Two words of a row. */
 static inline uint32_t *pack_two(const int8_t *from, uint32_t *to)
 {
+#if TG_NATIVE_RV32
+    return tg_pack_four(from + 4, tg_pack_four(from, to));
+#else
     const uint32_t first = tg_word(from); /* loads one behind the other take less time */
     const uint32_t second = tg_word(from + 4);
     return tg_pack_word(second, tg_pack_word(first, to));
+#endif
 }
 
 /* 3x3 of three channels, the filter of most first layers. */

@@ -18,13 +18,13 @@ struct column {
 static inline uint32_t *pack_run(const int8_t *from, int32_t words, uint32_t *to)
 {
     for (; words >= 4; words -= 4, from += 16) {
-        to = tg_pack_word(tg_word(from), to);
-        to = tg_pack_word(tg_word(from + 4), to);
-        to = tg_pack_word(tg_word(from + 8), to);
-        to = tg_pack_word(tg_word(from + 12), to);
+        to = tg_pack_four(from, to);
+        to = tg_pack_four(from + 4, to);
+        to = tg_pack_four(from + 8, to);
+        to = tg_pack_four(from + 12, to);
     }
     for (; words > 0; words--, from += 4) {
-        to = tg_pack_word(tg_word(from), to);
+        to = tg_pack_four(from, to);
     }
     return to;
 }
@@ -84,7 +84,7 @@ static TG_NOINLINE void pack_inside(const struct filter *filter, const int8_t *f
 
     for (int32_t row = filter->rows; row > 0; row--) {
         for (int32_t i = 0; i < words; i++, from += 4) {
-            to = tg_pack_word(tg_word(from), to);
+            to = tg_pack_four(from, to);
         }
         if (bits != 0) {
             word |= (tg_word(from + bits / 8 - 4) >> (32 - bits)) << filled;

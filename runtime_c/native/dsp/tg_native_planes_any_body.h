@@ -163,13 +163,52 @@ static inline int8_t tg_plane_any_output(const int32_t *channel, const int16_t *
     return is_relu ? tg_linear((int32_t)sum, channel + 1) : tg_rounded((int32_t)sum, channel + 1);
 }
 
+/* Outputs that are computed together, so that a weight is loaded once for all of them. */
+#define TG_PLANE_ANY_AT_ONCE 4
+
+static inline void tg_plane_any_outputs(const int32_t *channel, const int16_t *plane, int8_t *output,
+    const struct tg_native_plane *geometry, int32_t stride, int32_t is_relu)
+{
+    const int32_t steps = geometry->filter_bytes / 4 - (stride == 1);
+    const int32_t *weights = channel + 4;
+    uint32_t a = (uint32_t)channel[0];
+    uint32_t b = a;
+    uint32_t c = a;
+    uint32_t d = a;
+
+    for (int32_t line = 0; line < geometry->filter_lines; line++, plane += geometry->row_bytes / 2) {
+        const int16_t *at = plane;
+        for (const int32_t *const end = weights + (stride == 1 ? 2 : 1) * steps; weights < end;) {
+            for (int32_t k = 0; k < 2; k++, at++) {
+                const int32_t weight = tg_half(weights, k);
+                a = tg_mac(weight, at[0], a);
+                b = tg_mac(weight, at[stride], b);
+                c = tg_mac(weight, at[2 * stride], c);
+                d = tg_mac(weight, at[3 * stride], d);
+            }
+            weights += stride == 1 ? 2 : 1;
+        }
+    }
+    const uint32_t sums[TG_PLANE_ANY_AT_ONCE] = {a, b, c, d};
+    for (int32_t i = 0; i < TG_PLANE_ANY_AT_ONCE; i++, output += geometry->position_step) {
+        *output = is_relu ? tg_linear((int32_t)sums[i], channel + 1) : tg_rounded((int32_t)sums[i], channel + 1);
+    }
+}
+
 static inline void tg_plane_any_lines(const int32_t *channel, const int16_t *plane, int8_t *output,
     const struct tg_native_plane *geometry, int32_t stride, int32_t is_relu)
 {
     const int32_t positions = geometry->block_bytes / (2 * stride);
 
     for (int32_t line = 0; line < geometry->lines; line++) {
-        for (int32_t i = 0; i < positions; i++) {
+        int32_t i = 0;
+#if TG_NATIVE_RV32
+        for (; i <= positions - TG_PLANE_ANY_AT_ONCE; i += TG_PLANE_ANY_AT_ONCE) {
+            tg_plane_any_outputs(channel, plane + i * stride, output, geometry, stride, is_relu);
+            output += TG_PLANE_ANY_AT_ONCE * geometry->position_step;
+        }
+#endif
+        for (; i < positions; i++) {
             *output = tg_plane_any_output(channel, plane + i * stride, geometry, stride, is_relu);
             output += geometry->position_step;
         }

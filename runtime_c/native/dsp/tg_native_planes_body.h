@@ -260,6 +260,10 @@
 
 /* clang-format on */
 
+#elif TG_NATIVE_RV32
+
+#include "tg_native_planes_rv32.h"
+
 #else
 
 /* One output, or two of a line, `stride` elements apart, so that each weight is loaded once for both. */

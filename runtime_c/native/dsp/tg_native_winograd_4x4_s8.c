@@ -12,6 +12,57 @@
 #define LANES TG_WINOGRAD_LANES(TILES)
 #define INVERSE_OF_9 0x38e38e39U /* modulo 2**32 */
 
+#if TG_NATIVE_RV32
+
+/* One line of inputs: the rows of B'. */
+static inline void spread_line(
+    int32_t a, int32_t b, int32_t c, int32_t d, int32_t e, int32_t f, tg_aliased_half *to, int32_t step)
+{
+    const int32_t outer = e - 4 * c;
+    const int32_t inner = d - 4 * b;
+    const int32_t near = e - c;
+    const int32_t slope2 = 2 * (d - b);
+
+    to[0] = (int16_t)(4 * (a - c) + near);
+    to[step] = (int16_t)(outer + inner);
+    to[2 * step] = (int16_t)(outer - inner);
+    to[3 * step] = (int16_t)(near + slope2);
+    to[4 * step] = (int16_t)(near - slope2);
+    to[5 * step] = (int16_t)(f - d - 2 * slope2);
+}
+
+/* Channel after channel; the halves of a word are of two channels that are two apart. */
+static void spread(const struct tg_native_taps *taps, uint32_t *values)
+{
+    tg_aliased_half lines[4][WIDTH * WIDTH];
+    tg_aliased_half *to = (tg_aliased_half *)values;
+    const int32_t step = 2 * taps->step;
+
+    for (int32_t channel = 0; channel < taps->depth; channel += 4, to += 4 * TILES) {
+        const int32_t count = taps->depth - channel < 4 ? taps->depth - channel : 4;
+        for (int32_t x = 0; x < WIDTH; x++) {
+            const int8_t *a = taps->at[x] + channel;
+            const int8_t *b = taps->at[WIDTH + x] + channel;
+            const int8_t *c = taps->at[2 * WIDTH + x] + channel;
+            const int8_t *d = taps->at[3 * WIDTH + x] + channel;
+            const int8_t *e = taps->at[4 * WIDTH + x] + channel;
+            const int8_t *f = taps->at[5 * WIDTH + x] + channel;
+            for (int32_t i = 0; i < count; i++) {
+                spread_line(a[i], b[i], c[i], d[i], e[i], f[i], lines[i] + x, WIDTH);
+            }
+        }
+        for (int32_t i = 0; i < count; i++) {
+            tg_aliased_half *const first = to + (i & 1) * 2 * TILES + (i >> 1);
+            for (int32_t y = 0; y < WIDTH * WIDTH; y += WIDTH) {
+                const tg_aliased_half *const p = lines[i] + y;
+                spread_line(p[0], p[1], p[2], p[3], p[4], p[5], first + y * step, step);
+            }
+        }
+    }
+}
+
+#else
+
 /* One line of inputs: the rows of B'. */
 static inline void spread_line(
     uint32_t a, uint32_t b, uint32_t c, uint32_t d, uint32_t e, uint32_t f, uint32_t *to, int32_t step)
@@ -66,6 +117,8 @@ static void spread(const struct tg_native_taps *taps, uint32_t *values)
         }
     }
 }
+
+#endif
 
 /* One line of products, `step` words apart: the rows of A'. */
 static inline void collect_line(const uint32_t *from, int32_t step, uint32_t *to, int32_t to_step)

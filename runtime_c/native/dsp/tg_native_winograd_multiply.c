@@ -82,6 +82,12 @@ TG_WINOGRAD_MULTIPLY_C(tg_native_winograd_multiply_2, 2)
 
 TG_WINOGRAD_MULTIPLY(tg_native_winograd_multiply_4, "5", FIRST_4, NEXT_4, "r2-r9")
 
+#elif TG_NATIVE_RV32
+
+#include "tg_native_winograd_rv32.h"
+
+TG_WINOGRAD_RV32_MULTIPLY(tg_native_winograd_multiply_4)
+
 #else
 
 TG_WINOGRAD_MULTIPLY_C(tg_native_winograd_multiply_4, 4)
