@@ -5,11 +5,13 @@ import os
 import tracemalloc
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from pydantic import ValidationError
 
+import tinygen as tinygen_package
 from tests.support.command_line import tinygen
 from tests.support.float_models import SHAPE, samples, write_float_model
 from tests.support.onnx_runtime import needs_onnxruntime
@@ -118,6 +120,21 @@ def test_s0_28_the_library_gives_the_table_of_the_command(tmp_path: Path) -> Non
         Calibrator(load_float(model)).run(np.array_split(spoiled, 5))
     with pytest.raises(SampleError, match=r"net\.tflite: a batch has 2 arrays, 1 were expected, one per input\."):
         Calibrator(load_float(model)).run([[spoiled, spoiled]])
+
+
+def test_s0_28_the_documented_example_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The lines of docs/calibration.md, on a model of the name that they use."""
+    page = (Path(__file__).resolve().parents[2] / "docs" / "calibration.md").read_text(encoding="utf-8")
+    lines = page.partition("## From Python\n\n")[2].partition("\n\n`")[0].splitlines()
+    assert all(line.startswith("    ") or not line for line in lines)
+    code = "\n".join(line.removeprefix("    ") for line in lines)
+    model, _ = write_float_model(tmp_path)
+    model.rename(tmp_path / "kws.tflite")
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, Any] = {"batches": np.array_split(samples(24), 5), "tinygen": tinygen_package}
+    exec(code.replace("kws.onnx", "kws.tflite"), names)
+    assert read_ctable(tmp_path / "kws.ctable.json").calibration is not None
+    assert names["calibration"].graph.ops
 
 
 class _CountedForward:

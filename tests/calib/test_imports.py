@@ -121,6 +121,34 @@ def test_scales_of_fake_quantized_modules_and_thresholds_of_onnc(files: tuple[Pa
     assert len(samples(1)) == 1
 
 
+def test_s0_19_the_text_of_onnc_for_bm1880(files: tuple[Path, Path], tmp_path: Path) -> None:
+    """All fields that ONNC's NetCalibrationParameter has, with blobs inside of layers; s = threshold / 128."""
+    model, _ = files
+    names = {"image": 1.0, "stem": 2.5, "depthwise": 3.25, "total": 4.0, "branch": 1.75, "logits": 6.0}
+    layer = """layer {{
+  name: "{name}"
+  blob_param {{
+    name: "{name}"
+    threshold_y: {value}
+  }}
+  right_shift_width: 7
+  threshold_x_quantized: 93
+  threshold_x_quantized: 127
+}}
+"""
+    text, out = tmp_path / "bm1880.prototxt", tmp_path / "t.json"
+    text.write_text('name: "net"\n' + "".join(layer.format(name=n, value=v) for n, v in names.items()))
+    ended = tinygen("ctable", "import", text, "--model", model, "-o", out)
+    assert ended.code == 0, ended.stderr
+    entries = _tensors(out)
+    assert {name: entries[name]["scale"] for name in names} == {name: [v / 128] for name, v in names.items()}
+    assert all(entries[name]["locked"] and entries[name]["zero_point"] == [0] for name in names)
+    refined = tmp_path / "r.json"
+    repaired = tinygen("calibrate", model, "--refine", "--ctable-in", out, "-o", refined)
+    assert repaired.code == 0, repaired.stderr
+    assert tinygen("validate", model, "--ctable", refined, "--samples", "2").code == 0
+
+
 @pytest.mark.parametrize("kind", ["ort", "torch", "onnc"])
 def test_damaged_files_are_refused(files: tuple[Path, Path], tmp_path: Path, kind: str) -> None:
     model, out = files[0], tmp_path / "t.json"
