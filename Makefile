@@ -71,6 +71,10 @@ bench: setup ## Measure the MLPerf Tiny models again (benchmarks/mlperf)
 	@PATH="$(BIN):$$PATH" tinygen bench --suite mlperf -t mps2-an385,mps2-an386,mps3-an547 --compare cmsis-nn,portable \
 		-o benchmarks/mlperf
 
+.PHONY: bench-accuracy
+bench-accuracy: setup ## Measure what calibration keeps of trained networks' answers, by widths (benchmarks/accuracy.md)
+	@$(BIN)/python -m benchmarks.accuracy
+
 .PHONY: bench-check
 bench-check: setup ## Derive the figures of README, docs/ and benchmarks/ again (PAGES=, WRITE=1 puts them there)
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m benchmarks.check $(if $(WRITE),--write) $(PAGES)

@@ -8,6 +8,8 @@ import numpy.typing as npt
 import onnx
 import pytest
 
+from benchmarks.accuracy.__main__ import measured
+from benchmarks.accuracy.tasks import digits
 from tests.support.command_line import DIGITS, DIGITS_DATA
 from tests.support.float_models import as_float
 from tests.support.onnx_runtime import needs_onnxruntime
@@ -102,6 +104,16 @@ def test_s0_22_keywords_lose_less_than_half_a_point_and_no_more_than_by_onnxrunt
     assert ours > _right(_float(model, images[100:]), labels[100:]) - 0.005 * 900
     for per_channel in (False, True):
         assert ours >= _right(_static(model, images, 100, tmp_path, per_channel), labels[100:])
+
+
+@pytest.mark.parametrize("name", ["resnet", "mobilenet"])
+def test_s0_22_trained_vision_networks_lose_less_than_one_percent(name: str) -> None:
+    """Of 364 images that training has not seen; with int16 activations none at all beyond one image."""
+    task = digits(name)
+    for widths, most in ((Widths(), 0.01), (Widths(activations=Storage.INT16), 1 / 364)):
+        [real, found] = measured(task, {"this": Settings(widths=widths)})
+        assert real.score > 0.95
+        assert real.score - found.score <= most + 1e-9
 
 
 @pytest.mark.parametrize("flash", [None, 20_000])
