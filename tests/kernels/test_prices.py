@@ -40,7 +40,7 @@ _OF_SOME_SETS = {
     "arm_depthwise_conv_fast_s16": (Isa.DSP, Isa.MVE),
     "arm_depthwise_conv_s4_opt": (Isa.DSP,),
 }
-SETS = ((Isa.SCALAR, False), (Isa.SCALAR, True), (Isa.DSP, True), (Isa.MVE, True))
+SETS = ((Isa.SCALAR, False), (Isa.SCALAR, True), (Isa.DSP, True), (Isa.MVE, True), (Isa.RV32IMAC, True))
 
 
 @pytest.mark.parametrize(("isa", "has_thumb2"), SETS)
