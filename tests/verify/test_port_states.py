@@ -91,8 +91,8 @@ def test_item_16_pairs_are_states(target: str, calls: int, tmp_path: Path) -> No
     if target == "host":
         found = compiled.validate(samples[:40])
         assert (found.exact, found.samples, found.oracle) == (True, 40, Oracle.LITERT), found.first_mismatch
-        windows = {state.tensor.name: not state.is_overwritten for state in compiled.compiled.graph.states}
-        assert windows == {"rows": True, "total": False}  # rows stay where they are until all of them move
+        states = {state.tensor.name for state in compiled.compiled.graph.states}
+        assert states == {"rows:ring", "rows:ring:place", "total"}  # rows stay where they are
 
 
 @needs_litert
@@ -155,10 +155,11 @@ def test_item_17_inspect_lists_states(tmp_path: Path) -> None:
     pairs = [argument for state in _STATES for argument in ("--state", state)]
     ended = tinygen("inspect", _write(tmp_path, _model()), "--json", *pairs)
     document = json.loads(ended.stdout)
-    assert document["state_bytes"] == 20
+    assert document["state_bytes"] == 32
     assert document["states"] == [
-        {"name": "rows", "type": "i8[1, 3, 1, 4], scale 0.5, zero point -3", "bytes": 12, "is_window": True},
+        {"name": "rows:ring", "type": "i8[1, 5, 1, 4], scale 0.5, zero point -3", "bytes": 20, "is_window": False},
+        {"name": "rows:ring:place", "type": "i32[1]", "bytes": 4, "is_window": False},
         {"name": "total", "type": "i8[1, 2, 1, 4], scale 0.5, zero point -3", "bytes": 8, "is_window": False},
     ]
     shown = tinygen("inspect", _write(tmp_path, _model()), *pairs).stdout
-    assert "20 bytes of the arena, kept from call to call" in shown and "Kept from call to call" in shown
+    assert "32 bytes of the arena, kept from call to call" in shown and "Kept from call to call" in shown
