@@ -1,6 +1,7 @@
 """Memory of segments that were looked at one by one: the same as that of all their steps together."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -18,7 +19,7 @@ from tinygen.planner.memory.first_fit import Problem
 from tinygen.planner.search.findings import Findings
 
 _M4 = targets.load("mps2-an386")
-_TOOLBOX = Toolbox(Library.CMSIS_NN, _M4.isa, Objective.RAM)
+_TOOLBOX = Toolbox(Library.CMSIS_NN, _M4.isa, Objective.RAM, has_native_kernels=True, chooses_by_cost=True)
 
 
 @given(st.data(), st.one_of(images(), bottlenecks()), st.booleans())
@@ -31,7 +32,7 @@ def test_segments_take_together_what_their_steps_take(data: st.DataObject, graph
         segments = data.draw(_segmentations(network))
         choices = [choices_of(network, segment) for segment in segments]
         steps = [[step for each in choices for step in each[which]] for which in range(2)]
-        together = memory_of_traces(network, [trace_of_steps(network, steps)])
+        together = memory_of_traces(network, [trace_of_steps(found.with_kernels(segments), steps)])
         assert list(_shapes(found.memory(segments))) == list(_shapes(together))
         assert set(_pairs(found.memory(segments))) == set(_pairs(together))
         known, anew = (Problem.of(list(m.blocks.values()), m.in_place) for m in (found.memory(segments), together))
@@ -41,6 +42,7 @@ def test_segments_take_together_what_their_steps_take(data: st.DataObject, graph
 
 @st.composite
 def _segmentations(draw: st.DrawFn, network: Network) -> tuple[Segment, ...]:
+    """Some of them with kernels that are chosen by their scratch."""
     segments: list[Segment] = []
     first = 0
     while first < len(network.calls):
@@ -48,7 +50,9 @@ def _segmentations(draw: st.DrawFn, network: Network) -> tuple[Segment, ...]:
         while most < len(network.calls) and network.calls[most] in network.row_wise:
             most += 1
         end = draw(st.integers(first, most))
-        segments.append(Segment(first, end, draw(st.integers(1, 3))) if end > first else Segment(first, first + 1))
+        segment = Segment(first, end, draw(st.integers(1, 3))) if end > first else Segment(first, first + 1)
+        scratch = st.tuples(*[st.sampled_from([None, 0, 64, 1 << 16])] * (segment.end - segment.first))
+        segments.append(replace(segment, scratch=draw(st.just(()) | scratch)))
         first = segments[-1].end
     return tuple(segments)
 

@@ -67,7 +67,6 @@ class PlaneLine:
 
 
 BufferKey = Tensor | Scratch | PlaneLine
-Traces = dict[Segment, Trace[BufferKey]]
 
 
 @dataclass(frozen=True)

@@ -125,8 +125,8 @@ class Branching:
             if (above & below).any():
                 self._weights[above & below] += 1
                 return None
-            upwards = np.flatnonzero(above & (least < self._high))
-            downwards = np.flatnonzero(below & (most > self._low))
+            upwards = (above & (least < self._high)).nonzero()[0]
+            downwards = (below & (most > self._low)).nonzero()[0]
             if not len(upwards) and not len(downwards):
                 return node._replace(bounds=bounds)
             for gap in (*upwards, *downwards):

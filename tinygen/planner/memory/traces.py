@@ -34,18 +34,26 @@ class Trace(Generic[Key]):
     uses: tuple[Mapping[Key, Sequence[Use]], ...]
     sizes: tuple[Mapping[Key, int], ...]
     pairs: tuple[_Pair[Key], ...]
-    _alone_cache: dict[Key, list[tuple[int, Pattern]]] = field(default_factory=dict, init=False)
+    _alone_cache: dict[tuple[Key, tuple[int, ...]], list[tuple[int, Pattern]]] = field(default_factory=dict, init=False)
+    _like: "Trace[Key] | None" = None  # the trace that has other sizes
+
+    def resized(self, bytes: Mapping[Key, int]) -> "Trace[Key]":
+        """The same steps where some buffers have other sizes: scratch, of which no other steps know, and of which each
+        step that uses it uses all. Those of 0 bytes are not there."""
+        sizes = tuple({key: n for key, size in each.items() if (n := bytes.get(key, size))} for each in self.sizes)
+        return Trace(self.steps, self.uses, sizes, self.pairs, _like=self)
 
     def alone(self, key: Key) -> list[tuple[int, Pattern]]:
         """Bytes and parts of a buffer that no other steps use, for each choice that differs."""
-        if key not in self._alone_cache:
-            found = [(sizes[key], parts_of(uses[key], sizes[key])) for uses, sizes in self._choices]
-            self._alone_cache[key] = [(size, Pattern(parts, self)) for size, parts in _different(found)]
-        return self._alone_cache[key]
+        return (self._like or self)._alone(key, tuple(sizes[key] for sizes in self.sizes))
 
-    @property
-    def _choices(self) -> Iterator[tuple[Mapping[Key, Sequence[Use]], Mapping[Key, int]]]:
-        return zip(self.uses, self.sizes, strict=True)
+    def _alone(self, key: Key, sizes: tuple[int, ...]) -> list[tuple[int, Pattern]]:
+        """The same, where the buffer has other sizes: found once for each of them."""
+        if (key, sizes) not in self._alone_cache:
+            uses = zip((each[key] for each in self.uses), sizes, (each[key] for each in self.sizes), strict=True)
+            found = [(size, parts_of(_scaled(own, size, before), size)) for own, size, before in uses]
+            self._alone_cache[key, sizes] = [(size, Pattern(parts, self)) for size, parts in _different(found)]
+        return self._alone_cache[key, sizes]
 
 
 @dataclass(frozen=True)
@@ -119,6 +127,11 @@ def _choices(
         ]
         choices.append((size, parts_of(uses, size, is_there=is_there, kept_to=kept_to)))
     return [(size, parts, None) for size, parts in _different(choices)]
+
+
+def _scaled(uses: Sequence[Use], size: int, before: int) -> Sequence[Use]:
+    """Uses of all of a buffer that had another size; those of one that did not as they are."""
+    return uses if size == before else [use._replace(bytes=size) for use in uses]
 
 
 def _different(choices: Sequence[tuple[int, _Parts]]) -> list[tuple[int, _Parts]]:

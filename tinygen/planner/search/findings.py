@@ -5,22 +5,27 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from tinygen.ir.graph import Op
+from tinygen.ir.tensor import Tensor
 from tinygen.kernels.base import Kernel, Toolbox
 from tinygen.planner.chains.network import Network
 from tinygen.planner.chains.segment import (
+    BufferKey,
     PlacedBlocks,
     Placing,
+    Scratch,
     Segment,
     SegmentMemory,
-    Traces,
     memory_of_trace,
     memory_of_traces,
     trace_of,
 )
 from tinygen.planner.cost.choice import select, variants
 from tinygen.planner.memory.effort import Effort
+from tinygen.planner.memory.traces import Trace
 from tinygen.planner.schedule.solver import Solver
 from tinygen.planner.search.search_work import KEPT_PLACINGS, KEPT_STEPS, MOST_OF_PLAN, UNITS_OF_STEP, SearchWork
+
+_Like = tuple[Segment, tuple[tuple[Tensor, ...], ...]]  # without scratch, and what each call does in place
 
 
 class Findings:
@@ -39,7 +44,7 @@ class Findings:
         self.work = SearchWork(most_units)
         self._variant_cache: dict[Op, tuple[Kernel, ...]] = {}
         self._part_cache: dict[tuple[Hashable, int], tuple[Op, Kernel]] = {}
-        self._trace_cache: Traces = {}
+        self._trace_cache: dict[_Like, Trace[BufferKey]] = {}
         self._placed_cache: dict[tuple[Segment, ...], PlacedBlocks] = {}
         self._placing_cache: dict[tuple[Segment, ...], Placing] = {}  # those asked for last at the end
 
@@ -95,8 +100,8 @@ class Findings:
 
     def memory_alone(self, segment: Segment) -> SegmentMemory:
         """The blocks of a segment; what passes through it untouched is not among them."""
-        self._trace([segment])
-        return memory_of_trace(self.network, segment, self._trace_cache[segment])
+        (found,) = self._traces([segment])
+        return memory_of_trace(self.network, segment, found)
 
     def place_quickly(self, memory: SegmentMemory, limit: int) -> PlacedBlocks:
         """A placement of some blocks; the search ends at one within the limit."""
@@ -119,8 +124,7 @@ class Findings:
         """The search for a placement of all segments; those asked for last are kept."""
         found = self._placing_cache.pop(segments, None)
         if found is None:
-            self._trace(segments)
-            traces = [self._trace_cache[segment] for segment in segments]
+            traces = self._traces(segments)
             self.work.spend(UNITS_OF_STEP * sum(found.steps for found in traces))
             found = Placing(memory_of_traces(self.network, traces), self.solver, self._placing_cache.get(like))
             self.work.spend(found.units)
@@ -129,18 +133,38 @@ class Findings:
             del self._placing_cache[oldest]
         return found
 
-    def _trace(self, segments: Sequence[Segment]) -> None:
-        for segment in segments:
-            found = self._trace_cache.pop(segment, None)
+    def _traces(self, segments: Sequence[Segment]) -> list[Trace[BufferKey]]:
+        """What segments do to memory: those that differ in the bytes of their scratch alone are looked at once."""
+        likes = [self._like(segment) for segment in segments]
+        for segment, like in zip(segments, likes, strict=True):
+            found = self._trace_cache.pop(like, None)
             if found is None:
-                found = trace_of(self.with_kernels([segment]), segment)
+                found = trace_of(self._with_some_scratch(segment), like[0])
                 self.work.spend(UNITS_OF_STEP * found.steps * len(found.uses))
-            self._trace_cache[segment] = found
+            self._trace_cache[like] = found
+        traces = [
+            self._trace_cache[like].resized({Scratch(op): kernel.scratch_bytes for op, kernel in kernels})
+            for like, kernels in zip(likes, map(self._kernels_of, segments), strict=True)
+        ]
         steps = sum(found.steps for found in self._trace_cache.values())
-        for segment in [s for s in self._trace_cache if s not in segments]:
+        for like in [like for like in self._trace_cache if like not in likes]:
             if steps <= KEPT_STEPS:
                 break
-            steps -= self._trace_cache.pop(segment).steps
+            steps -= self._trace_cache.pop(like).steps
+        return traces
+
+    def _like(self, segment: Segment) -> _Like:
+        return replace(segment, scratch=()), tuple(kernel.in_place for _, kernel in self._kernels_of(segment))
+
+    def _with_some_scratch(self, segment: Segment) -> Network:
+        """The network where all kernels of a segment have scratch, of one byte."""
+        return self.network.with_kernels({op: replace(k, scratch_bytes=1) for op, k in self._kernels_of(segment)})
+
+    def _kernels_of(self, segment: Segment) -> list[tuple[Op, Kernel]]:
+        """The kernels of a segment's calls, by their scratch where that is limited."""
+        limited = dict(self._limited(segment))
+        ops = self.network.calls[segment.first : segment.end]
+        return [(op, self._within(op, limited[op]) if op in limited else self.network.kernels[op]) for op in ops]
 
     def _within(self, op: Op, scratch_bytes: int) -> Kernel:
         found = self.variants(op)
