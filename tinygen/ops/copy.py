@@ -5,28 +5,19 @@ from typing import ClassVar
 
 from tinygen.ir.answers import Range
 from tinygen.ir.channels import Intervals, Link, linked, united
-from tinygen.ir.graph import Op, Values
-from tinygen.ir.orientation import Permutation, Turn, Turned
+from tinygen.ir.graph import Values
 from tinygen.ir.rows import Rows
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array
 from tinygen.ops.checks import check_only_moved, check_shape
+from tinygen.ops.elementwise import Elementwise
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Copy(Op):
+class Copy(Elementwise):
     """A second tensor of the same value, for outputs that would otherwise be a constant or an input."""
 
     result_range: ClassVar[Range] = Range.MOVED
-
-    input: Tensor
-    output: Tensor
-
-    def turned(self, turn: Turn) -> Turned:  # noqa: ARG002 - all axes are alike
-        return Turned(self)
-
-    def permuted(self, permutation: Permutation) -> Turned:  # noqa: ARG002 - all axes are alike
-        return Turned(self)
 
     def channel_links(self) -> tuple[Link, ...]:
         return linked(self.output, self.input)

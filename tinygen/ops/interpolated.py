@@ -10,12 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from tinygen.ir.answers import Point, Range
-from tinygen.ir.graph import Op, Values
-from tinygen.ir.orientation import Permutation, Turn, Turned
-from tinygen.ir.rows import Channels, Columns, Rows
+from tinygen.ir.graph import Values
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, DType
-from tinygen.ops.checks import check_activations, check_dtype, check_shape
+from tinygen.ops.checks import check_activations, check_shape
+from tinygen.ops.elementwise import Tabled
 from tinygen.ops.requantize import Int64Array
 
 ENTRIES = 513
@@ -26,13 +25,13 @@ Table = npt.NDArray[np.int16]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Interpolated(Op):
+class Interpolated(Tabled):
     """output = between the two entries around the input, which counts in 1/128 of their distance; ties up."""
 
     result_range: ClassVar[Range] = Range.OWN
 
     input: Tensor  # int16
-    table: Tensor  # [513], int16, constant: from the smallest input on
+    table: Tensor  # [513], int16: from the smallest input on
     output: Tensor  # int16
     error: float = 0.0  # of results, as real numbers, at most
 
@@ -44,12 +43,6 @@ class Interpolated(Op):
         steps = self.error / self.output.type.scale
         return (Point("interpolation", f"table of {ENTRIES} numbers of 16 bits, at most {steps:.1f} steps off"),)
 
-    def turned(self, turn: Turn) -> Turned:  # noqa: ARG002 - all axes are alike
-        return Turned(self)
-
-    def permuted(self, permutation: Permutation) -> Turned:  # noqa: ARG002 - all axes are alike
-        return Turned(self)
-
     def channel_links(self) -> None:
         return None
 
@@ -57,20 +50,8 @@ class Interpolated(Op):
         if self.output.type.dtype is not DType.INT16:
             raise ValueError(f"output '{self.output.name}' is {self.output.type.dtype.value}, i16 was expected")
         check_activations(("input", self.input), ("output", self.output))
-        check_dtype("table", self.table, DType.INT16)
-        check_shape("table", self.table, (ENTRIES,))
-        if self.table.data is None:
-            raise ValueError(f"table '{self.table.name}' must be a constant")
+        self.check_table(DType.INT16, ENTRIES)
         check_shape("output", self.output, self.input.shape)
-
-    def rows_needed(self, operand: Tensor, rows: Rows) -> Rows | None:
-        return rows if operand.shape == self.output.shape else None
-
-    def columns_needed(self, operand: Tensor, columns: Columns) -> Columns | None:
-        return columns if operand.shape == self.output.shape else None
-
-    def channels_needed(self, operand: Tensor, channels: Channels) -> Channels | None:
-        return channels if operand.shape == self.output.shape else None
 
     def evaluate(self, values: Values) -> tuple[Array, ...]:
         found = interpolate(values[self.table], values[self.input].astype(np.int64))

@@ -6,12 +6,11 @@ from typing import ClassVar
 import numpy as np
 
 from tinygen.ir.answers import Point, Range
-from tinygen.ir.graph import Op, Values
-from tinygen.ir.orientation import Permutation, Turn, Turned
-from tinygen.ir.tensor import Tensor
+from tinygen.ir.graph import Values
 from tinygen.ir.types import Array, DType, Float32Array, TensorType
 from tinygen.ops.checks import check_activations, check_numbers, check_shape
 from tinygen.ops.clamp import Clamp
+from tinygen.ops.elementwise import Elementwise
 from tinygen.ops.requantize import Int64Array
 
 MAX_BYTE_SHIFT = 22  # of int8 inputs: 255 << 22 fits into 31 bits
@@ -24,23 +23,14 @@ def all_stored(type: TensorType) -> Array:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Unary(Op):
+class Unary(Elementwise):
     """output = f(input), element by element; subclasses say what f is in `transform`."""
 
     result_range: ClassVar[Range] = Range.OWN
     takes_int16: ClassVar[bool] = False
 
-    input: Tensor
-    output: Tensor
-
     def precision_points(self) -> tuple[Point, ...]:
         return (Point("table", f"256 entries of {type(self).__name__}, rounded once"),)
-
-    def turned(self, turn: Turn) -> Turned:  # noqa: ARG002 - all axes are alike
-        return Turned(self)
-
-    def permuted(self, permutation: Permutation) -> Turned:  # noqa: ARG002 - all axes are alike
-        return Turned(self)
 
     def channel_links(self) -> None:
         return None
