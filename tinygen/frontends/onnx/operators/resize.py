@@ -1,5 +1,8 @@
 """Resizing of images."""
 
+from collections.abc import Iterator
+from typing import TypeVar
+
 import numpy as np
 
 from tinygen.frontends.onnx.builder import NHWC
@@ -14,6 +17,8 @@ from tinygen.ir.types import TensorType
 from tinygen.ops.gather import Gather
 from tinygen.ops.interpolate import Interpolate, InterpolateStored
 from tinygen.ops.resize import ResizeBilinear, ResizeNearest
+
+_Resize = TypeVar("_Resize", ResizeBilinear, ResizeNearest)
 
 _FLAGS = ((False, False), (True, False), (False, True), (True, True))  # align_corners, half_pixel_centers
 
@@ -49,15 +54,7 @@ def _linear(node: Node, sampling: NodeSampling, image: Tensor, output: Tensor) -
     rows, columns = sampling.neighbours
     kind = Interpolate if output.type.dtype.is_real else InterpolateStored
     if kind is InterpolateStored:
-        for align, half_pixel in _FLAGS[:-1]:
-            op = ResizeBilinear(
-                name=output.name,
-                source=node.source,
-                input=image,
-                output=output,
-                align_corners=align,
-                half_pixel_centers=half_pixel,
-            )
+        for op in _flagged(ResizeBilinear, node, image, output, _FLAGS[:-1]):
             if (op.exact_rows, op.exact_columns) == (rows, columns):
                 return op
     return kind(name=output.name, source=node.source, input=image, output=output, rows=rows, columns=columns)
@@ -66,15 +63,7 @@ def _linear(node: Node, sampling: NodeSampling, image: Tensor, output: Tensor) -
 def _nearest(node: Node, sampling: NodeSampling, image: Tensor, output: Tensor) -> None:
     """Resizing with flags that take the same pixels as ONNX; where there are none, rows and columns by index."""
     batch, height, _, channels = output.shape
-    for align, half_pixel in _FLAGS:
-        op = ResizeNearest(
-            name=output.name,
-            source=node.source,
-            input=image,
-            output=output,
-            align_corners=align,
-            half_pixel_centers=half_pixel,
-        )
+    for op in _flagged(ResizeNearest, node, image, output, _FLAGS):
         if (op.rows, op.columns) == sampling.nearest:
             node.builder.add(op)
             return
@@ -85,6 +74,21 @@ def _nearest(node: Node, sampling: NodeSampling, image: Tensor, output: Tensor) 
     )
     _gather(node, image, rows, tall, 1)
     _gather(node, tall, columns, output, 2)
+
+
+def _flagged(
+    kind: type[_Resize], node: Node, image: Tensor, output: Tensor, flags: tuple[tuple[bool, bool], ...]
+) -> Iterator[_Resize]:
+    """TFLite's operator with each of these settings, one after the other."""
+    for align, half_pixel in flags:
+        yield kind(
+            name=output.name,
+            source=node.source,
+            input=image,
+            output=output,
+            align_corners=align,
+            half_pixel_centers=half_pixel,
+        )
 
 
 def _gather(node: Node, input: Tensor, indices: tuple[int, ...], output: Tensor, axis: int) -> None:
