@@ -132,15 +132,8 @@ class _Importer:
         tensors = [self._value(each) for each, said in zip(call.args, settings, strict=True) if said is None]
         rest = [said for said in settings if said is not None]
         attributes = _attributes(call.attrs)
-        try:
-            made = RelayCall(operator, tuple(tensors), attributes, self.emitter)
-            found = READERS[operator](made, rest)
-            made.finish()
-        except UnsupportedModelError:
-            raise
-        except ValueError as error:
-            raise ValueError(f"{operator}: {error}") from error
-        return found
+        made = RelayCall(operator, tuple(tensors), attributes, self.emitter)
+        return made.answer(lambda call: READERS[operator](call, rest), operator)
 
     def _operand(self, expression: Any) -> Wired:
         return self._output(self._value(expression))

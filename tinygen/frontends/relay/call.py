@@ -6,6 +6,7 @@ from enum import Enum
 
 import numpy as np
 
+from tinygen.errors import UnsupportedModelError
 from tinygen.frontends.relay.emitter import Emitter, Meaning, Wired
 from tinygen.ir.types import Array
 
@@ -182,6 +183,17 @@ class RelayCall:
     def sizes(self, values: list[int]) -> Wired:
         """A constant of integers, as ONNX has sizes and axes."""
         return self.emitter.constant(np.array(values, np.int64))
+
+    def answer(self, read: "Callable[[RelayCall], Value]", place: str) -> Value:
+        """What the call makes, by the operator's reader; ValueError in words that begin with the place of the call."""
+        try:
+            found = read(self)
+            self.finish()
+        except UnsupportedModelError:
+            raise
+        except ValueError as error:
+            raise ValueError(f"{place}: {error}") from error
+        return found
 
     def finish(self) -> None:
         """ValueError where an attribute was not read: it may change what the operator means."""

@@ -146,15 +146,8 @@ class _Importer:
                 return _entry(self._value(whole), index)
             case WrittenCall(operator, arguments, attributes, line):
                 given = tuple(self._value(argument) for argument in arguments)
-                try:
-                    call = RelayCall(operator, given, attributes, self.emitter)
-                    found = READERS[operator](call)
-                    call.finish()
-                except UnsupportedModelError:
-                    raise
-                except ValueError as error:
-                    raise ValueError(f"line {line}, {operator}: {error}") from error
-                return found
+                call = RelayCall(operator, given, attributes, self.emitter)
+                return call.answer(READERS[operator], f"line {line}, {operator}")
 
     def _named(self, name: str) -> Value:
         if name in self.values:
