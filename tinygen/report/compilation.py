@@ -20,23 +20,29 @@ from tinygen.report.stream import StreamSummary, stream_rows, stream_summary
 from tinygen.report.table import count, facts, listing, size
 
 
-@dataclass(frozen=True)
-class Compilation:
-    """A model's C and what it needs."""
+@dataclass(frozen=True, kw_only=True)
+class Folder:
+    """What is in an output folder, and what it needs."""
 
     name: str
-    model: str  # file name
     target: str
-    library: str
-    options: Mapping[str, Written]  # that were chosen, by keyword of `tinygen.compile`
-    solver: str  # that placed the buffers
     files: tuple[str, ...]  # relative to the output folder
     arena_bytes: int
     arena_limit_bytes: int
     const_bytes: int
     macs: int
     extra_macs: int
-    kernels: Mapping[str, str]  # function by operator
+    kernels: Mapping[str, str]  # function by operator; of several networks by network and operator
+
+
+@dataclass(frozen=True, kw_only=True)
+class Compilation(Folder):
+    """A model's C and what it needs."""
+
+    model: str  # file name
+    library: str
+    options: Mapping[str, Written]  # that were chosen, by keyword of `tinygen.compile`
+    solver: str  # that placed the buffers
     stream: StreamSummary | None
     saved_macs: int  # by shrinking the graph
     saved_const_bytes: int
@@ -47,19 +53,10 @@ class Compilation:
         return "\n".join(f"{name:<10}  {value}" for name, value in _rows(self))
 
 
-@dataclass(frozen=True)
-class JointCompilation:
+@dataclass(frozen=True, kw_only=True)
+class JointCompilation(Folder):
     """The C of several networks in one folder, and what they need together."""
 
-    name: str
-    target: str
-    files: tuple[str, ...]  # relative to the output folder
-    arena_bytes: int
-    arena_limit_bytes: int
-    const_bytes: int
-    macs: int
-    extra_macs: int
-    kernels: Mapping[str, str]  # function by network and operator
     together: tuple[tuple[str, ...], ...]  # pairs of networks that may interrupt each other
     offsets: Mapping[str, Mapping[str, int]]  # of each network's arena, by memory
     networks: tuple[Compilation, ...]  # as each is alone

@@ -14,26 +14,29 @@ from tinygen.ops.resize import ResizeBilinear, ResizeNearest, Sampling
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class ResizeNearestS8(Kernel):
-    """tg_resize_nearest_s8, with tables `rows` and `columns`."""
+class ResizeKernel(Kernel):
+    """From images of one height and width to another."""
 
-    template: ClassVar[str] = "resize_nearest_s8"
     header: ClassVar[str] = "tg_resize.h"
+    element: ClassVar[str] = "int8_t"
 
     input_dims: Dims
     output_dims: Dims
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class ResizeBilinearS8(Kernel):
+class ResizeNearestS8(ResizeKernel):
+    """tg_resize_nearest_s8, with tables `rows` and `columns`."""
+
+    template: ClassVar[str] = "resize_nearest_s8"
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ResizeBilinearS8(ResizeKernel):
     """tg_resize_bilinear_s8."""
 
     template: ClassVar[str] = "resize_bilinear_s8"
-    header: ClassVar[str] = "tg_resize.h"
-    element: ClassVar[str] = "int8_t"
 
-    input_dims: Dims
-    output_dims: Dims
     vertical: Sampling
     horizontal: Sampling
 
@@ -46,15 +49,10 @@ class ResizeBilinearS16(ResizeBilinearS8):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class ResizeLinearS8(Kernel):
+class ResizeLinearS8(ResizeKernel):
     """tg_resize_linear_s8, with tables of positions and weights."""
 
     template: ClassVar[str] = "resize_linear_s8"
-    header: ClassVar[str] = "tg_resize.h"
-    element: ClassVar[str] = "int8_t"
-
-    input_dims: Dims
-    output_dims: Dims
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
