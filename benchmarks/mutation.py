@@ -102,6 +102,7 @@ ROOMS = {
         (
             "tests/planner/test_lifetimes.py",
             "tests/planner/test_occupancy.py",
+            "tests/planner/test_branching.py::test_blocks_that_nothing_changed_for_stay",
             "tests/planner/test_planes.py::test_a_line_is_live_as_a_whole_while_rows_of_planes_pass_and_only_then",
             f"{_PLACEMENT}::test_parts_never_meet_and_the_arena_is_never_below_the_bound",
             f"{_PLACEMENT}::test_never_overlapping_and_never_below_the_bound",

@@ -127,12 +127,23 @@ def test_blocks_that_nothing_changed_for_stay(items: list[list[Block]], _: objec
         (swapped, Change(first, second + 1, both)),
         (moved, Change(first, second + 1, 1 << order[second])),
     ):
-        assert problem.refill(changed, change, before, 1 << 20) == problem.fill(changed)
+        _check_refilled(problem, changed, change, before)
     others = [i for i in problem.item_of[order[first]] if i != order[first]]
     for other in others:
         exchanged = [*order[:first], other, *order[first + 1 :]]
         change = Change(first, first, 0, exchanged=1 << order[first] | 1 << other)
-        assert problem.refill(exchanged, change, before, 1 << 20) == problem.fill(exchanged)
+        _check_refilled(problem, exchanged, change, before)
+
+
+def _check_refilled(problem: Problem, order: list[int], change: Change, before: list[int | None]) -> None:
+    """To the last byte of a limit, and not with one less."""
+    right = problem.fill(order)
+    ended, end = (
+        problem.arena_bytes({i: at for i, at in enumerate(each) if at is not None}) for each in (before, right)
+    )
+    assert problem.refill(order, change, before, max(ended, end)) == right
+    if end > ended:
+        assert problem.refill(order, change, before, end - 1) is None
 
 
 def test_moves_of_planning_image_classification(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,6 +11,7 @@ from tinygen import targets
 from tinygen.errors import VerifyError
 from tinygen.ir.tensor import Tensor
 from tinygen.kernels.base import Library, Toolbox
+from tinygen.ops.concat import Concat
 from tinygen.ops.window import HW
 from tinygen.planner.plan import plan
 from tinygen.planner.schedule.check import _Execution, check
@@ -257,6 +258,18 @@ def test_a_view_of_what_was_read_before_the_rest_of_it_is_written() -> None:
     message = r"step 3 \(op4\): reads 't3', but byte 0 of it was overwritten by 't2' when step 2"
     with pytest.raises(VerifyError, match=message):
         check(replace(schedule, places=swapped))
+
+
+def test_bytes_of_a_view_that_no_operand_covers_are_no_bytes_of_the_arena(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not those either that lie there, which are right: the third of all that is ever written."""
+    build = GraphBuilder()
+    both = build.concat((build.input(1, 2), build.input(1, 1)), 1)
+    schedule = plan(build.graph(build.fully_connected(both, 4)), _BOARD, Toolbox(Library.CMSIS_NN, _BOARD.isa))
+    check(schedule)
+    aliases = Concat.aliases
+    monkeypatch.setattr(Concat, "aliases", lambda op: aliases(op)[:1])
+    with pytest.raises(VerifyError, match=r"reads 't0', but byte 2 of it was overwritten by 'in1'"):
+        check(schedule)
 
 
 @pytest.mark.parametrize(("most", "bits"), [((1 << 31) - 1, 32), (1 << 31, 64)])
