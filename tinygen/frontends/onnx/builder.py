@@ -8,6 +8,7 @@ import numpy as np
 from tinygen.budget import FOLDED_BYTES, LOOP_WORK, Account
 from tinygen.frontends.onnx.raw import RawNode, UnsupportedError
 from tinygen.frontends.onnx.values import Form, Order, Pending, Placed, Quantized, Real, type_of
+from tinygen.frontends.onnx.widths import Widening
 from tinygen.ir.coding import Coding
 from tinygen.ir.graph import Op, Source
 from tinygen.ir.limits import check_op, check_results
@@ -50,18 +51,20 @@ class Builder:
     _arranged: dict[tuple[Tensor, Order], Tensor] = field(default_factory=dict)
     _makers: dict[Tensor, Op] = field(default_factory=dict)
     _real_constants: dict[str, Placed] = field(default_factory=dict)
+    _wide: dict[Tensor, Tensor] = field(default_factory=dict)  # of int8, as int16
 
     def source(self, node: RawNode) -> Source:
         """Place of a node in the user's file."""
         return Source(self.file, node.index, node.spelling)
 
     def add(self, op: Op) -> None:
-        """Append an operator that is well formed; ValueError where it is not."""
-        check_results(op)
-        op.verify()
-        check_op(op)
-        self.ops.append(op)
-        self._makers |= dict.fromkeys(op.results, op)
+        """Append an operator that is well formed, in one width; ValueError where it is not."""
+        for part in Widening(self.derive, self._wide).of_one(op):
+            check_results(part)
+            part.verify()
+            check_op(part)
+            self.ops.append(part)
+            self._makers |= dict.fromkeys(part.results, part)
 
     def maker(self, tensor: Tensor) -> Op | None:
         """The operator that computes a tensor, where one does."""

@@ -21,6 +21,7 @@ from tinygen.frontends.onnx.operators import (
     reduction,
     resize,
     shape,
+    truncation,
 )
 
 READERS: Readers = {
@@ -43,4 +44,5 @@ READERS: Readers = {
     **reduction.READERS,
     **resize.READERS,
     **shape.READERS,
+    **truncation.READERS,
 }

@@ -15,6 +15,7 @@ from tinygen.ops.relu import Relu
 from tinygen.ops.softmax import Softmax
 
 Bounds = tuple[float | None, float | None]
+UNBOUNDED: Bounds = (None, None)
 
 
 def read_relu(node: Node) -> Real:
@@ -66,22 +67,28 @@ def _limited(node: Node, bounds: Bounds) -> Real:
     """Values within bounds: a clamp in whatever quantization the result has."""
     input = node.real(0)
 
-    def make(inputs: tuple[Placed, ...], quant: Form, name: str) -> Placed:
-        tensor, order = inputs[0].tensor, inputs[0].order
-        activation = next((a for a in Activation if a.value == bounds), None)
-        if activation is not None:
-            output = node.builder.result(name, tensor.shape, quant)
-            op = Relu(name=name, source=node.source, input=tensor, output=output, activation=activation)
-            return node.emit(op, order)
-        return Placed(_clamped(node, tensor, name, bounds), order)
+    def make(inputs: tuple[Placed, ...], quant: Form, name: str) -> Placed:  # noqa: ARG001 - it is the input's
+        return limited(node, inputs[0], name, bounds)
 
     return node.kept((input,), input.shape, make, curve=_curve(input, bounds))
+
+
+def limited(node: Node, input: Placed, name: str, bounds: Bounds) -> Placed:
+    """The numbers of a tensor within bounds, in its own quantization, under a name that is free."""
+    tensor = input.tensor
+    activation = next((a for a in Activation if a.value == bounds), None)
+    if activation is None:
+        return Placed(_clamped(node, tensor, name, bounds), input.order)
+    output = node.builder.result(name, tensor.shape, input.form)
+    return node.emit(
+        Relu(name=name, source=node.source, input=tensor, output=output, activation=activation), input.order
+    )
 
 
 def _curve(input: Real, bounds: Bounds) -> Curve | None:
     """The limited function, of what has no quantization of its own."""
     inner = input.curve if isinstance(input, Pending) and input.exact is None else None
-    if inner is None or bounds == (None, None):
+    if inner is None or bounds == UNBOUNDED:
         return None
     return Curve(inner.input, lambda real: np.clip(inner.apply(real), *bounds))
 

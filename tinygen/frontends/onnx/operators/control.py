@@ -8,15 +8,15 @@ import numpy as np
 from tinygen.budget import TENSOR_BYTES
 from tinygen.frontends.onnx.builder import Builder
 from tinygen.frontends.onnx.node import Node, Readers
+from tinygen.frontends.onnx.operators.discrete import computed
 from tinygen.frontends.onnx.raw import ConsequenceError, UnsupportedError
 from tinygen.frontends.onnx.values import Discrete, Form, Known, Missing, Pending, Placed, Quantized, Stored, Value
 from tinygen.ir.graph import Op, Subgraph
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, DType, TensorType
-from tinygen.ops.clamp import Clamp
 from tinygen.ops.comparison import Compare, Comparison
 from tinygen.ops.control import If, While, check_truth, known_turns
-from tinygen.ops.integer_arithmetic import IntegerArithmetic, IntegerFunction
+from tinygen.ops.integer_arithmetic import IntegerFunction
 from tinygen.ops.logic import LogicalAnd
 from tinygen.ops.update_slice import UpdateSlice
 
@@ -324,20 +324,7 @@ def _constant(builder: Builder, name: str, array: Array) -> Tensor:
 
 
 def _computed(builder: Builder, node: Node, function: IntegerFunction, first: Tensor, second: Tensor) -> Tensor:
-    type = TensorType(DType.INT32, np.broadcast_shapes(first.shape, second.shape))
-    output = Tensor(builder.derive(first.name, function.value), type)
-    builder.add(
-        IntegerArithmetic(
-            name=output.name,
-            source=node.source,
-            first=first,
-            second=second,
-            output=output,
-            function=function,
-            limits=Clamp.none(type),
-        )
-    )
-    return output
+    return computed(builder, node.source, function, first, second, builder.derive(first.name, function.value))
 
 
 def _zeros(builder: Builder, part: Tensor, rows: int) -> Tensor:

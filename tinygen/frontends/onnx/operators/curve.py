@@ -8,6 +8,7 @@ from tinygen.frontends.onnx.node import Node
 from tinygen.frontends.onnx.operators.per_channel import numbers_of
 from tinygen.frontends.onnx.raw import UnsupportedError
 from tinygen.frontends.onnx.values import Curve, Form, Pending, Placed, Quantized, Real, is_wide
+from tinygen.frontends.onnx.widths import finer
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import DType, Quant, TensorType
 from tinygen.ops.interpolated import ENTRIES, Interpolated, TabledFunction
@@ -18,7 +19,6 @@ from tinygen.ops.rescale import Rescale
 from tinygen.ops.unary import Unary, all_stored
 
 _MOST_STEPS = 128  # of 16 bits that an interpolated table may be off: half a step of 8 bits
-_FINER = 128  # steps of int16 in one of int8, so that all of the latter's range is within the former's
 _SATURATION = 1 << 20  # beyond every result
 
 
@@ -82,8 +82,8 @@ def curved(node: Node, curve: Curve, range: Quant | None = None) -> Real:
         if not is_wide(quant) and not is_wide(input.form):
             return _looked_up(node, curve, quant, name)
         if not is_wide(input.form):
-            input = _rescaled(node, input, Quant((input.quant.scale / _FINER,), (0,), bits=16), f"{name}:wide")
-        own = quant if is_wide(quant) else Quant((quant.scale / _FINER,), (0,), bits=16)
+            input = _rescaled(node, input, finer(input.quant), f"{name}:wide")
+        own = quant if is_wide(quant) else finer(quant)
         found = _interpolated(node, Curve(input, curve.apply), own, name if own == quant else f"{name}:wide")
         return found if own == quant else _rescaled(node, found, quant, name)
 

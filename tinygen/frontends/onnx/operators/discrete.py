@@ -5,13 +5,14 @@ from functools import wraps
 
 import numpy as np
 
+from tinygen.frontends.onnx.builder import Builder
 from tinygen.frontends.onnx.node import Node, Reader, Readers
 from tinygen.frontends.onnx.operators.alignment import aligned, broadcast_shape
 from tinygen.frontends.onnx.operators.coded import masked_constant
 from tinygen.frontends.onnx.raw import UnsupportedError
 from tinygen.frontends.onnx.tensor_types import dtype_of_code
 from tinygen.frontends.onnx.values import Discrete, Form, Known, Order, Placed, Real, Value
-from tinygen.ir.graph import Op
+from tinygen.ir.graph import Op, Source
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import DType, TensorType
 from tinygen.ops.arg_max import ArgMax
@@ -163,18 +164,33 @@ def read_mod(node: Node) -> Discrete:
 
 
 def _arithmetic(node: Node, function: IntegerFunction) -> Discrete:
-    (first, second), shape, order = aligned(node, (node.discrete(0), node.discrete(1)))
-    output = _result(node, DType.INT32, shape)
+    (first, second), _, order = aligned(node, (node.discrete(0), node.discrete(1)))
+    name = node.builder.claim(node.output_name)
+    return _discrete(node, Placed(computed(node.builder, node.source, function, first, second, name), order))
+
+
+def computed(
+    builder: Builder,
+    source: Source,
+    function: IntegerFunction,
+    first: Tensor,
+    second: Tensor,
+    name: str,
+    limits: Clamp | None = None,
+) -> Tensor:
+    """A function of integers, which are int32 and broadcast, within limits where there are any; `name` is free."""
+    output = Tensor(name, TensorType(DType.INT32, np.broadcast_shapes(first.shape, second.shape)))
     op = IntegerArithmetic(
-        name=output.name,
-        source=node.source,
+        name=name,
+        source=source,
         first=first,
         second=second,
         output=output,
         function=function,
-        limits=Clamp.none(output.type),
+        limits=limits or Clamp.none(output.type),
     )
-    return _discrete(node, node.emit(op, order))
+    builder.add(op)
+    return output
 
 
 def _are_discrete(node: Node, *positions: int) -> bool:

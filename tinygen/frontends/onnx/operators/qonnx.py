@@ -1,29 +1,28 @@
-"""Quant, BipolarQuant and Trunc of QONNX and Brevitas: real values that few integers stand for, of 1 to 32 bits.
+"""Quant and BipolarQuant of QONNX and Brevitas: real values that few integers stand for, of 1 to 32 bits.
 
 By qonnx's reference: y = (clip(round(x / scale + zero point)) - zero point) * scale, clipped to the integers of so many
 bits, signed or not, without the smallest (signed) or largest one where they are narrow. One signed bit is -1 or 1.
-Truncation divides such integers by a power of two and rounds: a table of what they are at run time.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from tinygen.frontends.onnx.node import Node, Readers
+from tinygen.frontends.onnx.operators.activation import Bounds
 from tinygen.frontends.onnx.operators.quantization import make_quant, stored_and_real
 from tinygen.frontends.onnx.raw import UnsupportedError
-from tinygen.frontends.onnx.values import Known, Placed, Quantized, Value
-from tinygen.ir.types import Array, Quant
+from tinygen.frontends.onnx.values import WIDE, Known, Placed, Quantized, Value, type_of
+from tinygen.ir.types import Array, DType, Quant
 from tinygen.ops.lookup import Lookup
+from tinygen.ops.real_function import Reals
 
-_Reals = npt.NDArray[np.float64]
-_WIDEST = 16
 _OFFSET = 128  # by which integers without sign are stored lower
 _WIDEST_CONSTANT = 32
 _WIDEST_STORED = 8  # of activations and weights; wider constants are biases
-_ROUNDING: Mapping[str, Callable[[_Reals], _Reals]] = {
+ROUNDING: Mapping[str, Callable[[Reals], Reals]] = {
     "ROUND": np.rint,
     "HALF_EVEN": np.rint,
     "CEIL": np.ceil,
@@ -68,24 +67,23 @@ class _Grid:
         bits = None if self.bits == _WIDEST_STORED else self.bits
         return Quant(made.scales, made.zero_points, made.axis, bits)
 
-    def integers(self, real: Array, rounding: str) -> _Reals:
+    def integers(self, real: Array, rounding: str) -> Reals:
         """The integers of real constants."""
         scaled = real.astype(np.float64) / self.scales.astype(np.float64) + self.zero_point
         if self.is_bipolar:
             return np.where(scaled >= 0, 1.0, -1.0)
-        limits = _limits(self.bits, self.is_signed, self.is_narrow)
-        return _ROUNDING[rounding](np.clip(np.nan_to_num(scaled), *limits))
+        return ROUNDING[rounding](np.clip(np.nan_to_num(scaled), *limits(self.bits, self.is_signed, self.is_narrow)))
 
 
 def read_quant(node: Node) -> Value:
-    """Quant and IntQuant: of 2 to 8 bits, constants of 1 to 32."""
+    """Quant and IntQuant: of 2 to 16 bits, constants of 1 to 32."""
     rounding = node.text("rounding_mode", "ROUND").upper()
-    if rounding not in _ROUNDING:
-        raise UnsupportedError(f"rounds by '{rounding}', one of {', '.join(_ROUNDING)} was expected")
+    if rounding not in ROUNDING:
+        raise UnsupportedError(f"rounds by '{rounding}', one of {', '.join(ROUNDING)} was expected")
     grid = _Grid(
         _scales(node),
-        _whole(node, 2, "zero point"),
-        _whole(node, 3, "bit width"),
+        whole(node, 2, "zero point"),
+        whole(node, 3, "bit width"),
         node.integer("signed", 1) != 0,
         node.integer("narrow", 0) != 0,
     )
@@ -94,15 +92,35 @@ def read_quant(node: Node) -> Value:
     value = node.value(0)
     if isinstance(value, Known):
         return _constant(node, value.array, grid, rounding)
-    if _ROUNDING[rounding] is not np.rint:
+    if ROUNDING[rounding] is not np.rint:
         raise UnsupportedError(f"rounds values at run time by '{rounding}', ROUND was expected")
-    if not 1 < grid.bits <= _WIDEST_STORED or grid.is_narrow:
-        narrow = ", narrow" if grid.is_narrow else ""
-        raise UnsupportedError(f"values at run time are of {grid.bits} bits{narrow}, the whole of 2 to 8 was expected")
-    quant = grid.quant(node.shape(0))
-    if not quant.is_per_tensor:
+    return stored_and_real(node, *_at_run_time(grid))
+
+
+def _at_run_time(grid: _Grid) -> tuple[Quant, Bounds]:
+    """The quantization of a tensor with all integers of a grid, and the real numbers between which these are."""
+    if grid.scales.size > 1:
         raise UnsupportedError("values at run time are quantized per channel, per tensor was expected")
-    return stored_and_real(node, quant)
+    if not 1 < grid.bits <= WIDE:
+        raise UnsupportedError(f"values at run time are of {grid.bits} bits, 2 to {WIDE} were expected")
+    least, most = (limit - grid.zero_point for limit in limits(grid.bits, grid.is_signed, grid.is_narrow))
+    quant = grid.quant(()) if grid.bits <= _WIDEST_STORED else _around_zero(grid, least, most)
+    type = type_of((), quant)
+    is_whole = type.min == least + quant.zero_point, type.max == most + quant.zero_point
+    low, high = (None if is_all else end * quant.scale for is_all, end in zip(is_whole, (least, most), strict=True))
+    return quant, (low, high)
+
+
+def _around_zero(grid: _Grid, least: int, most: int) -> Quant:
+    """int16 in which 0 stands for 0: integers without sign, or around another one, take a bit more."""
+    bits = 1 + max((-least - 1).bit_length(), most.bit_length())
+    if bits > WIDE:
+        raise UnsupportedError(
+            f"values at run time are {least} to {most} steps from 0, {DType.INT16.min} to {DType.INT16.max} were "
+            "expected, which is what int16 holds: one bit less, or a sign"
+        )
+    quant = make_quant(grid.scales, np.zeros((), np.int16), 0)
+    return replace(quant, bits=bits)
 
 
 def read_bipolar_quant(node: Node) -> Value:
@@ -110,86 +128,30 @@ def read_bipolar_quant(node: Node) -> Value:
     value = node.value(0)
     if isinstance(value, Known):
         return _constant(node, value.array, _Grid(_scales(node), 0, 1, is_signed=True, is_narrow=False), "ROUND")
-    _check_quantized(node)
-    stored = _stored(node)
-    return _looked_up(node, stored, np.where(stored.integers >= stored.zero_point, 1.0, -1.0), _one_scale(node, 1), 0)
-
-
-def read_trunc(node: Node) -> Value:
-    """Trunc: of constants, and of integers of at most 8 bits at run time, which it takes by their own scale."""
-    rounding = node.text("rounding_mode", "FLOOR").upper()
-    if rounding not in _ROUNDING:
-        raise UnsupportedError(f"rounds by '{rounding}', one of {', '.join(_ROUNDING)} was expected")
-    truncation = _truncation(node)
-    value = node.value(0)
-    if isinstance(value, Known):
-        integers = np.rint(value.array.astype(np.float64) / truncation.scale + truncation.zero_point)
-        real = (truncation.of(integers, rounding) - truncation.new_zero_point) * truncation.new_scale
-        return Known(real.astype(np.float32))
-    _check_quantized(node)
-    stored = _stored(node)
-    if np.float32(truncation.scale) != np.float32(stored.scale):
-        raise UnsupportedError(f"truncates by scale {truncation.scale}, the value's own {stored.scale} was expected")
-    if truncation.new_zero_point % 1:
-        raise UnsupportedError(f"zero point {truncation.zero_point} is no multiple of {truncation.divisor:.0f}")
-    integers = truncation.of(stored.integers - stored.zero_point + truncation.zero_point, rounding)
-    return _looked_up(node, stored, integers, truncation.new_scale, int(truncation.new_zero_point))
-
-
-@dataclass(frozen=True)
-class _Truncation:
-    """Integers divided by a power of two; those that stand for real values before and after."""
-
-    scale: float
-    zero_point: int
-    divisor: float
-    new_scale: float
-    limits: tuple[float, float]  # of what is rounded
-
-    @property
-    def new_zero_point(self) -> float:
-        """Of the results: as it was where the scale is, too."""
-        return self.zero_point if self.new_scale == self.scale else self.zero_point / self.divisor
-
-    def of(self, integers: _Reals, rounding: str) -> _Reals:
-        """The integers that are left."""
-        return _ROUNDING[rounding](np.clip(integers / self.divisor, *self.limits))
-
-
-def _truncation(node: Node) -> _Truncation:
-    """By two numbers of bits; from version 2 on to another scale, within so many bits."""
-    scale, zero_point, bits = _one_scale(node, 1), _whole(node, 2, "zero point"), _whole(node, 3, "input bit width")
-    if not node.has_input(5):
-        kept = _whole(node, 4, "output bit width")
-        if not 1 <= kept <= bits <= _WIDEST:
-            raise UnsupportedError(f"keeps {kept} bits of {bits}, at most these, and {_WIDEST}, were expected")
-        return _Truncation(scale, zero_point, 2.0 ** (bits - kept), scale, (-np.inf, np.inf))
-    new_scale, kept = _one_scale(node, 4), _whole(node, 5, "output bit width")
-    if not 1 <= kept <= _WIDEST:
-        raise UnsupportedError(f"is of {kept} bits, 1 to {_WIDEST} were expected")
-    is_signed = node.integer("signed", 1) != 0
-    low, high = _limits(kept, is_signed, node.integer("narrow", 0) != 0)
-    return _Truncation(scale, zero_point, 2.0 ** float(np.rint(np.log2(new_scale / scale))), new_scale, (low, high))
+    check_quantized(node)
+    stored = stored_values(node)
+    return looked_up(node, stored, np.where(stored.integers >= stored.zero_point, 1.0, -1.0), one_scale(node, 1), 0)
 
 
 @dataclass(frozen=True, eq=False)
-class _StoredValues:
+class StoredValues:
     """A tensor at run time, and all integers that it may hold, in the order of their bits."""
 
     placed: Placed
-    integers: _Reals
+    integers: Reals
     zero_point: int
     scale: float
 
 
-def _stored(node: Node) -> _StoredValues:
+def stored_values(node: Node) -> StoredValues:
+    """The first input, which is quantized with 8 bits."""
     placed = node.activation(0)
     integers = np.arange(256, dtype=np.uint8).view(np.int8).astype(np.float64)
     quant = placed.quant
-    return _StoredValues(placed, integers, quant.zero_points[0], quant.scales[0])
+    return StoredValues(placed, integers, quant.zero_points[0], quant.scales[0])
 
 
-def _looked_up(node: Node, stored: _StoredValues, integers: _Reals, scale: float, zero_point: int) -> Value:
+def looked_up(node: Node, stored: StoredValues, integers: Reals, scale: float, zero_point: int) -> Value:
     """The integers that stand for stored ones, in a tensor of int8: those that are too large for it 128 lower."""
     seen = integers[_reached(stored)]
     offset = 0 if seen.max() < _OFFSET else _OFFSET
@@ -206,26 +168,28 @@ def _looked_up(node: Node, stored: _StoredValues, integers: _Reals, scale: float
     return Quantized(node.emit(op, stored.placed.order))
 
 
-def _reached(stored: _StoredValues) -> npt.NDArray[np.bool_]:
+def _reached(stored: StoredValues) -> npt.NDArray[np.bool_]:
     """Which integers a tensor of so many bits may hold."""
     type = stored.placed.tensor.type
     found: npt.NDArray[np.bool_] = (stored.integers >= type.min) & (stored.integers <= type.max)
     return found
 
 
-def _check_quantized(node: Node) -> None:
+def check_quantized(node: Node) -> None:
+    """UnsupportedError where the model computes with float32."""
     if node.builder.is_real:
         raise UnsupportedError("takes stored integers at run time, in a model that computes with float32")
 
 
-def _one_scale(node: Node, position: int) -> float:
+def one_scale(node: Node, position: int) -> float:
+    """A constant that is one positive number of float32."""
     scales = node.constant(position, "scale")
     if scales.dtype != np.float32 or scales.size != 1 or not 0 < float(scales.reshape(-1)[0]) < np.inf:
         raise UnsupportedError(f"scale is {scales.dtype}{list(scales.shape)}, one positive float32 was expected")
     return float(scales.reshape(-1)[0])
 
 
-def _limits(bits: int, is_signed: bool, is_narrow: bool) -> tuple[int, int]:
+def limits(bits: int, is_signed: bool, is_narrow: bool) -> tuple[int, int]:
     """Smallest and largest integer of so many bits."""
     if is_signed:
         return -(1 << (bits - 1)) + is_narrow, (1 << (bits - 1)) - 1
@@ -249,10 +213,10 @@ def _scales(node: Node) -> Array:
     return scales
 
 
-def _whole(node: Node, position: int, role: str) -> int:
+def whole(node: Node, position: int, role: str) -> int:
     """A constant that is one whole number, whatever type it has."""
     numbers = np.unique(node.constant(position, role).astype(np.float64))
-    if numbers.size != 1 or not np.isfinite(numbers[0]) or numbers[0] % 1 or abs(numbers[0]) > 1 << _WIDEST:
+    if numbers.size != 1 or not np.isfinite(numbers[0]) or numbers[0] % 1 or abs(numbers[0]) > 1 << WIDE:
         raise UnsupportedError(f"{role} is {numbers.tolist()[:4]}, one small whole number was expected")
     return int(numbers[0])
 
@@ -261,5 +225,4 @@ READERS: Readers = {
     "BipolarQuant": read_bipolar_quant,
     "IntQuant": read_quant,
     "Quant": read_quant,
-    "Trunc": read_trunc,
 }

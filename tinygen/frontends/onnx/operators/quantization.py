@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from tinygen.frontends.onnx.node import Node, Readers, to_signed
+from tinygen.frontends.onnx.operators.activation import UNBOUNDED, Bounds, limited
 from tinygen.frontends.onnx.operators.coded import coding_of
 from tinygen.frontends.onnx.raw import UnsupportedError
 from tinygen.frontends.onnx.values import WIDE, Known, Placed, Quantized, Stored, Value, is_wide, stored_type
@@ -39,14 +40,29 @@ def read_quantize(node: Node) -> Value:
     return Stored(placed, dtype in _OFFSETS)
 
 
-def stored_and_real(node: Node, quant: Quant) -> Quantized:
-    """What QuantizeLinear and DequantizeLinear behind it make of a value."""
+def stored_and_real(node: Node, quant: Quant, bounds: Bounds = UNBOUNDED) -> Quantized:
+    """What QuantizeLinear and DequantizeLinear behind it make of a value; integers whose numbers are within bounds."""
     if node.builder.is_real:
-        return _dequantized(node, _quantized(node, quant))
+        stored = _quantized(node, quant)
+        return dequantized(node, stored if bounds == UNBOUNDED else _limited(node, stored, bounds))
+    if bounds != UNBOUNDED:
+        whole = node.builder.at(node.real(0), quant, f"{node.output_name}:whole")
+        return node.named(_limited(node, whole, bounds))
     placed = node.builder.at(node.real(0), quant, node.output_name)
     if placed.tensor.name == node.output_name:
         node.builder.layouts[node.output_name] = placed.order
     return Quantized(placed)
+
+
+def stored_integers(node: Node, quant: Quant, role: str) -> Placed:
+    """The integers that stand for the first input, under a name of that role."""
+    if node.builder.is_real:
+        return _quantized(node, quant)
+    return node.builder.at(node.real(0), quant, f"{node.output_name}:{role}")
+
+
+def _limited(node: Node, stored: Placed, bounds: Bounds) -> Placed:
+    return limited(node, stored, node.builder.claim(node.output_name), bounds)
 
 
 def read_dequantize(node: Node) -> Value:
@@ -66,7 +82,7 @@ def read_dequantize(node: Node) -> Value:
             f"input '{node.raw.inputs[0]}' was quantized with scale {value.placed.quant.scales[0]} and is read with "
             f"{quant.scales[0]}, or with another zero point: the same were expected"
         )
-    return _dequantized(node, value.placed) if node.builder.is_real else Quantized(value.placed)
+    return dequantized(node, value.placed) if node.builder.is_real else Quantized(value.placed)
 
 
 def _quantized(node: Node, quant: Quant) -> Placed:
@@ -77,7 +93,7 @@ def _quantized(node: Node, quant: Quant) -> Placed:
     return node.emit(Quantize(name=name, source=node.source, input=input.tensor, output=output), input.order)
 
 
-def _dequantized(node: Node, input: Placed) -> Quantized:
+def dequantized(node: Node, input: Placed) -> Quantized:
     """Where the model computes with float32: the real values again."""
     name = node.builder.claim(node.output_name)
     output = node.builder.result(name, input.tensor.shape, None)
