@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.reference import evaluate
 from tests.support.schedules import run_schedule
-from tests.support.tools import requires_cmsis, requires_qemu
+from tests.support.tools import board_param, requires_cmsis, requires_qemu
 from tinygen.ir.graph import Graph, Op, Port, Source
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, DType, Quant, TensorType
@@ -39,6 +39,7 @@ LAYERS = 152
 TARGETS = [
     pytest.param("host", Library.PORTABLE, id="host-portable"),
     pytest.param("host", Library.CMSIS_NN, id="host-cmsis", marks=requires_cmsis),
+    board_param("qemu-rv32", Library.PORTABLE, id="qemu-rv32-portable"),
     *(
         pytest.param(board, library, id=f"{board}-{library.value}", marks=[requires_qemu, pytest.mark.qemu, *marks])
         for board, library, marks in (

@@ -7,7 +7,7 @@ import pytest
 
 from tests.support.number_models import CASES, model_of
 from tests.support.reference import evaluate
-from tests.support.tools import requires_qemu
+from tests.support.tools import board_param, requires_qemu
 from tinygen.build.execute import execute
 from tinygen.build.toolchain import Sanitizer
 from tinygen.codegen.harness import Measure
@@ -18,6 +18,7 @@ TARGETS = [
     pytest.param("host", True, id="host-sanitized"),
     pytest.param("mps2-an386", False, id="m4", marks=[requires_qemu, pytest.mark.qemu]),
     pytest.param("mps3-an547", False, id="m55", marks=[requires_qemu, pytest.mark.qemu]),
+    board_param("qemu-rv32", False, id="rv32"),
 ]
 
 

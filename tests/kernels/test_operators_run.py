@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.operator_models import BUILDERS, side_by_side
 from tests.support.reference import evaluate
-from tests.support.tools import requires_cmsis, requires_qemu
+from tests.support.tools import board_param, requires_cmsis, requires_qemu
 from tinygen.build.execute import execute
 from tinygen.build.toolchain import Sanitizer
 from tinygen.codegen.harness import Measure
@@ -41,6 +41,7 @@ TARGETS = [
     pytest.param("host", Kernels.PORTABLE, True, id="host-portable-sanitized"),
     pytest.param("host", Kernels.CMSIS_NN, False, id="host-cmsis", marks=requires_cmsis),
     pytest.param("mps2-an385", Kernels.PORTABLE, False, id="m3-portable", marks=[requires_qemu, pytest.mark.qemu]),
+    board_param("qemu-rv32", Kernels.PORTABLE, False, id="rv32-portable"),
     pytest.param(
         "mps2-an386",
         Kernels.CMSIS_NN,

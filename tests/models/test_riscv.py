@@ -6,6 +6,7 @@ import pytest
 
 from tests.support.models import MLPERF_TINY, golden_tflm, largest_difference, model_file
 from tests.support.program import build_program
+from tests.support.shared import shared_file
 from tests.support.tools import requires_riscv_qemu
 from tinygen.build import qemu
 from tinygen.build.execute import execute
@@ -16,6 +17,30 @@ from tinygen.kernels.base import Objective
 from tinygen.options import Kernels, Options
 from tinygen.pipeline import compile_model
 from tinygen.targets import load
+from tinygen.verify.oracle import Oracle
+from tinygen.verify.validate import validate
+
+OPEN = (
+    "kaijiang_ic_resnet_qdq.onnx",
+    "kaijiang_kws_qdq.onnx",
+    "mcunet_vww_int8.tflite",
+    "mlonmcu_micro_kws_m_fp32.onnx",
+    "mlonmcu_micro_kws_m_int8.tflite",
+    "mlonmcu_micro_kws_m_qdq.onnx",
+    "mww_v2_vad_streaming_int8.tflite",
+    "silabs_rock_paper_scissors.tflite",
+    "tflm_audio_preprocessor_int8.tflite",
+    "tflm_hello_world_float.tflite",
+    "tflm_hello_world_int8.tflite",
+    "tflm_keyword_scrambled_8bit.tflite",
+    "tflm_keyword_scrambled_i16.tflite",
+    "tflm_micro_speech_int8.tflite",
+    "tflm_mnist_lstm_int8.tflite",
+    "tflm_person_detect.tflite",
+    "tflm_person_detect_fixedqdim.tflite",
+    "tinymaix_cifar10_int8.tflite",
+    "tinymaix_mbnet96_0.25_int8.tflite",
+)
 
 pytestmark = [pytest.mark.qemu, requires_riscv_qemu]
 
@@ -32,6 +57,14 @@ def test_networks_give_the_outputs_of_tflm_from_aligned_loads(name: str, kernels
     found = execute(image, compiled.schedule, inputs[:1], f"{plugin},misaligned={misaligned}")
     assert largest_difference(found.outputs, expected[:1]) == 0
     assert misaligned.read_text() == ""
+
+
+@pytest.mark.parametrize("name", OPEN)
+def test_item_24_public_networks(name: str) -> None:
+    """Every layer of them on the machine, as the numpy references have it."""
+    options = Options(target="qemu-rv32", kernels=Kernels.NATIVE, allow_float=True)
+    found = validate(compile_model(shared_file(f"models/open/{name}"), options), samples=1, against=Oracle.SIMULATOR)
+    assert found.exact, found.first_mismatch
 
 
 def test_misaligned_loads_are_found(tmp_path: Path) -> None:

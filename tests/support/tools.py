@@ -80,10 +80,10 @@ def builds_param(board: str) -> ParameterSet:
     return pytest.param(board, marks=[requires_riscv_gcc if found.isa.is_riscv else requires_arm_gcc])
 
 
-def board_param(board: str) -> ParameterSet:
-    """A QEMU board as a parameter of tests, marked by what it needs."""
+def board_param(board: str, *more: object, id: str | None = None) -> ParameterSet:
+    """A QEMU board, with what comes behind it, as parameters of tests, marked by what it needs."""
     needed = requires_riscv_qemu if load(board).isa.is_riscv else requires_qemu
-    return pytest.param(board, marks=[pytest.mark.qemu, needed])
+    return pytest.param(board, *more, id=id, marks=[pytest.mark.qemu, needed])
 
 
 def _main() -> None:
