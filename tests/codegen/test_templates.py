@@ -6,7 +6,7 @@ from jinja2 import UndefinedError, nodes
 from tinygen.codegen.environment import environment
 from tinygen.paths import TEMPLATES
 
-PAGES = ("report.html.j2", "suite.svg.j2")  # pictures, whose lines and texts stand some pixels apart
+PAGES = ("layer_errors.svg.j2", "report.html.j2", "suite.svg.j2")  # lines and texts stand pixels apart
 ARITHMETIC = (nodes.Add, nodes.Sub, nodes.Mul, nodes.Div, nodes.FloorDiv, nodes.Mod, nodes.Pow, nodes.Neg)
 OPERATORS = sorted((TEMPLATES / "ops").glob("*.j2"))
 

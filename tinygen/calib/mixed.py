@@ -60,7 +60,7 @@ def mix(calibrator: Calibrator, data: Dataset, mixing: Mixing, progress: Progres
     noises: dict[Candidate, float] = {}
     ratios: dict[Candidate, float] = {}
     for candidate in candidates:
-        ratios[candidate] = trials.sqnr(trials.scores(_combined(wide, narrow, [candidate])))
+        ratios[candidate] = trials.sqnr(trials.scores(combined(wide, narrow, [candidate])))
         noises[candidate] = max(10 ** (-ratios[candidate] / 10) - 10 ** (-trials.sqnr(start) / 10), 0.0)
         next(steps)
     order = sorted(candidates, key=lambda candidate: noises[candidate] / max(candidate.saved_bytes, 1))
@@ -70,14 +70,14 @@ def mix(calibrator: Calibrator, data: Dataset, mixing: Mixing, progress: Progres
     for candidate in order:
         if mixing.flash_bytes is not None and size <= mixing.flash_bytes:
             break
-        drops[candidate] = trials.drop(trials.scores(_combined(wide, narrow, [*chosen, candidate])), start)
+        drops[candidate] = trials.drop(trials.scores(combined(wide, narrow, [*chosen, candidate])), start)
         next(steps)
         if drops[candidate] <= mixing.max_drop:
             chosen.append(candidate)
             size, drop = size - candidate.saved_bytes, drops[candidate]
     _check_size(calibrator, size, mixing)
     sensitivity = {c: {"int8": trials.sqnr(start), NARROW.value: ratios[c]} for c in order}
-    table = _recorded(_combined(wide, narrow, chosen), sensitivity)
+    table = _recorded(combined(wide, narrow, chosen), sensitivity)
     layers = tuple(
         MixedLayer(
             name=candidate.ops[0],
@@ -133,7 +133,8 @@ def candidates_of(graph: Graph, wide: CTable, narrow: CTable) -> tuple[Candidate
     )
 
 
-def _combined(wide: CTable, narrow: CTable, chosen: Sequence[Candidate]) -> CTable:
+def combined(wide: CTable, narrow: CTable, chosen: Sequence[Candidate]) -> CTable:
+    """The first table with what the second says of chosen weights."""
     tensors = {candidate.weights: narrow.tensors[candidate.weights] for candidate in chosen}
     ops = {name: narrow.ops[name] for candidate in chosen for name in candidate.ops}
     return wide.model_copy(update={"tensors": wide.tensors | tensors, "ops": wide.ops | ops})

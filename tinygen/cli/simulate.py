@@ -9,7 +9,8 @@ import typer
 from rich.console import RenderableType
 
 from tinygen.calib.calibrator import BATCH, Calibration, Calibrator
-from tinygen.calib.model import load_float, prepared
+from tinygen.calib.layer_errors import float_forward
+from tinygen.calib.model import load_float
 from tinygen.cli.command import command as as_command
 from tinygen.cli.options import Model
 from tinygen.cli.output_file import check_free, is_own_archive, is_own_document, write_bytes, write_outputs
@@ -23,8 +24,8 @@ from tinygen.ir.graph import Graph
 from tinygen.ir.memoryless import check_memoryless
 from tinygen.quant.ctable_file import read_ctable
 from tinygen.quant.dataset import open_dataset
-from tinygen.quant.engines.datapaths import engine_names, with_crossings
-from tinygen.quant.forward import Forward, forward_of
+from tinygen.quant.engines.datapaths import engine_names
+from tinygen.quant.forward import Forward
 from tinygen.quant.simulate import TracedOp, simulate
 from tinygen.report.document import json_text
 from tinygen.report.table import listing, short_name
@@ -112,10 +113,7 @@ def _networks(
         calibration = Calibrator(float_model).run_file(open_dataset(calibrate, float_model.graph.inputs, None))
     else:
         raise UsageError("--ctable and --calibrate: both are given, one was expected. Leave one out.")
-    table = calibration.table
-    real = with_crossings(prepared(float_model.graph, "equalize" in table.preparation), table.casts)
-    names = [tensor.name for tensor in real.tensors if not tensor.is_constant]
-    return calibration.graph, forward_of(real, names), engine_names(table)
+    return calibration.graph, float_forward(calibration), engine_names(calibration.table)
 
 
 def _int8_network(model: Path, spelling: Spelling) -> Graph:

@@ -15,6 +15,7 @@ from tinygen.quant.mixture import MixedLayer, Mixture
 from tinygen.quant.search import Trial
 from tinygen.quant.widths import ALL_INT8, Widths
 from tinygen.report.engines import Explanation
+from tinygen.report.layer_errors import LayerError, layer_error_table
 from tinygen.report.table import count, facts, listing, short_name, size
 
 
@@ -36,6 +37,7 @@ class CalibrationReport:
     engines: Explanation | None = None  # of the board, where it has such
     held_out: HeldOut | None = None  # how good that is; None of a single sample
     warnings: tuple[str, ...] = ()  # where it is bad
+    errors: tuple[LayerError, ...] = ()  # of each layer, where --errors asks for them
 
 
 def calibration_tables(report: CalibrationReport) -> tuple[RenderableType, ...]:
@@ -53,13 +55,14 @@ def calibration_tables(report: CalibrationReport) -> tuple[RenderableType, ...]:
     if report.trials:
         best = max(trial.score for trial in report.trials)
         rows.append(("search", f"{count(len(report.trials))} combinations, best score {best:.4g}"))
+    errors = (layer_error_table(report.errors),) if report.errors else ()
     if report.mixed is None:
-        return (facts(f"calibration of {report.model}", rows),)
+        return (facts(f"calibration of {report.model}", rows), *errors)
     rows.append(("constants", f"{size(report.mixed.constant_bytes)}, {count(report.mixed.saved_bytes)} saved"))
     rows.append((f"drop of {report.mixed.metric.value}", f"{report.mixed.drop:.2f}"))
     columns = ("layer", "int8, dB", "int4, dB", "weights", "bytes saved", "drop")
     layers = listing(columns, [_layer(layer) for layer in report.mixed.layers], "layers, the least loss per byte first")
-    return facts(f"calibration of {report.model}", rows), layers
+    return facts(f"calibration of {report.model}", rows), layers, *errors
 
 
 def warnings(model: str, settings: Settings, held: HeldOut) -> tuple[str, ...]:

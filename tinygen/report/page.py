@@ -47,7 +47,7 @@ def html_page(report: FullReport) -> str:
     """The page."""
     constants = report.plan.constants
     return (
-        _environment()
+        escaping_environment()
         .get_template("report.html.j2")
         .render(
             report=report,
@@ -64,7 +64,7 @@ def html_page(report: FullReport) -> str:
 
 
 @cache
-def _environment() -> Environment:
+def escaping_environment() -> Environment:
     """Escapes everything: names in a model are whatever its author wrote."""
     environment = Environment(
         loader=FileSystemLoader(paths.TEMPLATES),
