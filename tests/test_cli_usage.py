@@ -24,7 +24,8 @@ from tinygen.cli.terminal import INTERRUPTED
 
 BOARDS = ", ".join(targets.names())
 CORES = (
-    "cortex-m0, cortex-m0plus, cortex-m3, cortex-m4, cortex-m7, cortex-m33, cortex-m55, rv32imac, rv32imafc, hazard3"
+    "cortex-m0, cortex-m0plus, cortex-m3, cortex-m4, cortex-m7, cortex-m23, cortex-m33, cortex-m52, cortex-m55, "
+    "cortex-m85, rv32imac, rv32imafc, hazard3"
 )
 SIZE_FORMS = "is not a positive number of bytes, expected a form like 64K, 64KiB, 65536 or 0x10000. Correct the size."
 
@@ -95,7 +96,8 @@ def test_models_that_are_none(command: str, model: str, code: int, message: str)
     [
         (
             ["-t", "mps2-an368"],
-            f"target 'mps2-an368': is not known, expected a TOML file or one of {BOARDS}, {CORES}. "
+            f"target 'mps2-an368': is not known, expected a TOML file, one of {BOARDS}, {CORES}, or one of "
+            f"{len(targets.parts())} parts. "
             "Did you mean mps2-an386 or mps2-an385 or mps2-an383?",
         ),
         (["-t", "none.toml"], "none.toml: does not exist, expected a board's TOML file. Correct the path."),

@@ -10,9 +10,9 @@ from tinygen.targets import Isa, MemoryKind
 
 KNOWN = (
     "host, ch32v307, esp32-c3, esp32-c6, lm3s6965evb, microbit, mps2-an382, mps2-an383, mps2-an385, mps2-an386, "
-    "mps2-an500, mps2-an505, mps3-an547, netduinoplus2, nucleo-l4r5zi, qemu-hazard3, qemu-rv32, qemu-rv32imafc, "
-    "rp2350-arm, rp2350-riscv, stm32vldiscovery, cortex-m0, cortex-m0plus, cortex-m3, cortex-m4, cortex-m7, "
-    "cortex-m33, cortex-m55, rv32imac, rv32imafc, hazard3"
+    "mps2-an500, mps2-an505, mps2-an519, mps3-an547, netduinoplus2, nucleo-l4r5zi, qemu-hazard3, qemu-m52, qemu-m85, "
+    "qemu-rv32, qemu-rv32imafc, rp2350-arm, rp2350-riscv, stm32vldiscovery, cortex-m0, cortex-m0plus, cortex-m3, "
+    "cortex-m4, cortex-m7, cortex-m23, cortex-m33, cortex-m52, cortex-m55, cortex-m85, rv32imac, rv32imafc, hazard3"
 )
 
 GOOD = """
@@ -58,10 +58,13 @@ SIZES = {
     "mps2-an386": ("cortex-m4", Isa.DSP, 4096, 4096),
     "mps2-an500": ("cortex-m7", Isa.DSP, 4096, 4096),
     "mps2-an505": ("cortex-m33", Isa.DSP, 4096, 4096),
+    "mps2-an519": ("cortex-m23", Isa.SCALAR, 4096, 4096),
     "mps3-an547": ("cortex-m55", Isa.MVE, 512, 2048),
     "netduinoplus2": ("cortex-m4", Isa.DSP, 128, 1024),
     "nucleo-l4r5zi": ("cortex-m4", Isa.DSP, 192, 2048),
     "qemu-hazard3": ("hazard3", Isa.RV32IMAC, 4096, 4096),
+    "qemu-m52": ("cortex-m52", Isa.MVE, 512, 2048),
+    "qemu-m85": ("cortex-m85", Isa.MVE, 512, 2048),
     "qemu-rv32": ("rv32imac", Isa.RV32IMAC, 4096, 4096),
     "qemu-rv32imafc": ("rv32imafc", Isa.RV32IMAFC, 4096, 4096),
     "rp2350-arm": ("cortex-m33", Isa.DSP, 520, 4096),
@@ -91,14 +94,15 @@ def test_board_file(name: str) -> None:
     assert (board.qemu is None) == (name in WITHOUT_QEMU)
     if not board.is_host:
         assert (board.cpu, board.isa, board.ram_bytes >> 10, board.flash_bytes >> 10) == SIZES[name]
-        core = f"-march={board.architecture}" if board.isa.is_riscv else f"-mcpu={board.cpu}"
+        compiled = {"cortex-m52": "cortex-m55", "cortex-m85": "cortex-m55"}.get(board.cpu, board.cpu)  # gcc 12
+        core = f"-march={board.architecture}" if board.isa.is_riscv else f"-mcpu={compiled}"
         assert core in board.flags
 
 
 @pytest.mark.parametrize(
     "core",
     [
-        *(f"cortex-{core}" for core in ("m0", "m0plus", "m3", "m4", "m7", "m33", "m55")),
+        *(f"cortex-{core}" for core in ("m0", "m0plus", "m3", "m4", "m7", "m23", "m33", "m52", "m55", "m85")),
         "rv32imac",
         "rv32imafc",
         "hazard3",
@@ -122,11 +126,12 @@ def test_own_board_file(tmp_path: Path) -> None:
 
 def test_unknown_name() -> None:
     assert _refusal("mps2-an38") == (
-        f"target 'mps2-an38': is not known, expected a TOML file or one of {KNOWN}. "
-        "Did you mean mps2-an386 or mps2-an385 or mps2-an383?"
+        f"target 'mps2-an38': is not known, expected a TOML file, one of {KNOWN}, or one of "
+        f"{len(targets.parts())} parts. Did you mean mps2-an386 or mps2-an385 or mps2-an383?"
     )
     assert _refusal("zzz") == (
-        f"target 'zzz': is not known, expected a TOML file or one of {KNOWN}. Choose one of them."
+        f"target 'zzz': is not known, expected a TOML file, one of {KNOWN}, or one of {len(targets.parts())} parts. "
+        "`tinygen targets --search TEXT` finds parts."
     )
 
 
@@ -150,7 +155,8 @@ def test_missing_file() -> None:
             'cpu = "cortex-m4"',
             'cpu = "z80"',
             "cpu is 'z80', expected one of host, cortex-m0, cortex-m0plus, cortex-m3, cortex-m4, cortex-m7, "
-            "cortex-m33, cortex-m55, rv32imc, rv32imac, rv32imafc, hazard3, qingke-v4f",
+            "cortex-m23, cortex-m33, cortex-m52, cortex-m55, cortex-m85, rv32imc, rv32imac, rv32imafc, hazard3, "
+            "qingke-v4f",
         ),
         (
             'size = "16K"',

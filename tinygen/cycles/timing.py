@@ -1,7 +1,8 @@
 """Cycles of instructions on each core, with memory that never makes it wait; `model` adds the reads of flash.
 
-Cortex-M0, M0+, M3 and M4 have published tables, in their Technical Reference Manuals, and so has Hazard3. M7, M33, M55
-and the other cores of RISC-V have none: theirs are what their pipelines and published measurements suggest.
+Cortex-M0, M0+, M3 and M4 have published tables, in their Technical Reference Manuals, and so has Hazard3. M7, M23, M33,
+M52, M55, M85 and the other cores of RISC-V have none: theirs are what their pipelines and published measurements
+suggest.
 docs/cycles.md has the errors that are known.
 """
 
@@ -59,11 +60,16 @@ TIMINGS = {
     "cortex-m7": Timing(
         _NO_TABLE, load=1, load_use=1, registers_a_cycle=2, call=2, predicts=True, predicate=0, issue=2
     ),
+    "cortex-m23": Timing(_NO_TABLE, divide=17, pipelined_load=2, store=2, refill=1),
     "cortex-m33": Timing(_NO_TABLE, load=1, load_use=1, refill=2, predicate=0),
     **dict.fromkeys(
         ("rv32imc", "rv32imac", "rv32imafc", "qingke-v4f"),
         Timing(_NO_TABLE, divide=16, load=1, load_use=1, refill=2, call=3, float_latency=2),
     ),
     "hazard3": Timing(_HAZARD3, divide=18, load=1, load_use=1, refill=1, call=2, predicts_backward=True),
+    "cortex-m52": Timing(_NO_TABLE, load=1, load_use=1, refill=2, predicate=0, vector=4, overlapped_vector=2),
     "cortex-m55": Timing(_NO_TABLE, load=1, load_use=1, refill=2, predicate=0, registers_a_cycle=2),
+    "cortex-m85": Timing(
+        _NO_TABLE, load=1, load_use=1, registers_a_cycle=2, call=2, predicts=True, predicate=0, issue=2
+    ),
 }

@@ -9,6 +9,17 @@ from tinygen.targets import Board, format_size
 
 
 @dataclass(frozen=True)
+class MemoryRow:
+    """A region of addresses."""
+
+    name: str
+    kind: str
+    origin: int
+    bytes: int
+    source: str
+
+
+@dataclass(frozen=True)
 class BoardRow:
     """One board."""
 
@@ -20,6 +31,11 @@ class BoardRow:
     stack_bytes: int  # reserved in main RAM
     qemu_machine: str | None
     description: str
+    vendor: str | None  # of a microcontroller by itself
+    family: str | None
+    clock_hz: int | None  # the fastest of its core; None where that is not known for sure
+    names: tuple[str, ...]  # that it goes by too
+    memories: tuple[MemoryRow, ...]
 
 
 def describe(board: Board) -> BoardRow:
@@ -33,6 +49,11 @@ def describe(board: Board) -> BoardRow:
         stack_bytes=board.stack_bytes,
         qemu_machine=board.qemu.machine if board.qemu else None,
         description=board.description,
+        vendor=board.part.vendor if board.part else None,
+        family=board.part.family if board.part else None,
+        clock_hz=board.part.clock_hz if board.part else None,
+        names=board.part.names if board.part else (),
+        memories=tuple(MemoryRow(m.name, m.kind.value, m.origin, m.size, m.source) for m in board.memories),
     )
 
 

@@ -1,7 +1,19 @@
 """The machines that code is generated for: boards, their memories and instruction sets."""
 
-from tinygen.targets.board import Board, Memory, MemoryKind, Qemu, Sound, SoundKind, Timer, TimerKind, Uart, UartKind
-from tinygen.targets.catalog import load, names
+from tinygen.targets.board import (
+    Board,
+    Memory,
+    MemoryKind,
+    Microcontroller,
+    Qemu,
+    Sound,
+    SoundKind,
+    Timer,
+    TimerKind,
+    Uart,
+    UartKind,
+)
+from tinygen.targets.catalog import load, names, nearest, parts, search
 from tinygen.targets.engine import Engine, EngineKind
 from tinygen.targets.flash import Flash, FlashCache
 from tinygen.targets.isa import Isa
@@ -16,6 +28,7 @@ __all__ = [
     "Isa",
     "Memory",
     "MemoryKind",
+    "Microcontroller",
     "Qemu",
     "Sound",
     "SoundKind",
@@ -26,5 +39,8 @@ __all__ = [
     "format_size",
     "load",
     "names",
+    "nearest",
     "parse_size",
+    "parts",
+    "search",
 ]

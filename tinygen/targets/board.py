@@ -21,13 +21,14 @@ from tinygen.targets.compiler_flags import flags_problem
 from tinygen.targets.engine import Engine, EngineKind, engines_problem
 from tinygen.targets.engine_templates import EngineTemplates
 from tinygen.targets.flash import Flash
-from tinygen.targets.isa import ARCHITECTURES, ARMV6_M, ISAS_OF_CPU, Isa
+from tinygen.targets.isa import ARCHITECTURES, ISAS_OF_CPU, WITHOUT_THUMB2, Isa
 from tinygen.targets.size import parse_size
 from tinygen.targets.toolset import Toolset, toolset
 
 LONGEST_NAME = 64  # letters of a board and its memories; they are in names of files, macros and sections
 QEMU_MACHINE = "^[a-z0-9][a-z0-9_.-]{0,63}$"
 _QEMU_CPU = "^[a-z0-9][a-zA-Z0-9_.,=-]{0,199}$"
+NULL_BYTES = 16  # of RAM at address 0 that stay free
 _SOUND_BYTES = 1 << 16  # at the end of RAM that an emulator shares
 
 
@@ -69,7 +70,18 @@ class Memory(_Frozen):
     origin: int = Field(ge=0, lt=1 << 32)
     size: Annotated[int, BeforeValidator(_size)]  # bytes
     speed: int = Field(default=0, ge=0)
+    hot: bool = False  # constants that are read most often lie here; in RAM, the program's start copies them
     source: str  # the document or model that origin and size were taken from
+
+    @property
+    def first(self) -> int:
+        """The first address that may be used: nothing lies where a pointer would be null."""
+        return NULL_BYTES if self.kind is MemoryKind.RAM and self.origin == 0 else self.origin
+
+    @property
+    def usable_bytes(self) -> int:
+        """Bytes from there to the end."""
+        return self.end - self.first
 
     @property
     def end(self) -> int:
@@ -129,6 +141,16 @@ class Qemu(_Frozen):
     source: str
 
 
+class Microcontroller(_Frozen):
+    """What a microcontroller is called, and what it can do beside its core and memories."""
+
+    vendor: str = Field(min_length=1)
+    family: str = Field(min_length=1)
+    names: tuple[str, ...] = ()  # that it goes by too, such as without the vendor's prefix
+    clock_hz: int | None = Field(default=None, gt=0, lt=1 << 32)  # the fastest of its core; None: not known for sure
+    source: str  # the documents that core, floating-point unit and clock were taken from
+
+
 class Board(_Frozen):
     """One machine, as its TOML file describes it. Memories of a kind stand fastest first."""
 
@@ -142,6 +164,7 @@ class Board(_Frozen):
     engines: tuple[Engine, ...] = Field(
         default=(Engine(kind=EngineKind.CMSIS_NN), Engine(kind=EngineKind.TINYGEN)), alias="engine"
     )
+    part: Microcontroller | None = None  # where it is a microcontroller by itself, whatever board it is on
     flash: Flash | None = None  # None: memory of code and constants that never makes the core wait
     uart: Uart | None = None
     timer: Timer | None = None
@@ -239,7 +262,7 @@ class Board(_Frozen):
     @property
     def has_thumb2(self) -> bool:
         """Whether the core has the instructions that assembly for Arm is written in; not asked of others."""
-        return self.cpu not in ARMV6_M
+        return self.cpu not in WITHOUT_THUMB2
 
     @property
     def rams(self) -> tuple[Memory, ...]:

@@ -1,24 +1,29 @@
-"""Finding a board by name, by file, or by its core."""
+"""Finding a board by name, by file, by its core, or by the name of the microcontroller."""
 
-import difflib
 import tomllib
+from functools import cache
 from pathlib import Path
 
 from pydantic import ValidationError
 
 from tinygen import paths
 from tinygen.errors import UsageError
+from tinygen.targets import parts as by_name
 from tinygen.targets.board import Board
 from tinygen.targets.engine_templates import EngineTemplates, read_templates
 
+_PARTS = paths.BOARDS / "parts"  # one file each, as boards have
 _BOARD_OF_CORE = {
     "cortex-m0": "mps2-an382",
     "cortex-m0plus": "mps2-an383",
     "cortex-m3": "mps2-an385",
     "cortex-m4": "mps2-an386",
     "cortex-m7": "mps2-an500",
+    "cortex-m23": "mps2-an519",
     "cortex-m33": "mps2-an505",
+    "cortex-m52": "qemu-m52",
     "cortex-m55": "mps3-an547",
+    "cortex-m85": "qemu-m85",
     "rv32imac": "qemu-rv32",
     "rv32imafc": "qemu-rv32imafc",
     "hazard3": "qemu-hazard3",
@@ -27,25 +32,54 @@ _BOARD_OF_CORE = {
 
 def names() -> tuple[str, ...]:
     """Names of all boards that come with tinygen, sorted, `host` first."""
-    found = sorted(file.stem for file in paths.BOARDS.glob("*.toml"))
-    return tuple(sorted(found, key=lambda name: name != "host"))
+    return tuple(sorted(_stems(paths.BOARDS), key=lambda name: name != "host"))
+
+
+@cache
+def parts() -> tuple[Board, ...]:
+    """All microcontrollers that are known by name, sorted by it."""
+    found = (*map(load, names()), *(_read(_PARTS / f"{name}.toml") for name in _stems(_PARTS)))
+    return tuple(sorted((board for board in found if board.part is not None), key=lambda board: board.name))
+
+
+def search(text: str) -> tuple[Board, ...]:
+    """Boards and parts with `text` in a name, the vendor, the family, the core or the description."""
+    boards = [board for board in map(load, names()) if board.part is None]
+    return by_name.search(text, (*boards, *parts()))
+
+
+def nearest(name: str) -> list[str]:
+    """Names of boards, cores and parts like this one."""
+    own = {by_name.normalized(known): known for known in (*names(), *_BOARD_OF_CORE)}
+    return by_name.nearest(name, own | {key: board.name for board in parts() for key in by_name.keys(board)})
 
 
 def load(name_or_path: str) -> Board:
-    """The board called so, described by that TOML file, or the roomy board of that bare core."""
+    """The board called so, described by that TOML file, the roomy board of that bare core, or that microcontroller."""
     if name_or_path.endswith(".toml") or "/" in name_or_path:
         return _read(Path(name_or_path))
     name = _BOARD_OF_CORE.get(name_or_path, name_or_path)
-    if name not in names():
+    if name in names():
+        return _read(paths.BOARDS / f"{name}.toml")
+    if name in _stems(_PARTS):
+        return _read(_PARTS / f"{name}.toml")
+    found = by_name.find(name_or_path, parts())
+    if found is None:
         raise UsageError(_unknown(name_or_path))
-    return _read(paths.BOARDS / f"{name}.toml")
+    return found
+
+
+def _stems(folder: Path) -> list[str]:
+    return sorted(file.stem for file in folder.glob("*.toml"))
 
 
 def _unknown(name: str) -> str:
-    known = (*names(), *_BOARD_OF_CORE)
-    near = difflib.get_close_matches(name, known, n=3)
-    hint = f"Did you mean {' or '.join(near)}?" if near else "Choose one of them."
-    return f"target {name!r}: is not known, expected a TOML file or one of {', '.join(known)}. {hint}"
+    known = ", ".join((*names(), *_BOARD_OF_CORE))
+    near = nearest(name)
+    hint = f"Did you mean {' or '.join(near)}?" if near else "`tinygen targets --search TEXT` finds parts."
+    return (
+        f"target {name!r}: is not known, expected a TOML file, one of {known}, or one of {len(parts())} parts. {hint}"
+    )
 
 
 def _read(file: Path) -> Board:

@@ -44,8 +44,9 @@ _MACRO_CONDITIONS = {
     **dict.fromkeys(_RISCV, _RV32),
 }
 
-# Cores of Armv6-M, with 16-bit Thumb instructions only: no long products, no loads of unaligned words.
-ARMV6_M = ("cortex-m0", "cortex-m0plus")
+# Cores of Armv6-M and the base of Armv8-M: no long products, no loads of unaligned words, hardly any instructions of 32
+# bits.
+WITHOUT_THUMB2 = ("cortex-m0", "cortex-m0plus", "cortex-m23")
 
 # As compilers call them.
 ARCHITECTURES = {
@@ -55,8 +56,11 @@ ARCHITECTURES = {
     "cortex-m3": "armv7-m",
     "cortex-m4": "armv7e-m",
     "cortex-m7": "armv7e-m",
+    "cortex-m23": "armv8-m.base",
     "cortex-m33": "armv8-m.main",
+    "cortex-m52": "armv8.1-m.main",
     "cortex-m55": "armv8.1-m.main",
+    "cortex-m85": "armv8.1-m.main",
     "rv32imc": "rv32imc",
     "rv32imac": "rv32imac",
     "rv32imafc": "rv32imafc",
@@ -64,7 +68,7 @@ ARCHITECTURES = {
     "qingke-v4f": "rv32imafc",
 }
 
-# What the cores can be built with: the options of Cortex-M33 (DSP) and Cortex-M55 (MVE) may be left out. A core of
+# What the cores can be built with: the options of Cortex-M33 (DSP), M52, M55 and M85 (MVE) may be left out. A core of
 # RISC-V without a name of its own is called by its instruction set.
 ISAS_OF_CPU = {
     "host": (Isa.HOST,),
@@ -73,8 +77,11 @@ ISAS_OF_CPU = {
     "cortex-m3": (Isa.SCALAR,),
     "cortex-m4": (Isa.DSP,),
     "cortex-m7": (Isa.DSP,),
+    "cortex-m23": (Isa.SCALAR,),
     "cortex-m33": (Isa.DSP, Isa.SCALAR),
+    "cortex-m52": (Isa.MVE, Isa.DSP),
     "cortex-m55": (Isa.MVE, Isa.DSP),
+    "cortex-m85": (Isa.MVE, Isa.DSP),
     "rv32imc": (Isa.RV32IMC,),
     "rv32imac": (Isa.RV32IMAC,),
     "rv32imafc": (Isa.RV32IMAFC,),

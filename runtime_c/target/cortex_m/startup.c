@@ -25,8 +25,8 @@ static void enable_features(void)
 #if defined(__ARM_FEATURE_MVE)
     SCB_CCR |= CCR_LOB;
 #endif
-#if __ARM_ARCH == 6
-    SCB_CCR |= CCR_UNALIGN_TRP; /* always so on Armv6-M; needed where a larger core stands in for one */
+#if __ARM_ARCH == 6 || defined(__ARM_ARCH_8M_BASE__)
+    SCB_CCR |= CCR_UNALIGN_TRP; /* always so on these; needed where a larger core stands in for one */
 #endif
 #if __ARM_ARCH >= 8
     __asm__ volatile("msr msplim, %0" : : "r"(tg_stack_limit));
