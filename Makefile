@@ -50,6 +50,17 @@ test-door-%: .venv-doors/%/.ready
 	@.venv-doors/$*/bin/python -m pip install --quiet --disable-pip-version-check -e '.[test,$*]'
 	@touch $@
 
+.PHONY: test-projects
+test-projects: setup .venv-projects/.ready ## Run the tests of --project with the tools' own parsers (TINYGEN_PACK_SCHEMA=PACK.xsd)
+	@PATH="$(CURDIR)/.venv-projects/bin:$$PATH" .venv-projects/bin/python -m pytest -n $(JOBS) $(PYTEST_FLAGS) tests/build/test_projects.py
+
+.venv-projects/.ready: pyproject.toml
+	@echo "setting up .venv-projects"
+	@$(PYTHON) -m venv .venv-projects
+	@.venv-projects/bin/python -m pip install --quiet --disable-pip-version-check -e '.[test]' \
+		west platformio idf-component-manager kconfiglib xmlschema
+	@touch $@
+
 .PHONY: check
 check: setup ## Lint, formats, types, workflows, import order, MISRA C
 	@$(BIN)/ruff check .
@@ -140,4 +151,4 @@ $(VENV)/.submodule: | $(VENV)/.ready
 
 .PHONY: clean
 clean: ## Remove the virtual environment and caches
-	rm -rf $(VENV) .venv-doors build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-doors .venv-projects build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -208,7 +208,7 @@ def test_cmake_reads_the_word(file: Path, word: str) -> None:
 
 def test_project_files_are_quoted() -> None:
     board = targets.load("mps2-an386").model_copy(update={"flags": ("$(shell touch RAN)", "a b")})
-    project = Project("net", board, "2", ["net.c", "include/net.h"], FolderLayout())
+    project = Project("net", board, "2", ["net.c", "include/net.h"], FolderLayout(), ["net"], [])
     files = {kind: render_project(project, kind) for kind in ProjectKind}
     assert "ARCH_FLAGS ?= '$$(shell touch RAN)' 'a b'\n" in files[ProjectKind.MAKE]["Makefile"]
     others = "".join(text for kind in ProjectKind if kind is not ProjectKind.MAKE for text in files[kind].values())

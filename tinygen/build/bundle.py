@@ -79,7 +79,9 @@ def bundle(contents: Contents, kind: ProjectKind) -> dict[str, str]:
     copied = {tree.name: _copied(tree, contents, c_files, layout) for tree in contents.trees}
     for found in copied.values():
         files |= found
-    project = Project(contents.name, contents.board, contents.opt, sorted(files), layout)
+    names = [network.name for network in contents.networks]
+    tested = [name for name in names if f"{name}_selftest.c" in c_files]
+    project = Project(contents.name, contents.board, contents.opt, sorted(files), layout, names, tested)
     folder = FolderText(
         contents.name,
         [NetworkText(ModelText(n.name, n.schedule, home=n.home), n.source) for n in contents.networks],

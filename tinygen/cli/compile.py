@@ -56,7 +56,14 @@ Models = Annotated[
     ),
 ]
 Out = Annotated[Path, typer.Option("-o", "--output", metavar="OUT", help="Folder to write.", show_default=False)]
-Project = Annotated[str, typer.Option("--project", metavar="KIND", help="Build file to write: make or cmake.")]
+Project = Annotated[
+    str,
+    typer.Option(
+        "--project",
+        metavar="KIND",
+        help="Tool that takes the folder: make, cmake, zephyr, arduino, platformio, esp-idf or cmsis-pack.",
+    ),
+]
 DumpTo = Annotated[
     Path | None,
     typer.Option(

@@ -8,6 +8,7 @@ from tinygen import __version__
 from tinygen.codegen.environment import environment
 from tinygen.codegen.quoting import cmake_arguments, make_value
 from tinygen.targets import Board
+from tinygen.targets.isa import Isa
 
 
 @dataclass(frozen=True)
@@ -26,10 +27,11 @@ class FolderLayout:
 
 @dataclass(frozen=True)
 class _Form:
-    """What makes a folder one that a tool takes."""
+    """What makes a folder one that a tool takes; names of files may have {name}, that of the folder."""
 
     files: Mapping[str, str]  # templates by path
     flags: Callable[[Iterable[str]], str] = cmake_arguments  # how the board's flags are written, where they are
+    is_package: bool = True  # whether C lies as package managers want it, with one include path
 
 
 class ProjectKind(StrEnum):
@@ -37,10 +39,17 @@ class ProjectKind(StrEnum):
 
     MAKE = "make"
     CMAKE = "cmake"
+    ZEPHYR = "zephyr"
+    ARDUINO = "arduino"
+    PLATFORMIO = "platformio"
+    ESP_IDF = "esp-idf"
+    CMSIS_PACK = "cmsis-pack"
 
-    def layout(self, name: str) -> FolderLayout:  # noqa: ARG002 - of packages
+    def layout(self, name: str) -> FolderLayout:
         """Where files go in a folder of that name."""
-        return FolderLayout()
+        if not self.form.is_package:
+            return FolderLayout()
+        return FolderLayout("src/", f"src/{name}/", is_flat=True, example=f"examples/{name}_once/main.c")
 
     @property
     def form(self) -> _Form:
@@ -49,8 +58,37 @@ class ProjectKind(StrEnum):
 
 
 _FORMS = {
-    ProjectKind.MAKE: _Form({"Makefile": "make/Makefile"}, make_value),
-    ProjectKind.CMAKE: _Form({"CMakeLists.txt": "cmake/CMakeLists.txt"}),
+    ProjectKind.MAKE: _Form({"Makefile": "make/Makefile"}, make_value, is_package=False),
+    ProjectKind.CMAKE: _Form({"CMakeLists.txt": "cmake/CMakeLists.txt"}, is_package=False),
+    ProjectKind.ZEPHYR: _Form(
+        {
+            "zephyr/module.yml": "zephyr/module.yml",
+            "zephyr/Kconfig": "zephyr/Kconfig",
+            "zephyr/CMakeLists.txt": "zephyr/CMakeLists.txt",
+        }
+    ),
+    ProjectKind.ARDUINO: _Form(
+        {
+            "library.properties": "arduino/library.properties",
+            "examples/{name}_once/{name}_once.ino": "arduino/example.ino",
+        }
+    ),
+    ProjectKind.PLATFORMIO: _Form({"library.json": "platformio/library.json"}),
+    ProjectKind.ESP_IDF: _Form(
+        {"CMakeLists.txt": "esp-idf/CMakeLists.txt", "idf_component.yml": "esp-idf/idf_component.yml"}
+    ),
+    ProjectKind.CMSIS_PACK: _Form(
+        {"tinygen.{name}.pdsc": "cmsis-pack/pack.pdsc", "{name}.clayer.yml": "cmsis-pack/layer.clayer.yml"}
+    ),
+}
+_PACK_CONDITIONS = {  # devices that a pack's component accepts, as attributes of a condition
+    Isa.SCALAR: (
+        *(f'Dcore="Cortex-{core}"' for core in ("M0", "M0+", "M1", "M3", "M23")),
+        'Dcore="Cortex-M33" Ddsp="NO_DSP"',
+    ),
+    Isa.DSP: ('Dcore="Cortex-M4"', 'Dcore="Cortex-M7"', 'Ddsp="DSP" Dmve="NO_MVE"'),
+    Isa.MVE: ('Dmve="MVE"', 'Dmve="FP_MVE"'),
+    Isa.HOST: (),
 }
 
 
@@ -63,11 +101,23 @@ class Project:
     opt: str
     files: Sequence[str]  # of C, relative to the folder
     layout: FolderLayout
+    networks: Sequence[str]  # names
+    tested: Sequence[str]  # those that have a self-test
 
     @property
     def version(self) -> str:
         """Of what made it."""
         return __version__
+
+    @property
+    def main_header(self) -> str:
+        """What applications include: it includes the headers of all networks."""
+        return f"{self.name}.h"
+
+    @property
+    def pack_conditions(self) -> Sequence[str]:
+        """What a device may be, in a CMSIS-Pack."""
+        return _PACK_CONDITIONS.get(self.board.isa, ())
 
     @property
     def sources(self) -> list[str]:
@@ -104,7 +154,7 @@ def render_project(project: Project, kind: ProjectKind) -> dict[str, str]:
         "flags": kind.form.flags(board.flags if board.is_host else (*board.flags, *board.toolset.flags)),
     }
     return {
-        path: environment().get_template(f"project/{template}.j2").render(context)
+        path.format(name=project.name): environment().get_template(f"project/{template}.j2").render(context)
         for path, template in kind.form.files.items()
     }
 
