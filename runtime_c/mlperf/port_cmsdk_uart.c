@@ -1,7 +1,7 @@
 /* Port of boards with an APB UART of Arm's Cortex-M System Design Kit, polled. */
-#include "fpgaio_timer.h"
 #include "mlperf_config.h"
 #include "port.h"
+#include "port_timer.h"
 
 #define UART_DATA (*(volatile uint32_t *)(UART_BASE + 0x00U))
 #define UART_STATE (*(volatile uint32_t *)(UART_BASE + 0x04U))

@@ -2,8 +2,8 @@
  * Port that talks over two files of the host instead of the UART, through semihosting: the same commands, faster.
  * Ends the program where the host closes its side.
  */
-#include "fpgaio_timer.h"
 #include "port.h"
+#include "port_timer.h"
 #include "tg_target.h"
 
 #define COMMAND_FILE "mlperf.commands"

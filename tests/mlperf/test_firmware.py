@@ -131,10 +131,11 @@ def test_unknown_port(tmp_path: Path) -> None:
     )
 
 
-def test_boards_of_arm_have_a_uart_and_a_timer() -> None:
+def test_boards_of_arm_and_the_machine_of_riscv_have_a_uart_and_a_timer() -> None:
     for name in targets.names():
         board = targets.load(name)
-        assert (board.uart is not None) == (board.timer is not None) == name.startswith("mps")
+        is_known = name.startswith(("mps", "qemu-"))
+        assert (board.uart is not None) == (board.timer is not None) == is_known
 
 
 @requires_arm_gcc

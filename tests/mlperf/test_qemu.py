@@ -15,7 +15,7 @@ from tests.mlperf.programs import MODELS, Vector, vectors, write_firmware
 from tests.support.command_line import interruptible_process, tinygen
 from tests.support.models import model_file
 from tests.support.shared import shared_file
-from tests.support.tools import requires_cmsis, requires_qemu
+from tests.support.tools import requires_cmsis, requires_qemu, requires_riscv_qemu
 from tinygen.errors import ToolError
 from tinygen.kernels.base import Library
 from tinygen.mlperf import session
@@ -62,6 +62,17 @@ def test_every_task(task: Task, tmp_path: Path) -> None:
     with _running(tmp_path / "fw", UART) as device:
         assert device.identify().model == task.model_version
         _check(device, expected[0])
+
+
+@requires_riscv_qemu
+def test_item_24_keyword_spotting_on_riscv(tmp_path: Path) -> None:
+    """Over a UART of the 16550 kind and through semihosting, with the machine timer's microseconds."""
+    expected = vectors(TASKS["kws"], write_firmware(TASKS["kws"], "qemu-rv32", tmp_path / "fw"))
+    for transport, count in ((SEMIHOSTING, len(expected)), (UART, 1)):
+        with _running(tmp_path / "fw", transport) as device:
+            assert device.identify().model == TASKS["kws"].model_version
+            for vector in expected[:count]:
+                _check(device, vector)
 
 
 @requires_cmsis
@@ -168,7 +179,9 @@ def firmware(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Vector]:
 def kws(firmware: tuple[Path, Vector]) -> Iterator[tuple[str, Vector]]:
     """The pty of running firmware, and something to ask it."""
     folder, vector = firmware
-    with qemu_pty(session.find_program(folder, UART).elf, BOARD) as (path, _):
+    program = session.find_program(folder, UART)
+    assert program.machine is not None
+    with qemu_pty(program.elf, program.machine) as (path, _):
         yield path, vector
 
 

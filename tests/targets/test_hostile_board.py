@@ -250,11 +250,20 @@ def test_sources_of_addresses_stay_comments(file: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize("key", ["qemu_machine", "program"])
-def test_the_description_of_a_firmware_folder_is_data(tmp_path: Path, key: str) -> None:
-    values = {"task": "kws", "board": "mine", "qemu_machine": "mps2-an386", "program": "kws"}
+@pytest.mark.parametrize(
+    ("key", "bad"),
+    [
+        ("qemu_machine", "x,dumpdtb=RAN"),
+        ("qemu_cpu", "x -device y"),
+        ("family", "x,dumpdtb=RAN"),
+        ("program", "x,dumpdtb=RAN"),
+    ],
+)
+def test_the_description_of_a_firmware_folder_is_data(tmp_path: Path, key: str, bad: str) -> None:
+    values = {"task": "kws", "board": "mine", "qemu_machine": "virt", "program": "kws"}
+    values |= {"qemu_cpu": "rv32,f=false", "family": "RISC-V"}
     file = tmp_path / DESCRIPTION_FILE
-    for value, is_good in ((values[key], True), ("../../x", False), ("x,dumpdtb=RAN", False)):
+    for value, is_good in ((values[key], True), ("../../x", False), (bad, False)):
         file.write_text(str(values | {key: value}).replace("'", '"'))
         if is_good:
             assert read_description(tmp_path).program == "kws"

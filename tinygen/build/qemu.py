@@ -2,13 +2,43 @@
 
 import shutil
 import subprocess
+from dataclasses import dataclass
 from pathlib import Path
 
 from tinygen.build.outcome import Outcome, outcome
 from tinygen.errors import ToolError
 from tinygen.system.process import tied
-from tinygen.targets import Board, Qemu
+from tinygen.targets import Board
 from tinygen.targets.toolset import Toolset
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What QEMU models."""
+
+    name: str
+    cpu: str | None  # where the machine takes several
+    tools: Toolset
+
+    def command(self, purpose: str, properties: str = "") -> list[str]:
+        """QEMU and what it is told to be; ToolError where it is missing, which is needed for a purpose.
+
+        Properties stand behind the machine's name, each after a comma.
+        """
+        qemu = shutil.which(self.tools.emulator)
+        if qemu is None:
+            raise ToolError(
+                f"{self.tools.emulator}: not found on PATH, needed to {purpose}. "
+                f"Install the Debian package {self.tools.emulator_package}."
+            )
+        cpu = [] if self.cpu is None else ["-cpu", self.cpu]
+        own = ["-M", f"{self.name}{properties}", *cpu, *self.tools.emulator_options]
+        return [qemu, *own, "-nographic", "-monitor", "none"]
+
+
+def machine_of(board: Board) -> Machine | None:
+    """The machine that stands for a board, if there is one."""
+    return None if board.qemu is None else Machine(board.qemu.machine, board.qemu.cpu, board.toolset)
 
 
 def run(
@@ -19,16 +49,10 @@ def run(
     `icount`: one instruction takes one nanosecond of virtual time, so that it can count its instructions.
     `plugin`: a TCG plugin with its arguments, as QEMU's option takes them.
     """
-    if board.qemu is None:
+    machine = machine_of(board)
+    if machine is None:
         raise ToolError(f"{board.name}: has no QEMU machine, expected a board with one. Run it on hardware.")
-    tools = board.toolset
-    qemu = shutil.which(tools.emulator)
-    if qemu is None:
-        raise ToolError(
-            f"{tools.emulator}: not found on PATH, needed to run on {board.name}. "
-            f"Install the Debian package {tools.emulator_package}."
-        )
-    command = [qemu, *machine_options(board.qemu, tools), "-nographic", "-monitor", "none", "-serial", "none"]
+    command = [*machine.command(f"run on {board.name}"), "-serial", "none"]
     command += ["-semihosting-config", f"enable=on,target=native,arg={elf.stem}"]
     command += ["-kernel", str(elf.resolve())]
     command += ["-icount", "shift=0"] if icount else []
@@ -44,9 +68,3 @@ def run(
             f"It hangs or needs more time. Its last words: {text[-200:]!r}"
         ) from None
     return outcome(done.returncode, done.stderr.decode(errors="replace"))
-
-
-def machine_options(machine: Qemu, tools: Toolset) -> list[str]:
-    """What the emulator of `tools` is told so that it models `machine`."""
-    cpu = [] if machine.cpu is None else ["-cpu", machine.cpu]
-    return ["-M", machine.machine, *cpu, *tools.emulator_options]

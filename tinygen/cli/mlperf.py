@@ -10,6 +10,7 @@ import typer
 
 from tinygen.api import report
 from tinygen.build.output import check_folder, write_folder
+from tinygen.build.qemu import Machine, machine_of
 from tinygen.cli.command import MICROCONTROLLER
 from tinygen.cli.command import command as as_command
 from tinygen.cli.group import NamedGroup
@@ -88,7 +89,7 @@ ResultsFile = Annotated[
         "-o", "--output", metavar="FILE", help="Results (default: results.json beside the ELF).", show_default=False
     ),
 ]
-Machine = Annotated[
+Emulated = Annotated[
     str | None,
     typer.Option("-t", "--target", help="Board that QEMU plays (default: the folder's).", show_default=False),
 ]
@@ -180,7 +181,7 @@ def run(
     data: Data = None,
     transport: TransportName = TransportKind.UART.value,
     port: Port = None,
-    target: Machine = None,
+    target: Emulated = None,
     samples: Samples = None,
     iterations: Iterations = None,
     warmups: Warmups = None,
@@ -203,15 +204,18 @@ def run(
         terminal.result(listened, session_table(listened))
         return
     found = _data(chosen, plan, data, seed)
-    machine = port or _machine(program, target)
-    ends = session.attach(port, chosen) if port else session.start(program, machine, kind)
+    if port is None:
+        machine = _machine(program, target)
+        place, ends = machine.name, session.start(program, machine, kind)
+    else:
+        place, ends = port, session.attach(port, chosen)
     with terminal.progress(f"{chosen.model_version}, {plan.mode}") as progress, ends as transport_ends:
         identity, measured = session.drive(transport_ends, chosen, found, plan, progress)
     result = Session(
         task=chosen.name,
         mode=plan.mode,
         transport="serial port" if port else kind.value,
-        target=machine,
+        target=place,
         device=identity,
         data=found.source,
         accuracy=measured if isinstance(measured, Accuracy) else None,
@@ -227,7 +231,7 @@ def run(
 def serve(
     terminal: Terminal,
     firmware: FirmwarePath,
-    target: Machine = None,
+    target: Emulated = None,
     tracks: Tracks = None,
     monitor: Monitor = False,
 ) -> None:
@@ -252,7 +256,7 @@ def serve(
         emulator.process.wait()
 
 
-def _serve_energy(terminal: Terminal, program: BenchmarkProgram, machine: str) -> None:
+def _serve_energy(terminal: Terminal, program: BenchmarkProgram, machine: Machine) -> None:
     """Firmware behind an interface board on one pty, a power monitor that measures nothing on another."""
     with session.monitored(program, machine) as (interface, power, serve_both):
         if terminal.json:
@@ -376,12 +380,8 @@ def _data(task: Task, plan: SessionPlan, source: Path | None, seed: int) -> Data
     return random_data(task, WINDOWS, seed)
 
 
-def _machine(program: BenchmarkProgram, target: str | None) -> str:
-    if target is not None:
-        board = load(target)
-        machine = board.qemu.machine if board.qemu else None
-    else:
-        machine = program.machine
+def _machine(program: BenchmarkProgram, target: str | None) -> Machine:
+    machine = program.machine if target is None else machine_of(load(target))
     if machine is None:
         raise UsageError(
             f"{program.elf}: its board has no QEMU machine, or is not known. Name a board with -t, or a serial port "

@@ -29,6 +29,8 @@ from tinygen.targets import Board, SoundKind, TimerKind, UartKind
 
 _OWN = paths.RUNTIME_C / "mlperf"
 _QUANTIZE = "tg_quantize_f32_s8"
+_PORTS = {UartKind.CMSDK: "port_cmsdk_uart.c", UartKind.NS16550: "port_ns16550_uart.c"}
+_TIMERS = {TimerKind.MPS_FPGAIO: "mps_fpgaio.h", TimerKind.RISCV_MTIME: "riscv_mtime.h"}
 _START = ("run.c", "semihosting.c", "semihosting_call.c", "startup.c")
 
 
@@ -62,11 +64,20 @@ def firmware_files(
     _check_board(board)
     listening = None if front_end is None else _listening(task, schedule, front_end)
     _check_model(task, schedule, listening)
-    machine = board.qemu.machine if board.qemu else None
     block_samples = None if listening is None else listening.block_samples
-    description = Description(task.name, board.name, machine, task.name, block_samples)
+    description = Description(
+        task=task.name,
+        board=board.name,
+        qemu_machine=board.qemu.machine if board.qemu else None,
+        program=task.name,
+        block_samples=block_samples,
+        qemu_cpu=board.qemu.cpu if board.qemu else None,
+        family=board.toolset.family,
+    )
     context = _context(task, schedule, name, opt, description, listening)
     files = {f"mlperf/{file}": (_OWN / file).read_text(encoding="utf-8") for file in _own_sources(listening)}
+    if board.timer is not None:
+        files["mlperf/port_timer.h"] = (_OWN / "timers" / _TIMERS[board.timer.kind]).read_text(encoding="utf-8")
     files |= {f"target/{file.name}": file.read_text(encoding="utf-8") for file in _start_sources(board)}
     wanted = (_QUANTIZE,) if _is_window(task) else ()
     contents = Contents(name, [network], trees, opt, schedule.arena_bytes, wanted=wanted)
@@ -147,7 +158,7 @@ def _port(board: Board) -> str | None:
     """The port of the board's serial port and counter; None where the user has to write one."""
     if board.uart is None or board.timer is None:
         return None
-    return {(UartKind.CMSDK, TimerKind.MPS_FPGAIO): "mlperf/port_cmsdk_uart.c"}[board.uart.kind, board.timer.kind]
+    return f"mlperf/{_PORTS[board.uart.kind]}"
 
 
 def _sound_port(board: Board) -> str | None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
+from tinygen.build.qemu import Machine, machine_of
 from tinygen.errors import BuildError, ToolError, UsageError
 from tinygen.mlperf.dataset import DataSet
 from tinygen.mlperf.description import DESCRIPTION_FILE, read_description
@@ -53,7 +54,7 @@ class BenchmarkProgram:
 
     elf: Path
     task: str | None  # None: nobody has said it
-    machine: str | None  # of QEMU
+    machine: Machine | None
     board: str | None = None
     block_samples: int | None = None  # that it takes at once, where it listens
 
@@ -98,14 +99,12 @@ def find_program(path: Path, transport: TransportKind) -> BenchmarkProgram:
     if not path.is_dir() and path.name not in elves.values():
         _existing(path)
         return BenchmarkProgram(
-            path, description.task, description.qemu_machine, description.board, description.block_samples
+            path, description.task, description.machine, description.board, description.block_samples
         )
     elf = folder / elves[transport]
     if not _is_current(elf):
         _make(elf)
-    return BenchmarkProgram(
-        elf, description.task, description.qemu_machine, description.board, description.block_samples
-    )
+    return BenchmarkProgram(elf, description.task, description.machine, description.board, description.block_samples)
 
 
 def _existing(path: Path) -> Path:
@@ -129,7 +128,7 @@ def check_elf(file: Path) -> None:
             raise UsageError(f"{file}: is no ELF file, firmware was expected. Name what `make` has built.")
 
 
-def start(program: BenchmarkProgram, machine: str, transport: TransportKind) -> AbstractContextManager[Transport]:
+def start(program: BenchmarkProgram, machine: Machine, transport: TransportKind) -> AbstractContextManager[Transport]:
     """QEMU with the program, ready to be talked to; UsageError where the file is no program."""
     check_elf(program.elf)
     run = qemu_uart if transport is TransportKind.UART else qemu_semihosting
@@ -155,12 +154,13 @@ def playing(program: BenchmarkProgram, board: Board, folder: Path) -> Iterator[t
     UsageError where the file is no program, or the board's emulator shares no RAM.
     """
     check_elf(program.elf)
-    if board.sound is None or board.qemu is None or program.block_samples is None:
+    machine = machine_of(board)
+    if board.sound is None or machine is None or program.block_samples is None:
         raise UsageError(
             f"--target {board.name}: has no [sound] and [qemu] in its TOML file, or {program.elf} does not listen. "
             "Use the benchmark's own runner with an interface board."
         )
-    with qemu_listening(program.elf, board.qemu.machine, board.sound, program.block_samples) as (path, _, link):
+    with qemu_listening(program.elf, machine, board.sound, program.block_samples) as (path, _, link):
         yield path, InterfaceBoard(link, folder)
 
 
@@ -176,7 +176,7 @@ def drive_tracks(
 
 
 @contextmanager
-def monitored(program: BenchmarkProgram, machine: str) -> Iterator[tuple[str, str, Callable[[], None]]]:
+def monitored(program: BenchmarkProgram, machine: Machine) -> Iterator[tuple[str, str, Callable[[], None]]]:
     """QEMU with a program behind an interface board, beside an emulated power monitor: the paths of their ptys, and
     what serves them."""
     check_elf(program.elf)

@@ -3,7 +3,6 @@
 import os
 import re
 import select
-import shutil
 import subprocess
 import termios
 import time
@@ -14,13 +13,13 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
+from tinygen.build.qemu import Machine
 from tinygen.errors import ToolError
 from tinygen.mlperf.sound_link import SoundLink, sound_link
 from tinygen.system.process import has_ended, tied
 from tinygen.system.work import work_folder
 from tinygen.targets import Sound
 
-_QEMU = "qemu-system-arm"
 _PTY = re.compile(r"redirected to (/dev/\S+) ")
 _START_S = 10.0  # QEMU names its pty at once
 _QUIET_S = 0.3  # what the firmware says at boot has passed
@@ -118,7 +117,7 @@ class Transport:
         if self.emulator is not None and self.emulator.has_ended:
             raise ToolError(
                 f"firmware: ended with code {self.emulator.process.wait()}, an answer was expected. Choose the "
-                f"board that it is made for. {_QEMU} says: {self.emulator.report}"
+                f"board that it is made for. QEMU says: {self.emulator.report}"
             )
 
 
@@ -150,7 +149,7 @@ def _make_raw(port: int, path: str, baud: int | None) -> None:
 
 
 @contextmanager
-def qemu_pty(elf: Path, machine: str) -> Iterator[tuple[str, Emulator]]:
+def qemu_pty(elf: Path, machine: Machine) -> Iterator[tuple[str, Emulator]]:
     """QEMU running `elf`, and the path of the pty that its UART is on."""
     with _qemu(elf, machine, "pty") as emulator:
         yield _pty_path(emulator), emulator
@@ -158,25 +157,25 @@ def qemu_pty(elf: Path, machine: str) -> Iterator[tuple[str, Emulator]]:
 
 @contextmanager
 def qemu_listening(
-    elf: Path, machine: str, sound: Sound, block_samples: int
+    elf: Path, machine: Machine, sound: Sound, block_samples: int
 ) -> Iterator[tuple[str, Emulator, SoundLink]]:
     """QEMU running firmware that listens: the path of its pty, and where samples go in and pins are seen."""
     shared = f"memory-backend-file,id=sound,size={sound.size},mem-path={_RAM_FILE},share=on"
-    with _qemu(elf, f"{machine},memory-backend=sound", "pty", options=("-object", shared)) as emulator:
+    with _qemu(elf, machine, "pty", properties=",memory-backend=sound", options=("-object", shared)) as emulator:
         path = _pty_path(emulator)
         ram = emulator.log.with_name(_RAM_FILE)
         yield path, emulator, sound_link(ram, sound, block_samples, lambda: emulator.has_ended)
 
 
 @contextmanager
-def qemu_uart(elf: Path, machine: str) -> Iterator[Transport]:
+def qemu_uart(elf: Path, machine: Machine) -> Iterator[Transport]:
     """QEMU running `elf` with its UART open."""
     with qemu_pty(elf, machine) as (path, emulator), open_port(path, emulator) as transport:
         yield transport
 
 
 @contextmanager
-def qemu_semihosting(elf: Path, machine: str) -> Iterator[Transport]:
+def qemu_semihosting(elf: Path, machine: Machine) -> Iterator[Transport]:
     """QEMU running the semihosting variant of the firmware: its two files are pipes."""
     with ExitStack() as stack:
         ends: list[int] = []
@@ -197,16 +196,14 @@ def qemu_semihosting(elf: Path, machine: str) -> Iterator[Transport]:
 @contextmanager
 def _qemu(
     elf: Path,
-    machine: str,
+    machine: Machine,
     serial: str,
     prepare: Callable[[Path], None] | None = None,
+    properties: str = "",
     options: Sequence[str] = (),
 ) -> Iterator[Emulator]:
     """QEMU in a folder of its own, which is prepared first."""
-    qemu = shutil.which(_QEMU)
-    if qemu is None:
-        raise ToolError(f"{_QEMU}: not found on PATH, needed to run firmware. Install the Debian package {_QEMU}.")
-    command = [qemu, "-M", machine, "-nographic", "-monitor", "none", "-serial", serial]
+    command = [*machine.command("run firmware", properties), "-serial", serial]
     command += ["-semihosting-config", "enable=on,target=native", "-kernel", str(elf.resolve()), *options]
     with work_folder() as folder:
         if prepare is not None:
@@ -231,4 +228,4 @@ def _pty_path(emulator: Emulator) -> str:
         if found:
             return found[1]
         time.sleep(0.01)
-    raise ToolError(f"{_QEMU}: names no pty within {_START_S:g} s, one was expected. It printed: {emulator.words!r}")
+    raise ToolError(f"QEMU: names no pty within {_START_S:g} s, one was expected. It printed: {emulator.words!r}")

@@ -27,7 +27,7 @@ from tinygen.targets.toolset import Toolset, toolset
 
 LONGEST_NAME = 64  # letters of a board and its memories; they are in names of files, macros and sections
 QEMU_MACHINE = "^[a-z0-9][a-z0-9_.-]{0,63}$"
-_QEMU_CPU = "^[a-z0-9][a-zA-Z0-9_.,=-]{0,199}$"
+QEMU_CPU = "^[a-z0-9][a-zA-Z0-9_.,=-]{0,199}$"
 NULL_BYTES = 16  # of RAM at address 0 that stay free
 _SOUND_BYTES = 1 << 16  # at the end of RAM that an emulator shares
 
@@ -43,12 +43,14 @@ class UartKind(StrEnum):
     """Programming model of a serial port."""
 
     CMSDK = "cmsdk"  # the APB UART of Arm's Cortex-M System Design Kit
+    NS16550 = "ns16550"  # the 16550, its registers next to each other
 
 
 class TimerKind(StrEnum):
     """Programming model of a free-running counter."""
 
     MPS_FPGAIO = "mps-fpgaio"  # COUNTER and PRESCALE of the FPGA system control of Arm's MPS boards
+    RISCV_MTIME = "riscv-mtime"  # the machine timer of a core-local interruptor, which begins at the base
 
 
 def _size(value: str | int) -> int:
@@ -136,7 +138,7 @@ class Qemu(_Frozen):
     """How QEMU models the board."""
 
     machine: str = Field(pattern=QEMU_MACHINE)  # without options
-    cpu: str | None = Field(default=None, pattern=_QEMU_CPU)  # where the machine takes several, with its extensions
+    cpu: str | None = Field(default=None, pattern=QEMU_CPU)  # where the machine takes several, with its extensions
     systick_hz: int | None = Field(default=None, gt=0, lt=1 << 32)  # clock of SysTick under QEMU; None: it cannot count
     source: str
 

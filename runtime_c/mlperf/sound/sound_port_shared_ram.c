@@ -2,7 +2,7 @@
  * Sound from RAM that an emulated interface board shares with the emulator: blocks of samples as if by DMA, and pins as
  * a list of when they moved.
  */
-#include "fpgaio_timer.h"
+#include "port_timer.h"
 #include "sound_port.h"
 
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* Microseconds from the FPGA system control of Arm's MPS2 and MPS3 boards. */
-#ifndef FPGAIO_TIMER_H
-#define FPGAIO_TIMER_H
+#ifndef PORT_TIMER_H
+#define PORT_TIMER_H
 
 #include "mlperf_config.h"
 
