@@ -1,21 +1,24 @@
 """Structure-aware mutants of models through the whole pipeline, and those that are accepted through C.
 
-    python -m benchmarks.fuzz [--accepted 5000] [--seed 0] [--keep build/fuzz]
+    python -m benchmarks.fuzz [--accepted 5000] [--seed 0] [--keep build/fuzz] [--record]
 
 Random models of TFLite and ONNX, with some of their numbers changed, are compiled; what raises anything but a
 `TinygenError` is a finding. Those that are accepted run side by side in programs of some tens, under sanitizers, with
 portable and native kernels in turn, and must give the outputs of the numpy references. The files of what fails are
-kept; a file that showed a defect goes to tests/models/corpus, where a test runs it ever after.
+kept; a file that showed a defect goes to tests/models/corpus, where a test runs it ever after. With `--record` the
+round stands in fuzz.json and fuzz.md beside this file, with the commit that it tried.
 """
 
 import argparse
+import json
 import random
+import subprocess
 import sys
 import tempfile
 import traceback
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from itertools import cycle
 from pathlib import Path
 
@@ -42,6 +45,16 @@ _BINARY = ("ADD", "MAXIMUM", "MINIMUM", "MUL", "SQUARED_DIFFERENCE", "SUB")
 _MOST_MACS = 1_000_000
 _MOST_ELEMENTS = 100_000
 _GENTLE = 0.8  # of ONNX mutants
+_ROUNDS = Path(__file__).with_suffix(".json")
+_PAGE = Path(__file__).with_suffix(".md")
+_INTRODUCTION = f"""# Mutants of models
+
+Random models of TFLite and ONNX with some of their numbers changed, through the whole pipeline: `make fuzz`. Those that
+compile run in C under sanitizers, {_BATCH} in a program, with portable and native kernels in turn, beside the numpy
+references. A *finding* is an error that is no refusal, a report of a sanitizer, or an output that is another one by a
+single bit; what is found is mended, and its file is a test ever after (`tests/models/corpus`,
+`tests/models/test_fuzzed.py`). `--record` adds a round to this page; the same commit and seed give the same mutants.
+"""
 
 
 @dataclass
@@ -51,7 +64,30 @@ class Round:
     refused: Counter[str] = field(default_factory=Counter)
     accepted: int = 0
     run: int = 0
+    errors: int = 0  # that are no refusals
     findings: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """A round of the page."""
+
+    commit: str  # that was tried
+    accepted: int  # each ran in C
+    seed: int
+    first: int  # number of the first mutant
+    findings: int
+    mutants: int | None = None  # None: not kept
+    refused: dict[str, int] | None = None  # by the class of the error
+
+    @property
+    def row(self) -> str:
+        """Of the table."""
+        command = f"python -m benchmarks.fuzz --accepted {self.accepted} --seed {self.seed}"
+        command += f" --first {self.first}" if self.first else ""
+        refused = ", ".join(f"{number:,} {name}" for name, number in (self.refused or {}).items()) or "not kept"
+        mutants = "not kept" if self.mutants is None else f"{self.mutants:,}"
+        return f"| {self.commit} | `{command}` | {mutants} | {refused} | {self.accepted:,} | {self.findings} |"
 
 
 @dataclass(frozen=True)
@@ -147,6 +183,7 @@ def fuzz(wanted: int, seed: int, keep: Path, first: int = 0) -> Round:
             try:
                 graph = accepted(name, content, Path(folder))
             except Exception:
+                came.errors += 1
                 _keep(came, keep, f"{seed}-{number}-{name}", content, traceback.format_exc())
             else:
                 if isinstance(graph, str):
@@ -173,6 +210,27 @@ def _keep(came: Round, folder: Path, name: str, content: bytes, why: str) -> Non
     print(f"{file}: {why}", flush=True)
 
 
+def recorded() -> list[Recorded]:
+    """The rounds of fuzz.json."""
+    return [Recorded(**entry) for entry in json.loads(_ROUNDS.read_text(encoding="utf-8"))]
+
+
+def page(rounds: Sequence[Recorded]) -> str:
+    """The text of fuzz.md."""
+    lines = ["| commit | command | mutants | refused | accepted, run in C | findings |", "|---|---|--:|---|--:|--:|"]
+    return f"{_INTRODUCTION}\n{chr(10).join([*lines, *(each.row for each in rounds)])}\n"
+
+
+def _record(came: Round, seed: int, first: int) -> None:
+    asked = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True)
+    refused = dict(came.refused.most_common())
+    mutants = came.accepted + came.refused.total() + came.errors
+    round_ = Recorded(asked.stdout.strip(), came.accepted, seed, first, len(came.findings), mutants, refused)
+    rounds = [*recorded(), round_]
+    _ROUNDS.write_text(json.dumps([asdict(each) for each in rounds], indent=1) + "\n", encoding="utf-8")
+    _PAGE.write_text(page(rounds), encoding="utf-8")
+
+
 def main() -> int:
     """Print how many were refused, by which errors, and what was found."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -180,9 +238,12 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--first", type=int, default=0, help="number of the first mutant")
     parser.add_argument("--keep", type=Path, default=Path("build/fuzz"))
+    parser.add_argument("--record", action="store_true", help="put the round into fuzz.md")
     given = parser.parse_args()
     came = fuzz(given.accepted, given.seed, given.keep, given.first)
     print(f"{came.accepted} accepted, refused: {dict(came.refused.most_common())}, {len(came.findings)} findings")
+    if given.record:
+        _record(came, given.seed, given.first)
     return 1 if came.findings else 0
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.fuzz import accepted, fuzz, mutant
+from benchmarks.fuzz import accepted, fuzz, mutant, page, recorded
 from tests.support.batches import TOOLBOXES, run_batch
 from tests.support.tools import requires_gcc_sanitizers
 from tinygen.ir.graph import Graph, Values
@@ -14,6 +14,7 @@ from tinygen.ops.conv2d import Conv2D
 
 MUTANTS = 20
 SEED = 5
+CHECKOUT = Path(__file__).resolve().parents[2]
 CORPUS = sorted((Path(__file__).parent / "corpus").glob("*.*"))
 
 
@@ -50,6 +51,17 @@ def test_a_wrong_result_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 def test_the_same_numbers_give_the_same_mutant() -> None:
     assert [mutant(number, SEED) for number in range(5)] == [mutant(number, SEED) for number in range(5)]
+
+
+def test_the_page_has_the_rounds() -> None:
+    """One of them is as long as is asked for; none has found what was not mended."""
+    rounds = recorded()
+    assert (CHECKOUT / "benchmarks" / "fuzz.md").read_text(encoding="utf-8") == page(rounds)
+    assert max(each.accepted for each in rounds) >= 5000
+    for each in rounds:
+        assert (
+            each.mutants is None or each.refused is None or each.mutants >= each.accepted + sum(each.refused.values())
+        )
 
 
 def _graph(name: str, folder: Path) -> Graph:
