@@ -35,6 +35,7 @@ import pytest
 import tflite  # noqa: F401
 
 from tests.support.mutants import Mutant, mutants
+from tinygen import paths
 
 _ROOT = Path(__file__).resolve().parents[1]
 _COPIED = ("tinygen", "templates", "runtime_c", "boards", "tests", "examples", "benchmarks", "pyproject.toml")
@@ -64,6 +65,7 @@ class Room:
 
     files: tuple[str, ...]  # patterns
     tests: tuple[str, ...]  # arguments of pytest, the quickest first
+    needs_cmsis: bool = False  # some of them are skipped without
 
 
 _PLACEMENT = "tests/planner/test_placement.py"
@@ -123,7 +125,17 @@ ROOMS = {
             "tests/kernels/test_native_requantization.py",
         ),
     ),
-    "lowerings": Room(("tinygen/kernels/cmsis_nn/*.py",), _OPERATORS_RUN),
+    "lowerings": Room(
+        ("tinygen/kernels/cmsis_nn/*.py",),
+        (
+            "tests/kernels/test_scratch.py",
+            "tests/kernels/test_cmsis_nn_reference.py",
+            "tests/kernels/test_narrow_weights.py::test_layers_run[int4-host-cmsis]",
+            "tests/kernels/test_narrow_weights.py::test_layers_run[mixed-host-cmsis]",
+            *_OPERATORS_RUN,
+        ),
+        needs_cmsis=True,
+    ),
     "templates": Room(
         ("templates/ops/*.j2",), (*_OPERATORS_RUN, "tests/models/test_slices.py", "tests/models/test_row_operators.py")
     ),
@@ -229,6 +241,8 @@ def _try_all(room: Room, chosen: Sequence[tuple[Path, Mutant]]) -> Iterator[Foun
     """What becomes of mutants in a copy of the project; SystemExit where its tests fail without any."""
     if not chosen:
         return
+    if room.needs_cmsis and paths.cmsis_nn() is None:
+        raise SystemExit("CMSIS-NN is missing, without which tests of this room are skipped")
     with tempfile.TemporaryDirectory(prefix="tinygen-") as folder:
         place = _copied(Path(folder))
         status, cpu_s = _run(place, room.tests, 0)
