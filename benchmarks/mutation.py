@@ -128,6 +128,8 @@ ROOMS = {
     "lowerings": Room(
         ("tinygen/kernels/cmsis_nn/*.py",),
         (
+            "tests/kernels/test_depthwise_as_convolution.py::test_where_it_is_cheaper",
+            "tests/kernels/test_select.py",
             "tests/kernels/test_scratch.py",
             "tests/kernels/test_cmsis_nn_reference.py",
             "tests/kernels/test_narrow_weights.py::test_layers_run[int4-host-cmsis]",
