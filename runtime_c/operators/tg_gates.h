@@ -15,7 +15,7 @@
 #include "tg_dot_s8.h"
 #endif
 #include "tg_fixed_point.h"
-#include "tg_recurrent.h"
+#include "tg_steps.h"
 #include "tg_units.h"
 
 static inline void tg_scale_units_by(int32_t *values, int32_t count, const struct tg_gate_scaling *scaling)
@@ -32,14 +32,6 @@ static inline void tg_hide(
         const int32_t value = values[each] + zero_point;
 
         hidden[each] = (TG_ELEMENT)(value < TG_MIN ? TG_MIN : value > TG_MAX ? TG_MAX : value);
-    }
-}
-
-/* What stands behind the end of a sequence. */
-static inline void tg_fill(TG_ELEMENT *row, int32_t units, int32_t zero_point)
-{
-    for (int32_t unit = 0; unit < units; unit++) {
-        row[unit] = (TG_ELEMENT)zero_point;
     }
 }
 

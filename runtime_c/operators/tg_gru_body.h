@@ -63,9 +63,21 @@ static void new_of(const struct tg_gru *layer, int32_t unit, int32_t count, cons
     tg_tanh_units(layer->table, results, count);
 }
 
+struct run {
+    const struct tg_gru *layer;
+    struct numbers numbers; /* of one sequence */
+};
+
 /* One step of one sequence; the hidden state stays as it was. */
-static void step(const struct tg_gru *layer, const TG_ELEMENT *x, const struct numbers *numbers, TG_ELEMENT *output)
+static void step(
+    const void *arguments, int32_t batch, const TG_ELEMENT *x, const TG_ELEMENT *hidden, TG_ELEMENT *output)
 {
+    const struct run *run = arguments;
+    const struct tg_gru *layer = run->layer;
+    const struct numbers *numbers = &run->numbers;
+
+    (void)batch;
+    (void)hidden; /* it is among the numbers */
     gates_of(layer, x, numbers);
     for (int32_t unit = 0; unit < layer->sequence.units; unit += TG_UNITS) {
         const int32_t count = tg_units_from(&layer->sequence, unit);
@@ -107,29 +119,14 @@ static void remember(const struct tg_gru *layer, const TG_ELEMENT *hidden, int16
 void TG_FUNCTION(const struct tg_gru *layer, const TG_ELEMENT *input, const int32_t *lengths, TG_ELEMENT *hidden,
     TG_ELEMENT *output, void *scratch)
 {
-    const struct tg_sequence *sequence = &layer->sequence;
-    const int32_t units = sequence->units;
+    const int32_t units = layer->sequence.units;
     int16_t *memory = scratch;
 
-    for (int32_t batch = 0; batch < sequence->batches; batch++) {
-        const int32_t length = tg_length_of(sequence, lengths, batch);
+    for (int32_t batch = 0; batch < layer->sequence.batches; batch++) {
         TG_ELEMENT *own = hidden + batch * units;
-        const struct numbers numbers = {own, memory, memory + units, (TG_ELEMENT *)(void *)(memory + 2 * units)};
+        const struct run run = {layer, {own, memory, memory + units, (TG_ELEMENT *)(void *)(memory + 2 * units)}};
 
         remember(layer, own, memory);
-        if (length == 0) {
-            tg_fill(own, units, layer->output_zero_point);
-        }
-        for (int32_t count = 0; count < sequence->steps; count++) {
-            const int32_t row = tg_row_of(sequence, batch, count, length);
-            TG_ELEMENT *result = output + row * units;
-
-            if (count < length) {
-                step(layer, input + row * sequence->inputs, &numbers, result);
-                memcpy(own, result, (size_t)units * sizeof *own);
-            } else {
-                tg_fill(result, units, layer->output_zero_point);
-            }
-        }
+        tg_steps_of(&layer->sequence, batch, lengths, input, own, output, layer->output_zero_point, step, &run);
     }
 }

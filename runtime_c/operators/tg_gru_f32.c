@@ -46,5 +46,5 @@ void tg_gru_f32(const struct tg_gru_f32 *layer, const float *input, const int32_
 {
     const struct run run = {layer, scratch};
 
-    tg_steps_f32(&layer->sequence, lengths, input, hidden, output, step, &run);
+    tg_steps(&layer->sequence, lengths, input, hidden, output, 0, step, &run);
 }

@@ -41,10 +41,19 @@ static void update(
     tg_hide(positions, count, &layer->output, layer->output_zero_point, output);
 }
 
+struct run {
+    const struct tg_lstm *layer;
+    int16_t *cells; /* [batches][units] */
+};
+
 /* One step of one sequence; the hidden state stays as it was. */
 static void step(
-    const struct tg_lstm *layer, const TG_ELEMENT *x, const TG_ELEMENT *hidden, int16_t *cell, TG_ELEMENT *output)
+    const void *arguments, int32_t batch, const TG_ELEMENT *x, const TG_ELEMENT *hidden, TG_ELEMENT *output)
 {
+    const struct run *run = arguments;
+    const struct tg_lstm *layer = run->layer;
+    int16_t *cell = run->cells + batch * layer->sequence.units;
+
     for (int32_t unit = 0; unit < layer->sequence.units; unit += TG_UNITS) {
         const int32_t count = tg_units_from(&layer->sequence, unit);
         int32_t gates[4][TG_UNITS];
@@ -63,27 +72,8 @@ static void step(
 void TG_FUNCTION(const struct tg_lstm *layer, const TG_ELEMENT *input, const int32_t *lengths, TG_ELEMENT *hidden,
     int16_t *cell, TG_ELEMENT *output)
 {
-    const struct tg_sequence *sequence = &layer->sequence;
-    const int32_t units = sequence->units;
+    const struct run run = {layer, cell};
 
-    for (int32_t batch = 0; batch < sequence->batches; batch++) {
-        const int32_t length = tg_length_of(sequence, lengths, batch);
-        TG_ELEMENT *own = hidden + batch * units;
-
-        if (length == 0) {
-            tg_fill(own, units, layer->output_zero_point);
-            memset(cell + batch * units, 0, (size_t)units * sizeof *cell);
-        }
-        for (int32_t count = 0; count < sequence->steps; count++) {
-            const int32_t row = tg_row_of(sequence, batch, count, length);
-            TG_ELEMENT *result = output + row * units;
-
-            if (count < length) {
-                step(layer, input + row * sequence->inputs, own, cell + batch * units, result);
-                memcpy(own, result, (size_t)units * sizeof *own);
-            } else {
-                tg_fill(result, units, layer->output_zero_point);
-            }
-        }
-    }
+    tg_forget(&layer->sequence, lengths, cell, sizeof *cell);
+    tg_steps(&layer->sequence, lengths, input, hidden, output, layer->output_zero_point, step, &run);
 }

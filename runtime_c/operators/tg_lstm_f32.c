@@ -50,10 +50,6 @@ void tg_lstm_f32(const struct tg_lstm_f32 *layer, const float *input, const int3
     const struct tg_sequence *sequence = &layer->sequence;
     const struct run run = {layer, cell};
 
-    for (int32_t batch = 0; batch < sequence->batches; batch++) {
-        if (tg_length_of(sequence, lengths, batch) == 0) {
-            memset(cell + batch * sequence->units, 0, (size_t)sequence->units * sizeof *cell);
-        }
-    }
-    tg_steps_f32(sequence, lengths, input, hidden, output, step, &run);
+    tg_forget(sequence, lengths, cell, sizeof *cell);
+    tg_steps(sequence, lengths, input, hidden, output, 0, step, &run);
 }

@@ -21,47 +21,33 @@ struct tg_ring_push {
 /** New rows take the places of the oldest ones, and `place` moves on. */
 void tg_ring_push(const struct tg_ring_push *layer, const void *input, void *ring, int32_t *place);
 
-enum { TG_RING_MOST_TAPS = 32 };
+enum { TG_RING_MOST_TAPS = 32 }; /* of a depthwise convolution */
 
-/** A depthwise convolution along the rows of a ring and new ones behind them. */
-struct tg_ring_depthwise {
+/** A layer on some rows at a time of a ring and new ones behind them. */
+struct tg_ring_layer {
     int32_t ring_rows;
-    int32_t channels;
-    int32_t taps; /**< at most TG_RING_MOST_TAPS */
-    int32_t dilation;
-    int32_t stride;
-    int32_t output_rows;
+    int32_t row;        /**< elements of one */
+    int32_t taps;       /**< rows at a time */
+    int32_t dilation;   /**< rows between taps */
+    int32_t stride;     /**< rows between results */
+    int32_t outputs;    /**< rows of results */
+    int32_t units;      /**< elements of a result */
     int32_t zero_point; /**< of the output */
     int32_t min;
     int32_t max;
-    const int8_t *weights;      /**< [taps][channels] */
-    const int32_t *starts;      /**< of sums: biases, with the input's zero point */
-    const int32_t *multipliers; /**< of each channel */
-    const int32_t *shifts;      /**< to the left where positive */
-};
-
-void tg_ring_depthwise_s8(const struct tg_ring_depthwise *layer, const int8_t *input, const int8_t *ring,
-    const int32_t *place, int8_t *output);
-
-/** Products of weights with whole rows of a ring and new ones behind them. */
-struct tg_ring_fully_connected {
-    int32_t ring_rows;
-    int32_t row;    /**< elements of one */
-    int32_t taps;   /**< rows of a vector */
-    int32_t stride; /**< rows between vectors */
-    int32_t vectors;
-    int32_t units;
-    int32_t zero_point; /**< of the output */
-    int32_t min;
-    int32_t max;
-    const int8_t *weights;      /**< [units][taps][row] */
+    const int8_t *weights;
     const int32_t *starts;      /**< of sums: biases, with the input's zero point */
     const int32_t *multipliers; /**< of each unit */
     const int32_t *shifts;      /**< to the left where positive */
 };
 
-void tg_ring_fully_connected_s8(const struct tg_ring_fully_connected *layer, const int8_t *input, const int8_t *ring,
-    const int32_t *place, int8_t *output);
+/** A depthwise convolution along rows, with as many units as elements; weights are [taps][units]. */
+void tg_ring_depthwise_s8(
+    const struct tg_ring_layer *layer, const int8_t *input, const int8_t *ring, const int32_t *place, int8_t *output);
+
+/** Products of weights [units][taps][row] with whole rows, that lie one behind the other: not dilated. */
+void tg_ring_fully_connected_s8(
+    const struct tg_ring_layer *layer, const int8_t *input, const int8_t *ring, const int32_t *place, int8_t *output);
 
 /** Some rows of a ring and new ones behind them. */
 struct tg_ring_rows {

@@ -3,8 +3,7 @@
  */
 #include <string.h>
 
-#include "tg_fixed_point.h"
-#include "tg_ring.h"
+#include "tg_ring_layer.h"
 
 #if defined(__ARM_FEATURE_DSP) && defined(__ARM_FEATURE_UNALIGNED) && !defined(__ARM_FEATURE_MVE)
 
@@ -43,59 +42,52 @@ static inline void add_four(const int8_t *values, const int8_t *weights, int32_t
 #endif
 
 /* What lies under each tap of a filter whose first one is on `row`, counted from the oldest of the ring. */
-static void find_taps(const struct tg_ring_depthwise *layer, const int8_t *input, const int8_t *ring, int32_t place,
+static void find_taps(const struct tg_ring_layer *layer, const int8_t *input, const int8_t *ring, int32_t place,
     int32_t row, const int8_t **taps)
 {
     for (int32_t i = 0; i < layer->taps; i++, row += layer->dilation) {
         const int32_t behind = row + place < layer->ring_rows ? 0 : layer->ring_rows;
 
-        *taps++ = row < layer->ring_rows ? ring + (row + place - behind) * layer->channels
-                                         : input + (row - layer->ring_rows) * layer->channels;
+        *taps++ = row < layer->ring_rows ? ring + (row + place - behind) * layer->units
+                                         : input + (row - layer->ring_rows) * layer->units;
     }
 }
 
-static inline int8_t finished(const struct tg_ring_depthwise *layer, int32_t channel, int32_t sum)
-{
-    const int32_t scaled = tg_scale(sum, layer->multipliers[channel], layer->shifts[channel]);
-
-    return tg_clamp_s8(scaled + layer->zero_point, layer->min, layer->max);
-}
-
-static void convolve_row(const struct tg_ring_depthwise *layer, const int8_t *const *taps, int8_t *output)
+static void convolve_row(const struct tg_ring_layer *layer, const int8_t *const *taps, int8_t *output)
 {
     int32_t channel = 0;
 
-    for (; channel + 4 <= layer->channels; channel += 4) {
+    for (; channel + 4 <= layer->units; channel += 4) {
         const int8_t *weights = layer->weights + channel;
         int32_t sums[4];
 
         memcpy(sums, layer->starts + channel, sizeof sums);
         for (int32_t tap = 0; tap < layer->taps; tap++) {
             add_four(taps[tap] + channel, weights, sums);
-            weights += layer->channels;
+            weights += layer->units;
         }
         for (int32_t i = 0; i < 4; i++) {
-            *output++ = finished(layer, channel + i, sums[i]);
+            *output++ = tg_ring_finished(layer, channel + i, sums[i]);
         }
     }
-    for (; channel < layer->channels; channel++) {
+    for (; channel < layer->units; channel++) {
         int32_t sum = layer->starts[channel];
 
         for (int32_t tap = 0; tap < layer->taps; tap++) {
-            sum += taps[tap][channel] * layer->weights[tap * layer->channels + channel];
+            sum += taps[tap][channel] * layer->weights[tap * layer->units + channel];
         }
-        *output++ = finished(layer, channel, sum);
+        *output++ = tg_ring_finished(layer, channel, sum);
     }
 }
 
-void tg_ring_depthwise_s8(const struct tg_ring_depthwise *layer, const int8_t *input, const int8_t *ring,
-    const int32_t *place, int8_t *output)
+void tg_ring_depthwise_s8(
+    const struct tg_ring_layer *layer, const int8_t *input, const int8_t *ring, const int32_t *place, int8_t *output)
 {
     const int8_t *taps[TG_RING_MOST_TAPS];
 
-    for (int32_t row = 0; row < layer->output_rows; row++) {
+    for (int32_t row = 0; row < layer->outputs; row++) {
         find_taps(layer, input, ring, *place, row * layer->stride, taps);
         convolve_row(layer, taps, output);
-        output += layer->channels;
+        output += layer->units;
     }
 }

@@ -4,8 +4,7 @@
 #include <string.h>
 
 #include "tg_dot_s8.h"
-#include "tg_fixed_point.h"
-#include "tg_ring.h"
+#include "tg_ring_layer.h"
 
 enum {
     UNITS = 4,     /* whose sums are found side by side */
@@ -19,8 +18,8 @@ struct span {
 };
 
 /* Where the rows of a vector lie that begins with `row`, counted from the oldest of the ring; in how many spans. */
-static int32_t find_spans(const struct tg_ring_fully_connected *layer, const int8_t *input, const int8_t *ring,
-    int32_t place, int32_t row, struct span *spans)
+static int32_t find_spans(const struct tg_ring_layer *layer, const int8_t *input, const int8_t *ring, int32_t place,
+    int32_t row, struct span *spans)
 {
     int32_t count = 0;
 
@@ -41,15 +40,7 @@ static int32_t find_spans(const struct tg_ring_fully_connected *layer, const int
     return count;
 }
 
-static inline int8_t finished(const struct tg_ring_fully_connected *layer, int32_t unit, int32_t sum)
-{
-    const int32_t scaled = tg_scale(sum, layer->multipliers[unit], layer->shifts[unit]);
-
-    return tg_clamp_s8(scaled + layer->zero_point, layer->min, layer->max);
-}
-
-static void multiply(
-    const struct tg_ring_fully_connected *layer, const struct span *spans, int32_t count, int8_t *output)
+static void multiply(const struct tg_ring_layer *layer, const struct span *spans, int32_t count, int8_t *output)
 {
     const int32_t features = layer->taps * layer->row;
     const int8_t *weights = layer->weights;
@@ -65,7 +56,7 @@ static void multiply(
             own += spans[i].elements;
         }
         for (int32_t i = 0; i < UNITS; i++) {
-            *output++ = finished(layer, unit + i, sums[i]);
+            *output++ = tg_ring_finished(layer, unit + i, sums[i]);
         }
     }
     for (; unit < layer->units; unit++) {
@@ -75,16 +66,16 @@ static void multiply(
             sum += tg_dot(weights, spans[i].values, spans[i].elements);
             weights += spans[i].elements;
         }
-        *output++ = finished(layer, unit, sum);
+        *output++ = tg_ring_finished(layer, unit, sum);
     }
 }
 
-void tg_ring_fully_connected_s8(const struct tg_ring_fully_connected *layer, const int8_t *input, const int8_t *ring,
-    const int32_t *place, int8_t *output)
+void tg_ring_fully_connected_s8(
+    const struct tg_ring_layer *layer, const int8_t *input, const int8_t *ring, const int32_t *place, int8_t *output)
 {
     struct span spans[MOST_SPANS];
 
-    for (int32_t vector = 0; vector < layer->vectors; vector++) {
+    for (int32_t vector = 0; vector < layer->outputs; vector++) {
         const int32_t count = find_spans(layer, input, ring, *place, vector * layer->stride, spans);
 
         multiply(layer, spans, count, output);

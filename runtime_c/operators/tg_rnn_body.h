@@ -7,8 +7,11 @@
 #include "tg_gates.h"
 
 /* One step of one sequence; the hidden state stays as it was. */
-static void step(const struct tg_rnn *layer, const TG_ELEMENT *x, const TG_ELEMENT *hidden, TG_ELEMENT *output)
+static void step(const void *run, int32_t batch, const TG_ELEMENT *x, const TG_ELEMENT *hidden, TG_ELEMENT *output)
 {
+    const struct tg_rnn *layer = run;
+
+    (void)batch;
     for (int32_t unit = 0; unit < layer->sequence.units; unit += TG_UNITS) {
         const int32_t count = tg_units_from(&layer->sequence, unit);
         int32_t positions[TG_UNITS] = {0};
@@ -22,26 +25,5 @@ static void step(const struct tg_rnn *layer, const TG_ELEMENT *x, const TG_ELEME
 void TG_FUNCTION(
     const struct tg_rnn *layer, const TG_ELEMENT *input, const int32_t *lengths, TG_ELEMENT *hidden, TG_ELEMENT *output)
 {
-    const struct tg_sequence *sequence = &layer->sequence;
-    const int32_t units = sequence->units;
-
-    for (int32_t batch = 0; batch < sequence->batches; batch++) {
-        const int32_t length = tg_length_of(sequence, lengths, batch);
-        TG_ELEMENT *own = hidden + batch * units;
-
-        if (length == 0) {
-            tg_fill(own, units, layer->output_zero_point);
-        }
-        for (int32_t count = 0; count < sequence->steps; count++) {
-            const int32_t row = tg_row_of(sequence, batch, count, length);
-            TG_ELEMENT *result = output + row * units;
-
-            if (count < length) {
-                step(layer, input + row * sequence->inputs, own, result);
-                memcpy(own, result, (size_t)units * sizeof *own);
-            } else {
-                tg_fill(result, units, layer->output_zero_point);
-            }
-        }
-    }
+    tg_steps(&layer->sequence, lengths, input, hidden, output, layer->output_zero_point, step, layer);
 }

@@ -18,5 +18,5 @@ static void step(const void *run, int32_t batch, const float *x, const float *hi
 void tg_rnn_f32(
     const struct tg_rnn_f32 *layer, const float *input, const int32_t *lengths, float *hidden, float *output)
 {
-    tg_steps_f32(&layer->sequence, lengths, input, hidden, output, step, layer);
+    tg_steps(&layer->sequence, lengths, input, hidden, output, 0, step, layer);
 }

@@ -9,11 +9,16 @@ import pytest
 from tests.support.litert import needs_litert
 from tests.support.ring_models import pooled_rows_model
 from tests.support.shared import shared_file
-from tests.support.stateful import litert_calls, rings_model, run_two_instances, run_with_model
+from tests.support.stateful import (
+    assert_calls,
+    compiled_model,
+    litert_calls,
+    random_calls,
+    rings_model,
+    run_two_instances,
+    run_with_model,
+)
 from tests.support.tools import requires_host_cc, requires_qemu
-from tinygen.build.execute import Sample, execute
-from tinygen.build.toolchain import Sanitizer
-from tinygen.codegen.harness import Measure
 from tinygen.errors import VerifyError
 from tinygen.ir.graph import Values
 from tinygen.ir.types import Array
@@ -21,9 +26,8 @@ from tinygen.ops.ring_depthwise_conv2d import RingDepthwiseConv2D
 from tinygen.ops.ring_push import RingPush
 from tinygen.options import Kernels, Options
 from tinygen.passes.keep_in_rings import keep_in_rings
-from tinygen.pipeline import Compiled, compile_model
+from tinygen.pipeline import compile_model
 from tinygen.planner.schedule.check import check
-from tinygen.planner.schedule.interpret import interpret_calls
 from tinygen.planner.schedule.schedule import Shift
 
 VAD = "models/open/mww_v2_vad_streaming_int8.tflite"
@@ -35,42 +39,25 @@ TARGETS = [
 CALLS = 45  # more than any ring has rows
 
 
-def _compiled(folder: Path, seed: int, target: str = "host", kernels: Kernels = Kernels.AUTO) -> Compiled:
-    file = folder / "rings.tflite"
-    file.write_bytes(rings_model(seed))
-    return compile_model(file, Options(target=target, kernels=kernels))
-
-
-def _calls(compiled: Compiled, seed: int) -> Array:
-    (tensor,) = compiled.graph.input_tensors
-    return np.random.default_rng(seed).integers(-128, 128, (CALLS, *tensor.shape)).astype(np.int8)
-
-
 @needs_litert
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_item_17_rings_as_litert_has_variables(target: str, seed: int, tmp_path: Path) -> None:
     """Any taps, dilations, strides, numbers of rows and of channels, on cores of every kind; with sanitizers here."""
-    compiled = _compiled(tmp_path, seed, target)
+    model = rings_model(seed)
+    compiled = compiled_model(tmp_path, model, target)
     assert sum(isinstance(op, RingDepthwiseConv2D) for op in compiled.graph.ops) == 4
     assert not any(isinstance(step, Shift) for step in compiled.schedule.flat_steps)
-    calls = _calls(compiled, seed)
-    expected = litert_calls(rings_model(seed), calls)
-    samples: list[Sample] = [[x] for x in calls]
-    sanitizers = (Sanitizer.ADDRESS, Sanitizer.UNDEFINED) if target == "host" else ()
-    image = compiled.build(tmp_path, Measure.INSTRUCTIONS, sanitizers)
-    for run in (execute(image, compiled.schedule, samples).outputs, interpret_calls(compiled.schedule, samples)):
-        for index, (actual, wanted) in enumerate(zip(run, expected, strict=True)):
-            for one, other in zip(actual, wanted, strict=True):
-                np.testing.assert_array_equal(one, other, f"call {index}")
+    calls = random_calls(compiled, seed, CALLS)
+    assert_calls(compiled, [[x] for x in calls], litert_calls(model, calls), tmp_path)
 
 
 @needs_litert
 @requires_host_cc
 def test_item_17_rings_begin_anew(tmp_path: Path) -> None:
     """Two contexts do not disturb each other; a reset begins with the first rows, the oldest first."""
-    compiled = _compiled(tmp_path, 4)
-    calls = _calls(compiled, 4)
+    compiled = compiled_model(tmp_path, rings_model(4))
+    calls = random_calls(compiled, 4, CALLS)
     expected = np.stack([first for first, *_ in litert_calls(rings_model(4), calls)])
     (tmp_path / "two").mkdir()
     run_two_instances(compiled, calls, expected, tmp_path / "two")
@@ -79,7 +66,7 @@ def test_item_17_rings_begin_anew(tmp_path: Path) -> None:
 @requires_host_cc
 def test_item_17_no_kept_row_moves_in_c(tmp_path: Path) -> None:
     """Of the memory of each ring a call changes the oldest rows alone, in the order of their places."""
-    compiled = _compiled(tmp_path, 5)
+    compiled = compiled_model(tmp_path, rings_model(5))
     pushes = [op for op in compiled.graph.ops if isinstance(op, RingPush)]
     lines = [
         f"{{{compiled.schedule.address(op.ring)}, {op.ring.shape[1]}, {op.input.shape[1]}, {op.ring.shape[3]}}}"
@@ -98,7 +85,7 @@ def test_item_17_the_checker_sees_kept_rows_move(
     shift: int, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A push that moves all rows up by one, as a window does, or one that leaves the place as it was."""
-    schedule = _compiled(tmp_path, 2).schedule
+    schedule = compiled_model(tmp_path, rings_model(2)).schedule
     check(schedule)
 
     def moved(op: RingPush, values: Values) -> tuple[Array, ...]:
@@ -141,7 +128,7 @@ def test_windows_that_stay(tmp_path: Path) -> None:
 
 
 def test_what_is_no_ring(tmp_path: Path) -> None:
-    (push, *_) = [op for op in _compiled(tmp_path, 1).graph.ops if isinstance(op, RingPush)]
+    (push, *_) = [op for op in compiled_model(tmp_path, rings_model(1)).graph.ops if isinstance(op, RingPush)]
     rows = push.ring.shape[1]
     many = replace(push.input, type=replace(push.input.type, shape=(1, rows + 1, *push.ring.shape[2:])))
     with pytest.raises(ValueError, match=f"has {rows + 1} rows, at most the {rows} of ring"):

@@ -3,14 +3,20 @@
 import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from tests.support.litert import interpreter
 from tests.support.tflite_writer import ModelWriter
+from tinygen.build.execute import Sample, execute
+from tinygen.build.toolchain import Sanitizer
+from tinygen.codegen.harness import Measure
 from tinygen.codegen.project import ProjectKind
 from tinygen.ir.types import Array
-from tinygen.pipeline import Compiled
+from tinygen.options import Kernels, Options
+from tinygen.pipeline import Compiled, compile_model
+from tinygen.planner.schedule.interpret import interpret_calls
 
 _ROWS = (1, 2, 1, 4)
 
@@ -122,6 +128,34 @@ def _convolved(
     model.operator("SLICE", [window, begin, size], [last])
     model.operator("ASSIGN_VARIABLE", [handle, last], [])
     return y
+
+
+def compiled_model(
+    folder: Path, model: bytes, target: str = "host", kernels: Kernels = Kernels.AUTO, **others: Any
+) -> Compiled:
+    """A TFLite model, compiled from a file in the folder."""
+    file = folder / "stateful.tflite"
+    file.write_bytes(model)
+    return compile_model(file, Options(target=target, kernels=kernels, **others))
+
+
+def random_calls(compiled: Compiled, seed: int, count: int) -> Array:
+    """Values for input 0 of so many calls, of all that int8 has."""
+    (tensor,) = compiled.graph.input_tensors
+    return np.random.default_rng(seed).integers(-128, 128, (count, *tensor.shape)).astype(np.int8)
+
+
+def assert_calls(
+    compiled: Compiled, calls: Sequence[Sample], expected: Sequence[Sequence[Array]], folder: Path
+) -> None:
+    """Fails unless all outputs of consecutive calls are those that are expected, in C (here with sanitizers) and as the
+    planner's interpreter has them."""
+    sanitizers = (Sanitizer.ADDRESS, Sanitizer.UNDEFINED) if compiled.board.is_host else ()
+    image = compiled.build(folder, Measure.INSTRUCTIONS, sanitizers)
+    for run in (execute(image, compiled.schedule, calls).outputs, interpret_calls(compiled.schedule, calls)):
+        for index, (actual, wanted) in enumerate(zip(run, expected, strict=True)):
+            for port, one, other in zip(compiled.graph.outputs, actual, wanted, strict=True):
+                np.testing.assert_array_equal(one, other, f"call {index}, {port.name}")
 
 
 def litert_calls(model: bytes, calls: Array) -> list[list[Array]]:

@@ -17,7 +17,7 @@ from tests.support.control_models import (
     rows_model,
 )
 from tests.support.litert import interpreter, needs_litert
-from tests.support.stateful import run_two_instances, run_with_model
+from tests.support.stateful import assert_calls, run_two_instances, run_with_model
 from tests.support.tflm import needs_tflm
 from tests.support.tools import requires_host_cc, requires_qemu
 from tinygen.budget import BudgetError, Limit
@@ -29,7 +29,6 @@ from tinygen.ir.types import Array
 from tinygen.ops.control import While
 from tinygen.options import Kernels, Options
 from tinygen.pipeline import Compiled, compile_model
-from tinygen.planner.schedule.interpret import interpret_calls
 from tinygen.verify import reference
 from tinygen.verify.oracle import Oracle
 from tinygen.verify.validate import validate
@@ -79,11 +78,7 @@ def test_item_17_branches_and_loops(name: str, tmp_path: Path) -> None:
     model = _MODELS[name]()
     compiled = _compiled(tmp_path, model)
     calls = _calls(compiled, 60)
-    expected = _litert(model, calls)
-    for run in (compiled.execute(calls).outputs, interpret_calls(compiled.schedule, calls)):
-        for index, (actual, wanted) in enumerate(zip(run, expected, strict=True)):
-            for one, other in zip(actual, wanted, strict=True):
-                np.testing.assert_array_equal(one, other, f"call {index}")
+    assert_calls(compiled, calls, _litert(model, calls), tmp_path)
     found = validate(compiled, calls[:20], samples=20)
     assert (found.exact, found.oracle) == (True, Oracle.LITERT), found.first_mismatch
 

@@ -8,7 +8,7 @@ import pytest
 from tests.support.command_line import tinygen
 from tests.support.litert import needs_litert
 from tests.support.shared import shared_file
-from tests.support.stateful import litert_calls, run_two_instances, variables_model
+from tests.support.stateful import assert_calls, litert_calls, run_two_instances, variables_model
 from tests.support.tflite_writer import ModelWriter
 from tests.support.tools import requires_cmsis, requires_host_cc, requires_qemu
 from tinygen import api
@@ -18,7 +18,6 @@ from tinygen.kernels.base import Library
 from tinygen.ops.copy import Copy
 from tinygen.options import Kernels, Options
 from tinygen.pipeline import compile_model
-from tinygen.planner.schedule.interpret import interpret_calls
 from tinygen.planner.schedule.schedule import Shift
 from tinygen.verify.validate import validate
 
@@ -66,12 +65,8 @@ def test_item_17_variables(kept_rows: int, tmp_path: Path) -> None:
     compiled = compile_model(_write(tmp_path, model), Options(target="host", kernels=Kernels.PORTABLE))
     assert len(compiled.graph.states) == (4 if kept_rows == 1 else 5)  # a ring has a place beside its rows
     calls = np.random.default_rng(1).integers(-20, 21, (60, 1, 2, 1, 4)).astype(np.int8)
-    expected = litert_calls(model, calls)
     samples: list[Sample] = [[x] for x in calls]
-    for run in (compiled.execute(samples).outputs, interpret_calls(compiled.schedule, samples)):
-        for index, (actual, wanted) in enumerate(zip(run, expected, strict=True)):
-            for one, other in zip(actual, wanted, strict=True):
-                np.testing.assert_array_equal(one, other, f"call {index}")
+    assert_calls(compiled, samples, litert_calls(model, calls), tmp_path)
     found = validate(compiled, samples, samples=60)
     assert (found.exact, found.mismatches) == (True, 0), found.first_mismatch
 

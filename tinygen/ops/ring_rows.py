@@ -4,35 +4,25 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tinygen.ir.answers import Range
-from tinygen.ir.graph import Op, Values
+from tinygen.ir.graph import Values
 from tinygen.ir.stream import Ring
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array
 from tinygen.ops.checks import check_only_moved, check_shape
+from tinygen.ops.ring_reader import RingReader
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class RingRows(Op):
+class RingRows(RingReader):
     """A copy of as many rows as the output has, from row `first` on, of rows that lie as `Ring` says."""
 
     result_range: ClassVar[Range] = Range.MOVED
 
-    input: Tensor  # [1, new rows, columns, channels]
-    ring: Tensor  # [1, rows, columns, channels]
-    place: Tensor  # [1], int32
     output: Tensor  # [1, any, columns, channels]
     first: int
 
-    @property
-    def rows_in_order(self) -> Ring:
-        """What is copied from."""
-        return Ring(self.ring, self.place, self.input)
-
-    def channel_links(self) -> None:
-        return None
-
     def verify(self) -> None:
-        self.rows_in_order.verify()
+        super().verify()
         check_only_moved(self.ring, self.output)
         check_only_moved(self.input, self.output)
         rows = self.output.shape[1] if len(self.output.shape) == 4 else 0

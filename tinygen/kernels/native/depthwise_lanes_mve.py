@@ -14,6 +14,7 @@ from tinygen.kernels.native.plane_axes import PlaneAxis, axes_of
 from tinygen.kernels.native.requantization_mve import VectorRequantization, vector_requantization
 from tinygen.kernels.packing import packing
 from tinygen.kernels.prices import prices
+from tinygen.kernels.tinygen_c.ring import RingLayerKernel, ring_fields
 from tinygen.kernels.work import Work, work
 from tinygen.ops.clamp import Clamp
 from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
@@ -160,20 +161,11 @@ def lower_depthwise_conv2d(op: Op, toolbox: Toolbox) -> tuple[Kernel, ...]:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class NativeMveRingDepthwiseS8(NativeKernel):
+class NativeMveRingDepthwiseS8(RingLayerKernel, NativeKernel):
     """tg_native_mve_ring_depthwise_s8 and its variant for clamps that hide negative values."""
 
     template: ClassVar[str] = "native_mve_ring_depthwise_s8"
     header: ClassVar[str] = "tg_native_mve.h"
-
-    ring_rows: int
-    channels: int
-    taps: int
-    dilation: int
-    stride: int
-    output_rows: int
-    zero_point: int
-    activation: Clamp
 
     @property
     def layout(self) -> str:
@@ -191,17 +183,8 @@ def lower_ring_depthwise(op: Op, toolbox: Toolbox) -> tuple[Kernel, ...]:  # noq
     words = packing(("lanes", op.output_stage.key), _stream_words(op.channels, op.taps), lambda: _stream(scales))
     kernel = NativeMveRingDepthwiseS8(
         function=f"tg_native_mve_ring_depthwise{'_relu' if scales.is_relu else ''}_s8",
-        reads=(op.input, op.ring, op.place),
-        writes=(op.output,),
         tables=(Table("lanes", words),),
-        ring_rows=op.ring.shape[1],
-        channels=op.channels,
-        taps=op.taps,
-        dilation=op.dilation,
-        stride=op.stride,
-        output_rows=op.output.shape[1],
-        zero_point=op.output.type.zero_point,
-        activation=op.clamp,
+        **ring_fields(op),
     )
     return (kernel,)
 

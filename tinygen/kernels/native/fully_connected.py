@@ -81,7 +81,7 @@ def lower_fully_connected(op: Op, toolbox: Toolbox) -> tuple[Kernel, ...]:
 def lower_ring_fully_connected(op: Op, toolbox: Toolbox) -> tuple[Kernel, ...]:
     """The same for a vector of rows of a ring."""
     assert isinstance(op, RingFullyConnected) and op.weights.data is not None
-    kernel = product_with_rows(op, op.weights.data, 1, toolbox.isa) if op.vectors == 1 else None
+    kernel = product_with_rows(op, op.weights.data, 1, toolbox.isa) if op.outputs == 1 else None
     return () if kernel is None else (on_ring(op, kernel, NativeRingFullyConnectedS8),)
 
 

@@ -75,7 +75,7 @@ def lower_ring_fully_connected(op: Op, toolbox: Toolbox) -> tuple[Kernel, ...]: 
     """The kernel for a vector of rows of a ring; none for so few units that most of the only group is filling."""
     assert isinstance(op, RingFullyConnected) and op.weights.data is not None
     scales = vector_requantization(op.output_stage, op.weights.data.astype(np.int64))
-    if scales is None or scales.shift.max() == 0 or op.vectors > 1 or op.channels < FEWEST_UNITS:
+    if scales is None or scales.shift.max() == 0 or op.outputs > 1 or op.channels < FEWEST_UNITS:
         return ()
     return (on_ring(op, one_vector(op, scales), NativeMveRingFullyConnectedS8),)
 
