@@ -39,8 +39,8 @@ stack), flash. The last is no network but a front end, in TFLM's operators.
 
 """
 _TABLE = """\
-| model | board | plan | instructions | TFLM's | cycles | TFLM's | arena | TFLM's | RAM | flash |
-|---|---|---|--:|--:|--:|--:|--:|--:|--:|--:|
+| model | board | plan | instructions | TFLM's | cycles | TFLM's | arena | TFLM's | RAM | TFLM's | flash | TFLM's |
+|---|---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|
 """
 _THEIRS = """
 ## TFLM's figures
@@ -66,11 +66,12 @@ def rows(model: Path) -> Iterator[str]:
 
 
 def _row(name: str, board: str, objective: Objective, found: Bench) -> str:
-    theirs = [tflm()[kind][board][name] for kind in ("instructions", "cycles", "arena_bytes")]
-    ours = (found.instructions, found.cycles_model, found.arena_bytes)
+    theirs = [
+        tflm()[kind][board][name] for kind in ("instructions", "cycles", "arena_bytes", "ram_bytes", "flash_bytes")
+    ]
+    ours = (found.instructions, found.cycles_model, found.arena_bytes, found.ram_bytes, found.flash_bytes)
     pairs = [number for pair in zip(ours, theirs, strict=True) for number in pair]
-    numbers = (*pairs, found.ram_bytes, found.flash_bytes)
-    cells = (name, board, f"-O {objective.value}", *(f"{number or 0:,}" for number in numbers))
+    cells = (name, board, f"-O {objective.value}", *(f"{number or 0:,}" for number in pairs))
     return f"| {' | '.join(cells)} |\n"
 
 

@@ -10,8 +10,16 @@
 #include <string.h>
 
 #if defined(__ARM_FEATURE_MVE) && (__ARM_FEATURE_MVE & 1)
-
 #include <arm_mve.h>
+#endif
+
+/* A sum with a product. All sums wrap. */
+static inline int32_t tg_plus_product(int32_t sum, int32_t a, int32_t b)
+{
+    return (int32_t)((uint32_t)sum + (uint32_t)(a * b));
+}
+
+#if defined(__ARM_FEATURE_MVE) && (__ARM_FEATURE_MVE & 1)
 
 #define TG_STEP 16  /* elements at a time */
 #define TG_FEWEST 1 /* zeros fill what is left */
@@ -70,7 +78,7 @@ static inline tg_elements tg_load(const int8_t *values, int32_t left)
 
 static inline int32_t tg_multiply(int32_t sum, tg_elements a, tg_elements b)
 {
-    return sum + a * b;
+    return tg_plus_product(sum, a, b);
 }
 
 #endif
@@ -96,10 +104,10 @@ static inline void tg_add_4x1(
         input += TG_STEP;
     }
     for (; left > 0; left--) {
-        s0 += weights[0] * *input;
-        s1 += weights[stride] * *input;
-        s2 += weights[2 * stride] * *input;
-        s3 += weights[3 * stride] * *input++;
+        s0 = tg_plus_product(s0, weights[0], *input);
+        s1 = tg_plus_product(s1, weights[stride], *input);
+        s2 = tg_plus_product(s2, weights[2 * stride], *input);
+        s3 = tg_plus_product(s3, weights[3 * stride], *input++);
         weights++;
     }
     sums[0] = s0;
@@ -108,10 +116,9 @@ static inline void tg_add_4x1(
     sums[3] = s3;
 }
 
-/** The product of two vectors. */
-static inline int32_t tg_dot(const int8_t *weights, const int8_t *input, int32_t features)
+/** A sum with the product of two vectors. */
+static inline int32_t tg_add_dot(int32_t sum, const int8_t *weights, const int8_t *input, int32_t features)
 {
-    int32_t sum = 0;
     int32_t left = features;
 
     for (; left >= TG_FEWEST; left -= TG_STEP) {
@@ -120,9 +127,15 @@ static inline int32_t tg_dot(const int8_t *weights, const int8_t *input, int32_t
         input += TG_STEP;
     }
     for (; left > 0; left--) {
-        sum += *weights++ * *input++;
+        sum = tg_plus_product(sum, *weights++, *input++);
     }
     return sum;
+}
+
+/** The product of two vectors. */
+static inline int32_t tg_dot(const int8_t *weights, const int8_t *input, int32_t features)
+{
+    return tg_add_dot(0, weights, input, features);
 }
 
 #endif

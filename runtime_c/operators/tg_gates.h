@@ -70,14 +70,16 @@ static void tg_products(const struct tg_gate_product *terms, int32_t unit, int32
 
     memset(results, 0, TG_UNITS * sizeof *results);
     if (count == TG_UNITS) {
+        if (starts != NULL) {
+            memcpy(results, starts + unit, TG_UNITS * sizeof *results);
+        }
         tg_add_4x1(weights, size, values, size, results);
     } else {
         for (int32_t each = 0; each < count; each++) {
-            results[each] = tg_dot(weights + each * size, values, size);
+            const int32_t start = starts != NULL ? starts[unit + each] : 0;
+
+            results[each] = tg_add_dot(start, weights + each * size, values, size);
         }
-    }
-    for (int32_t each = 0; starts != NULL && each < count; each++) {
-        results[each] = (int32_t)((uint32_t)starts[unit + each] + (uint32_t)results[each]);
     }
     tg_scale_units(results, count, terms->multiplier, terms->shift);
 }

@@ -63,18 +63,12 @@ static void new_of(const struct tg_gru *layer, int32_t unit, int32_t count, cons
     tg_tanh_units(layer->table, results, count);
 }
 
-struct run {
-    const struct tg_gru *layer;
-    struct numbers numbers; /* of one sequence */
-};
-
 /* One step of one sequence; the hidden state stays as it was. */
-static void step(
-    const void *arguments, int32_t batch, const TG_ELEMENT *x, const TG_ELEMENT *hidden, TG_ELEMENT *output)
+static void step(const void *arguments, void *state, int32_t batch, const TG_ELEMENT *x, const TG_ELEMENT *hidden,
+    TG_ELEMENT *output)
 {
-    const struct run *run = arguments;
-    const struct tg_gru *layer = run->layer;
-    const struct numbers *numbers = &run->numbers;
+    const struct tg_gru *layer = arguments;
+    const struct numbers *numbers = state;
 
     (void)batch;
     (void)hidden; /* it is among the numbers */
@@ -124,9 +118,10 @@ void TG_FUNCTION(const struct tg_gru *layer, const TG_ELEMENT *input, const int3
 
     for (int32_t batch = 0; batch < layer->sequence.batches; batch++) {
         TG_ELEMENT *own = hidden + batch * units;
-        const struct run run = {layer, {own, memory, memory + units, (TG_ELEMENT *)(void *)(memory + 2 * units)}};
+        struct numbers numbers = {own, memory, memory + units, (TG_ELEMENT *)(void *)(memory + 2 * units)};
 
         remember(layer, own, memory);
-        tg_steps_of(&layer->sequence, batch, lengths, input, own, output, layer->output_zero_point, step, &run);
+        tg_steps_of(
+            &layer->sequence, batch, lengths, input, own, output, layer->output_zero_point, step, layer, &numbers);
     }
 }

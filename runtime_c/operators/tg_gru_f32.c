@@ -3,16 +3,10 @@
  */
 #include "tg_gates_f32.h"
 
-struct run {
-    const struct tg_gru_f32 *layer;
-    float *resets; /* of each unit */
-};
-
-static void step(const void *arguments, int32_t batch, const float *x, const float *hidden, float *output)
+static void step(const void *arguments, void *state, int32_t batch, const float *x, const float *hidden, float *output)
 {
-    const struct run *run = arguments;
-    const struct tg_gru_f32 *layer = run->layer;
-    float *resets = run->resets;
+    const struct tg_gru_f32 *layer = arguments;
+    float *resets = state; /* of each unit */
     const struct tg_sequence *sequence = &layer->sequence;
     const int32_t units = sequence->units;
     const int is_behind = layer->hidden_bias != NULL;
@@ -44,7 +38,5 @@ static void step(const void *arguments, int32_t batch, const float *x, const flo
 void tg_gru_f32(const struct tg_gru_f32 *layer, const float *input, const int32_t *lengths, float *hidden,
     float *output, void *scratch)
 {
-    const struct run run = {layer, scratch};
-
-    tg_steps(&layer->sequence, lengths, input, hidden, output, 0, step, &run);
+    tg_steps(&layer->sequence, lengths, input, hidden, output, 0, step, layer, scratch);
 }

@@ -41,18 +41,12 @@ static void update(
     tg_hide(positions, count, &layer->output, layer->output_zero_point, output);
 }
 
-struct run {
-    const struct tg_lstm *layer;
-    int16_t *cells; /* [batches][units] */
-};
-
 /* One step of one sequence; the hidden state stays as it was. */
-static void step(
-    const void *arguments, int32_t batch, const TG_ELEMENT *x, const TG_ELEMENT *hidden, TG_ELEMENT *output)
+static void step(const void *arguments, void *state, int32_t batch, const TG_ELEMENT *x, const TG_ELEMENT *hidden,
+    TG_ELEMENT *output)
 {
-    const struct run *run = arguments;
-    const struct tg_lstm *layer = run->layer;
-    int16_t *cell = run->cells + batch * layer->sequence.units;
+    const struct tg_lstm *layer = arguments;
+    int16_t *cell = (int16_t *)state + batch * layer->sequence.units;
 
     for (int32_t unit = 0; unit < layer->sequence.units; unit += TG_UNITS) {
         const int32_t count = tg_units_from(&layer->sequence, unit);
@@ -72,8 +66,6 @@ static void step(
 void TG_FUNCTION(const struct tg_lstm *layer, const TG_ELEMENT *input, const int32_t *lengths, TG_ELEMENT *hidden,
     int16_t *cell, TG_ELEMENT *output)
 {
-    const struct run run = {layer, cell};
-
     tg_forget(&layer->sequence, lengths, cell, sizeof *cell);
-    tg_steps(&layer->sequence, lengths, input, hidden, output, layer->output_zero_point, step, &run);
+    tg_steps(&layer->sequence, lengths, input, hidden, output, layer->output_zero_point, step, layer, cell);
 }

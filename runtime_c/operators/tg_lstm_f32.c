@@ -13,16 +13,10 @@ static float opened(const struct tg_lstm_f32 *layer, const struct tg_gate_functi
     return tg_apply_f32(function, tg_clipped_f32(number, layer->gate_clip));
 }
 
-struct run {
-    const struct tg_lstm_f32 *layer;
-    float *cells; /* [batches, units] */
-};
-
-static void step(const void *arguments, int32_t batch, const float *x, const float *hidden, float *output)
+static void step(const void *arguments, void *state, int32_t batch, const float *x, const float *hidden, float *output)
 {
-    const struct run *run = arguments;
-    const struct tg_lstm_f32 *layer = run->layer;
-    float *cell = run->cells + batch * layer->sequence.units;
+    const struct tg_lstm_f32 *layer = arguments;
+    float *cell = (float *)state + batch * layer->sequence.units;
     const struct tg_gate_function_f32 *functions = layer->functions;
 
     for (int32_t unit = 0; unit < layer->sequence.units; unit++) {
@@ -48,8 +42,7 @@ void tg_lstm_f32(const struct tg_lstm_f32 *layer, const float *input, const int3
     float *cell, float *output)
 {
     const struct tg_sequence *sequence = &layer->sequence;
-    const struct run run = {layer, cell};
 
     tg_forget(sequence, lengths, cell, sizeof *cell);
-    tg_steps(sequence, lengths, input, hidden, output, 0, step, &run);
+    tg_steps(sequence, lengths, input, hidden, output, 0, step, layer, cell);
 }

@@ -7,10 +7,12 @@
 #include "tg_gates.h"
 
 /* One step of one sequence; the hidden state stays as it was. */
-static void step(const void *run, int32_t batch, const TG_ELEMENT *x, const TG_ELEMENT *hidden, TG_ELEMENT *output)
+static void step(const void *arguments, void *state, int32_t batch, const TG_ELEMENT *x, const TG_ELEMENT *hidden,
+    TG_ELEMENT *output)
 {
-    const struct tg_rnn *layer = run;
+    const struct tg_rnn *layer = arguments;
 
+    (void)state;
     (void)batch;
     for (int32_t unit = 0; unit < layer->sequence.units; unit += TG_UNITS) {
         const int32_t count = tg_units_from(&layer->sequence, unit);
@@ -25,5 +27,5 @@ static void step(const void *run, int32_t batch, const TG_ELEMENT *x, const TG_E
 void TG_FUNCTION(
     const struct tg_rnn *layer, const TG_ELEMENT *input, const int32_t *lengths, TG_ELEMENT *hidden, TG_ELEMENT *output)
 {
-    tg_steps(&layer->sequence, lengths, input, hidden, output, layer->output_zero_point, step, layer);
+    tg_steps(&layer->sequence, lengths, input, hidden, output, layer->output_zero_point, step, layer, NULL);
 }

@@ -3,10 +3,11 @@
  */
 #include "tg_gates_f32.h"
 
-static void step(const void *run, int32_t batch, const float *x, const float *hidden, float *output)
+static void step(const void *arguments, void *state, int32_t batch, const float *x, const float *hidden, float *output)
 {
-    const struct tg_rnn_f32 *layer = run;
+    const struct tg_rnn_f32 *layer = arguments;
 
+    (void)state;
     (void)batch;
     for (int32_t unit = 0; unit < layer->sequence.units; unit++) {
         const float gate = tg_gate_of_f32(&layer->sequence, &layer->gates[0], unit, x, hidden);
@@ -18,5 +19,5 @@ static void step(const void *run, int32_t batch, const float *x, const float *hi
 void tg_rnn_f32(
     const struct tg_rnn_f32 *layer, const float *input, const int32_t *lengths, float *hidden, float *output)
 {
-    tg_steps(&layer->sequence, lengths, input, hidden, output, 0, step, layer);
+    tg_steps(&layer->sequence, lengths, input, hidden, output, 0, step, layer, NULL);
 }

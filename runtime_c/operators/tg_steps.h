@@ -10,9 +10,10 @@
 
 #include "tg_recurrent.h"
 
-/* One step of one sequence of a batch; the hidden state stays as it was. `run` is what the layer is called with. */
+/* One step of one sequence of a batch; the hidden state stays as it was. `state` is what else
+ * goes from step to step. */
 typedef void (*tg_step)(
-    const void *run, int32_t batch, const TG_ELEMENT *x, const TG_ELEMENT *hidden, TG_ELEMENT *output);
+    const void *layer, void *state, int32_t batch, const TG_ELEMENT *x, const TG_ELEMENT *hidden, TG_ELEMENT *output);
 
 /* What stands behind the end of a sequence. */
 static inline void tg_fill(TG_ELEMENT *row, int32_t units, int32_t zero)
@@ -24,7 +25,8 @@ static inline void tg_fill(TG_ELEMENT *row, int32_t units, int32_t zero)
 
 /* All steps of one sequence: results are the next hidden states, and zeros behind its end. */
 static inline void tg_steps_of(const struct tg_sequence *sequence, int32_t batch, const int32_t *lengths,
-    const TG_ELEMENT *input, TG_ELEMENT *hidden, TG_ELEMENT *output, int32_t zero, tg_step step, const void *run)
+    const TG_ELEMENT *input, TG_ELEMENT *hidden, TG_ELEMENT *output, int32_t zero, tg_step step, const void *layer,
+    void *state)
 {
     const int32_t units = sequence->units;
     const int32_t length = tg_length_of(sequence, lengths, batch);
@@ -37,7 +39,7 @@ static inline void tg_steps_of(const struct tg_sequence *sequence, int32_t batch
         TG_ELEMENT *result = output + row * units;
 
         if (count < length) {
-            step(run, batch, input + row * sequence->inputs, hidden, result);
+            step(layer, state, batch, input + row * sequence->inputs, hidden, result);
             memcpy(hidden, result, (size_t)units * sizeof *hidden);
         } else {
             tg_fill(result, units, zero);
@@ -47,12 +49,12 @@ static inline void tg_steps_of(const struct tg_sequence *sequence, int32_t batch
 
 /* The same of all sequences. */
 static inline void tg_steps(const struct tg_sequence *sequence, const int32_t *lengths, const TG_ELEMENT *input,
-    TG_ELEMENT *hidden, TG_ELEMENT *output, int32_t zero, tg_step step, const void *run)
+    TG_ELEMENT *hidden, TG_ELEMENT *output, int32_t zero, tg_step step, const void *layer, void *state)
 {
     for (int32_t batch = 0; batch < sequence->batches; batch++) {
         TG_ELEMENT *own = hidden + batch * sequence->units;
 
-        tg_steps_of(sequence, batch, lengths, input, own, output, zero, step, run);
+        tg_steps_of(sequence, batch, lengths, input, own, output, zero, step, layer, state);
     }
 }
 

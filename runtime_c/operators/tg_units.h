@@ -18,7 +18,7 @@
 
 static inline int32x4_t tg_saturated_units(int32x4_t values)
 {
-    return vminq_s32(vmaxq_s32(values, vdupq_n_s32(INT16_MIN)), vdupq_n_s32(INT16_MAX));
+    return vmovlbq_s16(vqmovnbq_s32(vreinterpretq_s16_s32(values), values)); /* no limits to load */
 }
 
 /* As tg_scale(). */
