@@ -1,6 +1,6 @@
 """`tinygen compile`: a model becomes a folder of C."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
@@ -8,9 +8,10 @@ from typing import Annotated
 
 import typer
 
-from tinygen import api
+from tinygen import api, targets
 from tinygen.api import curve
 from tinygen.build.output import check_folder, write_folder
+from tinygen.build.sets import CoreFolder, check_kind, united
 from tinygen.calib.explain import explain
 from tinygen.cli.command import MICROCONTROLLER
 from tinygen.cli.command import command as as_command
@@ -27,11 +28,21 @@ from tinygen.product import product
 from tinygen.quant.ctable_file import ctable_text
 from tinygen.quant.dynamic.apply import Applied
 from tinygen.quant.dynamic.layers import ALREADY, Decision
-from tinygen.report.compilation import compilation_table, joint_table, kernel_table, report_joint
+from tinygen.report.compilation import (
+    Compilation,
+    CoresCompilation,
+    JointCompilation,
+    compilation_table,
+    cores_table,
+    joint_table,
+    kernel_table,
+    report_joint,
+)
 from tinygen.report.document import json_text
 from tinygen.report.dynamic import DynamicSummary, LayerRow, TrialRow, dynamic_tables
 from tinygen.report.engines import Explanation, engine_tables
 from tinygen.report.page import FullReport, full_report, html_page
+from tinygen.targets import Board
 
 
 class ReportFormat(StrEnum):
@@ -108,12 +119,25 @@ def command(
 ) -> None:
     """Write C for a model, or for several: a folder that builds on its own, without tinygen and Python."""
     kind = choice(ProjectKind, "project", project)
-    if len(models) > 1:
-        _refuse_for_several(dump=dump, report=report, explain_engines=explain_engines, explain_quant=explain_quant)
-        _several(terminal, models, out, options, joining, kind, force)
+    boards = targets.cores(options.target)
+    check_kind(kind, boards)
+    if len(models) > 1 or len(boards) > 1:
+        which = "network, several are" if len(models) > 1 else f"core, {options.target} has several"
+        given = {"dump": dump, "report": report, "explain-engines": explain_engines, "explain-quant": explain_quant}
+        _refuse_for_several(given, which)
+    if len(boards) > 1:
+        check_folder(out, force)
+        files, cores = _cores(terminal, models, out, options, joining, kind, boards)
+        write_folder(out, files, force)
+        terminal.result(cores, cores_table(cores, out))
         return
-    if joining != Joining():
-        raise UsageError("--together, --cascade: are given for one network, several were expected. Leave them out.")
+    if len(models) > 1:
+        check_folder(out, force)
+        files, joint = _several(terminal, models, _folder_name(options, out), options, joining, kind)
+        write_folder(out, files, force)
+        terminal.result(joint, joint_table(joint, out))
+        return
+    _check_joining(joining)
     model = Path(models[0])
     if dump is not None and dump.resolve() == out.resolve():
         raise UsageError(f"--dump {dump}: is the output folder, another one was expected. Choose one.")
@@ -132,9 +156,7 @@ def command(
     if dump is not None:
         write_folder(dump, passes.files(compiled), force)
     compiled.check_fits()
-    files = compiled.folder_files(kind)
-    if compiled.calibration is not None:
-        files[f"{compiled.name}.ctable.json"] = ctable_text(compiled.calibration.table)
+    files = _with_ctables(compiled.folder_files(kind), [compiled])
     summary = api.report(compiled, [*files, *(format.file for format in formats)])
     if formats:
         with terminal.progress(f"reporting on {model.name}"):
@@ -152,41 +174,79 @@ def command(
     terminal.result(summary, *tables, *([kernel_table(summary)] if terminal.verbose else []))
 
 
-def _refuse_for_several(**given: object) -> None:
-    """Raise UsageError where an option is given that is about one network."""
-    for name, value in given.items():
+def _refuse_for_several(given: Mapping[str, object], of_which: str) -> None:
+    """Raise UsageError where an option is given that is about one."""
+    for option, value in given.items():
         if value:
-            option = name.replace("_", "-")
-            raise UsageError(f"--{option}: is about one network, several are given. Compile each alone for that.")
+            raise UsageError(f"--{option}: is about one {of_which} given. Compile each alone for that.")
+
+
+def _check_joining(joining: Joining) -> None:
+    """Raise UsageError where one network is to share memory with others."""
+    if joining != Joining():
+        raise UsageError("--together, --cascade: are given for one network, several were expected. Leave them out.")
+
+
+def _with_ctables(files: dict[str, str], members: Iterable[Compiled]) -> dict[str, str]:
+    """The files of a folder, and the CTables of what was calibrated."""
+    tables = {m.name: ctable_text(m.calibration.table) for m in members if m.calibration is not None}
+    return files | {f"{name}.ctable.json": text for name, text in tables.items()}
+
+
+def _alone(terminal: Terminal, model: Path, options: Options, kind: ProjectKind) -> tuple[dict[str, str], Compilation]:
+    """The folder of one network."""
+    with terminal.progress(f"compiling {model.name} for {options.target}"):
+        compiled = compile_model(model, options)
+    terminal.note(kernel_note(compiled))
+    compiled.check_fits()
+    files = _with_ctables(compiled.folder_files(kind), [compiled])
+    return files, api.report(compiled, files)
 
 
 def _several(
+    terminal: Terminal, models: Sequence[str], name: str, options: Options, joining: Joining, kind: ProjectKind
+) -> tuple[dict[str, str], JointCompilation]:
+    """The folder of several networks."""
+    members = []
+    for text in models:
+        own, model = _named(text)
+        with terminal.progress(f"compiling {model.name}"):
+            members.append(compile_model(model, replace(options, name=own)))
+    terminal.note(kernel_note(members[0]))
+    made = product(name, members, joining)
+    made.check_fits()
+    files = _with_ctables(made.folder_files(kind), members)
+    networks = tuple(api.report(member, member.files) for member in members)
+    return files, report_joint(made.name, made.joint, networks, files, made.arena_limit_bytes)
+
+
+def _cores(
     terminal: Terminal,
     models: Sequence[str],
     out: Path,
     options: Options,
     joining: Joining,
     kind: ProjectKind,
-    force: bool,
-) -> None:
-    """Write one folder for several networks."""
-    check_folder(out, force)
-    members = []
-    for text in models:
-        name, model = _named(text)
-        with terminal.progress(f"compiling {model.name}"):
-            members.append(compile_model(model, replace(options, name=name)))
-    terminal.note(kernel_note(members[0]))
-    made = product(options.name or model_identifier(out.resolve().name), members, joining)
-    made.check_fits()
-    files = made.folder_files(kind)
-    for member in members:
-        if member.calibration is not None:
-            files[f"{member.name}.ctable.json"] = ctable_text(member.calibration.table)
-    write_folder(out, files, force)
-    networks = tuple(api.report(member, member.files) for member in members)
-    summary = report_joint(made.name, made.joint, networks, files, made.arena_limit_bytes)
-    terminal.result(summary, joint_table(summary, out))
+    boards: Sequence[Board],
+) -> tuple[dict[str, str], CoresCompilation]:
+    """The folder of a microcontroller with several instruction sets, and the report on it."""
+    made: list[tuple[dict[str, str], Compilation | JointCompilation]] = []
+    for board in boards:
+        own = replace(options, target=board.name)
+        if len(models) > 1:
+            made.append(_several(terminal, models, _folder_name(own, out), own, joining, kind))
+        else:
+            _check_joining(joining)
+            made.append(_alone(terminal, Path(models[0]), own, kind))
+    summaries = tuple(summary for _, summary in made)
+    folders = [CoreFolder(board, own, summary.arena_bytes) for board, (own, summary) in zip(boards, made, strict=True)]
+    first = summaries[0]
+    files = united(first.name, first.headers, folders, kind)
+    return files, CoresCompilation(first.name, options.target, tuple(sorted(files)), summaries)
+
+
+def _folder_name(options: Options, out: Path) -> str:
+    return options.name or model_identifier(out.resolve().name)
 
 
 def _named(text: str) -> tuple[str | None, Path]:

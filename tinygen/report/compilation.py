@@ -34,6 +34,11 @@ class Folder:
     extra_macs: int
     kernels: Mapping[str, str]  # function by operator; of several networks by network and operator
 
+    @property
+    def headers(self) -> tuple[str, ...]:
+        """Those that users include."""
+        return (f"{self.name}.h",)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Compilation(Folder):
@@ -60,6 +65,34 @@ class JointCompilation(Folder):
     together: tuple[tuple[str, ...], ...]  # pairs of networks that may interrupt each other
     offsets: Mapping[str, Mapping[str, int]]  # of each network's arena, by memory
     networks: tuple[Compilation, ...]  # as each is alone
+
+    @property
+    def headers(self) -> tuple[str, ...]:
+        """Those that users include."""
+        return (f"{self.name}.h", *(f"{network.name}.h" for network in self.networks))
+
+
+@dataclass(frozen=True)
+class CoresCompilation:
+    """The C for each core of a microcontroller in one folder."""
+
+    name: str
+    target: str  # as it was asked for
+    files: tuple[str, ...]  # relative to the output folder
+    cores: tuple[Compilation | JointCompilation, ...]  # as each is alone
+
+
+def cores_table(compilation: CoresCompilation, folder: Path) -> RenderableType:
+    """The summary of all cores, with the folder that was written."""
+    rows = [
+        ("name", compilation.name),
+        *(
+            (each.target, f"arena {size(each.arena_bytes)}, constants {size(each.const_bytes)}")
+            for each in compilation.cores
+        ),
+        ("files", f"{len(compilation.files)} in {folder}"),
+    ]
+    return facts(f"{compilation.name} for the {len(compilation.cores)} cores of {compilation.target}", rows)
 
 
 def report_joint(

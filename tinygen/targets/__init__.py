@@ -13,7 +13,7 @@ from tinygen.targets.board import (
     Uart,
     UartKind,
 )
-from tinygen.targets.catalog import load, names, nearest, parts, search
+from tinygen.targets.catalog import cores, load, names, nearest, parts, search
 from tinygen.targets.engine import Engine, EngineKind
 from tinygen.targets.flash import Flash, FlashCache
 from tinygen.targets.isa import Isa
@@ -36,6 +36,7 @@ __all__ = [
     "TimerKind",
     "Uart",
     "UartKind",
+    "cores",
     "format_size",
     "load",
     "names",

@@ -29,6 +29,7 @@ LONGEST_NAME = 64  # letters of a board and its memories; they are in names of f
 QEMU_MACHINE = "^[a-z0-9][a-z0-9_.-]{0,63}$"
 QEMU_CPU = "^[a-z0-9][a-zA-Z0-9_.,=-]{0,199}$"
 NULL_BYTES = 16  # of RAM at address 0 that stay free
+_NAME = "^[a-z0-9][a-z0-9_.-]*$"
 _SOUND_BYTES = 1 << 16  # at the end of RAM that an emulator shares
 
 
@@ -149,6 +150,8 @@ class Microcontroller(_Frozen):
     vendor: str = Field(min_length=1)
     family: str = Field(min_length=1)
     names: tuple[str, ...] = ()  # that it goes by too, such as without the vendor's prefix
+    also: tuple[Annotated[str, Field(pattern=_NAME, max_length=LONGEST_NAME)], ...] = Field(default=(), max_length=3)
+    # boards of the same microcontroller with cores of its other instruction sets
     clock_hz: int | None = Field(default=None, gt=0, lt=1 << 32)  # the fastest of its core; None: not known for sure
     source: str  # the documents that core, floating-point unit and clock were taken from
 
@@ -156,7 +159,7 @@ class Microcontroller(_Frozen):
 class Board(_Frozen):
     """One machine, as its TOML file describes it. Memories of a kind stand fastest first."""
 
-    name: str = Field(pattern="^[a-z0-9][a-z0-9_.-]*$", max_length=LONGEST_NAME)
+    name: str = Field(pattern=_NAME, max_length=LONGEST_NAME)
     description: str
     cpu: str
     isa: Isa

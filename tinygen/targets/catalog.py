@@ -69,6 +69,14 @@ def load(name_or_path: str) -> Board:
     return found
 
 
+def cores(name_or_path: str) -> tuple[Board, ...]:
+    """The boards of all instruction sets that a microcontroller has, where it is named as such; else the one board."""
+    board = load(name_or_path)
+    if board.part is None or by_name.normalized(name_or_path) == by_name.normalized(board.name):
+        return (board,)
+    return (board, *(_read(paths.BOARDS / f"{name}.toml") for name in board.part.also))
+
+
 def _stems(folder: Path) -> list[str]:
     return sorted(file.stem for file in folder.glob("*.toml"))
 

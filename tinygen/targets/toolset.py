@@ -10,6 +10,7 @@ class Toolset:
     """Of one family of instruction sets. Packages are Debian's."""
 
     family: str  # as users call it
+    macro: str  # that its compilers define
     prefix: str  # of the names of compiler, archiver and objdump
     compiler_package: str
     binutils_package: str
@@ -43,6 +44,7 @@ class Toolset:
 
 CORTEX_M = Toolset(
     family="Cortex-M",
+    macro="__arm__",
     prefix="arm-none-eabi-",
     compiler_package="gcc-arm-none-eabi",
     binutils_package="binutils-arm-none-eabi",
@@ -60,6 +62,7 @@ CORTEX_M = Toolset(
 )
 RISCV = Toolset(
     family="RISC-V",
+    macro="__riscv",
     prefix="riscv64-unknown-elf-",
     compiler_package="gcc-riscv64-unknown-elf",
     binutils_package="binutils-riscv64-unknown-elf",
