@@ -48,6 +48,10 @@ def test_errors_come_through_and_leave_nothing_behind(source: Path) -> None:
         _check_clean(source)
 
 
+def test_16_special_errors_come_through_as_their_base(source: Path) -> None:
+    assert _refusal(source, "spend") == "net.h5: 5 operators, at most 4 were expected. Make the model smaller."
+
+
 def test_other_ends_are_messages(source: Path) -> None:
     assert _refusal(source, "crash").startswith(
         "net.h5: its conversion ended with signal 6, a converted model was expected. Convert it by hand. Its last "

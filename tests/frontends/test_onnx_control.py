@@ -20,6 +20,7 @@ from tests.support.tools import requires_host_cc, requires_qemu
 from tinygen.budget import BudgetError, Limit
 from tinygen.build.execute import Sample
 from tinygen.errors import UnsupportedOperatorsError
+from tinygen.frontends import import_model
 from tinygen.frontends.onnx import builder
 from tinygen.frontends.onnx.operators import control
 from tinygen.ops.control import If, While
@@ -117,3 +118,16 @@ def test_loops_have_a_budget_while_they_are_read(tmp_path: Path, monkeypatch: py
         BudgetError, match=r"rows of 'x\S*' that a loop collects: 1,040 bytes for a tensor, at most 1,024"
     ):
         _compiled(tmp_path, costly_model(65, 1))
+
+
+@pytest.mark.parametrize(("most", "is_advised"), [(1 << 13, True), (3 << 10, False)])
+def test_16_a_refused_model_is_read_twice_from_one_budget(
+    most: int, is_advised: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To say that float32 would do takes what reading as integers has left: each takes about 2,200 of the budget."""
+    monkeypatch.setattr(builder, "LOOP_WORK", Limit(most, "operators run by loops"))
+    file = tmp_path / "m.onnx"
+    file.write_bytes(costly_model(100, 20, is_partly_quantized=True))
+    with pytest.raises(UnsupportedOperatorsError) as error:
+        import_model(file)
+    assert ("--allow-float" in str(error.value)) == is_advised

@@ -8,6 +8,7 @@ import sys
 import time
 from pathlib import Path
 
+from tinygen.budget import BudgetError
 from tinygen.errors import ToolError
 
 
@@ -32,6 +33,11 @@ def stop(source: Path, out: Path, trusts: bool) -> None:
     """Fails half way, with an error of tinygen's."""
     out.write_bytes(b"half")
     raise ToolError(f"{source.name}: stopped, with \u00e4 and \x1b.")
+
+
+def spend(source: Path, out: Path, trusts: bool) -> None:
+    """Exceeds a limit: an error that is a special case of the one for models."""
+    raise BudgetError(f"{source.name}: 5 operators, at most 4 were expected. Make the model smaller.")
 
 
 def crash(source: Path, out: Path, trusts: bool) -> None:

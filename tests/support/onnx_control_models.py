@@ -121,37 +121,46 @@ def exchanging_model() -> bytes:
     return _model(_graph([loop], [_port("x"), _port("n", _INT64, ())], [_port("one"), _port("other")]))
 
 
+def _quantized(name: str, result: str) -> list[onnx.NodeProto]:
+    return [
+        _node("QuantizeLinear", [name, "s", "z"], f"{result}_q"),
+        _node("DequantizeLinear", [f"{result}_q", "s", "z"], result),
+    ]
+
+
+_SCALES = {"s": np.float32(0.05), "z": np.int8(3)}
+
+
 def quantized_model() -> bytes:
     """x, how: quantized, one of two operators on int8 by `how` > 0."""
-    scales = _constants(s=np.float32(0.05), z=np.int8(3))
-
-    def quantized(name: str, result: str) -> list[onnx.NodeProto]:
-        return [
-            _node("QuantizeLinear", [name, "s", "z"], f"{result}_q"),
-            _node("DequantizeLinear", [f"{result}_q", "s", "z"], result),
-        ]
-
     sides = [
-        _graph([_node(kind, ["d", "d"], f"{kind}_r"), *quantized(f"{kind}_r", kind)], [], [_port(kind)])
+        _graph([_node(kind, ["d", "d"], f"{kind}_r"), *_quantized(f"{kind}_r", kind)], [], [_port(kind)])
         for kind in ("Add", "Mul")
     ]
     nodes = [
-        *quantized("x", "d"),
+        *_quantized("x", "d"),
         _node("Greater", ["how", "zero"], "asked"),
         _node("If", ["asked"], "y", then_branch=sides[0], else_branch=sides[1]),
         _node("Max", ["y", "d"], "m"),
-        *quantized("m", "out"),
+        *_quantized("m", "out"),
     ]
     ports = [_port("x"), _port("how", _INT64, ())]
-    return _model(_graph(nodes, ports, [_port("out")], [*scales, *_constants(zero=np.int64(0))]))
+    return _model(_graph(nodes, ports, [_port("out")], _constants(zero=np.int64(0), **_SCALES)))
 
 
-def costly_model(turns: int, operators: int) -> bytes:
-    """x: a number that a loop counts up to in steps of so many operators, and x after each turn."""
+def costly_model(turns: int, operators: int, is_partly_quantized: bool = False) -> bytes:
+    """x: a number that a loop counts up to in steps of so many operators, and x after each turn.
+
+    Where it is partly quantized x is integers, and there is a function of it that becomes none.
+    """
     steps = [_node("Add", [f"n{at}" if at else "n", "one"], f"n{at + 1}") for at in range(operators)]
     last = f"n{operators}"
     body = _graph(
-        [*steps, _node("Less", [last, "limit"], "again"), _node("Identity", ["x"], "row")],
+        [
+            *steps,
+            _node("Less", [last, "limit"], "again"),
+            _node("Identity", ["d" if is_partly_quantized else "x"], "row"),
+        ],
         [_port("i", _INT64, ()), _port("asked", _BOOL, ()), _port("n", _INT64, ())],
         [_port("again", _BOOL, ()), _port(last, _INT64, ()), _port("row")],
     )
@@ -159,7 +168,11 @@ def costly_model(turns: int, operators: int) -> bytes:
         turns=np.int64(turns), yes=np.bool_(True), zero=np.int64(0), one=np.int64(1), limit=np.int64(1 << 30)
     )
     loop = _node("Loop", ["turns", "yes", "zero"], "total", "rows", body=body)
-    return _model(_graph([loop], [_port("x")], [_port("rows", _FLOAT, (turns, *ROW))], constants))
+    ends = [_port("rows", _FLOAT, (turns, *ROW))]
+    if not is_partly_quantized:
+        return _model(_graph([loop], [_port("x")], ends, constants))
+    nodes = [*_quantized("x", "d"), loop, _node("Exp", ["d"], "e")]
+    return _model(_graph(nodes, [_port("x")], [*ends, _port("e")], [*constants, *_constants(**_SCALES)]))
 
 
 def broken_model(what: str) -> bytes:

@@ -10,12 +10,12 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from tinygen.errors import ToolError, UnsupportedModelError, UsageError
+from tinygen.errors import TinygenError, ToolError, UnsupportedModelError, UsageError
 from tinygen.system.work import work_folder
 
 _PACKAGES = Path(__file__).resolve().parents[2]  # the folder that tinygen is imported from
 _START = "import sys; sys.path.append(sys.argv[1]); from tinygen.frontends.conversion_worker import main; main()"
-_ERRORS = {kind.__name__: kind for kind in (ToolError, UnsupportedModelError, UsageError)}
+_ERRORS = {kind.__name__: kind for kind in (ToolError, UnsupportedModelError, UsageError)}  # and what is one of these
 _MOST_REPORT_BYTES = 1 << 16
 _LAST_WORDS = 400  # letters
 
@@ -40,6 +40,11 @@ class Job:
     trusts: bool  # whether code in the model may run
     memory_bytes: int
     file_bytes: int
+
+
+def kind_of(error: TinygenError) -> str:
+    """Which error the process that waits for a conversion raises: of a more special one, its base."""
+    return next((name for name, kind in _ERRORS.items() if isinstance(error, kind)), UnsupportedModelError.__name__)
 
 
 def convert(

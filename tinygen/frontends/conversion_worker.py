@@ -11,7 +11,7 @@ from pathlib import Path
 from threading import Thread
 
 from tinygen.errors import TinygenError, UnsupportedModelError
-from tinygen.frontends.conversion import Job
+from tinygen.frontends.conversion import Job, kind_of
 
 try:
     import resource as resource
@@ -74,4 +74,4 @@ def _as_error(job: Job, error: BaseException) -> TinygenError:
 
 
 def _report(job: Job, error: TinygenError) -> None:
-    Path(job.report).write_text(json.dumps({"error": type(error).__name__, "message": str(error)}), encoding="utf-8")
+    Path(job.report).write_text(json.dumps({"error": kind_of(error), "message": str(error)}), encoding="utf-8")

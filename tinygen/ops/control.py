@@ -188,15 +188,25 @@ def _counters(
 
     None where one begins with no constant.
     """
-    variables = len(body.graph.outputs)
-    found, pending = set[int](), [*condition.reads, *_restricted(body, set(), tensors).reads]
-    while pending:
-        at = pending.pop()
-        if not inputs[at].is_constant:
-            return None
-        if at < variables and at not in found:
-            found.add(at)
-            pending += _restricted(body, {at}, ()).reads
+    places = dict(zip(body.graph.input_tensors, body.reads, strict=True))
+    makers = {result: op for op in body.graph.ops for result in op.results}
+    results = body.graph.output_tensors
+    found, asked = set[int](), list(condition.reads)
+    seen, wanted = set[Tensor](), list(tensors)
+    while asked or wanted:
+        if asked:
+            at = asked.pop()
+            if not inputs[at].is_constant:
+                return None
+            if at < len(results) and at not in found:
+                found.add(at)
+                wanted.append(results[at])
+            continue
+        tensor = wanted.pop()
+        if tensor not in seen:
+            seen.add(tensor)
+            wanted += makers[tensor].operands if tensor in makers else ()
+            asked += [places[tensor]] if tensor in places else []
     return found
 
 

@@ -32,6 +32,14 @@ class EarlierOperatorError(ValueError):
         self.node = node
 
 
+@dataclass(frozen=True)
+class Spent:
+    """What a model has taken, its inner graphs included, however often it is read."""
+
+    derived: Account = field(default_factory=lambda: Account(FOLDED_BYTES))  # constants that are made while reading
+    loops: Account = field(default_factory=lambda: Account(LOOP_WORK))  # operators of loops whose turns are counted
+
+
 @dataclass
 class Builder:
     """Operators in execution order, grown by readers; names are unique."""
@@ -42,8 +50,7 @@ class Builder:
     is_real: bool = False  # the model computes with float32: nothing waits for a quantization
     ops: list[Op] = field(default_factory=list)
     layouts: dict[str, Order] = field(default_factory=dict)  # of tensors that the file has too, by name
-    derived: Account = field(default_factory=lambda: Account(FOLDED_BYTES))  # what constants take that are made here
-    loops: Account = field(default_factory=lambda: Account(LOOP_WORK))  # what those do whose turns are counted
+    spent: Spent = field(default_factory=Spent)
     levels: dict[Tensor, Levels] = field(default_factory=dict)  # by levels, and by the real numbers made of them again
     stored: dict[Tensor, Placed] = field(default_factory=dict)  # integers, by the real constants they stand for
     _names: set[str] = field(default_factory=set)
@@ -96,7 +103,7 @@ class Builder:
         contiguous = np.ascontiguousarray(data).reshape(data.shape)
         contiguous.flags.writeable = False
         if not np.may_share_memory(contiguous, data):
-            self.derived.spend(contiguous.nbytes, f"{self.file}, constant '{name}' and those before it")
+            self.spent.derived.spend(contiguous.nbytes, f"{self.file}, constant '{name}' and those before it")
         return Tensor(name, TensorType(DType.of(data.dtype), data.shape, quant), contiguous, coding=coding)
 
     def result(self, name: str, shape: tuple[int, ...], quant: Form) -> Tensor:

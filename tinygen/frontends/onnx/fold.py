@@ -33,7 +33,7 @@ def fold(node: Node) -> Value | None:
     if result.size > _MAX_ELEMENTS or result.ndim > MAX_RANK:
         raise UnsupportedError(f"its constant result has shape {list(result.shape)}, a smaller one was expected")
     if result.base is None:  # otherwise it lies in what it was made of
-        node.builder.derived.spend(result.nbytes, str(node.source))
+        node.builder.spent.derived.spend(result.nbytes, str(node.source))
     return Known(result, coding_behind(node, result))
 
 

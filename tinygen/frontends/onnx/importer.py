@@ -1,14 +1,15 @@
 """From an ONNX file to a graph."""
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
+from tinygen.budget import BudgetError
 from tinygen.errors import IN_FLOAT, UnsupportedModelError, UnsupportedOperator, UnsupportedOperatorsError
 from tinygen.frontends.foreign import check_has_scales, check_not_compiled
 from tinygen.frontends.onnx.boundary import input_port, missing, output_port
-from tinygen.frontends.onnx.builder import Builder, EarlierOperatorError
+from tinygen.frontends.onnx.builder import Builder, EarlierOperatorError, Spent
 from tinygen.frontends.onnx.decode import read
 from tinygen.frontends.onnx.ending import ending_at
 from tinygen.frontends.onnx.fold import FOLDED, OF_SHAPES, fold
@@ -71,24 +72,24 @@ def import_with_layouts(path: Path, spelling: Spelling = AS_IN_FILE) -> Imported
     check_not_compiled(path.name, operators)
     check_has_scales(path.name, operators)
     nodes = expand(model)
-    is_real = _is_real(model, nodes)
+    reading, is_real = _Reading(model, nodes, spelling), _is_real(model, nodes)
     allows_float = spelling.allows_float or any(node.operator in _AT_RUN_TIME for node in nodes)
     try:
-        return _imported(model, nodes, spelling, is_real)
+        return reading.imported(is_real)
+    except BudgetError:
+        raise
     except UnsupportedModelError as refusal:
         if is_real:
             raise
         if not allows_float:
-            raise _with_remedy(refusal, model, nodes, spelling) from None
-        return _imported(model, nodes, spelling, is_real=True)
+            raise _with_remedy(refusal, reading) from None
+        return reading.imported(is_real=True)
 
 
-def _with_remedy(
-    refusal: UnsupportedModelError, model: RawModel, nodes: tuple[RawNode, ...], spelling: Spelling
-) -> UnsupportedModelError:
+def _with_remedy(refusal: UnsupportedModelError, reading: "_Reading") -> UnsupportedModelError:
     """The refusal of a quantized model, which says so where float32 between its quantizations would make it compile."""
     try:
-        _imported(model, nodes, spelling, is_real=True)
+        reading.imported(is_real=True)
     except UnsupportedModelError:
         return refusal
     if isinstance(refusal, UnsupportedOperatorsError):
@@ -96,9 +97,26 @@ def _with_remedy(
     return UnsupportedModelError(f"{refusal} {IN_FLOAT}")
 
 
-def _imported(model: RawModel, nodes: tuple[RawNode, ...], spelling: Spelling, is_real: bool) -> Imported:
+@dataclass(frozen=True)
+class _Reading:
+    """A model that is read as integers, and perhaps as float32 then, from one budget."""
+
+    model: RawModel
+    nodes: tuple[RawNode, ...]
+    spelling: Spelling
+    spent: Spent = field(default_factory=Spent)
+
+    def imported(self, is_real: bool) -> Imported:
+        """The graph, which computes with float32 or with integers throughout."""
+        has_channels_last = self.spelling.layout is Layout.NHWC
+        names = _names(self.model, self.nodes)
+        return _imported(
+            self.model, self.nodes, Builder(self.model.path.name, names, has_channels_last, is_real, spent=self.spent)
+        )
+
+
+def _imported(model: RawModel, nodes: tuple[RawNode, ...], builder: Builder) -> Imported:
     path = model.path
-    builder = Builder(path.name, _names(model, nodes), spelling.layout is Layout.NHWC, is_real)
     values: dict[str, Value] = {
         name: Known(array, without_zeros(array) if name in model.sparse else None)
         for name, array in model.constants.items()

@@ -86,7 +86,7 @@ class _Inner:
     def of(cls, node: Node, name: str, given: Mapping[str, Value], own: Sequence[Tensor] = ()) -> "_Inner":
         """Of an attribute, which is given values for its inputs: its `own` tensors."""
         outer = node.builder
-        inner = Builder(outer.file, outer.onnx_names, is_real=outer.is_real, derived=outer.derived, loops=outer.loops)
+        inner = Builder(outer.file, outer.onnx_names, is_real=outer.is_real, spent=outer.spent)
         taken: dict[Tensor, Tensor] = {}
         outside = {name: _inside(outer, value, taken) for name, value in _outside(node).items()}
         inner.claim_all((*taken.values(), *own))
@@ -153,7 +153,7 @@ class _LoopReader:
             return ends, Subgraph.of(f"{name}:body", inputs, tuple(inner.builder.ops), [*after, *filled])
 
         outer = (*first, *bound, *fixed)
-        turns = known_turns(*sides([], []), outer, str(node.source), builder.loops)
+        turns = known_turns(*sides([], []), outer, str(node.source), builder.spent.loops)
         if parts and turns is None:
             raise UnsupportedError("collects rows of as many turns as values say, a known number was expected")
         begins = [_zeros(builder, part, turns or 0) for part in parts]
