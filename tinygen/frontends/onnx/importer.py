@@ -21,6 +21,7 @@ from tinygen.frontends.onnx.qoperator import expand
 from tinygen.frontends.onnx.raw import ConsequenceError, RawModel, RawNode, UnsupportedError
 from tinygen.frontends.onnx.registry import READERS
 from tinygen.frontends.onnx.sizes import with_sizes
+from tinygen.frontends.onnx.tables import with_real_tables
 from tinygen.frontends.onnx.values import Known, Missing, Order, Value
 from tinygen.frontends.spelling import AS_IN_FILE, Layout, Spelling
 from tinygen.ir.graph import Graph, Port
@@ -29,6 +30,7 @@ from tinygen.ir.verify import verify
 _NO_OPERATOR = "tinygen has no such operator"
 _TOO_LONG = "hundreds of operators before it have no QuantizeLinear, one behind each was expected"
 _AT_RUN_TIME = ("DynamicQuantizeLinear", "ConvInteger", "MatMulInteger")  # between which there are real numbers
+_OF_SEVERAL = (*OF_SEQUENCES, "TopK")  # results, of which the first may be absent
 _DECODING = ("DequantizeLinear", "Quant", "IntQuant", "BipolarQuant")
 _QUANTIZING = ("QuantizeLinear", *_DECODING)  # behind which a model is quantized, had they been compiled
 
@@ -71,7 +73,7 @@ def import_with_layouts(path: Path, spelling: Spelling = AS_IN_FILE) -> Imported
     operators = [node.operator for node in model.nodes if isinstance(node.operator, str)]  # damaged names are bytes
     check_not_compiled(path.name, operators)
     check_has_scales(path.name, operators)
-    nodes = expand(model)
+    nodes = with_real_tables(expand(model), model.constants, model.outputs)
     reading, is_real = _Reading(model, nodes, spelling), _is_real(model, nodes)
     allows_float = spelling.allows_float or any(node.operator in _AT_RUN_TIME for node in nodes)
     try:
@@ -222,7 +224,7 @@ def _results(model: RawModel, raw: RawNode, node: Node) -> Mapping[str, Value]:
             raise UnsupportedError(model.unreadable[name])
     if raw.problem:
         raise UnsupportedError(raw.problem)
-    if not any(raw.outputs) or (not raw.outputs[0] and raw.operator not in OF_SEQUENCES):
+    if not any(raw.outputs) or (not raw.outputs[0] and raw.operator not in _OF_SEVERAL):
         raise UnsupportedError("has no output, one was expected")
     results = (fold(node) if not raw.domain else None) or _by_reader(node, reader)
     listed = results if isinstance(results, tuple) else (results,)

@@ -23,6 +23,7 @@ from tinygen.frontends.onnx.values import (
     Real,
     Stored,
     Value,
+    type_of,
 )
 from tinygen.ir.coding import Coding
 from tinygen.ir.graph import Op, Source
@@ -104,6 +105,24 @@ class Node:
                     f"constant '{name}' is {value.array.dtype}, int8 or uint8 with DequantizeLinear was expected"
                 )
         raise UnsupportedError(f"input '{name}' is a quantized integer, a result of DequantizeLinear was expected")
+
+    def moved(self, position: int) -> Real:
+        """An input whose real values only move: of a constant, that will be in the quantization of the result."""
+        value, name = self.value(position), self.raw.inputs[position]
+        if self.builder.is_real or not isinstance(value, Known) or not np.issubdtype(value.array.dtype, np.floating):
+            return self.real(position)
+        numbers = value.array.astype(np.float32)
+        if not np.isfinite(numbers).all():
+            raise UnsupportedError(f"constant '{name}' is not finite, real numbers were expected")
+
+        def make(quant: Form, name: str) -> Placed:
+            type = type_of(numbers.shape, quant)
+            with np.errstate(over="ignore"):
+                steps = (numbers / np.float32(type.scale)).astype(np.float64)  # in float32, as QuantizeLinear has it
+            stored = np.clip(np.rint(steps) + type.zero_point, type.min, type.max).astype(type.dtype.numpy)
+            return Placed(self.builder.constant(name, stored, type.quant), tuple(range(numbers.ndim)))
+
+        return Pending(self.raw, name, numbers.shape, make)
 
     def discrete(self, position: int) -> Placed:
         """An input of integers, which become int32, or of truth values."""

@@ -21,6 +21,7 @@ from tinygen.frontends.onnx.operators import (
     reduction,
     resize,
     shape,
+    top_k,
     truncation,
 )
 
@@ -44,5 +45,6 @@ READERS: Readers = {
     **reduction.READERS,
     **resize.READERS,
     **shape.READERS,
+    **top_k.READERS,
     **truncation.READERS,
 }

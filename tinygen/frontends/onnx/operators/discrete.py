@@ -9,6 +9,8 @@ from tinygen.frontends.onnx.builder import Builder
 from tinygen.frontends.onnx.node import Node, Reader, Readers
 from tinygen.frontends.onnx.operators.alignment import aligned, broadcast_shape
 from tinygen.frontends.onnx.operators.coded import masked_constant
+from tinygen.frontends.onnx.operators.float_constants import is_float_constant
+from tinygen.frontends.onnx.operators.threshold import REVERSED, threshold
 from tinygen.frontends.onnx.raw import UnsupportedError
 from tinygen.frontends.onnx.tensor_types import dtype_of_code
 from tinygen.frontends.onnx.values import Discrete, Form, Known, Order, Placed, Real, Value
@@ -42,10 +44,16 @@ _CASTS = {np.dtype(np.bool_): DType.BOOL, np.dtype(np.int32): DType.INT32, np.dt
 
 def read_comparison(node: Node) -> Discrete:
     """Equal, Greater, GreaterOrEqual, Less and LessOrEqual: of integers, truth values and real numbers; exact where
-    two quantized operands have one scale.
+    two quantized operands have one scale, and with constants of float32.
     """
-    operands = _operands(node)
-    return _compared(node, operands, _COMPARISONS[node.raw.operator])
+    comparison = _COMPARISONS[node.raw.operator]
+    constants = [position for position in (0, 1) if is_float_constant(node, position)]
+    if node.builder.is_real or len(constants) != 1:
+        return _compared(node, _operands(node), comparison)
+    (position,) = constants
+    own, numbers = node.activation(1 - position), node.constant(position, "operand")
+    constant, asked = threshold(node, own, numbers, comparison if position == 1 else REVERSED[comparison])
+    return _compared(node, (own, constant), asked)
 
 
 def read_is_nan(node: Node) -> Discrete:
@@ -78,7 +86,7 @@ def read_where(node: Node) -> Value:
     condition = _truths(node, 0)
     if _are_discrete(node, 1, 2):
         return _discrete(node, _selected(node, (condition, node.discrete(1), node.discrete(2)), None))
-    inputs = (node.real(1), node.real(2))
+    inputs = (node.moved(1), node.moved(2))
     shape = broadcast_shape(condition.shape, inputs[0].shape, inputs[1].shape)
 
     def make(placed: tuple[Placed, ...], quant: Form, name: str) -> Placed:

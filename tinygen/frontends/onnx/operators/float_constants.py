@@ -47,7 +47,7 @@ class NearOperands:
 
 def operands_of(node: Node) -> NearOperands:
     """Both operands of a node; a float32 constant beside a quantized one becomes integers."""
-    constants = [position for position in (0, 1) if _is_float(node, position)]
+    constants = [position for position in (0, 1) if is_float_constant(node, position)]
     if node.builder.is_real or len(constants) != 1:
         return NearOperands((node.activation(0), node.activation(1)))
     position = constants[0]
@@ -57,7 +57,8 @@ def operands_of(node: Node) -> NearOperands:
     return NearOperands((constant, other) if position == 0 else (other, constant), error, node.raw.inputs[position])
 
 
-def _is_float(node: Node, position: int) -> bool:
+def is_float_constant(node: Node, position: int) -> bool:
+    """Whether an input is a constant of real numbers that has no quantization."""
     value = node.value(position)
     return isinstance(value, Known) and np.issubdtype(value.array.dtype, np.floating)
 
