@@ -5,7 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.accuracy.__main__ import measured
+from benchmarks.accuracy import clicks as shop
+from benchmarks.accuracy.__main__ import CLICKS, measured
 from benchmarks.accuracy.tasks import clicks
 from tests.support.command_line import tinygen
 from tests.support.dlrm import ROWS, visits, write_dlrm
@@ -76,6 +77,20 @@ def test_s0_23_a_trained_click_model_keeps_its_area() -> None:
     [real, found] = measured(clicks(), {"w8a8": Settings()})
     assert real.score > 0.65
     assert abs(real.score - found.score) < MAX_DROP
+
+
+def test_s0_02_wider_products_keep_9999_of_10000_of_clicks(tmp_path: Path) -> None:
+    """Casts then part tensors from those that decided their range; what is gathered was never measured itself."""
+    real, narrow, wide = measured(clicks(), CLICKS)
+    assert narrow.score / real.score < 0.9999 <= wide.score / real.score
+    assert wide.constant_bytes == narrow.constant_bytes
+    data, table = tmp_path / "visits.npz", tmp_path / "t.json"
+    np.savez(data, **shop.visits(50, seed=1).arrays())  # type: ignore[arg-type]
+    options = [text for name in ("stack", "stack:transposed", "bmm") for text in ("--op", f"{name}=w8a16")]
+    ended = tinygen("calibrate", clicks().model, "--data", data, "-o", table, *options)
+    assert ended.code == 0, ended.stderr
+    checked = tinygen("validate", clicks().model, "--ctable", table, "--data", data, "--samples", "5")
+    assert checked.code == 0, checked.stderr
 
 
 @pytest.mark.parametrize("index", [-1, ROWS[2], 1 << 30])

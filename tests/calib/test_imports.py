@@ -6,10 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import onnx
 import pytest
 
 from tests.support.command_line import tinygen
 from tests.support.float_models import samples, write_float_model
+from tinygen.ir.types import Array
 
 
 @pytest.fixture
@@ -169,3 +171,89 @@ def test_damaged_files_are_refused(files: tuple[Path, Path], tmp_path: Path, kin
         assert re.search(rf"TG-C003 .*{name}: cannot be read \(.*\), .* was expected\. Check the file\.", ended.stderr)
         assert not re.search("codec|subscriptable|indices|attribute|recursion", ended.stderr)
     assert not out.exists()
+
+
+def _shifted_network(folder: Path) -> tuple[Path, dict[str, Array]]:
+    """What ONNC's Cortex-M target takes: integers as weights, and a constant that is added behind a convolution."""
+    rng = np.random.default_rng(0)
+    values: dict[str, Array] = {
+        "w": rng.integers(-40, 41, (6, 3, 3, 3)).astype(np.float32),
+        "b": rng.integers(-2000, 2001, (1, 6, 1, 1)).astype(np.float32),
+        "m": rng.integers(-100, 101, (54, 4)).astype(np.float32),
+        "shape": np.array([1, 54], np.int64),
+    }
+    nodes = [
+        onnx.helper.make_node("Conv", ["x", "w"], ["conv"], kernel_shape=[3, 3]),
+        onnx.helper.make_node("Add", ["conv", "b"], ["sum"]),
+        onnx.helper.make_node("Relu", ["sum"], ["relu"]),
+        onnx.helper.make_node("MaxPool", ["relu"], ["pool"], kernel_shape=[2, 2], strides=[2, 2]),
+        onnx.helper.make_node("Reshape", ["pool", "shape"], ["flat"]),
+        onnx.helper.make_node("MatMul", ["flat", "m"], ["y"]),
+    ]
+    graph = onnx.helper.make_graph(
+        nodes,
+        "shifted",
+        [onnx.helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, [1, 3, 8, 8])],
+        [onnx.helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, [1, 4])],
+        [onnx.numpy_helper.from_array(value, name) for name, value in values.items()],
+    )
+    model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 13)], ir_version=8)
+    file = folder / "shifted.onnx"
+    onnx.save(model, str(file))
+    return file, values
+
+
+def test_s0_19_the_shifts_of_onnc_for_cortex_m(tmp_path: Path) -> None:
+    """The integers of the C against sums that are shifted to the right as CMSIS-NN's q7 functions did; each of both
+    roundings may be off by one step, which the second layer's sums of 54 products of such take further.
+    """
+    model, values = _shifted_network(tmp_path)
+    shifts, table, out, data = tmp_path / "shift.txt", tmp_path / "t.json", tmp_path / "o.npz", tmp_path / "x.npz"
+    shifts.write_text("7,1,7,10\n")
+    ended = tinygen("ctable", "import", shifts, "--model", model, "-o", table)
+    assert ended.code == 0, ended.stderr
+    entries = _tensors(table)
+    assert {name: entries[name]["scale"] for name in ("x", "relu", "y")} == {
+        "x": [1.0],
+        "relu": [256.0],
+        "y": [2.0**18],
+    }
+    assert [entry["scale"] for entry in entries.values() if entry["kind"] == "weights"] == [[1.0], [1.0]]
+    assert tinygen("validate", model, "--ctable", table, "--samples", "2").code == 0
+    x = np.random.default_rng(1).integers(-128, 128, (20, 3, 8, 8)).astype(np.float32)
+    np.savez(data, in0=x)
+    assert tinygen("run", model, "--ctable", table, "--input", data, "--output", out).code == 0
+    windows = np.lib.stride_tricks.sliding_window_view(x, (3, 3), (2, 3))
+    filters, bias, matrix = (values[name].astype(np.float64) for name in "wbm")
+    sums = np.einsum("nchwij,ocij->nohw", windows.astype(np.float64), filters) + bias
+    stored = np.clip(np.floor(sums / 256 + 0.5), 0, 127)
+    pooled = stored.reshape(20, 6, 3, 2, 3, 2).max((3, 5)).reshape(20, 54)
+    wanted = np.clip(np.floor(pooled @ matrix / 2**10 + 0.5), -128, 127)
+    with np.load(out) as found:
+        scores = next(iter(found.values())).reshape(20, 4) / 2.0**18
+    assert np.abs(scores - wanted).max() <= 1 and (scores == wanted).mean() > 0.9 and wanted.std() > 5
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("7,1,7", "3 shifts, 4 were expected for the nodes of shifted.onnx"),
+        ("7,1,7,40", "a shift of 40, 0 to 31 was expected"),
+        ("7,1,7,-1", "a shift of -1, 0 to 31 was expected"),
+    ],
+)
+def test_shifts_that_do_not_fit_are_refused(text: str, problem: str, tmp_path: Path) -> None:
+    model, _ = _shifted_network(tmp_path)
+    shifts = tmp_path / "shift.txt"
+    shifts.write_text(text)
+    ended = tinygen("ctable", "import", shifts, "--model", model, "-o", tmp_path / "t.json")
+    assert ended.code == 2
+    assert (
+        f"shift.txt: cannot be read ({problem}), list of shifts of ONNC was expected. Check the file." in ended.stderr
+    )
+
+
+def test_shifts_count_nodes_of_onnx_alone(files: tuple[Path, Path], tmp_path: Path) -> None:
+    (tmp_path / "shift.txt").write_text("7, 7")
+    ended = tinygen("ctable", "import", tmp_path / "shift.txt", "--model", files[0], "-o", tmp_path / "t.json")
+    assert (ended.code, "it counts the nodes of an ONNX file, which the model is none of" in ended.stderr) == (2, True)

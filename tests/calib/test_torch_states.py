@@ -73,6 +73,29 @@ def test_modules_are_found_by_what_exporters_write(tmp_path: Path, is_traced: bo
     assert tinygen("validate", model, "--ctable", table, "--samples", "2").code == 0
 
 
+def test_s0_19_weights_that_were_trained_for_fewer_bits(tmp_path: Path) -> None:
+    """Integers of the table are those of fake quantization: divided, rounded, and cut off at both ends."""
+    model, source, table = _exported(tmp_path, True), tmp_path / "state.npz", tmp_path / "t.json"
+    state = _state((128, 3, 100), 0.0)
+    scales = {"stem": np.array([0.01, 0.05], np.float32), "block.0": np.array([0.2], np.float32)}
+    np.savez(source, **(state | {f"{name}.weight_fake_quant.scale": scale for name, scale in scales.items()}))  # type: ignore[arg-type]
+    ended = tinygen("ctable", "import", source, "--model", model, "-o", table, "--weights", "int4")
+    assert ended.code == 0, ended.stderr
+    found = read_ctable(table)
+    float_model = load_float(model)
+    stored = [op.filters.weights.data for op in quantized(float_model, found).ops if op.filters is not None]
+    real = [op.filters.weights.data for op in float_model.graph.ops if op.filters is not None]
+    for own, whole, scale in zip(stored, real, scales.values(), strict=True):
+        assert own is not None and whole is not None
+        wanted = np.clip(np.rint(whole.astype(np.float64) / scale.reshape(-1, 1, 1, 1)), -7, 7)
+        np.testing.assert_array_equal(own, wanted)
+        assert np.abs(wanted).max() == 7 or len(scale) == 1
+    assert {e.dtype.value for e in found.tensors.values() if e.kind == "weights"} == {"int4"}
+    assert tinygen("validate", model, "--ctable", table, "--samples", "2").code == 0
+    wrong = tinygen("ctable", "import", source, "--model", model, "-o", table, "--activations", "int16")
+    assert (wrong.code, "ranges of other tools are of int8 activations" in wrong.stderr) == (2, True)
+
+
 def test_names_of_modules(tmp_path: Path) -> None:
     expected = {"t0": ("stem",), "t1": ("act",), "t2": ("block.0",)}
     for is_traced in (False, True):

@@ -191,7 +191,7 @@ def test_biases_have_64_bits(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("scale", [1e-5, 8.2e-5, 1e-4, 1e-3, 0.0131, 0.3, 2.6])
-def test_table_errors_of_all_inputs(scale: float) -> None:
+def test_s2_14_table_errors_of_all_inputs(scale: float) -> None:
     """The bounds that comparisons with float32 allow, in steps of 1/32768."""
     stored, scaling = np.arange(-32768, 32768), scaling_int16(scale)
     limits, bound = (-32768, 32767), TABLE_ERROR * 32768

@@ -1,27 +1,33 @@
 """Tables from the files of other tools."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from importlib import import_module
 from pathlib import Path
+
+import numpy as np
 
 from tinygen.calib.model import FloatModel
 from tinygen.errors import UsageError
 from tinygen.frontends import import_model
 from tinygen.frontends.doors import model_file
 from tinygen.frontends.onnx.modules import modules_of_results
-from tinygen.ir.types import Quant
+from tinygen.frontends.onnx.shifts import scales_of_shifts
+from tinygen.ir.types import Array, DType, Quant
 from tinygen.quant.calibrate import Identity
-from tinygen.quant.ctable import CTable
+from tinygen.quant.ctable import CTable, Storage
 from tinygen.quant.importing import (
     imported_table,
     normalized,
     quants_of_graph,
     quants_of_ranges,
+    read_onnc_shifts,
     read_onnc_thresholds,
     read_ort_ranges,
     read_torch_scales,
+    unreadable_table,
 )
+from tinygen.quant.widths import ALL_INT8, Widths
 
 
 class Origin(StrEnum):
@@ -31,7 +37,7 @@ class Origin(StrEnum):
     TFLITE = "tflite"
     ORT = "ort"  # calibration JSON of onnxruntime
     TORCH = "torch"  # state dict of a fake-quantized module, as .pt, .npz or JSON
-    ONNC = "onnc"  # text of NetCalibrationParameter
+    ONNC = "onnc"  # text of NetCalibrationParameter, or a list of shifts
 
 
 _BY_SUFFIX = {
@@ -46,8 +52,16 @@ _BY_SUFFIX = {
 }
 
 
-def import_table(source: Path, model: FloatModel, origin: Origin | None = None) -> CTable:
-    """The table of a float model with what the file says; its ranges are locked. UsageError, CTableError."""
+def import_table(source: Path, model: FloatModel, origin: Origin | None = None, widths: Widths = ALL_INT8) -> CTable:
+    """The table of a float model with what the file says; its ranges are locked. UsageError, CTableError.
+
+    `widths` say how many bits weights have; activations have eight.
+    """
+    asked = {widths.activations, *(override.activations for override in widths.overrides)}
+    if asked != {Storage.INT8}:
+        raise UsageError(
+            "--activations, --op: ranges of other tools are of int8 activations, no others were expected. Leave it out."
+        )
     kind = origin or _BY_SUFFIX.get(source.suffix.lower())
     if kind is None:
         raise UsageError(
@@ -55,7 +69,7 @@ def import_table(source: Path, model: FloatModel, origin: Origin | None = None) 
             "Say what it is with --from."
         )
     activations, weights = _quants(source, kind, model)
-    return imported_table(model.graph, activations, weights, Identity(model.identity), f"import-{kind.value}")
+    return imported_table(model.graph, activations, weights, Identity(model.identity), f"import-{kind.value}", widths)
 
 
 def _quants(source: Path, kind: Origin, model: FloatModel) -> tuple[dict[str, Quant], dict[str, Quant]]:
@@ -67,7 +81,31 @@ def _quants(source: Path, kind: Origin, model: FloatModel) -> tuple[dict[str, Qu
         case Origin.TORCH:
             activations, weights = read_torch_scales(source, _read_pt)
             return _of_modules(activations, weights, model)
-    return read_onnc_thresholds(source), {}
+    shifts = read_onnc_shifts(source)
+    return (read_onnc_thresholds(source), {}) if shifts is None else _of_shifts(source, shifts, model)
+
+
+def _of_shifts(source: Path, shifts: Sequence[int], model: FloatModel) -> tuple[dict[str, Quant], dict[str, Quant]]:
+    """Powers of two by tensor, and scale 1 of all weights that are integers, by their operator's result."""
+    file = model_file(model.path)
+    try:
+        if file.suffix.lower() != ".onnx":
+            raise ValueError("it counts the nodes of an ONNX file, which the model is none of")
+        scales = scales_of_shifts(file, shifts)
+    except ValueError as error:
+        raise unreadable_table(source, "list of shifts of ONNC", error) from None
+    weights = {
+        normalized(op.results[0].name): Quant((1.0,), (0,))
+        for op in model.graph.ops
+        if op.filters is not None and (data := op.filters.weights.data) is not None and _are_int8(data)
+    }
+    return {normalized(name): Quant((scale,), (0,)) for name, scale in scales.items()}, weights
+
+
+def _are_int8(weights: Array) -> bool:
+    """Whether int8 of scale 1 holds them, without -128."""
+    most = DType.INT8.max
+    return bool((np.rint(weights) == weights).all() and (np.abs(weights) <= most).all())
 
 
 def _read_pt(file: Path) -> Mapping[str, object]:

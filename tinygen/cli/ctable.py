@@ -18,6 +18,7 @@ from tinygen.quant.check import violations
 from tinygen.quant.compare import differences
 from tinygen.quant.ctable_file import ctable_text, read_ctable, schema_text
 from tinygen.quant.errors import CTableError
+from tinygen.quant.widths import Widths
 from tinygen.report.calibration import ctable_tables, difference_table
 from tinygen.report.table import facts
 
@@ -82,6 +83,7 @@ def import_(
     source: Annotated[Path, typer.Argument(metavar="SOURCE", help="What another tool has written.")],
     model: Annotated[Path, typer.Option("--model", metavar="MODEL", help="The float model that the table is for.")],
     out: Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="CTable to write.")],
+    widths: Widths,
     origin: Annotated[
         str | None,
         typer.Option("--from", metavar="KIND", help="qdq, tflite, ort, torch or onnc (default: by the file's name)."),
@@ -92,7 +94,8 @@ def import_(
     """Make a table from a quantized ONNX or TFLite model, or from a file of ranges or scales."""
     check_free_for_table(out, force, (source, model))
     float_model = load_float(model, trust=trust)
-    table = import_table(source, float_model, None if origin is None else choice(Origin, "from", origin))
+    kind = None if origin is None else choice(Origin, "from", origin)
+    table = import_table(source, float_model, kind, widths)
     write_table(out, ctable_text(table))
     locked = sum(entry.locked for entry in table.tensors.values())
     rows = [("table", str(out)), ("tensors", str(len(table.tensors))), ("taken over", str(locked))]

@@ -191,7 +191,8 @@ def make_ctable(
     crossing += concat_casts(with_crossings(graph, crossing), statistics, settings.engines)
     graph = with_crossings(graph, crossing)
     for cast in crossing:
-        statistics = {**statistics, cast.result: _statistics_of_group(cast.tensor, graph, statistics)}
+        statistics = {**statistics, cast.result: _statistics_of_group(cast.tensor, whole, statistics)}
+    statistics = {**_statistics_of_parts(whole, graph, statistics), **statistics}
     types_of = storages(graph, settings.engines, settings.widths.activations)
     activations = _activations(graph, statistics, settings, types_of)
     weights = _weights(graph, activations, settings)
@@ -330,6 +331,13 @@ def _statistics_of_group(name: str, graph: Graph, statistics: Mapping[str, Stati
         return statistics[name]
     group = next(group for group in groups(graph) if any(tensor.name == name for tensor in group.tensors))
     return merged([_statistics_of(tensor, statistics) for tensor in group.measured])
+
+
+def _statistics_of_parts(whole: Graph, graph: Graph, statistics: Mapping[str, Statistics]) -> dict[str, Statistics]:
+    """Of tensors that were not measured, since others decided their range, until a cast parted them from those."""
+    known = {tensor.name for tensor in whole.tensors}
+    measured = {tensor.name for group in groups(graph) for tensor in group.measured if tensor.data is None}
+    return {name: _statistics_of_group(name, whole, statistics) for name in measured & known - statistics.keys()}
 
 
 def _statistics_of(tensor: Tensor, statistics: Mapping[str, Statistics]) -> Statistics:

@@ -16,7 +16,9 @@ from tinygen.quant.constraints import Group, groups
 from tinygen.quant.ctable import CTable, OpEntry, Storage, TensorEntry, TensorKind
 from tinygen.quant.dataset import UNREADABLE
 from tinygen.quant.errors import Code, CTableError
-from tinygen.quant.scheme import RealRange, Scheme, affine, qm_n, symmetric_weights
+from tinygen.quant.scheme import RealRange, Scheme, affine, qm_n
+from tinygen.quant.weight_scales import weight_quant
+from tinygen.quant.widths import ALL_INT8, Widths, has_narrow_form
 
 Quants = Mapping[str, Quant]  # int8, by the normalized names of tensors
 
@@ -28,6 +30,7 @@ _TORCH_FX = re.compile(r"activation_post_process_\d+")
 _TORCH_LEAST = re.compile(r"^(.+?)\.(?:activation_post_process\.)+min_val$")
 _UNSIGNED_OFFSET = 128
 _ONNC_STEPS = 128
+_SHIFT = re.compile(r"[-+]?[0-9]{1,9}")
 
 
 def normalized(name: str) -> str:
@@ -61,7 +64,7 @@ def read_ort_ranges(file: Path) -> dict[str, RealRange]:
         entries = document.get("data", document)
         found = {name: RealRange(_number(e["lowest"]), _number(e["highest"])) for name, e in entries.items()}
     except _WRONG as error:
-        raise _unreadable(file, "calibration JSON of onnxruntime", error) from None
+        raise unreadable_table(file, "calibration JSON of onnxruntime", error) from None
     return found
 
 
@@ -74,8 +77,18 @@ def read_onnc_thresholds(file: Path) -> dict[str, Quant]:
         if not found:
             raise ValueError("no layer with name and threshold_y")
     except _WRONG as error:
-        raise _unreadable(file, "text of ONNC's NetCalibrationParameter", error) from None
+        raise unreadable_table(file, "text of ONNC's NetCalibrationParameter", error) from None
     return found
+
+
+def read_onnc_shifts(file: Path) -> tuple[int, ...] | None:
+    """The integers of ONNC's list of shifts for Cortex-M, parted by commas; None of another text. CTableError."""
+    try:
+        text = file.read_text(encoding="utf-8")
+    except _WRONG as error:
+        raise unreadable_table(file, "list of shifts of ONNC", error) from None
+    found = [part.strip() for part in text.strip().rstrip(",").split(",")]
+    return tuple(map(int, found)) if all(map(_SHIFT.fullmatch, found)) else None
 
 
 def read_torch_scales(
@@ -106,13 +119,20 @@ def read_torch_scales(
         if all(map(_TORCH_FX.fullmatch, quants)):
             raise ValueError("its ranges are numbered, as of an FX graph, and name no module; export QDQ ONNX of it")
     except _WRONG as error:
-        raise _unreadable(file, "state dict of a fake-quantized module (.pt, .npz or .json)", error) from None
+        raise unreadable_table(file, "state dict of a fake-quantized module (.pt, .npz or .json)", error) from None
     if any(_is_signed(quant, least.get(name, 0.0)) for name, quant in quants.items()):
         return quants, weights
     return {n: Quant(quant.scales, (quant.zero_point - _UNSIGNED_OFFSET,)) for n, quant in quants.items()}, weights
 
 
-def imported_table(graph: Graph, activations: Quants, weights: Quants, identity: Identity, provenance: str) -> CTable:
+def imported_table(
+    graph: Graph,
+    activations: Quants,
+    weights: Quants,
+    identity: Identity,
+    provenance: str,
+    widths: Widths = ALL_INT8,
+) -> CTable:
     """The table of a float network with quantizations from elsewhere, locked; CTableError where one is missing.
 
     What a tensor lacks it takes from those that share its range; weights that are not named keep their own range.
@@ -122,13 +142,15 @@ def imported_table(graph: Graph, activations: Quants, weights: Quants, identity:
         entries |= _group_entries(group, activations, identity)
     ops: dict[str, OpEntry] = {}
     for op in graph.ops:
-        ops[op.name] = OpEntry(weights=None if op.filters is None else Storage.INT8)
+        storage = widths.of(op) if has_narrow_form(op) else Storage.INT8
+        ops[op.name] = OpEntry(weights=None if op.filters is None else storage)
         if op.filters is not None and (constant := op.filters.weights).data is not None:
             axis = op.filters.channel_axis
-            own = symmetric_weights(constant.data, DType.INT8, axis, Scheme.SYMMETRIC)
+            dtype = storage.weight_dtype
+            own = weight_quant(constant.data, dtype, axis, Scheme.SYMMETRIC, storage.bits_in(dtype))
             given = weights.get(normalized(op.results[0].name))
             quant = own if given is None or any(given.zero_points) else _along(given, axis)
-            entries[constant.name] = _entry(TensorKind.WEIGHTS, quant, Scheme.SYMMETRIC, given is not None)
+            entries[constant.name] = _entry(TensorKind.WEIGHTS, quant, Scheme.SYMMETRIC, given is not None, storage)
     ordered = {t.name: entries[t.name] for t in graph.tensors if t.name in entries}
     table = CTable(model=identity.model, target=identity.target, tensors=ordered, ops=ops)
     table = table.model_copy(update={"provenance": ({"step": provenance},)})
@@ -155,12 +177,14 @@ def _group_entries(group: Group, activations: Quants, identity: Identity) -> dic
     }
 
 
-def _entry(kind: TensorKind, quant: Quant, scheme: Scheme, is_locked: bool) -> TensorEntry:
+def _entry(
+    kind: TensorKind, quant: Quant, scheme: Scheme, is_locked: bool, storage: Storage = Storage.INT8
+) -> TensorEntry:
     low, high = (quant.scales[0] * (bound - quant.zero_points[0]) for bound in (DType.INT8.min, DType.INT8.max))
     is_weights = kind is TensorKind.WEIGHTS
     return TensorEntry(
         kind=kind,
-        dtype=Storage.INT8,
+        dtype=storage,
         scheme=scheme,
         axis=None if quant.is_per_tensor else quant.axis,
         scale=quant.scales,
@@ -214,7 +238,8 @@ def _is_signed(quant: Quant, least: float) -> bool:
     return quant.zero_point < 0 or least < -(quant.zero_point + 1) * quant.scale
 
 
-def _unreadable(file: Path, expected: str, error: Exception) -> UsageError:
+def unreadable_table(file: Path, expected: str, error: Exception) -> UsageError:
+    """The error that says of a file of another tool what is wrong with it."""
     match error:
         case OSError(strerror=str() as reason):
             pass
