@@ -13,7 +13,9 @@ from tests.support.models import model_file
 from tests.support.onnx_runtime import needs_onnxruntime
 from tests.support.onnx_writer import OnnxWriter
 from tests.support.tflite_writer import ModelWriter
+from tinygen.ir.graph import Values
 from tinygen.ir.types import Array, Float32Array
+from tinygen.ops.transpose import Transpose
 from tinygen.options import Kernels, Options
 from tinygen.pipeline import Compiled, compile_model
 from tinygen.verify.comparison import Rounding, Side
@@ -165,6 +167,34 @@ def test_a_wrong_term_of_a_long_sum_is_found(tmp_path: Path) -> None:
     found = validate(replace(_compiled(wrong), imported=compiled.imported), ones, against=Oracle.SIMULATOR)
     assert not found.exact and found.first_mismatch is not None
     assert (found.first_mismatch.operator, found.first_mismatch.side) == ("FULLY_CONNECTED", Side.TARGET)
+
+
+@needs_litert
+def test_numbers_that_are_only_moved_are_equal_to_the_bit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Behind a sum in float32, which has a tolerance; the last bit is found on both sides."""
+    writer = ModelWriter()
+    x = writer.tensor("x", (1, 3, 5), "float32")
+    y, z = writer.tensor("y", (1, 3, 1), "float32"), writer.tensor("z", (1, 1, 3), "float32")
+    axes = writer.tensor("axes", (1,), "int32", data=[2])
+    order = writer.tensor("order", (3,), "int32", data=[0, 2, 1])
+    turned = writer.tensor("turned", (1, 5, 3), "float32")
+    writer.operator("TRANSPOSE", [x, order], [turned])
+    writer.operator("MEAN", [x, axes], [y], keep_dims=True)
+    writer.operator("TRANSPOSE", [y, order], [z])
+    path = tmp_path / "turned.tflite"
+    path.write_bytes(writer.finish([x], [turned, z]))
+    assert validate(_compiled(path), samples=2).exact
+    evaluate = Transpose.evaluate
+
+    def wrong(op: Transpose, values: Values) -> tuple[Array, ...]:
+        (result,) = evaluate(op, values)
+        return (np.nextafter(result, np.float32(np.inf)),)
+
+    compiled = _compiled(path)
+    monkeypatch.setattr(Transpose, "evaluate", wrong)
+    found = validate(compiled, samples=2)
+    assert not found.exact and found.first_mismatch is not None
+    assert found.first_mismatch.operator == "TRANSPOSE"
 
 
 @needs_litert

@@ -54,13 +54,16 @@ def compare(
     expected: Array,
     permission: Permission | None = None,
     tolerance: Array | None = None,
+    is_moved: bool = False,
 ) -> ComparedTensor:
     """Compare stored integers, of which those within the permission are no mismatch, or float32.
 
-    Each element of float32 may differ by its `tolerance`, and by REAL_TOLERANCE.
+    Each element of float32 may differ by its `tolerance`, and by REAL_TOLERANCE; not at all where numbers have only
+    been moved.
     """
     if np.issubdtype(expected.dtype, np.floating):
-        return _compare_real(stage, side, tensor, actual, expected, tolerance)
+        share = 0.0 if is_moved else REAL_TOLERANCE
+        return _compare_real(stage, side, tensor, actual, expected, share, tolerance)
     difference = np.abs(actual.astype(np.int64) - expected.astype(np.int64))
     is_wrong = difference > (permission.lsb if permission else 0)
     return _judged(stage, side, tensor, int(difference.max(initial=0)), difference != 0, is_wrong, permission)
@@ -97,7 +100,7 @@ def _judged(
 
 
 def _compare_real(
-    stage: int, side: Side, tensor: str, actual: Array, expected: Array, tolerance: Array | None
+    stage: int, side: Side, tensor: str, actual: Array, expected: Array, share: float, tolerance: Array | None
 ) -> ComparedTensor:
     """Compare numbers that were computed with float32: infinities and NaN must be the same."""
     found, wanted = actual.astype(np.float64), expected.astype(np.float64)
@@ -105,6 +108,6 @@ def _compare_real(
     with np.errstate(invalid="ignore"):
         difference = np.where(is_same, 0.0, np.abs(found - wanted))
     largest = float(np.abs(wanted[np.isfinite(wanted)]).max(initial=0.0))
-    allowed = REAL_TOLERANCE * largest + (0.0 if tolerance is None else tolerance.astype(np.float64))
+    allowed = share * largest + (0.0 if tolerance is None else tolerance.astype(np.float64))
     mismatches = int(np.count_nonzero(~(difference <= allowed)))
     return ComparedTensor(stage, side, tensor, float(np.nan_to_num(difference).max(initial=0.0)), mismatches)

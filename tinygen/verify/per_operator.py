@@ -8,6 +8,7 @@ from math import ceil
 import numpy as np
 
 from tinygen.build.execute import Sample
+from tinygen.ir.answers import Range
 from tinygen.ir.graph import Graph, Op, Values
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array
@@ -50,25 +51,31 @@ class OperatorComparison:
         stage, graph = count(), self._graph
         known: dict[Tensor, Array] = {}
         errors: dict[Tensor, float] = {}  # of real values that the oracle lacks
+        rounded: set[Tensor] = set()  # values of the references that the oracle may have computed otherwise
         for port, values in zip(graph.inputs, inputs, strict=True):
             own = convert(values, port.external, port.tensor.type)
             known[port.tensor] = theirs = _oracle_value(port.tensor, oracle.tensors, own)
             yield compare(next(stage), Side.ORACLE, port.name, own, theirs, oracle.permission)
         for state in graph.states:
             known[state.tensor] = _oracle_value(state.tensor, oracle.tensors, self._states[state.tensor])
+            rounded.add(state.tensor)
         for op in graph.ops:
             here = next(stage)
             operands = Values(known.__getitem__)
             with np.errstate(all="ignore"):
                 results = op.evaluate(operands)
+            is_moved = op.result_range is Range.MOVED and rounded.isdisjoint(op.operands)
             error = op.table_error + sum(errors.get(tensor, 0.0) for tensor in op.operands)
             for tensor, own in zip(op.results, results, strict=True):
                 shown = own_value(tensor, oracle.tensors)
                 errors[tensor] = error if shown is None else 0.0
                 known[tensor] = theirs = own if shown is None else shown
+                if shown is None and not is_moved:
+                    rounded.add(tensor)
                 if not isinstance(op, _WITHOUT_ORACLE):
                     permission = _permission(op, tensor, error, oracle)
-                    yield _compare_result(here, op, tensor, own, theirs, operands, permission)
+                    allowed = sum_tolerance(op, operands)
+                    yield compare(here, Side.ORACLE, tensor.name, own, theirs, permission, allowed, is_moved)
         self._states = {state.tensor: state.after(known[state.window]) for state in graph.states}
         values_of = Values(known.__getitem__)
         for port, expected in zip(graph.outputs, oracle.outputs, strict=True):
@@ -92,10 +99,3 @@ def _with_tables(own: Permission | None, error: float, tensor: Tensor) -> Permis
     if not error or own is None or own.rounding is not Rounding.IN_FLOAT or tensor.type.quant is None:
         return own
     return replace(own, lsb=own.lsb + ceil(error / tensor.type.scale))
-
-
-def _compare_result(
-    stage: int, op: Op, tensor: Tensor, own: Array, theirs: Array, values: Values, permission: Permission | None
-) -> ComparedTensor:
-    tolerance = sum_tolerance(op, values)
-    return compare(stage, Side.ORACLE, tensor.name, own, theirs, permission, tolerance)

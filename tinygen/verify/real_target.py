@@ -10,6 +10,7 @@ from dataclasses import replace
 import numpy as np
 
 from tinygen.build.execute import Sample
+from tinygen.ir.answers import Range
 from tinygen.ir.graph import Graph, Values
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array
@@ -56,14 +57,17 @@ class RealTarget:
         values = Values((known | dict(run.tensors)).__getitem__)
         computed = partly_computed(schedule)
         for stage, op in enumerate(graph.ops, first_operator(schedule)):
-            tolerance = sum_tolerance(op, values)
+            tolerance, is_moved = sum_tolerance(op, values), op.result_range is Range.MOVED
             with np.errstate(all="ignore"):
                 results = op.evaluate(values)
             for tensor, wanted in zip(op.results, results, strict=True):
                 part = computed.get(tensor, ...)
                 allowed = None if tolerance is None else tolerance[part]
                 actual = run.tensors[tensor][part]
-                yield compare(stage, Side.TARGET, tensor.name, actual, wanted[part], tolerance=allowed)
+                is_moved = op.result_range is Range.MOVED
+                yield compare(
+                    stage, Side.TARGET, tensor.name, actual, wanted[part], tolerance=allowed, is_moved=is_moved
+                )
         for stage, (port, given) in enumerate(zip(graph.outputs, run.outputs, strict=True), first_output(schedule)):
             expected = convert(values[port.tensor], port.tensor.type, port.external)
             yield compare_port(stage, Side.TARGET, port, given, expected)

@@ -8,8 +8,9 @@ Networks with operators that have states of their own are compared with TFLite M
 Where LiteRT quantizes float32 activations at run time, for weights are integers, the reference does so for (b).
 Against the simulator: (a) only.
 
-Numbers computed with float32 are equal within `REAL_TOLERANCE` and what the sums' lengths allow (`sums`); there (a)
-compares every operator with the reference for the target's own operands (`real_target`).
+Numbers computed with float32 are equal within `REAL_TOLERANCE` and what the sums' lengths allow (`sums`), to the bit
+where they are only moved; there (a) compares every operator with the reference for the target's own operands
+(`real_target`).
 
 Where such a rounding was used, `Validation.permitted` names the operators.
 """
