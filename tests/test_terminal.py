@@ -1,5 +1,6 @@
 """Names of models on terminals: nothing in them acts, forges a line or ends a command; documents keep them."""
 
+import io
 import json
 import os
 import re
@@ -14,6 +15,7 @@ from onnx import TensorProto
 from onnx.helper import make_graph, make_model, make_node, make_opsetid, make_tensor_value_info
 
 from tests.support.command_line import tinygen
+from tinygen.cli.terminal import Terminal
 from tinygen.report.plain import indented, one_line, shown, shown_json
 
 _HOSTILE = "x\x1b[2J\x9b31m\u202eko\u2066\u200f\x07\x08\x7f\u2028\U000e0041\r\ntinygen: ok, 0 mismatches\nexact yes"
@@ -111,3 +113,20 @@ def test_plain_text() -> None:
     assert shown_json(text).isprintable() is False  # its own line breaks stay
     assert json.loads(shown_json(text)) == json.loads(text)
     assert shown_json(text).splitlines()[1] == ' "é\\u009b\\u202e\\udb40\\udc41": "\\u001b"'
+
+
+class _Screen(io.StringIO):
+    """Where text is shown."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_searches_show_what_they_look_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "200")
+    screen = _Screen()
+    monkeypatch.setattr(sys, "stderr", screen)
+    with Terminal(verbose=False, quiet=False, json=False).searching("planning net") as watch:
+        watch("the smallest arena, best so far 1,024 bytes", 1, 2)
+    assert "planning net: the smallest arena, best so far 1,024 bytes" in screen.getvalue()

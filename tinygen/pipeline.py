@@ -48,6 +48,7 @@ from tinygen.planner.plan import CurvePoint, PlanRequest, curve, plan, with_chos
 from tinygen.planner.schedule.constants import fit_within
 from tinygen.planner.schedule.schedule import Schedule
 from tinygen.planner.schedule.solver import check_installed
+from tinygen.planner.search.search_work import Watch
 from tinygen.quant.dynamic.apply import Applied, apply
 from tinygen.quant.errors import Code, DynamicError
 from tinygen.system.work import work_folder
@@ -199,17 +200,26 @@ class Shared:
 
 
 def compile_model(
-    source: Path, options: Options, observe: Observer | None = None, shared: Shared | None = None
+    source: Path,
+    options: Options,
+    observe: Observer | None = None,
+    shared: Shared | None = None,
+    watch: Watch | None = None,
 ) -> Compiled:
     """Import, simplify, plan and print a model; `observe` sees the graph as it is in the file, then after each pass
-    that changed it. `shared`: of earlier compilations of the same model."""
-    planned = plan_model(source, options, observe, shared)
+    that changed it. `shared`: of earlier compilations of the same model. `watch` is told what planning searches, and
+    the best so far."""
+    planned = plan_model(source, options, observe, shared, watch)
     files = render(planned.schedule, planned.name, planned.imported.file or planned.source.name)
     return replace(planned, files=files)
 
 
 def plan_model(
-    source: Path, options: Options, observe: Observer | None = None, shared: Shared | None = None
+    source: Path,
+    options: Options,
+    observe: Observer | None = None,
+    shared: Shared | None = None,
+    watch: Watch | None = None,
 ) -> Compiled:
     """The same without its text: `files` is empty."""
     shared = Shared() if shared is None else shared
@@ -266,7 +276,7 @@ def plan_model(
     graph = passes.run(graph, (keep_read_rows, keep_in_rings, remove_copies), observe)
     if options.stores_output:
         _check_one_output(graph)
-    toolbox, schedule = _planned(graph, board, library, options, imported)
+    toolbox, schedule = _planned(graph, board, library, options, imported, watch)
     if options.stores_output:
         _check_stored(schedule)
     return Compiled(
@@ -275,10 +285,11 @@ def plan_model(
 
 
 def _planned(
-    graph: Graph, board: Board, library: Library, options: Options, imported: Graph
+    graph: Graph, board: Board, library: Library, options: Options, imported: Graph, watch: Watch | None
 ) -> tuple[Toolbox, Schedule]:
     """The plan with the largest weights that fit the flash, as these are the fastest."""
-    request, limit = _request(board, options, imported), flash_limit_bytes(board, options) - _CODE_BYTES
+    request = replace(_request(board, options, imported), watch=watch)
+    limit = flash_limit_bytes(board, options) - _CODE_BYTES
     for toolbox in _toolboxes(board, library, options):
         toolbox = with_subgraphs(graph, board, toolbox, request.solver)
         schedule = plan(graph, board, toolbox, request)

@@ -12,7 +12,7 @@ from tinygen.kernels.base import Library, Objective, Toolbox
 from tinygen.ops.window import HW
 from tinygen.planner.plan import PlanRequest, curve, plan
 from tinygen.planner.schedule.check import check
-from tinygen.planner.search.search_work import SearchWork, least_rows, longest_chain
+from tinygen.planner.search.search_work import MOST_OF_PLAN, SearchWork, least_rows, longest_chain
 
 _M4 = targets.load("mps2-an386")
 _MOST_STEPS = 20_000_000  # about 8 million
@@ -70,6 +70,27 @@ def test_every_objective_and_input(objective: Objective, input: str) -> None:
 def test_without_work_left_there_is_a_plan(graph: Graph, objective: Objective, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(SearchWork, "is_left", False)
     print(_steps(graph, objective, _INPUTS["resident"], _MOST_STEPS_OF_FEW), "steps")
+
+
+def test_who_watches_is_told_what_is_searched_and_the_best_so_far() -> None:
+    told: list[tuple[str, int, int]] = []
+    request = PlanRequest(watch=lambda sought, done, total: told.append((sought, done, total)))
+    schedule = plan(_audio(4, 200), _M4, _toolbox(Objective.RAM), request)
+    texts, done = [text for text, _, _ in told], [units for _, units, _ in told]
+    assert texts[0] == "the smallest arena"
+    assert any(text.startswith("the fewest instructions in ") for text in texts)
+    best = [int(text.split()[-2].replace(",", "")) for text in texts if "best so far" in text]
+    assert best == sorted(best, reverse=True) and 0 < best[-1] <= schedule.arena_bytes
+    assert done == sorted(done) and 0 < done[-1] < MOST_OF_PLAN
+    assert {total for _, _, total in told} == {MOST_OF_PLAN}
+
+
+def test_long_searches_say_how_far_they_are() -> None:
+    told: list[int] = []
+    work = SearchWork(1 << 24, watch=lambda _sought, done, _total: told.append(done))
+    for _ in range(1000):
+        work.spend(100)
+    assert 5 <= len(told) <= 10 and told[-1] > 80_000
 
 
 def test_the_curve_of_tall_tensors() -> None:

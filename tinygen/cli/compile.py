@@ -150,8 +150,8 @@ def command(
     if dump is not None:
         check_folder(dump, force)
     passes = Dump()
-    with terminal.progress(f"compiling {model.name}"):
-        compiled = compile_model(model, options, passes.observe)
+    with terminal.searching(f"compiling {model.name}") as watch:
+        compiled = compile_model(model, options, passes.observe, watch=watch)
     terminal.note(kernel_note(compiled))
     if dump is not None:
         write_folder(dump, passes.files(compiled), force)
@@ -195,8 +195,8 @@ def _with_ctables(files: dict[str, str], members: Iterable[Compiled]) -> dict[st
 
 def _alone(terminal: Terminal, model: Path, options: Options, kind: ProjectKind) -> tuple[dict[str, str], Compilation]:
     """The folder of one network."""
-    with terminal.progress(f"compiling {model.name} for {options.target}"):
-        compiled = compile_model(model, options)
+    with terminal.searching(f"compiling {model.name} for {options.target}") as watch:
+        compiled = compile_model(model, options, watch=watch)
     terminal.note(kernel_note(compiled))
     compiled.check_fits()
     files = _with_ctables(compiled.folder_files(kind), [compiled])
@@ -210,8 +210,8 @@ def _several(
     members = []
     for text in models:
         own, model = _named(text)
-        with terminal.progress(f"compiling {model.name}"):
-            members.append(compile_model(model, replace(options, name=own)))
+        with terminal.searching(f"compiling {model.name}") as watch:
+            members.append(compile_model(model, replace(options, name=own), watch=watch))
     terminal.note(kernel_note(members[0]))
     made = product(name, members, joining)
     made.check_fits()

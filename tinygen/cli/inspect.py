@@ -13,7 +13,7 @@ from tinygen.cli.options import Model
 from tinygen.cli.terminal import Terminal
 from tinygen.errors import UnsupportedOperatorsError
 from tinygen.options import Options
-from tinygen.pipeline import Compiled, arena_limit_bytes, compile_model, flash_limit_bytes
+from tinygen.pipeline import Compiled, Shared, arena_limit_bytes, compile_model, flash_limit_bytes, plan_model
 from tinygen.planner.schedule.schedule import Call
 from tinygen.report.curve import curve_table
 from tinygen.report.inspection import inspect_schedule, inspect_unsupported, peak_table, summary_table
@@ -30,17 +30,17 @@ Curve = Annotated[bool, typer.Option("--curve", help="Show what less RAM costs, 
 def command(terminal: Terminal, model: Model, options: Options, ops: Ops = False, curve: Curve = False) -> None:
     """Show whether a model is supported and fits, and what stands in the way. Needs no C compiler, writes nothing."""
     board = load(options.target)
-    limits = arena_limit_bytes(board, options), flash_limit_bytes(board, options)
+    limits, shared = (arena_limit_bytes(board, options), flash_limit_bytes(board, options)), Shared()
     try:
-        with terminal.progress(f"planning {model.name}"):
-            compiled = compile_model(model, options)
+        with terminal.searching(f"planning {model.name}") as watch:
+            compiled = compile_model(model, options, shared=shared, watch=watch)
     except UnsupportedOperatorsError as error:
         terminal.result(inspect_unsupported(model, board, *limits, error.operators))
         raise
     terminal.note(kernel_note(compiled))
     with terminal.progress(f"measuring {model.name}"):
         points = api.curve(compiled) if curve else ()
-        unsplit_bytes = _unsplit_bytes(compiled)
+        unsplit_bytes = _unsplit_bytes(compiled, shared)
     limits = compiled.arena_limit_bytes, limits[1]  # of all memories that the plan uses
     inspection = inspect_schedule(model, compiled.schedule, unsplit_bytes, *limits, ops, points, compiled.saved)
     tables = [summary_table(inspection)]
@@ -56,10 +56,10 @@ def command(terminal: Terminal, model: Model, options: Options, ops: Ops = False
     compiled.check_fits()
 
 
-def _unsplit_bytes(compiled: Compiled) -> int:
+def _unsplit_bytes(compiled: Compiled, shared: Shared) -> int:
     """The arena of the same model with whole tensors."""
     is_split = any(not isinstance(step, Call) for step in compiled.schedule.steps)
     if not is_split:
         return compiled.schedule.arena_bytes
-    whole = compile_model(compiled.source, replace(compiled.options, may_split=False))
+    whole = plan_model(compiled.source, replace(compiled.options, may_split=False), shared=shared)
     return whole.schedule.arena_bytes

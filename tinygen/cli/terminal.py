@@ -23,6 +23,7 @@ from rich.text import Text
 
 from tinygen.cli.signals import Terminated
 from tinygen.errors import TinygenError
+from tinygen.planner.search.search_work import Watch
 from tinygen.report.document import encodable, error_text, json_text
 from tinygen.report.plain import indented, one_line, shown, shown_json
 
@@ -90,6 +91,12 @@ class Terminal:
     @contextmanager
     def progress(self, what: str) -> Iterator[Step]:
         """Shows that work goes on, on a terminal; elsewhere nothing."""
+        with self.searching(what) as watch:
+            yield lambda done, total: watch("", done, total)
+
+    @contextmanager
+    def searching(self, what: str) -> Iterator[Watch]:
+        """The same for work that says what it looks for."""
         columns = (
             SpinnerColumn(),
             TextColumn("{task.description}", markup=False),
@@ -101,7 +108,12 @@ class Terminal:
         hidden = self.quiet or not sys.stderr.isatty()
         with Progress(*columns, console=Console(stderr=True), transient=True, disable=hidden) as bar:
             task = bar.add_task(one_line(what), total=None)
-            yield lambda done, total: bar.update(task, completed=done, total=total)
+
+            def show(sought: str, done: int, total: int) -> None:
+                said = one_line(f"{what}: {sought}" if sought else what)
+                bar.update(task, description=said, completed=done, total=total)
+
+            yield show
 
     def _print_document(self, text: str) -> None:
         self._has_document = True

@@ -1,7 +1,7 @@
 """From a graph to a schedule: order, kernels, sharing, lifetimes, offsets."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from tinygen.ir.graph import Graph, Op
 from tinygen.kernels.base import Kernel, Objective, Toolbox
@@ -14,6 +14,7 @@ from tinygen.planner.schedule.check import check
 from tinygen.planner.schedule.schedule import Schedule
 from tinygen.planner.schedule.solver import Solver
 from tinygen.planner.search.goals import LOOPS_SAVE, RAM_SLACK
+from tinygen.planner.search.search_work import Watch
 from tinygen.planner.search.splitting import least_bytes, smaller_plans, split_plan
 from tinygen.planner.whole.stepping import step_plan, step_plans
 from tinygen.planner.whole.thrift import library_bytes, thrifty_plan
@@ -36,6 +37,7 @@ class PlanRequest:
     stores_output: bool = False  # the application takes the output by rows
     solver: Solver = Solver.BUILTIN  # that places buffers
     slack: float = RAM_SLACK  # of the smallest arena, that -O ram may add for speed
+    watch: Watch | None = field(default=None, compare=False, repr=False)  # told what is searched, and the best so far
 
     @property
     def calls_application(self) -> bool:
@@ -91,7 +93,9 @@ def _plan(graph: Graph, board: Board, toolbox: Toolbox, request: PlanRequest) ->
     schedule = exchanged(whole, network)
     if request.may_split and _may_be_better(schedule, toolbox.objective, request):
         limit = _limit(request, schedule.arena_bytes)
-        found = split_plan(network, board, thrifty, limit, request.extra_macs, request.solver, request.slack)
+        found = split_plan(
+            network, board, thrifty, limit, request.extra_macs, request.solver, request.slack, request.watch
+        )
         schedule = found if _is_worth_it(found, schedule, toolbox, request, limit) else schedule
     schedule = _in_memories(schedule, request)
     check(schedule)

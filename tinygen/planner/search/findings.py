@@ -23,7 +23,7 @@ from tinygen.planner.cost.choice import select, variants
 from tinygen.planner.memory.effort import Effort
 from tinygen.planner.memory.traces import Trace
 from tinygen.planner.schedule.solver import Solver
-from tinygen.planner.search.search_work import KEPT_PLACINGS, KEPT_STEPS, MOST_OF_PLAN, UNITS_OF_STEP, SearchWork
+from tinygen.planner.search.search_work import KEPT_PLACINGS, KEPT_STEPS, MOST_OF_PLAN, UNITS_OF_STEP, SearchWork, Watch
 
 _Like = tuple[Segment, tuple[tuple[Tensor, ...], ...]]  # without scratch, and what each call does in place
 
@@ -37,11 +37,12 @@ class Findings:
         toolbox: Toolbox,
         solver: Solver = Solver.BUILTIN,
         most_units: int = MOST_OF_PLAN,
+        watch: Watch | None = None,
     ) -> None:
         self.network = network
         self.toolbox = toolbox
         self.solver = solver
-        self.work = SearchWork(most_units)
+        self.work = SearchWork(most_units, watch=watch)
         self._variant_cache: dict[Op, tuple[Kernel, ...]] = {}
         self._part_cache: dict[tuple[Hashable, int], tuple[Op, Kernel]] = {}
         self._trace_cache: dict[_Like, Trace[BufferKey]] = {}

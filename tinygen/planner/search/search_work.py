@@ -7,8 +7,8 @@ best of what is known. Networks for microcontrollers stay below: MobileNetV2 on 
 of its channels, native kernels and an input that may be read again in strips (`benchmarks/planning.md`).
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 
 MOST_OF_PLAN = 1 << 24  # units of the search for one plan, of half a microsecond to one and a half,
 MOST_OF_CURVE = 1 << 22  # and of the searches for all points of a curve together: nobody asked for less memory yet
@@ -23,19 +23,45 @@ KEPT_STEPS = 50_000  # of segments whose traces are kept: some hundred megabytes
 KEPT_PLACINGS = 24  # searches for placements that are kept to be gone on with
 MOST_TRIES = 4  # segmentations that are placed as a whole for one arena
 MOST_IN_VAIN = 16  # changes of single segments, or of their calls' kernels, that are tried without finding room
+_TOLD = 1 << 14  # units between two times that those who watch are told how far a search is
 UNITS_OF_STEP = 16  # to run a call on some rows, and to find which bytes live meanwhile
+
+
+Watch = Callable[[str, int, int], None]  # what is searched and the best so far; units spent, of how many
 
 
 @dataclass
 class SearchWork:
-    """Units that a search may take, and has taken so far."""
+    """Units that a search may take, and has taken so far; who watches is told what it looks for."""
 
     most: int
     spent: int = 0
+    watch: Watch | None = None
+    _sought: str = field(default="", init=False)
+    _best_bytes: int | None = field(default=None, init=False)  # of an arena
+    _told: int = field(default=0, init=False)  # units that were spent then
 
     def spend(self, units: int) -> None:
         """Count what is about to be done."""
         self.spent += units
+        if self.spent - self._told >= _TOLD:
+            self._tell()
+
+    def seek(self, what: str) -> None:
+        """Say what is looked for from now on."""
+        self._sought = what
+        self._tell()
+
+    def found(self, bytes: int) -> None:
+        """Say what arena a plan takes that was found; of several the smallest is the best so far."""
+        self._best_bytes = bytes if self._best_bytes is None else min(self._best_bytes, bytes)
+        self._tell()
+
+    def _tell(self) -> None:
+        self._told = self.spent
+        if self.watch is not None:
+            best = "" if self._best_bytes is None else f", best so far {self._best_bytes:,} bytes"
+            self.watch(self._sought + best, self.spent, self.most)
 
     @property
     def is_left(self) -> bool:

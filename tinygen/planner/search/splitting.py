@@ -30,6 +30,7 @@ from tinygen.planner.search.search_work import (
     MOST_OF_CURVE,
     MOST_OF_PLAN,
     MOST_TRIES,
+    Watch,
 )
 from tinygen.planner.search.segmentation import Segmentation, SegmentationSearch
 from tinygen.planner.search.split import split_with
@@ -47,13 +48,14 @@ def split_plan(
     extra_macs: int = 0,
     solver: Solver = Solver.BUILTIN,
     slack: float = RAM_SLACK,
+    watch: Watch | None = None,
 ) -> Schedule:
     """The schedule with segments that serves the objective; over the limit where nothing smaller is found.
 
     `extra_macs` are the multiplications that strips of columns may do again, `slack` the share of the smallest arena
-    that Objective.RAM may add for native kernels.
+    that Objective.RAM may add for native kernels. `watch` is told what is searched, and the best so far.
     """
-    return _Planner(network, board, toolbox, extra_macs, solver, slack).plan(limit_bytes)
+    return _Planner(network, board, toolbox, extra_macs, solver, slack, watch=watch).plan(limit_bytes)
 
 
 def least_bytes(network: Network, toolbox: Toolbox, extra_macs: int = 0) -> int:
@@ -75,18 +77,20 @@ class _Planner:
         solver: Solver,
         slack: float = 0.0,
         most_units: int = MOST_OF_PLAN,
+        watch: Watch | None = None,
     ) -> None:
         self._network = network
         self._board = board
         self._toolbox = toolbox
         self._slack = slack
-        self._found = Findings(network, toolbox, solver, most_units)
+        self._found = Findings(network, toolbox, solver, most_units, watch)
         self._search = SegmentationSearch(self._found, extra_macs)
         self._splits: dict[tuple[Segment, ...], Schedule] = {}
         self._turned: dict[Segmentation, tuple[Segment, ...]] = {}
 
     def plan(self, limit_bytes: int | None) -> Schedule:
         """What the objective asks for, by the rules of `goals`."""
+        self._found.work.seek("the smallest arena")
         without = self._search.smallest()
         if fitting := self._fitting(limit_bytes):
             return fitting
@@ -111,6 +115,7 @@ class _Planner:
     def _traded(self, least: Segmentation, limit_bytes: int | None) -> Schedule:
         """The point of the curve that memory as the goal takes; the smallest arena, where it is alone there."""
         least_bytes = self._arena_bytes(self._directed(least))
+        self._found.work.found(least_bytes)
         room = room_bytes(least_bytes, self._slack, limit_bytes)
         found: dict[Tradeoff, Schedule] = {}
 
@@ -188,6 +193,7 @@ class _Planner:
 
         `least` is a segmentation that is known to fit: tried where no faster one is found.
         """
+        self._found.work.seek(f"the fewest instructions in {limit_bytes:,} bytes")
         for path in self._tries(limit_bytes, least):
             segments = self._directed(path)
             if self._found.fits(segments, limit_bytes, Effort.THOROUGH):
@@ -239,6 +245,7 @@ class _Planner:
     def _split(self, segments: tuple[Segment, ...]) -> Schedule:
         if segments not in self._splits:
             self._splits[segments] = split_with(self._found, segments, self._board)
+            self._found.work.found(self._splits[segments].arena_bytes)
         return self._splits[segments]
 
     def _improved(self, segments: tuple[Segment, ...], limit: int) -> tuple[Segment, ...]:
