@@ -11,7 +11,7 @@ from tests.support.models import model_file
 from tests.support.number_models import CASES, model_of
 from tests.support.operator_models import BUILDERS, side_by_side
 from tests.support.program import build_program
-from tests.support.reference import evaluate
+from tests.support.shared import shared_file
 from tests.support.tools import requires_clang, requires_host_cc, requires_qemu
 from tinygen.build.execute import Sample, execute
 from tinygen.build.firmware import Image
@@ -23,6 +23,7 @@ from tinygen.kernels.base import Objective
 from tinygen.options import Kernels, Options
 from tinygen.pipeline import Compiled, compile_model
 from tinygen.system.work import work_folder
+from tinygen.verify import reference
 from tinygen.verify.samples import random_samples
 
 CORES = ("microbit", "mps2-an385", "mps2-an386", "mps2-an500", "mps2-an505", "mps3-an547")
@@ -34,6 +35,12 @@ case " $* " in
 *) exec arm-none-eabi-gcc "$@" ;;
 esac
 """
+_WORDS = (
+    "tflm_keyword_scrambled_i16",  # SVDF, 16x8
+    "tflm_mnist_lstm_int8",
+    "tflm_audio_preprocessor_int8",
+    "mww_v2_vad_streaming_int8",
+)
 TRAP = "int main(void)\n{\n    *(volatile uint32_t *)0xE000ED14U |= 1U << 3; /* CCR.UNALIGN_TRP */"
 
 
@@ -87,8 +94,9 @@ def check(
     elf = build_program(replace(toolchain, flags=(*toolchain.flags, *system)), ours, folder, own, library)
     inputs = random_samples(compiled.graph.inputs, 2, seed=0) if sample is None else [sample]
     outputs = execute(Image(elf, {}), compiled.schedule, inputs).outputs
-    for sample, output in zip(inputs, outputs, strict=True):
-        expected = evaluate(compiled.imported, list(sample))
+    calls = reference.evaluate_calls(compiled.imported, inputs)
+    for arrays, output in zip(calls, outputs, strict=True):
+        expected = reference.outputs(compiled.imported, arrays)
         assert [array.tolist() for array in output] == [array.tolist() for array in expected]
 
 
@@ -146,6 +154,15 @@ def test_item_13_words_of_the_arena_on_the_host_under_lto(cc: str, level: str, t
     for name, (compiled, sample) in {"operators": operators("host"), "numbers": numbers("host")}.items():
         (tmp_path / name).mkdir()
         check(compiled, tmp_path / name, cc, flags, sample=sample)
+
+
+@requires_host_cc
+@pytest.mark.parametrize("level", ["-O2", "-O3"])
+@pytest.mark.parametrize("name", _WORDS)
+def test_item_13_words_of_int16_recurrent_and_signal_networks_under_lto(name: str, level: str, tmp_path: Path) -> None:
+    """States, sums of 64 bits and spectra lie in the arena, too, where the next operator keeps bytes."""
+    compiled = compile_model(shared_file(f"models/open/{name}.tflite"), Options("host", objective=Objective.RAM))
+    check(compiled, tmp_path, "gcc", ("-flto", level))
 
 
 @pytest.mark.qemu
