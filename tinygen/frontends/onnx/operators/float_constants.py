@@ -83,7 +83,8 @@ def _quant(numbers: Reals, wide: bool) -> Quant:
         return Quant((1.0,), (0,))
     multiples = magnitudes / step
     if multiples.max() <= most and np.abs(multiples - np.rint(multiples)).max() <= _WHOLE * most:
-        return Quant((float(np.float32(step)),), (0,))
+        halvings = int(np.log2(most / multiples.max())) if wide else 0  # sums of int16 want steps like the result's
+        return Quant((float(np.float32(step)) / (1 << halvings),), (0,))
     if wide:
         return Quant((float(np.float32(magnitudes.max() / most)),), (0,))
     least, largest = min(numbers.min(), 0.0), max(numbers.max(), 0.0)
