@@ -5,16 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.compiled_graph import compiled_graph
 from tests.support.onnx_backend import BackendCase, backend_cases, discrete_cases, merged
-from tinygen import targets
-from tinygen.codegen.render import render
 from tinygen.errors import TinygenError
 from tinygen.ir.graph import Graph
-from tinygen.kernels.base import Library, Toolbox
-from tinygen.options import Kernels, Options
-from tinygen.passes.copy_outputs import copy_outputs
-from tinygen.pipeline import Compiled
-from tinygen.planner.plan import PlanRequest, plan
 from tinygen.verify import reference
 
 _DOCS = Path(__file__).parents[2] / "docs"
@@ -71,10 +65,6 @@ def test_integers_and_truth_values(tmp_path: Path) -> None:
 
 
 def _disagreeing(cases: list[BackendCase], graph: Graph) -> list[str]:
-    board, options = targets.load("host"), Options(kernels=Kernels.PORTABLE, allow_float=True)
-    toolbox = Toolbox(Library.PORTABLE, board.isa)
-    schedule = plan(copy_outputs(graph), board, toolbox, PlanRequest(None, False, False))
-    files = render(schedule, "backend", "backend.onnx")
-    compiled = Compiled(Path("backend.onnx"), "backend", options, graph, schedule, Library.PORTABLE, toolbox, files)
+    compiled = compiled_graph(graph)
     outputs = iter(compiled.execute([[values for case in cases for values in case.inputs]]).outputs[0])
     return [case.name for case in cases if not case.agrees([next(outputs) for _ in case.outputs])]

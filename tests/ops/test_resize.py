@@ -5,11 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from tests.support.stored_operators import random_interpolation
 from tinygen.ir.graph import Source, Values
 from tinygen.ir.rows import Rows
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import DType, Quant, TensorType
-from tinygen.ops.interpolate import InterpolateStored, Neighbours
 from tinygen.ops.resize import ResizeBilinear
 
 
@@ -55,18 +55,10 @@ def test_steps_that_round_beyond_the_input_are_refused() -> None:
 @pytest.mark.parametrize("seed", range(20))
 def test_interpolation_is_within_the_bound_and_by_rows_the_same(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    dtype = DType.INT8 if seed % 2 else DType.INT16
-    height, width, tall, wide = (int(size) for size in rng.integers(1, 14, 4))
-    types = (TensorType(dtype, (1, *size, 2), Quant((0.5,), (0,))) for size in ((height, width), (tall, wide)))
-    input, output = (Tensor(name, type) for name, type in zip("xy", types, strict=True))
-    rows, columns = (
-        Neighbours.at((rng.uniform(-1, size, count)).tolist(), size) for size, count in ((height, tall), (width, wide))
-    )
-    op = InterpolateStored(
-        name="y", source=Source("test", 0, "TEST"), input=input, output=output, rows=rows, columns=columns
-    )
+    op = random_interpolation(rng)
+    dtype, (rows, columns), tall = op.input.type.dtype, (op.rows, op.columns), op.output.shape[1]
     op.verify()
-    stored = rng.integers(dtype.min, dtype.max + 1, input.shape).astype(dtype.numpy)
+    stored = rng.integers(dtype.min, dtype.max + 1, op.input.shape).astype(dtype.numpy)
     (whole,) = op.evaluate(Values(lambda _: stored))
     across, down = np.array(columns.weights)[:, None], np.array(rows.weights)[:, None, None]
     narrow = stored[:, :, columns.before] * (1 - across) + stored[:, :, columns.after] * across

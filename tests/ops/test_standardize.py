@@ -5,48 +5,18 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tinygen.ir.graph import Source, Values
+from tests.support.stored_operators import random_standardize
+from tinygen.ir.graph import Values
 from tinygen.ir.tensor import Tensor
-from tinygen.ir.types import DType, Quant, TensorType
-from tinygen.ops.standardize import FixedAffine, Standardize
+from tinygen.ops.standardize import FixedAffine
 
 _ALLOWED = 0.5 + 2**-7
-
-
-def _random(rng: np.random.Generator) -> Standardize:
-    dtype = DType.INT8 if rng.random() < 0.5 else DType.INT16
-    outer, size, inner = (int(rng.choice([1, 2, 3, 7, 33])) for _ in range(3))
-    shape, channels = (outer, size, inner), size * inner if rng.random() < 0.5 else inner
-    points = [int(rng.integers(-128, 128)) if dtype is DType.INT8 else 0 for _ in range(2)]
-    bits = 0 if dtype is DType.INT8 else 8
-    scales = [float(np.float32(10.0 ** rng.uniform(-4, 1) * 2.0**-bits)) for _ in range(2)]
-    input, output = (
-        Tensor(name, TensorType(dtype, shape, Quant((scale,), (point,))))
-        for name, scale, point in zip("xy", scales, points, strict=True)
-    )
-    gain = scales[1] * 2.0 ** rng.uniform(0, 12)
-    affine = FixedAffine.of(
-        rng.uniform(-gain, gain, channels) / scales[1], rng.uniform(-gain, gain, channels) / scales[1]
-    )
-    return Standardize(
-        name="y",
-        source=Source("m", 0, "n"),
-        input=input,
-        factors=Tensor("f", TensorType(DType.INT32, (channels,)), affine.factors),
-        summands=Tensor("s", TensorType(DType.INT32, (channels,)), affine.summands),
-        output=output,
-        axes=(1,),
-        channel_step=1,
-        factor_bits=affine.bits,
-        epsilon=float(10.0 ** rng.uniform(-12, 0)),
-        centers=bool(rng.integers(2)),
-    )
 
 
 @pytest.mark.parametrize("seed", range(60))
 def test_results_are_within_the_bound(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    op = _random(rng)
+    op = random_standardize(rng)
     op.verify()
     type = op.input.type
     stored = rng.integers(type.min, type.max + 1, type.shape) >> rng.integers(0, 8)
@@ -67,7 +37,7 @@ def test_results_are_within_the_bound(seed: int) -> None:
 
 
 def test_what_is_beyond_the_sums_is_refused() -> None:
-    op = _random(np.random.default_rng(0))
+    op = random_standardize(np.random.default_rng(0))
     shape = (1, 1 << 24, 1)
     input, output = (replace(tensor, type=replace(tensor.type, shape=shape)) for tensor in (op.input, op.output))
     with pytest.raises(ValueError, match="a mean of 16777216 elements, at most"):
