@@ -85,7 +85,18 @@ def _from_bytes(draw: Draw) -> None:
     draw.output(draw.writer.requantized(z, 0.001, draw.zero_point(), draw.dtype), 0.256)
 
 
-OWN: dict[str, Case] = {"constants": _constants, "layers": _layers, "from bytes": _from_bytes}
+def _coarse_constant(draw: Draw) -> None:
+    """A number of many steps of a small result, as where boxes of a detector begin half a cell to the left."""
+    half = draw.writer.constant(np.array(0.5, np.float32))
+    draw.output(draw.node("Sub", draw.input(1, 4, 5, 6, scale=0.0087), half), 0.0048)
+
+
+OWN: dict[str, Case] = {
+    "coarse constant": _coarse_constant,
+    "constants": _constants,
+    "layers": _layers,
+    "from bytes": _from_bytes,
+}
 _READ = {
     **{name: case for name, case in CASES.items() if name not in (*_IN_STEPS, *_OF_BYTES)},
     **OWN,
