@@ -19,6 +19,7 @@ from tinygen.option import choice, options_of, written
 from tinygen.options import Joining, Options, options_from_text
 from tinygen.pipeline import Compiled, compile_model
 from tinygen.product import JointModels, product
+from tinygen.quant.dataset import read_labels
 from tinygen.report.compilation import Compilation, report_compilation
 from tinygen.report.curve import REREADABLE, RESIDENT, STREAMED, CurveRow, curve_rows
 from tinygen.verify.oracle import Oracle
@@ -61,12 +62,18 @@ class Model:
         seed: int = 0,
         per_layer: bool = False,
     ) -> Validation:
-        """Compare with an oracle on `data`, or on drawn samples; by default the one that runs the model's file."""
+        """Compare with an oracle on `data`, or on drawn samples; by default the one that runs the model's file.
+
+        Labels in a file give the accuracy too.
+        """
         given = None if data is None else self._samples(data)
         drawn = DEFAULT_SAMPLES if given is None else results_of(self.compiled, given)
         count = samples if samples is not None else drawn
         oracle = None if against is None else choice(Oracle, "against", against)
-        return validate(self.compiled, given, count, oracle, seed, per_layer)
+        labels = None
+        if given is not None and isinstance(data, str | Path):
+            labels = load_labels(self.compiled, Path(data), len(given))
+        return validate(self.compiled, given, count, oracle, seed, per_layer, labels=labels)
 
     def write(self, out: str | Path, project: str = "make", force: bool = False) -> Path:
         """Write the model's C, all sources it needs and a build file into the folder `out`."""
@@ -173,6 +180,11 @@ def load_inputs(compiled: Compiled, file: Path) -> Samples:
     if compiled.graph.stream is not None:
         return load_calls(file, compiled.imported, compiled.graph)
     return load_samples(file, compiled.graph.inputs)
+
+
+def load_labels(compiled: Compiled, file: Path, samples: int) -> Array | None:
+    """The class of each of the samples in a file, where it has them; None of a stream, whose samples are columns."""
+    return None if compiled.graph.stream is not None else read_labels(file, samples)
 
 
 def results_of(compiled: Compiled, inputs: Samples) -> int:

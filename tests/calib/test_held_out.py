@@ -81,6 +81,46 @@ def test_a_bad_policy_is_named_with_the_best_one(files: tuple[Path, Path], polic
     assert again["warnings"] == []
 
 
+def test_item_20_four_commands_show_float_and_int8_side_by_side(files: tuple[Path, Path], tmp_path: Path) -> None:
+    """Labels are what the float network says, so it is always right; the quantized one in nearly all."""
+    model, data = files
+    held, _ = _calibrated(model, data, tmp_path, "--policy", "mse")
+    found = held["held_out"]["accuracy"]
+    top = found["measures"][0]
+    assert (found["samples"], top["measure"], top["float_network"]["value"]) == (40, "top1", 1.0)
+    assert top["network"]["value"] * 40 == pytest.approx(held["held_out"]["found"]["right"])
+    assert (top["p_value"], top["by_chance"]) == (1.0, True)
+    compiled = tinygen("compile", model, "--calibrate", data, "-t", "host", "-o", tmp_path / "out", "--json")
+    assert compiled.document["accuracy"] == found
+    run = tinygen("run", model, "--calibrate", data, "--input", data, "--json").document
+    [scores] = run["outputs"].values()
+    with np.load(data) as arrays:
+        right = np.reshape(scores, (400, -1)).argmax(axis=1) == arrays["labels"]
+    measures = {each["measure"]: each for each in run["accuracy"]["measures"]}
+    assert measures["top1"]["network"]["value"] == pytest.approx(right.mean())
+    assert measures["top1"]["float_network"]["value"] == 1.0
+    assert measures["top1"]["network"]["low"] < right.mean() <= measures["top1"]["network"]["high"]
+    validated = tinygen("validate", model, "--calibrate", data, "--data", data, "--samples", "50", "--json").document
+    assert validated["accuracy"]["samples"] == 50
+    assert validated["accuracy"]["measures"][0]["network"]["value"] == pytest.approx(right[:50].mean())
+    printed = tinygen("validate", model, "--calibrate", data, "--data", data, "--samples", "50").stdout
+    assert "Accuracy on 50 labelled samples" in printed
+    assert "chance explains it" in printed
+
+
+def test_item_20_labels_that_are_no_classes_end_the_command(files: tuple[Path, Path], tmp_path: Path) -> None:
+    model, _ = files
+    for labels, said in (
+        (np.full(3, 4000), "4000 is among them"),
+        (np.ones((3, 2), np.int8), "array 'labels' has shape [3, 2] of int8"),
+        (np.ones(2, np.int8), "an integer class for each of 3 samples was expected"),
+        (np.ones(3), "of float64, an integer class"),
+    ):
+        np.savez(tmp_path / "bad.npz", in0=samples(3), labels=labels)
+        ended = tinygen("run", model, "--allow-float", "--input", tmp_path / "bad.npz")
+        assert (ended.code, said in ended.stderr) == (2, True), ended.stderr
+
+
 def test_the_samples_that_it_is_measured_on_are_in_no_range(files: tuple[Path, Path]) -> None:
     """The same as a table of the first samples alone, on the last ones; the table itself has the ranges of all."""
     model = load_float(files[0])

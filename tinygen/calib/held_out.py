@@ -6,17 +6,19 @@ The ranges of the table come from all samples. What is measured here has those o
 import math
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
-from tinygen.calib.calibrator import ROUNDING_SAMPLES, Calibrator
+from tinygen.calib.calibrator import ROUNDING_SAMPLES, Calibration, Calibrator
 from tinygen.calib.engines import seen_values
 from tinygen.calib.trials import trials_of_last
 from tinygen.calib.tuning import POLICIES
+from tinygen.quant.accuracy import ScoredAccuracy
 from tinygen.quant.calibrate import NO_MOMENTS, NO_SAMPLES, Identity, Settings, make_ctable
 from tinygen.quant.ctable import CTable, Storage
-from tinygen.quant.dataset import Dataset
+from tinygen.quant.dataset import DEFAULT_SAMPLES, Dataset, open_dataset
 from tinygen.quant.held_out import BetterSettings, HeldOut, Nearness
 from tinygen.quant.histogram import Reals
 from tinygen.quant.metric import Metric, measure
@@ -52,8 +54,21 @@ def measure_held_out(calibrator: Calibrator, settings: Settings, data: Dataset) 
         chance_right=None if bench.labels is None else round(held * bench.chance),
         loses=loses,
         is_at_chance=loses and bench.is_at_chance(scores, found),
+        accuracy=bench.accuracy(settings),
         better=better,
     )
+
+
+def held_out_accuracy(calibration: Calibration, data: Path) -> ScoredAccuracy | None:
+    """What `measure_held_out` says of the accuracy of a calibration that was made of a file; None without labels."""
+    if calibration.settings is None:
+        return None
+    samples = open_dataset(data, calibration.model.graph.inputs, DEFAULT_SAMPLES)
+    held = samples.held_out()
+    if held == 0 or not samples.has_labels:
+        return None
+    calibrator = Calibrator(calibration.model, None, calibration.settings)
+    return _Bench(calibrator, samples, held).accuracy(calibration.settings)
 
 
 class _Bench:
@@ -74,6 +89,10 @@ class _Bench:
     def scores(self, settings: Settings) -> Reals:
         """What the network of these settings computes."""
         return self.trials.scores(self._table(settings))
+
+    def accuracy(self, settings: Settings) -> ScoredAccuracy | None:
+        """Of the outputs, beside those of the float network."""
+        return self.trials.accuracy(self._table(settings))
 
     def nearness(self, scores: Reals) -> Nearness:
         """What they keep of the float network's."""

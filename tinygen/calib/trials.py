@@ -10,6 +10,7 @@ from tinygen.ir.graph import Graph
 from tinygen.ir.samples import LABELS
 from tinygen.ir.types import Array
 from tinygen.ops.quantize import dequantize
+from tinygen.quant.accuracy import ScoredAccuracy, accuracy
 from tinygen.quant.ctable import CTable
 from tinygen.quant.dataset import Dataset
 from tinygen.quant.forward import Forward, NumpyForward, forward_of
@@ -29,13 +30,25 @@ class Trials:
         self._graph = graph
         self._name = scores_tensor(self._graph).name
         self._batches = [[array.copy() for array in batch] for batch in batches]
-        self.real: Reals = self._run(forward_of(self._graph, [self._name])).astype(np.float64)
+        self.real: Reals = self._run(forward_of(self._graph, [self._name]), self._name).astype(np.float64)
 
     def scores(self, table: CTable) -> Reals:
         """What the network of a table computes."""
+        return self._computed(table, self._name)
+
+    def accuracy(self, table: CTable) -> ScoredAccuracy | None:
+        """Of what applications see, where `scores` are before a softmax; None without labels."""
+        if self.labels is None:
+            return None
+        name = self._graph.outputs[0].tensor.name
+        real = self._run(forward_of(self._graph, [name]), name)
+        return accuracy(self._computed(table, name), self.labels, real)
+
+    def _computed(self, table: CTable, name: str) -> Reals:
+        """A tensor of the network of a table, as real numbers."""
         quantized = quantize_graph(self._graph, bare(table))
-        tensor = next(t for t in quantized.tensors if t.name == self._name)
-        stored = self._run(NumpyForward(quantized, [self._name]))
+        tensor = next(t for t in quantized.tensors if t.name == name)
+        stored = self._run(NumpyForward(quantized, [name]), name)
         return np.asarray(stored if tensor.type.quant is None else dequantize(stored, tensor.type), np.float64)
 
     def sqnr(self, scores: Reals) -> float:
@@ -49,8 +62,8 @@ class Trials:
         values = [measure(self.metric, found, self.real, self.labels) for found in (self.real, scores)]
         return 100 * (values[0] - values[1])
 
-    def _run(self, forward: Forward) -> Reals:
-        return np.concatenate([np.asarray(forward.run(batch)[self._name]) for batch in self._batches])
+    def _run(self, forward: Forward, name: str) -> Reals:
+        return np.concatenate([np.asarray(forward.run(batch)[name]) for batch in self._batches])
 
 
 def trials_of(calibrator: Calibrator, data: Dataset, metric: Metric | None, most: int = MOST_SAMPLES) -> Trials:

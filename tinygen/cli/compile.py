@@ -13,6 +13,7 @@ from tinygen.api import curve
 from tinygen.build.output import check_folder, write_folder
 from tinygen.build.sets import CoreFolder, check_kind, united
 from tinygen.calib.explain import explain
+from tinygen.calib.held_out import held_out_accuracy
 from tinygen.cli.command import MICROCONTROLLER
 from tinygen.cli.command import command as as_command
 from tinygen.cli.dump import Dump
@@ -25,9 +26,11 @@ from tinygen.option import choice
 from tinygen.options import Joining, Options
 from tinygen.pipeline import Compiled, compile_model
 from tinygen.product import product
+from tinygen.quant.accuracy import ScoredAccuracy
 from tinygen.quant.ctable_file import ctable_text
 from tinygen.quant.dynamic.apply import Applied
 from tinygen.quant.dynamic.layers import ALREADY, Decision
+from tinygen.report.accuracy import accuracy_table
 from tinygen.report.compilation import (
     Compilation,
     CoresCompilation,
@@ -158,12 +161,15 @@ def command(
     compiled.check_fits()
     files = _with_ctables(compiled.folder_files(kind), [compiled])
     summary = api.report(compiled, [*files, *(format.file for format in formats)])
+    summary = replace(summary, accuracy=_accuracy(compiled))
     if formats:
         with terminal.progress(f"reporting on {model.name}"):
             full = full_report(summary, compiled.schedule, curve(compiled))
             files |= {format.file: _text(full, format) for format in formats}
     write_folder(out, files, force)
     tables = [compilation_table(summary, out)]
+    if summary.accuracy is not None:
+        tables.append(accuracy_table(summary.accuracy))
     if explain_engines:
         explanation = _explanation(compiled)
         summary, tables = replace(summary, engines=explanation), [*engine_tables(explanation), *tables]
@@ -254,6 +260,12 @@ def _named(text: str) -> tuple[str | None, Path]:
     name, separator, model = text.partition("=")
     is_file = Path(text).exists() or not separator or not name.isidentifier()
     return (None, Path(text)) if is_file else (name, Path(model))
+
+
+def _accuracy(compiled: Compiled) -> ScoredAccuracy | None:
+    """On samples that were held out of those of --calibrate, where these have labels."""
+    data, calibration = compiled.options.calibrate, compiled.calibration
+    return None if data is None or calibration is None else held_out_accuracy(calibration, data)
 
 
 def _explanation(compiled: Compiled) -> Explanation:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from tinygen.api import load_inputs, stack_outputs
+from tinygen.api import load_inputs, load_labels, stack_outputs
 from tinygen.build.outcome import Outcome
 from tinygen.cli.command import HOST
 from tinygen.cli.command import command as as_command
@@ -17,7 +17,9 @@ from tinygen.cli.terminal import Terminal
 from tinygen.errors import UsageError
 from tinygen.options import InputMode, Options
 from tinygen.pipeline import Compiled, compile_model
+from tinygen.report.accuracy import accuracy_table
 from tinygen.report.execution import Run, nested, output_table, run_table
+from tinygen.verify.accuracy import accuracy_of
 from tinygen.verify.samples import Samples, random_samples
 
 Inputs = Annotated[
@@ -58,6 +60,10 @@ def command(
         terminal.note(kernel_note(compiled))
         execution = compiled.execute(samples)
     arrays = stack_outputs(execution.outputs)
+    labels = None if file is None else load_labels(compiled, file, len(samples))
+    accuracy = (
+        None if labels is None else accuracy_of(compiled, samples, [each[0] for each in execution.outputs], labels)
+    )
     names = [port.name for port in compiled.graph.outputs]
     if output is not None:
         write_outputs(output, arrays)
@@ -69,8 +75,10 @@ def command(
         outputs={name: nested(array) for name, array in zip(names, arrays, strict=True)},
         instructions=_per_inference(compiled, execution.outcome, len(samples)),
         arena_bytes=compiled.schedule.arena_bytes,
+        accuracy=accuracy,
     )
-    terminal.result(run, run_table(run), output_table(names, arrays))
+    tables = [run_table(run), output_table(names, arrays)]
+    terminal.result(run, *tables, *(() if accuracy is None else [accuracy_table(accuracy)]))
 
 
 def _input_file(given: list[str]) -> Path | None:

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from tinygen.api import DEFAULT_SAMPLES, load_inputs, results_of
+from tinygen.api import DEFAULT_SAMPLES, load_inputs, load_labels, results_of
 from tinygen.cli.command import HOST
 from tinygen.cli.command import command as as_command
 from tinygen.cli.kernel_note import kernel_note
@@ -15,6 +15,7 @@ from tinygen.errors import MismatchError
 from tinygen.option import choice
 from tinygen.options import Options
 from tinygen.pipeline import compile_model
+from tinygen.report.accuracy import accuracy_table
 from tinygen.report.validation import layer_table, permitted_table, validation_table
 from tinygen.verify.oracle import Oracle
 from tinygen.verify.validate import Validation, validate
@@ -71,10 +72,13 @@ def command(
     given = None if data is None else load_inputs(compiled, data)
     count = samples if samples is not None else DEFAULT_SAMPLES if given is None else results_of(compiled, given)
     with terminal.progress(f"validating {model.name}") as progress:
-        found = validate(compiled, given, count, oracle, seed, per_layer, progress)
+        labels = None if data is None or given is None else load_labels(compiled, data, len(given))
+        found = validate(compiled, given, count, oracle, seed, per_layer, progress, labels)
     tables = [validation_table(model.name, found)]
     if found.permitted:
         tables.append(permitted_table(found.permitted))
+    if found.accuracy is not None:
+        tables.append(accuracy_table(found.accuracy))
     if per_layer:
         tables.append(layer_table(found.layers))
     terminal.result(found, *tables)

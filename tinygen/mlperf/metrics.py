@@ -5,6 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from tinygen.quant.accuracy import placements
+
 Floats = npt.NDArray[np.float64]
 Labels = npt.NDArray[np.int64]
 
@@ -32,13 +34,9 @@ def auc(scores: Floats, labels: Labels) -> float | None:
 
 def binary_auc(scores: Floats, is_positive: npt.NDArray[np.bool_]) -> float | None:
     """Share of pairs (positive, negative) whose positive has the higher score, ties by half (Mann and Whitney)."""
-    positives = np.sort(scores[is_positive])
-    negatives = np.sort(scores[~is_positive])
-    if not len(positives) or not len(negatives):
+    if is_positive.all() or not is_positive.any():
         return None
-    below = np.searchsorted(negatives, positives, side="left")
-    not_above = np.searchsorted(negatives, positives, side="right")
-    return float(np.sum(below + not_above) / 2 / (len(positives) * len(negatives)))
+    return float(np.mean(placements(scores, is_positive)[is_positive]))
 
 
 def median(values: Sequence[float]) -> float:

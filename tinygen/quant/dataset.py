@@ -83,12 +83,7 @@ class Dataset:
 
     def labels(self) -> Array | None:
         """The class of each sample, where the file has them."""
-        if not self.has_labels:
-            return None
-        with np.load(self.file) as arrays:
-            name = next(name for name in LABELS if name in arrays)
-            labels: Array = arrays[name][: self.samples].reshape(-1)
-        return labels
+        return read_labels(self.file, self.samples) if self.has_labels else None
 
     def _batch(self, stream: IO[bytes], header: Header, port: Port, name: str, first: int, count: int) -> Array:
         values = _elements(self.file, name, stream, header, count * port.external.elements)
@@ -118,12 +113,31 @@ def open_dataset(file: Path, ports: Sequence[Port], limit: int | None = None) ->
     return Dataset(file, names, tuple(ports), samples, _has_labels(file, headers, samples))
 
 
+def read_labels(file: Path, samples: int) -> Array | None:
+    """The classes of the first samples in an .npz file; None where it has no labels. SampleError for what is none."""
+    if file.suffix.lower() == _SUFFIX:
+        return None
+    try:
+        with np.load(file, allow_pickle=False) as arrays:
+            name = next((name for name in LABELS if name in arrays), None)
+            if name is None:
+                return None
+            labels: Array = arrays[name]
+    except UNREADABLE as error:
+        raise unreadable(file, error) from None
+    is_one = _are_classes(file, name, Header(labels.shape, labels.dtype), samples)
+    return labels[:samples].reshape(-1) if is_one else None
+
+
 def _has_labels(file: Path, headers: Mapping[str, Header], samples: int) -> bool:
     """Whether there is a class, an integer, for each sample; SampleError where `labels` cannot be that."""
     name = next((name for name in LABELS if name in headers), None)
-    if name is None:
-        return False
-    shape, dtype = headers[name].shape, headers[name].dtype
+    return name is not None and _are_classes(file, name, headers[name], samples)
+
+
+def _are_classes(file: Path, name: str, header: Header, samples: int) -> bool:
+    """Whether an array is an integer class for each sample; SampleError where it should be."""
+    shape, dtype = header.shape, header.dtype
     if shape[:1] < (samples,) or math.prod(shape[1:]) != 1 or dtype.kind not in "iu":
         if name == "y":  # anything may be called that
             return False

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from tinygen.quant.accuracy import ScoredAccuracy
+
 
 @dataclass(frozen=True)
 class Nearness:
@@ -31,4 +33,5 @@ class HeldOut:
     chance_right: int | None  # what always answering the commonest class would have
     loses: bool  # noise has a tenth of the scores' power or more, or clearly fewer samples are right
     is_at_chance: bool  # not clearly more right than by chance; without labels, no nearer than a constant
+    accuracy: ScoredAccuracy | None  # where there are labels, beside the float network's
     better: BetterSettings | None  # a policy with at most half of an audible noise, else types that lose little

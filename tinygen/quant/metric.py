@@ -35,17 +35,22 @@ def measure(metric: Metric, quantized: Array, real: Array, labels: Array | None)
     """The metric of real values, the first axis of each counts samples; UsageError for labels that are no classes."""
     found, wanted = (values.astype(np.float64).reshape(len(values), -1) for values in (quantized, real))
     if metric is Metric.ACCURACY and labels is not None:
-        wrong = next((int(label) for label in labels if not 0 <= label < found.shape[1]), None)
-        if wrong is not None:
-            raise UsageError(
-                f"labels: {wrong} is among them, classes of 0..{found.shape[1] - 1} were expected, as the network has "
-                "scores. Choose the labels of these samples."
-            )
+        check_classes(labels, found.shape[1])
         return float((found.argmax(axis=1) == labels).mean())
     if metric is Metric.COSINE:
         return float(np.mean(_cosines(found, wanted)))
     noise = float(((found - wanted) ** 2).sum())
     return _BEST_DB if noise == 0 else 10 * math.log10(max(float((wanted**2).sum()), 1e-30) / noise)
+
+
+def check_classes(labels: Array, classes: int) -> None:
+    """Raise UsageError for labels that are no classes."""
+    wrong = next((int(label) for label in labels if not 0 <= label < classes), None)
+    if wrong is not None:
+        raise UsageError(
+            f"labels: {wrong} is among them, classes of 0..{classes - 1} were expected, as the network has "
+            "scores. Choose the labels of these samples."
+        )
 
 
 def _cosines(first: Reals, second: Reals) -> Reals:

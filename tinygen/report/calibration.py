@@ -14,6 +14,7 @@ from tinygen.quant.held_out import HeldOut, Nearness
 from tinygen.quant.mixture import MixedLayer, Mixture
 from tinygen.quant.search import Trial
 from tinygen.quant.widths import ALL_INT8, Widths
+from tinygen.report.accuracy import accuracy_table
 from tinygen.report.engines import Explanation
 from tinygen.report.layer_errors import LayerError, layer_error_table
 from tinygen.report.table import count, facts, listing, short_name, size
@@ -55,14 +56,16 @@ def calibration_tables(report: CalibrationReport) -> tuple[RenderableType, ...]:
     if report.trials:
         best = max(trial.score for trial in report.trials)
         rows.append(("search", f"{count(len(report.trials))} combinations, best score {best:.4g}"))
-    errors = (layer_error_table(report.errors),) if report.errors else ()
+    others = [layer_error_table(report.errors)] if report.errors else []
+    if report.held_out is not None and report.held_out.accuracy is not None:
+        others.insert(0, accuracy_table(report.held_out.accuracy))
     if report.mixed is None:
-        return (facts(f"calibration of {report.model}", rows), *errors)
+        return (facts(f"calibration of {report.model}", rows), *others)
     rows.append(("constants", f"{size(report.mixed.constant_bytes)}, {count(report.mixed.saved_bytes)} saved"))
     rows.append((f"drop of {report.mixed.metric.value}", f"{report.mixed.drop:.2f}"))
     columns = ("layer", "int8, dB", "int4, dB", "weights", "bytes saved", "drop")
     layers = listing(columns, [_layer(layer) for layer in report.mixed.layers], "layers, the least loss per byte first")
-    return facts(f"calibration of {report.model}", rows), layers, *errors
+    return facts(f"calibration of {report.model}", rows), layers, *others
 
 
 def warnings(model: str, settings: Settings, held: HeldOut) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from tinygen.passes.shrinking.saving import NOTHING_SAVED, Saving
 from tinygen.planner.joint import Joint
 from tinygen.planner.schedule.constants import const_bytes
 from tinygen.planner.schedule.schedule import Schedule
+from tinygen.quant.accuracy import ScoredAccuracy
 from tinygen.report.dynamic import DynamicSummary
 from tinygen.report.engines import Explanation
 from tinygen.report.operators import extra_macs, kernel_functions
@@ -53,6 +54,7 @@ class Compilation(Folder):
     saved_const_bytes: int
     engines: Explanation | None  # where it was asked for
     dynamic: DynamicSummary | None  # what is quantized at run time, where that was asked for
+    accuracy: ScoredAccuracy | None  # of labelled samples that it was calibrated with
 
     def __str__(self) -> str:
         return "\n".join(f"{name:<10}  {value}" for name, value in _rows(self))
@@ -161,6 +163,7 @@ def report_compilation(
         saved_const_bytes=saved.const_bytes,
         engines=None,
         dynamic=None,
+        accuracy=None,
     )
 
 

@@ -7,6 +7,7 @@ import numpy as np
 from rich.console import RenderableType
 
 from tinygen.ir.types import Array
+from tinygen.quant.accuracy import ScoredAccuracy
 from tinygen.report.document import Json
 from tinygen.report.table import count, facts, listing, size
 
@@ -25,6 +26,7 @@ class Run:
     outputs: Mapping[str, Json]  # nested lists; the first axis counts samples
     instructions: int | None  # of one inference; None where the target cannot count
     arena_bytes: int
+    accuracy: ScoredAccuracy | None  # where samples have labels
 
 
 def nested(values: Array) -> Json:

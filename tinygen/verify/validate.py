@@ -25,8 +25,11 @@ from tinygen.build.firmware import Image
 from tinygen.codegen.harness import Measure
 from tinygen.errors import UsageError
 from tinygen.frontends.spelling import Spelling
+from tinygen.ir.types import Array
+from tinygen.quant.accuracy import ScoredAccuracy
 from tinygen.system.work import work_folder
 from tinygen.verify import reference
+from tinygen.verify.accuracy import accuracy_of
 from tinygen.verify.comparison import ComparedTensor, Rounding, Side
 from tinygen.verify.fed_back import FedBack
 from tinygen.verify.litert import InferenceEngine, LiteRT
@@ -95,6 +98,7 @@ class Validation:
     kernels: str
     layers: tuple[Layer, ...]  # empty unless asked for
     permitted: tuple[Permitted, ...] = ()  # in execution order
+    accuracy: ScoredAccuracy | None = None  # where samples have labels
 
 
 def validate(
@@ -105,6 +109,7 @@ def validate(
     seed: int = 0,
     per_layer: bool = False,
     progress: Progress | None = None,
+    labels: Array | None = None,
 ) -> Validation:
     """Run the first `samples` of `data`, or as many drawn ones, on the target and compare every tensor.
 
@@ -112,6 +117,8 @@ def validate(
 
     Of a stream, samples are the inputs of calls, one after the other: as many more are drawn or taken as come before
     the first output that counts. Outputs are compared with those of the whole model for each window.
+
+    `labels`: the class of each sample, of which accuracy is measured; not of streams.
 
     Raises UsageError and ToolError where the oracle cannot be had; differences are no error here.
     """
@@ -127,8 +134,10 @@ def validate(
     if compared < 1:
         raise UsageError(f"validation: has {len(chosen)} samples, {calls - samples + 1} or more were expected.")
     comparisons: list[ComparedTensor] = []
-    for done, found in enumerate(_compare_all(compiled, chosen, engine), 1):
+    outputs: list[Array] = []
+    for done, (found, output) in enumerate(_compare_all(compiled, chosen, engine), 1):
         comparisons += found
+        outputs += output
         if progress is not None:
             progress(done, len(chosen))
     mismatches = sum(comparison.mismatches for comparison in comparisons)
@@ -143,6 +152,7 @@ def validate(
         kernels=compiled.kernels,
         layers=tuple(_layers(compiled, comparisons)) if per_layer else (),
         permitted=tuple(_permitted(compiled, comparisons)),
+        accuracy=None if labels is None or not outputs else accuracy_of(compiled, chosen, outputs, labels),
     )
 
 
@@ -187,21 +197,23 @@ def _engine(compiled: Program, oracle: Oracle) -> InferenceEngine | None:
     return engine(compiled.source, compiled.spelling)
 
 
-def _compare_all(compiled: Program, samples: Samples, engine: InferenceEngine | None) -> Iterator[list[ComparedTensor]]:
-    """The comparisons of each sample."""
+def _compare_all(
+    compiled: Program, samples: Samples, engine: InferenceEngine | None
+) -> Iterator[tuple[list[ComparedTensor], list[Array]]]:
+    """The comparisons of each sample, and its first output on the target; of streams none."""
     with work_folder() as folder:
         if compiled.schedule.graph.stream is not None:
-            yield from compare_stream(compiled, samples, folder)
+            yield from ((found, []) for found in compare_stream(compiled, samples, folder))
             return
         image = compiled.build(folder, Measure.TRACE)
         operators = OperatorComparison(compiled.schedule.graph)
         size = len(samples) if compiled.schedule.graph.states else _BATCH  # a program begins anew
         for first in range(0, len(samples), size):
             batch = samples[first : first + size]
-            compared = _compare(compiled, batch, _run(compiled, image, batch))
-            for inputs, found in zip(batch, compared, strict=True):
+            runs = _run(compiled, image, batch)
+            for inputs, run, found in zip(batch, runs, _compare(compiled, batch, runs), strict=True):
                 theirs = engine and operators.call(inputs, engine.run(inputs))
-                yield [*found, *(theirs or ())]
+                yield [*found, *(theirs or ())], list(run.outputs[:1])
 
 
 def _run(compiled: Program, image: Image, batch: Samples) -> list[TargetRun]:

@@ -1,0 +1,35 @@
+"""Accuracy as a table: of a network, beside its float network, with what of the difference chance explains."""
+
+from rich.console import RenderableType
+
+from tinygen.quant.accuracy import AccuracyMeasure, Estimate, Measured, ScoredAccuracy
+from tinygen.report.table import count, listing
+
+_NAMES = {AccuracyMeasure.TOP1: "top-1", AccuracyMeasure.TOP5: "top-5", AccuracyMeasure.AUC: "AUC"}
+
+
+def accuracy_table(found: ScoredAccuracy) -> RenderableType:
+    """A line a measure."""
+    title = (
+        f"Accuracy on {count(found.samples)} labelled samples of {count(found.classes)} classes, with 95 % intervals; "
+        f"always the commonest class: {found.commonest:.1%}"
+    )
+    if all(measured.float_network is None for measured in found.measures):
+        rows = [(_NAMES[each.measure], _estimate(each.network)) for each in found.measures]
+        return listing(("", "this network"), rows, title)
+    columns = ("", "float", "quantized", "difference", "p", "")
+    return listing(columns, [_row(each) for each in found.measures], title)
+
+
+def _row(each: Measured) -> tuple[str, ...]:
+    real = "" if each.float_network is None else _estimate(each.float_network)
+    difference = "" if each.difference is None else f"{100 * each.difference:+.2f} points"
+    p = "" if each.p_value is None else f"{each.p_value:.2g}"
+    said = {None: "", True: "chance explains it", False: "more than chance"}[each.by_chance]
+    return _NAMES[each.measure], real, _estimate(each.network), difference, p, said
+
+
+def _estimate(found: Estimate) -> str:
+    if found.low is None or found.high is None:
+        return f"{found.value:.1%}"
+    return f"{found.value:.1%} ({found.low:.1%} to {found.high:.1%})"
