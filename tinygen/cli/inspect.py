@@ -13,7 +13,7 @@ from tinygen.cli.options import Model
 from tinygen.cli.terminal import Terminal
 from tinygen.errors import UnsupportedOperatorsError
 from tinygen.options import Options
-from tinygen.pipeline import Compiled, Shared, arena_limit_bytes, compile_model, flash_limit_bytes, plan_model
+from tinygen.pipeline import Compiled, Shared, arena_limit_bytes, flash_limit_bytes, plan_model
 from tinygen.planner.schedule.schedule import Call
 from tinygen.report.curve import curve_table
 from tinygen.report.inspection import inspect_schedule, inspect_unsupported, peak_table, summary_table
@@ -33,7 +33,7 @@ def command(terminal: Terminal, model: Model, options: Options, ops: Ops = False
     limits, shared = (arena_limit_bytes(board, options), flash_limit_bytes(board, options)), Shared()
     try:
         with terminal.searching(f"planning {model.name}") as watch:
-            compiled = compile_model(model, options, shared=shared, watch=watch)
+            compiled = plan_model(model, options, shared=shared, watch=watch)
     except UnsupportedOperatorsError as error:
         terminal.result(inspect_unsupported(model, board, *limits, error.operators))
         raise
