@@ -9,18 +9,22 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
+import onnx
 import pytest
 
-from tests.support.command_line import DIGITS, interruptible_process, tinygen
+import tinygen as package
+from tests.support.command_line import DIGITS, DIGITS_DATA, interruptible_process, tinygen
+from tests.support.tools import requires_qemu
 from tinygen import frontends, pipeline
 from tinygen.errors import ToolError, UsageError
 from tinygen.sweeping import engine, point
 from tinygen.sweeping.bounded import ExceededError, bounded
+from tinygen.sweeping.candidate import Given, Suggestion, digest_of, source_of
 from tinygen.sweeping.engine import Cluster
-from tinygen.sweeping.point import Batch, PointResult, PointTask, digest_of, run_batch
+from tinygen.sweeping.point import Batch, PointResult, PointTask, evaluate, run_batch
 from tinygen.sweeping.store import ResultStore, key_of
-from tinygen.sweeping.sweep import Candidate, Sweep, SweepPlan, plan_of, read_plan, sweep
-from tinygen.sweeping.table import FILES
+from tinygen.sweeping.sweep import Row, Sweep, SweepPlan, is_better, plan_of, read_plan, sweep
+from tinygen.sweeping.table import FILES, standing
 
 BOARDS = ("mps2-an382", "mps2-an386", "mps3-an547")  # M0, M4, M55
 
@@ -38,7 +42,7 @@ def directly(rows: int) -> list[dict[str, Any]]:
     """What the points of digits give without a cluster."""
     plan = plan_of(BOARDS[:rows], {"kernels": "portable"})
     batch = Batch(DIGITS, digest_of((DIGITS,)), tuple(range(rows)), plan.points)
-    found = run_batch(batch, PointTask())
+    found = run_batch(batch, PointTask(), Path())
     pairs = zip(plan.points, found, strict=True)
     return without_seconds({"model": str(DIGITS), **chosen, **vars(finding)} for chosen, finding in pairs)
 
@@ -55,8 +59,8 @@ def test_a_worker_imports_a_model_once(monkeypatch: pytest.MonkeyPatch) -> None:
     point._kept().clear()
     plan = plan_of(BOARDS, {"optimize": ["time", "ram"], "kernels": "portable"})
     batch = Batch(DIGITS, digest_of((DIGITS,)), tuple(range(6)), plan.points)
-    found = run_batch(batch, PointTask())
-    assert run_batch(batch, PointTask())[0].arena_bytes == found[0].arena_bytes
+    found = run_batch(batch, PointTask(), Path())
+    assert run_batch(batch, PointTask(), Path())[0].arena_bytes == found[0].arena_bytes
     assert (len(imported), [finding.error_code for finding in found]) == (1, [0] * 6)
 
 
@@ -150,7 +154,7 @@ def test_a_killed_worker_costs_nothing(tmp_path: Path) -> None:
         killed.extend(pid for stat in Path("/proc").glob("[0-9]*/stat") for pid in _worker(stat))
         os.kill(killed[0], signal.SIGKILL)
 
-    def models() -> Iterator[Candidate]:
+    def models() -> Iterator[Given]:
         """The cluster is there when it is asked for the second one."""
         yield content
         killer.start()
@@ -205,24 +209,104 @@ def test_the_command_writes_both_tables_and_goes_on_where_it_was(tmp_path: Path)
     assert SweepPlan({"target": ("host",)}).points == ({"target": "host"},)
 
 
-def deadly(batch: Batch, task: PointTask) -> tuple[PointResult, ...]:
-    """In the place of `run_batch`: one point kills its worker."""
-    if any(chosen["optimize"] == "ram" for chosen in batch.points):
+def deadly(batch: Batch, task: PointTask, _folder: Path) -> tuple[PointResult, ...]:
+    """In the place of `run_batch`: a point with -O ram kills its worker, one of a missing file only the first time."""
+    is_first = isinstance(batch.model, Path) and not batch.model.exists()
+    if is_first or any(chosen["optimize"] == "ram" for chosen in batch.points):
+        Path(str(batch.model)).touch()
         os.kill(os.getpid(), signal.SIGKILL)
     return tuple(PointResult(arena_bytes=task.validate) for _ in batch.points)
 
 
 @pytest.mark.slow
-def test_a_point_that_kills_its_worker_is_a_row(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_point_that_kills_its_worker_each_time_is_a_row(tmp_path: Path) -> None:
     needs_dask()
-    monkeypatch.setattr(engine, "run_batch", deadly)
     points = plan_of("host", {"optimize": ["time", "ram", "size"]}).points
-    batch = Batch(DIGITS, "", (0, 1, 2), points)
+    batches = Batch(DIGITS, "", (0, 1, 2), points), Batch(tmp_path / "killed", "", (3,), points[:1])
     found = {
-        part.numbers: finding for part, finding in engine.findings(iter([batch]), PointTask(7), Cluster(workers=1))
+        part.numbers: finding
+        for part, finding in engine.findings(iter(batches), PointTask(7), Cluster(workers=1), deadly)
     }
-    assert {numbers: finding.arena_bytes for numbers, (finding,) in found.items()} == {(0,): 7, (1,): None, (2,): 7}
+    arenas = {numbers: finding.arena_bytes for numbers, (finding,) in found.items()}
+    assert arenas == {(0,): 7, (1,): None, (2,): 7, (3,): 7}, "the first death may be another point's, or nobody's"
     assert found[1,][0].error.startswith("its worker ended each time that it was tried")
+
+
+def test_candidates_that_are_no_files_are_imported_from_the_workers_own_folder(tmp_path: Path) -> None:
+    point._kept().clear()
+    plan = plan_of("host", {"kernels": "portable"})
+    graph = onnx.helper.make_graph([], "empty", [], [])
+    sources = [source_of(Suggestion(f"../{n}", DIGITS.read_bytes() + bytes(n))) for n in range(4)]
+    sources.append(source_of(Suggestion("", onnx.helper.make_model(graph))))
+    for number, source in enumerate(sources):
+        batch = Batch(source, str(number), (number,), plan.points)
+        [found] = run_batch(batch, PointTask(), tmp_path)
+        assert found.error_code == (3 if number == 4 else 0), found.error
+        assert len(list(tmp_path.iterdir())) == min(number + 1, 2), "what is not kept is removed"
+
+
+def test_accuracy_is_found_where_there_are_labels() -> None:
+    [chosen] = plan_of("host", {"kernels": "portable"}).points
+    found = evaluate(DIGITS, chosen, PointTask(data=DIGITS_DATA), pipeline.Shared())
+    assert (found.error, found.accuracy) == ("", 361 / 364)  # as LiteRT: examples/digits/README.md
+
+
+@requires_qemu
+@pytest.mark.qemu
+@pytest.mark.slow
+def test_points_are_validated_and_measured() -> None:
+    [chosen] = plan_of(BOARDS[1], {"kernels": "portable"}).points
+    found = evaluate(DIGITS, chosen, PointTask(validate=1, bench=True), pipeline.Shared())
+    assert (found.error, found.exact, found.mismatches) == ("", True, 0)
+    measured = tinygen("bench", DIGITS, "-t", BOARDS[1], "--kernels", "portable", "--json").document
+    names = ("instructions", "cycles_model", "ram_bytes", "stack_bytes", "code_bytes", "flash_bytes")
+    assert [getattr(found, name) for name in names] == [measured[name] for name in names]
+
+
+def test_progress_says_how_many_failed_and_which_point_is_best() -> None:
+    def row(**figures: Any) -> Row:
+        base = {"model": "a/b.tflite", "target": "m4", "accuracy": None, "cycles_model": None}
+        return {**base, "estimated_instructions": 5_000, **figures}
+
+    assert is_better(row(estimated_instructions=4_000), row())
+    assert is_better(row(accuracy=0.9), row(accuracy=0.8, estimated_instructions=1))
+    assert is_better(row(cycles_model=3), row(cycles_model=4, estimated_instructions=1))
+    assert standing(0, None) == ""
+    assert standing(1_200, row()) == "1,200 failed, best b.tflite on m4: 5,000 estimated_instructions"
+    assert standing(0, row(accuracy=0.5, cycles_model=7)) == "best b.tflite on m4: accuracy 0.500, 7 cycles_model"
+
+
+@pytest.mark.slow
+def test_suggest_drives_the_sweep(tmp_path: Path) -> None:
+    needs_dask()
+    asked = list[int]()
+
+    def suggest(history: Any) -> Iterator[Given]:
+        asked.append(len(history))
+        if len(history) >= 2:
+            return
+        if len(asked) <= 2:
+            name = f"trial{len(asked)}"
+            yield Suggestion(name, DIGITS, {"optimize": "ram" if history else "time"})
+
+    axes: Any = {"kernels": "portable", "optimize": ["time", "size"]}
+    rows = package.sweep([], "host", suggest=suggest, workers=1, cache=tmp_path, **axes)
+    assert [row["model"] for row in rows] == ["trial1", "trial2"]
+    assert asked[-1] == 2
+    with pytest.raises(UsageError, match=r"^a: has an option 'ram', one of target, kernels"):
+        package.sweep([Suggestion("a", DIGITS, {"ram": "1K"})], "host", kernels="portable", cache=tmp_path)
+
+
+@pytest.mark.slow
+def test_a_cluster_that_is_there_does_the_same(tmp_path: Path) -> None:
+    needs_dask()
+    distributed = engine.package("distributed")
+    with distributed.LocalCluster(n_workers=1, threads_per_worker=2, dashboard_address=None) as cluster:
+        address = cluster.scheduler_address
+        rows = sweep(
+            [("digits", DIGITS.read_bytes())], BOARDS[:2], kernels="portable", scheduler=address, cache=tmp_path
+        )
+    assert [{**row, "model": str(DIGITS)} for row in without_seconds(rows)] == directly(2)
 
 
 @pytest.mark.slow

@@ -12,7 +12,7 @@ from tinygen.errors import UsageError
 from tinygen.sweeping.engine import Cluster, package
 from tinygen.sweeping.point import PointTask
 from tinygen.sweeping.sweep import Sweep, plan_of, read_plan
-from tinygen.sweeping.table import FILES, csv_text, is_own_table, parquet_bytes, summary
+from tinygen.sweeping.table import FILES, csv_text, is_own_table, parquet_bytes, standing, summary
 
 ModelFiles = Annotated[list[Path], typer.Argument(metavar="MODELS...", help="The networks.", show_default=False)]
 Targets = Annotated[str | None, typer.Option("-t", "--target", metavar="BOARDS", help="Boards, separated by commas.")]
@@ -31,6 +31,15 @@ PlanFile = Annotated[
 Out = Annotated[Path, typer.Option("-o", "--output", metavar="DIR", help="Folder to write.", show_default=False)]
 ValidateSamples = Annotated[int, typer.Option("--validate", metavar="N", min=0, help="Validate each with N samples.")]
 Measured = Annotated[bool, typer.Option("--bench", help="Measure each point.")]
+Data = Annotated[
+    Path | None,
+    typer.Option(
+        "--data",
+        metavar="FILE",
+        help="Samples to validate with; where they have labels, rows have the accuracy.",
+        show_default=False,
+    ),
+]
 Scheduler = Annotated[
     str | None,
     typer.Option(
@@ -62,6 +71,7 @@ def command(
     plan: PlanFile = None,
     validate: ValidateSamples = 0,
     bench: Measured = False,
+    data: Data = None,
     scheduler: Scheduler = None,
     workers: Workers = None,
     timeout: Timeout = PointTask.timeout_s,
@@ -74,12 +84,14 @@ def command(
     named = {keyword: text.split(",") for keyword, text in axes.items() if text is not None}
     points = plan_of(target.split(",") if target else (), named, read_plan(plan) if plan else None)
     files = _free_files(out, force)
-    swept = Sweep(models, points, PointTask(validate, bench, timeout), Cluster(scheduler, workers), cache)
+    if data is not None and not data.is_file():
+        raise UsageError(f"{data}: there is no such file, samples were expected. Correct --data.")
+    swept = Sweep(models, points, PointTask(validate, bench, data, timeout), Cluster(scheduler, workers), cache)
     total = len(models) * len(points.points)
     try:
-        with terminal.progress(f"sweeping {total:,} points") as step:
+        with terminal.searching(f"sweeping {total:,} points") as watch:
             for done in swept.run():
-                step(done, total)
+                watch(standing(swept.failures, swept.best), done, total)
     finally:  # whatever ends it, what was done is in the table
         rows = swept.rows
         write_bytes(files[0], csv_text(swept.columns, rows).encode(errors="surrogateescape"))

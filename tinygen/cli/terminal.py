@@ -38,7 +38,7 @@ class _Rate(ProgressColumn):
 
     def render(self, task: Task) -> Text:
         """The column's text."""
-        return Text(f"{task.speed:.0f}/s" if task.speed else "")
+        return Text(f"{task.speed:.3g}/s" if task.speed else "")
 
 
 class Terminal:

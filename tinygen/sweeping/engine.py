@@ -3,16 +3,16 @@
 import logging
 import os
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 from tinygen.errors import ToolError
 from tinygen.sweeping.point import Batch, PointResult, PointTask, run_batch
 
-_AHEAD = 3  # batches for each worker that are submitted: a bound of what the cluster holds
 _MOST_DEATHS = 3  # of workers that had a point: the first may have been another point's, or nobody's fault
 _SETTINGS = {
     "distributed.scheduler.allowed-failures": 0,  # what is tried again runs alone
@@ -25,6 +25,8 @@ _KILLED = (
     "its worker ended each time that it was tried, alone at last: killed for its memory, or hanging beyond --timeout."
 )
 
+RunBatch = Callable[[Batch, PointTask, Path], tuple[PointResult, ...]]
+
 
 @dataclass(frozen=True)
 class Cluster:
@@ -32,6 +34,7 @@ class Cluster:
 
     scheduler: str | None = None  # address of one that is there; None: this machine's cores
     workers: int | None = None  # on this machine; None: as many as it lets this process use
+    ahead: int = 3  # batches for each worker that are submitted: a bound of what the cluster holds
 
 
 def package(name: str) -> Any:
@@ -45,9 +48,9 @@ def package(name: str) -> Any:
 
 
 def findings(
-    batches: Iterator[Batch], task: PointTask, cluster: Cluster
+    batches: Iterator[Batch | None], task: PointTask, cluster: Cluster, run: RunBatch = run_batch
 ) -> Iterator[tuple[Batch, tuple[PointResult, ...]]]:
-    """What each batch gives, in the order in which they end.
+    """What each batch gives, in the order in which they end. None among the batches: no more before something is found.
 
     A batch whose workers are killed is tried again, at last point by point and with nothing beside it, so that a point
     which kills its worker is found and costs no other one anything.
@@ -57,7 +60,8 @@ def findings(
         running: dict[Any, Batch] = {}
         suspects: deque[Batch] = deque()
         while True:
-            _fill(client, running, batches, suspects, task)
+            for batch in _next(client, len(running), batches, suspects, cluster.ahead):
+                running[client.submit(_on_worker, run, batch, task, pure=False)] = batch
             if not running:
                 return
             done, _ = distributed.wait(list(running), return_when="FIRST_COMPLETED")
@@ -74,17 +78,23 @@ def findings(
                     suspects.extend(batch.alone)
 
 
-def _fill(
-    client: Any, running: dict[Any, Batch], batches: Iterator[Batch], suspects: deque[Batch], task: PointTask
-) -> None:
-    """Submit what there is room for; suspects one by one, when nothing else runs."""
+def _next(
+    client: Any, running: int, batches: Iterator[Batch | None], suspects: deque[Batch], ahead: int
+) -> Iterator[Batch]:
+    """What there is room for; suspects one by one, when nothing else runs."""
     if suspects:
-        waiting = [suspects.popleft()] if not running else []
-    else:
-        room = _AHEAD * max(1, len(client.scheduler_info(n_workers=-1)["workers"])) - len(running)
-        waiting = [batch for _, batch in zip(range(room), batches, strict=False)]
-    for batch in waiting:
-        running[client.submit(run_batch, batch, task, pure=False)] = batch
+        if not running:
+            yield suspects.popleft()
+        return
+    room = ahead * max(1, len(client.scheduler_info(n_workers=-1)["workers"])) - running
+    for _, batch in zip(range(room), batches, strict=False):
+        if batch is None:
+            return
+        yield batch
+
+
+def _on_worker(run: RunBatch, batch: Batch, task: PointTask) -> tuple[PointResult, ...]:
+    return run(batch, task, Path(package("distributed").get_worker().local_directory))
 
 
 @contextmanager

@@ -1,10 +1,11 @@
 """One point: a model with its options, and what is found for it. Runs on a worker."""
 
-import hashlib
+import shutil
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, fields, replace
-from functools import cache
+from dataclasses import asdict, dataclass, field, replace
+from functools import cache, partial
 from pathlib import Path
+from threading import Lock
 from time import perf_counter
 from typing import Any
 
@@ -17,7 +18,10 @@ from tinygen.planner.fit import fits_ram
 from tinygen.planner.schedule.constants import const_bytes
 from tinygen.report.bench import bench
 from tinygen.report.operators import extra_macs
+from tinygen.sweeping.accuracy import accuracy
 from tinygen.sweeping.bounded import ExceededError, Stopped, bounded
+from tinygen.sweeping.candidate import Content
+from tinygen.verify.samples import load_samples
 from tinygen.verify.validate import validate
 
 Chosen = Mapping[str, Written]  # options of a point as people write them, by keyword
@@ -29,6 +33,7 @@ class PointTask:
 
     validate: int = 0  # samples to validate; 0: none
     bench: bool = False
+    data: Path | None = None  # samples to validate with, and to find the accuracy with where they have labels
     timeout_s: float = 300.0  # of one point
     memory_bytes: int = 1 << 31  # that one point may add to its worker
 
@@ -49,6 +54,7 @@ class PointResult:
     macs: int | None = None
     extra_macs: int | None = None
     estimated_instructions: int | None = None  # by the prices of kernels
+    accuracy: float | None = None  # share of samples, 0 to 1
     exact: bool | None = None
     mismatches: int | None = None
     max_abs_diff: float | None = None
@@ -65,7 +71,6 @@ class PointResult:
         return self.error_code in (0, 2, 3, 4, 5)
 
 
-FIGURES = tuple(here.name for here in fields(PointResult))
 _MEASURED = ("instructions", "cycles_model", "ram_bytes", "stack_bytes", "code_bytes", "flash_bytes")
 
 
@@ -73,7 +78,7 @@ _MEASURED = ("instructions", "cycles_model", "ram_bytes", "stack_bytes", "code_b
 class Batch:
     """Points of one model that a worker takes together."""
 
-    model: Path
+    model: Path | Content
     digest: str  # of the model
     numbers: tuple[int, ...]  # of its points in the whole sweep
     points: tuple[Chosen, ...]
@@ -88,10 +93,14 @@ class Batch:
         )
 
 
-def run_batch(batch: Batch, task: PointTask) -> tuple[PointResult, ...]:
-    """What each point gives; the model is imported by the first one that this worker sees of it."""
-    shared = _shared(batch.model, batch.digest)
-    return tuple(evaluate(batch.model, chosen, task, shared) for chosen in batch.points)
+def run_batch(batch: Batch, task: PointTask, folder: Path) -> tuple[PointResult, ...]:
+    """What each point gives; the model is imported by the first one that this worker sees of it.
+
+    `folder`: the worker's own, for models that are no files. One batch at a time, whatever threads a worker has.
+    """
+    with _ONE_AT_A_TIME:
+        kept = _kept_model(batch, folder)
+        return tuple(evaluate(kept.file, chosen, task, kept.shared) for chosen in batch.points)
 
 
 def evaluate(model: Path, chosen: Chosen, task: PointTask, shared: Shared) -> PointResult:
@@ -127,8 +136,12 @@ def _evaluate(model: Path, chosen: Chosen, task: PointTask, shared: Shared, foun
             f"{model.name}: needs {found['arena_bytes']:,} bytes of RAM and {found['const_bytes']:,} of constants, at "
             f"most {found['arena_limit_bytes']:,} and {found['const_limit_bytes']:,} were expected."
         )
+    if task.data is not None:
+        find = partial(accuracy, compiled.imported, task.data)
+        found["accuracy"] = shared.once(("accuracy", compiled.imported, task.data), find)
     if task.validate:
-        checked = validate(compiled, samples=task.validate)
+        samples = None if task.data is None else load_samples(task.data, compiled.graph.inputs)
+        checked = validate(compiled, samples, task.validate)
         found |= {name: getattr(checked, name) for name in ("exact", "mismatches", "max_abs_diff")}
     if task.bench:
         measured = bench(compiled)
@@ -152,32 +165,42 @@ def _planned(compiled: Compiled) -> dict[str, Any]:
     }
 
 
-def digest_of(files: tuple[Path, ...]) -> str:
-    """Of the contents of files."""
-    whole = hashlib.sha256()
-    for file in files:
-        with file.open("rb") as stream:
-            whole.update(hashlib.file_digest(stream, "sha256").digest())
-    return whole.hexdigest()
-
-
 def as_record(finding: PointResult) -> dict[str, Any]:
     """The finding by the names of its columns."""
     return asdict(finding)
 
 
 _MODELS_KEPT = 2
+_ONE_AT_A_TIME = Lock()
+
+
+@dataclass(frozen=True)
+class _KeptModel:
+    """What a worker keeps of a model between batches."""
+
+    file: Path
+    folder: Path | None  # where the file was made
+    shared: Shared = field(default_factory=Shared)
 
 
 @cache
-def _kept() -> dict[tuple[Path, str], Shared]:
+def _kept() -> dict[tuple[Path | Content, str], _KeptModel]:
     """What this worker shares between the points of models, of those seen last."""
     return {}
 
 
-def _shared(model: Path, digest: str) -> Shared:
-    kept = _kept()
-    kept[model, digest] = kept.pop((model, digest)) if (model, digest) in kept else Shared()
+def _kept_model(batch: Batch, folder: Path) -> _KeptModel:
+    kept, key = _kept(), (batch.model, batch.digest)
+    kept[key] = kept.pop(key) if key in kept else _placed(batch, folder)
     while len(kept) > _MODELS_KEPT:
-        del kept[next(iter(kept))]
-    return kept[model, digest]
+        gone = kept.pop(next(iter(kept)))
+        if gone.folder is not None:
+            shutil.rmtree(gone.folder)
+    return kept[key]
+
+
+def _placed(batch: Batch, folder: Path) -> _KeptModel:
+    if isinstance(batch.model, Path):
+        return _KeptModel(batch.model, None)
+    inside = folder / batch.digest
+    return _KeptModel(batch.model.written(inside), inside)

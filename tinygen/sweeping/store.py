@@ -12,7 +12,8 @@ from pathlib import Path
 from tinygen import __version__, paths
 from tinygen.errors import UsageError
 from tinygen.option import Written
-from tinygen.sweeping.point import Chosen, PointResult, PointTask, as_record, digest_of
+from tinygen.sweeping.candidate import digest_of
+from tinygen.sweeping.point import Chosen, PointResult, PointTask, as_record
 
 _MOST_FINDINGS = 200_000  # of some hundred bytes each
 _LOOK_EVERY = 1_000  # findings that are put between two looks at how many there are
@@ -65,8 +66,9 @@ class ResultStore:
 def key_of(model: str, chosen: Chosen, task: PointTask) -> str:
     """The hash of a point: of the model's digest, its options with the files that they name, and of this tinygen."""
     named = {value: digest_of((Path(value),)) for value in _texts(chosen) if Path(value).is_file()}
-    asked = replace(task, timeout_s=0, memory_bytes=0)  # what exceeds these is not kept
-    document = [model, dict(sorted(chosen.items())), named, vars(asked), _version(), str(paths.cmsis_nn())]
+    samples = None if task.data is None else digest_of((task.data,))
+    asked = replace(task, data=None, timeout_s=0, memory_bytes=0)  # what exceeds these is not kept
+    document = [model, dict(sorted(chosen.items())), named, samples, vars(asked), _version(), str(paths.cmsis_nn())]
     return _hash(json.dumps(document, sort_keys=True))
 
 

@@ -1,8 +1,7 @@
 """`tinygen.sweep`: all points of models and options, from Python."""
 
-import re
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, product
 from pathlib import Path
@@ -12,20 +11,18 @@ import onnx
 
 from tinygen import paths
 from tinygen.errors import TinygenError, UsageError
-from tinygen.frontends import model_files
 from tinygen.option import Written, from_written
 from tinygen.options import Options
+from tinygen.sweeping.candidate import Given, Network, Suggestion, digest_of_source, source_of, suggestion_of
 from tinygen.sweeping.engine import Cluster, findings
-from tinygen.sweeping.point import Batch, Chosen, PointResult, PointTask, as_record, digest_of
+from tinygen.sweeping.point import Batch, Chosen, PointResult, PointTask, as_record
 from tinygen.sweeping.store import ResultStore, key_of
-from tinygen.system.work import work_folder
 from tinygen.targets import load
 
-Candidate = str | Path | bytes | onnx.ModelProto
-Models = Iterable[Candidate | tuple[str, Candidate]]
+Models = Iterable[Given]
 Row = Mapping[str, Any]  # by column
+Suggest = Callable[[Sequence[Row]], Iterable[Given]]
 
-_TFLITE = slice(4, 8), b"TFL3"
 _MOST_IN_BATCH = 16  # points: what is computed again where a worker is killed
 _MOST_POINTS = 100_000  # of one model
 
@@ -99,15 +96,23 @@ def plan_of(targets: str | Sequence[str], axes: Mapping[str, Any], base: SweepPl
 
 
 class Sweep:
-    """The points of models and a plan: `run` computes them, `rows` has what is known so far."""
+    """The points of models and a plan: `run` computes them, `rows` has what is known so far.
 
-    def __init__(self, models: Models, plan: SweepPlan, task: PointTask, cluster: Cluster, cache: Path | None) -> None:
+    `models` may contain None: no more before something is found.
+    """
+
+    def __init__(
+        self, models: Iterable[Given | None], plan: SweepPlan, task: PointTask, cluster: Cluster, cache: Path | None
+    ) -> None:
         self.plan, self.task, self.cluster = plan, task, cluster
         self._models, self._points = models, plan.points
         self._store = ResultStore(cache if cache is not None else paths.cache() / "sweep")
         self._found: dict[int, Row] = {}
-        self._names: list[str] = []
+        self._asked: dict[int, tuple[str, Chosen]] = {}  # name and options of points that are under way
         self._keys: dict[int, str] = {}
+        self.known_points = 0  # of the models that were asked for so far
+        self.failures = 0
+        self.best: Row | None = None  # of the points without error, as `is_better` says
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -120,45 +125,64 @@ class Sweep:
         return tuple(self._found[number] for number in sorted(self._found))
 
     @property
-    def known_points(self) -> int:
-        """Points of the models that were asked for so far."""
-        return len(self._names) * len(self._points)
+    def history(self) -> tuple[Row, ...]:
+        """Of the points that are done, in the order in which they ended."""
+        return tuple(self._found.values())
 
     def run(self) -> Iterator[int]:
         """Compute what is not stored; gives the number of points that are done whenever some more are."""
-        with work_folder() as folder:
-            waiting = self._batches(folder)
-            first = next(waiting, None)
-            if first is not None:  # else all is known, and no cluster is needed
-                for batch, found in findings(chain([first], waiting), self.task, self.cluster):
-                    for number, finding in zip(batch.numbers, found, strict=True):
-                        self._add(number, finding)
-                    yield len(self._found)
+        waiting = self._batches()
+        first = next(waiting, None)
+        if first is not None:  # else all is known, and no cluster is needed
+            for batch, found in findings(chain([first], waiting), self.task, self.cluster):
+                for number, finding in zip(batch.numbers, found, strict=True):
+                    self._add(number, finding)
+                yield len(self._found)
         yield len(self._found)
 
-    def _batches(self, folder: Path) -> Iterator[Batch]:
+    def _batches(self) -> Iterator[Batch | None]:
         """What is not stored, model by model."""
         for index, given in enumerate(self._models):
-            name, model = _placed(given, index, folder)
-            self._names.append(name)
-            numbers = range(index * len(self._points), (index + 1) * len(self._points))
-            try:
-                digest = digest_of(model_files(model))
-            except (TinygenError, OSError) as error:
-                code = error.exit_code if isinstance(error, TinygenError) else 2
-                for number in numbers:
-                    self._add(number, PointResult(error_code=code, error=str(error)))
-                continue
-            missing = [number for number in numbers if not self._is_stored(number, digest)]
-            for begin in range(0, len(missing), _MOST_IN_BATCH):
-                part = tuple(missing[begin : begin + _MOST_IN_BATCH])
-                yield Batch(model, digest, part, tuple(self._point(number) for number in part))
+            if given is None:
+                yield None
+            else:
+                yield from self._batches_of(suggestion_of(given, index))
 
-    def _point(self, number: int) -> Chosen:
-        return self._points[number % len(self._points)]
+    def _batches_of(self, candidate: Suggestion) -> Iterator[Batch]:
+        points = self._points_of(candidate)
+        numbers = range(self.known_points, self.known_points + len(points))
+        self.known_points = numbers.stop
+        self._asked |= {number: (candidate.name, point) for number, point in zip(numbers, points, strict=True)}
+        source = source_of(candidate)
+        try:
+            digest = digest_of_source(source)
+        except (TinygenError, OSError) as error:
+            code = error.exit_code if isinstance(error, TinygenError) else 2
+            for number in numbers:
+                self._add(number, PointResult(error_code=code, error=str(error)))
+            return
+        missing = [number for number in numbers if not self._is_stored(number, digest)]
+        for begin in range(0, len(missing), _MOST_IN_BATCH):
+            part = tuple(missing[begin : begin + _MOST_IN_BATCH])
+            yield Batch(source, digest, part, tuple(self._asked[number][1] for number in part))
+
+    def _points_of(self, candidate: Suggestion) -> tuple[Chosen, ...]:
+        """Those of the plan, with the candidate's own options in the place of their axes."""
+        unknown = sorted(candidate.options.keys() - self.plan.axes.keys())
+        if unknown:
+            axes = ", ".join(self.plan.axes)
+            raise UsageError(
+                f"{candidate.name}: has an option '{unknown[0]}', one of {axes} was expected. Give the plan that axis."
+            )
+        if not candidate.options:
+            return self._points
+        own = {axis: (value,) for axis, value in candidate.options.items()}
+        plan = SweepPlan({**self.plan.axes, **own}, self.plan.excluded)
+        plan.check()
+        return plan.points
 
     def _is_stored(self, number: int, digest: str) -> bool:
-        self._keys[number] = key_of(digest, self._point(number), self.task)
+        self._keys[number] = key_of(digest, self._asked[number][1], self.task)
         finding = self._store.get(self._keys[number])
         if finding is not None:
             self._add(number, finding)
@@ -168,16 +192,32 @@ class Sweep:
         key = self._keys.pop(number, None)
         if key is not None and finding.is_repeatable:
             self._store.put(key, finding)
-        name = self._names[number // len(self._points)]
-        self._found[number] = {"model": name, **self._point(number), **as_record(finding)}
+        name, chosen = self._asked.pop(number)
+        row = self._found[number] = {"model": name, **chosen, **as_record(finding)}
+        if finding.error_code:
+            self.failures += 1
+        elif self.best is None or is_better(row, self.best):
+            self.best = row
+
+
+def is_better(row: Row, other: Row) -> bool:
+    """Whether a point has more accuracy, where that is known, else fewer cycles or instructions."""
+    return _merit(row) > _merit(other)
+
+
+def _merit(row: Row) -> tuple[float, float]:
+    cost = row["estimated_instructions"] if row["cycles_model"] is None else row["cycles_model"]
+    return row["accuracy"] or 0.0, -cost
 
 
 def sweep(
-    models: Models | Candidate,
-    targets: str | Sequence[str],
+    models: Models | Network | None = None,
+    targets: str | Sequence[str] = (),
     *,
+    suggest: Suggest | None = None,
     validate: int = 0,
     bench: bool = False,
+    data: str | Path | None = None,
     scheduler: str | None = None,
     workers: int | None = None,
     timeout: float = PointTask.timeout_s,
@@ -187,29 +227,31 @@ def sweep(
     """A row for each model, target and combination of options: `sweep(["a.tflite"], ["mps2-an386"], optimize=["time",
     "ram"], ram="64K")`.
 
-    `models`: paths, bytes of TFLite or ONNX files, onnx.ModelProto, or pairs of a name and one of these; a generator is
-    asked for the next one when there is room. Options are those of `tinygen compile`, each a value or a list of them.
+    `models`: paths, bytes of TFLite or ONNX files, onnx.ModelProto, pairs of a name and one of these, or `Suggestion`s;
+    a generator is asked for the next one when there is room. Options are those of `tinygen compile`, each a value or a
+    list of them. `data`: samples as for `tinygen validate`; with labels, rows have the accuracy.
+
+    `suggest(history)` drives a search: whenever there is room it is given the rows so far, in the order in which they
+    ended, and gives more candidates; none where it waits for more rows. The sweep ends when it gives none and nothing
+    is under way. `models`, where given too, come first.
+
     A point that fails is a row with `error_code` and `error`. UsageError for options that are none; ToolError without
     the extra `sweep`.
     """
-    given: Models = [models] if isinstance(models, str | Path | bytes | onnx.ModelProto) else models
-    task = PointTask(validate, bench, timeout)
+    given: Models = [models] if isinstance(models, str | Path | bytes | onnx.ModelProto) else models or ()
+    task = PointTask(validate, bench, None if data is None else Path(data), timeout)
     folder = None if cache is None else Path(cache)
-    swept = Sweep(given, plan_of(targets, axes), task, Cluster(scheduler, workers), folder)
+    cluster = Cluster(scheduler, workers) if suggest is None else Cluster(scheduler, workers, ahead=1)
+
+    def candidates() -> Iterator[Given | None]:
+        yield from given
+        while suggest is not None:
+            more = tuple(suggest(swept.history))
+            if not more and len(swept.history) == swept.known_points:
+                return
+            yield from more or (None,)
+
+    swept = Sweep(candidates(), plan_of(targets, axes), task, cluster, folder)
     for _ in swept.run():
         pass
     return swept.rows
-
-
-def _placed(given: Candidate | tuple[str, Candidate], index: int, folder: Path) -> tuple[str, Path]:
-    """The name of a candidate in the table, and its file: made in `folder` where it is none."""
-    name, model = given if isinstance(given, tuple) else ("", given)
-    if isinstance(model, str | Path):
-        return name or str(model), Path(model)
-    content = model if isinstance(model, bytes) else model.SerializeToString()
-    place, magic = _TFLITE
-    stem = re.sub(r"\W", "_", name) or f"model{index}"
-    file = folder / str(index) / f"{stem[:60]}{'.tflite' if content[place] == magic else '.onnx'}"
-    file.parent.mkdir()
-    file.write_bytes(content)
-    return name or f"model{index}", file

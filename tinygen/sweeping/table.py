@@ -51,6 +51,16 @@ def is_own_table(file: Path) -> bool:
     return heading.startswith(_BEGIN) and heading.endswith(_END)
 
 
+def standing(failures: int, best: Mapping[str, Any] | None) -> str:
+    """Failures so far and the best point so far, as progress says them."""
+    parts = [f"{failures:,} failed"] if failures else []
+    if best is not None:
+        known = "" if best["accuracy"] is None else f"accuracy {best['accuracy']:.3f}, "
+        unit = "cycles_model" if best["cycles_model"] is not None else "estimated_instructions"
+        parts.append(f"best {Path(best['model']).name} on {best['target']}: {known}{best[unit]:,} {unit}")
+    return ", ".join(parts)
+
+
 def summary(rows: Sequence[Mapping[str, Any]], title: str) -> list[RenderableType]:
     """How many points there are, fit and failed, the best of them, and the reasons of the others."""
     good = [row for row in rows if row["error_code"] == 0]
