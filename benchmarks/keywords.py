@@ -24,15 +24,15 @@ from tinygen.planner.schedule.constants import const_bytes
 from tinygen.system.work import work_folder
 
 _SHARED = Path(__file__).resolve().parents[2] / "shared"
-_MODELS = _SHARED / "models" / "mlperf_tiny"
-MODEL = _MODELS / "kws_fp32_qualcomm.tflite"
+MODELS = _SHARED / "models" / "mlperf_tiny"
+MODEL = MODELS / "kws_fp32_qualcomm.tflite"
 OFFICIAL = _SHARED / "eval" / "kws01.npz"  # the benchmark's inputs x, and labels y
 CALIBRATION = 100  # inputs, of 1,000
 
 
 def official_inputs() -> tuple[Float32Array, npt.NDArray[np.integer[Any]]]:
     """The inputs as real numbers, and their labels; the first `CALIBRATION` are for calibration."""
-    reference = import_model(_MODELS / "kws_ref_model.tflite")
+    reference = import_model(MODELS / "kws_ref_model.tflite")
     with np.load(OFFICIAL) as data:
         return dequantize(data["x"], reference.inputs[0].tensor.type).astype(np.float32), data["y"]
 

@@ -1,25 +1,28 @@
 """Searches beside the best single policy, on samples that no search has seen; writes search.md and search.json.
 
-`python -m benchmarks.search` needs `../shared`, onnxruntime and optuna. Weights have 4 bits, in all layers or in as
-many as a limit of flash asks for. A gain is the noise of the scores that a search saves, in dB, on the same samples; it
-is shown where it is more than two standard errors above 0.
+`python -m benchmarks.search` needs `../shared`, onnxruntime, optuna and scikit-image. Weights have 4 bits, in all
+layers or in as many as a limit of flash asks for. A gain is the noise of the scores that a search saves, in dB, on the
+same samples; it is shown where it is more than two standard errors above 0 in each of two draws of samples.
 """
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
 from benchmarks.accuracy.tasks import digits_samples
-from benchmarks.keywords import MODEL, official_inputs
+from benchmarks.keywords import MODEL, MODELS, official_inputs
+from benchmarks.photographs import crops
 from tinygen.calib.calibrator import Calibration, Calibrator
 from tinygen.calib.mixed import Mixing, constant_bytes, mix
 from tinygen.calib.model import FloatModel, load_float
 from tinygen.calib.tuning import POLICIES, Tuned, Tuning, tune
+from tinygen.frontends import import_model
 from tinygen.ir.types import Float32Array
 from tinygen.ops.quantize import dequantize
 from tinygen.quant.calibrate import Settings
@@ -34,22 +37,26 @@ from tinygen.system.work import work_folder
 _ACCURACY = Path(__file__).with_name("accuracy")
 _OUT = Path(__file__).with_suffix("")
 _BUDGET = 64
-_UNSEEN = 200
+_KNOWN, _UNSEEN = 200, 200
+_DRAWS = 2
+_MIXED = "--mixed auto"
 _DEVIATIONS = 2.0  # standard errors that are no chance any more
 _INTRODUCTION = f"""# Searches
 
 By `python -m benchmarks.search`: `--search` with its default budget of {_BUDGET} combinations, by the SQNR of the last
-tenth of the samples, beside the best policy for all tensors on the same tenth. Gains are of {_UNSEEN} samples that
-neither has seen: the noise of the scores that is saved, in dB, with the standard error of its mean over samples. In
-bold: more than {_DEVIATIONS:g} standard errors above 0.
+tenth of {_KNOWN} samples, beside the best policy for all tensors on the same tenth. Gains are of {_UNSEEN} samples that
+neither has seen: the noise of the scores that is saved, in dB, with the standard error of its mean over samples. All of
+it is done {_DRAWS} times, with other samples. In bold: more than {_DEVIATIONS:g} standard errors above 0 each time.
 
 - *all int4*: `--weights int4`. Policies of tensors alone are searched.
 - *flash*: `--flash` half-way between int4 and int8 in all layers. The single policy has int8 weights in as many of the
   smallest layers as fit; searches choose types and policies together. `--mixed auto` with the same limit, which chooses
   types alone, stands beside them.
 
-Inputs are real: keywords of MLPerf Tiny's network (KWS), and digits of a ResNet and a MobileNet, of the kinds that its
-image classification and its person detection have (`benchmarks/accuracy/train.py`).
+The networks are the float ones of MLPerf Tiny's keyword spotting (KWS), image classification (IC) and person detection
+(VWW), and a small ResNet and MobileNet for digits (`benchmarks/accuracy/train.py`). Keywords and digits are those of
+[accuracy.md](accuracy.md). IC and VWW see crops of four photographs that scikit-image ships: calibration of the left
+halves, unseen ones of the right halves. Those have no labels, which a gain of noise does not ask for.
 
 """
 
@@ -59,6 +66,7 @@ class Gain:
     """What a search saves of the best single policy's noise."""
 
     network: str
+    draw: int  # of samples, from 0
     widths: str  # all int4, or flash
     single: str  # the best policy for all tensors
     search: str
@@ -71,12 +79,18 @@ class Gain:
         """Whether that is no chance."""
         return self.db > _DEVIATIONS * self.standard_error
 
+    @property
+    def is_worse(self) -> bool:
+        """Whether the search clearly adds noise."""
+        return self.db < -_DEVIATIONS * self.standard_error
+
 
 @dataclass(frozen=True)
 class Bench:
     """A network, samples in a file for calibration, and others."""
 
     name: str
+    draw: int
     model: FloatModel
     data: Dataset
     unseen: Float32Array
@@ -112,12 +126,12 @@ def gains(bench: Bench, kinds: Sequence[Search]) -> list[Gain]:
                 single = max(_singles(tuned), key=lambda trial: trial.score)
                 base = bench.noises(_of_trial(calibrator, bench.data, tuned, single, flash))
             saved = base - bench.noises(tuned.calibration)
-            found.append(_gain(bench.name, widths, single.policies[0], kind.value, saved, len(tuned.trials)))
+            found.append(_gain(bench, widths, single.policies[0], kind.value, saved, len(tuned.trials)))
             print(found[-1], file=sys.stderr, flush=True)
         if flash is not None and single is not None and base is not None:
             mixed = mix(Calibrator(bench.model), bench.data, Mixing(max_drop=100.0, flash_bytes=flash)).calibration
             saved = base - bench.noises(mixed)
-            found.append(_gain(bench.name, widths, single.policies[0], "--mixed auto", saved, 0))
+            found.append(_gain(bench, widths, single.policies[0], _MIXED, saved, 0))
             print(found[-1], file=sys.stderr, flush=True)
     return found
 
@@ -141,41 +155,79 @@ def _of_trial(calibrator: Calibrator, data: Dataset, tuned: Tuned, trial: Trial,
     return alone.calibration
 
 
-def _gain(network: str, widths: str, single: str, search: str, saved: npt.NDArray[np.float64], trials: int) -> Gain:
+def _gain(bench: Bench, widths: str, single: str, search: str, saved: npt.NDArray[np.float64], trials: int) -> Gain:
     error = float(saved.std(ddof=1) / np.sqrt(len(saved)))
-    return Gain(network, widths, single, search, round(float(saved.mean()), 3), round(error, 3), trials)
+    return Gain(bench.name, bench.draw, widths, single, search, round(float(saved.mean()), 3), round(error, 3), trials)
 
 
-def benches(folder: Path) -> list[Bench]:
-    """Networks with their samples."""
-    found = []
-    keywords, _ = official_inputs()
-    found.append(_bench("KWS", MODEL, keywords[:500], keywords[500 : 500 + _UNSEEN], folder))
-    for name in ("digits_resnet", "digits_mobilenet"):
-        known, test = digits_samples()
-        found.append(_bench(name, _ACCURACY / f"{name}.onnx", known[0], test[0][:_UNSEEN], folder))
-    return found
+def benches(names: Sequence[str], folder: Path) -> Iterator[Bench]:
+    """These networks with each draw of their samples."""
+    for name in names:
+        for draw in range(_DRAWS):
+            known, unseen = _SAMPLES[name](np.random.default_rng(draw))
+            model, file = load_float(_FILES[name]), folder / f"{name}{draw}.npz"
+            np.savez(file, in0=known)
+            yield Bench(name, draw, model, open_dataset(file, model.graph.inputs), unseen)
 
 
-def _bench(name: str, file: Path, known: Float32Array, unseen: Float32Array, folder: Path) -> Bench:
-    model = load_float(file)
-    np.savez(folder / f"{name}.npz", in0=known)
-    return Bench(name, model, open_dataset(folder / f"{name}.npz", model.graph.inputs), unseen)
+def _keywords(rng: np.random.Generator) -> tuple[Float32Array, Float32Array]:
+    inputs = rng.permutation(official_inputs()[0])
+    return inputs[:_KNOWN], inputs[_KNOWN : _KNOWN + _UNSEEN]
+
+
+def _digits(rng: np.random.Generator) -> tuple[Float32Array, Float32Array]:
+    known, test = digits_samples()
+    return rng.permutation(known[0])[:_KNOWN], rng.permutation(test[0])[:_UNSEEN]
+
+
+def _photographs(rng: np.random.Generator, twin: str) -> tuple[Float32Array, Float32Array]:
+    """Pixels as real numbers, by the input of the int8 network of the same kind."""
+    port = import_model(MODELS / twin).inputs[0]
+    most = float(dequantize(np.array([port.external.max]), port.external)[0])
+    side = port.external.shape[1]
+    known, unseen = (crops(*how) for how in ((_KNOWN, side, rng, True), (_UNSEEN, side, rng, False)))
+    return known * np.float32(most), unseen * np.float32(most)
+
+
+_FILES = {
+    "KWS": MODEL,
+    "IC": MODELS / "pretrainedResnet.tflite",
+    "VWW": MODELS / "vww_96_float.tflite",
+    "digits_resnet": _ACCURACY / "digits_resnet.onnx",
+    "digits_mobilenet": _ACCURACY / "digits_mobilenet.onnx",
+}
+_SAMPLES: Mapping[str, Callable[[np.random.Generator], tuple[Float32Array, Float32Array]]] = {
+    "KWS": _keywords,
+    "IC": partial(_photographs, twin="pretrainedResnet_quant.tflite"),
+    "VWW": partial(_photographs, twin="vww_96_int8.tflite"),
+    "digits_resnet": _digits,
+    "digits_mobilenet": _digits,
+}
 
 
 def page(found: Sequence[Gain]) -> str:
     """The page, with what it shows in a sentence."""
-    searches = [each for each in found if each.search in list(Search)]
-    shown = [each for each in searches if each.is_shown]
-    rows = ["| network | weights | best single policy | search | gain, dB | standard error | combinations |"]
-    rows.append("|---|---|---|---|--:|--:|--:|")
+    cases: dict[tuple[str, str, str], list[Gain]] = {}
     for each in found:
-        gain = f"**{each.db:.2f}**" if each.is_shown else f"{each.db:.2f}"
-        cells = (each.network, each.widths, each.single, each.search, gain, f"{each.standard_error:.2f}", each.trials)
-        rows.append(f"| {' | '.join(map(str, cells))} |")
-    worse = [each for each in searches if each.db < -_DEVIATIONS * each.standard_error]
-    text = f"Searches beat the best single policy in {len(shown)} of {len(searches)} cases by two standard errors, "
-    text += f"and are worse by as much in {len(worse)}."
+        cases.setdefault((each.network, each.widths, each.search), []).append(each)
+    rows = [f"| network | weights | best single policy | search |{' gain, dB |' * _DRAWS} combinations |"]
+    rows.append(f"|---|---|---|---|{'--:|' * _DRAWS}--:|")
+    for (network, widths, kind), draws in cases.items():
+        mark = "**" if all(each.is_shown for each in draws) else ""
+        gains = [f"{mark}{each.db:.2f}{mark} ± {each.standard_error:.2f}" for each in draws]
+        single = ", ".join(dict.fromkeys(each.single for each in draws))
+        trials = max(each.trials for each in draws)
+        rows.append(f"| {' | '.join((network, widths, single, kind, *gains, str(trials)))} |")
+    searches = [draws for (_, _, kind), draws in cases.items() if kind in list(Search)]
+    shown = sum(all(each.is_shown for each in draws) for draws in searches)
+    worse = sum(all(each.is_worse for each in draws) for draws in searches)
+    text = (
+        f"Searches beat the best single policy in {shown} of {len(searches)} cases by two standard errors each time, "
+    )
+    text += f"and are worse by as much in {worse}. "
+    alone = [draws for (_, _, kind), draws in cases.items() if kind == _MIXED]
+    text += f"`{_MIXED}`, whose policy is the default, beats it in {sum(all(e.is_shown for e in d) for d in alone)} "
+    text += f"of {len(alone)} cases."
     return _INTRODUCTION + text + "\n\n" + "\n".join(rows) + "\n"
 
 
@@ -184,11 +236,11 @@ def main() -> None:
     names, file = sys.argv[1:], _OUT.with_suffix(".json")
     rows = [Gain(**row) for row in json.loads(file.read_text(encoding="utf-8"))] if names and file.is_file() else []
     with work_folder() as folder:
-        for bench in benches(folder):
-            if not names or bench.name in names:
-                rows = [each for each in rows if each.network != bench.name] + gains(bench, list(Search))
-                file.write_text(json.dumps([asdict(each) for each in rows], indent=2) + "\n", encoding="utf-8")
-                _OUT.with_suffix(".md").write_text(page(rows), encoding="utf-8")
+        for bench in benches(names or list(_FILES), folder):
+            others = [each for each in rows if (each.network, each.draw) != (bench.name, bench.draw)]
+            rows = sorted([*others, *gains(bench, list(Search))], key=lambda each: list(_FILES).index(each.network))
+            file.write_text(json.dumps([asdict(each) for each in rows], indent=2) + "\n", encoding="utf-8")
+            _OUT.with_suffix(".md").write_text(page(rows), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -54,6 +54,16 @@ def test_int4_alone_is_what_mixed_measures_too(files: tuple[Path, Path], tmp_pat
     assert found == pytest.approx(sensitivity)
 
 
+def test_layers_are_tried_beside_others_of_wider_activations(files: tuple[Path, Path], tmp_path: Path) -> None:
+    """Casts between widths are no engines of a board: what has weights but the layer that --op names is tried."""
+    model, data = files
+    options = ("-o", tmp_path / "t.json", "--errors", tmp_path / "e.svg", "--op", "stem=w4a16", "--json")
+    errors = tinygen("calibrate", model, "--data", data, *options).document["errors"]
+    found = {each["name"] for each in errors if each["narrow_db"] is not None}
+    assert {"depthwise", "logits"} <= found and "stem" not in found
+    assert any(each["operator"] == "CAST" for each in errors)
+
+
 def test_errors_of_the_command(files: tuple[Path, Path], tmp_path: Path) -> None:
     model, data = files
     table, picture = tmp_path / "t.json", tmp_path / "e.svg"

@@ -6,7 +6,8 @@ from tinygen.calib.calibrator import BATCH, Calibration, Calibrator
 from tinygen.calib.mixed import NARROW, candidates_of, combined
 from tinygen.calib.model import prepared
 from tinygen.calib.trials import trials_of_last
-from tinygen.quant.calibrate import NO_MOMENTS, Identity, make_ctable
+from tinygen.quant.calibrate import NO_MOMENTS, Identity, Settings, make_ctable
+from tinygen.quant.ctable import CTable
 from tinygen.quant.dataset import Dataset
 from tinygen.quant.engines.datapaths import engine_names, with_crossings
 from tinygen.quant.forward import Forward, forward_of
@@ -24,16 +25,18 @@ def layer_errors(calibrator: Calibrator, calibration: Calibration, data: Dataset
     count = min(data.samples, _SAMPLES)
     real, engines = float_forward(calibration), engine_names(calibration.table)
     found = simulate(calibration.graph, data.batches(BATCH, data.samples - count, count), real, count, engines=engines)
-    tried = {} if engines else _narrow_alone(calibrator, calibration, data, count)
+    settings = calibration.settings or calibrator.settings
+    tried = {} if settings.engines.board else _narrow_alone(calibrator, calibration.table, settings, data, count)
     return tuple(
         LayerError(traced.operator, traced.name, traced.sqnr_db, traced.saturated, tried.get(traced.name))
         for traced in found.trace[len(calibration.graph.inputs) : -len(calibration.graph.outputs)]
     )
 
 
-def _narrow_alone(calibrator: Calibrator, calibration: Calibration, data: Dataset, count: int) -> dict[str, float]:
+def _narrow_alone(
+    calibrator: Calibrator, table: CTable, settings: Settings, data: Dataset, count: int
+) -> dict[str, float]:
     """SQNR of the scores in dB with int4 weights in one layer beside those of the table, by operator."""
-    table, settings = calibration.table, calibration.settings or calibrator.settings
     narrow_settings = replace(settings, widths=replace(settings.widths, default=NARROW), rounds_adaptively=False)
     statistics = calibrator.statistics(data)
     narrow = make_ctable(calibrator.graph, statistics, narrow_settings, Identity(calibrator.model.identity), NO_MOMENTS)
