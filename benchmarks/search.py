@@ -10,14 +10,13 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
-from benchmarks.accuracy.tasks import digits_samples
 from benchmarks.keywords import MODEL, MODELS, official_inputs
-from benchmarks.photographs import crops
 from tinygen.calib.calibrator import Calibration, Calibrator
 from tinygen.calib.mixed import Mixing, constant_bytes, mix
 from tinygen.calib.model import FloatModel, load_float
@@ -34,11 +33,11 @@ from tinygen.quant.search import Search, Trial
 from tinygen.quant.widths import Widths
 from tinygen.system.work import work_folder
 
-_ACCURACY = Path(__file__).with_name("accuracy")
 _OUT = Path(__file__).with_suffix("")
 _BUDGET = 64
 _KNOWN, _UNSEEN = 200, 200
 _DRAWS = 2
+_UNMEASURED = "not measured"
 _MIXED = "--mixed auto"
 _DEVIATIONS = 2.0  # standard errors that are no chance any more
 _INTRODUCTION = f"""# Searches
@@ -54,9 +53,8 @@ it is done {_DRAWS} times, with other samples. In bold: more than {_DEVIATIONS:g
   types alone, stands beside them.
 
 The networks are the float ones of MLPerf Tiny's keyword spotting (KWS), image classification (IC) and person detection
-(VWW), and a small ResNet and MobileNet for digits (`benchmarks/accuracy/train.py`). Keywords and digits are those of
-[accuracy.md](accuracy.md). IC and VWW see crops of four photographs that scikit-image ships: calibration of the left
-halves, unseen ones of the right halves. Those have no labels, which a gain of noise does not ask for.
+(VWW). KWS sees official inputs; IC and VWW see crops of four photographs that scikit-image ships, calibration of the
+left halves, unseen ones of the right halves. Those have no labels, which a gain of noise does not ask for.
 
 """
 
@@ -74,12 +72,10 @@ class Gain:
     standard_error: float
     trials: int  # combinations that were measured
 
-    @property
     def is_shown(self) -> bool:
         """Whether that is no chance."""
         return self.db > _DEVIATIONS * self.standard_error
 
-    @property
     def is_worse(self) -> bool:
         """Whether the search clearly adds noise."""
         return self.db < -_DEVIATIONS * self.standard_error
@@ -175,16 +171,12 @@ def _keywords(rng: np.random.Generator) -> tuple[Float32Array, Float32Array]:
     return inputs[:_KNOWN], inputs[_KNOWN : _KNOWN + _UNSEEN]
 
 
-def _digits(rng: np.random.Generator) -> tuple[Float32Array, Float32Array]:
-    known, test = digits_samples()
-    return rng.permutation(known[0])[:_KNOWN], rng.permutation(test[0])[:_UNSEEN]
-
-
 def _photographs(rng: np.random.Generator, twin: str) -> tuple[Float32Array, Float32Array]:
     """Pixels as real numbers, by the input of the int8 network of the same kind."""
     port = import_model(MODELS / twin).inputs[0]
     most = float(dequantize(np.array([port.external.max]), port.external)[0])
     side = port.external.shape[1]
+    crops = import_module("benchmarks.photographs").crops  # asks for scikit-image, which nothing else here does
     known, unseen = (crops(*how) for how in ((_KNOWN, side, rng, True), (_UNSEEN, side, rng, False)))
     return known * np.float32(most), unseen * np.float32(most)
 
@@ -193,15 +185,11 @@ _FILES = {
     "KWS": MODEL,
     "IC": MODELS / "pretrainedResnet.tflite",
     "VWW": MODELS / "vww_96_float.tflite",
-    "digits_resnet": _ACCURACY / "digits_resnet.onnx",
-    "digits_mobilenet": _ACCURACY / "digits_mobilenet.onnx",
 }
 _SAMPLES: Mapping[str, Callable[[np.random.Generator], tuple[Float32Array, Float32Array]]] = {
     "KWS": _keywords,
     "IC": partial(_photographs, twin="pretrainedResnet_quant.tflite"),
     "VWW": partial(_photographs, twin="vww_96_int8.tflite"),
-    "digits_resnet": _digits,
-    "digits_mobilenet": _digits,
 }
 
 
@@ -213,22 +201,31 @@ def page(found: Sequence[Gain]) -> str:
     rows = [f"| network | weights | best single policy | search |{' gain, dB |' * _DRAWS} combinations |"]
     rows.append(f"|---|---|---|---|{'--:|' * _DRAWS}--:|")
     for (network, widths, kind), draws in cases.items():
-        mark = "**" if all(each.is_shown for each in draws) else ""
+        mark = "**" if _always(draws, Gain.is_shown) else ""
         gains = [f"{mark}{each.db:.2f}{mark} ± {each.standard_error:.2f}" for each in draws]
+        gains += [_UNMEASURED] * (_DRAWS - len(draws))
         single = ", ".join(dict.fromkeys(each.single for each in draws))
         trials = max(each.trials for each in draws)
         rows.append(f"| {' | '.join((network, widths, single, kind, *gains, str(trials)))} |")
-    searches = [draws for (_, _, kind), draws in cases.items() if kind in list(Search)]
-    shown = sum(all(each.is_shown for each in draws) for draws in searches)
-    worse = sum(all(each.is_worse for each in draws) for draws in searches)
+    whole = {case: draws for case, draws in cases.items() if len(draws) == _DRAWS}
+    searches = [draws for (_, _, kind), draws in whole.items() if kind in list(Search)]
+    shown = sum(_always(draws, Gain.is_shown) for draws in searches)
+    worse = sum(_always(draws, Gain.is_worse) for draws in searches)
     text = (
         f"Searches beat the best single policy in {shown} of {len(searches)} cases by two standard errors each time, "
     )
     text += f"and are worse by as much in {worse}. "
-    alone = [draws for (_, _, kind), draws in cases.items() if kind == _MIXED]
-    text += f"`{_MIXED}`, whose policy is the default, beats it in {sum(all(e.is_shown for e in d) for d in alone)} "
+    alone = [draws for (_, _, kind), draws in whole.items() if kind == _MIXED]
+    text += (
+        f"`{_MIXED}`, whose policy is the default, beats it in {sum(_always(draws, Gain.is_shown) for draws in alone)} "
+    )
     text += f"of {len(alone)} cases."
     return _INTRODUCTION + text + "\n\n" + "\n".join(rows) + "\n"
+
+
+def _always(draws: Sequence[Gain], property: Callable[[Gain], bool]) -> bool:
+    """Whether it holds of all draws, and all were measured."""
+    return len(draws) == _DRAWS and all(map(property, draws))
 
 
 def main() -> None:
