@@ -254,6 +254,18 @@ def test_16_signs_of_quantized_values(tmp_path: Path) -> None:
     assert np.allclose(found, np.where(np.rint(real / 0.3) >= 0, 0.7, -0.7))
 
 
+def test_16_signs_of_real_values(tmp_path: Path) -> None:
+    network = _Network()
+    path = network.save(tmp_path / "m.onnx", [1, 64], network.bipolar("x", 0.7), [1, 64])
+    real = np.linspace(-3, 3, 64, dtype=np.float32).reshape(1, 64)
+    real[0, :2] = 0.0, -0.0
+    graph = import_model(path, Spelling(allows_float=True))
+    expected = np.where(real >= 0, np.float32(0.7), np.float32(-0.7))
+    assert np.array_equal(evaluate(graph, [real])[0], expected)
+    (output,) = compile_model(path, Options(target="host", allow_float=True)).execute([[real]]).outputs[0]
+    assert np.array_equal(output, expected)
+
+
 def test_16_truncated_networks_run(tmp_path: Path) -> None:
     network, rng = _Network(), np.random.default_rng(7)
     x = network.quant(network.node("Relu", network.quant("x", 0.05, 8)), 0.05, 8, signed=0)

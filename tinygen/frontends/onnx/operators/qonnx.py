@@ -15,9 +15,12 @@ from tinygen.frontends.onnx.operators.activation import Bounds
 from tinygen.frontends.onnx.operators.quantization import make_quant, stored_and_real
 from tinygen.frontends.onnx.raw import UnsupportedError
 from tinygen.frontends.onnx.values import WIDE, Known, Placed, Quantized, Value, type_of
-from tinygen.ir.types import Array, DType, Quant
+from tinygen.ir.tensor import Tensor
+from tinygen.ir.types import Array, DType, Quant, TensorType
+from tinygen.ops.comparison import Compare, Comparison
 from tinygen.ops.lookup import Lookup
 from tinygen.ops.real_function import Reals
+from tinygen.ops.select import Select
 
 _OFFSET = 128  # by which integers without sign are stored lower
 _WIDEST_CONSTANT = 32
@@ -124,11 +127,12 @@ def _around_zero(grid: _Grid, least: int, most: int) -> Quant:
 
 
 def read_bipolar_quant(node: Node) -> Value:
-    """BipolarQuant: of constants, whose signs are weights of single bits, and of quantized values at run time."""
+    """BipolarQuant: of constants, whose signs are weights of single bits, and of values at run time."""
     value = node.value(0)
     if isinstance(value, Known):
         return _constant(node, value.array, _Grid(_scales(node), 0, 1, is_signed=True, is_narrow=False), "ROUND")
-    check_quantized(node)
+    if node.builder.is_real:
+        return _real_signs(node, one_scale(node, 1))
     stored = stored_values(node)
     return looked_up(node, stored, np.where(stored.integers >= stored.zero_point, 1.0, -1.0), one_scale(node, 1), 0)
 
@@ -175,10 +179,28 @@ def _reached(stored: StoredValues) -> npt.NDArray[np.bool_]:
     return found
 
 
-def check_quantized(node: Node) -> None:
-    """UnsupportedError where the model computes with float32."""
-    if node.builder.is_real:
-        raise UnsupportedError("takes stored integers at run time, in a model that computes with float32")
+def _real_signs(node: Node, scale: float) -> Value:
+    """Of real numbers: the scale where they are not negative, else less than 0 by as much."""
+    input, builder = node.activation(0), node.builder
+    zero, above, below = (
+        builder.constant(builder.derive(node.output_name, role), np.full((1,) * len(input.shape), number, np.float32))
+        for role, number in (("zero", 0.0), ("above", scale), ("below", -scale))
+    )
+    truths = Tensor(builder.derive(node.output_name, "signs"), TensorType(DType.BOOL, input.tensor.shape))
+    builder.add(
+        Compare(
+            name=truths.name,
+            source=node.source,
+            first=input.tensor,
+            second=zero,
+            output=truths,
+            comparison=Comparison.GREATER_EQUAL,
+        )
+    )
+    name = builder.claim(node.output_name)
+    output = builder.result(name, input.tensor.shape, None)
+    op = Select(name=name, source=node.source, condition=truths, first=above, second=below, output=output)
+    return node.result(op, input.order)
 
 
 def one_scale(node: Node, position: int) -> float:
