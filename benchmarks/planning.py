@@ -1,8 +1,9 @@
 """Planning time: of the MLPerf Tiny models, and against the number of operators; writes planning.md beside it.
 
-    python -m benchmarks.planning [FOLDER WITH THE .tflite FILES]
+    python -m benchmarks.planning [FOLDER WITH THE .tflite FILES] [OTHER MODEL]...
 
-Process time of this machine, of everything that `tinygen compile` does from a model file to C.
+Process time of this machine, of everything that `tinygen compile` does from a model file to C. Other models are those
+of ../shared/models/open, where nothing else is named.
 """
 
 import resource
@@ -30,21 +31,31 @@ _KERNELS = (Kernels.AUTO, Kernels.CMSIS_NN)
 _OBJECTIVES = (Objective.TIME, Objective.BALANCED, Objective.RAM)
 _BOARD = targets.load("mps2-an386")
 _OPERATORS = (10, 20, 40, 70, 100, 150, 200, 300)
+_TALL = 24, 2_000  # layers and rows of convolutions over time
+_OPEN = Path(__file__).resolve().parents[2] / "shared" / "models" / "open"
 _BLOCK = 4  # operators: 1x1, depthwise, 1x1, sum with the block's input
 _DOWN_EVERY = 6  # blocks, half the size and twice the channels
 _INTRODUCTION = """# Planning time
 
-Seconds of process time, by `python -m benchmarks.planning` (`make bench-planning`).
+Seconds of process time, by `python -m benchmarks.planning` (`make bench-planning`), at most 5 s without a goal and 10 s
+with one, up to 300 operators 60 s. Others worked on the same machine: alone it takes less.
 
 ## MLPerf Tiny
 
 From the model file to C: each number is the most that one of resident, streamed and rereadable input takes.
 """
+_OTHERS_TEXT = """
+## Other networks
+
+From the model file to C for mps2-an386 (`--kernels auto`), without a goal, as `tinygen inspect` plans, and with two;
+bytes of the arena.
+"""
 _OPERATORS_TEXT = """
 ## Against the number of operators
 
-Chains of inverted bottlenecks on 96x96 images, and MobileNetV2 1.0 on 224x224 images (the first row), planned for the
-Cortex-M4 of mps2-an386 and CMSIS-NN's kernels, with peak memory of the process so far.
+Chains of inverted bottlenecks on 96x96 images, MobileNetV2 1.0 on 224x224 images (the first row), and 24 convolutions
+over 2,000 rows of time (the second), planned for the Cortex-M4 of mps2-an386 and CMSIS-NN's kernels, with peak memory
+of the process so far.
 """
 
 
@@ -65,6 +76,15 @@ def chain(operators: int) -> Graph:
     return build.graph(tensor)
 
 
+def tall(layers: int, rows: int) -> Graph:
+    """Convolutions over time."""
+    build = GraphBuilder()
+    tensor = build.input(1, rows, 1, 4)
+    for _ in range(layers):
+        tensor = build.conv(tensor, 4, HW(3, 1))
+    return build.graph(tensor)
+
+
 def _models(folder: Path | None) -> Iterator[tuple[str, ...]]:
     yield ("model", "board", "kernels", *(f"-O {objective.value}" for objective in _OBJECTIVES))
     for task, board, kernels in product(_TASKS, _BOARDS, _KERNELS):
@@ -72,6 +92,28 @@ def _models(folder: Path | None) -> Iterator[tuple[str, ...]]:
         options = Options(target=board, kernels=kernels)
         most = (_most_seconds(file, replace(options, objective=objective)) for objective in _OBJECTIVES)
         yield (task, board, kernels.value, *(f"{seconds:.1f}" for seconds in most))
+
+
+def _others(files: Sequence[Path]) -> Iterator[tuple[str, ...]]:
+    goals = (None, Objective.BALANCED, Objective.RAM)
+    yield (
+        "model",
+        "operators",
+        "no goal",
+        "-O balanced",
+        "-O ram",
+        "no goal, bytes",
+        "-O balanced, bytes",
+        "-O ram, bytes",
+    )
+    for file in files:
+        seconds, arenas = [], []
+        for goal in goals:
+            start = time.process_time()
+            compiled = compile_model(file, Options(target=_BOARD.name, objective=goal))
+            seconds.append(f"{time.process_time() - start:.1f}")
+            arenas.append(f"{compiled.schedule.arena_bytes:,}")
+        yield (file.stem, str(len(compiled.graph.ops)), *seconds, *arenas)
 
 
 def _most_seconds(file: Path, options: Options) -> float:
@@ -86,7 +128,7 @@ def _most_seconds(file: Path, options: Options) -> float:
 
 def _networks() -> Iterator[tuple[str, ...]]:
     yield ("operators", "-O time", "-O ram", "-O time, bytes", "-O ram, bytes", "MB")
-    for graph in (mobilenet_v2(224), *map(chain, _OPERATORS)):
+    for graph in (mobilenet_v2(224), tall(*_TALL), *map(chain, _OPERATORS)):
         seconds, arenas = [], []
         for objective in (Objective.TIME, Objective.RAM):
             start = time.process_time()
@@ -105,8 +147,9 @@ def _table(rows: Sequence[tuple[str, ...]]) -> str:
 def main() -> None:
     """Measure and write the tables, row by row: long chains take minutes."""
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else None
+    others = [Path(name) for name in sys.argv[2:]] or sorted(_OPEN.glob("*_int8.tflite"))
     text = _INTRODUCTION
-    for rows, following in ((_models(folder), _OPERATORS_TEXT), (_networks(), "")):
+    for rows, following in ((_models(folder), _OTHERS_TEXT), (_others(others), _OPERATORS_TEXT), (_networks(), "")):
         done = []
         for row in rows:
             done.append(row)
