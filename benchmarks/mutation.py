@@ -77,6 +77,7 @@ _OPERATORS_RUN = (
     "tests/kernels/test_tg_elementwise.py::test_networks_against_litert",
 )
 _ROWS_AS_THEY_COME = "tests/models/test_row_operators.py::test_a_fully_connected_layer_takes_rows_as_they_come"
+_SUMS = ("add_products", "add_channel_products", "scale_products", "sum_rows")
 _FAMILIES = ("small_filters", "depthwise", "convolution", "fully_connected", "row_filters", "pooling", "addition")
 _NATIVE_CASES = [f"{target}-{family}" for target in ("host-sanitized", "m4") for family in _FAMILIES]
 ROOMS = {
@@ -131,6 +132,7 @@ ROOMS = {
         (
             "tests/kernels/test_depthwise_as_convolution.py::test_where_it_is_cheaper",
             "tests/kernels/test_select.py",
+            "tests/kernels/test_narrow_weights.py::test_which_depthwise_layers_are_the_library_s",
             "tests/kernels/test_scratch.py",
             "tests/kernels/test_cmsis_nn_reference.py",
             "tests/kernels/test_narrow_weights.py::test_layers_run[int4-host-cmsis]",
@@ -139,13 +141,18 @@ ROOMS = {
         ),
         needs_cmsis=True,
     ),
-    "templates": Room(
-        ("templates/ops/*.j2",),
+    "templates of sums": Room(
+        tuple(f"templates/ops/{name}_*.j2" for name in _SUMS),
         (
             "tests/models/test_slices.py::test_any_number_of_slices[two_layers-5]",
             "tests/models/test_slices.py::test_any_number_of_slices[head-2]",
-            *(f"{_ROWS_AS_THEY_COME}[{order}-host-Library.PORTABLE]" for order in ("up", "down")),
+            *(f"{_ROWS_AS_THEY_COME}[single-{order}-host-Library.PORTABLE]" for order in ("up", "down")),
             "tests/planner/test_passes.py::test_c_finds_ranges_and_means_as_rows_come[host-sanitized]",
+        ),
+    ),
+    "other templates": Room(
+        ("templates/ops/*.j2", *(f"!templates/ops/{name}_*.j2" for name in _SUMS)),
+        (
             "tests/passes/test_ring_readers.py::test_item_17_rings_of_all_readers_begin_anew",
             "tests/ops/test_recurrent_onnx.py::test_item_17_random_layers[0-LSTM]",
             *_OPERATORS_RUN,

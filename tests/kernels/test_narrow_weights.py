@@ -17,6 +17,7 @@ from tinygen.ir.packing import check_range, pack, unpack
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, DType, Quant, TensorType
 from tinygen.kernels.base import Kernel, Library, Toolbox
+from tinygen.kernels.cmsis_nn.depthwise import lower_depthwise_conv2d
 from tinygen.kernels.tinygen_c.packed import packed_layers
 from tinygen.ops.clamp import Clamp
 from tinygen.ops.conv2d import Conv2D
@@ -26,6 +27,7 @@ from tinygen.ops.window import HW, Padding
 from tinygen.planner.plan import PlanRequest, plan
 from tinygen.planner.whole.whole import whole_plan
 from tinygen.targets import load
+from tinygen.targets.isa import Isa
 
 NARROW = (DType.INT4, DType.INT2, DType.INT1)
 CLAMP = Clamp(-128, 127)
@@ -241,6 +243,22 @@ def test_weights_with_zero_points_run(target: str, library: Library, tmp_path: P
     for op, output, expected in zip(layers.ops, outputs, evaluate(graph, inputs), strict=True):
         assert np.array_equal(output, expected), f"{op}: {[tensor.type for tensor in op.operands]}"
     assert {call.kernel.function for call in schedule.calls} == {"tg_convolve_asymmetric_s8"}
+
+
+@pytest.mark.parametrize("isa", [Isa.SCALAR, Isa.DSP, Isa.MVE])
+@pytest.mark.parametrize("dtype", NARROW)
+def test_which_depthwise_layers_are_the_library_s(dtype: DType, isa: Isa) -> None:
+    """Those of four bits with one filter a channel, on DSP alone: elsewhere its function refuses or is wrong."""
+    layers = _Layers(3, (dtype,))
+    for _ in range(LAYERS):
+        layers.depthwise()
+    found = {True: set[str](), False: set[str]()}
+    for op in layers.ops:
+        assert isinstance(op, DepthwiseConv2D)
+        found[op.multiplier == 1].add(lower_depthwise_conv2d(op, Toolbox(Library.CMSIS_NN, isa))[0].function)
+    is_the_library_s = (dtype, isa) == (DType.INT4, Isa.DSP)
+    assert (found[True] == {"arm_depthwise_conv_s4_opt"}) is is_the_library_s
+    assert all(name.startswith("tg_") for name in (found[False] if is_the_library_s else found[False] | found[True]))
 
 
 @pytest.mark.parametrize(("target", "library"), TARGETS)

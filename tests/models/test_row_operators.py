@@ -1,5 +1,7 @@
 """Chains of all operators that run by rows, as C: on the host and under QEMU, up and down, equal to whole tensors."""
 
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,8 +11,11 @@ from tests.support.graphs import GraphBuilder, evaluate, random_inputs
 from tests.support.schedules import run_schedule
 from tests.support.tools import requires_cmsis, requires_host_cc, requires_qemu
 from tinygen.ir.graph import Graph
+from tinygen.ir.tensor import Tensor
+from tinygen.ir.types import DType, Quant, TensorType
 from tinygen.kernels.base import Library, Objective, Toolbox
 from tinygen.kernels.select import LOWERINGS, select
+from tinygen.ops.fully_connected import FullyConnected
 from tinygen.ops.resize import ResizeBilinear, ResizeNearest
 from tinygen.ops.window import HW
 from tinygen.planner.chains.network import Network
@@ -75,21 +80,42 @@ def test_all_row_operators_in_one_chain(
 def _layer_on_a_map() -> Graph:
     """A fully connected layer on all of an image that is larger than anything else."""
     build = GraphBuilder()
-    image = build.conv(build.conv(build.input(1, 24, 24, 1), 4, HW(3, 3)), 16, HW(3, 3))
-    return build.graph(build.softmax(build.fully_connected(image, 10)))
+    build.fully_connected(build.conv(build.conv(build.input(1, 24, 24, 1), 4, HW(3, 3)), 16, HW(3, 3)), 10)
+    return build.graph(build.softmax(build.ops[-1].results[0]))
+
+
+def _layer_of_single_weights() -> Graph:
+    """The same with one weight a unit that is not zero: a sum that is off by one shows in the output."""
+    *maps, layer, _ = _layer_on_a_map().ops
+    assert isinstance(layer, FullyConnected) and layer.weights.data is not None and layer.weights.type.quant is not None
+    assert layer.bias is not None
+    weights = np.zeros_like(layer.weights.data)
+    weights[np.arange(10), np.arange(10) * 901] = 1
+    scale = layer.input.type.scale * layer.weights.type.quant.scales[0]
+    output = TensorType(DType.INT8, layer.output.shape, Quant((float(scale),), (0,)))
+    sharp = replace(
+        layer,
+        weights=replace(layer.weights, data=weights),
+        bias=replace(layer.bias, data=np.arange(-5, 5, dtype=np.int32)),
+        output=Tensor("sharp", output),
+    )
+    build = GraphBuilder()
+    build.inputs, build.ops = [maps[0].operands[0]], [*maps, sharp]
+    return build.graph(sharp.output)
 
 
 @pytest.mark.parametrize("library", _LIBRARIES)
 @pytest.mark.parametrize("target", _TARGETS)
 @pytest.mark.parametrize("descending", [False, True], ids=["up", "down"])
+@pytest.mark.parametrize("make", [_layer_on_a_map, _layer_of_single_weights], ids=["any", "single"])
 def test_a_fully_connected_layer_takes_rows_as_they_come(
-    target: str, library: Library, descending: bool, tmp_path: Path
+    make: Callable[[], Graph], target: str, library: Library, descending: bool, tmp_path: Path
 ) -> None:
     """Its input never exists as a whole: sums of 10 units instead of 9,216 bytes."""
-    graph, board = _layer_on_a_map(), load(target)
+    graph, board = make(), load(target)
     toolbox = Toolbox(library, board.isa, Objective.RAM)
     network = Network.of(graph, {op: select(op, toolbox) for op in graph.ops if type(op) in LOWERINGS}, False)
-    segments = (Segment(0, 3, 2, descending), Segment(3, 4))
+    segments = (Segment(0, 3, 2, descending), *(Segment(at, at + 1) for at in range(3, len(graph.ops))))
     schedule = split(network, segments, board, toolbox)
     check(schedule)
     assert schedule.arena_bytes < 3_000
