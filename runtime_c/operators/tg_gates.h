@@ -43,19 +43,26 @@ static void tg_products(const struct tg_gate_product *terms, int32_t unit, int32
 {
     const int64_t *starts = terms->starts;
     const int32_t reduced = terms->multiplier < 0x7FFF0000 ? (terms->multiplier + (1 << 15)) >> 16 : 0x7FFF;
+    const int32_t right = 15 - terms->shift;
+    const int64_t half = (int64_t)1 << (right - 1);
 
-    memset(results, 0, TG_UNITS * sizeof *results);
-    for (int32_t each = 0; each < count; each++) {
-        const int8_t *weights = terms->weights + (unit + each) * size;
-        int64_t sum = tg_add_dot_wide(starts != NULL ? starts[unit + each] : 0, weights, values, size);
+    const int8_t *weights = terms->weights + unit * size;
+    int64_t sums[TG_UNITS];
 
-        sum = (sum * reduced + ((int64_t)1 << (14 - terms->shift))) >> (15 - terms->shift);
-        if (sum < INT16_MIN) {
-            sum = INT16_MIN;
-        } else if (sum > INT16_MAX) {
-            sum = INT16_MAX;
+    for (int32_t each = 0; each < TG_UNITS; each++) {
+        sums[each] = starts != NULL && each < count ? starts[unit + each] : 0;
+    }
+    if (count == TG_UNITS) {
+        tg_add_4x1_wide(weights, size, values, size, sums);
+    } else {
+        for (int32_t each = 0; each < count; each++) {
+            sums[each] = tg_add_dot_wide(sums[each], weights + each * size, values, size);
         }
-        results[each] = (int32_t)sum;
+    }
+    for (int32_t each = 0; each < TG_UNITS; each++) {
+        const int64_t sum = (sums[each] * reduced + half) >> right;
+
+        results[each] = (int32_t)(sum < INT16_MIN ? INT16_MIN : sum > INT16_MAX ? INT16_MAX : sum);
     }
 }
 

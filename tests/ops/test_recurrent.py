@@ -8,7 +8,7 @@ import pytest
 from tests.support.litert import interpreter, needs_litert
 from tests.support.recurrent_models import lstm_model, real_model, svdf_model
 from tests.support.shared import shared_file
-from tests.support.stateful import run_two_instances
+from tests.support.stateful import assert_calls, compiled_model, run_two_instances
 from tests.support.tflm import needs_tflm, tflm_calls
 from tests.support.tools import requires_host_cc, requires_qemu
 from tinygen import api
@@ -37,6 +37,10 @@ REAL_ALONE = ("BIDIRECTIONAL_SEQUENCE_LSTM", "BIDIRECTIONAL_SEQUENCE_RNN", "UNID
 BOARDS = ("mps2-an386", "mps3-an547")
 ON_BOARDS = ("lstm_s16_clip", "lstm_s8_clip", "lstm_s8_tm_b2", "svdf_s16", "svdf_s8_overflow")
 EVERYWHERE = ("host", *BOARDS)
+RANDOM = [
+    *(pytest.param(seed, "host", marks=requires_host_cc) for seed in range(12)),
+    *(pytest.param(seed, board, marks=[pytest.mark.qemu, requires_qemu]) for seed in (4, 8) for board in BOARDS),
+]
 
 
 def _vectors(name: str) -> tuple[Path, Array, Array]:
@@ -104,16 +108,14 @@ def test_item_17_mnist_lstm(target: str) -> None:
 
 
 @needs_tflm
-@requires_host_cc
-@pytest.mark.parametrize("seed", range(12))
-def test_item_17_random_lstm(seed: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("seed", "target"), RANDOM)
+def test_item_17_random_lstm(seed: int, target: str, tmp_path: Path) -> None:
     """The same of long short-term memory, on int8 and int16."""
     model, shape, kind = lstm_model(seed)
     calls = np.random.default_rng(seed).integers(-128, 128, (8, *shape)).astype(kind)
     calls = calls * np.array(200, kind) if kind == "int16" else calls
-    compiled = compile_model(_write(tmp_path, model), Options(target="host", kernels=Kernels.PORTABLE))
-    actual = np.stack([output for (output,) in compiled.execute([[x] for x in calls]).outputs])
-    np.testing.assert_array_equal(actual, tflm_calls(model, calls))
+    compiled = compiled_model(tmp_path, model, target, Kernels.PORTABLE)
+    assert_calls(compiled, [[x] for x in calls], [[y] for y in tflm_calls(model, calls)], tmp_path)
     found = validate(compiled, [[x] for x in calls], samples=8, against=Oracle.SIMULATOR)
     assert (found.exact, found.mismatches) == (True, 0), found.first_mismatch
 
@@ -161,15 +163,13 @@ def test_item_17_contexts_of_lstm(tmp_path: Path) -> None:
 
 
 @needs_tflm
-@requires_host_cc
-@pytest.mark.parametrize("seed", range(12))
-def test_item_17_random_svdf(seed: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("seed", "target"), RANDOM)
+def test_item_17_random_svdf(seed: int, target: str, tmp_path: Path) -> None:
     """Against TFLM's own interpreter, with all inner tensors of the generated C against the references."""
     model, shape = svdf_model(seed)
     calls = np.random.default_rng(seed).integers(-128, 128, (25, *shape)).astype(np.int8)
-    compiled = compile_model(_write(tmp_path, model), Options(target="host", kernels=Kernels.PORTABLE))
-    actual = np.stack([output for (output,) in compiled.execute([[x] for x in calls]).outputs])
-    np.testing.assert_array_equal(actual, tflm_calls(model, calls))
+    compiled = compiled_model(tmp_path, model, target, Kernels.PORTABLE)
+    assert_calls(compiled, [[x] for x in calls], [[y] for y in tflm_calls(model, calls)], tmp_path)
     found = validate(compiled, [[x] for x in calls], samples=25, against=Oracle.SIMULATOR)
     assert (found.exact, found.mismatches) == (True, 0), found.first_mismatch
 

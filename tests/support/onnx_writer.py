@@ -24,7 +24,7 @@ _CODES = {
 }
 
 Value = str
-Attribute = int | float | str | Sequence[int] | Sequence[float]
+Attribute = int | float | str | Sequence[int] | Sequence[float] | Sequence[str]
 Attributes = Mapping[str, Attribute]
 NONE: Attributes = MappingProxyType({})
 

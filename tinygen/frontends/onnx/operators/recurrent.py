@@ -249,8 +249,21 @@ def _lstm(layer: _Layer, direction: int, fields: dict[str, Any]) -> Recurrent:
         if any(part.any() for part in parts):
             peepholes = tuple(layer.constant(f"peephole{direction}.{row}", parts[row]) for row in _PEEPHOLES)
     is_coupled = layer.node.integer("input_forget", 0) != 0
+    _check_cell(layer)
     cell = layer.initial(6, direction)
     return Lstm(**fields, cell=cell, cell_clip=0.0, peepholes=peepholes, is_coupled=is_coupled)
+
+
+def _check_cell(layer: _Layer) -> None:
+    """UnsupportedError for cells of another size than hidden states: the operator has no projection between them."""
+    if not layer.node.has_input(6):
+        return
+    size = layer.node.builder.plain(layer.node.quantized(6)).shape[-1:]
+    if size != (layer.units,):
+        raise UnsupportedError(
+            f"initial_c has {size[0] if size else 0} elements where hidden states have {layer.units}: that is a "
+            "projection (PyTorch's proj_size), which ONNX's LSTM has no input for. Export the network without it"
+        )
 
 
 def _gru(layer: _Layer, direction: int, fields: dict[str, Any]) -> Recurrent:
