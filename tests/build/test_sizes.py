@@ -103,6 +103,16 @@ def test_attribution(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     known = 100 + 40 + symbols["model_run"] + symbols["model_error"] + 25 + 4  # the literal, and the image of `runs`
     assert measured.code_bytes == known + _library_bytes(elf, name)
     assert "unused_kernel" not in symbols
+    named = {each.name: (each.flash_bytes, each.ram_bytes) for each in measured.symbols}
+    assert named["(string literals)"] == (25, 0)
+    assert {name: named[name] for name in ("str_weights", "biases", "model_step", "runs")} == {
+        "str_weights": (1000, 0),
+        "biases": (40, 0),
+        "model_step": (100, 0),
+        "runs": (4, 4),  # its image is copied from flash
+    }
+    assert sum(flash for flash, _ in named.values()) == measured.code_bytes + measured.const_bytes
+    assert sum(ram for _, ram in named.values()) == measured.static_bytes
     assert measured.flash_bytes > measured.code_bytes + measured.const_bytes + symbols["strtol"]
     assert measured.bss_bytes >= 100
     swapped = sizes.measure(elf, roles | {harness[0]: ObjectRole.MODEL})

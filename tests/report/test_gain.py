@@ -7,7 +7,7 @@ from tinygen.report.gain import operator_gains
 
 _CONV = OperatorBench("conv", "CONV_2D", "tg_native_convolve_s8", 400, 500, 0.08, 100, {})
 _POOL = OperatorBench("pool", "AVERAGE_POOL_2D", "arm_avgpool_s8", 50, 60, 0.3, 0, {})
-_BENCH = Bench(450, 560, 0.08, 0, 0, 0, 0, 0, 0, 0, 0, 0, None, None, (_CONV, _POOL))
+_BENCH = Bench(450, 560, 0.08, 0, 0, 0, 0, 0, 0, 0, 0, 0, None, None, (_CONV, _POOL), ())
 
 
 def test_gain_of_each_operator() -> None:

@@ -1,10 +1,11 @@
 """Bytes of an image by what they are for: code, the model's constants, data; harness left out."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from elftools.elf.constants import SH_FLAGS
 from elftools.elf.elffile import ELFFile
@@ -15,6 +16,7 @@ from tinygen.build.toolchain import map_file
 
 _CODE_OUTPUTS = (".text", ".rodata", ".data")
 _STATIC_OUTPUTS = (".data", ".bss")
+_OWN_SECTION = re.compile(r"\.(?:text|rodata|data|bss)(?:\.(?:unlikely|hot|startup|exit))?\.(.+)")
 _STRING_LITERALS = re.compile(r"\.rodata(\.\w+)?\.str\d+\.\d+$")  # where GCC puts them: code, not model
 
 
@@ -24,6 +26,18 @@ class ObjectRole(Enum):
     MODEL = "model"  # generated code; its constants (.rodata) are the model's
     KERNELS = "kernels"
     HARNESS = "harness"  # start-up, input and output, the measuring program
+
+
+@dataclass(frozen=True)
+class SymbolBytes:
+    """A function or an object by the section that the compiler gives each; equal names (static ones) are added up.
+
+    What has no section of its own has the name of its file, string literals are together.
+    """
+
+    name: str
+    flash_bytes: int
+    ram_bytes: int  # in .data and .bss
 
 
 @dataclass(frozen=True)
@@ -41,6 +55,7 @@ class Sizes:
     bss_bytes: int
     flash_bytes: int
     arena_bytes: int  # sections .tg_arena*
+    symbols: tuple[SymbolBytes, ...]  # what code, const and static are made of, by name
 
 
 def measure(elf: Path, roles: Mapping[Path, ObjectRole]) -> Sizes:
@@ -61,7 +76,26 @@ def measure(elf: Path, roles: Mapping[Path, ObjectRole]) -> Sizes:
         bss_bytes=sections.get(".bss", 0),
         flash_bytes=sum(sections.get(name, 0) for name in (".vectors", *_CODE_OUTPUTS)),
         arena_bytes=sum(size for name, size in sections.items() if name.startswith(".tg_arena")),
+        symbols=tuple(_symbols([placed for placed in counted if placed.output in (*_CODE_OUTPUTS, *_STATIC_OUTPUTS)])),
     )
+
+
+def _symbols(placements: list[Placement]) -> Iterator[SymbolBytes]:
+    """By name, in the order of names."""
+    flash, ram = Counter[str](), Counter[str]()
+    for placed in placements:
+        name = _symbol(placed)
+        flash[name] += placed.size if placed.output in _CODE_OUTPUTS else 0
+        ram[name] += placed.size if placed.output in _STATIC_OUTPUTS else 0
+    for name in sorted(flash):
+        yield SymbolBytes(name, flash[name], ram[name])
+
+
+def _symbol(placed: Placement) -> str:
+    if _STRING_LITERALS.search(placed.section):
+        return "(string literals)"
+    own = _OWN_SECTION.match(placed.section)
+    return own[1] if own else PurePath(placed.file.rpartition("(")[2].rstrip(")")).name
 
 
 def symbol_sizes(elf: Path) -> dict[str, int]:

@@ -115,12 +115,12 @@ def command(
     _check_left_out("MODEL", {"--goals": goals, "--models": models, "--output": output, "--force": force})
     library = None if compare is None else choice(Library, "compare", compare)
     with terminal.progress(f"measuring {model.name}"):
-        compiled = _compiled(terminal, model, options)
+        compiled = compiled_within(terminal, model, options)
         measured = bench(compiled, per_op, seed)
         reference = None
         if library is not None:
             reference = bench(
-                _compiled(terminal, model, replace(options, kernels=Kernels(library.value))), per_op, seed
+                compiled_within(terminal, model, replace(options, kernels=Kernels(library.value))), per_op, seed
             )
     if measured.counted_by is not None:
         _note_counter(terminal, compiled.board)
@@ -154,7 +154,8 @@ def _note_counter(terminal: Terminal, board: Board) -> None:
         terminal.note(f"Counted by {board.toolset.counter}, without cycles. {reason}")
 
 
-def _compiled(terminal: Terminal, model: Path, options: Options) -> Compiled:
+def compiled_within(terminal: Terminal, model: Path, options: Options) -> Compiled:
+    """A model that fits its target; DoesNotFitError."""
     compiled = compile_model(model, options)
     terminal.note(kernel_note(compiled))
     compiled.check_fits()

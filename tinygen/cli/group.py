@@ -68,6 +68,12 @@ ENTRIES = (
         "tinygen bench kws.tflite -t mps2-an386 --per-op",
     ),
     Entry(
+        "diff",
+        "tinygen.cli.diff",
+        "Show what two builds differ in: RAM, flash and cycles, by operator and by symbol.",
+        "tinygen diff before.json kws.tflite -t mps2-an386",
+    ),
+    Entry(
         "calibrate",
         "tinygen.cli.calibrate",
         "Find the quantization of a float model from samples, and write it as a CTable.",

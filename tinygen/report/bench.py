@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tinygen.build.execute import Execution, execute
+from tinygen.build.sizes import SymbolBytes
 from tinygen.codegen.harness import Measure
 from tinygen.cycles.kind import Kind
 from tinygen.errors import MismatchError
@@ -72,6 +73,7 @@ class Bench:
     counted_by: Counter | None
     outputs: ComparedOutputs | None
     per_op: tuple[OperatorBench, ...]  # empty unless asked for
+    symbols: tuple[SymbolBytes, ...]  # with them: what flash_bytes is made of, and static RAM
 
 
 def bench(compiled: Program, per_op: bool = False, seed: int = 0) -> Bench:
@@ -99,6 +101,7 @@ def bench(compiled: Program, per_op: bool = False, seed: int = 0) -> Bench:
             counted_by=None,
             outputs=None,
             per_op=_operators(compiled, {}, per_op),
+            symbols=(),
         )
     counter, _ = available_counter(schedule.board)
     total, sizes = count(compiled, samples, counter)
@@ -121,6 +124,7 @@ def bench(compiled: Program, per_op: bool = False, seed: int = 0) -> Bench:
         counted_by=counter,
         outputs=_compared(compiled, samples, stack.outputs),
         per_op=_operators(compiled, counts, per_op),
+        symbols=sizes.symbols if per_op else (),
     )
 
 
