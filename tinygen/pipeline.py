@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from tinygen import passes, paths
 from tinygen.build.bundle import Contents, NetworkFiles, bundle
+from tinygen.build.desk import Desk
 from tinygen.build.execute import Execution, Sample, execute
 from tinygen.build.firmware import Image, MemoryLimits, build_firmware
 from tinygen.build.kernel_sources import SourceTree, kernel_library, native, operators
@@ -78,6 +79,7 @@ class Compiled:
     saved: Saving = NOTHING_SAVED  # by shrinking the graph
     dynamic: Applied | None = None  # what is quantized at run time, where that was asked for
     port_states: tuple[PortState, ...] = ()  # pairs of ports that the options make states
+    desk: Desk | None = None  # where programs run that `build` makes; None: here, or under QEMU
 
     @property
     def spelling(self) -> Spelling:
@@ -166,7 +168,8 @@ class Compiled:
         """A program in `folder` that runs the model on the samples that `execute` gives it."""
         toolchain = for_board(self.board, opt=self.opt, sanitizers=sanitizers)
         limits = MemoryLimits(flash_bytes=self.options.flash_bytes)  # --ram limits the arena: planned, not linked
-        return build_firmware(self.schedule, self.name, self.files, self.trees, toolchain, folder, measure, limits)
+        model, desk = (self.schedule, self.name, self.files, self.trees), self.desk
+        return build_firmware(*model, toolchain, folder, measure, limits, desk)
 
     def execute(self, inputs: Sequence[Sample], measure: Measure = Measure.INSTRUCTIONS) -> Execution:
         """Build and run the model on `inputs`, in a folder that is gone afterwards."""

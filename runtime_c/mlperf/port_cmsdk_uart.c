@@ -2,36 +2,22 @@
 #include "mlperf_config.h"
 #include "port.h"
 #include "port_timer.h"
-
-#define UART_DATA (*(volatile uint32_t *)(UART_BASE + 0x00U))
-#define UART_STATE (*(volatile uint32_t *)(UART_BASE + 0x04U))
-#define UART_CTRL (*(volatile uint32_t *)(UART_BASE + 0x08U))
-#define UART_BAUDDIV (*(volatile uint32_t *)(UART_BASE + 0x10U))
-
-#define STATE_TX_FULL (1U << 0)
-#define STATE_RX_FULL (1U << 1)
-#define CTRL_TX_ENABLE (1U << 0)
-#define CTRL_RX_ENABLE (1U << 1)
+#include "tg_uart_cmsdk.h"
 
 void port_start(void)
 {
-    UART_BAUDDIV = UART_CLOCK_HZ / UART_BAUD;
-    UART_CTRL = CTRL_TX_ENABLE | CTRL_RX_ENABLE;
+    uart_start();
     timer_start();
 }
 
 char port_read(void)
 {
-    while ((UART_STATE & STATE_RX_FULL) == 0) {
-    }
-    return (char)UART_DATA;
+    return (char)uart_read();
 }
 
 void port_write(char character)
 {
-    while ((UART_STATE & STATE_TX_FULL) != 0) {
-    }
-    UART_DATA = (uint8_t)character;
+    uart_write((uint8_t)character);
 }
 
 uint32_t port_microseconds(void)

@@ -12,26 +12,6 @@ from tinygen.errors import UsageError
 from tinygen.targets.parts import keys, normalized
 
 FILES = sorted((paths.BOARDS / "parts").glob("*.toml"))
-# What pyOCD calls parts that it does not call as tinygen does.
-OF_PYOCD = {
-    "apollo3": "ama3b1kk_kbr",
-    "mimxrt1052": "mimxrt1050",
-    "mimxrt1062": "mimxrt1060",
-    "mk66fn2m0": "k66f18",
-    "mk82fn256": "k82f25615",
-    "mke18f512": "ke18f16",
-    "nrf54l15": "nrf54l",
-    "nrf9160": "nrf91",
-    "stm32f051r8": "stm32f051",
-    "stm32f412zg": "stm32f412xg",
-    "stm32f429zi": "stm32f429xi",
-    "stm32h723zg": "stm32h723xx",
-    "stm32h743vi": "stm32h743xx",
-    "stm32h743zi": "stm32h743xx",
-    "stm32h750vb": "stm32h750xx",
-    "stm32l031k6": "stm32l031x6",
-    "stm32l475vg": "stm32l475xg",
-}
 # Memories that pyOCD has otherwise, and why that is no mistake of tinygen's.
 OTHERWISE = {
     (
@@ -166,10 +146,11 @@ def test_pyocd_knows_the_same_memories() -> None:
     known = {normalized(name): target for name, target in builtin.BUILTIN_TARGETS.items()}
     compared, otherwise = [], set()
     for board in targets.parts():
-        names = (normalized(OF_PYOCD[board.name]),) if board.name in OF_PYOCD else keys(board)
+        assert board.part is not None
+        names = keys(board) if board.part.pyocd is None else (normalized(board.part.pyocd),)
         target = next((known[name] for name in names if name in known), None)
         if target is None:
-            assert board.name not in OF_PYOCD
+            assert board.part.pyocd is None
             continue
         compared.append(board.name)
         theirs = _regions(target)

@@ -45,7 +45,9 @@ def execute(image: Image, schedule: Schedule, inputs: Sequence[Sample], plugin: 
     (folder / INPUT_FILE).write_bytes(_packed(inputs, schedule))
     timeout_s = _BASE_TIMEOUT_S + len(inputs) * schedule.graph.macs / _MACS_PER_S
     board = schedule.board
-    if board.is_host:
+    if image.on_desk is not None:
+        run = image.on_desk.run(folder, timeout_s, len(inputs) * _written_bytes(schedule)).outcome
+    elif board.is_host:
         run = host.run(image.elf, folder, timeout_s)
     else:
         run = qemu.run(image.elf, board, folder, timeout_s, icount=plugin is None, plugin=plugin)
@@ -94,6 +96,12 @@ class _TraceReader:
             return
         whole = values.setdefault(part.whole, np.zeros(part.whole.shape, flat.dtype))
         part_of(whole, part)[:] = flat.reshape(tensor.shape)
+
+
+def _written_bytes(schedule: Schedule) -> int:
+    """What a program writes for a sample, at most: outputs, and what each call has written."""
+    outputs = sum(max(port.tensor.type.bytes, port.external.bytes) for port in schedule.graph.outputs)
+    return outputs + sum(tensor.type.bytes for call in schedule.calls for tensor in call.kernel.writes)
 
 
 def _packed(inputs: Sequence[Sample], schedule: Schedule) -> bytes:

@@ -1,10 +1,12 @@
 """Programs that run a model: the harness, the model and its kernels, linked for the host or a board."""
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from tinygen.build import sizes, target_runtime
+from tinygen.build.desk import Desk, DeskProgram
 from tinygen.build.kernel_sources import SourceTree
 from tinygen.build.sizes import ObjectRole, Sizes
 from tinygen.build.source import sources_of
@@ -20,6 +22,7 @@ class Image:
 
     elf: Path
     roles: Mapping[Path, ObjectRole]
+    on_desk: DeskProgram | None = None  # None: it runs on this machine or under QEMU
 
     def sizes(self) -> Sizes:
         """Bytes by purpose."""
@@ -43,9 +46,11 @@ def build_firmware(
     folder: Path,
     measure: Measure,
     limits: MemoryLimits,
+    desk: Desk | None = None,
 ) -> Image:
-    """Compile and link the harness around the model in `folder`."""
-    files = {**model_files, **render_harness(schedule, name, measure)}
+    """Compile and link the harness around the model in `folder`; for a board on the desk, where one is named there."""
+    over_serial = desk is not None
+    files = {**model_files, **render_harness(schedule, name, measure, over_serial)}
     for file, text in files.items():
         (folder / file).write_text(text, encoding="utf-8")
     board = toolchain.board
@@ -56,14 +61,30 @@ def build_firmware(
         [*WARNINGS, "-include", str(folder / "after_call.h")],
         folder / "model",
     )
-    harness = toolchain.compile([folder / "main.c"], include, WARNINGS, folder / "harness")
-    machine = [source for file in target_runtime.sources(board) for source in sources_of(file)]
-    runtime = toolchain.library("target", machine, [target_runtime.INCLUDE], target_runtime.flags(board))
+    machine = [source for file in target_runtime.sources(board, over_serial) for source in sources_of(file)]
+    machine_flags = target_runtime.serial_flags(board, desk.baud) if desk else target_runtime.flags(board)
+    runtime = toolchain.library("target", machine, [target_runtime.INCLUDE], machine_flags)
     libraries = [toolchain.library(tree.name, tree.sources, tree.include) for tree in trees if tree.sources]
+    program = _program_hash(files, [runtime, *libraries], toolchain)
+    said = [f"-DTG_PROGRAM={','.join(map(str, program))}"] if over_serial else []
+    harness = toolchain.compile([folder / "main.c"], include, [*WARNINGS, *said], folder / "harness")
     script = None
     if not board.is_host:
         script = folder / "linker.ld"
         script.write_text(linker_script(board, limits.ram_bytes, limits.flash_bytes), encoding="utf-8")
     elf = toolchain.link([*harness, *model, *libraries, runtime], script, folder / f"{name}.elf")
     roles = dict.fromkeys(harness, ObjectRole.HARNESS) | dict.fromkeys(model, ObjectRole.MODEL)
-    return Image(elf, roles | dict.fromkeys(libraries, ObjectRole.KERNELS) | {runtime: ObjectRole.HARNESS})
+    roles |= dict.fromkeys(libraries, ObjectRole.KERNELS) | {runtime: ObjectRole.HARNESS}
+    if desk is None:
+        return Image(elf, roles)
+    if desk.firmware is not None:
+        desk.firmware.write_bytes(elf.read_bytes())
+    return Image(elf, roles, DeskProgram(desk, board, elf, program, measure))
+
+
+def _program_hash(files: Mapping[str, str], libraries: Sequence[Path], toolchain: Toolchain) -> bytes:
+    """Eight bytes that tell a program from others: of its sources, its libraries, whose names have the hash of theirs,
+    and how they are compiled."""
+    parts = [*toolchain.flags, toolchain.version, *(library.name for library in libraries)]
+    text = "\0".join((*parts, *(f"{name}\0{files[name]}" for name in sorted(files))))
+    return hashlib.sha256(text.encode()).digest()[:8]

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from tinygen.build.desk import Desk
 from tinygen.cli.command import MICROCONTROLLER
 from tinygen.cli.command import command as as_command
 from tinygen.cli.kernel_note import kernel_note
@@ -18,8 +19,9 @@ from tinygen.kernels.base import Library
 from tinygen.option import choice
 from tinygen.options import Kernels, Options
 from tinygen.pipeline import Compiled, compile_model
-from tinygen.report.bench import Bench, bench
+from tinygen.report.bench import Bench, bench, planned
 from tinygen.report.counting import Counter, available_counter
+from tinygen.report.desk import desk_tables, on_desk
 from tinygen.report.gain import OperatorGain, gain_table, operator_gains
 from tinygen.report.measurement import bench_table, comparison_table, operator_bench_table
 from tinygen.targets import Board, load
@@ -93,6 +95,7 @@ class ComparedBench(Bench):
 def command(
     terminal: Terminal,
     options: Options,
+    desk: Desk,
     model: Model = None,
     per_op: PerOp = False,
     compare: Compare = None,
@@ -103,16 +106,21 @@ def command(
     output: SuiteOut = None,
     force: Force = False,
 ) -> None:
-    """Measure one inference under QEMU: instructions, stack, code and constants. The host measures none."""
+    """Measure one inference under QEMU: instructions, stack, code and constants; with --port cycles on a board too."""
     if (model is None) is (suite is None):
         raise UsageError("bench: a MODEL or --suite was expected, and not both. Name one.")
     if model is None:
-        _check_left_out("--suite", {"--per-op": per_op})
+        _check_left_out("--suite", {"--per-op": per_op, "--port": desk.chosen})
         measure_suite(terminal, options, goals or _GOALS, compare, models, output, force)
         for target in options.target.split(","):
             _note_counter(terminal, load(target))
         return
     _check_left_out("MODEL", {"--goals": goals, "--models": models, "--output": output, "--force": force})
+    if desk.chosen is not None:
+        if compare is not None:
+            raise UsageError("--compare: is for QEMU, --port was not expected beside it. Leave one of them out.")
+        _measure_on_desk(terminal, model, options, desk, per_op, seed)
+        return
     library = None if compare is None else choice(Library, "compare", compare)
     with terminal.progress(f"measuring {model.name}"):
         compiled = compiled_within(terminal, model, options)
@@ -137,6 +145,16 @@ def command(
         tables.append(gain_table(gains, f"{compare}"))
     tables.append(comparison_table(f"Reference: {compare}", measured, reference))
     terminal.result(ComparedBench(**vars(measured), compare=reference, per_op_gain=gains), *tables)
+
+
+def _measure_on_desk(terminal: Terminal, model: Path, options: Options, desk: Desk, per_op: bool, seed: int) -> None:
+    """Measure on a board, and under QEMU where that has a machine for it."""
+    with terminal.progress(f"measuring {model.name}"):
+        compiled = compiled_within(terminal, model, options)
+        modelled = planned(compiled, per_op) if compiled.board.qemu is None else bench(compiled, per_op, seed)
+        measured = on_desk(replace(compiled, desk=desk), modelled, per_op, seed)
+    title = _title(compiled)
+    terminal.result(measured, *desk_tables(title, measured), bench_table(title, measured))
 
 
 def _check_left_out(beside: str, options: Mapping[str, object]) -> None:

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from tinygen.api import load_inputs, load_labels, stack_outputs
+from tinygen.build.desk import Desk
 from tinygen.build.outcome import Outcome
 from tinygen.cli.command import HOST
 from tinygen.cli.command import command as as_command
@@ -44,17 +45,18 @@ def command(
     terminal: Terminal,
     model: Model,
     options: Options,
+    desk: Desk,
     input: Inputs = None,
     output: Output = None,
     seed: Seed = 0,
     force: Force = False,
 ) -> None:
-    """Generate, build and execute a model, on this machine or under QEMU, and show its outputs."""
+    """Generate, build and execute a model, on this machine, under QEMU or on a board, and show its outputs."""
     file, mode = _input_file(input or []), _input_mode(input or [])
     options = replace(options, input=mode)
     _check_output(output, force, (model, file, options.calibrate, options.ctable))
     with terminal.progress(f"running {model.name}"):
-        compiled = compile_model(model, options)
+        compiled = replace(compile_model(model, options), desk=desk.chosen)
         compiled.check_fits()
         samples = _samples(compiled, file, seed)
         terminal.note(kernel_note(compiled))
@@ -74,6 +76,7 @@ def command(
         samples=len(samples),
         outputs={name: nested(array) for name, array in zip(names, arrays, strict=True)},
         instructions=_per_inference(compiled, execution.outcome, len(samples)),
+        cycles=None if desk.chosen is None else execution.outcome.values["cycles"] // len(samples),
         arena_bytes=compiled.schedule.arena_bytes,
         accuracy=accuracy,
     )
@@ -109,8 +112,8 @@ def _samples(compiled: Compiled, file: Path | None, seed: int) -> Samples:
 
 
 def _per_inference(compiled: Compiled, outcome: Outcome, samples: int) -> int | None:
-    """Instructions of one sample, on average; the host counts none."""
-    return None if compiled.board.is_host else outcome.values["instructions"] // samples
+    """Instructions of one sample, on average; the host counts none, and boards count cycles."""
+    return None if compiled.board.is_host or compiled.desk else outcome.values["instructions"] // samples
 
 
 def _check_output(output: Path | None, force: bool, inputs: tuple[Path | None, ...]) -> None:

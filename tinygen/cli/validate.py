@@ -1,11 +1,13 @@
 """`tinygen validate`: outputs and inner tensors against a reference."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from tinygen.api import DEFAULT_SAMPLES, load_inputs, load_labels, results_of
+from tinygen.build.desk import Desk
 from tinygen.cli.command import HOST
 from tinygen.cli.command import command as as_command
 from tinygen.cli.kernel_note import kernel_note
@@ -58,6 +60,7 @@ def command(
     terminal: Terminal,
     model: Model,
     options: Options,
+    desk: Desk,
     against: Against = None,
     data: Data = None,
     samples: SampleCount = None,
@@ -66,7 +69,7 @@ def command(
 ) -> None:
     """Run a model on the target and compare every tensor with a reference, to the bit."""
     oracle = None if against is None else choice(Oracle, "against", against)
-    compiled = compile_model(model, options)
+    compiled = replace(compile_model(model, options), desk=desk.chosen)
     compiled.check_fits()
     terminal.note(kernel_note(compiled))
     given = None if data is None else load_inputs(compiled, data)

@@ -21,11 +21,15 @@ class Measure(Enum):
     TRACE = "trace"  # writes every operator's results
 
 
-def render_harness(schedule: Schedule, name: str, measure: Measure) -> dict[str, str]:
-    """`main.c` and the header `after_call.h` that the model's source is compiled with."""
+def render_harness(schedule: Schedule, name: str, measure: Measure, over_serial: bool = False) -> dict[str, str]:
+    """`main.c` and the header `after_call.h` that the model's source is compiled with.
+
+    `over_serial`: a program that can do all of it, and asks the host at the other end of a serial line what.
+    """
     context = {
         "model": ModelText(name, schedule),
         "measure": measure.value,
+        "over_serial": over_serial,
         "guard_bytes": GUARD_BYTES,
         "input_file": INPUT_FILE,
         "output_file": OUTPUT_FILE,

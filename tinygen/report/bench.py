@@ -85,24 +85,7 @@ def bench(compiled: Program, per_op: bool = False, seed: int = 0) -> Bench:
     schedule = compiled.schedule
     samples = random_samples(schedule.graph.inputs, 1, seed)
     if schedule.board.is_host:
-        return Bench(
-            instructions=None,
-            cycles_model=None,
-            cycles_band=None,
-            flash_fetches=None,
-            flash_data_fetches=None,
-            arena_bytes=schedule.arena_bytes,
-            ram_bytes=None,
-            stack_bytes=None,
-            code_bytes=None,
-            const_bytes=const_bytes(schedule),
-            table_bytes=const_bytes(schedule),
-            flash_bytes=None,
-            counted_by=None,
-            outputs=None,
-            per_op=_operators(compiled, {}, per_op),
-            symbols=(),
-        )
+        return planned(compiled, per_op)
     counter, _ = available_counter(schedule.board)
     total, sizes = count(compiled, samples, counter)
     stack = _stack(compiled, samples)
@@ -122,9 +105,32 @@ def bench(compiled: Program, per_op: bool = False, seed: int = 0) -> Bench:
         table_bytes=const_bytes(schedule),
         flash_bytes=sizes.code_bytes + sizes.const_bytes,
         counted_by=counter,
-        outputs=_compared(compiled, samples, stack.outputs),
+        outputs=compared(compiled, samples, stack.outputs),
         per_op=_operators(compiled, counts, per_op),
         symbols=sizes.symbols if per_op else (),
+    )
+
+
+def planned(compiled: Program, per_op: bool) -> Bench:
+    """What is known of a model where nothing counts."""
+    schedule = compiled.schedule
+    return Bench(
+        instructions=None,
+        cycles_model=None,
+        cycles_band=None,
+        flash_fetches=None,
+        flash_data_fetches=None,
+        arena_bytes=schedule.arena_bytes,
+        ram_bytes=None,
+        stack_bytes=None,
+        code_bytes=None,
+        const_bytes=const_bytes(schedule),
+        table_bytes=const_bytes(schedule),
+        flash_bytes=None,
+        counted_by=None,
+        outputs=None,
+        per_op=_operators(compiled, {}, per_op),
+        symbols=(),
     )
 
 
@@ -132,9 +138,9 @@ def _operators(compiled: Program, counts: Mapping[int, Count], per_op: bool) -> 
     """Every operator that is called, wholly or by rows."""
     schedule = compiled.schedule
     functions = {call.whole: call.kernel.function for call in schedule.calls}
-    numbered = enumerate(_numbered(schedule), 1) if per_op else ()
+    places = enumerate(numbered(schedule), 1) if per_op else ()
     return tuple(
-        _operator(op, functions[op], counts.get(number, _UNCOUNTED)) for number, op in numbered if op in functions
+        _operator(op, functions[op], counts.get(number, _UNCOUNTED)) for number, op in places if op in functions
     )
 
 
@@ -151,8 +157,8 @@ def _operator(op: Op, function: str, taken: Count) -> OperatorBench:
     )
 
 
-def _numbered(schedule: Schedule) -> Iterator[Op]:
-    """Operators in execution order."""
+def numbered(schedule: Schedule) -> Iterator[Op]:
+    """Operators in execution order, of which a measuring program has a number each, from 1."""
     for step in schedule.steps:
         if isinstance(step, Fused):
             yield from step.ops
@@ -165,7 +171,7 @@ def _stack(compiled: Program, samples: Samples) -> Execution:
         return execute(compiled.build(folder, Measure.STACK), compiled.schedule, samples)
 
 
-def _compared(compiled: Program, samples: Samples, found: Samples) -> ComparedOutputs:
+def compared(compiled: Program, samples: Samples, found: Samples) -> ComparedOutputs:
     """Outputs against those of the model as it was imported; of streams and front ends, as it is called."""
     graph = compiled.schedule.graph
     original = compiled.imported if graph.stream is None and not compiled.has_front_end else graph

@@ -25,6 +25,7 @@ class Run:
     samples: int
     outputs: Mapping[str, Json]  # nested lists; the first axis counts samples
     instructions: int | None  # of one inference; None where the target cannot count
+    cycles: int | None  # of one inference, as a board has counted them; None elsewhere
     arena_bytes: int
     accuracy: ScoredAccuracy | None  # where samples have labels
 
@@ -43,6 +44,8 @@ def run_table(run: Run) -> RenderableType:
         ("arena", size(run.arena_bytes)),
         ("instructions", "not counted" if run.instructions is None else f"{count(run.instructions)} per inference"),
     ]
+    if run.cycles is not None:
+        rows[-1] = "cycles", f"{count(run.cycles)} per inference, counted on the board"
     return facts(f"{run.model} on {run.target}", rows)
 
 

@@ -153,6 +153,8 @@ class Microcontroller(_Frozen):
     also: tuple[Annotated[str, Field(pattern=_NAME, max_length=LONGEST_NAME)], ...] = Field(default=(), max_length=3)
     # boards of the same microcontroller with cores of its other instruction sets
     clock_hz: int | None = Field(default=None, gt=0, lt=1 << 32)  # the fastest of its core; None: not known for sure
+    pyocd: str | None = None  # what pyOCD calls it; None: as tinygen does
+    openocd: str | None = Field(default=None, pattern="^[a-zA-Z0-9_]{1,64}$")  # file in OpenOCD's folder of targets
     source: str  # the documents that core, floating-point unit and clock were taken from
 
 
