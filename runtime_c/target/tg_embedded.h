@@ -9,6 +9,8 @@ extern uint32_t tg_stack_limit[], tg_stack_top[]; /* the stack grows down from t
 extern uint32_t tg_data_start[], tg_data_end[];
 extern const uint32_t tg_data_image[];
 extern uint32_t tg_bss_start[], tg_bss_end[];
+/* Constants that lie in RAM: from where, to where, up to where; none where both are null. */
+extern uint32_t *const tg_hot_list[][3], *const tg_hot_list_end[][3];
 
 /* What free words of the stack are painted with. */
 #define TG_STACK_PATTERN 0xC5A3965C

@@ -15,6 +15,8 @@ from tinygen.build.link_map import LinkMap, Placement
 from tinygen.build.toolchain import map_file
 
 _CODE_OUTPUTS = (".text", ".rodata", ".data")
+_STORED = (".vectors", *_CODE_OUTPUTS)
+_HOT = ".tg_hot."  # constants in memories of their own
 _STATIC_OUTPUTS = (".data", ".bss")
 _OWN_SECTION = re.compile(r"\.(?:text|rodata|data|bss)(?:\.(?:unlikely|hot|startup|exit))?\.(.+)")
 _STRING_LITERALS = re.compile(r"\.rodata(\.\w+)?\.str\d+\.\d+$")  # where GCC puts them: code, not model
@@ -65,7 +67,7 @@ def measure(elf: Path, roles: Mapping[Path, ObjectRole]) -> Sizes:
     needed = _needed(image, by_name)
     constants = [placed for placed in image.placements if _is_constant(placed, by_name)]
     counted = [placed for placed in image.placements if placed.file in needed]
-    code = [placed for placed in counted if placed.output in _CODE_OUTPUTS]
+    code = [placed for placed in counted if placed.output in _CODE_OUTPUTS or placed.output.startswith(_HOT)]
     static = [placed for placed in counted if placed.output in _STATIC_OUTPUTS]
     sections = _section_sizes(elf)
     return Sizes(
@@ -74,7 +76,7 @@ def measure(elf: Path, roles: Mapping[Path, ObjectRole]) -> Sizes:
         static_bytes=_total(static),
         data_bytes=sections.get(".data", 0),
         bss_bytes=sections.get(".bss", 0),
-        flash_bytes=sum(sections.get(name, 0) for name in (".vectors", *_CODE_OUTPUTS)),
+        flash_bytes=sum(size for name, size in sections.items() if name in _STORED or name.startswith(_HOT)),
         arena_bytes=sum(size for name, size in sections.items() if name.startswith(".tg_arena")),
         symbols=tuple(_symbols([placed for placed in counted if placed.output in (*_CODE_OUTPUTS, *_STATIC_OUTPUTS)])),
     )
@@ -129,7 +131,8 @@ def _needed(image: LinkMap, roles: Mapping[str, ObjectRole]) -> frozenset[str]:
 
 def _is_constant(placed: Placement, roles: Mapping[str, ObjectRole]) -> bool:
     literal = _STRING_LITERALS.search(placed.section) is not None
-    return placed.output == ".rodata" and not literal and _role(placed.file, roles) is ObjectRole.MODEL
+    is_stored = placed.output == ".rodata" or placed.output.startswith(_HOT)
+    return is_stored and not literal and _role(placed.file, roles) is ObjectRole.MODEL
 
 
 def _total(placements: list[Placement]) -> int:

@@ -43,6 +43,8 @@ def linker_script(board: Board, ram_bytes: int | None = None, flash_bytes: int |
             code=board.code_memory.name,
             ram=board.main_ram.name,
             other_rams=[memory.name for memory in board.rams[1:]],
+            hot_roms=[m.name for m in hot_memories(board) if m.kind is MemoryKind.ROM],
+            hot_rams=[m.name for m in hot_memories(board) if m.kind is MemoryKind.RAM],
             stack_bytes=board.stack_bytes,
             stack_align=board.toolset.stack_align,
         )
@@ -56,12 +58,13 @@ def _regions(board: Board, ram_bytes: int | None, flash_bytes: int | None) -> li
 
 def _region(memory: Memory, limit: int | None) -> _Region:
     access = "rx" if memory.kind is MemoryKind.ROM else "rwx"
-    length = memory.size if limit is None else min(memory.size, limit)
-    return _Region(memory.name, access, f"{memory.origin:#010x}", length)
+    length = memory.usable_bytes if limit is None else min(memory.usable_bytes, limit)
+    return _Region(memory.name, access, f"{memory.first:#010x}", length)
 
 
 def _checks(board: Board, regions: list[_Region]) -> list[_Check]:
     ends = {memory.name: _arena_end(memory) for memory in board.rams[1:]}
+    ends |= {memory.name: _hot_end(memory) for memory in hot_memories(board)}
     ends[board.boot_memory.name] = ("vector table", "ADDR(.vectors) + SIZEOF(.vectors)")
     ends[board.code_memory.name] = ("code and constants", "LOADADDR(.data) + SIZEOF(.data)")
     ends[board.main_ram.name] = ("stack, data and arena", "tg_ram_end")
@@ -71,6 +74,16 @@ def _checks(board: Board, regions: list[_Region]) -> list[_Check]:
 def _arena_end(memory: Memory) -> tuple[str, str]:
     section = f".tg_arena.{memory.name}"
     return "arena", f"ADDR({section}) + SIZEOF({section})"
+
+
+def hot_memories(board: Board) -> list[Memory]:
+    """Those that constants may lie in beside the code's: of RAM, the program's start copies them there."""
+    return [m for m in board.memories if m.hot and m not in (board.code_memory, board.main_ram)]
+
+
+def _hot_end(memory: Memory) -> tuple[str, str]:
+    section = f".tg_hot.{memory.name}"
+    return "arena and hot constants", f"ADDR({section}) + SIZEOF({section})"
 
 
 def _check(board: Board, region: _Region, what: str, end: str) -> _Check:

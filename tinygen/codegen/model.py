@@ -23,6 +23,7 @@ from tinygen.ir.tensor import Tensor
 from tinygen.ir.text import mnemonic
 from tinygen.kernels.base import Kernel, Table
 from tinygen.kernels.engine import EngineCall, EngineTemplate
+from tinygen.planner.memory.heat import hot_tables
 from tinygen.planner.schedule.schedule import Call, Fused, Schedule, Shift, Strips, unrolled
 
 
@@ -35,6 +36,7 @@ class TableText:
     length: int
     initializer: str
     layout: str | None  # a comment
+    section: str | None = None  # that it lies in; None: where all constants do
 
     @property
     def align(self) -> int:
@@ -147,8 +149,17 @@ class ModelText:
     def tables(self) -> list[TableText]:
         """Constant arrays, each content once."""
         unique = dict(self._symbols.values())
+        hot = {} if self.home else hot_tables(self.schedule)  # in a folder of several networks memory is shared
+        sections = {table: f".tg_hot.{memory.name}" for table, memory in hot.items()}
         return [
-            TableText(symbol, c_type(table.dtype), table.elements, initializer(table.values), self._layouts.get(table))
+            TableText(
+                symbol,
+                c_type(table.dtype),
+                table.elements,
+                initializer(table.values),
+                self._layouts.get(table),
+                sections.get(table),
+            )
             for symbol, table in unique.items()
         ]
 

@@ -13,6 +13,12 @@ __attribute__((used)) _Noreturn void tg_run(void)
     for (volatile uint32_t *to = tg_data_start; to < tg_data_end; to++) {
         *to = *from++;
     }
+    for (uint32_t *const(*hot)[3] = tg_hot_list; hot < tg_hot_list_end; hot++) {
+        from = (*hot)[0];
+        for (volatile uint32_t *to = (*hot)[1]; to < (*hot)[2]; to++) {
+            *to = *from++;
+        }
+    }
     for (volatile uint32_t *to = tg_bss_start; to < tg_bss_end; to++) {
         *to = 0;
     }

@@ -19,7 +19,7 @@ _PROGRAM_BYTES = 256  # of main RAM, left to the data of the program around the 
 def rooms(board: Board) -> dict[Memory, int]:
     """Bytes that arenas may take of each RAM, the fastest first; main RAM also holds stack and data of the program."""
     taken = {board.main_ram: board.stack_bytes + _PROGRAM_BYTES}
-    return {memory: memory.size - taken.get(memory, 0) for memory in board.rams}
+    return {memory: memory.usable_bytes - taken.get(memory, 0) for memory in board.rams}
 
 
 def arena_room(board: Board) -> int:
