@@ -14,7 +14,7 @@ import pytest
 from tests.support.command_line import DIGITS
 from tests.support.program import build_program, run_program
 from tests.support.stateful import variables_model
-from tests.support.tools import requires_arm_gcc, requires_host_cc, requires_qemu
+from tests.support.tools import requires_arm_gcc, requires_clang, requires_host_cc, requires_qemu
 from tinygen.build.toolchain import for_board
 from tinygen.codegen.project import ProjectKind
 from tinygen.options import Joining, Kernels, Options
@@ -163,6 +163,36 @@ def test_item_20_the_cmake_of_modules_and_components(kind: ProjectKind, project:
     execute(["cmake", "-S", ".", "-B", "build"], tmp_path)
     execute(["cmake", "--build", "build"], tmp_path)
     execute([tmp_path / "build" / "app"], tmp_path)
+
+
+TWO_FOLDERS = """#include "digits.h"
+#include "kept.h"
+int main(void) { return digits_selftest() != 0 || kept_selftest() != 0; }
+"""
+
+
+@pytest.mark.parametrize(
+    "cc", [pytest.param("gcc", marks=requires_host_cc), pytest.param("clang", marks=requires_clang)]
+)
+def test_item_20_two_folders_link_as_objects_and_self_tests_only_where_called(cc: str, tmp_path: Path) -> None:
+    (tmp_path / "kept.tflite").write_bytes(variables_model(3))
+    for name, model in {"digits": DIGITS, "kept": tmp_path / "kept.tflite"}.items():
+        compiled = compile_model(model, Options("host", name=name, kernels=Kernels.PORTABLE))
+        for file, text in compiled.folder_files(ProjectKind.ARDUINO).items():
+            (tmp_path / name / file).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / name / file).write_text(text)
+        execute([cc, "-Isrc", "-Os", "-c", *sorted((tmp_path / name / "src").rglob("*.c"))], tmp_path / name)
+        execute(["ar", "rc", tmp_path / f"lib{name}.a", *sorted((tmp_path / name).glob("*.o"))], tmp_path)
+    (tmp_path / "both.c").write_text(TWO_FOLDERS)
+    objects = [*sorted((tmp_path / "digits").glob("*.o")), *sorted((tmp_path / "kept").glob("*.o"))]
+    execute([cc, "both.c", "-Idigits/src", "-Ikept/src", *objects, "-lm", "-o", "both"], tmp_path)
+    execute([tmp_path / "both"], tmp_path)
+    assert " digits_selftest\n" in execute(["nm", "both"], tmp_path)
+    (tmp_path / "one.c").write_text(TWO_FOLDERS.replace("digits_selftest() != 0 || ", ""))
+    execute([cc, "one.c", "-Idigits/src", "-Ikept/src", "libdigits.a", "libkept.a", "-lm", "-o", "one"], tmp_path)
+    symbols = execute(["nm", "one"], tmp_path)
+    assert " kept_selftest\n" in symbols
+    assert "digits_selftest" not in symbols
 
 
 CONSUMER = """cmake_minimum_required(VERSION 3.16)

@@ -9,11 +9,11 @@
 
 #include <stdint.h>
 
-extern const int8_t classifier_conv_2d_1_weights[18];
-extern const int32_t classifier_conv_2d_1_bias[2];
-extern const int32_t classifier_conv_2d_1_multiplier[2];
-extern const int32_t classifier_conv_2d_1_shift[2];
-extern const int8_t classifier_fully_connected_2_weights[24];
-extern const int32_t classifier_fully_connected_2_bias[3];
+extern _Alignas(4) const int8_t classifier_conv_2d_1_weights[18];
+extern _Alignas(4) const int32_t classifier_conv_2d_1_bias[2];
+extern _Alignas(4) const int32_t classifier_conv_2d_1_multiplier[2];
+extern _Alignas(4) const int32_t classifier_conv_2d_1_shift[2];
+extern _Alignas(4) const int8_t classifier_fully_connected_2_weights[24];
+extern _Alignas(4) const int32_t classifier_fully_connected_2_bias[3];
 
 #endif

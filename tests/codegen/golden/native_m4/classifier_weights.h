@@ -9,8 +9,8 @@
 
 #include <stdint.h>
 
-extern const int32_t classifier_conv_2d_1_stream[12];
-extern const int8_t classifier_fully_connected_2_weights[24];
-extern const int32_t classifier_fully_connected_2_bias[3];
+extern _Alignas(4) const int32_t classifier_conv_2d_1_stream[12];
+extern _Alignas(4) const int8_t classifier_fully_connected_2_weights[24];
+extern _Alignas(4) const int32_t classifier_fully_connected_2_bias[3];
 
 #endif

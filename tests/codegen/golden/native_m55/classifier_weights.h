@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-extern const int32_t classifier_conv_2d_1_rows[28];
-extern const int32_t classifier_fully_connected_2_vector[56];
+extern _Alignas(4) const int32_t classifier_conv_2d_1_rows[28];
+extern _Alignas(4) const int32_t classifier_fully_connected_2_vector[56];
 
 #endif

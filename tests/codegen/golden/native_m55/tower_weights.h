@@ -8,10 +8,10 @@
 
 #include <stdint.h>
 
-extern const int32_t tower_conv_2d_1_columns[28];
-extern const int8_t tower_conv_2d_2_weights[144];
-extern const int32_t tower_conv_2d_2_bias[4];
-extern const int32_t tower_conv_2d_2_multiplier[4];
-extern const int32_t tower_conv_2d_2_shift[4];
+extern _Alignas(4) const int32_t tower_conv_2d_1_columns[28];
+extern _Alignas(4) const int8_t tower_conv_2d_2_weights[144];
+extern _Alignas(4) const int32_t tower_conv_2d_2_bias[4];
+extern _Alignas(4) const int32_t tower_conv_2d_2_multiplier[4];
+extern _Alignas(4) const int32_t tower_conv_2d_2_shift[4];
 
 #endif
