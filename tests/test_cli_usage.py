@@ -130,7 +130,11 @@ def test_planning_options(command: str, options: list[str], message: str) -> Non
             "--name: is '3-digits', a C identifier was expected (letters, digits, underscores; no reserved name). "
             "Try 'model_3_digits'.",
         ),
-        (["--project", "zephyr"], "--project: is 'zephyr', one of make, cmake was expected. Choose one of them."),
+        (
+            ["--project", "bazel"],
+            "--project: is 'bazel', one of make, cmake, zephyr, arduino, platformio, esp-idf, cmsis-pack was expected. "
+            "Choose one of them.",
+        ),
         (
             ["--report", "html,pdf"],
             "--report: is 'pdf', one of json, html was expected. Choose one of them.",
@@ -490,7 +494,7 @@ def test_errors_in_json_mode_are_one_document() -> None:
 
 
 def test_an_unexpected_error_is_one_line_and_with_v_a_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(*_: object) -> None:
+    def broken(*_: object, **__: object) -> None:
         raise ZeroDivisionError("of all things")
 
     monkeypatch.setattr(compile_module, "compile_model", broken)
@@ -504,7 +508,7 @@ def test_an_unexpected_error_is_one_line_and_with_v_a_traceback(monkeypatch: pyt
 
 
 def test_too_little_memory_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    def greedy(*_: object) -> None:
+    def greedy(*_: object, **__: object) -> None:
         raise MemoryError
 
     monkeypatch.setattr(compile_module, "compile_model", greedy)

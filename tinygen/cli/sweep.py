@@ -40,18 +40,6 @@ Data = Annotated[
         show_default=False,
     ),
 ]
-Scheduler = Annotated[
-    str | None,
-    typer.Option(
-        "--scheduler",
-        metavar="ADDRESS",
-        help="Dask scheduler to use, tcp://...; its workers read the models by the same paths (default: a local one).",
-        show_default=False,
-    ),
-]
-Workers = Annotated[
-    int | None, typer.Option("--workers", metavar="N", min=1, help="Processes on this machine (default: its cores).")
-]
 Timeout = Annotated[float, typer.Option("--timeout", metavar="S", min=0.1, help="Seconds that a point may take.")]
 CacheFolder = Annotated[
     Path | None,
@@ -65,6 +53,7 @@ def command(
     terminal: Terminal,
     models: ModelFiles,
     out: Out,
+    cluster: Cluster,
     target: Targets = None,
     optimize: Goals = None,
     kernels: Libraries = None,
@@ -72,8 +61,6 @@ def command(
     validate: ValidateSamples = 0,
     bench: Measured = False,
     data: Data = None,
-    scheduler: Scheduler = None,
-    workers: Workers = None,
     timeout: Timeout = PointTask.timeout_s,
     cache: CacheFolder = None,
     force: Force = False,
@@ -86,7 +73,7 @@ def command(
     files = _free_files(out, force)
     if data is not None and not data.is_file():
         raise UsageError(f"{data}: there is no such file, samples were expected. Correct --data.")
-    swept = Sweep(models, points, PointTask(validate, bench, data, timeout), Cluster(scheduler, workers), cache)
+    swept = Sweep(models, points, PointTask(validate, bench, data, timeout), cluster, cache)
     total = len(models) * len(points.points)
     try:
         with terminal.searching(f"sweeping {total:,} points") as watch:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from tinygen.errors import ToolError
+from tinygen.option import COUNT, TEXT, option
 from tinygen.sweeping.point import Batch, PointResult, PointTask, run_batch
 
 _MOST_DEATHS = 3  # of workers that had a point: the first may have been another point's, or nobody's fault
@@ -32,8 +33,16 @@ RunBatch = Callable[[Batch, PointTask, Path], tuple[PointResult, ...]]
 class Cluster:
     """Where points are computed."""
 
-    scheduler: str | None = None  # address of one that is there; None: this machine's cores
-    workers: int | None = None  # on this machine; None: as many as it lets this process use
+    scheduler: str | None = option(
+        None,
+        TEXT,
+        "--scheduler",
+        metavar="ADDRESS",
+        help="Dask scheduler to use, tcp://...; its workers read the models by the same paths (default: a local one).",
+    )
+    workers: int | None = option(
+        None, COUNT, "--workers", metavar="N", at_least=1, help="Processes on this machine (default: its cores)."
+    )
     ahead: int = 3  # batches for each worker that are submitted: a bound of what the cluster holds
 
 
