@@ -8,7 +8,7 @@
 enum tg_mode { TG_MODE_CYCLES = 1, TG_MODE_PER_OPERATOR = 2, TG_MODE_STACK = 3, TG_MODE_TRACE = 4 };
 
 /* What counts cycles. */
-enum tg_counter { TG_COUNTER_SYSTICK = 1, TG_COUNTER_DWT = 2 };
+enum tg_counter { TG_COUNTER_SYSTICK = 1, TG_COUNTER_DWT = 2, TG_COUNTER_MCYCLE = 3 };
 
 /* Wait for the host, and say which program this is: eight bytes. Returns what it is to do. */
 enum tg_mode tg_wait_for_host(const uint8_t program[8]);

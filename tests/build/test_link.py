@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 
 from tests.support.command_line import DIGITS
 from tests.support.faulty_line import faulty_line
-from tests.support.tools import requires_qemu
+from tests.support.tools import board_param, requires_qemu
 from tinygen.build import desk as desk_module
 from tinygen.build import link
 from tinygen.build.desk import Desk, Flasher, flash
-from tinygen.build.link import LinkLimits, LinkMode, SerialLine, WrongProgramError, serve
+from tinygen.build.link import CycleCounter, LinkLimits, LinkMode, SerialLine, WrongProgramError, serve
 from tinygen.build.link_frames import PAYLOAD_BYTES, FrameReader, FrameType, LinkFrame
 from tinygen.build.qemu import Machine
 from tinygen.codegen.harness import Measure
@@ -29,7 +29,7 @@ from tinygen.mlperf.session import own_pty
 from tinygen.mlperf.transport import qemu_pty
 from tinygen.options import Kernels, Options
 from tinygen.pipeline import Compiled, compile_model
-from tinygen.targets import load
+from tinygen.targets import UartKind, load
 from tinygen.verify.reference import evaluate, outputs
 from tinygen.verify.samples import random_samples
 from tinygen.verify.validate import validate
@@ -89,6 +89,34 @@ def test_cycles_operators_and_stack(tmp_path: Path) -> None:
     assert 0 < total["first_cycles"] < total["cycles"]
     assert len(by_operator) == len(compiled.schedule.graph.ops) and min(by_operator.values()) > 0
     assert stack == compiled.execute(samples, Measure.STACK).outcome.values["stack_bytes"]
+
+
+@pytest.mark.parametrize(
+    ("target", "counter"),
+    [
+        board_param("lm3s6965evb", CycleCounter.SYSTICK),
+        board_param("microbit", CycleCounter.SYSTICK),
+        board_param("netduinoplus2", CycleCounter.SYSTICK),
+        board_param("qemu-rv32", CycleCounter.MCYCLE),
+    ],
+)
+def test_every_kind_of_uart(target: str, counter: CycleCounter, tmp_path: Path) -> None:
+    """Two sessions, the second behind a restart of the program."""
+    compiled = _compiled(target)
+    samples = random_samples(compiled.graph.inputs, 2, 0)
+    expected = [outputs(compiled.graph, evaluate(compiled.graph, inputs)) for inputs in samples]
+    with _board(tmp_path, target) as device:
+        on_board = replace(compiled, desk=Desk(port=device, baud=FAST))
+        for _ in range(2):
+            found = on_board.execute(samples)
+            for ours, wanted in zip(found.outputs, expected, strict=True):
+                np.testing.assert_array_equal(ours[0], wanted[0])
+            assert found.outcome.values["counter"] == counter
+
+
+def test_kinds_of_uarts_are_all_tried() -> None:
+    boards = ("lm3s6965evb", "microbit", "mps2-an386", "netduinoplus2", "qemu-rv32")
+    assert {uart.kind for board in boards if (uart := load(board).uart)} == set(UartKind)
 
 
 @pytest.mark.qemu
@@ -302,5 +330,5 @@ def test_options_that_need_a_port() -> None:
 
 
 def test_boards_without_a_serial_port(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"--port: netduinoplus2 has no \[uart\] in its file"):
-        replace(_compiled("netduinoplus2"), desk=Desk(port="-")).build(tmp_path, Measure.INSTRUCTIONS)
+    with pytest.raises(UsageError, match=r"--port: stm32vldiscovery has no \[uart\] in its file"):
+        replace(_compiled("stm32vldiscovery"), desk=Desk(port="-")).build(tmp_path, Measure.INSTRUCTIONS)

@@ -44,6 +44,7 @@ class CycleCounter(IntEnum):
 
     SYSTICK = 1
     DWT = 2
+    MCYCLE = 3
 
 
 class WrongProgramError(ToolError):

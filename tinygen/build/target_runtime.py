@@ -28,15 +28,17 @@ def flags(board: Board) -> list[str]:
 
 def serial_flags(board: Board, baud: int) -> list[str]:
     """Compiler options that `sources` need for a serial line; UsageError where the board is not known to have one."""
-    if board.uart is None or board.isa.is_riscv:
+    if board.uart is None:
         raise UsageError(
             f"--port: {board.name} has no [uart] in its file, one with kind, base and clock_hz was expected. Copy the "
             "file, add it (docs/serial.md), and give its path to -t."
         )
+    setup = [f"-DUART_SETUP={board.uart.setup_text}"] if board.uart.setup else []
     return [
         "-DTG_COUNTS_CYCLES",
-        f'-DTG_UART_HEADER="tg_uart_{board.uart.kind}.h"',
+        f'-DUART_HEADER="{board.uart.header}"',
         f"-DUART_BASE={board.uart.base:#x}u",
         f"-DUART_CLOCK_HZ={board.uart.clock_hz}u",
         f"-DUART_BAUD={baud}u",
+        *setup,
     ]

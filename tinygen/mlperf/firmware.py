@@ -25,11 +25,10 @@ from tinygen.mlperf.tasks import InputForm, Task
 from tinygen.mlperf.tracks import SAMPLE_RATE
 from tinygen.planner.schedule.schedule import Schedule
 from tinygen.report.document import json_text
-from tinygen.targets import Board, SoundKind, TimerKind, UartKind
+from tinygen.targets import Board, SoundKind, TimerKind
 
 _OWN = paths.RUNTIME_C / "mlperf"
 _QUANTIZE = "tg_quantize_f32_s8"
-_PORTS = {UartKind.CMSDK: "port_cmsdk_uart.c", UartKind.NS16550: "port_ns16550_uart.c"}
 _TIMERS = {TimerKind.MPS_FPGAIO: "mps_fpgaio.h", TimerKind.RISCV_MTIME: "riscv_mtime.h"}
 _START = ("run.c", "semihosting.c", "semihosting_call.c", "startup.c")
 
@@ -158,7 +157,7 @@ def _port(board: Board) -> str | None:
     """The port of the board's serial port and counter; None where the user has to write one."""
     if board.uart is None or board.timer is None:
         return None
-    return f"mlperf/{_PORTS[board.uart.kind]}"
+    return "mlperf/port_uart.c"
 
 
 def _sound_port(board: Board) -> str | None:

@@ -45,6 +45,9 @@ class UartKind(StrEnum):
 
     CMSDK = "cmsdk"  # the APB UART of Arm's Cortex-M System Design Kit
     NS16550 = "ns16550"  # the 16550, its registers next to each other
+    NRF = "nrf"  # the one without DMA of nRF51 and nRF52
+    PL011 = "pl011"  # Arm's PrimeCell
+    STM32 = "stm32"  # the USART of STM32F1, F2, F4 and L1
 
 
 class TimerKind(StrEnum):
@@ -52,6 +55,10 @@ class TimerKind(StrEnum):
 
     MPS_FPGAIO = "mps-fpgaio"  # COUNTER and PRESCALE of the FPGA system control of Arm's MPS boards
     RISCV_MTIME = "riscv-mtime"  # the machine timer of a core-local interruptor, which begins at the base
+
+
+_Word = Annotated[int, Field(ge=0, lt=1 << 32)]
+RegisterWrite = tuple[Annotated[int, Field(ge=0, lt=1 << 32, multiple_of=4)], _Word, _Word]  # address, cleared, set
 
 
 def _size(value: str | int) -> int:
@@ -93,12 +100,24 @@ class Memory(_Frozen):
 
 
 class Uart(_Frozen):
-    """The serial port that benchmark firmware talks over."""
+    """The serial port that programs talk over."""
 
     kind: UartKind
     base: int = Field(ge=0, lt=1 << 32)  # address of its registers
     clock_hz: int = Field(gt=0, lt=1 << 32)
-    source: str  # the document or model that the address was taken from
+    setup: tuple[RegisterWrite, ...] = Field(default=(), max_length=32)  # of clocks and pins, before it starts
+    source: str  # the document or model that the addresses were taken from
+
+    @property
+    def header(self) -> str:
+        """The file with its functions, in runtime_c/target."""
+        return f"tg_uart_{self.kind}.h"
+
+    @property
+    def setup_text(self) -> str:
+        """What UART_SETUP of tg_uart_setup.h is."""
+        steps = ("{" + ",".join(f"{number:#x}u" for number in step) + "}" for step in self.setup)
+        return "{" + ",".join(steps) + "}"
 
 
 class Timer(_Frozen):

@@ -7,7 +7,8 @@
 #include "tg_embedded.h"
 #include "tg_link.h"
 #include "tg_target.h"
-#include TG_UART_HEADER
+#include "tg_uart_setup.h"
+#include UART_HEADER
 
 #define PAYLOAD 256U
 #define HEADER 5U /* type, session, number */
@@ -166,6 +167,7 @@ static uint32_t ask(enum type type, uint32_t payload_bytes)
 
 enum tg_mode tg_wait_for_host(const uint8_t program[8])
 {
+    uart_setup();
     uart_start();
     do {
         (void)receive();

@@ -1,7 +1,9 @@
-/* Port of boards with a UART of the 16550 kind whose registers are bytes next to each other, polled. */
-#include "mlperf_config.h"
-#include "port.h"
-#include "port_timer.h"
+/* A UART of the 16550 kind whose registers are bytes next to each other, polled. UART_BASE, UART_CLOCK_HZ and UART_BAUD
+ * say which and how. */
+#ifndef TG_UART_NS16550_H
+#define TG_UART_NS16550_H
+
+#include <stdint.h>
 
 #define UART_DATA (*(volatile uint8_t *)(UART_BASE + 0U))
 #define UART_DIVISOR_LOW (*(volatile uint8_t *)(UART_BASE + 0U)) /* with LINE_DIVISOR */
@@ -17,35 +19,30 @@
 #define STATE_RX_FULL 0x01U
 #define STATE_TX_EMPTY 0x20U
 
-#define CLOCKS_PER_BIT (16U * UART_BAUD)
-#define DIVISOR (UART_CLOCK_HZ < CLOCKS_PER_BIT ? 1U : UART_CLOCK_HZ / CLOCKS_PER_BIT)
+#define UART_DIVISOR (UART_CLOCK_HZ < 16U * UART_BAUD ? 1U : UART_CLOCK_HZ / (16U * UART_BAUD))
 
-void port_start(void)
+static inline void uart_start(void)
 {
     UART_INTERRUPTS = 0;
     UART_LINE = LINE_8N1 | LINE_DIVISOR;
-    UART_DIVISOR_LOW = (uint8_t)(DIVISOR & 0xFFU);
-    UART_DIVISOR_HIGH = (uint8_t)(DIVISOR >> 8);
+    UART_DIVISOR_LOW = (uint8_t)(UART_DIVISOR & 0xFFU);
+    UART_DIVISOR_HIGH = (uint8_t)(UART_DIVISOR >> 8);
     UART_LINE = LINE_8N1;
     UART_FIFO = FIFO_ENABLE;
-    timer_start();
 }
 
-char port_read(void)
+static inline uint8_t uart_read(void)
 {
     while ((UART_STATE & STATE_RX_FULL) == 0) {
     }
-    return (char)UART_DATA;
+    return UART_DATA;
 }
 
-void port_write(char character)
+static inline void uart_write(uint8_t byte)
 {
     while ((UART_STATE & STATE_TX_EMPTY) == 0) {
     }
-    UART_DATA = (uint8_t)character;
+    UART_DATA = byte;
 }
 
-uint32_t port_microseconds(void)
-{
-    return timer_microseconds();
-}
+#endif

@@ -1,11 +1,13 @@
-/* Port of boards with an APB UART of Arm's Cortex-M System Design Kit, polled. */
+/* Port of boards with a UART of a known kind, polled: mlperf_config.h says which. */
 #include "mlperf_config.h"
 #include "port.h"
 #include "port_timer.h"
-#include "tg_uart_cmsdk.h"
+#include "tg_uart_setup.h"
+#include UART_HEADER
 
 void port_start(void)
 {
+    uart_setup();
     uart_start();
     timer_start();
 }
