@@ -4,6 +4,7 @@ import re
 import shutil
 import subprocess
 import sys
+from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
@@ -39,3 +40,10 @@ def test_runs_say_how_many_tests_there_were() -> None:
     command = [sys.executable, "-m", "pytest", "-n0", "-p", "no:cacheprovider", "tests/test_class_names.py"]
     ended = subprocess.run(command, cwd=CHECKOUT, capture_output=True, text=True, check=True)
     assert re.search(r"^\d+ passed in ", ended.stdout, re.MULTILINE)
+
+
+def test_every_folder_of_tests_is_looked_into(pytestconfig: pytest.Config) -> None:
+    """pytest leaves folders of some names out, `build` among them."""
+    folders = {file.parent.name for file in Path(__file__).parent.rglob("test_*.py")}
+    patterns = pytestconfig.getini("norecursedirs")
+    assert not [name for name in folders for pattern in patterns if fnmatch(name, pattern)]

@@ -11,7 +11,8 @@ from tests.support.tools import requires_host_cc
 from tinygen.build.conditionals import compiled_lines
 from tinygen.targets.isa import Isa
 
-DEFINED = {Isa.SCALAR: [], Isa.DSP: ["ARM_MATH_DSP"], Isa.MVE: ["ARM_MATH_DSP", "ARM_MATH_MVEI"], Isa.HOST: []}
+DEFINED = {isa: list[str]() for isa in Isa}
+DEFINED |= {Isa.DSP: ["ARM_MATH_DSP"], Isa.MVE: ["ARM_MATH_DSP", "ARM_MATH_MVEI"]}
 CONDITIONS = (
     "#if defined(ARM_MATH_MVEI)",
     "#if defined ARM_MATH_DSP && !defined(ARM_MATH_MVEI)",
