@@ -1,8 +1,10 @@
 """Mutation rounds: what is changed and what is not, and that a mistake that tests notice counts as killed."""
 
+import signal
+import subprocess
 from pathlib import Path
 
-from benchmarks.mutation import ROOMS, Found, Outcome, known, page
+from benchmarks.mutation import ROOMS, Found, Outcome, in_cpu_time, known, page
 from tests.support.mutants import mutants
 
 CHECKOUT = Path(__file__).resolve().parents[1]
@@ -80,6 +82,13 @@ def test_the_page_counts_what_was_tried() -> None:
     shown = page({name: Outcome(9, 1, tried) for name in ROOMS if name == "checker"})
     assert "| checker | `tinygen/planner/schedule/check.py` | 9 | 1 | 2 | 0 | 1 | 50% |" in shown
     assert "| `a.py:1` | `x \\| y` | `x & y` |" in shown
+
+
+def test_a_busy_machine_kills_no_mutant() -> None:
+    """A program that waits longer than its timeout ends by itself, and one that computes longer is ended."""
+    waits = in_cpu_time(subprocess.run, ["sleep", "0.2"], timeout=0.1, check=False)
+    computes = in_cpu_time(subprocess.run, ["sh", "-c", "while :; do :; done"], timeout=0.1, check=False)
+    assert (waits.returncode, computes.returncode) == (0, -signal.SIGKILL)
 
 
 def test_what_survived_once_can_be_tried_again() -> None:

@@ -16,6 +16,7 @@ from tinygen.ir.types import DType, Quant, TensorType
 from tinygen.kernels.base import Library, Objective, Toolbox
 from tinygen.kernels.select import LOWERINGS, select
 from tinygen.ops.fully_connected import FullyConnected
+from tinygen.ops.pool2d import AveragePool2D
 from tinygen.ops.resize import ResizeBilinear, ResizeNearest
 from tinygen.ops.window import HW
 from tinygen.planner.chains.network import Network
@@ -123,6 +124,31 @@ def test_a_fully_connected_layer_takes_rows_as_they_come(
     inputs = random_inputs(graph, seed=1)
     ((output,),) = run_schedule(schedule, library, tmp_path, [inputs])
     np.testing.assert_array_equal(output, evaluate(graph, inputs)[graph.output_tensors[0]])
+
+
+def _average(build: GraphBuilder, image: Tensor) -> Tensor:
+    return build.pool(AveragePool2D, image, HW(2, 1), HW(2, 1))
+
+
+@requires_host_cc
+@pytest.mark.parametrize("descending", [False, True], ids=["up", "down"])
+@pytest.mark.parametrize("over_rows", [_average, GraphBuilder.mean], ids=["pool", "mean"])
+def test_an_average_of_two_rows_shows_every_sum(
+    over_rows: Callable[[GraphBuilder, Tensor], Tensor], descending: bool, tmp_path: Path
+) -> None:
+    """A sum that is off by one rounds to another average, and sums of one sample are not those of the next; what lies
+    behind them is read later."""
+    build, board = GraphBuilder(), load("host")
+    image = build.input(1, 2, 1, 32)
+    graph = build.graph(build.add(over_rows(build, image), over_rows(build, build.lookup(image))))
+    toolbox = Toolbox(Library.PORTABLE, board.isa, Objective.RAM)
+    network = Network.of(graph, {op: select(op, toolbox) for op in graph.ops if type(op) in LOWERINGS}, False)
+    schedule = split(network, (Segment(0, 1, 1, descending), *(Segment(i, i + 1) for i in range(1, 4))), board, toolbox)
+    check(schedule)
+    samples = [random_inputs(graph, seed) for seed in range(3)]
+    found = run_schedule(schedule, Library.PORTABLE, tmp_path, samples)
+    for inputs, (output,) in zip(samples, found, strict=True):
+        np.testing.assert_array_equal(output, evaluate(graph, inputs)[graph.output_tensors[0]])
 
 
 @pytest.mark.parametrize("library", _LIBRARIES)
