@@ -27,7 +27,7 @@ _OPTIONS = [
 ]
 
 requires_chromium = pytest.mark.skipif(
-    _BROWSER is None, reason="chromium missing: the report is not looked at in a browser"
+    _BROWSER is None, reason="chromium missing: pages are not looked at in a browser"
 )
 
 

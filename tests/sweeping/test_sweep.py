@@ -2,6 +2,7 @@
 
 import csv
 import os
+import re
 import signal
 import time
 from collections.abc import Iterator
@@ -206,6 +207,7 @@ def test_the_command_writes_both_tables_and_goes_on_where_it_was(tmp_path: Path)
     assert without_seconds(rows) == expected
     parquet = pytest.importorskip("pyarrow.parquet")
     assert without_seconds(parquet.read_table(out / FILES[1]).to_pylist()) == directly(3)
+    assert len(re.findall(r'<tr id="p\d"', (out / FILES[2]).read_text(encoding="utf-8"))) == 3
     assert SweepPlan({"target": ("host",)}).points == ({"target": "host"},)
 
 

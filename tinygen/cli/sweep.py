@@ -10,6 +10,7 @@ from tinygen.cli.output_file import check_free, write_bytes
 from tinygen.cli.terminal import Terminal
 from tinygen.errors import UsageError
 from tinygen.sweeping.engine import Cluster, package
+from tinygen.sweeping.page import html_page
 from tinygen.sweeping.point import PointTask
 from tinygen.sweeping.sweep import Sweep, plan_of, read_plan
 from tinygen.sweeping.table import FILES, csv_text, is_own_table, parquet_bytes, standing, summary
@@ -83,6 +84,7 @@ def command(
         rows = swept.rows
         write_bytes(files[0], csv_text(swept.columns, rows).encode(errors="surrogateescape"))
         write_bytes(files[1], parquet_bytes(swept.columns, rows))
+        write_bytes(files[2], html_page(swept.columns, rows).encode())
         terminal.note(f"{out}: wrote {', '.join(FILES)} with {len(rows):,} of {total:,} points")
     terminal.result({"points": len(rows), "rows": rows}, *summary(rows, f"{total:,} points"))
 

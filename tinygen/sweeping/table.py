@@ -3,7 +3,7 @@
 import csv
 import io
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ from rich.console import RenderableType
 from tinygen.report.table import facts, listing
 from tinygen.sweeping.engine import package
 
-FILES = ("results.csv", "results.parquet")
+FILES = ("results.csv", "results.parquet", "index.html")
 _BEGIN = "model,"  # of the heading
 _END = "flash_bytes"
 _MOST_REASONS = 10
@@ -69,9 +69,14 @@ def summary(rows: Sequence[Mapping[str, Any]], title: str) -> list[RenderableTyp
         if good:
             best = min(good, key=lambda row: row[name])
             lines.append((f"least {name}", f"{best[name]:,}: {best['model']} on {best['target']}"))
-    reasons = Counter((row["error_code"], row["error"].splitlines()[0]) for row in rows if row["error_code"])
     tables: list[RenderableType] = [facts(title, lines)]
-    if reasons:
-        most = [(number, code, text) for (code, text), number in reasons.most_common(_MOST_REASONS)]
+    most = reasons(rows)
+    if most:
         tables.append(listing(("points", "code", "reason"), most, "Why points failed"))
     return tables
+
+
+def reasons(rows: Iterable[Mapping[str, Any]]) -> list[tuple[int, int, str]]:
+    """Why most points failed: how many, the error code, and the first line of its message."""
+    failed = Counter((row["error_code"], row["error"].split("\n")[0]) for row in rows if row["error_code"])
+    return [(number, code, text) for (code, text), number in failed.most_common(_MOST_REASONS)]
