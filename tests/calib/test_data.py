@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import onnx.parser
 import pytest
 from pydantic import ValidationError
 
@@ -18,7 +19,7 @@ from tests.support.onnx_runtime import needs_onnxruntime
 from tests.support.shared import shared_file
 from tinygen.calib import Calibrator, Policy, Settings, load_float, quantized, read_ctable
 from tinygen.calib.calibrator import BATCH
-from tinygen.errors import UsageError
+from tinygen.errors import TinygenError, UsageError
 from tinygen.ir.graph import Port
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, DType, TensorType
@@ -187,3 +188,25 @@ def test_s0_18_numpy_and_onnxruntime_see_the_same_network(tmp_path: Path, monkey
         other = tables[1].tensors[name]
         np.testing.assert_allclose(entry.scale, other.scale, rtol=1e-4)
         assert entry.zero_point == other.zero_point
+
+
+def test_values_that_have_no_range_are_named(tmp_path: Path) -> None:
+    """A network that overflows on a sample, and one with an infinite constant."""
+    text = """
+        <ir_version: 8, opset_import: ["" : 17]>
+        network (float[1, 4] x) => (float[1, 4] a) {
+            limit = Constant<value = float[4] {1.0, 2.0, LAST, 4.0}>()
+            grown = Exp(x)
+            low = Min(grown, limit)
+            a = Tanh(low)
+        }
+    """
+    path = tmp_path / "network.onnx"
+    ordinary, large = np.zeros((3, 1, 4), np.float32), np.full((3, 1, 4), 1000, np.float32)
+    for last, batches, message in (
+        ("3.0", [ordinary, large], r"tensor 'grown': a value of samples 3 to 5 is infinite or no number"),
+        ("inf", [ordinary], r"constant 'limit.*': an element is infinite or no number"),
+    ):
+        path.write_bytes(onnx.parser.parse_model(text.replace("LAST", last)).SerializeToString())
+        with pytest.raises(TinygenError, match=message):
+            Calibrator(load_float(path)).run(batches)

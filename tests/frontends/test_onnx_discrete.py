@@ -14,7 +14,8 @@ from tinygen.options import Options
 from tinygen.pipeline import compile_model
 
 _REAL = """
-    real (float[2, 6] x, float[6] y, bool[2, 1] m) => (float[2, 6] a, bool[2, 6] b, int64[2] c, float[2, 6] d) {
+    real (float[2, 6] x, float[6] y, bool[2, 1] m) =>
+        (float[2, 6] a, bool[2, 6] b, int64[2] c, float[2, 6] d, bool[2, 6] e) {
         zero = Constant<value = float {0.0}>()
         above = Greater(x, y)
         positive = LessOrEqual(zero, x)
@@ -24,12 +25,14 @@ _REAL = """
         a = Where(b, x, y)
         c = ArgMin<axis = 1, keepdims = 0>(a)
         ones = Cast<to = 1>(b)
+        whole = Constant<value = int64[2] {2, 6}>()
+        e = Expand(m, whole)
         axis = Constant<value = int64 {1}>()
         d = CumSum<exclusive = 1>(ones, axis)
     }
 """
 _INTEGERS = """
-    counts (int32[3] x, int32[2, 1] y) => (int32[2, 3] a, int32[3, 2] b) {
+    counts (int32[3] x, int32[2, 1] y) => (int32[2, 3] a, int32[3, 2] b, int32[4, 2, 3] c) {
         two = Constant<value = int32 {2}>()
         sum = Add(x, y)
         half = Div(sum, two)
@@ -37,6 +40,8 @@ _INTEGERS = """
         a = Mul(half, rest)
         flipped = Transpose<perm = [1, 0]>(half)
         b = Max(flipped, two)
+        four = Constant<value = int64[3] {4, 1, 1}>()
+        c = Expand(half, four)
     }
 """
 _CALIBRATED = """
@@ -112,3 +117,25 @@ def test_truth_values_are_calibrated_around(tmp_path: Path) -> None:
     (outputs,) = compiled.execute([[values[0]]]).outputs
     assert np.allclose(outputs[0], real[0], atol=0.05)
     assert np.array_equal(outputs[1], real[1])
+
+
+@needs_onnxruntime
+def test_nothing_is_done_where_nothing_changes(tmp_path: Path) -> None:
+    """A maximum with minus infinity, where jax's softmax begins, and a slice of everything."""
+    text = """
+        idle (float[2, 6] x) => (float[2, 6] a) {
+            start = Constant<value = float[1] {-inf}>()
+            end = Constant<value = float {inf}>()
+            zeros = Constant<value = int64[2] {0, 0}>()
+            ends = Constant<value = int64[2] {9, 6}>()
+            above = Max(start, x)
+            below = Min(above, end)
+            all = Slice(below, zeros, ends)
+            a = Tanh(all)
+        }
+    """
+    path = _model(text, tmp_path)
+    graph = import_model(path)
+    assert len(graph.ops) == 1
+    values = _values(path)
+    assert np.allclose(evaluate(graph, values)[0], run_onnxruntime(path, values)[0], rtol=1e-6)

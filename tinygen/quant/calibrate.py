@@ -35,13 +35,14 @@ from tinygen.quant.ctable import (
 from tinygen.quant.engines.concat_casts import concat_casts
 from tinygen.quant.engines.datapaths import CPU_ALONE, Assignment, casts, scheme_of, schemes, storages, with_crossings
 from tinygen.quant.engines.widths import assignment_of_widths
+from tinygen.quant.errors import SampleError
 from tinygen.quant.forward import Forward, passed_name
 from tinygen.quant.policy import Policy, PolicyKind, choose
 from tinygen.quant.quantize import quantize_graph
 from tinygen.quant.rounding import Moments, flips_of_layers
 from tinygen.quant.scheme import RealRange, Scheme, affine, qm_n
 from tinygen.quant.sign_levels import sign_quant
-from tinygen.quant.statistics import Statistics, constant_statistics, merged
+from tinygen.quant.statistics import NotFiniteError, Statistics, constant_statistics, merged
 from tinygen.quant.stored_weights import along_axis, stored_weights
 from tinygen.quant.weight_scales import weight_quant
 from tinygen.quant.widths import ALL_INT8, Widths, check_overrides, weight_types
@@ -152,13 +153,19 @@ def collect(
     before: Mapping[str, Statistics] = NO_STATISTICS,
 ) -> dict[str, Statistics]:
     """Statistics of all tensors that `forward` computes, by name; `before` are those of earlier samples, which stay as
-    they are.
+    they are. SampleError where a value is infinite or no number.
     """
     found = {name: deepcopy(statistics) for name, statistics in before.items()}
     done = 0
     for batch in batches:
         for name, values in forward.run(batch).items():
-            found.setdefault(name, Statistics()).add(np.asarray(values, np.float32))
+            try:
+                found.setdefault(name, Statistics()).add(np.asarray(values, np.float32))
+            except NotFiniteError as error:
+                raise SampleError(
+                    f"tensor '{name}': a value of samples {done} to {done + len(batch[0]) - 1} {error}, finite numbers "
+                    "were expected. Look at these samples, or limit what comes before that tensor."
+                ) from None
         done += len(batch[0])
         if progress is not None:
             progress(done, samples)

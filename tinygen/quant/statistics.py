@@ -5,9 +5,14 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from tinygen.errors import UnsupportedModelError
 from tinygen.ir.mapped import blocks
 from tinygen.ir.tensor import Tensor
 from tinygen.quant.histogram import Floats, Histogram, Reals
+
+
+class NotFiniteError(ValueError):
+    """A value that no range of real numbers holds."""
 
 
 class Statistics:
@@ -43,14 +48,17 @@ class Statistics:
         return None if self._sums is None else self._sums * (self._sums.size / self.count)
 
     def add(self, values: Floats) -> None:
-        """Take in finite float32 values."""
+        """Take in float32 values; NotFiniteError where one is infinite or no number."""
+        low, high = float(values.min()), float(values.max())
+        if not (math.isfinite(low) and math.isfinite(high)):
+            raise NotFiniteError("is infinite or no number")
         sums = np.atleast_1d(values.sum(axis=tuple(range(values.ndim - 1)), dtype=np.float64))
         if self.count == 0:
             self._sums = sums
         elif self._sums is not None:
             self._sums = self._sums + sums if self._sums.size == sums.size else None
-        self.min = min(self.min, float(values.min()))
-        self.max = max(self.max, float(values.max()))
+        self.min = min(self.min, low)
+        self.max = max(self.max, high)
         self.count += values.size
         self._total += float(sums.sum())
         flat = values.ravel(order="K")
@@ -73,12 +81,20 @@ _OF_CONSTANTS: WeakKeyDictionary[Tensor, Statistics] = WeakKeyDictionary()
 
 
 def constant_statistics(tensor: Tensor) -> Statistics:
-    """The statistics of a constant, which is read in blocks; measured once, as tables may have gigabytes."""
+    """The statistics of a constant, which is read in blocks; measured once, as tables may have gigabytes.
+
+    UnsupportedModelError where an element is infinite or no number.
+    """
     assert tensor.data is not None
     if tensor not in _OF_CONSTANTS:
         found = Statistics()
         for block in blocks(tensor.data):
-            found.add(block.astype(np.float32, copy=False))
+            try:
+                found.add(block.astype(np.float32, copy=False))
+            except NotFiniteError as error:
+                raise UnsupportedModelError(
+                    f"constant '{tensor.name}': an element {error}, finite numbers were expected. Correct the model."
+                ) from None
         _OF_CONSTANTS[tensor] = found
     return _OF_CONSTANTS[tensor]
 

@@ -1,6 +1,7 @@
 """Operators on several tensors, element by element, with numpy's broadcasting."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from math import prod
 from typing import TypeVar
 
@@ -14,7 +15,7 @@ from tinygen.frontends.onnx.operators.float_constants import operands_of
 from tinygen.frontends.onnx.operators.function import read_power
 from tinygen.frontends.onnx.operators.per_channel import numbers_of, scaled
 from tinygen.frontends.onnx.raw import UnsupportedError
-from tinygen.frontends.onnx.values import Form, Known, Order, Placed, Quantized, Real
+from tinygen.frontends.onnx.values import Discrete, Form, Known, Order, Placed, Quantized, Real, Value
 from tinygen.ir.graph import Op, Source
 from tinygen.ir.tensor import Tensor
 from tinygen.ops.add import Add
@@ -126,8 +127,8 @@ def read_pow(node: Node) -> Real:
     return _binary(node, Power)
 
 
-def read_expand(node: Node) -> Real:
-    """Expand: to a constant shape."""
+def read_expand(node: Node) -> Value:
+    """Expand: to a constant shape; integers and truth values too."""
     wanted, own = node.integers(1, "shape"), node.shape(0)
     if len(wanted) > MAX_RANK or any(size < 1 for size in wanted):
         raise UnsupportedError(f"shape is {list(wanted)}, up to {MAX_RANK} sizes above 0 were expected")
@@ -135,13 +136,18 @@ def read_expand(node: Node) -> Real:
     if prod(shape) > _MAX_ELEMENTS:
         raise UnsupportedError(f"the result has shape {list(shape)}, at most {_MAX_ELEMENTS} elements were expected")
 
-    def make(inputs: tuple[Placed, ...], quant: Form, name: str) -> Placed:
+    def make(inputs: tuple[Placed, ...], quant: Form, name: str) -> Placed:  # noqa: ARG001 - the input's
         placed, plain = inputs[0], tuple(range(len(shape)))
         order = placed.order if len(own) == len(shape) else plain
         tensor = placed.tensor if len(own) == len(shape) else node.builder.plain(placed)
-        output = node.builder.result(name, tuple(shape[axis] for axis in order), quant)
+        output = Tensor(name, replace(tensor.type, shape=tuple(shape[axis] for axis in order)))
         return node.emit(BroadcastTo(name=name, source=node.source, input=tensor, output=output), order)
 
+    value = node.value(0)
+    if isinstance(value, Discrete):
+        placed = make((value.placed,), None, node.builder.claim(node.output_name))
+        node.builder.layouts[node.output_name] = placed.order
+        return Discrete(placed)
     return node.kept((node.real(0),), shape, make)
 
 
@@ -180,12 +186,23 @@ def _extremum(node: Node, kind: type[_Extremum]) -> Real:
     if node.input_count != 2:
         return _extremum_of_many(node, kind)
     inputs = (node.real(0), node.real(1))
+    for operand, limit in (inputs, inputs[::-1]):
+        if _limits_nothing(limit, kind) and broadcast_shape(operand.shape, limit.shape) == operand.shape:
+            return operand
 
     def make(placed: tuple[Placed, ...], quant: Form, name: str) -> Placed:
         first, second, output, order = _aligned(node, (placed[0], placed[1]), quant, name)
         return node.emit(kind(name=name, source=node.source, first=first, second=second, output=output), order)
 
     return node.kept(inputs, broadcast_shape(inputs[0].shape, inputs[1].shape), make)
+
+
+def _limits_nothing(limit: Real, kind: type[_Extremum]) -> bool:
+    """Whether all numbers are the infinity that a search for the largest or smallest begins with."""
+    data = limit.placed.tensor.data if isinstance(limit, Quantized) else None
+    return (
+        data is not None and data.dtype == np.float32 and bool(np.all(data == (-np.inf if kind is Maximum else np.inf)))
+    )
 
 
 def _extremum_of_many(node: Node, kind: type[_Extremum]) -> Real:

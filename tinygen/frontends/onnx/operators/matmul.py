@@ -10,6 +10,7 @@ from tinygen.frontends.onnx.node import Node, Readers
 from tinygen.frontends.onnx.operators.bias import bias_of
 from tinygen.frontends.onnx.operators.elementwise import sum_of
 from tinygen.frontends.onnx.operators.layer import add_layer
+from tinygen.frontends.onnx.operators.one_hot import chosen_rows
 from tinygen.frontends.onnx.operators.per_channel import scaled_layer
 from tinygen.frontends.onnx.raw import UnsupportedError
 from tinygen.frontends.onnx.values import Factors, Form, Known, PerChannel, Placed, Quantized, Real, Value
@@ -199,6 +200,8 @@ def _fully_connected(node: Node, input: Placed, weights: Placed, is_transposed: 
     if by_unit.shape[1] != input.shape[-1]:
         raise UnsupportedError(f"weights {list(data.shape)} do not fit an input of {list(input.shape)}")
     scaled = None if quant is None else _scaled(quant, alpha, is_transposed)
+    if coding is None and not node.has_input(2) and (rows := chosen_rows(node, input, by_unit.T)) is not None:
+        return rows
     units = by_unit.shape[0]
     bias = bias_of(node, 2, input.form, scaled, units, node.number("beta", 1.0))
     shape = (*input.shape[:-1], units)
