@@ -19,8 +19,9 @@ SHAPES: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...] = (
     ((), (7,)),
 )
 COMPARISONS = ("EQUAL", "NOT_EQUAL", "GREATER", "GREATER_EQUAL", "LESS", "LESS_EQUAL")
-_TYPES = {
-    name: getattr(tflite.TensorType, name.upper()) for name in ("int8", "int16", "int32", "int64", "float32", "bool")
+TYPE_CODES = {
+    name: getattr(tflite.TensorType, name.upper())
+    for name in ("int8", "uint8", "int16", "int32", "int64", "float32", "bool")
 }
 
 
@@ -124,7 +125,7 @@ def _rank_one_select(model: NumberModel) -> None:
 
 def _cast(source: str, target: str, model: NumberModel) -> None:
     x, y = model.input((3, 7), source), model.output((3, 7), target)
-    model.writer.operator("CAST", [x], [y], in_data_type=_TYPES[source], out_data_type=_TYPES[target])
+    model.writer.operator("CAST", [x], [y], in_data_type=TYPE_CODES[source], out_data_type=TYPE_CODES[target])
 
 
 def _integers(name: str, type: str, activation: int | None, model: NumberModel) -> None:

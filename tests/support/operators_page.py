@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable, Sequence
 
+from tests.support.tflm_types import TFLM_OTHERS, TFLM_RESULTS, TFLM_TYPES
+from tests.support.typed_models import imported_cases
 from tinygen.ir.answers import Range
 from tinygen.ir.graph import Op
 from tinygen.ir.text import kind_name
@@ -18,28 +20,6 @@ from tinygen.ops.integer_arithmetic import IntegerArithmetic
 from tinygen.ops.logic import LogicalAnd, LogicalOr, ReduceAll, ReduceAny
 from tinygen.ops.unary import Unary
 from tinygen.report.supported import SupportedOperator, supported_onnx_operators, supported_operators
-
-_TFLM = {
-    "int8, int16, float32, int4 weights": "CONV_2D DEPTHWISE_CONV_2D FULLY_CONNECTED",
-    "int8, int16, float32": """
-        AVERAGE_POOL_2D MAX_POOL_2D SOFTMAX BATCH_MATMUL TRANSPOSE TRANSPOSE_CONV LOGISTIC TANH LEAKY_RELU PRELU RELU
-        RELU6 ABS RSQRT SELECT_V2 UNIDIRECTIONAL_SEQUENCE_LSTM SVDF""",
-    "int8, int16, int32, float32": """
-        ADD SUB MUL PAD PADV2 QUANTIZE SQUARED_DIFFERENCE MAXIMUM MINIMUM SPLIT SPLIT_V UNPACK PACK EXPAND_DIMS
-        STRIDED_SLICE SLICE CONCATENATION RESIZE_NEAREST_NEIGHBOR MEAN SUM REDUCE_MAX REDUCE_MIN FILL
-        DYNAMIC_UPDATE_SLICE REVERSE_V2""",
-    "int8, float32": """
-        DEPTH_TO_SPACE SPACE_TO_DEPTH HARD_SWISH ELU NEG ARG_MAX MIRROR_PAD RESIZE_BILINEAR GATHER ADD_N ARG_MIN
-        BATCH_TO_SPACE_ND SPACE_TO_BATCH_ND CUMSUM L2_NORMALIZATION LOG_SOFTMAX GATHER_ND EMBEDDING_LOOKUP""",
-    "int8, int32, float32": "DIV ZEROS_LIKE",
-    "float32": "EXP LOG SQRT SQUARE FLOOR_DIV CEIL FLOOR ROUND COS SIN FLOOR_MOD L2_POOL_2D",
-    "integers, float32, bool": "EQUAL NOT_EQUAL GREATER GREATER_EQUAL LESS LESS_EQUAL",
-    "bool": "LOGICAL_AND LOGICAL_OR LOGICAL_NOT REDUCE_ALL",
-    "any": """
-        RESHAPE SQUEEZE SHAPE DEQUANTIZE CAST BROADCAST_TO BROADCAST_ARGS CALL_ONCE VAR_HANDLE READ_VARIABLE
-        ASSIGN_VARIABLE IF WHILE""",
-}
-"""Builtin operators of TFLite Micro's resolver, by the types that its kernels take."""
 
 _LEGEND = (
     "- *native*: kernels of tinygen's own for one layer, for DSP, MVE and plain cores (`docs/kernels.md`)",
@@ -64,7 +44,11 @@ _SEVERAL: dict[type[Op], str] = {
     ReduceAny: _BOOL,
 }
 """Operators whose one lowering is for several element types: see `tests/ops/test_numbers.py`, `test_control.py`."""
-_TFLM_TYPES = {name: types for types, names in _TFLM.items() for name in names.split()}
+_TFLM_TYPES = {
+    **{name: ", ".join(types) for name, types in TFLM_TYPES.items()},
+    **{name: ", ".join(types) for name, types in TFLM_RESULTS.items()},
+    **TFLM_OTHERS,
+}
 _NATIVE = {op for table in (native.LOWERINGS, native.MVE_LOWERINGS) for op in table}
 
 
@@ -89,7 +73,7 @@ def page() -> str:
             "",
             f"Of TFLite Micro's {len(_TFLM_TYPES)} builtin operators {len(_TFLM_TYPES) - len(missing)} are here.",
             "",
-            *_table(("operator", "computes", "remark", "types in TFLite Micro"), map(_tflite, tflite)),
+            *_table(("operator", "computes", "remark", "types", "types in TFLite Micro"), map(_tflite, tflite)),
             "",
             "## In TFLite Micro, not here",
             "",
@@ -127,8 +111,9 @@ def _home(kind: type[Op], table: Lowerings) -> str:
 
 
 def _tflite(operator: SupportedOperator) -> tuple[str, ...]:
-    types = _TFLM_TYPES.get(operator.operator, "")
-    return f"`{operator.operator}`", operator.meaning, operator.remark, types
+    name = operator.operator
+    types = ", ".join(dict.fromkeys(case.type for case in imported_cases() if case.operator == name))
+    return f"`{name}`", operator.meaning, operator.remark, types, _TFLM_TYPES.get(name, "")
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
