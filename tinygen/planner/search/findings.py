@@ -136,16 +136,17 @@ class Findings:
 
     def _traces(self, segments: Sequence[Segment]) -> list[Trace[BufferKey]]:
         """What segments do to memory: those that differ in the bytes of their scratch alone are looked at once."""
-        likes = [self._like(segment) for segment in segments]
-        for segment, like in zip(segments, likes, strict=True):
+        kernels = [self._kernels_of(segment) for segment in segments]
+        likes = [_like(segment, own) for segment, own in zip(segments, kernels, strict=True)]
+        for like, own in zip(likes, kernels, strict=True):
             found = self._trace_cache.pop(like, None)
             if found is None:
-                found = trace_of(self._with_some_scratch(segment), like[0])
+                found = trace_of(self._with_some_scratch(own), like[0])
                 self.work.spend(UNITS_OF_STEP * found.steps * len(found.uses))
             self._trace_cache[like] = found
         traces = [
-            self._trace_cache[like].resized({Scratch(op): kernel.scratch_bytes for op, kernel in kernels})
-            for like, kernels in zip(likes, map(self._kernels_of, segments), strict=True)
+            self._trace_cache[like].resized({Scratch(op): kernel.scratch_bytes for op, kernel in own})
+            for like, own in zip(likes, kernels, strict=True)
         ]
         steps = sum(found.steps for found in self._trace_cache.values())
         for like in [like for like in self._trace_cache if like not in likes]:
@@ -154,12 +155,9 @@ class Findings:
             steps -= self._trace_cache.pop(like).steps
         return traces
 
-    def _like(self, segment: Segment) -> _Like:
-        return replace(segment, scratch=()), tuple(kernel.in_place for _, kernel in self._kernels_of(segment))
-
-    def _with_some_scratch(self, segment: Segment) -> Network:
-        """The network where all kernels of a segment have scratch, of one byte."""
-        return self.network.with_kernels({op: replace(k, scratch_bytes=1) for op, k in self._kernels_of(segment)})
+    def _with_some_scratch(self, kernels: Sequence[tuple[Op, Kernel]]) -> Network:
+        """The network where these kernels have scratch, of one byte."""
+        return self.network.with_kernels({op: replace(k, scratch_bytes=1) for op, k in kernels})
 
     def _kernels_of(self, segment: Segment) -> list[tuple[Op, Kernel]]:
         """The kernels of a segment's calls, by their scratch where that is limited."""
@@ -176,3 +174,7 @@ class Findings:
         for op, scratch_bytes in zip(self.network.calls[segment.first :], segment.scratch, strict=False):
             if scratch_bytes is not None:
                 yield op, scratch_bytes
+
+
+def _like(segment: Segment, kernels: Sequence[tuple[Op, Kernel]]) -> _Like:
+    return replace(segment, scratch=()), tuple(kernel.in_place for _, kernel in kernels)
