@@ -16,7 +16,7 @@ from tinygen.planner.search.search_work import MOST_OF_PLAN, SearchWork, least_r
 
 _M4 = targets.load("mps2-an386")
 _MOST_STEPS = 20_000_000  # about 8 million
-_MOST_STEPS_OF_FEW = 18_000_000  # where next to no work is left from the start: 5 million, 16 for 120 layers
+_MOST_STEPS_OF_FEW = 25_000_000  # where next to no work is left from the start: 9 million, 22 for 120 layers
 _INPUTS = {
     "resident": PlanRequest(),
     "streamed": PlanRequest(fetches_input=True),

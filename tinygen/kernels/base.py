@@ -1,7 +1,7 @@
 """How an operator runs: which C function, with which constants and how much scratch."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import ClassVar, Protocol
 
@@ -68,6 +68,11 @@ class Toolbox:
     def mixes_kernels(self) -> bool:
         """Whether kernels of tinygen's own stand beside the library's wherever that helps."""
         return self.has_native_kernels or self.chooses_by_cost
+
+    @property
+    def of_library(self) -> "Toolbox":
+        """Without kernels of tinygen's own: a choice among fewer."""
+        return replace(self, has_native_kernels=False, chooses_by_cost=False, tallest_tile=0)
 
     @property
     def has_dsp_kernels(self) -> bool:

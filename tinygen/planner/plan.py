@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from tinygen.ir.graph import Graph, Op
 from tinygen.kernels.base import Kernel, Objective, Toolbox
@@ -15,7 +16,7 @@ from tinygen.planner.schedule.schedule import Schedule
 from tinygen.planner.schedule.solver import Solver
 from tinygen.planner.search.goals import LOOPS_SAVE, RAM_SLACK
 from tinygen.planner.search.search_work import Watch
-from tinygen.planner.search.splitting import least_bytes, smaller_plans, split_plan
+from tinygen.planner.search.splitting import least_bytes, smaller_plans, smallest_plan, split_plan
 from tinygen.planner.whole.stepping import step_plan, step_plans
 from tinygen.planner.whole.thrift import library_bytes, thrifty_plan
 from tinygen.planner.whole.whole import exchanged, whole_plan
@@ -86,20 +87,47 @@ def _plan(graph: Graph, board: Board, toolbox: Toolbox, request: PlanRequest) ->
     """The same, where it is known whether whole tensors are worked on in place."""
     if toolbox.has_native_kernels and not toolbox.may_grow:
         return _thrifty(graph, board, toolbox, request)
-    whole = whole_plan(graph, board, _kernels(graph, toolbox), request.solver)
-    thrifty = _thriftier(toolbox)
-    parts = whole.graph.by_parts
-    network = request.network(parts, _kernels(parts, thrifty))
-    schedule = exchanged(whole, network)
+    schedule, network = _whole(graph, board, toolbox, request)
     if request.may_split and _may_be_better(schedule, toolbox.objective, request):
         limit = _limit(request, schedule.arena_bytes)
+        smaller = partial(_with_fewer_kernels, graph, board, toolbox, request)
         found = split_plan(
-            network, board, thrifty, limit, request.extra_macs, request.solver, request.slack, request.watch
+            network,
+            board,
+            _thriftier(toolbox),
+            limit,
+            request.extra_macs,
+            request.solver,
+            request.slack,
+            request.watch,
+            smaller,
         )
         schedule = found if _is_worth_it(found, schedule, toolbox, request, limit) else schedule
     schedule = _in_memories(schedule, request)
     check(schedule)
     return schedule
+
+
+def _whole(graph: Graph, board: Board, toolbox: Toolbox, request: PlanRequest) -> tuple[Schedule, Network]:
+    """A schedule on whole tensors, and the network in the order that it has."""
+    whole = whole_plan(graph, board, _kernels(graph, toolbox), request.solver)
+    parts = whole.graph.by_parts
+    network = request.network(parts, _kernels(parts, _thriftier(toolbox)))
+    return exchanged(whole, network), network
+
+
+def _with_fewer_kernels(
+    graph: Graph, board: Board, toolbox: Toolbox, request: PlanRequest, below_bytes: int
+) -> Schedule | None:
+    """The smallest schedule that the library's kernels alone are found to give, if that takes less than so many bytes.
+
+    Searches miss some placements: what fewer kernels find is there with more of them as well.
+    """
+    alone = toolbox.of_library
+    whole, network = _whole(graph, board, alone, request)
+    found = smallest_plan(network, board, _thriftier(alone), request.extra_macs, request.solver, below_bytes)
+    smallest = min((each for each in (whole, found) if each), key=lambda each: each.arena_bytes)
+    return smallest if smallest.arena_bytes < below_bytes else None
 
 
 def certain_bytes(graph: Graph, request: PlanRequest) -> int:
@@ -114,10 +142,8 @@ def about_least_bytes(graph: Graph, board: Board, toolbox: Toolbox, request: Pla
     """About the smallest arena that can be had, found in a fraction of the time that `plan` takes."""
     if graph.is_sequential or not request.may_split:
         return plan(graph, board, toolbox, request).arena_bytes
-    whole = whole_plan(graph, board, _kernels(graph, toolbox), request.solver)
-    thrifty = _thriftier(toolbox)
-    parts = whole.graph.by_parts
-    return least_bytes(request.network(parts, _kernels(parts, thrifty)), thrifty, request.extra_macs)
+    _, network = _whole(graph, board, toolbox, request)
+    return least_bytes(network, _thriftier(toolbox), request.extra_macs)
 
 
 def _thrifty(graph: Graph, board: Board, toolbox: Toolbox, request: PlanRequest) -> Schedule:

@@ -133,6 +133,11 @@ class SegmentationSearch:
             if self._place(path):
                 return _segmentation(path)
 
+    @property
+    def bound_bytes(self) -> int:
+        """Bytes that no placement of a segmentation goes below, as far as they are known."""
+        return max((edge.least_bytes for edge in self._edges_of(_Asked(None, is_bound=True))), default=0)
+
     def add_strips(self, below_bytes: int) -> bool:
         """From now on also consider strips that may take clearly less; whether there are any, the first time.
 

@@ -1,6 +1,6 @@
 """Which segmentation serves an objective, and in which direction each chain runs."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from heapq import heappop, heappush
 from math import inf, isqrt, log
@@ -37,6 +37,7 @@ from tinygen.planner.search.split import split_with
 from tinygen.planner.search.upgrades import Upgradable, upgraded
 from tinygen.targets.board import Board
 
+Smaller = Callable[[int], Schedule | None]  # a plan of less than so many bytes, if there is one
 _FOR_SMALLEST = 0.85  # of the work for a curve, that its end may take: it is what has to be right
 
 
@@ -49,13 +50,24 @@ def split_plan(
     solver: Solver = Solver.BUILTIN,
     slack: float = RAM_SLACK,
     watch: Watch | None = None,
+    smaller: Smaller | None = None,
 ) -> Schedule:
     """The schedule with segments that serves the objective; over the limit where nothing smaller is found.
 
     `extra_macs` are the multiplications that strips of columns may do again, `slack` the share of the smallest arena
-    that Objective.RAM may add for native kernels. `watch` is told what is searched, and the best so far.
+    that Objective.RAM may add for native kernels. `watch` is told what is searched, and the best so far; `smaller`
+    finds a plan with fewer kernels to choose from where it takes less: Objective.RAM counts from that one, then.
     """
-    return _Planner(network, board, toolbox, extra_macs, solver, slack, watch=watch).plan(limit_bytes)
+    return _Planner(network, board, toolbox, extra_macs, solver, slack, watch=watch).plan(limit_bytes, smaller)
+
+
+def smallest_plan(
+    network: Network, board: Board, toolbox: Toolbox, extra_macs: int, solver: Solver, below_bytes: int
+) -> Schedule | None:
+    """What `split_plan` finds for Objective.RAM and one kernel of each operator; None where it is known to take no less
+    than so many bytes."""
+    planner = _Planner(network, board, toolbox, extra_macs, solver)
+    return planner.plan(None) if planner.may_take_less(below_bytes) else None
 
 
 def least_bytes(network: Network, toolbox: Toolbox, extra_macs: int = 0) -> int:
@@ -88,7 +100,7 @@ class _Planner:
         self._splits: dict[tuple[Segment, ...], Schedule] = {}
         self._turned: dict[Segmentation, tuple[Segment, ...]] = {}
 
-    def plan(self, limit_bytes: int | None) -> Schedule:
+    def plan(self, limit_bytes: int | None, smaller: Smaller | None = None) -> Schedule:
         """What the objective asks for, by the rules of `goals`."""
         self._found.work.seek("the smallest arena")
         without = self._search.smallest()
@@ -101,7 +113,7 @@ class _Planner:
             return self._balanced(without, smallest)
         least = self._least(without, smallest)
         if self._toolbox.objective is Objective.RAM and self._toolbox.mixes_kernels:
-            return self._traded(least, limit_bytes)
+            return self._traded(least, limit_bytes, smaller)
         return self._improved_or_faster(least)
 
     def _balanced(self, without: Segmentation, smallest: Segmentation) -> Schedule:
@@ -112,22 +124,32 @@ class _Planner:
                 return schedule
         return self._improved_or_faster(self._within_budget(smallest))
 
-    def _traded(self, least: Segmentation, limit_bytes: int | None) -> Schedule:
+    def may_take_less(self, than_bytes: int) -> bool:
+        """Whether some segmentation may take less, however well it is placed."""
+        self._with_strips(self._search.smallest())
+        return self._search.bound_bytes < than_bytes
+
+    def _traded(self, least: Segmentation, limit_bytes: int | None, smaller: Smaller | None) -> Schedule:
         """The point of the curve that memory as the goal takes; the smallest arena, where it is alone there."""
-        least_bytes = self._arena_bytes(self._directed(least))
-        self._found.work.found(least_bytes)
+        own_bytes = self._arena_bytes(self._directed(least))
+        self._found.work.found(own_bytes)
+        with_fewer = smaller(own_bytes) if smaller else None
+        least_bytes = with_fewer.arena_bytes if with_fewer else own_bytes
         room = room_bytes(least_bytes, self._slack, limit_bytes)
         found: dict[Tradeoff, Schedule] = {}
 
-        def fastest(limit: int, below: float) -> Tradeoff | None:
-            is_more = limit > least_bytes
-            schedule = self.fastest(limit, below, least) if is_more else self._improved_or_faster(least)
-            if schedule is None:
-                return None
+        def known(schedule: Schedule) -> Tradeoff:
             point = Tradeoff(schedule.arena_bytes, self.instructions(schedule))
             found.setdefault(point, schedule)
             return point
 
+        def fastest(limit: int, below: float) -> Tradeoff | None:
+            is_more = limit > own_bytes or with_fewer is not None
+            schedule = self.fastest(limit, below, least) if is_more else self._improved_or_faster(least)
+            return known(schedule) if schedule else None
+
+        if with_fewer:
+            known(with_fewer)
         points = list(looked_for_ram(least_bytes, room, fastest, self._search.may_run))
         as_good = (1 + CURVE_STEP) * min(point.product for point in points) / least_bytes if points else inf
         if not self._takes_more(least, as_good):
