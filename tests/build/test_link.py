@@ -18,7 +18,6 @@ from tests.support.command_line import DIGITS
 from tests.support.faulty_line import faulty_line
 from tests.support.tools import board_param, requires_qemu
 from tinygen.build import desk as desk_module
-from tinygen.build import link
 from tinygen.build.desk import Desk, Flasher, flash
 from tinygen.build.link import CycleCounter, LinkLimits, LinkMode, SerialLine, WrongProgramError, serve
 from tinygen.build.link_frames import PAYLOAD_BYTES, FrameReader, FrameType, LinkFrame
@@ -29,6 +28,7 @@ from tinygen.mlperf.session import own_pty
 from tinygen.mlperf.transport import qemu_pty
 from tinygen.options import Kernels, Options
 from tinygen.pipeline import Compiled, compile_model
+from tinygen.system import serial_port
 from tinygen.targets import UartKind, load
 from tinygen.verify.reference import evaluate, outputs
 from tinygen.verify.samples import random_samples
@@ -277,7 +277,7 @@ def test_without_pyserial(monkeypatch: pytest.MonkeyPatch) -> None:
     def missing(name: str) -> None:
         raise ImportError(name)
 
-    monkeypatch.setattr(link, "import_module", missing)
+    monkeypatch.setattr(serial_port, "import_module", missing)
     with pytest.raises(ToolError) as caught:
         SerialLine("/dev/ttyACM0", FAST, 1).write(b"x")
     assert str(caught.value) == (

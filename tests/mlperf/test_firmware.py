@@ -127,7 +127,8 @@ def test_unknown_port(tmp_path: Path) -> None:
     ended = tinygen("mlperf", "run", elf, "--task", "kws", "--mode", "performance", "--port", tmp_path / "tty")
     assert (ended.code, ended.stderr) == (
         6,
-        f"tinygen: {tmp_path}/tty: cannot be opened (No such file or directory), a serial port was expected.\n",
+        f"tinygen: {tmp_path}/tty: cannot be opened (No such file or directory), a serial port was expected. "
+        "Plug the board in, correct the name, or see to the rights of the port.\n",
     )
 
 

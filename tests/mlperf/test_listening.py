@@ -27,7 +27,7 @@ from tinygen.mlperf.interface_board import InterfaceBoard
 from tinygen.mlperf.sound_link import EventKind, SoundLink
 from tinygen.mlperf.tasks import TASKS
 from tinygen.mlperf.tracks import Score, read_track, read_truth, score
-from tinygen.mlperf.transport import open_port
+from tinygen.mlperf.transport import open_pty
 from tinygen.options import Kernels, Options
 from tinygen.pipeline import compile_model
 from tinygen.targets import load
@@ -298,7 +298,7 @@ def test_item_17_serving_tracks(tmp_path: Path) -> None:
         assert serving.stdout is not None and serving.stderr is not None
         paths = [serving.stdout.readline().strip() for _ in range(2)]
         hint = serving.stderr.readline()
-        with open_port(paths[0]) as first, open_port(paths[1]) as second:
+        with open_pty(paths[0]) as first, open_pty(paths[1]) as second:
             device, board = Device(first), Device(second)
             assert device.identify().model == "sww01"
             for _ in range(2):

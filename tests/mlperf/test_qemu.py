@@ -22,7 +22,7 @@ from tinygen.mlperf import session
 from tinygen.mlperf.device import Device
 from tinygen.mlperf.runner import MINIMUM_S
 from tinygen.mlperf.tasks import TASKS, InputForm, Task
-from tinygen.mlperf.transport import TransportKind, open_port, qemu_pty
+from tinygen.mlperf.transport import TransportKind, open_port, open_pty, qemu_pty
 
 pytestmark = [pytest.mark.qemu, requires_qemu]
 
@@ -189,10 +189,16 @@ def _digits(count: int) -> str:
     return "5a" * count
 
 
+def test_a_board_at_a_serial_port(kws: tuple[str, Vector]) -> None:
+    path, _ = kws
+    with open_port(path, TASKS["kws"].baud) as port:
+        assert Device(port).command("nonsense") == ["e-[Unknown command: nonsense]"]
+
+
 def test_misbehaving_line(kws: tuple[str, Vector]) -> None:
     """Whatever came before, the next good session works."""
     path, vector = kws
-    with open_port(path) as port:
+    with open_pty(path) as port:
         device = Device(port)
         assert device.command("nonsense 1 2") == ["e-[Unknown command: nonsense]"]
         assert device.command("") == ["e-[Unknown command: ]"]
@@ -209,7 +215,7 @@ def test_misbehaving_line(kws: tuple[str, Vector]) -> None:
 
 def test_download_longer_than_announced(kws: tuple[str, Vector]) -> None:
     path, vector = kws
-    with open_port(path) as port:
+    with open_pty(path) as port:
         device = Device(port)
         assert device.command("db load 27648") == ["m-[Expecting 27648 bytes]"]
         device.command("db load 40")
@@ -224,7 +230,7 @@ def test_download_longer_than_announced(kws: tuple[str, Vector]) -> None:
 def test_bytes_lost_in_the_middle(kws: tuple[str, Vector]) -> None:
     """A terminator is lost: two commands run into one, which is refused."""
     path, vector = kws
-    with open_port(path) as port:
+    with open_pty(path) as port:
         device = Device(port)
         device.command("db load 490")
         port.write(f"db {_digits(20)}".encode(), 1)
@@ -238,11 +244,11 @@ def test_bytes_lost_in_the_middle(kws: tuple[str, Vector]) -> None:
 def test_second_runner(kws: tuple[str, Vector]) -> None:
     """Another one opens the port in the middle of a command, asks, and goes: the first one starts again."""
     path, vector = kws
-    with open_port(path) as port:
+    with open_pty(path) as port:
         device = Device(port)
         device.command("db load 490")
         port.write(b"db 5a5", 1)
-        with open_port(path) as other_port:
+        with open_pty(path) as other_port:
             other = Device(other_port)
             assert other.command("name")[0].startswith("e-[")  # what the first one had begun spoils its first question
             assert other.identify().model == "kws01"
@@ -253,7 +259,7 @@ def test_second_runner(kws: tuple[str, Vector]) -> None:
     os.write(descriptor, b"help%help%name%db load 5%db 01")
     os.close(descriptor)
     time.sleep(2)  # until it is answered, on a busy machine too: a new runner forgets what came before
-    with open_port(path) as port:
+    with open_pty(path) as port:
         device = Device(port)
         device.command("")
         _check(device, vector)
@@ -266,7 +272,7 @@ def test_serve(tmp_path: Path) -> None:
         assert serving.stdout is not None and serving.stderr is not None
         path = serving.stdout.readline().strip()
         hint = serving.stderr.readline()
-        with open_port(path) as port:
+        with open_pty(path) as port:
             assert Device(port).identify().model == "ad01"
         serving.send_signal(signal.SIGINT)
         assert serving.wait(20) == 130

@@ -11,13 +11,13 @@ import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from tinygen.build.link_frames import PAYLOAD_BYTES, FrameReader, FrameType, LinkFrame
 from tinygen.build.outcome import Outcome, outcome
 from tinygen.errors import ToolError
+from tinygen.system.serial_port import PortError, opened
 
 _PROTOCOL = 1
 _PROGRAM_BYTES = 8
@@ -103,24 +103,12 @@ class SerialLine:
         end = time.monotonic() + self.unplugged_s
         while True:
             try:
-                self._port = _serial().Serial(self.device, self.baud, timeout=0, write_timeout=_LONGEST_PAUSE_S)
+                self._port = opened(self.device, self.baud)
                 return self._port
-            except (OSError, ValueError) as error:
+            except PortError:
                 if time.monotonic() > end:
-                    raise ToolError(
-                        f"{self.device}: cannot be opened ({error}), a serial port was expected. Plug the board in, "
-                        "correct the name, or see to the rights of the port."
-                    ) from None
+                    raise
             time.sleep(_REOPEN_S)
-
-
-def _serial() -> Any:
-    try:
-        return import_module("serial")
-    except ImportError:
-        raise ToolError(
-            "pyserial: is not installed, needed for --port. Install it with pip install 'tinygen[serial]'."
-        ) from None
 
 
 @dataclass

@@ -25,6 +25,7 @@ from tinygen.mlperf.transport import (
     Transport,
     TransportKind,
     open_port,
+    open_pty,
     qemu_listening,
     qemu_pty,
     qemu_semihosting,
@@ -169,7 +170,7 @@ def drive_tracks(
 ) -> tuple[DeviceIdentity, Listened]:
     """Play the tracks of a truth file, which stand beside it, and count what the firmware hears."""
     tracks = read_truth(truth)
-    with playing(program, board, truth.parent) as (path, interface), open_port(path) as transport:
+    with playing(program, board, truth.parent) as (path, interface), open_pty(path) as transport:
         device = Device(transport)
         identity = _identified(device, task)
         return identity, listen(device, interface, tracks, progress)
@@ -182,7 +183,7 @@ def monitored(program: BenchmarkProgram, machine: Machine) -> Iterator[tuple[str
     check_elf(program.elf)
     with (
         qemu_pty(program.elf, machine) as (path, emulator),
-        open_port(path, emulator) as transport,
+        open_pty(path, emulator) as transport,
         own_pty() as (interface, interface_end),
         own_pty() as (power, power_end),
     ):
@@ -204,7 +205,7 @@ def own_pty() -> Iterator[tuple[str, int]]:
 
 def attach(port: str, task: Task) -> AbstractContextManager[Transport]:
     """A board that runs already, at a serial port."""
-    return open_port(port, baud=task.baud)
+    return open_port(port, task.baud)
 
 
 def drive(

@@ -4,7 +4,6 @@ import os
 import re
 import select
 import subprocess
-import termios
 import time
 import tty
 from collections.abc import Callable, Iterator, Sequence
@@ -17,6 +16,7 @@ from tinygen.build.qemu import Machine
 from tinygen.errors import ToolError
 from tinygen.mlperf.sound_link import SoundLink, sound_link
 from tinygen.system.process import has_ended, tied
+from tinygen.system.serial_port import opened
 from tinygen.system.work import work_folder
 from tinygen.targets import Sound
 
@@ -122,30 +122,26 @@ class Transport:
 
 
 @contextmanager
-def open_port(path: str, emulator: Emulator | None = None, baud: int | None = None) -> Iterator[Transport]:
-    """The serial port `path`, raw; what came before is forgotten. A pty has no baud rate."""
+def open_pty(path: str, emulator: Emulator | None = None) -> Iterator[Transport]:
+    """The pty of a board that is emulated, raw; what came before is forgotten."""
+    pty = os.open(path, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK)
     try:
-        port = os.open(path, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK)
-    except OSError as error:
-        raise ToolError(f"{path}: cannot be opened ({error.strerror}), a serial port was expected.") from None
-    try:
-        _make_raw(port, path, baud)
-        transport = Transport(port, port, 1, emulator)
-        transport.drain()
-        yield transport
+        tty.setraw(pty)
+        yield _drained(Transport(pty, pty, 1, emulator))
     finally:
-        os.close(port)
+        os.close(pty)
 
 
-def _make_raw(port: int, path: str, baud: int | None) -> None:
-    try:
-        tty.setraw(port)
-        if baud is not None:
-            settings = termios.tcgetattr(port)
-            settings[4] = settings[5] = getattr(termios, f"B{baud}")  # speeds in and out
-            termios.tcsetattr(port, termios.TCSANOW, settings)
-    except termios.error:
-        raise ToolError(f"{path}: is no serial port, or not one of {baud} baud. Name another.") from None
+@contextmanager
+def open_port(path: str, baud: int) -> Iterator[Transport]:
+    """The serial port of a board; what came before is forgotten."""
+    with opened(path, baud) as port:
+        yield _drained(Transport(port.fileno(), port.fileno(), 1, None))
+
+
+def _drained(transport: Transport) -> Transport:
+    transport.drain()
+    return transport
 
 
 @contextmanager
@@ -170,7 +166,7 @@ def qemu_listening(
 @contextmanager
 def qemu_uart(elf: Path, machine: Machine) -> Iterator[Transport]:
     """QEMU running `elf` with its UART open."""
-    with qemu_pty(elf, machine) as (path, emulator), open_port(path, emulator) as transport:
+    with qemu_pty(elf, machine) as (path, emulator), open_pty(path, emulator) as transport:
         yield transport
 
 
