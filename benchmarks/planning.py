@@ -15,7 +15,7 @@ from itertools import product
 from pathlib import Path
 
 from tests.support.graphs import GraphBuilder
-from tests.support.networks import mobilenet_v2
+from tests.support.networks import mobilenet_v2, over_time
 from tinygen import targets
 from tinygen.ir.graph import Graph
 from tinygen.kernels.base import Library, Objective, Toolbox
@@ -76,15 +76,6 @@ def chain(operators: int) -> Graph:
     return build.graph(tensor)
 
 
-def tall(layers: int, rows: int) -> Graph:
-    """Convolutions over time."""
-    build = GraphBuilder()
-    tensor = build.input(1, rows, 1, 4)
-    for _ in range(layers):
-        tensor = build.conv(tensor, 4, HW(3, 1))
-    return build.graph(tensor)
-
-
 def _models(folder: Path | None) -> Iterator[tuple[str, ...]]:
     yield ("model", "board", "kernels", *(f"-O {objective.value}" for objective in _OBJECTIVES))
     for task, board, kernels in product(_TASKS, _BOARDS, _KERNELS):
@@ -128,7 +119,7 @@ def _most_seconds(file: Path, options: Options) -> float:
 
 def _networks() -> Iterator[tuple[str, ...]]:
     yield ("operators", "-O time", "-O ram", "-O time, bytes", "-O ram, bytes", "MB")
-    for graph in (mobilenet_v2(224), tall(*_TALL), *map(chain, _OPERATORS)):
+    for graph in (mobilenet_v2(224), over_time(*_TALL), *map(chain, _OPERATORS)):
         seconds, arenas = [], []
         for objective in (Objective.TIME, Objective.RAM):
             start = time.process_time()

@@ -5,11 +5,11 @@ from itertools import pairwise, product
 import pytest
 
 from tests.support.graphs import GraphBuilder
+from tests.support.networks import over_time
 from tests.support.steps import counted
 from tinygen import targets
 from tinygen.ir.graph import Graph
 from tinygen.kernels.base import Library, Objective, Toolbox
-from tinygen.ops.window import HW
 from tinygen.planner.plan import PlanRequest, curve, plan
 from tinygen.planner.schedule.check import check
 from tinygen.planner.search.search_work import MOST_OF_PLAN, SearchWork, least_rows, longest_chain
@@ -26,15 +26,6 @@ _INPUTS = {
 
 def _toolbox(objective: Objective) -> Toolbox:
     return Toolbox(Library.CMSIS_NN, _M4.isa, objective, has_native_kernels=True, chooses_by_cost=True)
-
-
-def _audio(layers: int, rows: int) -> Graph:
-    """Convolutions over time."""
-    build = GraphBuilder()
-    tensor = build.input(1, rows, 1, 4)
-    for _ in range(layers):
-        tensor = build.conv(tensor, 4, HW(3, 1))
-    return build.graph(tensor)
 
 
 def _fan(width: int) -> Graph:
@@ -57,16 +48,16 @@ def _steps(graph: Graph, objective: Objective, request: PlanRequest, most: int) 
 @pytest.mark.parametrize("rows", [1_000, 8_000])
 def test_tall_tensors(rows: int) -> None:
     """Without larger calls these took 28 s, and hours."""
-    print(_steps(_audio(4, rows), Objective.RAM, _INPUTS["resident"], _MOST_STEPS), "steps")
+    print(_steps(over_time(4, rows), Objective.RAM, _INPUTS["resident"], _MOST_STEPS), "steps")
 
 
 @pytest.mark.parametrize(("objective", "input"), list(product(Objective, _INPUTS)))
 def test_every_objective_and_input(objective: Objective, input: str) -> None:
-    print(_steps(_audio(2, 2_000), objective, _INPUTS[input], _MOST_STEPS), "steps")
+    print(_steps(over_time(2, 2_000), objective, _INPUTS[input], _MOST_STEPS), "steps")
 
 
 @pytest.mark.parametrize("objective", [Objective.RAM, Objective.BALANCED])
-@pytest.mark.parametrize("graph", [_audio(24, 16), _audio(120, 8), _fan(24)], ids=["chain", "long", "fan"])
+@pytest.mark.parametrize("graph", [over_time(24, 16), over_time(120, 8), _fan(24)], ids=["chain", "long", "fan"])
 def test_without_work_left_there_is_a_plan(graph: Graph, objective: Objective, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(SearchWork, "is_left", False)
     print(_steps(graph, objective, _INPUTS["resident"], _MOST_STEPS_OF_FEW), "steps")
@@ -75,7 +66,7 @@ def test_without_work_left_there_is_a_plan(graph: Graph, objective: Objective, m
 def test_who_watches_is_told_what_is_searched_and_the_best_so_far() -> None:
     told: list[tuple[str, int, int]] = []
     request = PlanRequest(watch=lambda sought, done, total: told.append((sought, done, total)))
-    schedule = plan(_audio(4, 200), _M4, _toolbox(Objective.RAM), request)
+    schedule = plan(over_time(4, 200), _M4, _toolbox(Objective.RAM), request)
     texts, done = [text for text, _, _ in told], [units for _, units, _ in told]
     assert texts[0] == "the smallest arena"
     assert any(text.startswith("the fewest instructions in ") for text in texts)
@@ -95,7 +86,7 @@ def test_long_searches_say_how_far_they_are() -> None:
 
 def test_the_curve_of_tall_tensors() -> None:
     with counted(_MOST_STEPS) as steps:
-        points = curve(_audio(4, 1_000), _M4, _toolbox(Objective.TIME), PlanRequest())
+        points = curve(over_time(4, 1_000), _M4, _toolbox(Objective.TIME), PlanRequest())
     assert len(points) > 1
     print(steps.count, "steps")
 

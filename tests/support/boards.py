@@ -4,7 +4,10 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
+import pytest
+
 from tinygen import paths
+from tinygen.errors import UsageError
 from tinygen.targets import Board, load
 
 
@@ -17,6 +20,13 @@ def resized(folder: Path, board: str, sizes: Mapping[str, int]) -> Path:
     file = folder / f"{board}-resized.toml"
     file.write_text(text)
     return file
+
+
+def refusal_of(target: str) -> str:
+    """What is said of the name or the file of a board that cannot be taken."""
+    with pytest.raises(UsageError) as caught:
+        load(target)
+    return str(caught.value)
 
 
 def with_ram(board: Board, *sizes: int) -> Board:

@@ -32,6 +32,15 @@ def mobilenet_v2(size: int, width: float = 1.0, classes: int = 1000) -> Graph:
     return build.graph(build.softmax(tensor))
 
 
+def over_time(layers: int, rows: int) -> Graph:
+    """Convolutions over time, of 4 channels each."""
+    build = GraphBuilder()
+    tensor = build.input(1, rows, 1, 4)
+    for _ in range(layers):
+        tensor = build.conv(tensor, 4, HW(3, 1))
+    return build.graph(tensor)
+
+
 def _bottleneck(build: GraphBuilder, input: Tensor, expansion: int, channels: int, stride: int) -> Tensor:
     tensor = build.conv(input, input.shape[3] * expansion) if expansion > 1 else input
     tensor = build.depthwise(tensor, kernel=HW(3, 3), stride=HW(stride, stride))

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.boards import refusal_of
 from tinygen import targets
-from tinygen.errors import UsageError
 from tinygen.targets import Isa, MemoryKind
 
 KNOWN = (
@@ -76,12 +76,6 @@ SIZES = {
 WITHOUT_QEMU = ("host", "ch32v307", "esp32-c3", "esp32-c6", "rp2350-arm", "rp2350-riscv")
 
 
-def _refusal(name_or_path: str) -> str:
-    with pytest.raises(UsageError) as caught:
-        targets.load(name_or_path)
-    return str(caught.value)
-
-
 def test_every_board_is_listed() -> None:
     assert targets.names() == ("host", *sorted(SIZES))
 
@@ -125,18 +119,20 @@ def test_own_board_file(tmp_path: Path) -> None:
 
 
 def test_unknown_name() -> None:
-    assert _refusal("mps2-an38") == (
+    assert refusal_of("mps2-an38") == (
         f"target 'mps2-an38': is not known, expected a TOML file, one of {KNOWN}, or one of "
         f"{len(targets.parts())} parts. Did you mean mps2-an386 or mps2-an385 or mps2-an383?"
     )
-    assert _refusal("zzz") == (
+    assert refusal_of("zzz") == (
         f"target 'zzz': is not known, expected a TOML file, one of {KNOWN}, or one of {len(targets.parts())} parts. "
         "`tinygen targets --search TEXT` finds parts."
     )
 
 
 def test_missing_file() -> None:
-    assert _refusal("no/such.toml") == ("no/such.toml: does not exist, expected a board's TOML file. Correct the path.")
+    assert refusal_of("no/such.toml") == (
+        "no/such.toml: does not exist, expected a board's TOML file. Correct the path."
+    )
 
 
 @pytest.mark.parametrize(
@@ -192,7 +188,7 @@ def test_missing_file() -> None:
 def test_bad_board_file(tmp_path: Path, old: str, new: str, problem: str) -> None:
     file = tmp_path / "mine.toml"
     file.write_text(GOOD.replace(old, new, 1))
-    assert _refusal(str(file)) == f"{file}: {problem}. Correct the file."
+    assert refusal_of(str(file)) == f"{file}: {problem}. Correct the file."
 
 
 def test_memories_may_touch(tmp_path: Path) -> None:
@@ -204,4 +200,4 @@ def test_memories_may_touch(tmp_path: Path) -> None:
 def test_unreadable_file(tmp_path: Path) -> None:
     file = tmp_path / "mine.toml"
     file.write_bytes(b"\xff\xfe")
-    assert _refusal(str(file)).startswith(f"{file}: cannot be read (")
+    assert refusal_of(str(file)).startswith(f"{file}: cannot be read (")

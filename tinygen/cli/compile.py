@@ -1,6 +1,6 @@
 """`tinygen compile`: a model becomes a folder of C."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
@@ -24,8 +24,8 @@ from tinygen.codegen.project import ProjectKind
 from tinygen.errors import UsageError
 from tinygen.option import choice
 from tinygen.options import Joining, Options
-from tinygen.pipeline import Compiled, compile_model
-from tinygen.product import product
+from tinygen.pipeline import Compiled, Observer, compile_model
+from tinygen.product import JointModels, product
 from tinygen.quant.accuracy import ScoredAccuracy
 from tinygen.quant.ctable_file import ctable_text
 from tinygen.quant.dynamic.apply import Applied
@@ -153,13 +153,10 @@ def command(
     if dump is not None:
         check_folder(dump, force)
     passes = Dump()
-    with terminal.searching(f"compiling {model.name}") as watch:
-        compiled = compile_model(model, options, passes.observe, watch=watch)
-    terminal.note(kernel_note(compiled))
+    compiled = _compiled(terminal, model, options, passes.observe)
     if dump is not None:
         write_folder(dump, passes.files(compiled), force)
-    compiled.check_fits()
-    files = _with_ctables(compiled.folder_files(kind), [compiled])
+    files = _folder(compiled, kind, [compiled])
     summary = api.report(compiled, [*files, *(format.file for format in formats)])
     summary = replace(summary, accuracy=_accuracy(compiled))
     if formats:
@@ -193,20 +190,21 @@ def _check_joining(joining: Joining) -> None:
         raise UsageError("--together, --cascade: are given for one network, several were expected. Leave them out.")
 
 
-def _with_ctables(files: dict[str, str], members: Iterable[Compiled]) -> dict[str, str]:
-    """The files of a folder, and the CTables of what was calibrated."""
-    tables = {m.name: ctable_text(m.calibration.table) for m in members if m.calibration is not None}
-    return files | {f"{name}.ctable.json": text for name, text in tables.items()}
-
-
-def _alone(terminal: Terminal, model: Path, options: Options, kind: ProjectKind) -> tuple[dict[str, str], Compilation]:
-    """The folder of one network."""
-    with terminal.searching(f"compiling {model.name} for {options.target}") as watch:
-        compiled = compile_model(model, options, watch=watch)
+def _compiled(
+    terminal: Terminal, model: Path, options: Options, observe: Observer | None = None, for_core: str = ""
+) -> Compiled:
+    """One network alone, said while it is compiled; then which kernels it has."""
+    with terminal.searching(f"compiling {model.name}{for_core}") as watch:
+        compiled = compile_model(model, options, observe, watch=watch)
     terminal.note(kernel_note(compiled))
-    compiled.check_fits()
-    files = _with_ctables(compiled.folder_files(kind), [compiled])
-    return files, api.report(compiled, files)
+    return compiled
+
+
+def _folder(made: Compiled | JointModels, kind: ProjectKind, members: Sequence[Compiled]) -> dict[str, str]:
+    """The files of the folder; DoesNotFitError where the board has no room for it."""
+    made.check_fits()
+    tables = {m.name: ctable_text(m.calibration.table) for m in members if m.calibration is not None}
+    return made.folder_files(kind) | {f"{name}.ctable.json": text for name, text in tables.items()}
 
 
 def _several(
@@ -220,8 +218,7 @@ def _several(
             members.append(compile_model(model, replace(options, name=own), watch=watch))
     terminal.note(kernel_note(members[0]))
     made = product(name, members, joining)
-    made.check_fits()
-    files = _with_ctables(made.folder_files(kind), members)
+    files = _folder(made, kind, members)
     networks = tuple(api.report(member, member.files) for member in members)
     return files, report_joint(made.name, made.joint, networks, files, made.arena_limit_bytes)
 
@@ -243,7 +240,9 @@ def _cores(
             made.append(_several(terminal, models, _folder_name(own, out), own, joining, kind))
         else:
             _check_joining(joining)
-            made.append(_alone(terminal, Path(models[0]), own, kind))
+            compiled = _compiled(terminal, Path(models[0]), own, for_core=f" for {own.target}")
+            files = _folder(compiled, kind, [compiled])
+            made.append((files, api.report(compiled, files)))
     summaries = tuple(summary for _, summary in made)
     folders = [CoreFolder(board, own, summary.arena_bytes) for board, (own, summary) in zip(boards, made, strict=True)]
     first = summaries[0]
