@@ -1,9 +1,11 @@
 """Many models in one program: C under sanitizers against the numpy references."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 from unittest.mock import patch
 
 import numpy as np
@@ -18,6 +20,7 @@ from tinygen.codegen.render import render
 from tinygen.ir.graph import Graph
 from tinygen.ir.tensor import Tensor
 from tinygen.kernels.base import Library, Toolbox
+from tinygen.planner.memory.block import Block
 from tinygen.planner.memory.effort import Effort
 from tinygen.planner.memory.placement import place
 from tinygen.planner.plan import PlanRequest, plan
@@ -84,6 +87,25 @@ def run_batch(graphs: Sequence[Graph], toolbox: Toolbox, seed: int, folder: Path
         for owner, port, output, right in zip(owners, imported.outputs, outputs, expected, strict=True):
             if not np.array_equal(output, right, equal_nan=right.dtype.kind == "f"):
                 found.append(Differing(owner, port.name, int(np.count_nonzero(output != right))))
+    return found
+
+
+@contextmanager
+def stacked() -> Iterator[None]:
+    """Plans on whole tensors lay these one above the other: of operators without a connection all inputs live at once,
+    and to look for a small arena of so many takes minutes.
+    """
+    whole = "tinygen.planner.whole.whole"
+    with patch(f"{whole}.place", _stacked), patch(f"{whole}.best_order", lambda graph: graph):
+        yield
+
+
+def _stacked(items: Sequence[Sequence[Block]], **_: Any) -> dict[Block, int]:
+    found, offset = {}, 0
+    for (block,) in items:
+        offset = -(-offset // block.align) * block.align
+        found[block] = offset
+        offset += block.bytes
     return found
 
 

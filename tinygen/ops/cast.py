@@ -41,9 +41,9 @@ class Cast(Op):
         check_shape("output", self.output, self.input.shape)
 
     def aliases(self) -> tuple[Alias, ...]:
-        """Integers that are as wide, signed or not, have the same bytes."""
+        """What stays of its type, and integers that are as wide, signed or not, have the same bytes."""
         kinds = {self.input.type.dtype, self.output.type.dtype}
-        same = kinds <= set(INTEGERS) and len({dtype.bytes for dtype in kinds}) == 1
+        same = len(kinds) == 1 or (kinds <= set(INTEGERS) and len({dtype.bytes for dtype in kinds}) == 1)
         return (Alias(part=self.output, whole=self.input),) if same else ()
 
     def evaluate(self, values: Values) -> tuple[Array, ...]:
