@@ -21,6 +21,7 @@ _SETTINGS = {
     "distributed.worker.memory.spill": False,
     "distributed.worker.memory.pause": False,
     "distributed.admin.tick.limit": "1h",  # a worker that computes is not late
+    "distributed.deploy.lost-worker-timeout": "1000h",  # one that is just being started again is not given up
 }
 _KILLED = (
     "its worker ended each time that it was tried, alone at last: killed for its memory, or hanging beyond --timeout."
@@ -77,7 +78,9 @@ def findings(
             for future in done:
                 batch = running.pop(future)
                 if future.status == "finished":
-                    yield batch, future.result()
+                    found = future.result()
+                    future.release()  # or it is computed again where the worker that holds it dies
+                    yield batch, found
                     continue
                 if not isinstance(future.exception(), distributed.KilledWorker):
                     raise ToolError(f"cluster: lost a batch ({future.exception()}), a result was expected. Try again.")
