@@ -105,7 +105,8 @@ def test_serve_says_where_the_firmware_listens(tmp_path: Path, monkeypatch: pyte
     elf.write_bytes(b"\x7fELF")
 
     @contextmanager
-    def listening(*_: object) -> Iterator[tuple[str, SimpleNamespace]]:
+    def listening(*_: object, counts_instructions: bool) -> Iterator[tuple[str, SimpleNamespace]]:
+        assert counts_instructions
         yield "/dev/pts/9", SimpleNamespace(process=SimpleNamespace(wait=lambda: 0))
 
     monkeypatch.setattr(commands, "qemu_pty", listening)

@@ -37,13 +37,16 @@ def test_every_command_of_the_runner_is_acknowledged() -> None:
 
 
 def test_samples_and_events_are_where_the_time_says() -> None:
+    """Outside of a measurement that of the host; inside that of the firmware, for which a busy host takes longer."""
     clock = Clock()
     monitor = PowerMonitor(clock)
     monitor.answer("start")
     lines = []
-    for seconds in (0.25, 1.5, 0.75):
-        clock.now += seconds
-        lines += monitor.event()
+    for seconds, measured_us in ((0.25, None), (40, 1_500_000), (0.75, None)):
+        clock.now += seconds / 2
+        lines += monitor.samples()
+        clock.now += seconds / 2
+        lines += monitor.event(measured_us)
     stamps = [index for index, line in enumerate(lines) if TIME_STAMP.match(line)]
     samples = [line for line in lines if SAMPLE.match(line)]
     events = [(match[1], sum(map(bool, map(SAMPLE.match, lines[:index]))))
@@ -70,10 +73,12 @@ def test_a_time_stamp_of_the_firmware_is_an_event() -> None:
         *("sent: dut infer 1 0", "m-ready"),
         *("e-[Unknown command: name]", "m-ready", ""),
     ]
-    said = b"m-infer-start-1\r\nm-lap-us-5\r\nm-lap-us-12\r\nm-results-[m-lap-us-1]\r\nm-ready\r\n"
+    said = b"m-infer-start-1\r\nm-lap-us-4294966296\r\nm-lap-us-6123\r\nm-results-[m-lap-us-1]\r\nm-ready\r\n"
     os.write(firmware, said)
     bench.turn()
-    assert os.read(power, 100) == b"event 00 ris\r\nevent 01 ris\r\n"
+    told = os.read(power, 1000).decode().split("\r\n")
+    assert (told[:2], told[-2:]) == (["event 00 ris", "TimeStamp: 000s 000ms, buff 00%"], ["event 01 ris", ""])
+    assert len(told[2:-2]) == 7 and all(map(SAMPLE.match, told[2:-2]))
     received = b""
     turns = 0
     expected = b"".join(b"[dut]: " + line for line in said.splitlines(keepends=True))

@@ -185,6 +185,22 @@ def kws(firmware: tuple[Path, Vector]) -> Iterator[tuple[str, Vector]]:
         yield path, vector
 
 
+def test_times_of_the_official_runner_are_the_same_on_any_machine(firmware: tuple[Path, Vector]) -> None:
+    """The clock moves with the instructions, of which portable kernels take 28 million for a keyword."""
+    folder, vector = firmware
+    program = session.find_program(folder, UART)
+    assert program.machine is not None
+    with (
+        qemu_pty(program.elf, program.machine, counts_instructions=True) as (path, emulator),
+        open_pty(path, emulator) as port,
+    ):
+        device = Device(port)
+        device.load(vector.download)
+        first, second = (device.infer(2, warmups) for warmups in (0, 1))
+    assert first.elapsed_us == pytest.approx(second.elapsed_us, rel=0.01)
+    assert first.elapsed_us == pytest.approx(2 * 27.85e6 * 64 / 1000, rel=0.05)
+
+
 def _digits(count: int) -> str:
     return "5a" * count
 

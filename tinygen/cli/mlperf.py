@@ -246,7 +246,7 @@ def serve(
         _serve_energy(terminal, program, machine)
         return
     session.check_elf(program.elf)
-    with qemu_pty(program.elf, machine) as (path, emulator):
+    with qemu_pty(program.elf, machine, counts_instructions=True) as (path, emulator):
         if terminal.json:
             terminal.result({"pty": path})
         else:

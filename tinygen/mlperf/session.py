@@ -179,10 +179,10 @@ def drive_tracks(
 @contextmanager
 def monitored(program: BenchmarkProgram, machine: Machine) -> Iterator[tuple[str, str, Callable[[], None]]]:
     """QEMU with a program behind an interface board, beside an emulated power monitor: the paths of their ptys, and
-    what serves them."""
+    what serves them. The clock is that of a slow board, by instructions."""
     check_elf(program.elf)
     with (
-        qemu_pty(program.elf, machine) as (path, emulator),
+        qemu_pty(program.elf, machine, counts_instructions=True) as (path, emulator),
         open_pty(path, emulator) as transport,
         own_pty() as (interface, interface_end),
         own_pty() as (power, power_end),

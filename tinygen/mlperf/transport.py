@@ -21,6 +21,7 @@ from tinygen.system.work import work_folder
 from tinygen.targets import Sound
 
 _PTY = re.compile(r"redirected to (/dev/\S+) ")
+_BY_INSTRUCTIONS = ("-icount", "shift=6")  # 2**6 ns each: the speed of slow boards, for which the runner's numbers are
 _START_S = 10.0  # QEMU names its pty at once
 _QUIET_S = 0.3  # what the firmware says at boot has passed
 _LOOK_S = 1.0  # between two looks whether QEMU still runs
@@ -145,9 +146,13 @@ def _drained(transport: Transport) -> Transport:
 
 
 @contextmanager
-def qemu_pty(elf: Path, machine: Machine) -> Iterator[tuple[str, Emulator]]:
-    """QEMU running `elf`, and the path of the pty that its UART is on."""
-    with _qemu(elf, machine, "pty") as emulator:
+def qemu_pty(elf: Path, machine: Machine, counts_instructions: bool = False) -> Iterator[tuple[str, Emulator]]:
+    """QEMU running `elf`, and the path of the pty that its UART is on.
+
+    `counts_instructions`: its clock moves by 64 ns with each instruction, so that times are the same on any machine;
+    it is the host's clock otherwise.
+    """
+    with _qemu(elf, machine, "pty", options=_BY_INSTRUCTIONS if counts_instructions else ()) as emulator:
         yield _pty_path(emulator), emulator
 
 
