@@ -5,6 +5,7 @@ import re
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 
 import onnx
@@ -77,6 +78,13 @@ def digest_of(files: tuple[Path, ...]) -> str:
     """Of the contents of files."""
     whole = hashlib.sha256()
     for file in files:
-        with file.open("rb") as stream:
-            whole.update(hashlib.file_digest(stream, "sha256").digest())
+        here = file.stat()
+        whole.update(_digest_as_of(file, here.st_mtime_ns, here.st_size))
     return whole.hexdigest()
+
+
+@lru_cache(maxsize=256)
+def _digest_as_of(file: Path, _mtime_ns: int, _bytes: int) -> bytes:
+    """Of a file as it was then: samples are part of every point's key, and may be large."""
+    with file.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").digest()

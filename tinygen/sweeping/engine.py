@@ -3,17 +3,20 @@
 import logging
 import os
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 from tinygen.errors import ToolError
 from tinygen.option import COUNT, TEXT, option
 from tinygen.sweeping.point import Batch, PointResult, PointTask, run_batch
 
+_AT_ONE_GO_S = 1.0  # that a worker takes for a group: beside it a message is nothing, and who waits sees rows
+_ASK_EVERY_S = 1.0
 _MOST_DEATHS = 3  # of workers that had a point: the first may have been another point's, or nobody's fault
 _SETTINGS = {
     "distributed.scheduler.allowed-failures": 0,  # what is tried again runs alone
@@ -44,7 +47,8 @@ class Cluster:
     workers: int | None = option(
         None, COUNT, "--workers", metavar="N", at_least=1, help="Processes on this machine (default: its cores)."
     )
-    ahead: int = 3  # batches for each worker that are submitted: a bound of what the cluster holds
+    ahead: int = 3  # groups of batches for each worker that are submitted: a bound of what the cluster holds
+    together: int = 32  # batches in a group, at most
 
 
 def package(name: str) -> Any:
@@ -67,46 +71,120 @@ def findings(
     """
     distributed = package("distributed")
     with _client(cluster, task) as client:
-        running: dict[Any, Batch] = {}
-        suspects: deque[Batch] = deque()
+        queue, running = BatchQueue(batches, cluster.together), dict[Any, tuple[Batch, ...]]()
+        ended, workers = distributed.as_completed(loop=client.loop), _Workers(client)
         while True:
-            for batch in _next(client, len(running), batches, suspects, cluster.ahead):
-                running[client.submit(_on_worker, run, batch, task, pure=False)] = batch
+            for group in queue.next(len(running), cluster.ahead * workers.count()):
+                future = client.submit(_on_worker, run, group, task, pure=False)
+                running[future] = group
+                ended.add(future)
             if not running:
                 return
-            done, _ = distributed.wait(list(running), return_when="FIRST_COMPLETED")
-            for future in done:
-                batch = running.pop(future)
-                if future.status == "finished":
-                    found = future.result()
-                    future.release()  # or it is computed again where the worker that holds it dies
-                    yield batch, found
+            futures = ended.next_batch()
+            found = _results(client, futures)
+            for future in futures:
+                if future not in found and future.status in ("pending", "lost"):
+                    ended.add(future)  # its worker died with the result, which is computed again
                     continue
-                if not isinstance(future.exception(), distributed.KilledWorker):
-                    raise ToolError(f"cluster: lost a batch ({future.exception()}), a result was expected. Try again.")
-                if len(batch.points) == 1 and batch.deaths + 1 >= _MOST_DEATHS:
-                    yield batch, (PointResult(error_code=1, error=_KILLED),)
+                group = running.pop(future)
+                if future in found:
+                    queue.end(group, len(found[future]))
+                    yield from zip(group, found[future], strict=False)
+                elif isinstance(future.exception(), distributed.KilledWorker):
+                    yield from ((batch, (PointResult(error_code=1, error=_KILLED),)) for batch in queue.suspect(group))
                 else:
-                    suspects.extend(batch.alone)
+                    raise ToolError(f"cluster: lost a batch ({future.exception()}), a result was expected. Try again.")
 
 
-def _next(
-    client: Any, running: int, batches: Iterator[Batch | None], suspects: deque[Batch], ahead: int
-) -> Iterator[Batch]:
-    """What there is room for; suspects one by one, when nothing else runs."""
-    if suspects:
-        if not running:
-            yield suspects.popleft()
-        return
-    room = ahead * max(1, len(client.scheduler_info(n_workers=-1)["workers"])) - running
-    for _, batch in zip(range(room), batches, strict=False):
-        if batch is None:
+def _results(client: Any, futures: Sequence[Any]) -> dict[Any, tuple[tuple[PointResult, ...], ...]]:
+    """By future, of those that gave some."""
+    killed = package("distributed").KilledWorker
+    while True:
+        ended = [future for future in futures if future.status == "finished"]
+        try:
+            found = dict(zip(ended, client.gather(ended), strict=True))
+        except killed:  # with the result, which was to be computed again: the future has that error now
+            continue
+        for future in ended:
+            future.release()  # or it is computed again where the worker that holds it dies
+        return found
+
+
+class BatchQueue:
+    """What is still to be computed, in groups that take a worker about as long as it works at one go.
+
+    A message costs as much as points of small models do, so a worker is sent several models; it gives back what it did
+    not come to, and the next groups have fewer.
+    """
+
+    def __init__(self, batches: Iterator[Batch | None], together: int) -> None:
+        self._batches, self._most = batches, together
+        self._waiting = deque[Batch]()  # of groups that took longer
+        self._suspects = deque[Batch]()
+        self._size = 1  # of a group
+
+    def next(self, running: int, most: int) -> Iterator[tuple[Batch, ...]]:
+        """Groups until `most` are running; suspects one by one, when nothing else runs."""
+        if self._suspects:
+            if not running:
+                yield (self._suspects.popleft(),)
             return
-        yield batch
+        for _ in range(most - running):
+            group = tuple(self._taken())
+            if group:
+                yield group
+            if len(group) < self._size:
+                return
+
+    def end(self, group: Sequence[Batch], done: int) -> None:
+        """A worker has come to so many batches of its group."""
+        self._waiting.extend(group[done:])
+        if done < len(group):
+            self._size = min(self._size, done)
+        elif done == self._size < self._most:
+            self._size += 1
+
+    def suspect(self, group: Sequence[Batch]) -> list[Batch]:
+        """Try those of a worker that was killed alone; gives those that were tried often enough."""
+        dead = [batch for batch in group if len(batch.points) == 1 and batch.deaths + 1 >= _MOST_DEATHS]
+        self._suspects.extend(alone for batch in group if batch not in dead for alone in batch.alone)
+        return dead
+
+    def _taken(self) -> Iterator[Batch]:
+        for _ in range(self._size):
+            batch = self._waiting.popleft() if self._waiting else next(self._batches, None)
+            if batch is None:
+                return
+            yield batch
 
 
-def _on_worker(run: RunBatch, batch: Batch, task: PointTask) -> tuple[PointResult, ...]:
-    return run(batch, task, Path(package("distributed").get_worker().local_directory))
+class _Workers:
+    """How many there are, which costs a message: asked now and then."""
+
+    def __init__(self, client: Any) -> None:
+        self._client, self._count, self._asked = client, 0, -_ASK_EVERY_S
+
+    def count(self) -> int:
+        """At least 1, so that a cluster which grows with its work begins."""
+        if monotonic() - self._asked >= _ASK_EVERY_S:
+            self._count, self._asked = len(self._client.scheduler_info(n_workers=-1)["workers"]), monotonic()
+        return max(1, self._count)
+
+
+def _on_worker(run: RunBatch, group: Sequence[Batch], task: PointTask) -> tuple[tuple[PointResult, ...], ...]:
+    return at_one_go(run, group, task, Path(package("distributed").get_worker().local_directory))
+
+
+def at_one_go(
+    run: RunBatch, group: Sequence[Batch], task: PointTask, folder: Path
+) -> tuple[tuple[PointResult, ...], ...]:
+    """What the first batches of the group give: one, and more as long as time is left."""
+    begin, found = monotonic(), list[tuple[PointResult, ...]]()
+    for batch in group:
+        if found and monotonic() - begin >= _AT_ONE_GO_S:
+            break
+        found.append(run(batch, task, folder))
+    return tuple(found)
 
 
 @contextmanager

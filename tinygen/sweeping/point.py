@@ -2,7 +2,7 @@
 
 import shutil
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from pathlib import Path
 from threading import Lock
@@ -167,7 +167,7 @@ def _planned(compiled: Compiled) -> dict[str, Any]:
 
 def as_record(finding: PointResult) -> dict[str, Any]:
     """The finding by the names of its columns."""
-    return asdict(finding)
+    return dict(vars(finding))
 
 
 _MODELS_KEPT = 2

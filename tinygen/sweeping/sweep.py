@@ -14,8 +14,8 @@ from tinygen.errors import TinygenError, UsageError
 from tinygen.option import Written, from_written
 from tinygen.options import Options
 from tinygen.sweeping.candidate import Given, Network, Suggestion, digest_of_source, source_of, suggestion_of
-from tinygen.sweeping.engine import Cluster, findings
-from tinygen.sweeping.point import Batch, Chosen, PointResult, PointTask, as_record
+from tinygen.sweeping.engine import Cluster, RunBatch, findings
+from tinygen.sweeping.point import Batch, Chosen, PointResult, PointTask, as_record, run_batch
 from tinygen.sweeping.store import ResultStore, key_of
 from tinygen.targets import load
 
@@ -98,13 +98,19 @@ def plan_of(targets: str | Sequence[str], axes: Mapping[str, Any], base: SweepPl
 class Sweep:
     """The points of models and a plan: `run` computes them, `rows` has what is known so far.
 
-    `models` may contain None: no more before something is found.
+    `models` may contain None: no more before something is found. `run`: what a worker does with a batch.
     """
 
     def __init__(
-        self, models: Iterable[Given | None], plan: SweepPlan, task: PointTask, cluster: Cluster, cache: Path | None
+        self,
+        models: Iterable[Given | None],
+        plan: SweepPlan,
+        task: PointTask,
+        cluster: Cluster,
+        cache: Path | None,
+        run: RunBatch = run_batch,
     ) -> None:
-        self.plan, self.task, self.cluster = plan, task, cluster
+        self.plan, self.task, self.cluster, self._run = plan, task, cluster, run
         self._models, self._points = models, plan.points
         self._store = ResultStore(cache if cache is not None else paths.cache() / "sweep")
         self._found: dict[int, Row] = {}
@@ -134,7 +140,7 @@ class Sweep:
         waiting = self._batches()
         first = next(waiting, None)
         if first is not None:  # else all is known, and no cluster is needed
-            for batch, found in findings(chain([first], waiting), self.task, self.cluster):
+            for batch, found in findings(chain([first], waiting), self.task, self.cluster, self._run):
                 for number, finding in zip(batch.numbers, found, strict=True):
                     self._add(number, finding)
                 yield len(self._found)
@@ -241,7 +247,7 @@ def sweep(
     given: Models = [models] if isinstance(models, str | Path | bytes | onnx.ModelProto) else models or ()
     task = PointTask(validate, bench, None if data is None else Path(data), timeout)
     folder = None if cache is None else Path(cache)
-    cluster = Cluster(scheduler, workers) if suggest is None else Cluster(scheduler, workers, ahead=1)
+    cluster = Cluster(scheduler, workers) if suggest is None else Cluster(scheduler, workers, ahead=1, together=1)
 
     def candidates() -> Iterator[Given | None]:
         yield from given

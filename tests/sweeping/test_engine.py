@@ -1,0 +1,84 @@
+"""How batches are put together for workers: groups that take about a second, whatever models take."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tinygen.sweeping import engine
+from tinygen.sweeping.engine import BatchQueue, at_one_go
+from tinygen.sweeping.point import Batch, PointResult, PointTask
+
+
+def _batches(count: int, points: int = 1) -> Iterator[Batch]:
+    """Each with a number of its own."""
+    for number in range(count):
+        yield Batch(Path(str(number)), "", (number,) * points, ({},) * points)
+
+
+def _names(groups: Any) -> list[str]:
+    return ["".join(str(batch.model) for batch in group) for group in groups]
+
+
+def test_groups_grow_while_workers_come_to_all_of_them() -> None:
+    queue = BatchQueue(_batches(10), together=3)
+    [first] = groups = list(queue.next(0, 1))
+    assert _names(groups) == ["0"]
+    queue.end(first, 1)
+    second, third = groups = list(queue.next(0, 2))
+    assert _names(groups) == ["12", "34"]
+    queue.end(second, 2)
+    queue.end(third, 2)
+    [fourth] = groups = list(queue.next(2, 3))
+    assert _names(groups) == ["567"]
+    queue.end(fourth, 3)
+    assert _names(queue.next(0, 5)) == ["89"], "not more together than is allowed, and what is left"
+
+
+def test_what_a_worker_did_not_come_to_is_next_and_groups_shrink() -> None:
+    queue = BatchQueue(_batches(6), together=4)
+    for _ in range(2):
+        [group] = queue.next(0, 1)
+        queue.end(group, len(group))
+    [group] = groups = list(queue.next(0, 1))
+    assert _names(groups) == ["345"]
+    queue.end(group, 1)
+    assert _names(queue.next(0, 9)) == ["4", "5"]
+
+
+def test_nothing_more_is_taken_where_the_source_waits() -> None:
+    first, second = _batches(2)
+    queue = BatchQueue(iter((first, None, second)), together=4)
+    assert _names(queue.next(0, 9)) == ["0"]
+    assert _names(queue.next(0, 9)) == ["1"], "asked again when something was found"
+
+
+def test_what_lost_its_worker_runs_alone_until_it_is_given_up() -> None:
+    queue = BatchQueue(_batches(3), together=1)
+    [two] = _batches(1, points=2)
+    assert queue.suspect((two,)) == []
+    assert list(queue.next(1, 9)) == [], "nothing runs beside a suspect"
+    tried, given_up = 0, list[Batch]()
+    while len(given_up) < 2:
+        [[alone]] = queue.next(0, 9)
+        assert len(alone.points) == 1
+        given_up += queue.suspect((alone,))
+        tried += 1
+    assert tried == 4, "two more times each"
+    assert _names(queue.next(0, 9)) == ["0", "1", "2"], "the others go on"
+
+
+def test_a_worker_gives_back_what_it_has_no_time_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0.0]
+    monkeypatch.setattr(engine, "monotonic", lambda: now[0])
+
+    def run(batch: Batch, _task: PointTask, _folder: Path) -> tuple[PointResult, ...]:
+        now[0] += float(batch.digest)
+        return tuple(PointResult() for _ in batch.points)
+
+    def done(*seconds: float) -> int:
+        group = [Batch(Path(), str(each), (0,), ({},)) for each in seconds]
+        return len(at_one_go(run, group, PointTask(), Path()))
+
+    assert [done(0.3, 0.3, 0.3, 0.3, 0.3, 0.3), done(5.0, 0.1), done(0.1, 0.1)] == [4, 1, 2]
