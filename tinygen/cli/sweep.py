@@ -24,8 +24,8 @@ PlanFile = Annotated[
     typer.Option(
         "--plan",
         metavar="FILE",
-        help="TOML file: a table [axes] of any options of `tinygen compile` with lists of values, and tables "
-        "[[exclude]] of points to leave out.",
+        help="TOML file: a table 'axes' of any options of `tinygen compile` with lists of values, and tables 'exclude' "
+        "of points to leave out.",
         show_default=False,
     ),
 ]
