@@ -1,11 +1,13 @@
 """Native kernels on random layers, many in one program, against the numpy references of their operators."""
 
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 
 from tests.support.native_layers import check
 from tests.support.tools import requires_arm_gcc, requires_host_cc, requires_qemu, requires_riscv_qemu
+from tinygen.kernels.native import twins
 from tinygen.kernels.native.winograd import METHODS, Method
 
 LAYERS = 100
@@ -21,6 +23,7 @@ FUNCTIONS = {  # of each family
     "row_filters": 10,
     "small_filters": 9,
 }
+TWINS = ("convolution", "edge_convolution")  # families that have layers for two pixels at once
 CODE_BYTES = 24 << 10  # that a plan leaves in flash where weights could grow
 FEWEST_NATIVE = 0.6  # of the layers: others have factors or sizes that the native kernels leave to CMSIS-NN
 IN_TILES = [
@@ -52,6 +55,17 @@ def test_random_layers_on_riscv(family: str, tmp_path: Path) -> None:
     assert not outcome.differing
     assert outcome.native >= FEWEST_NATIVE * LAYERS
     assert outcome.functions and not any("joined" in function for function in outcome.functions)
+    assert family not in TWINS or any("twin" in function for function in outcome.functions)
+
+
+@requires_host_cc
+@pytest.mark.parametrize("family", TWINS)
+def test_two_pixels_at_once_in_c(family: str, tmp_path: Path) -> None:
+    """What RISC-V has assembly for, on the host with sanitizers: with few elements and odd numbers of channels, too."""
+    with patch.object(twins, "gains", return_value=True):
+        outcome = check(family, LAYERS, 1, "host", tmp_path, True)
+    assert not outcome.differing
+    assert any("twin" in function for function in outcome.functions)
 
 
 @pytest.mark.qemu

@@ -117,6 +117,7 @@ struct tg_native_add {
  *
  * The functions named `relu` requantize by one multiplication, which is proven for clamps at the output's zero point.
  * Those named `joined` unpack the weights of two channels at once, where the sums of every second one fit 24 bits.
+ * Those named `twin` multiply two pixels at once, where products of two elements fit 16 bits.
  */
 void tg_native_convolve_s8(const struct tg_native_convolve *layer, const int8_t *input, int8_t *output, void *scratch);
 void tg_native_convolve_relu_s8(
@@ -124,6 +125,10 @@ void tg_native_convolve_relu_s8(
 void tg_native_convolve_joined_s8(
     const struct tg_native_convolve *layer, const int8_t *input, int8_t *output, void *scratch);
 void tg_native_convolve_joined_relu_s8(
+    const struct tg_native_convolve *layer, const int8_t *input, int8_t *output, void *scratch);
+void tg_native_convolve_twin_s8(
+    const struct tg_native_convolve *layer, const int8_t *input, int8_t *output, void *scratch);
+void tg_native_convolve_twin_relu_s8(
     const struct tg_native_convolve *layer, const int8_t *input, int8_t *output, void *scratch);
 
 /** Convolution with 1x1 filters at stride 1, without padding. */
@@ -134,6 +139,10 @@ void tg_native_convolve_1x1_relu_s8(
 void tg_native_convolve_1x1_joined_s8(
     const struct tg_native_convolve *layer, const int8_t *input, int8_t *output, void *scratch);
 void tg_native_convolve_1x1_joined_relu_s8(
+    const struct tg_native_convolve *layer, const int8_t *input, int8_t *output, void *scratch);
+void tg_native_convolve_1x1_twin_s8(
+    const struct tg_native_convolve *layer, const int8_t *input, int8_t *output, void *scratch);
+void tg_native_convolve_1x1_twin_relu_s8(
     const struct tg_native_convolve *layer, const int8_t *input, int8_t *output, void *scratch);
 
 /**
@@ -147,6 +156,10 @@ void tg_native_convolve_shallow_relu_s8(
 void tg_native_convolve_shallow_joined_s8(
     const struct tg_native_convolve *layer, const int8_t *input, int8_t *output, void *scratch);
 void tg_native_convolve_shallow_joined_relu_s8(
+    const struct tg_native_convolve *layer, const int8_t *input, int8_t *output, void *scratch);
+void tg_native_convolve_shallow_twin_s8(
+    const struct tg_native_convolve *layer, const int8_t *input, int8_t *output, void *scratch);
+void tg_native_convolve_shallow_twin_relu_s8(
     const struct tg_native_convolve *layer, const int8_t *input, int8_t *output, void *scratch);
 
 /**

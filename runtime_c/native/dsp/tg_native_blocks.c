@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
+ *
+ * Blocks of 4 pixels: by what becomes of those that are left over.
  */
 #include "tg_native_blocks.h"
 #include "tg_native_arithmetic.h"
@@ -52,7 +54,7 @@ static inline void convolve_one(const struct tg_native_convolve *layer, const in
     if (first < pixels) { /* the last block repeats pixels, where there are 4 */
         const int32_t start = pixels < 4 ? 0 : pixels - 4;
         pack(layer, input, start, columns);
-        if (first == start + 1) {
+        if (pixel == 0 || first == start + 1) {
             multiply(&all, columns, output + start * channels, gemm);
         } else {
             multiply_pixels(&all, columns + first - start, pixels - first, output + first * channels, pixel);
@@ -61,11 +63,25 @@ static inline void convolve_one(const struct tg_native_convolve *layer, const in
     tg_native_clamp_s8(output, pixels * channels, layer->min, layer->max);
 }
 
+/* file: tg_native_blocks.c */
+
 void tg_native_blocks(const struct tg_native_convolve *layer, const int8_t *input, int8_t *output, void *scratch,
     tg_native_pack *pack, tg_native_gemm *gemm, tg_native_gemm_pixel *pixel)
 {
     for (int32_t batch = 0; batch < layer->batches; batch++) {
         convolve_one(layer, input, output, scratch, pack, gemm, pixel);
+        input += layer->input_height * layer->input_width * layer->depth;
+        output += layer->output_height * layer->output_width * layer->channels;
+    }
+}
+
+/* file: tg_native_whole_blocks.c */
+
+void tg_native_whole_blocks(const struct tg_native_convolve *layer, const int8_t *input, int8_t *output, void *scratch,
+    tg_native_pack *pack, tg_native_gemm *gemm)
+{
+    for (int32_t batch = 0; batch < layer->batches; batch++) {
+        convolve_one(layer, input, output, scratch, pack, gemm, 0);
         input += layer->input_height * layer->input_width * layer->depth;
         output += layer->output_height * layer->output_width * layer->channels;
     }

@@ -18,6 +18,10 @@ typedef void tg_native_pack(
 void tg_native_blocks(const struct tg_native_convolve *layer, const int8_t *input, int8_t *output, void *scratch,
     tg_native_pack *pack, tg_native_gemm *gemm, tg_native_gemm_pixel *pixel);
 
+/** The same for 4 pixels or more: a last block computes some anew. */
+void tg_native_whole_blocks(const struct tg_native_convolve *layer, const int8_t *input, int8_t *output, void *scratch,
+    tg_native_pack *pack, tg_native_gemm *gemm);
+
 /** Any filter. */
 tg_native_pack tg_native_pack_windows;
 
@@ -26,5 +30,10 @@ tg_native_pack tg_native_pack_pixels;
 
 /** Inputs of 1 to 4 channels. */
 tg_native_pack tg_native_pack_shallow;
+
+/** The same for functions that multiply two pixels at once. */
+tg_native_pack tg_native_pack_windows_twin;
+tg_native_pack tg_native_pack_pixels_twin;
+tg_native_pack tg_native_pack_shallow_twin;
 
 #endif

@@ -18,6 +18,11 @@
  * 256 c1[k] + c0[k], and a bias 1 of 256 b1 + b0: they multiply both at once and take the sum of channel 0 away. The
  * sum of channel 1 must fit 24 bits.
  *
+ * The functions named `twin` multiply two pixels at once. Their columns hold for each element, in the order of the
+ * weights, x0 + 65536 x1 of pixels 0 and 1, then of 2 and 3. What some elements add is s0 + 65536 s1, which is parted
+ * where s0 and s1 are 16-bit numbers: they are for each two elements, and for 4 of both channels where a bit is 0. A
+ * word of such bits, the highest one first, stands before each 32 times 4 elements.
+ *
  * The functions named `relu` have no shifts in their stream; an output is ((sum * multiplier >> 32) + offset) >> 2,
  * saturated.
  */
@@ -36,6 +41,8 @@ tg_native_gemm tg_native_gemm_s8;
 tg_native_gemm tg_native_gemm_relu_s8;
 tg_native_gemm tg_native_gemm_joined_s8;
 tg_native_gemm tg_native_gemm_joined_relu_s8;
+tg_native_gemm tg_native_gemm_twin_s8;
+tg_native_gemm tg_native_gemm_twin_relu_s8;
 
 /** The same for one pixel, whose words stand 4 words apart. */
 typedef void tg_native_gemm_pixel(

@@ -99,6 +99,11 @@
 
 #endif
 
+static inline int8_t tg_gemm_output(uint32_t sum, const int32_t *scale, int32_t is_relu)
+{
+    return is_relu ? tg_linear((int32_t)sum, scale) : tg_rounded(tg_doubled((int32_t)sum), scale);
+}
+
 #if !TG_NATIVE_DSP
 
 /* Two channels of two pixels: as many sums as cores without the DSP extension have registers for. */
@@ -149,11 +154,6 @@ static inline struct tg_gemm_sums tg_gemm_joined_products(const int32_t *stream,
         }
     }
     return (struct tg_gemm_sums){{a, tg_parted(b, a)}, {c, tg_parted(d, c)}};
-}
-
-static inline int8_t tg_gemm_output(uint32_t sum, const int32_t *scale, int32_t is_relu)
-{
-    return is_relu ? tg_linear((int32_t)sum, scale) : tg_rounded(tg_doubled((int32_t)sum), scale);
 }
 
 /* A pair of channels of one pixel. */

@@ -8,6 +8,7 @@ import numpy as np
 from tinygen.ir.graph import Op
 from tinygen.ir.types import Array
 from tinygen.kernels.base import Kernel, Table
+from tinygen.kernels.native import twins
 from tinygen.kernels.native.fully_connected import product_with_rows
 from tinygen.kernels.native.joining import can_join, join
 from tinygen.kernels.native.linear import LinearRequantization, linear_requantization
@@ -43,6 +44,7 @@ class NativeConvolveS8(NativeKernel):
     activation: Clamp
     quads: int
     pair_words: int  # of the stream
+    parted: float | None  # of products of two pixels at once: the share that is parted two by two
 
     @property
     def layout(self) -> str:
@@ -53,16 +55,17 @@ class NativeConvolveS8(NativeKernel):
                 "position; bias, multiplier, offset, shift of each. See tg_native_winograd.h."
             )
         return (
-            "For each pair of channels: two biases; filters, two words for each 4 elements; multiplier, offset and, "
+            "For each pair of channels: two biases; filters, two words for each 4 elements"
+            f"{', a word of bits before 32 of these' * ('_twin' in self.function)}; multiplier, offset and, "
             "where it is not the same for all, shift of each. See tg_native_gemm.h."
         )
 
     def work(self, op: Op, rows: int | None = None, columns: int | None = None) -> Work:
         assert isinstance(op, Conv2D)
-        return direct_work(self.function, op, rows, columns)
+        return direct_work(self.function, op, rows, columns, self.parted)
 
 
-def direct_work(function: str, op: Conv2D, rows: int | None, columns: int | None) -> Work:
+def direct_work(function: str, op: Conv2D, rows: int | None, columns: int | None, parted: float | None) -> Work:
     """Windows are packed as whole words, on their own or side by side, and multiplied in blocks of pixels."""
     batches, all_rows, all_columns, channels = op.output.shape
     lines = batches * (all_rows if rows is None else rows)
@@ -70,7 +73,8 @@ def direct_work(function: str, op: Conv2D, rows: int | None, columns: int | None
     kernel, depth = op.window.kernel, op.input.shape[3]
     elements = _whole_words(kernel.h * kernel.w * depth)
     overlap = kernel.w == 3 and op.stride.w == 1 and depth % 8 == 0
-    outputs, left_over = pixels * channels, channels * _BESIDE_BLOCKS[pixels % _PIXELS]
+    beside = _BESIDE_BLOCKS[pixels % _PIXELS] if parted is None else -pixels % _PIXELS
+    outputs, left_over = pixels * channels, channels * beside
     return work(
         function,
         call=1,
@@ -86,6 +90,7 @@ def direct_work(function: str, op: Conv2D, rows: int | None, columns: int | None
         tail_output=left_over,
         tail_mac=left_over * elements,
         clamped=clamped(op, rows, columns),
+        **({} if parted is None else {"part": outputs * elements * parted}),
     )
 
 
@@ -105,20 +110,23 @@ def direct_convolution(op: Conv2D, isa: Isa) -> Kernel | None:
     is_shallow = weights.shape[3] <= _SHALLOW and op.window.kernel != UNIT
     requantization = linear or short
     elements, pairs = _column_elements(op), pairs_of(len(weights))
-    gains = isa.runs_dsp_kernels and elements >= _FEWEST_JOINED
+    is_twin = twins.gains(isa, len(weights), elements) and _pixels(op) >= _PIXELS * op.output.shape[0]
+    is_twin = is_twin and twins.can_twin(_columns(weights))
+    gains = isa.runs_dsp_kernels and elements >= _FEWEST_JOINED and not is_twin
     is_joined = gains and can_join(weights.reshape(len(weights), -1), short, requantization, pairs)
-    pair_words = 2 + elements // 2 + 2 * len(requantization.scale)
+    pair_words = 2 + elements // 2 + is_twin * twins.bit_words(elements) + 2 * len(requantization.scale)
     words = packing(
-        ("tg_native_gemm", op.output_stage.key, is_joined),
+        ("tg_native_gemm", op.output_stage.key, is_joined, is_twin),
         len(pairs) * pair_words,
-        lambda: stream(_columns(weights), requantization, is_joined).reshape(-1),
+        lambda: stream(_columns(weights), requantization, is_joined, is_twin).reshape(-1),
     )
     further = _band_bytes(op) if is_shallow else _line_bytes(op)
+    form = f"{_form(op, is_shallow)}{'_joined' * is_joined}{'_twin' * is_twin}{'_relu' if linear else ''}"
     return NativeConvolveS8(
-        function=f"tg_native_convolve{_form(op, is_shallow)}{'_joined' * is_joined}{'_relu' if linear else ''}_s8",
+        function=f"tg_native_convolve{form}_s8",
         reads=(op.input,),
         writes=(op.output,),
-        tables=(Table("stream", words),),
+        tables=(Table("twins" if is_twin else "stream", words),),  # tiles of one operator may differ in this
         scratch_bytes=2 * _PIXELS * elements + further,
         input_shape=op.input.shape,
         output_shape=op.output.shape,
@@ -127,6 +135,7 @@ def direct_convolution(op: Conv2D, isa: Isa) -> Kernel | None:
         activation=op.clamp,
         quads=elements // 4,
         pair_words=pair_words,
+        parted=twins.parted_share(_columns(weights), pairs) if is_twin else None,
     )
 
 
@@ -188,7 +197,9 @@ def _columns(weights: Array) -> Array:
     return np.pad(joined, ((0, 0), (0, -joined.shape[1] % 4)))
 
 
-def stream(columns: Array, requantization: ShortRequantization | LinearRequantization, is_joined: bool) -> Array:
+def stream(
+    columns: Array, requantization: ShortRequantization | LinearRequantization, is_joined: bool, is_twin: bool
+) -> Array:
     """The words that tg_native_gemm reads, [pair of channels, word]."""
     pairs = pairs_of(len(columns))
     weights, bias = columns[pairs], requantization.bias[pairs]
@@ -197,6 +208,8 @@ def stream(columns: Array, requantization: ShortRequantization | LinearRequantiz
     quads = weights.reshape(len(pairs), 2, -1, 2, 2)  # pair, channel, quad, element / 2, element % 2
     bytes = np.ascontiguousarray(quads.transpose(0, 2, 4, 3, 1))  # of a word: element / 2, channel
     words = bytes.reshape(len(pairs), -1).view("<i4")
+    if is_twin:
+        words = twins.with_bits(words, columns, pairs)
     scales = np.stack(requantization.scale, axis=1)[pairs]
     parts = (bias, words, scales.reshape(len(pairs), -1))
     return np.concatenate(parts, axis=1).astype(np.int32)

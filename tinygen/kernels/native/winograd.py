@@ -16,7 +16,7 @@ import numpy as np
 from tinygen.ir.graph import Op
 from tinygen.ir.types import Array
 from tinygen.kernels.base import Kernel, Lowerings, Table, Toolbox
-from tinygen.kernels.native.convolution import NativeConvolveS8, direct_convolution, direct_work, pairs_of
+from tinygen.kernels.native.convolution import NativeConvolveS8, direct_convolution, pairs_of
 from tinygen.kernels.native.native import clamped
 from tinygen.kernels.native.requantization import ShortRequantization, short_requantization
 from tinygen.kernels.packing import Packing, packing
@@ -114,7 +114,7 @@ class NativeWinogradS8(NativeConvolveS8):
 
     method: Method
     others: tuple[Method, ...]  # that make do with as much scratch
-    direct: str | None  # convolution that does so, too
+    direct: NativeConvolveS8 | None  # convolution that does so, too
 
     @property
     def is_priced_by_cycles(self) -> bool:
@@ -129,7 +129,7 @@ class NativeWinogradS8(NativeConvolveS8):
         """Parts may be computed by other tiles, or directly."""
         assert isinstance(op, Conv2D)
         tiled = tuple(method.work(op, rows, columns) for method in (self.method, *self.others))
-        return (*tiled, direct_work(self.direct, op, rows, columns)) if self.direct else tiled
+        return (*tiled, self.direct.work(op, rows, columns)) if self.direct else tiled
 
 
 def lower_conv2d(op: Op, toolbox: Toolbox) -> tuple[Kernel, ...]:
@@ -167,7 +167,6 @@ def _kernel(
 ) -> NativeWinogradS8:
     quads = -(-op.input.shape[3] // 4)
     scratch_bytes = 4 * method.words(quads)
-    has_room = isinstance(direct, NativeConvolveS8) and direct.scratch_bytes <= scratch_bytes
     return NativeWinogradS8(
         function=method.function,
         reads=(op.input,),
@@ -181,9 +180,10 @@ def _kernel(
         activation=op.clamp,
         quads=quads,
         pair_words=0,
+        parted=None,
         method=method,
         others=tuple(m for m in methods if m is not method and 4 * m.words(quads) <= scratch_bytes),
-        direct=direct.function if has_room else None,
+        direct=direct if isinstance(direct, NativeConvolveS8) and direct.scratch_bytes <= scratch_bytes else None,
     )
 
 
