@@ -1,7 +1,9 @@
 """Labelled data, and the float network of each task, as they stand in this folder, in examples/ and in `../shared`."""
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +11,7 @@ import numpy.typing as npt
 
 from benchmarks import keywords
 from benchmarks.accuracy.clicks import Visits, visits
+from benchmarks.accuracy.files import files, tokens
 from tinygen.frontends import import_model
 from tinygen.ir.types import Float32Array
 from tinygen.mlperf.metrics import binary_auc
@@ -18,6 +21,7 @@ FOLDER = Path(__file__).parent
 _DIGITS = FOLDER.parents[1] / "examples" / "digits"
 _PIXEL_MAX = 16
 _KNOWN_VISITS, _VISITS = 500, 20_000
+_KNOWN_FILES, _FILES = 48, 96
 
 Labels = npt.NDArray[np.integer | np.bool_]
 Samples = Mapping[str, npt.NDArray[np.generic]]  # by input
@@ -83,3 +87,25 @@ def spoken() -> Task:
     return Task(
         "keywords", keywords.MODEL, {"in0": images[:count]}, {"in0": images[count:]}, labels[count:], 0.01, right
     )
+
+
+def magika() -> Path | None:
+    """The folder of the network that the package magika brings; None where it is not installed."""
+    found = find_spec("magika")
+    return None if found is None or found.origin is None else Path(found.origin).parent / "models" / "standard_v3_3"
+
+
+def file_types() -> Task:
+    """Files of 24 types, made up, for the float network of the package magika."""
+    folder = magika()
+    if folder is None:
+        raise SystemExit("magika: is not installed, it brings the network of file types. Run make setup.")
+    names = json.loads((folder / "config.min.json").read_text(encoding="utf-8"))["target_labels_space"]
+    (known, _), (test, labels) = (_tokens(count, seed) for count, seed in ((_KNOWN_FILES, 101), (_FILES, 102)))
+    places = np.array([names.index(type) for type in labels])
+    return Task("file types", folder / "model.onnx", {"in0": known}, {"in0": test}, places, 0.01, right)
+
+
+def _tokens(count: int, seed: int) -> tuple[npt.NDArray[np.int32], list[str]]:
+    made = files(count, seed)
+    return np.stack([tokens(content) for _, content in made]), [type for type, _ in made]
