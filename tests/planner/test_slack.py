@@ -25,6 +25,7 @@ from tinygen.planner.memory.spill import arena_room, rooms
 from tinygen.planner.plan import PlanRequest, plan
 from tinygen.planner.schedule import solver
 from tinygen.planner.search.goals import RAM_SLACK
+from tinygen.targets.board import Board
 from tinygen.targets.isa import Isa
 
 _M4 = targets.load("mps2-an386")
@@ -148,18 +149,26 @@ def _hard_to_place() -> Graph:
     return build.graph(build.conv(tensor, 1))
 
 
-@given(st.one_of(images(), bottlenecks()), st.sampled_from([Isa.DSP, Isa.MVE]))
-@example(_hard_to_place(), Isa.DSP)
-@settings(max_examples=12, deadline=None)
-def test_more_kernels_to_choose_from_never_give_a_larger_arena(graph: Graph, isa: Isa) -> None:
+def _with_fewer_and_with_more(graph: Graph, board: Board, *, may_split: bool = True) -> tuple[int, int]:
+    """Smallest arenas."""
+    fewer, more = (Toolbox(Library.CMSIS_NN, board.isa, Objective.RAM), _auto(Library.CMSIS_NN, board.isa))
+    request = PlanRequest(slack=0.0, may_split=may_split)
+    return plan(graph, board, fewer, request).arena_bytes, plan(graph, board, more, request).arena_bytes
+
+
+@given(st.one_of(images(), bottlenecks()), st.sampled_from([Isa.DSP, Isa.MVE]), st.booleans())
+@example(_hard_to_place(), Isa.DSP, True)
+@settings(max_examples=16, deadline=None)
+def test_more_kernels_to_choose_from_never_give_a_larger_arena(graph: Graph, isa: Isa, may_split: bool) -> None:
     board = _M4 if isa is Isa.DSP else targets.load("mps3-an547")
-    fewer, more = (Toolbox(Library.CMSIS_NN, isa, Objective.RAM), _auto(Library.CMSIS_NN, isa))
-    arenas = [plan(graph, board, toolbox, PlanRequest(slack=0.0)).arena_bytes for toolbox in (fewer, more)]
-    assert arenas[1] <= arenas[0]
+    fewer, more = _with_fewer_and_with_more(graph, board, may_split=may_split)
+    assert more <= fewer
 
 
-@pytest.mark.parametrize("name", _MODELS)
-def test_more_kernels_never_give_a_larger_arena_of_a_model(name: str) -> None:
-    graph = run(import_tflite(shared_file(f"models/mlperf_tiny/{name}.tflite")))
-    fewer = plan(graph, _M4, Toolbox(Library.CMSIS_NN, _M4.isa, Objective.RAM), PlanRequest(slack=0.0))
-    assert _bytes(graph, Library.CMSIS_NN, 0.0) <= fewer.arena_bytes
+@pytest.mark.parametrize("may_split", [True, False])
+@pytest.mark.parametrize("name", [*(f"mlperf_tiny/{name}" for name in _MODELS), "open/mww_v2_vad_streaming_int8"])
+def test_more_kernels_never_give_a_larger_arena_of_a_model(name: str, may_split: bool) -> None:
+    fewer, more = _with_fewer_and_with_more(
+        run(import_tflite(shared_file(f"models/{name}.tflite"))), _M4, may_split=may_split
+    )
+    assert more <= fewer

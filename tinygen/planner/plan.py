@@ -14,7 +14,7 @@ from tinygen.planner.memory.spill import arena_room, spill
 from tinygen.planner.schedule.check import check
 from tinygen.planner.schedule.schedule import Schedule
 from tinygen.planner.schedule.solver import Solver
-from tinygen.planner.search.goals import LOOPS_SAVE, RAM_SLACK
+from tinygen.planner.search.goals import LOOPS_SAVE, RAM_SLACK, Tradeoff, chosen_for_ram, room_bytes
 from tinygen.planner.search.search_work import Watch
 from tinygen.planner.search.splitting import least_bytes, smaller_plans, smallest_plan, split_plan
 from tinygen.planner.whole.stepping import step_plan, step_plans
@@ -67,10 +67,22 @@ def plan(graph: Graph, board: Board, toolbox: Toolbox, request: PlanRequest = Pl
     """
     toolbox = with_subgraphs(graph, board, toolbox, request.solver)
     if graph.is_sequential:
-        schedule = _in_memories(step_plan(graph, board, toolbox, request.limit_bytes, request.solver), request)
+        schedule = _in_memories(_of_call(graph, board, toolbox, request), request)
         check(schedule)
         return schedule
     return _plan(graph, board, _with_work_in_place(graph, board, toolbox, request), request)
+
+
+def _of_call(graph: Graph, board: Board, toolbox: Toolbox, request: PlanRequest) -> Schedule:
+    """The schedule of a call of a stream."""
+    toolboxes = _choices(toolbox) if toolbox.objective is Objective.RAM else (toolbox,)
+    plans = [step_plan(graph, board, each, request.limit_bytes, request.solver) for each in toolboxes]
+    return min(plans, key=lambda schedule: schedule.arena_bytes)
+
+
+def _choices(toolbox: Toolbox) -> tuple[Toolbox, ...]:
+    """The toolbox, and that with fewer kernels whose plans are found with all of them, too."""
+    return (toolbox, toolbox.of_library) if toolbox.mixes_kernels else (toolbox,)
 
 
 def with_subgraphs(graph: Graph, board: Board, toolbox: Toolbox, solver: Solver) -> Toolbox:
@@ -88,6 +100,8 @@ def _plan(graph: Graph, board: Board, toolbox: Toolbox, request: PlanRequest) ->
     if toolbox.has_native_kernels and not toolbox.may_grow:
         return _thrifty(graph, board, toolbox, request)
     schedule, network = _whole(graph, board, toolbox, request)
+    if not request.may_split and toolbox.objective is Objective.RAM and toolbox.mixes_kernels:
+        schedule = exchanged(_thriftiest(graph, board, toolbox, request), network)
     if request.may_split and _may_be_better(schedule, toolbox.objective, request):
         limit = _limit(request, schedule.arena_bytes)
         smaller = partial(_with_fewer_kernels, graph, board, toolbox, request)
@@ -114,6 +128,14 @@ def _whole(graph: Graph, board: Board, toolbox: Toolbox, request: PlanRequest) -
     parts = whole.graph.by_parts
     network = request.network(parts, _kernels(parts, _thriftier(toolbox)))
     return exchanged(whole, network), network
+
+
+def _thriftiest(graph: Graph, board: Board, toolbox: Toolbox, request: PlanRequest) -> Schedule:
+    """The schedule on whole tensors that memory as the goal takes: its kernels have no more than so much scratch."""
+    plans = [s for each in _choices(toolbox) for s in step_plans(graph, board, each, request.solver)]
+    room = room_bytes(min(s.arena_bytes for s in plans), request.slack, request.limit_bytes)
+    points = {Tradeoff(s.arena_bytes, estimated_instructions(s, toolbox.library)): s for s in plans}
+    return points[chosen_for_ram(point for point in points if point.bytes <= room)]
 
 
 def _with_fewer_kernels(
