@@ -10,7 +10,7 @@ JOBS    ?= 2
 PYTEST_FLAGS ?=
 DOORS   ?= torch tensorflow tvm
 DOOR_TESTS := tests/frontends/test_doors.py tests/frontends/test_same_network.py tests/frontends/test_relax.py \
-	tests/frontends/test_recurrent_exports.py tests/calib/test_torch_states.py
+	tests/frontends/test_recurrent_exports.py tests/frontends/test_in_memory.py tests/calib/test_torch_states.py
 
 VENV := .venv
 BIN := $(VENV)/bin

@@ -1,20 +1,37 @@
 """tinygen from Python."""
 
+import json
 import subprocess
 import sys
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import onnx
 import pytest
 
 import tinygen
 from tests.support.command_line import DIGITS, DIGITS_DATA
+from tests.support.command_line import tinygen as command
 from tests.support.litert import needs_litert, run_reference
 from tests.support.tflite_writer import ModelWriter
 from tests.support.tools import requires_qemu
+from tinygen.build.desk import Desk
+from tinygen.calib.request import CalibrationRequest
 from tinygen.errors import DoesNotFitError, UsageError
 from tinygen.ir.types import Array
+from tinygen.option import options_of
+from tinygen.options import Options
+from tinygen.report.result import Reported, Result
+from tinygen.tasks.inspection import InspectionRequest
+from tinygen.tasks.measuring import BenchRequest
+from tinygen.tasks.quantization import QuantizationRequest
+from tinygen.tasks.running import RunRequest
+from tinygen.tasks.validation import ValidationRequest
+from tinygen.verify.oracle import Oracle
+
+OUTPUT = "StatefulPartitionedCall_1:0"
 
 
 @pytest.fixture(scope="module")
@@ -159,3 +176,122 @@ def test_other_systems_are_refused_at_once() -> None:
     assert done.stderr.splitlines()[-1] == (
         "ImportError: tinygen needs Linux or macOS: on Windows, install it in the Windows Subsystem for Linux (WSL)"
     )
+
+
+def test_inspect_says_what_the_command_says(model: tinygen.Model) -> None:
+    found = tinygen.inspect(DIGITS, ops=True)
+    assert (found.fits, found.arena_bytes) == (True, model.report.arena_bytes)
+    assert found.to_dict() == command("inspect", DIGITS, "-t", "host", "--ops", "--json").document
+    assert f"{found}\n" == command("inspect", DIGITS, "-t", "host", "--ops").stdout
+    small = tinygen.inspect(DIGITS, ram="1K", split=False)
+    assert (small.fits, small.arena_limit_bytes) == (False, 1024)
+
+
+def test_what_is_not_supported_is_listed(tmp_path: Path) -> None:
+    writer = ModelWriter()
+    x, y = writer.tensor("x", (1, 4), "float32"), writer.tensor("y<i>", (1, 4), "float32")
+    writer.operator("CUSTOM", [x], [y])
+    (tmp_path / "custom.tflite").write_bytes(writer.finish([x], [y]))
+    found = tinygen.inspect(tmp_path / "custom.tflite")
+    assert [each.name for each in found.unsupported] == ["y<i>"]
+    assert "1 operators are not supported" in repr(found)
+    assert "y&lt;i&gt;" in found._repr_html_()
+    assert "<i>" not in found._repr_html_()
+
+
+def test_run_gives_arrays_by_name(model: tinygen.Model, images: Array) -> None:
+    found = tinygen.run(DIGITS, images[:3])
+    (scores,) = found.outputs.values()
+    np.testing.assert_array_equal(scores, model.run(images[:3]))
+    assert (found.samples, found.accuracy) == (3, None)
+    assert found.to_dict()["outputs"] == {OUTPUT: scores.tolist()}
+    with_labels = tinygen.run(DIGITS, DIGITS_DATA)
+    assert with_labels.accuracy is not None
+    assert with_labels.samples == 364
+    np.testing.assert_array_equal(
+        tinygen.run(DIGITS, seed=3).outputs[OUTPUT], tinygen.run(DIGITS, seed=3).outputs[OUTPUT]
+    )
+
+
+@needs_litert
+def test_validate_compares(images: Array) -> None:
+    found = tinygen.validate(DIGITS, images[:2], per_layer=True)
+    assert (found.exact, found.samples, found.oracle, len(found.layers)) == (True, 2, Oracle.LITERT, 10)
+    assert tinygen.validate(DIGITS, samples=1, against="simulator").samples == 1
+    with pytest.raises(UsageError, match="--samples: is 0, 1 to 1000000 was expected"):
+        tinygen.validate(DIGITS, samples=0)
+    with pytest.raises(UsageError, match="smaples: is no option"):
+        tinygen.validate(DIGITS, smaples=1)
+
+
+@pytest.mark.qemu
+@requires_qemu
+def test_bench_measures() -> None:
+    found = tinygen.bench(DIGITS, "mps2-an386", per_op=True)
+    document = command("bench", DIGITS, "-t", "mps2-an386", "--per-op", "--json").document
+    assert found.to_dict() == document
+    assert found.instructions is not None
+
+
+def test_networks_are_bytes_and_onnx_models_too(images: Array, model: tinygen.Model, tmp_path: Path) -> None:
+    same = tinygen.compile(DIGITS.read_bytes(), name="digits")
+    np.testing.assert_array_equal(same.run(images[:1]), model.run(images[:1]))
+    assert same.write(tmp_path / "out").joinpath("digits.h").is_file()
+    network = relu_network()
+    for given in (network, network.SerializeToString()):
+        np.testing.assert_array_equal(tinygen.compile(given, allow_float=True).run([[-1.0, 2.0]]), [[0.0, 2.0]])
+    with pytest.raises(UsageError, match=r"^model: is of type int; a path, bytes, an onnx\.ModelProto, a pair"):
+        tinygen.compile(3)
+
+
+def test_calibrate_and_quantize_take_arrays(tmp_path: Path) -> None:
+    data = np.random.default_rng(0).uniform(-1, 1, (20, 1, 2)).astype(np.float32)
+    table = tinygen.calibrate(relu_network(), data)
+    assert table.report.to_dict()["samples"] == 20
+    assert "20" in repr(table)
+    file = table.write(tmp_path / "relu.ctable.json")
+    by_table = tinygen.compile(relu_network(), ctable=file)
+    quantized = tinygen.quantize(relu_network(), data)
+    again = tinygen.compile(quantized.content)
+    assert by_table.report.arena_bytes == again.report.arena_bytes
+    assert quantized.write(tmp_path / "relu.onnx").read_bytes() == quantized.content
+    tflite = tinygen.quantize(relu_network(), {"x": data}, format="tflite")
+    assert tflite.content[4:8] == b"TFL3"
+    with pytest.raises(UsageError, match="--data, --ctable: exactly one of them was expected"):
+        tinygen.quantize(relu_network())
+
+
+@pytest.mark.parametrize(
+    ("function", "requests"),
+    [
+        ("inspect", (InspectionRequest, Options)),
+        ("run", (RunRequest, Desk, Options)),
+        ("validate", (ValidationRequest, Desk, Options)),
+        ("bench", (BenchRequest, Desk, Options)),
+        ("calibrate", (CalibrationRequest,)),
+        ("quantize", (QuantizationRequest,)),
+    ],
+)
+def test_functions_have_the_options_of_their_commands(function: str, requests: tuple[type, ...]) -> None:
+    known = {keyword for request in requests for keyword in options_of(request)}
+    own = {"bench": set(), "calibrate": {"errors"}, "quantize": {"format"}}.get(function, set())
+    assert set(signature(getattr(tinygen, function)).parameters) - {"model", "data"} == (known | own) - {"data"}
+
+
+def test_results_are_short_lines_in_a_session(model: tinygen.Model) -> None:
+    found: list[Result | Reported] = [model, model.report, tinygen.inspect(DIGITS, ops=True)]
+    found.append(tinygen.bench(DIGITS, per_op=True))
+    found.append(tinygen.validate(DIGITS, samples=1, against="simulator", per_layer=True))
+    for result in found:
+        assert len(repr(result)) < 160, result
+        assert "\n" not in repr(result)
+        page = result._repr_html_()
+        assert page.startswith("<table>")
+        assert json.dumps(result.to_dict())
+
+
+def relu_network() -> onnx.ModelProto:
+    """A float network of one operator."""
+    x, y = (onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [1, 2]) for name in "xy")
+    graph = onnx.helper.make_graph([onnx.helper.make_node("Relu", ["x"], ["y"])], "relu", [x], [y])
+    return onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8)

@@ -17,11 +17,11 @@ from tests.support.tflite_writer import ModelWriter
 from tests.support.tools import requires_qemu
 from tinygen import paths, targets
 from tinygen.build.inventory import take_inventory
-from tinygen.cli import validate as validate_module
 from tinygen.frontends.tflite.importer import INTEGER_READERS, READERS
 from tinygen.ir.types import Array
 from tinygen.report.document import json_text
 from tinygen.report.health import health_table, judge
+from tinygen.tasks import validation as validation_task
 from tinygen.verify.comparison import Side
 from tinygen.verify.oracle import Oracle
 from tinygen.verify.validate import FirstMismatch, Validation
@@ -210,8 +210,8 @@ def test_bench_compares_with_other_kernels() -> None:
     document = tinygen("bench", DIGITS, "--json", "--kernels", "portable", "--compare", "portable").document
     other = document.pop("compare")
     assert document.pop("per_op_gain") == []
-    assert other.keys() == document.keys() >= BENCH_KEYS
-    assert other == document
+    assert document.keys() >= other.keys() >= BENCH_KEYS
+    assert {key: document[key] for key in other} == other
     shown = tinygen("bench", DIGITS, "--kernels", "portable", "--compare", "portable").stdout
     assert re.search(r"instructions +[\d,]+ +[\d,]+ +1\.00", shown)
 
@@ -241,7 +241,7 @@ def test_validate() -> None:
 def test_a_mismatch_ends_with_code_5_and_the_operator(monkeypatch: pytest.MonkeyPatch) -> None:
     first = FirstMismatch("CONV_2D", "conv", Side.TARGET)
     found = Validation(False, 4, 3, 17, first, Oracle.SIMULATOR, "host", "portable", ())
-    monkeypatch.setattr(validate_module, "validate", lambda *_: found)
+    monkeypatch.setattr(validation_task, "validate", lambda *_: found)
     ended = tinygen("validate", DIGITS, "--json", "--against", "simulator")
     assert ended.code == 5
     assert (ended.document["exact"], ended.document["mismatches"]) == (False, 17)

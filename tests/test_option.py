@@ -192,8 +192,8 @@ def test_one_field_is_an_option_everywhere() -> None:
 
 def test_python_takes_each_option_by_its_name() -> None:
     keywords = signature(tinygen.compile).parameters
-    assert list(keywords)[:2] == ["path", "target"]
-    assert set(keywords) == {"path", *options_of(Options)}
+    assert list(keywords)[:2] == ["model", "target"]
+    assert set(keywords) == {"model", *options_of(Options)}
     assert keywords["slack"].default == "10%"
     with pytest.raises(UsageError) as caught:
         tinygen.compile(DIGITS, recompte=0)

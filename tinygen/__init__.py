@@ -10,7 +10,18 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tinygen.api import Model, Models, compile, join  # noqa: A004  (as in `tinygen.compile`)
+    from tinygen.api import (
+        Model,
+        Models,
+        bench,
+        calibrate,
+        compile,  # noqa: A004 - as in `tinygen.compile`
+        inspect,
+        join,
+        quantize,
+        run,
+        validate,
+    )
     from tinygen.sweeping.candidate import Suggestion
     from tinygen.sweeping.sweep import sweep
 
@@ -19,13 +30,27 @@ if os.name != "posix":  # locks of the cache, process groups and signals are POS
 
 __version__ = "0.1.0"
 
-__all__ = ["Model", "Models", "Suggestion", "__version__", "compile", "join", "sweep"]
+__all__ = [
+    "Model",
+    "Models",
+    "Suggestion",
+    "__version__",
+    "bench",
+    "calibrate",
+    "compile",
+    "inspect",
+    "join",
+    "quantize",
+    "run",
+    "sweep",
+    "validate",
+]
+
+_HOMES = {"Suggestion": "tinygen.sweeping.sweep", "sweep": "tinygen.sweeping.sweep"}
 
 
 def __getattr__(name: str) -> object:
     """Loads what is behind `tinygen.compile` when it is first asked for: the command line starts quickly without."""
-    if name in ("Model", "Models", "compile", "join"):
-        return getattr(import_module("tinygen.api"), name)
-    if name in ("Suggestion", "sweep"):
-        return getattr(import_module("tinygen.sweeping.sweep"), name)
-    raise AttributeError(f"module 'tinygen' has no attribute {name!r}")
+    if name not in __all__:
+        raise AttributeError(f"module 'tinygen' has no attribute {name!r}")
+    return getattr(import_module(_HOMES.get(name, "tinygen.api")), name)

@@ -1,40 +1,81 @@
-"""tinygen from Python: compile a model, run it, prove it, write it."""
+"""tinygen from Python: the commands as functions, with the commands' options as keywords.
 
-from collections.abc import Iterable, Mapping, Sequence
+A model is a path; the bytes of a TFLite or ONNX file; an `onnx.ModelProto`; a pair of a `torch.nn.Module` and a tuple
+of example inputs; a `torch.export.ExportedProgram`; or a `keras.Model`. Data are the path of an .npz or .npy file, an
+array for the only input, or a dictionary of arrays for several.
+
+Every function raises a `tinygen.errors.TinygenError`; the one that fits says whether model, options or a tool are at
+fault. What they return prints as the command's tables, and has its document as `to_dict()`.
+"""
+
+from __future__ import annotations  # `help` shows names, not what they stand for
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-import numpy as np
-import numpy.typing as npt
-
+from tinygen.build.desk import Desk
 from tinygen.build.output import write_folder
+from tinygen.calib.request import CalibrationRequest
 from tinygen.codegen.project import ProjectKind
-from tinygen.errors import UsageError
-from tinygen.ir.graph import Port
-from tinygen.ir.samples import input_arrays
+from tinygen.frontends.in_memory import Network, network_file
 from tinygen.ir.types import Array
-from tinygen.option import choice, options_of, written
-from tinygen.options import Joining, Options, options_from_text
-from tinygen.pipeline import Compiled, compile_model
+from tinygen.option import choice, from_written, options_of, written
+from tinygen.options import Joining, Options
+from tinygen.pipeline import Compiled
 from tinygen.product import JointModels, product
-from tinygen.quant.dataset import read_labels
 from tinygen.report.compilation import Compilation, report_compilation
-from tinygen.report.curve import REREADABLE, RESIDENT, STREAMED, CurveRow, curve_rows
-from tinygen.verify.oracle import Oracle
-from tinygen.verify.samples import Samples, load_samples, stack_samples
-from tinygen.verify.signal import load_calls
-from tinygen.verify.validate import Validation, validate
+from tinygen.report.execution import Run
+from tinygen.report.inspection import Inspection
+from tinygen.report.measurement import BenchReport
+from tinygen.report.result import Reported
+from tinygen.report.validation import ValidationReport
+from tinygen.tasks.calibration import CalibratedTable, calibrate_model
+from tinygen.tasks.compiling import compiled_within
+from tinygen.tasks.inspection import InspectionRequest, inspect_model
+from tinygen.tasks.listener import SILENT
+from tinygen.tasks.measuring import BenchRequest, bench_model
+from tinygen.tasks.quantization import ModelFormat, QuantizationRequest, QuantizedModel, quantize_model
+from tinygen.tasks.running import RunRequest, run_compiled
+from tinygen.tasks.samples import Data, sample_file, samples_of, stack_outputs
+from tinygen.tasks.validation import ValidationRequest, validate_compiled
 
-DEFAULT_SAMPLES = 5  # drawn where no data is given
-
-Arrays = npt.ArrayLike | Sequence[npt.ArrayLike] | Mapping[str, npt.ArrayLike]
-Data = str | Path | Arrays
+_Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
-@dataclass(frozen=True)
-class Model:
+def _takes(*requests: type) -> Callable[[_Function], _Function]:
+    """Gives a function with `**options` the signature with all options of dataclasses, which `help` shows."""
+
+    def signed(function: _Function) -> _Function:
+        own = {name: p for name, p in signature(function).parameters.items() if p.kind is not Parameter.VAR_KEYWORD}
+        found = {keyword: option for request in requests for keyword, option in options_of(request).items()}
+        declared = (
+            Parameter(keyword, Parameter.KEYWORD_ONLY, default=option.written_default, annotation=option.kind.type)
+            for keyword, option in found.items()
+            if keyword not in own
+        )
+        ordered = [p for p in own.values() if p.kind is not Parameter.KEYWORD_ONLY]
+        keywords = [*(p for p in own.values() if p.kind is Parameter.KEYWORD_ONLY), *declared]
+        annotation = signature(function).return_annotation
+        function.__signature__ = Signature([*ordered, *keywords], return_annotation=annotation)  # type: ignore[attr-defined]
+        return function
+
+    return signed
+
+
+def _asked(given: Mapping[str, Any], *requests: type) -> list[Any]:
+    """Each dataclass of its own options, the last one of all that are left; UsageError for what is no option."""
+    rest, made = dict(given), list[Any]()
+    for request in requests[:-1]:
+        own = {keyword: rest.pop(keyword) for keyword in options_of(request) if keyword in rest}
+        made.append(from_written(request, own))
+    return [*made, from_written(requests[-1], rest)]
+
+
+@dataclass(frozen=True, repr=False)
+class Model(Reported):
     """A compiled model."""
 
     compiled: Compiled
@@ -51,29 +92,17 @@ class Model:
         file. An array has its input's shape, or samples as first axis. The first axis of an output counts samples too.
         One array for one output, a tuple for several.
         """
-        outputs = stack_outputs(self.compiled.execute(self._samples(x)).outputs)
+        outputs = stack_outputs(self.compiled.execute(samples_of(self.compiled, x)[0]).outputs)
         return outputs[0] if len(outputs) == 1 else outputs
 
-    def validate(
-        self,
-        data: Data | None = None,
-        samples: int | None = None,
-        against: str | None = None,
-        seed: int = 0,
-        per_layer: bool = False,
-    ) -> Validation:
+    def validate(self, data: Data | None = None, **options: Any) -> ValidationReport:
         """Compare with an oracle on `data`, or on drawn samples; by default the one that runs the model's file.
 
-        Labels in a file give the accuracy too.
+        Options are those of `tinygen validate`: `samples`, `against`, `per_layer`, `seed`. Labels in a file give the
+        accuracy too.
         """
-        given = None if data is None else self._samples(data)
-        drawn = DEFAULT_SAMPLES if given is None else results_of(self.compiled, given)
-        count = samples if samples is not None else drawn
-        oracle = None if against is None else choice(Oracle, "against", against)
-        labels = None
-        if given is not None and isinstance(data, str | Path):
-            labels = load_labels(self.compiled, Path(data), len(given))
-        return validate(self.compiled, given, count, oracle, seed, per_layer, labels=labels)
+        [asked] = _asked(options, ValidationRequest)
+        return validate_compiled(self.compiled, asked, data=data)
 
     def write(self, out: str | Path, project: str = "make", force: bool = False) -> Path:
         """Write the model's C, all sources it needs and a build file into the folder `out`."""
@@ -81,25 +110,79 @@ class Model:
         write_folder(Path(out), files, force)
         return Path(out)
 
-    def _samples(self, data: Data) -> Samples:
-        ports = self.compiled.graph.inputs
-        if isinstance(data, str | Path):
-            return load_inputs(self.compiled, Path(data))
-        where = self.compiled.name
-        return stack_samples(_named_arrays(data, ports, where), ports, where)
 
-
-def compile(path: str | Path, target: str = "host", **options: Any) -> Model:
-    """Compile a model file for a target; the options are those of `tinygen compile`, with underscores and without
-    dashes: `compile("kws.tflite", "mps2-an386", ram="8K", optimize="ram", input="streamed", split=False)`. Without
-    `optimize`, the fastest kernels that take no more RAM than the plain ones. `trust`: code in the model file may run
-    (see SECURITY.md).
-
-    Raises a `tinygen.errors.TinygenError`; the one that fits says whether model, options or a tool are at fault.
+@_takes(Options)
+def compile(model: Network, target: str = Options.target, **options: Any) -> Model:
+    """Compile a model for a target; the options are those of `tinygen compile`, with underscores and without dashes:
+    `compile("kws.tflite", "mps2-an386", ram="8K", optimize="ram", input="streamed", split=False)`. Without `optimize`,
+    the fastest kernels that take no more RAM than the plain ones. `trust`: code in the model file may run (see
+    SECURITY.md).
     """
-    compiled = compile_model(Path(path), options_from_text(target, **options))
-    compiled.check_fits()
-    return Model(compiled)
+    return Model(_compiled(model, target, options))
+
+
+def _compiled(model: Network, target: str, options: Mapping[str, Any], desk: Desk | None = None) -> Compiled:
+    [chosen] = _asked({"target": target, **options}, Options)
+    return compiled_within(network_file(model), chosen, SILENT, desk)
+
+
+@_takes(InspectionRequest, Options)
+def inspect(model: Network, target: str = Options.target, **options: Any) -> Inspection:
+    """Whether a model is supported and fits, and what stands in the way: `fits`, `arena_bytes`, `peak_step`,
+    `unsupported`. `ops` lists operators, `curve` what less RAM costs. What does not fit is no error here.
+    """
+    asked, chosen = _asked({"target": target, **options}, InspectionRequest, Options)
+    return inspect_model(network_file(model), chosen, asked)[0]
+
+
+@_takes(RunRequest, Desk, Options)
+def run(model: Network, data: Data | None = None, target: str = Options.target, **options: Any) -> Run:
+    """Compute the outputs of the generated C for the samples of `data`, or for one that is drawn from `seed`: on this
+    machine, under QEMU, or on the board at `port`. `outputs` has an array by name, whose first axis counts samples.
+    """
+    asked, desk, chosen = _asked({"target": target, **options}, RunRequest, Desk, Options)
+    compiled = compiled_within(network_file(model), chosen, SILENT, desk.chosen)
+    return run_compiled(compiled, asked, data)
+
+
+@_takes(ValidationRequest, Desk, Options)
+def validate(
+    model: Network, data: Data | None = None, target: str = Options.target, **options: Any
+) -> ValidationReport:
+    """Run a model on the target and compare every tensor with a reference, to the bit: on `data`, or on `samples` that
+    are drawn from `seed`. Differences are no error here: see `exact`.
+    """
+    asked, desk, chosen = _asked({"target": target, **options}, ValidationRequest, Desk, Options)
+    compiled = compiled_within(network_file(model), chosen, SILENT, desk.chosen)
+    return validate_compiled(compiled, asked, data=data)
+
+
+@_takes(BenchRequest, Desk, Options)
+def bench(model: Network, target: str = Options.target, **options: Any) -> BenchReport:
+    """Measure one inference under QEMU, or on the board at `port` too: instructions, modelled cycles, stack, code,
+    constants. The host counts nothing.
+    """
+    asked, desk, chosen = _asked({"target": target, **options}, BenchRequest, Desk, Options)
+    return bench_model(network_file(model), chosen, asked, desk.chosen)
+
+
+@_takes(CalibrationRequest)
+def calibrate(model: Network, data: Data | None = None, *, errors: bool = False, **options: Any) -> CalibratedTable:
+    """Find the quantization of a float model from samples. `errors`: measure what each layer loses, too."""
+    with sample_file(data) as file:
+        [request] = _asked({"data": file, **options}, CalibrationRequest)
+        return calibrate_model(network_file(model), request, measures_layers=errors)
+
+
+@_takes(QuantizationRequest)
+def quantize(model: Network, data: Data | None = None, *, format: str = "onnx", **options: Any) -> QuantizedModel:
+    """A float model as a quantized one that other runtimes take, by samples or by a `ctable`: `format` is onnx, with
+    QuantizeLinear, or tflite. Its `content` is a model too: `compile(quantize(...).content)`.
+    """
+    chosen = choice(ModelFormat, "format", format)
+    with sample_file(data) as file:
+        [request] = _asked({"data": file, **options}, QuantizationRequest)
+        return quantize_model(network_file(model), request, chosen)
 
 
 @dataclass(frozen=True)
@@ -136,20 +219,6 @@ def join(
     return Models(made)
 
 
-def _signature() -> Signature:
-    """Of `compile`, with all options as keywords."""
-    own = signature(compile).parameters
-    keywords = {keyword: option for keyword, option in options_of(Options).items() if keyword not in own}
-    declared = (
-        Parameter(keyword, Parameter.KEYWORD_ONLY, default=option.written_default, annotation=option.kind.type)
-        for keyword, option in keywords.items()
-    )
-    return Signature([own["path"], own["target"], *declared], return_annotation=Model)
-
-
-compile.__signature__ = _signature()  # type: ignore[attr-defined]  # what `help` shows
-
-
 def report(compiled: Compiled, files: Iterable[str]) -> Compilation:
     """The report on a compiled model that is written as `files`."""
     return report_compilation(
@@ -162,67 +231,3 @@ def report(compiled: Compiled, files: Iterable[str]) -> Compilation:
         compiled.saved,
         written(compiled.options),
     )
-
-
-def curve(compiled: Compiled) -> tuple[CurveRow, ...]:
-    """What less RAM costs with the input resident and, where the options say so, streamed."""
-    options = compiled.options
-    curves = {RESIDENT: compiled.curve(fetches_input=False)}
-    if options.fetches_input:
-        curves[STREAMED] = compiled.curve(fetches_input=True)
-    if options.rereads_input:
-        curves[REREADABLE] = compiled.curve(fetches_input=True, rereads_input=True)
-    return curve_rows(curves)
-
-
-def load_inputs(compiled: Compiled, file: Path) -> Samples:
-    """The samples in a file; for a stream, the inputs of its calls in turn: see `load_samples` and `load_calls`."""
-    if compiled.graph.stream is not None:
-        return load_calls(file, compiled.imported, compiled.graph)
-    return load_samples(file, compiled.graph.inputs)
-
-
-def load_labels(compiled: Compiled, file: Path, samples: int) -> Array | None:
-    """The class of each of the samples in a file, where it has them; None of a stream, whose samples are columns."""
-    return None if compiled.graph.stream is not None else read_labels(file, samples)
-
-
-def results_of(compiled: Compiled, inputs: Samples) -> int:
-    """How many outputs count that samples, or the calls of a stream, give."""
-    stream = compiled.graph.stream
-    return len(inputs) - (stream.warmup_calls - 1 if stream else 0)
-
-
-def stack_outputs(samples: Sequence[Sequence[Array]]) -> tuple[Array, ...]:
-    """Per output, one array with samples as first axis: in place of the model's own first axis where that is 1."""
-    return tuple(_stacked(list(column)) for column in zip(*samples, strict=True))
-
-
-def _stacked(column: Sequence[Array]) -> Array:
-    first = column[0]
-    return np.concatenate(column) if first.ndim and first.shape[0] == 1 else np.stack(column)
-
-
-def _named_arrays(data: Arrays, ports: Sequence[Port], where: str) -> dict[str, Array]:
-    """Arrays by name; one that has just its input's shape becomes one sample."""
-    if isinstance(data, Mapping):
-        given = {name: np.asarray(values) for name, values in data.items()}
-    elif len(ports) == 1:
-        given = {"in0": np.asarray(data)}
-    elif isinstance(data, Sequence) and len(data) == len(ports):
-        given = {f"in{index}": np.asarray(values) for index, values in enumerate(data)}
-    else:
-        count = len(data) if isinstance(data, Sequence) else 1
-        names = ", ".join(port.name for port in ports)
-        raise UsageError(
-            f"inputs: {count} {'is' if count == 1 else 'are'} given, {len(ports)} were expected ({names}). "
-            "Give a list of arrays, or a dictionary with the names of the inputs."
-        )
-    shapes = dict(
-        zip(
-            input_arrays(where, given, [port.name for port in ports]),
-            (port.external.shape for port in ports),
-            strict=True,
-        )
-    )
-    return {key: array[np.newaxis] if array.shape == shapes.get(key) else array for key, array in given.items()}

@@ -52,7 +52,14 @@ class Option:
 
     def parse(self, given: Any) -> Any:
         """The value of what was written; UsageError."""
-        return self.default if given is None else self.kind.parse(self.keyword, given)
+        if given is None:
+            return self.default
+        value = self.kind.parse(self.keyword, given)
+        low, high = self.at_least, self.at_most
+        if (low is not None and value < low) or (high is not None and value > high):
+            expected = f"{low} or more" if high is None else f"{low} to {high}"
+            raise UsageError(f"--{_flag(self.keyword)}: is {value}, {expected} was expected. Correct the number.")
+        return value
 
     def write(self, value: Any) -> Written:
         """What has that value."""

@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.graphs import GraphBuilder, evaluate, random_inputs
 from tests.support.shared import shared_file
-from tinygen import api, targets
+from tinygen import targets
 from tinygen.codegen.render import render
 from tinygen.ir.graph import Graph
 from tinygen.kernels.base import Library, Objective, Toolbox
@@ -21,6 +21,7 @@ from tinygen.planner.schedule.interpret import interpret
 from tinygen.planner.schedule.schedule import Schedule
 from tinygen.planner.search import splitting
 from tinygen.report.curve import RESIDENT, curve_picture, curve_rows
+from tinygen.tasks import inspection
 
 _M4 = targets.load("mps2-an386")
 _TOOLBOX = Toolbox(Library.CMSIS_NN, _M4.isa, Objective.TIME)
@@ -117,7 +118,7 @@ def test_the_picture_goes_up_where_the_arena_gets_smaller() -> None:
 def test_all_rows_count_from_the_fastest_and_the_chosen_plan_is_one_of_them() -> None:
     options = options_from_text("mps2-an386")
     compiled = compile_model(shared_file("models/mlperf_tiny/kws_ref_model.tflite"), options)
-    rows = api.curve(compiled)
+    rows = inspection.curve(compiled)
     assert min(row.extra_instructions for row in rows) == 0
     assert len({row.instructions - row.extra_instructions for row in rows}) == 1
     (chosen,) = (row for row in rows if row.chosen)

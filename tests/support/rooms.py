@@ -32,6 +32,7 @@ LAYERS = (
     ("product",),
     ("suite",),
     ("sweeping",),
+    ("tasks",),
     ("api",),
     ("cli",),
 )

@@ -9,7 +9,6 @@ from typing import Annotated
 import typer
 
 from tinygen import api, targets
-from tinygen.api import curve
 from tinygen.build.output import check_folder, write_folder
 from tinygen.build.sets import CoreFolder, check_kind, united
 from tinygen.calib.explain import explain
@@ -17,7 +16,6 @@ from tinygen.calib.held_out import held_out_accuracy
 from tinygen.cli.command import MICROCONTROLLER
 from tinygen.cli.command import command as as_command
 from tinygen.cli.dump import Dump
-from tinygen.cli.kernel_note import kernel_note
 from tinygen.cli.terminal import Terminal
 from tinygen.codegen.c_text import model_identifier
 from tinygen.codegen.project import ProjectKind
@@ -46,6 +44,8 @@ from tinygen.report.dynamic import DynamicSummary, LayerRow, TrialRow, dynamic_t
 from tinygen.report.engines import Explanation, engine_tables
 from tinygen.report.page import FullReport, full_report, html_page
 from tinygen.targets import Board
+from tinygen.tasks.inspection import curve
+from tinygen.tasks.kernel_note import kernel_note
 
 
 class ReportFormat(StrEnum):

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import RenderableType
 
 from tinygen.cli.output_file import check_free, write_bytes
 from tinygen.cli.terminal import Terminal
@@ -17,7 +16,7 @@ from tinygen.compress.onnx_file import read_model
 from tinygen.compress.onnx_model import compress_model
 from tinygen.errors import UsageError
 from tinygen.quant.dataset import DEFAULT_SAMPLES
-from tinygen.report.table import facts, listing, shape
+from tinygen.report.table import ShownTable, facts, listing, shape
 
 In = Annotated[Path, typer.Argument(metavar="IN", help="The float model.", show_default=False)]
 Out = Annotated[
@@ -76,7 +75,7 @@ def compress(
     terminal.result(report, *_tables(report, method.done))
 
 
-def _tables(report: CompressedWeights, done: str) -> list[RenderableType]:
+def _tables(report: CompressedWeights, done: str) -> list[ShownTable]:
     changed = [finding for finding in report.weights if finding.is_changed]
     rows = [
         (finding.name, shape(finding.shape), finding.bytes, finding.coded_bytes, finding.outcome)

@@ -5,7 +5,6 @@ from typing import Annotated
 
 import typer
 
-from tinygen.cli.bench import compiled_within
 from tinygen.cli.command import MICROCONTROLLER
 from tinygen.cli.command import command as as_command
 from tinygen.cli.options import Seed
@@ -15,6 +14,7 @@ from tinygen.option import written
 from tinygen.options import Options
 from tinygen.report.bench import Bench, bench
 from tinygen.report.difference import difference, difference_tables, read_bench
+from tinygen.tasks.compiling import compiled_within
 
 _MOST_BYTES = 64 << 20  # of a document
 _SUFFIX = ".json"
@@ -51,8 +51,9 @@ def _check_not_given(options: Options) -> None:
 def _measured(terminal: Terminal, build: Path, options: Options, seed: int) -> Bench:
     if build.suffix.lower() == _SUFFIX:
         return read_bench(_text(build), str(build))
+    compiled = compiled_within(build, options, terminal)
     with terminal.progress(f"measuring {build.name}"):
-        return bench(compiled_within(terminal, build, options), True, seed)
+        return bench(compiled, True, seed)
 
 
 def _text(file: Path) -> str:

@@ -14,7 +14,6 @@ from tinygen.build.qemu import Machine, machine_of
 from tinygen.cli.command import MICROCONTROLLER
 from tinygen.cli.command import command as as_command
 from tinygen.cli.group import NamedGroup
-from tinygen.cli.kernel_note import kernel_note
 from tinygen.cli.options import Model, Seed
 from tinygen.cli.output_file import check_free, is_own_document, write_bytes
 from tinygen.cli.terminal import Terminal
@@ -36,6 +35,7 @@ from tinygen.report.compilation import compilation_table
 from tinygen.report.document import json_text
 from tinygen.report.table import facts
 from tinygen.targets import Board, load
+from tinygen.tasks.kernel_note import kernel_note
 
 _RESULTS_FILE = "results.json"
 _MOST = 2**31 - 1  # inferences that a command of the benchmark can ask for

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import RenderableType
 
 from tinygen.calib.calibrator import BATCH, Calibration, Calibrator
 from tinygen.calib.layer_errors import float_forward
@@ -28,7 +27,7 @@ from tinygen.quant.engines.datapaths import engine_names
 from tinygen.quant.forward import Forward
 from tinygen.quant.simulate import TracedOp, simulate
 from tinygen.report.document import json_text
-from tinygen.report.table import listing, short_name
+from tinygen.report.table import ShownTable, listing, short_name
 
 Data = Annotated[
     Path,
@@ -124,7 +123,7 @@ def _int8_network(model: Path, spelling: Spelling) -> Graph:
     return graph
 
 
-def _table(report: SimulationReport) -> RenderableType:
+def _table(report: SimulationReport) -> ShownTable:
     has_engines = any(op.engine for op in report.operators)
     rows = [
         (

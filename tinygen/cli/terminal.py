@@ -5,10 +5,10 @@ All text goes through here or into a table (`report.table`), and is made fit for
 
 import sys
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 
-from rich.console import Console, RenderableType
+from rich.console import Console
 from rich.progress import (
     BarColumn,
     Progress,
@@ -26,11 +26,11 @@ from tinygen.errors import TinygenError
 from tinygen.planner.search.search_work import Watch
 from tinygen.report.document import encodable, error_text, json_text
 from tinygen.report.plain import indented, one_line, shown, shown_json
+from tinygen.report.result import tables_text
+from tinygen.report.table import ShownTable
+from tinygen.tasks.listener import Step
 
-_WIDEST = 1000  # columns
 INTERRUPTED = 130  # exit code of shells for Ctrl-C
-
-Step = Callable[[int, int], None]  # done, of how many
 
 
 class _Rate(ProgressColumn):
@@ -50,13 +50,14 @@ class Terminal:
         self.json = json
         self._has_document = False
 
-    def result(self, document: object, *tables: RenderableType) -> None:
+    def result(self, document: object, *tables: ShownTable | str) -> None:
         """The document where --json is given, else the tables."""
         if self.json:
             self._print_document(json_text(document))
         elif not self.quiet:
             for table in tables:
-                _print(table)
+                text = one_line(table) if isinstance(table, str) else tables_text([table])
+                sys.stdout.write(f"{text}\n")
 
     def text(self, text: str) -> None:
         """A result that is plain text."""
@@ -123,11 +124,3 @@ class Terminal:
 def print_document(text: str) -> None:
     """A JSON document on stdout, whatever its encoding."""
     sys.stdout.write(f"{encodable(shown_json(text), sys.stdout.encoding or 'utf-8')}\n")
-
-
-def _print(table: RenderableType) -> None:
-    """As wide as the text: a narrow terminal breaks lines, but never numbers. No blanks at the ends of lines."""
-    console = Console(width=_WIDEST)
-    with console.capture() as captured:
-        console.print(Text(one_line(table)) if isinstance(table, str) else table)
-    sys.stdout.write("".join(f"{line.rstrip()}\n" for line in captured.get().splitlines()))

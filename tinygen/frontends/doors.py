@@ -111,7 +111,7 @@ def _built(file: Path, function: str, trusts: bool) -> Path:
 
 @cache
 def _exported(file: Path, function: str, code: bytes) -> Path:
-    place = _own_folder() / hashlib.sha256(f"{file.resolve()}:{function}\0".encode() + code).hexdigest()[:16]
+    place = own_folder() / hashlib.sha256(f"{file.resolve()}:{function}\0".encode() + code).hexdigest()[:16]
     place.mkdir(exist_ok=True)
     out = place / f"{file.stem}.onnx"
     sys.stderr.write(convert(_PYTHON, Path(f"{file}:{function}"), out, trusts=True))  # stdout is for tinygen's results
@@ -119,7 +119,7 @@ def _exported(file: Path, function: str, code: bytes) -> Path:
 
 
 @cache
-def _own_folder() -> Path:
+def own_folder() -> Path:
     """Of this process alone; gone when that ends."""
     until_the_end = ExitStack()
     atexit.register(until_the_end.close)

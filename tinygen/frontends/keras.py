@@ -2,6 +2,7 @@
 
 import os
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 from tinygen.errors import TinygenError, ToolError, UnsupportedModelError, UsageError
@@ -26,18 +27,25 @@ def convert_keras(path: Path, out: Path, trusts: bool) -> None:
 
     Layers that are Python code are refused, unless the file is trusted; a SavedModel is code as a whole.
     """
+    _write_converted(lambda: _converter(path, trusts), path.name, out)
+
+
+def export_model(model: "keras.Model", where: str, out: Path) -> None:
+    """Write a model of Keras that is in memory as float TFLite to `out`."""
+    _write_converted(lambda: tensorflow.lite.TFLiteConverter.from_keras_model(model), where, out)
+
+
+def _write_converted(converter: "Callable[[], tensorflow.lite.TFLiteConverter]", where: str, out: Path) -> None:
     if tensorflow is None:
-        raise ToolError(
-            f"tensorflow: not installed, needed to read {path.name}. Run `pip install tinygen[tensorflow]`."
-        )
+        raise ToolError(f"tensorflow: not installed, needed to read {where}. Run `pip install tinygen[tensorflow]`.")
     try:
-        converted = _converter(path, trusts).convert()
+        converted = converter().convert()
     except TinygenError:
         raise
     except Exception as error:  # TensorFlow has no base class of its own for what goes wrong
         reason = next(iter(str(error).strip().splitlines()), type(error).__name__)
         raise UnsupportedModelError(
-            f"{path.name}: TensorFlow cannot convert it ({reason}). Convert it by hand, and name the .tflite file."
+            f"{where}: TensorFlow cannot convert it ({reason}). Convert it by hand, and name the .tflite file."
         ) from error
     out.write_bytes(converted)
 

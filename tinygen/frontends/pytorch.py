@@ -3,7 +3,7 @@
 import logging
 import os
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -26,11 +26,7 @@ def load_program(path: Path, out: Path, trusts: bool) -> None:  # noqa: ARG001 -
     """
     _check_torch(path.name)
     os.environ["TORCH_FORCE_WEIGHTS_ONLY_LOAD"] = "1"
-    try:
-        with _quiet():
-            _export(torch.export.load(str(path)), out)
-    except Exception as error:  # torch has no base class of its own for what goes wrong
-        raise _failed(path.name, error) from error
+    _export_quietly(lambda: torch.export.load(str(path)), path.name, out)
 
 
 def load_state(path: Path) -> Mapping[str, Array]:
@@ -46,8 +42,11 @@ def load_state(path: Path) -> Mapping[str, Array]:
 
 
 def export_built(built: object, where: str, out: Path) -> None:
-    """Write a network, a module and a tuple of example inputs, as ONNX to `out`."""
+    """Write a network, a module and a tuple of example inputs or a program of torch.export, as ONNX to `out`."""
     _check_torch(where)
+    if isinstance(built, torch.export.ExportedProgram):
+        _export_quietly(lambda: built, where, out)
+        return
     if not (isinstance(built, tuple) and len(built) == 2 and isinstance(built[0], torch.nn.Module)):
         raise UnsupportedModelError(
             f"{where}: gave {type(built).__name__}, a pair of a torch.nn.Module and a tuple of example inputs was "
@@ -55,16 +54,24 @@ def export_built(built: object, where: str, out: Path) -> None:
         )
     module, examples = built
     inputs = examples if isinstance(examples, tuple) else (examples,)
+    is_training = module.training
     try:
-        with _quiet():
-            _export(torch.export.export(module.eval(), inputs), out)
-    except Exception as error:
-        raise _failed(where, error) from error
+        _export_quietly(lambda: torch.export.export(module.eval(), inputs), where, out)
+    finally:
+        module.train(is_training)
 
 
 def _check_torch(where: str) -> None:
     if torch is None:
         raise ToolError(f"torch: not installed, needed to read {where}. Run `pip install tinygen[torch]`.")
+
+
+def _export_quietly(program: "Callable[[], torch.export.ExportedProgram]", where: str, out: Path) -> None:
+    try:
+        with _quiet():
+            _export(program(), out)
+    except Exception as error:  # torch has no base class of its own for what goes wrong
+        raise _failed(where, error) from error
 
 
 def _export(program: "torch.export.ExportedProgram", out: Path) -> None:

@@ -1,14 +1,12 @@
 """Sessions as tables for people."""
 
-from rich.console import RenderableType
-
 from tinygen.mlperf.listening import Listened
 from tinygen.mlperf.runner import Accuracy, Performance
 from tinygen.mlperf.session import Session
-from tinygen.report.table import facts
+from tinygen.report.table import ShownTable, facts
 
 
-def session_table(session: Session) -> RenderableType:
+def session_table(session: Session) -> ShownTable:
     """What was measured, and what came out."""
     rows = [("device", session.device.name), ("data", session.data)]
     if session.accuracy is not None:

@@ -1,14 +1,12 @@
 """Accuracy as a table: of a network, beside its float network, with what of the difference chance explains."""
 
-from rich.console import RenderableType
-
 from tinygen.quant.accuracy import AccuracyMeasure, Estimate, Measured, ScoredAccuracy
-from tinygen.report.table import count, listing
+from tinygen.report.table import ShownTable, count, listing
 
 _NAMES = {AccuracyMeasure.TOP1: "top-1", AccuracyMeasure.TOP5: "top-5", AccuracyMeasure.AUC: "AUC"}
 
 
-def accuracy_table(found: ScoredAccuracy) -> RenderableType:
+def accuracy_table(found: ScoredAccuracy) -> ShownTable:
     """A line a measure."""
     title = (
         f"Accuracy on {count(found.samples)} labelled samples of {count(found.classes)} classes, with 95 % intervals; "

@@ -2,9 +2,7 @@
 
 from dataclasses import dataclass
 
-from rich.console import RenderableType
-
-from tinygen.report.table import listing
+from tinygen.report.table import ShownTable, listing
 from tinygen.targets import Board, format_size
 
 
@@ -57,7 +55,7 @@ def describe(board: Board) -> BoardRow:
     )
 
 
-def board_table(boards: tuple[BoardRow, ...]) -> RenderableType:
+def board_table(boards: tuple[BoardRow, ...]) -> ShownTable:
     """The boards, one a line; a computer's own memory is not listed."""
     rows = (
         (

@@ -5,8 +5,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from rich.console import RenderableType
-
 from tinygen.quant.calibrate import Settings
 from tinygen.quant.compare import Difference
 from tinygen.quant.ctable import CTable, TensorEntry
@@ -15,17 +13,18 @@ from tinygen.quant.mixture import MixedLayer, Mixture
 from tinygen.quant.search import Trial
 from tinygen.quant.widths import ALL_INT8, Widths
 from tinygen.report.accuracy import accuracy_table
-from tinygen.report.engines import Explanation
+from tinygen.report.engines import Explanation, engine_tables
 from tinygen.report.layer_errors import LayerError, layer_error_table
-from tinygen.report.table import count, facts, listing, short_name, size
+from tinygen.report.result import Result
+from tinygen.report.table import ShownTable, count, facts, listing, short_name, size
 
 
-@dataclass(frozen=True)
-class CalibrationReport:
+@dataclass(frozen=True, repr=False)
+class CalibrationReport(Result):
     """The result of `tinygen calibrate`."""
 
     model: str
-    ctable: Path
+    ctable: Path | None  # file; None where it is not written
     samples: int
     policy: str
     tensors: int
@@ -40,16 +39,36 @@ class CalibrationReport:
     warnings: tuple[str, ...] = ()  # where it is bad
     errors: tuple[LayerError, ...] = ()  # of each layer, where --errors asks for them
 
+    @property
+    def tables(self) -> tuple[ShownTable, ...]:
+        """How good the table is, what was chosen, and by which engines operators are computed."""
+        engines = () if self.engines is None else engine_tables(self.engines)
+        return (*calibration_tables(self), *engines)
 
-def calibration_tables(report: CalibrationReport) -> tuple[RenderableType, ...]:
+
+@dataclass(frozen=True, repr=False)
+class RefinementReport(Result):
+    """The result of `tinygen calibrate --refine`."""
+
+    ctable: Path | None  # file; None where it is not written
+    changes: tuple[Difference, ...]
+
+    @property
+    def tables(self) -> tuple[ShownTable, ...]:
+        """What was repaired."""
+        return (difference_table(self.changes),)
+
+
+def calibration_tables(report: CalibrationReport) -> tuple[ShownTable, ...]:
     """Facts on a calibration, and the widths it chose."""
     rows = [
         ("samples", count(report.samples)),
         ("policy", report.policy),
         ("tensors", count(report.tensors)),
         ("time", f"{report.seconds:.1f} s, float network by {report.forward}"),
-        ("table", str(report.ctable)),
     ]
+    if report.ctable is not None:
+        rows.append(("table", str(report.ctable)))
     if report.held_out is not None:
         held = report.held_out
         rows.append((f"{count(held.samples)} held out", _kept(held.found, held.samples, held.float_right)))
@@ -115,7 +134,7 @@ def policy_of(table: CTable) -> str:
     return "" if table.calibration is None else table.calibration.policy
 
 
-def ctable_tables(table: CTable) -> tuple[RenderableType, ...]:
+def ctable_tables(table: CTable) -> tuple[ShownTable, ...]:
     """The table for people."""
     target = "any" if table.target is None else table.target.board
     record = table.calibration
@@ -142,7 +161,7 @@ def _row(name: str, entry: TensorEntry) -> tuple[str, ...]:
     return short_name(name), entry.kind.value, entry.dtype.value, entry.scheme.value, scale, zero_point, range, policy
 
 
-def difference_table(differences: Sequence[Difference]) -> RenderableType:
+def difference_table(differences: Sequence[Difference]) -> ShownTable:
     """What differs between two tables."""
     rows = [(d.part, short_name(d.name), d.field, d.first, d.second) for d in differences]
     return listing(("part", "name", "field", "first", "second"), rows, f"{len(rows)} differences")

@@ -5,8 +5,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
-from rich.console import RenderableType
-
 from tinygen.option import Written
 from tinygen.passes.shrinking.saving import NOTHING_SAVED, Saving
 from tinygen.planner.joint import Joint
@@ -16,13 +14,14 @@ from tinygen.quant.accuracy import ScoredAccuracy
 from tinygen.report.dynamic import DynamicSummary
 from tinygen.report.engines import Explanation
 from tinygen.report.operators import extra_macs, kernel_functions
+from tinygen.report.result import Result
 from tinygen.report.saved import saved_rows
 from tinygen.report.stream import StreamSummary, stream_rows, stream_summary
-from tinygen.report.table import count, facts, listing, size
+from tinygen.report.table import ShownTable, count, facts, listing, size
 
 
-@dataclass(frozen=True, kw_only=True)
-class Folder:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Folder(Result):
     """What is in an output folder, and what it needs."""
 
     name: str
@@ -41,7 +40,7 @@ class Folder:
         return (f"{self.name}.h",)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Compilation(Folder):
     """A model's C and what it needs."""
 
@@ -56,17 +55,24 @@ class Compilation(Folder):
     dynamic: DynamicSummary | None  # what is quantized at run time, where that was asked for
     accuracy: ScoredAccuracy | None  # of labelled samples that it was calibrated with
 
-    def __str__(self) -> str:
-        return "\n".join(f"{name:<10}  {value}" for name, value in _rows(self))
+    @property
+    def tables(self) -> tuple[ShownTable, ...]:
+        """The summary, and the kernels."""
+        return facts(f"{self.model} for {self.target}", _rows(self)), kernel_table(self)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class JointCompilation(Folder):
     """The C of several networks in one folder, and what they need together."""
 
     together: tuple[tuple[str, ...], ...]  # pairs of networks that may interrupt each other
     offsets: Mapping[str, Mapping[str, int]]  # of each network's arena, by memory
     networks: tuple[Compilation, ...]  # as each is alone
+
+    @property
+    def tables(self) -> tuple[ShownTable, ...]:
+        """The summary, then each network alone."""
+        return _joint_facts(self, ()), *(network.tables[0] for network in self.networks)
 
     @property
     def headers(self) -> tuple[str, ...]:
@@ -84,7 +90,7 @@ class CoresCompilation:
     cores: tuple[Compilation | JointCompilation, ...]  # as each is alone
 
 
-def cores_table(compilation: CoresCompilation, folder: Path) -> RenderableType:
+def cores_table(compilation: CoresCompilation, folder: Path) -> ShownTable:
     """The summary of all cores, with the folder that was written."""
     rows = [
         ("name", compilation.name),
@@ -120,15 +126,19 @@ def report_joint(
     )
 
 
-def joint_table(compilation: JointCompilation, folder: Path) -> RenderableType:
+def joint_table(compilation: JointCompilation, folder: Path) -> ShownTable:
     """The summary of several networks, with the folder that was written."""
+    return _joint_facts(compilation, [("files", f"{len(compilation.files)} in {folder}")])
+
+
+def _joint_facts(compilation: JointCompilation, more: Iterable[tuple[str, str]]) -> ShownTable:
     alone = sum(network.arena_bytes for network in compilation.networks)
     rows = [
         ("name", compilation.name),
         *((each.name, f"{size(each.arena_bytes)} of memory, from {each.model}") for each in compilation.networks),
         ("arena", f"{size(compilation.arena_bytes)} for all, {size(alone)} side by side"),
         ("constants", f"{size(compilation.const_bytes)}, without layer parameters"),
-        ("files", f"{len(compilation.files)} in {folder}"),
+        *more,
     ]
     return facts(f"{len(compilation.networks)} networks for {compilation.target}", rows)
 
@@ -167,13 +177,13 @@ def report_compilation(
     )
 
 
-def compilation_table(compilation: Compilation, folder: Path) -> RenderableType:
+def compilation_table(compilation: Compilation, folder: Path) -> ShownTable:
     """The summary, with the folder that was written."""
     rows = [*_rows(compilation), ("files", f"{len(compilation.files)} in {folder}")]
     return facts(f"{compilation.model} for {compilation.target}", rows)
 
 
-def kernel_table(compilation: Compilation) -> RenderableType:
+def kernel_table(compilation: Compilation) -> ShownTable:
     """The function of each operator."""
     return listing(("operator", "kernel"), compilation.kernels.items(), "Kernels")
 

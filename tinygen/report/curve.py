@@ -3,12 +3,10 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from rich.console import RenderableType
-
 from tinygen.planner.plan import CurvePoint
 from tinygen.report.axis import Tick, nice_ticks
 from tinygen.report.operators import extra_macs
-from tinygen.report.table import count, listing
+from tinygen.report.table import ShownTable, count, listing
 
 RESIDENT, STREAMED, REREADABLE = "resident", "streamed", "rereadable"  # how the model gets its input
 
@@ -118,7 +116,7 @@ def next_knee(rows: Sequence[CurveRow]) -> Knee | None:
     return Knee(best.arena_bytes, more_bytes, 1 - best.instructions / chosen.instructions)
 
 
-def curve_table(rows: Sequence[CurveRow]) -> RenderableType:
+def curve_table(rows: Sequence[CurveRow]) -> ShownTable:
     """The curve for people."""
     columns = ("input", "arena", "lower bound", "extra MACs", "instructions", "extra", "operators by rows", "")
     cells = (

@@ -1,14 +1,12 @@
 """What a model costs on a board on the desk, beside what the model of its core says."""
 
-from dataclasses import dataclass
-
-from rich.console import RenderableType
+from dataclasses import dataclass, replace
 
 from tinygen.build.execute import Execution, execute
 from tinygen.build.sizes import Sizes
 from tinygen.codegen.harness import Measure
 from tinygen.report.bench import Bench, compared, numbered
-from tinygen.report.table import count, facts, listing, short_name, size
+from tinygen.report.table import ShownTable, count, facts, listing, short_name, size
 from tinygen.system.work import work_folder
 from tinygen.verify.program import Program
 from tinygen.verify.samples import Samples, random_samples
@@ -37,15 +35,8 @@ class BoardCycles:
     per_op: tuple[OperatorCycles, ...]  # of a later inference; empty unless asked for
 
 
-@dataclass(frozen=True)
-class DeskBench(Bench):
-    """A measurement on a board beside that of its model: None in the latter where QEMU has no such machine."""
-
-    board: BoardCycles
-
-
-def on_desk(compiled: Program, modelled: Bench, per_op: bool, seed: int) -> DeskBench:
-    """Measure two inferences on the board that `compiled` is built for.
+def on_desk(compiled: Program, modelled: Bench, per_op: bool, seed: int) -> tuple[Bench, BoardCycles]:
+    """Measure two inferences on the board that `compiled` is built for: bytes, cycles and outputs as they are there.
 
     Raises ToolError where it does not answer, MismatchError where integers differ from the references.
     """
@@ -63,15 +54,16 @@ def on_desk(compiled: Program, modelled: Bench, per_op: bool, seed: int) -> Desk
         stack_bytes=stack_bytes,
         per_op=_operators(compiled, modelled, twice) if per_op else (),
     )
-    measured = {
-        "stack_bytes": stack_bytes,
-        "ram_bytes": sizes.static_bytes + compiled.schedule.arena_bytes + stack_bytes,
-        "code_bytes": sizes.code_bytes,
-        "const_bytes": sizes.const_bytes,
-        "flash_bytes": sizes.code_bytes + sizes.const_bytes,
-        "outputs": compared(compiled, twice, total.outputs),
-    }
-    return DeskBench(**(vars(modelled) | measured), board=found)
+    measured = replace(
+        modelled,
+        stack_bytes=stack_bytes,
+        ram_bytes=sizes.static_bytes + compiled.schedule.arena_bytes + stack_bytes,
+        code_bytes=sizes.code_bytes,
+        const_bytes=sizes.const_bytes,
+        flash_bytes=sizes.code_bytes + sizes.const_bytes,
+        outputs=compared(compiled, twice, total.outputs),
+    )
+    return measured, found
 
 
 def _run(compiled: Program, samples: Samples, measure: Measure) -> tuple[Execution, Sizes]:
@@ -91,10 +83,9 @@ def _operators(compiled: Program, modelled: Bench, samples: Samples) -> tuple[Op
     )
 
 
-def desk_tables(title: str, measured: DeskBench) -> list[RenderableType]:
+def desk_tables(title: str, found: BoardCycles, cycles_model: int | None) -> list[ShownTable]:
     """Counted cycles beside modelled ones."""
-    found = measured.board
-    ratio = "" if found.ratio is None else f", {found.ratio:.2f} of the modelled {count(measured.cycles_model)}"
+    ratio = "" if found.ratio is None else f", {found.ratio:.2f} of the modelled {count(cycles_model)}"
     rows = [
         ("cycles", f"{count(found.cycles)} per inference{ratio}"),
         ("first inference", f"{count(found.first_cycles)} cycles"),

@@ -6,12 +6,11 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from pydantic import TypeAdapter, ValidationError
-from rich.console import RenderableType
 
 from tinygen.build.sizes import SymbolBytes
 from tinygen.errors import UsageError
 from tinygen.report.bench import Bench, OperatorBench
-from tinygen.report.table import count, facts, listing, short_name
+from tinygen.report.table import ShownTable, count, facts, listing, short_name
 
 _TOTALS = (
     *("ram_bytes", "arena_bytes", "stack_bytes", "flash_bytes", "code_bytes", "const_bytes"),
@@ -146,7 +145,7 @@ def _pair(first: _Part | None, second: _Part | None, number: Callable[[_Part], i
     return Pair(None if first is None else number(first), None if second is None else number(second))
 
 
-def difference_tables(found: BuildDifference) -> tuple[RenderableType, ...]:
+def difference_tables(found: BuildDifference) -> tuple[ShownTable, ...]:
     """What differs: the totals, then operators and symbols, the largest changes first."""
     totals = [(name, *_numbers(pair), _share(pair)) for name, pair in found.totals.items()]
     tables = [

@@ -2,9 +2,7 @@
 
 from dataclasses import dataclass
 
-from rich.console import RenderableType
-
-from tinygen.report.table import count, facts, listing, short_name
+from tinygen.report.table import ShownTable, count, facts, listing, short_name
 
 
 @dataclass(frozen=True)
@@ -38,9 +36,9 @@ class DynamicSummary:
     trials: tuple[TrialRow, ...]
 
 
-def dynamic_tables(summary: DynamicSummary, model: str, explains: bool) -> tuple[RenderableType, ...]:
+def dynamic_tables(summary: DynamicSummary, model: str, explains: bool) -> tuple[ShownTable, ...]:
     """For people: the schemes that were tried, and where it `explains` every layer."""
-    found: list[RenderableType] = []
+    found: list[ShownTable] = []
     if summary.trials:
         heading = ("scheme", "SQNR dB", "accuracy")
         found.append(listing(heading, [_trial(trial) for trial in summary.trials], "Schemes, the best first"))

@@ -2,9 +2,7 @@
 
 from dataclasses import dataclass
 
-from rich.console import RenderableType
-
-from tinygen.report.table import count, facts, listing, short_name
+from tinygen.report.table import ShownTable, count, facts, listing, short_name
 
 
 @dataclass(frozen=True)
@@ -59,7 +57,7 @@ class Explanation:
     max_drop: float | None
 
 
-def engine_tables(explanation: Explanation) -> tuple[RenderableType, ...]:
+def engine_tables(explanation: Explanation) -> tuple[ShownTable, ...]:
     """The assignment for people."""
     cast_cycles = sum(cast.cycles for cast in explanation.casts)
     cast_points = sum(cast.points for cast in explanation.casts)

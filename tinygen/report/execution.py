@@ -4,39 +4,39 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from rich.console import RenderableType
 
 from tinygen.ir.types import Array
 from tinygen.quant.accuracy import ScoredAccuracy
-from tinygen.report.document import Json
-from tinygen.report.table import count, facts, listing, size
+from tinygen.report.accuracy import accuracy_table
+from tinygen.report.result import Result
+from tinygen.report.table import ShownTable, count, facts, listing, size
 
 _SHOWN_VALUES = 5
 _SHOWN_SAMPLES = 10
 
 
-@dataclass(frozen=True)
-class Run:
+@dataclass(frozen=True, repr=False, eq=False)
+class Run(Result):
     """Outputs and what they took."""
 
     model: str
     target: str
     kernels: str
     samples: int
-    outputs: Mapping[str, Json]  # nested lists; the first axis counts samples
+    outputs: Mapping[str, Array]  # the first axis counts samples
     instructions: int | None  # of one inference; None where the target cannot count
     cycles: int | None  # of one inference, as a board has counted them; None elsewhere
     arena_bytes: int
     accuracy: ScoredAccuracy | None  # where samples have labels
 
+    @property
+    def tables(self) -> tuple[ShownTable, ...]:
+        """The numbers, the largest outputs, and the accuracy where there are labels."""
+        made = run_table(self), output_table(list(self.outputs), list(self.outputs.values()))
+        return made if self.accuracy is None else (*made, accuracy_table(self.accuracy))
 
-def nested(values: Array) -> Json:
-    """The elements as nested lists."""
-    elements: Json = values.tolist()
-    return elements
 
-
-def run_table(run: Run) -> RenderableType:
+def run_table(run: Run) -> ShownTable:
     """The numbers of a run."""
     rows = [
         ("samples", count(run.samples)),
@@ -49,7 +49,7 @@ def run_table(run: Run) -> RenderableType:
     return facts(f"{run.model} on {run.target}", rows)
 
 
-def output_table(names: Sequence[str], arrays: Sequence[Array]) -> RenderableType:
+def output_table(names: Sequence[str], arrays: Sequence[Array]) -> ShownTable:
     """The largest values of each output and where they stand, for the first samples."""
     samples = min(len(arrays[0]), _SHOWN_SAMPLES) if arrays else 0
     rows = [

@@ -2,10 +2,8 @@
 
 from dataclasses import dataclass
 
-from rich.console import RenderableType
-
 from tinygen.report.bench import Bench, OperatorBench
-from tinygen.report.table import count, listing, short_name
+from tinygen.report.table import ShownTable, count, listing, short_name
 
 
 @dataclass(frozen=True)
@@ -31,7 +29,7 @@ def operator_gains(measured: Bench, reference: Bench) -> tuple[OperatorGain, ...
     return tuple(_gain(own, others[own.name]) for own in measured.per_op if own.name in others)
 
 
-def gain_table(gains: tuple[OperatorGain, ...], reference: str) -> RenderableType:
+def gain_table(gains: tuple[OperatorGain, ...], reference: str) -> ShownTable:
     """The choice and the gain of each operator."""
     rows = (
         (

@@ -3,10 +3,8 @@
 import re
 from dataclasses import dataclass
 
-from rich.console import RenderableType
-
 from tinygen.build.inventory import Tool
-from tinygen.report.table import listing
+from tinygen.report.table import ShownTable, listing
 from tinygen.targets.toolset import CORTEX_M, RISCV, Toolset
 
 
@@ -37,7 +35,7 @@ def _runs(tools: Toolset, there: set[str]) -> bool:
     return {tools.compiler, tools.library, tools.emulator} <= there
 
 
-def health_table(health: Health) -> RenderableType:
+def health_table(health: Health) -> ShownTable:
     """The tools, one a line of at most 120 columns, with the remedy for missing ones."""
     rows = (
         (
@@ -51,7 +49,7 @@ def health_table(health: Health) -> RenderableType:
     return listing(("tool", "version", "for", "to install"), rows, "Tools")
 
 
-def places_table(health: Health) -> RenderableType:
+def places_table(health: Health) -> ShownTable:
     """Where the tools that are there lie, and what exactly they say of themselves."""
     rows = ((tool.name, tool.path or "", tool.version) for tool in health.tools if tool.version is not None)
     return listing(("tool", "where", "says"), rows, "Where they are")

@@ -3,20 +3,19 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from rich.console import RenderableType
-
 from tinygen.errors import UnsupportedOperator
 from tinygen.passes.shrinking.saving import NOTHING_SAVED, Saving
 from tinygen.planner.fit import fits_ram
 from tinygen.planner.memory.occupancy import occupancy
 from tinygen.planner.schedule.constants import const_bytes
 from tinygen.planner.schedule.schedule import Call, Schedule
-from tinygen.report.curve import CurveRow, Knee, next_knee
-from tinygen.report.operators import OperatorRow, extra_macs, kind, operator_rows
+from tinygen.report.curve import CurveRow, Knee, curve_table, next_knee
+from tinygen.report.operators import OperatorRow, extra_macs, kind, operator_rows, operator_table
+from tinygen.report.result import Result
 from tinygen.report.saved import saved_rows
-from tinygen.report.states import StateSummary, state_summaries
+from tinygen.report.states import StateSummary, state_summaries, state_table
 from tinygen.report.stream import StreamSummary, stream_rows, stream_summary
-from tinygen.report.table import count, facts, listing, short_name, size
+from tinygen.report.table import ShownTable, count, facts, listing, short_name, size
 from tinygen.targets import Board
 
 _UNCOUNTED = "without code and layer parameters"  # whose bytes a C compiler decides
@@ -42,8 +41,8 @@ class Peak:
     buffers: tuple[LiveBuffer, ...]
 
 
-@dataclass(frozen=True)
-class Inspection:
+@dataclass(frozen=True, repr=False)
+class Inspection(Result):
     """What planning a model for a target says; numbers are None where the model cannot be planned."""
 
     model: str
@@ -68,6 +67,22 @@ class Inspection:
     state_bytes: int | None = None  # of the arena, kept from call to call
     states: tuple[StateSummary, ...] = ()
     solver: str | None = None  # that placed the buffers
+
+    @property
+    def tables(self) -> tuple[ShownTable, ...]:
+        """Whether it fits and where the peak is, what keeps it from being planned, and what was asked for beside."""
+        if self.unsupported:
+            return (unsupported_table(self),)
+        made = [summary_table(self)]
+        if self.peak_step and self.fits:
+            made.append(peak_table(self.peak_step))
+        if self.states:
+            made.append(state_table(self.states))
+        if self.ops:
+            made.append(operator_table(self.ops))
+        if self.curve:
+            made.append(curve_table(self.curve))
+        return tuple(made)
 
 
 def inspect_schedule(
@@ -149,7 +164,17 @@ def _peak(schedule: Schedule) -> Peak | None:
     )
 
 
-def summary_table(inspection: Inspection) -> RenderableType:
+def unsupported_table(inspection: Inspection) -> ShownTable:
+    """The operators that stand in the way."""
+    rows = (
+        (at.operator, "" if at.index is None else at.index, short_name(at.name), at.reason)
+        for at in inspection.unsupported
+    )
+    title = f"{inspection.model} for {inspection.target}: {len(inspection.unsupported)} operators are not supported"
+    return listing(("operator", "index", "name", "reason"), rows, title)
+
+
+def summary_table(inspection: Inspection) -> ShownTable:
     """Arena, constants and work, and whether they fit."""
     rows = [
         ("fits", "yes" if inspection.fits else "no"),
@@ -174,7 +199,7 @@ def summary_table(inspection: Inspection) -> RenderableType:
     return facts(f"{inspection.model} for {inspection.target}", rows)
 
 
-def peak_table(peak: Peak) -> RenderableType:
+def peak_table(peak: Peak) -> ShownTable:
     """The buffers that are live at the peak."""
     return listing(
         ("bytes", "buffer"), ((buffer.bytes, short_name(buffer.name)) for buffer in peak.buffers), "Live at the peak"

@@ -4,12 +4,10 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rich.console import RenderableType
-
 from tinygen.report.axis import Tick, nice_ticks
 from tinygen.report.page import escaping_environment
 from tinygen.report.plain import one_line
-from tinygen.report.table import listing, short_name
+from tinygen.report.table import ShownTable, listing, short_name
 
 _WIDTH, _LEFT, _RIGHT, _TOP, _BOTTOM = 900.0, 290.0, 190.0, 64.0, 12.0  # pixels
 _ROW = 22.0
@@ -64,7 +62,7 @@ class ErrorPicture:
     ticks: tuple[Tick, ...]
 
 
-def layer_error_table(errors: Sequence[LayerError]) -> RenderableType:
+def layer_error_table(errors: Sequence[LayerError]) -> ShownTable:
     """The layers in their order, each with a bar: the longer, the nearer to the float network."""
     columns = ("operator", "layer", "SQNR, dB", "", "saturated", "scores with int4 here, dB")
     rows = [

@@ -1,14 +1,49 @@
-"""Tables of `tinygen bench`."""
+"""What a measurement found: the document and tables of `tinygen bench`."""
 
-from rich.console import RenderableType
+from dataclasses import dataclass
 
 from tinygen.report.bench import Bench, ComparedOutputs, OperatorBench
-from tinygen.report.table import count, cycles, facts, listing, short_name, size
+from tinygen.report.desk import BoardCycles, desk_tables
+from tinygen.report.gain import OperatorGain, gain_table
+from tinygen.report.result import Result
+from tinygen.report.table import ShownTable, count, cycles, facts, listing, short_name, size
 
 _SHOWN_KINDS = 3
 
 
-def bench_table(title: str, measured: Bench) -> RenderableType:
+@dataclass(frozen=True, repr=False, kw_only=True)
+class BenchReport(Result, Bench):
+    """The result of `tinygen bench`."""
+
+    model: str  # file name
+    target: str
+    kernels: str
+    opt: str  # optimisation level of the C compiler
+    board: BoardCycles | None = None  # what a board on the desk has counted
+    compare: Bench | None = None  # the same with other kernels
+    reference: str = ""  # whose these are
+    per_op_gain: tuple[OperatorGain, ...] = ()  # over these, where operators were measured
+
+    @property
+    def title(self) -> str:
+        """What was measured."""
+        return f"{self.model} on {self.target}, {self.kernels} kernels, -O{self.opt}"
+
+    @property
+    def tables(self) -> tuple[ShownTable, ...]:
+        """The totals, those of a board first; the operators, and other kernels, where they were asked for."""
+        on_desk = [] if self.board is None else desk_tables(self.title, self.board, self.cycles_model)
+        made = [*on_desk, bench_table(self.title, self)]
+        if self.per_op and self.board is None:
+            made.append(operator_bench_table(self.per_op))
+        if self.per_op_gain:
+            made.append(gain_table(self.per_op_gain, self.reference))
+        if self.compare is not None:
+            made.append(comparison_table(f"Reference: {self.reference}", self, self.compare))
+        return tuple(made)
+
+
+def bench_table(title: str, measured: Bench) -> ShownTable:
     """The numbers of one model on one target."""
     reads = (("flash reads", measured.flash_fetches, _fetches(measured)),) if measured.flash_fetches is not None else ()
     rows = (
@@ -28,7 +63,7 @@ def bench_table(title: str, measured: Bench) -> RenderableType:
     return facts(title, [*((name, _measured(number, text)) for name, number, text in shown), *outputs])
 
 
-def operator_bench_table(operators: tuple[OperatorBench, ...]) -> RenderableType:
+def operator_bench_table(operators: tuple[OperatorBench, ...]) -> ShownTable:
     """Instructions and cycles of each operator, and the kinds of instructions that take most of its time."""
     rows = (
         (
@@ -53,7 +88,7 @@ def _most_frequent(operator: OperatorBench) -> str:
     return ", ".join(f"{kind} {number / (operator.instructions or 1):.0%}" for kind, number in most)
 
 
-def comparison_table(title: str, measured: Bench, reference: Bench) -> RenderableType:
+def comparison_table(title: str, measured: Bench, reference: Bench) -> ShownTable:
     """The same numbers with the other kernels, and the ratio to them."""
     numbers = (
         ("instructions", measured.instructions, reference.instructions),

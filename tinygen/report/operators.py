@@ -3,13 +3,11 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from rich.console import RenderableType
-
 from tinygen.ir.graph import Op
 from tinygen.kernels.base import Table
 from tinygen.planner.schedule.constants import shared_tables
 from tinygen.planner.schedule.schedule import Call, Schedule
-from tinygen.report.table import listing, shape, short_name
+from tinygen.report.table import ShownTable, listing, shape, short_name
 
 NO_KERNEL = ""  # of operators that leave nothing to do
 
@@ -89,7 +87,7 @@ def kernel_functions(schedule: Schedule) -> Mapping[str, str]:
     return functions
 
 
-def operator_table(rows: tuple[OperatorRow, ...]) -> RenderableType:
+def operator_table(rows: tuple[OperatorRow, ...]) -> ShownTable:
     """The operators, one a line."""
     columns = ("", "operator", "name", "inputs", "outputs", "MACs", "constants", "output", "scratch", "kernel")
     return listing(

@@ -17,7 +17,7 @@ from tinygen.report.table import count, shape, short_name
 _MOST_CONSTANTS = 25  # shown one by one
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class FullReport(Compilation):
     """All of what `tinygen compile` can say: the document of `--report`."""
 

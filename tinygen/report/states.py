@@ -2,10 +2,8 @@
 
 from dataclasses import dataclass
 
-from rich.console import RenderableType
-
 from tinygen.planner.schedule.schedule import Schedule
-from tinygen.report.table import listing, short_name
+from tinygen.report.table import ShownTable, listing, short_name
 
 
 @dataclass(frozen=True)
@@ -26,7 +24,7 @@ def state_summaries(schedule: Schedule) -> tuple[StateSummary, ...]:
     )
 
 
-def state_table(states: tuple[StateSummary, ...]) -> RenderableType:
+def state_table(states: tuple[StateSummary, ...]) -> ShownTable:
     """The states with their bytes."""
     rows = ((state.bytes, state.type, short_name(state.name)) for state in states)
     return listing(("bytes", "type", "state"), rows, "Kept from call to call")

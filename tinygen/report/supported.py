@@ -6,8 +6,6 @@ from functools import partial
 from types import UnionType
 from typing import get_args, get_type_hints
 
-from rich.console import RenderableType
-
 from tinygen.frontends.onnx.fold import FOLDED, OF_SHAPES
 from tinygen.frontends.onnx.node import Reader as OnnxReader
 from tinygen.frontends.onnx.qoperator import EXPANSIONS
@@ -16,7 +14,7 @@ from tinygen.frontends.tflite.importer import INTEGER_READERS, READERS
 from tinygen.frontends.tflite.node import Reader
 from tinygen.frontends.tflite.raw import CUSTOM
 from tinygen.ir.graph import Op
-from tinygen.report.table import listing
+from tinygen.report.table import ShownTable, listing
 
 _NAMES = re.compile(r"[A-Z]\w*(, [A-Z]\w*)*( and [A-Z]\w*)?[:;,]? *")  # as readers' documentation begins
 _FORMATS = {"tflite": "TFLite", "onnx": "ONNX"}
@@ -51,7 +49,7 @@ def _onnx_remark(name: str, reader: OnnxReader) -> str:
     return text if colon and re.search(rf"\b{name}\b", names) else ""
 
 
-def supported_table(format: str, operators: tuple[SupportedOperator, ...]) -> RenderableType:
+def supported_table(format: str, operators: tuple[SupportedOperator, ...]) -> ShownTable:
     """The operators of a file format, one a line."""
     rows = ((operator.operator, operator.meaning, operator.remark) for operator in operators)
     return listing(_headings(format), rows, f"Operators of quantized {_FORMATS[format]} models")

@@ -1,6 +1,8 @@
 """Tables for people."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from html import escape
 
 from rich import box
 from rich.console import Group, RenderableType
@@ -9,27 +11,76 @@ from rich.text import Text
 
 from tinygen.report.plain import one_line
 
+_FACTS_IN_LINE = 3
 
-def facts(title: str, rows: Iterable[tuple[str, str]]) -> RenderableType:
+
+@dataclass(frozen=True)
+class ShownTable:
+    """A table with its title: rich draws it on terminals, and pages have it as HTML."""
+
+    title: str
+    columns: tuple[str, ...]  # none: a name and a value a row
+    rows: tuple[tuple[str | int, ...], ...]
+
+    def __rich__(self) -> RenderableType:
+        """The table as rich draws it, under its title: inside of the table that would wrap at its width."""
+        table = Table(show_header=bool(self.columns), box=box.SIMPLE, pad_edge=False)
+        if not self.columns:
+            table.add_column(no_wrap=True)
+            table.add_column(overflow="fold")
+        for column, is_number in zip(self.columns, self._are_numbers, strict=True):
+            table.add_column(_cell(column), justify="right" if is_number else "left", overflow="fold")
+        for row in self.rows:
+            table.add_row(*(_cell(_text(cell)) for cell in row))
+        return Group(_cell(self.title), table)
+
+    @property
+    def line(self) -> str:
+        """The title, with the first facts."""
+        facts = "" if self.columns else ", ".join(f"{name} {value}" for name, value in self.rows[:_FACTS_IN_LINE])
+        return one_line(f"{self.title}: {facts}" if facts else self.title)
+
+    @property
+    def html(self) -> str:
+        """A `<table>` that needs nothing else."""
+        head = _html_row("th", self.columns, self._are_numbers) if self.columns else ""
+        are_numbers = self._are_numbers if self.columns else (False, False)
+        body = "".join(_html_row("td", row, are_numbers) for row in self.rows)
+        return f"<table><caption>{_escaped(self.title)}</caption>{head}{body}</table>"
+
+    @property
+    def _are_numbers(self) -> tuple[bool, ...]:
+        """Of each column, whether it has numbers alone, which stand to the right."""
+        return tuple(
+            bool(self.rows) and all(_is_number(row[index]) for row in self.rows) for index in range(len(self.columns))
+        )
+
+
+def facts(title: str, rows: Iterable[tuple[str, str]]) -> ShownTable:
     """Names and values, one a line."""
-    table = Table(show_header=False, box=box.SIMPLE, pad_edge=False)
-    table.add_column(no_wrap=True)
-    table.add_column(overflow="fold")
-    for name, value in rows:
-        table.add_row(_cell(name), _cell(value))
-    return Group(_cell(title), table)  # a title inside of the table would wrap at its width
+    return ShownTable(title, (), tuple(rows))
 
 
-def listing(columns: Sequence[str], rows: Iterable[Sequence[str | int]], title: str) -> RenderableType:
+def listing(columns: Sequence[str], rows: Iterable[Sequence[str | int]], title: str) -> ShownTable:
     """Rows under headings; columns of numbers stand to the right."""
-    cells = [list(row) for row in rows]
-    table = Table(box=box.SIMPLE, pad_edge=False)
-    for index, column in enumerate(columns):
-        is_number = bool(cells) and all(_is_number(row[index]) for row in cells)
-        table.add_column(_cell(column), justify="right" if is_number else "left", overflow="fold")
-    for row in cells:
-        table.add_row(*(_cell(count(cell) if isinstance(cell, int) else cell) for cell in row))
-    return Group(_cell(title), table)
+    return ShownTable(title, tuple(columns), tuple(map(tuple, rows)))
+
+
+def _html_row(kind: str, cells: Sequence[str | int], are_numbers: Sequence[bool]) -> str:
+    made = (
+        f'<{kind} style="text-align:{"right" if is_number else "left"}">{_escaped(_text(cell))}</{kind}>'
+        for cell, is_number in zip(cells, are_numbers, strict=True)
+    )
+    return f"<tr>{''.join(made)}</tr>"
+
+
+def _escaped(text: str) -> str:
+    """For HTML: names in a model are whatever its author wrote."""
+    return escape(one_line(text))
+
+
+def _text(cell: str | int) -> str:
+    return count(cell) if isinstance(cell, int) else cell
 
 
 def _cell(text: str) -> Text:

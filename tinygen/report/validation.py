@@ -1,12 +1,48 @@
-"""Tables of `tinygen validate`."""
+"""What a comparison found: the document and tables of `tinygen validate`."""
 
-from rich.console import RenderableType
+from dataclasses import dataclass
 
-from tinygen.report.table import count, facts, listing, short_name
+from tinygen.errors import MismatchError
+from tinygen.report.accuracy import accuracy_table
+from tinygen.report.result import Result
+from tinygen.report.table import ShownTable, count, facts, listing, short_name
 from tinygen.verify.validate import Layer, Permitted, Validation
 
 
-def validation_table(model: str, found: Validation) -> RenderableType:
+@dataclass(frozen=True, repr=False, kw_only=True)
+class ValidationReport(Result, Validation):
+    """The result of `tinygen validate`."""
+
+    model: str  # file name
+
+    @property
+    def tables(self) -> tuple[ShownTable, ...]:
+        """The verdict, roundings that are permitted, the accuracy, and each layer where that was asked for."""
+        made = [validation_table(self)]
+        if self.permitted:
+            made.append(permitted_table(self.permitted))
+        if self.accuracy is not None:
+            made.append(accuracy_table(self.accuracy))
+        if self.layers:
+            made.append(layer_table(self.layers))
+        return tuple(made)
+
+    def check_exact(self) -> None:
+        """Raise MismatchError where something differs."""
+        if self.exact:
+            return
+        where = f"{self.model} on {self.target}"
+        what = f"{self.mismatches} elements differ from {self.oracle.value} in {self.samples} samples, 0 were expected."
+        first = self.first_mismatch
+        at = (
+            ""
+            if first is None
+            else f" First: {first.operator} '{first.name}' ({first.side.value}). Please report this."
+        )
+        raise MismatchError(f"{where}: {what}{at}")
+
+
+def validation_table(found: ValidationReport) -> ShownTable:
     """The verdict."""
     rows = [
         ("exact", "yes" if found.exact else "no"),
@@ -17,10 +53,10 @@ def validation_table(model: str, found: Validation) -> RenderableType:
         ("oracle", found.oracle.value),
         ("kernels", found.kernels),
     ]
-    return facts(f"{model} on {found.target}", rows)
+    return facts(f"{found.model} on {found.target}", rows)
 
 
-def permitted_table(permitted: tuple[Permitted, ...]) -> RenderableType:
+def permitted_table(permitted: tuple[Permitted, ...]) -> ShownTable:
     """Operators where the oracle rounds in another way that is allowed."""
     columns = ("", "operator", "name", "elements", "samples", "the oracle's result is")
     rows = (
@@ -51,7 +87,7 @@ def _number(value: float) -> str:
     return str(value) if isinstance(value, int) else f"{value:.2g}"
 
 
-def layer_table(layers: tuple[Layer, ...]) -> RenderableType:
+def layer_table(layers: tuple[Layer, ...]) -> ShownTable:
     """Differences of each operator: of the target from the references, of the references from the oracle."""
     columns = ("", "operator", "name", "kernel", "mismatches", "difference", "oracle: mismatches", "oracle: difference")
     rows = (

@@ -3,11 +3,9 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from rich.console import RenderableType
-
 from tinygen.mlperf.models import int8_model
 from tinygen.mlperf.rivals import published, tflm
-from tinygen.report.table import cycles, listing
+from tinygen.report.table import ShownTable, cycles, listing
 from tinygen.suite.measure import Suite, SuiteRow, TflmRatio
 
 _TEXTS = ("task", "goal", "kernels", "functions")  # columns that are no numbers
@@ -60,7 +58,7 @@ its share.
 """
 
 
-def suite_tables(suite: Suite) -> tuple[RenderableType, ...]:
+def suite_tables(suite: Suite) -> tuple[ShownTable, ...]:
     """One table for each board."""
     return tuple(listing(_HEADS, _cells(rows), f"MLPerf Tiny on {target}") for target, rows in _by_target(suite))
 

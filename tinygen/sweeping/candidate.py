@@ -1,22 +1,14 @@
 """Candidates: networks that are files, bytes or ONNX models, and the files that workers read them from."""
 
 import hashlib
-import re
-import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 
-import onnx
-
-from tinygen.frontends import model_files
+from tinygen.frontends import in_memory, model_files
+from tinygen.frontends.in_memory import Content, Network
 from tinygen.option import Written
-
-Network = str | Path | bytes | onnx.ModelProto
-
-_TFLITE = slice(4, 8), b"TFL3"
-_LONGEST = 60  # characters of a file name
 
 
 @dataclass(frozen=True)
@@ -31,40 +23,19 @@ class Suggestion:
 Given = Network | tuple[str, Network] | Suggestion
 
 
-@dataclass(frozen=True)
-class Content:
-    """A network that is no file: it goes to the workers with its points."""
-
-    file_name: str
-    data: bytes = field(repr=False)
-
-    def written(self, folder: Path) -> Path:
-        """A file of it in `folder`, which is made."""
-        shutil.rmtree(folder, ignore_errors=True)  # a worker that was killed has left it
-        folder.mkdir(parents=True)
-        file = folder / self.file_name
-        file.write_bytes(self.data)
-        return file
-
-
 def suggestion_of(given: Given, index: int) -> Suggestion:
     """The candidate that was given; what has no name is called by its path or its number."""
     if isinstance(given, Suggestion):
         return given
-    name, network = given if isinstance(given, tuple) else ("", given)
+    is_named = isinstance(given, tuple) and isinstance(given[0], str)  # else a module with its example inputs
+    name, network = given if is_named else ("", given)
     default = str(network) if isinstance(network, str | Path) else f"model{index}"
     return Suggestion(name or default, network)
 
 
 def source_of(candidate: Suggestion) -> Path | Content:
-    """Where workers have the network from."""
-    network = candidate.network
-    if isinstance(network, str | Path):
-        return Path(network)
-    data = network if isinstance(network, bytes) else network.SerializeToString()
-    place, magic = _TFLITE
-    stem = re.sub(r"\W", "_", candidate.name, flags=re.ASCII)[:_LONGEST] or "model"
-    return Content(f"{stem}{'.tflite' if data[place] == magic else '.onnx'}", data)
+    """Where workers have the network from: what is no file goes to them with its points."""
+    return in_memory.source_of(candidate.network, candidate.name)
 
 
 def digest_of_source(source: Path | Content) -> str:

@@ -10,6 +10,7 @@ from time import perf_counter
 from typing import Any
 
 from tinygen.errors import DoesNotFitError, TinygenError
+from tinygen.frontends.in_memory import Content
 from tinygen.option import Written, from_written
 from tinygen.options import Options
 from tinygen.pipeline import Compiled, Shared, compile_model, flash_limit_bytes, plan_model
@@ -20,7 +21,6 @@ from tinygen.report.bench import bench
 from tinygen.report.operators import extra_macs
 from tinygen.sweeping.accuracy import accuracy
 from tinygen.sweeping.bounded import ExceededError, Stopped, bounded
-from tinygen.sweeping.candidate import Content
 from tinygen.verify.samples import load_samples
 from tinygen.verify.validate import validate
 

@@ -11,9 +11,10 @@ import onnx
 
 from tinygen import paths
 from tinygen.errors import TinygenError, UsageError
+from tinygen.frontends.in_memory import Network
 from tinygen.option import Written, from_written
 from tinygen.options import Options
-from tinygen.sweeping.candidate import Given, Network, Suggestion, digest_of_source, source_of, suggestion_of
+from tinygen.sweeping.candidate import Given, Suggestion, digest_of_source, source_of, suggestion_of
 from tinygen.sweeping.engine import Cluster, RunBatch, findings
 from tinygen.sweeping.point import Batch, Chosen, PointResult, PointTask, as_record, run_batch
 from tinygen.sweeping.store import ResultStore, key_of
@@ -159,8 +160,8 @@ class Sweep:
         numbers = range(self.known_points, self.known_points + len(points))
         self.known_points = numbers.stop
         self._asked |= {number: (candidate.name, point) for number, point in zip(numbers, points, strict=True)}
-        source = source_of(candidate)
         try:
+            source = source_of(candidate)
             digest = digest_of_source(source)
         except (TinygenError, OSError) as error:
             code = error.exit_code if isinstance(error, TinygenError) else 2

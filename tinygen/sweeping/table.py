@@ -7,9 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from rich.console import RenderableType
-
-from tinygen.report.table import facts, listing
+from tinygen.report.table import ShownTable, facts, listing
 from tinygen.sweeping.engine import package
 
 FILES = ("results.csv", "results.parquet", "index.html")
@@ -61,7 +59,7 @@ def standing(failures: int, best: Mapping[str, Any] | None) -> str:
     return ", ".join(parts)
 
 
-def summary(rows: Sequence[Mapping[str, Any]], title: str) -> list[RenderableType]:
+def summary(rows: Sequence[Mapping[str, Any]], title: str) -> list[ShownTable]:
     """How many points there are, fit and failed, the best of them, and the reasons of the others."""
     good = [row for row in rows if row["error_code"] == 0]
     lines = [("points", f"{len(rows):,}"), ("without error", f"{len(good):,}")]
@@ -69,7 +67,7 @@ def summary(rows: Sequence[Mapping[str, Any]], title: str) -> list[RenderableTyp
         if good:
             best = min(good, key=lambda row: row[name])
             lines.append((f"least {name}", f"{best[name]:,}: {best['model']} on {best['target']}"))
-    tables: list[RenderableType] = [facts(title, lines)]
+    tables: list[ShownTable] = [facts(title, lines)]
     most = reasons(rows)
     if most:
         tables.append(listing(("points", "code", "reason"), most, "Why points failed"))

@@ -1,0 +1,1 @@
+"""What the commands do, without the terminal: each takes options and gives a `report.result.Result`."""
