@@ -43,6 +43,7 @@ from tinygen.report.document import json_text
 from tinygen.report.dynamic import DynamicSummary, LayerRow, TrialRow, dynamic_tables
 from tinygen.report.engines import Explanation, engine_tables
 from tinygen.report.page import FullReport, full_report, html_page
+from tinygen.report.result import Result
 from tinygen.targets import Board
 from tinygen.tasks.inspection import curve
 from tinygen.tasks.kernel_note import kernel_note
@@ -128,17 +129,7 @@ def command(
         which = "network, several are" if len(models) > 1 else f"core, {options.target} has several"
         given = {"dump": dump, "report": report, "explain-engines": explain_engines, "explain-quant": explain_quant}
         _refuse_for_several(given, which)
-    if len(boards) > 1:
-        check_folder(out, force)
-        files, cores = _cores(terminal, models, out, options, joining, kind, boards)
-        write_folder(out, files, force)
-        terminal.result(cores, cores_table(cores, out))
-        return
-    if len(models) > 1:
-        check_folder(out, force)
-        files, joint = _several(terminal, models, _folder_name(options, out), options, joining, kind)
-        write_folder(out, files, force)
-        terminal.result(joint, joint_table(joint, out))
+        compile_networks(terminal, models, out, options, joining, kind, force)
         return
     _check_joining(joining)
     model = Path(models[0])
@@ -177,6 +168,35 @@ def command(
     terminal.result(summary, *tables, *([kernel_table(summary)] if terminal.verbose else []))
 
 
+def compile_networks(
+    terminal: Terminal,
+    models: Sequence[str],
+    out: Path,
+    options: Options,
+    joining: Joining,
+    kind: ProjectKind,
+    force: bool,
+) -> None:
+    """Write the folder of any number of networks and cores, without what is about one network alone."""
+    boards = targets.cores(options.target)
+    check_kind(kind, boards)
+    check_folder(out, force)
+    made: Result
+    if len(boards) > 1:
+        files, cores = _cores(terminal, models, out, options, joining, kind, boards)
+        made, table = cores, cores_table(cores, out)
+    elif len(models) > 1:
+        files, joint = _several(terminal, models, _folder_name(options, out), options, joining, kind)
+        made, table = joint, joint_table(joint, out)
+    else:
+        _check_joining(joining)
+        own, model = _named(models[0])
+        files, alone = _alone(terminal, model, replace(options, name=own or options.name), kind)
+        made, table = alone, compilation_table(alone, out)
+    write_folder(out, files, force)
+    terminal.result(made, table)
+
+
 def _refuse_for_several(given: Mapping[str, object], of_which: str) -> None:
     """Raise UsageError where an option is given that is about one."""
     for option, value in given.items():
@@ -205,6 +225,15 @@ def _folder(made: Compiled | JointModels, kind: ProjectKind, members: Sequence[C
     made.check_fits()
     tables = {m.name: ctable_text(m.calibration.table) for m in members if m.calibration is not None}
     return made.folder_files(kind) | {f"{name}.ctable.json": text for name, text in tables.items()}
+
+
+def _alone(
+    terminal: Terminal, model: Path, options: Options, kind: ProjectKind, for_core: str = ""
+) -> tuple[dict[str, str], Compilation]:
+    """The folder of one network."""
+    compiled = _compiled(terminal, model, options, for_core=for_core)
+    files = _folder(compiled, kind, [compiled])
+    return files, api.report(compiled, files)
 
 
 def _several(
@@ -240,9 +269,7 @@ def _cores(
             made.append(_several(terminal, models, _folder_name(own, out), own, joining, kind))
         else:
             _check_joining(joining)
-            compiled = _compiled(terminal, Path(models[0]), own, for_core=f" for {own.target}")
-            files = _folder(compiled, kind, [compiled])
-            made.append((files, api.report(compiled, files)))
+            made.append(_alone(terminal, Path(models[0]), own, kind, for_core=f" for {own.target}"))
     summaries = tuple(summary for _, summary in made)
     folders = [CoreFolder(board, own, summary.arena_bytes) for board, (own, summary) in zip(boards, made, strict=True)]
     first = summaries[0]

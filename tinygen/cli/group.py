@@ -42,6 +42,18 @@ ENTRIES = (
         ("generate", "convert"),
     ),
     Entry(
+        "new",
+        "tinygen.cli.new",
+        "Write a product's tinygen.toml: its networks, part and goal.",
+        "tinygen new kws.tflite -t stm32f407vg -O ram",
+    ),
+    Entry(
+        "build",
+        "tinygen.cli.build",
+        "Write the C of a product, as its tinygen.toml says.",
+        "tinygen build",
+    ),
+    Entry(
         "inspect",
         "tinygen.cli.inspect",
         "Show whether a model is supported and fits, without writing anything.",

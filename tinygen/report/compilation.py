@@ -80,14 +80,19 @@ class JointCompilation(Folder):
         return (f"{self.name}.h", *(f"{network.name}.h" for network in self.networks))
 
 
-@dataclass(frozen=True)
-class CoresCompilation:
+@dataclass(frozen=True, repr=False)
+class CoresCompilation(Result):
     """The C for each core of a microcontroller in one folder."""
 
     name: str
     target: str  # as it was asked for
     files: tuple[str, ...]  # relative to the output folder
     cores: tuple[Compilation | JointCompilation, ...]  # as each is alone
+
+    @property
+    def tables(self) -> tuple[ShownTable, ...]:
+        """The summary of each core."""
+        return tuple(core.tables[0] for core in self.cores)
 
 
 def cores_table(compilation: CoresCompilation, folder: Path) -> ShownTable:
