@@ -53,6 +53,7 @@ _KNOWN_ROOM = "known survivors"
 _SLOWER = 10  # times what tests take without a mutant
 _LEAST_CPU_S = 30
 _PROGRAM_CPU_S = 30  # of one program that tests run with a timeout: without a mutant none takes a third of it
+_SHOWN_CHARACTERS = 3000
 _GOAL = 0.95
 _INTRODUCTION = f"""# Mutation rounds
 
@@ -295,7 +296,19 @@ def _copied(folder: Path) -> Path:
             shutil.copy(_ROOT / name, place / name)
     if (_ROOT.parent / "shared").exists():  # models, by the place that tests know
         (folder / "shared").symlink_to((_ROOT.parent / "shared").resolve())
+    if paths.cache().is_dir():  # libraries of unchanged sources: entries are replaced, never written to
+        shutil.copytree(
+            paths.cache(), folder / "cache", copy_function=_linked, ignore=shutil.ignore_patterns("*.lock", ".*")
+        )
     return place
+
+
+def _linked(source: str, copy: str) -> None:
+    """A second name of the file, or a copy on another file system."""
+    try:
+        os.link(source, copy)
+    except OSError:
+        shutil.copy2(source, copy)
 
 
 def _tried(place: Path, file: Path, mutant: Mutant, room: Room, limit_s: int) -> Found | None:
@@ -335,7 +348,10 @@ def _in_child(place: Path, tests: Sequence[str], limit_s: int) -> int:
     sys.path[:] = [str(place), *(entry for entry in sys.path if entry not in ("", str(_ROOT)))]
     silence = io.StringIO()
     with redirect_stdout(silence), redirect_stderr(silence):
-        return int(pytest.main(["-x", "-q", "-n0", "-p", "no:cacheprovider", *tests]))
+        status = int(pytest.main(["-x", "-q", "-n0", "-p", "no:cacheprovider", *tests]))
+    if status and not limit_s:  # without a mutant: what is wrong
+        print(silence.getvalue()[-_SHOWN_CHARACTERS:], file=sys.stderr, flush=True)
+    return status
 
 
 def in_cpu_time(
