@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -23,15 +23,15 @@ _COSTS = ("ram_bytes", "flash_bytes", "instructions")
 
 
 @cache
-def _rows() -> Sequence[Row]:
-    """Those of the board of README's tables."""
+def _rows(board: str = _BOARD) -> Sequence[Row]:
+    """Those of a board, that of README's tables by default."""
     rows = json.loads(_RESULTS.read_text(encoding="utf-8"))["rows"]
-    return [row for row in rows if row["target"] == _BOARD and row["may_shrink"]]
+    return [row for row in rows if row["target"] == board and row["may_shrink"]]
 
 
-def _built(task: str, goal: str, variant: str = f"auto {WITH}") -> Row:
+def _built(task: str, goal: str, variant: str = f"auto {WITH}", board: str = _BOARD) -> Row:
     asked = {"task": task, "goal": goal, "variant": variant}
-    return next(row for row in _rows() if asked.items() <= row.items())
+    return next(row for row in _rows(board) if asked.items() <= row.items())
 
 
 def _table(heads: Sequence[str], texts: int, lines: Iterator[Sequence[str]]) -> str:
@@ -109,7 +109,26 @@ def _distance(row: Row) -> float:
     return max(float(row[key]["ratio"]) / most for key, most in _MOST.items())
 
 
+def _choices(board: str) -> str:
+    """What `--kernels auto` takes for speed and for size, beside CMSIS-NN's kernels."""
+    builds = ("time", "size", "CMSIS-NN")
+    heads = ["network", *(f"{what}: {build}" for what in ("instructions", "code", "constants") for build in builds)]
+    heads[4:4] = ["CMSIS-NN / time"]
+    return _table([*heads, "growth"], 1, (_chosen(task, board) for task in TASKS))
+
+
+def _chosen(task: str, board: str) -> Sequence[str]:
+    time, size = (_built(task, goal, board=board) for goal in ("time", "size"))
+    reference = _built(task, "time", "cmsis-nn", board)
+    numbers = [
+        f"{row[key]:,}" for key in ("instructions", "code_bytes", "const_bytes") for row in (time, size, reference)
+    ]
+    numbers[3:3] = [f"{reference['instructions'] / time['instructions']:.2f}"]
+    return (task, *numbers, f"{time['flash_bytes'] - size['flash_bytes']:,}")
+
+
 TABLES: Mapping[str, Callable[[], str]] = {
+    **{f"choice-{board}": partial(_choices, board) for board in ("mps2-an385", _BOARD, "mps3-an547")},
     "mlperf-recommended": _recommended,
     "mlperf-goals": _goals,
     "mlperf-aims": _aims,
