@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.support.graphs import GraphBuilder, evaluate, random_inputs
-from tests.support.schedules import run_schedule
+from tests.support.graphs import GraphBuilder
+from tests.support.schedules import check_runs
 from tests.support.tools import requires_cmsis, requires_host_cc, requires_qemu
 from tinygen.ir.graph import Graph
 from tinygen.ir.tensor import Tensor
@@ -73,9 +73,7 @@ def test_all_row_operators_in_one_chain(
     graph = _up_and_down()
     board = load(target)
     schedule = _one_chain(graph, board, library, rows_per_call, descending)
-    inputs = random_inputs(graph, seed=1)
-    ((output,),) = run_schedule(schedule, library, tmp_path, [inputs])
-    np.testing.assert_array_equal(output, evaluate(graph, inputs)[graph.output_tensors[0]])
+    check_runs(schedule, library, tmp_path)
 
 
 def _layer_on_a_map() -> Graph:
@@ -112,7 +110,7 @@ def _layer_of_single_weights() -> Graph:
 def test_a_fully_connected_layer_takes_rows_as_they_come(
     make: Callable[[], Graph], target: str, library: Library, descending: bool, tmp_path: Path
 ) -> None:
-    """Its input never exists as a whole: sums of 10 units instead of 9,216 bytes."""
+    """Its input never exists as a whole: sums of 10 units instead of 9,216 bytes, which begin anew with each sample."""
     graph, board = make(), load(target)
     toolbox = Toolbox(library, board.isa, Objective.RAM)
     network = Network.of(graph, {op: select(op, toolbox) for op in graph.ops if type(op) in LOWERINGS}, False)
@@ -121,9 +119,7 @@ def test_a_fully_connected_layer_takes_rows_as_they_come(
     check(schedule)
     assert schedule.arena_bytes < 3_000
     assert plan(graph, board, toolbox).arena_bytes <= schedule.arena_bytes
-    inputs = random_inputs(graph, seed=1)
-    ((output,),) = run_schedule(schedule, library, tmp_path, [inputs])
-    np.testing.assert_array_equal(output, evaluate(graph, inputs)[graph.output_tensors[0]])
+    check_runs(schedule, library, tmp_path, samples=2)
 
 
 def _average(build: GraphBuilder, image: Tensor) -> Tensor:
@@ -145,10 +141,7 @@ def test_an_average_of_two_rows_shows_every_sum(
     network = Network.of(graph, {op: select(op, toolbox) for op in graph.ops if type(op) in LOWERINGS}, False)
     schedule = split(network, (Segment(0, 1, 1, descending), *(Segment(i, i + 1) for i in range(1, 4))), board, toolbox)
     check(schedule)
-    samples = [random_inputs(graph, seed) for seed in range(3)]
-    found = run_schedule(schedule, Library.PORTABLE, tmp_path, samples)
-    for inputs, (output,) in zip(samples, found, strict=True):
-        np.testing.assert_array_equal(output, evaluate(graph, inputs)[graph.output_tensors[0]])
+    check_runs(schedule, Library.PORTABLE, tmp_path, samples=3)
 
 
 @pytest.mark.parametrize("library", _LIBRARIES)
@@ -160,6 +153,4 @@ def test_constants_that_a_kernel_lays_out_anew(target: str, library: Library, tm
     graph = build.graph(build.matmul(build.reshape(build.mean_of_rows(image), 1, 24, 16), 5))
     schedule = plan(graph, board, Toolbox(library, board.isa, Objective.RAM))
     assert any(isinstance(step, Fused) for step in schedule.steps)
-    inputs = random_inputs(graph, seed=1)
-    ((output,),) = run_schedule(schedule, library, tmp_path, [inputs])
-    np.testing.assert_array_equal(output, evaluate(graph, inputs)[graph.output_tensors[0]])
+    check_runs(schedule, library, tmp_path)

@@ -5,12 +5,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from tests.support.graphs import GraphBuilder, evaluate, random_inputs
+from tests.support.graphs import GraphBuilder
 from tests.support.litert import needs_litert
-from tests.support.schedules import run_schedule
+from tests.support.schedules import check_runs
 from tests.support.tiny_models import hourglass
 from tests.support.tools import requires_cmsis, requires_host_cc, requires_qemu
 from tinygen.ir.graph import Graph
@@ -87,7 +86,7 @@ def test_smallest_plans_with_slices(make: Callable[[], Graph], target: str, libr
     schedule = plan(graph, board, toolbox)
     assert _slices(schedule) > 2
     assert schedule.arena_bytes < 0.5 * plan(graph, board, toolbox, PlanRequest(may_split=False)).arena_bytes
-    _assert_runs(schedule, library, tmp_path)
+    check_runs(schedule, library, tmp_path, samples=2)
 
 
 @pytest.mark.qemu
@@ -99,7 +98,7 @@ def test_native_kernels_of_slices(make: Callable[[], Graph], target: str, tmp_pa
     toolbox = Toolbox(Library.PORTABLE, board.isa, Objective.RAM, has_native_kernels=True)
     schedule = plan(graph, board, toolbox)
     assert _slices(schedule) > 1
-    _assert_runs(schedule, toolbox.library, tmp_path)
+    check_runs(schedule, toolbox.library, tmp_path, samples=2)
 
 
 @requires_host_cc
@@ -116,7 +115,7 @@ def test_any_number_of_slices(make: Callable[[], Graph], slices: int, tmp_path: 
     check(schedule)
     (fused,) = (step for step in schedule.steps if isinstance(step, Fused))
     assert any(isinstance(step, Loop) for step in fused.steps) == (slices > 2 or make is _bottleneck)
-    _assert_runs(schedule, toolbox.library, tmp_path)
+    check_runs(schedule, toolbox.library, tmp_path, samples=2)
 
 
 @requires_host_cc
@@ -142,11 +141,3 @@ def test_every_slice_is_validated(tmp_path: Path) -> None:
 
 def _slices(schedule: Schedule) -> int:
     return max((schedule.slices(step) for step in schedule.steps if isinstance(step, Fused)), default=0)
-
-
-def _assert_runs(schedule: Schedule, library: Library, folder: Path) -> None:
-    """The program, with its arena between guard zones, gives what the references give."""
-    samples = [random_inputs(schedule.graph, seed) for seed in range(2)]
-    found = run_schedule(schedule, library, folder, samples)
-    for inputs, (output,) in zip(samples, found, strict=True):
-        np.testing.assert_array_equal(output, evaluate(schedule.graph, inputs)[schedule.graph.output_tensors[0]])

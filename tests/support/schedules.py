@@ -3,6 +3,9 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
+
+from tests.support.graphs import evaluate, random_inputs
 from tinygen.build.execute import Sample, execute
 from tinygen.build.firmware import MemoryLimits, build_firmware
 from tinygen.build.kernel_sources import kernel_library, native, operators
@@ -23,3 +26,11 @@ def run_schedule(
     toolchain = for_board(schedule.board, sanitizers=sanitizers)
     image = build_firmware(schedule, "net", files, trees, toolchain, folder, Measure.INSTRUCTIONS, MemoryLimits())
     return execute(image, schedule, inputs).outputs
+
+
+def check_runs(schedule: Schedule, library: Library, folder: Path, samples: int = 1) -> None:
+    """The program's first output is that of the references, for random inputs one after the other."""
+    drawn = [random_inputs(schedule.graph, seed) for seed in range(1, samples + 1)]
+    found = run_schedule(schedule, library, folder, drawn)
+    for inputs, (output,) in zip(drawn, found, strict=True):
+        np.testing.assert_array_equal(output, evaluate(schedule.graph, inputs)[schedule.graph.output_tensors[0]])
