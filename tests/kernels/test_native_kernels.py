@@ -9,6 +9,7 @@ from tests.support.native_layers import check
 from tests.support.tools import requires_arm_gcc, requires_host_cc, requires_qemu, requires_riscv_qemu
 from tinygen.kernels.native import twins
 from tinygen.kernels.native.winograd import METHODS, Method
+from tinygen.targets.isa import Isa
 
 LAYERS = 100
 FUNCTIONS = {  # of each family
@@ -24,6 +25,7 @@ FUNCTIONS = {  # of each family
     "small_filters": 9,
 }
 TWINS = ("convolution", "edge_convolution")  # families that have layers for two pixels at once
+TWIN_UNITS = ("fully_connected", "edge_fully_connected")  # for two units
 CODE_BYTES = 24 << 10  # that a plan leaves in flash where weights could grow
 FEWEST_NATIVE = 0.6  # of the layers: others have factors or sizes that the native kernels leave to CMSIS-NN
 IN_TILES = [
@@ -55,7 +57,7 @@ def test_random_layers_on_riscv(family: str, tmp_path: Path) -> None:
     assert not outcome.differing
     assert outcome.native >= FEWEST_NATIVE * LAYERS
     assert outcome.functions and not any("joined" in function for function in outcome.functions)
-    assert family not in TWINS or any("twin" in function for function in outcome.functions)
+    assert family not in (*TWINS, *TWIN_UNITS) or any("twin" in function for function in outcome.functions)
 
 
 @requires_host_cc
@@ -63,6 +65,15 @@ def test_random_layers_on_riscv(family: str, tmp_path: Path) -> None:
 def test_two_pixels_at_once_in_c(family: str, tmp_path: Path) -> None:
     """What RISC-V has assembly for, on the host with sanitizers: with few elements and odd numbers of channels, too."""
     with patch.object(twins, "gains", return_value=True):
+        outcome = check(family, LAYERS, 1, "host", tmp_path, True)
+    assert not outcome.differing
+    assert any("twin" in function for function in outcome.functions)
+
+
+@requires_host_cc
+@pytest.mark.parametrize("family", TWIN_UNITS)
+def test_two_units_at_once_in_c(family: str, tmp_path: Path) -> None:
+    with patch.object(twins, "gains_units", lambda isa, features: isa is Isa.HOST and features % 8 == 0):
         outcome = check(family, LAYERS, 1, "host", tmp_path, True)
     assert not outcome.differing
     assert any("twin" in function for function in outcome.functions)

@@ -73,3 +73,24 @@ def test_random_filters_come_back(seed: int) -> None:
     parted = twins.parted_share(weights, np.array([[0, 0]])) > 0
     for inputs in rng.integers(-128, 128, (50, 2, 4)):
         assert np.array_equal(_sums(weights[0], inputs, parted), inputs @ weights[0].astype(int))
+
+
+@pytest.mark.parametrize(
+    ("weights", "parted"),
+    [
+        ((127, 127, 1, 0, 0, 0, 0, 0), False),
+        ((127, 0, 0, 0, 0, 0, 0, 127), False),
+        ((127, 127, 3, 0, 0, 0, 0, 0), True),
+        ((32, 32, 32, 32, 32, 32, 32, 31), False),
+        ((32, 32, 32, 32, 32, 32, 32, 33), True),
+    ],
+)
+def test_eight_elements_of_all_units_stand_together(weights: tuple[int, ...], parted: bool) -> None:
+    group = np.zeros((1, 8, 16), np.int8)
+    group[0, 5, 8:] = weights
+    assert np.array_equal(twins.parted_eights(group), [[False, parted]])
+
+
+def test_two_weights_of_minus_128_side_by_side_are_no_units() -> None:
+    rows = [[-128, -128, 0, 0], [0, -128, -128, 0], [-128, -127, 0, 0]]
+    assert [twins.can_twin_units(np.array([weights], np.int8)) for weights in rows] == [False, True, True]

@@ -21,9 +21,18 @@ void tg_native_fully_connected_joined_s8(
     tg_native_rows(layer, input, output, scratch, tg_native_gemv_joined_s8);
 }
 
+/* file: tg_native_fully_connected_twin_s8.c */
+
+void tg_native_fully_connected_twin_s8(
+    const struct tg_native_fully_connected *layer, const int8_t *input, int8_t *output, void *scratch)
+{
+    tg_native_twin_rows(layer, input, output, scratch);
+}
+
 /* file: tg_native_rows.c */
 
 #include "tg_native_columns.h"
+#include "tg_native_rows_body.h"
 
 static void expand(const int8_t *input, int32_t features, uint32_t *vector)
 {
@@ -51,24 +60,32 @@ static void expand(const int8_t *input, int32_t features, uint32_t *vector)
 void tg_native_rows(const struct tg_native_fully_connected *layer, const int8_t *input, int8_t *output, void *scratch,
     tg_native_gemv *gemv)
 {
-    const int32_t quads = (layer->features + 3) / 4;
-    const int32_t groups = layer->units / TG_NATIVE_UNITS;
-    const int32_t rest = layer->units % TG_NATIVE_UNITS;
-    int8_t last[TG_NATIVE_UNITS];
+    run_rows(layer, input, output, scratch, expand, gemv, tg_native_group_words((layer->features + 3) / 4));
+}
 
-    for (int32_t row = 0; row < layer->rows; row++) {
-        expand(input, layer->features, scratch);
-        if (groups > 0) {
-            gemv(layer->stream, scratch, quads, groups, output);
+/* file: tg_native_twin_rows.c */
+
+#include "tg_native_rows_body.h"
+
+static void expand(const int8_t *input, int32_t features, uint32_t *vector)
+{
+    for (; features > 0; features -= 8, input += 8, vector += TG_TWIN_VECTOR_WORDS) {
+        int8_t *const firsts = (int8_t *)(vector + 5);
+        int32_t sum = 0;
+        for (int32_t i = 0; i < 4; i++) {
+            const int32_t x = input[2 * i];
+            const int32_t next = input[2 * i + 1];
+            vector[i] = (uint32_t)(next - 256 * x);
+            firsts[i] = (int8_t)x;
+            sum += x + next;
         }
-        if (rest > 0) {
-            gemv(layer->stream + groups * tg_native_group_words(quads), scratch, quads, 1, last);
-            for (int32_t i = 0; i < rest; i++) {
-                output[groups * TG_NATIVE_UNITS + i] = last[i];
-            }
-        }
-        tg_native_clamp_s8(output, layer->units, layer->min, layer->max);
-        input += layer->features;
-        output += layer->units;
+        vector[4] = tg_twin_start((uint32_t)sum);
     }
+}
+
+void tg_native_twin_rows(
+    const struct tg_native_fully_connected *layer, const int8_t *input, int8_t *output, void *scratch)
+{
+    run_rows(
+        layer, input, output, scratch, expand, tg_native_gemv_twin_s8, tg_native_twin_group_words(layer->features / 4));
 }

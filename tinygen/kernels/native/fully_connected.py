@@ -1,13 +1,15 @@
 """Fully connected layers as products of one vector with groups of 8 units."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 
+from tinygen.ir.coding import Mask
 from tinygen.ir.graph import Op
 from tinygen.ir.types import Array
 from tinygen.kernels.base import Kernel, Lowerings, Table, Toolbox
+from tinygen.kernels.native import twins
 from tinygen.kernels.native.joining import can_join, join
 from tinygen.kernels.native.native import NativeKernel, clamped
 from tinygen.kernels.native.requantization import ShortRequantization, short_requantization
@@ -17,7 +19,7 @@ from tinygen.kernels.work import Extent, Work, work
 from tinygen.ops.clamp import Clamp
 from tinygen.ops.conv2d import Conv2D
 from tinygen.ops.fully_connected import FullyConnected
-from tinygen.ops.requantize import Int64Array
+from tinygen.ops.requantize import Int64Array, wrap_int32
 from tinygen.ops.ring_fully_connected import RingFullyConnected
 from tinygen.targets.isa import Isa
 
@@ -38,13 +40,16 @@ class NativeFullyConnectedS8(NativeKernel):
     features: int
     units: int
     activation: Clamp
+    parted: float | None = None  # of products of two units at once: the share that is parted two by two
 
     @property
     def layout(self) -> str:
         """Of the stream."""
+        is_twin = self.parted is not None
         return (
-            "For each 8 units: biases; 8 words of weights for each 4 features; multiplier, offset, shift of each. See "
-            "tg_native_gemv.h."
+            f"For each 8 units: {'what pairs and second ones begin with' if is_twin else 'biases'}; 8 words of weights "
+            f"for each 4 features{', a word of bits before 64 of these' * is_twin}; multiplier, offset, shift of each. "
+            "See tg_native_gemv.h."
         )
 
     def work(self, op: Op, rows: int | None = None, columns: int | None = None) -> Work:
@@ -60,6 +65,7 @@ class NativeFullyConnectedS8(NativeKernel):
             output=vectors * self.units,
             mac=groups * elements * _UNITS,
             clamped=clamped(op, rows, columns),
+            **({} if self.parted is None else {"part": groups * elements * _UNITS * self.parted}),
         )
 
 
@@ -75,7 +81,11 @@ def lower_fully_connected(op: Op, toolbox: Toolbox) -> tuple[Kernel, ...]:
     assert isinstance(op, FullyConnected)
     weights = op.weights.data
     kernel = None if weights is None else product_with_rows(op, weights, op.rows, toolbox.isa)
-    return () if kernel is None else (kernel,)
+    if weights is None or kernel is None:
+        return ()
+    if not twins.gains_units(toolbox.isa, kernel.features) or not twins.can_twin_units(weights):
+        return (kernel,)
+    return _two_units_at_once(op, weights, kernel), kernel
 
 
 def lower_ring_fully_connected(op: Op, toolbox: Toolbox) -> tuple[Kernel, ...]:
@@ -112,6 +122,42 @@ def product_with_rows(
         units=units,
         activation=op.clamp,
     )
+
+
+def _two_units_at_once(op: FullyConnected, weights: Array, plain: NativeFullyConnectedS8) -> NativeFullyConnectedS8:
+    """The kernel with more scratch, for weights [units, features] whose products add up to 16 bits by twos."""
+    short = short_requantization(op.output_stage, weights.astype(np.int64))
+    assert short is not None  # there is a plain one
+    groups = -(-plain.units // _UNITS)
+    padded = np.pad(weights, ((0, groups * _UNITS - plain.units), (0, 0))).reshape(groups, _UNITS, -1)
+    parted = twins.parted_eights(padded)
+    group_words = _UNITS * (plain.features // 4 + 4) + twins.bit_words(plain.features, 8)
+    words = packing(
+        ("tg_native_gemv_twin", op.output_stage.key),
+        groups * group_words,
+        lambda: _twin_stream(padded, short, parted),
+    )
+    return replace(
+        plain,
+        function="tg_native_fully_connected_twin_s8",
+        tables=(Table("twins", words),),
+        scratch_bytes=3 * plain.features,
+        parted=float(parted.mean()),
+    )
+
+
+def _twin_stream(weights: Array, short: ShortRequantization, parted: Mask) -> Array:
+    """The words that tg_native_gemv_twin reads, of weights [group, unit, element] that are parted in [group, eight]."""
+    groups = len(weights)
+    fours = (weights.astype(np.int16) + 128).astype(np.uint8).reshape(groups, _UNITS // 2, 2, -1, 4, 2)
+    bytes = np.ascontiguousarray(fours.transpose(0, 3, 1, 4, 2, 5))  # group, eight, pair, two elements; of a word: unit
+    words = twins.inserted(bytes.reshape(groups, -1).view("<i4"), parted)
+    missing = groups * _UNITS - len(short.bias)
+    bias = np.pad(short.bias, (0, missing)).reshape(groups, -1, 2)
+    times = parted.shape[1] + 3 * parted.sum(axis=1, keepdims=True)
+    starts = wrap_int32(bias[..., 0] + (bias[..., 1] << 16) - (times << 15))
+    scales = np.pad(np.stack(short.scale, axis=1), ((0, missing), (0, 0))).reshape(groups, -1)
+    return np.concatenate((starts, bias[..., 1], words, scales), axis=1).astype(np.int32).reshape(-1)
 
 
 def _stream(weights: Array, short: ShortRequantization, is_joined: bool) -> Array:

@@ -20,6 +20,7 @@ from tinygen.targets.isa import Isa
 
 _HALF = 1 << 15
 _FOUR = 4  # elements
+_EIGHT = 8
 _BITS = 32  # of a word
 _FEWEST_ELEMENTS = 16  # of a filter: each saves a fifth of its instructions, a pair of channels takes 12 more
 _FEWEST_CHANNELS = 16  # each pair saves 3 or 4 instructions for an element of 4 pixels, to arrange them takes 12
@@ -28,6 +29,23 @@ _FEWEST_CHANNELS = 16  # each pair saves 3 or 4 instructions for an element of 4
 def gains(isa: Isa, channels: int, elements: int) -> bool:
     """Whether two pixels at once are faster: on cores that multiply and add apart, and one number at a time."""
     return isa.is_riscv and channels >= _FEWEST_CHANNELS and elements >= _FEWEST_ELEMENTS
+
+
+def gains_units(isa: Isa, features: int) -> bool:
+    """The same for two units of a fully connected layer, 8 elements at a time."""
+    return isa.is_riscv and features % _EIGHT == 0 and features >= _FEWEST_ELEMENTS
+
+
+def can_twin_units(weights: Array) -> bool:
+    """Whether each two elements, side by side, of weights [unit, element] can be parted."""
+    return bool(_fits(weights.astype(np.int64).reshape(len(weights), -1, 2)).all())
+
+
+def parted_eights(weights: Array) -> Mask:
+    """[group, eight] of weights [group, unit, element]: where 8 elements of a unit must be parted."""
+    eights = weights.astype(np.int64).reshape(*weights.shape[:2], -1, _EIGHT)
+    found: Mask = np.logical_not(np.logical_and.reduce(_fits(eights), axis=1))
+    return found
 
 
 def can_twin(weights: Array) -> bool:
@@ -44,15 +62,21 @@ def parted_share(weights: Array, pairs: Int64Array) -> float:
 def with_bits(words: Array, weights: Array, pairs: Int64Array) -> Array:
     """Words [pair, 2 * fours] of weights with those that say which fours are parted: each in front of 32 of them."""
     parted = _is_parted(weights, pairs)
+    return inserted(words, parted)
+
+
+def inserted(words: Array, parted: Mask) -> Array:
+    """Words [row, word] with bits [row, bit] as words in front of those that 32 bits are for each."""
     padded = np.pad(parted, ((0, 0), (0, -parted.shape[1] % _BITS)))
-    bits = np.packbits(padded, axis=1).reshape(-1).view(">u4").astype(np.uint32).view(np.int32).reshape(len(pairs), -1)
-    found: Array = np.insert(words, np.arange(0, words.shape[1], 2 * _BITS), bits, axis=1)
+    bits = np.packbits(padded, axis=1).reshape(-1).view(">u4").astype(np.uint32).view(np.int32).reshape(len(words), -1)
+    step = _BITS * words.shape[1] // parted.shape[1]
+    found: Array = np.insert(words, np.arange(0, words.shape[1], step), bits, axis=1)
     return found
 
 
-def bit_words(elements: int) -> int:
-    """Of a pair of filters."""
-    return -(-elements // (_FOUR * _BITS))
+def bit_words(elements: int, at_once: int = _FOUR) -> int:
+    """Of a pair of filters, or of a group of units with 8 elements for a bit."""
+    return -(-elements // (at_once * _BITS))
 
 
 def _is_parted(weights: Array, pairs: Int64Array) -> Mask:
