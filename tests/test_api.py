@@ -295,3 +295,9 @@ def relu_network() -> onnx.ModelProto:
     x, y = (onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [1, 2]) for name in "xy")
     graph = onnx.helper.make_graph([onnx.helper.make_node("Relu", ["x"], ["y"])], "relu", [x], [y])
     return onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8)
+
+
+def test_functions_that_are_not_loaded_yet_are_completed() -> None:
+    code = "import tinygen; print(sorted(set(tinygen.__all__) - set(dir(tinygen))), 'compile' in vars(tinygen))"
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert said == "[] False\n"

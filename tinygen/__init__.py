@@ -54,3 +54,8 @@ def __getattr__(name: str) -> object:
     if name not in __all__:
         raise AttributeError(f"module 'tinygen' has no attribute {name!r}")
     return getattr(import_module(_HOMES.get(name, "tinygen.api")), name)
+
+
+def __dir__() -> list[str]:
+    """Names for completion, those that are not loaded yet among them."""
+    return sorted({*globals(), *__all__})
