@@ -45,7 +45,7 @@ from tinygen.passes.widen_halves import widen_halves
 from tinygen.planner import fit
 from tinygen.planner.cost.choice import instructions
 from tinygen.planner.memory.spill import arena_room
-from tinygen.planner.plan import CurvePoint, PlanRequest, curve, plan, with_chosen, with_subgraphs
+from tinygen.planner.plan import CurvePoint, PlanRequest, curve, for_graph, plan, with_chosen
 from tinygen.planner.schedule.constants import fit_within
 from tinygen.planner.schedule.schedule import Schedule
 from tinygen.planner.schedule.solver import check_installed
@@ -294,7 +294,7 @@ def _planned(
     request = replace(_request(board, options, imported), watch=watch)
     limit = flash_limit_bytes(board, options) - _CODE_BYTES
     for toolbox in _toolboxes(board, library, options):
-        toolbox = with_subgraphs(graph, board, toolbox, request.solver)
+        toolbox = for_graph(graph, board, toolbox, request.solver)
         schedule = plan(graph, board, toolbox, request)
         if fit_within(schedule, limit):
             break

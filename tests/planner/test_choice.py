@@ -47,6 +47,22 @@ def test_a_short_product_stays_with_the_library() -> None:
     assert is_native(select(many, _AUTO[Isa.DSP]))
 
 
+def test_the_library_goes_first_where_it_saves_more_than_estimates_may_be_off() -> None:
+    """Though a call is not clearly cheaper: on Armv6-M layers of 64 channels are a tenth or a sixth."""
+    build = GraphBuilder()
+    build.conv(build.input(1, 12, 12, 64), 64)
+    toolbox = replace(_AUTO[Isa.SCALAR], has_thumb2=False)
+    native, library = (
+        found[0]
+        for found in (by_rank.variants(build.ops[0], replace(toolbox, has_native_kernels=n)) for n in (True, False))
+    )
+    saved = costs(toolbox).call(build.ops[0], native) - costs(toolbox).call(build.ops[0], library)
+    assert is_native(native) and saved > 0
+    assert is_native(select(build.ops[0], toolbox))
+    assert is_native(select(build.ops[0], replace(toolbox, uncertain=saved)))
+    assert not is_native(select(build.ops[0], replace(toolbox, uncertain=0.99 * saved)))
+
+
 @pytest.mark.parametrize("isa", Isa)
 def test_a_cheap_one_first_and_less_scratch_after_it(isa: Isa) -> None:
     found = costs(_AUTO[isa])
@@ -110,7 +126,7 @@ def test_not_slower_than_either(name: str) -> None:
 @pytest.mark.qemu
 @requires_qemu
 @requires_cmsis
-@pytest.mark.parametrize(("board", "least"), [(_M0, 1.0), (_M3, 1.5)])
+@pytest.mark.parametrize(("board", "least"), [(_M0, 1.23), (_M3, 1.5)])
 def test_gain_without_the_dsp_extension(board: str, least: float) -> None:
     """Armv6-M has costs of its own: what pays on Cortex-M3 may not pay there."""
     auto, reference = (

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
+from math import inf
 from typing import ClassVar, Protocol
 
 from tinygen.ir.graph import Graph, Op, Subgraph
@@ -63,6 +64,7 @@ class Toolbox:
     has_thumb2: bool = True  # Armv6-M has not: other costs, as native kernels are C there and CMSIS-NN lacks products
     templates: frozenset[tuple[str, str]] = frozenset()  # engines and their operators whose C the board's own print
     plans: frozenset[tuple[Graph, Planned]] = frozenset()  # of subgraphs
+    uncertain: float = inf  # instructions, by which estimates of the network may be off: what saves more than that pays
 
     @property
     def mixes_kernels(self) -> bool:

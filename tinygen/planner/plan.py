@@ -3,18 +3,19 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from math import inf
 
 from tinygen.ir.graph import Graph, Op
 from tinygen.kernels.base import Kernel, Objective, Toolbox
 from tinygen.kernels.select import has_kernel
 from tinygen.planner.chains.network import Network
-from tinygen.planner.cost.choice import select
+from tinygen.planner.cost.choice import instructions, select
 from tinygen.planner.cost.cost import estimated_instructions
 from tinygen.planner.memory.spill import arena_room, spill
 from tinygen.planner.schedule.check import check
 from tinygen.planner.schedule.schedule import Schedule
 from tinygen.planner.schedule.solver import Solver
-from tinygen.planner.search.goals import LOOPS_SAVE, RAM_SLACK, Tradeoff, chosen_for_ram, room_bytes
+from tinygen.planner.search.goals import ESTIMATES_OFF, LOOPS_SAVE, RAM_SLACK, Tradeoff, chosen_for_ram, room_bytes
 from tinygen.planner.search.search_work import Watch
 from tinygen.planner.search.splitting import least_bytes, smaller_plans, smallest_plan, split_plan
 from tinygen.planner.whole.stepping import step_plan, step_plans
@@ -65,7 +66,7 @@ def plan(graph: Graph, board: Board, toolbox: Toolbox, request: PlanRequest = Pl
 
     Whole tensors are fastest: they are left only for an objective or a limit that asks for less memory.
     """
-    toolbox = with_subgraphs(graph, board, toolbox, request.solver)
+    toolbox = for_graph(graph, board, toolbox, request.solver)
     if graph.is_sequential:
         schedule = _in_memories(_of_call(graph, board, toolbox, request), request)
         check(schedule)
@@ -85,14 +86,19 @@ def _choices(toolbox: Toolbox) -> tuple[Toolbox, ...]:
     return (toolbox, toolbox.of_library) if toolbox.mixes_kernels else (toolbox,)
 
 
-def with_subgraphs(graph: Graph, board: Board, toolbox: Toolbox, solver: Solver) -> Toolbox:
-    """The toolbox with plans of all subgraphs of the graph: on whole tensors, in one piece of memory."""
+def for_graph(graph: Graph, board: Board, toolbox: Toolbox, solver: Solver) -> Toolbox:
+    """The toolbox with what it has to know of the graph: plans of all subgraphs, on whole tensors, in one piece of
+    memory, and by how much estimates of it may be off, where kernels are chosen by these."""
     plans = dict(toolbox.plans)
     alone = PlanRequest(limit_bytes=0, may_split=False, solver=solver)
     for subgraph in (subgraph for op in graph.ops for subgraph in op.subgraphs):
         if subgraph.graph not in plans:
             plans[subgraph.graph] = plan(subgraph.graph, board, toolbox, alone)
-    return replace(toolbox, plans=frozenset(plans.items())) if len(plans) > len(toolbox.plans) else toolbox
+    if len(plans) > len(toolbox.plans):
+        toolbox = replace(toolbox, plans=frozenset(plans.items()))
+    if toolbox.chooses_by_cost and toolbox.uncertain == inf:
+        return replace(toolbox, uncertain=ESTIMATES_OFF * instructions(graph.ops, toolbox))
+    return toolbox
 
 
 def _plan(graph: Graph, board: Board, toolbox: Toolbox, request: PlanRequest) -> Schedule:

@@ -16,7 +16,8 @@ def variants(op: Op, toolbox: Toolbox) -> tuple[Kernel, ...]:
     """The kernels that can run `op`, all of the same result: the cheapest first, each further one with less scratch.
 
     Kernels of tinygen's own go before the library's, unless the toolbox chooses by cost and the library's is clearly
-    cheaper. KeyError for operators that only move or rename memory.
+    cheaper, or saves more than estimates of the network may be off. KeyError for operators that only move or rename
+    memory.
     """
     ranked = by_rank.variants(op, toolbox)
     if not (toolbox.chooses_by_cost and toolbox.has_native_kernels and is_native(ranked[0])):
@@ -25,7 +26,8 @@ def variants(op: Op, toolbox: Toolbox) -> tuple[Kernel, ...]:
     found = costs(toolbox)
     if not found.is_measured(op, ranked[0]):
         return ranked
-    if found.call(op, library[0]) >= CLEARLY_LESS * found.call(op, ranked[0]):
+    with_library, own = found.call(op, library[0]), found.call(op, ranked[0])
+    if with_library >= CLEARLY_LESS * own and own - with_library <= toolbox.uncertain:
         return ranked
     return tuple(_with_less_and_less_scratch((*library, *ranked)))
 

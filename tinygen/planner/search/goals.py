@@ -18,7 +18,7 @@ from math import inf
 RAM_SLACK = 0.10  # of the smallest arena, unless something else is asked for
 LOOPS_SAVE = 0.10  # of the instructions on whole tensors
 BALANCED_EXTRA = 0.05  # of the instructions on whole tensors
-_OFF = 0.005  # by which estimates of two plans of one network may be off against each other
+ESTIMATES_OFF = 0.005  # by which estimates of two plans of one network may be off against each other
 NEGLIGIBLE = 0.001  # of the instructions: what saves less is worth neither another look nor another chain
 CURVE_STEP = 1 / 32  # points of the curve that are nearer to each other, by their bytes or by what they cost, are one
 
@@ -38,7 +38,7 @@ class Tradeoff:
 
 def most_balanced(whole_instructions: float) -> float:
     """Instructions, as estimated, that a balanced plan may run."""
-    return (1 + BALANCED_EXTRA) / (1 + _OFF) * whole_instructions
+    return (1 + BALANCED_EXTRA) / (1 + ESTIMATES_OFF) * whole_instructions
 
 
 def room_bytes(least_bytes: int, slack: float, limit_bytes: int | None = None) -> int:
