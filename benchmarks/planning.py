@@ -40,6 +40,11 @@ _INTRODUCTION = """# Planning time
 Seconds of process time, by `python -m benchmarks.planning` (`make bench-planning`), at most 5 s without a goal and 10 s
 with one, up to 300 operators 60 s. Others worked on the same machine: alone it takes less.
 
+Where a placement with a few bytes less is neither found nor proven impossible, searches go on until their counted
+work is used up: of ic with -O ram that is about three quarters of the time, as 512 bytes stay between each arena that
+is found and the largest sum of what lives at once. What CMSIS-NN's kernels alone are found to take is searched, too,
+where that may be less, so that more kernels never give a larger arena (`tests/planner/test_slack.py`).
+
 ## MLPerf Tiny
 
 From the model file to C: each number is the most that one of resident, streamed and rereadable input takes.
