@@ -5,9 +5,9 @@ The command line (`cli/derived.py`), the keywords of `tinygen.compile` and the J
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import Field, dataclass, field, fields
+from dataclasses import Field, dataclass, field, fields, replace
 from difflib import get_close_matches
-from enum import Enum
+from enum import Enum, StrEnum
 from pathlib import Path
 from typing import Any, Literal, TypeVar, cast
 
@@ -19,6 +19,21 @@ _Choice = TypeVar("_Choice", bound=Enum)
 _Value = TypeVar("_Value")
 
 
+class HelpPanel(StrEnum):
+    """Where the help of a command shows an option that few need, below those that most do."""
+
+    PLAN = "How the plan is made"
+    SIGNALS = "Signals and states"
+    KERNELS = "Kernels and compiler"
+    READING = "How the model is read"
+    QUANTIZATION = "Quantization"
+    SEARCHING = "What is searched for"
+    REPAIRING = "A table that is there"
+    SEVERAL = "Several networks"
+    EXPLAINING = "What is told of the compilation"
+    DESK = "A board at a serial port"
+
+
 @dataclass(frozen=True)
 class ValueKind:
     """How the values of an option are written."""
@@ -26,6 +41,7 @@ class ValueKind:
     type: Any  # as the command line's parser takes them
     parse: Callable[[str, Any], Any]  # keyword, what is given -> the value; UsageError
     write: Callable[[Any], Written] = lambda value: value  # the inverse, to what `parse` takes
+    known: Callable[[], Iterable[str]] | None = None  # what a shell completes, where the type does not say it
 
 
 @dataclass(frozen=True)
@@ -39,6 +55,7 @@ class Option:
     at_least: int | None
     at_most: int | None
     default: Any  # the value that holds without it
+    panel: HelpPanel | None = None  # None: among those that most people need
 
     @property
     def keyword(self) -> str:
@@ -74,15 +91,16 @@ def option(
     metavar: str | None = None,
     at_least: int | None = None,
     at_most: int | None = None,
+    panel: HelpPanel | None = None,
 ) -> _Value:
     """A field that users choose by the last of `flags`; `default` holds where they do not."""
-    declared = Option(flags, kind, help, metavar, at_least, at_most, default)
+    declared = Option(flags, kind, help, metavar, at_least, at_most, default, panel)
     return _field(default, {"option": declared})
 
 
-def nested(default: _Value) -> _Value:
-    """A field with the options of the dataclass that `default` is of."""
-    return _field(default, {"nested": type(default)})
+def nested(default: _Value, panel: HelpPanel | None = None) -> _Value:
+    """A field with the options of the dataclass that `default` is of, in a panel where they have none of their own."""
+    return _field(default, {"nested": type(default), "panel": panel})
 
 
 def options_of(chosen: type) -> dict[str, Option]:
@@ -125,7 +143,10 @@ def choice(values: type[_Choice], option: str, text: str) -> _Choice:
 def one_of(values: type[Enum], is_listed: bool = False) -> ValueKind:
     """One value of an enumeration; where it `is_listed`, help shows them all."""
     return ValueKind(
-        values if is_listed else str, lambda keyword, text: _one(values, keyword, text), lambda one: one.value
+        values if is_listed else str,
+        lambda keyword, text: _one(values, keyword, text),
+        lambda one: one.value,
+        None if is_listed else lambda: (one.value for one in values),
     )
 
 
@@ -207,7 +228,9 @@ def _leaves(chosen: type) -> Iterator[tuple[Field[Any], Option]]:
         if isinstance(declared, Option):
             yield here, declared
         else:
-            yield from _leaves(declared)
+            panel = here.metadata["panel"]
+            for inner, option in _leaves(declared):
+                yield inner, replace(option, panel=option.panel or panel)
 
 
 def _made(chosen: type[_Value], given: Mapping[str, Any]) -> _Value:

@@ -1,10 +1,11 @@
 """What decides the C of a model: all options of the commands that plan, and the keywords of `tinygen.compile`."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import Enum, StrEnum
 from pathlib import Path
 
+from tinygen import targets
 from tinygen.audio.description import front_end_of
 from tinygen.audio.front_end import FrontEnd
 from tinygen.build.toolchain import Opt
@@ -18,6 +19,7 @@ from tinygen.option import (
     FLAG,
     SHARE,
     TEXT,
+    HelpPanel,
     ValueKind,
     either,
     from_written,
@@ -94,6 +96,7 @@ class Joining:
         metavar="A,B",
         help="Networks that may interrupt each other, so that no memory is common to them; once for each group. Others "
         "run one after another, and share it.",
+        panel=HelpPanel.SEVERAL,
     )
     cascade: tuple[tuple[str, ...], ...] = option(
         (),
@@ -102,9 +105,18 @@ class Joining:
         metavar="A,B",
         help="Networks of which each takes the output of the one before where it lies, without a copy; once for each "
         "cascade.",
+        panel=HelpPanel.SEVERAL,
     )
 
 
+def _boards() -> Iterator[str]:
+    """All that has a file: boards, and microcontrollers by any of their names."""
+    yield from targets.names()
+    for board in targets.parts():
+        yield from (board.name, *(board.part.names if board.part is not None else ()))
+
+
+TARGET = ValueKind(str, lambda _, text: text, known=_boards)
 FRONT_END = ValueKind(str, lambda _, given: front_end_of(given), str)
 
 
@@ -114,7 +126,7 @@ class Options:
 
     target: str = option(
         "host",
-        TEXT,
+        TARGET,
         "-t",
         "--target",
         help="Board, path of a board's TOML file, 'host', or a bare core such as cortex-m4.",
@@ -151,6 +163,7 @@ class Options:
         "--input",
         help="resident: whole inputs stand in RAM. streamed: functions of the application give each row once, in "
         "order. rereadable: they can go back, and give any columns of any rows.",
+        panel=HelpPanel.PLAN,
     )
     results: ResultMode = option(
         ResultMode.RESIDENT,
@@ -158,9 +171,14 @@ class Options:
         "--results",
         help="resident: the whole output stands in RAM at the end. stored: a function of the application takes each "
         "row once, in order, when it is computed.",
+        panel=HelpPanel.PLAN,
     )
     may_split: bool = option(
-        True, either("auto", "off", is_listed=True), "--split", help="Splitting of operators to save RAM."
+        True,
+        either("auto", "off", is_listed=True),
+        "--split",
+        help="Splitting of operators to save RAM.",
+        panel=HelpPanel.PLAN,
     )
     recompute: float = option(
         0.05,
@@ -170,6 +188,7 @@ class Options:
         help="Multiplications that may be done again to save RAM, as a share of the model's: strips of columns, of "
         "which those beside a border are computed twice, and layers quantized at run time, once for their range and "
         "once for their levels.",
+        panel=HelpPanel.PLAN,
     )
     slack: float = option(
         RAM_SLACK,
@@ -178,6 +197,7 @@ class Options:
         metavar="SHARE",
         help="What -O ram may add to the smallest arena over all kernels: it takes the least product of bytes and "
         "instructions within that, so a percent of RAM has to save a percent of the instructions; 0 is the smallest.",
+        panel=HelpPanel.PLAN,
     )
     solver: Solver = option(
         Solver.BUILTIN,
@@ -186,12 +206,14 @@ class Options:
         metavar="SOLVER",
         help="Who places buffers in the arena: builtin, or cp-sat (exact, slower; needs the package ortools). A plan "
         "does not depend on what is installed.",
+        panel=HelpPanel.PLAN,
     )
     may_shrink: bool = option(
         True,
         either("auto", "off", is_listed=True),
         "--shrink",
         help="Removal of channels that are constant, equal, or never read: the outputs stay the same, to the bit.",
+        panel=HelpPanel.PLAN,
     )
     stream: str | None = option(
         None,
@@ -200,6 +222,7 @@ class Options:
         metavar="AXIS",
         help="Keep the model as a stream along an axis of its input (time, height, width or its index): each call "
         "takes the next columns and gives the result of the window that ends with them.",
+        panel=HelpPanel.SIGNALS,
     )
     states: Mapping[str, str] = option(  # outputs by input
         {},
@@ -208,6 +231,7 @@ class Options:
         metavar="IN=OUT",
         help="Make an input and an output a state: a call takes there what the one before gave, the first one zeros; "
         "once for each pair.",
+        panel=HelpPanel.SIGNALS,
     )
     front_end: FrontEnd | None = option(
         None,
@@ -215,6 +239,7 @@ class Options:
         "--front-end",
         metavar="FILE",
         help="Put an audio front end, described by a JSON file, before the network: a call takes the next samples.",
+        panel=HelpPanel.SIGNALS,
     )
     kernels: Kernels = option(
         Kernels.AUTO,
@@ -223,6 +248,7 @@ class Options:
         metavar="LIBRARY",
         help="auto (the cheapest of what is there for each operator), cmsis-nn, portable, or native (tinygen's own "
         "wherever there is one).",
+        panel=HelpPanel.KERNELS,
     )
     cmsis_nn: Path | None = option(
         None,
@@ -231,6 +257,7 @@ class Options:
         metavar="DIR",
         help="Folder of CMSIS-NN's sources (default: $TINYGEN_CMSIS_NN or the submodule), or off: without the library, "
         "wherever it is.",
+        panel=HelpPanel.KERNELS,
     )
     opt: Opt | None = option(
         None,
@@ -238,11 +265,23 @@ class Options:
         "--cc-opt",
         metavar="LEVEL",
         help="Optimisation level of the C compiler: s, 2 or 3 (default: 2; s with -O size).",
+        panel=HelpPanel.KERNELS,
     )
-    allow_float: bool = option(False, FLAG, "--allow-float", help="Run operators on float32 as such, in float C code.")
-    spelling: Spelling = nested(AS_IN_FILE)
+    allow_float: bool = option(
+        False,
+        FLAG,
+        "--allow-float",
+        help="Run operators on float32 as such, in float C code.",
+        panel=HelpPanel.READING,
+    )
+    spelling: Spelling = nested(AS_IN_FILE, HelpPanel.READING)
     ctable: Path | None = option(
-        None, FILE, "--ctable", metavar="FILE", help="Quantize a float model by this table (`tinygen calibrate`)."
+        None,
+        FILE,
+        "--ctable",
+        metavar="FILE",
+        help="Quantize a float model by this table (`tinygen calibrate`).",
+        panel=HelpPanel.QUANTIZATION,
     )
     calibrate: Path | None = option(
         None,
@@ -251,9 +290,9 @@ class Options:
         metavar="FILE",
         help="Quantize a float model with a table made of these samples (.npz, .npy).",
     )
-    widths: Widths = nested(ALL_INT8)
-    assigning: Assigning = nested(BY_DEFAULT)
-    dynamic: DynamicOptions = nested(DynamicOptions())
+    widths: Widths = nested(ALL_INT8, HelpPanel.QUANTIZATION)
+    assigning: Assigning = nested(BY_DEFAULT, HelpPanel.QUANTIZATION)
+    dynamic: DynamicOptions = nested(DynamicOptions(), HelpPanel.QUANTIZATION)
 
     def check(self) -> None:
         """Raise UsageError where two options exclude each other."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from tinygen.build.link import LinkLimits, LinkMode, SerialLine, SerialRun, WrongProgramError, serve
 from tinygen.codegen.harness import INPUT_FILE, OUTPUT_FILE, TRACE_FILE, Measure
 from tinygen.errors import ToolError, UsageError
-from tinygen.option import COUNT, FILE, TEXT, one_of, option
+from tinygen.option import COUNT, FILE, TEXT, HelpPanel, one_of, option
 from tinygen.targets import Board
 
 _MODES = {
@@ -39,6 +39,7 @@ class Desk:
         "--port",
         metavar="DEVICE",
         help="Run on the board at this serial port, such as /dev/ttyACM0, instead of QEMU (docs/serial.md).",
+        panel=HelpPanel.DESK,
     )
     flash_with: Flasher | None = option(
         None,
@@ -46,6 +47,7 @@ class Desk:
         "--flash-with",
         metavar="TOOL",
         help="Write the program into the board's flash with pyocd or openocd, where it is not there yet.",
+        panel=HelpPanel.DESK,
     )
     firmware: Path | None = option(
         None,
@@ -53,9 +55,17 @@ class Desk:
         "--firmware",
         metavar="FILE",
         help="Write the program for --port there too, as ELF, for flashing by other means.",
+        panel=HelpPanel.DESK,
     )
     baud: int = option(
-        115_200, COUNT, "--baud", metavar="RATE", help="Bits a second of --port.", at_least=1200, at_most=4_000_000
+        115_200,
+        COUNT,
+        "--baud",
+        metavar="RATE",
+        help="Bits a second of --port.",
+        at_least=1200,
+        at_most=4_000_000,
+        panel=HelpPanel.DESK,
     )
 
     @property

@@ -10,7 +10,7 @@ from tinygen.calib.tuning import Tuning
 from tinygen.errors import UsageError
 from tinygen.frontends.doors import trust_option
 from tinygen.frontends.spelling import AS_IN_FILE, Spelling
-from tinygen.option import COUNT, FILE, FLAG, TEXT, nested, one_of, option, parsed
+from tinygen.option import COUNT, FILE, FLAG, TEXT, HelpPanel, nested, one_of, option, parsed
 from tinygen.quant.calibrate import Settings
 from tinygen.quant.ctable import Storage
 from tinygen.quant.dataset import samples_option
@@ -42,13 +42,14 @@ class CalibrationRequest:
     )
     target: str | None = option(None, TEXT, "-t", "--target", help="Board that the table is for (default: any).")
     samples: int = samples_option()
-    settings: Settings = nested(_BY_POLICY)
+    settings: Settings = nested(_BY_POLICY, HelpPanel.QUANTIZATION)
     search: Search | None = option(
         None,
         one_of(Search),
         "--search",
         metavar="SEARCH",
         help="Try combinations of policies, and with --flash of widths, by the simulator: grid, greedy, anneal or tpe.",
+        panel=HelpPanel.SEARCHING,
     )
     metric: Metric | None = option(
         None,
@@ -57,8 +58,16 @@ class CalibrationRequest:
         metavar="METRIC",
         help="What --search maximizes and --mixed keeps: sqnr, cosine or accuracy (default: sqnr for --search; for "
         "--mixed accuracy where there are labels, else cosine).",
+        panel=HelpPanel.SEARCHING,
     )
-    budget: int = option(Tuning.budget, COUNT, "--budget", at_least=1, help="How many combinations --search may try.")
+    budget: int = option(
+        Tuning.budget,
+        COUNT,
+        "--budget",
+        at_least=1,
+        help="How many combinations --search may try.",
+        panel=HelpPanel.SEARCHING,
+    )
     mixed: str | None = option(
         None,
         parsed(_auto),
@@ -66,6 +75,7 @@ class CalibrationRequest:
         metavar="auto",
         help="Give int4 weights to the layers that lose least by it, until constants fit --flash or nothing more "
         "keeps --max-drop.",
+        panel=HelpPanel.SEARCHING,
     )
     flash_bytes: int | None = option(
         None,
@@ -73,15 +83,25 @@ class CalibrationRequest:
         "--flash",
         metavar="SIZE",
         help="Bytes that constants may take, for --mixed and --search (as 20k).",
+        panel=HelpPanel.SEARCHING,
     )
-    assigning: Assigning = nested(BY_DEFAULT)
+    assigning: Assigning = nested(BY_DEFAULT, HelpPanel.SEARCHING)
     refine: bool = option(
-        False, FLAG, "--refine", help="Repair --ctable-in where kernels cannot do what it says; needs no samples."
+        False,
+        FLAG,
+        "--refine",
+        help="Repair --ctable-in where kernels cannot do what it says; needs no samples.",
+        panel=HelpPanel.REPAIRING,
     )
     ctable_in: Path | None = option(
-        None, FILE, "--ctable-in", metavar="FILE", help="A table to refine, as of `tinygen ctable import`."
+        None,
+        FILE,
+        "--ctable-in",
+        metavar="FILE",
+        help="A table to refine, as of `tinygen ctable import`.",
+        panel=HelpPanel.REPAIRING,
     )
-    spelling: Spelling = nested(AS_IN_FILE)
+    spelling: Spelling = nested(AS_IN_FILE, HelpPanel.READING)
     trust: bool = trust_option()
 
     def check(self) -> None:

@@ -16,7 +16,6 @@ _FAILING = ("strict", "surrogateescape")  # the latter with LANG=C
 app = typer.Typer(
     name="tinygen",
     cls=CommandGroup,
-    add_completion=False,
     pretty_exceptions_enable=False,
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},

@@ -69,7 +69,7 @@ def _provider(parameter: Parameter, target: str, without: Collection[str]) -> _P
         alone = {parameter.name: parameter.replace(kind=Parameter.KEYWORD_ONLY)}
         return _Provider(alone, lambda values: values[parameter.name])
     is_planning = parameter.annotation is Options
-    declared = parameters_of(parameter.annotation, without, "Planning options" if is_planning else None)
+    declared = parameters_of(parameter.annotation, without)
     found = {p.name: p.replace(default=target) if is_planning and p.name == "target" else p for p in declared}
 
     def make(values: Values) -> Any:

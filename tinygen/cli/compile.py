@@ -20,7 +20,7 @@ from tinygen.cli.terminal import Terminal
 from tinygen.codegen.c_text import model_identifier
 from tinygen.codegen.project import ProjectKind
 from tinygen.errors import UsageError
-from tinygen.option import choice
+from tinygen.option import HelpPanel, choice
 from tinygen.options import Joining, Options
 from tinygen.pipeline import Compiled, Observer, compile_model
 from tinygen.product import JointModels, product
@@ -86,6 +86,7 @@ DumpTo = Annotated[
         metavar="DIR",
         help="Write the network as MLIR: levels graph, quant, plan and calls, and after each pass.",
         show_default=False,
+        rich_help_panel=HelpPanel.EXPLAINING,
     ),
 ]
 Report = Annotated[
@@ -97,12 +98,18 @@ Report = Annotated[
 ExplainEngines = Annotated[
     bool,
     typer.Option(
-        "--explain-engines", help="Say which engine computes each operator, what that costs, and why no other one does."
+        "--explain-engines",
+        help="Say which engine computes each operator, what that costs, and why no other one does.",
+        rich_help_panel=HelpPanel.EXPLAINING,
     ),
 ]
 ExplainQuant = Annotated[
     bool,
-    typer.Option("--explain-quant", help="Say which layers --quant-dynamic makes int8, which it does not, and why."),
+    typer.Option(
+        "--explain-quant",
+        help="Say which layers --quant-dynamic makes int8, which it does not, and why.",
+        rich_help_panel=HelpPanel.EXPLAINING,
+    ),
 ]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite files that tinygen did not write.")]
 

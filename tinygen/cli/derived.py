@@ -1,7 +1,7 @@
 """The options of dataclasses as the parser sees them."""
 
-from collections.abc import Collection, Iterator
-from dataclasses import is_dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import is_dataclass, replace
 from inspect import Parameter
 from typing import Annotated, Any, get_origin
 
@@ -15,15 +15,15 @@ def has_options(annotation: Any) -> bool:
     return isinstance(annotation, type) and is_dataclass(annotation) and bool(options_of(annotation))
 
 
-def parameters_of(chosen: type, without: Collection[str], panel: str | None) -> Iterator[Parameter]:
-    """A parameter of the command line for each option, in a panel of the help."""
+def parameters_of(chosen: type, without: Collection[str]) -> Iterator[Parameter]:
+    """A parameter of the command line for each option, in its panel of the help."""
     for keyword, option in options_of(chosen).items():
         if keyword not in without:
             yield Parameter(
                 keyword,
                 Parameter.KEYWORD_ONLY,
                 default=_default(option),
-                annotation=_annotation(option, panel),
+                annotation=_annotation(option),
             )
 
 
@@ -38,20 +38,26 @@ def _default(option: Option) -> Any:
 
 def declared(chosen: type, keyword: str) -> Any:
     """What the parser is told of an option, for a command that takes it alone."""
-    return _parser_option(options_of(chosen)[keyword], None)
+    return _parser_option(replace(options_of(chosen)[keyword], panel=None))
 
 
-def _annotation(option: Option, panel: str | None) -> Any:
+def _annotation(option: Option) -> Any:
     type = option.kind.type if _default(option) is not None else option.kind.type | None
-    return Annotated[type, _parser_option(option, panel)]
+    return Annotated[type, _parser_option(option)]
 
 
-def _parser_option(option: Option, panel: str | None) -> Any:
+def _parser_option(option: Option) -> Any:
     return typer.Option(
         *option.flags,
         help=option.help,
         metavar=option.metavar,
         min=option.at_least,
         max=option.at_most,
-        rich_help_panel=panel,
+        rich_help_panel=option.panel,
+        autocompletion=None if option.kind.known is None else _completion(option.kind.known),
     )
+
+
+def _completion(known: Callable[[], Iterable[str]]) -> Callable[[str], list[str]]:
+    """What a shell offers for the beginning of a value."""
+    return lambda incomplete: [text for text in known() if text.startswith(incomplete)]

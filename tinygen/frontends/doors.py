@@ -16,7 +16,7 @@ from pathlib import Path
 from tinygen.errors import UnsupportedModelError, UsageError
 from tinygen.frontends.conversion import convert
 from tinygen.frontends.relay import parameters_of
-from tinygen.option import FLAG, option
+from tinygen.option import FLAG, HelpPanel, option
 from tinygen.system import cache as cached
 from tinygen.system.work import work_folder
 
@@ -40,7 +40,9 @@ _TENSORFLOW = "tinygen.frontends.keras:convert_keras"
 
 def trust_option() -> bool:
     """The option that code in a model's file may run."""
-    return option(False, FLAG, "--trust", help="The model file is code, or has code in it, and may run.")
+    return option(
+        False, FLAG, "--trust", help="The model file is code, or has code in it, and may run.", panel=HelpPanel.READING
+    )
 
 
 def model_file(path: Path, trusts: bool = False) -> Path:

@@ -14,7 +14,7 @@ from tinygen.frontends.doors import trust_option
 from tinygen.frontends.spelling import AS_IN_FILE, Spelling
 from tinygen.ir.graph import Graph
 from tinygen.ir.types import DType
-from tinygen.option import FILE, nested, option
+from tinygen.option import FILE, HelpPanel, nested, option
 from tinygen.quant.calibrate import Settings
 from tinygen.quant.ctable import Storage
 from tinygen.quant.ctable_file import read_ctable
@@ -42,8 +42,8 @@ class QuantizationRequest:
         None, FILE, "--ctable", metavar="FILE", help="Quantize by this table (`tinygen calibrate`)."
     )
     samples: int = samples_option()
-    settings: Settings = nested(Settings())
-    spelling: Spelling = nested(AS_IN_FILE)
+    settings: Settings = nested(Settings(), HelpPanel.QUANTIZATION)
+    spelling: Spelling = nested(AS_IN_FILE, HelpPanel.READING)
     trust: bool = trust_option()
 
     def check(self) -> None:
