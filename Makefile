@@ -68,6 +68,8 @@ check: setup ## Lint, formats, types, workflows, import order, MISRA C
 	@$(BIN)/mypy
 	@$(BIN)/clang-format --dry-run -Werror $$(git ls-files 'runtime_c/*.c' 'runtime_c/*.h')
 	@$(BIN)/check-jsonschema --quiet --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	@$(BIN)/check-jsonschema --quiet --builtin-schema vendor.github-issue-forms .github/ISSUE_TEMPLATE/[!c]*.yml
+	@$(BIN)/check-jsonschema --quiet --builtin-schema vendor.citation-file-format CITATION.cff
 	@$(BIN)/python -m pytest -q tests/test_layers.py tests/codegen/test_templates.py
 	@$(BIN)/python -m benchmarks.compliance --check
 

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import sysconfig
 import tarfile
+import tomllib
 import zipfile
 from pathlib import Path
 
@@ -94,12 +95,25 @@ def test_what_the_wheel_holds(wheel: Path) -> None:
     assert not named, "they name the folder that the checkout lies in"
 
 
+def test_the_versions_agree() -> None:
+    assert f"\nversion: {__version__}\n" in (CHECKOUT / "CITATION.cff").read_text(encoding="utf-8")
+    project = tomllib.loads((CHECKOUT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert project["version"] == __version__
+
+
 def test_what_the_source_distribution_holds(sdist: Path) -> None:
     with tarfile.open(sdist) as archive:
         names = [member.name.split("/", 1)[1] for member in archive.getmembers() if member.isfile()]
-    assert {"pyproject.toml", "README.md", "CHANGELOG.md", "LICENSE", "Makefile", "tinygen/cli/__init__.py"} <= set(
-        names
-    )
+    own = {
+        "pyproject.toml",
+        "README.md",
+        "CHANGELOG.md",
+        "LICENSE",
+        "CITATION.cff",
+        "Makefile",
+        "tinygen/cli/__init__.py",
+    }
+    assert own <= set(names)
     assert "tests/test_packaging.py" in names
     assert not [name for name in names if name.startswith(("third_party", ".venv")) or "__pycache__" in name]
     assert sdist.stat().st_size < 3_000_000  # sources of 2 MB: models, libraries or caches would show
