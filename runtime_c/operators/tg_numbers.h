@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Operators on numbers of several element types: comparisons, casts, arithmetic on integers without scales, sums of all
- * elements up to each one. Truth values are 0 and 1. The output may be the memory of an operand of the same size and
- * element size.
+ * elements up to each one, the largest and the smallest. Truth values are 0 and 1. The output may be the memory of an
+ * operand of the same size and element size.
  */
 #ifndef TG_NUMBERS_H
 #define TG_NUMBERS_H
@@ -84,6 +84,23 @@ void tg_cast_integers_f32(enum tg_element from, const void *input, float *output
 
 /** float32 as integers: cut off, saturated, NaN as 0; all but 0 is true. */
 void tg_cast_f32_integers(enum tg_element to, const float *input, void *output, int32_t size);
+
+/** A tensor seen as [outer, size, inner], of which [outer, count, inner] are chosen along the middle axis. */
+struct tg_top_k {
+    int32_t outer;
+    int32_t size;
+    int32_t inner;
+    int32_t count;
+    int32_t is_largest;    /**< else the smallest */
+    enum tg_element type;  /**< of the input, where it has integers */
+    enum tg_element index; /**< type of the output */
+};
+
+/** Indices along the axis of the largest or smallest integers, in order; of equal ones the first comes first. */
+void tg_top_k_integers(const struct tg_top_k *layer, const void *input, void *output);
+
+/** The same of float32; what is no number comes last. */
+void tg_top_k_f32(const struct tg_top_k *layer, const float *input, void *output);
 
 /** What is computed of two integers: what does not fit wraps, a division by 0 gives 0. */
 enum tg_integer_function {

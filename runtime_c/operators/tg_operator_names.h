@@ -221,6 +221,8 @@
 #define tg_tanh_f32 TG_V(tanh_f32)
 #define tg_tanh_s16 TG_V(tanh_s16)
 #define tg_thresholded_relu_f32 TG_V(thresholded_relu_f32)
+#define tg_top_k_f32 TG_V(top_k_f32)
+#define tg_top_k_integers TG_V(top_k_integers)
 #define tg_transpose_conv_s16 TG_V(transpose_conv_s16)
 #define tg_transpose_conv_s8 TG_V(transpose_conv_s8)
 #define tg_transpose_convolve_f32 TG_V(transpose_convolve_f32)

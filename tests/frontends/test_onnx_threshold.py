@@ -140,32 +140,49 @@ def test_16_choices_among_real_constants(kind: str, tmp_path: Path) -> None:
     assert np.array_equal(found, wanted)
 
 
+@pytest.mark.parametrize("count", [1, 3])
 @pytest.mark.parametrize("largest", [0, 1])
 @pytest.mark.parametrize("axis", [-1, 1])
-@pytest.mark.parametrize("kind", ["u8", "float"])
-def test_16_the_largest_element_and_its_place(kind: str, axis: int, largest: int, tmp_path: Path) -> None:
-    is_float = kind == "float"
-    network, shape = _Network("u8"), [2, 5, 7]
-    x = "x" if is_float else network.dequantized("x")
-    one = network.constant(np.array([1], np.int64))
-    values, places = network.node("TopK", x, one, outputs=2, axis=axis, largest=largest)
-    network.gives(values, TensorProto.FLOAT)
+@pytest.mark.parametrize("kind", ["u8", "s16", "float", "integers"])
+def test_16_the_largest_elements_and_their_places(
+    kind: str, axis: int, largest: int, count: int, tmp_path: Path
+) -> None:
+    """Few different numbers, of which many are equal."""
+    types: dict[str, type[np.generic]] = {**_TYPES, "float": np.float32, "integers": np.int32}
+    network, shape = _Network(kind if kind in _TYPES else "u8"), [2, 5, 7]
+    x = network.dequantized("x") if kind in _TYPES else "x"
+    values, places = network.node(
+        "TopK", x, network.constant(np.array([count], np.int64)), outputs=2, axis=axis, largest=largest
+    )
+    network.gives(values, TensorProto.INT32 if kind == "integers" else TensorProto.FLOAT)
     network.gives(places, TensorProto.INT64)
-    input = TensorProto.FLOAT if is_float else TensorProto.UINT8
+    input = helper.np_dtype_to_tensor_dtype(np.dtype(types[kind]))
     path = network.save(tmp_path / "m.onnx", input, shape)
-    stored = np.random.default_rng(axis + 5).integers(100, 130, shape)
-    data = stored.astype(np.float32 if is_float else np.uint8)
+    data = np.random.default_rng(axis + 5).integers(100, 130, shape).astype(types[kind])
     computed, expected = _evaluate(path, data), run_onnxruntime(path, [data])
     assert np.allclose(computed[0], expected[0], rtol=1e-6)
     assert np.array_equal(computed[1], expected[1])
 
 
-def test_16_several_largest_elements_are_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize("operator", ["ArgMax", "ArgMin"])
+@pytest.mark.parametrize("keeps", [0, 1])
+def test_16_places_of_int16(operator: str, keeps: int, tmp_path: Path) -> None:
+    network = _Network("s16")
+    network.gives(network.node(operator, network.dequantized("x"), axis=1, keepdims=keeps)[0], TensorProto.INT64)
+    path = network.save(tmp_path / "m.onnx", TensorProto.INT16, [3, 9, 4])
+    data = np.random.default_rng(keeps).integers(-32768, 32767, (3, 9, 4)).astype(np.int16) & -4096
+    (found,), (wanted,) = _evaluate(path, data), run_onnxruntime(path, [data])
+    assert np.array_equal(found, wanted)
+
+
+@pytest.mark.parametrize("count", [0, 8])
+def test_16_more_elements_than_there_are_are_refused(count: int, tmp_path: Path) -> None:
     network = _Network("u8")
-    two = network.constant(np.array([2], np.int64))
-    network.gives(network.node("TopK", network.dequantized("x"), two, outputs=2)[0], TensorProto.FLOAT)
+    asked = network.constant(np.array([count], np.int64))
+    network.gives(network.node("TopK", network.dequantized("x"), asked, outputs=2)[0], TensorProto.FLOAT)
     path = network.save(tmp_path / "m.onnx", TensorProto.UINT8, [2, 7])
-    with pytest.raises(UnsupportedModelError, match=r"asks for the 2 largest, 1 was expected: see ReduceMax, ArgMax"):
+    message = rf"asks for the {count} largest of 7, one number from 1 to 7 was expected"
+    with pytest.raises(UnsupportedModelError, match=message):
         import_model(path)
 
 

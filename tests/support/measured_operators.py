@@ -154,6 +154,14 @@ def _arg_max(type: str, result: str, model: Family) -> None:
     model.add("ARG_MAX", [model.input(shape, type), model.integers(axis)], (kept, result), output_type=code)
 
 
+def _top_k(type: str, model: Family) -> None:
+    shape = (*model.image()[:3], model.random.randrange(4, 100))
+    count = model.random.randrange(1, 1 + min(16, shape[3]))
+    result = (*shape[:3], count)
+    operands = [model.input(shape, type), model.constant(np.array(count, np.int32))]
+    model.add("TOPK_V2", operands, (result, type), (result, "int32"))
+
+
 def _transpose(type: str, model: Family) -> None:
     shape, order = model.image(), model.random.choice(((0, 2, 1, 3), (0, 3, 1, 2), (0, 2, 3, 1), (0, 3, 2, 1)))
     model.add("TRANSPOSE", [model.input(shape, type), model.integers(*order)], (tuple(shape[n] for n in order), type))
@@ -371,6 +379,7 @@ FAMILIES: Mapping[str, tuple[Draw, ...]] = {
         *(partial(_reduction, name, type) for name in ("SUM", "MEAN", "REDUCE_MAX") for type in _NUMBERS),
         *(partial(_logical_reduction, name) for name in ("REDUCE_ALL", "REDUCE_ANY")),
         *(partial(_arg_max, type, result) for type in ("int8", "float32") for result in ("int32", "int64")),
+        *(partial(_top_k, type) for type in ("int8", "int16", "float32")),
         *(partial(_cumulative_sum, type) for type in ("int8", "int32", "int64", "float32")),
     ),
     "movement": (

@@ -185,6 +185,23 @@ def _update_slice(type: str, start: str, model: NumberModel) -> None:
     model.writer.operator("DYNAMIC_UPDATE_SLICE", operands, [model.output(shape, type, **scales)])
 
 
+def _top_k(type: str, model: NumberModel) -> None:
+    shape = (3, 2, int(model.rng.integers(1, 12)))
+    count = int(model.rng.integers(1, shape[-1] + 1))
+    scales = {"scale": 0.5} if type == "int16" else model.scales(type)
+    x, k = model.input(shape, type, **scales), model.constant(np.array(count, np.int32))
+    values = model.output((3, 2, count), type, **scales)
+    model.writer.operator("TOPK_V2", [x, k], [values, model.output((3, 2, count), "int32")])
+
+
+def _position(name: str, model: NumberModel) -> None:
+    shape, axis = (3, 4, 5), int(model.rng.integers(-3, 3))
+    kept = tuple(size for n, size in enumerate(shape) if n != axis % 3)
+    index = ("int32", "int64")[model.rng.integers(2)]
+    operands = [model.input(shape, "int32"), model.constant(np.array(axis, np.int32))]
+    model.writer.operator(name, operands, [model.output(kept, index)], output_type=TYPE_CODES[index])
+
+
 def _l2_pool(model: NumberModel) -> None:
     same = int(model.rng.integers(2))
     size = (3, 3) if same else (2, 2)
@@ -318,6 +335,8 @@ CASES: Mapping[str, Build] = {
     "DYNAMIC_UPDATE_SLICE-int8": partial(_update_slice, "int8", "int32"),
     "DYNAMIC_UPDATE_SLICE-float32": partial(_update_slice, "float32", "int64"),
     "DYNAMIC_UPDATE_SLICE-int32": partial(_update_slice, "int32", "int32"),
+    **{f"TOPK_V2-{type}": partial(_top_k, type) for type in ("int8", "int16", "int32", "int64", "float32")},
+    **{f"{name}-int32": partial(_position, name) for name in ("ARG_MAX", "ARG_MIN")},
     "L2_POOL_2D": _l2_pool,
     "ADD_N-int8": _add_n,
     "DIV-int8": _divide,

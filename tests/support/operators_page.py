@@ -12,12 +12,14 @@ from tinygen.kernels.float32.select import FLOAT_LOWERINGS
 from tinygen.kernels.int16.select import INT16_LOWERINGS
 from tinygen.kernels.native import select as native
 from tinygen.kernels.select import LOWERINGS
+from tinygen.ops.arg_max import ArgMax
 from tinygen.ops.cast import Cast
 from tinygen.ops.comparison import Compare
 from tinygen.ops.control import If, While
 from tinygen.ops.cumulative_sum import CumulativeSum
 from tinygen.ops.integer_arithmetic import IntegerArithmetic
 from tinygen.ops.logic import LogicalAnd, LogicalOr, ReduceAll, ReduceAny
+from tinygen.ops.top_k import TopK
 from tinygen.ops.unary import Unary
 from tinygen.report.supported import SupportedOperator, supported_onnx_operators, supported_operators
 
@@ -32,6 +34,7 @@ _COLUMNS = ("int8", "int16", "float32")
 _BOOL = "bool"
 _ANY = "int8 int16 float32 any"
 _SEVERAL: dict[type[Op], str] = {
+    ArgMax: "int8 uint8 int16 int32 int64 float32",
     Cast: "int8 uint8 int16 int32 int64 float32 bool",
     Compare: "int8 uint8 int16 int32 int64 float32 bool",
     If: _ANY,
@@ -42,6 +45,7 @@ _SEVERAL: dict[type[Op], str] = {
     LogicalOr: _BOOL,
     ReduceAll: _BOOL,
     ReduceAny: _BOOL,
+    TopK: "int8 uint8 int16 int32 int64 float32",
 }
 """Operators whose one lowering is for several element types: see `tests/ops/test_numbers.py`, `test_control.py`."""
 _TFLM_TYPES = {

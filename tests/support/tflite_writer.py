@@ -121,6 +121,7 @@ OPERATORS: dict[str, tuple[str | None, int]] = {
     "SVDF": ("SVDFOptions", 2),
     "TANH": (None, 2),
     "TILE": ("TileOptions", 1),
+    "TOPK_V2": ("TopKV2Options", 2),
     "TRANSPOSE": ("TransposeOptions", 2),
     "TRANSPOSE_CONV": ("TransposeConvOptions", 3),
     "UNIDIRECTIONAL_SEQUENCE_LSTM": ("UnidirectionalSequenceLSTMOptions", 1),

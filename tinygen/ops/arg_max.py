@@ -11,6 +11,7 @@ from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, DType
 from tinygen.ops.along_axis import AlongAxis
 from tinygen.ops.checks import check_dtype, check_shape
+from tinygen.ops.top_k import COMPARED
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -19,7 +20,7 @@ class ArgMax(AlongAxis):
 
     result_range: ClassVar[Range] = Range.OWN
 
-    input: Tensor  # int8 or float32
+    input: Tensor  # an integer or float32
     output: Tensor  # int32 or int64; the input's shape without `axis`
 
     def precision_points(self) -> tuple[Point, ...]:
@@ -29,7 +30,7 @@ class ArgMax(AlongAxis):
         return None
 
     def verify(self) -> None:
-        check_dtype("input", self.input, DType.INT8, DType.FLOAT32)
+        check_dtype("input", self.input, *COMPARED)
         check_dtype("output", self.output, DType.INT32, DType.INT64)
         super().verify()
         shape = self.input.shape

@@ -16,6 +16,16 @@ OPERATORS = (
     *("reduce_max", "reduce_min", "relu", "reshape", "resize_bilinear", "resize_nearest", "ring_depthwise_conv_2d"),
     *("ring_fully_connected", "ring_push", "ring_rows", "rnn", "rsqrt", "select", "signal_window", "slice"),
     *("softmax", "space_to_depth", "spectral_subtraction", "spectrum_energy", "sqrt", "square", "squared_difference"),
-    *("standardize", "sum", "svdf", "transpose", "transpose_conv_2d", "unsigned_rescale", "update_slice", "while"),
+    *(
+        "standardize",
+        "sum",
+        "svdf",
+        "top_k",
+        "transpose",
+        "transpose_conv_2d",
+        "unsigned_rescale",
+        "update_slice",
+        "while",
+    ),
 )
 """Of engines on the core: all that a network that was read from a file may have."""

@@ -1,7 +1,8 @@
-"""Comparisons, truth values, casts, arithmetic on integers without scales, cumulative sums."""
+"""Comparisons, truth values, casts, arithmetic on integers without scales, cumulative sums, the largest."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import log
 from typing import ClassVar
 
 from tinygen.ir.graph import Op
@@ -9,6 +10,8 @@ from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import DType
 from tinygen.kernels.base import Kernel, Lowerings, Toolbox, constant_tables
 from tinygen.kernels.tinygen_c.elementwise import full_size
+from tinygen.kernels.work import Work, work
+from tinygen.ops.arg_max import ArgMax
 from tinygen.ops.binary import Broadcasting
 from tinygen.ops.broadcast import Broadcast
 from tinygen.ops.cast import Cast
@@ -18,6 +21,7 @@ from tinygen.ops.integer_arithmetic import IntegerArithmetic
 from tinygen.ops.logic import LogicalAnd, LogicalOr, ReduceAll, ReduceAny
 from tinygen.ops.reduction import Extents
 from tinygen.ops.requantize import Multiplier
+from tinygen.ops.top_k import TopK
 
 _HEADER = "tg_numbers.h"
 _SUFFIXES = {
@@ -141,6 +145,28 @@ class CumulativeSumS8(CumulativeSumAny):
     left_shift: int
     scaling: Multiplier
     output_offset: int
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class TopKAny(Kernel):
+    """tg_top_k_integers and tg_top_k_f32."""
+
+    template: ClassVar[str] = "top_k"
+    header: ClassVar[str] = _HEADER
+
+    outer: int
+    size: int
+    inner: int
+    count: int
+    is_largest: bool
+    element: str  # the enumerator of the input's type, where that has integers
+    index: str
+
+    def work(self, op: Op, rows: int | None = None, columns: int | None = None) -> Work:  # noqa: ARG002 - not split
+        """element: looked at; step: of those in random order that are kept, past half of those that were found."""
+        lines = self.outer * self.inner
+        kept = self.count * (1 + log(self.size / self.count))
+        return work(self.function, call=1, element=lines * self.size, step=lines * kept * (self.count + 1) / 2)
 
 
 def lower_compare(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 - the same for all targets
@@ -267,6 +293,29 @@ def lower_cumulative_sum(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 - 
     )
 
 
+def lower_top_k(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 - the same for all targets
+    """Indices of the largest or smallest values."""
+    assert isinstance(op, TopK)
+    return first_of(op, op.count, op.is_largest)
+
+
+def first_of(op: TopK | ArgMax, count: int = 1, is_largest: bool = True) -> Kernel:
+    """Indices of so many values of any type."""
+    source, index = op.input.type.dtype, op.output.type.dtype
+    return TopKAny(
+        function="tg_top_k_f32" if source.is_real else "tg_top_k_integers",
+        reads=(op.input,),
+        writes=(op.output,),
+        outer=op.outer,
+        size=op.size,
+        inner=op.inner,
+        count=count,
+        is_largest=is_largest,
+        element=_ELEMENTS[index if source.is_real else source],
+        index=_ELEMENTS[index],
+    )
+
+
 def _in_place(op: Broadcasting) -> tuple[Tensor, ...]:
     return _same_size(op.output, op.first, op.second)
 
@@ -284,4 +333,5 @@ LOWERINGS: Lowerings = {
     LogicalOr: lower_logical,
     ReduceAll: lower_logical_reduction,
     ReduceAny: lower_logical_reduction,
+    TopK: lower_top_k,
 }

@@ -8,6 +8,7 @@ from tinygen.ir.types import DType
 from tinygen.kernels.base import Kernel, Lowerings, Toolbox
 from tinygen.kernels.cmsis_nn.pooling import PoolS8
 from tinygen.kernels.cmsis_nn.shapes import Dims, TileStruct
+from tinygen.kernels.tinygen_c.numbers import first_of
 from tinygen.ops.arg_max import ArgMax
 from tinygen.ops.clamp import Clamp
 from tinygen.ops.reduction import Extents, Mean, ReduceMax, ReduceMin, Sum
@@ -101,6 +102,8 @@ def lower_reduce_min(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 - the 
 def lower_arg_max(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 - the same for all targets
     """Index of the largest value."""
     assert isinstance(op, ArgMax)
+    if op.input.type.dtype is not DType.INT8:
+        return first_of(op)
     wide = op.output.type.dtype is DType.INT64
     return ArgMaxS8(
         function="tg_arg_max_s8_s64" if wide else "tg_arg_max_s8",

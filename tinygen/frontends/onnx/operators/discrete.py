@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from functools import wraps
+from typing import Any
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from tinygen.frontends.onnx.operators.float_constants import is_float_constant
 from tinygen.frontends.onnx.operators.threshold import REVERSED, threshold
 from tinygen.frontends.onnx.raw import UnsupportedError
 from tinygen.frontends.onnx.tensor_types import dtype_of_code
-from tinygen.frontends.onnx.values import Discrete, Form, Known, Order, Placed, Real, Value
+from tinygen.frontends.onnx.values import Discrete, Form, Known, Order, Placed, Real, Value, is_wide
 from tinygen.ir.graph import Op, Source
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import DType, TensorType
@@ -29,6 +30,7 @@ from tinygen.ops.logic import LogicalAnd, LogicalOr
 from tinygen.ops.lookup import Lookup
 from tinygen.ops.reshape import Reshape
 from tinygen.ops.select import Select
+from tinygen.ops.top_k import TopK
 
 _COMPARISONS: Mapping[str, Comparison] = {
     "Equal": Comparison.EQUAL,
@@ -140,6 +142,8 @@ def read_arg_max(node: Node) -> Discrete:
 def read_arg_min(node: Node) -> Discrete:
     """ArgMin: where the numbers are largest whose order is reversed; of equal ones the first."""
     placed = node.activation(0)
+    if is_wide(placed.form):
+        return _position(node, placed, is_largest=False)
     name = node.builder.derive(node.output_name, "reversed")
     reversed_ = Tensor(name, placed.tensor.type)
     if placed.form is None:
@@ -271,8 +275,8 @@ def _as_real(node: Node, placed: Placed) -> Real:
     return node.result(op, placed.order)
 
 
-def _position(node: Node, placed: Placed) -> Discrete:
-    """The index of the largest number along an axis."""
+def _position(node: Node, placed: Placed, is_largest: bool = True) -> Discrete:
+    """The index of the largest number, or the smallest, along an axis."""
     if node.integer("select_last_index", 0):
         raise UnsupportedError("asks for the last of equal numbers, the first was expected")
     rank = len(placed.order)
@@ -283,7 +287,23 @@ def _position(node: Node, placed: Placed) -> Discrete:
     keeps = node.integer("keepdims", 1) != 0
     name = node.builder.derive(node.output_name, "index") if keeps else node.builder.claim(node.output_name)
     found = Tensor(name, TensorType(DType.INT32, shape))
-    result = node.emit(ArgMax(name=name, source=node.source, input=plain, output=found, axis=axis), _plain(rank - 1))
+    parts: dict[str, Any] = {"name": name, "source": node.source, "output": found}
+    op: Op = ArgMax(**parts, input=plain, axis=axis)
+    if not is_largest:
+        first = Tensor(node.builder.derive(name, "first"), TensorType(DType.INT32, kept))
+        node.builder.add(
+            TopK(
+                name=first.name,
+                source=node.source,
+                input=plain,
+                output=first,
+                axis=axis,
+                count=1,
+                is_largest=False,
+            )
+        )
+        op = Reshape(**parts, input=first)
+    result = node.emit(op, _plain(rank - 1))
     if not keeps:
         return _discrete(node, result)
     output = _result(node, DType.INT32, kept)

@@ -78,22 +78,23 @@ def read_transpose(node: Node) -> Value:
     if sorted(permutation) != list(range(rank)):
         raise UnsupportedError(f"perm {list(permutation)} does not name each of {rank} axes once")
     if isinstance(value, Stored):
-        return Stored(_permuted(value.placed, permutation), value.is_unsigned)
+        return Stored(permuted(value.placed, permutation), value.is_unsigned)
     if isinstance(value, Discrete):
-        return Discrete(_permuted(value.placed, permutation))
+        return Discrete(permuted(value.placed, permutation))
     if isinstance(value, Quantized):
-        return Quantized(_permuted(value.placed, permutation))
+        return Quantized(permuted(value.placed, permutation))
     input = node.real(0)
 
     def make(quant: Form, name: str) -> Placed:
-        return _permuted(node.builder.at(input, quant, name), permutation)
+        return permuted(node.builder.at(input, quant, name), permutation)
 
     shape = tuple(input.shape[axis] for axis in permutation)
     range_ = input.range if isinstance(input, Pending) else None
     return node.pending(shape, make, _exact(input), range_)
 
 
-def _permuted(placed: Placed, permutation: tuple[int, ...]) -> Placed:
+def permuted(placed: Placed, permutation: tuple[int, ...]) -> Placed:
+    """A tensor of which axis i is axis permutation[i] of another one, in the same memory."""
     return Placed(placed.tensor, tuple(permutation.index(axis) for axis in placed.order))
 
 

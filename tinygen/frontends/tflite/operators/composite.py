@@ -32,6 +32,7 @@ from tinygen.ops.relu import Relu
 from tinygen.ops.rescale import Rescale
 from tinygen.ops.reshape import Reshape
 from tinygen.ops.roots import Sqrt
+from tinygen.ops.top_k import TopK
 from tinygen.ops.unary import Unary
 
 _SMALLEST_NORM = 1e-6  # as TFLite divides by it
@@ -172,13 +173,19 @@ def _alike_stored(node: Node) -> tuple[Tensor, ...]:
 def read_arg_min(node: Node) -> tuple[Op, ...]:
     """ARG_MIN: where the numbers are largest whose order is reversed."""
     parts, x = _Parts(node, of_reals=False), node.input(0)
+    chosen = read_arg_max(node)
+    if x.type.dtype not in (DType.INT8, DType.FLOAT32):
+        kept = (*x.shape[: chosen.axis], 1, *x.shape[chosen.axis + 1 :])
+        first = parts.tensor("first", kept)
+        parts.add(TopK(**parts.to(first), input=x, axis=chosen.axis, count=1, is_largest=False))
+        parts.add(Reshape(**parts.to(node.output()), input=first))
+        return parts.ops
     if x.type.dtype.is_real:
         reverse: Op = Negate(**parts.to(parts.tensor("reversed", x.shape, x.type)), input=x)
     else:
         complement = ~np.arange(256, dtype=np.uint8).view(np.int8)
         table = Tensor(f"{node.name}:complement", TensorType(DType.INT8, (256,)), complement)
         reverse = Lookup(**parts.to(parts.tensor("reversed", x.shape, x.type)), input=x, table=table)
-    chosen = read_arg_max(node)
     return reverse, ArgMax(**parts.to(node.output()), input=reverse.results[0], axis=chosen.axis)
 
 

@@ -1,4 +1,4 @@
-"""Reductions, cumulative sums and ARG_MAX."""
+"""Reductions, cumulative sums, ARG_MAX and TOPK_V2."""
 
 from typing import TypeVar
 
@@ -7,8 +7,10 @@ import tflite
 from tinygen.frontends.tflite.node import Node, Readers, UnsupportedError
 from tinygen.ops.arg_max import ArgMax
 from tinygen.ops.cumulative_sum import CumulativeSum
+from tinygen.ops.gather import Gather
 from tinygen.ops.logic import ReduceAll, ReduceAny
 from tinygen.ops.reduction import Mean, ReduceMax, ReduceMin, Sum
+from tinygen.ops.top_k import TopK
 
 _Reduction = TypeVar("_Reduction", Mean, Sum, ReduceMax, ReduceMin, ReduceAll, ReduceAny)
 
@@ -68,6 +70,26 @@ def read_arg_max(node: Node) -> ArgMax:
     return ArgMax(name=node.name, source=node.source, input=node.input(0), output=node.output(), axis=axes[0])
 
 
+def read_top_k(node: Node) -> tuple[TopK, Gather]:
+    """TOPK_V2: of a constant number of elements; of equal ones the first comes first."""
+    values, indices = node.outputs
+    last = len(node.input(0).shape) - 1
+    count = node.integers(1, "number of elements")
+    if len(count) != 1:
+        raise UnsupportedError(f"asks for the {list(count)} largest, one number was expected")
+    chosen = TopK(name=indices.name, source=node.source, input=node.input(0), output=indices, axis=last, count=count[0])
+    found = Gather(
+        name=values.name,
+        source=node.source,
+        input=node.input(0),
+        indices=indices,
+        output=values,
+        axis=last,
+        batch_dims=last,
+    )
+    return chosen, found
+
+
 def _read_reduction(node: Node, kind: type[_Reduction]) -> _Reduction:
     """Whether reduced axes stay (keep_dims) shows in the output's shape."""
     return kind(name=node.name, source=node.source, input=node.input(0), output=node.output(), axes=reduced_axes(node))
@@ -91,4 +113,5 @@ READERS: Readers = {
     "REDUCE_MAX": read_reduce_max,
     "REDUCE_MIN": read_reduce_min,
     "SUM": read_sum,
+    "TOPK_V2": read_top_k,
 }
