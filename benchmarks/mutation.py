@@ -44,7 +44,17 @@ from tests.support.mutants import Mutant, mutants
 from tinygen import paths
 
 _ROOT = Path(__file__).resolve().parents[1]
-_COPIED = ("tinygen", "templates", "runtime_c", "boards", "tests", "examples", "benchmarks", "pyproject.toml")
+_COPIED = (
+    "tinygen",
+    "templates",
+    "runtime_c",
+    "boards",
+    "tests",
+    "examples",
+    "benchmarks",
+    "pyproject.toml",
+    "LICENSE",
+)
 _RESULTS = _ROOT / "benchmarks" / "mutation.json"
 _PAGE = _ROOT / "benchmarks" / "mutation.md"
 _EQUAL = _ROOT / "benchmarks" / "mutation_equal.toml"
@@ -154,6 +164,7 @@ ROOMS = {
         (
             "tests/models/test_row_operators.py::test_an_average_of_two_rows_shows_every_sum",
             "tests/models/test_slices.py::test_any_number_of_slices[two_layers-5]",
+            "tests/models/test_slices.py::test_any_number_of_slices[bottleneck-2]",
             "tests/models/test_slices.py::test_any_number_of_slices[head-2]",
             *(f"{_ROWS_AS_THEY_COME}[single-{order}-host-Library.PORTABLE]" for order in ("up", "down")),
             "tests/planner/test_passes.py::test_c_finds_ranges_and_means_as_rows_come[host-sanitized]",

@@ -10,15 +10,16 @@ import pytest
 from tests.support.graphs import GraphBuilder
 from tests.support.schedules import check_runs
 from tests.support.tools import requires_cmsis, requires_host_cc, requires_qemu
-from tinygen.ir.graph import Graph
+from tinygen.ir.graph import Graph, Source
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import DType, Quant, TensorType
 from tinygen.kernels.base import Library, Objective, Toolbox
 from tinygen.kernels.select import LOWERINGS, select
+from tinygen.ops.clamp import UNLIMITED
 from tinygen.ops.fully_connected import FullyConnected
 from tinygen.ops.pool2d import AveragePool2D
 from tinygen.ops.resize import ResizeBilinear, ResizeNearest
-from tinygen.ops.window import HW
+from tinygen.ops.window import HW, NO_PADDING
 from tinygen.planner.chains.network import Network
 from tinygen.planner.chains.segment import Segment
 from tinygen.planner.plan import plan
@@ -122,24 +123,50 @@ def test_a_fully_connected_layer_takes_rows_as_they_come(
     check_runs(schedule, library, tmp_path, samples=2)
 
 
-def _average(build: GraphBuilder, image: Tensor) -> Tensor:
-    return build.pool(AveragePool2D, image, HW(2, 1), HW(2, 1))
+def _pools() -> Graph:
+    build = GraphBuilder()
+    image = build.input(1, 2, 1, 32)
+    pools = [build.pool(AveragePool2D, each, HW(2, 1), HW(2, 1)) for each in (image, build.lookup(image))]
+    return build.graph(build.add(*pools))
+
+
+def _means() -> Graph:
+    build = GraphBuilder()
+    image = build.input(1, 2, 1, 32)
+    return build.graph(build.add(build.mean(image), build.mean(build.lookup(image))))
+
+
+def _pool_of_real_numbers() -> Graph:
+    image, mean = (Tensor(f"rows{rows}", TensorType(DType.FLOAT32, (1, rows, 1, 32))) for rows in (2, 1))
+    source, window = Source("real", 0, "AVERAGE_POOL_2D"), HW(2, 1)
+    build = GraphBuilder()
+    build.inputs = [image]
+    build.ops = [
+        AveragePool2D(
+            name="mean",
+            source=source,
+            input=image,
+            output=mean,
+            kernel=window,
+            stride=window,
+            padding=NO_PADDING,
+            clamp=UNLIMITED,
+        )
+    ]
+    return build.graph(mean)
 
 
 @requires_host_cc
 @pytest.mark.parametrize("descending", [False, True], ids=["up", "down"])
-@pytest.mark.parametrize("over_rows", [_average, GraphBuilder.mean], ids=["pool", "mean"])
-def test_an_average_of_two_rows_shows_every_sum(
-    over_rows: Callable[[GraphBuilder, Tensor], Tensor], descending: bool, tmp_path: Path
-) -> None:
+@pytest.mark.parametrize("make", [_pools, _means, _pool_of_real_numbers])
+def test_an_average_of_two_rows_shows_every_sum(make: Callable[[], Graph], descending: bool, tmp_path: Path) -> None:
     """A sum that is off by one rounds to another average, and sums of one sample are not those of the next; what lies
-    behind them is read later."""
-    build, board = GraphBuilder(), load("host")
-    image = build.input(1, 2, 1, 32)
-    graph = build.graph(build.add(over_rows(build, image), over_rows(build, build.lookup(image))))
+    behind them is read later, or is a guard."""
+    graph, board = make(), load("host")
     toolbox = Toolbox(Library.PORTABLE, board.isa, Objective.RAM)
     network = Network.of(graph, {op: select(op, toolbox) for op in graph.ops if type(op) in LOWERINGS}, False)
-    schedule = split(network, (Segment(0, 1, 1, descending), *(Segment(i, i + 1) for i in range(1, 4))), board, toolbox)
+    others = (Segment(at, at + 1) for at in range(1, len(network.calls)))
+    schedule = split(network, (Segment(0, 1, 1, descending), *others), board, toolbox)
     check(schedule)
     check_runs(schedule, Library.PORTABLE, tmp_path, samples=3)
 

@@ -288,9 +288,14 @@ class GraphBuilder:
 
 
 def random_inputs(graph: Graph, seed: int) -> list[Array]:
-    """A value for every input of a graph with int8 inputs."""
+    """A value for every input of a graph with inputs of int8 or float32."""
     random = np.random.default_rng(seed)
-    return [random.integers(-128, 128, tensor.shape, np.int8) for tensor in graph.input_tensors]
+    return [
+        random.standard_normal(tensor.shape, np.float32)
+        if tensor.type.dtype.is_real
+        else random.integers(-128, 128, tensor.shape, np.int8)
+        for tensor in graph.input_tensors
+    ]
 
 
 def evaluate(graph: Graph, inputs: Sequence[Array]) -> dict[Tensor, Array]:
