@@ -17,6 +17,11 @@ def _batches(count: int, points: int = 1) -> Iterator[Batch]:
         yield Batch(Path(str(number)), "", (number,) * points, ({},) * points)
 
 
+def _end(queue: BatchQueue, group: tuple[Batch, ...], *points: int) -> list[int]:
+    """So many points of each batch are done; gives how many are said to be."""
+    return [len(part.points) for part, _ in queue.end(group, [(PointResult(),) * count for count in points])]
+
+
 def _names(groups: Any) -> list[str]:
     return ["".join(str(batch.model) for batch in group) for group in groups]
 
@@ -25,14 +30,14 @@ def test_groups_grow_while_workers_come_to_all_of_them() -> None:
     queue = BatchQueue(_batches(10), together=3)
     [first] = groups = list(queue.next(0, 1))
     assert _names(groups) == ["0"]
-    queue.end(first, 1)
+    _end(queue, first, 1)
     second, third = groups = list(queue.next(0, 2))
     assert _names(groups) == ["12", "34"]
-    queue.end(second, 2)
-    queue.end(third, 2)
+    _end(queue, second, 1, 1)
+    _end(queue, third, 1, 1)
     [fourth] = groups = list(queue.next(2, 3))
     assert _names(groups) == ["567"]
-    queue.end(fourth, 3)
+    _end(queue, fourth, 1, 1, 1)
     assert _names(queue.next(0, 5)) == ["89"], "not more together than is allowed, and what is left"
 
 
@@ -40,11 +45,19 @@ def test_what_a_worker_did_not_come_to_is_next_and_groups_shrink() -> None:
     queue = BatchQueue(_batches(6), together=4)
     for _ in range(2):
         [group] = queue.next(0, 1)
-        queue.end(group, len(group))
+        _end(queue, group, *[1] * len(group))
     [group] = groups = list(queue.next(0, 1))
     assert _names(groups) == ["345"]
-    queue.end(group, 1)
+    assert _end(queue, group, 1) == [1]
     assert _names(queue.next(0, 9)) == ["4", "5"]
+
+
+def test_a_batch_may_end_in_the_middle() -> None:
+    queue = BatchQueue(_batches(1, points=5), together=1)
+    for done in (2, 2, 1):
+        [group] = queue.next(0, 1)
+        assert _end(queue, group, done) == [done]
+    assert _names(queue.next(0, 1)) == []
 
 
 def test_nothing_more_is_taken_where_the_source_waits() -> None:
@@ -77,8 +90,9 @@ def test_a_worker_gives_back_what_it_has_no_time_for(monkeypatch: pytest.MonkeyP
         now[0] += float(batch.digest)
         return tuple(PointResult() for _ in batch.points)
 
-    def done(*seconds: float) -> int:
-        group = [Batch(Path(), str(each), (0,), ({},)) for each in seconds]
-        return len(at_one_go(run, group, PointTask(), Path()))
+    def done(points: int, *seconds: float) -> list[int]:
+        group = [Batch(Path(), str(each), (0,) * points, ({},) * points) for each in seconds]
+        return [len(found) for found in at_one_go(run, group, PointTask(), Path())]
 
-    assert [done(0.3, 0.3, 0.3, 0.3, 0.3, 0.3), done(5.0, 0.1), done(0.1, 0.1)] == [4, 1, 2]
+    assert done(1, 0.3, 0.3, 0.3, 0.3, 0.3) == [1, 1, 1, 1, 0]
+    assert (done(1, 5.0, 0.1), done(1, 0.1, 0.1), done(3, 0.6, 0.1)) == ([1, 0], [1, 1], [2])

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from importlib import import_module
+from itertools import zip_longest
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -18,19 +19,23 @@ from tinygen.sweeping.point import Batch, PointResult, PointTask, run_batch
 _AT_ONE_GO_S = 1.0  # that a worker takes for a group: beside it a message is nothing, and who waits sees rows
 _ASK_EVERY_S = 1.0
 _MOST_DEATHS = 3  # of workers that had a point: the first may have been another point's, or nobody's fault
-_SETTINGS = {
+SETTINGS = {  # of Dask, where it starts with a sweep
     "distributed.scheduler.allowed-failures": 0,  # what is tried again runs alone
     "distributed.worker.memory.target": False,  # results are small: nothing to spill
     "distributed.worker.memory.spill": False,
     "distributed.worker.memory.pause": False,
     "distributed.admin.tick.limit": "1h",  # a worker that computes is not late
+    "distributed.admin.tick.interval": "1s",  # what workers do beside points takes time from them
+    "distributed.admin.system-monitor.interval": "10s",
+    "distributed.worker.profile.enabled": False,
     "distributed.deploy.lost-worker-timeout": "1000h",  # one that is just being started again is not given up
 }
 _KILLED = (
     "its worker ended each time that it was tried, alone at last: killed for its memory, or hanging beyond --timeout."
 )
 
-RunBatch = Callable[[Batch, PointTask, Path], tuple[PointResult, ...]]
+Findings = tuple[PointResult, ...]  # of the points of a batch
+RunBatch = Callable[[Batch, PointTask, Path], Findings]
 
 
 @dataclass(frozen=True)
@@ -63,8 +68,9 @@ def package(name: str) -> Any:
 
 def findings(
     batches: Iterator[Batch | None], task: PointTask, cluster: Cluster, run: RunBatch = run_batch
-) -> Iterator[tuple[Batch, tuple[PointResult, ...]]]:
-    """What each batch gives, in the order in which they end. None among the batches: no more before something is found.
+) -> Iterator[tuple[Batch, Findings]]:
+    """What each batch, or a part of it, gives, in the order in which they end. None among the batches: no more before
+    something is found.
 
     A batch whose workers are killed is tried again, at last point by point and with nothing beside it, so that a point
     which kills its worker is found and costs no other one anything.
@@ -88,15 +94,14 @@ def findings(
                     continue
                 group = running.pop(future)
                 if future in found:
-                    queue.end(group, len(found[future]))
-                    yield from zip(group, found[future], strict=False)
+                    yield from queue.end(group, found[future])
                 elif isinstance(future.exception(), distributed.KilledWorker):
                     yield from ((batch, (PointResult(error_code=1, error=_KILLED),)) for batch in queue.suspect(group))
                 else:
                     raise ToolError(f"cluster: lost a batch ({future.exception()}), a result was expected. Try again.")
 
 
-def _results(client: Any, futures: Sequence[Any]) -> dict[Any, tuple[tuple[PointResult, ...], ...]]:
+def _results(client: Any, futures: Sequence[Any]) -> dict[Any, tuple[Findings, ...]]:
     """By future, of those that gave some."""
     killed = package("distributed").KilledWorker
     while True:
@@ -114,7 +119,7 @@ class BatchQueue:
     """What is still to be computed, in groups that take a worker about as long as it works at one go.
 
     A message costs as much as points of small models do, so a worker is sent several models; it gives back what it did
-    not come to, and the next groups have fewer.
+    not come to, which is another worker's then, and the next groups have fewer.
     """
 
     def __init__(self, batches: Iterator[Batch | None], together: int) -> None:
@@ -136,11 +141,19 @@ class BatchQueue:
             if len(group) < self._size:
                 return
 
-    def end(self, group: Sequence[Batch], done: int) -> None:
-        """A worker has come to so many batches of its group."""
-        self._waiting.extend(group[done:])
+    def end(self, group: Sequence[Batch], found: Sequence[Findings]) -> Iterator[tuple[Batch, Findings]]:
+        """What a worker has come to, with its points; the rest of its group is to be computed."""
+        done = 0
+        for batch, results in zip_longest(group, found, fillvalue=()):
+            assert isinstance(batch, Batch)
+            if results:
+                yield batch.part(0, len(results)), results
+            if len(results) < len(batch.points):
+                self._waiting.append(batch.part(len(results)))
+            else:
+                done += 1
         if done < len(group):
-            self._size = min(self._size, done)
+            self._size = min(self._size, max(1, done))
         elif done == self._size < self._most:
             self._size += 1
 
@@ -171,19 +184,20 @@ class _Workers:
         return max(1, self._count)
 
 
-def _on_worker(run: RunBatch, group: Sequence[Batch], task: PointTask) -> tuple[tuple[PointResult, ...], ...]:
+def _on_worker(run: RunBatch, group: Sequence[Batch], task: PointTask) -> tuple[Findings, ...]:
     return at_one_go(run, group, task, Path(package("distributed").get_worker().local_directory))
 
 
-def at_one_go(
-    run: RunBatch, group: Sequence[Batch], task: PointTask, folder: Path
-) -> tuple[tuple[PointResult, ...], ...]:
-    """What the first batches of the group give: one, and more as long as time is left."""
-    begin, found = monotonic(), list[tuple[PointResult, ...]]()
+def at_one_go(run: RunBatch, group: Sequence[Batch], task: PointTask, folder: Path) -> tuple[Findings, ...]:
+    """What the first points of the group give, by batch: one, and more as long as time is left."""
+    begin, found = monotonic(), list[Findings]()
     for batch in group:
-        if found and monotonic() - begin >= _AT_ONE_GO_S:
-            break
-        found.append(run(batch, task, folder))
+        results: Findings = ()
+        for single in batch.singles:
+            if (found or results) and monotonic() - begin >= _AT_ONE_GO_S:
+                return (*found, results)
+            results += run(single, task, folder)
+        found.append(results)
     return tuple(found)
 
 
@@ -197,7 +211,7 @@ def _client(cluster: Cluster, task: PointTask) -> Iterator[Any]:
             except OSError as error:
                 raise ToolError(f"{cluster.scheduler}: does not answer ({error}). Correct --scheduler.") from None
             return
-        stack.enter_context(dask.config.set(_SETTINGS))
+        stack.enter_context(dask.config.set(SETTINGS))
         local = distributed.LocalCluster(
             n_workers=cluster.workers or os.cpu_count(),
             threads_per_worker=1,

@@ -87,10 +87,16 @@ class Batch:
     @property
     def alone(self) -> "tuple[Batch, ...]":
         """Batches of one point each, to run with nothing beside them."""
-        pairs = zip(self.numbers, self.points, strict=True)
-        return tuple(
-            replace(self, numbers=(number,), points=(point,), deaths=self.deaths + 1) for number, point in pairs
-        )
+        return tuple(replace(single, deaths=self.deaths + 1) for single in self.singles)
+
+    @property
+    def singles(self) -> "tuple[Batch, ...]":
+        """Batches of one point each."""
+        return tuple(self.part(place, place + 1) for place in range(len(self.points)))
+
+    def part(self, begin: int, end: int | None = None) -> "Batch":
+        """Some of its points."""
+        return replace(self, numbers=self.numbers[begin:end], points=self.points[begin:end])
 
 
 def run_batch(batch: Batch, task: PointTask, folder: Path) -> tuple[PointResult, ...]:
