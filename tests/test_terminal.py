@@ -115,7 +115,7 @@ def test_plain_text() -> None:
     assert shown_json(text).splitlines()[1] == ' "é\\u009b\\u202e\\udb40\\udc41": "\\u001b"'
 
 
-class _Screen(io.StringIO):
+class Screen(io.StringIO):
     """Where text is shown."""
 
     def isatty(self) -> bool:
@@ -125,8 +125,21 @@ class _Screen(io.StringIO):
 def test_searches_show_what_they_look_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "200")
-    screen = _Screen()
+    screen = Screen()
     monkeypatch.setattr(sys, "stderr", screen)
     with Terminal(verbose=False, quiet=False, json=False).searching("planning net") as watch:
         watch("the smallest arena, best so far 1,024 bytes", 1, 2)
     assert "planning net: the smallest arena, best so far 1,024 bytes" in screen.getvalue()
+
+
+def test_progress_has_a_rate_and_the_time_that_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0.0]
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.setattr(sys, "stderr", screen := Screen())
+    monkeypatch.setattr("rich.console.monotonic", lambda: now[0])
+    with Terminal(verbose=False, quiet=False, json=False).progress("sweeping") as step:
+        for seconds, done in ((0.0, 2), (10.0, 7), (60.0, 32)):  # 0.5 a second
+            now[0] = seconds
+            step(done, 92)
+    assert "0.5/s" in screen.getvalue() and "0:02:00" in screen.getvalue()

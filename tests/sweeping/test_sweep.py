@@ -6,6 +6,7 @@ import re
 import signal
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -17,7 +18,9 @@ import tinygen as package
 from tests.support.command_line import DIGITS, DIGITS_DATA, interruptible_process, tinygen
 from tests.support.tools import requires_qemu
 from tinygen import frontends, pipeline
+from tinygen.cli.terminal import Terminal
 from tinygen.errors import ToolError, UsageError
+from tinygen.planner.search.search_work import Watch
 from tinygen.sweeping import engine, point
 from tinygen.sweeping.bounded import ExceededError, bounded
 from tinygen.sweeping.candidate import Given, Suggestion, digest_of, source_of
@@ -277,6 +280,29 @@ def test_progress_says_how_many_failed_and_which_point_is_best() -> None:
     assert standing(0, None) == ""
     assert standing(1_200, row()) == "1,200 failed, best b.tflite on m4: 5,000 estimated_instructions"
     assert standing(0, row(accuracy=0.5, cycles_model=7)) == "best b.tflite on m4: accuracy 0.500, 7 cycles_model"
+
+
+def test_the_command_shows_its_progress(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    needs_dask()
+    shown = list[tuple[str, int, int]]()
+
+    @contextmanager
+    def searching(_terminal: Terminal, what: str) -> Iterator[Watch]:
+        assert what == "sweeping 2 points"
+        yield lambda sought, done, total: shown.append((sought, done, total))
+
+    monkeypatch.setattr(Terminal, "searching", searching)
+    found = (
+        PointResult(estimated_instructions=7, arena_bytes=1, const_bytes=1),
+        PointResult(error_code=4, error="large"),
+    )
+    for chosen, finding in zip(plan_of(BOARDS[:2], {}).points, found, strict=True):
+        ResultStore(tmp_path).put(key_of(digest_of((DIGITS,)), chosen, PointTask()), finding)
+    line = ("-t", ",".join(BOARDS[:2]), "--cache", tmp_path, "-o", tmp_path / "out")
+    ended = tinygen("sweep", DIGITS, *line)
+    assert ended.code == 0, ended.stderr
+    best = f"best {DIGITS.name} on {BOARDS[0]}: 7 estimated_instructions"
+    assert shown == [(f"1 failed, {best}", 2, 2)]
 
 
 @pytest.mark.slow

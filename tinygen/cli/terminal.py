@@ -30,6 +30,7 @@ from tinygen.report.result import tables_text
 from tinygen.report.table import ShownTable
 from tinygen.tasks.listener import Step
 
+_RATE_OVER_S = 300.0  # the last so many
 INTERRUPTED = 130  # exit code of shells for Ctrl-C
 
 
@@ -107,7 +108,10 @@ class Terminal:
             TimeRemainingColumn(),
         )
         hidden = self.quiet or not sys.stderr.isatty()
-        with Progress(*columns, console=Console(stderr=True), transient=True, disable=hidden) as bar:
+        console = Console(stderr=True)
+        with Progress(
+            *columns, console=console, transient=True, disable=hidden, speed_estimate_period=_RATE_OVER_S
+        ) as bar:
             task = bar.add_task(one_line(what), total=None)
 
             def show(sought: str, done: int, total: int) -> None:
