@@ -131,7 +131,7 @@ def pairs_of_own(toolbox: Toolbox) -> list[Pair]:
     library = replace(toolbox, has_native_kernels=False)
     others = (*plain, *real_layers())
     pairs += [(op, kernel) for op in others for kernel in variants(op, library) if kernel.is_own]
-    for beside in Library:  # own kernels stand in for what a library cannot do
+    for beside in (Library.PORTABLE, Library.CMSIS_NN):  # what only the other cannot do comes behind
         pairs += [pair for pair in _further(pairs, replace(library, library=beside)) if pair[1].is_own]
     return pairs
 

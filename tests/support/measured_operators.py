@@ -15,7 +15,7 @@ import numpy as np
 import tflite
 
 from tests.support import coded_layers, dynamic_layers, listed_layers
-from tests.support.recurrent_models import lstm_model, real_model, svdf_model
+from tests.support.recurrent_models import Layer, lstm_model, real_model, svdf_model
 from tests.support.recurrent_onnx import sequence_model
 from tests.support.signal_models import SignalModel, add_features
 from tests.support.tflite_writer import ModelWriter
@@ -63,6 +63,7 @@ _CODES = {
     name: getattr(tflite.TensorType, name.upper()) for name in ("int8", "int16", "int32", "int64", "float32", "bool")
 }
 _NOWHERE = Source("calibration", 0, "")
+_LSTMS = ((5, 9), (8, 8), (13, 30), (16, 16), (20, 28), (32, 40), (48, 17), (64, 64), (96, 40), (128, 64))
 _CHANNELS = (1, 3, 4, 8, 16, 24, 32)
 
 
@@ -644,6 +645,11 @@ def _recurrent() -> Iterator[Op]:
             yield from imported(svdf_model(seed, is_real)[0])
             yield from imported(lstm_model(seed, is_real)[0])
         yield from imported(real_model("UNIDIRECTIONAL_SEQUENCE_RNN", seed)[0])
+    for seed in range(20):  # of such states CMSIS-NN's functions run too
+        yield from imported(svdf_model(seed, state_zero_point=0, ends=(120, 24, 24))[0])
+    for (units, inputs), is_wide in product(_LSTMS, (False, True)):
+        layer = Layer(units=units, inputs=inputs, steps=2, is_wide=is_wide, weight_scale=0.02 / units)
+        yield from imported(lstm_model(0, layer=layer)[0])
 
 
 def _signals() -> Iterator[Op]:

@@ -19,6 +19,8 @@ from tinygen.ops.control import If, While
 from tinygen.ops.cumulative_sum import CumulativeSum
 from tinygen.ops.integer_arithmetic import IntegerArithmetic
 from tinygen.ops.logic import LogicalAnd, LogicalOr, ReduceAll, ReduceAny
+from tinygen.ops.lstm import Lstm
+from tinygen.ops.svdf import Svdf
 from tinygen.ops.top_k import TopK
 from tinygen.ops.unary import Unary
 from tinygen.report.supported import SupportedOperator, supported_onnx_operators, supported_operators
@@ -91,16 +93,22 @@ def page() -> str:
     )
 
 
+_BOTH = "CMSIS-NN, own C"
+_PROVEN = (Lstm, Svdf)  # both on either type: CMSIS-NN's functions where they are exact
+
+
 def _kernels(kind: type[Op]) -> tuple[str, ...]:
     if kind in _SEVERAL:
         types = _SEVERAL[kind].split()
         others = ", ".join(type for type in types if type not in _COLUMNS)
         return f"`{kind_name(kind)}`", *("own C" if type in types else "" for type in _COLUMNS), others
+    if kind in _PROVEN:
+        return f"`{kind_name(kind)}`", _BOTH, _BOTH, _home(kind, FLOAT_LOWERINGS), ""
     int8 = "table" if issubclass(kind, Unary) and kind not in LOWERINGS else _home(kind, LOWERINGS)
     if kind in _NATIVE:
         int8 = f"native, {int8}"
     moved = "as int8" if kind.result_range in (Range.MOVED, Range.OF_OPERANDS) and kind in LOWERINGS else ""
-    int16 = "CMSIS-NN, own C" if kind in INT16_LOWERINGS else moved
+    int16 = _BOTH if kind in INT16_LOWERINGS else moved
     return f"`{kind_name(kind)}`", int8, int16, _home(kind, FLOAT_LOWERINGS) or moved, _others(kind, moved)
 
 

@@ -1,6 +1,6 @@
 """Random TFLite models with one recurrent layer."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -10,17 +10,24 @@ from tinygen.ops.lstm import Lstm
 
 
 def svdf_model(
-    seed: int, is_real: bool = False, rank: int | None = None, is_variable: bool = True
+    seed: int,
+    is_real: bool = False,
+    rank: int | None = None,
+    is_variable: bool = True,
+    state_zero_point: int | None = None,
+    ends: tuple[int, int, int] = (20, 7, 12),
 ) -> tuple[bytes, tuple[int, int]]:
-    """x -> SVDF -> y, and the shape of x; of int8 with a state of int8 or int16, or of float32."""
+    """x -> SVDF -> y, and the shape of x; of int8 with a state of int8 or int16, or of float32. Inputs, units and steps
+    are drawn from below the `ends`."""
     rng = np.random.default_rng(seed)
-    batches, inputs, units = (int(rng.integers(1, most)) for most in (3, 20, 7))
-    own_rank, steps = int(rng.integers(1, 4)), int(rng.integers(1, 12))
+    batches, inputs, units = (int(rng.integers(1, end)) for end in (3, *ends[:2]))
+    own_rank, steps = int(rng.integers(1, 4)), int(rng.integers(1, ends[2]))
     filters, is_wide = units * own_rank, bool(rng.integers(2))
     model = ModelWriter()
     kind = "float32" if is_real else "int8"
     state_kind = "float32" if is_real else "int16" if is_wide else "int8"
     state_zero = 0 if is_wide or is_real else int(rng.integers(-60, 60))
+    state_zero = state_zero if state_zero_point is None else state_zero_point
 
     def tensor(
         name: str, shape: tuple[int, ...], type: str, scale: float, zero_point: int = 0, data: object = None
@@ -51,13 +58,36 @@ def svdf_model(
     return model.finish([x] if is_variable else [x, layer[-1]], [y]), (batches, inputs)
 
 
+@dataclass(frozen=True)
+class Layer:
+    """What a test asks of a layer that is else drawn."""
+
+    batches: int = 1
+    steps: int = 3
+    inputs: int = 8
+    units: int = 8
+    is_wide: bool = False
+    is_time_major: bool = False
+    weight_scale: float = 0.004
+    hidden_zero_point: int = 0
+    recurrent: tuple[int, ...] = ()  # the recurrent weights of each gate, all the same; drawn where there are none
+
+
 def lstm_model(
-    seed: int, is_real: bool = False, activation: int = 4, cell_scale: float | None = None, bias: int | None = None
+    seed: int,
+    is_real: bool = False,
+    activation: int = 4,
+    cell_scale: float | None = None,
+    bias: int | None = None,
+    layer: Layer | None = None,
 ) -> tuple[bytes, tuple[int, ...], str]:
     """x -> UNIDIRECTIONAL_SEQUENCE_LSTM -> y, the shape of x and its type: int8, int16 or float32."""
     rng = np.random.default_rng(seed)
     batches, steps, inputs, units = (int(rng.integers(1, most)) for most in (3, 6, 20, 12))
     is_wide, is_time_major = bool(rng.integers(2)), bool(rng.integers(2))
+    if layer:
+        batches, steps, inputs, units = layer.batches, layer.steps, layer.inputs, layer.units
+        is_wide, is_time_major = layer.is_wide, layer.is_time_major
     kind = "float32" if is_real else "int16" if is_wide else "int8"
     sums = "float32" if is_real else "int64" if is_wide else "int32"
     model = ModelWriter()
@@ -71,7 +101,9 @@ def lstm_model(
 
     x_scale, h_scale = (0.0002, 1 / 32768) if is_wide else (0.03, 1 / 128)
     x_zero, h_zero = (0, 0) if is_wide else (int(rng.integers(-60, 60)), int(rng.integers(-9, 9)))
+    h_zero = layer.hidden_zero_point if layer else h_zero
     weight_scale = float(rng.choice([0.004, 0.02, 0.1]))  # of the largest, products with the state leave 16 bits
+    weight_scale = layer.weight_scale if layer else weight_scale
     order = (steps, batches) if is_time_major else (batches, steps)
 
     def weights(name: str, count: int) -> list[int]:
@@ -81,7 +113,15 @@ def lstm_model(
         return [tensor(f"{name} {n}", (units, count), kinds, weight_scale, data=v) for n, v in enumerate(values)]
 
     x = tensor("x", (*order, inputs), kind, x_scale, x_zero)
-    kernels, recurrent = weights("kernel", inputs), weights("recurrent", units)
+    kernels = weights("kernel", inputs)
+    recurrent = (
+        [
+            tensor(f"recurrent {n}", (units, units), "int8", weight_scale, data=np.full((units, units), value))
+            for n, value in enumerate(layer.recurrent)
+        ]
+        if layer and layer.recurrent
+        else weights("recurrent", units)
+    )
     size = 0.5 if is_real else 0.3 / (x_scale * weight_scale)
     starts = [rng.normal(0, size, units) if bias is None else np.full(units, bias) for _ in range(4)]
     biases = [tensor(f"bias {n}", (units,), sums, x_scale * weight_scale, data=data) for n, data in enumerate(starts)]

@@ -146,12 +146,15 @@ def random_calls(compiled: Compiled, seed: int, count: int) -> Array:
 
 
 def assert_calls(
-    compiled: Compiled, calls: Sequence[Sample], expected: Sequence[Sequence[Array]], folder: Path
+    compiled: Compiled,
+    calls: Sequence[Sample],
+    expected: Sequence[Sequence[Array]],
+    folder: Path,
+    sanitizers: tuple[Sanitizer, ...] = (Sanitizer.ADDRESS, Sanitizer.UNDEFINED),
 ) -> None:
     """Fails unless all outputs of consecutive calls are those that are expected, in C (here with sanitizers) and as the
     planner's interpreter has them."""
-    sanitizers = (Sanitizer.ADDRESS, Sanitizer.UNDEFINED) if compiled.board.is_host else ()
-    image = compiled.build(folder, Measure.INSTRUCTIONS, sanitizers)
+    image = compiled.build(folder, Measure.INSTRUCTIONS, sanitizers if compiled.board.is_host else ())
     for run in (execute(image, compiled.schedule, calls).outputs, interpret_calls(compiled.schedule, calls)):
         for index, (actual, wanted) in enumerate(zip(run, expected, strict=True)):
             for port, one, other in zip(compiled.graph.outputs, actual, wanted, strict=True):

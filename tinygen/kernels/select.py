@@ -13,10 +13,12 @@ from tinygen.kernels.cmsis_nn import (
     depthwise,
     extrema,
     fully_connected,
+    lstm,
     multiplication,
     pad,
     pooling,
     softmax,
+    svdf,
     transpose,
     transpose_conv,
 )
@@ -43,7 +45,6 @@ from tinygen.kernels.tinygen_c import (
     signal,
     signs,
     strided_copy,
-    svdf,
     unsigned_pooling,
 )
 from tinygen.kernels.without_scratch import without_scratch
@@ -58,10 +59,12 @@ _HOMES = (
     depthwise,
     extrema,
     fully_connected,
+    lstm,
     multiplication,
     pad,
     pooling,
     softmax,
+    svdf,
     transpose,
     transpose_conv,
     choice,
@@ -83,7 +86,6 @@ _HOMES = (
     signal,
     signs,
     strided_copy,
-    svdf,
     unsigned_pooling,
     engine,
 )

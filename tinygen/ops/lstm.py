@@ -80,7 +80,7 @@ class Lstm(Recurrent):
     @property
     def tanh_scaling(self) -> Multiplier:
         """From cells to the steps of the table of tanh: a factor and a right shift."""
-        left = self._cell_exponent + 12
+        left = self.cell_exponent + 12
         return Multiplier(3 << max(left, 0), max(-left, 0))
 
     @property
@@ -89,7 +89,8 @@ class Lstm(Recurrent):
         return int(min(self.cell_clip / self.cell.type.scale, _MOST_CELL)) if self.cell_clip > 0 else 0
 
     @property
-    def _cell_exponent(self) -> int:
+    def cell_exponent(self) -> int:
+        """The scale of stored cells is 2 to the power of it."""
         return frexp(self.cell.type.scale)[1] - 1
 
     def state_points(self) -> tuple[Point, ...]:

@@ -14,7 +14,7 @@ from tinygen.ops.accumulate import exact_matmul
 from tinygen.ops.checks import check_dtype, check_per_tensor, check_rank, check_shape
 from tinygen.ops.clamp import Clamp
 from tinygen.ops.precision import ACCUMULATOR, bias_points, offsets, requantized, weights_point
-from tinygen.ops.requantize import Multiplier, quantize_multiplier, requantize, wrap_int32
+from tinygen.ops.requantize import Int64Array, Multiplier, quantize_multiplier, requantize, wrap_int32
 
 _MOST_PRODUCTS = 1 << 16  # of an input, whose sums keep within 32 bits
 
@@ -66,6 +66,11 @@ class Svdf(Op):
     @property
     def carried(self) -> tuple[tuple[Tensor, Tensor], ...]:
         return ((self.state, self.outputs[0]),)
+
+    @property
+    def biases(self) -> Int64Array:
+        """The bias of each unit on integers, zeros where there is none."""
+        return np.zeros(self.units, np.int64) if self.bias is None else np.asarray(self.bias.data, np.int64)
 
     @property
     def macs(self) -> int:

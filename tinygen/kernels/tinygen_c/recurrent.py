@@ -9,6 +9,7 @@ from tinygen.ir.graph import Op
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, DType
 from tinygen.kernels.base import Kernel, Lowerings, Table, Toolbox, constant_tables
+from tinygen.kernels.work import Work, work
 from tinygen.ops.gate_function import GateFunction
 from tinygen.ops.gru import Gru
 from tinygen.ops.lstm import Lstm
@@ -108,6 +109,29 @@ class RecurrentS8(RecurrentKernel):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
+class LstmS8(RecurrentS8):
+    """Of which CMSIS-NN has functions too."""
+
+    def work(self, op: Op, rows: int | None = None, columns: int | None = None) -> Work:  # noqa: ARG002 - it is whole
+        """step: of each sequence; unit: of each step; four: begun four units; vector: begun 16 values of a product;
+        rest: multiplications behind the last four of a product; tail_mac: those of units behind the last four."""
+        assert isinstance(op, Lstm)
+        steps, sizes = op.batches * op.steps, (op.inputs, op.units)
+        products = len(op.gates) * steps * op.units
+        return work(
+            self.function,
+            call=1,
+            step=steps,
+            unit=steps * op.units,
+            four=steps * -(-op.units // 4),
+            mac=op.macs,
+            vector=products * sum(-(-size // 16) for size in sizes),
+            rest=products * sum(size % 4 for size in sizes),
+            tail_mac=op.macs * (op.units % 4) / op.units,
+        )
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
 class GruS8(RecurrentS8):
     """Its hidden states in 16 bits and its gates are scratch."""
 
@@ -137,7 +161,10 @@ class GruF32(RecurrentF32):
     takes_scratch: ClassVar[bool] = True
 
 
-def lower_stored(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 - the same for all targets
+_KINDS: dict[type[Op], type[RecurrentS8]] = {Gru: GruS8, Lstm: LstmS8}
+
+
+def lower_stored(op: Op, toolbox: Toolbox) -> RecurrentS8:  # noqa: ARG001 - the same for all targets
     """The kernel for a layer on integers."""
     assert isinstance(op, Recurrent)
     tables, gates = [Table("sigmoid", sigmoid_offsets())], []
@@ -147,8 +174,9 @@ def lower_stored(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 - the same
         gates.append(gate)
     scalings, numbers = _scalings(op)
     common = _common(op, "s16" if op.is_wide else "s8", "int16_t" if op.is_wide else "int8_t", tables)
-    kind, scratch = (GruS8, 3 * op.units * DType.INT16.bytes) if isinstance(op, Gru) else (RecurrentS8, 0)
+    scratch = 3 * op.units * DType.INT16.bytes if isinstance(op, Gru) else 0
     members = (*numbers, Member("output_zero_point", op.hidden.type.zero_point))
+    kind = _KINDS.get(type(op), RecurrentS8)
     return kind(**common, scratch_bytes=scratch, numbers=members, gates=tuple(gates), scalings=scalings)
 
 
@@ -156,15 +184,15 @@ def lower_real(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 - the same f
     """The kernel for a layer on real numbers."""
     assert isinstance(op, Recurrent)
     roles = (("kernel", op.kernels), ("recurrent", op.recurrent), ("bias", op.biases))
-    tables = [Table(f"{gate}_{role}", _stored(t[number])) for number, gate in enumerate(op.gates) for role, t in roles]
+    tables = [Table(f"{gate}_{role}", stored(t[number])) for number, gate in enumerate(op.gates) for role, t in roles]
     numbers, others = [Member("gate_clip", op.gate_clip)], dict[str, Any]()
     if isinstance(op, Lstm):
-        peepholes = [Table(f"peephole_{number}", _stored(peephole)) for number, peephole in enumerate(op.peepholes)]
+        peepholes = [Table(f"peephole_{number}", stored(peephole)) for number, peephole in enumerate(op.peepholes)]
         tables += peepholes
         numbers += [Member("cell_clip", op.cell_clip), Member("is_coupled", int(op.is_coupled))]
         others["peepholes"] = tuple(table.name for table in peepholes)
     if isinstance(op, Gru) and op.hidden_bias is not None:
-        tables.append(Table("hidden_bias", _stored(op.hidden_bias)))
+        tables.append(Table("hidden_bias", stored(op.hidden_bias)))
         others["hidden_bias"] = "hidden_bias"
     common = _common(op, "f32", "float", tables)
     kind, scratch = (GruF32, op.units * DType.FLOAT32.bytes) if isinstance(op, Gru) else (RecurrentF32, 0)
@@ -218,10 +246,10 @@ def _gate(op: Recurrent, number: int) -> tuple[list[Table], Gate]:
     )
     tables, products = list[Table](), dict[str, GateProducts]()
     for side, weights, values, start, scaling in ends:
-        by_unit = values.type.zero_point * _stored(weights).astype(np.int64).sum(axis=1)
-        sums = (0 if start is None else _stored(start).astype(np.int64)) - by_unit
+        by_unit = values.type.zero_point * stored(weights).astype(np.int64).sum(axis=1)
+        sums = (0 if start is None else stored(start).astype(np.int64)) - by_unit
         starts = f"{name}_{side}_starts" if sums.any() else None
-        tables.append(Table(f"{name}_{side}_weights", _stored(weights)))
+        tables.append(Table(f"{name}_{side}_weights", stored(weights)))
         if starts:
             tables.append(Table(starts, sums if op.is_wide else starts_of(sums)))
         products[side] = GateProducts(f"{name}_{side}_weights", starts, scaling)
@@ -253,7 +281,7 @@ def _mapped(function: GateFunction) -> Mapped:
     return Mapped(f"tg_{function.kind.value}_f32", padded)
 
 
-def _stored(tensor: Tensor) -> Array:
+def stored(tensor: Tensor) -> Array:
     """The elements of a constant."""
     if tensor.data is None:
         raise ValueError(f"'{tensor.name}' is no constant")
@@ -265,5 +293,5 @@ def starts_of(sums: Int64Array) -> Array:
     return wrap_int32(sums).astype(np.int32)
 
 
-LOWERINGS: Lowerings = dict.fromkeys(_CELLS, lower_stored)
+LOWERINGS: Lowerings = dict.fromkeys((Gru, Rnn), lower_stored)  # that of Lstm stands beside CMSIS-NN's
 FLOAT_LOWERINGS: Lowerings = dict.fromkeys(_CELLS, lower_real)

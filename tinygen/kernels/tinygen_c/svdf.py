@@ -9,6 +9,7 @@ from tinygen.ir.graph import Op
 from tinygen.ir.types import DType
 from tinygen.kernels.base import Kernel, Lowerings, Table, Toolbox
 from tinygen.kernels.tinygen_c.recurrent import starts_of
+from tinygen.kernels.work import Work, work
 from tinygen.ops.clamp import Clamp
 from tinygen.ops.requantize import Multiplier
 from tinygen.ops.svdf import Svdf
@@ -32,6 +33,21 @@ class SvdfS8(Kernel):
     state_zero_point: int
     output_zero_point: int
 
+    def work(self, op: Op, rows: int | None = None, columns: int | None = None) -> Work:  # noqa: ARG002 - it is whole
+        """filter: of each batch; vector: begun 16 features of one; step: of one; rest: behind its last four of both."""
+        assert isinstance(op, Svdf)
+        filters, sizes = op.batches * op.filters_of_units, (op.input.shape[1], op.steps)
+        return work(
+            self.function,
+            call=1,
+            filter=filters,
+            output=op.batches * op.units,
+            mac=op.macs,
+            vector=filters * -(-sizes[0] // 16),
+            step=filters * op.steps,
+            rest=filters * sum(size % 4 for size in sizes),
+        )
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SvdfF32(Kernel):
@@ -48,11 +64,10 @@ class SvdfF32(Kernel):
     bounds: Clamp
 
 
-def lower_svdf(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 - the same for all targets
+def lower_svdf(op: Op, toolbox: Toolbox) -> SvdfS8:  # noqa: ARG001 - the same for all targets
     """The kernel for a layer on integers."""
     assert isinstance(op, Svdf) and op.features.data is not None and op.times.data is not None
     features, times = op.features.data.astype(np.int64), op.times.data.astype(np.int64)
-    bias = np.zeros(op.units, np.int64) if op.bias is None or op.bias.data is None else op.bias.data.astype(np.int64)
     by_unit = times.reshape(op.units, -1).sum(axis=1)
     is_wide = op.state.type.dtype is DType.INT16
     return SvdfS8(
@@ -64,7 +79,7 @@ def lower_svdf(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 - the same f
             Table("features", op.features.data),
             Table("times", op.times.data),
             Table("feature_starts", starts_of(-op.input.type.zero_point * features.sum(axis=1))),
-            Table("time_starts", starts_of(bias - op.state.type.zero_point * by_unit)),
+            Table("time_starts", starts_of(op.biases - op.state.type.zero_point * by_unit)),
         ),
         state_ctype="int16_t" if is_wide else "int8_t",
         batches=op.batches,
@@ -98,5 +113,4 @@ def lower_svdf_f32(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 - the sa
     )
 
 
-LOWERINGS: Lowerings = {Svdf: lower_svdf}
 FLOAT_LOWERINGS: Lowerings = {Svdf: lower_svdf_f32}
