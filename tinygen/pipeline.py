@@ -41,6 +41,7 @@ from tinygen.passes.keep_read_rows import keep_read_rows
 from tinygen.passes.shrink import shrink
 from tinygen.passes.shrinking.saving import NOTHING_SAVED, Saving, saving
 from tinygen.passes.streaming import to_stream
+from tinygen.passes.streaming.products import products, products_of_windows
 from tinygen.passes.widen_halves import widen_halves
 from tinygen.planner import fit
 from tinygen.planner.cost.choice import instructions
@@ -271,12 +272,13 @@ def plan_model(
     if graph.states:
         _check_has_no_memory(graph, options)
     if options.stream is not None:
-        # CMSIS-NN's and tinygen's kernels for DSP and scalar cores take pixels in pairs; with MVE it is all the same
-        has_fast_products = library is Library.CMSIS_NN and board.isa is not Isa.MVE
-        graph = _streamed(graph, options, has_fast_products, observe)
+        graph = _streamed(graph, options, observe)
+    # CMSIS-NN's and tinygen's kernels for DSP and scalar cores take pixels in pairs; with MVE it is all the same
+    if graph.states and library is Library.CMSIS_NN and board.isa is not Isa.MVE:
+        graph = passes.run(graph, (products,), observe)
     if options.front_end is not None:
         graph = _with_front_end(graph, options, observe)
-    graph = passes.run(graph, (keep_read_rows, keep_in_rings, remove_copies), observe)
+    graph = passes.run(graph, (keep_read_rows, keep_in_rings, remove_copies, products_of_windows), observe)
     if options.stores_output:
         _check_one_output(graph)
     toolbox, schedule = _planned(graph, board, library, options, imported, watch)
@@ -310,7 +312,7 @@ def _simplified(imported: Graph, options: Options, observe: Observer | None) -> 
     return graph, saving(whole, graph)
 
 
-def _streamed(graph: Graph, options: Options, has_fast_products: bool, observe: Observer | None) -> Graph:
+def _streamed(graph: Graph, options: Options, observe: Observer | None) -> Graph:
     """The graph of one call of a stream."""
     assert options.stream is not None
     if options.fetches_input:
@@ -323,7 +325,7 @@ def _streamed(graph: Graph, options: Options, has_fast_products: bool, observe: 
             "--stream, --results stored: are given both, one was expected. The output of one call is small: leave the "
             "latter out."
         )
-    step = to_stream(graph, options.stream, has_fast_products)
+    step = to_stream(graph, options.stream)
     if observe is not None:
         observe("stream", step)
     return step

@@ -7,6 +7,7 @@ import pytest
 
 from tests.support.litert import interpreter, needs_litert
 from tests.support.recurrent_models import lstm_model, real_model, svdf_model
+from tests.support.rooms import PACKAGE
 from tests.support.shared import shared_file
 from tests.support.stateful import assert_calls, compiled_model, run_two_instances
 from tests.support.tflm import needs_tflm, tflm_calls
@@ -224,3 +225,14 @@ def test_item_17_validate(name: str) -> None:
     assert (found.exact, found.oracle, found.mismatches) == (True, "tflm", 0), found.first_mismatch
     with pytest.raises(UsageError, match=r"--against litert: cannot run .*, tflm or simulator was expected"):
         validate(compiled, samples=1, against=Oracle.LITERT)
+
+
+def test_item_17_beside_tflm() -> None:
+    """All figures of benchmarks/recurrent.md are below those of TFLite Micro with CMSIS-NN that stand beside them."""
+    page = (PACKAGE.parent / "benchmarks" / "recurrent.md").read_text(encoding="utf-8")
+    rows = [line.split("|")[4:-1] for line in page.splitlines() if "| -O " in line]
+    assert len(rows) == 20
+    for row in rows:
+        numbers = [int(cell.replace(",", "")) for cell in row]
+        for ours, theirs in zip(numbers[::2], numbers[1::2], strict=True):
+            assert ours < theirs, row

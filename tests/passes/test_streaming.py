@@ -22,7 +22,7 @@ from tinygen.ops.resize import ResizeNearest
 from tinygen.ops.window import HW, NO_PADDING, UNIT, Padding
 from tinygen.passes.streaming.axis import streaming_axis
 from tinygen.passes.streaming.orient import oriented
-from tinygen.passes.streaming.products import products
+from tinygen.passes.streaming.products import products, products_of_windows
 from tinygen.passes.streaming.step import stream
 from tinygen.planner.plan import plan
 from tinygen.planner.schedule.interpret import interpret_calls
@@ -298,3 +298,9 @@ def test_products() -> None:
     calls = _calls(step, signal(graph, step.stream, 2, seed=4))
     for old, new in zip(evaluate_calls(step, calls), evaluate_calls(changed, calls), strict=True):
         np.testing.assert_array_equal(old[step.output_tensors[0]], new[changed.output_tensors[0]])
+    whole = products_of_windows(changed)
+    assert [type(op) for op in whole.ops] == [Concat, FullyConnected, FullyConnected, Concat, FullyConnected]
+    assert whole.macs == step.macs
+    for old, new in zip(evaluate_calls(step, calls), evaluate_calls(whole, calls), strict=True):
+        np.testing.assert_array_equal(old[step.output_tensors[0]], new[whole.output_tensors[0]])
+    assert products_of_windows(graph) is graph, "it keeps no states"

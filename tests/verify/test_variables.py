@@ -1,5 +1,6 @@
 """Variables of TFLite networks: kept from call to call, begun anew by a reset, and not moved without need."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,11 +15,13 @@ from tests.support.tools import requires_cmsis, requires_host_cc, requires_qemu
 from tinygen import api
 from tinygen.build.execute import Sample
 from tinygen.errors import UnsupportedOperatorsError, UsageError
-from tinygen.kernels.base import Library
+from tinygen.kernels.base import Library, Objective
 from tinygen.ops.copy import Copy
 from tinygen.options import Kernels, Options
 from tinygen.pipeline import compile_model
 from tinygen.planner.schedule.schedule import Shift
+from tinygen.verify.litert import LiteRT
+from tinygen.verify.per_operator import OperatorComparison
 from tinygen.verify.validate import validate
 
 VAD = "mww_v2_vad_streaming_int8"
@@ -41,6 +44,16 @@ def test_item_17_microwakeword(target: str, library: Library) -> None:
     with np.load(shared_file(f"golden/stateful/{VAD}.npz")) as data:
         calls, expected = data["x"], data["y"]
     np.testing.assert_array_equal(model.run(calls), expected.reshape(len(calls), 1))
+
+
+def test_item_17_small_plans_of_microwakeword() -> None:
+    """Without scratch its first layer ran in the convolution of any shape, eight times as long as all others."""
+    compiled = compile_model(
+        shared_file(f"models/open/{VAD}.tflite"), Options(target="mps2-an386", objective=Objective.RAM)
+    )
+    layers = [call for call in compiled.schedule.calls if call.op.macs]
+    assert compiled.schedule.arena_bytes == 1348 and len(layers) == 8
+    assert not any(call.kernel.function == "tg_convolve_s8" for call in layers)
 
 
 @requires_host_cc
@@ -81,6 +94,24 @@ def test_item_17_reset_and_contexts(tmp_path: Path) -> None:
     expected = np.stack([largest for largest, *_ in litert_calls(model, calls)])
     (tmp_path / "two").mkdir()
     run_two_instances(compiled, calls, expected, tmp_path / "two")
+
+
+@needs_litert
+def test_item_17_validate_compares_first_values(tmp_path: Path) -> None:
+    """With those that LiteRT reads, by name; where a pass has made a ring of a variable, outputs tell."""
+    compiled = compile_model(
+        _write(tmp_path, variables_model(seed=2)), Options(target="host", kernels=Kernels.PORTABLE)
+    )
+    graph, calls = compiled.schedule.graph, [np.full((1, 2, 1, 4), value, np.int8) for value in (5, -7)]
+    named = {state.tensor.name for state in graph.states} & {"rows", "sum", "one", "other"}
+    assert named >= {"sum", "one", "other"}
+    for broken in (None, *graph.states):
+        others = tuple(replace(own, start=own.initial + 1) if own is broken else own for own in graph.states)
+        comparison, engine = OperatorComparison(replace(graph, states=others)), LiteRT(compiled.source)
+        found = [one for x in calls for one in comparison.call([x], engine.run([x])) if one.mismatches]
+        assert (broken is None) is not bool(found)
+        if broken is not None and broken.tensor.name in named:
+            assert [one.tensor for one in found] == [broken.tensor.name]
 
 
 @requires_host_cc

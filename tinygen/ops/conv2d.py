@@ -46,12 +46,14 @@ class Conv2D(Convolution):
     def channel_links(self) -> None:
         return None
 
-    def as_product(self) -> FullyConnected | None:
+    def as_product(self, of_windows: bool = False) -> FullyConnected | None:
         channels, height, width, depth = self.weights.shape
-        has_one_pixel = self.output.shape[1:3] == (height, width) == (1, 1) and self.input.shape == (1, 1, 1, depth)
-        if not has_one_pixel or self.weights.data is None or self.weights.type.dtype is not DType.INT8:
+        is_whole = self.input.shape == (1, height, width, depth) and self.output.shape[1:3] == (1, 1)
+        if not is_whole or self.padding != NO_PADDING or (height * width > 1) is not of_windows:
             return None
-        matrix = replace(self.weights.type, shape=(channels, depth))
+        if self.weights.data is None or self.weights.type.dtype is not DType.INT8:
+            return None
+        matrix = replace(self.weights.type, shape=(channels, height * width * depth))
         name = f"{self.weights.name}:matrix of {self.name}"
         return recast(self, FullyConnected, weights=Tensor(name, matrix, self.weights.data.reshape(matrix.shape)))
 

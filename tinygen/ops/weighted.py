@@ -114,10 +114,11 @@ class Weighted(Op):
         """The layer on an input of signs, whose pixels have `depth` channels; asked of layers with a sign form."""
         raise NotImplementedError(f"{type(self).__name__} has no form on signs of depth {depth}")
 
-    def as_product(self) -> Op | None:
+    def as_product(self, of_windows: bool = False) -> Op | None:  # noqa: ARG002 - for subclasses
         """The same sums, rounded alike, as those of a matrix and a vector; None where they are none, or that already.
 
-        For them there may be faster kernels.
+        For them there may be faster kernels. `of_windows`: of filters over several pixels that are all of the image;
+        else of those over a single one.
         """
         return None
 
