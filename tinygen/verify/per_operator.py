@@ -36,12 +36,13 @@ class OperatorComparison:
 
     A tensor that the passes or the frontend have made, which the oracle lacks, takes the reference's value: what
     stands for a chain of the user's operators is compared at the chain's end. So does a state that the oracle does not
-    show, of a variable that a subgraph reads, say.
+    show, of a variable that a subgraph reads, say. What the first call begins with is compared where states are read.
     """
 
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
         self._states = {state.tensor: state.initial for state in graph.states}  # before the next call
+        self._has_begun = False
 
     def call(self, inputs: Sample, oracle: LiteRTRun) -> list[ComparedTensor]:
         """The comparisons of the next one."""
@@ -59,8 +60,13 @@ class OperatorComparison:
         for state in graph.states:
             known[state.tensor] = _oracle_value(state.tensor, oracle.tensors, self._states[state.tensor])
             rounded.add(state.tensor)
+        starts = {} if self._has_begun else dict(self._states)
+        self._has_begun = True
         for op in graph.ops:
             here = next(stage)
+            for tensor in op.operands:
+                if (start := starts.pop(tensor, None)) is not None:
+                    yield compare(here, Side.ORACLE, tensor.name, start, known[tensor])
             operands = Values(known.__getitem__)
             with np.errstate(all="ignore"):
                 results = op.evaluate(operands)
