@@ -110,6 +110,9 @@ def test_item_17_tracks(tmp_path: Path) -> None:
         (tmp_path / "damaged.wav").write_bytes(damaged)
         with pytest.raises(UsageError, match=message):
             read_track(tmp_path, "damaged.wav")
+    (tmp_path / "long.wav").write_bytes(good[:40] + (4 * (1280 * 16000 + 1)).to_bytes(4, "little") + good[44:])
+    with pytest.raises(UsageError, match=r"20480001 samples at 16000 Hz; .*, of 1280 seconds at most, were expected"):
+        read_track(tmp_path, "long.wav")
     with pytest.raises(UsageError, match="is no name of a file"):
         read_track(tmp_path, "../good.wav")
     with pytest.raises(UsageError, match="No such file"):
