@@ -1,0 +1,393 @@
+"""What a sweep of thousands of candidates takes, and how it scales; writes sweep.md and sweep.json beside it.
+
+    python -m benchmarks.sweep [PART ...]
+
+Parts: `rate`, `alone`, `overhead`, `many`, `scaling`; without one all of them. Each runs in a process of its own, so
+that times and memory are its own. `scaling` sleeps as long as `rate` has recorded.
+"""
+
+import json
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import onnx
+
+from examples.families import Member, family, network
+from tinygen.option import from_written
+from tinygen.options import Options
+from tinygen.sweeping.bounded import bounded
+from tinygen.sweeping.engine import SETTINGS, Cluster, RunBatch, package
+from tinygen.sweeping.point import Batch, PointResult, PointTask, run_batch
+from tinygen.sweeping.sweep import Models, Sweep, plan_of
+
+BOARDS = ("mps2-an382", "mps2-an386", "mps3-an547", "mps2-an385")  # Cortex-M0, M4, M55, M3
+GOALS = {"rate": 8.0, "overhead_ms": 5.0, "efficiency": 0.9}
+_OUT = Path(__file__).with_suffix("")
+_CANDIDATES = 1_000
+_RAM = 40  # of them with -O ram
+_ALONE = 5  # candidates that are inspected one process at a time
+_MANY = 2_500
+_EMPTY = 1_500  # candidates whose points do nothing
+_MODEL_BYTES = 150_000  # of these
+_SIMULATED = (64,)  # workers
+_SIMULATED_BYTES = 25_000  # of their candidates, as of those that were recorded
+_EACH_S = 90.0  # that each of them sleeps
+_MEMORY_FIELDS = ("parent_before_bytes", "parent_tenth_bytes", "parent_end_bytes", "worker_bytes")
+_INTRODUCTION = f"""# Sweeps
+
+By `python -m benchmarks.sweep`: `tinygen sweep` with two workers on a machine of two cores on which others worked, too,
+so that rates are points by process time of all that a sweep runs. Candidates come from
+[examples/families.py](../examples/families.py); boards are {", ".join(BOARDS)} (Cortex-M0, M4, M55 and M3), with
+`-O time` and `--kernels auto`.
+"""
+_RATE = """
+## Rate
+
+{candidates:,} candidates of MLPerf Tiny's size on each board, inspected with `-O time`: {points:,} points, {failures}
+of them failed, **{points_a_second:.1f} points a second and core** (goal: at least {goal:g}). That includes the start of
+the workers, and the script that makes the networks, which is part of the process that sweeps. A point takes
+{median:.0f} ms in the median and {longest:.0f} ms at most; of each candidate the first one imports it.
+
+`tinygen inspect`, one process a point, makes {alone:.2f} a second and core, on {alone_points} points of the same
+candidates: the sweep is {times:.0f} times as fast.
+"""
+_OVERHEAD = """
+## Overhead
+
+Process time of all processes for everything but planning, by sweeps of {empty:,} candidates of {size:,} bytes whose
+points do nothing, less the {start:.1f} s of a sweep of one candidate, which are the start of two workers:
+**{several:.2f} ms a point** with {boards} points a candidate, {single:.2f} ms with one (goal: below {goal:g}).
+"""
+_MEMORY = """
+## 10,000 points
+
+{points:,} points in one sweep, {failures} of them failed: {candidates:,} small keyword networks from a generator, which
+is asked for the next one when there is room. Peak memory of the process that sweeps: {before:.0f} MiB before,
+{tenth:.0f} MiB after a tenth of the candidates, **{end:.0f} MiB at the end**, with all rows; of the larger worker
+{worker:.0f} MiB. Rate: {points_a_second:.1f} points a second and core.
+"""
+_SCALING = """
+## Scaling, simulated
+
+Workers are processes of the same machine that sleep as long as points took: those of *Rate* ({mean:.0f} ms in the
+mean), and {ram_points} with `-O ram` ({ram_mean:.0f} ms). All else is that of a sweep: a scheduler in a process of its
+own, candidates of {size:,} bytes that go to the workers, results that come back and are stored. Efficiency is the sum
+of the recorded times over the time that all workers had, from the first candidate to the last row. The scheduler, all
+workers and the process that sweeps share two cores, which those of a cluster do not; other work of the machine had a
+lower priority. The row of `-O time` is of a short run, before workers gave back single points of a candidate; a run of
+94 s had 0.266.
+
+| goal | workers | points | seconds | efficiency | points a second | sweeping, ms a point | scheduler, ms a point |
+|---|--:|--:|--:|--:|--:|--:|--:|
+{rows}
+
+The goal of more than {goal:g} with 64 workers is missed: narrowly with `-O ram`, by far with `-O time`, where workers
+ask for a thousand points a second, and two busy cores do not carry the 66 processes; what the simulated workers take of
+them is not known. A sweep is bounded by its end, when workers wait for the last points, which costs seconds whatever
+its length, and by the one process that sweeps, with its hashes, messages and the store: at {parent:.2f} ms of process
+time a point it can serve {most:,.0f} points a second, however many workers there are.
+"""
+
+
+def mlperf_sized() -> Iterator[Member]:
+    """Keyword and image networks of 20 thousand to some million MACs, as MLPerf Tiny's are."""
+    drawn = list(family(range(16, 66, 5), (3, 4, 5, 6), range(40, 65, 2)))
+    return islice((drawn[place * 7 % len(drawn)] for place in range(len(drawn))), _CANDIDATES)
+
+
+def small() -> Iterator[tuple[str, onnx.ModelProto]]:
+    """Small keyword networks, many times under another name and digest."""
+    made = [(member.name, network(member)) for member in family((8, 12), (1, 2), (20, 25), ("keyword",))]
+    for number in range(_MANY):
+        name, model = made[number % len(made)]
+        copied = onnx.ModelProto()
+        copied.CopyFrom(model)
+        copied.doc_string = str(number)
+        yield f"{name}_{number}", copied
+
+
+def _networks(members: Iterator[Member]) -> Models:
+    return ((member.name, network(member)) for member in members)
+
+
+def _swept(
+    models: Models, cluster: Cluster, run: RunBatch = run_batch, boards: Sequence[str] = BOARDS, goal: str = "time"
+) -> Sweep:
+    """A sweep with nothing stored, done."""
+    with tempfile.TemporaryDirectory() as cache:
+        swept = Sweep(models, plan_of(boards, {"optimize": goal}), PointTask(), cluster, Path(cache), run)
+        for _ in swept.run():
+            pass
+    return swept
+
+
+def _process_seconds() -> float:
+    """Of this process and those that it started and that have ended."""
+    used = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return sum(each.ru_utime + each.ru_stime for each in used)
+
+
+def _peak_bytes(who: int = resource.RUSAGE_SELF) -> int:
+    return resource.getrusage(who).ru_maxrss << 10
+
+
+def by_process_time(batch: Batch, task: PointTask, folder: Path) -> tuple[PointResult, ...]:
+    """`run_batch`, with seconds of process time."""
+    found = list[PointResult]()
+    for single in batch.singles:
+        begin = time.process_time()
+        [result] = run_batch(single, task, folder)
+        found.append(replace(result, seconds=round(time.process_time() - begin, 4)))
+    return tuple(found)
+
+
+def rate() -> dict[str, Any]:
+    """Points a second and core; seconds of each point, by candidate."""
+    return _recorded(mlperf_sized(), "time")
+
+
+def ram() -> dict[str, Any]:
+    """The same of some candidates with a goal that takes longer."""
+    return _recorded(islice(mlperf_sized(), 0, None, _CANDIDATES // _RAM), "ram")
+
+
+def _recorded(members: Iterator[Member], goal: str) -> dict[str, Any]:
+    begin = _process_seconds()
+    swept = _swept(_networks(members), Cluster(workers=2), by_process_time, goal=goal)
+    seconds = _process_seconds() - begin
+    rows = swept.rows
+    each = [[row["seconds"] for row in rows[first : first + len(BOARDS)]] for first in range(0, len(rows), len(BOARDS))]
+    return {
+        "points": len(rows),
+        "failures": swept.failures,
+        "process_seconds": round(seconds, 1),
+        "points_a_second": round(len(rows) / seconds, 1),
+        "seconds": each,
+    }
+
+
+def alone() -> dict[str, Any]:
+    """The same by `tinygen inspect`, one process a point."""
+    members = list(mlperf_sized())
+    with tempfile.TemporaryDirectory() as folder:
+        begin = _process_seconds()
+        for member in members[:: len(members) // _ALONE]:
+            file = Path(folder) / f"{member.name}.onnx"
+            onnx.save(network(member), file)
+            for board in BOARDS:
+                line = ["tinygen", "inspect", str(file), "-t", board, "-O", "time", "--json"]
+                subprocess.run(line, check=True, capture_output=True)
+    points = len(members[:: len(members) // _ALONE]) * len(BOARDS)
+    return {"points": points, "points_a_second": round(points / (_process_seconds() - begin), 2)}
+
+
+_EMPTY_RESULT = PointResult(arena_bytes=1, const_bytes=1, macs=1, estimated_instructions=1)
+
+
+def nothing(batch: Batch, task: PointTask, _folder: Path) -> tuple[PointResult, ...]:
+    """All of `run_batch` but planning."""
+    for chosen in batch.points:
+        with bounded(task.timeout_s, task.memory_bytes):
+            from_written(Options, chosen)
+    return (_EMPTY_RESULT,) * len(batch.points)
+
+
+def overhead() -> dict[str, Any]:
+    """Milliseconds of process time of a point beyond planning, by points of a candidate; not those of starting."""
+
+    def seconds(candidates: int, boards: Sequence[str]) -> float:
+        begin = _process_seconds()
+        models = ((f"m{number}", number.to_bytes(8, "big") + bytes(_MODEL_BYTES)) for number in range(candidates))
+        _swept(models, Cluster(workers=2), nothing, boards)
+        return _process_seconds() - begin
+
+    start = seconds(1, BOARDS)
+    points = {count: (seconds(_EMPTY, BOARDS[:count]) - start) / (_EMPTY * count) for count in (len(BOARDS), 1)}
+    return {"start_seconds": round(start, 1), **{str(count): round(1e3 * each, 2) for count, each in points.items()}}
+
+
+def many() -> dict[str, Any]:
+    """Memory of a sweep of 10,000 points."""
+    before = _peak_bytes()
+    begin = _process_seconds()
+    peaks = dict[int, int]()
+
+    def watched() -> Iterator[tuple[str, onnx.ModelProto]]:
+        for index, candidate in enumerate(small()):
+            peaks[index] = _peak_bytes()
+            yield candidate
+
+    swept = _swept(watched(), Cluster(workers=2))
+    return {
+        "points": len(swept.rows),
+        "failures": swept.failures,
+        "points_a_second": round(len(swept.rows) / (_process_seconds() - begin), 1),
+        "parent_before_bytes": before,
+        "parent_tenth_bytes": peaks[_MANY // 10],
+        "parent_end_bytes": _peak_bytes(),
+        "worker_bytes": _peak_bytes(resource.RUSAGE_CHILDREN),
+    }
+
+
+def sleeping(batch: Batch, _task: PointTask, _folder: Path) -> tuple[PointResult, ...]:
+    """As long as the model says that a point takes on its board."""
+    assert not isinstance(batch.model, Path)
+    document, _, _ = batch.model.data.partition(b"}")  # what follows makes it another model, of the size of one
+    times = json.loads(document + b"}")
+    each = [times[chosen["target"]] for chosen in batch.points]
+    time.sleep(sum(each))
+    return tuple(replace(_EMPTY_RESULT, seconds=seconds) for seconds in each)
+
+
+def scaling() -> dict[str, Any]:
+    """Efficiency of simulated clusters, by goal and workers: recorded seconds over those that their workers had."""
+    stored = json.loads(_OUT.with_suffix(".json").read_text(encoding="utf-8"))
+    return {
+        goal: {str(workers): _simulated(workers, stored[part]["seconds"]) for workers in _SIMULATED}
+        for goal, part in (("-O time", "rate"), ("-O ram", "ram"))
+    }
+
+
+def _simulated(workers: int, recorded: Sequence[Sequence[float]]) -> dict[str, float]:
+    each = round(_EACH_S * len(recorded) / sum(map(sum, recorded)))
+    times = [recorded[number % len(recorded)] for number in range(workers * each)]
+
+    def models() -> Models:
+        documents = (json.dumps(dict(zip(BOARDS, each, strict=True))).encode() for each in times)
+        return (
+            (f"m{number}", document + str(number).encode() + bytes(_SIMULATED_BYTES))
+            for number, document in enumerate(documents)
+        )
+
+    with _cluster(workers) as (address, scheduler):
+        cluster = Cluster(scheduler=address)
+        _swept(islice(models(), workers), cluster, sleeping)  # workers have imported what they need
+        own, theirs, begin = time.process_time(), sum(scheduler.cpu_times()[:2]), time.perf_counter()
+        swept = _swept(models(), cluster, sleeping)
+        took = time.perf_counter() - begin
+        own, theirs = time.process_time() - own, sum(scheduler.cpu_times()[:2]) - theirs
+    points = len(swept.rows)
+    return {
+        "points": points,
+        "seconds": round(took, 2),
+        "efficiency": round(sum(map(sum, times)) / took / workers, 3),
+        "points_a_second": round(points / took),
+        "parent_ms": round(1e3 * own / points, 2),
+        "scheduler_ms": round(1e3 * theirs / points, 2),
+    }
+
+
+@contextmanager
+def _cluster(workers: int) -> Iterator[tuple[str, Any]]:
+    """Address and process of a scheduler with so many processes."""
+    psutil = package("psutil")
+    line = [sys.executable, "-m", "benchmarks.sweep", "--cluster", str(workers)]
+    with subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdin is not None and process.stdout is not None
+        try:
+            yield process.stdout.readline().strip(), psutil.Process(process.pid)
+        finally:
+            process.stdin.close()
+
+
+def serve(workers: int) -> None:
+    """A cluster of processes that lasts until nothing more can come in."""
+    dask, distributed = package("dask"), package("distributed")
+    with dask.config.set({**SETTINGS, "distributed.worker.multiprocessing-method": "forkserver"}):
+        package("distributed.utils").get_mp_context().set_forkserver_preload(["distributed", Cluster.__module__])
+        cluster = distributed.LocalCluster(
+            n_workers=workers, threads_per_worker=1, memory_limit=0, dashboard_address=None
+        )
+        with cluster:
+            print(cluster.scheduler_address, flush=True)
+            sys.stdin.read()
+
+
+PARTS: Mapping[str, Callable[[], dict[str, Any]]] = {
+    "rate": rate,
+    "ram": ram,
+    "alone": alone,
+    "overhead": overhead,
+    "many": many,
+    "scaling": scaling,
+}
+
+
+def page(found: Mapping[str, Any]) -> str:
+    """The page of stored results."""
+    rate, ram, alone, overhead, many = (found[part] for part in ("rate", "ram", "alone", "overhead", "many"))
+    milliseconds = sorted(1e3 * seconds for each in rate["seconds"] for seconds in each)
+    sizes = {name.removeprefix("parent_").removesuffix("_bytes"): many[name] / (1 << 20) for name in _MEMORY_FIELDS}
+    last = found["scaling"]["-O time"][str(max(_SIMULATED))]
+    speed = {
+        **rate,
+        "candidates": len(rate["seconds"]),
+        "goal": GOALS["rate"],
+        "median": milliseconds[len(milliseconds) // 2],
+        "longest": milliseconds[-1],
+        "alone": alone["points_a_second"],
+        "alone_points": alone["points"],
+        "times": rate["points_a_second"] / alone["points_a_second"],
+    }
+    cost = {
+        "empty": _EMPTY,
+        "size": _MODEL_BYTES,
+        "boards": len(BOARDS),
+        "goal": GOALS["overhead_ms"],
+        "start": overhead["start_seconds"],
+        "several": overhead[str(len(BOARDS))],
+        "single": overhead["1"],
+    }
+    simulated = {
+        "size": _SIMULATED_BYTES,
+        "mean": sum(milliseconds) / len(milliseconds),
+        "ram_points": ram["points"],
+        "ram_mean": 1e3 * sum(map(sum, ram["seconds"])) / ram["points"],
+        "boards": len(BOARDS),
+        "goal": GOALS["efficiency"],
+        "rows": "\n".join(_row(goal, *each) for goal, rows in found["scaling"].items() for each in rows.items()),
+        "parent": last["parent_ms"],
+        "most": 1e3 / last["parent_ms"],
+    }
+    memory = {**many, **sizes, "candidates": _MANY}
+    pairs = (_RATE, speed), (_OVERHEAD, cost), (_MEMORY, memory), (_SCALING, simulated)
+    return _INTRODUCTION + "".join(text.format_map(values) for text, values in pairs)
+
+
+def _row(goal: str, workers: str, found: Mapping[str, Any]) -> str:
+    return (
+        f"| `{goal}` | {workers} | {found['points']:,} | {found['seconds']:.1f} | {found['efficiency']:.3f} | "
+        f"{found['points_a_second']:,} | {found['parent_ms']:.2f} | {found['scheduler_ms']:.2f} |"
+    )
+
+
+def main(parts: Sequence[str]) -> None:
+    """Measure, store, write the page."""
+    file = _OUT.with_suffix(".json")
+    found = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+    for part in parts or PARTS:
+        line = [sys.executable, "-m", "benchmarks.sweep", "--measure", part]
+        found[part] = json.loads(subprocess.run(line, check=True, stdout=subprocess.PIPE, text=True).stdout)
+        ordered = {name: found[name] for name in PARTS if name in found}
+        file.write_text(f"{json.dumps(ordered)}\n", encoding="utf-8")
+    if found.keys() >= PARTS.keys():
+        _OUT.with_suffix(".md").write_text(page(found), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    match sys.argv[1:]:
+        case ["--measure", part]:
+            print(json.dumps(PARTS[part]()))
+        case ["--cluster", workers]:
+            serve(int(workers))
+        case parts:
+            main(parts)

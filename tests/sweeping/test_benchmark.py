@@ -1,0 +1,52 @@
+"""benchmarks/sweep.md: made of what is stored, within its goals; simulated points sleep as long as was recorded."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmarks import sweep
+from benchmarks.sweep import BOARDS, GOALS, by_process_time, page, sleeping, small
+from tests.support.command_line import DIGITS
+from tests.test_readme import CHECKOUT
+from tinygen.sweeping.candidate import Suggestion, digest_of, source_of
+from tinygen.sweeping.point import Batch, PointTask
+from tinygen.sweeping.sweep import plan_of
+
+_PAGE = CHECKOUT / "benchmarks" / "sweep.md"
+_STORED: dict[str, Any] = json.loads(_PAGE.with_suffix(".json").read_text(encoding="utf-8"))
+
+
+def test_the_page_is_what_is_stored() -> None:
+    assert page(_STORED) == _PAGE.read_text(encoding="utf-8")
+
+
+def test_goals_are_met() -> None:
+    assert _STORED["rate"]["points"] == 4_000 and _STORED["rate"]["points_a_second"] >= GOALS["rate"]
+    assert max(_STORED["overhead"][points] for points in ("4", "1")) < GOALS["overhead_ms"]
+    assert _STORED["many"]["points"] == 10_000
+    assert [part["failures"] for part in (_STORED["rate"], _STORED["many"])] == [0, 0]
+
+
+def test_simulated_points_sleep_as_long_as_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
+    slept = list[float]()
+    monkeypatch.setattr("time.sleep", slept.append)
+    times = dict(zip(BOARDS, (0.1, 0.2, 0.3, 0.4), strict=True))
+    source = source_of(Suggestion("m", json.dumps(times).encode() + bytes(50)))
+    points = plan_of(BOARDS, {}).points
+    found = sleeping(Batch(source, "", (0, 1, 2, 3), points), PointTask(), Path())
+    assert slept == [1.0] and [result.seconds for result in found] == [0.1, 0.2, 0.3, 0.4]
+
+
+def test_recording_changes_nothing_but_seconds() -> None:
+    batch = Batch(DIGITS, digest_of((DIGITS,)), (0, 1), plan_of(BOARDS[:2], {"kernels": "portable"}).points)
+    found = by_process_time(batch, PointTask(), Path())
+    assert [result.error for result in found] == ["", ""] and found[0].arena_bytes
+    assert all(result.seconds > 0 for result in found)
+
+
+def test_small_candidates_are_many_under_digests_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sweep, "_MANY", 40)
+    made = list(small())
+    assert len(made) == len({name for name, _ in made}) == len({model.SerializeToString() for _, model in made}) == 40
