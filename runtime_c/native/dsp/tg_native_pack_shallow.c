@@ -23,9 +23,26 @@ static void fill(int8_t *to, uint32_t word, int32_t bytes)
 
 static void copy(int8_t *to, const int8_t *from, int32_t bytes)
 {
+#if TG_NATIVE_RV32
+    for (; bytes >= 8; bytes -= 8, to += 8, from += 8) { /* where words may not lie anywhere, memcpy is a call */
+        const int8_t a = from[0];
+        const int8_t b = from[1];
+        const int8_t c = from[2];
+        const int8_t d = from[3];
+        to[0] = a;
+        to[1] = b;
+        to[2] = c;
+        to[3] = d;
+        to[4] = from[4];
+        to[5] = from[5];
+        to[6] = from[6];
+        to[7] = from[7];
+    }
+#else
     for (; bytes >= 16; bytes -= 16, to += 16, from += 16) {
         memcpy(to, from, 16);
     }
+#endif
     for (; bytes > 0; bytes--) {
         *to++ = *from++;
     }

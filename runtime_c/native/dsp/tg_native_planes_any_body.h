@@ -147,6 +147,11 @@
 
 #else
 
+static inline int8_t tg_plane_any_scaled(uint32_t sum, const int32_t *scale, int32_t is_relu)
+{
+    return is_relu ? tg_linear((int32_t)sum, scale) : tg_rounded((int32_t)sum, scale);
+}
+
 static inline int8_t tg_plane_any_output(const int32_t *channel, const int16_t *plane,
     const struct tg_native_plane *geometry, int32_t stride, int32_t is_relu)
 {
@@ -160,7 +165,7 @@ static inline int8_t tg_plane_any_output(const int32_t *channel, const int16_t *
             sum = tg_mac(tg_half(weights, 1), plane[2 * i + 1], sum);
         }
     }
-    return is_relu ? tg_linear((int32_t)sum, channel + 1) : tg_rounded((int32_t)sum, channel + 1);
+    return tg_plane_any_scaled(sum, channel + 1, is_relu);
 }
 
 /* Outputs that are computed together, so that a weight is loaded once for all of them. */
@@ -177,8 +182,27 @@ static inline void tg_plane_any_outputs(const int32_t *channel, const int16_t *p
     uint32_t d = a;
 
     for (int32_t line = 0; line < geometry->filter_lines; line++, plane += geometry->row_bytes / 2) {
+        const int32_t *const end = weights + (stride == 1 ? 2 : 1) * steps;
         const int16_t *at = plane;
-        for (const int32_t *const end = weights + (stride == 1 ? 2 : 1) * steps; weights < end;) {
+        if (stride == 1) {
+            int32_t first = at[0];
+            int32_t second = at[1];
+            int32_t third = at[2];
+            for (; weights < end; weights += 2, at += 2) { /* outputs share what they see */
+                const int32_t weight = tg_half(weights, 0);
+                const int32_t next = tg_half(weights, 1);
+                const int32_t fourth = at[3];
+                const int32_t fifth = at[4];
+                a = tg_mac(next, second, tg_mac(weight, first, a));
+                b = tg_mac(next, third, tg_mac(weight, second, b));
+                c = tg_mac(next, fourth, tg_mac(weight, third, c));
+                d = tg_mac(next, fifth, tg_mac(weight, fourth, d));
+                first = third;
+                second = fourth;
+                third = fifth;
+            }
+        }
+        for (; weights < end; weights++) {
             for (int32_t k = 0; k < 2; k++, at++) {
                 const int32_t weight = tg_half(weights, k);
                 a = tg_mac(weight, at[0], a);
@@ -186,13 +210,14 @@ static inline void tg_plane_any_outputs(const int32_t *channel, const int16_t *p
                 c = tg_mac(weight, at[2 * stride], c);
                 d = tg_mac(weight, at[3 * stride], d);
             }
-            weights += stride == 1 ? 2 : 1;
         }
     }
-    const uint32_t sums[TG_PLANE_ANY_AT_ONCE] = {a, b, c, d};
-    for (int32_t i = 0; i < TG_PLANE_ANY_AT_ONCE; i++, output += geometry->position_step) {
-        *output = is_relu ? tg_linear((int32_t)sums[i], channel + 1) : tg_rounded((int32_t)sums[i], channel + 1);
-    }
+    const int32_t scale[3] = {channel[1], channel[2], channel[3]}; /* once, as outputs may be stored to anything */
+    const int32_t step = geometry->position_step;
+    output[0] = tg_plane_any_scaled(a, scale, is_relu);
+    output[step] = tg_plane_any_scaled(b, scale, is_relu);
+    output[2 * step] = tg_plane_any_scaled(c, scale, is_relu);
+    output[3 * step] = tg_plane_any_scaled(d, scale, is_relu);
 }
 
 static inline void tg_plane_any_lines(const int32_t *channel, const int16_t *plane, int8_t *output,
