@@ -65,8 +65,8 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> Iterator[Counter[str]]:
     [
         (Objective.BALANCED, True, 136, 76, 1),
         (Objective.BALANCED, False, 294, 88, 1),
-        (Objective.RAM, True, 153, 95, 2),
-        (Objective.RAM, False, 206, 88, 2),
+        (Objective.RAM, True, 186, 122, 2),  # the plan of the library's kernels alone is looked for, too
+        (Objective.RAM, False, 361, 124, 3),
     ],
 )
 def test_visual_wake_words(

@@ -6,6 +6,7 @@
 #ifndef TG_NATIVE_ROWS_BODY_H
 #define TG_NATIVE_ROWS_BODY_H
 
+#include "tg_native_arithmetic.h"
 #include "tg_native_gemv.h"
 
 /* Vectors one by one, with groups of units that have so many words each. */
