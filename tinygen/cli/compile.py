@@ -220,11 +220,18 @@ def _check_joining(joining: Joining) -> None:
 def _compiled(
     terminal: Terminal, model: Path, options: Options, observe: Observer | None = None, for_core: str = ""
 ) -> Compiled:
-    """One network alone, said while it is compiled; then which kernels it has."""
-    with terminal.searching(f"compiling {model.name}{for_core}") as watch:
-        compiled = compile_model(model, options, observe, watch=watch)
+    """One network alone; then which kernels it has."""
+    compiled = _searched(terminal, model, options, observe, for_core)
     terminal.note(kernel_note(compiled))
     return compiled
+
+
+def _searched(
+    terminal: Terminal, model: Path, options: Options, observe: Observer | None = None, for_core: str = ""
+) -> Compiled:
+    """A network, said while it is compiled."""
+    with terminal.searching(f"compiling {model.name}{for_core}") as watch:
+        return compile_model(model, options, observe, watch=watch)
 
 
 def _folder(made: Compiled | JointModels, kind: ProjectKind, members: Sequence[Compiled]) -> dict[str, str]:
@@ -250,8 +257,7 @@ def _several(
     members = []
     for text in models:
         own, model = _named(text)
-        with terminal.searching(f"compiling {model.name}") as watch:
-            members.append(compile_model(model, replace(options, name=own), watch=watch))
+        members.append(_searched(terminal, model, replace(options, name=own)))
     terminal.note(kernel_note(members[0]))
     made = product(name, members, joining)
     files = _folder(made, kind, members)
