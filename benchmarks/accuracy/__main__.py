@@ -216,8 +216,9 @@ def main() -> None:
     widths = [result for task in chosen for result in measured(task, WIDTHS)]
     tools = [result for task in chosen for result in measured(task, TOOLS)]
     products = measured(clicks(), CLICKS)
-    types = measured(file_types(), FILES)
-    types.append(at_run_time(file_types(), types[0]))
+    named = file_types()
+    types = measured(named, FILES)
+    types.append(at_run_time(named, types[0]))
     parts = {"widths": widths, "tools": tools, "products": products, "types": types}
     document = {name: [asdict(each) for each in found] for name, found in parts.items()}
     _OUT.with_suffix(".json").write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
