@@ -48,10 +48,36 @@
 
 #define TG_GEMV_RV32_LIMIT(sum, unit) TG_RV32_LIMITS(sum, "0" unit, "a4", "a5")
 
+/* What all of these functions are given. */
+#define TG_GEMV_RV32_ARGUMENTS                                                                                         \
+    const int32_t *stream __attribute__((unused)), const uint32_t *vector __attribute__((unused)),                     \
+    int32_t quads __attribute__((unused)), int32_t groups __attribute__((unused)),                                     \
+    int8_t *output __attribute__((unused))
+
+/* A group of units: its sums begin with their biases. */
+#define TG_GEMV_RV32_FIRST_SUMS                                                                                        \
+    "lw     s0, 0(a0)                \n"                                                                               \
+    "lw     s1, 4(a0)                \n"                                                                               \
+    "lw     s2, 8(a0)                \n"                                                                               \
+    "lw     s3, 12(a0)               \n"                                                                               \
+    "lw     s4, 16(a0)               \n"                                                                               \
+    "lw     s5, 20(a0)               \n"                                                                               \
+    "lw     s6, 24(a0)               \n"                                                                               \
+    "lw     s7, 28(a0)               \n"                                                                               \
+    "addi   a0, a0, 32               \n"
+
+/* Behind the outputs of a group: the next one, or the end. */
+#define TG_GEMV_RV32_NEXT_GROUP                                                                                        \
+    "addi   a0, a0, 96               \n"                                                                               \
+    "addi   a2, a2, 8                \n"                                                                               \
+    "sw     a2, 8(sp)                \n"                                                                               \
+    "lw     a3, 12(sp)               \n"                                                                               \
+    "addi   a3, a3, -1               \n"                                                                               \
+    "bnez   a3, 1b                   \n"                                                                               \
+    TG_RV32_LEAVE
+
 #define TG_GEMV_RV32_FUNCTION(name)                                                                                    \
-    TG_NAKED void name(const int32_t *stream __attribute__((unused)), const uint32_t *vector __attribute__((unused)),  \
-        int32_t quads __attribute__((unused)), int32_t groups __attribute__((unused)),                                 \
-        int8_t *output __attribute__((unused)))                                                                        \
+    TG_NAKED void name(TG_GEMV_RV32_ARGUMENTS)                                                                         \
     {                                                                                                                  \
         __asm__ volatile(TG_RV32_ENTER                                                                                 \
             "slli   t0, a2, 3                \n"                                                                       \
@@ -63,15 +89,7 @@
             "sw     a3, 12(sp)               \n"                                                                       \
             "lw     a2, 0(sp)                \n"                                                                       \
             "lw     a3, 4(sp)                \n"                                                                       \
-            "lw     s0, 0(a0)                \n"                                                                       \
-            "lw     s1, 4(a0)                \n"                                                                       \
-            "lw     s2, 8(a0)                \n"                                                                       \
-            "lw     s3, 12(a0)               \n"                                                                       \
-            "lw     s4, 16(a0)               \n"                                                                       \
-            "lw     s5, 20(a0)               \n"                                                                       \
-            "lw     s6, 24(a0)               \n"                                                                       \
-            "lw     s7, 28(a0)               \n"                                                                       \
-            "addi   a0, a0, 32               \n"                                                                       \
+            TG_GEMV_RV32_FIRST_SUMS                                                                                    \
             "2:                              \n"                                                                       \
             TG_GEMV_RV32_4                                                                                             \
             "addi   a0, a0, 32               \n"                                                                       \
@@ -84,13 +102,7 @@
             TG_GEMV_RV32_OUTPUT("s2", "24", "28", "32", "2") TG_GEMV_RV32_OUTPUT("s3", "36", "40", "44", "3")          \
             TG_GEMV_RV32_OUTPUT("s4", "48", "52", "56", "4") TG_GEMV_RV32_OUTPUT("s5", "60", "64", "68", "5")          \
             TG_GEMV_RV32_OUTPUT("s6", "72", "76", "80", "6") TG_GEMV_RV32_OUTPUT("s7", "84", "88", "92", "7")          \
-            "addi   a0, a0, 96               \n"                                                                       \
-            "addi   a2, a2, 8                \n"                                                                       \
-            "sw     a2, 8(sp)                \n"                                                                       \
-            "lw     a3, 12(sp)               \n"                                                                       \
-            "addi   a3, a3, -1               \n"                                                                       \
-            "bnez   a3, 1b                   \n"                                                                       \
-            TG_RV32_LEAVE                                                                                              \
+            TG_GEMV_RV32_NEXT_GROUP                                                                                    \
             TG_GEMV_RV32_LIMIT("s0", "0") TG_GEMV_RV32_LIMIT("s1", "1") TG_GEMV_RV32_LIMIT("s2", "2")                  \
             TG_GEMV_RV32_LIMIT("s3", "3") TG_GEMV_RV32_LIMIT("s4", "4") TG_GEMV_RV32_LIMIT("s5", "5")                  \
             TG_GEMV_RV32_LIMIT("s6", "6") TG_GEMV_RV32_LIMIT("s7", "7"));                                              \

@@ -82,9 +82,7 @@
 
 /* 8 elements: 138 instructions for 64 multiplications. */
 #define TG_GEMV_TWIN_FUNCTION(name)                                                                                    \
-    TG_NAKED void name(const int32_t *stream __attribute__((unused)), const uint32_t *vector __attribute__((unused)),  \
-        int32_t quads __attribute__((unused)), int32_t groups __attribute__((unused)),                                 \
-        int8_t *output __attribute__((unused)))                                                                        \
+    TG_NAKED void name(TG_GEMV_RV32_ARGUMENTS)                                                                         \
     {                                                                                                                  \
         __asm__ volatile(TG_RV32_ENTER                                                                                 \
             "li     t0, 12                    \n"                                                                      \
@@ -98,15 +96,7 @@
             "1:                              \n" /* a group of units */                                                \
             "sw     a3, 12(sp)                \n"                                                                      \
             "lw     a2, 0(sp)                 \n"                                                                      \
-            "lw     s0, 0(a0)                 \n"                                                                      \
-            "lw     s1, 4(a0)                 \n"                                                                      \
-            "lw     s2, 8(a0)                 \n"                                                                      \
-            "lw     s3, 12(a0)                \n"                                                                      \
-            "lw     s4, 16(a0)                \n"                                                                      \
-            "lw     s5, 20(a0)                \n"                                                                      \
-            "lw     s6, 24(a0)                \n"                                                                      \
-            "lw     s7, 28(a0)                \n"                                                                      \
-            "addi   a0, a0, 32                \n"                                                                      \
+            TG_GEMV_RV32_FIRST_SUMS                                                                                    \
             "2:                              \n" /* as many elements as a word has bits for */                         \
             "lw     s9, 0(a0)                 \n"                                                                      \
             "lw     t0, 4(sp)                 \n"                                                                      \
@@ -138,13 +128,7 @@
             TG_GEMV_RV32_OUTPUT("s1", "24", "28", "32", "2") TG_GEMV_RV32_OUTPUT("s5", "36", "40", "44", "3")          \
             TG_GEMV_RV32_OUTPUT("s2", "48", "52", "56", "4") TG_GEMV_RV32_OUTPUT("s6", "60", "64", "68", "5")          \
             TG_GEMV_RV32_OUTPUT("s3", "72", "76", "80", "6") TG_GEMV_RV32_OUTPUT("s7", "84", "88", "92", "7")          \
-            "addi   a0, a0, 96                \n"                                                                      \
-            "addi   a2, a2, 8                 \n"                                                                      \
-            "sw     a2, 8(sp)                 \n"                                                                      \
-            "lw     a3, 12(sp)                \n"                                                                      \
-            "addi   a3, a3, -1                \n"                                                                      \
-            "bnez   a3, 1b                    \n"                                                                      \
-            TG_RV32_LEAVE                                                                                              \
+            TG_GEMV_RV32_NEXT_GROUP                                                                                    \
             "6:                              \n" /* each two elements parted */                                        \
             "lui    t0, 8                     \n"                                                                      \
             TG_GEMV_TWIN_START("ra", "a4", "t3") TG_GEMV_TWIN_START("s10", "a5", "t4")                                 \
