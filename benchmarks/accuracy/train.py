@@ -7,6 +7,7 @@ that measuring needs none of them.
 from pathlib import Path
 
 import numpy as np
+import onnx
 import torch
 from sklearn.datasets import load_digits
 from torch import nn
@@ -117,7 +118,10 @@ def train_clicks(net: nn.Module) -> None:
 
 def _save(net: nn.Module, name: str, examples: tuple[torch.Tensor, ...], inputs: list[str]) -> None:
     program = torch.onnx.export(net.eval(), examples, dynamo=True, input_names=inputs, opset_version=18, verbose=False)
-    program.save(str(FOLDER / f"{name}.onnx"), external_data=False)
+    model = program.model_proto
+    for named in (*model.graph.node, *model.graph.value_info, *model.graph.input, *model.graph.output, model.graph):
+        del named.metadata_props[:]  # where in torch, and on which machine, it was made
+    onnx.save(model, FOLDER / f"{name}.onnx")
 
 
 def main() -> None:

@@ -1,5 +1,6 @@
 """Accuracy on real data after calibration, against the float network and onnxruntime's own static quantization."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import onnx
 import pytest
 
 from benchmarks.accuracy.__main__ import measured
-from benchmarks.accuracy.tasks import digits
+from benchmarks.accuracy.tasks import FOLDER, digits
 from tests.support.command_line import DIGITS, DIGITS_DATA
 from tests.support.float_models import as_float
 from tests.support.onnx_runtime import needs_onnxruntime
@@ -158,3 +159,8 @@ def test_s0_21_control_per_channel_keeps_accuracy_where_scales_are_powers_of_two
         outputs = np.asarray(_executed(model, images[100:], tmp_path), np.float64).reshape(expected.shape)
         errors.append(float(np.square(outputs - expected).mean()))
     assert errors[0] < errors[1]
+
+
+@pytest.mark.parametrize("model", sorted(FOLDER.glob("*.onnx")), ids=lambda model: model.name)
+def test_networks_do_not_say_on_which_machine_they_were_made(model: Path) -> None:
+    assert not re.search(rb'File "|site-packages', model.read_bytes())
