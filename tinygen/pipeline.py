@@ -134,7 +134,7 @@ class Compiled:
         """Raise DoesNotFitError where arena or constants exceed the target or the options; it says what would help."""
         request = _request(self.board, self.options, self.imported)
         remedies = fit.remedies(self.schedule, self.toolbox, request, self.imported.macs)
-        fit.check_fits(self.schedule, self.arena_limit_bytes, flash_limit_bytes(self.board, self.options), remedies)
+        fit.check_fits(self.schedule, self.arena_limit_bytes, self.const_limit_bytes, remedies)
 
     def curve(self, fetches_input: bool, rereads_input: bool = False) -> tuple[CurvePoint, ...]:
         """What less RAM costs: schedules from whole tensors down to the smallest arena.
@@ -145,6 +145,17 @@ class Compiled:
         asked = replace(request, fetches_input=fetches_input, rereads_input=rereads_input)
         points = curve(self.graph, self.board, self.toolbox, asked)
         return with_chosen(points, self.schedule, self.toolbox) if asked == request else points
+
+    def planned_for(self, goal: Objective) -> tuple[Schedule, Library]:
+        """The plan that another goal of -O would give the same graph, and whose kernels are in it."""
+        options = replace(self.options, objective=goal)
+        library = choose_library(options)
+        return _planned(self.graph, self.board, library, options, self.imported, None)[1], library
+
+    @property
+    def const_limit_bytes(self) -> int:
+        """What constants may take of flash."""
+        return flash_limit_bytes(self.board, self.options)
 
     @property
     def trees(self) -> tuple[SourceTree, ...]:

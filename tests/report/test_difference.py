@@ -56,6 +56,8 @@ def test_item_20_two_builds_of_a_model_by_operator_and_symbol(tmp_path: Path) ->
         assert pair == {"a": small.document[name], "b": fast.document[name]}
     for side, one in (("a", small.document), ("b", fast.document)):
         assert sum(each["flash_bytes"][side] or 0 for each in found["symbols"]) == one["flash_bytes"]
+        if side == "a":
+            assert sum(each["const_bytes"] for each in one["symbols"]) == one["const_bytes"]
         static = sum(each["ram_bytes"][side] or 0 for each in found["symbols"])
         assert static + one["arena_bytes"] + one["stack_bytes"] == one["ram_bytes"]
         assert [each["cycles_model"][side] for each in found["operators"]] == [

@@ -52,7 +52,7 @@ def _report(
     mode = REREADABLE if extra_macs else STREAMED if fetches_input else RESIDENT
     rows = curve_rows({mode: with_chosen(points, schedule, toolbox)})
     summary = report_compilation(schedule, "net", Path(model), "cmsis-nn", (), 1 << 20)
-    return full_report(summary, schedule, rows)
+    return full_report(summary, schedule, Library.CMSIS_NN, rows, 1 << 20)
 
 
 def _whole(graph: Graph, toolbox: Toolbox, fetches_input: bool) -> tuple[CurvePoint, ...]:
@@ -63,6 +63,14 @@ def _whole(graph: Graph, toolbox: Toolbox, fetches_input: bool) -> tuple[CurvePo
 @cache
 def _split_report() -> FullReport:
     return _report(_tower(), Objective.RAM, fetches_input=True)
+
+
+@cache
+def small_report() -> FullReport:
+    """Of a few layers on whole tensors."""
+    build = GraphBuilder()
+    tensor = build.depthwise(build.conv(build.input(1, 8, 8, 2), 6, HW(3, 3)))
+    return _report(build.graph(build.add(tensor, build.conv(tensor, 6))), Objective.TIME, fetches_input=False)
 
 
 @pytest.mark.parametrize("objective", [Objective.TIME, Objective.RAM])

@@ -40,6 +40,7 @@ class SymbolBytes:
     name: str
     flash_bytes: int
     ram_bytes: int  # in .data and .bss
+    const_bytes: int = 0  # of those in flash: the model's constants
 
 
 @dataclass(frozen=True)
@@ -78,19 +79,22 @@ def measure(elf: Path, roles: Mapping[Path, ObjectRole]) -> Sizes:
         bss_bytes=sections.get(".bss", 0),
         flash_bytes=sum(size for name, size in sections.items() if name in _STORED or name.startswith(_HOT)),
         arena_bytes=sum(size for name, size in sections.items() if name.startswith(".tg_arena")),
-        symbols=tuple(_symbols([placed for placed in counted if placed.output in (*_CODE_OUTPUTS, *_STATIC_OUTPUTS)])),
+        symbols=tuple(
+            _symbols([each for each in counted if each.output in (*_CODE_OUTPUTS, *_STATIC_OUTPUTS)], by_name)
+        ),
     )
 
 
-def _symbols(placements: list[Placement]) -> Iterator[SymbolBytes]:
+def _symbols(placements: list[Placement], roles: Mapping[str, ObjectRole]) -> Iterator[SymbolBytes]:
     """By name, in the order of names."""
-    flash, ram = Counter[str](), Counter[str]()
+    flash, ram, constant = Counter[str](), Counter[str](), Counter[str]()
     for placed in placements:
         name = _symbol(placed)
         flash[name] += placed.size if placed.output in _CODE_OUTPUTS else 0
         ram[name] += placed.size if placed.output in _STATIC_OUTPUTS else 0
+        constant[name] += placed.size if _is_constant(placed, roles) else 0
     for name in sorted(flash):
-        yield SymbolBytes(name, flash[name], ram[name])
+        yield SymbolBytes(name, flash[name], ram[name], constant[name])
 
 
 def _symbol(placed: Placement) -> str:

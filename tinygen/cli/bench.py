@@ -9,6 +9,7 @@ import typer
 from tinygen.build.desk import Desk
 from tinygen.cli.command import MICROCONTROLLER
 from tinygen.cli.command import command as as_command
+from tinygen.cli.page_file import PageFile
 from tinygen.cli.suite import SuiteName, measure_suite
 from tinygen.cli.terminal import Terminal
 from tinygen.errors import UsageError
@@ -74,6 +75,7 @@ def command(
     options: Options,
     desk: Desk,
     asked: BenchRequest,
+    page: PageFile,
     model: Model = None,
     suite: SuiteOption = None,
     goals: Goals = None,
@@ -85,13 +87,15 @@ def command(
     if (model is None) is (suite is None):
         raise UsageError("bench: a MODEL or --suite was expected, and not both. Name one.")
     if model is None:
-        _check_left_out("--suite", {"--per-op": asked.per_op, "--port": desk.chosen})
+        _check_left_out("--suite", {"--per-op": asked.per_op, "--port": desk.chosen, "--html": page.html})
         measure_suite(terminal, options, goals or _GOALS, asked.compare, models, output, force)
         for target in options.target.split(","):
             note_counter(load(target), terminal)
         return
     _check_left_out("MODEL", {"--goals": goals, "--models": models, "--output": output, "--force": force})
+    page.check_free(model)
     found = bench_model(model, options, asked, desk.chosen, terminal)
+    page.write(found.title, found)
     terminal.result(found, *found.tables)
 
 

@@ -11,6 +11,7 @@ from tinygen.calib.request import CalibrationRequest
 from tinygen.cli.command import command as as_command
 from tinygen.cli.options import Model
 from tinygen.cli.output_file import check_free, write_bytes
+from tinygen.cli.page_file import PageFile
 from tinygen.cli.table_file import check_free_for_table, write_table
 from tinygen.cli.terminal import Terminal
 from tinygen.errors import UsageError
@@ -38,17 +39,20 @@ def command(
     model: Model,
     out: Out,
     request: CalibrationRequest,
+    page: PageFile,
     errors: Errors = None,
     force: Force = False,
 ) -> None:
     """Find the quantization of a float model from samples, and write it as a CTable."""
     check_free_for_table(out, force, (model, request.data))
     _check_errors(errors, request, force, (model, request.data), out)
+    page.check_free(model, request.data)
     made = calibrate_model(model, request, terminal, errors is not None)
     write_table(out, ctable_text(made.table))
     report = replace(made.report, ctable=out)
     if errors is not None and isinstance(report, CalibrationReport):
         write_bytes(errors, layer_error_picture(model.name, report.errors).encode())
+    page.write(f"calibration of {model.name}", report)
     terminal.result(report, *report.tables)
 
 

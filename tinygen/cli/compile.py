@@ -45,7 +45,7 @@ from tinygen.report.engines import Explanation, engine_tables
 from tinygen.report.page import FullReport, full_report, html_page
 from tinygen.report.result import Result
 from tinygen.targets import Board
-from tinygen.tasks.inspection import curve
+from tinygen.tasks.inspection import curve, goals
 from tinygen.tasks.kernel_note import kernel_note
 
 
@@ -159,7 +159,8 @@ def command(
     summary = replace(summary, accuracy=_accuracy(compiled))
     if formats:
         with terminal.progress(f"reporting on {model.name}"):
-            full = full_report(summary, compiled.schedule, curve(compiled))
+            points, others, room = curve(compiled), goals(compiled), compiled.const_limit_bytes
+            full = full_report(summary, compiled.schedule, compiled.library, points, room, others)
             files |= {format.file: _text(full, format) for format in formats}
     write_folder(out, files, force)
     tables = [compilation_table(summary, out)]

@@ -8,12 +8,13 @@ import typer
 from tinygen.cli.command import MICROCONTROLLER
 from tinygen.cli.command import command as as_command
 from tinygen.cli.options import Seed
+from tinygen.cli.page_file import PageFile
 from tinygen.cli.terminal import Terminal
 from tinygen.errors import UsageError
 from tinygen.option import written
 from tinygen.options import Options
 from tinygen.report.bench import Bench, bench
-from tinygen.report.difference import difference, difference_tables, read_bench
+from tinygen.report.difference import difference, read_bench
 from tinygen.tasks.compiling import compiled_within
 
 _MOST_BYTES = 64 << 20  # of a document
@@ -29,13 +30,15 @@ Build = Annotated[
 
 
 @as_command(MICROCONTROLLER, without=["name"])
-def command(terminal: Terminal, a: Build, b: Build, options: Options, seed: Seed = 0) -> None:
+def command(terminal: Terminal, a: Build, b: Build, options: Options, page: PageFile, seed: Seed = 0) -> None:
     """Show what two builds differ in: RAM, flash, and cycles, by operator and by symbol."""
+    page.check_free(a, b)
     if {a.suffix.lower(), b.suffix.lower()} == {_SUFFIX}:
         _check_not_given(options)
     first, second = (_measured(terminal, build, options, seed) for build in (a, b))
     found = difference(str(a), first, str(b), second)
-    terminal.result(found, *difference_tables(found))
+    page.write(f"{a.name} and {b.name}", found)
+    terminal.result(found, *found.tables)
 
 
 def _check_not_given(options: Options) -> None:

@@ -21,6 +21,7 @@ _NORMAL_95 = 1.959963984540054  # the normal distribution's quantile of 97.5 %
 _SIGNIFICANT = 0.05
 _ROUNDING = 1e-24  # a variance that is none: one pair out of order among 10^11 has more
 _MANY = 5  # classes that top-5 takes
+_MOST_CONFUSED = 64  # classes whose confusions are counted one by one
 
 Truths = npt.NDArray[np.bool_]
 Labels = npt.NDArray[np.int64]
@@ -63,6 +64,7 @@ class ScoredAccuracy:
     classes: int
     commonest: float  # share that always answering the commonest class would have
     measures: tuple[Measured, ...]
+    confusion: tuple[tuple[int, ...], ...] = ()  # samples by label, then by answer; none of one score or many classes
 
 
 def accuracy(scores: Array, labels: Array, real: Array | None = None) -> ScoredAccuracy:
@@ -78,7 +80,15 @@ def accuracy(scores: Array, labels: Array, real: Array | None = None) -> ScoredA
     known = labels.astype(np.int64)
     measures = [*_shares(found, other, known), *_areas(found, other, known)]
     commonest = float(np.bincount(known).max()) / len(known)
-    return ScoredAccuracy(len(labels), classes, commonest, tuple(measures))
+    return ScoredAccuracy(len(labels), classes, commonest, tuple(measures), _confusion(found, known))
+
+
+def _confusion(scores: Reals, labels: Labels) -> tuple[tuple[int, ...], ...]:
+    classes = scores.shape[1]
+    if not 2 <= classes <= _MOST_CONFUSED:
+        return ()
+    pairs = np.bincount(classes * labels + scores.argmax(axis=1), minlength=classes**2)
+    return tuple(tuple(row) for row in pairs.reshape(classes, classes).tolist())
 
 
 def _scores(values: Array) -> Reals:

@@ -1,6 +1,8 @@
 """Accuracy as a table: of a network, beside its float network, with what of the difference chance explains."""
 
 from tinygen.quant.accuracy import AccuracyMeasure, Estimate, Measured, ScoredAccuracy
+from tinygen.report.charts import matrix
+from tinygen.report.picture import Picture
 from tinygen.report.table import ShownTable, count, listing
 
 _NAMES = {AccuracyMeasure.TOP1: "top-1", AccuracyMeasure.TOP5: "top-5", AccuracyMeasure.AUC: "AUC"}
@@ -17,6 +19,27 @@ def accuracy_table(found: ScoredAccuracy) -> ShownTable:
         return listing(("", "this network"), rows, title)
     columns = ("", "float", "quantized", "difference", "p", "")
     return listing(columns, [_row(each) for each in found.measures], title)
+
+
+def confusion_pictures(found: ScoredAccuracy | None) -> tuple[Picture, ...]:
+    """Which classes are taken for which; none where that was not counted."""
+    if found is None or not found.confusion:
+        return ()
+    pairs = [
+        (label, answer, number)
+        for label, answers in enumerate(found.confusion)
+        for answer, number in enumerate(answers)
+        if number and label != answer
+    ]
+    pairs.sort(key=lambda pair: -pair[2])
+    made = Picture(
+        title="Confusion matrix",
+        explains="Samples by their label, from top to bottom, and by the class with the largest score; the darker a "
+        "cell, the larger its share of the label's samples. Right ones are on the diagonal.",
+        svg=matrix(found.confusion, "answer", "label", "Samples by label and answer; the table has those that differ."),
+        table=listing(("label", "answer", "samples"), pairs, "Answers that differ from the label, the commonest first"),
+    )
+    return (made,)
 
 
 def _row(each: Measured) -> tuple[str, ...]:

@@ -12,9 +12,10 @@ from tinygen.quant.held_out import HeldOut, Nearness
 from tinygen.quant.mixture import MixedLayer, Mixture
 from tinygen.quant.search import Trial
 from tinygen.quant.widths import ALL_INT8, Widths
-from tinygen.report.accuracy import accuracy_table
+from tinygen.report.accuracy import accuracy_table, confusion_pictures
 from tinygen.report.engines import Explanation, engine_tables
-from tinygen.report.layer_errors import LayerError, layer_error_table
+from tinygen.report.layer_errors import LayerError, layer_error_bars, layer_error_table
+from tinygen.report.picture import Picture
 from tinygen.report.result import Result
 from tinygen.report.table import ShownTable, count, facts, listing, short_name, size
 
@@ -44,6 +45,12 @@ class CalibrationReport(Result):
         """How good the table is, what was chosen, and by which engines operators are computed."""
         engines = () if self.engines is None else engine_tables(self.engines)
         return (*calibration_tables(self), *engines)
+
+    @property
+    def pictures(self) -> tuple[Picture, ...]:
+        """The error of each layer, and which classes are taken for which."""
+        confusion = confusion_pictures(None if self.held_out is None else self.held_out.accuracy)
+        return (*([layer_error_bars(self.errors)] if self.errors else []), *confusion)
 
 
 @dataclass(frozen=True, repr=False)

@@ -14,8 +14,10 @@ from tinygen.quant.accuracy import ScoredAccuracy
 from tinygen.report.dynamic import DynamicSummary
 from tinygen.report.engines import Explanation
 from tinygen.report.operators import extra_macs, kernel_functions
+from tinygen.report.picture import Picture
 from tinygen.report.result import Result
 from tinygen.report.saved import saved_rows
+from tinygen.report.shares import Share, room_picture, shrunk_pictures
 from tinygen.report.stream import StreamSummary, stream_rows, stream_summary
 from tinygen.report.table import ShownTable, count, facts, listing, size
 
@@ -59,6 +61,17 @@ class Compilation(Folder):
     def tables(self) -> tuple[ShownTable, ...]:
         """The summary, and the kernels."""
         return facts(f"{self.model} for {self.target}", _rows(self)), kernel_table(self)
+
+    @property
+    def room(self) -> tuple[Share, ...]:
+        """Its memory beside that of the part."""
+        return (Share("RAM: arena", self.arena_bytes, self.arena_limit_bytes, "bytes"),)
+
+    @property
+    def pictures(self) -> tuple[Picture, ...]:
+        """What it takes of the part, and what shrinking has saved."""
+        shrunk = shrunk_pictures(self.macs, self.const_bytes, self.saved_macs, self.saved_const_bytes)
+        return room_picture(self.room), *shrunk
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

@@ -10,6 +10,9 @@ from pydantic import TypeAdapter, ValidationError
 from tinygen.build.sizes import SymbolBytes
 from tinygen.errors import UsageError
 from tinygen.report.bench import Bench, OperatorBench
+from tinygen.report.charts import ChartBar, bars
+from tinygen.report.picture import Picture
+from tinygen.report.result import Result
 from tinygen.report.table import ShownTable, count, facts, listing, short_name
 
 _TOTALS = (
@@ -17,6 +20,7 @@ _TOTALS = (
     *("cycles_model", "instructions"),
 )
 _ABSENT = "-"
+_MOST_DRAWN = 25  # changes
 _Part = TypeVar("_Part")
 _Key = tuple[str, ...]
 
@@ -55,8 +59,8 @@ class SymbolDifference:
     ram_bytes: Pair
 
 
-@dataclass(frozen=True)
-class BuildDifference:
+@dataclass(frozen=True, repr=False)
+class BuildDifference(Result):
     """All of both builds, what is equal too: operators in A's order, then those of B alone; symbols by name."""
 
     a: str
@@ -64,6 +68,16 @@ class BuildDifference:
     totals: Mapping[str, Pair]
     operators: tuple[OperatorDifference, ...]
     symbols: tuple[SymbolDifference, ...]
+
+    @property
+    def tables(self) -> tuple[ShownTable, ...]:
+        """The totals, then operators and symbols, the largest changes first."""
+        return _tables(self)
+
+    @property
+    def pictures(self) -> tuple[Picture, ...]:
+        """Totals of B in percent of A's, and the largest changes of operators and symbols."""
+        return _totals_picture(self), *_change_pictures(self)
 
 
 def read_bench(text: str, where: str) -> Bench:
@@ -145,31 +159,62 @@ def _pair(first: _Part | None, second: _Part | None, number: Callable[[_Part], i
     return Pair(None if first is None else number(first), None if second is None else number(second))
 
 
-def difference_tables(found: BuildDifference) -> tuple[ShownTable, ...]:
-    """What differs: the totals, then operators and symbols, the largest changes first."""
-    totals = [(name, *_numbers(pair), _share(pair)) for name, pair in found.totals.items()]
-    tables = [
-        facts("Two builds", (("A", found.a), ("B", found.b))),
-        listing(("", "A", "B", "B - A", ""), totals, "In all"),
-    ]
-    has_cycles = any(each.cycles_model != Pair(None, None) for each in found.operators)
-    taken = [(each, each.cycles_model if has_cycles else each.instructions) for each in found.operators]
+def _tables(found: BuildDifference) -> tuple[ShownTable, ...]:
+    tables = [facts("Two builds", (("A", found.a), ("B", found.b))), _totals_table(found)]
+    unit, taken = _taken(found)
     operators = [
         (each.operator, short_name(each.name), _kernels(each), *_numbers(pair))
-        for each, pair in sorted(taken, key=lambda row: -abs(row[1].change))
+        for each, pair in taken
         if pair.change or each.kernel_a != each.kernel_b
     ]
-    unit = "Modelled cycles" if has_cycles else "Instructions"
     titles: tuple[str, ...] = ("operator", "name", "kernel", "A", "B", "B - A")
     tables.append(listing(titles, operators, f"{unit} by operator{_equal(operators, found.operators)}"))
-    symbols = [
-        (each.name, *_numbers(each.flash_bytes), *_numbers(each.ram_bytes))
-        for each in sorted(found.symbols, key=lambda each: -abs(each.flash_bytes.change) - abs(each.ram_bytes.change))
-        if each.flash_bytes.change or each.ram_bytes.change
-    ]
+    symbols = [(each.name, *_numbers(each.flash_bytes), *_numbers(each.ram_bytes)) for each in _changed_symbols(found)]
     titles = ("symbol", "flash A", "B", "B - A", "RAM A", "B", "B - A")
     tables.append(listing(titles, symbols, f"Bytes by symbol{_equal(symbols, found.symbols)}"))
     return tuple(tables)
+
+
+def _totals_table(found: BuildDifference) -> ShownTable:
+    totals = [(name, *_numbers(pair), _share(pair)) for name, pair in found.totals.items()]
+    return listing(("", "A", "B", "B - A", ""), totals, "In all")
+
+
+def _taken(found: BuildDifference) -> tuple[str, list[tuple[OperatorDifference, Pair]]]:
+    """What operators take, and its unit; the largest changes first."""
+    has_cycles = any(each.cycles_model != Pair(None, None) for each in found.operators)
+    taken = [(each, each.cycles_model if has_cycles else each.instructions) for each in found.operators]
+    unit = "Modelled cycles" if has_cycles else "Instructions"
+    return unit, sorted(taken, key=lambda row: -abs(row[1].change))
+
+
+def _changed_symbols(found: BuildDifference) -> list[SymbolDifference]:
+    """The largest changes first."""
+    changed = (each for each in found.symbols if each.flash_bytes.change or each.ram_bytes.change)
+    return sorted(changed, key=lambda each: -abs(each.flash_bytes.change) - abs(each.ram_bytes.change))
+
+
+def _totals_picture(found: BuildDifference) -> Picture:
+    known = [(name, pair.a, pair.b) for name, pair in found.totals.items() if pair.a and pair.b is not None]
+    drawn = [ChartBar(name, 100 * b / a, f"{100 * b / a:.1f} %") for name, a, b in known]
+    says = "Totals of B in percent of A's."
+    return Picture("In all", f"{says} The line is A.", bars(drawn, end=100, says=says), _totals_table(found))
+
+
+def _change_pictures(found: BuildDifference) -> Iterator[Picture]:
+    """Of operators and of symbols, where there are changes."""
+    unit, taken = _taken(found)
+    changes = {
+        f"{unit} by operator": [(f"{each.operator} {short_name(each.name)}", pair) for each, pair in taken],
+        "Bytes of flash by symbol": [(each.name, each.flash_bytes) for each in _changed_symbols(found)],
+    }
+    for title, pairs in changes.items():
+        changed = [(name, pair) for name, pair in pairs if pair.change]
+        if changed:
+            drawn = [ChartBar(name, pair.change, f"{pair.change:+,}") for name, pair in changed[:_MOST_DRAWN]]
+            numbers = listing(("", "A", "B", "B - A"), ((name, *_numbers(pair)) for name, pair in changed), title)
+            explains = f"What B has more than A, or less; the largest {_MOST_DRAWN} changes."
+            yield Picture(title, explains, bars(drawn, says=title), numbers)
 
 
 def _equal(shown: Sequence[object], all: Sequence[object]) -> str:

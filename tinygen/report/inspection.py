@@ -9,10 +9,14 @@ from tinygen.planner.fit import fits_ram
 from tinygen.planner.memory.occupancy import occupancy
 from tinygen.planner.schedule.constants import const_bytes
 from tinygen.planner.schedule.schedule import Call, Schedule
+from tinygen.report.charts import Leaf
 from tinygen.report.curve import CurveRow, Knee, curve_table, next_knee
+from tinygen.report.flash import CONSTANTS, flash_picture
 from tinygen.report.operators import OperatorRow, extra_macs, kind, operator_rows, operator_table
+from tinygen.report.picture import Picture
 from tinygen.report.result import Result
 from tinygen.report.saved import saved_rows
+from tinygen.report.shares import Share, room_picture, shrunk_pictures
 from tinygen.report.states import StateSummary, state_summaries, state_table
 from tinygen.report.stream import StreamSummary, stream_rows, stream_summary
 from tinygen.report.table import ShownTable, count, facts, listing, short_name, size
@@ -83,6 +87,25 @@ class Inspection(Result):
         if self.curve:
             made.append(curve_table(self.curve))
         return tuple(made)
+
+    @property
+    def pictures(self) -> tuple[Picture, ...]:
+        """What it would take of the part, what each operator takes where these are asked for, and shrinking."""
+        if self.arena_bytes is None or self.const_bytes is None or self.macs is None:
+            return ()
+        room = (
+            Share("RAM: arena", self.arena_bytes, self.arena_limit_bytes, "bytes"),
+            Share("flash: constants", self.const_bytes, self.const_limit_bytes, "bytes"),
+        )
+        tables = [
+            Leaf(CONSTANTS, f"{row.index} {row.operator}", row.const_bytes) for row in self.ops if row.const_bytes
+        ]
+        shrunk = shrunk_pictures(self.macs, self.const_bytes, self.saved_macs, self.saved_const_bytes)
+        return (
+            room_picture(room),
+            *([flash_picture(tables, "Tables of the operators; code is not in it.")] if tables else []),
+            *shrunk,
+        )
 
 
 def inspect_schedule(

@@ -5,7 +5,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tinygen.report.axis import Tick, nice_ticks
+from tinygen.report.charts import ChartBar, bars
 from tinygen.report.page import escaping_environment
+from tinygen.report.picture import Picture
 from tinygen.report.plain import one_line
 from tinygen.report.table import ShownTable, listing, short_name
 
@@ -92,6 +94,20 @@ def layer_error_picture(model: str, errors: Sequence[LayerError]) -> str:
         ticks=tuple(Tick(_LEFT + _pixels(value), str(value)) for value in nice_ticks(_MOST_DB, 6)),
     )
     return escaping_environment().get_template("layer_errors.svg.j2").render(mark=PICTURE_MARK, picture=picture)
+
+
+def layer_error_bars(errors: Sequence[LayerError]) -> Picture:
+    """The same for pages: the shorter a bar, the more noise quantization has added up to there."""
+    drawn = [
+        ChartBar(short_name(e.name), _MOST_DB * _share(e.sqnr_db), _decibels(e.sqnr_db) or "exact") for e in errors
+    ]
+    return Picture(
+        title="Quantization error by layer",
+        explains=f"SQNR in dB: power of the float network's results over that of what differs, up to {_MOST_DB}. The "
+        "shorter a bar, the more has been lost up to there.",
+        svg=bars(drawn, says="SQNR by layer, in dB"),
+        table=layer_error_table(errors),
+    )
 
 
 def _bar(y: float, error: LayerError) -> ErrorBar:

@@ -4,8 +4,12 @@ from dataclasses import dataclass
 
 from tinygen.report.bench import Bench, ComparedOutputs, OperatorBench
 from tinygen.report.desk import BoardCycles, desk_tables
+from tinygen.report.flash import flash_picture, symbol_leaves
 from tinygen.report.gain import OperatorGain, gain_table
+from tinygen.report.network import NetworkRow, network_picture
+from tinygen.report.picture import Picture
 from tinygen.report.result import Result
+from tinygen.report.shares import cost_picture
 from tinygen.report.table import ShownTable, count, cycles, facts, listing, short_name, size
 
 _SHOWN_KINDS = 3
@@ -23,6 +27,7 @@ class BenchReport(Result, Bench):
     compare: Bench | None = None  # the same with other kernels
     reference: str = ""  # whose these are
     per_op_gain: tuple[OperatorGain, ...] = ()  # over these, where operators were measured
+    network: tuple[NetworkRow, ...] = ()  # with operators; its costs are cycles, or instructions without a model
 
     @property
     def title(self) -> str:
@@ -41,6 +46,19 @@ class BenchReport(Result, Bench):
         if self.compare is not None:
             made.append(comparison_table(f"Reference: {self.reference}", self, self.compare))
         return tuple(made)
+
+    @property
+    def pictures(self) -> tuple[Picture, ...]:
+        """The network, time by operator, and what is in flash; where operators were measured."""
+        if not self.network:
+            return ()
+        unit = "instructions" if self.cycles_model is None else "cycles"
+        explains = f"Constants of the network and functions, as they are linked: {size(self.flash_bytes)}."
+        return (
+            network_picture(self.network, unit),
+            cost_picture(self.network, unit),
+            *([flash_picture(symbol_leaves(self.symbols), explains)] if self.symbols else []),
+        )
 
 
 def bench_table(title: str, measured: Bench) -> ShownTable:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from rich.console import Console
 
 from tinygen.report.document import Json, plain_data
+from tinygen.report.picture import Picture
 from tinygen.report.table import ShownTable
 
 _WIDEST = 1000  # columns
@@ -24,8 +25,8 @@ class Result:
         raise NotImplementedError
 
     @property
-    def pictures(self) -> tuple[str, ...]:
-        """SVG, where numbers are better seen."""
+    def pictures(self) -> tuple[Picture, ...]:
+        """What numbers look like, for pages and notebooks."""
         return ()
 
     def to_dict(self) -> dict[str, Json]:
@@ -39,7 +40,8 @@ class Result:
         return tables_text(self.tables)
 
     def _repr_html_(self) -> str:
-        return "".join([*(table.html for table in self.tables), *self.pictures])
+        drawn = (picture.html for picture in self.pictures if picture.svg is not None)
+        return "".join([*(table.html for table in self.tables), *drawn])
 
 
 class Reported:

@@ -88,7 +88,7 @@ def _cell(text: str) -> Text:
 
 
 def _is_number(cell: str | int) -> bool:
-    return isinstance(cell, int) or not cell.strip("0123456789,.-±% ")
+    return isinstance(cell, int) or not cell.strip("0123456789,.+-±% ")
 
 
 def count(number: int | None) -> str:

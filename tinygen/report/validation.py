@@ -3,7 +3,9 @@
 from dataclasses import dataclass
 
 from tinygen.errors import MismatchError
-from tinygen.report.accuracy import accuracy_table
+from tinygen.report.accuracy import accuracy_table, confusion_pictures
+from tinygen.report.charts import ChartBar, bars
+from tinygen.report.picture import Picture
 from tinygen.report.result import Result
 from tinygen.report.table import ShownTable, count, facts, listing, short_name
 from tinygen.verify.validate import Layer, Permitted, Validation
@@ -26,6 +28,11 @@ class ValidationReport(Result, Validation):
         if self.layers:
             made.append(layer_table(self.layers))
         return tuple(made)
+
+    @property
+    def pictures(self) -> tuple[Picture, ...]:
+        """How far layers are from the references, and which classes are taken for which."""
+        return (*([layer_picture(self.layers)] if self.layers else []), *confusion_pictures(self.accuracy))
 
     def check_exact(self) -> None:
         """Raise MismatchError where something differs."""
@@ -81,6 +88,27 @@ def _permitted(permitted: tuple[Permitted, ...]) -> str:
 def _difference(value: float) -> str:
     """In LSB where it is of integers."""
     return f"{value} LSB" if isinstance(value, int) else _number(value)
+
+
+def layer_picture(layers: tuple[Layer, ...]) -> Picture:
+    """Differences of each operator."""
+    drawn = [ChartBar(_layer_name(layer), layer.max_abs_diff, _number(layer.max_abs_diff)) for layer in layers]
+    drawn_oracle = [
+        ChartBar(f"{_layer_name(layer)}, oracle", layer.oracle_max_abs_diff, _number(layer.oracle_max_abs_diff), False)
+        for layer in layers
+        if layer.oracle_max_abs_diff
+    ]
+    return Picture(
+        title="Largest difference by layer",
+        explains="Of the target from the references, in steps of the stored integers (of float layers as they are); "
+        "below these, in grey, of the references from the oracle, where there is one. No bar: equal to the bit.",
+        svg=bars([*drawn, *drawn_oracle], says="Largest difference by layer"),
+        table=layer_table(layers),
+    )
+
+
+def _layer_name(layer: Layer) -> str:
+    return layer.operator if layer.index is None else f"{layer.index} {layer.operator}"
 
 
 def _number(value: float) -> str:

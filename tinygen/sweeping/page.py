@@ -10,11 +10,12 @@ import numpy as np
 from markupsafe import Markup
 
 from tinygen import __version__
+from tinygen.report.drawing import MISSING, renderer
 from tinygen.report.page import escaping_environment
 from tinygen.report.plain import one_line
 from tinygen.report.table import count
 from tinygen.sweeping.front import front
-from tinygen.sweeping.pictures import PictureAxis, PictureDot, picture, renderer
+from tinygen.sweeping.pictures import PictureAxis, PictureDot, picture
 from tinygen.sweeping.table import reasons
 
 _MOST_ROWS = 20_000  # in the page; fronts are of all
@@ -104,7 +105,7 @@ def html_page(columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> str:
                 _board(name, rows, of_board[name], fronts[name], figures, draws if place < _MOST_DRAWN else None)
                 for place, name in enumerate(boards)
             ],
-            is_drawn=draws is not None,
+            missing="" if draws else MISSING,
             not_drawn=max(0, len(boards) - _MOST_DRAWN),
             columns=[(name, any(_is_number(row[name]) for row in rows)) for name in shown],
             rows=[_page_row(index, rows[index], shown, index in on_front) for index in kept],

@@ -3,20 +3,18 @@
 They hold numbers and titles of tinygen's alone: no names of models or boards.
 """
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from types import ModuleType
 from typing import Any
 
 from markupsafe import Markup
 
+from tinygen.report.drawing import vega_lite
+
 _WIDTH, _HEIGHT = 250, 180  # of the plot, pixels
 _CELL = 5  # pixels: of points beside each other in a cell that are not on the front, one is drawn
 _TICKS = 4
-_NAMESPACES = re.compile(r' xmlns(:\w+)?="[^"]*"')  # not needed in HTML
-_LINK = re.compile(r'xlink:href="[^"]*#')  # Vega puts an address of its own before them
 
 
 @dataclass(frozen=True)
@@ -37,14 +35,6 @@ class PictureDot:
     is_on_front: bool
 
 
-def renderer() -> ModuleType | None:
-    """What draws, where it is installed."""
-    try:
-        return import_module("vl_convert")
-    except ImportError:
-        return None
-
-
 def picture(dots: Sequence[PictureDot], x: PictureAxis, y: PictureAxis, draws: ModuleType) -> Markup:
     """The SVG element; points of the front lead to their rows, `#pN`."""
     fronts = [dot for dot in dots if dot.is_on_front]
@@ -53,11 +43,7 @@ def picture(dots: Sequence[PictureDot], x: PictureAxis, y: PictureAxis, draws: M
         _layer(fronts, x, y, {"type": "line", "interpolate": "step-after", "strokeWidth": 1.5}, "--accent"),
         _layer(fronts, x, y, {"type": "circle", "size": 45, "opacity": 1, "aria": True}, "--accent", _LINKED),
     ]
-    line = {"gridColor": "var(--line)", "domainColor": "var(--muted)", "tickColor": "var(--muted)"}
-    config = {"axis": {**line, "tickCount": _TICKS}, "view": {"stroke": None}}
-    chart = {"width": _WIDTH, "height": _HEIGHT, "background": None, "config": config, "layer": layers}
-    drawn: str = draws.vegalite_to_svg(chart)
-    return Markup(_LINK.sub('href="#', _NAMESPACES.sub("", drawn)))  # numbers and titles of this file's callers
+    return vega_lite({"width": _WIDTH, "height": _HEIGHT, "layer": layers}, draws)
 
 
 _LINKED = {"href": {"field": "link"}, "description": {"field": "says"}}
@@ -89,7 +75,7 @@ def _channel(field: str, title: str) -> dict[str, Any]:
         "type": "quantitative",
         "title": title,
         "scale": {"zero": False},
-        "axis": {"format": "~s"},
+        "axis": {"format": "~s", "tickCount": _TICKS},
     }
 
 

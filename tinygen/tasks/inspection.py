@@ -5,11 +5,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tinygen.errors import TinygenError, UnsupportedOperatorsError
+from tinygen.kernels.base import Objective
 from tinygen.option import FLAG, option
 from tinygen.options import Options
 from tinygen.pipeline import Compiled, Shared, arena_limit_bytes, flash_limit_bytes, plan_model
+from tinygen.planner.cost.cost import estimated_instructions
+from tinygen.planner.schedule.constants import const_bytes
 from tinygen.planner.schedule.schedule import Call
 from tinygen.report.curve import REREADABLE, RESIDENT, STREAMED, CurveRow, curve_rows
+from tinygen.report.goals import GoalRow
 from tinygen.report.inspection import Inspection, inspect_schedule, inspect_unsupported
 from tinygen.targets import load
 from tinygen.tasks.kernel_note import kernel_note
@@ -57,6 +61,24 @@ def curve(compiled: Compiled) -> tuple[CurveRow, ...]:
         **({REREADABLE: (True, True)} if options.rereads_input else {}),
     }
     return curve_rows({input: compiled.curve(*how) for input, how in asked.items()})
+
+
+def goals(compiled: Compiled) -> tuple[GoalRow, ...]:
+    """The plan that is compiled, and those of all goals of -O beside it."""
+    options = compiled.options
+    own = "as compiled" if options.objective is None else options.objective.value
+    plans = [(own, compiled.schedule, compiled.library)]
+    plans += [(goal.value, *compiled.planned_for(goal)) for goal in Objective if goal is not options.objective]
+    return tuple(
+        GoalRow(
+            goal=name,
+            arena_bytes=schedule.arena_bytes,
+            const_bytes=const_bytes(schedule),
+            instructions=round(estimated_instructions(schedule, library)),
+            is_chosen=schedule is compiled.schedule,
+        )
+        for name, schedule, library in plans
+    )
 
 
 def _unsplit_bytes(compiled: Compiled, shared: Shared) -> int:

@@ -9,11 +9,12 @@ from tinygen.kernels.base import Library
 from tinygen.option import FLAG, TEXT, choice, option
 from tinygen.options import Kernels, Options
 from tinygen.pipeline import Compiled
-from tinygen.report.bench import Bench, bench, planned
+from tinygen.report.bench import Bench, bench, numbered, planned
 from tinygen.report.counting import Counter, available_counter
 from tinygen.report.desk import BoardCycles, on_desk
 from tinygen.report.gain import operator_gains
 from tinygen.report.measurement import BenchReport
+from tinygen.report.network import NetworkRow, network_rows
 from tinygen.targets import Board
 from tinygen.tasks.compiling import compiled_within
 from tinygen.tasks.listener import SILENT, Listener
@@ -56,7 +57,19 @@ def bench_model(
         compare=reference,
         reference=asked.compare or "",
         per_op_gain=() if reference is None else operator_gains(measured, reference),
+        network=_network(compiled, measured),
     )
+
+
+def _network(compiled: Compiled, measured: Bench) -> tuple[NetworkRow, ...]:
+    """Its operators with what these take, where they were measured one by one."""
+    if measured.instructions is None or not measured.per_op:
+        return ()
+    called = {call.whole for call in compiled.schedule.calls}
+    ops = (op for op in numbered(compiled.schedule) if op in called)
+    has_cycles = measured.cycles_model is not None
+    taken = (each.cycles_model if has_cycles else each.instructions for each in measured.per_op)
+    return network_rows(compiled.schedule, compiled.library, dict(zip(ops, taken, strict=True)))
 
 
 def _measured(compiled: Compiled, asked: BenchRequest, desk: Desk | None) -> tuple[Bench, BoardCycles | None]:

@@ -162,6 +162,11 @@ def costs(toolbox: Toolbox) -> Costs:
 
 def estimated_instructions(schedule: Schedule, library: Library) -> float:
     """Of one inference, as the table predicts it."""
+    return sum(step_instructions(schedule, library))
+
+
+def step_instructions(schedule: Schedule, library: Library) -> tuple[float, ...]:
+    """Of each of its steps."""
     board = schedule.board
     found = costs(Toolbox(library, board.isa, has_native_kernels=True, has_thumb2=board.has_thumb2))
-    return sum(found.step(step) for step in schedule.flat_steps)
+    return tuple(found.step(step) for step in schedule.flat_steps)
