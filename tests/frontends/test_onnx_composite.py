@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.support.onnx_writer import OnnxWriter, Value
+from tests.support.onnx_writer import Attributes, OnnxWriter, Value
 from tinygen.errors import UnsupportedModelError
 from tinygen.frontends import import_model
 from tinygen.ops.real_function import RealFunction, RealKind
@@ -76,6 +76,27 @@ def einsum(writer: OnnxWriter, x: Value) -> Value:
     return writer.node("Einsum", [x, writer.constant(second)], {"equation": "bic,bjc->bij"})
 
 
+def fused_layers(writer: OnnxWriter, x: Value) -> Value:
+    """com.microsoft's: a sum and an activation behind a convolution, limits behind a matrix product."""
+    rng = np.random.default_rng(0)
+    weights = [writer.constant(rng.normal(size=shape).astype(np.float32)) for shape in ((5, 5, 3), (5,), (2, 5, 4))]
+    limits: Attributes = {"activation": "Clip", "activation_params": [-1.0, 2.5], "kernel_shape": [3]}
+    clipped = writer.node("FusedConv", [x, *weights[:2]], limits, domain=MICROSOFT)
+    leaky: Attributes = {"activation": "LeakyRelu", "activation_params": [0.2], "kernel_shape": [3]}
+    summed = writer.node("FusedConv", [x, *weights], leaky, domain=MICROSOFT)
+    rows = writer.node("Flatten", [writer.node("Add", [clipped, summed])])
+    units = writer.constant(rng.normal(size=(20, 3)).astype(np.float32))
+    sigmoid: Attributes = {"activation": "HardSigmoid", "activation_alpha": 0.3, "activation_beta": 0.4, "alpha": 0.5}
+    return writer.node("FusedGemm", [rows, units, _number(writer, 0.1)], sigmoid, domain=MICROSOFT)
+
+
+def fused_product(writer: OnnxWriter, x: Value) -> Value:
+    """com.microsoft's: transposed, and times a number."""
+    second = writer.constant(np.random.default_rng(0).normal(size=(2, 4, 5)).astype(np.float32))
+    return writer.node("FusedMatMul", [x, second], {"transA": 1, "transB": 1, "alpha": 0.25}, domain=MICROSOFT)
+
+
+FUSED = (fused_layers, fused_product)
 SPELLINGS = (halved_behind, halved_before, halved_between, divided_behind)
 
 
@@ -94,7 +115,9 @@ def test_gelu_is_one_operator(build: Build, tmp_path: Path) -> None:
     assert op.kind is RealKind.GELU
 
 
-@pytest.mark.parametrize("build", (*SPELLINGS, quick, plain, biased, fast, einsum), ids=lambda build: build.__name__)
+@pytest.mark.parametrize(
+    "build", (*SPELLINGS, quick, plain, biased, fast, einsum, *FUSED), ids=lambda build: build.__name__
+)
 def test_results_are_those_of_onnxruntime(build: Build, tmp_path: Path) -> None:
     pytest.importorskip("onnxruntime", reason="onnxruntime is not installed: nothing was compared with it")
     compiled = compile_model(_file(build, tmp_path), Options(allow_float=True))
@@ -114,8 +137,9 @@ def test_what_another_reads_stays(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("equation", "reason"),
     [
-        ("bic,bjc->bijc", "equation 'bic,bjc->bijc' is no matrix product of two tensors, nor a transpose"),
-        ("bii,bjc->bj", "equation 'bii,bjc->bj' is no matrix product of two tensors, nor a transpose"),
+        ("bcc,bjc->bj", "equation 'bcc,bjc->bj' is no product of two tensors, nor a sum of one"),
+        ("b...c,bj->bj", "equation 'b...c,bj->bj' is no product of two tensors, nor a sum of one"),
+        ("...,...,...->", "equation '...,...,...->' is no product of two tensors, nor a sum of one"),
         ("bic,bcj->bij", "'bic,bcj->bij' has axis c with sizes 6 and 4"),
     ],
 )

@@ -90,6 +90,21 @@ def endless() -> Draw:
     return draw
 
 
+def finer_logarithms() -> Draw:
+    """LogSoftmax with a QuantizeLinear behind it."""
+    draw = drawn()
+    draw.output(draw.node("LogSoftmax", draw.input(1, 5)))
+    return draw
+
+
+def mean_of_nothing() -> Draw:
+    """ReduceMean of a constant without any element."""
+    draw = drawn()
+    x, nothing = draw.input(1, 5), draw.writer.constant(np.zeros(0, np.float32))
+    draw.output(draw.node("Add", x, draw.node("ReduceMean", nothing)))
+    return draw
+
+
 OPERATORS: dict[str, tuple[Callable[[], Draw], str]] = {
     "float weights": (
         float_conv,
@@ -116,6 +131,18 @@ OPERATORS: dict[str, tuple[Callable[[], Draw], str]] = {
         "m.onnx: 1 operator cannot be compiled:\n"
         "  operator 2 (MaxPool 'n2'): is dilated, dilations of 1 were expected.\n",
     ),
+    "logarithms in other steps": (
+        finer_logarithms,
+        "m.onnx: 1 operator cannot be compiled:\n"
+        "  operator 2 (LogSoftmax 'n2'): has a result of scale 0.03, 0.0625 with zero point 127 was expected: make it "
+        "an output, without QuantizeLinear behind it.\n",
+    ),
+    "mean of nothing": (
+        mean_of_nothing,
+        "m.onnx: 2 operators cannot be compiled:\n"
+        "  operator 2 (ReduceMean 'n2'): is the mean of shape [0], at least one element was expected.\n"
+        "  operator 3 (Add 'n3'): input 't2' is the float32 result of ReduceMean 'n2'.\n",
+    ),
     "endless": (
         endless,
         "m.onnx: 1 operator cannot be compiled:\n"
@@ -130,7 +157,14 @@ OPERATORS: dict[str, tuple[Callable[[], Draw], str]] = {
 }
 
 
-COMPILES_WITH_FLOAT = {"float weights", "float island", "dilated pool", "endless", "two scales"}
+COMPILES_WITH_FLOAT = {
+    "float weights",
+    "float island",
+    "dilated pool",
+    "endless",
+    "logarithms in other steps",
+    "two scales",
+}
 
 
 def attention(blocks: int) -> Draw:

@@ -52,6 +52,7 @@ LISTED = frozenset(
         "Floor",
         "GRU",
         "Gather",
+        "GatherND",
         "Gelu",
         "Gemm",
         "GlobalAveragePool",

@@ -148,6 +148,57 @@ def extremes(draw: Draw) -> None:
     draw.output(draw.node("Min", x, y), 0.04)
 
 
+def extremes_of_three(draw: Draw) -> None:
+    """Max and Min of more than two, which broadcast."""
+    x, y, z = draw.input(1, 3, 4), draw.input(3, 1), draw.input(4)
+    draw.output(draw.node("Max", x, y, z), 0.04)
+    draw.output(draw.node("Min", y, z, x), 0.04)
+
+
+def pads(draw: Draw) -> None:
+    """What stands at the edge is repeated, or the other end follows; negative widths cut off, more than once round."""
+    for mode in ("edge", "wrap"):
+        draw.output(draw.node("Pad", draw.input(1, 2, 4, 3), draw.integers(0, 0, 1, 7, 0, 1, 0, 2), mode=mode), 0.03)
+        draw.output(draw.node("Pad", draw.input(2, 4, 3), draw.integers(0, -1, 2, 1, 0, -1), mode=mode), 0.03)
+    for mode in ("constant", "reflect"):
+        draw.output(draw.node("Pad", draw.input(1, 2, 5, 4), draw.integers(0, 0, -1, 1, 0, 1, 1, -1), mode=mode), 0.03)
+
+
+def places(draw: Draw) -> None:
+    """GatherND: along one axis, along two, within batches; places counted from the end."""
+    for shape, indices, batches in (
+        ((4, 3), [[1], [-1], [0]], 0),
+        ((2, 3, 4), [[[0, -1], [1, 2]], [[1, 0], [-2, 1]]], 0),
+        ((2, 3, 4), [[2], [-3]], 1),
+    ):
+        chosen = draw.writer.constant(np.array(indices, np.int64))
+        draw.output(draw.node("GatherND", draw.input(*shape), chosen, batch_dims=batches), 0.03)
+
+
+def sums(draw: Draw) -> None:
+    """Einsum of one tensor, of elements, of matrices, with axes that dots stand for."""
+    for equation, shapes in (
+        ("bij->jb", [(2, 3, 4)]),
+        ("ij,kj->ikj", [(3, 4), (2, 4)]),
+        ("...ij,...jk->...ik", [(2, 3, 4), (2, 4, 5)]),
+        ("bqhd,bkhd->bhqk", [(1, 3, 2, 4), (1, 5, 2, 4)]),
+    ):
+        draw.output(draw.node("Einsum", *(draw.input(*shape) for shape in shapes), equation=equation), 0.05)
+
+
+def log_softmax(draw: Draw) -> None:
+    """At the end of a network, without QuantizeLinear."""
+    draw.writer.output(draw.node("LogSoftmax", draw.input(2, 3, 5), axis=1))
+    draw.writer.output(draw.node("LogSoftmax", draw.input(2, 7)))
+
+
+def softmax_of_rows(draw: Draw) -> None:
+    """Before opset 13 all axes from one on are a row."""
+    draw.output(draw.node("Softmax", draw.input(2, 3, 1, 4), axis=1), 1 / 256)
+    draw.output(draw.node("Softmax", draw.input(3, 4), axis=0), 0.005)
+    draw.writer.output(draw.node("LogSoftmax", draw.input(2, 3, 2)))
+
+
 def prelu(draw: Draw) -> None:
     """PRelu with slopes per channel."""
     x = draw.input(1, 5, 4, 4)
@@ -335,6 +386,7 @@ CASES: Mapping[str, Case] = {
     ),
     "average pool, finer": pool("AveragePool", (8, 8), 0.004, kernel_shape=[2, 2], strides=[2, 2]),
     "average pool, coarser": pool("AveragePool", (8, 8), 0.08, kernel_shape=[3, 3], pads=[1, 1, 1, 1]),
+    "average pool, finer, padded": pool("AveragePool", (8, 8), 0.004, kernel_shape=[2, 2], pads=[1, 1, 0, 1]),
     "global average pool": pool("GlobalAveragePool", (5, 4), 0.007),
     "global max pool": pool("GlobalMaxPool", (5, 4)),
     "add": binary("Add", (1, 3, 4, 5), (1, 3, 4, 5), 0.05),
@@ -343,13 +395,17 @@ CASES: Mapping[str, Case] = {
     "mul": binary("Mul", (1, 3, 4, 5), (1, 3, 1, 1), 0.05),
     "after conv": binary_after_conv,
     "extremes": extremes,
+    "extremes of three": extremes_of_three,
     "prelu": prelu,
     "clip": clip,
     "softmax": softmax,
+    "log softmax": log_softmax,
+    "einsum": sums,
     "gemm": gemm,
     "flatten after conv": flatten_after_conv,
     "shapes": shapes,
     "movement": movement,
+    "places": places,
     "reductions": reductions,
     "resize": resize,
     "resize to odd sizes": resize_to_odd_sizes,
@@ -381,12 +437,25 @@ NEWER_CASES: Mapping[str, Case] = {  # of operators that came after the default 
     "gelu by tanh": unary("Gelu", approximate="tanh"),
     "mish": unary("Mish"),
     "group normalization": group_normalization,
+    "pads": pads,
 }
+OLDER_CASES: Mapping[str, Case] = {"softmax of rows": softmax_of_rows}  # of meanings that changed since
 
 _OLD = ("conv", "max pool", "average pool", "global average pool", "add", "mul", "extremes", "clip", "softmax", "gemm")
 
 OPSETS: Mapping[int, Sequence[str]] = {  # cases whose spelling is right in opsets other than the default one
-    11: ("conv relu", "max pool", "average pool", "add", "mul", "extremes", "clip", "leaky relu", "hard sigmoid"),
+    11: (
+        *OLDER_CASES,
+        "conv relu",
+        "max pool",
+        "average pool",
+        "add",
+        "mul",
+        "extremes",
+        "clip",
+        "leaky relu",
+        "hard sigmoid",
+    ),
     13: (*_OLD, "shapes", "movement", "resize", "hard sigmoid"),
     DEFAULT_OPSET: tuple(CASES),
     18: (*_OLD, "movement", "hard swish"),
@@ -397,7 +466,7 @@ OPSETS: Mapping[int, Sequence[str]] = {  # cases whose spelling is right in opse
 def single(name: str, seed: int = 0, dtype: type[np.generic] = np.int8, opset: int = DEFAULT_OPSET) -> OnnxWriter:
     """A model of one case."""
     writer = OnnxWriter(opset)
-    {**CASES, **NEWER_CASES}[name](Draw(writer, np.random.default_rng([seed, *name.encode()]), dtype))
+    {**CASES, **NEWER_CASES, **OLDER_CASES}[name](Draw(writer, np.random.default_rng([seed, *name.encode()]), dtype))
     return writer
 
 

@@ -31,7 +31,7 @@ from tinygen.ops.requantize import (
     wrap_int32,
 )
 
-_OUTPUT_QUANT = Quant((1.0 / 16,), (127,))
+OUTPUT_QUANT = Quant((1.0 / 16,), (127,))
 _OUTPUT_SHIFT = 31 - DIFF_INTEGER_BITS - 4  # from Q5.26 to sixteenths
 _POWER_BITS = 25  # fraction bits of powers of two
 _LONGEST_ROW = (1 << SUM_INTEGER_BITS) - 1  # whose sum of exponentials still fits int32
@@ -88,7 +88,7 @@ class LogSoftmax(Op):
     def verify(self) -> None:
         check_dtype("output", self.output, DType.INT8)
         check_numbers(("input", self.input), ("output", self.output))
-        check_quantization("output", self.output, _OUTPUT_QUANT)
+        check_quantization("output", self.output, OUTPUT_QUANT)
         check_shape("output", self.output, self.input.shape)
         if not self.input.shape:
             raise ValueError("log softmax of a scalar, at least one dimension was expected")
@@ -114,9 +114,7 @@ class LogSoftmax(Op):
         logarithm = _log(total)
         least = requantize(logarithm - (1 << 31), reverse.multiplier, reverse.shift)
         is_seen = diff > np.maximum(self.diff_min - 1, least)
-        stored = (
-            rounding_shift_right(np.where(is_seen, scaled - logarithm, 0), _OUTPUT_SHIFT) + _OUTPUT_QUANT.zero_point
-        )
+        stored = rounding_shift_right(np.where(is_seen, scaled - logarithm, 0), _OUTPUT_SHIFT) + OUTPUT_QUANT.zero_point
         result = np.where(is_seen, np.clip(stored, DType.INT8.min, DType.INT8.max), DType.INT8.min)
         return (result.astype(np.int8).reshape(self.output.shape),)
 

@@ -7,6 +7,7 @@ from types import UnionType
 from typing import get_args, get_type_hints
 
 from tinygen.frontends.onnx.fold import FOLDED, OF_SHAPES
+from tinygen.frontends.onnx.fused_operators import FUSED
 from tinygen.frontends.onnx.node import Reader as OnnxReader
 from tinygen.frontends.onnx.qoperator import EXPANSIONS
 from tinygen.frontends.onnx.registry import READERS as ONNX_READERS
@@ -37,9 +38,10 @@ def supported_operators() -> tuple[SupportedOperator, ...]:
 def supported_onnx_operators() -> tuple[SupportedOperator, ...]:
     """ONNX's operators by name, those of com.microsoft among them."""
     quantized = {name: "as the operator between DequantizeLinear and QuantizeLinear" for _, name in EXPANSIONS}
+    fused = dict.fromkeys(FUSED, "as the layer and what was joined with it")
     folded = {**dict.fromkeys(FOLDED, "only on constants, such as shapes"), **dict.fromkeys(OF_SHAPES, "of any tensor")}
     read = {name: _onnx_remark(name, reader) for name, reader in ONNX_READERS.items()}
-    remarks = {**quantized, **folded, **read}
+    remarks = {**quantized, **fused, **folded, **read}
     return tuple(SupportedOperator(name, "", remarks[name]) for name in sorted(remarks))
 
 

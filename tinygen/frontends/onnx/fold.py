@@ -160,6 +160,8 @@ def _reduced(function: Callable[..., Array]) -> Callable[[Node], Array]:
         listed = node.integers(1, "axes") if node.has_input(1) else node.integer_list("axes", ())
         is_none = not listed and node.integer("noop_with_empty_axes", 0) == 1
         axes = () if is_none else node.axes_of(listed, own.ndim) or tuple(range(own.ndim))
+        if 0 in own.shape and function is np.mean:
+            raise UnsupportedError(f"is the mean of shape {list(own.shape)}, at least one element was expected")
         with np.errstate(all="ignore"):
             found = function(own, axis=axes, keepdims=node.integer("keepdims", 1) == 1)
         return np.asarray(found).astype(own.dtype)

@@ -3,12 +3,13 @@
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
+from tinygen.frontends.onnx.fused_operators import FUSED
 from tinygen.frontends.onnx.raw import Attribute, RawModel, RawNode
 
 _MICROSOFT = "com.microsoft"
 _QONNX = ("qonnx.custom_op.general", "onnx.brevitas", "finn.custom_op.general")  # domains that say the same
 _OF_QONNX = ("Quant", "IntQuant", "BipolarQuant", "Trunc")
-_AS_IN_ONNX = ("QuantizeLinear", "DequantizeLinear", "BiasGelu", "FastGelu", "Gelu", "QuickGelu")
+_AS_IN_ONNX = ("QuantizeLinear", "DequantizeLinear", "BiasGelu", "FastGelu", "FusedMatMul", "Gelu", "QuickGelu")
 _MOST_INPUTS = 9  # of the operators below, absent ones included
 Spread = Callable[[RawNode], tuple[RawNode, ...]]
 
@@ -23,7 +24,8 @@ def _expand(node: RawNode) -> tuple[RawNode, ...]:
         return (replace(node, domain=""),)
     if node.domain in _QONNX and node.operator in _OF_QONNX:
         return (replace(node, domain=""),)
-    spread = EXPANSIONS.get((node.domain, node.operator))
+    fused = FUSED.get(node.operator) if node.domain == _MICROSOFT else None
+    spread = fused or EXPANSIONS.get((node.domain, node.operator))
     if spread is None or node.problem or len(node.outputs) != 1:
         return (node,)
     padded = replace(node, inputs=node.inputs + ("",) * _MOST_INPUTS, part_of=node.operator)
@@ -149,5 +151,6 @@ EXPANSIONS: Mapping[tuple[str, str], Spread] = {
     (_MICROSOFT, "QLinearLeakyRelu"): _unary("LeakyRelu"),
     (_MICROSOFT, "QLinearMul"): _binary("Mul"),
     (_MICROSOFT, "QLinearSigmoid"): _unary("Sigmoid"),
+    (_MICROSOFT, "QLinearReduceMean"): _unary("ReduceMean"),
     (_MICROSOFT, "QLinearSoftmax"): _unary("Softmax"),
 }

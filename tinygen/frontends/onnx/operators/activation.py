@@ -1,5 +1,8 @@
 """Limits of values, and softmax."""
 
+from collections.abc import Callable
+from math import prod
+
 import numpy as np
 
 from tinygen.frontends.onnx.node import Node, Readers
@@ -7,9 +10,13 @@ from tinygen.frontends.onnx.operators.function import PROBABILITY, WIDE_UNIT, re
 from tinygen.frontends.onnx.operators.stored import with_stored
 from tinygen.frontends.onnx.raw import UnsupportedError
 from tinygen.frontends.onnx.values import Curve, Form, Order, Pending, Placed, Real, is_wide
+from tinygen.ir.graph import Op
 from tinygen.ir.tensor import Tensor
+from tinygen.ir.types import Quant
 from tinygen.ops.clamp import Activation
 from tinygen.ops.extrema import Maximum, Minimum
+from tinygen.ops.log_softmax import OUTPUT_QUANT as LOGARITHM
+from tinygen.ops.log_softmax import LogSoftmax
 from tinygen.ops.quantize import quantize
 from tinygen.ops.relu import Relu
 from tinygen.ops.softmax import Softmax
@@ -41,26 +48,65 @@ def _limits(node: Node) -> Bounds:
 
 def read_softmax(node: Node) -> Real:
     """Softmax: along any axis; as an output without QuantizeLinear it has scale 1/256, of int16 1/32768."""
+
+    def make(name: str, rows: Tensor, result: Tensor) -> Op:
+        return Softmax(name=name, source=node.source, input=rows, output=result, beta=1.0)
+
+    return of_rows(node, make, WIDE_UNIT if is_wide(node.activation(0).form) else PROBABILITY)
+
+
+def read_log_softmax(node: Node) -> Real:
+    """LogSoftmax of int8, which its arithmetic gives in steps of 1/16."""
+
+    def make(name: str, rows: Tensor, result: Tensor) -> Op:
+        return LogSoftmax(name=name, source=node.source, input=rows, output=result)
+
+    return of_rows(node, make, LOGARITHM, takes_others=False)
+
+
+def of_rows(node: Node, kind: Callable[[str, Tensor, Tensor], Op], unit: Quant, takes_others: bool = True) -> Real:
+    """What an operator computes of each row, given a name, rows and result, whose own quantization is `unit`.
+
+    Rows lie along any axis; before opset 13 they are all axes from one on, which become one. The result is rescaled to
+    other quantizations where it `takes_others`.
+    """
     input = node.activation(0)
-    unit = WIDE_UNIT if is_wide(input.form) else PROBABILITY
-    rank = len(input.shape)
-    axis = node.axis(node.integer("axis", -1 if node.opset >= 13 else 1), rank)
-    if node.opset < 13 and any(size != 1 for size in input.shape[axis + 1 :]):
-        raise UnsupportedError(
-            f"in opset {node.opset} it takes axes {axis} to {rank - 1} as one, a last axis was expected"
-        )
-    order: Order = (*(other for other in range(rank) if other != axis), axis)
+    along = row_axes(node)
+    order: Order = (*(axis for axis in range(len(input.shape)) if axis not in along), *along)
 
     def make(quant: Form, name: str) -> Placed:
-        rows = node.builder.arranged(input, order)
-        if is_wide(quant) and not is_wide(input.form):
-            raise UnsupportedError("has an int8 input and an int16 result, both of 16 bits were expected")
+        if quant is not None and quant != unit and not takes_others:
+            raise UnsupportedError(
+                f"has a result of scale {quant.scale:g}, {unit.scale:g} with zero point {unit.zero_point} was "
+                "expected: make it an output, without QuantizeLinear behind it"
+            )
+        builder, what = node.builder, node.raw.operator.lower()
         own = None if quant is None else unit
-        result = node.builder.result(name if quant == own else node.builder.derive(name, "softmax"), rows.shape, own)
-        node.builder.add(Softmax(name=result.name, source=node.source, input=rows, output=result, beta=1.0))
+        if is_wide(quant) and not is_wide(own):
+            raise UnsupportedError("has an int8 input and an int16 result, both of 16 bits were expected")
+        plain = builder.arranged(input, order)
+        rows = plain
+        if len(along) > 1:
+            kept = plain.shape[: -len(along)]
+            shape = (*kept, plain.type.elements // prod(kept))
+            rows = builder.reshaped(plain, shape, builder.derive(name, "rows"), node.source)
+        result = builder.result(name if (quant, rows) == (own, plain) else builder.derive(name, what), rows.shape, own)
+        builder.add(kind(result.name, rows, result))
+        if rows is not plain:
+            whole = name if quant == own else builder.derive(name, "whole")
+            result = builder.reshaped(result, plain.shape, whole, node.source)
         return rescaled(node, Placed(result, order), quant, name)
 
     return node.pending(input.shape, make, range=unit)
+
+
+def row_axes(node: Node) -> tuple[int, ...]:
+    """The axes that a row has of a softmax: before opset 13 all from one on, without those of size 1, else one."""
+    shape = node.shape(0)
+    axis = node.axis(node.integer("axis", -1 if node.opset >= 13 else 1), len(shape))
+    if node.opset >= 13:
+        return (axis,)
+    return tuple(other for other in range(axis, len(shape)) if shape[other] != 1) or (axis,)
 
 
 def _limited(node: Node, bounds: Bounds) -> Real:

@@ -9,11 +9,13 @@ import numpy as np
 from tinygen.frontends.onnx.composition import Composition
 from tinygen.frontends.onnx.node import Node, Reader, Readers
 from tinygen.frontends.onnx.operators import activation, elementwise, function, matmul, movement, reduction, shape
-from tinygen.frontends.onnx.operators.einsum import MatrixProduct, product_of
+from tinygen.frontends.onnx.operators.einsum import product_of
 from tinygen.frontends.onnx.operators.per_channel import numbers_of
 from tinygen.frontends.onnx.operators.standardization import Groups, is_quantized, standardized
+from tinygen.frontends.onnx.operators.stored import with_stored
 from tinygen.frontends.onnx.raw import Attribute, UnsupportedError
-from tinygen.frontends.onnx.values import Order, Value
+from tinygen.frontends.onnx.values import Known, Order, Value
+from tinygen.ir.types import Array
 from tinygen.ops.real_function import Reals
 
 _PRIMITIVES: Readers = {
@@ -132,14 +134,13 @@ def _numbers(node: Node, position: int, shape: tuple[int, ...], size: int, group
 
 
 def read_log_softmax(node: Node) -> Value:
-    """LogSoftmax along one axis: differences to the largest number keep exponentials within range."""
+    """LogSoftmax: along any axis; of int8 as an output without QuantizeLinear, which has scale 1/16."""
+    if is_quantized(node):
+        return activation.read_log_softmax(node)
     parts, x = _composition(node), node.raw.inputs[0]
-    own = parts.shape(x)
-    axis = node.axis(node.integer("axis", -1 if node.opset >= 13 else 1), len(own))
-    if node.opset < 13 and axis != len(own) - 1:
-        raise UnsupportedError(f"axis {axis} of {len(own)} dimensions before opset 13, the last one was expected")
-    lower = parts.apply("Sub", x, parts.apply("ReduceMax", x, axes=(axis,), keepdims=1))
-    total = parts.apply("ReduceSum", parts.apply("Exp", lower), parts.integers(axis), keepdims=1)
+    axes = activation.row_axes(node)
+    lower = parts.apply("Sub", x, parts.apply("ReduceMax", x, axes=axes, keepdims=1))
+    total = parts.apply("ReduceSum", parts.apply("Exp", lower), parts.integers(*axes), keepdims=1)
     return parts.last("Sub", lower, parts.apply("Log", total))
 
 
@@ -210,23 +211,80 @@ def read_tile(node: Node) -> Value:
 
 
 def read_einsum(node: Node) -> Value:
-    """Einsum of two tensors that is a matrix product, perhaps of many matrices, or of one that is a transpose."""
+    """Einsum of two tensors as products of matrices or elements, or of one as sums and a transpose; no diagonals."""
     parts = _composition(node)
     names = [parts.input(position) for position in range(node.input_count)]
     found = product_of(node.text("equation", ""), [parts.shape(name) for name in names])
+    left = _summed(parts, names[0], found.left.lost)
     if found.right is None:
-        return parts.last("Transpose", names[0], perm=found.output_order)
-    return _matrix_product(parts, names, found)
-
-
-def _matrix_product(parts: Composition, names: Sequence[str], found: MatrixProduct) -> Value:
-    assert found.right is not None
+        return parts.last("Transpose", left, perm=found.output_order)
+    pairs = (left, found.left), (_summed(parts, names[1], found.right.lost), found.right)
     operands = [
         parts.apply("Reshape", parts.apply("Transpose", name, perm=side.order), parts.integers(*side.sizes))
-        for name, side in zip(names, (found.left, found.right), strict=True)
+        for name, side in pairs
     ]
-    product = parts.apply("Reshape", parts.apply("MatMul", *operands), parts.integers(*found.sizes))
-    return parts.last("Transpose", product, perm=found.output_order)
+    product = parts.apply("MatMul" if found.sums else "Mul", *operands)
+    return parts.last(
+        "Transpose", parts.apply("Reshape", product, parts.integers(*found.sizes)), perm=found.output_order
+    )
+
+
+def _summed(parts: Composition, name: str, axes: tuple[int, ...]) -> str:
+    return parts.apply("ReduceSum", name, parts.integers(*axes), keepdims=0) if axes else name
+
+
+def read_gather_nd(node: Node) -> Value:
+    """GatherND: with constant indices, or along one axis with those that are known at run time."""
+    parts, batches = _composition(node), node.integer("batch_dims", 0)
+    own, shape = node.shape(0), node.shape(1)
+    depth = shape[-1] if shape else 0
+    if not 0 <= batches < len(shape) or not 0 < depth <= len(own) - batches or shape[:batches] != own[:batches]:
+        raise UnsupportedError(f"indices {list(shape)} with {batches} axes of batches do not fit {list(own)}")
+    if isinstance(node.value(1), Known):
+        chosen = parts.constant(_flat_indices(node.constant(1, "indices"), own[: batches + depth], batches))
+    elif (batches, depth) == (0, 1):
+        chosen = parts.apply("Reshape", parts.input(1), parts.integers(*shape[:-1]))
+    else:
+        raise UnsupportedError(
+            f"indices {list(shape)} are computed at run time, constants or one a place were expected"
+        )
+    taken = own[batches + depth :]
+    flat = parts.apply("Reshape", parts.input(0), parts.integers(prod(own[: batches + depth]), *taken))
+    return parts.last("Gather", flat, chosen, axis=0)
+
+
+def _flat_indices(indices: Array, sizes: tuple[int, ...], batches: int) -> Array:
+    """Positions along one axis in place of those along all of `sizes`, of which the first are those of the batch."""
+    depth = indices.shape[-1]
+    wide = indices.astype(np.int64)
+    limits = np.array(sizes[len(sizes) - depth :])
+    if not ((-limits <= wide) & (wide < limits)).all():
+        raise UnsupportedError(f"indices reach outside of {limits.tolist()}")
+    own = np.moveaxis(np.where(wide < 0, wide + limits, wide), -1, 0)
+    around = np.indices(indices.shape[:-1])[:batches]
+    return np.asarray(np.ravel_multi_index((*around, *own), sizes), np.int64)
+
+
+def read_fused_matmul(node: Node) -> Value:
+    """FusedMatMul: a product of matrices, which may be transposed before, times a number."""
+    node.check_attributes(transBatchA=0, transBatchB=0)
+    parts = _composition(node)
+    operands = [
+        _turned(parts, parts.input(position)) if node.integer(name, 0) else parts.input(position)
+        for position, name in enumerate(("transA", "transB"))
+    ]
+    alpha = node.number("alpha", 1.0)
+    if alpha == 1.0:
+        return parts.last("MatMul", *operands)
+    return parts.last("Mul", parts.apply("MatMul", *operands), parts.number(alpha))
+
+
+def _turned(parts: Composition, name: str) -> str:
+    """Matrices with rows and columns swapped."""
+    rank = len(parts.shape(name))
+    if rank < 2:
+        raise UnsupportedError(f"transposes an operand of {rank} dimensions, matrices were expected")
+    return parts.apply("Transpose", name, perm=(*range(rank - 2), rank - 1, rank - 2))
 
 
 def _composition(node: Node) -> Composition:
@@ -282,6 +340,8 @@ READERS: Readers = {
     "BiasGelu": partial(read_biased_gelu, approximate="none"),
     "Einsum": read_einsum,
     "FastGelu": partial(read_biased_gelu, approximate="tanh"),
+    "FusedMatMul": read_fused_matmul,
+    "GatherND": with_stored(read_gather_nd),
     "GroupNormalization": read_group_normalization,
     "InstanceNormalization": read_instance_normalization,
     "LayerNormalization": read_layer_normalization,

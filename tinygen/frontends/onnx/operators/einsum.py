@@ -4,14 +4,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
+from tinygen.frontends.onnx.node import MAX_RANK
 from tinygen.frontends.onnx.raw import UnsupportedError
+
+_DOTS = "..."
+_OTHERS = "αβγδεζηθ"  # letters that no equation has, which are ASCII
 
 
 @dataclass(frozen=True)
 class MatrixForm:
-    """How an operand becomes matrices: its axes in another order, then of this shape."""
+    """How an operand becomes matrices: without the axes that it alone has, the others in an order, then of a shape."""
 
-    order: tuple[int, ...]
+    lost: tuple[int, ...]  # axes of the operand that are summed before
+    order: tuple[int, ...]  # of those that are left
     sizes: tuple[int, ...]  # batches, rows, columns
 
 
@@ -20,54 +25,84 @@ class MatrixProduct:
     """Matrices whose product has the axes `sizes`, which `output_order` then brings in order."""
 
     left: MatrixForm
-    right: MatrixForm | None  # None: of one operand, of which axes change their order only
+    right: MatrixForm | None  # None: of one operand, of which axes are summed or change their order only
     sizes: tuple[int, ...]
     output_order: tuple[int, ...]
+    sums: bool = True  # otherwise rows and columns have nothing in common: products of elements
 
 
 def product_of(equation: str, shapes: Sequence[tuple[int, ...]]) -> MatrixProduct:
     """The equation as a product; UnsupportedError where it is another sum."""
     terms, letters = _terms(equation, shapes)
     sizes = _sizes(equation, terms, shapes)
+    lost = [tuple(n for n, letter in enumerate(term) if _is_alone(letter, terms, letters)) for term in terms]
+    left = [
+        "".join(letter for n, letter in enumerate(term) if n not in gone)
+        for term, gone in zip(terms, lost, strict=True)
+    ]
     if len(terms) == 1:
-        if sorted(terms[0]) != sorted(letters):
-            raise _another(equation)
-        order = tuple(terms[0].index(letter) for letter in letters)
-        return MatrixProduct(MatrixForm(tuple(range(len(letters))), shapes[0]), None, shapes[0], order)
-    first, second = terms
+        order = tuple(left[0].index(letter) for letter in letters)
+        kept = tuple(sizes[letter] for letter in left[0])
+        return MatrixProduct(MatrixForm(lost[0], tuple(range(len(kept))), kept), None, kept, order)
+    first, second = left
     batches = [letter for letter in first if letter in second and letter in letters]
     summed = [letter for letter in first if letter in second and letter not in letters]
     rows = [letter for letter in first if letter not in second]
     columns = [letter for letter in second if letter not in first]
-    if not set(rows + columns) <= set(letters) or not summed:
-        raise _another(equation)
 
-    def side(term: str, *groups: list[str]) -> MatrixForm:
-        order = tuple(term.index(letter) for group in groups for letter in group)
-        return MatrixForm(order, tuple(prod(sizes[letter] for letter in group) for group in groups))
+    def side(number: int, *groups: list[str]) -> MatrixForm:
+        order = tuple(left[number].index(letter) for group in groups for letter in group)
+        return MatrixForm(lost[number], order, tuple(prod(sizes[letter] for letter in group) for group in groups))
 
     computed = [*batches, *rows, *columns]
     return MatrixProduct(
-        side(first, batches, rows, summed),
-        side(second, batches, summed, columns),
+        side(0, batches, rows, summed),
+        side(1, batches, summed, columns),
         tuple(sizes[letter] for letter in computed),
         tuple(computed.index(letter) for letter in letters),
+        bool(summed),
     )
+
+
+def _is_alone(letter: str, terms: Sequence[str], letters: str) -> bool:
+    """Whether an axis is one of a single operand, and summed."""
+    return letter not in letters and sum(letter in term for term in terms) == 1
 
 
 def _terms(equation: str, shapes: Sequence[tuple[int, ...]]) -> tuple[list[str], str]:
     """Letters of the axes of each operand and of the result."""
-    left, arrow, right = equation.replace(" ", "").partition("->")
+    left, arrow, right = _spelled(equation, [len(shape) for shape in shapes]).partition("->")
     terms = left.split(",")
     letters = right if arrow else "".join(sorted(letter for letter in set(left) - {","} if left.count(letter) == 1))
     every = [*terms, letters]
-    are_plain = all(term.isascii() and (not term or term.isalpha()) and len(set(term)) == len(term) for term in every)
+    are_plain = all((not term or term.isalpha()) and len(set(term)) == len(term) for term in every)
     ranks = [len(shape) for shape in shapes]
     if not are_plain or not 1 <= len(terms) <= 2 or [len(term) for term in terms] != ranks:
         raise _another(equation)
     if not set(letters) <= set("".join(terms)):
         raise _another(equation)
     return terms, letters
+
+
+def _spelled(equation: str, ranks: Sequence[int]) -> str:
+    """The equation with letters for the axes that `...` stands for: operands with fewer have the last ones."""
+    text = equation.replace(" ", "")
+    left, arrow, right = text.partition("->")
+    terms = left.split(",")
+    if not text.isascii() or _DOTS not in text or len(terms) != len(ranks):
+        return text
+    counts = [rank - len(term.replace(_DOTS, "")) for term, rank in zip(terms, ranks, strict=True) if _DOTS in term]
+    if not counts or not 0 <= min(counts) <= max(counts) <= MAX_RANK:
+        raise _another(equation)
+    axes = _OTHERS[: max(counts)]
+    spelled = ",".join(
+        term.replace(_DOTS, axes[len(axes) - rank + len(term.replace(_DOTS, "")) :])
+        for term, rank in zip(terms, ranks, strict=True)
+    )
+    if not arrow:  # they come first, then all letters that are there once
+        single = sorted(letter for letter in set(left) - set(",.") if left.count(letter) == 1)
+        return f"{spelled}->{axes}{''.join(single)}"
+    return f"{spelled}->{right.replace(_DOTS, axes)}"
 
 
 def _sizes(equation: str, terms: Sequence[str], shapes: Sequence[tuple[int, ...]]) -> dict[str, int]:
@@ -80,4 +115,4 @@ def _sizes(equation: str, terms: Sequence[str], shapes: Sequence[tuple[int, ...]
 
 
 def _another(equation: str) -> UnsupportedError:
-    return UnsupportedError(f"equation '{equation}' is no matrix product of two tensors, nor a transpose")
+    return UnsupportedError(f"equation '{equation}' is no product of two tensors, nor a sum of one")

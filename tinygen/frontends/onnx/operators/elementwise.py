@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import reduce
 from math import prod
 from typing import TypeVar
 
@@ -62,12 +63,12 @@ def _product(node: Node) -> Real:
 
 
 def read_max(node: Node) -> Real:
-    """Max of two tensors."""
+    """Max of any number of tensors."""
     return _extremum(node, Maximum)
 
 
 def read_min(node: Node) -> Real:
-    """Min of two tensors."""
+    """Min of any number of tensors."""
     return _extremum(node, Minimum)
 
 
@@ -183,18 +184,22 @@ def _sum(node: Node, sign: int) -> Real:
 def _extremum(node: Node, kind: type[_Extremum]) -> Real:
     if (curve := combined(node, np.maximum if kind is Maximum else np.minimum)) is not None:
         return curve
-    if node.input_count != 2:
-        return _extremum_of_many(node, kind)
-    inputs = (node.real(0), node.real(1))
-    for operand, limit in (inputs, inputs[::-1]):
+    inputs = tuple(node.real(position) for position in range(node.input_count))
+    if len(inputs) == 1:
+        return inputs[0]
+    for operand, limit in (inputs, inputs[::-1]) if len(inputs) == 2 else ():
         if _limits_nothing(limit, kind) and broadcast_shape(operand.shape, limit.shape) == operand.shape:
             return operand
 
     def make(placed: tuple[Placed, ...], quant: Form, name: str) -> Placed:
-        first, second, output, order = _aligned(node, (placed[0], placed[1]), quant, name)
-        return node.emit(kind(name=name, source=node.source, first=first, second=second, output=output), order)
+        total = placed[0]
+        for number, operand in enumerate(placed[1:], start=2):
+            own = name if number == len(placed) else node.builder.derive(name, "partial")
+            first, second, output, order = _aligned(node, (total, operand), quant, own)
+            total = node.emit(kind(name=own, source=node.source, first=first, second=second, output=output), order)
+        return total
 
-    return node.kept(inputs, broadcast_shape(inputs[0].shape, inputs[1].shape), make)
+    return node.kept(inputs, reduce(broadcast_shape, (value.shape for value in inputs)), make)
 
 
 def _limits_nothing(limit: Real, kind: type[_Extremum]) -> bool:
@@ -203,21 +208,6 @@ def _limits_nothing(limit: Real, kind: type[_Extremum]) -> bool:
     return (
         data is not None and data.dtype == np.float32 and bool(np.all(data == (-np.inf if kind is Maximum else np.inf)))
     )
-
-
-def _extremum_of_many(node: Node, kind: type[_Extremum]) -> Real:
-    """Of float32: one operand after the other."""
-    node.computes_real(f"has {node.input_count} inputs")
-    if node.input_count == 1:
-        return node.real(0)
-    total, count = node.activation(0), node.input_count
-    for position in range(1, count):
-        is_last = position == count - 1
-        name = node.builder.claim(node.output_name) if is_last else node.builder.derive(node.output_name, "partial")
-        first, second, output, order = _aligned(node, (total, node.activation(position)), None, name)
-        total = node.emit(kind(name=name, source=node.source, first=first, second=second, output=output), order)
-    node.builder.layouts[node.output_name] = total.order
-    return Quantized(total)
 
 
 def _aligned(

@@ -1,21 +1,15 @@
-"""Operators that move elements: concatenation, slices, padding, selection."""
+"""Operators that move elements: concatenation, slices, selection."""
 
 import numpy as np
 
 from tinygen.frontends.onnx.node import Node, Readers
-from tinygen.frontends.onnx.operators.function import scalar
 from tinygen.frontends.onnx.operators.stored import with_stored
 from tinygen.frontends.onnx.raw import UnsupportedError
 from tinygen.frontends.onnx.values import Discrete, Form, Placed, Real
 from tinygen.ir.tensor import Tensor
 from tinygen.ops.concat import Concat
 from tinygen.ops.gather import Gather
-from tinygen.ops.pad import Mirror, MirrorPad, Pad
-from tinygen.ops.quantize import quantize
 from tinygen.ops.slice import Slice
-
-_MIRRORS = {"reflect": Mirror.REFLECT}
-_MAX_PAD = 1 << 20
 
 
 def read_concat(node: Node) -> Real:
@@ -57,7 +51,7 @@ def read_slice(node: Node) -> Real:
 
 def _limits(node: Node) -> tuple[tuple[int, ...], ...]:
     """Starts, ends, axes and steps: inputs since opset 10, attributes before."""
-    if node.opset < 10:
+    if node.opset < 10 and not node.has_input(1):
         starts, ends = node.integer_list("starts"), node.integer_list("ends")
         axes = node.integer_list("axes") if "axes" in node.raw.attributes else tuple(range(len(starts)))
         return starts, ends, axes, (1,) * len(starts)
@@ -77,52 +71,6 @@ def read_split(node: Node) -> tuple[Real, ...]:
         parts.append(_slice(node, input, tuple(begin), (1,) * len(shape), shape, number))
         begin[axis] += size
     return tuple(parts)
-
-
-def read_pad(node: Node) -> Real:
-    """Pad: constant widths; with one value, or reflected."""
-    input = node.real(0)
-    rank = len(input.shape)
-    is_old = node.opset < 11
-    widths = node.integer_list("pads") if is_old else node.integers(1, "pads")
-    mode = node.text("mode", "constant")
-    axes = node.integers(3, "axes") if node.has_input(3) else tuple(range(rank))
-    node.axes_of(axes, rank)
-    axes = tuple(axis % rank for axis in axes)
-    if len(widths) != 2 * len(axes) or not all(0 <= width <= _MAX_PAD for width in widths):
-        raise UnsupportedError(f"pads are {list(widths)}, {2 * len(axes)} numbers >= 0 were expected")
-    if mode != "constant" and mode not in _MIRRORS:
-        raise UnsupportedError(f"mode is '{mode}', constant or reflect was expected")
-    value = node.number("value", 0.0) if is_old else 0.0
-    if mode == "constant" and not is_old and node.has_input(2):
-        value = scalar(node, 2, "padding")
-    before, after = [0] * rank, [0] * rank
-    for position, axis in enumerate(axes):
-        before[axis], after[axis] = widths[position], widths[position + len(axes)]
-    shape = tuple(sum(sizes) for sizes in zip(before, input.shape, after, strict=True))
-
-    def make(inputs: tuple[Placed, ...], quant: Form, name: str) -> Placed:
-        tensor, order = inputs[0].tensor, inputs[0].order
-        output = node.builder.result(name, tuple(shape[axis] for axis in order), quant)
-        ends = tuple(tuple(widths[axis] for axis in order) for widths in (before, after))
-        if mode in _MIRRORS:
-            mirrored = MirrorPad(
-                name=name,
-                source=node.source,
-                input=tensor,
-                output=output,
-                before=ends[0],
-                after=ends[1],
-                mirror=_MIRRORS[mode],
-            )
-            return node.emit(mirrored, order)
-        stored = value if quant is None else int(quantize(np.array(value, np.float32), output.type))
-        op = Pad(
-            name=name, source=node.source, input=tensor, output=output, before=ends[0], after=ends[1], value=stored
-        )
-        return node.emit(op, order)
-
-    return node.kept((input,), shape, make)
 
 
 def read_gather(node: Node) -> Real:
@@ -209,7 +157,6 @@ def _without(shape: tuple[int, ...], axis: int) -> tuple[int, ...]:
 READERS: Readers = {
     "Concat": read_concat,
     "Gather": with_stored(read_gather),
-    "Pad": with_stored(read_pad),
     "Slice": with_stored(read_slice),
     "Split": with_stored(read_split),
 }

@@ -9,7 +9,8 @@ from tinygen.frontends.onnx.operators.stored import with_stored
 from tinygen.frontends.onnx.operators.volume import VOLUME, pool_volume
 from tinygen.frontends.onnx.operators.window import Frame, output_size, stated_padding, window_of
 from tinygen.frontends.onnx.raw import UnsupportedError
-from tinygen.frontends.onnx.values import Form, Placed, Real, form_of
+from tinygen.frontends.onnx.values import Form, Placed, Real, form_of, is_wide
+from tinygen.frontends.onnx.widths import finer
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, Float32Array, Quant
 from tinygen.ops.clamp import Clamp
@@ -19,6 +20,8 @@ from tinygen.ops.pool2d import AveragePool2D, MaxPool2D
 from tinygen.ops.reduction import Mean
 from tinygen.ops.rescale import Rescale
 from tinygen.ops.window import HW, NO_PADDING, UNIT, Padding, Window
+
+_MOST_FINER = 64  # an output than its input: half a step of a 128th of the latter is a quarter of one of the former
 
 
 def read_max_pool(node: Node) -> Real:
@@ -114,18 +117,7 @@ def _average_pool(node: Node, window: Window, counts_padding: bool) -> Real:
 def _mean_of_images(node: Node, image: Tensor, window: Window, output: Tensor) -> None:
     """AveragePool of images of float32: padding counts as zeros where the node says so."""
     if not node.integer("count_include_pad", 0) or window.padding == NO_PADDING:
-        op = AveragePool2D(
-            name=output.name,
-            source=node.source,
-            input=image,
-            output=output,
-            kernel=window.kernel,
-            stride=window.stride,
-            dilation=window.dilation,
-            padding=window.padding,
-            clamp=Clamp.none(output.type),
-        )
-        node.builder.add(op)
+        node.builder.add(_mean(node, image, output, window))
         return
     sums = node.builder.result(node.builder.derive(output.name, "sums"), output.shape, None)
     ones = np.ones((1, window.kernel.h, window.kernel.w, image.shape[3]), np.float32)
@@ -180,27 +172,43 @@ def _filtered(
 
 
 def _pool_and_rescale(node: Node, image: Tensor, output: Tensor, window: Window) -> None:
-    """The mean in the input's scale, then the output's: within 1 LSB only where the latter is coarser."""
-    own, wanted = image.type, output.type
-    is_same = form_of(own) == form_of(wanted)
-    if not is_same and own.scale > wanted.scale:
-        raise UnsupportedError("does not count its padding and has a finer scale than its input, the same was expected")
-    mean = (
-        output if is_same else node.builder.result(node.builder.derive(output.name, "mean"), output.shape, form_of(own))
-    )
-    op = AveragePool2D(
-        name=mean.name,
+    """The mean in the input's scale, then the output's: within 1 LSB where the latter is coarser.
+
+    Where it is finer, the mean is that of int16 in steps of a 128th of the input's: within 0.75 LSB.
+    """
+    own, wanted, builder = image.type, output.type, node.builder
+    form = form_of(own)
+    if form == form_of(wanted):
+        builder.add(_mean(node, image, output, window))
+        return
+    if own.scale > wanted.scale:
+        if is_wide(form) or own.scale > _MOST_FINER * wanted.scale:
+            raise UnsupportedError(
+                "does not count its padding and has a finer scale than its input, the same was expected"
+            )
+        assert form is not None
+        form = finer(form)
+        wide = builder.result(builder.derive(output.name, "wide"), image.shape, form)
+        builder.add(Rescale(name=wide.name, source=node.source, input=image, output=wide))
+        image = wide
+    mean = builder.result(builder.derive(output.name, "mean"), output.shape, form)
+    builder.add(_mean(node, image, mean, window))
+    builder.add(Rescale(name=output.name, source=node.source, input=mean, output=output))
+
+
+def _mean(node: Node, image: Tensor, output: Tensor, window: Window) -> AveragePool2D:
+    """Without its padding, in the image's own quantization."""
+    return AveragePool2D(
+        name=output.name,
         source=node.source,
         input=image,
-        output=mean,
+        output=output,
         kernel=window.kernel,
         stride=window.stride,
+        dilation=window.dilation,
         padding=window.padding,
-        clamp=Clamp.none(own),
+        clamp=Clamp.none(output.type),
     )
-    node.builder.add(op)
-    if not is_same:
-        node.builder.add(Rescale(name=output.name, source=node.source, input=mean, output=output))
 
 
 def _output(node: Node, frame: Frame, image: Tensor, positions: HW, quant: Form, name: str) -> Tensor:
