@@ -35,6 +35,7 @@ _WRITTEN: dict[type, dict[str, Written]] = {
         "trust": True,
         "ram": "65536",
         "flash": "524288",
+        "flash_per_percent": "8192",
         "optimize": "ram",
         "input": "streamed",
         "results": "stored",

@@ -148,6 +148,15 @@ class Options:
         metavar="SIZE",
         help="Flash that code and constants may take (default: the board's).",
     )
+    flash_per_percent: int | None = option(
+        None,
+        parsed(parse_size),
+        "--flash-per-percent",
+        metavar="SIZE",
+        help="Flash that -O time may take for each further percent of the time that larger weights save, such as 8K "
+        "(default: whatever helps and fits).",
+        panel=HelpPanel.PLAN,
+    )
     objective: Objective | None = option(
         None,
         one_of(Objective),

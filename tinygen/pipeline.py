@@ -1,6 +1,6 @@
 """From a model file to C, and to a program that runs: the stages in order."""
 
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -45,9 +45,9 @@ from tinygen.passes.streaming.products import products, products_of_windows
 from tinygen.passes.widen_halves import widen_halves
 from tinygen.planner import fit
 from tinygen.planner.cost.choice import instructions
+from tinygen.planner.cost.growth import TILES, exchanging, planned_within
 from tinygen.planner.memory.spill import arena_room
 from tinygen.planner.plan import CurvePoint, PlanRequest, curve, for_graph, plan, with_chosen
-from tinygen.planner.schedule.constants import fit_within
 from tinygen.planner.schedule.schedule import Schedule
 from tinygen.planner.schedule.solver import check_installed
 from tinygen.planner.search.search_work import Watch
@@ -59,7 +59,6 @@ from tinygen.targets.isa import Isa
 from tinygen.verify import reference
 from tinygen.verify.samples import random_samples
 
-_TILES = (4, 2, 1, 0)  # rows of outputs for Winograd's method
 _BOUNDARIES = (fold_constants, convert_boundaries)  # behind which ports stand for what is kept of them
 _CODE_BYTES = 24 << 10  # that are left for code where weights could grow
 
@@ -303,15 +302,13 @@ def plan_model(
 def _planned(
     graph: Graph, board: Board, library: Library, options: Options, imported: Graph, watch: Watch | None
 ) -> tuple[Toolbox, Schedule]:
-    """The plan with the largest weights that fit the flash, as these are the fastest."""
+    """The plan with the weights that are fastest within the flash, and for what a percent of time may cost of it."""
     request = replace(_request(board, options, imported), watch=watch)
+    toolbox = for_graph(graph, board, _toolbox(board, library, options), request.solver)
+    if options.objective is Objective.TIME and options.flash_per_percent is not None:
+        toolbox = exchanging(graph.ops, toolbox, options.flash_per_percent)
     limit = flash_limit_bytes(board, options) - _CODE_BYTES
-    for toolbox in _toolboxes(board, library, options):
-        toolbox = for_graph(graph, board, toolbox, request.solver)
-        schedule = plan(graph, board, toolbox, request)
-        if fit_within(schedule, limit):
-            break
-    return toolbox, schedule
+    return planned_within(limit, graph.ops, toolbox, lambda tools: plan(graph, board, tools, request))
 
 
 def _simplified(imported: Graph, options: Options, observe: Observer | None) -> tuple[Graph, Saving]:
@@ -417,21 +414,18 @@ def flash_limit_bytes(board: Board, options: Options) -> int:
     return board.flash_bytes if options.flash_bytes is None else min(board.flash_bytes, options.flash_bytes)
 
 
-def _toolboxes(board: Board, library: Library, options: Options) -> Iterator[Toolbox]:
-    """What kernels may be chosen from, those of large weights first."""
+def _toolbox(board: Board, library: Library, options: Options) -> Toolbox:
+    """What kernels may be chosen from."""
     is_small, by_cost = options.goal is Objective.SIZE, options.kernels is Kernels.AUTO
     has_native = options.kernels is Kernels.NATIVE or (by_cost and not is_small and not board.is_host)
     plain = Toolbox(library, board.isa, options.goal, has_thumb2=board.has_thumb2, templates=_template_operators(board))
-    for tile in _TILES if has_native and options.may_grow and not is_small else (0,):
-        yield replace(
-            plain,
-            has_native_kernels=has_native,
-            chooses_by_cost=by_cost,
-            tallest_tile=tile,
-            may_grow=options.may_grow,
-        )
-    if has_native and by_cost:
-        yield plain
+    return replace(
+        plain,
+        has_native_kernels=has_native,
+        chooses_by_cost=by_cost,
+        tallest_tile=TILES[0] if has_native and options.may_grow and not is_small else 0,
+        may_grow=options.may_grow,
+    )
 
 
 def _template_operators(board: Board) -> frozenset[tuple[str, str]]:

@@ -30,6 +30,9 @@ class Objective(Enum):
     BALANCED = "balanced"
 
 
+PLAIN = -1  # growth of weights that stand in flash as the library's kernels read them
+
+
 class Planned(Protocol):
     """The plan of a subgraph: calls one after the other, in memory of its own."""
 
@@ -59,6 +62,7 @@ class Toolbox:
     has_native_kernels: bool = False  # tinygen's own, which `library` backs
     chooses_by_cost: bool = False  # native kernels only where they are cheaper than the library's
     tallest_tile: int = 0  # rows of outputs for Winograd's method; tall ones take more flash, 0 is without
+    growths: tuple[tuple[Tensor, int], ...] = ()  # the same by the weights of layers that have their own; or `PLAIN`
     may_grow: bool = True  # native kernels may take more RAM, on whole tensors, than the library's
     works_in_place: bool = False  # results take the memory of operands where they can, even if that takes longer
     has_thumb2: bool = True  # Armv6-M has not: other costs, as native kernels are C there and CMSIS-NN lacks products
@@ -74,7 +78,11 @@ class Toolbox:
     @property
     def of_library(self) -> "Toolbox":
         """Without kernels of tinygen's own: a choice among fewer."""
-        return replace(self, has_native_kernels=False, chooses_by_cost=False, tallest_tile=0)
+        return replace(self, has_native_kernels=False, chooses_by_cost=False, tallest_tile=0, growths=())
+
+    def tallest_tile_of(self, weights: Tensor) -> int:
+        """Rows of outputs for Winograd's method with these weights; `PLAIN` for the library's kernels alone."""
+        return dict(self.growths).get(weights, self.tallest_tile)
 
     @property
     def has_dsp_kernels(self) -> bool:

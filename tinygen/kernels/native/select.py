@@ -2,7 +2,7 @@
 
 from tinygen.ir.graph import Op
 from tinygen.ir.types import DType
-from tinygen.kernels.base import Kernel, Toolbox, united
+from tinygen.kernels.base import PLAIN, Kernel, Toolbox, united
 from tinygen.kernels.native import (
     addition,
     addition_mve,
@@ -33,10 +33,15 @@ def is_native(kernel: Kernel) -> bool:
 def native_kernels(op: Op, toolbox: Toolbox) -> tuple[Kernel, ...]:
     """The native kernels for `op`: the fastest first, each further one with less scratch."""
     lower = (MVE_LOWERINGS if toolbox.isa is Isa.MVE else LOWERINGS).get(type(op))
-    if lower is None or not _is_plain_int8(op):
+    if lower is None or not _is_plain_int8(op) or _stays_plain(op, toolbox):
         return ()
     kernels = lower(op, toolbox)
     return kernels if isinstance(kernels, tuple) else (kernels,)
+
+
+def _stays_plain(op: Op, toolbox: Toolbox) -> bool:
+    """Whether its weights stand in flash as the library's kernels read them."""
+    return bool(toolbox.growths) and any(toolbox.tallest_tile_of(operand) == PLAIN for operand in op.operands)
 
 
 def _is_plain_int8(op: Op) -> bool:

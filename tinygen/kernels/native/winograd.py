@@ -141,7 +141,7 @@ def lower_conv2d(op: Op, toolbox: Toolbox) -> tuple[Kernel, ...]:
     if direct is None:
         return ()
     price = prices(toolbox).instructions
-    kernels = (direct, *tiled(op, direct, toolbox.tallest_tile, toolbox.isa))
+    kernels = (direct, *tiled(op, direct, toolbox.tallest_tile_of(op.weights), toolbox.isa))
     found: list[Kernel] = []
     for kernel in sorted(kernels, key=lambda kernel: price(kernel.work(op))):
         if not found or kernel.scratch_bytes < found[-1].scratch_bytes:

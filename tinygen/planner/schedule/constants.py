@@ -1,5 +1,7 @@
 """Constant tables of a schedule; equal tables are stored once."""
 
+from collections.abc import Iterable
+
 from tinygen.ir.types import DType
 from tinygen.kernels.base import Table
 from tinygen.planner.schedule.schedule import Schedule
@@ -15,9 +17,13 @@ def shared_tables(schedule: Schedule) -> dict[Table, Table]:
 
 def fit_within(schedule: Schedule, limit_bytes: int) -> bool:
     """Whether `const_bytes` is within a limit; tables are packed and compared only where their sizes do not say so."""
-    tables = dict.fromkeys(table.stored for table in _tables(schedule))
-    sizes = {id(table.data): table.bytes for table in tables}
-    return sum(sizes.values()) <= limit_bytes or const_bytes(schedule) <= limit_bytes
+    return bytes_of(_tables(schedule)) <= limit_bytes or const_bytes(schedule) <= limit_bytes
+
+
+def bytes_of(tables: Iterable[Table]) -> int:
+    """Of tables that share what they are packed from; others may be equal, too, which takes comparing them."""
+    stored = dict.fromkeys(table.stored for table in tables)
+    return sum({id(table.data): table.bytes for table in stored}.values())
 
 
 def const_bytes(schedule: Schedule) -> int:

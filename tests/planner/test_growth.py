@@ -1,0 +1,152 @@
+"""Weights that grow for speed: the fastest that fit the flash, and what a percent of time may cost of it."""
+
+from dataclasses import replace
+from itertools import pairwise, product
+from math import inf
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.support.command_line import DIGITS, tinygen
+from tests.support.graphs import GraphBuilder
+from tests.support.models import model_file
+from tinygen.ir.graph import Graph
+from tinygen.kernels.base import PLAIN, Library, Objective, Toolbox
+from tinygen.kernels.native.select import is_native
+from tinygen.ops.window import HW
+from tinygen.options import Options
+from tinygen.pipeline import Compiled, Shared, plan_model
+from tinygen.planner.cost import growth
+from tinygen.planner.cost.choice import instructions, select
+from tinygen.planner.cost.cost import estimated_instructions
+from tinygen.planner.cost.growth import exchanging, planned_within
+from tinygen.planner.plan import plan
+from tinygen.planner.schedule.constants import const_bytes
+from tinygen.planner.schedule.schedule import Schedule
+from tinygen.targets import load
+from tinygen.targets.isa import Isa
+
+_M4 = load("mps2-an386")
+_AUTO = Toolbox(Library.PORTABLE, Isa.DSP, has_native_kernels=True, chooses_by_cost=True, tallest_tile=4)
+_SHARED = Shared()
+
+
+def _ic(goal: Objective | None = Objective.TIME, **limits: int) -> Compiled:
+    return plan_model(model_file("pretrainedResnet_quant"), Options(_M4.name, objective=goal, **limits), shared=_SHARED)  # type: ignore[arg-type]
+
+
+def _cost(compiled: Compiled) -> float:
+    return estimated_instructions(compiled.schedule, compiled.library)
+
+
+@st.composite
+def _convolutions(draw: st.DrawFn) -> Graph:
+    """Convolutions of several sizes, so that the gain of a byte differs."""
+    build = GraphBuilder(draw(st.integers(0, 99)))
+    tensor = build.input(1, draw(st.integers(4, 16)), draw(st.integers(4, 16)), draw(st.sampled_from([4, 8])))
+    for _ in range(draw(st.integers(1, 4))):
+        tensor = build.conv(tensor, draw(st.sampled_from([4, 8, 16])), HW(3, 3))
+    return build.graph(tensor)
+
+
+def _all_ways(graph: Graph, toolbox: Toolbox) -> list[tuple[int, float]]:
+    """Bytes and instructions of every combination of tiles and plain weights, each planned with its own toolbox."""
+    found = []
+    layers = [op.operands[1] for op in graph.ops]
+    for growths in product((4, 2, 1, 0, PLAIN), repeat=len(layers)):
+        tools = replace(toolbox, tallest_tile=0, growths=tuple(zip(layers, growths, strict=True)))
+        schedule = plan(graph, _M4, tools)
+        found.append((const_bytes(schedule), estimated_instructions(schedule, Library.PORTABLE)))
+    return found
+
+
+@given(_convolutions().filter(lambda graph: len(graph.ops) <= 2), st.floats(0, 1))
+@settings(max_examples=12, deadline=None)
+def test_no_combination_within_the_limit_is_faster(graph: Graph, share: float) -> None:
+    ways = _all_ways(graph, _AUTO)
+    least, most = min(bytes for bytes, _ in ways), max(bytes for bytes, _ in ways)
+    limit = int(least + share * (most - least))
+    _, schedule = planned_within(limit, graph.ops, _AUTO, lambda tools: plan(graph, _M4, tools))
+    assert const_bytes(schedule) <= limit
+    fastest = min(cost for bytes, cost in ways if bytes <= limit)
+    assert estimated_instructions(schedule, Library.PORTABLE) <= fastest * (1 + 1e-9)
+
+
+@given(_convolutions(), st.integers(1, 20_000))
+@settings(max_examples=20, deadline=None)
+def test_each_layer_takes_what_its_percents_are_worth(graph: Graph, flash_per_percent: int) -> None:
+    """No other way of any one layer would save more than it costs by the rate, or cost less than what it saves."""
+    small = replace(_AUTO, tallest_tile=0)
+    rate = instructions(graph.ops, small) / 100 / flash_per_percent
+    taken = exchanging(graph.ops, _AUTO, flash_per_percent)
+
+    def worth(toolbox: Toolbox) -> float:
+        kernels = [select(op, toolbox) for op in graph.ops]
+        bytes = sum(table.bytes for kernel in kernels for table in kernel.tables)
+        return instructions(graph.ops, toolbox) + rate * bytes
+
+    best = worth(taken)
+    for op in graph.ops:
+        others = tuple((weights, tile) for weights, tile in taken.growths if weights is not op.operands[1])
+        for tile in (4, 2, 1, 0):
+            other = replace(taken, growths=(*others, (op.operands[1], tile)))
+            assert best <= worth(other) * (1 + 1e-9)
+
+
+def test_more_flash_is_never_slower() -> None:
+    """Image classification from 112 to 512 KB; constants and the room for code keep within each limit."""
+    found = [(limit, _ic(flash_bytes=limit << 10)) for limit in range(112, 544, 32)]
+    for limit, compiled in found:
+        assert const_bytes(compiled.schedule) <= (limit - 24) << 10
+    costs = [_cost(compiled) for _, compiled in found]
+    assert all(less >= more for less, more in pairwise(costs))
+    assert costs[-1] == min(costs) < 0.7 * costs[0]
+
+
+def test_memory_as_the_goal_keeps_native_kernels_within_little_flash() -> None:
+    """Weights are counted as the plan has them, where parts of whole tensors take smaller tiles."""
+    compiled = _ic(Objective.RAM, flash_bytes=160 << 10)
+    assert const_bytes(compiled.schedule) <= 136 << 10
+    assert any(is_native(call.kernel) for call in compiled.schedule.all_calls)
+    assert _cost(compiled) < 30e6
+
+
+def test_a_limit_that_nothing_fits_ends_with_the_plain_kernels() -> None:
+    build = GraphBuilder()
+    graph = build.graph(build.conv(build.input(1, 8, 8, 8), 8, HW(3, 3)))
+    toolbox, schedule = planned_within(1, graph.ops, _AUTO, lambda tools: plan(graph, _M4, tools))
+    assert not toolbox.has_native_kernels and const_bytes(schedule) > 1
+
+
+def test_without_plain_kernels_to_choose_from_none_are_chosen() -> None:
+    """--kernels native."""
+    build = GraphBuilder()
+    graph = build.graph(build.conv(build.input(1, 8, 8, 8), 8, HW(3, 3)))
+    native = replace(_AUTO, chooses_by_cost=False)
+    planned: list[Toolbox] = []
+
+    def planning(tools: Toolbox) -> Schedule:
+        planned.append(tools)
+        return plan(graph, _M4, tools)
+
+    toolbox, _ = planned_within(1, graph.ops, native, planning)
+    assert toolbox.has_native_kernels and all(tile >= 0 for tools in planned for _, tile in tools.growths)
+
+
+def test_ic_stops_at_what_a_percent_may_cost() -> None:
+    """At 8K, about a tenth of its plain constants, it takes a third of what helps; with 512K of flash all of that."""
+    some, all = _ic(flash_per_percent=8 << 10), _ic(flash_bytes=512 << 10)
+    assert const_bytes(some.schedule) < const_bytes(all.schedule) / 3
+    assert _cost(some) < 1.3 * _cost(all)
+    everything = _ic(flash_bytes=512 << 10, flash_per_percent=1 << 30)
+    assert const_bytes(everything.schedule) == const_bytes(all.schedule)
+
+
+def test_equal_ways_are_told_apart_by_their_bytes() -> None:
+    points = [(10, 5.0), (10, 4.0), (8, 4.0), (12, 4.0), (9, inf)]
+    assert growth._unbeaten(points, lambda point: point) == [(8, 4.0)]
+
+
+def test_a_rate_that_is_none() -> None:
+    ended = tinygen("inspect", DIGITS, "--flash-per-percent", "0")
+    assert ended.code == 2 and "size '0': is not a positive number of bytes" in ended.stderr

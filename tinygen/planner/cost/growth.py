@@ -1,0 +1,172 @@
+"""Which layers' weights grow in flash for the sake of speed: within a limit, and for what a percent of time may cost.
+
+A layer's weights stand there as the library's kernels read them, packed for kernels of tinygen's own, or transformed
+for tiles of Winograd's method: each step takes more bytes and fewer instructions. Layers are independent of each other,
+so an exchange rate decides for each alone; within a limit it is the knapsack problem with one choice of each group
+(Kellerer, Pferschy, Pisinger: Knapsack Problems, 2004, chapter 11), solved by the points that no other beats.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from typing import TypeVar
+
+from tinygen.ir.graph import Op
+from tinygen.ir.tensor import Tensor
+from tinygen.kernels.base import PLAIN, Toolbox
+from tinygen.kernels.select import has_kernel
+from tinygen.ops.weighted import Weighted
+from tinygen.planner.cost.choice import select
+from tinygen.planner.cost.cost import costs
+from tinygen.planner.schedule.constants import bytes_of, const_bytes, fit_within
+from tinygen.planner.schedule.schedule import Schedule
+
+TILES = (4, 2, 1, 0)  # rows of outputs for Winograd's method
+_MOST_POINTS = 1024  # that are kept: of those in one of so many steps of the limit the fastest
+_MOST_PLANS = 3  # of some small weights and some large ones, before all are small: estimates are of whole tensors
+
+
+@dataclass(frozen=True)
+class _Way:
+    """How a layer's weights may stand in flash."""
+
+    growth: int  # rows of a tile, or `PLAIN`
+    bytes: int
+    instructions: float
+
+
+@dataclass(frozen=True)
+class _Layer:
+    """Operators of the same weights, and the ways of these: the largest first, each further one with fewer bytes and
+    more instructions."""
+
+    weights: Tensor
+    ways: tuple[_Way, ...]
+
+    def bytes_in(self, schedule: Schedule) -> int:
+        """Of its tables in a plan."""
+        calls = (call for call in schedule.all_calls if self.weights in call.op.operands)
+        return bytes_of(table for call in calls for table in call.kernel.tables)
+
+    def as_planned(self, taken: _Way, schedule: Schedule) -> "_Layer":
+        """The same with what that way takes in a plan, where parts of whole tensors have other kernels."""
+        planned = replace(taken, bytes=self.bytes_in(schedule) or taken.bytes)
+        return replace(self, ways=tuple(planned if way is taken else way for way in self.ways))
+
+
+_Point = tuple[int, float, tuple[_Way, ...]]  # bytes and instructions of some layers, and the ways of these
+_T = TypeVar("_T")
+
+
+def exchanging(ops: Iterable[Op], toolbox: Toolbox, flash_per_percent: int) -> Toolbox:
+    """The toolbox in which larger weights stay where each percent of time takes at most so many bytes of flash.
+
+    It is a percent of the instructions that run without them.
+    """
+    ops = [op for op in ops if has_kernel(op)]
+    layers = [layer for layer in _layers(ops, toolbox, _tiles(toolbox)) if len(layer.ways) > 1]
+    if not layers:
+        return toolbox
+    small, found = replace(toolbox, tallest_tile=0), costs(toolbox)
+    percent = sum(found.call(op, select(op, small)) for op in ops) / 100
+    price = percent / flash_per_percent
+    taken = [min(layer.ways, key=lambda way: way.instructions + price * way.bytes) for layer in layers]
+    if all(way is layer.ways[0] for way, layer in zip(taken, layers, strict=True)):
+        return toolbox
+    return _grown(toolbox, layers, taken)
+
+
+def planned_within(
+    limit_bytes: int, ops: Iterable[Op], toolbox: Toolbox, plan: Callable[[Toolbox], Schedule]
+) -> tuple[Toolbox, Schedule]:
+    """The toolbox, and its plan, with weights that are as fast as constants within the limit can be.
+
+    As last resort that of the library's kernels alone, whether it fits or not.
+    """
+    schedule = plan(toolbox)
+    if not toolbox.has_native_kernels or fit_within(schedule, limit_bytes):
+        return toolbox, schedule
+    growths = _tiles(toolbox) + ((PLAIN,) if toolbox.chooses_by_cost else ())
+    layers = _layers([op for op in ops if has_kernel(op)], toolbox, growths)
+    taken: Sequence[_Way] = [layer.ways[0] for layer in layers]
+    for _ in range(_MOST_PLANS):
+        layers = [layer.as_planned(way, schedule) for layer, way in zip(layers, taken, strict=True)]
+        others = const_bytes(schedule) - sum(layer.bytes_in(schedule) for layer in layers)
+        fastest = _fastest(layers, limit_bytes - others)
+        if fastest is None:
+            break
+        tried = _grown(toolbox, layers, fastest)
+        schedule = plan(tried)
+        if fit_within(schedule, limit_bytes):
+            return tried, schedule
+        taken = fastest
+    for smaller in (replace(toolbox, tallest_tile=0, growths=()), *([toolbox.of_library] * toolbox.chooses_by_cost)):
+        schedule = plan(smaller)
+        if fit_within(schedule, limit_bytes):
+            break
+    return smaller, schedule
+
+
+def _tiles(toolbox: Toolbox) -> tuple[int, ...]:
+    return tuple(tile for tile in TILES if tile <= toolbox.tallest_tile)
+
+
+def _layers(ops: Sequence[Op], toolbox: Toolbox, growths: Sequence[int]) -> list[_Layer]:
+    """What may grow, beginning with what stands in the toolbox."""
+    by_weights: dict[Tensor, list[Op]] = {}
+    for op in ops:
+        if isinstance(op, Weighted) and op.weights.is_constant:
+            by_weights.setdefault(op.weights, []).append(op)
+    return [_Layer(weights, tuple(_ways(weights, users, toolbox, growths))) for weights, users in by_weights.items()]
+
+
+def _ways(weights: Tensor, users: Sequence[Op], toolbox: Toolbox, growths: Sequence[int]) -> Iterator[_Way]:
+    """The largest first; what takes more bytes and more instructions than another is left out."""
+    found = costs(toolbox)
+    most = toolbox.tallest_tile_of(weights)
+    ways = []
+    for growth in (growth for growth in growths if growth <= most):
+        tools = replace(toolbox, growths=((weights, growth),))
+        kernels = [select(op, tools) for op in users]
+        instructions = sum(found.call(op, kernel) for op, kernel in zip(users, kernels, strict=True))
+        bytes = bytes_of(table for kernel in kernels for table in kernel.tables)
+        ways.append(_Way(growth, bytes, instructions))
+    yield from reversed(_unbeaten(ways, lambda way: (way.bytes, way.instructions)))
+
+
+def _fastest(layers: Sequence[_Layer], room_bytes: int) -> tuple[_Way, ...] | None:
+    """The ways of all layers with the fewest instructions that take no more than so many bytes; None where none do."""
+    points: list[_Point] = [(0, 0.0, ())]
+    left = sum(layer.ways[-1].bytes for layer in layers)  # that later layers take at least
+    for layer in layers:
+        left -= layer.ways[-1].bytes
+        longer = [
+            (bytes + way.bytes, instructions + way.instructions, (*taken, way))
+            for bytes, instructions, taken in points
+            for way in layer.ways
+            if bytes + way.bytes + left <= room_bytes
+        ]
+        points = _thinned(_unbeaten(longer, lambda point: point[:2]), room_bytes)
+    return points[-1][2] if points else None
+
+
+def _unbeaten(found: Iterable[_T], key: Callable[[_T], tuple[int, float]]) -> list[_T]:
+    """By rising bytes, those with fewer instructions than all that take no more."""
+    kept: list[_T] = []
+    for each in sorted(found, key=key):
+        if not kept or key(each)[1] < key(kept[-1])[1]:
+            kept.append(each)
+    return kept
+
+
+def _thinned(points: list[_Point], room_bytes: int) -> list[_Point]:
+    if len(points) <= _MOST_POINTS:
+        return points
+    steps = groupby(points, key=lambda point: point[0] * _MOST_POINTS // room_bytes)
+    return [list(step)[-1] for _, step in steps]
+
+
+def _grown(toolbox: Toolbox, layers: Sequence[_Layer], taken: Sequence[_Way]) -> Toolbox:
+    """Weights that are not in the graph, such as slices of those that are, stay small."""
+    growths = tuple((layer.weights, way.growth) for layer, way in zip(layers, taken, strict=True))
+    return replace(toolbox, tallest_tile=0, growths=growths)
