@@ -6,16 +6,20 @@ Parts: `rate`, `alone`, `overhead`, `many`, `scaling`; without one all of them. 
 that times and memory are its own. `scaling` sleeps as long as `rate` has recorded.
 """
 
+import asyncio
 import json
+import logging
 import resource
 import subprocess
 import sys
 import tempfile
 import time
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AsyncExitStack, ExitStack, contextmanager
 from dataclasses import replace
-from itertools import islice
+from heapq import heappop, heappush
+from itertools import count, islice
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +29,15 @@ from examples.families import Member, family, network
 from tinygen.option import from_written
 from tinygen.options import Options
 from tinygen.sweeping.bounded import bounded
-from tinygen.sweeping.engine import SETTINGS, Cluster, RunBatch, package
+from tinygen.sweeping.engine import (
+    SETTINGS,
+    BatchQueue,
+    Cluster,
+    Findings,
+    RunBatch,
+    at_one_go,
+    package,
+)
 from tinygen.sweeping.point import Batch, PointResult, PointTask, run_batch
 from tinygen.sweeping.sweep import Models, Sweep, plan_of
 
@@ -38,10 +50,14 @@ _ALONE = 5  # candidates that are inspected one process at a time
 _MANY = 2_500
 _EMPTY = 1_500  # candidates whose points do nothing
 _MODEL_BYTES = 150_000  # of these
-_SIMULATED = (64,)  # workers
+_SIMULATED = 64  # workers
+_IN_A_PROCESS = 16  # of them
 _SIMULATED_BYTES = 25_000  # of their candidates, as of those that were recorded
 _EACH_S = 90.0  # that each of them sleeps
+_LENGTHS_S = (5, 15, 30, 90)  # the same where time is the queue's own
+_Fields = Mapping[str, str | float]
 _MEMORY_FIELDS = ("parent_before_bytes", "parent_tenth_bytes", "parent_end_bytes", "worker_bytes")
+_TIMES = ("parent_ms", "scheduler_ms", "workers_ms")
 _INTRODUCTION = f"""# Sweeps
 
 By `python -m benchmarks.sweep`: `tinygen sweep` with two workers on a machine of two cores on which others worked, too,
@@ -78,23 +94,30 @@ is asked for the next one when there is room. Peak memory of the process that sw
 _SCALING = """
 ## Scaling, simulated
 
-Workers are processes of the same machine that sleep as long as points took: those of *Rate* ({mean:.0f} ms in the
-mean), and {ram_points} with `-O ram` ({ram_mean:.0f} ms). All else is that of a sweep: a scheduler in a process of its
-own, candidates of {size:,} bytes that go to the workers, results that come back and are stored. Efficiency is the sum
-of the recorded times over the time that all workers had, from the first candidate to the last row. The scheduler, all
-workers and the process that sweeps share two cores, which those of a cluster do not; other work of the machine had a
-lower priority. The row of `-O time` is of a short run, before workers gave back single points of a candidate; a run of
-94 s had 0.266.
+{workers} Dask workers in {processes} processes of the same machine sleep as long as points took: those of *Rate*
+({mean:.0f} ms in the mean), and {ram_points} with `-O ram` ({ram_mean:.0f} ms). All else is that of a sweep: a
+scheduler in a process of its own, candidates of {size:,} bytes that go to the workers, results that come back and are
+stored. Efficiency is the sum of the recorded times over the time that all workers had, from the first candidate to the
+last row. The process that sweeps, the scheduler and all workers share two cores, which those of a cluster do not;
+*others* is what else ran on these cores. The goal of more than {goal:g} is {verdict}.
 
-| goal | workers | points | seconds | efficiency | points a second | sweeping, ms a point | scheduler, ms a point |
-|---|--:|--:|--:|--:|--:|--:|--:|
+| goal | points | seconds | efficiency | points a second | sweeping, ms | scheduler, ms | workers, ms | others, cores |
+|---|--:|--:|--:|--:|--:|--:|--:|--:|
 {rows}
 
-The goal of more than {goal:g} with 64 workers is missed: narrowly with `-O ram`, by far with `-O time`, where workers
-ask for a thousand points a second, and two busy cores do not carry the 66 processes; what the simulated workers take of
-them is not known. A sweep is bounded by its end, when workers wait for the last points, which costs seconds whatever
-its length, and by the one process that sweeps, with its hashes, messages and the store: at {parent:.2f} ms of process
-time a point it can serve {most:,.0f} points a second, however many workers there are.
+The three times are process time of a point: {workers} busy workers need {needed:.1f} of the two cores with `-O time`,
+and wait where others leave less. Where messages take no time, only the ends of a sweep are lost: while groups of points
+grow, and while workers wait for the last points. Efficiency of {workers} workers then, by the work that each has; time
+is counted by the benchmark, so that the machine is of no matter:
+
+| goal | {lengths} |
+|---|{columns}
+{ends}
+
+So a sweep for {workers} workers needs about {enough} s of work for each of them. What bounds larger clusters is the one
+process that takes most of a point, be it the one that sweeps or the scheduler: by process time it serves
+{time_rate:,.0f} points a second with `-O time`, where a message has points of several candidates, and {ram_rate:,.0f}
+with `-O ram`, where each has one.
 """
 
 
@@ -248,18 +271,59 @@ def sleeping(batch: Batch, _task: PointTask, _folder: Path) -> tuple[PointResult
     return tuple(replace(_EMPTY_RESULT, seconds=seconds) for seconds in each)
 
 
-def scaling() -> dict[str, Any]:
-    """Efficiency of simulated clusters, by goal and workers: recorded seconds over those that their workers had."""
+def _by_goal() -> Iterator[tuple[str, Sequence[Sequence[float]]]]:
+    """Recorded seconds by candidate."""
     stored = json.loads(_OUT.with_suffix(".json").read_text(encoding="utf-8"))
+    for goal, part in (("-O time", "rate"), ("-O ram", "ram")):
+        yield goal, stored[part]["seconds"]
+
+
+def scaling() -> dict[str, Any]:
+    """Efficiency of a simulated cluster, by goal: recorded seconds over those that its workers had."""
+    return {goal: _simulated(_SIMULATED, seconds) for goal, seconds in _by_goal()}
+
+
+def queue() -> dict[str, Any]:
+    """Efficiency of the engine's queue, by goal and seconds of each worker, where messages take no time."""
     return {
-        goal: {str(workers): _simulated(workers, stored[part]["seconds"]) for workers in _SIMULATED}
-        for goal, part in (("-O time", "rate"), ("-O ram", "ram"))
+        goal: {
+            str(each): round(queue_efficiency(_SIMULATED, _times(seconds, _SIMULATED, each)), 3) for each in _LENGTHS_S
+        }
+        for goal, seconds in _by_goal()
     }
 
 
+def _times(recorded: Sequence[Sequence[float]], workers: int, each_s: float) -> Sequence[Sequence[float]]:
+    """Of candidates, so many that each worker has about so many seconds."""
+    candidates = round(workers * each_s * len(recorded) / sum(map(sum, recorded)))
+    return [recorded[number % len(recorded)] for number in range(candidates)]
+
+
+def queue_efficiency(workers: int, times: Sequence[Sequence[float]]) -> float:
+    """Seconds that points take over those that workers have, which take the next group as soon as they have none."""
+    batches = (Batch(Path(), "", (0,) * len(each), tuple({"seconds": one} for one in each)) for each in times)
+    queue, waiting = BatchQueue(batches, Cluster.together), deque[tuple[Batch, ...]]()
+    busy, started = list[tuple[float, int, tuple[Batch, ...], tuple[Findings, ...]]](), count()
+    now, worked = 0.0, [0.0]
+
+    def pass_by(single: Batch, _task: PointTask, _folder: Path) -> Findings:
+        worked[0] += float(str(single.points[0]["seconds"]))
+        return (_EMPTY_RESULT,)
+
+    while True:
+        waiting.extend(queue.next(len(waiting) + len(busy), Cluster.ahead * workers))
+        while waiting and len(busy) < workers:
+            group, before = waiting.popleft(), worked[0]
+            found = at_one_go(pass_by, group, PointTask(), Path(), lambda: worked[0])
+            heappush(busy, (now + worked[0] - before, next(started), group, found))
+        if not busy:
+            return worked[0] / now / workers
+        now, _, group, found = heappop(busy)
+        deque(queue.end(group, found), maxlen=0)
+
+
 def _simulated(workers: int, recorded: Sequence[Sequence[float]]) -> dict[str, float]:
-    each = round(_EACH_S * len(recorded) / sum(map(sum, recorded)))
-    times = [recorded[number % len(recorded)] for number in range(workers * each)]
+    times = _times(recorded, workers, _EACH_S)
 
     def models() -> Models:
         documents = (json.dumps(dict(zip(BOARDS, each, strict=True))).encode() for each in times)
@@ -271,45 +335,76 @@ def _simulated(workers: int, recorded: Sequence[Sequence[float]]) -> dict[str, f
     with _cluster(workers) as (address, scheduler):
         cluster = Cluster(scheduler=address)
         _swept(islice(models(), workers), cluster, sleeping)  # workers have imported what they need
-        own, theirs, begin = time.process_time(), sum(scheduler.cpu_times()[:2]), time.perf_counter()
+        before, begin = _used(scheduler), time.perf_counter()
         swept = _swept(models(), cluster, sleeping)
         took = time.perf_counter() - begin
-        own, theirs = time.process_time() - own, sum(scheduler.cpu_times()[:2]) - theirs
-    points = len(swept.rows)
+        used = {name: seconds - before[name] for name, seconds in _used(scheduler).items()}
+    points, others = len(swept.rows), used.pop("machine") - sum(used.values())
     return {
         "points": points,
         "seconds": round(took, 2),
         "efficiency": round(sum(map(sum, times)) / took / workers, 3),
         "points_a_second": round(points / took),
-        "parent_ms": round(1e3 * own / points, 2),
-        "scheduler_ms": round(1e3 * theirs / points, 2),
+        **{f"{name}_ms": round(1e3 * seconds / points, 2) for name, seconds in used.items()},
+        "others_cores": round(others / took, 2),
+    }
+
+
+def _used(scheduler: Any) -> dict[str, float]:
+    """Process time of the process that sweeps, of the scheduler's, of its workers', and of all of the machine."""
+    machine = package("psutil").cpu_times()
+    return {
+        "parent": time.process_time(),
+        "scheduler": sum(scheduler.cpu_times()[:2]),
+        "workers": sum(sum(host.cpu_times()[:2]) for host in scheduler.children()),
+        "machine": machine.user + machine.nice + machine.system + machine.irq + machine.softirq,
     }
 
 
 @contextmanager
 def _cluster(workers: int) -> Iterator[tuple[str, Any]]:
-    """Address and process of a scheduler with so many processes."""
-    psutil = package("psutil")
-    line = [sys.executable, "-m", "benchmarks.sweep", "--cluster", str(workers)]
+    """Address and process of a scheduler with so many workers."""
+    with _beside("--cluster", str(workers)) as process:
+        assert process.stdout is not None
+        yield process.stdout.readline().strip(), package("psutil").Process(process.pid)
+
+
+@contextmanager
+def _beside(*arguments: str) -> Iterator[subprocess.Popen[str]]:
+    """This file in a process that ends when nothing more can come in."""
+    line = [sys.executable, "-m", "benchmarks.sweep", *arguments]
     with subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdin is not None and process.stdout is not None
+        assert process.stdin is not None
         try:
-            yield process.stdout.readline().strip(), psutil.Process(process.pid)
+            yield process
         finally:
             process.stdin.close()
 
 
 def serve(workers: int) -> None:
-    """A cluster of processes that lasts until nothing more can come in."""
+    """A scheduler, and workers in processes beside it."""
     dask, distributed = package("dask"), package("distributed")
-    with dask.config.set({**SETTINGS, "distributed.worker.multiprocessing-method": "forkserver"}):
-        package("distributed.utils").get_mp_context().set_forkserver_preload(["distributed", Cluster.__module__])
-        cluster = distributed.LocalCluster(
-            n_workers=workers, threads_per_worker=1, memory_limit=0, dashboard_address=None
-        )
-        with cluster:
-            print(cluster.scheduler_address, flush=True)
-            sys.stdin.read()
+    with ExitStack() as stack:
+        stack.enter_context(dask.config.set(SETTINGS))
+        cluster = stack.enter_context(distributed.LocalCluster(n_workers=0, dashboard_address=None))
+        for _ in range(workers // _IN_A_PROCESS):
+            stack.enter_context(_beside("--workers", cluster.scheduler_address))
+        with distributed.Client(cluster) as client:
+            client.wait_for_workers(workers)
+        print(cluster.scheduler_address, flush=True)
+        sys.stdin.read()
+
+
+async def work(scheduler: str) -> None:
+    """Some workers, of one thread each."""
+    dask, distributed = package("dask"), package("distributed")
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # as `tinygen sweep` does
+    with dask.config.set(SETTINGS):
+        async with AsyncExitStack() as stack:
+            for _ in range(_IN_A_PROCESS):
+                worker = distributed.Worker(scheduler, nthreads=1, memory_limit=0, dashboard=False)
+                await stack.enter_async_context(worker)
+            await asyncio.to_thread(sys.stdin.read)
 
 
 PARTS: Mapping[str, Callable[[], dict[str, Any]]] = {
@@ -319,6 +414,7 @@ PARTS: Mapping[str, Callable[[], dict[str, Any]]] = {
     "overhead": overhead,
     "many": many,
     "scaling": scaling,
+    "queue": queue,
 }
 
 
@@ -327,7 +423,6 @@ def page(found: Mapping[str, Any]) -> str:
     rate, ram, alone, overhead, many = (found[part] for part in ("rate", "ram", "alone", "overhead", "many"))
     milliseconds = sorted(1e3 * seconds for each in rate["seconds"] for seconds in each)
     sizes = {name.removeprefix("parent_").removesuffix("_bytes"): many[name] / (1 << 20) for name in _MEMORY_FIELDS}
-    last = found["scaling"]["-O time"][str(max(_SIMULATED))]
     speed = {
         **rate,
         "candidates": len(rate["seconds"]),
@@ -348,25 +443,46 @@ def page(found: Mapping[str, Any]) -> str:
         "single": overhead["1"],
     }
     simulated = {
+        "workers": _SIMULATED,
+        "processes": _SIMULATED // _IN_A_PROCESS,
         "size": _SIMULATED_BYTES,
         "mean": sum(milliseconds) / len(milliseconds),
         "ram_points": ram["points"],
         "ram_mean": 1e3 * sum(map(sum, ram["seconds"])) / ram["points"],
-        "boards": len(BOARDS),
         "goal": GOALS["efficiency"],
-        "rows": "\n".join(_row(goal, *each) for goal, rows in found["scaling"].items() for each in rows.items()),
-        "parent": last["parent_ms"],
-        "most": 1e3 / last["parent_ms"],
+        **_scaling_fields(found["scaling"], found["queue"]),
     }
     memory = {**many, **sizes, "candidates": _MANY}
     pairs = (_RATE, speed), (_OVERHEAD, cost), (_MEMORY, memory), (_SCALING, simulated)
     return _INTRODUCTION + "".join(text.format_map(values) for text, values in pairs)
 
 
-def _row(goal: str, workers: str, found: Mapping[str, Any]) -> str:
+def _scaling_fields(scaling: Mapping[str, Mapping[str, float]], queue: Mapping[str, Mapping[str, float]]) -> _Fields:
+    met = {goal: row["efficiency"] > GOALS["efficiency"] for goal, row in scaling.items()}
+    lengths, time_row = [str(each) for each in _LENGTHS_S], scaling["-O time"]
+    point_ms = sum(time_row[name] for name in _TIMES)
+    enough = (each for each in lengths if all(row[each] > GOALS["efficiency"] for row in queue.values()))
+    slower = {goal: max(row["parent_ms"], row["scheduler_ms"]) for goal, row in scaling.items()}
+    return {
+        "rows": "\n".join(_row(goal, row) for goal, row in scaling.items()),
+        "verdict": " and ".join(f"{'met' if is_met else 'missed'} with `{goal}`" for goal, is_met in met.items()),
+        "needed": 1e-3 * point_ms * time_row["points_a_second"] / time_row["efficiency"],
+        "lengths": " | ".join(f"{each} s" for each in lengths),
+        "columns": "--:|" * len(lengths),
+        "ends": "\n".join(
+            f"| `{goal}` | {' | '.join(f'{row[each]:.3f}' for each in lengths)} |" for goal, row in queue.items()
+        ),
+        "enough": next(enough, "more"),
+        "time_rate": 1e3 / slower["-O time"],
+        "ram_rate": 1e3 / slower["-O ram"],
+    }
+
+
+def _row(goal: str, found: Mapping[str, float]) -> str:
+    times = " | ".join(f"{found[name]:.2f}" for name in (*_TIMES, "others_cores"))
     return (
-        f"| `{goal}` | {workers} | {found['points']:,} | {found['seconds']:.1f} | {found['efficiency']:.3f} | "
-        f"{found['points_a_second']:,} | {found['parent_ms']:.2f} | {found['scheduler_ms']:.2f} |"
+        f"| `{goal}` | {found['points']:,} | {found['seconds']:.1f} | {found['efficiency']:.3f} | "
+        f"{found['points_a_second']:,} | {times} |"
     )
 
 
@@ -389,5 +505,7 @@ if __name__ == "__main__":
             print(json.dumps(PARTS[part]()))
         case ["--cluster", workers]:
             serve(int(workers))
+        case ["--workers", scheduler]:
+            asyncio.run(work(scheduler))
         case parts:
             main(parts)

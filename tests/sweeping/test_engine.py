@@ -4,9 +4,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pytest
-
-from tinygen.sweeping import engine
 from tinygen.sweeping.engine import BatchQueue, at_one_go
 from tinygen.sweeping.point import Batch, PointResult, PointTask
 
@@ -53,11 +50,32 @@ def test_what_a_worker_did_not_come_to_is_next_and_groups_shrink() -> None:
 
 
 def test_a_batch_may_end_in_the_middle() -> None:
-    queue = BatchQueue(_batches(1, points=5), together=1)
+    queue = BatchQueue(_batches(2, points=5), together=1)
     for done in (2, 2, 1):
         [group] = queue.next(0, 1)
         assert _end(queue, group, done) == [done]
-    assert _names(queue.next(0, 1)) == []
+    assert _names(queue.next(0, 1)) == ["1"]
+
+
+def test_what_is_given_back_is_shared_out_at_the_end() -> None:
+    queue = BatchQueue(_batches(2, points=5), together=1)
+    first, second = queue.next(0, 2)
+    assert _end(queue, first, 1) + _end(queue, second, 1) == [1, 1]
+    groups = list(queue.next(0, 3))
+    assert _names(groups) == ["000", "01", "1"], "smaller and smaller, and those of a model together"
+    assert sum(len(_end(queue, group, *[1] * len(group))) for group in groups) == 6
+    assert [len(single.points) for [single] in queue.next(0, 3)] == [1, 1]
+
+
+def test_sharing_out_waits_for_the_end_of_the_models() -> None:
+    one, two = _batches(2, points=3)
+    queue = BatchQueue(iter((one, two)), together=1)
+    [group] = queue.next(0, 1)
+    assert _end(queue, group, 1) == [1]
+    groups = list(queue.next(0, 2))
+    assert [len(batch.points) for [batch] in groups] == [2, 3], (
+        "all points of a model go to one worker, which reads it once"
+    )
 
 
 def test_nothing_more_is_taken_where_the_source_waits() -> None:
@@ -82,9 +100,8 @@ def test_what_lost_its_worker_runs_alone_until_it_is_given_up() -> None:
     assert _names(queue.next(0, 9)) == ["0", "1", "2"], "the others go on"
 
 
-def test_a_worker_gives_back_what_it_has_no_time_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_worker_gives_back_what_it_has_no_time_for() -> None:
     now = [0.0]
-    monkeypatch.setattr(engine, "monotonic", lambda: now[0])
 
     def run(batch: Batch, _task: PointTask, _folder: Path) -> tuple[PointResult, ...]:
         now[0] += float(batch.digest)
@@ -92,7 +109,7 @@ def test_a_worker_gives_back_what_it_has_no_time_for(monkeypatch: pytest.MonkeyP
 
     def done(points: int, *seconds: float) -> list[int]:
         group = [Batch(Path(), str(each), (0,) * points, ({},) * points) for each in seconds]
-        return [len(found) for found in at_one_go(run, group, PointTask(), Path())]
+        return [len(found) for found in at_one_go(run, group, PointTask(), Path(), lambda: now[0])]
 
     assert done(1, 0.3, 0.3, 0.3, 0.3, 0.3) == [1, 1, 1, 1, 0]
     assert (done(1, 5.0, 0.1), done(1, 0.1, 0.1), done(3, 0.6, 0.1)) == ([1, 0], [1, 1], [2])

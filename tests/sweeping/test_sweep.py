@@ -17,6 +17,7 @@ import pytest
 import tinygen as package
 from tests.support.command_line import DIGITS, DIGITS_DATA, interruptible_process, tinygen
 from tests.support.tools import requires_qemu
+from tests.sweeping.test_store import stored
 from tinygen import frontends, pipeline
 from tinygen.cli.terminal import Terminal
 from tinygen.errors import ToolError, UsageError
@@ -117,26 +118,6 @@ def test_a_wrong_axis_is_refused_before_any_work(axes: dict[str, Any], message: 
         plan_of("host", axes)
 
 
-def test_what_is_damaged_in_the_store_is_not_used(tmp_path: Path) -> None:
-    store, key = ResultStore(tmp_path), key_of("model", {"target": "host"}, PointTask())
-    store.put(key, PointResult(arena_bytes=5))
-    assert store.get(key) == PointResult(arena_bytes=5)
-    file = tmp_path / key[:2] / key
-    file.write_text(file.read_text(encoding="utf-8").replace("5", "6"), encoding="utf-8")
-    assert store.get(key) is None
-    other = key_of("model", {"target": "host"}, PointTask(validate=1))
-    file.with_name(other).write_text(file.read_text(encoding="utf-8"), encoding="utf-8")
-    assert other != key and store.get(other) is None
-
-
-def test_the_store_is_bounded(tmp_path: Path) -> None:
-    store = ResultStore(tmp_path, most=3)
-    for number in range(8):
-        store.put(key_of(str(number), {}, PointTask()), PointResult())
-    store.bound()
-    assert len(list(tmp_path.glob("??/*"))) == 3
-
-
 def test_without_dask_the_message_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     def missing(name: str) -> Any:
         raise ImportError(name)
@@ -199,7 +180,7 @@ def test_the_command_writes_both_tables_and_goes_on_where_it_was(tmp_path: Path)
     out, cache = tmp_path / "out", tmp_path / "cache"
     line = ("sweep", DIGITS, "-t", ",".join(BOARDS), "--kernels", "portable", "--workers", "1", "--cache", cache)
     with interruptible_process(*line, "-o", out, cwd=tmp_path) as process:
-        while process.poll() is None and not list(cache.glob("??/*")):
+        while process.poll() is None and not stored(cache):
             time.sleep(0.02)
         process.kill()  # the whole sweep
     ended = tinygen(*line, "-o", out, "--json")
@@ -231,7 +212,8 @@ def test_a_point_that_kills_its_worker_each_time_is_a_row(tmp_path: Path) -> Non
     with engine.package("dask").config.set({"distributed.deploy.lost-worker-timeout": "10ms"}):  # as on a busy machine
         found = {
             part.numbers: finding
-            for part, finding in engine.findings(iter(batches), PointTask(7), Cluster(workers=1), deadly)
+            for ended in engine.findings(iter(batches), PointTask(7), Cluster(workers=1), deadly)
+            for part, finding in ended
         }
     arenas = {numbers: finding.arena_bytes for numbers, (finding,) in found.items()}
     assert arenas == {(0,): 7, (1,): None, (2,): 7, (3,): 7}, "the first death may be another point's, or nobody's"
@@ -296,8 +278,10 @@ def test_the_command_shows_its_progress(tmp_path: Path, monkeypatch: pytest.Monk
         PointResult(estimated_instructions=7, arena_bytes=1, const_bytes=1),
         PointResult(error_code=4, error="large"),
     )
+    store = ResultStore(tmp_path)
     for chosen, finding in zip(plan_of(BOARDS[:2], {}).points, found, strict=True):
-        ResultStore(tmp_path).put(key_of(digest_of((DIGITS,)), chosen, PointTask()), finding)
+        store.put({key_of(digest_of((DIGITS,)), chosen, PointTask()): finding})
+    store.close()
     line = ("-t", ",".join(BOARDS[:2]), "--cache", tmp_path, "-o", tmp_path / "out")
     ended = tinygen("sweep", DIGITS, *line)
     assert ended.code == 0, ended.stderr
@@ -346,7 +330,7 @@ def test_ctrl_c_leaves_a_complete_table_of_what_was_done(tmp_path: Path) -> None
     with interruptible_process(
         "sweep", DIGITS, *line, "--workers", "1", "--cache", cache, "-o", out, cwd=tmp_path
     ) as process:
-        while process.poll() is None and not list(cache.glob("??/*")):
+        while process.poll() is None and not stored(cache):
             time.sleep(0.02)
         process.send_signal(signal.SIGINT)
         _, notes = process.communicate(timeout=120)

@@ -8,6 +8,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from itertools import zip_longest
+from math import ceil
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -35,6 +36,7 @@ _KILLED = (
 )
 
 Findings = tuple[PointResult, ...]  # of the points of a batch
+Ended = Sequence[tuple[Batch, Findings]]
 RunBatch = Callable[[Batch, PointTask, Path], Findings]
 
 
@@ -68,9 +70,9 @@ def package(name: str) -> Any:
 
 def findings(
     batches: Iterator[Batch | None], task: PointTask, cluster: Cluster, run: RunBatch = run_batch
-) -> Iterator[tuple[Batch, Findings]]:
-    """What each batch, or a part of it, gives, in the order in which they end. None among the batches: no more before
-    something is found.
+) -> Iterator[Ended]:
+    """What batches, or parts of them, give, in the order in which they end: what has ended since, at one go. None among
+    the batches: no more before something is found.
 
     A batch whose workers are killed is tried again, at last point by point and with nothing beside it, so that a point
     which kills its worker is found and costs no other one anything.
@@ -80,25 +82,28 @@ def findings(
         queue, running = BatchQueue(batches, cluster.together), dict[Any, tuple[Batch, ...]]()
         ended, workers = distributed.as_completed(loop=client.loop), _Workers(client)
         while True:
-            for group in queue.next(len(running), cluster.ahead * workers.count()):
-                future = client.submit(_on_worker, run, group, task, pure=False)
-                running[future] = group
-                ended.add(future)
+            groups = tuple(queue.next(len(running), cluster.ahead * workers.count()))
+            if groups:  # in one message
+                futures = client.map(_on_worker, groups, run=run, task=task, pure=False)
+                running |= zip(futures, groups, strict=True)
+                ended.update(futures)
             if not running:
                 return
             futures = ended.next_batch()
             found = _results(client, futures)
+            now = list[tuple[Batch, Findings]]()
             for future in futures:
                 if future not in found and future.status in ("pending", "lost"):
                     ended.add(future)  # its worker died with the result, which is computed again
                     continue
                 group = running.pop(future)
                 if future in found:
-                    yield from queue.end(group, found[future])
+                    now += queue.end(group, found[future])
                 elif isinstance(future.exception(), distributed.KilledWorker):
-                    yield from ((batch, (PointResult(error_code=1, error=_KILLED),)) for batch in queue.suspect(group))
+                    now += [(batch, (PointResult(error_code=1, error=_KILLED),)) for batch in queue.suspect(group)]
                 else:
                     raise ToolError(f"cluster: lost a batch ({future.exception()}), a result was expected. Try again.")
+            yield now
 
 
 def _results(client: Any, futures: Sequence[Any]) -> dict[Any, tuple[Findings, ...]]:
@@ -119,7 +124,8 @@ class BatchQueue:
     """What is still to be computed, in groups that take a worker about as long as it works at one go.
 
     A message costs as much as points of small models do, so a worker is sent several models; it gives back what it did
-    not come to, which is another worker's then, and the next groups have fewer.
+    not come to, which is another worker's then, and the next groups have fewer. Where there are no more models, what
+    was given back is shared out among all workers, point by point at last: none is left with several long ones.
     """
 
     def __init__(self, batches: Iterator[Batch | None], together: int) -> None:
@@ -127,6 +133,8 @@ class BatchQueue:
         self._waiting = deque[Batch]()  # of groups that took longer
         self._suspects = deque[Batch]()
         self._size = 1  # of a group
+        self._following: Batch | None = None  # of those that no worker had: taken to see whether there are more
+        self._may_follow = True
 
     def next(self, running: int, most: int) -> Iterator[tuple[Batch, ...]]:
         """Groups until `most` are running; suspects one by one, when nothing else runs."""
@@ -134,12 +142,12 @@ class BatchQueue:
             if not running:
                 yield (self._suspects.popleft(),)
             return
+        self._may_follow = True
         for _ in range(most - running):
-            group = tuple(self._taken())
-            if group:
-                yield group
-            if len(group) < self._size:
+            group = tuple(self._taken() if self._has_more or not self._waiting else self._shared_out(most))
+            if not group:
                 return
+            yield group
 
     def end(self, group: Sequence[Batch], found: Sequence[Findings]) -> Iterator[tuple[Batch, Findings]]:
         """What a worker has come to, with its points; the rest of its group is to be computed."""
@@ -163,12 +171,28 @@ class BatchQueue:
         self._suspects.extend(alone for batch in group if batch not in dead for alone in batch.alone)
         return dead
 
+    @property
+    def _has_more(self) -> bool:
+        if self._following is None and self._may_follow:
+            self._following = next(self._batches, None)
+            self._may_follow = self._following is not None
+        return self._following is not None
+
     def _taken(self) -> Iterator[Batch]:
         for _ in range(self._size):
-            batch = self._waiting.popleft() if self._waiting else next(self._batches, None)
-            if batch is None:
+            if self._waiting:
+                yield self._waiting.popleft()
+            elif self._has_more:
+                assert self._following is not None
+                yield self._following
+                self._following = None
+            else:
                 return
-            yield batch
+
+    def _shared_out(self, most: int) -> Iterator[Batch]:
+        self._waiting = deque(single for batch in self._waiting for single in batch.singles)
+        for _ in range(ceil(len(self._waiting) / most)):
+            yield self._waiting.popleft()
 
 
 class _Workers:
@@ -184,17 +208,19 @@ class _Workers:
         return max(1, self._count)
 
 
-def _on_worker(run: RunBatch, group: Sequence[Batch], task: PointTask) -> tuple[Findings, ...]:
+def _on_worker(group: Sequence[Batch], run: RunBatch, task: PointTask) -> tuple[Findings, ...]:
     return at_one_go(run, group, task, Path(package("distributed").get_worker().local_directory))
 
 
-def at_one_go(run: RunBatch, group: Sequence[Batch], task: PointTask, folder: Path) -> tuple[Findings, ...]:
+def at_one_go(
+    run: RunBatch, group: Sequence[Batch], task: PointTask, folder: Path, clock: Callable[[], float] = monotonic
+) -> tuple[Findings, ...]:
     """What the first points of the group give, by batch: one, and more as long as time is left."""
-    begin, found = monotonic(), list[Findings]()
+    begin, found = clock(), list[Findings]()
     for batch in group:
         results: Findings = ()
         for single in batch.singles:
-            if (found or results) and monotonic() - begin >= _AT_ONE_GO_S:
+            if (found or results) and clock() - begin >= _AT_ONE_GO_S:
                 return (*found, results)
             results += run(single, task, folder)
         found.append(results)

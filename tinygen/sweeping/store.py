@@ -3,11 +3,13 @@
 import hashlib
 import json
 import os
-import secrets
+import sqlite3
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from typing import TypeVar
 
 from tinygen import __version__, paths
 from tinygen.errors import UsageError
@@ -16,51 +18,101 @@ from tinygen.sweeping.candidate import digest_of
 from tinygen.sweeping.point import Chosen, PointResult, PointTask, as_record
 
 _MOST_FINDINGS = 200_000  # of some hundred bytes each
-_LOOK_EVERY = 1_000  # findings that are put between two looks at how many there are
+_PATIENCE_S = 60.0  # for others who write
+_AT_ONCE = 500  # keys that are asked for: fewer than any SQLite takes
+_FILE, _FILES = "findings{:06}.sqlite", "findings" + "[0-9]" * 6 + ".sqlite"
+_TABLE = "create table if not exists findings (number integer primary key, key unique, checksum, finding)"
+_PUT = "insert or replace into findings (key, checksum, finding) values (?, ?, ?)"
+_BOUND = "delete from findings where number <= (select max(number) from findings) - ?"
+_DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR)  # the last where the table is none
 _SOURCES = (".py", ".json", ".toml", ".j2", ".c", ".h")
+
+_Given = TypeVar("_Given")
 
 
 class ResultStore:
-    """A folder of findings."""
+    """A folder with an SQLite file of findings, which appear whole or not at all, whoever else writes.
+
+    A file each would be simpler, but to make one takes milliseconds on a busy disk, more than all else about a point.
+    """
 
     def __init__(self, folder: Path, most: int = _MOST_FINDINGS) -> None:
-        self._folder, self._most, self._put = folder, most, 0
+        self._folder, self._most = folder, most
+        self._connection: sqlite3.Connection | None = None
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise UsageError(f"{folder}: cannot be made ({error.strerror}). Choose another --cache folder.") from None
+        self._file = max(folder.glob(_FILES), default=folder / _FILE.format(0))
 
-    def get(self, key: str) -> PointResult | None:
-        """The finding that was put there; what is damaged is as if it were missing."""
+    def get(self, keys: Collection[str]) -> dict[str, PointResult]:
+        """Findings that were put there, by key; what is damaged is as if it were missing."""
+        if len(keys) > _AT_ONCE:
+            every = list(keys)
+            return self.get(every[:_AT_ONCE]) | self.get(every[_AT_ONCE:])
+        ask = f"select key, checksum, finding from findings where key in ({', '.join('?' * len(keys))})"
+        rows = self._done(lambda connection: connection.execute(ask, tuple(keys)).fetchall())
+        found = dict[str, PointResult]()
+        for row in rows:
+            with suppress(ValueError, TypeError, AttributeError, RecursionError):  # what is damaged is not of its type
+                key, checksum, text = (each.decode() for each in row)
+                if checksum == _checksum(key, text):
+                    found[key] = PointResult(**json.loads(text))
+        return found
+
+    def put(self, findings: Mapping[str, PointResult]) -> None:
+        """Keep findings by key, and no more than the bound, of which the oldest go."""
+        if not findings:
+            return
+        texts = ((key, json.dumps(as_record(finding))) for key, finding in findings.items())
+        rows = [(key, _checksum(key, text), text) for key, text in texts]
+
+        def write(connection: sqlite3.Connection) -> None:
+            with connection:
+                connection.execute("begin immediate")
+                connection.executemany(_PUT, rows)
+                connection.execute(_BOUND, (self._most,))
+
+        self._done(write)
+
+    def close(self) -> None:
+        """Let go of the file, which opens again when something is asked."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def _done(self, act: Callable[[sqlite3.Connection], _Given]) -> _Given:
         try:
-            digest, _, text = self._file(key).read_text(encoding="utf-8").partition("\n")
-            return PointResult(**json.loads(text)) if digest == _checksum(key, text) else None
-        except (OSError, ValueError, TypeError, RecursionError):
-            return None
+            try:
+                return act(self._opened())
+            except sqlite3.DatabaseError as error:
+                if error.sqlite_errorcode & 0xFF not in _DAMAGE:
+                    raise
+            self._leave()
+            return act(self._opened())
+        except sqlite3.DatabaseError as error:
+            raise UsageError(f"{self._file}: cannot be used ({error}). Choose another --cache folder.") from None
 
-    def put(self, key: str, finding: PointResult) -> None:
-        """Keep a finding: the file appears whole or not at all, whoever else writes it."""
-        text = json.dumps(as_record(finding))
-        file = self._file(key)
-        file.parent.mkdir(exist_ok=True)
-        fresh = file.with_name(f".{file.name}.{secrets.token_hex(8)}")
-        fresh.write_text(f"{_checksum(key, text)}\n{text}", encoding="utf-8")
-        fresh.replace(file)
-        self._put += 1
-        if self._put % _LOOK_EVERY == 0:
-            self.bound()
+    def _opened(self) -> sqlite3.Connection:
+        if self._connection is None:
+            self._connection = sqlite3.connect(
+                self._file, timeout=_PATIENCE_S, isolation_level=None, check_same_thread=False
+            )
+            self._connection.text_factory = bytes  # damaged text need not be text
+            # A log beside the file would need memory that all writers share, which machines do not.
+            self._connection.execute("pragma journal_mode = truncate")
+            self._connection.execute("pragma synchronous = off")  # what a power failure damages is computed anew
+            self._connection.execute(_TABLE)
+        return self._connection
 
-    def bound(self) -> None:
-        """Remove the oldest files beyond the bound, those that killed processes left among them."""
-        found = []
-        for file in self._folder.glob("??/*"):
-            with suppress(FileNotFoundError):  # another process removes it too
-                found.append((file.stat().st_mtime_ns, file))
-        for _, file in sorted(found)[: max(0, len(found) - self._most)]:
-            file.unlink(missing_ok=True)
-
-    def _file(self, key: str) -> Path:
-        return self._folder / key[:2] / key
+    def _leave(self) -> None:
+        """Go on with the next file: the damaged one may be in use, so nothing takes its name again."""
+        self.close()
+        damaged = self._file
+        following = damaged.with_name(_FILE.format(int(damaged.stem[-6:]) + 1))
+        self._file = max(following, *self._folder.glob(_FILES))
+        self._opened()
+        damaged.unlink(missing_ok=True)
 
 
 def key_of(model: str, chosen: Chosen, task: PointTask) -> str:

@@ -15,7 +15,7 @@ from tinygen.frontends.in_memory import Network
 from tinygen.option import Written, from_written
 from tinygen.options import Options
 from tinygen.sweeping.candidate import Given, Suggestion, digest_of_source, source_of, suggestion_of
-from tinygen.sweeping.engine import Cluster, RunBatch, findings
+from tinygen.sweeping.engine import Cluster, Ended, RunBatch, findings
 from tinygen.sweeping.point import Batch, Chosen, PointResult, PointTask, as_record, run_batch
 from tinygen.sweeping.store import ResultStore, key_of
 from tinygen.targets import load
@@ -139,12 +139,14 @@ class Sweep:
     def run(self) -> Iterator[int]:
         """Compute what is not stored; gives the number of points that are done whenever some more are."""
         waiting = self._batches()
-        first = next(waiting, None)
-        if first is not None:  # else all is known, and no cluster is needed
-            for batch, found in findings(chain([first], waiting), self.task, self.cluster, self._run):
-                for number, finding in zip(batch.numbers, found, strict=True):
-                    self._add(number, finding)
-                yield len(self._found)
+        try:
+            first = next(waiting, None)
+            if first is not None:  # else all is known, and no cluster is needed
+                for ended in findings(chain([first], waiting), self.task, self.cluster, self._run):
+                    self._keep(ended)
+                    yield len(self._found)
+        finally:
+            self._store.close()
         yield len(self._found)
 
     def _batches(self) -> Iterator[Batch | None]:
@@ -168,7 +170,12 @@ class Sweep:
             for number in numbers:
                 self._add(number, PointResult(error_code=code, error=str(error)))
             return
-        missing = [number for number in numbers if not self._is_stored(number, digest)]
+        keys = {number: key_of(digest, self._asked[number][1], self.task) for number in numbers}
+        stored = self._store.get(keys.values())
+        for number in (number for number in numbers if keys[number] in stored):
+            self._add(number, stored[keys[number]])
+        missing = [number for number in numbers if keys[number] not in stored]
+        self._keys |= {number: keys[number] for number in missing}
         for begin in range(0, len(missing), _MOST_IN_BATCH):
             part = tuple(missing[begin : begin + _MOST_IN_BATCH])
             yield Batch(source, digest, part, tuple(self._asked[number][1] for number in part))
@@ -188,17 +195,18 @@ class Sweep:
         plan.check()
         return plan.points
 
-    def _is_stored(self, number: int, digest: str) -> bool:
-        self._keys[number] = key_of(digest, self._asked[number][1], self.task)
-        finding = self._store.get(self._keys[number])
-        if finding is not None:
-            self._add(number, finding)
-        return finding is not None
+    def _keep(self, ended: Ended) -> None:
+        """Add what has ended, and store it."""
+        stored = dict[str, PointResult]()
+        for batch, results in ended:
+            for number, finding in zip(batch.numbers, results, strict=True):
+                self._add(number, finding)
+                key = self._keys.pop(number)
+                if finding.is_repeatable:
+                    stored[key] = finding
+        self._store.put(stored)
 
     def _add(self, number: int, finding: PointResult) -> None:
-        key = self._keys.pop(number, None)
-        if key is not None and finding.is_repeatable:
-            self._store.put(key, finding)
         name, chosen = self._asked.pop(number)
         row = self._found[number] = {"model": name, **chosen, **as_record(finding)}
         if finding.error_code:
