@@ -30,6 +30,7 @@ from tinygen.option import from_written
 from tinygen.options import Options
 from tinygen.sweeping.bounded import bounded
 from tinygen.sweeping.engine import (
+    SERVES_NO_PAGE,
     SETTINGS,
     BatchQueue,
     Cluster,
@@ -386,7 +387,7 @@ def serve(workers: int) -> None:
     dask, distributed = package("dask"), package("distributed")
     with ExitStack() as stack:
         stack.enter_context(dask.config.set(SETTINGS))
-        cluster = stack.enter_context(distributed.LocalCluster(n_workers=0, dashboard_address=None))
+        cluster = stack.enter_context(distributed.LocalCluster(n_workers=0, **SERVES_NO_PAGE))
         for _ in range(workers // _IN_A_PROCESS):
             stack.enter_context(_beside("--workers", cluster.scheduler_address))
         with distributed.Client(cluster) as client:

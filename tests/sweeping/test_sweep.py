@@ -4,9 +4,11 @@ import csv
 import os
 import re
 import signal
+import socket
 import time
+import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -209,7 +211,13 @@ def test_a_point_that_kills_its_worker_each_time_is_a_row(tmp_path: Path) -> Non
     needs_dask()
     points = plan_of("host", {"optimize": ["time", "ram", "size"]}).points
     batches = Batch(DIGITS, "", (0, 1, 2), points), Batch(tmp_path / "killed", "", (3,), points[:1])
-    with engine.package("dask").config.set({"distributed.deploy.lost-worker-timeout": "10ms"}):  # as on a busy machine
+    impatient = {"distributed.deploy.lost-worker-timeout": "10ms"}  # as on a busy machine
+    with socket.socket() as taken, warnings.catch_warnings(), engine.package("dask").config.set(impatient):
+        taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        with suppress(OSError):  # another process has it
+            taken.bind(("127.0.0.1", 8787))  # as another sweep does
+            taken.listen()
+        warnings.simplefilter("error")
         found = {
             part.numbers: finding
             for ended in engine.findings(iter(batches), PointTask(7), Cluster(workers=1), deadly)

@@ -3,7 +3,7 @@
 import logging
 import os
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from importlib import import_module
@@ -30,6 +30,10 @@ SETTINGS = {  # of Dask, where it starts with a sweep
     "distributed.admin.system-monitor.interval": "10s",
     "distributed.worker.profile.enabled": False,
     "distributed.deploy.lost-worker-timeout": "1000h",  # one that is just being started again is not given up
+}
+SERVES_NO_PAGE: Mapping[str, Any] = {  # of Dask's own; what it serves instead takes any port, as other sweeps have one
+    "dashboard_address": None,
+    "scheduler_kwargs": {"dashboard_address": "localhost:0"},
 }
 _KILLED = (
     "its worker ended each time that it was tried, alone at last: killed for its memory, or hanging beyond --timeout."
@@ -242,8 +246,8 @@ def _client(cluster: Cluster, task: PointTask) -> Iterator[Any]:
             n_workers=cluster.workers or os.cpu_count(),
             threads_per_worker=1,
             memory_limit=2 * task.memory_bytes,  # beyond the limit of a point, what is kept between points
-            dashboard_address=None,
             silence_logs=logging.CRITICAL,
+            **SERVES_NO_PAGE,
         )
         stack.enter_context(local)
         yield stack.enter_context(distributed.Client(local))
