@@ -7,10 +7,12 @@ import signal
 import socket
 import time
 import warnings
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Thread
+from types import SimpleNamespace
 from typing import Any
 
 import onnx
@@ -18,11 +20,14 @@ import pytest
 
 import tinygen as package
 from tests.support.command_line import DIGITS, DIGITS_DATA, interruptible_process, tinygen
-from tests.support.tools import requires_qemu
+from tests.support.tools import requires_arm_gcc, requires_qemu
 from tests.sweeping.test_store import stored
 from tinygen import frontends, pipeline
+from tinygen.build.toolchain import Toolchain
 from tinygen.cli.terminal import Terminal
+from tinygen.codegen.harness import Measure
 from tinygen.errors import ToolError, UsageError
+from tinygen.pipeline import Compiled
 from tinygen.planner.search.search_work import Watch
 from tinygen.sweeping import engine, point
 from tinygen.sweeping.bounded import ExceededError, bounded
@@ -32,6 +37,7 @@ from tinygen.sweeping.point import Batch, PointResult, PointTask, evaluate, run_
 from tinygen.sweeping.store import ResultStore, key_of
 from tinygen.sweeping.sweep import Row, Sweep, SweepPlan, is_better, plan_of, read_plan, sweep
 from tinygen.sweeping.table import FILES, standing
+from tinygen.system.work import work_folder
 
 BOARDS = ("mps2-an382", "mps2-an386", "mps3-an547")  # M0, M4, M55
 
@@ -69,6 +75,47 @@ def test_a_worker_imports_a_model_once(monkeypatch: pytest.MonkeyPatch) -> None:
     found = run_batch(batch, PointTask(), Path())
     assert run_batch(batch, PointTask(), Path())[0].arena_bytes == found[0].arena_bytes
     assert (len(imported), [finding.error_code for finding in found]) == (1, [0] * 6)
+
+
+@requires_arm_gcc
+def test_points_share_the_kernel_objects_of_a_core(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Boards of one core, goals, and workers, as they take them from tinygen's cache folder."""
+    monkeypatch.setenv("TINYGEN_CACHE", str(tmp_path / "cache"))
+    made, compile, trees = Counter[tuple[str, tuple[str, ...]]](), Toolchain.compile, vars(Compiled)["trees"].fget
+
+    def few(compiled: Compiled) -> list[Any]:
+        """Not all kernels, which takes a minute."""
+        names = "softmax", "avgpool", "convolve", "depthwise_conv", "fully_connected_per_channel"
+        own = "tg_scale_products_s8", "tg_add_channel_products_s8"
+        called = *(f"arm_{name}_s8" for name in names), *own
+        isa = compiled.board.isa
+        return [
+            SimpleNamespace(name=it.name, include=it.include, sources=it.needed(called, isa)) for it in trees(compiled)
+        ]
+
+    def counting(toolchain: Toolchain, sources: Sequence[Path], include: Any, flags: Any, folder: Path) -> list[Path]:
+        if tmp_path / "cache" in folder.parents:
+            made.update((source.name, toolchain.flags) for source in sources)
+        return compile(toolchain, sources, include, flags, folder)
+
+    def building(compiled: Compiled) -> Any:
+        """In the place of `bench`, which also runs it."""
+        with work_folder(tmp_path) as folder:
+            compiled.build(folder, Measure.INSTRUCTIONS)
+        return SimpleNamespace(**dict.fromkeys(point._MEASURED, 1))
+
+    monkeypatch.setattr(Compiled, "trees", property(few))
+    monkeypatch.setattr(Toolchain, "compile", counting)
+    monkeypatch.setattr(point, "bench", building)
+    boards = "mps2-an382", "mps2-an386", "netduinoplus2"  # M0, and two M4
+    plan = plan_of(boards, {"optimize": ["time", "ram"], "kernels": "portable"})
+    batch = Batch(DIGITS, digest_of((DIGITS,)), tuple(range(6)), plan.points)
+    found = run_batch(batch, PointTask(bench=True), Path())
+    assert [finding.error for finding in found] == [""] * 6
+    kernels = {
+        kernel: times for kernel, times in made.items() if kernel[0] in ("arm_convolve_s8.c", "tg_scale_products_s8.c")
+    }
+    assert list(kernels.values()) == [1] * 4, "two sources for two cores, once each"
 
 
 def test_a_point_is_what_inspect_shows() -> None:
