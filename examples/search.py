@@ -23,7 +23,7 @@ class Search:
 
     def __init__(self, trials: int, ram: int, instructions: int) -> None:
         self.limits = {"arena_bytes": ram, "estimated_instructions": instructions}
-        sampler = optuna.samplers.TPESampler(seed=_SEED, constant_liar=True, constraints_func=self._excess)
+        sampler = optuna.samplers.TPESampler(seed=_SEED, constant_liar=True)
         self.study = optuna.create_study(direction="maximize", sampler=sampler)
         self._left = trials
         self._asked: dict[str, Any] = {}  # trials by the name of their candidate
@@ -52,14 +52,9 @@ class Search:
         if row["error_code"]:
             self.study.tell(trial, state=optuna.trial.TrialState.FAIL)
             return
-        trial.set_user_attr("excess", [row[name] / most - 1 for name, most in self.limits.items()])
+        for name, most in self.limits.items():
+            trial.set_constraint(name, row[name] / most - 1)  # above 0: exceeded
         self.study.tell(trial, row["macs"])
-
-    @staticmethod
-    def _excess(trial: Any) -> list[float]:
-        """Above 0 where a limit is exceeded."""
-        excess: list[float] = trial.user_attrs["excess"]
-        return excess
 
 
 def main(
