@@ -11,6 +11,8 @@ from tests.support.reference import evaluate, import_model
 from tests.support.tflite_writer import ModelWriter
 from tinygen.errors import UnsupportedOperatorsError
 from tinygen.ir.types import Array
+from tinygen.ops.interpolated import Interpolated
+from tinygen.ops.real_function import Reals
 
 SEEDS = 25
 NONE, RELU, RELU6 = 0, 1, 3
@@ -376,8 +378,8 @@ def test_refused_convolutions() -> None:
 @pytest.mark.parametrize(
     ("operator", "shapes", "reason"),
     [
-        ("EXP", [(1, 2, 3)], "is i16, i8 was expected"),
-        ("HARD_SWISH", [(1, 2, 3)], "is i16, i8 was expected"),
+        ("SQRT", [(1, 2, 3)], "is i16, i8 was expected"),
+        ("FLOOR", [(1, 2, 3)], "is i16, i8 was expected"),
     ],
 )
 def test_refused_operators(operator: str, shapes: list[tuple[int, ...]], reason: str) -> None:
@@ -387,3 +389,52 @@ def test_refused_operators(operator: str, shapes: list[tuple[int, ...]], reason:
     writer.operator(operator, inputs, [y])
     with pytest.raises(UnsupportedOperatorsError, match=reason):
         import_model(writer.finish(inputs, [y]))
+
+
+_ALL = np.arange(-32768, 32768).astype(np.int16)
+
+
+def _of_all(operator: str, input_scale: float, output_scale: float) -> Model:
+    """A function of every int16 value."""
+    writer = ModelWriter()
+    x = writer.tensor("x", _ALL.shape, "int16", scale=input_scale)
+    y = writer.tensor("y", _ALL.shape, "int16", scale=output_scale)
+    writer.operator(operator, [x], [y])
+    return Model(writer.finish([x], [y]), [_ALL])
+
+
+@needs_litert
+@pytest.mark.parametrize(("operator", "scale"), [("EXP", 1.0), ("EXP", 2e-3), ("GELU", 3e-4), ("LOG", 1e-3)])
+def test_tables_are_litert_s(operator: str, scale: float) -> None:
+    model = _of_all(operator, 3e-4, scale)
+    found = evaluate(import_model(model.file), model.inputs)
+    np.testing.assert_array_equal(found[0], run_reference(model.file, model.inputs).outputs[0])
+
+
+_REALS: dict[str, Callable[[Reals], Reals]] = {
+    "COS": np.cos,
+    "ELU": lambda x: np.where(x < 0, np.expm1(np.minimum(x, 0)), x),
+    "HARD_SWISH": lambda x: x * np.clip(x / 6 + 0.5, 0, 1),
+    "SIN": np.sin,
+    "SQUARE": np.square,
+}
+
+
+@pytest.mark.parametrize("operator", _REALS)
+def test_functions_that_litert_lacks(operator: str) -> None:
+    """Within the error that the operator states, which is below half a step of 8 bits, and rounding."""
+    scale = {"COS": 1 / 32768, "SIN": 1 / 32768, "SQUARE": 4e-3}.get(operator, 3e-4)
+    model = _of_all(operator, 3e-4, scale)
+    (op,) = import_model(model.file).ops
+    (found,) = evaluate(import_model(model.file), model.inputs)
+    with np.errstate(all="ignore"):
+        real = np.clip(_REALS[operator](_ALL * np.float64(np.float32(3e-4))) / np.float32(scale), -32768, 32767)
+    stated = op.error / np.float32(scale) if isinstance(op, Interpolated) else 0.5 + 2**-10
+    assert stated < 128
+    assert np.abs(found.astype(np.float64) - real).max() <= stated + 2**-6  # by float32, in which it is stated
+
+
+def test_tables_that_are_too_far_off() -> None:
+    with pytest.raises(UnsupportedOperatorsError) as error:
+        import_model(_of_all("SIN", 1.0, 1 / 32768).file)
+    assert "a table of 513 entries is 64511 steps of 16 bits off, 128 at most were expected" in str(error.value)

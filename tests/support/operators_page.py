@@ -55,6 +55,17 @@ _TFLM_TYPES = {
     **{name: ", ".join(types) for name, types in TFLM_RESULTS.items()},
     **TFLM_OTHERS,
 }
+_NO_INT16 = {  # of what has int8: why
+    "ADD_N": "neither TFLite Micro nor LiteRT has it; as several ADD it is read",
+    "CEIL": "neither has it; between the entries of a table whole numbers would be missed",
+    "CUMSUM": "neither has it",
+    "DIV": "TFLite Micro has none, and quotients of 16 bits need more than its 31 bits of arithmetic for int8",
+    "FLOOR": "as CEIL",
+    "L2_NORMALIZATION": "neither has it: the arithmetic of its root is for sums of squares of 8 bits",
+    "LOG_SOFTMAX": "neither has it; SOFTMAX and LOG are there",
+    "ROUND": "as CEIL",
+    "SQRT": "TFLite Micro has none; a table of 513 entries is thousands of steps off near 0; RSQRT is there",
+}
 _NATIVE = {op for table in (native.LOWERINGS, native.MVE_LOWERINGS) for op in table}
 
 
@@ -80,6 +91,10 @@ def page() -> str:
             f"Of TFLite Micro's {len(_TFLM_TYPES)} builtin operators {len(_TFLM_TYPES) - len(missing)} are here.",
             "",
             *_table(("operator", "computes", "remark", "types", "types in TFLite Micro"), map(_tflite, tflite)),
+            "",
+            "## Of int8, not of int16",
+            "",
+            *_table(("operator", "reason"), sorted((f"`{name}`", reason) for name, reason in _without_int16())),
             "",
             "## In TFLite Micro, not here",
             "",
@@ -120,6 +135,14 @@ def _home(kind: type[Op], table: Lowerings) -> str:
     if kind not in table:
         return ""
     return "CMSIS-NN" if ".cmsis_nn." in table[kind].__module__ else "own C"
+
+
+def _without_int16() -> Iterable[tuple[str, str]]:
+    """All that are read of int8 and not of int16, which are those that a reason is known of."""
+    types = {kind: {case.operator for case in imported_cases() if case.type == kind} for kind in ("int8", "int16")}
+    missing = types["int8"] - types["int16"]
+    assert missing == set(_NO_INT16), missing ^ set(_NO_INT16)
+    return _NO_INT16.items()
 
 
 def _tflite(operator: SupportedOperator) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 import re
 from dataclasses import dataclass
 from functools import partial
+from inspect import unwrap
 from types import UnionType
 from typing import get_args, get_type_hints
 
@@ -72,6 +73,7 @@ def _supported(name: str) -> SupportedOperator:
     reader = READERS.get(name)
     if reader is None:
         return SupportedOperator(name, "", "only on integers that are known when the model is compiled, such as shapes")
+    reader = unwrap(reader)
     remarks = [_remark(name, reader), "also on int32 and int64 without scales" if name in INTEGER_READERS else ""]
     return SupportedOperator(name, _meaning(reader), "; ".join(remark for remark in remarks if remark))
 

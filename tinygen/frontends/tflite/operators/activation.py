@@ -7,12 +7,14 @@ from typing import TypeVar
 import tflite
 
 from tinygen.frontends.tflite.node import Node, Readers
+from tinygen.frontends.tflite.tabled import with_table
 from tinygen.ir.graph import Op
 from tinygen.ir.types import DType
 from tinygen.ops.arithmetic_unary import Abs, Negate, Square
-from tinygen.ops.clamp import Activation
+from tinygen.ops.clamp import Activation, Clamp
 from tinygen.ops.float_function import FloatFunction, Function
 from tinygen.ops.hard_swish import HardSwish
+from tinygen.ops.mul import Mul
 from tinygen.ops.quantize import Dequantize, Quantize
 from tinygen.ops.real_function import RealFunction, RealKind
 from tinygen.ops.relu import LeakyRelu, Relu
@@ -51,6 +53,14 @@ def read_real(node: Node, kind: RealKind) -> RealFunction:
     return RealFunction(name=node.name, source=node.source, input=node.input(0), output=node.output(), kind=kind)
 
 
+def read_square(node: Node) -> Op:
+    """SQUARE: of int16 the product of a tensor with itself."""
+    x, output = node.input(0), node.output()
+    if x.type.dtype is not DType.INT16:
+        return _read_plain(node, Square)
+    return Mul(name=node.name, source=node.source, first=x, second=x, output=output, clamp=Clamp.none(output.type))
+
+
 def read_quantize(node: Node) -> Op:
     """QUANTIZE: from float32, or from one 8-bit quantization to another."""
     is_real = node.input(0).type.dtype is DType.FLOAT32
@@ -68,15 +78,15 @@ def _read_plain(node: Node, kind: type[_Plain]) -> _Plain:
 READERS: Readers = {
     "ABS": _plain(Abs),
     "CEIL": partial(read_real, kind=RealKind.CEIL),
-    "COS": partial(read_real, kind=RealKind.COS),
+    "COS": with_table(partial(read_real, kind=RealKind.COS)),
     "DEQUANTIZE": _plain(Dequantize),
-    "ELU": partial(read_function, function=Function.ELU),
-    "EXP": partial(read_function, function=Function.EXP),
+    "ELU": with_table(partial(read_function, function=Function.ELU)),
+    "EXP": with_table(partial(read_function, function=Function.EXP)),
     "FLOOR": partial(read_real, kind=RealKind.FLOOR),
-    "GELU": read_gelu,
-    "HARD_SWISH": _plain(HardSwish),
+    "GELU": with_table(read_gelu),
+    "HARD_SWISH": with_table(partial(_read_plain, kind=HardSwish)),
     "LEAKY_RELU": read_leaky_relu,
-    "LOG": partial(read_function, function=Function.LOG),
+    "LOG": with_table(partial(read_function, function=Function.LOG)),
     "LOGISTIC": partial(read_function, function=Function.LOGISTIC),
     "NEG": _plain(Negate),
     "QUANTIZE": read_quantize,
@@ -85,8 +95,8 @@ READERS: Readers = {
     "RELU_N1_TO_1": partial(read_relu, activation=Activation.RELU_N1_TO_1),
     "ROUND": partial(read_real, kind=RealKind.ROUND),
     "RSQRT": _plain(Rsqrt),
-    "SIN": partial(read_real, kind=RealKind.SIN),
+    "SIN": with_table(partial(read_real, kind=RealKind.SIN)),
     "SQRT": _plain(Sqrt),
-    "SQUARE": _plain(Square),
+    "SQUARE": read_square,
     "TANH": partial(read_function, function=Function.TANH),
 }
