@@ -1,7 +1,6 @@
 """TFLite files of other tools and times: refused by what they are."""
 
 import pytest
-import tflite
 
 from tests.support.reference import import_model
 from tests.support.tflite_writer import ModelWriter
@@ -56,18 +55,6 @@ def test_complex_numbers() -> None:
         "model.tflite: computes with complex numbers (tensor 'x' is complex64), real ones were expected. "
         "Compute the spectrum outside of the network, or end it before with --stop-at."
     )
-
-
-def test_transposed_convolutions_of_tensorflow_1() -> None:
-    writer = ModelWriter()
-    x = writer.tensor("x", (1, 4, 4, 2), "uint8", scale=0.1, zero_point=128)
-    weights = writer.tensor(
-        "weights", (3, 2, 2, 2), "uint8", scale=0.1, zero_point=120, data=bytes([*range(12), *range(244, 256)])
-    )
-    size = writer.tensor("size", (4,), "int32", data=[1, 8, 8, 3])
-    y = writer.tensor("y", (1, 8, 8, 3), "uint8", scale=0.1, zero_point=128)
-    writer.operator("TRANSPOSE_CONV", [size, weights, x], [y], padding=tflite.Padding.SAME, stride_h=2, stride_w=2)
-    assert "weights 'weights' is ui8, i8 or i4 or i2 or si1 was expected" in _refusal(writer.finish([x], [y]))
 
 
 def test_an_open_size_is_named_once() -> None:

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import tflite
 
 from tests.support.litert import needs_litert, run_reference
 from tests.support.operator_models import (
@@ -20,7 +21,7 @@ from tinygen.ops.quantize import flip_sign_bit
 CASES = 40
 TOLERANCE = {"FULLY_CONNECTED": 1, "SUM": 1, "RESIZE_BILINEAR": 1}
 """LiteRT rounds the first once, adds in float, interpolates uint8 in float."""
-LACKING = {"BATCH_MATMUL", "TRANSPOSE_CONV"}  # LiteRT's; weights with zero points
+LACKING = {"BATCH_MATMUL"}  # LiteRT's
 UNARY = ("HARD_SWISH", "LEAKY_RELU", "LOGISTIC", "QUANTIZE", "RELU", "RELU6", "TANH")
 BINARY = ("ADD", "MAXIMUM", "MINIMUM", "MUL", "SUB")
 _FIXED = {"LOGISTIC": (1 / 256, 0), "TANH": (1 / 128, 128)}
@@ -89,6 +90,22 @@ def test_concatenated_uint8_may_have_scales_of_their_own() -> None:
         y = model.output(1, 6, 256, scale=random_scale(model.rng))
         model.writer.operator("CONCATENATION", parts, [y], axis=1)
         _assert_same(model, "CONCATENATION", seed)
+
+
+@needs_litert
+@pytest.mark.parametrize("zero_point", [0, 100, 255])
+def test_transposed_convolutions_of_uint8_are_litert_s(zero_point: int) -> None:
+    """Weights of which some are farther from their zero point than int8 holds: of 0 and 255 by more than two int8."""
+    for seed in range(6):
+        model = OperatorModel(np.random.default_rng([seed, zero_point]), unsigned=True)
+        x = model.input(1, 4, 3, 5, scale=0.5)
+        size = model.constant((4,), "int32", np.array([1, 8, 6, 3]))
+        stored = model.rng.choice([0, 255, int(model.rng.integers(256))], (3, 3, 2, 5))
+        w = model.constant((3, 3, 2, 5), "uint8", stored, scale=0.02, zero_point=zero_point)
+        y = model.output(1, 8, 6, 3, scale=2.5)
+        options = {"padding": tflite.Padding.SAME, "stride_h": 2, "stride_w": 2}
+        model.writer.operator("TRANSPOSE_CONV", [size, w, x], [y], **options)
+        _assert_same(model, "TRANSPOSE_CONV", seed)
 
 
 def test_weights_whose_differences_fit_lose_their_zero_point() -> None:

@@ -101,6 +101,8 @@ def conv_transpose(draw: Draw) -> None:
     w = draw.writer.weights(draw.stored(3, 5, 3, 2), np.linspace(0.003, 0.008, 5), axis=1)
     y = draw.node("ConvTranspose", x, w, strides=[2, 3], pads=[1, 0, 0, 1], output_padding=[1, 0])
     draw.output(y, 0.08)
+    far = draw.writer.weights(draw.rng.choice([0, 7, 255], (3, 5, 3, 2)).astype(np.uint8), 0.004, zero_point=3)
+    draw.output(draw.node("ConvTranspose", x, far, strides=[2, 1]), 0.1)
 
 
 def pool(operator: str, size: tuple[int, ...], scale: float = 0.0, **attributes: Attribute) -> Case:

@@ -4,8 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from tinygen.ir.graph import Source
 from tinygen.ir.tensor import Tensor
-from tinygen.ir.types import DType, along
+from tinygen.ir.types import DType, TensorType, along
+from tinygen.ops.concat import Concat
 from tinygen.ops.quantize import flip_sign_bit
 
 _OFFSET = 128  # of uint8 above int8
@@ -30,6 +32,32 @@ def filters(weights: Tensor) -> Tensor:
         return replace(weights, type=replace(weights.type, quant=symmetric), data=differences.astype(np.int8))
     lifted = replace(quant, zero_points=tuple(zero_point + _OFFSET for zero_point in quant.zero_points))
     return replace(weights, type=replace(weights.type, dtype=DType.UINT8, quant=lifted), data=flip_sign_bit(data))
+
+
+def in_copies(weights: Tensor) -> tuple[Tensor, int]:
+    """Filters [..., C_IN] as int8 without zero point, for an input whose channels stand there so often.
+
+    For operators that have no correction by sums of the input: what int8 does not hold is shared by several channels,
+    whose products add up to the same.
+    """
+    quant, data = weights.type.quant, weights.data
+    if weights.type.dtype is not DType.UINT8 or quant is None or data is None:
+        return weights, 1
+    rest = data.astype(np.int16) - along(np.array(quant.zero_points, np.int16), quant.axis, data.ndim)
+    shares = []
+    while rest.any():
+        shares.append(rest.clip(-DType.INT8.max, DType.INT8.max))
+        rest = rest - shares[-1]
+    whole = np.concatenate(shares, axis=-1).astype(np.int8)
+    symmetric = replace(quant, zero_points=(0,) * len(quant.zero_points))
+    return replace(weights, type=TensorType(DType.INT8, whole.shape, symmetric), data=whole), len(shares)
+
+
+def with_copies(image: Tensor, count: int, name: str, source: Source) -> Concat:
+    """The channels of an image, so often, under a name."""
+    *kept, channels = image.shape
+    output = Tensor(name, replace(image.type, shape=(*kept, channels * count)))
+    return Concat(name=name, source=source, inputs=(image,) * count, output=output, axis=len(kept))
 
 
 def _narrowed(weights: Tensor) -> Tensor:

@@ -5,7 +5,7 @@ from functools import partial
 
 import numpy as np
 
-from tinygen.frontends.filters import filters
+from tinygen.frontends.filters import filters, in_copies, with_copies
 from tinygen.frontends.onnx.node import Node, Readers
 from tinygen.frontends.onnx.operators.bias import bias_of
 from tinygen.frontends.onnx.operators.layer import add_layer
@@ -83,11 +83,17 @@ def read_conv_transpose(node: Node) -> Real:
     channels, size = weights.shape[1] * groups, frame.size(input.shape)
     window = window_of(node, frame, size, weights.shape[2:])
     top, left, positions = _transposed_size(node, frame, size, window)
-    transposed = _transposed_filters(node, weights, groups, window)
+    transposed, copies = _transposed_filters(node, weights, groups, window), 1
+    if groups == 1 and window.dilation == UNIT:
+        transposed, copies = in_copies(transposed)
     bias = bias_of(node, 2, input.form, transposed.type.quant, channels)
 
     def make(quant: Form, name: str) -> Placed:
         image = frame.image(node, input)
+        if copies > 1:
+            repeating = with_copies(image, copies, node.builder.derive(image.name, "copies"), node.source)
+            node.builder.add(repeating)
+            image = repeating.output
         shape = (input.shape[0], positions.h, positions.w, channels)
         output = node.builder.result(frame.image_name(node, name), shape, quant)
         op = TransposeConv2D(

@@ -6,7 +6,7 @@ from typing import TypeVar
 
 import tflite
 
-from tinygen.frontends.filters import filters
+from tinygen.frontends.filters import filters, in_copies, with_copies
 from tinygen.frontends.tflite.activation import fused_clamp, padding_mode
 from tinygen.frontends.tflite.node import Node, Readers, UnsupportedError
 from tinygen.frontends.tflite.operators.hybrid import is_hybrid, read_hybrid
@@ -66,14 +66,14 @@ def _read_convolution(
     )
 
 
-def read_transpose_conv(node: Node) -> TransposeConv2D:
+def read_transpose_conv(node: Node) -> TransposeConv2D | tuple[Op, ...]:
     """TRANSPOSE_CONV: the output's shape, the weights, the input and perhaps a bias.
 
     Of a shape that is computed at run time the file's own is taken, which memory was planned for elsewhere too.
     """
     options = node.options(tflite.TransposeConvOptions)
     output, stride = node.output(), HW(options.StrideH(), options.StrideW())
-    weights = _filters(node)
+    weights, copies = in_copies(_filters(node))
     bias = node.optional_input(3)
     if bias is not None:
         node.constant(3, "bias")
@@ -87,10 +87,13 @@ def read_transpose_conv(node: Node) -> TransposeConv2D:
     padding = padding_for(
         padding_mode(options.Padding()), HW(*output.shape[1:3]), HW(*weights.shape[1:3]), stride, UNIT
     )
-    return TransposeConv2D(
+    image = node.input(2)
+    name = node.typed_intermediate("copies", image.type).name
+    repeating = (with_copies(image, copies, name, node.source),) if copies > 1 else ()
+    layer = TransposeConv2D(
         name=node.name,
         source=node.source,
-        input=node.input(2),
+        input=repeating[0].output if repeating else image,
         weights=weights,
         bias=bias,
         output=output,
@@ -99,6 +102,7 @@ def read_transpose_conv(node: Node) -> TransposeConv2D:
         left=padding.left,
         clamp=fused_clamp(options.FusedActivationFunction(), output),
     )
+    return (*repeating, layer) if repeating else layer
 
 
 def read_transpose_conv_bias(node: Node) -> TransposeConv2D:
