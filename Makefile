@@ -62,7 +62,7 @@ test-projects: setup .venv-projects/.ready ## Run the tests of --project with th
 	@touch $@
 
 .PHONY: check
-check: setup ## Lint, formats, types, workflows, import order, MISRA C
+check: setup docs ## Lint, formats, types, workflows, import order, MISRA C, the documentation
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
@@ -72,6 +72,10 @@ check: setup ## Lint, formats, types, workflows, import order, MISRA C
 	@$(BIN)/check-jsonschema --quiet --builtin-schema vendor.citation-file-format CITATION.cff
 	@$(BIN)/python -m pytest -q tests/test_layers.py tests/codegen/test_templates.py
 	@$(BIN)/python -m benchmarks.compliance --check
+
+.PHONY: docs
+docs: setup ## Build the documentation as a site (build/site)
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet --site-dir build/site
 
 .PHONY: format
 format: setup ## Format Python and C

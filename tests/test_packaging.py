@@ -84,7 +84,11 @@ def test_what_the_wheel_holds(wheel: Path) -> None:
         expected = {str(file.relative_to(CHECKOUT)) for file in (CHECKOUT / folder).rglob("*") if file.is_file()}
         prefix = f"tinygen/data/{folder}/"
         assert {name.removeprefix("tinygen/data/") for name in contents if name.startswith(prefix)} == expected
-    assert {name.split("/")[2] for name in contents if name.startswith("tinygen/data/")} == {*DATA, "LICENSE"}
+    assert {name.split("/")[2] for name in contents if name.startswith("tinygen/data/")} == {
+        *DATA,
+        "LICENSE",
+        "example",
+    }
     assert f"tinygen-{__version__}.dist-info/licenses/LICENSE" in contents
     assert not [
         name

@@ -16,6 +16,7 @@ def _data(name: str) -> Path:
 BOARDS = _data("boards")
 TEMPLATES = _data("templates")
 RUNTIME_C = _data("runtime_c")
+EXAMPLE = _INSTALLED / "example" if (_INSTALLED / "example").is_dir() else _CHECKOUT / "examples" / "digits"
 LICENCE = (_INSTALLED if _INSTALLED.is_dir() else _CHECKOUT) / "LICENSE"
 
 

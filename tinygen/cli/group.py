@@ -141,6 +141,12 @@ ENTRIES = (
         "Inspect many models on many boards with many options, as one table.",
         "tinygen sweep kws.tflite vww.tflite -t mps2-an386,mps3-an547 -O time,ram -o sweep/",
     ),
+    Entry(
+        "example",
+        "tinygen.cli.example",
+        "Write a small network and its samples, to try commands on.",
+        "tinygen example digits",
+    ),
     Entry("targets", "tinygen.cli.targets", "List the boards.", "tinygen targets"),
     Entry(
         "supported-ops",

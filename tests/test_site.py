@@ -1,0 +1,92 @@
+"""The documentation as a site: every page is on it, commands on its guides run as they stand, links lead somewhere."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support.litert import needs_litert
+from tests.support.shared import shared_file
+from tests.support.tools import requires_host_cc
+from tests.test_readme import CHECKOUT, blocks, run
+
+DOCS = CHECKOUT / "docs"
+SETTINGS = CHECKOUT / "mkdocs.yml"
+GUIDES = sorted(str(page.relative_to(DOCS)) for page in (*DOCS.glob("guides/*.md"), DOCS / "start.md"))
+NETWORKS = (
+    *("mlperf_tiny/kws_ref_model", "mlperf_tiny/str_ww_ref_model", "mlperf_tiny/vww_96_int8"),
+    *("mlperf_tiny/ad01_int8", "open/silabs_rock_paper_scissors"),
+)
+
+pytestmark = pytest.mark.slow
+
+
+def _text(page: str) -> str:
+    return (DOCS / page).read_text(encoding="utf-8")
+
+
+def test_every_page_is_on_the_site_once() -> None:
+    shown = re.findall(r"[\w/-]+\.md$", SETTINGS.read_text(encoding="utf-8").partition("\nnav:\n")[2], re.MULTILINE)
+    assert sorted(shown) == sorted(str(page.relative_to(DOCS)) for page in DOCS.rglob("*.md"))
+
+
+@requires_host_cc
+@needs_litert
+@pytest.mark.parametrize("page", GUIDES)
+def test_commands_of_guides_run_as_they_stand(page: str, tmp_path: Path) -> None:
+    fences = re.findall(r"^```sh(.*)$", _text(page), re.MULTILINE)
+    assert all(re.fullmatch(r'|\s*title="(Needs|Not run by a test: ).+"', fence) for fence in fences), fences
+    commands = blocks(_text(page), "sh")
+    if page != "start.md":
+        run(["tinygen", "example", "digits"], tmp_path)
+    for block in commands:
+        run(["sh", "-e"], tmp_path, block)
+    assert commands or page == "guides/board.md"
+    for made in tmp_path.glob("digits/c"):
+        [text] = blocks(_text(page), "c")
+        (made / "application.c").write_text(text)
+        run(["cc", "-std=c11", "-Wall", "-Wextra", "-Werror", "-I.", "-Inames", "-c", "application.c"], made)
+        assert "What each goal would give" in (made / "report.html").read_text(encoding="utf-8")
+
+
+@requires_host_cc
+@pytest.mark.parametrize("network", [None, *NETWORKS])
+def test_each_network_of_the_gallery_is_one_command(network: str | None, tmp_path: Path) -> None:
+    lines = [line for line in _text("gallery.md").splitlines() if line.startswith("tinygen compile")]
+    assert len(lines) == 1 + len(NETWORKS)
+    name = "digits_int8" if network is None else Path(network).name.removeprefix("silabs_")
+    [line] = [line for line in lines if f"/{name}.tflite" in line]
+    if network is None:
+        run(["tinygen", "example", "digits"], tmp_path)
+    else:
+        model = shared_file(f"models/{network}.tflite")
+        (tmp_path / "models").mkdir()
+        (tmp_path / "models" / f"{name}.tflite").symlink_to(model)
+    run(["sh", "-e"], tmp_path, line)
+    [report] = tmp_path.rglob("report.html")
+    assert "<svg" in report.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("[a](missing.md)", "missing.md"),
+        ("[a](../missing.py)", "../missing.py"),
+        ("[a](limits.md#no-such-part)", "no-such-part"),
+    ],
+)
+def test_a_strict_build_refuses_links_that_lead_nowhere(text: str, fault: str, tmp_path: Path) -> None:
+    pytest.importorskip("material", reason="mkdocs-material is not installed: the site is not built")
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "limits.md").write_text("# Limits\n")
+    (tmp_path / "pyproject.toml").write_text("")
+    (tmp_path / "docs" / "index.md").write_text(f"[fine](../pyproject.toml) {text}\n")
+    settings = re.sub(r"^(nav|  - mkdocstrings):.*?(?=^\w|\Z)", "", SETTINGS.read_text(), flags=re.M | re.S)
+    (tmp_path / "mkdocs.yml").write_text(settings.replace("docs/site_links.py", str(DOCS / "site_links.py")))
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict"]
+    environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 1 and fault in done.stderr and done.stderr.count("WARNING -") == 1, done.stderr
