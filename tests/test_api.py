@@ -194,7 +194,7 @@ def test_what_is_not_supported_is_listed(tmp_path: Path) -> None:
     (tmp_path / "custom.tflite").write_bytes(writer.finish([x], [y]))
     found = tinygen.inspect(tmp_path / "custom.tflite")
     assert [each.name for each in found.unsupported] == ["y<i>"]
-    assert "1 operators are not supported" in repr(found)
+    assert "1 operator is not supported" in repr(found)
     assert "y&lt;i&gt;" in found._repr_html_()
     assert "<i>" not in found._repr_html_()
 

@@ -27,7 +27,7 @@ def panels(command: str) -> Counter[str | None]:
     return Counter(getattr(p, "rich_help_panel", None) for p in parameters if p.param_type_name == "option")
 
 
-@pytest.mark.parametrize("command", [*_PLANNING, "calibrate", "quantize"])
+@pytest.mark.parametrize("command", [*_PLANNING, "calibrate", "quantize", "quantize-weights", "sweep", "simulate"])
 def test_basic_options_come_first(command: str) -> None:
     found = panels(command)
     assert 0 < found[None] <= _MOST_BASIC

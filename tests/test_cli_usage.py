@@ -397,8 +397,9 @@ def test_operators_that_are_not_supported_are_all_listed() -> None:
     Path("float.tflite").write_bytes(writer.finish([x], [z]))
     ended = tinygen("compile", "float.tflite", "-o", "out")
     assert ended.code == 3
-    assert said(ended).startswith("float.tflite: 2 operators cannot be compiled:\n  operator 0 (CUSTOM: 'y'): ")
-    assert said(ended).endswith("`tinygen supported-ops` lists what can.")
+    first, *causes = said(ended).splitlines()
+    assert first == "float.tflite: 2 operators cannot be compiled. `tinygen supported-ops` lists what can."
+    assert causes[0].startswith("  operator 0 (CUSTOM: 'y'): ")
     assert not Path("out").exists()
 
 

@@ -54,6 +54,11 @@ class VerifyError(TinygenError):
     """tinygen itself broke an invariant: a defect in tinygen, never in the model."""
 
 
+def counted(number: int, name: str) -> str:
+    """So many of something."""
+    return f"{number} {name}{'' if number == 1 else 's'}"
+
+
 LISTED = "`tinygen supported-ops` lists what can."
 IN_FLOAT = "With --allow-float what is not quantized computes with float32, and the model compiles."
 
@@ -83,11 +88,8 @@ class UnsupportedOperatorsError(UnsupportedModelError):
     ) -> None:
         self.file, self.operators, self.consequences = file, operators, consequences
         self.remedy = remedy
-        count = len(operators)
-        lines = [f"{file}: {count} operator{'s' if count > 1 else ''} cannot be compiled:"]
-        lines += _causes(operators, consequences)
-        lines.append(remedy)
-        super().__init__("\n".join(lines))
+        many = counted(len(operators), "operator")
+        super().__init__("\n".join([f"{file}: {many} cannot be compiled. {remedy}", *_causes(operators, consequences)]))
 
     def advising(self, more: str) -> "UnsupportedOperatorsError":
         """The same with a sentence more on what to do."""

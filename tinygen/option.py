@@ -32,6 +32,10 @@ class HelpPanel(StrEnum):
     SEVERAL = "Several networks"
     EXPLAINING = "What is told of the compilation"
     DESK = "A board at a serial port"
+    CODING = "How codes and scales are chosen"
+    PRUNING = "Which weights become 0"
+    POINTS = "What is done at each point"
+    PLACE = "Where it runs, and what is kept"
 
 
 @dataclass(frozen=True)

@@ -95,10 +95,10 @@ def test_refused_unless_allowed() -> None:
     with pytest.raises(UnsupportedOperatorsError) as caught:
         compile_model(shared_file("models/open/tflm_hello_world_float.tflite"), Options())
     assert str(caught.value) == (
-        "tflm_hello_world_float.tflite: 3 operators cannot be compiled:\n"
+        "tflm_hello_world_float.tflite: 3 operators cannot be compiled. "
+        "Quantize it (`tinygen calibrate`, --calibrate), or compile it as it is with --allow-float.\n"
         f"  operator 0 (FULLY_CONNECTED '{caught.value.operators[0].name}'): computes with float32, int8 was expected. "
-        "Likewise operators 1, 2.\n"
-        "Quantize it (`tinygen calibrate`, --calibrate), or compile it as it is with --allow-float."
+        "Likewise operators 1, 2."
     )
 
 

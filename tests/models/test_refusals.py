@@ -34,10 +34,9 @@ REFUSED = {
 }
 
 MESSAGE = """\
-other.tflite: 3 operators cannot be compiled:
+other.tflite: 3 operators cannot be compiled. `tinygen supported-ops` lists what can.
   operator 0 (CUSTOM:Unheard 'a'): tinygen has no such operator. Likewise operator 2.
-  operator 1 (CUSTOM:Unseen 'b'): tinygen has no such operator.
-`tinygen supported-ops` lists what can."""
+  operator 1 (CUSTOM:Unseen 'b'): tinygen has no such operator."""
 
 
 def _refusal(model: Path) -> UnsupportedOperatorsError:

@@ -154,7 +154,8 @@ def command(
     compiled = _compiled(terminal, model, options, passes.observe)
     if dump is not None:
         write_folder(dump, passes.files(compiled), force)
-    files = _folder(compiled, kind, [compiled])
+    with terminal.progress(f"writing {model.name}"):
+        files = _folder(compiled, kind, [compiled])
     summary = api.report(compiled, [*files, *(format.file for format in formats)])
     summary = replace(summary, accuracy=_accuracy(compiled))
     if formats:

@@ -65,7 +65,8 @@ def compress(
         if out.suffix.lower() != ".onnx":
             raise UsageError(f"{out}: has the suffix '{out.suffix}', .onnx was expected. Rename it.")
         check_free(out, places.force, lambda _: False, "may be another network", (places.model,))
-    found, findings = compress_model(read_model(places.model, places.trust), method, calibrate, samples)
+    with terminal.progress(f"compressing {places.model.name}"):
+        found, findings = compress_model(read_model(places.model, places.trust), method, calibrate, samples)
     for finding in findings:
         if finding.is_failure and not places.dry_run:
             terminal.note(f"'{finding.name}' stays as it is: {finding.kept_because}.")

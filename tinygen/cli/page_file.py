@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tinygen.cli.output_file import check_free, write_bytes
+from tinygen.errors import UsageError
 from tinygen.option import FILE, HelpPanel, option
 from tinygen.report.page import PAGE_MARK, result_page
 from tinygen.report.result import Result
@@ -23,6 +24,11 @@ class PageFile:
         help="Write what is found as one HTML page with pictures, too.",
         panel=HelpPanel.EXPLAINING,
     )
+
+    def check(self) -> None:
+        """Raise UsageError for what is no name of a page."""
+        if self.html is not None and self.html.suffix.lower() != ".html":
+            raise UsageError(f"--html: is '{self.html}', a file named *.html was expected. Rename it.")
 
     def check_free(self, *inputs: Path | None) -> None:
         """Raise UsageError, before any work, where the page cannot be written, or would replace what is not one."""

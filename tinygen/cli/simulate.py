@@ -18,9 +18,10 @@ from tinygen.cli.terminal import Terminal
 from tinygen.errors import UsageError
 from tinygen.frontends import import_model
 from tinygen.frontends.doors import model_file
-from tinygen.frontends.spelling import Spelling
+from tinygen.frontends.spelling import AS_IN_FILE, Spelling
 from tinygen.ir.graph import Graph
 from tinygen.ir.memoryless import check_memoryless
+from tinygen.option import HelpPanel, nested
 from tinygen.quant.ctable_file import read_ctable
 from tinygen.quant.dataset import open_dataset
 from tinygen.quant.engines.datapaths import engine_names
@@ -49,6 +50,13 @@ Force = Annotated[bool, typer.Option("--force", help="Overwrite files that tinyg
 
 
 @dataclass(frozen=True)
+class SimulatedModel:
+    """How the model's file is read."""
+
+    spelling: Spelling = nested(AS_IN_FILE, HelpPanel.READING)
+
+
+@dataclass(frozen=True)
 class SimulationReport:
     """The result of `tinygen simulate`."""
 
@@ -63,7 +71,7 @@ def command(
     terminal: Terminal,
     model: Model,
     data: Data,
-    spelling: Spelling,
+    read: SimulatedModel,
     ctable: CTableFile = None,
     calibrate: CalibrationData = None,
     samples: SampleCount = 100,
@@ -74,7 +82,8 @@ def command(
 ) -> None:
     """Run a quantized model by the integers of its C, and list every point where precision changes."""
     _check_files(trace, output, force, (model, data, ctable, calibrate))
-    graph, real, engines = _networks(model_file(model, trust), ctable, calibrate, spelling)
+    with terminal.progress(f"reading {model.name}"):
+        graph, real, engines = _networks(model_file(model, trust), ctable, calibrate, read.spelling)
     dataset = open_dataset(data, graph.inputs, samples)
     with terminal.progress(f"simulating {model.name}") as progress:
         found = simulate(graph, dataset.batches(BATCH), real, dataset.samples, progress, engines)

@@ -9,6 +9,7 @@ from tinygen.cli.command import command as as_command
 from tinygen.cli.output_file import check_free, write_bytes
 from tinygen.cli.terminal import Terminal
 from tinygen.errors import UsageError
+from tinygen.option import HelpPanel
 from tinygen.sweeping.engine import Cluster, package
 from tinygen.sweeping.page import html_page
 from tinygen.sweeping.point import PointTask
@@ -30,8 +31,16 @@ PlanFile = Annotated[
     ),
 ]
 Out = Annotated[Path, typer.Option("-o", "--output", metavar="DIR", help="Folder to write.", show_default=False)]
-ValidateSamples = Annotated[int, typer.Option("--validate", metavar="N", min=0, help="Validate each with N samples.")]
-Measured = Annotated[bool, typer.Option("--bench", help="Measure each point.")]
+ValidateSamples = Annotated[
+    int,
+    typer.Option(
+        "--validate", metavar="N", min=0, help="Validate each with N samples.", rich_help_panel=HelpPanel.POINTS
+    ),
+]
+Measured = Annotated[
+    bool,
+    typer.Option("--bench", help="Measure each point.", rich_help_panel=HelpPanel.POINTS),
+]
 Data = Annotated[
     Path | None,
     typer.Option(
@@ -39,12 +48,23 @@ Data = Annotated[
         metavar="FILE",
         help="Samples to validate with; where they have labels, rows have the accuracy.",
         show_default=False,
+        rich_help_panel=HelpPanel.POINTS,
     ),
 ]
-Timeout = Annotated[float, typer.Option("--timeout", metavar="S", min=0.1, help="Seconds that a point may take.")]
+Timeout = Annotated[
+    float,
+    typer.Option(
+        "--timeout", metavar="S", min=0.1, help="Seconds that a point may take.", rich_help_panel=HelpPanel.POINTS
+    ),
+]
 CacheFolder = Annotated[
     Path | None,
-    typer.Option("--cache", metavar="DIR", help="Folder of earlier results (default: in tinygen's cache folder)."),
+    typer.Option(
+        "--cache",
+        metavar="DIR",
+        help="Folder of earlier results (default: in tinygen's cache folder).",
+        rich_help_panel=HelpPanel.PLACE,
+    ),
 ]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite files that tinygen did not write.")]
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from tinygen.compress.method import Quantizing
 from tinygen.compress.pruning import UNPRUNED, Pruning
 from tinygen.compress.scheme import CodeScheme, check_samples
-from tinygen.option import FILE, nested, option
+from tinygen.option import FILE, HelpPanel, nested, option
 from tinygen.quant.dataset import samples_option
 
 _BY_NEAREST = CodeScheme()
@@ -26,7 +26,7 @@ class WeightsRequest:
         "counts samples.",
     )
     samples: int = samples_option()
-    pruning: Pruning = nested(UNPRUNED)
+    pruning: Pruning = nested(UNPRUNED, HelpPanel.PRUNING)
 
     @property
     def method(self) -> Quantizing:

@@ -7,7 +7,7 @@ from enum import Enum
 from tinygen.compress.errors import CompressionError
 from tinygen.errors import UsageError
 from tinygen.ir.formats import Format as DType
-from tinygen.option import COUNT, ValueKind, one_of, option
+from tinygen.option import COUNT, HelpPanel, ValueKind, one_of, option
 
 _WEIGHTS = (
     DType.INT8, DType.INT4, DType.INT2, DType.UINT8, DType.UINT4, DType.UINT2,
@@ -85,7 +85,12 @@ class CodeScheme:
         help="int8, int4, int2, uint8, uint4, uint2, fp8_e4m3fn, fp8_e5m2 or fp4_e2m1fn.",
     )
     qscheme: QScheme = option(
-        QScheme.SYMMETRIC, one_of(QScheme), "--qscheme", metavar="SCHEME", help="symmetric, or asymmetric (integers)."
+        QScheme.SYMMETRIC,
+        one_of(QScheme),
+        "--qscheme",
+        metavar="SCHEME",
+        help="symmetric, or asymmetric (integers).",
+        panel=HelpPanel.CODING,
     )
     granularity: CompressionGranularity = option(
         CompressionGranularity.PER_CHANNEL,
@@ -96,7 +101,11 @@ class CodeScheme:
     )
     block_size: int = option(MX_BLOCK, COUNT, "--block-size", help="Input channels of a block, with per_block.")
     weight_num_threshold: int = option(
-        1024, COUNT, "--weight-num-threshold", help="Constants of more elements than this are quantized."
+        1024,
+        COUNT,
+        "--weight-num-threshold",
+        help="Constants of more elements than this are quantized.",
+        panel=HelpPanel.CODING,
     )
     scale_dtype: DType | None = option(
         None,
@@ -104,6 +113,7 @@ class CodeScheme:
         "--scale-dtype",
         metavar="TYPE",
         help="fp8_e8m0fnu: scales of FP8 that are powers of two (default: the type of the weights).",
+        panel=HelpPanel.CODING,
     )
     e8m0: PowerOfTwo = option(
         PowerOfTwo.SEARCH,
@@ -111,6 +121,7 @@ class CodeScheme:
         "--e8m0",
         metavar="RULE",
         help="Which power of two is a scale: floor, ceil, or the better of the two (search).",
+        panel=HelpPanel.CODING,
     )
     compat: Compat = option(
         Compat.TINYGEN,
@@ -118,6 +129,7 @@ class CodeScheme:
         "--compat",
         metavar="SYSTEM",
         help="coreai: the bits of Core AI, which rounds scales after weights were divided by them.",
+        panel=HelpPanel.CODING,
     )
     rounding: CodeRounding = option(
         CodeRounding.NEAREST,
@@ -125,6 +137,7 @@ class CodeScheme:
         "--rounding",
         metavar="RULE",
         help="nearest, or gptq: scales and codes for which outputs of layers are nearest, on samples of --calibrate.",
+        panel=HelpPanel.CODING,
     )
     target_bits: float | None = option(
         None,
@@ -133,6 +146,7 @@ class CodeScheme:
         metavar="BITS",
         help="Average bits of a weight, scales among them: each constant gets --dtype or a narrower type, by what the "
         "network loses on samples of --calibrate.",
+        panel=HelpPanel.CODING,
     )
 
     def __post_init__(self) -> None:

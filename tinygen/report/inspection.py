@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from tinygen.errors import UnsupportedOperator
+from tinygen.errors import UnsupportedOperator, counted
 from tinygen.passes.shrinking.saving import NOTHING_SAVED, Saving
 from tinygen.planner.fit import fits_ram
 from tinygen.planner.memory.occupancy import occupancy
@@ -193,7 +193,9 @@ def unsupported_table(inspection: Inspection) -> ShownTable:
         (at.operator, "" if at.index is None else at.index, short_name(at.name), at.reason)
         for at in inspection.unsupported
     )
-    title = f"{inspection.model} for {inspection.target}: {len(inspection.unsupported)} operators are not supported"
+    are = "is" if len(inspection.unsupported) == 1 else "are"
+    many = counted(len(inspection.unsupported), "operator")
+    title = f"{inspection.model} for {inspection.target}: {many} {are} not supported"
     return listing(("operator", "index", "name", "reason"), rows, title)
 
 

@@ -14,7 +14,7 @@ from time import monotonic
 from typing import Any
 
 from tinygen.errors import ToolError
-from tinygen.option import COUNT, TEXT, option
+from tinygen.option import COUNT, TEXT, HelpPanel, option
 from tinygen.sweeping.point import Batch, PointResult, PointTask, run_batch
 
 _AT_ONE_GO_S = 1.0  # that a worker takes for a group: beside it a message is nothing, and who waits sees rows
@@ -54,9 +54,16 @@ class Cluster:
         "--scheduler",
         metavar="ADDRESS",
         help="Dask scheduler to use, tcp://...; its workers read the models by the same paths (default: a local one).",
+        panel=HelpPanel.PLACE,
     )
     workers: int | None = option(
-        None, COUNT, "--workers", metavar="N", at_least=1, help="Processes on this machine (default: its cores)."
+        None,
+        COUNT,
+        "--workers",
+        metavar="N",
+        at_least=1,
+        help="Processes on this machine (default: its cores).",
+        panel=HelpPanel.PLACE,
     )
     ahead: int = 3  # groups of batches for each worker that are submitted: a bound of what the cluster holds
     together: int = 32  # batches in a group, at most

@@ -37,7 +37,8 @@ def calibrate_model(
     model: Path, request: CalibrationRequest, listener: Listener = SILENT, measures_layers: bool = False
 ) -> CalibratedTable:
     """The table that `request` asks for; what each layer loses is measured where `measures_layers`."""
-    work = prepare(model, request)
+    with listener.progress(f"reading {model.name}"):
+        work = prepare(model, request)
     for text in work.notes:
         listener.note(text)
     if isinstance(work, Refining):
