@@ -1,10 +1,14 @@
 """How batches are put together for workers: groups that take about a second, whatever models take."""
 
+from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from tinygen.sweeping.engine import BatchQueue, at_one_go
+import pytest
+
+from tinygen.sweeping import point
+from tinygen.sweeping.engine import BatchQueue, Cluster, at_one_go
 from tinygen.sweeping.point import Batch, PointResult, PointTask
 
 
@@ -112,4 +116,30 @@ def test_a_worker_gives_back_what_it_has_no_time_for() -> None:
         return [len(found) for found in at_one_go(run, group, PointTask(), Path(), lambda: now[0])]
 
     assert done(1, 0.3, 0.3, 0.3, 0.3, 0.3) == [1, 1, 1, 1, 0]
-    assert (done(1, 5.0, 0.1), done(1, 0.1, 0.1), done(3, 0.6, 0.1)) == ([1, 0], [1, 1], [2])
+    assert (done(1, 5.0, 0.1), done(1, 0.1, 0.1)) == ([1, 0], [1, 1])
+    assert (done(3, 0.6, 0.1), done(3, 1.1, 0.1)) == ([3, 0], [1]), "a model is ended where that takes no second more"
+
+
+def test_a_worker_that_gives_points_back_imports_a_model_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    now, imported = [0.0], list[Path]()
+
+    def placed(batch: Batch, _folder: Path) -> point._KeptModel:
+        assert isinstance(batch.model, Path)
+        imported.append(batch.model)
+        return point._KeptModel(batch.model, None)
+
+    def run(batch: Batch, _task: PointTask, folder: Path) -> tuple[PointResult, ...]:
+        point._kept_model(batch, folder)
+        now[0] += 0.9  # too long for two
+        return (PointResult(),)
+
+    monkeypatch.setattr(point, "_placed", placed)
+    point._kept().clear()
+    queue, sent = BatchQueue(_batches(12, points=4), together=32), deque[tuple[Batch, ...]]()
+    sent.extend(queue.next(0, Cluster.ahead))
+    while sent:
+        group = sent.popleft()
+        _end(queue, group, *map(len, at_one_go(run, group, PointTask(), Path(), lambda: now[0])))
+        sent.extend(queue.next(len(sent), Cluster.ahead))
+    assert len(imported) == len(set(imported)) == 12 and now[0] == pytest.approx(12 * 4 * 0.9)
+    point._kept().clear()

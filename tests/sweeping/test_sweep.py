@@ -139,6 +139,20 @@ def test_what_takes_too_much_memory_is_stopped() -> None:
             time.sleep(0.001)
 
 
+def test_what_exceeds_a_limit_is_a_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    def endless(*_arguments: Any, **_shared: Any) -> Any:
+        while True:
+            time.sleep(0.001)
+
+    monkeypatch.setattr(point, "plan_model", endless)
+    [chosen] = plan_of("host", {}).points
+    late = evaluate(DIGITS, chosen, PointTask(timeout_s=0.1), pipeline.Shared())
+    large = evaluate(DIGITS, chosen, PointTask(memory_bytes=-1), pipeline.Shared())
+    assert (late.error_code, late.error) == (1, "timeout: it took more than 0.1 s.")
+    assert (large.error_code, large.error) == (1, "memory: it took more than -1 bytes.")
+    assert not late.is_repeatable, "it is tried again the next time"
+
+
 def test_exclusions_leave_points_out(tmp_path: Path) -> None:
     file = tmp_path / "plan.toml"
     file.write_text(
@@ -275,7 +289,10 @@ def test_a_point_that_kills_its_worker_each_time_is_a_row(tmp_path: Path) -> Non
     assert found[1,][0].error.startswith("its worker ended each time that it was tried")
 
 
-def test_candidates_that_are_no_files_are_imported_from_the_workers_own_folder(tmp_path: Path) -> None:
+def test_candidates_that_are_no_files_are_imported_from_the_workers_own_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(point, "_MODELS_KEPT", 2)
     point._kept().clear()
     plan = plan_of("host", {"kernels": "portable"})
     graph = onnx.helper.make_graph([], "empty", [], [])

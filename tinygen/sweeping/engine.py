@@ -8,7 +8,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from itertools import zip_longest
-from math import ceil
+from math import ceil, inf
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -226,12 +226,18 @@ def _on_worker(group: Sequence[Batch], run: RunBatch, task: PointTask) -> tuple[
 def at_one_go(
     run: RunBatch, group: Sequence[Batch], task: PointTask, folder: Path, clock: Callable[[], float] = monotonic
 ) -> tuple[Findings, ...]:
-    """What the first points of the group give, by batch: one, and more as long as time is left."""
+    """What the first points of the group give, by batch: one, and more as long as time is left.
+
+    A model is gone through where that takes no more than as long again: another worker would have to import it.
+    """
     begin, found = clock(), list[Findings]()
     for batch in group:
         results: Findings = ()
+        started = clock()
         for single in batch.singles:
-            if (found or results) and clock() - begin >= _AT_ONE_GO_S:
+            now = clock()
+            left_s = (now - started) / len(results) * (len(batch.points) - len(results)) if results else inf
+            if (found or results) and now - begin >= _AT_ONE_GO_S and left_s > _AT_ONE_GO_S:
                 return (*found, results)
             results += run(single, task, folder)
         found.append(results)

@@ -176,7 +176,7 @@ def as_record(finding: PointResult) -> dict[str, Any]:
     return dict(vars(finding))
 
 
-_MODELS_KEPT = 2
+_MODELS_KEPT = 6  # what a worker gave back of a model comes after the other groups that it was sent
 _ONE_AT_A_TIME = Lock()
 
 
