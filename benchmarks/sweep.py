@@ -2,8 +2,9 @@
 
     python -m benchmarks.sweep [PART ...]
 
-Parts: `rate`, `alone`, `overhead`, `many`, `scaling`; without one all of them. Each runs in a process of its own, so
-that times and memory are its own. `scaling` sleeps as long as `rate` has recorded.
+Parts: `rate`, `ram`, `alone`, `overhead`, `many`, `scaling`, `queue`; without one all of them, which takes twenty
+minutes. Each runs in a process of its own, so that times and memory are its own. `scaling` and `queue` take the seconds
+that `rate` and `ram` have recorded.
 """
 
 import asyncio
@@ -25,10 +26,12 @@ from typing import Any
 
 import onnx
 
+import tinygen.sweeping
 from examples.families import Member, family, network
 from tinygen.option import from_written
 from tinygen.options import Options
 from tinygen.sweeping.bounded import bounded
+from tinygen.sweeping.candidate import digest_of
 from tinygen.sweeping.engine import (
     SERVES_NO_PAGE,
     SETTINGS,
@@ -58,13 +61,17 @@ _EACH_S = 90.0  # that each of them sleeps
 _LENGTHS_S = (5, 15, 30, 90)  # the same where time is the queue's own
 _Fields = Mapping[str, str | float]
 _MEMORY_FIELDS = ("parent_before_bytes", "parent_tenth_bytes", "parent_end_bytes", "worker_bytes")
+_GOALS = {"-O time": "rate", "-O ram": "ram"}  # and the part that recorded points with it
 _TIMES = ("parent_ms", "scheduler_ms", "workers_ms")
 _INTRODUCTION = f"""# Sweeps
 
-By `python -m benchmarks.sweep`: `tinygen sweep` with two workers on a machine of two cores on which others worked, too,
-so that rates are points by process time of all that a sweep runs. Candidates come from
+By `python -m benchmarks.sweep`: `tinygen sweep` with two workers on a machine of two cores. Rates are points by process
+time of all that a sweep runs, which other work of the machine changes little. Candidates come from
 [examples/families.py](../examples/families.py); boards are {", ".join(BOARDS)} (Cortex-M0, M4, M55 and M3), with
 `-O time` and `--kernels auto`.
+"""
+_ENGINES = """
+Measured with another version of `tinygen/sweeping` than *Scaling*: {others}.
 """
 _RATE = """
 ## Rate
@@ -275,7 +282,7 @@ def sleeping(batch: Batch, _task: PointTask, _folder: Path) -> tuple[PointResult
 def _by_goal() -> Iterator[tuple[str, Sequence[Sequence[float]]]]:
     """Recorded seconds by candidate."""
     stored = json.loads(_OUT.with_suffix(".json").read_text(encoding="utf-8"))
-    for goal, part in (("-O time", "rate"), ("-O ram", "ram")):
+    for goal, part in _GOALS.items():
         yield goal, stored[part]["seconds"]
 
 
@@ -451,11 +458,13 @@ def page(found: Mapping[str, Any]) -> str:
         "ram_points": ram["points"],
         "ram_mean": 1e3 * sum(map(sum, ram["seconds"])) / ram["points"],
         "goal": GOALS["efficiency"],
-        **_scaling_fields(found["scaling"], found["queue"]),
+        **_scaling_fields(*({goal: found[part][goal] for goal in _GOALS} for part in ("scaling", "queue"))),
     }
     memory = {**many, **sizes, "candidates": _MANY}
+    others = [part for part in PARTS if found[part].get("engine") != found["scaling"]["engine"]]
+    notes = _INTRODUCTION + (_ENGINES.format(others=", ".join(f"`{part}`" for part in others)) if others else "")
     pairs = (_RATE, speed), (_OVERHEAD, cost), (_MEMORY, memory), (_SCALING, simulated)
-    return _INTRODUCTION + "".join(text.format_map(values) for text, values in pairs)
+    return notes + "".join(text.format_map(values) for text, values in pairs)
 
 
 def _scaling_fields(scaling: Mapping[str, Mapping[str, float]], queue: Mapping[str, Mapping[str, float]]) -> _Fields:
@@ -487,13 +496,19 @@ def _row(goal: str, found: Mapping[str, float]) -> str:
     )
 
 
+def _engine() -> str:
+    """Which code is measured."""
+    return digest_of(tuple(sorted(Path(tinygen.sweeping.__file__).parent.glob("*.py"))))[:8]
+
+
 def main(parts: Sequence[str]) -> None:
     """Measure, store, write the page."""
     file = _OUT.with_suffix(".json")
     found = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
     for part in parts or PARTS:
         line = [sys.executable, "-m", "benchmarks.sweep", "--measure", part]
-        found[part] = json.loads(subprocess.run(line, check=True, stdout=subprocess.PIPE, text=True).stdout)
+        measured = json.loads(subprocess.run(line, check=True, stdout=subprocess.PIPE, text=True).stdout)
+        found[part] = {**measured, "engine": _engine()}
         ordered = {name: found[name] for name in PARTS if name in found}
         file.write_text(f"{json.dumps(ordered)}\n", encoding="utf-8")
     if found.keys() >= PARTS.keys():

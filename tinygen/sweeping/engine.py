@@ -20,7 +20,8 @@ from tinygen.sweeping.point import Batch, PointResult, PointTask, run_batch
 _AT_ONE_GO_S = 1.0  # that a worker takes for a group: beside it a message is nothing, and who waits sees rows
 _ASK_EVERY_S = 1.0
 _MOST_DEATHS = 3  # of workers that had a point: the first may have been another point's, or nobody's fault
-SETTINGS = {  # of Dask, where it starts with a sweep
+SETTINGS = {  # of Dask in this process, and in what it starts
+    "distributed.admin.large-graph-warning-threshold": "1GB",  # models that are no files go with their points
     "distributed.scheduler.allowed-failures": 0,  # what is tried again runs alone
     "distributed.worker.memory.target": False,  # results are small: nothing to spill
     "distributed.worker.memory.spill": False,
@@ -248,13 +249,13 @@ def at_one_go(
 def _client(cluster: Cluster, task: PointTask) -> Iterator[Any]:
     distributed, dask = package("distributed"), package("dask")
     with ExitStack() as stack:
+        stack.enter_context(dask.config.set(SETTINGS))
         if cluster.scheduler is not None:
             try:
                 yield stack.enter_context(distributed.Client(cluster.scheduler))
             except OSError as error:
                 raise ToolError(f"{cluster.scheduler}: does not answer ({error}). Correct --scheduler.") from None
             return
-        stack.enter_context(dask.config.set(SETTINGS))
         local = distributed.LocalCluster(
             n_workers=cluster.workers or os.cpu_count(),
             threads_per_worker=1,
