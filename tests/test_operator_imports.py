@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 
+import pytest
+
 import tinygen.ops
 from tests.support.rooms import PACKAGE
 from tinygen.ir.graph import Op
@@ -43,3 +45,22 @@ def test_no_more_modules_tell_operators_apart(update_golden: bool) -> None:
     assert found == json.loads(_LIST.read_text(encoding="utf-8")), (
         "operators answer for themselves: ask `Op` or `Weighted`"
     )
+
+
+_FILES = {"conv2d": 17, "pool2d": 10, "add": 12, "fully_connected": 16}
+"""Modules of common operators, and how many files outside of `ops` may import from each at most."""
+
+
+@pytest.mark.parametrize("module", _FILES)
+def test_few_files_import_common_operators(module: str) -> None:
+    """34, 22, 25 and 31 did before operators answered for themselves."""
+    found = [
+        str(file.relative_to(PACKAGE))
+        for file in sorted(PACKAGE.rglob("*.py"))
+        if file.relative_to(PACKAGE).parts[0] != "ops"
+        and any(
+            isinstance(node, ast.ImportFrom) and node.module == f"tinygen.ops.{module}"
+            for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        )
+    ]
+    assert 0 < len(found) <= _FILES[module], found

@@ -25,7 +25,7 @@ _M4 = targets.load("mps2-an386")
 
 
 @st.composite
-def _items(draw: st.DrawFn) -> list[list[Block]]:
+def items_to_place(draw: st.DrawFn) -> list[list[Block]]:
     """Up to four items of one or two blocks with up to three parts, live at any of six ticks."""
     align = draw(st.sampled_from([1, 2]))
     return [
@@ -65,7 +65,7 @@ def _least(problem: Problem) -> int:
     raise AssertionError("blocks on top of each other fit")
 
 
-@given(_items())
+@given(items_to_place())
 @settings(max_examples=60, deadline=None)
 def test_it_tells_what_is_possible_and_nothing_else(items: list[list[Block]]) -> None:
     problem = Problem.of(items)
@@ -79,7 +79,7 @@ def test_it_tells_what_is_possible_and_nothing_else(items: list[list[Block]]) ->
         assert all(offset % problem.blocks[index].align == 0 for index, offset in offsets.items())
 
 
-@given(_items())
+@given(items_to_place())
 @settings(max_examples=60, deadline=None)
 def test_a_search_ends_at_the_smallest_arena(items: list[list[Block]]) -> None:
     least = _least(Problem.of(items))
@@ -111,7 +111,7 @@ def test_few_nodes_tell_nothing() -> None:
     assert Branching(problem).within(48, _MANY).is_impossible
 
 
-@given(_items(), st.randoms(use_true_random=False), st.data())
+@given(items_to_place(), st.randoms(use_true_random=False), st.data())
 @settings(max_examples=100, deadline=None)
 def test_blocks_that_nothing_changed_for_stay(items: list[list[Block]], _: object, data: st.DataObject) -> None:
     """An order that is placed from what another gave ends as if it were placed anew."""

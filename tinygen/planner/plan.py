@@ -11,6 +11,7 @@ from tinygen.kernels.select import has_kernel
 from tinygen.planner.chains.network import Network
 from tinygen.planner.cost.choice import instructions, select
 from tinygen.planner.cost.cost import estimated_instructions
+from tinygen.planner.memory.shared_search import Answers
 from tinygen.planner.memory.spill import arena_room, spill
 from tinygen.planner.schedule.check import check
 from tinygen.planner.schedule.schedule import Schedule
@@ -145,7 +146,7 @@ def _thriftiest(graph: Graph, board: Board, toolbox: Toolbox, request: PlanReque
 
 
 def _with_fewer_kernels(
-    graph: Graph, board: Board, toolbox: Toolbox, request: PlanRequest, below_bytes: int
+    graph: Graph, board: Board, toolbox: Toolbox, request: PlanRequest, below_bytes: int, answers: Answers
 ) -> Schedule | None:
     """The smallest schedule that the library's kernels alone are found to give, if that takes less than so many bytes.
 
@@ -153,7 +154,8 @@ def _with_fewer_kernels(
     """
     alone = toolbox.of_library
     whole, network = _whole(graph, board, alone, request)
-    found = smallest_plan(network, board, _thriftier(alone), request.extra_macs, request.solver, below_bytes)
+    macs, solver = request.extra_macs, request.solver
+    found = smallest_plan(network, board, _thriftier(alone), macs, solver, below_bytes, answers)
     smallest = min((each for each in (whole, found) if each), key=lambda each: each.arena_bytes)
     return smallest if smallest.arena_bytes < below_bytes else None
 

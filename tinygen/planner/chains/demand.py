@@ -109,6 +109,7 @@ class RowDemand:
     def __init__(self) -> None:
         self._known: dict[tuple[Op, Tensor, int, int], Rows] = {}
         self._following: dict[tuple[Op, Tensor, bool], tuple[int, ...]] = {}
+        self._several: dict[tuple[Op, Tensor], bool] = {}
 
     def following(self, op: Op, operand: Tensor, descending: bool) -> tuple[int, ...]:
         """By rows of the result that are there: the first row of the operand that the next one takes, and its height
@@ -120,6 +121,13 @@ class RowDemand:
             first = [height - rows.end for rows in reversed(needed)] if descending else [rows.first for rows in needed]
             self._following[key] = (*first, height)
         return self._following[key]
+
+    def takes_several(self, op: Op, operand: Tensor) -> bool:
+        """Whether any row of the result is computed from several."""
+        if (op, operand) not in self._several:
+            rows = range(op.results[0].shape[1])
+            self._several[op, operand] = any(self.of(op, operand, Rows(row, row + 1)).count > 1 for row in rows)
+        return self._several[op, operand]
 
     def of(self, op: Op, operand: Tensor, rows: Rows) -> Rows:
         """The rows; ValueError where they cannot be computed on their own."""

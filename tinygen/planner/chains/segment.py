@@ -26,7 +26,8 @@ from tinygen.planner.memory.block import Block, InPlace, least_bytes
 from tinygen.planner.memory.effort import Effort
 from tinygen.planner.memory.first_fit import lowest
 from tinygen.planner.memory.lifetimes import Access, Traffic, Use
-from tinygen.planner.memory.placement import PlacementSearch, arena_bytes
+from tinygen.planner.memory.placement import arena_bytes
+from tinygen.planner.memory.shared_search import Answers, SharedSearch
 from tinygen.planner.memory.traces import Ports, Trace, blocks_of, trace
 from tinygen.planner.schedule.solver import Solver
 
@@ -104,15 +105,16 @@ class PlacedBlocks:
 class Placing:
     """Memory with the search for where its blocks lie."""
 
-    def __init__(self, memory: SegmentMemory, solver: Solver = Solver.BUILTIN, like: "Placing | None" = None) -> None:
-        """The search begins where one that was much alike has got to."""
+    def __init__(self, memory: SegmentMemory, solver: Solver, answers: Answers, like: "Placing | None" = None) -> None:
+        """The search begins where one that was much alike has got to; `answers` are what equal ones found."""
         self.memory = memory
         items = memory.placed_first
         order = [each for each in like.order if each[0] in items] if like else []
         self._keys = list(items)
         numbers = {key: number for number, key in enumerate(items)}
         chosen = [(numbers[key], choice if choice < len(items[key]) else 0) for key, choice in order]
-        self._search = PlacementSearch(list(items.values()), memory.in_place, memory.bound_bytes, solver, chosen)
+        blocks = list(items.values())
+        self._search = SharedSearch(blocks, memory.in_place, memory.bound_bytes, solver, chosen, answers)
 
     @property
     def order(self) -> list[tuple[BufferKey, int]]:

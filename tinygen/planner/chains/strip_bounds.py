@@ -52,7 +52,9 @@ def _ring_bytes(network: Network, chain: Chain) -> int:
             if middle + 1 < op.results[0].shape[1]:
                 following = network.demand.of(op, operand, Rows(middle + 1, middle + 2))
                 later[source] = max(later[source], max(0, rows.end - following.first) * size)
-    return max(sum((later | needed).values()) + _working_bytes(network, chain, op) for op, needed in now.items())
+    kept = sum(later.values())
+    beyond = {op: sum([size - later[source] for source, size in needed.items()]) for op, needed in now.items()}
+    return kept + max(more + _working_bytes(network, chain, op) for op, more in beyond.items())
 
 
 def _working_bytes(network: Network, chain: Chain, op: Op) -> int:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from tinygen.ir.graph import Op
-from tinygen.ir.rows import Columns, Rows, all_columns, has_rows
+from tinygen.ir.rows import Columns, all_columns, has_rows
 from tinygen.ir.tensor import Tensor
 from tinygen.planner.chains.demand import RowDemand, Strip
 
@@ -94,12 +94,7 @@ def _with_copies(
         for operand in op.divided_operands:
             stored = columns.held[operand] if operand in held else all_columns(operand)
             needed = columns.read[op, operand]
-            if needed != stored and _reads_several_rows(op, operand, demand):
+            if needed != stored and demand.takes_several(op, operand):
                 copied[op, operand] = ring = copies.ring(op, operand)
                 rings[ring] = needed
     return Strip({**columns.held, **rings}, columns.read, copied)
-
-
-def _reads_several_rows(op: Op, operand: Tensor, demand: RowDemand) -> bool:
-    rows = range(op.results[0].shape[1])
-    return any(demand.of(op, operand, Rows(row, row + 1)).count > 1 for row in rows)

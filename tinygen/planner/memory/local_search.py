@@ -4,7 +4,7 @@ Late-acceptance hill climbing (Burke and Bykov, 2017): a move may worsen the are
 Bounded by a number of moves, with given seeds: the same blocks always give the same offsets.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 
@@ -15,6 +15,7 @@ _MEMORY = (
     40  # moves that acceptance looks back. With 10 more placements are as small as any that is known, but of whole
 )
 # plans some get worse: the room that is left then goes to arenas with less scratch, and more instructions
+_Order = tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -32,8 +33,11 @@ class Walk:
 
     def __init__(self, problem: Problem, order: Sequence[int], seed: int = 0) -> None:
         self.moves = 0  # so far
+        self._problem = problem
         self._random = Random(seed)
-        self._best = self._here = _Place(problem, list(order), problem.fill(order))
+        self._best = self._here = _Place(problem, tuple(order), problem.fill(order))
+        self._met_cache: dict[_Order, _Place] = {}  # places that were found,
+        self._above_cache: dict[_Order, int] = {}  # and what those are above that were not
         self._history = [self._here.bytes] * _MEMORY
         self._most = WALK_WORK // max(_work(problem), 1)
 
@@ -47,68 +51,90 @@ class Walk:
         """The first order met that gives it."""
         return FoundOffsets(self._best.order, placed(self._best.order, self._best.at), self._best.bytes)
 
-    def go_on(self, moves: int) -> Iterator[None]:
-        """Move until it has moved so often, or looked at as much as one walk may; hands over after each move."""
-        while self.moves < min(moves, self._most):
-            self._move()
-            yield
+    def go_on(self, moves: int) -> Iterator[int]:
+        """Move until it has moved so often, or looked at as much as one walk may; hands over, with the moves since
+        then, where it meets a smaller arena, and at the end."""
+        until = min(moves, self._most)
+        while self.moves < until:
+            before = self.moves
+            self._move_until_smaller(until)
+            yield self.moves - before
 
-    def _move(self) -> None:
-        turn = self.moves % _MEMORY
-        self.moves += 1
-        there = self._here.moved(self._random, max(self._here.bytes, self._history[turn]))
-        if there is not None:
-            self._here = there
-        if self._here.bytes < self._best.bytes:
-            self._best = self._here
-        self._history[turn] = self._here.bytes
+    def _move_until_smaller(self, until: int) -> None:
+        """Move until it has moved so often, or meets the smallest arena so far."""
+        here, history = self._here, self._history
+        while self.moves < until:
+            turn = self.moves % _MEMORY
+            self.moves += 1
+            there = self._moved(max(here.bytes, history[turn]))
+            if there is not None:
+                self._here = here = there
+            history[turn] = here.bytes
+            if here.bytes < self._best.bytes:
+                self._best = here
+                return
+
+    def _moved(self, limit: int) -> "_Place | None":
+        """A place beside the one where it is; None where it is above a limit."""
+        here = self._here
+        order, change = here.neighbour(self._random.random, self._random.getrandbits)
+        if order == here.order:
+            return here
+        there = self._met_cache.get(order)
+        if there is None and limit > self._above_cache.get(order, -1):
+            at = self._problem.refill(order, change, here.at, limit)
+            if at is None:
+                self._above_cache[order] = limit
+                return None
+            there = self._met_cache[order] = _Place(self._problem, order, at)
+        return there if there is not None and there.bytes <= limit else None
 
 
 def _work(problem: Problem) -> int:
     return len(problem.blocks) + sum(len(gaps) for found in problem.gaps for gaps in found.values())
 
 
+def _below(end: int, bits: Callable[[int], int]) -> int:
+    """A random number below `end`, of random bits."""
+    number = bits(end.bit_length())
+    while number >= end:
+        number = bits(end.bit_length())
+    return number
+
+
 class _Place:
     """Where the walk is: an order, and the offsets that it gives."""
 
-    def __init__(self, problem: Problem, order: list[int], at: list[int | None]) -> None:
+    def __init__(self, problem: Problem, order: _Order, at: list[int | None]) -> None:
         self.order = order
         self.at = at
         self._problem = problem
-        ends = [offset + problem.blocks[index].bytes for index in order if (offset := at[index]) is not None]
+        ends = [offset + problem.sizes[index] for index in order if (offset := at[index]) is not None]
         self.bytes = max(ends, default=0)
         self._highest = [index for index, end in zip(order, ends, strict=True) if end == self.bytes]
         self._beside: dict[int, list[int]] = {}
 
-    def moved(self, random: Random, limit: int) -> "_Place | None":
-        """A place beside this one; None where it is above a limit."""
-        order, change = self._neighbour(random)
-        if order == self.order:
-            return self
-        at = self._problem.refill(order, change, self.at, limit)
-        return _Place(self._problem, order, at) if at is not None else None
-
-    def _neighbour(self, random: Random) -> tuple[list[int], Change]:
+    def neighbour(self, share: Callable[[], float], bits: Callable[[int], int]) -> tuple[_Order, Change]:
         """An order that places a block at the top of the arena, or one beside it, earlier, swaps it with another, or
-        exchanges it for an alternative."""
-        chosen = random.choice(self._highest)
+        exchanges it for an alternative. Chosen by random shares of one, and random bits."""
+        chosen = self._highest[_below(len(self._highest), bits)]
         if chosen not in self._beside:
             self._beside[chosen] = sorted(i for i in self._problem.gaps[chosen] if self.at[i] is not None)
         beside = self._beside[chosen]
-        if beside and random.random() < 0.5:
-            chosen = random.choice(beside)
+        if beside and share() < 0.5:
+            chosen = beside[_below(len(beside), bits)]
         changed = list(self.order)
         position = changed.index(chosen)
-        others = [index for index in self._problem.item_of[chosen] if index != chosen]
-        if others and random.random() < 0.5:
-            other = changed[position] = random.choice(others)
-            return changed, Change(position, position, 0, exchanged=1 << chosen | 1 << other)
-        if random.random() < 0.5:
-            target = random.randrange(position + 1)
+        others = self._problem.others[chosen]
+        if others and share() < 0.5:
+            other = changed[position] = others[_below(len(others), bits)]
+            return tuple(changed), Change(position, position, 0, exchanged=1 << chosen | 1 << other)
+        if share() < 0.5:
+            target = _below(position + 1, bits)
             changed.insert(target, changed.pop(position))
-            return changed, Change(target, position + 1, 1 << chosen)
-        place = random.randrange(len(changed))
+            return tuple(changed), Change(target, position + 1, 1 << chosen)
+        place = _below(len(changed), bits)
         other = changed[place]
         changed[position], changed[place] = other, chosen
         first, last = min(position, place), max(position, place)
-        return changed, Change(first, last + 1, 1 << chosen | 1 << other)
+        return tuple(changed), Change(first, last + 1, 1 << chosen | 1 << other)

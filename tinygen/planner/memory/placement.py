@@ -47,7 +47,7 @@ class PlacementSearch:
         """`like`: the `order` of a search that was much alike, of the items that both have."""
         self._problem = problem = Problem.of(items, in_place)
         self._solver = solver
-        self._least = problem.bound if bound is None else bound  # no placement is smaller
+        self.least = problem.bound if bound is None else bound  # bytes that no placement goes below, as far as known
         orders = sorted(_orders(problem), key=lambda order: problem.arena_bytes(problem.first_fit(order)))
         best = min((*_orders_like(problem, like), orders[0]), key=lambda o: problem.arena_bytes(problem.first_fit(o)))
         self._other_orders = [order for order in orders if order is not best]
@@ -75,6 +75,11 @@ class PlacementSearch:
         numbers = {index: (number, choice) for number, item in items for choice, index in enumerate(item)}
         return [numbers[index] for index in self._found.order]
 
+    @property
+    def offsets(self) -> list[int]:
+        """Of those, in that order."""
+        return [self._found.offsets[index] for index in self._found.order]
+
     def best(self, effort: Effort, limit: int | None = None) -> dict[Block, int]:
         """The smallest placement found; with a `limit` any within it will do: no smaller one is looked for."""
         self._wanted = limit
@@ -89,6 +94,8 @@ class PlacementSearch:
 
     def _search(self, effort: Effort, *, is_all_or_nothing: bool = False) -> None:
         """Go on until there is what is wanted, or enough was tried."""
+        if self._is_done or (is_all_or_nothing and self._is_in_vain):
+            return
         stages = list(Effort)
         for _ in chain.from_iterable(self._steps[stage] for stage in stages[: stages.index(effort) + 1]):
             if self._is_done or (is_all_or_nothing and self._is_in_vain):
@@ -98,15 +105,14 @@ class PlacementSearch:
 
     @property
     def _is_done(self) -> bool:
-        return self._found.bytes <= max(self._least, self._wanted or 0)
+        return self._found.bytes <= max(self.least, self._wanted or 0)
 
     @property
     def _is_in_vain(self) -> bool:
-        return self._wanted is not None and self._wanted < self._least
+        return self._wanted is not None and self._wanted < self.least
 
     def _quickly(self) -> Iterator[None]:
         """A short walk from the best order."""
-        yield
         yield from self._walked(self._walk, FIRST_MOVES)
         yield from self._compared(Effort.QUICK)
         yield from self._walked(self._walk, BUDGETS[Effort.QUICK].moves)
@@ -128,10 +134,10 @@ class PlacementSearch:
         yield from self._compared(Effort.THOROUGH)
 
     def _walked(self, walk: Walk, moves: int) -> Iterator[None]:
-        """Step by step, with what it finds taken."""
+        """From one smaller arena to the next, with what it finds taken."""
         self._take_from(walk)
-        for _ in walk.go_on(moves):
-            self.units += len(self._problem.alternatives)
+        for made in walk.go_on(moves):
+            self.units += made * len(self._problem.alternatives)
             self._take_from(walk)
             yield
 
@@ -148,7 +154,7 @@ class PlacementSearch:
             if answer.offsets is not None:
                 self._take(_found(self._problem, answer.offsets))
             elif answer.is_impossible:
-                self._least = limit + 1
+                self.least = limit + 1
             else:
                 self._asked.add((limit, nodes))
             yield

@@ -21,6 +21,7 @@ from tinygen.planner.chains.segment import (
 )
 from tinygen.planner.cost.choice import select, variants
 from tinygen.planner.memory.effort import Effort
+from tinygen.planner.memory.shared_search import Answers
 from tinygen.planner.memory.traces import Trace
 from tinygen.planner.schedule.solver import Solver
 from tinygen.planner.search.search_work import KEPT_PLACINGS, KEPT_STEPS, MOST_OF_PLAN, UNITS_OF_STEP, SearchWork, Watch
@@ -38,11 +39,14 @@ class Findings:
         solver: Solver = Solver.BUILTIN,
         most_units: int = MOST_OF_PLAN,
         watch: Watch | None = None,
+        answers: Answers | None = None,
     ) -> None:
+        """`answers`: what was found for another network that may have the same blocks to be placed."""
         self.network = network
         self.toolbox = toolbox
         self.solver = solver
         self.work = SearchWork(most_units, watch=watch)
+        self.answers = answers or Answers()
         self._variant_cache: dict[Op, tuple[Kernel, ...]] = {}
         self._part_cache: dict[tuple[Hashable, int], tuple[Op, Kernel]] = {}
         self._trace_cache: dict[_Like, Trace[BufferKey]] = {}
@@ -106,7 +110,7 @@ class Findings:
 
     def place_quickly(self, memory: SegmentMemory, limit: int) -> PlacedBlocks:
         """A placement of some blocks; the search ends at one within the limit."""
-        placing = Placing(memory, self.solver)
+        placing = Placing(memory, self.solver, self.answers)
         found = placing.best(Effort.QUICK, limit)
         self.work.spend(placing.units)
         return found
@@ -127,7 +131,8 @@ class Findings:
         if found is None:
             traces = self._traces(segments)
             self.work.spend(UNITS_OF_STEP * sum(found.steps for found in traces))
-            found = Placing(memory_of_traces(self.network, traces), self.solver, self._placing_cache.get(like))
+            memory = memory_of_traces(self.network, traces)
+            found = Placing(memory, self.solver, self.answers, self._placing_cache.get(like))
             self.work.spend(found.units)
         self._placing_cache[segments] = found
         for oldest in list(self._placing_cache)[:-KEPT_PLACINGS]:

@@ -12,6 +12,7 @@ from tinygen.planner.chains.network import Network
 from tinygen.planner.chains.segment import Segment
 from tinygen.planner.cost.cost import estimated_instructions
 from tinygen.planner.memory.effort import Effort
+from tinygen.planner.memory.shared_search import Answers
 from tinygen.planner.schedule.schedule import Schedule
 from tinygen.planner.schedule.solver import Solver
 from tinygen.planner.search.findings import Findings
@@ -37,7 +38,8 @@ from tinygen.planner.search.split import split_with
 from tinygen.planner.search.upgrades import Upgradable, upgraded
 from tinygen.targets.board import Board
 
-Smaller = Callable[[int], Schedule | None]  # a plan of less than so many bytes, if there is one
+Smaller = Callable[[int, Answers], Schedule | None]  # a plan of less than so many bytes, if there is one; with what
+# is known of placements
 _FOR_SMALLEST = 0.85  # of the work for a curve, that its end may take: it is what has to be right
 
 
@@ -62,11 +64,17 @@ def split_plan(
 
 
 def smallest_plan(
-    network: Network, board: Board, toolbox: Toolbox, extra_macs: int, solver: Solver, below_bytes: int
+    network: Network,
+    board: Board,
+    toolbox: Toolbox,
+    extra_macs: int,
+    solver: Solver,
+    below_bytes: int,
+    answers: Answers | None = None,
 ) -> Schedule | None:
     """What `split_plan` finds for Objective.RAM and one kernel of each operator; None where it is known to take no less
-    than so many bytes."""
-    planner = _Planner(network, board, toolbox, extra_macs, solver)
+    than so many bytes. `answers` are what searches for another plan have found."""
+    planner = _Planner(network, board, toolbox, extra_macs, solver, answers=answers)
     return planner.plan(None) if planner.may_take_less(below_bytes) else None
 
 
@@ -90,12 +98,13 @@ class _Planner:
         slack: float = 0.0,
         most_units: int = MOST_OF_PLAN,
         watch: Watch | None = None,
+        answers: Answers | None = None,
     ) -> None:
         self._network = network
         self._board = board
         self._toolbox = toolbox
         self._slack = slack
-        self._found = Findings(network, toolbox, solver, most_units, watch)
+        self._found = Findings(network, toolbox, solver, most_units, watch, answers)
         self._search = SegmentationSearch(self._found, extra_macs)
         self._splits: dict[tuple[Segment, ...], Schedule] = {}
         self._turned: dict[Segmentation, tuple[Segment, ...]] = {}
@@ -133,7 +142,7 @@ class _Planner:
         """The point of the curve that memory as the goal takes; the smallest arena, where it is alone there."""
         own_bytes = self._arena_bytes(self._directed(least))
         self._found.work.found(own_bytes)
-        with_fewer = smaller(own_bytes) if smaller else None
+        with_fewer = smaller(own_bytes, self._found.answers) if smaller else None
         least_bytes = with_fewer.arena_bytes if with_fewer else own_bytes
         room = room_bytes(least_bytes, self._slack, limit_bytes)
         found: dict[Tradeoff, Schedule] = {}
