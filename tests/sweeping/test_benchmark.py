@@ -24,6 +24,24 @@ def test_the_page_is_what_is_stored() -> None:
     assert page(_STORED) == _PAGE.read_text(encoding="utf-8")
 
 
+def test_one_command_writes_the_whole_page_of_one_engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = list[str]()
+
+    def measured(line: list[str], **_how: Any) -> Any:
+        asked.append(line[-1])
+        return SimpleNamespace(stdout=json.dumps(_STORED[line[-1]]))
+
+    monkeypatch.setattr(sweep, "_OUT", tmp_path / "sweep")
+    monkeypatch.setattr("subprocess.run", measured)
+    sweep.main(())
+    assert asked == ["rate", "ram", "alone", "overhead", "many", "scaling", "queue"]
+    stored = json.loads((tmp_path / "sweep.json").read_text(encoding="utf-8"))
+    text = (tmp_path / "sweep.md").read_text(encoding="utf-8")
+    assert page(stored) == text and "Measured with another version" not in text
+    stored["many"]["engine"] = "earlier"
+    assert "than *Scaling*: `many`.\n" in page(stored)
+
+
 def test_goals_are_met() -> None:
     assert _STORED["rate"]["points"] == 4_000 and _STORED["rate"]["points_a_second"] >= GOALS["rate"]
     assert max(_STORED["overhead"][points] for points in ("4", "1")) < GOALS["overhead_ms"]
