@@ -61,7 +61,7 @@ def test_random_layers_on_riscv(family: str, tmp_path: Path) -> None:
 
 
 @requires_host_cc
-@pytest.mark.parametrize("family", TWINS)
+@pytest.mark.parametrize("family", (*TWINS, "wide_rows"))
 def test_two_pixels_at_once_in_c(family: str, tmp_path: Path) -> None:
     """What RISC-V has assembly for, on the host with sanitizers: with few elements and odd numbers of channels, too."""
     with patch.object(twins, "gains", return_value=True):

@@ -75,6 +75,16 @@ def row_filters(model: OperatorModel) -> None:
             break
 
 
+def wide_rows(model: OperatorModel) -> None:
+    """CONV_2D of which 4 outputs side by side lie inside of the input, at its edge or a little over it."""
+    rng = model.rng
+    while True:
+        kernel, stride = (int(rng.integers(1, 7)), int(rng.integers(1, 5))), int(rng.integers(1, 4))
+        height, width, depth = (int(n) for n in rng.integers((1, 4, 1), (7, 24, 12)))
+        if _convolution(model, kernel, (height, width, depth, int(rng.integers(2, 5))), (stride, stride)):
+            break
+
+
 def _convolution(
     model: OperatorModel, kernel: tuple[int, int], sizes: tuple[int, int, int, int], strides: tuple[int, int]
 ) -> bool:
@@ -259,6 +269,7 @@ FAMILIES: dict[str, Callable[[OperatorModel], None]] = {
     "pooling": pooling,
     "row_filters": row_filters,
     "small_filters": small_filters,
+    "wide_rows": wide_rows,
 }
 
 

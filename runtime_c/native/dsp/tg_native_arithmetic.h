@@ -29,6 +29,13 @@
 #define TG_NATIVE_RV32 0
 #endif
 
+/* Where all its parameters are constants in each caller. */
+#if TG_NATIVE_RV32
+#define TG_INLINE inline __attribute__((always_inline))
+#else
+#define TG_INLINE inline
+#endif
+
 #define TG_LINEAR_SHIFT 2 /* in the assembly, too */
 
 #define TG_NAKED __attribute__((naked, noinline))

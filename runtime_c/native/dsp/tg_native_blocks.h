@@ -36,4 +36,12 @@ tg_native_pack tg_native_pack_windows_twin;
 tg_native_pack tg_native_pack_pixels_twin;
 tg_native_pack tg_native_pack_shallow_twin;
 
+/** Of a row of the band that tg_native_pack_shallow keeps behind the columns and the number of its row of outputs. */
+static inline int32_t tg_native_band_bytes(const struct tg_native_convolve *layer)
+{
+    const int32_t reach = (layer->output_width - 1) * layer->stride_width + layer->kernel_width;
+
+    return (reach * layer->depth + 6) / 4 * 4;
+}
+
 #endif

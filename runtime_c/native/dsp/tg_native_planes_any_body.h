@@ -171,7 +171,7 @@ static inline int8_t tg_plane_any_output(const int32_t *channel, const int16_t *
 /* Outputs that are computed together, so that a weight is loaded once for all of them. */
 #define TG_PLANE_ANY_AT_ONCE 4
 
-static inline void tg_plane_any_outputs(const int32_t *channel, const int16_t *plane, int8_t *output,
+static TG_INLINE void tg_plane_any_outputs(const int32_t *channel, const int16_t *plane, int8_t *output,
     const struct tg_native_plane *geometry, int32_t stride, int32_t is_relu)
 {
     const int32_t steps = geometry->filter_bytes / 4 - (stride == 1);
@@ -220,7 +220,7 @@ static inline void tg_plane_any_outputs(const int32_t *channel, const int16_t *p
     output[3 * step] = tg_plane_any_scaled(d, scale, is_relu);
 }
 
-static inline void tg_plane_any_lines(const int32_t *channel, const int16_t *plane, int8_t *output,
+static TG_INLINE void tg_plane_any_lines(const int32_t *channel, const int16_t *plane, int8_t *output,
     const struct tg_native_plane *geometry, int32_t stride, int32_t is_relu)
 {
     const int32_t positions = geometry->block_bytes / (2 * stride);
@@ -231,6 +231,13 @@ static inline void tg_plane_any_lines(const int32_t *channel, const int16_t *pla
         for (; i <= positions - TG_PLANE_ANY_AT_ONCE; i += TG_PLANE_ANY_AT_ONCE) {
             tg_plane_any_outputs(channel, plane + i * stride, output, geometry, stride, is_relu);
             output += TG_PLANE_ANY_AT_ONCE * geometry->position_step;
+        }
+        if (i < positions && i > 0) { /* takes less than what is left alone: some are computed anew */
+            output += (positions - i - TG_PLANE_ANY_AT_ONCE) * geometry->position_step;
+            i = positions - TG_PLANE_ANY_AT_ONCE;
+            tg_plane_any_outputs(channel, plane + i * stride, output, geometry, stride, is_relu);
+            output += TG_PLANE_ANY_AT_ONCE * geometry->position_step;
+            i = positions;
         }
 #endif
         for (; i < positions; i++) {

@@ -14,6 +14,13 @@
 
 #if TG_NATIVE_RV32
 
+/* A sum as a half; compilers would narrow what is added instead, by two shifts each. */
+static inline int16_t half_of(int32_t sum)
+{
+    __asm__ volatile("" : "+r"(sum));
+    return (int16_t)sum;
+}
+
 /* One line of inputs: the rows of B'. */
 static inline void spread_line(
     int32_t a, int32_t b, int32_t c, int32_t d, int32_t e, int32_t f, tg_aliased_half *to, int32_t step)
@@ -23,12 +30,12 @@ static inline void spread_line(
     const int32_t near = e - c;
     const int32_t slope2 = 2 * (d - b);
 
-    to[0] = (int16_t)(4 * (a - c) + near);
-    to[step] = (int16_t)(outer + inner);
-    to[2 * step] = (int16_t)(outer - inner);
-    to[3 * step] = (int16_t)(near + slope2);
-    to[4 * step] = (int16_t)(near - slope2);
-    to[5 * step] = (int16_t)(f - d - 2 * slope2);
+    to[0] = half_of(4 * (a - c) + near);
+    to[step] = half_of(outer + inner);
+    to[2 * step] = half_of(outer - inner);
+    to[3 * step] = half_of(near + slope2);
+    to[4 * step] = half_of(near - slope2);
+    to[5 * step] = half_of(f - d - 2 * slope2);
 }
 
 /* Channel after channel; the halves of a word are of two channels that are two apart. */
@@ -47,6 +54,13 @@ static void spread(const struct tg_native_taps *taps, uint32_t *values)
             const int8_t *d = taps->at[3 * WIDTH + x] + channel;
             const int8_t *e = taps->at[4 * WIDTH + x] + channel;
             const int8_t *f = taps->at[5 * WIDTH + x] + channel;
+            if (count == 4) { /* without an index */
+                spread_line(a[0], b[0], c[0], d[0], e[0], f[0], lines[0] + x, WIDTH);
+                spread_line(a[1], b[1], c[1], d[1], e[1], f[1], lines[1] + x, WIDTH);
+                spread_line(a[2], b[2], c[2], d[2], e[2], f[2], lines[2] + x, WIDTH);
+                spread_line(a[3], b[3], c[3], d[3], e[3], f[3], lines[3] + x, WIDTH);
+                continue;
+            }
             for (int32_t i = 0; i < count; i++) {
                 spread_line(a[i], b[i], c[i], d[i], e[i], f[i], lines[i] + x, WIDTH);
             }
