@@ -1,6 +1,7 @@
 """Pictures of results: true to their numbers, readable in pages and notebooks, harmless whatever is in them."""
 
 import re
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,7 @@ from tinygen.report.measurement import BenchReport
 from tinygen.report.network import NetworkRow, brief, network_rows
 from tinygen.report.page import html_page, result_page
 from tinygen.report.result import Result
+from tinygen.report.shares import Share
 from tinygen.tasks.inspection import goals
 
 _THREE = ("--data", DIGITS_DATA, "--samples", "3", "--against", "simulator")
@@ -58,7 +60,9 @@ def _bench(name: str, cycles: int) -> BenchReport:
         NetworkRow(1, "ADD", "other", (0,), 20, 64, 0),
         NetworkRow(2, HOSTILE, "last", (0, 1), 0, 32, 4),
     )
-    return BenchReport(**vars(measured), model=f"{name}.tflite", target="m4", kernels="auto", opt="2", network=network)
+    room = (Share("RAM, with stack", 100, 1000, "bytes"), Share("flash", 1034, 4000, "bytes"))
+    found = BenchReport(**vars(measured), model=f"{name}.tflite", target="m4", kernels="auto", opt="2")
+    return replace(found, room=room, network=network)
 
 
 def _difference(name: str = "slow") -> BuildDifference:
@@ -71,7 +75,13 @@ def test_every_picture_has_a_title_a_sentence_and_its_numbers_in_a_table() -> No
     assert titles == [
         *("The network, and what each operator takes", "Instructions by operator", "What flash is full of"),
         *("What it takes of the part", "The network, and what each operator takes", "Cycles by operator"),
-        *("What flash is full of", "In all", "Modelled cycles by operator", "Bytes of flash by symbol"),
+        *(
+            "What flash is full of",
+            "What it takes of the part",
+            "In all",
+            "Modelled cycles by operator",
+            "Bytes of flash by symbol",
+        ),
     ]
     for picture in (picture for result in results for picture in result.pictures):
         assert picture.explains.endswith(".") and picture.table.rows
@@ -213,14 +223,14 @@ def test_without_a_renderer_tables_are_open_and_the_page_says_why(monkeypatch: p
         "Pictures are missing: vl-convert-python is not installed. pip install &#39;tinygen[pictures]&#39; has it."
         in text
     )
-    assert "<svg" not in text and text.count("<details open>") == 3
+    assert "<svg" not in text and text.count("<details open>") == 4
     assert "<figure" not in _bench("net", 70)._repr_html_(), "notebooks have the tables already"
 
 
 @needs_renderer
 def test_notebooks_show_the_pictures() -> None:
     shown = _bench("net", 70)._repr_html_()
-    assert shown.count("<figure>") == shown.count("<svg") == 3
+    assert shown.count("<figure>") == shown.count("<svg") == 4
     assert "currentColor" in shown, "where a page's colours are unknown, texts have the notebook's"
 
 

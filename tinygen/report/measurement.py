@@ -9,7 +9,7 @@ from tinygen.report.gain import OperatorGain, gain_table
 from tinygen.report.network import NetworkRow, network_picture
 from tinygen.report.picture import Picture
 from tinygen.report.result import Result
-from tinygen.report.shares import cost_picture
+from tinygen.report.shares import Share, cost_picture, room_picture
 from tinygen.report.table import ShownTable, count, cycles, facts, listing, short_name, size
 
 _SHOWN_KINDS = 3
@@ -27,6 +27,7 @@ class BenchReport(Result, Bench):
     compare: Bench | None = None  # the same with other kernels
     reference: str = ""  # whose these are
     per_op_gain: tuple[OperatorGain, ...] = ()  # over these, where operators were measured
+    room: tuple[Share, ...] = ()  # RAM with the stack, and flash, of the part's
     network: tuple[NetworkRow, ...] = ()  # with operators; its costs are cycles, or instructions without a model
 
     @property
@@ -49,15 +50,17 @@ class BenchReport(Result, Bench):
 
     @property
     def pictures(self) -> tuple[Picture, ...]:
-        """The network, time by operator, and what is in flash; where operators were measured."""
+        """The network, time by operator and what is in flash, where operators were measured; the part's room."""
+        room = (room_picture(self.room),) if self.room else ()
         if not self.network:
-            return ()
+            return room
         unit = "instructions" if self.cycles_model is None else "cycles"
         explains = f"Constants of the network and functions, as they are linked: {size(self.flash_bytes)}."
         return (
             network_picture(self.network, unit),
             cost_picture(self.network, unit),
             *([flash_picture(symbol_leaves(self.symbols), explains)] if self.symbols else []),
+            *room,
         )
 
 

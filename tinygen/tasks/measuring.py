@@ -15,6 +15,7 @@ from tinygen.report.desk import BoardCycles, on_desk
 from tinygen.report.gain import operator_gains
 from tinygen.report.measurement import BenchReport
 from tinygen.report.network import NetworkRow, network_rows
+from tinygen.report.shares import Share
 from tinygen.targets import Board
 from tinygen.tasks.compiling import compiled_within
 from tinygen.tasks.listener import SILENT, Listener
@@ -57,7 +58,19 @@ def bench_model(
         compare=reference,
         reference=asked.compare or "",
         per_op_gain=() if reference is None else operator_gains(measured, reference),
+        room=_room(compiled.board, measured),
         network=_network(compiled, measured),
+    )
+
+
+def _room(board: Board, measured: Bench) -> tuple[Share, ...]:
+    """What was measured beside what the part has, where something was."""
+    if measured.ram_bytes is None or measured.flash_bytes is None:
+        return ()
+    ram = sum(memory.usable_bytes for memory in board.rams)
+    return (
+        Share("RAM, with stack", measured.ram_bytes, ram, "bytes"),
+        Share("flash", measured.flash_bytes, board.code_memory.usable_bytes, "bytes"),
     )
 
 
