@@ -9,9 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.graphs import GraphBuilder, evaluate, images, random_inputs
+from tests.support.models import model_file
+from tests.support.networks import mobilenet_v2
 from tests.support.planes import planar
-from tinygen import targets
+from tests.support.shared import shared_file
+from tinygen import passes, targets
 from tinygen.errors import VerifyError
+from tinygen.frontends import import_model
+from tinygen.frontends.spelling import Layout, Spelling
 from tinygen.ir.graph import Graph
 from tinygen.kernels.base import Library, Objective, Toolbox
 from tinygen.ops.pool2d import MaxPool2D
@@ -65,6 +70,31 @@ def test_issue16_planes_take_no_more_than_pixels(build: Callable[[], Graph], req
     line = graph.input_tensors[0].shape[2] if request_.stores_output else 0
     assert twin.arena_bytes <= plan(graph, _BOARD, _TOOLBOX, request_).arena_bytes * 1.01 + line
     _assert_right(twin)
+
+
+_OPEN = ("silabs_rock_paper_scissors", "tinymaix_cifar10_int8", "tflm_person_detect")
+
+
+def _twins(name: str) -> tuple[Graph, Graph]:
+    """A public network with its channels last, and first."""
+    if name.endswith(".onnx"):
+        file = shared_file(f"models/open/{name}")
+        return passes.run(import_model(file, Spelling(layout=Layout.NHWC))), passes.run(import_model(file))
+    if name == "mobilenet_v2":
+        graph = mobilenet_v2(96)
+    else:
+        file = shared_file(f"models/open/{name}.tflite") if name in _OPEN else model_file(name)
+        graph = passes.run(import_model(file))
+    return graph, planar(graph)
+
+
+@pytest.mark.parametrize("name", [*_OPEN, "kaijiang_ic_resnet_qdq.onnx", "vww_96_int8", "mobilenet_v2"])
+def test_issue16_public_networks_take_no_more_with_channels_first(name: str) -> None:
+    """At most 5 % more where the image is resident, 1 % where it is streamed."""
+    last, first = _twins(name)
+    for request, share in ((PlanRequest(), 1.05), (_STREAMED, 1.01)):
+        twin = plan(first, _BOARD, _TOOLBOX, request).arena_bytes
+        assert twin <= share * plan(last, _BOARD, _TOOLBOX, request).arena_bytes
 
 
 def test_a_resident_image_is_transposed_where_it_lies() -> None:
