@@ -76,7 +76,8 @@ class UnsupportedOperator:
 class UnsupportedOperatorsError(UnsupportedModelError):
     """Operators that tinygen cannot compile, all of them at once.
 
-    `consequences` are the numbers of those that could be compiled, were it not for the others, whose results they read.
+    `consequences` are the numbers of those that could be compiled, were it not for the others, whose results they read;
+    `ends` tensors at which the network might end instead, where they all stand behind most of it.
     """
 
     def __init__(
@@ -85,15 +86,18 @@ class UnsupportedOperatorsError(UnsupportedModelError):
         operators: tuple[UnsupportedOperator, ...],
         remedy: str = LISTED,
         consequences: frozenset[int] = frozenset(),
+        ends: tuple[str, ...] = (),
     ) -> None:
-        self.file, self.operators, self.consequences = file, operators, consequences
+        self.file, self.operators, self.consequences, self.ends = file, operators, consequences, ends
         self.remedy = remedy
         many = counted(len(operators), "operator")
         super().__init__("\n".join([f"{file}: {many} cannot be compiled. {remedy}", *_causes(operators, consequences)]))
 
     def advising(self, more: str) -> "UnsupportedOperatorsError":
         """The same with a sentence more on what to do."""
-        return UnsupportedOperatorsError(self.file, self.operators, f"{self.remedy} {more}", self.consequences)
+        return UnsupportedOperatorsError(
+            self.file, self.operators, f"{self.remedy} {more}", self.consequences, self.ends
+        )
 
 
 _QUOTED = re.compile(r"'[^']*'")

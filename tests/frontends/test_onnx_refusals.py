@@ -291,6 +291,15 @@ def _backwards() -> bytes:
     return content
 
 
+def _complex() -> bytes:
+    """A spectrum as input."""
+    model = single("add").model()
+    port = model.graph.input[0]
+    port.name, port.type.tensor_type.elem_type = "x", TensorProto.COMPLEX64
+    content: bytes = model.SerializeToString()
+    return content
+
+
 def _with_input(shape: list[int | str | None], dtype: type[np.generic] = np.float32) -> bytes:
     draw = drawn()
     x = draw.writer.port(shape, dtype, "image")
@@ -314,10 +323,15 @@ FILES: dict[str, tuple[bytes, str]] = {
         "m.onnx, operator 0 (DequantizeLinear 'n6'): reads 't5', which nothing before it defines, an ONNX graph in "
         "order was expected. Export the model again.",
     ),
+    "complex numbers": (
+        _complex(),
+        "m.onnx: computes with complex numbers (tensor 'x' is complex64), real ones were expected. Compute the "
+        "spectrum outside of the network, or end it before with --stop-at.",
+    ),
     "open size": (
         _with_input(["batch", 3, "height", 8]),
         "m.onnx, input 'image': the size of axis 2 is open ('height'), a number was expected. "
-        "Give it with --input-shape image=..., or export the model with a fixed size.",
+        "Give it with --dim height=... or --input-shape image=..., or export the model with a fixed size.",
     ),
     "huge": (
         _with_input([1, 1 << 20, 1 << 20]),

@@ -10,6 +10,7 @@ from tests.support.float_models import float_classifier
 from tests.support.litert import needs_litert
 from tests.support.models import model_file
 from tests.support.onnx_writer import OnnxWriter
+from tests.support.tflite_writer import ModelWriter
 from tinygen.errors import UnsupportedModelError, UsageError
 from tinygen.frontends import import_model
 from tinygen.frontends.spelling import Spelling, ends_from_text
@@ -56,6 +57,55 @@ def test_tensors_that_nothing_computes(tmp_path: Path) -> None:
     assert str(error.value) == (
         "--stop-at: no operator of net.tflite computes a tensor 'brnch'. Name one, such as 'branch'."
     )
+
+
+def _with_tail(folder: Path, length: int = 3) -> Path:
+    """A few operators, of which two give what post-processing reads."""
+    writer = ModelWriter()
+    x = boxes = writer.tensor("x", (1, 4, 4, 2), scale=0.1)
+    for number in range(length):
+        x, boxes = boxes, writer.tensor(f"boxes{number}", (1, 4, 4, 2), scale=0.1)
+        writer.operator("RELU", [x], [boxes])
+    classes = writer.tensor("classes", (1, 32), scale=0.1)
+    writer.operator("RESHAPE", [x], [classes], new_shape=(1, 32))
+    results = [writer.tensor(f"y{number}", (1, 10), "float32") for number in range(4)]
+    writer.operator("CUSTOM", [boxes, classes], results, custom_code="TFLite_Detection_PostProcess")
+    path = folder / "net.tflite"
+    path.write_bytes(writer.finish([0], results))
+    return path
+
+
+def test_unwanted_tails_are_refused_with_where_to_end(tmp_path: Path) -> None:
+    with pytest.raises(UnsupportedModelError) as error:
+        import_model(_with_tail(tmp_path))
+    assert str(error.value) == (
+        "net.tflite: 1 operator cannot be compiled. `tinygen supported-ops` lists what can. --stop-at boxes2,classes "
+        "ends the network before that.\n"
+        "  operator 4 (CUSTOM:TFLite_Detection_PostProcess 'y0'): tinygen has no such operator."
+    )
+    graph = import_model(_with_tail(tmp_path), Spelling(stop_at=("boxes2", "classes")))
+    assert [port.name for port in graph.outputs] == ["boxes2", "classes"]
+
+
+def test_half_of_a_network_is_no_tail(tmp_path: Path) -> None:
+    with pytest.raises(UnsupportedModelError) as error:
+        import_model(_with_tail(tmp_path, length=1))
+    assert "--stop-at" not in str(error.value)
+
+
+def test_tails_of_onnx_networks_that_do_not_depend_on_inputs(tmp_path: Path) -> None:
+    """The number of boxes is a constant that a node gives."""
+    writer = OnnxWriter()
+    x = writer.port((1, 4, 4))
+    for operator in ("Relu", "Neg", "Exp", "Abs", "Floor", "Sqrt"):
+        x = writer.node(operator, [x])
+    most = writer.node("Constant", [], {"value_ints": [5]})
+    writer.output(writer.node("NonMaxSuppression", [x, writer.node("Sigmoid", [x]), most]), np.int64)
+    path = tmp_path / "net.onnx"
+    path.write_bytes(writer.finish())
+    with pytest.raises(UnsupportedModelError) as error:
+        import_model(path, Spelling(allows_float=True))
+    assert "lists what can. --stop-at t5,t7 ends the network before that.\n" in str(error.value)
 
 
 def test_names_are_given_with_commas() -> None:

@@ -57,6 +57,16 @@ def test_complex_numbers() -> None:
     )
 
 
+def test_operators_of_tensorflow() -> None:
+    writer = ModelWriter()
+    x, y = (writer.tensor(name, (1, 4), "float32") for name in "xy")
+    writer.operator("CUSTOM", [x], [y], custom_code="FlexErf")
+    assert (
+        "operator 0 (CUSTOM:FlexErf 'y'): is TensorFlow's own Erf, an operator of TFLite was expected; convert without "
+        "SELECT_TF_OPS." in _refusal(writer.finish([x], [y]))
+    )
+
+
 def test_an_open_size_is_named_once() -> None:
     writer = ModelWriter()
     x, y, z = (writer.tensor(name, (1, 1, 1, 3), scale=0.1, signature=(-1, -1, -1, 3)) for name in "xyz")

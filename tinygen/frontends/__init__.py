@@ -1,10 +1,11 @@
 """Frontends: how file formats spell a network."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 
-from tinygen.errors import UnsupportedModelError, UsageError
+from tinygen.errors import LISTED, TinygenError, UnsupportedModelError, UnsupportedOperatorsError, UsageError
 from tinygen.frontends.doors import CONVERTED, model_file
 from tinygen.frontends.spelling import AS_IN_FILE, Spelling
 from tinygen.ir.graph import Graph
@@ -41,6 +42,25 @@ def import_model(path: Path, spelling: Spelling = AS_IN_FILE) -> Graph:
             f"{path.name}: has the suffix '{path.suffix}', one of {', '.join((*_IMPORTERS, *CONVERTED))} was expected. "
             "Convert the model, or rename the file."
         )
+    try:
+        return _imported(path, spelling)
+    except UnsupportedOperatorsError as refusal:
+        raise _with_end(refusal, path, spelling) from None
+
+
+def _with_end(refusal: UnsupportedOperatorsError, path: Path, spelling: Spelling) -> UnsupportedOperatorsError:
+    """The refusal, which says where the network can end before what is at fault, once that is shown."""
+    is_told = refusal.remedy != LISTED or bool(spelling.stop_at)
+    if is_told or not refusal.ends or not all(isinstance(n, str) and "," not in n for n in refusal.ends):
+        return refusal
+    try:
+        _imported(path, replace(spelling, stop_at=refusal.ends))
+    except TinygenError:
+        return refusal
+    return refusal.advising(f"--stop-at {','.join(refusal.ends)} ends the network before that.")
+
+
+def _imported(path: Path, spelling: Spelling) -> Graph:
     module, name = _IMPORTERS[path.suffix.lower()]
     importer: Importer = getattr(import_module(module), name)
     if path.suffix.lower() in _WITH_SPELLING:

@@ -9,6 +9,8 @@ from tinygen.errors import UsageError
 _Node = TypeVar("_Node")
 _Tensor = TypeVar("_Tensor", bound=Hashable)
 _MOST_NAMED = 5
+_MOST_ENDS = 8
+_LEAST_BEFORE = 4  # times as many nodes as a tail has are in a network
 
 
 def needed(
@@ -25,6 +27,35 @@ def needed(
             kept.append(node)
             wanted.update(reads(node))
     return tuple(reversed(kept)), frozenset(wanted)
+
+
+def ends_before(
+    nodes: Sequence[_Node],
+    is_spoilt: Callable[[_Node], bool],
+    inputs: Iterable[_Tensor],
+    outputs: Collection[_Tensor],
+    reads: Callable[[_Node], Iterable[_Tensor]],
+    writes: Callable[[_Node], Iterable[_Tensor]],
+) -> tuple[_Tensor, ...]:
+    """What a network would end at without the nodes that are spoilt, and those that need them; () if that is no tail.
+
+    It is one where most of the network stands before it, and few tensors lie between. Tensors that depend on no input
+    are none of them.
+    """
+    lost: set[_Tensor] = set()
+    found, read = set(inputs), set(outputs)
+    computed: list[_Tensor] = []
+    count = 0
+    for node in nodes:
+        if is_spoilt(node) or not lost.isdisjoint(reads(node)):
+            count += 1
+            lost.update(writes(node))
+            read.update(reads(node))
+        elif not found.isdisjoint(reads(node)):
+            found.update(writes(node))
+            computed.extend(writes(node))
+    ends = tuple(tensor for tensor in computed if tensor in read)
+    return ends if _LEAST_BEFORE * count <= len(nodes) and len(ends) <= _MOST_ENDS else ()
 
 
 def check_ends(file: str, ends: Iterable[str], computed: Collection[str]) -> None:

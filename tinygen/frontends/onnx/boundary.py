@@ -131,10 +131,10 @@ def _fixed_shape(model: RawModel, input: RawInput) -> tuple[int, ...]:
     """The shape with its first axis, the batch, as 1 where it is open; other open axes are an error."""
     for axis, size in enumerate(input.shape):
         if isinstance(size, str) and axis > 0:
-            named = f"'{size}'" if size else "without a name"
+            named, dim = (f"'{size}'", f"--dim {size}=... or ") if size else ("without a name", "")
             raise UnsupportedModelError(
                 f"{model.path.name}, input '{input.name}': the size of axis {axis} is open ({named}), a number was "
-                f"expected. Give it with --input-shape {input.name}=..., or export the model with a fixed size."
+                f"expected. Give it with {dim}--input-shape {input.name}=..., or export the model with a fixed size."
             )
     shape = tuple(size if isinstance(size, int) else 1 for size in input.shape)
     if np.prod(shape, dtype=np.float64) > _MAX_ELEMENTS:

@@ -18,6 +18,7 @@ from onnx import (
 
 from tinygen.budget import CONSTANT_BYTES, NODES, Account
 from tinygen.errors import UnsupportedModelError
+from tinygen.frontends.foreign import check_is_real
 from tinygen.frontends.onnx.functions import inlined
 from tinygen.frontends.onnx.raw import Attribute, RawInput, RawModel, RawNode, UnsupportedError
 from tinygen.frontends.onnx.tensor_data import array_of, dense_array_of, external_file, is_external, is_mapped_table
@@ -77,7 +78,7 @@ def _graph(graph: GraphProto, path: Path, opset: int, index: int | None = None) 
     return RawModel(
         path=path,
         opset=opset,
-        inputs=tuple(_port(port) if index is None else RawInput(port.name, "", ()) for port in inputs),
+        inputs=tuple(_port(port, path.name) if index is None else RawInput(port.name, "", ()) for port in inputs),
         outputs=tuple(port.name for port in graph.output),
         constants=constants,
         unreadable=unreadable,
@@ -152,9 +153,12 @@ def _sparse_constants(tensors: Sequence[SparseTensorProto], path: Path) -> tuple
     return constants, unreadable
 
 
-def _port(port: ValueInfoProto) -> RawInput:
+def _port(port: ValueInfoProto, file: str) -> RawInput:
     if not port.type.HasField("tensor_type") or not port.type.tensor_type.HasField("shape"):
         raise UnsupportedError(f"'{port.name}' is no tensor with a known number of dimensions")
+    code = port.type.tensor_type.elem_type
+    if code in TensorProto.DataType.values():  # what other codes are is said where they are read
+        check_is_real(file, port.name, TensorProto.DataType.Name(code))
     dims = []
     for axis, dim in enumerate(port.type.tensor_type.shape.dim):
         if dim.HasField("dim_value") and dim.dim_value != _OPEN:
@@ -163,7 +167,7 @@ def _port(port: ValueInfoProto) -> RawInput:
             dims.append(dim.dim_value)
         else:
             dims.append(dim.dim_param)
-    return RawInput(port.name, dtype_of_code(port.type.tensor_type.elem_type).name, tuple(dims))
+    return RawInput(port.name, dtype_of_code(code).name, tuple(dims))
 
 
 def _node(node: NodeProto, index: int, path: Path, opset: int) -> RawNode:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from tinygen.budget import BudgetError
 from tinygen.errors import IN_FLOAT, UnsupportedModelError, UnsupportedOperator, UnsupportedOperatorsError
+from tinygen.frontends.ending import ends_before
 from tinygen.frontends.foreign import check_has_scales, check_not_compiled
 from tinygen.frontends.onnx.boundary import input_port, missing, output_port
 from tinygen.frontends.onnx.builder import Builder, EarlierOperatorError, Spent
@@ -133,7 +134,7 @@ def _imported(model: RawModel, nodes: tuple[RawNode, ...], builder: Builder) -> 
         values |= _read(model, node, values, builder, faults)
     outputs = _outputs(model, values, builder, faults)
     if faults:
-        raise _refusal(path.name, faults)
+        raise _refusal(model, nodes, faults)
     graph = Graph(path.stem, tuple(inputs), outputs, tuple(builder.ops))
     verify(graph, "import")
     orders = tuple(builder.port_order(len(port.external.shape)) for port in outputs)
@@ -264,7 +265,9 @@ def _outputs(
     return tuple(ports)
 
 
-def _refusal(file: str, faults: Mapping[RawNode, _Fault]) -> UnsupportedOperatorsError:
+def _refusal(
+    model: RawModel, nodes: tuple[RawNode, ...], faults: Mapping[RawNode, _Fault]
+) -> UnsupportedOperatorsError:
     """One entry per operator of the file, in its order."""
     first: dict[int, tuple[RawNode, _Fault]] = {}
     for node, fault in faults.items():
@@ -274,4 +277,13 @@ def _refusal(file: str, faults: Mapping[RawNode, _Fault]) -> UnsupportedOperator
         for index, (node, fault) in sorted(first.items())
     )
     consequences = frozenset(index for index, (_, fault) in first.items() if fault.is_consequence)
-    return UnsupportedOperatorsError(file, operators, consequences=consequences)
+    inputs = (input.name for input in model.inputs)
+    ends = ends_before(
+        nodes,
+        faults.__contains__,
+        inputs,
+        model.outputs,
+        lambda node: filter(None, node.inputs),
+        lambda node: filter(None, node.outputs),
+    )
+    return UnsupportedOperatorsError(model.path.name, operators, consequences=consequences, ends=ends)

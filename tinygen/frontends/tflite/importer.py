@@ -6,6 +6,7 @@ from pathlib import Path
 
 from tinygen.budget import FOLDED_BYTES, LOOP_WORK, NODES, READ_TENSORS, Account
 from tinygen.errors import UnsupportedModelError, UnsupportedOperator, UnsupportedOperatorsError
+from tinygen.frontends.ending import ends_before
 from tinygen.frontends.foreign import check_is_real, check_not_compiled
 from tinygen.frontends.tflite.calling import called
 from tinygen.frontends.tflite.dilation import Dilated, dilated_convolutions
@@ -68,6 +69,7 @@ READERS: Readers = {
 INTEGER_READERS: Readers = shape.INTEGER_READERS
 
 _TAKING_HANDLES = (*variables.READERS, *control.READERS)
+_FLEX = "Flex"  # before the names of operators of TensorFlow
 _SHAPE_TYPES = (DType.INT32, DType.INT64)
 _FOLDED_TYPES = (*_SHAPE_TYPES, DType.BOOL)  # while reading, since other readers ask for their values
 
@@ -89,7 +91,7 @@ def import_tflite(
     reading = _Reading.of(model, subgraph, KeptVariables.of(model, subgraph), _Accounts(), bool(shapes))
     reading.run()
     if reading.faults:
-        raise UnsupportedOperatorsError(path.name, tuple(reading.faults))
+        raise UnsupportedOperatorsError(path.name, tuple(reading.faults), ends=_ends_before(reading))
     with_states, states = keep(reading.ops, reading.memory.kept(), set(reading.names))
     graph = Graph(
         path.stem,
@@ -100,6 +102,20 @@ def import_tflite(
     )
     verify(graph, "import")
     return graph
+
+
+def _ends_before(reading: "_Reading") -> tuple[str, ...]:
+    """Names of tensors at which the network might end, before what cannot be read."""
+    subgraph, faulty = reading.subgraph, {fault.index for fault in reading.faults}
+    ends = ends_before(
+        subgraph.operators,
+        lambda raw: raw.index in faulty,
+        subgraph.inputs,
+        subgraph.outputs,
+        lambda raw: raw.inputs,
+        lambda raw: raw.outputs,
+    )
+    return tuple(subgraph.tensors[index].name for index in ends)
 
 
 @dataclass(frozen=True)
@@ -266,10 +282,18 @@ def _tensors(subgraph: RawSubgraph, has_sizes: bool) -> tuple[dict[int, Tensor],
     return tensors, problems
 
 
+def _of_tensorflow(raw: RawOperator) -> str:
+    """What an operator is that a converter left to TensorFlow, whose runtime microcontrollers have not."""
+    name = raw.name.removeprefix(f"{CUSTOM}{_FLEX}")
+    if name == raw.name:
+        return ""
+    return f"is TensorFlow's own {name}, an operator of TFLite was expected; convert without SELECT_TF_OPS"
+
+
 def _read_operator(node: Node, problems: dict[int, str]) -> tuple[Op, ...]:
     raw = node.raw
     if raw.name not in READERS and raw.name not in INTEGER_READERS:
-        raise UnsupportedError("tinygen has no such operator")
+        raise UnsupportedError(_of_tensorflow(raw) or "tinygen has no such operator")
     for index in (*raw.inputs, *raw.outputs):
         if index in problems and not (raw.name in _TAKING_HANDLES and index in node.memory.handles):
             raise UnsupportedError(problems[index])
