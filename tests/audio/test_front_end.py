@@ -87,6 +87,10 @@ def test_item_17_calls_are_frames_after_silence(rows: int) -> None:
     [
         ({"step_ms": 6}, "step_ms is 6, a step of 1 sample or more within a window of at most 32768 was expected"),
         ({"channels": 0}, "channels is 0, a number above 0 was expected"),
+        ({"channels": -1}, "channels is -1, a number above 0 was expected"),
+        ({"channels": 10**9}, "channels is 1000000000, at most 1024 was expected"),
+        ({"sample_rate": -16000}, "sample_rate is -16000, a number above 0 was expected"),
+        ({"sample_rate": 10**12}, "step_ms is 2, a step of 1 sample or more within a window of at most 32768 was"),
         ({"channels": "3"}, "channels is '3', a value of type int was expected"),
         ({"channel": 3}, "has 'channel', one of channels, sample_rate, step_ms, window_ms was expected"),
     ],

@@ -47,6 +47,21 @@ def test_item_17_log_mel_of_signals(name: str) -> None:
     assert np.count_nonzero(distances) <= distances.size / 40
 
 
+@pytest.mark.parametrize(
+    ("window_ms", "bands", "without_bins"), [(16, 40, 0), (25, 64, 0), (30, 300, 43), (128, 40, 0), (512, 1024, 0)]
+)
+def test_item_17_log_mel_of_other_transforms(window_ms: int, bands: int, without_bins: int) -> None:
+    """Of 256 to 8192 samples, some with zeros behind the window; bands that no frequency falls in hear nothing."""
+    samples = signals(16384)["noise"]
+    front_end = LogMelFrontEnd(window_ms=window_ms, step_ms=window_ms // 2, channels=bands)
+    expected = log_mel_reference(samples, front_end.window, front_end.step, bands)
+    found = front_end.features(samples)
+    assert found.shape == expected.shape
+    assert np.count_nonzero((expected == 0).all(axis=0)) == without_bins
+    np.testing.assert_array_equal((found == 0).all(axis=0), (expected == 0).all(axis=0))
+    assert np.abs(found - expected).max() < 2e-3
+
+
 def test_item_17_log_mel_of_the_official_track() -> None:
     """Of 12,440 values 5 differ, by 1; from the bytes that the benchmark publishes, which are cut off, at most by 1."""
     samples = read_wave(shared_file("eval/sww_easy10s.wav"))
@@ -104,7 +119,7 @@ def test_item_17_log_mel_runs(target: str, tmp_path: Path) -> None:
 
 
 def _side_by_side(rng: np.random.Generator, count: int) -> Graph:
-    """One of MLPerf Tiny's, and others, with results of all types."""
+    """One of MLPerf Tiny's, one that hears a single frequency, and others, with results of all types."""
     kinds = (
         WAKE_WORD,
         TensorType(DType.INT16, (), Quant((2.0**-14,), (0,))),
@@ -112,7 +127,8 @@ def _side_by_side(rng: np.random.Generator, count: int) -> Graph:
     )
     ops: list[Op] = []
     for number in range(count):
-        front_end = LogMelFrontEnd(channels=8) if number == 0 else _random_front_end(rng)
+        fixed = (LogMelFrontEnd(channels=8), LogMelFrontEnd(channels=5, window_ms=4, step_ms=2, highest_hz=300.0))
+        front_end = fixed[number] if number < len(fixed) else _random_front_end(rng)
         rows, kind = int(rng.integers(1, 3)), kinds[number % len(kinds)]
         samples = Tensor(f"samples{number}", TensorType(DType.INT16, (front_end.kept + rows * front_end.step,)))
         features = TensorType(kind.dtype, (rows, front_end.channels), kind.quant)
@@ -161,6 +177,11 @@ def _samples(graph: Graph, number: int) -> list[Int16Array]:
         ({"window_ms": 1000}, "window_ms is 1000, an even number of samples, at most 8192 was expected"),
         ({"pre_emphasis": 1.0}, "pre_emphasis is 1.0, 0 or more, and less than 1 was expected"),
         ({"highest_hz": 9000}, "highest_hz is 9000, more than lowest_hz, at most 8000 was expected"),
+        ({"highest_hz": 15}, "highest_hz is 15, a multiple of 15.625 Hz from lowest_hz on below it was expected"),
+        (
+            {"highest_hz": 8000, "lowest_hz": 7999},
+            "highest_hz is 8000, a multiple of 15.625 Hz from lowest_hz on below it was expected",
+        ),
         ({"range_db": 0}, "range_db is 0, 1 to 1000 was expected"),
         ({"offset_db": 2000}, "offset_db is 2000, -1000 to 1000 was expected"),
     ],

@@ -150,7 +150,11 @@ def test_item_17_conversion_of_micro_speech() -> None:
         ({"gain_bits": 3}, "gain_bits is 3 and smoothing_bits 10, at least 15 and 3 were expected of gain control"),
         ({"even_smoothing": 2}, "even_smoothing is 2, 0 to 1 was expected"),
         ({"feature_scale": 0}, "feature_scale is 0, a number from 2"),
-        ({"channels": 5000}, "channels is 5000, 1 to 1024 was expected"),
+        ({"channels": 5000}, "channels is 5000, at most 1024 was expected"),
+        (
+            {"lower_band_limit": 1.0, "upper_band_limit": 2.0},
+            "upper_band_limit is 2.0, more, for a frequency below it, was expected",
+        ),
     ],
 )
 def test_item_17_settings_that_are_refused(change: dict[str, object], message: str) -> None:

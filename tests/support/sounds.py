@@ -43,15 +43,16 @@ def log_mel_reference(samples: Int16Array, length: int = 1024, hop: int = 512, b
     """Features [frames, bands] from 0 to 1 of samples at 16 kHz, of which the first only precedes the first frame.
 
     Pre-emphasis, periodic Hamming window, discrete Fourier transform, power, triangles of TensorFlow's
-    `linear_to_mel_weight_matrix` as a dense matrix, decibels.
+    `linear_to_mel_weight_matrix` as a dense matrix, decibels. The transform is of the next power of two.
     """
     real = samples.astype(np.float64) / 32768
     emphasized = real[1:] - (1 - 2.0**-5) * real[:-1]
     window = 0.54 - 0.46 * np.cos(2 * np.pi * np.arange(length) / length)
     starts = range(0, len(emphasized) - length + 1, hop)
-    spectra = np.fft.rfft(np.stack([emphasized[start : start + length] * window for start in starts]))
+    size = 1 << (length - 1).bit_length()
+    spectra = np.fft.rfft(np.stack([emphasized[start : start + length] * window for start in starts]), size)
     power = np.abs(spectra) ** 2 / length
-    mels = 1127 * np.log(1 + np.linspace(0, 8000, length // 2 + 1)[1:, np.newaxis] / 700)
+    mels = 1127 * np.log(1 + np.linspace(0, 8000, size // 2 + 1)[1:, np.newaxis] / 700)
     marks = np.linspace(0, 1127 * np.log(1 + 8000 / 700), bands + 2)
     rising = (mels - marks[:-2]) / np.diff(marks)[:-1]
     falling = (marks[2:] - mels) / np.diff(marks)[1:]

@@ -17,7 +17,7 @@ from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, DType, Float32Array, TensorType
 from tinygen.ir.verify import verify
 from tinygen.ops.concat import Concat
-from tinygen.ops.framing import Framing
+from tinygen.ops.framing import MOST_CHANNELS, Framing
 
 Int16Array = npt.NDArray[np.int16]
 
@@ -69,6 +69,8 @@ class FrontEnd(Framing, ABC):
         for name in ("sample_rate", "window_ms", "step_ms", "channels"):
             if getattr(self, name) < 1:
                 raise self._refusal(name, "a number above 0")
+        if self.channels > MOST_CHANNELS:
+            raise self._refusal("channels", f"at most {MOST_CHANNELS}")
         if not 0 < self.step <= self.window <= _LARGEST_FRAME:
             raise self._refusal("step_ms", f"a step of 1 sample or more within a window of at most {_LARGEST_FRAME}")
 

@@ -34,8 +34,9 @@ class LogMelFrontEnd(FrontEnd):
     Samples are real numbers from -1 to 1, of which each is lessened by `pre_emphasis` times the one before. A frame,
     windowed and padded with zeros to a power of two, has the powers |X|^2 / window samples, and `channels` triangles
     from `lowest_hz` to `highest_hz`, evenly spaced and linear in mel = 1127 ln(1 + f / 700), weight its bins, of which
-    that of 0 Hz is left out. Those are the formulas of MLPerf Tiny's training and reference submission for `sww01`;
-    their features, from 0 to 255 of a scale, are cut off where these are rounded to the nearest.
+    that of 0 Hz is left out; a triangle without bins hears nothing. Those are the formulas of MLPerf Tiny's training
+    and reference submission for `sww01`; their features, from 0 to 255 of a scale, are cut off where these are rounded
+    to the nearest.
     """
 
     kind: ClassVar[str] = "log_mel"
@@ -60,6 +61,10 @@ class LogMelFrontEnd(FrontEnd):
             raise self._refusal("pre_emphasis", "0 or more, and less than 1")
         if not 0 <= self.lowest_hz < self.highest_hz <= self.sample_rate / 2:
             raise self._refusal("highest_hz", f"more than lowest_hz, at most {self.sample_rate / 2:g}")
+        if not len(self._bands()[1]):
+            raise self._refusal(
+                "highest_hz", f"a multiple of {self.sample_rate / self.transform:g} Hz from lowest_hz on below it"
+            )
         if not 1 <= self.range_db <= 1000:
             raise self._refusal("range_db", "1 to 1000")
         if not abs(self.offset_db) <= 1000:

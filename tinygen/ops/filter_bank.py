@@ -76,8 +76,10 @@ class MelFilters:
                 f"{len(self.frequency_starts)} starts, {len(self.weight_starts)} starts of weights and {stretches} "
                 "widths of filters, as many of each were expected, 2 or more"
             )
-        if len(self.weights) != len(self.unweights):
-            raise ValueError(f"{len(self.weights)} weights and {len(self.unweights)} unweights, as many were expected")
+        if not 0 < len(self.weights) == len(self.unweights):
+            raise ValueError(
+                f"{len(self.weights)} weights and {len(self.unweights)} unweights, as many, 1 or more, were expected"
+            )
         if min(self.weights.min(initial=0), self.unweights.min(initial=0)) < 0:
             raise ValueError("a weight of a filter is negative, 0 or more was expected")
         for starts, most in ((self.frequency_starts, bins), (self.weight_starts, len(self.weights))):

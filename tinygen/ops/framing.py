@@ -2,6 +2,9 @@
 
 from dataclasses import dataclass
 
+MOST_CHANNELS = 1024
+"""Of a row of features."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Framing:

@@ -147,7 +147,7 @@ class LogMel(Op):
 
     def _verify_bands(self) -> None:
         edges, rises = self._constant(self.edges), self._constant(self.rises)
-        is_rising = len(edges) > 2 and bool((np.diff(edges) >= 0).all()) and edges[0] >= 1
+        is_rising = len(edges) > 2 and bool((np.diff(edges) >= 0).all()) and 1 <= edges[0] < edges[-1]
         if not is_rising or edges[-1] > self.transform // 2 or len(rises) != edges[-1] - edges[0]:
             raise ValueError(
                 f"edges of bands are {edges.tolist()} with {len(rises)} weights, rising bins from 1 to "

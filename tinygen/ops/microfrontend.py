@@ -19,7 +19,7 @@ from tinygen.ir.types import Array, DType
 from tinygen.ops.checks import check_dtype, check_shape
 from tinygen.ops.filter_bank import MelFilters
 from tinygen.ops.fourier import LENGTHS, RealTransform
-from tinygen.ops.framing import Framing
+from tinygen.ops.framing import MOST_CHANNELS, Framing
 from tinygen.ops.requantize import Int64Array
 from tinygen.ops.signal_arithmetic import (
     GAIN_ENTRIES,
@@ -35,7 +35,6 @@ WINDOW_BITS = 12  # fraction bits of windows and weights
 _NOISE_BITS = 14
 _SNR_BITS = 12
 _LIMIT = (1 << 16) - 1  # of features
-_MOST_CHANNELS = 1024
 
 f32 = np.float32
 
@@ -68,7 +67,7 @@ class MicrofrontendSettings(Framing):
             ("sample_rate", 1, 1 << 20),
             ("window", 1, LENGTHS[-1]),
             ("step", 1, self.window),
-            ("channels", 1, _MOST_CHANNELS),
+            ("channels", 1, MOST_CHANNELS),
             ("lower_band_limit", 0, self.sample_rate / 2),
             ("upper_band_limit", self.lower_band_limit, self.sample_rate / 2),
             ("smoothing_bits", 0, 16),
@@ -87,6 +86,10 @@ class MicrofrontendSettings(Framing):
             raise ValueError(f"upper_band_limit is {self.upper_band_limit}, more than lower_band_limit was expected")
         if self._filters[1] >= self.transform.bins:
             raise ValueError(f"upper_band_limit is {self.upper_band_limit}, which leaves no frequency above it")
+        if not len(self.filters.weights):
+            raise ValueError(
+                f"upper_band_limit is {self.upper_band_limit}, more, for a frequency below it, was expected"
+            )
         if self.enable_pcan and not (self.snr_shift >= 0 and self.smoothing_bits >= self.correction_bits):
             raise ValueError(
                 f"gain_bits is {self.gain_bits} and smoothing_bits {self.smoothing_bits}, at least "
