@@ -221,6 +221,7 @@ def test_item_17_the_threshold_is_a_probability(scale: float, zero_point: int, s
 
 @requires_arm_gcc
 def test_item_17_listening_firmware_has_no_warnings(tmp_path: Path) -> None:
+    """And lies beside what it shares with an emulated interface board, the last 64 KiB of PSRAM."""
     made = tinygen("mlperf", "sww", model_file(MODEL), *MAKING, "-t", "mps2-an386", "-o", tmp_path / "fw")
     assert made.code == 0, made.stderr
     folder = tmp_path / "fw"
@@ -229,6 +230,9 @@ def test_item_17_listening_firmware_has_no_warnings(tmp_path: Path) -> None:
     for_board(load("mps2-an386")).compile(
         sources, [folder, *(folder / name for name in folders)], WARNINGS, tmp_path / "objects"
     )
+    script = (folder / "linker.ld").read_text()
+    assert "psram (rwx) : ORIGIN = 0x21000000, LENGTH = 16711680" in script
+    assert '"mps2-an386, memory psram: 16711680 bytes are too few for arena' in script
 
 
 @requires_arm_gcc

@@ -179,6 +179,11 @@ def test_missing_file() -> None:
         ('name = "sram"', 'name = "tcm"', "memory names are flash, tcm, tcm, expected each name once"),
         ('kind = "rom"', 'kind = "ram"', "no memory has kind 'rom', expected at least one"),
         (
+            "[[memory]]",
+            '[sound]\nkind = "shared-ram"\nbase = 0x20000000\nsize = "32K"\nsource = "QEMU"\n\n[[memory]]',
+            "key 'sound.size': is 32768, expected at least the 65536 bytes of what is shared",
+        ),
+        (
             'isa = "dsp"',
             "isa = ",
             "is not valid TOML: Invalid value (at line 5, column 7)",

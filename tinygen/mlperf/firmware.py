@@ -87,7 +87,7 @@ def firmware_files(
         ("Makefile",) * 2,
     ):
         files[file] = environment().get_template(f"mlperf/{template}.j2").render(context)
-    files["linker.ld"] = linker_script(board, flash_bytes=flash_bytes)
+    files["linker.ld"] = linker_script(board.listening if listening else board, flash_bytes=flash_bytes)
     files[DESCRIPTION_FILE] = json_text(description) + "\n"
     return files
 

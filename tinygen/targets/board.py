@@ -153,6 +153,13 @@ class Sound(_Frozen):
         """From the beginning of the RAM."""
         return self.size - _SOUND_BYTES
 
+    @field_validator("size")
+    @classmethod
+    def _holds_the_link(cls, size: int) -> int:
+        if size < _SOUND_BYTES:
+            raise ValueError(f"is {size}, expected at least the {_SOUND_BYTES} bytes of what is shared")
+        return size
+
 
 class Qemu(_Frozen):
     """How QEMU models the board."""
@@ -273,6 +280,20 @@ class Board(_Frozen):
     def templates(self) -> Mapping[str, EngineTemplates]:
         """By the name of an engine: what the folder of its templates holds."""
         return self._templates
+
+    @property
+    def listening(self) -> "Board":
+        """The board without the RAM that firmware which listens shares with what gives it sound: memories end there."""
+        if self.sound is None:
+            return self
+        shared = self.sound.link_base
+        memories = [
+            memory.model_copy(update={"size": shared - memory.origin})
+            if memory.origin < shared < memory.end
+            else memory
+            for memory in self.memories
+        ]
+        return self.model_copy(update={"memories": tuple(memories)})
 
     def with_templates(self, found: Mapping[str, EngineTemplates]) -> "Board":
         """The board with the templates of its engines, which lie beside its file."""
