@@ -107,13 +107,22 @@ class Measuring:
         """Where instructions would mislead, as many as take the same cycles in the mean of the others."""
         wanted = [(op, kernel) for op, kernel in pairs if self._wants(kernel.work(op).function)]
         counts = _counts(wanted, self.board, toolbox)
-        plain = [count for (_, kernel), count in zip(wanted, counts, strict=True) if not kernel.is_priced_by_cycles]
-        cycles = sum(count.cycles or 0 for count in plain) / max(sum(count.instructions or 0 for count in plain), 1)
         taken = (
-            (count.cycles or 0) / cycles if kernel.is_priced_by_cycles else count.instructions or 0
+            (count.cycles or 0) / _cycles_of_an_instruction(self.board)
+            if kernel.is_priced_by_cycles
+            else count.instructions or 0
             for (_, kernel), count in zip(wanted, counts, strict=True)
         )
         return [Sample(kernel.work(op), found) for (op, kernel), found in zip(wanted, taken, strict=True)]
+
+
+@cache
+def _cycles_of_an_instruction(board: Board) -> float:
+    """In the mean of a program of tinygen's own kernels, the same ones whatever is measured: prices stay comparable."""
+    toolbox = _with_native_kernels(_toolbox(Library.PORTABLE, board))
+    plain = [pair for pair in pairs_of_own(toolbox) if not pair[1].is_priced_by_cycles]
+    counts = _counts(plain[:: -(-len(plain) // _CALLS_PER_PROGRAM)], board, toolbox)
+    return sum(count.cycles or 0 for count in counts) / sum(count.instructions or 0 for count in counts)
 
 
 def pairs_of_library(toolbox: Toolbox) -> list[Pair]:

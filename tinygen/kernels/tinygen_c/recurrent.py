@@ -112,6 +112,11 @@ class RecurrentS8(RecurrentKernel):
 class LstmS8(RecurrentS8):
     """Of which CMSIS-NN has functions too."""
 
+    @property
+    def is_priced_by_cycles(self) -> bool:
+        """The functions load, multiply and branch in other shares: with MVE that with more instructions is faster."""
+        return True
+
     def work(self, op: Op, rows: int | None = None, columns: int | None = None) -> Work:  # noqa: ARG002 - it is whole
         """step: of each sequence; unit: of each step; four: begun four units; vector: begun 16 values of a product;
         rest: multiplications behind the last four of a product; tail_mac: those of units behind the last four."""
