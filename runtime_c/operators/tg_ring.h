@@ -55,6 +55,7 @@ struct tg_ring_rows {
     int32_t row_bytes;
     int32_t first; /**< counted from the oldest of the ring */
     int32_t rows;  /**< at least 1 */
+    int32_t step;  /**< from one to the next; 1 where they are neighbours */
 };
 
 /** Copies them one behind the other. */

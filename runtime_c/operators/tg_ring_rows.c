@@ -17,24 +17,36 @@ static int32_t copied(const int8_t *from, int32_t rows, int32_t wanted, int32_t 
     return wanted - taken;
 }
 
-void tg_ring_rows(
-    const struct tg_ring_rows *layer, const void *input, const void *ring, const int32_t *place, void *output)
+/* Neighbours, the first one `row`, in up to three pieces. */
+static void copy_rows(const struct tg_ring_rows *layer, const int8_t *input, const int8_t *ring, int32_t place,
+    int32_t row, int32_t rows, int8_t *to)
 {
     const int32_t size = layer->row_bytes;
-    const int32_t behind = layer->ring_rows - *place; /* rows up to the ring's end */
-    int32_t row = layer->first;
-    int32_t left = layer->rows;
-    int8_t *to = output;
+    const int32_t behind = layer->ring_rows - place; /* rows up to the ring's end */
+    int32_t left = rows;
 
     if (row < behind) {
-        left = copied((const int8_t *)ring + (*place + row) * size, behind - row, left, size, &to);
+        left = copied(ring + (place + row) * size, behind - row, left, size, &to);
         row = behind;
     }
     if (left > 0 && row < layer->ring_rows) {
-        left = copied((const int8_t *)ring + (row - behind) * size, layer->ring_rows - row, left, size, &to);
+        left = copied(ring + (row - behind) * size, layer->ring_rows - row, left, size, &to);
         row = layer->ring_rows;
     }
     if (left > 0) {
-        memcpy(to, (const int8_t *)input + (row - layer->ring_rows) * size, (size_t)(left * size));
+        memcpy(to, input + (row - layer->ring_rows) * size, (size_t)(left * size));
+    }
+}
+
+void tg_ring_rows(
+    const struct tg_ring_rows *layer, const void *input, const void *ring, const int32_t *place, void *output)
+{
+    const int32_t together = layer->step == 1 ? layer->rows : 1;
+    int32_t row = layer->first;
+    int8_t *to = output;
+
+    for (int32_t done = 0; done < layer->rows; done += together, row += layer->step) {
+        copy_rows(layer, input, ring, *place, row, together, to);
+        to += together * layer->row_bytes;
     }
 }

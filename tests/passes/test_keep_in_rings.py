@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tests.support.litert import needs_litert
-from tests.support.ring_models import pooled_rows_model
+from tests.support.ring_models import convolved_rows_model, pooled_rows_model
 from tests.support.shared import shared_file
 from tests.support.stateful import (
     assert_calls,
@@ -27,6 +27,7 @@ from tinygen.ops.ring_push import RingPush
 from tinygen.options import Kernels, Options
 from tinygen.passes.keep_in_rings import keep_in_rings
 from tinygen.pipeline import compile_model
+from tinygen.planner.cost.cost import costs
 from tinygen.planner.schedule.check import check
 from tinygen.planner.schedule.schedule import Shift
 
@@ -125,6 +126,21 @@ def test_windows_that_stay(tmp_path: Path) -> None:
     graph = compile_model(file, Options(target="host")).graph
     assert not any(isinstance(op, RingPush) for op in graph.ops)
     assert keep_in_rings(graph) is graph
+
+
+@pytest.mark.parametrize(("target", "most"), [("mps2-an386", 0.08), ("mps3-an547", 0.19)])
+def test_item_17_what_windows_that_stay_cost(target: str, most: float, tmp_path: Path) -> None:
+    """Moving their rows, of all instructions by the prices: pools, some columns, and other types than int8."""
+    models = [pooled_rows_model(1, kind) for kind in ("int8", "int16", "float32")]
+    models += [convolved_rows_model("int8", columns=8, units=units) for units in (4, 32, None)]
+    models += [
+        convolved_rows_model(kind, columns=1, units=units) for kind in ("int16", "float32") for units in (32, None)
+    ]
+    for model in models:
+        compiled = compiled_model(tmp_path, model, target, allow_float=True)
+        steps, cost = list(compiled.schedule.flat_steps), costs(compiled.toolbox)
+        moved = sum(cost.step(step) for step in steps if isinstance(step, Shift))
+        assert 0 < moved <= most * sum(cost.step(step) for step in steps)
 
 
 def test_what_is_no_ring(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.support.ring_models import ring_readers_model
+from tests.support.ring_models import ring_readers_model, rows_apart_model
 from tests.support.stateful import assert_calls, compiled_model, random_calls, run_two_instances
 from tests.support.tflm import needs_tflm, tflm_sequence
 from tests.support.tools import requires_host_cc, requires_qemu
@@ -13,6 +13,7 @@ from tinygen.build.execute import Sample
 from tinygen.ops.copy import Copy
 from tinygen.ops.ring_push import RingPush
 from tinygen.options import Kernels
+from tinygen.planner.schedule.schedule import Shift
 
 ON_BOARD = [requires_qemu, pytest.mark.qemu]
 TARGETS = [
@@ -51,3 +52,16 @@ def test_item_17_rings_of_all_readers_begin_anew(tmp_path: Path) -> None:
     outputs = tflm_sequence(model, [[x] for x in calls], len(compiled.graph.outputs))
     (tmp_path / "two").mkdir()
     run_two_instances(compiled, calls, np.stack([first for first, *_ in outputs]), tmp_path / "two")
+
+
+@needs_tflm
+@pytest.mark.parametrize("target", ["host", pytest.param("mps2-an386", marks=ON_BOARD)])
+@pytest.mark.parametrize(("seed", "kind"), [(1, "int8"), (2, "int8"), (3, "int16"), (4, "int16"), (5, "float32")])
+def test_item_17_rings_of_dilated_layers(seed: int, kind: str, target: str, tmp_path: Path) -> None:
+    """Only the rows under the taps are copied, and nothing of the variables moves, whatever their type and columns."""
+    model = rows_apart_model(seed, kind)
+    compiled = compiled_model(tmp_path, model, target, allow_float=True)
+    assert sum(isinstance(op, RingPush) for op in compiled.graph.ops) == 3
+    assert not any(isinstance(step, Shift) for step in compiled.schedule.flat_steps)
+    calls: list[Sample] = [[values.astype(kind)] for values in random_calls(compiled, seed, CALLS)]
+    assert_calls(compiled, calls, tflm_sequence(model, calls, 3), tmp_path)

@@ -16,24 +16,32 @@ _UNDILATED: Any = {"dilation_h_factor": 1, "dilation_w_factor": 1}
 class _Streaming:
     """Variables of rows, one below the other, each with the newest rows of x behind it."""
 
-    def __init__(self, seed: int) -> None:
-        self.rng = np.random.default_rng(seed)
+    def __init__(self, seed: int, kind: str = "int8", columns: int = 1, rows: int | None = None) -> None:
+        self.rng, self.kind, self.columns = np.random.default_rng(seed), kind, columns
         self.model = ModelWriter()
         self.rows, self.channels = int(self.rng.integers(1, 4)), 4 * int(self.rng.integers(1, 6)) + int(seed % 2)
-        self.x = self.tensor("x", (1, self.rows, 1, self.channels))
+        self.rows = self.rows if rows is None else rows
+        self.x = self.tensor("x", (1, self.rows, columns, self.channels))
         self.starts: dict[str, Array] = {}
         self.outputs: list[int] = []
         self.model.operator("CALL_ONCE", [], [], init_subgraph_index=1)
 
     def tensor(self, name: str, shape: Sequence[int], scale: float = 0.5, zero_point: int = _ZERO) -> int:
-        return self.model.tensor(name, tuple(shape), "int8", scale=scale, zero_point=zero_point)
+        return self.model.tensor(name, tuple(shape), self.kind, **self.quant(scale, zero_point))
+
+    def quant(self, scale: float, zero_point: int = 0) -> Any:
+        """As far as the element type has one."""
+        if self.kind == "float32":
+            return {}
+        return {"scale": scale, "zero_point": zero_point if self.kind == "int8" else 0}
 
     def numbers(self, name: str, *values: int) -> int:
         return self.model.tensor(name, (len(values),), "int32", data=np.array(values, np.int32))
 
     def variable(self, name: str, rows: int) -> tuple[int, int]:
         """The handle and the value of a variable of so many rows."""
-        self.starts[name] = self.rng.integers(-128, 128, (1, rows, 1, self.channels)).astype(np.int8)
+        shape = (1, rows, self.columns, self.channels)
+        self.starts[name] = self.rng.integers(-128, 128, shape).astype(self.kind)
         handle = self.model.tensor(f"handle of {name}", (), "resource")
         old = self.tensor(f"old {name}", self.starts[name].shape)
         self.model.operator("VAR_HANDLE", [], [handle], container="", shared_name=name)
@@ -43,7 +51,7 @@ class _Streaming:
     def window(self, name: str, kept: int) -> int:
         """Kept rows and new ones, of which the last are kept."""
         handle, old = self.variable(name, kept)
-        window = self.tensor(f"window {name}", (1, kept + self.rows, 1, self.channels))
+        window = self.tensor(f"window {name}", (1, kept + self.rows, self.columns, self.channels))
         self.model.operator("CONCATENATION", [old, self.x], [window], axis=1)
         last = self.newest(f"last {name}", window, kept)
         self.model.operator("ASSIGN_VARIABLE", [handle, last], [])
@@ -75,11 +83,12 @@ class _Streaming:
         return self.outputs[-1]
 
     def filters(self, name: str, shape: Sequence[int], units: int) -> list[int]:
-        data = self.rng.integers(-127, 128, tuple(shape)).astype(np.int8)
-        bias = self.rng.integers(-3000, 3000, units).astype(np.int32)
+        weights, biases = {"int8": ("int8", "int32"), "int16": ("int8", "int64")}.get(self.kind, (self.kind,) * 2)
+        data = self.rng.integers(-127, 128, tuple(shape)).astype(weights)
+        bias = self.rng.integers(-3000, 3000, units).astype(biases)
         return [
-            self.model.tensor(f"weights {name}", data.shape, "int8", data=data, scale=0.01),
-            self.model.tensor(f"bias {name}", bias.shape, "int32", data=bias, scale=0.005),
+            self.model.tensor(f"weights {name}", data.shape, weights, data=data, **self.quant(0.01)),
+            self.model.tensor(f"bias {name}", bias.shape, biases, data=bias, **self.quant(0.005)),
         ]
 
     def multiply(self, name: str, window: int, units: int) -> None:
@@ -107,6 +116,17 @@ class _Streaming:
             "DEPTHWISE_CONV_2D", operands, [result], padding=1, depth_multiplier=1, **_STEP, **_UNDILATED
         )
 
+    def convolve_apart(self, name: str, taps: int, dilation: int, units: int | None) -> None:
+        """A convolution of rows that are some apart, with one row of results; depthwise where no units are given."""
+        window, width = self.window(name, (taps - 1) * dilation + 1 - self.rows), min(2, self.columns)
+        shape = (1, taps, width, self.channels) if units is None else (units, taps, width, self.channels)
+        options = {**_STEP, "padding": 1, "dilation_h_factor": dilation, "dilation_w_factor": 1}
+        operator = "CONV_2D"
+        if units is None:
+            units, operator, options["depth_multiplier"] = self.channels, "DEPTHWISE_CONV_2D", 1
+        result = self.result(name, (1, 1, self.columns - width + 1, units))
+        self.model.operator(operator, [window, *self.filters(name, shape, units)], [result], **options)
+
     def largest(self, window: int, rows: int) -> int:
         """The largest of each so many rows."""
         _, height, _, channels = self.model.shape(window)
@@ -118,9 +138,8 @@ class _Streaming:
         self.model.next_subgraph([self.x], self.outputs)
         for name, start in self.starts.items():
             handle = self.model.tensor(f"handle of {name}", (), "resource")
-            constant = self.model.tensor(
-                f"start of {name}", start.shape, "int8", data=start, scale=0.5, zero_point=_ZERO
-            )
+            quant = self.quant(0.5, _ZERO)
+            constant = self.model.tensor(f"start of {name}", start.shape, self.kind, data=start, **quant)
             self.model.operator("VAR_HANDLE", [], [handle], container="", shared_name=name)
             self.model.operator("ASSIGN_VARIABLE", [handle, constant], [])
         return self.model.finish([], [])
@@ -155,9 +174,25 @@ def ring_readers_model(seed: int) -> bytes:
     return net.finish()
 
 
-def pooled_rows_model(seed: int) -> bytes:
+def pooled_rows_model(seed: int, kind: str = "int8") -> bytes:
     """The largest of each two rows of a window."""
-    net = _Streaming(seed)
+    net = _Streaming(seed, kind)
     window = net.window("a", kept=net.rows + 5)
     net.outputs.append(net.largest(window, rows=2))
+    return net.finish()
+
+
+def convolved_rows_model(kind: str, columns: int, units: int | None) -> bytes:
+    """x of one row -> a convolution of five rows, depthwise where no units are given."""
+    net = _Streaming(16, kind, columns, rows=1)
+    net.convolve_apart("a", taps=5, dilation=1, units=units)
+    return net.finish()
+
+
+def rows_apart_model(seed: int, kind: str) -> bytes:
+    """x of int8, int16 or float32 -> dilated convolutions, depthwise and of all channels, each along a window."""
+    net = _Streaming(seed, kind, columns=1 + seed % 3)
+    for name, units in (("a", 5), ("b", None), ("c", 9)):
+        taps = int(net.rng.integers(2, 6))
+        net.convolve_apart(name, taps, 2 * net.rows + int(net.rng.integers(3)), units)
     return net.finish()

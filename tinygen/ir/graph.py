@@ -217,6 +217,15 @@ class Op:
         where it takes them only so."""
         return None
 
+    @property
+    def rows_apart(self) -> range | None:
+        """Rows of the first operand that are all it reads of it, where others lie in between; None where none do."""
+        return None
+
+    def on_rows(self, rows: Tensor) -> "Op":
+        """The operator on a tensor of just `rows_apart`; not asked of one without."""
+        raise NotImplementedError
+
     def precision_points(self) -> tuple[Point, ...]:
         """Of an operator that reads or writes integers: its changes of precision, in a value's order, but the clamp.
 

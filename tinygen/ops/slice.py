@@ -13,7 +13,7 @@ from tinygen.ir.stream import Ring
 from tinygen.ir.tensor import Alias, Tensor
 from tinygen.ir.types import Array
 from tinygen.ops.checks import check_only_moved, check_rank
-from tinygen.ops.ring_rows import RingRows
+from tinygen.ops.ring_rows import RingRows, copied_rows
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -77,18 +77,10 @@ class Slice(Op):
     def on_ring(self, ring: Ring) -> RingRows | None:
         """Whole rows, where no more are copied than a window would move."""
         rows = self.output.shape[1]
-        is_of_rows = self.output.shape[2:] == ring.kept.shape[2:] and all(stride == 1 for stride in self.strides)
-        if not is_of_rows or rows > ring.kept.shape[1]:
+        is_of_rows = self.output.shape[2:] == ring.kept.shape[2:] and self.strides[0::2] + self.strides[3:] == (1, 1, 1)
+        if not is_of_rows or self.strides[1] < 1 or rows > ring.kept.shape[1]:
             return None
-        return RingRows(
-            name=self.name,
-            source=self.source,
-            input=ring.new,
-            ring=ring.kept,
-            place=ring.place,
-            output=self.output,
-            first=self.begin[1],
-        )
+        return copied_rows(ring, range(self.begin[1], ring.rows, self.strides[1]), self.name, self.source, self.output)
 
     def rows_needed(self, operand: Tensor, rows: Rows) -> Rows | None:  # noqa: ARG002 - there is only one
         begin, stride = self.begin[1], self.strides[1]

@@ -92,6 +92,17 @@ class Windowed(Sliding):
 
     clamp: Clamp
 
+    @property
+    def rows_apart(self) -> range | None:
+        window = self.window
+        has_gaps = window.dilation.h > 1 and window.kernel.h > 1
+        is_alone = self.output.shape[1] == 1 and self.padding == NO_PADDING
+        return range(0, window.extent.h, window.dilation.h) if has_gaps and is_alone else None
+
+    def on_rows(self, rows: Tensor) -> Op:
+        together = HW(1, self.window.dilation.w)
+        return replace(self, input=rows, dilation=together)  # type: ignore[call-arg]
+
     def verify(self) -> None:
         check_activations(("input", self.input), ("output", self.output))
         super().verify()

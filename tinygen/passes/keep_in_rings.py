@@ -11,6 +11,7 @@ from tinygen.ir.stream import Ring, State, zero_of
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, DType, TensorType
 from tinygen.ops.ring_push import push
+from tinygen.ops.ring_rows import copied_rows
 
 _PLACE = TensorType(DType.INT32, (1,))
 
@@ -20,7 +21,7 @@ class _Kept:
     """A window as a ring: its readers by those that they become, and what pushes new rows, before or behind them."""
 
     window: Op  # that puts old and new rows one behind the other
-    readers: Mapping[Op, Op]
+    readers: Mapping[Op, tuple[Op, ...]]
     push: Op
     is_pushed_first: bool
     start: Array | None  # of the ring
@@ -33,7 +34,8 @@ class _Kept:
 
 
 def keep_in_rings(graph: Graph) -> Graph:
-    """Windows of which more rows are kept than come new, where readers all take rows in rings, or all in any order.
+    """Windows of which more rows are kept than come new, where readers all take rows in rings, few of them, or all in
+    any order.
 
     Of other windows no row moves that was kept before, or their readers want rows one behind the other.
     """
@@ -52,7 +54,7 @@ def _ops(graph: Graph, kept: list[_Kept]) -> Iterator[Op]:
     pushes = {list(found.readers)[-1]: found.push for found in kept if not found.is_pushed_first}
     for op in graph.ops:
         if op not in windows:
-            yield others.get(op, op)
+            yield from others.get(op, (op,))
         elif windows[op].is_pushed_first:
             yield windows[op].push
         if op in pushes:
@@ -80,7 +82,7 @@ def _in_any_order(state: State, window: Op, readers: Sequence[Op], names: set[st
     new = window.operands[1]
     ring = _ring(state, state.window.type, new, names)
     pushed = push(ring, f"{window.name}:push", window.source, names)
-    others = {op: op.replace_tensors({state.window: pushed.results[0]}) for op in readers}
+    others = {op: (op.replace_tensors({state.window: pushed.results[0]}),) for op in readers}
     return _Kept(window, others, pushed, is_pushed_first=True, start=_behind_zeros(state, new))
 
 
@@ -94,13 +96,28 @@ def _behind_zeros(state: State, new: Tensor) -> Array | None:
 
 def _in_order(state: State, window: Op, readers: Sequence[Op], names: set[str]) -> _Kept | None:
     """The kept rows are a ring, which readers take in order, before new rows are pushed."""
-    ring = _ring(state, state.tensor.type, window.operands[1], set(names))
-    others = {op: other for op in readers if op.operands[0] is state.window and (other := op.on_ring(ring))}
+    taken = set(names)
+    ring = _ring(state, state.tensor.type, window.operands[1], taken)
+    others = {op: found for op in readers if op.operands[0] is state.window and (found := _on_ring(op, ring, taken))}
     if len(others) < len(readers):
         return None
-    names.update((ring.kept.name, ring.place.name))
+    names.update(taken)
     pushed = push(ring, f"{window.name}:push", window.source, names)
     return _Kept(window, others, pushed, is_pushed_first=False, start=state.start)
+
+
+def _on_ring(op: Op, ring: Ring, names: set[str]) -> tuple[Op, ...]:
+    """The operator on rows of a ring, or on a copy of the few that it reads; empty where it wants all in order."""
+    if other := op.on_ring(ring):
+        return (other,)
+    rows = op.rows_apart
+    if rows is None or len(rows) > ring.kept.shape[1]:
+        return ()
+    type = replace(ring.kept.type, shape=(1, len(rows), *ring.kept.shape[2:]))
+    output = Tensor(unused(f"{op.name}:rows", names), type)
+    copy = copied_rows(ring, rows, output.name, op.source, output)
+    names.add(copy.name)
+    return copy, op.on_rows(copy.output)
 
 
 def _ring(state: State, type: TensorType, new: Tensor, names: set[str]) -> Ring:

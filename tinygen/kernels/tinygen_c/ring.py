@@ -64,6 +64,7 @@ class CopyRingRows(Kernel):
     row_bytes: int
     first: int
     rows: int
+    step: int
 
 
 def lower_push(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 - the same for all targets
@@ -134,6 +135,7 @@ def lower_rows(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 - the same f
         row_bytes=row_bytes(op.ring),
         first=op.first,
         rows=op.output.shape[1],
+        step=op.step,
     )
 
 
