@@ -111,7 +111,8 @@ def test_item_17_how_often() -> None:
     ("is_wide", "units", "isa", "expected"),
     [
         (False, 16, Isa.DSP, ["tg_lstm_s8"]),
-        (False, 128, Isa.MVE, ["tg_lstm_s8"]),
+        (False, 16, Isa.MVE, ["tg_lstm_s8"]),
+        (False, 128, Isa.MVE, ["arm_lstm_unidirectional_s8", "tg_lstm_s8"]),
         (True, 16, Isa.DSP, ["arm_lstm_unidirectional_s16", "tg_lstm_s16"]),
         (True, 128, Isa.DSP, ["tg_lstm_s16"]),
         (True, 128, Isa.MVE, ["arm_lstm_unidirectional_s16", "tg_lstm_s16"]),
