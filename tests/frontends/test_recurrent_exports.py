@@ -1,4 +1,4 @@
-"""Recurrent layers as PyTorch exports them: ONNX files in the form of its exporters, and the exporter itself."""
+"""Recurrent layers as PyTorch and Keras export them: ONNX files in the form of exporters, exporters and converters."""
 
 import runpy
 import sys
@@ -11,7 +11,7 @@ from tests.support.onnx_runtime import needs_onnxruntime, run_onnxruntime
 from tests.support.onnx_writer import Attribute, OnnxWriter
 from tests.support.tools import requires_host_cc
 from tinygen.errors import UnsupportedOperatorsError
-from tinygen.frontends import pytorch
+from tinygen.frontends import keras, pytorch
 from tinygen.ir.types import Float32Array
 from tinygen.options import Kernels, Options
 from tinygen.pipeline import compile_model
@@ -21,6 +21,9 @@ GATES = {"LSTM": 4, "GRU": 3, "RNN": 1}
 
 needs_torch = pytest.mark.skipif(
     pytorch.torch is None, reason="torch missing: its exporter of recurrent layers is not tried, only the form it has"
+)
+needs_tensorflow = pytest.mark.skipif(
+    keras.tensorflow is None, reason="tensorflow missing: recurrent layers of Keras are not converted"
 )
 
 
@@ -145,3 +148,31 @@ def test_item_17_exporter_of_pytorch_and_projections(tmp_path: Path, monkeypatch
     file = _source(tmp_path, "LSTM", "proj_size=2")
     with pytest.raises(UnsupportedOperatorsError, match=r"PyTorch's proj_size"):
         _run(f"{file}:build_net")
+
+
+_LAYERS = {
+    "LSTM": lambda layers: [layers.LSTM(UNITS)],
+    "LSTM of all steps": lambda layers: [layers.LSTM(UNITS, return_sequences=True), layers.LSTM(UNITS)],
+    "LSTM backwards": lambda layers: [layers.LSTM(UNITS, go_backwards=True)],
+    "LSTM unrolled": lambda layers: [layers.LSTM(UNITS, unroll=True)],
+    "LSTM both ways": lambda layers: [layers.Bidirectional(layers.LSTM(UNITS))],
+    "GRU": lambda layers: [layers.GRU(UNITS)],
+    "GRU with the reset before": lambda layers: [layers.GRU(UNITS, reset_after=False)],
+    "GRU both ways": lambda layers: [layers.Bidirectional(layers.GRU(UNITS))],
+    "SimpleRNN": lambda layers: [layers.SimpleRNN(UNITS)],
+}
+
+
+@needs_tensorflow
+@requires_host_cc
+@pytest.mark.parametrize("name", _LAYERS)
+def test_item_17_converter_of_keras(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the door makes of a saved network gives what Keras gives."""
+    monkeypatch.setenv("TINYGEN_CACHE", str(tmp_path / "cache"))
+    library = sys.modules["tensorflow"].keras
+    library.utils.set_random_seed(1)
+    inputs, dense = library.layers.Input((STEPS, INPUTS)), library.layers.Dense(CLASSES)
+    net = library.Sequential([inputs, *_LAYERS[name](library.layers), dense])
+    net.save(tmp_path / "net.keras")
+    expected = net.predict(_input(), verbose=0)
+    assert np.allclose(_run(tmp_path / "net.keras"), expected, rtol=1e-4, atol=1e-5)

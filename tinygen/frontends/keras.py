@@ -32,7 +32,7 @@ def convert_keras(path: Path, out: Path, trusts: bool) -> None:
 
 def export_model(model: "keras.Model", where: str, out: Path) -> None:
     """Write a model of Keras that is in memory as float TFLite to `out`."""
-    _write_converted(lambda: tensorflow.lite.TFLiteConverter.from_keras_model(model), where, out)
+    _write_converted(lambda: _converter_of(model), where, out)
 
 
 def _write_converted(converter: "Callable[[], tensorflow.lite.TFLiteConverter]", where: str, out: Path) -> None:
@@ -53,7 +53,16 @@ def _write_converted(converter: "Callable[[], tensorflow.lite.TFLiteConverter]",
 def _converter(path: Path, trusts: bool) -> "tensorflow.lite.TFLiteConverter":
     if path.is_dir():
         return tensorflow.lite.TFLiteConverter.from_saved_model(str(path))
-    return tensorflow.lite.TFLiteConverter.from_keras_model(load_keras(path, trusts))
+    return _converter_of(load_keras(path, trusts))
+
+
+def _converter_of(model: "keras.Model") -> "tensorflow.lite.TFLiteConverter":
+    """For one sample at a time: TensorFlow converts loops over time, as of recurrent layers, for fixed shapes alone."""
+    if any(one.shape[0] is None for one in model.inputs):
+        inputs = [keras.Input(batch_shape=(1, *one.shape[1:]), dtype=one.dtype, name=one.name) for one in model.inputs]
+        given = inputs[0] if len(inputs) == 1 else keras.tree.pack_sequence_as(model.input, inputs)
+        model = keras.Model(inputs, model(given))
+    return tensorflow.lite.TFLiteConverter.from_keras_model(model)
 
 
 def load_keras(path: Path, trusts: bool) -> "keras.Model":
