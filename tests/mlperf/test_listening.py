@@ -282,6 +282,10 @@ def test_item_17_official_track(board: str, tmp_path: Path) -> None:
     ]
     assert track["activations"][:48] == expected
     assert len(track["activations"]) == len(samples) // BLOCK
+    (tmp_path / TRACK).unlink()
+    refused = tinygen("mlperf", "run", tmp_path / "fw", "--data", tmp_path / TRUTH)
+    assert refused.code == 2
+    assert f"{TRACK}: cannot be read (No such file or directory), a WAV file was expected." in refused.stderr
 
 
 def _truth(folder: Path) -> Path:

@@ -20,7 +20,7 @@ from tinygen.mlperf.listening import Listened, listen
 from tinygen.mlperf.power_monitor import EnergyBench
 from tinygen.mlperf.runner import Accuracy, Performance, Progress, accuracy, performance
 from tinygen.mlperf.tasks import Task
-from tinygen.mlperf.tracks import read_truth
+from tinygen.mlperf.tracks import read_track, read_truth
 from tinygen.mlperf.transport import (
     Transport,
     TransportKind,
@@ -171,6 +171,8 @@ def drive_tracks(
     """Play the tracks of a truth file, which stand beside it, and count what the firmware hears."""
     tracks = read_truth(truth)
     with playing(program, board, truth.parent) as (path, interface), open_pty(path) as transport:
+        for track in tracks:
+            read_track(truth.parent, track.file)  # refused before the first one is played
         device = Device(transport)
         identity = _identified(device, task)
         return identity, listen(device, interface, tracks, progress)
