@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.command_line import tinygen
 from tests.support.models import MLPERF_TINY, model_file
-from tests.support.tools import requires_arm_gcc, requires_qemu
+from tests.support.tools import requires_arm_gcc, requires_qemu, requires_riscv_gcc
 from tinygen import paths
 from tinygen.build.output import write_folder
 from tinygen.errors import UsageError
@@ -43,6 +43,15 @@ def _plan(targets: tuple[str, ...], goals: tuple[Objective, ...], models: Path) 
 
 def _ignore(done: int, total: int) -> None:
     assert 0 <= done < total
+
+
+@requires_arm_gcc
+@requires_riscv_gcc
+def test_item_24_compilers_of_all_families_are_named() -> None:
+    models = model_file("ad01_int8").parent
+    versions = run_suite(_plan(("mps2-an385", "qemu-rv32", "mps2-an386"), (), models), Options(), _ignore).versions
+    assert versions["compiler"].startswith("arm-none-eabi-gcc")
+    assert versions["compiler for RISC-V"].startswith("riscv64-unknown-elf-gcc")
 
 
 @pytest.mark.qemu

@@ -151,9 +151,12 @@ def run_suite(plan: SuitePlan, options: Options, step: Step) -> Suite:
 def _versions(plan: SuitePlan, options: Options) -> Mapping[str, str]:
     """Of all that decides the figures."""
     folder = paths.cmsis_nn(options.cmsis_nn)
+    compilers = {board.toolset.family: for_board(board).version for board in map(load, plan.targets)}
+    first, *others = compilers
     found = {
         "tinygen": __version__,
-        "compiler": for_board(load(plan.targets[0])).version,
+        "compiler": compilers[first],
+        **{f"compiler for {family}": compilers[family] for family in others},
         "emulator": qemu_version(),
         "CMSIS-NN": folder and (cmsis_nn_commit(folder) or "no checkout of git"),
     }
