@@ -13,6 +13,7 @@ from tinygen.ir.graph import Graph
 from tinygen.kernels.base import Library, Objective, Toolbox
 from tinygen.ops.window import HW
 from tinygen.passes import run
+from tinygen.planner.chains.demand import RowDemand
 from tinygen.planner.chains.network import Network
 from tinygen.planner.chains.segment import BufferKey, PlacedBlocks, Placing, Segment, trace_of
 from tinygen.planner.cost.choice import select
@@ -144,6 +145,19 @@ def test_segments_that_differ_in_their_scratch_are_looked_at_once(monkeypatch: p
     ]
     assert bounds[0] < bounds[1] < bounds[2]
     assert looks == [Segment(0, 3, 1)]
+
+
+def test_whether_rows_take_several_is_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of an operator and its operand: 11,050 sketches of strips of face landmarks asked each row of theirs."""
+    build = GraphBuilder()
+    point = build.conv(build.input(1, 16, 16, 4), 8)
+    graph = build.graph(build.conv(point, 8, HW(3, 3)))
+    demand = RowDemand()
+    operands = [(op, op.divided_operands[0]) for op in graph.ops]
+    found = [demand.takes_several(op, operand) for op, operand in operands]
+    assert found == [False, True]
+    monkeypatch.setattr(RowDemand, "of", lambda *_: pytest.fail("asked again"))
+    assert [demand.takes_several(op, operand) for op, operand in operands] == found
 
 
 def test_segments_are_placed_thoroughly_once(monkeypatch: pytest.MonkeyPatch) -> None:
