@@ -396,10 +396,11 @@ def choose_library(options: Options) -> Library:
     if options.kernels is Kernels.PORTABLE:
         return Library.PORTABLE
     if options.kernels is Kernels.CMSIS_NN or (options.cmsis_nn is not None and not options.leaves_out_cmsis_nn):
-        kernel_library(Library.CMSIS_NN, options.cmsis_nn)
-        return Library.CMSIS_NN
+        kernel_library(Library.CMSIS_NN, options.cmsis_nn)  # what was asked for is there
     if options.kernels is Kernels.AUTO and options.goal is Objective.SIZE:
         return Library.PORTABLE  # its kernels share most of their code
+    if options.kernels is Kernels.CMSIS_NN:
+        return Library.CMSIS_NN
     return Library.CMSIS_NN if paths.cmsis_nn(options.cmsis_nn) else Library.PORTABLE
 
 

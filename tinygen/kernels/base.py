@@ -68,7 +68,7 @@ class Toolbox:
     has_thumb2: bool = True  # Armv6-M has not: other costs, as native kernels are C there and CMSIS-NN lacks products
     templates: frozenset[tuple[str, str]] = frozenset()  # engines and their operators whose C the board's own print
     plans: frozenset[tuple[Graph, Planned]] = frozenset()  # of subgraphs
-    uncertain: float = inf  # instructions, by which estimates of the network may be off: what saves more than that pays
+    uncertain: float = inf  # instructions, by which the estimate of a call may be off: what saves more than that pays
 
     @property
     def mixes_kernels(self) -> bool:

@@ -9,7 +9,7 @@ from tinygen.ir.graph import Graph, Op
 from tinygen.kernels.base import Kernel, Objective, Toolbox
 from tinygen.kernels.select import has_kernel
 from tinygen.planner.chains.network import Network
-from tinygen.planner.cost.choice import instructions, select
+from tinygen.planner.cost.choice import select, uncertain
 from tinygen.planner.cost.cost import estimated_instructions
 from tinygen.planner.memory.shared_search import Answers
 from tinygen.planner.memory.spill import arena_room, spill
@@ -89,7 +89,7 @@ def _choices(toolbox: Toolbox) -> tuple[Toolbox, ...]:
 
 def for_graph(graph: Graph, board: Board, toolbox: Toolbox, solver: Solver) -> Toolbox:
     """The toolbox with what it has to know of the graph: plans of all subgraphs, on whole tensors, in one piece of
-    memory, and by how much estimates of it may be off, where kernels are chosen by these."""
+    memory, and by how much estimates of a call may be off, where kernels are chosen by these."""
     plans = dict(toolbox.plans)
     alone = PlanRequest(limit_bytes=0, may_split=False, solver=solver)
     for subgraph in (subgraph for op in graph.ops for subgraph in op.subgraphs):
@@ -98,7 +98,7 @@ def for_graph(graph: Graph, board: Board, toolbox: Toolbox, solver: Solver) -> T
     if len(plans) > len(toolbox.plans):
         toolbox = replace(toolbox, plans=frozenset(plans.items()))
     if toolbox.chooses_by_cost and toolbox.uncertain == inf:
-        return replace(toolbox, uncertain=ESTIMATES_OFF * instructions(graph.ops, toolbox))
+        return replace(toolbox, uncertain=uncertain(graph.ops, toolbox, ESTIMATES_OFF))
     return toolbox
 
 

@@ -7,7 +7,7 @@ from tinygen.ir.graph import Op
 from tinygen.kernels import select as by_rank
 from tinygen.kernels.base import Kernel, Toolbox
 from tinygen.kernels.native.select import is_native
-from tinygen.planner.cost.cost import costs
+from tinygen.planner.cost.cost import Costs, costs
 
 CLEARLY_LESS = 0.75  # estimates of single calls are off by up to a quarter
 
@@ -27,9 +27,10 @@ def variants(op: Op, toolbox: Toolbox) -> tuple[Kernel, ...]:
     if not found.is_measured(op, ranked[0]):
         return ranked
     with_library, own = found.call(op, library[0]), found.call(op, ranked[0])
-    if with_library >= CLEARLY_LESS * own and own - with_library <= toolbox.uncertain:
-        return ranked
-    return tuple(_with_less_and_less_scratch((*library, *ranked)))
+    if with_library < CLEARLY_LESS * own or own - with_library > toolbox.uncertain:
+        return tuple(_with_less_and_less_scratch((*library, *ranked)))
+    cheapest = min(ranked, key=lambda kernel: found.call(op, kernel))
+    return ranked[ranked.index(cheapest) :] if own - found.call(op, cheapest) > toolbox.uncertain else ranked
 
 
 def select(op: Op, toolbox: Toolbox, scratch_bytes: int | None = None) -> Kernel:
@@ -44,6 +45,26 @@ def instructions(ops: Iterable[Op], toolbox: Toolbox) -> float:
     """Of all of them, one after the other on whole tensors."""
     found = costs(toolbox)
     return sum(found.call(op, select(op, toolbox)) for op in ops if by_rank.has_kernel(op))
+
+
+def uncertain(ops: Iterable[Op], toolbox: Toolbox, share: float) -> float:
+    """What a call with the first of its kernels may take more than with the cheapest: so much that all calls that do
+    take no more, together, than a share of the network's instructions."""
+    ops = [op for op in ops if by_rank.has_kernel(op)]
+    most = left = share * instructions(ops, toolbox)
+    losses = sorted(_loss(op, toolbox, costs(toolbox)) for op in ops)
+    for at, loss in enumerate(losses):
+        if left < loss <= most:
+            return max((less for less in losses[:at] if less < loss), default=0.0)
+        left -= loss
+    return most
+
+
+def _loss(op: Op, toolbox: Toolbox, found: Costs) -> float:
+    """Of the kernel that is taken however little others cost less."""
+    without = replace(toolbox, has_native_kernels=False)
+    least = min(found.call(op, kernel) for tools in (toolbox, without) for kernel in by_rank.variants(op, tools))
+    return max(0.0, found.call(op, select(op, toolbox)) - least)
 
 
 def _with_less_and_less_scratch(kernels: Sequence[Kernel]) -> Iterator[Kernel]:
