@@ -173,7 +173,7 @@ def lower_depthwise_conv2d(op: Op, toolbox: Toolbox) -> tuple[Kernel, ...]:
     ways = _ways(op)
     if short is None or not ways:
         return ()
-    is_3x3, fills_blocks = op.window.kernel == HW(3, 3), toolbox.isa.runs_dsp_kernels
+    is_3x3, fills_blocks = op.window.kernel == HW(3, 3), toolbox.isa.runs_dsp_kernels or toolbox.isa.is_riscv
     linear = linear_requantization(op.output_stage, short)
     shapes = [_Shape(*axes, is_3x3, linear is not None, fills_blocks) for axes in ways]
     planes, price = op.input.shape[0] * op.input.shape[3], prices(toolbox).instructions
