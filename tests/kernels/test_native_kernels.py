@@ -49,6 +49,17 @@ def test_random_layers(family: str, target: str, sanitized: bool, tmp_path: Path
 
 
 @pytest.mark.qemu
+@requires_arm_gcc
+@requires_qemu
+@pytest.mark.parametrize("family", ["convolution", "depthwise", "fully_connected"])
+def test_random_layers_without_dsp(family: str, tmp_path: Path) -> None:
+    """On an M3, whose products are other instructions than an M4's."""
+    outcome = check(family, LAYERS, 1, "mps2-an385", tmp_path)
+    assert not outcome.differing
+    assert outcome.native >= FEWEST_NATIVE * LAYERS
+
+
+@pytest.mark.qemu
 @requires_riscv_qemu
 @pytest.mark.parametrize("family", FUNCTIONS)
 def test_random_layers_on_riscv(family: str, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.support.batches import stacked
 from tests.support.operator_models import BUILDERS, side_by_side
 from tests.support.reference import evaluate
 from tests.support.tools import board_param, requires_cmsis, requires_qemu
@@ -65,7 +66,8 @@ def test_operators_run(target: str, kernels: Kernels, sanitized: bool, tmp_path:
     model = side_by_side([*BUILDERS, *BUILDERS, *OFTEN, *OFTEN, *OFTEN], seed=len(target) + 1)
     source = tmp_path / "operators.tflite"
     source.write_bytes(model.finish())
-    compiled = compile_model(source, Options(target=target, kernels=kernels))
+    with stacked():
+        compiled = compile_model(source, Options(target=target, kernels=kernels))
     called = {name for name in OWN_FUNCTIONS if f"{name}(" in compiled.files["operators.c"]}
     assert called == (OWN_FUNCTIONS if kernels is Kernels.CMSIS_NN else OWN_FUNCTIONS - {"tg_transpose_conv_s8"})
     for op, output, expected in _run(
@@ -79,7 +81,8 @@ def test_uint8_runs(target: str, kernels: Kernels, sanitized: bool, tmp_path: Pa
     model = side_by_side(UNSIGNED * 3, seed=len(target), unsigned=True)
     source = tmp_path / "octets.tflite"
     source.write_bytes(model.finish())
-    compiled = compile_model(source, Options(target=target, kernels=kernels))
+    with stacked():
+        compiled = compile_model(source, Options(target=target, kernels=kernels))
     for function in ("tg_average_pool_up_s8", "tg_convolve_asymmetric_s8"):
         assert f"{function}(" in compiled.files["octets.c"]
     expected = evaluate(compiled.imported, [flip_sign_bit(values) for values in model.values])

@@ -8,6 +8,7 @@ from unittest.mock import patch
 
 import numpy as np
 
+from tests.support.batches import stacked
 from tests.support.edge_layers import edge_convolution, edge_depthwise, edge_fully_connected
 from tests.support.operator_models import SAME, VALID, OperatorModel, Rng, random_zero_point
 from tests.support.reference import evaluate
@@ -293,7 +294,7 @@ def check(
     source = folder / "layers.tflite"
     source.write_bytes(model.finish())
     options = Options(target=target, kernels=Kernels.NATIVE, may_split=False, flash_bytes=flash_bytes)
-    with _only(method) if method else nullcontext():
+    with stacked(), _only(method) if method else nullcontext():
         compiled = compile_model(source, options)
     checks = [Sanitizer.ADDRESS, Sanitizer.UNDEFINED] if sanitizers else []
     if sanitizers:  # CMSIS-NN itself shifts negative numbers to the left
