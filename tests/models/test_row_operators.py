@@ -7,16 +7,20 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.support.compiled_graph import compiled_graph
 from tests.support.graphs import GraphBuilder
+from tests.support.models import run_with
 from tests.support.schedules import check_runs
 from tests.support.tools import requires_cmsis, requires_host_cc, requires_qemu
-from tinygen.ir.graph import Graph, Source
+from tinygen.build.toolchain import Sanitizer
+from tinygen.ir.graph import Graph, Port, Source, Values
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import DType, Quant, TensorType
 from tinygen.kernels.base import Library, Objective, Toolbox
 from tinygen.kernels.select import LOWERINGS, select
-from tinygen.ops.clamp import UNLIMITED
+from tinygen.ops.clamp import UNLIMITED, Clamp
 from tinygen.ops.fully_connected import FullyConnected
+from tinygen.ops.partial_products import ScaleProducts
 from tinygen.ops.pool2d import AveragePool2D
 from tinygen.ops.resize import ResizeBilinear, ResizeNearest
 from tinygen.ops.window import HW, NO_PADDING
@@ -181,3 +185,30 @@ def test_constants_that_a_kernel_lays_out_anew(target: str, library: Library, tm
     schedule = plan(graph, board, Toolbox(library, board.isa, Objective.RAM))
     assert any(isinstance(step, Fused) for step in schedule.steps)
     check_runs(schedule, library, tmp_path)
+
+
+@requires_host_cc
+def test_scaled_sums_end_with_the_output(tmp_path: Path) -> None:
+    """Nothing else is in the arena: what is read or written behind either is behind the arena, too."""
+    quant, shape = Quant((0.1,), (-3,)), (1, 3, 2, 8)
+    sums, output = (
+        Tensor("sums", TensorType(DType.INT32, shape)),
+        Tensor("scaled", TensorType(DType.INT8, shape, quant)),
+    )
+    scaled = ScaleProducts(
+        name="scaled",
+        source=Source("", 0, ""),
+        input=sums,
+        bias=None,
+        output=output,
+        multipliers=(1 << 30,) * 8,
+        shifts=(-9,) * 8,
+        clamp=Clamp.none(output.type),
+    )
+    compiled = compiled_graph(
+        Graph("sums", (Port("sums", sums, sums.type),), (Port("scaled", output, output.type),), (scaled,))
+    )
+    values = np.random.default_rng(0).integers(-200_000, 200_000, shape).astype(np.int32)
+    (found,) = run_with(compiled, tmp_path, [[values]], sanitizers=list(Sanitizer)).outputs
+    (expected,) = scaled.evaluate(Values(lambda _: values))
+    assert np.array_equal(found[0], expected)
