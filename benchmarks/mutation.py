@@ -13,17 +13,20 @@ mutation_known.toml mistakes that were not noticed once, which are tried one by 
 """
 
 import argparse
+import hashlib
 import io
 import json
 import math
 import os
 import random
+import re
 import resource
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import redirect_stderr, redirect_stdout
@@ -65,6 +68,7 @@ _LEAST_CPU_S = 30
 _PROGRAM_CPU_S = 30  # of one program that tests run with a timeout: without a mutant none takes a third of it
 _SHOWN_CHARACTERS = 3000
 _GOAL = 0.95
+_INCLUDED = re.compile(r'^\s*#\s*include\s+[<"]([^">]+)[">]', re.MULTILINE)
 _INTRODUCTION = f"""# Mutation rounds
 
 Small mistakes are put into the code, one at a time, and the tests of the room are run: a mistake that none of them
@@ -96,8 +100,22 @@ _OPERATORS_RUN = (
 )
 _ROWS_AS_THEY_COME = "tests/models/test_row_operators.py::test_a_fully_connected_layer_takes_rows_as_they_come"
 _SUMS = ("add_products", "add_channel_products", "scale_products", "sum_rows")
-_FAMILIES = ("small_filters", "depthwise", "convolution", "fully_connected", "row_filters", "pooling", "addition")
-_NATIVE_CASES = [f"{target}-{family}" for target in ("host-sanitized", "m4") for family in _FAMILIES]
+_STATES = ("svdf", "lstm", "recurrent", "native_ring", "native_mve_ring")
+_RINGS = "tests/passes/test_ring_readers.py::test_item_17_rings_of_all_readers"
+_LIBRARY = "tests/kernels/test_library_recurrent.py::test_item_17_library"
+
+
+def _native(files: Sequence[str], families: Sequence[str], *more: str) -> "Room":
+    """A family of native C: random layers on the host and on an M4, whose assembly is another path."""
+    tests = "tests/kernels/test_native_kernels.py::test_"
+    run = [f"random_layers[{target}-{family}]" for target in ("host-sanitized", "m4") for family in families]
+    folder = "runtime_c/native/dsp"
+    return Room(
+        (*(f"{folder}/tg_native_{file}" for file in files), f"!{folder}/*_rv32.h"),
+        tuple(f"{tests}{name}" for name in (*run, *more)),
+    )
+
+
 ROOMS = {
     "checker": Room(
         ("tinygen/planner/schedule/check.py",),
@@ -170,23 +188,58 @@ ROOMS = {
             "tests/planner/test_passes.py::test_c_finds_ranges_and_means_as_rows_come[host-sanitized]",
         ),
     ),
-    "other templates": Room(
-        ("templates/ops/*.j2", *(f"!templates/ops/{name}_*.j2" for name in _SUMS)),
+    "templates of states": Room(
+        tuple(f"templates/ops/{name}*.j2" for name in _STATES),
         (
-            "tests/passes/test_ring_readers.py::test_item_17_rings_of_all_readers_begin_anew",
+            *(f"{_RINGS}_as_tflm_has_variables[1-{board}-Kernels.AUTO]" for board in ("mps2-an386", "mps3-an547")),
+            *(f"{_LIBRARY}_svdf[host-{seed}]" for seed in (0, 1, 4, 6, 7, 12)),
             "tests/ops/test_recurrent_onnx.py::test_item_17_random_layers[0-LSTM]",
-            *_OPERATORS_RUN,
-            "tests/kernels/test_dynamic_layers.py::test_s1_01_c_equals_the_references[host-sanitized]",
-            "tests/kernels/test_int16.py::test_layers_run[host-portable]",
+            f"{_RINGS}_begin_anew",
+            f"{_LIBRARY}_lstm",
         ),
+        needs_cmsis=True,
     ),
-    "native C": Room(
-        ("runtime_c/native/dsp/*.[ch]", "!runtime_c/native/dsp/*_rv32.h"),
+    "other templates": Room(
+        ("templates/ops/*.j2", *(f"!templates/ops/{name}*.j2" for name in (*_SUMS, *_STATES))),
         (
-            *(f"tests/kernels/test_native_kernels.py::test_random_layers[{case}]" for case in _NATIVE_CASES),
-            "tests/kernels/test_native_kernels.py::test_random_layers_in_tiles",
+            *_OPERATORS_RUN,
+            "tests/kernels/test_operators_run.py::test_operators_run[host-cmsis]",
+            "tests/kernels/test_int16.py::test_layers_run[host-portable]",
+            "tests/kernels/test_int16.py::test_layers_run[host-cmsis]",
+            "tests/kernels/test_dynamic_layers.py::test_s1_01_c_equals_the_references[host-sanitized]",
         ),
+        needs_cmsis=True,
     ),
+    "native C: products": _native(
+        ("gemm.[ch]", "gemm_body.h", "gemm_dsp.h", "gemm_thumb2.h", "blocks.[ch]", "convolve.c", "arithmetic.h"),
+        ("convolution", "edge_convolution", "small_filters"),
+        "random_layers_without_dsp[convolution]",
+        "random_layers_without_dsp[fully_connected]",
+    ),
+    "native C: packing": _native(
+        ("pack_pixels.c", "pack_shallow.c", "pack_windows.c", "columns.h"),
+        ("convolution", "small_filters", "edge_convolution"),
+    ),
+    "native C: twins": _native(
+        ("gemm_twin.c", "gemm_twin_body.h", "pack_*twin*.c"),
+        (),
+        *(f"two_pixels_at_once_in_c[{family}]" for family in ("convolution", "edge_convolution")),
+        *(f"two_units_at_once_in_c[{family}]" for family in ("fully_connected", "edge_fully_connected")),
+    ),
+    "native C: Winograd": _native(
+        ("winograd*",),
+        ("small_filters", "row_filters", "edge_convolution"),
+        "random_layers_in_tiles",
+    ),
+    "native C: depthwise": _native(
+        ("plane*", "depthwise.c", "gather.c"), ("depthwise", "edge_depthwise"), "random_layers_without_dsp[depthwise]"
+    ),
+    "native C: vectors": _native(
+        ("gemv.[ch]", "gemv_body.h", "fully_connected.c", "rows_body.h"),
+        ("fully_connected", "edge_fully_connected"),
+        "random_layers_without_dsp[fully_connected]",
+    ),
+    "native C: sums and pools": _native(("add_s8.c", "pool.[ch]", "clamp_s8.c"), ("addition", "pooling")),
 }
 
 _ALL = (_KNOWN_ROOM, *ROOMS)
@@ -268,12 +321,16 @@ def measure_known(before: Outcome | None) -> Iterator[Outcome]:
             yield outcome
 
 
-def _population(room: Room) -> list[tuple[Path, Mutant]]:
+def room_files(room: Room) -> list[Path]:
+    """Those that the room's patterns name."""
     found = {is_out: set[Path]() for is_out in (False, True)}
     for pattern in room.files:
         found[pattern.startswith("!")] |= set(_ROOT.glob(pattern.removeprefix("!")))
-    files = sorted(found[False] - found[True])
-    return [(file, mutant) for file in files for mutant in mutants(file.name, file.read_bytes())]
+    return sorted(found[False] - found[True])
+
+
+def _population(room: Room) -> list[tuple[Path, Mutant]]:
+    return [(file, mutant) for file in room_files(room) for mutant in mutants(file.name, file.read_bytes())]
 
 
 def _found(file: Path, mutant: Mutant, is_killed: bool) -> Found:
@@ -351,7 +408,7 @@ def _in_child(place: Path, tests: Sequence[str], limit_s: int) -> int:
         sys.dont_write_bytecode = True
         resource.setrlimit(resource.RLIMIT_CPU, (limit_s, limit_s))
         signal.alarm(_SLOWER * limit_s)  # for what waits for ever
-    subprocess.run = partial(in_cpu_time, subprocess.run)
+    subprocess.run = partial(compiled_once, partial(in_cpu_time, subprocess.run), place.parent / "objects")
     os.chdir(place)
     os.environ["TINYGEN_CACHE"] = str(place.parent / "cache")  # the user's is not for libraries of mutants
     for name in [name for name in sys.modules if name.split(".")[0] in ("tests", "tinygen", "benchmarks")]:
@@ -375,6 +432,49 @@ def in_cpu_time(
     """subprocess.run, whose timeout is CPU time of the program, of which no other program of the machine takes any."""
     limit = [] if timeout is None else ["prlimit", f"--cpu={min(math.ceil(timeout), _PROGRAM_CPU_S)}"]
     return run([*limit, *command], *positional, **given)
+
+
+def compiled_once(
+    run: Callable[..., subprocess.CompletedProcess[Any]],
+    folder: Path,
+    command: Sequence[str],
+    *positional: Any,
+    **given: Any,
+) -> subprocess.CompletedProcess[Any]:
+    """subprocess.run; of a C file that was compiled before, from equal texts with equal options, the object is copied.
+
+    A mutant changes one file or header, and libraries have a hundred.
+    """
+    if "-c" not in command or "-o" not in command:
+        return run(command, *positional, **given)
+    source, out = (Path(command[command.index(option) + 1]) for option in ("-c", "-o"))
+    kept = folder / f"{_compiled_text(source, out, command)}.o"
+    if kept.exists():
+        shutil.copy(kept, out)
+        return subprocess.CompletedProcess(command, 0, "", "")
+    done = run(command, *positional, **given)
+    if not done.returncode:
+        folder.mkdir(exist_ok=True)
+        fresh = kept.with_suffix(f".{os.getpid()}-{threading.get_ident()}")
+        shutil.copy(out, fresh)
+        fresh.replace(kept)
+    return done
+
+
+def _compiled_text(source: Path, out: Path, command: Sequence[str]) -> str:
+    """A digest of what a compiler reads: options that are no places, the file, and headers of the project's own."""
+    folders = [source.parent, *(Path(option[2:]) for option in command if option.startswith("-I"))]
+    plain = [option for option in command if not option.startswith("-I") and option not in (str(source), str(out))]
+    digest, read, waiting = hashlib.sha256("\0".join(plain).encode()), set[str](), [source]
+    while waiting:
+        text = waiting.pop().read_bytes()
+        digest.update(b"%d\0%s" % (len(text), text))
+        for name in _INCLUDED.findall(text.decode(errors="replace")):
+            found = next((folder / name for folder in folders if (folder / name).is_file()), None)
+            if found is not None and name not in read:
+                waiting.append(found)
+            read.add(name)
+    return digest.hexdigest()
 
 
 def _equal() -> set[tuple[str, str, str]]:

@@ -2,10 +2,14 @@
 
 import signal
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks.mutation import ROOMS, Found, Outcome, in_cpu_time, known, page
+import pytest
+
+from benchmarks.mutation import ROOMS, Found, Outcome, compiled_once, in_cpu_time, known, page, room_files
 from tests.support.mutants import mutants
+from tests.support.tools import requires_host_cc
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 _PYTHON = b'''"""At most 3."""
@@ -89,6 +93,40 @@ def test_a_busy_machine_kills_no_mutant() -> None:
     waits = in_cpu_time(subprocess.run, ["sleep", "0.2"], timeout=0.1, check=False)
     computes = in_cpu_time(subprocess.run, ["sh", "-c", "while :; do :; done"], timeout=0.1, check=False)
     assert (waits.returncode, computes.returncode) == (0, -signal.SIGKILL)
+
+
+@requires_host_cc
+def test_files_that_a_mutant_does_not_change_are_compiled_once(tmp_path: Path) -> None:
+    """Objects are kept by what a compiler reads, wherever it lies: the file, options, and headers of headers."""
+    commands: list[Sequence[str]] = []
+
+    def run(command: Sequence[str]) -> subprocess.CompletedProcess[str]:
+        commands.append(command)
+        return subprocess.run(command, capture_output=True, text=True, check=True)
+
+    def compiled(place: str, number: int, option: str) -> bytes:
+        folder = tmp_path / place
+        folder.mkdir(exist_ok=True)
+        (folder / "number.h").write_text(f"#define NUMBER {number}\n")
+        (folder / "between.h").write_text('#include "number.h"\n')
+        (folder / "a.c").write_text('#include "between.h"\nint number(void) { return NUMBER; }\n')
+        command = ["gcc", option, f"-I{folder}", "-c", str(folder / "a.c"), "-o", str(folder / "a.o")]
+        assert compiled_once(run, tmp_path / "objects", command).returncode == 0
+        return (folder / "a.o").read_bytes()
+
+    first = compiled("one", 1, "-O2")
+    assert compiled("two", 1, "-O2") == first and len(commands) == 1
+    assert compiled("two", 2, "-O2") != first and len(commands) == 2
+    assert compiled("two", 1, "-O0") != first and len(commands) == 3
+
+
+@pytest.mark.parametrize("folder", ["templates/ops", "runtime_c/native/dsp"])
+def test_each_file_is_of_one_room(folder: str) -> None:
+    """But for RISC-V's assembly, which other tests run."""
+    owned = [file for room in ROOMS.values() for file in room_files(room) if file.parent == CHECKOUT / folder]
+    assert len(owned) == len(set(owned))
+    changeable = [file for file in (CHECKOUT / folder).iterdir() if mutants(file.name, file.read_bytes())]
+    assert {file.name for file in changeable if "rv32" not in file.name} <= {file.name for file in owned}
 
 
 def test_what_survived_once_can_be_tried_again() -> None:
