@@ -1,5 +1,6 @@
 """`tinygen diff`: every number is that of the two measurements, and symbols add up to what they are parts of."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -39,6 +40,9 @@ def test_item_20_parts_are_paired_by_name_and_place() -> None:
         ("gone", Pair(7, None), -7, Pair(2, None)),
     ]
     assert found.totals["ram_bytes"] == Pair(100, 100)
+    assert found.tables[2].title == "Modelled cycles by operator, ± 8%; 1 others are equal"
+    slower = difference("A", first, "B", replace(second, cycles_band=0.3))
+    assert [row[0] for row in slower.tables[1].rows if "cycles" in str(row[0])] == ["cycles_model A ± 8%, B ± 30%"]
 
 
 @pytest.mark.qemu
@@ -66,7 +70,7 @@ def test_item_20_two_builds_of_a_model_by_operator_and_symbol(tmp_path: Path) ->
     now = tinygen("diff", a, DIGITS, *BOARD, "-O", "time", "--json").document
     assert {**now, "b": None} == {**found, "b": None}
     shown = tinygen("diff", a, b).stdout
-    assert "Modelled cycles by operator" in shown
+    assert "Modelled cycles by operator, ± 30%" in shown
     assert "tg_v2_depthwise_convolve" in shown
     same = tinygen("diff", a, a)
     assert same.code == 0

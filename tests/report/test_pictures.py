@@ -74,12 +74,12 @@ def test_every_picture_has_a_title_a_sentence_and_its_numbers_in_a_table() -> No
     titles = [picture.title for result in results for picture in result.pictures]
     assert titles == [
         *("The network, and what each operator takes", "Instructions by operator", "What flash is full of"),
-        *("What it takes of the part", "The network, and what each operator takes", "Cycles by operator"),
+        *("What it takes of the part", "The network, and what each operator takes", "Modelled cycles ± 8% by operator"),
         *(
             "What flash is full of",
             "What it takes of the part",
             "In all",
-            "Modelled cycles by operator",
+            "Modelled cycles by operator, ± 8%",
             "Bytes of flash by symbol",
         ),
     ]

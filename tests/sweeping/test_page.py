@@ -62,7 +62,7 @@ def test_a_front_is_what_nothing_beats(figures: int) -> None:
 
 
 def test_figures_are_measured_ones_where_there_are_some() -> None:
-    planned, measured = _row("a", "m4", arena_bytes=1), _row("a", "m4", cycles_model=5, accuracy=0.5)
+    planned, measured = _row("a", "m4", arena_bytes=1), _row("a", "m4", cycles_model=5, cycles_band=0.3, accuracy=0.5)
     assert [figure.column for figure in figures_of([planned])] == [
         "arena_bytes",
         "const_bytes",
@@ -70,6 +70,7 @@ def test_figures_are_measured_ones_where_there_are_some() -> None:
     ]
     columns = [figure.column for figure in figures_of([planned, measured])]
     assert columns == ["ram_bytes", "flash_bytes", "cycles_model", "accuracy"]
+    assert figures_of([measured])[2].axis.title == "modelled cycles ± 30%"
 
 
 def test_the_page_has_every_row_and_marks_the_fronts_of_each_board() -> None:

@@ -319,13 +319,13 @@ def test_points_are_validated_and_measured() -> None:
     found = evaluate(DIGITS, chosen, PointTask(validate=1, bench=True), pipeline.Shared())
     assert (found.error, found.exact, found.mismatches) == ("", True, 0)
     measured = tinygen("bench", DIGITS, "-t", BOARDS[1], "--kernels", "portable", "--json").document
-    names = ("instructions", "cycles_model", "ram_bytes", "stack_bytes", "code_bytes", "flash_bytes")
+    names = ("instructions", "cycles_model", "cycles_band", "ram_bytes", "stack_bytes", "code_bytes", "flash_bytes")
     assert [getattr(found, name) for name in names] == [measured[name] for name in names]
 
 
 def test_progress_says_how_many_failed_and_which_point_is_best() -> None:
     def row(**figures: Any) -> Row:
-        base = {"model": "a/b.tflite", "target": "m4", "accuracy": None, "cycles_model": None}
+        base = {"model": "a/b.tflite", "target": "m4", "accuracy": None, "cycles_model": None, "cycles_band": None}
         return {**base, "estimated_instructions": 5_000, **figures}
 
     assert is_better(row(estimated_instructions=4_000), row())
@@ -333,7 +333,8 @@ def test_progress_says_how_many_failed_and_which_point_is_best() -> None:
     assert is_better(row(cycles_model=3), row(cycles_model=4, estimated_instructions=1))
     assert standing(0, None) == ""
     assert standing(1_200, row()) == "1,200 failed, best b.tflite on m4: 5,000 estimated_instructions"
-    assert standing(0, row(accuracy=0.5, cycles_model=7)) == "best b.tflite on m4: accuracy 0.500, 7 cycles_model"
+    measured = row(accuracy=0.5, cycles_model=7, cycles_band=0.3)
+    assert standing(0, measured) == "best b.tflite on m4: accuracy 0.500, 7 ± 30% cycles_model"
 
 
 def test_the_command_shows_its_progress(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

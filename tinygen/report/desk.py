@@ -6,7 +6,7 @@ from tinygen.build.execute import Execution, execute
 from tinygen.build.sizes import Sizes
 from tinygen.codegen.harness import Measure
 from tinygen.report.bench import Bench, compared, numbered
-from tinygen.report.table import ShownTable, count, facts, listing, short_name, size
+from tinygen.report.table import ShownTable, count, cycles, facts, listing, short_name, size
 from tinygen.system.work import work_folder
 from tinygen.verify.program import Program
 from tinygen.verify.samples import Samples, random_samples
@@ -21,6 +21,7 @@ class OperatorCycles:
     operator: str  # as the user's file spells it
     cycles: int  # with the few that call the counter
     cycles_model: int | None  # None where nothing models the board's core
+    cycles_band: float | None  # of these, as a share
 
 
 @dataclass(frozen=True)
@@ -74,18 +75,21 @@ def _run(compiled: Program, samples: Samples, measure: Measure) -> tuple[Executi
 
 def _operators(compiled: Program, modelled: Bench, samples: Samples) -> tuple[OperatorCycles, ...]:
     execution, _ = _run(compiled, samples, Measure.INSTRUCTIONS_PER_OPERATOR)
-    by_name = {operator.name: operator.cycles_model for operator in modelled.per_op}
+    by_name = {each.name: (each.cycles_model, each.cycles_band) for each in modelled.per_op}
     values = execution.outcome.values
     return tuple(
-        OperatorCycles(op.name, spelled(op), values[f"operator_{number}"] // len(samples), by_name.get(op.name))
+        OperatorCycles(
+            op.name, spelled(op), values[f"operator_{number}"] // len(samples), *by_name.get(op.name, (None, None))
+        )
         for number, op in enumerate(numbered(compiled.schedule), 1)
         if f"operator_{number}" in values
     )
 
 
-def desk_tables(title: str, found: BoardCycles, cycles_model: int | None) -> list[ShownTable]:
+def desk_tables(title: str, found: BoardCycles, modelled: Bench) -> list[ShownTable]:
     """Counted cycles beside modelled ones."""
-    ratio = "" if found.ratio is None else f", {found.ratio:.2f} of the modelled {count(cycles_model)}"
+    model = cycles(modelled.cycles_model, modelled.cycles_band)
+    ratio = "" if found.ratio is None else f", {found.ratio:.2f} of the modelled {model}"
     rows = [
         ("cycles", f"{count(found.cycles)} per inference{ratio}"),
         ("first inference", f"{count(found.first_cycles)} cycles"),
@@ -95,7 +99,12 @@ def desk_tables(title: str, found: BoardCycles, cycles_model: int | None) -> lis
     tables = [facts(f"{title}, on the board", rows)]
     if found.per_op:
         operators = (
-            (o.operator, short_name(o.name), o.cycles, "" if o.cycles_model is None else o.cycles_model)
+            (
+                o.operator,
+                short_name(o.name),
+                o.cycles,
+                "" if o.cycles_model is None else cycles(o.cycles_model, o.cycles_band),
+            )
             for o in found.per_op
         )
         tables.append(listing(("operator", "name", "cycles", "modelled"), operators, "Operators on the board"))

@@ -39,6 +39,18 @@ class Pair:
 
 
 @dataclass(frozen=True)
+class Bands:
+    """How far silicon may be from the modelled cycles of both builds, as a share; None where one has none."""
+
+    a: float | None
+    b: float | None
+
+    def __str__(self) -> str:
+        known = [f"{name} ± {band:.0%}" for name, band in (("A", self.a), ("B", self.b)) if band is not None]
+        return f"± {self.a:.0%}" if self.a is not None and self.a == self.b else ", ".join(known)
+
+
+@dataclass(frozen=True)
 class OperatorDifference:
     """An operator; None where a build has none of that name."""
 
@@ -66,6 +78,7 @@ class BuildDifference(Result):
     a: str
     b: str
     totals: Mapping[str, Pair]
+    cycles_band: Bands
     operators: tuple[OperatorDifference, ...]
     symbols: tuple[SymbolDifference, ...]
 
@@ -106,6 +119,7 @@ def difference(a: str, first: Bench, b: str, second: Bench) -> BuildDifference:
         a=a,
         b=b,
         totals={name: Pair(getattr(first, name), getattr(second, name)) for name in _TOTALS},
+        cycles_band=Bands(first.cycles_band, second.cycles_band),
         operators=tuple(_operator(*pair) for pair in operators),
         symbols=tuple(sorted((_symbol(*pair) for pair in symbols), key=lambda each: each.name)),
     )
@@ -161,14 +175,14 @@ def _pair(first: _Part | None, second: _Part | None, number: Callable[[_Part], i
 
 def _tables(found: BuildDifference) -> tuple[ShownTable, ...]:
     tables = [facts("Two builds", (("A", found.a), ("B", found.b))), _totals_table(found)]
-    unit, taken = _taken(found)
+    title, taken = _taken(found)
     operators = [
         (each.operator, short_name(each.name), _kernels(each), *_numbers(pair))
         for each, pair in taken
         if pair.change or each.kernel_a != each.kernel_b
     ]
     titles: tuple[str, ...] = ("operator", "name", "kernel", "A", "B", "B - A")
-    tables.append(listing(titles, operators, f"{unit} by operator{_equal(operators, found.operators)}"))
+    tables.append(listing(titles, operators, f"{title}{_equal(operators, found.operators)}"))
     symbols = [(each.name, *_numbers(each.flash_bytes), *_numbers(each.ram_bytes)) for each in _changed_symbols(found)]
     titles = ("symbol", "flash A", "B", "B - A", "RAM A", "B", "B - A")
     tables.append(listing(titles, symbols, f"Bytes by symbol{_equal(symbols, found.symbols)}"))
@@ -176,16 +190,19 @@ def _tables(found: BuildDifference) -> tuple[ShownTable, ...]:
 
 
 def _totals_table(found: BuildDifference) -> ShownTable:
-    totals = [(name, *_numbers(pair), _share(pair)) for name, pair in found.totals.items()]
+    bands = {"cycles_model": str(found.cycles_band)}
+    totals = [
+        (f"{name} {bands.get(name, '')}".rstrip(), *_numbers(pair), _share(pair)) for name, pair in found.totals.items()
+    ]
     return listing(("", "A", "B", "B - A", ""), totals, "In all")
 
 
 def _taken(found: BuildDifference) -> tuple[str, list[tuple[OperatorDifference, Pair]]]:
-    """What operators take, and its unit; the largest changes first."""
+    """What operators take, and what that is; the largest changes first."""
     has_cycles = any(each.cycles_model != Pair(None, None) for each in found.operators)
     taken = [(each, each.cycles_model if has_cycles else each.instructions) for each in found.operators]
-    unit = "Modelled cycles" if has_cycles else "Instructions"
-    return unit, sorted(taken, key=lambda row: -abs(row[1].change))
+    title = f"Modelled cycles by operator, {found.cycles_band}" if has_cycles else "Instructions by operator"
+    return title, sorted(taken, key=lambda row: -abs(row[1].change))
 
 
 def _changed_symbols(found: BuildDifference) -> list[SymbolDifference]:
@@ -203,9 +220,9 @@ def _totals_picture(found: BuildDifference) -> Picture:
 
 def _change_pictures(found: BuildDifference) -> Iterator[Picture]:
     """Of operators and of symbols, where there are changes."""
-    unit, taken = _taken(found)
+    by_operator, taken = _taken(found)
     changes = {
-        f"{unit} by operator": [(f"{each.operator} {short_name(each.name)}", pair) for each, pair in taken],
+        by_operator: [(f"{each.operator} {short_name(each.name)}", pair) for each, pair in taken],
         "Bytes of flash by symbol": [(each.name, each.flash_bytes) for each in _changed_symbols(found)],
     }
     for title, pairs in changes.items():

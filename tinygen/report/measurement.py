@@ -10,7 +10,7 @@ from tinygen.report.network import NetworkRow, network_picture
 from tinygen.report.picture import Picture
 from tinygen.report.result import Result
 from tinygen.report.shares import Share, cost_picture, room_picture
-from tinygen.report.table import ShownTable, count, cycles, facts, listing, short_name, size
+from tinygen.report.table import ShownTable, count, cycles, facts, listing, modelled, short_name, size
 
 _SHOWN_KINDS = 3
 
@@ -38,7 +38,7 @@ class BenchReport(Result, Bench):
     @property
     def tables(self) -> tuple[ShownTable, ...]:
         """The totals, those of a board first; the operators, and other kernels, where they were asked for."""
-        on_desk = [] if self.board is None else desk_tables(self.title, self.board, self.cycles_model)
+        on_desk = [] if self.board is None else desk_tables(self.title, self.board, self)
         made = [*on_desk, bench_table(self.title, self)]
         if self.per_op and self.board is None:
             made.append(operator_bench_table(self.per_op))
@@ -54,7 +54,7 @@ class BenchReport(Result, Bench):
         room = (room_picture(self.room),) if self.room else ()
         if not self.network:
             return room
-        unit = "instructions" if self.cycles_model is None else "cycles"
+        unit = "instructions" if self.cycles_model is None else modelled(self.cycles_band)
         explains = f"Constants of the network and functions, as they are linked: {size(self.flash_bytes)}."
         return (
             network_picture(self.network, unit),

@@ -101,6 +101,11 @@ def cycles(number: int | None, band: float | None) -> str:
     return count(number) if band is None else f"{count(number)} ± {band:.0%}"
 
 
+def modelled(band: float | None) -> str:
+    """The unit of numbers that are modelled cycles, in titles and headings."""
+    return "modelled cycles" if band is None else f"modelled cycles ± {band:.0%}"
+
+
 def size(number: int | None) -> str:
     """A number of bytes."""
     return "-" if number is None else f"{number:,} bytes"

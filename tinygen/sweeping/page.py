@@ -13,7 +13,7 @@ from tinygen import __version__
 from tinygen.report.drawing import MISSING, renderer
 from tinygen.report.page import escaping_environment
 from tinygen.report.plain import one_line
-from tinygen.report.table import count
+from tinygen.report.table import count, modelled
 from tinygen.sweeping.front import front
 from tinygen.sweeping.pictures import PictureAxis, PictureDot, picture
 from tinygen.sweeping.table import reasons
@@ -49,7 +49,6 @@ _PLANNED = (
 _MEASURED = (
     Figure("RAM", "ram_bytes", PictureAxis("RAM, bytes")),
     Figure("flash", "flash_bytes", PictureAxis("flash, bytes")),
-    Figure("cycles", "cycles_model", PictureAxis("cycles, modelled")),
 )
 _PAIRS = (0, 2), (1, 2), (0, 1)  # RAM and flash against cycles, against each other
 
@@ -119,9 +118,10 @@ def html_page(columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> str:
 def figures_of(rows: Iterable[Mapping[str, Any]]) -> tuple[Figure, ...]:
     """RAM, flash and cycles, as measured where they were, else as planned; the accuracy where one is known."""
     rows = tuple(rows)
-    are_measured = any(row["cycles_model"] is not None for row in rows)
+    bands = [row["cycles_band"] for row in rows if row["cycles_model"] is not None]
+    measured = (*_MEASURED, Figure("cycles", "cycles_model", PictureAxis(modelled(max(bands, default=None)))))
     accuracy = (_ACCURACY,) if any(row["accuracy"] is not None for row in rows) else ()
-    return (*(_MEASURED if are_measured else _PLANNED), *accuracy)
+    return (*(measured if bands else _PLANNED), *accuracy)
 
 
 def _front(rows: Sequence[Mapping[str, Any]], indices: Sequence[int], figures: Sequence[Figure]) -> tuple[int, ...]:

@@ -60,6 +60,7 @@ class PointResult:
     max_abs_diff: float | None = None
     instructions: int | None = None  # measured, as all that follow
     cycles_model: int | None = None
+    cycles_band: float | None = None  # how far silicon may be from them, as a share
     ram_bytes: int | None = None
     stack_bytes: int | None = None
     code_bytes: int | None = None
@@ -71,7 +72,7 @@ class PointResult:
         return self.error_code in (0, 2, 3, 4, 5)
 
 
-_MEASURED = ("instructions", "cycles_model", "ram_bytes", "stack_bytes", "code_bytes", "flash_bytes")
+_MEASURED = ("instructions", "cycles_model", "cycles_band", "ram_bytes", "stack_bytes", "code_bytes", "flash_bytes")
 
 
 @dataclass(frozen=True)

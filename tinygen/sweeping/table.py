@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tinygen.report.table import ShownTable, facts, listing
+from tinygen.report.table import ShownTable, cycles, facts, listing
 from tinygen.sweeping.engine import package
 
 FILES = ("results.csv", "results.parquet", "index.html")
@@ -54,8 +54,12 @@ def standing(failures: int, best: Mapping[str, Any] | None) -> str:
     parts = [f"{failures:,} failed"] if failures else []
     if best is not None:
         known = "" if best["accuracy"] is None else f"accuracy {best['accuracy']:.3f}, "
-        unit = "cycles_model" if best["cycles_model"] is not None else "estimated_instructions"
-        parts.append(f"best {Path(best['model']).name} on {best['target']}: {known}{best[unit]:,} {unit}")
+        is_measured = best["cycles_model"] is not None
+        cost = (
+            cycles(best["cycles_model"], best["cycles_band"]) if is_measured else f"{best['estimated_instructions']:,}"
+        )
+        unit = "cycles_model" if is_measured else "estimated_instructions"
+        parts.append(f"best {Path(best['model']).name} on {best['target']}: {known}{cost} {unit}")
     return ", ".join(parts)
 
 
