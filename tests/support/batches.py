@@ -94,6 +94,8 @@ def run_batch(graphs: Sequence[Graph], toolbox: Toolbox, seed: int, folder: Path
 def stacked() -> Iterator[None]:
     """Plans on whole tensors lay these one above the other: of operators without a connection all inputs live at once,
     and to look for a small arena of so many takes minutes.
+
+    The last one lies lowest: what an operator writes behind its results hits those before it, which nobody mends.
     """
     whole = "tinygen.planner.whole.whole"
     with patch(f"{whole}.place", _stacked), patch(f"{whole}.best_order", lambda graph: graph):
@@ -102,7 +104,7 @@ def stacked() -> Iterator[None]:
 
 def _stacked(items: Sequence[Sequence[Block]], **_: Any) -> dict[Block, int]:
     found, offset = {}, 0
-    for (block,) in items:
+    for (block,) in reversed(items):
         offset = -(-offset // block.align) * block.align
         found[block] = offset
         offset += block.bytes
