@@ -95,7 +95,8 @@ def stacked() -> Iterator[None]:
     """Plans on whole tensors lay these one above the other: of operators without a connection all inputs live at once,
     and to look for a small arena of so many takes minutes.
 
-    The last one lies lowest: what an operator writes behind its results hits those before it, which nobody mends.
+    Behind scratch lies the result of the operator before, behind a result the input of the next one: what is written
+    beyond either is noticed, as nothing of these is written again.
     """
     whole = "tinygen.planner.whole.whole"
     with patch(f"{whole}.place", _stacked), patch(f"{whole}.best_order", lambda graph: graph):
@@ -103,12 +104,22 @@ def stacked() -> Iterator[None]:
 
 
 def _stacked(items: Sequence[Sequence[Block]], **_: Any) -> dict[Block, int]:
+    blocks = [block for (block,) in items]
+    end = max(block.live.bit_length() for block in blocks)
     found, offset = {}, 0
-    for (block,) in reversed(items):
+    for block in sorted(blocks, key=partial(_turn, end)):
         offset = -(-offset // block.align) * block.align
         found[block] = offset
         offset += block.bytes
     return found
+
+
+def _turn(end: int, block: Block) -> tuple[int, int]:
+    """Where a block of operators without a connection lies: the last operator's lowest."""
+    first, last = (block.live & -block.live).bit_length() // 2, block.live.bit_length() // 2 - 1
+    if first == 0:
+        return -last, 2  # an input
+    return (-first - 1, 1) if block.live.bit_length() == end else (-first, 0)  # a result, or scratch
 
 
 def _planned(graph: Graph, board: Board, toolbox: Toolbox) -> Schedule:
