@@ -6,13 +6,12 @@ import numpy as np
 import pytest
 
 from benchmarks.fuzz import accepted, fuzz, mutant, page, recorded
-from tests.support.batches import TOOLBOXES, run_batch, stacked
+from tests.support.batches import TOOLBOXES, run_batch, stacked_offsets
 from tests.support.tools import requires_gcc_sanitizers
 from tinygen.ir.graph import Graph, Values
 from tinygen.ir.types import Array
 from tinygen.ops.conv2d import Conv2D
 from tinygen.planner.memory.block import whole_block
-from tinygen.planner.whole import whole
 
 MUTANTS = 20
 SEED = 5
@@ -56,8 +55,7 @@ def test_what_is_written_behind_a_buffer_hits_one_that_nobody_writes_again() -> 
     blocks = [whole_block(f"x{number}", 8, 4, 0, number) for number in range(4)]
     blocks += [whole_block(f"y{number}", 8, 4, number, 3) for number in range(4)]
     blocks.append(whole_block("scratch2", 8, 4, 2, 2))
-    with stacked():
-        placed = whole.place([(block,) for block in blocks])
+    placed = stacked_offsets([(block,) for block in blocks])
     names = [block.name for block in sorted(blocks, key=placed.__getitem__)]
     assert names == ["y3", "y2", "x3", "y0", "scratch2", "y1", "x2", "x1", "x0"]
 

@@ -99,11 +99,12 @@ def stacked() -> Iterator[None]:
     beyond either is noticed, as nothing of these is written again.
     """
     whole = "tinygen.planner.whole.whole"
-    with patch(f"{whole}.place", _stacked), patch(f"{whole}.best_order", lambda graph: graph):
+    with patch(f"{whole}.place", stacked_offsets), patch(f"{whole}.best_order", lambda graph: graph):
         yield
 
 
-def _stacked(items: Sequence[Sequence[Block]], **_: Any) -> dict[Block, int]:
+def stacked_offsets(items: Sequence[Sequence[Block]], **_: Any) -> dict[Block, int]:
+    """The place of each block in the arena, none above another."""
     blocks = [block for (block,) in items]
     end = max(block.live.bit_length() for block in blocks)
     found, offset = {}, 0
