@@ -96,6 +96,10 @@ bench-accuracy: setup ## Measure what calibration keeps of trained networks' ans
 bench-check: setup ## Derive the figures of README, docs/ and benchmarks/ again (PAGES=, WRITE=1 puts them there)
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m benchmarks.check $(if $(WRITE),--write) $(PAGES)
 
+.PHONY: bench-flash
+bench-flash: setup ## Plan image classification within 96 to 512 KB of flash (benchmarks/flash.md)
+	@$(BIN)/python -m benchmarks.flash
+
 .PHONY: bench-goals
 bench-goals: setup ## Plan all models for all goals, and compare each goal with the others at its own aim (benchmarks/goals.md)
 	@$(BIN)/python -m benchmarks.goals
