@@ -57,6 +57,25 @@ def test_complex_numbers() -> None:
     )
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(
+    ("operator", "type"),
+    [
+        *((name, "int8") for name in ("ADD", "DIV", "MUL", "PRELU")),
+        *((name, "int16") for name in ("ABS", "ADD", "LEAKY_RELU", "MUL", "PRELU", "RELU6", "SQUARE")),
+    ],
+)
+def test_scales_whose_quotient_no_float_holds(operator: str, type: str) -> None:
+    """Refused by what they are, without a warning of numpy's."""
+    writer = ModelWriter()
+    x = writer.tensor("x", (1, 4), type, scale=1e30)
+    others = {"PRELU": [writer.tensor("a", (1, 4), type, scale=1e30, data=[1, 2, 3, 4])]}
+    operands = [x, *others.get(operator, [x] if operator in ("ADD", "DIV", "MUL") else [])]
+    y = writer.tensor("y", (1, 4), type, scale=1e-30)
+    writer.operator(operator, operands, [y])
+    assert "operator 0" in _refusal(writer.finish([x], [y]))
+
+
 def test_operators_of_tensorflow() -> None:
     writer = ModelWriter()
     x, y = (writer.tensor(name, (1, 4), "float32") for name in "xy")

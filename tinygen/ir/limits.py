@@ -1,5 +1,7 @@
 """What graphs may hold, by the budget."""
 
+import numpy as np
+
 from tinygen.budget import ACTIVATION_BYTES, OPERATORS, TENSOR_BYTES, WORKING_ELEMENTS
 from tinygen.ir.graph import Graph, Op
 
@@ -14,6 +16,17 @@ def check_op(op: Op) -> None:
     """Raise BudgetError where results of a well-formed operator, or what its reference holds, are too large."""
     check_results(op)
     WORKING_ELEMENTS.check(op.working_elements, str(op.source))
+
+
+def check_read(op: Op) -> None:
+    """Raise ValueError where an operator of a file is not well formed, BudgetError where it is too large.
+
+    Quotients of scales that no float32 holds are infinite, without a warning: operators refuse them.
+    """
+    check_results(op)
+    with np.errstate(all="ignore"):
+        op.verify()
+    check_op(op)
 
 
 def check_graph(graph: Graph) -> None:

@@ -11,7 +11,7 @@ from tinygen.frontends.onnx.values import Form, Order, Pending, Placed, Quantize
 from tinygen.frontends.onnx.widths import Widening
 from tinygen.ir.coding import Coding
 from tinygen.ir.graph import Op, Source
-from tinygen.ir.limits import check_op, check_results
+from tinygen.ir.limits import check_read
 from tinygen.ir.names import unused
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, DType, Quant, TensorType
@@ -67,9 +67,7 @@ class Builder:
     def add(self, op: Op) -> None:
         """Append an operator that is well formed, in one width; ValueError where it is not."""
         for part in Widening(self.derive, self._wide).of_one(op):
-            check_results(part)
-            part.verify()
-            check_op(part)
+            check_read(part)
             self.ops.append(part)
             self._makers |= dict.fromkeys(part.results, part)
 

@@ -39,7 +39,7 @@ from tinygen.frontends.tflite.schema import read
 from tinygen.frontends.tflite.sizes import UnknownSizeError, check_sizes, fixed, inferred, with_sizes
 from tinygen.frontends.tflite.unsigned import as_signed, unsigned_tensors
 from tinygen.ir.graph import Graph, Op, Port
-from tinygen.ir.limits import check_op, check_results
+from tinygen.ir.limits import check_read
 from tinygen.ir.stream import State
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import DType, TensorType
@@ -304,9 +304,7 @@ def _read_operator(node: Node, problems: dict[int, str]) -> tuple[Op, ...]:
     read_ops = reader(node)
     ops = read_ops if isinstance(read_ops, tuple) else (read_ops,)
     for op in ops:
-        check_results(op)
-        op.verify()
-        check_op(op)
+        check_read(op)
     return ops
 
 
