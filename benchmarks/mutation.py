@@ -181,6 +181,7 @@ ROOMS = {
         tuple(f"templates/ops/{name}_*.j2" for name in _SUMS),
         (
             "tests/models/test_row_operators.py::test_an_average_of_two_rows_shows_every_sum",
+            "tests/models/test_row_operators.py::test_scaled_sums_end_with_the_output",
             "tests/models/test_slices.py::test_any_number_of_slices[two_layers-5]",
             "tests/models/test_slices.py::test_any_number_of_slices[bottleneck-2]",
             "tests/models/test_slices.py::test_any_number_of_slices[head-2]",
