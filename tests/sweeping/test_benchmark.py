@@ -48,6 +48,7 @@ def test_goals_are_met() -> None:
     assert _STORED["many"]["points"] == 10_000
     assert [part["failures"] for part in (_STORED["rate"], _STORED["many"])] == [0, 0]
     assert all(_STORED["queue"][goal]["30"] > GOALS["efficiency"] for goal in ("-O time", "-O ram"))
+    assert all(_STORED["scaling"][goal]["efficiency"] > GOALS["efficiency"] for goal in ("-O time", "-O ram"))
 
 
 def test_the_queue_keeps_workers_busy(monkeypatch: pytest.MonkeyPatch) -> None:
