@@ -40,7 +40,7 @@ def test_item_20_parts_are_paired_by_name_and_place() -> None:
         ("gone", Pair(7, None), -7, Pair(2, None)),
     ]
     assert found.totals["ram_bytes"] == Pair(100, 100)
-    assert found.tables[2].title == "Modelled cycles by operator, ± 8%; 1 others are equal"
+    assert found.tables[2].title == "Modelled cycles by operator, ± 8%; 1 equal"
     slower = difference("A", first, "B", replace(second, cycles_band=0.3))
     assert [row[0] for row in slower.tables[1].rows if "cycles" in str(row[0])] == ["cycles_model A ± 8%, B ± 30%"]
 

@@ -236,7 +236,7 @@ def _change_pictures(found: BuildDifference) -> Iterator[Picture]:
 
 def _equal(shown: Sequence[object], all: Sequence[object]) -> str:
     left = len(all) - len(shown)
-    return f"; {count(left)} others are equal" if left else ""
+    return f"; {count(left)} equal" if left else ""
 
 
 def _numbers(pair: Pair) -> tuple[str, str, str]:

@@ -50,7 +50,7 @@ class Explanation:
     model: str
     operators: tuple[EngineRow, ...]
     casts: tuple[CastRow, ...]
-    cycles: float  # modelled, casts included
+    cycles: float  # by the costs that the file of the board gives its engines, casts included
     points: int  # where precision changes, at inputs and outputs of the model too
     metric: str | None
     drop: float | None  # against the float network
@@ -61,8 +61,9 @@ def engine_tables(explanation: Explanation) -> tuple[ShownTable, ...]:
     """The assignment for people."""
     cast_cycles = sum(cast.cycles for cast in explanation.casts)
     cast_points = sum(cast.points for cast in explanation.casts)
+    cycles = f"{_cycles(explanation.cycles)}, {_cycles(cast_cycles)} of them in casts"
     rows = [
-        ("cycles", f"{_cycles(explanation.cycles)} modelled, {_cycles(cast_cycles)} of them in casts"),
+        ("cycles by the board's file", cycles),
         ("precision", f"{count(explanation.points)} points, {count(cast_points)} of them in casts"),
     ]
     if explanation.drop is not None and explanation.max_drop is not None:
