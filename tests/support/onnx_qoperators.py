@@ -165,6 +165,8 @@ QOPERATORS: Mapping[str, Build] = {
     "QLinearLeakyRelu": unary("QLinearLeakyRelu", 0.03, alpha=0.2),
     "QLinearSigmoid": unary("QLinearSigmoid", 1 / 256),
     "QLinearSoftmax": unary("QLinearSoftmax", 1 / 256, axis=-1, opset=13),
+    "QLinearSoftmax without axis": unary("QLinearSoftmax", 1 / 256, opset=12),
+    "QLinearSoftmax of opset 12": unary("QLinearSoftmax", 1 / 256, axis=1, opset=12),
 }
 
 

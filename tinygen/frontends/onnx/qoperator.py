@@ -131,6 +131,11 @@ def _average_pool(node: RawNode) -> tuple[RawNode, ...]:
     return (node,) if node.attributes.get("channels_last", 0) else _unary("AveragePool")(node)
 
 
+def _softmax(node: RawNode) -> tuple[RawNode, ...]:
+    """QLinearSoftmax: from the last axis on where it names none, in each opset."""
+    return _unary("Softmax")(replace(node, attributes={"axis": -1, **node.attributes}))
+
+
 def _concat(node: RawNode) -> tuple[RawNode, ...]:
     """QLinearConcat: scale and zero point of y, then x, scale, zero point for each input."""
     count = (sum(1 for name in node.inputs if name) - 2) // 3
@@ -152,5 +157,5 @@ EXPANSIONS: Mapping[tuple[str, str], Spread] = {
     (_MICROSOFT, "QLinearMul"): _binary("Mul"),
     (_MICROSOFT, "QLinearSigmoid"): _unary("Sigmoid"),
     (_MICROSOFT, "QLinearReduceMean"): _unary("ReduceMean"),
-    (_MICROSOFT, "QLinearSoftmax"): _unary("Softmax"),
+    (_MICROSOFT, "QLinearSoftmax"): _softmax,
 }

@@ -102,9 +102,9 @@ def of_rows(node: Node, kind: Callable[[str, Tensor, Tensor], Op], unit: Quant, 
 
 def row_axes(node: Node) -> tuple[int, ...]:
     """The axes that a row has of a softmax: before opset 13 all from one on, without those of size 1, else one."""
-    shape = node.shape(0)
-    axis = node.axis(node.integer("axis", -1 if node.opset >= 13 else 1), len(shape))
-    if node.opset >= 13:
+    shape, opset = node.shape(0), node.integer("opset", node.opset)  # which QLinearSoftmax names itself
+    axis = node.axis(node.integer("axis", -1 if opset >= 13 else 1), len(shape))
+    if opset >= 13:
         return (axis,)
     return tuple(other for other in range(axis, len(shape)) if shape[other] != 1) or (axis,)
 
