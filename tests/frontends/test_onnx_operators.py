@@ -9,7 +9,7 @@ import pytest
 from tests.support.onnx_models import CASES, OPSETS, combined, single
 from tests.support.onnx_qoperators import QOPERATORS, qoperator_model
 from tests.support.onnx_runtime import needs_onnxruntime
-from tests.support.onnx_writer import DEFAULT_OPSET
+from tests.support.onnx_writer import DEFAULT_OPSET, OnnxWriter
 from tinygen import passes
 from tinygen.errors import ToolError, UsageError
 from tinygen.frontends import import_model
@@ -22,6 +22,7 @@ from tinygen.verify import onnxruntime
 from tinygen.verify.onnxruntime import OnnxRuntime
 from tinygen.verify.oracle import Oracle
 from tinygen.verify.per_operator import OperatorComparison
+from tinygen.verify.reference import evaluate, outputs
 from tinygen.verify.samples import random_samples
 from tinygen.verify.validate import validate
 
@@ -72,6 +73,20 @@ def test_as_c(part: int, tmp_path: Path) -> None:
     file.write_bytes(combined(sorted(CASES)[part::PARTS]).finish())
     found = validate(compile_model(file, Options(kernels=Kernels.PORTABLE)), samples=3)
     assert found.exact, found.first_mismatch
+
+
+def test_many_turns_are_few_operators(tmp_path: Path) -> None:
+    """Of a file of 200 bytes each turn was an operand of its own: half a minute, and then as many copies in C."""
+    writer = OnnxWriter()
+    widths = writer.constant(np.array([1 << 20, (1 << 20) - 1], np.int64))
+    writer.output(writer.node("Pad", [writer.port((2,)), widths], {"mode": "wrap"}))
+    file = tmp_path / "model.onnx"
+    file.write_bytes(writer.finish())
+    graph = import_model(file)
+    assert sum(len(op.operands) for op in graph.ops) < 12
+    x = np.array([3, 5], np.float32)
+    (turned,) = outputs(graph, evaluate(graph, [x]))
+    assert np.array_equal(turned, np.pad(x, (1 << 20, (1 << 20) - 1), "wrap"))
 
 
 def _moves(graph: Graph) -> Sequence[str]:

@@ -52,6 +52,13 @@ class Composition:
         """The name of the result of an operator inside."""
         return self._named(self._read(operator, inputs, attributes, f"{self._node.output_name}:{len(self._values)}"))
 
+    def repeated(self, name: str, axis: int, count: int) -> str:
+        """The elements along an axis so often, one after the other: as an axis of its own that is expanded."""
+        before, after = self.shape(name)[:axis], self.shape(name)[axis:]
+        ones = self.apply("Reshape", name, self.integers(*before, 1, *after))
+        expanded = self.apply("Expand", ones, self.integers(*before, count, *after))
+        return self.apply("Reshape", expanded, self.integers(*before, count * after[0], *after[1:]))
+
     def last(self, operator: str, *inputs: str, **attributes: Attribute) -> Value:
         """The result of the operator that the node's own result is that of."""
         return self._read(operator, inputs, attributes, self._node.output_name)

@@ -195,18 +195,13 @@ def read_biased_gelu(node: Node, approximate: str) -> Value:
 
 
 def read_tile(node: Node) -> Value:
-    """Tile: repeats along each axis, as an axis of its own that is expanded."""
+    """Tile: repeats along each axis."""
     parts, x = _composition(node), node.raw.inputs[0]
     own, repeats = parts.shape(x), node.integers(1, "repeats")
     if len(repeats) != len(own) or any(count < 1 for count in repeats):
         raise UnsupportedError(f"repeats are {list(repeats)} for shape {list(own)}, one above 0 an axis was expected")
-    sizes = list(own)
     for axis in (axis for axis, count in enumerate(repeats) if count > 1):
-        before, after = sizes[:axis], sizes[axis:]
-        ones = parts.apply("Reshape", x, parts.integers(*before, 1, *after))
-        expanded = parts.apply("Expand", ones, parts.integers(*before, repeats[axis], *after))
-        sizes[axis] *= repeats[axis]
-        x = parts.apply("Reshape", expanded, parts.integers(*sizes))
+        x = parts.repeated(x, axis, repeats[axis])
     return parts.last("Identity", x)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from tinygen.frontends.onnx.composition import Composition
 from tinygen.frontends.onnx.node import Node, Readers
-from tinygen.frontends.onnx.operators import elementwise, movement
+from tinygen.frontends.onnx.operators import elementwise, movement, shape
 from tinygen.frontends.onnx.operators.function import scalar
 from tinygen.frontends.onnx.operators.stored import with_stored
 from tinygen.frontends.onnx.raw import UnsupportedError
@@ -18,7 +18,7 @@ _MIRRORS = {"reflect": Mirror.REFLECT}
 _EDGE, _WRAP = "edge", "wrap"
 _MODES = ("constant", *_MIRRORS, _EDGE, _WRAP)
 _MAX_PAD = 1 << 20
-_PRIMITIVES: Readers = {**elementwise.READERS, **movement.READERS}
+_PRIMITIVES: Readers = {**elementwise.READERS, **movement.READERS, **shape.READERS}
 
 Widths = tuple[tuple[int, int], ...]  # before and behind, for each axis
 
@@ -101,7 +101,8 @@ def _continued(parts: Composition, x: str, axis: int, pair: tuple[int, int], mod
         return _joined(parts, [ends[0], x, ends[1]], axis)
     turns, rest = zip(*(divmod(width, size) for width in pair), strict=True)
     last, first = _some(parts, x, axis, size - rest[0], size), _some(parts, x, axis, 0, rest[1])
-    return _joined(parts, [last, *[x] * (turns[0] + 1 + turns[1]), first], axis)
+    whole = parts.repeated(x, axis, turns[0] + 1 + turns[1]) if any(turns) else x
+    return _joined(parts, [last, whole, first], axis)
 
 
 def _some(parts: Composition, x: str, axis: int, begin: int, end: int) -> str | None:
