@@ -9,6 +9,7 @@ import pytest
 from tests.support.onnx_writer import Attributes, OnnxWriter, Value
 from tinygen.errors import UnsupportedModelError
 from tinygen.frontends import import_model
+from tinygen.ir.types import Array
 from tinygen.ops.real_function import RealFunction, RealKind
 from tinygen.options import Options
 from tinygen.pipeline import compile_model
@@ -147,6 +148,44 @@ def test_other_sums_are_refused(equation: str, reason: str, tmp_path: Path) -> N
     def build(writer: OnnxWriter, x: Value) -> Value:
         second = writer.constant(np.ones((2, 4, 6), np.float32))
         return writer.node("Einsum", [x, second], {"equation": equation})
+
+    with pytest.raises(UnsupportedModelError) as error:
+        import_model(_file(build, tmp_path))
+    assert reason in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("attributes", "reason"),
+    [
+        (
+            {"activation": "Elu", "activation_alpha": 0.5},
+            "activation is 'Elu' with 1 numbers, one of Clip with 2 numbers",
+        ),
+        ({"activation": "LeakyRelu"}, "activation is 'LeakyRelu' with 0 numbers, one of"),
+        ({"activation": "LeakyRelu", "activation_beta": 0.5}, "activation is 'LeakyRelu' with 0 numbers, one of"),
+    ],
+)
+def test_other_activations_of_fused_layers_are_refused(attributes: Attributes, reason: str, tmp_path: Path) -> None:
+    def build(writer: OnnxWriter, x: Value) -> Value:
+        rows, units = writer.node("Flatten", [x]), writer.constant(np.ones((30, 3), np.float32))
+        return writer.node("FusedGemm", [rows, units], attributes, domain=MICROSOFT)
+
+    with pytest.raises(UnsupportedModelError) as error:
+        import_model(_file(build, tmp_path))
+    assert f"(FusedGemm 'n1'): {reason}" in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("indices", "reason"),
+    [
+        (np.array([[1.5]], np.float32), "indices are float32, integers with a sign were expected"),
+        (np.array([[1 << 63]], np.uint64), "indices are uint64, integers with a sign were expected"),
+        (np.array([[2]]), "indices reach outside of [2]"),
+    ],
+)
+def test_places_that_are_none(indices: Array, reason: str, tmp_path: Path) -> None:
+    def build(writer: OnnxWriter, x: Value) -> Value:
+        return writer.node("GatherND", [x, writer.constant(indices)])
 
     with pytest.raises(UnsupportedModelError) as error:
         import_model(_file(build, tmp_path))

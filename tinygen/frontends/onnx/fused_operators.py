@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from itertools import takewhile
 
 from tinygen.frontends.onnx.raw import Attribute, RawNode
 
@@ -25,15 +26,20 @@ def conv(node: RawNode) -> tuple[RawNode, ...]:
 
 def gemm(node: RawNode) -> tuple[RawNode, ...]:
     """FusedGemm: a fully connected layer and an activation."""
-    return _spread(node, "Gemm", tuple(node.attributes[name] for name in _OF_GEMM if name in node.attributes), "")
+    named = takewhile(node.attributes.__contains__, _OF_GEMM)
+    return _spread(node, "Gemm", tuple(node.attributes[name] for name in named), "")
 
 
 def _spread(node: RawNode, operator: str, numbers: tuple[Attribute, ...], summand: str) -> tuple[RawNode, ...]:
-    """The node as it is where its activation is none that is known."""
+    """The node with a problem where its activation is none that is known, or its numbers are not there."""
     activation, (result,) = node.attributes.get("activation"), node.outputs
     names = _PARAMETERS.get(activation) if isinstance(activation, str) else None
     if names is None or not isinstance(activation, str) or len(numbers) < len(names):
-        return (node,)
+        known = ", ".join(
+            f"{name} with {len(wanted)} numbers" if wanted else name for name, wanted in _PARAMETERS.items()
+        )
+        problem = f"activation is '{activation}' with {len(numbers)} numbers, one of {known} was expected"
+        return (replace(node, domain="", operator=operator, problem=problem),)
     own = {name: value for name, value in node.attributes.items() if not name.startswith("activation")}
     sums, total = f"{result}:sums", f"{result}:total"
     parts = [(operator, node.inputs[:_SUMMAND], sums, own)]

@@ -250,6 +250,8 @@ def read_gather_nd(node: Node) -> Value:
 
 def _flat_indices(indices: Array, sizes: tuple[int, ...], batches: int) -> Array:
     """Positions along one axis in place of those along all of `sizes`, of which the first are those of the batch."""
+    if indices.dtype.kind != "i":
+        raise UnsupportedError(f"indices are {indices.dtype}, integers with a sign were expected")
     depth = indices.shape[-1]
     wide = indices.astype(np.int64)
     limits = np.array(sizes[len(sizes) - depth :])
