@@ -152,6 +152,15 @@ def test_texts_of_models_stay_texts_in_every_chart() -> None:
 
 
 @needs_renderer
+def test_texts_that_look_like_attributes_stay_whole() -> None:
+    names = ['a xmlns="', 'b xlink:href="c#', "d"]
+    svg = bars([ChartBar(name, 1, "1") for name in names])
+    assert svg is not None and not Page(f"<body>{svg}</body>").open
+    assert [text for text in re.findall(r">([^<>]+)</text>", svg) if text != "1"] == names
+    assert " xmlns" not in svg.partition(">")[0]
+
+
+@needs_renderer
 def test_bars_are_as_long_as_their_numbers() -> None:
     svg = bars([ChartBar("a", 10, "10"), ChartBar("b", 5, "5"), ChartBar("c", 0, "0")])
     widths = [float(found) for found in re.findall(r'd="M[\d.]+,[\d.]+h([\d.]+)v12', str(svg))]

@@ -22,7 +22,7 @@ STRONGEST = 0.5
 MISSING = "Pictures are missing: vl-convert-python is not installed. pip install 'tinygen[pictures]' has it."
 
 _NAMESPACES = re.compile(r' xmlns(:\w+)?="[^"]*"')  # not needed in HTML
-_LINK = re.compile(r'xlink:href="[^"]*#')  # Vega puts an address of its own before them
+_LINK = re.compile(r'<a xlink:href="[^"]*#')  # Vega puts an address of its own before them
 
 Chart = Mapping[str, Any]
 
@@ -48,6 +48,7 @@ def vega(chart: Chart, draws: ModuleType, says: str) -> Markup:
 
 
 def _element(draw: Callable[[Chart], str], chart: Chart, says: str) -> Markup:
-    svg = _LINK.sub('href="#', _NAMESPACES.sub("", draw(chart)))  # which has escaped the texts in it
+    root, end, drawn = draw(chart).partition(">")  # texts are behind it: < and > in them are escaped, quotes are not
     label = f' role="img" aria-label="{escape(one_line(says))}"' if says else ""
-    return Markup(svg.replace("<svg ", f"<svg{label} ", 1))
+    root = _NAMESPACES.sub("", root).replace("<svg ", f"<svg{label} ", 1)
+    return Markup(root + end + _LINK.sub('<a href="#', drawn))
