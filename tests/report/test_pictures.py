@@ -151,6 +151,12 @@ def test_texts_of_models_stay_texts_in_every_chart() -> None:
     assert bars([]) is None and treemap([], "") is None
 
 
+def test_pages_of_files_whose_names_are_no_text_can_be_written() -> None:
+    name = "net\udcff\x1b"  # as Python has a byte that is not UTF-8
+    for page in (html_page(replace(small_report(), model=name)), result_page(name, _bench(name, 70))):
+        assert page.encode() and r"net\udcff\x1b" in page and "\x1b" not in page
+
+
 @needs_renderer
 def test_texts_that_look_like_attributes_stay_whole() -> None:
     names = ['a xmlns="', 'b xlink:href="c#', "d"]

@@ -17,6 +17,7 @@ from tinygen.report.goals import GoalRow, goals_picture
 from tinygen.report.memory_map import memory_map
 from tinygen.report.network import NetworkRow, network_picture, network_rows
 from tinygen.report.picture import Picture, missing_note
+from tinygen.report.plain import one_line
 from tinygen.report.plan import BufferRole, PlanReport, describe
 from tinygen.report.result import Result
 from tinygen.report.shares import Share, cost_picture
@@ -126,8 +127,14 @@ def escaping_environment() -> Environment:
         loader=FileSystemLoader(paths.TEMPLATES),
         autoescape=True,
         undefined=StrictUndefined,
+        finalize=_readable,
         trim_blocks=True,
         lstrip_blocks=True,
     )
     environment.filters.update(count=count, shape=shape, short=short_name)
     return environment
+
+
+def _readable(value: object) -> object:
+    """Texts without what no page can hold: halves of surrogates in names of files, and other invisible characters."""
+    return one_line(value) if type(value) is str else value  # else Markup, which has its own line breaks
