@@ -88,6 +88,16 @@ def test_those_who_share_a_damaged_file_go_on_with_another(tmp_path: Path, damag
     second.close()
 
 
+def test_who_has_a_file_open_that_others_remove_goes_on_with_another(tmp_path: Path) -> None:
+    store, finding = ResultStore(tmp_path), {"key": PointResult(arena_bytes=5)}
+    store.put(finding)
+    [file] = tmp_path.glob("*.sqlite")
+    file.unlink()
+    store.put(finding)
+    assert store.get(finding) == ResultStore(tmp_path).get(finding) == finding
+    store.close()
+
+
 def test_a_folder_that_cannot_be_used_is_said_to_be(tmp_path: Path) -> None:
     (tmp_path / "findings000000.sqlite").mkdir()
     with pytest.raises(UsageError, match=r"sqlite: cannot be used \(.*\)\. Choose another --cache folder\.$"):

@@ -86,7 +86,8 @@ class ResultStore:
             try:
                 return act(self._opened())
             except sqlite3.DatabaseError as error:
-                if error.sqlite_errorcode & 0xFF not in _DAMAGE:
+                is_removed = error.sqlite_errorcode == sqlite3.SQLITE_READONLY_DBMOVED  # by who found it damaged
+                if not is_removed and error.sqlite_errorcode & 0xFF not in _DAMAGE:
                     raise
             self._leave()
             return act(self._opened())
@@ -110,7 +111,7 @@ class ResultStore:
         self.close()
         damaged = self._file
         following = damaged.with_name(_FILE.format(int(damaged.stem[-6:]) + 1))
-        self._file = max(following, *self._folder.glob(_FILES))
+        self._file = max((following, *self._folder.glob(_FILES)))
         self._opened()
         damaged.unlink(missing_ok=True)
 
