@@ -201,7 +201,8 @@ def _taken(found: BuildDifference) -> tuple[str, list[tuple[OperatorDifference, 
     """What operators take, and what that is; the largest changes first."""
     has_cycles = any(each.cycles_model != Pair(None, None) for each in found.operators)
     taken = [(each, each.cycles_model if has_cycles else each.instructions) for each in found.operators]
-    title = f"Modelled cycles by operator, {found.cycles_band}" if has_cycles else "Instructions by operator"
+    band = str(found.cycles_band)
+    title = f"Modelled cycles by operator{band and f', {band}'}" if has_cycles else "Instructions by operator"
     return title, sorted(taken, key=lambda row: -abs(row[1].change))
 
 
@@ -226,7 +227,7 @@ def _change_pictures(found: BuildDifference) -> Iterator[Picture]:
         "Bytes of flash by symbol": [(each.name, each.flash_bytes) for each in _changed_symbols(found)],
     }
     for title, pairs in changes.items():
-        changed = [(name, pair) for name, pair in pairs if pair.change]
+        changed = sorted(((name, pair) for name, pair in pairs if pair.change), key=lambda row: -abs(row[1].change))
         if changed:
             drawn = [ChartBar(name, pair.change, f"{pair.change:+,}") for name, pair in changed[:_MOST_DRAWN]]
             numbers = listing(("", "A", "B", "B - A"), ((name, *_numbers(pair)) for name, pair in changed), title)

@@ -101,7 +101,8 @@ def layer_picture(layers: tuple[Layer, ...]) -> Picture:
     return Picture(
         title="Largest difference by layer",
         explains="Of the target from the references, in steps of the stored integers (of float layers as they are); "
-        "below these, in grey, of the references from the oracle, where there is one. No bar: equal to the bit.",
+        "below these, in grey, of the references from the oracle, where there is one. No bar: no difference that is a "
+        "number; the table has the mismatches.",
         svg=bars([*drawn, *drawn_oracle], says="Largest difference by layer"),
         table=layer_table(layers),
     )
