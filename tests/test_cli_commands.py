@@ -304,6 +304,16 @@ def test_doctor_fits_a_terminal() -> None:
     assert all(shown in tinygen("doctor", "-v").stdout for shown in ("Where they are", str(shutil.which("cc"))))
 
 
+def test_example_writes_into_folders_alone(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.touch()
+    ended = tinygen("example", file)
+    assert (ended.code, ended.stderr) == (
+        2,
+        f"tinygen: {file}: cannot be made (File exists). Choose another folder.\n",
+    )
+
+
 def test_a_wheel_is_not_told_of_submodules(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(paths, "_INSTALLED", tmp_path)
     assert {tool.name: tool.remedy for tool in take_inventory()}["CMSIS-NN"] == "set TINYGEN_CMSIS_NN"

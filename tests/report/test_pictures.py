@@ -275,4 +275,4 @@ def test_html_writes_a_page_and_never_over_other_files(tmp_path: Path) -> None:
     assert ended.stderr == f"tinygen: --html: is '{tmp_path}/page.txt', a file named *.html was expected. Rename it.\n"
     ended = command("inspect", DIGITS, "--html", other)
     assert (ended.code, other.read_text()) == (2, "<html>")
-    assert f"{other}: is there, and no page of tinygen's; a new name was expected." in ended.stderr
+    assert ended.stderr.endswith(f"{other}: is there, and no page of tinygen's; a new name was expected. Choose one.\n")

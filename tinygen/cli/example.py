@@ -7,7 +7,7 @@ import typer
 
 from tinygen import paths
 from tinygen.cli.command import command as as_command
-from tinygen.cli.output_file import IsOwn, check_free, write_bytes
+from tinygen.cli.output_file import IsOwn, check_free, make_folder, write_bytes
 from tinygen.cli.terminal import Terminal
 from tinygen.report.table import facts
 
@@ -26,7 +26,7 @@ def _holds(content: bytes) -> IsOwn:
 def command(terminal: Terminal, out: Out = Path("digits"), force: Force = False) -> None:
     """Write a small network and its samples into a folder, to try commands on."""
     contents = {out / name: (paths.EXAMPLE / name).read_bytes() for name in _FILES}
-    out.mkdir(parents=True, exist_ok=True)
+    make_folder(out, parents=True)
     for file, content in contents.items():
         check_free(file, force, _holds(content), "another file")
     for file, content in contents.items():

@@ -11,7 +11,7 @@ from tinygen.tasks.inspection import InspectionRequest, inspect_model
 
 @as_command(MICROCONTROLLER, without=["name"])
 def command(terminal: Terminal, model: Model, options: Options, asked: InspectionRequest, page: PageFile) -> None:
-    """Show whether a model is supported and fits, and what stands in the way. Needs no C compiler, writes nothing."""
+    """Show whether a model is supported and fits, and what stands in the way. Needs no C compiler, and writes no C."""
     page.check_free(model)
     found, refusal = inspect_model(model, options, asked, terminal)
     page.write(f"{model.name} for {found.target}", found)

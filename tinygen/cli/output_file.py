@@ -21,19 +21,29 @@ IsOwn = Callable[[Path], bool]
 
 
 def check_free(
-    file: Path, force: bool, is_own: IsOwn, what: str = "not tinygen's", inputs: Sequence[Path | None] = ()
+    file: Path, force: bool | None, is_own: IsOwn, what: str = "not tinygen's", inputs: Sequence[Path | None] = ()
 ) -> None:
     """Raise UsageError, before any work, where `file` cannot be written or holds something of the user's.
 
     A file that is there is replaced where `is_own` says that tinygen wrote such ones, or with `force`; but never one of
-    `inputs`, which the command reads. `what` says in messages what another file is.
+    `inputs`, which the command reads. `what` says in messages what another file is; `force` is None where the command
+    has no such option.
     """
     try:
         _check_place(file, inputs)
     except OSError as error:
         raise _unwritable(file, error) from None
     if file.is_file() and not force and not is_own(file):
-        raise UsageError(f"{file}: is there, and {what}; a new name was expected. Choose one, or add --force.")
+        remedy = "Choose one." if force is None else "Choose one, or add --force."
+        raise UsageError(f"{file}: is there, and {what}; a new name was expected. {remedy}")
+
+
+def make_folder(folder: Path, parents: bool = False) -> None:
+    """Make a folder that results go into, where it is missing; UsageError where it cannot be."""
+    try:
+        folder.mkdir(parents=parents, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"{folder}: cannot be made ({error.strerror}). Choose another folder.") from None
 
 
 def _check_place(file: Path, inputs: Sequence[Path | None]) -> None:

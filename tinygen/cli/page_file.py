@@ -33,7 +33,7 @@ class PageFile:
     def check_free(self, *inputs: Path | None) -> None:
         """Raise UsageError, before any work, where the page cannot be written, or would replace what is not one."""
         if self.html is not None:
-            check_free(self.html, False, _is_page, "no page of tinygen's", inputs)
+            check_free(self.html, None, _is_page, "no page of tinygen's", inputs)
 
     def write(self, title: str, result: Result) -> None:
         """Write it, where it was asked for."""

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from tinygen.cli.command import command as as_command
-from tinygen.cli.output_file import check_free, write_bytes
+from tinygen.cli.output_file import check_free, make_folder, write_bytes
 from tinygen.cli.terminal import Terminal
 from tinygen.errors import UsageError
 from tinygen.option import HelpPanel
@@ -111,10 +111,7 @@ def command(
 
 def _free_files(out: Path, force: bool) -> list[Path]:
     """The files to write, in a folder that is made where it is missing."""
-    try:
-        out.mkdir(exist_ok=True)
-    except OSError as error:
-        raise UsageError(f"{out}: cannot be made ({error.strerror}). Choose another folder.") from None
+    make_folder(out)
     files = [out / name for name in FILES]
     for file in files:
         check_free(file, force, is_own_table)
