@@ -110,15 +110,19 @@ def test_random_layers_in_tiles(method: Method, family: str, target: str, saniti
 
 @pytest.mark.parametrize(("target", "sanitized"), TARGETS)
 def test_flash_limits_the_tiles_of_winograd(target: str, sanitized: bool, tmp_path: Path) -> None:
-    """Less flash than the weights of tall tiles take: lower tiles; less than those of one row take: none."""
-    used: list[set[int]] = []
-    flash_bytes: int | None = None
-    while flash_bytes is None or used[-1]:
-        outcome = check("small_filters", LAYERS // 2, 4, target, tmp_path, sanitized, flash_bytes)
-        assert not outcome.differing
-        used.append({int(tile[0]) for tile in _tiles(outcome.functions)})
-        flash_bytes = outcome.const_bytes + CODE_BYTES - 1
-    assert [max(rows, default=0) for rows in used] == [4, 2, 1, 0]
+    """Less flash than the weights of tall tiles take: lower ones and none, layer by layer, within what there is."""
+    tallest = check("small_filters", LAYERS // 2, 4, target, tmp_path, sanitized)
+    assert max(_tiles(tallest.functions)) == "4x4"
+    taken = [tallest.const_bytes]
+    for share in (0.75, 0.6):
+        const_bytes = int(tallest.const_bytes * share)
+        outcome = check("small_filters", LAYERS // 2, 4, target, tmp_path, sanitized, const_bytes + CODE_BYTES)
+        assert not outcome.differing and _tiles(outcome.functions)
+        assert outcome.const_bytes <= const_bytes
+        taken.append(outcome.const_bytes)
+    none = check("small_filters", LAYERS // 2, 4, target, tmp_path, sanitized, tallest.const_bytes // 2 + CODE_BYTES)
+    assert not (tallest.differing or none.differing or _tiles(none.functions))
+    assert taken == sorted(taken, reverse=True) and none.const_bytes < taken[-1] < taken[0]
 
 
 def _tiles(functions: frozenset[str]) -> set[str]:
