@@ -27,6 +27,7 @@ from tinygen.verify.validate import validate
 _FINER = 256  # than int8
 _IN_STEPS = ("floor", "round", "functions of positive numbers")  # or steep: which no interpolated table follows
 _OF_BYTES = ("after conv", "prelu", "gemm")  # cases with constants of int8 between activations, or with zero points
+_INT8_ALONE = ("average pool, finer, padded", "log softmax")
 _SYMMETRIC = "quantize_static chooses with extra_options={'ActivationSymmetric': True}"
 
 
@@ -98,7 +99,7 @@ OWN: dict[str, Case] = {
     "from bytes": _from_bytes,
 }
 _READ = {
-    **{name: case for name, case in CASES.items() if name not in (*_IN_STEPS, *_OF_BYTES)},
+    **{name: case for name, case in CASES.items() if name not in (*_IN_STEPS, *_OF_BYTES, *_INT8_ALONE)},
     **OWN,
 }
 
@@ -131,6 +132,12 @@ def test_operator(name: str, tmp_path: Path) -> None:
     """Within 1 LSB, and what interpolated tables are off by."""
     graph = _check(_write([name], tmp_path / "model.onnx"))
     assert any(tensor.type.dtype is DType.INT16 for op in graph.ops for tensor in op.results)
+
+
+@pytest.mark.parametrize("name", _INT8_ALONE)
+def test_what_int8_alone_has_is_refused(name: str, tmp_path: Path) -> None:
+    with pytest.raises(UnsupportedOperatorsError):
+        import_model(_write([name], tmp_path / "model.onnx"))
 
 
 @needs_onnxruntime
