@@ -16,9 +16,9 @@ from tinygen.kernels.native.ring_vector import RingVector, on_ring
 from tinygen.kernels.packing import packing
 from tinygen.kernels.work import Work, work
 from tinygen.ops.clamp import Clamp
-from tinygen.ops.conv2d import Conv2D
 from tinygen.ops.fully_connected import FullyConnected
 from tinygen.ops.ring_fully_connected import RingFullyConnected
+from tinygen.ops.weighted import Weighted
 from tinygen.ops.window import UNIT, Window
 
 _LANES = 16
@@ -80,9 +80,7 @@ def lower_ring_fully_connected(op: Op, toolbox: Toolbox) -> tuple[Kernel, ...]: 
     return (on_ring(op, one_vector(op, scales), NativeMveRingFullyConnectedS8),)
 
 
-def one_vector(
-    op: FullyConnected | Conv2D | RingFullyConnected, scales: VectorRequantization
-) -> NativeMveFullyConnectedS8:
+def one_vector(op: Weighted, scales: VectorRequantization) -> NativeMveFullyConnectedS8:
     """The kernel for one vector of inputs."""
     units, features = scales.weights.shape
     key = "tg_native_mve_gemv", op.output_stage.key
