@@ -36,7 +36,7 @@ from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Quant
 from tinygen.kernels.base import Kernel, Library, Toolbox
 from tinygen.kernels.native.select import native_kernels
-from tinygen.kernels.prices import OWN, table, table_file, table_name
+from tinygen.kernels.prices import BASES, OWN, table, table_file, table_name
 from tinygen.kernels.select import has_kernel, variants
 from tinygen.kernels.tinygen_c.packed import packed_layers
 from tinygen.kernels.work import Work, work
@@ -55,7 +55,14 @@ from tinygen.targets import load
 from tinygen.targets.board import Board
 from tinygen.verify.samples import random_samples
 
-_BOARDS = ("mps2-an382", "mps2-an385", "mps2-an386", "mps3-an547", "qemu-rv32")  # Armv6-M, scalar, DSP, MVE, RV32IM
+_BOARDS = (  # Armv6-M, scalar, DSP, MVE, RV32IM, Zve32x
+    "mps2-an382",
+    "mps2-an385",
+    "mps2-an386",
+    "mps3-an547",
+    "qemu-rv32",
+    "qemu-rv32-zve32x",
+)
 _CALLS_PER_PROGRAM = 80
 _TALLEST_TILE = 4  # of Winograd's method
 _FEWEST_MEASUREMENTS = 5
@@ -309,12 +316,14 @@ def main() -> None:
     for board in map(load, asked.board or _BOARDS):
         name = table_name(board.isa, board.has_thumb2)
         kept = table(name) if asked.only or asked.missing else {}
+        base = table(BASES[name]) if name in BASES else {}
 
-        def measuring(part: str, board: Board = board, kept: Parts = kept) -> Measuring:
-            return Measuring(board, tuple(asked.only), frozenset(kept.get(part, {}) if asked.missing else ()))
+        def measuring(part: str, board: Board = board, kept: Parts = kept, base: Parts = base) -> Measuring:
+            known = frozenset(base.get(part, {})) | frozenset(kept.get(part, {}) if asked.missing else ())
+            return Measuring(board, tuple(asked.only), known)
 
         found = {OWN: _fitted(name, measuring(OWN).own())}
-        for library in Library:
+        for library in () if base else Library:
             own = measuring(library.value).library(library)
             found[library.value] = _fitted(f"{name} {library.value}", own)
         parts = {part: {**kept.get(part, {}), **functions} for part, functions in found.items()}

@@ -1,5 +1,7 @@
 """Mnemonics as objdump prints them, and what they occupy."""
 
+from dataclasses import replace
+
 import pytest
 
 from tinygen.build.disassembly import Instruction
@@ -46,6 +48,35 @@ def _parsed(text: str) -> Instruction:
 @pytest.mark.parametrize("kind", KINDS, ids=str)
 def test_kinds(kind: Kind) -> None:
     assert [(text, kind_of(_parsed(text))) for text in KINDS[kind]] == [(text, kind) for text in KINDS[kind]]
+
+
+RISCV_KINDS = {
+    Kind.ARITHMETIC: ("vsetvli x5,x23,e32,m4,ta,ma", "addi x28,x28,4"),
+    Kind.VECTOR_LOAD: ("vle8.v v0,(x7)", "vle32.v v8,(x9)", "vlse16.v v0,(x7),x6"),
+    Kind.VECTOR_STORE: ("vse8.v v24,(x13)", "vs1r.v v0,(x7)"),
+    Kind.VECTOR_MULTIPLY: ("vwmacc.vx v8,x17,v2", "vsmul.vv v8,v8,v4", "vmul.vv v0,v1,v2", "vwmul.vv v0,v2,v3"),
+    Kind.VECTOR_ARITHMETIC: ("vsext.vf2 v2,v0", "vsra.vi v0,v8,31", "vmv.v.v v12,v8", "vnclip.wi v0,v8,0"),
+}
+
+
+@pytest.mark.parametrize("kind", RISCV_KINDS, ids=str)
+def test_kinds_of_riscv_vectors(kind: Kind) -> None:
+    parsed = {text: replace(_parsed(text), is_riscv=True) for text in RISCV_KINDS[kind]}
+    assert {text: kind_of(instruction) for text, instruction in parsed.items()} == dict.fromkeys(parsed, kind)
+
+
+@pytest.mark.parametrize(
+    ("text", "results", "needs"),
+    [
+        ("vwmacc.vx v8,x17,v2", set(), {"x17"}),
+        ("vse8.v v24,(x13)", set(), {"x13"}),
+        ("vmv.x.s x5,v0", {"x5"}, set()),
+        ("vsetvli x5,x23,e32,m4,ta,ma", {"x5"}, {"x23"}),
+    ],
+)
+def test_registers_beside_riscv_vectors(text: str, results: set[str], needs: set[str]) -> None:
+    instruction = replace(_parsed(text), is_riscv=True)
+    assert (set(written(instruction)), set(read(instruction))) == (results, needs)
 
 
 def test_every_kind_is_tested() -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.support.models import MLPERF_TINY, golden_tflm, largest_difference, model_file, run_with
-from tests.support.native_mve import check_mve, is_mve
+from tests.support.native_vectors import check_vectors, is_vector
 from tests.support.tools import requires_host_cc, requires_qemu
 from tinygen.ir.graph import Source
 from tinygen.ir.tensor import Tensor
@@ -19,6 +19,7 @@ from tinygen.options import Kernels, Options
 from tinygen.pipeline import compile_model
 from tinygen.planner.cost.cost import costs
 from tinygen.report.bench import bench
+from tinygen.targets.isa import Isa
 
 LAYERS = 60
 FUNCTIONS = {  # of each family
@@ -47,7 +48,7 @@ TARGETS = [
 @pytest.mark.parametrize("family", FUNCTIONS)
 @pytest.mark.parametrize("target", TARGETS)
 def test_random_layers(family: str, target: str, tmp_path: Path) -> None:
-    outcome = check_mve(family, LAYERS, 1, target, tmp_path)
+    outcome = check_vectors(Isa.MVE, family, LAYERS, 1, target, tmp_path)
     assert not outcome.differing
     assert outcome.native >= FEWEST_NATIVE * LAYERS
     assert len(outcome.functions) == FUNCTIONS[family]
@@ -89,7 +90,7 @@ def test_whole_networks(name: str, tmp_path: Path) -> None:
     inputs, expected = golden_tflm(name, compiled)
     outputs = run_with(compiled, tmp_path, inputs[:SAMPLES]).outputs
     assert largest_difference(outputs, expected[:SAMPLES]) == 0
-    assert sum(is_mve(call.kernel) for call in compiled.schedule.calls) >= len(compiled.schedule.calls) - 4
+    assert sum(is_vector(call.kernel, Isa.MVE) for call in compiled.schedule.calls) >= len(compiled.schedule.calls) - 4
 
 
 @pytest.mark.qemu
@@ -99,7 +100,7 @@ def test_estimates_follow_measurements(name: str) -> None:
     compiled = compile_model(model_file(name), Options(target=BOARD, kernels=Kernels.NATIVE, may_split=False))
     calls, measured = compiled.schedule.calls, bench(compiled, per_op=True).per_op
     for call, found in zip(calls, measured, strict=True):
-        if is_mve(call.kernel):
+        if is_vector(call.kernel, Isa.MVE):
             estimate = costs(compiled.toolbox).call(call.op, call.kernel)
             assert estimate == pytest.approx(found.instructions, rel=LARGEST_ERROR), call.kernel.function
 
@@ -119,7 +120,7 @@ def test_split_plans_use_them_by_rows(name: str, ram_bytes: int, tmp_path: Path)
     options = Options(target=BOARD, kernels=Kernels.NATIVE, ram_bytes=ram_bytes)
     compiled = compile_model(model_file(name), options)
     tiles = [call for call in compiled.schedule.calls if call.op is not call.whole]
-    assert any(is_mve(call.kernel) for call in tiles)
+    assert any(is_vector(call.kernel, Isa.MVE) for call in tiles)
     inputs, expected = golden_tflm(name, compiled)
     outputs = run_with(compiled, tmp_path, inputs[:SAMPLES]).outputs
     assert largest_difference(outputs, expected[:SAMPLES]) == 0

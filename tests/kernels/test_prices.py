@@ -9,7 +9,7 @@ from benchmarks.calibrate_costs import pairs_of_library, pairs_of_own
 from tests.support.graphs import GraphBuilder
 from tests.support.rooms import PACKAGE
 from tinygen.kernels.base import Library, Toolbox
-from tinygen.kernels.prices import OWN, prices, table, table_file, table_name
+from tinygen.kernels.prices import BASES, OWN, prices, table, table_file, table_name
 from tinygen.kernels.select import variants
 from tinygen.ops.window import HW
 from tinygen.paths import RUNTIME_C
@@ -58,6 +58,20 @@ def test_prices_are_those_of_what_is_measured(isa: Isa, has_thumb2: bool) -> Non
                 assert not missing, f"{work.function}: measure {', '.join(sorted(missing))}"
                 measured[part].add(work.function)
     assert {part: set(functions) for part, functions in found.items()} == measured
+
+
+def test_prices_of_vectors_stand_beside_those_of_the_set_they_extend() -> None:
+    """All terms of the kernels that RISC-V's vectors have; the others cost what they do without."""
+    toolbox = Toolbox(Library.PORTABLE, Isa.ZVE32X)
+    pairs = [*pairs_of_own(toolbox), *pairs_of_library(toolbox)]
+    works = [kernel.work(op) for op, kernel in pairs]
+    base = {name for functions in table(BASES[Isa.ZVE32X]).values() for name in functions}
+    found = table(Isa.ZVE32X)
+    assert set(found) == {OWN} and set(found[OWN]) == {work.function for work in works} - base
+    for work in works:
+        if work.function in found[OWN]:
+            assert {term for term, amount in work.times.items() if amount} <= set(found[OWN][work.function])
+    assert all(prices(toolbox).has(work) for work in works)
 
 
 def test_each_kernel_has_a_price_or_a_reason() -> None:

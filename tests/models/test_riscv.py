@@ -45,10 +45,15 @@ OPEN = (
 pytestmark = [pytest.mark.qemu, requires_riscv_qemu]
 
 
-@pytest.mark.parametrize("kernels", [Kernels.NATIVE, Kernels.PORTABLE])
+@pytest.mark.parametrize(
+    ("target", "kernels"),
+    [("qemu-rv32", Kernels.NATIVE), ("qemu-rv32", Kernels.PORTABLE), ("qemu-rv32-zve32x", Kernels.NATIVE)],
+)
 @pytest.mark.parametrize("name", MLPERF_TINY)
-def test_networks_give_the_outputs_of_tflm_from_aligned_loads(name: str, kernels: Kernels, tmp_path: Path) -> None:
-    options = Options(target="qemu-rv32", kernels=kernels, objective=Objective.TIME)
+def test_networks_give_the_outputs_of_tflm_from_aligned_loads(
+    name: str, target: str, kernels: Kernels, tmp_path: Path
+) -> None:
+    options = Options(target=target, kernels=kernels, objective=Objective.TIME)
     compiled = compile_model(model_file(name), options)
     inputs, expected = golden_tflm(name, compiled)
     image = compiled.build(tmp_path, Measure.INSTRUCTIONS)
@@ -67,28 +72,34 @@ def test_item_24_public_networks(name: str) -> None:
     assert found.exact, found.first_mismatch
 
 
-def test_misaligned_loads_are_found(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("target", "load_words", "addresses"),
+    [
+        ("qemu-rv32", "lw t0, 1(%0)", 1),
+        ("qemu-rv32-zve32x", "addi t0, %0, 1\\n vsetivli zero, 4, e32, m1, ta, ma\\n vle32.v v0, (t0)", 4),
+    ],
+)
+def test_misaligned_loads_are_found(target: str, load_words: str, addresses: int, tmp_path: Path) -> None:
     """What the test above would see."""
-    board, source = load("qemu-rv32"), tmp_path / "main.c"
-    source.write_text(_MISALIGNED)
+    board, source = load(target), tmp_path / "main.c"
+    source.write_text(_MISALIGNED.replace("LOAD", load_words))
     tools = for_board(board)
     elf = build_program(tools, [source], tmp_path)
     misaligned = tmp_path / "misaligned.txt"
     plugin = plugin_option(elf, board, tmp_path / "counts.txt")
     run = qemu.run(elf, board, tmp_path, 20, icount=False, plugin=f"{plugin},misaligned={misaligned}")
     assert run.exit_code == 0
-    assert [line.split()[2] for line in misaligned.read_text().splitlines()] == ["4"]
+    assert [line.split()[2] for line in misaligned.read_text().splitlines()] == ["4"] * addresses
 
 
 _MISALIGNED = """
 #include "tg_target.h"
-static uint32_t words[2];
+static uint32_t words[5];
 int main(void)
 {
     tg_count_start();
-    uint32_t found;
-    __asm__ volatile("lw %0, 1(%1)" : "=r"(found) : "r"(words) : "memory");
+    __asm__ volatile("LOAD" : : "r"(words) : "t0", "memory");
     (void)tg_count_stop();
-    return (int)found;
+    return 0;
 }
 """

@@ -4,7 +4,7 @@ import ast
 import re
 from collections.abc import Mapping
 
-from tinygen.targets.isa import Isa
+from tinygen.targets.isa import RISCV_SETS, Isa
 
 _ARM_COMPILER = "__ARMCC_VERSION"  # never defined: scratch is planned for what gcc and clang make of CMSIS-NN
 _MACROS = ("ARM_MATH_DSP", "ARM_MATH_MVEI", _ARM_COMPILER)  # by which CMSIS-NN chooses its code
@@ -12,7 +12,7 @@ _DEFINED = {
     Isa.SCALAR: frozenset[str](),
     Isa.DSP: frozenset({"ARM_MATH_DSP"}),
     Isa.MVE: frozenset({"ARM_MATH_DSP", "ARM_MATH_MVEI"}),
-    **dict.fromkeys((Isa.HOST, Isa.RV32IMC, Isa.RV32IMAC, Isa.RV32IMAFC), frozenset[str]()),
+    **dict.fromkeys((Isa.HOST, *RISCV_SETS), frozenset[str]()),
 }
 _DIRECTIVE = re.compile(r"^\s*#\s*(if|ifdef|ifndef|elif|else|endif)\b(.*)$")
 _OPERATORS = (("&&", " and "), ("||", " or "))

@@ -11,13 +11,14 @@ from elftools.elf.sections import SymbolTableSection
 
 from tinygen.errors import ToolError
 from tinygen.targets import Board, Isa
+from tinygen.targets.isa import RISCV_SETS
 
 # RISC-V's instructions of 32 bits are one word there, Thumb's two halfwords.
 _LINE = re.compile(r"^\s*([0-9a-f]+):\t((?:[0-9a-f]{4} ?){1,2})\s*\t(\S+)(?:\t(.*))?$", re.MULTILINE)
 _RISCV_OPTIONS = ("-M", "no-aliases,numeric")
 _OPTIONS = {
     Isa.MVE: ("-m", "armv8.1-m.main", "-M", "force-thumb"),  # attributes of the file do not suffice for these
-    **dict.fromkeys((Isa.RV32IMC, Isa.RV32IMAC, Isa.RV32IMAFC), _RISCV_OPTIONS),
+    **dict.fromkeys(RISCV_SETS, _RISCV_OPTIONS),
 }
 _THUMB_BIT = 1
 

@@ -133,8 +133,8 @@ def operators() -> SourceTree:
 @cache
 def native() -> SourceTree:
     """tinygen's specialised kernels: for cores with MVE, and for all others."""
-    shared, dsp, mve = (paths.RUNTIME_C / "native" / folder for folder in ("shared", "dsp", "mve"))
-    return SourceTree("native", (dsp, mve), (shared, dsp, mve, VERSION))
+    shared, *folders = (paths.RUNTIME_C / "native" / folder for folder in ("shared", "dsp", "mve", "rvv"))
+    return SourceTree("native", tuple(folders), (shared, *folders, VERSION))
 
 
 def kernel_library(library: Library, cmsis_nn: Path | None) -> SourceTree:

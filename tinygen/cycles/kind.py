@@ -33,7 +33,7 @@ class Kind(StrEnum):
 
     @property
     def is_vector(self) -> bool:
-        """Whether it takes the four beats of a 128-bit instruction of MVE."""
+        """Whether it takes the beats of a vector, or of several."""
         return self.value.startswith("vector")
 
     @property
@@ -76,6 +76,11 @@ _RISCV_PATTERNS = (
     (Kind.FLOAT_MULTIPLY_ADD, r"fn?m(add|sub)\..*"),
     (Kind.FLOAT_DIVIDE, r"f(div|sqrt)\..*"),
     (Kind.FLOAT, r"f[^e].*"),
+    (Kind.ARITHMETIC, r"vset.*"),
+    (Kind.VECTOR_LOAD, r"vl\w*\.v"),
+    (Kind.VECTOR_STORE, r"vs\w*\.v"),
+    (Kind.VECTOR_MULTIPLY, r"v[sw]?(mul|macc|madd|nmsac|nmsub)\w*\..*"),
+    (Kind.VECTOR_ARITHMETIC, r"v.*"),
 )
 _RISCV_COMPILED = tuple((kind, re.compile(pattern)) for kind, pattern in _RISCV_PATTERNS)
 _FLOAT_DIVIDE = re.compile(r"vdiv|vsqrt")
@@ -181,8 +186,11 @@ def _riscv_registers(instruction: Instruction) -> list[str]:
 
 
 def _has_result(instruction: Instruction) -> bool:
-    """Whether the first register is written."""
-    return kind_of(instruction) not in (Kind.BRANCH, Kind.STORE, Kind.FLOAT_STORE) and instruction.mnemonic != "jr"
+    """Whether the first register is written, other than of vectors."""
+    kind = kind_of(instruction)
+    if kind.is_vector:
+        return ".x." in instruction.mnemonic  # vmv.x.s
+    return kind not in (Kind.BRANCH, Kind.STORE, Kind.FLOAT_STORE) and instruction.mnemonic != "jr"
 
 
 def _updates(instruction: Instruction) -> bool:

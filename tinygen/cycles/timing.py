@@ -38,7 +38,7 @@ class Timing:
     float_store: int = 1
     float_latency: int = 0  # stall where the next instruction needs the result of float arithmetic
     issue: int = 1  # instructions a cycle
-    vector: int = 2  # a 128-bit instruction of MVE
+    vector: int = 2  # a 128-bit instruction of MVE, or one of RISC-V on several registers
     overlapped_vector: int = 1  # behind one of another kind
     band: float = UNCHECKED  # of what is known of its error on silicon, where memory is described: docs/cycles.md
 
@@ -65,6 +65,9 @@ TIMINGS = {
     **dict.fromkeys(
         ("rv32imc", "rv32imac", "rv32imafc", "qingke-v4f"),
         Timing(_NO_TABLE, divide=16, load=1, load_use=1, refill=2, call=3, float_latency=2),
+    ),
+    "rv32imac_zve32x": Timing(  # kernels take 4 registers at once: a datapath as wide as one is busy for 4 cycles
+        _NO_TABLE, divide=16, load=1, load_use=1, refill=2, call=3, vector=4, overlapped_vector=4
     ),
     "hazard3": Timing(_HAZARD3, divide=18, load=1, load_use=1, refill=1, call=2, predicts_backward=True),
     "cortex-m52": Timing(_NO_TABLE, load=1, load_use=1, refill=2, predicate=0, vector=4, overlapped_vector=2),

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from tinygen.kernels.base import Toolbox
+from tinygen.ir.graph import Op
+from tinygen.kernels.base import Kernel, Toolbox
 from tinygen.kernels.cmsis_nn import convolution, multiplication
 from tinygen.kernels.work import Work
 from tinygen.targets.isa import Isa
@@ -19,6 +20,8 @@ FOLDER = Path(__file__).with_name("price_tables")
 OWN = "tinygen"  # part of a table for tinygen's own functions; the others are named as their library is
 ARMV6_M = "armv6-m"  # the table of cores that have not even Thumb-2
 RV32IM = "rv32im"  # the table of RISC-V: compressed, atomic and float instructions change no count
+
+BASES = {Isa.ZVE32X.value: RV32IM}  # tables that hold only what their sets run beside that of another
 
 Terms = Mapping[str, float]  # what one of each takes
 _CALL = "call"
@@ -64,19 +67,30 @@ def prices(toolbox: Toolbox) -> Prices:
     is_host = toolbox.isa is Isa.HOST
     library = table_name(Isa.SCALAR if is_host else toolbox.isa, toolbox.has_thumb2)
     own = table_name(Isa.DSP if is_host else toolbox.isa, toolbox.has_thumb2)
-    return _united(library, toolbox.library.value, own)
+    return _united(BASES.get(library, library), toolbox.library.value, (BASES.get(own, own), own))
+
+
+def faster_or_smaller(op: Op, kernels: Iterable[Kernel], toolbox: Toolbox) -> tuple[Kernel, ...]:
+    """Those of the kernels for `op` that are of use, the fastest first: what is slower must need less scratch."""
+    price = prices(toolbox)
+    useful: list[Kernel] = []
+    for kernel in sorted(kernels, key=lambda kernel: price.cheapest(kernel.works(op))):
+        if not useful or kernel.scratch_bytes < useful[-1].scratch_bytes:
+            useful.append(kernel)
+    return tuple(useful)
 
 
 def table_name(isa: Isa, has_thumb2: bool) -> str:
     """Of the table of an instruction set, and of its file."""
-    if isa.is_riscv:
+    if isa in (Isa.RV32IMC, Isa.RV32IMAC, Isa.RV32IMAFC):
         return RV32IM
     return isa.value if has_thumb2 else ARMV6_M
 
 
 @cache
-def _united(set: str, library: str, own_set: str) -> Prices:
-    return Prices({**table(set)[library], **table(own_set)[OWN]})
+def _united(set: str, library: str, own_sets: tuple[str, ...]) -> Prices:
+    own = {name: terms for own_set in own_sets for name, terms in table(own_set)[OWN].items()}
+    return Prices({**table(set)[library], **own})
 
 
 @cache

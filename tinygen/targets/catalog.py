@@ -26,6 +26,7 @@ _BOARD_OF_CORE = {
     "cortex-m85": "qemu-m85",
     "rv32imac": "qemu-rv32",
     "rv32imafc": "qemu-rv32imafc",
+    "rv32imac_zve32x": "qemu-rv32-zve32x",
     "hazard3": "qemu-hazard3",
 }
 

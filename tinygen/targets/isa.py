@@ -13,11 +13,12 @@ class Isa(StrEnum):
     RV32IMC = "rv32imc"
     RV32IMAC = "rv32imac"
     RV32IMAFC = "rv32imafc"
+    ZVE32X = "zve32x"  # vectors of integers, beside RV32IMAC
 
     @property
     def is_riscv(self) -> bool:
         """Whether it is one of RISC-V's."""
-        return self in _RISCV
+        return self in RISCV_SETS
 
     @property
     def macro_condition(self) -> str | None:
@@ -35,13 +36,15 @@ _MVE = "(defined(__ARM_FEATURE_MVE) && (__ARM_FEATURE_MVE & 1))"
 _DSP = "defined(__ARM_FEATURE_DSP)"
 # Kernels need multiplications alone; which float registers hold arguments the linker compares.
 _RV32 = "defined(__riscv_mul) && (__riscv_xlen == 32)"
-_RISCV = (Isa.RV32IMC, Isa.RV32IMAC, Isa.RV32IMAFC)
+_SCALAR_RISCV = (Isa.RV32IMC, Isa.RV32IMAC, Isa.RV32IMAFC)
+RISCV_SETS = (*_SCALAR_RISCV, Isa.ZVE32X)
 _MACRO_CONDITIONS = {
     Isa.SCALAR: f"!{_MVE} && !{_DSP}",
     Isa.DSP: f"!{_MVE} && {_DSP}",
     Isa.MVE: _MVE,
     Isa.HOST: None,
-    **dict.fromkeys(_RISCV, _RV32),
+    **dict.fromkeys(_SCALAR_RISCV, _RV32),
+    Isa.ZVE32X: f"{_RV32} && defined(__riscv_zve32x)",
 }
 
 # Cores of Armv6-M and the base of Armv8-M: no long products, no loads of unaligned words, hardly any instructions of 32
@@ -64,6 +67,7 @@ ARCHITECTURES = {
     "rv32imc": "rv32imc",
     "rv32imac": "rv32imac",
     "rv32imafc": "rv32imafc",
+    "rv32imac_zve32x": "rv32imac_zve32x",
     "hazard3": "rv32imac_zba_zbb",
     "qingke-v4f": "rv32imafc",
 }
@@ -85,6 +89,7 @@ ISAS_OF_CPU = {
     "rv32imc": (Isa.RV32IMC,),
     "rv32imac": (Isa.RV32IMAC,),
     "rv32imafc": (Isa.RV32IMAFC,),
+    "rv32imac_zve32x": (Isa.ZVE32X, Isa.RV32IMAC),
     "hazard3": (Isa.RV32IMAC,),
     "qingke-v4f": (Isa.RV32IMAFC,),
 }

@@ -13,7 +13,7 @@ from tinygen.kernels.native.native import NativeKernel, clamped
 from tinygen.kernels.native.plane_axes import PlaneAxis, axes_of
 from tinygen.kernels.native.requantization_mve import VectorRequantization, vector_requantization
 from tinygen.kernels.packing import packing
-from tinygen.kernels.prices import prices
+from tinygen.kernels.prices import faster_or_smaller, prices
 from tinygen.kernels.tinygen_c.ring import RingLayerKernel, ring_fields
 from tinygen.kernels.work import Work, work
 from tinygen.ops.clamp import Clamp
@@ -152,12 +152,7 @@ def _stream(scales: VectorRequantization) -> Array:
 def lower_depthwise_conv2d(op: Op, toolbox: Toolbox) -> tuple[Kernel, ...]:
     """By planes or by lanes: what is slower must need less scratch."""
     assert isinstance(op, DepthwiseConv2D)
-    price = prices(toolbox)
-    useful: list[Kernel] = []
-    for kernel in sorted((*planes(op, price), *lanes(op)), key=lambda kernel: price.cheapest(kernel.works(op))):
-        if not useful or kernel.scratch_bytes < useful[-1].scratch_bytes:
-            useful.append(kernel)
-    return tuple(useful)
+    return faster_or_smaller(op, (*planes(op, prices(toolbox)), *lanes(op)), toolbox)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

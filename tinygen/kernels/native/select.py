@@ -7,6 +7,7 @@ from tinygen.kernels.native import (
     addition,
     addition_mve,
     convolution_mve,
+    convolution_rvv,
     depthwise,
     depthwise_lanes_mve,
     fully_connected,
@@ -23,6 +24,8 @@ from tinygen.targets.isa import Isa
 LOWERINGS = united(*(home.LOWERINGS for home in (addition, depthwise, fully_connected, pooling, winograd)))
 _MVE_HOMES = (addition_mve, convolution_mve, depthwise_lanes_mve, fully_connected_mve, multiplication_mve, pooling_mve)
 MVE_LOWERINGS = united(*(home.LOWERINGS for home in _MVE_HOMES))
+RVV_LOWERINGS = {**LOWERINGS, **convolution_rvv.LOWERINGS}  # the others have no vectors
+_LOWERINGS_OF = {Isa.MVE: MVE_LOWERINGS, Isa.ZVE32X: RVV_LOWERINGS}
 
 
 def is_native(kernel: Kernel) -> bool:
@@ -32,7 +35,7 @@ def is_native(kernel: Kernel) -> bool:
 
 def native_kernels(op: Op, toolbox: Toolbox) -> tuple[Kernel, ...]:
     """The native kernels for `op`: the fastest first, each further one with less scratch."""
-    lower = (MVE_LOWERINGS if toolbox.isa is Isa.MVE else LOWERINGS).get(type(op))
+    lower = _LOWERINGS_OF.get(toolbox.isa, LOWERINGS).get(type(op))
     if lower is None or not _is_plain_int8(op) or _stays_plain(op, toolbox):
         return ()
     kernels = lower(op, toolbox)

@@ -1,4 +1,4 @@
-"""Random layers on the MVE kernels: under QEMU as assembly, on the host as their C model, from the same streams."""
+"""Random layers on kernels of vectors: under QEMU as assembly, on the host as their C model, from the same streams."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -24,17 +24,18 @@ from tinygen.targets import load
 from tinygen.targets.isa import Isa
 
 _RAM_BYTES = 100 << 20
+_PREFIXES = {Isa.MVE: "tg_native_mve_", Isa.ZVE32X: "tg_native_rvv_"}
 
 
-def check_mve(family: str, count: int, seed: int, target: str, folder: Path) -> Outcome:
-    """Run `count` random layers side by side in one program, against their numpy references."""
+def check_vectors(isa: Isa, family: str, count: int, seed: int, target: str, folder: Path) -> Outcome:
+    """Run `count` random layers side by side in one program, with kernels of a set, against their numpy references."""
     model = OperatorModel(np.random.default_rng([seed, *family.encode()]))
     for _ in range(count):
         FAMILIES[family](model)
     source = folder / "layers.tflite"
     source.write_bytes(model.finish())
     imported = import_model(source)
-    toolbox = Toolbox(Library.PORTABLE, Isa.MVE, has_native_kernels=True)
+    toolbox = Toolbox(Library.PORTABLE, isa, has_native_kernels=True)
     schedule = plan(passes.run(imported), load(target), toolbox, PlanRequest(_RAM_BYTES, False, False))
     outputs = _outputs(schedule, source.name, model, folder)
     differing = [
@@ -42,13 +43,13 @@ def check_mve(family: str, count: int, seed: int, target: str, folder: Path) -> 
         for op, output, right in zip(imported.ops, outputs, evaluate(imported, model.values), strict=True)
         if not np.array_equal(output, right)
     ]
-    functions = [call.kernel.function for call in schedule.calls if is_mve(call.kernel)]
+    functions = [call.kernel.function for call in schedule.calls if is_vector(call.kernel, isa)]
     return Outcome(count, len(functions), frozenset(functions), tuple(differing), 0)
 
 
-def is_mve(kernel: Kernel) -> bool:
-    """Whether it is one of those for MVE."""
-    return kernel.function.startswith("tg_native_mve_")
+def is_vector(kernel: Kernel, isa: Isa) -> bool:
+    """Whether it is one of those with the vectors of an instruction set."""
+    return kernel.function.startswith(_PREFIXES[isa])
 
 
 def _outputs(schedule: Schedule, title: str, model: OperatorModel, folder: Path) -> Sequence[Array]:
