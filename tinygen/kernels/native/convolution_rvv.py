@@ -3,6 +3,7 @@
 Fully connected layers are rows of pixels. What vectors cannot requantize the scalar kernels take.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -10,7 +11,7 @@ import numpy as np
 
 from tinygen.ir.graph import Op
 from tinygen.ir.types import Array
-from tinygen.kernels.base import Kernel, Lowerings, Table, Toolbox
+from tinygen.kernels.base import Kernel, Lowering, Lowerings, Table, Toolbox
 from tinygen.kernels.native import depthwise, fully_connected, winograd
 from tinygen.kernels.native.convolution import NativeConvolveS8
 from tinygen.kernels.native.requantization import ShortRequantization, short_requantization
@@ -25,6 +26,7 @@ from tinygen.ops.windowed import Windowed
 
 _PIXELS = 4  # of a block
 _VECTOR_BYTES = 16  # of the core that prices were measured on; kernels run with any
+_Kernels = tuple[Kernel, ...]
 _MOVED = 8 * _VECTOR_BYTES  # at once, by copies
 
 
@@ -76,41 +78,46 @@ class NativeRvvConvolveS8(NativeConvolveS8):
         }
 
 
-def lower_conv2d(op: Op, toolbox: Toolbox) -> tuple[Kernel, ...]:
-    """The kernels for `op`; those of vectors take no dilation, groups or unusual scales."""
+def _conv2d(op: Op) -> _Kernels:
+    """None for dilation, groups or unusual scales."""
     assert isinstance(op, Conv2D)
-    scalar = winograd.lower_conv2d(op, toolbox)
     weights = op.weights.data
     if weights is None or op.dilation != UNIT or op.groups != 1:
-        return scalar
+        return ()
     is_1x1 = op.window.kernel == UNIT and op.stride == UNIT and op.padding == NO_PADDING
     name = "convolve_1x1" if is_1x1 else "convolve"
-    vector = _kernel(op, name, weights.reshape(len(weights), -1), (op.input.shape, op.output.shape), op.window)
-    return faster_or_smaller(op, (*vector, *scalar), toolbox)
+    return _kernel(op, name, weights.reshape(len(weights), -1), (op.input.shape, op.output.shape), op.window)
 
 
-def lower_depthwise_conv2d(op: Op, toolbox: Toolbox) -> tuple[Kernel, ...]:
-    """The kernels for `op`; those of vectors take no multiplier, dilation or unusual scales."""
+def _depthwise_conv2d(op: Op) -> _Kernels:
+    """None for a multiplier, dilation or unusual scales."""
     assert isinstance(op, DepthwiseConv2D)
-    scalar = depthwise.lower_depthwise_conv2d(op, toolbox)
     weights = op.weights.data
     if weights is None or op.dilation != UNIT or op.multiplier != 1:
-        return scalar
+        return ()
     filters = weights.reshape(-1, op.output.shape[3]).T
-    vector = _kernel(op, "depthwise", filters, (op.input.shape, op.output.shape), op.window)
-    return faster_or_smaller(op, (*vector, *scalar), toolbox)
+    return _kernel(op, "depthwise", filters, (op.input.shape, op.output.shape), op.window)
 
 
-def lower_fully_connected(op: Op, toolbox: Toolbox) -> tuple[Kernel, ...]:
-    """The kernels for `op`; those of vectors take no variable weights or unusual scales."""
+def _fully_connected(op: Op) -> _Kernels:
+    """None for variable weights or unusual scales."""
     assert isinstance(op, FullyConnected)
-    scalar = fully_connected.lower_fully_connected(op, toolbox)
     weights = op.weights.data
     if weights is None:
-        return scalar
+        return ()
     units, features = weights.shape
-    shapes = (1, 1, op.rows, features), (1, 1, op.rows, units)
-    return faster_or_smaller(op, (*_kernel(op, "convolve_1x1", weights, shapes, Window(UNIT)), *scalar), toolbox)
+    return _kernel(op, "convolve_1x1", weights, ((1, 1, op.rows, features), (1, 1, op.rows, units)), Window(UNIT))
+
+
+def _beside(scalar: Callable[[Op, Toolbox], _Kernels], vectors: Callable[[Op], _Kernels]) -> Lowering:
+    """Chooses among kernels of vectors, where there are any, and the scalar ones."""
+
+    def lower(op: Op, toolbox: Toolbox) -> _Kernels:
+        found = vectors(op)
+        others = scalar(op, toolbox)
+        return faster_or_smaller(op, (*found, *others), toolbox) if found else others
+
+    return lower
 
 
 def _kernel(
@@ -119,7 +126,7 @@ def _kernel(
     filters: Array,
     shapes: tuple[tuple[int, ...], tuple[int, ...]],
     window: Window,
-) -> tuple[Kernel, ...]:
+) -> _Kernels:
     """The kernel for filters [channels, elements], of input and output with these shapes; none for unusual scales."""
     short = short_requantization(op.output_stage, filters.astype(np.int64))
     if short is None:
@@ -158,7 +165,7 @@ def _stream(filters: Array, short: ShortRequantization) -> Array:
 
 
 LOWERINGS: Lowerings = {
-    Conv2D: lower_conv2d,
-    DepthwiseConv2D: lower_depthwise_conv2d,
-    FullyConnected: lower_fully_connected,
+    Conv2D: _beside(winograd.lower_conv2d, _conv2d),
+    DepthwiseConv2D: _beside(depthwise.lower_depthwise_conv2d, _depthwise_conv2d),
+    FullyConnected: _beside(fully_connected.lower_fully_connected, _fully_connected),
 }
