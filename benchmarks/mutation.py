@@ -222,7 +222,7 @@ ROOMS = {
         ("convolution", "small_filters", "edge_convolution"),
     ),
     "native C: twins": _native(
-        ("gemm_twin.c", "gemm_twin_body.h", "pack_*twin*.c"),
+        ("gemm_twin.c", "gemm_twin_body.h", "pack_*twin*.c", "side_by_side.h"),
         (),
         *(f"two_pixels_at_once_in_c[{family}]" for family in ("convolution", "edge_convolution")),
         *(f"two_units_at_once_in_c[{family}]" for family in ("fully_connected", "edge_fully_connected")),
