@@ -108,6 +108,10 @@ bench-goals: setup ## Plan all models for all goals, and compare each goal with 
 bench-planning: setup ## Measure how long planning takes again (benchmarks/planning.md)
 	@$(BIN)/python -m benchmarks.planning
 
+.PHONY: bench-ram
+bench-ram: setup ## Plan the smallest arenas, beside what they should take (benchmarks/ram.md)
+	@$(BIN)/python -m benchmarks.ram
+
 .PHONY: bench-weights
 bench-weights: setup ## Measure networks with narrow weights again (benchmarks/weights.md)
 	@OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.weights $(MODES)

@@ -20,7 +20,7 @@ from tinygen.planner.plan import CurvePoint, PlanRequest, curve, plan
 from tinygen.planner.schedule.interpret import interpret
 from tinygen.planner.schedule.schedule import Schedule
 from tinygen.planner.search import splitting
-from tinygen.report.curve import RESIDENT, curve_picture, curve_rows
+from tinygen.report.curve import RESIDENT, curve_picture, curve_rows, curve_table
 from tinygen.tasks import inspection
 
 _M4 = targets.load("mps2-an386")
@@ -120,6 +120,8 @@ def test_all_rows_count_from_the_fastest_and_the_chosen_plan_is_one_of_them() ->
     compiled = compile_model(shared_file("models/mlperf_tiny/kws_ref_model.tflite"), options)
     rows = inspection.curve(compiled)
     assert min(row.extra_instructions for row in rows) == 0
+    shown = curve_table(rows).html
+    assert all(f"{row.arena_bytes:,}" in shown and f"{row.const_bytes:,}" in shown for row in rows)
     assert len({row.instructions - row.extra_instructions for row in rows}) == 1
     (chosen,) = (row for row in rows if row.chosen)
     assert (chosen.input, chosen.arena_bytes) == (RESIDENT, compiled.schedule.arena_bytes)

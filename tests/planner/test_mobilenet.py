@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tests.support.graphs import evaluate, random_inputs
-from tests.support.networks import mobilenet_v2
+from tests.support.networks import mobilenet_v2, msf_cnn
 from tests.support.steps import counted
 from tinygen import targets
 from tinygen.ir.graph import Graph
@@ -31,6 +31,12 @@ def test_arena_and_effort_of_planning(fetches_input: bool, arena_bytes: int) -> 
         schedule = _plan(graph, fetches_input)
     print(f"fetches_input={fetches_input}: {schedule.arena_bytes} bytes, planned in {steps.count} steps")
     assert schedule.lower_bound_bytes <= schedule.arena_bytes <= arena_bytes
+
+
+@pytest.mark.parametrize("adds", [False, True])
+def test_the_rivals_network_has_the_multiplications_that_it_names(adds: bool) -> None:
+    """Of "MobileNetV2-0.35" in result files of msf-CNN at fd74a7c; its arenas stand in benchmarks/ram.md."""
+    assert msf_cnn(adds=adds).macs == 18_909_490
 
 
 @pytest.mark.parametrize("fetches_input", [False, True])

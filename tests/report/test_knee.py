@@ -7,7 +7,7 @@ from tinygen.report.curve import REREADABLE, RESIDENT, CurveRow, Knee, next_knee
 
 
 def _row(arena_bytes: int, instructions: int, chosen: bool = False, input: str = RESIDENT) -> CurveRow:
-    return CurveRow(input, arena_bytes, arena_bytes, 0, instructions, 0, 0, chosen)
+    return CurveRow(input, arena_bytes, arena_bytes, 0, 0, instructions, 0, 0, chosen)
 
 
 def test_the_knee_saves_most_for_each_byte() -> None:

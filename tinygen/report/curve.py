@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tinygen.planner.plan import CurvePoint
+from tinygen.planner.schedule.constants import const_bytes
 from tinygen.report.axis import Tick, nice_ticks
 from tinygen.report.operators import extra_macs
 from tinygen.report.table import ShownTable, count, listing
@@ -23,6 +24,7 @@ class CurveRow:
     arena_bytes: int
     lower_bound_bytes: int
     extra_macs: int
+    const_bytes: int  # of flash: weights, biases and other tables
     instructions: int  # of one inference, estimated
     extra_instructions: int  # beyond the fastest plan of all rows
     fused_operators: int  # that run row by row
@@ -83,6 +85,7 @@ def curve_rows(curves: Mapping[str, Sequence[CurvePoint]]) -> tuple[CurveRow, ..
             arena_bytes=point.schedule.arena_bytes,
             lower_bound_bytes=point.schedule.lower_bound_bytes,
             extra_macs=extra_macs(point.schedule),
+            const_bytes=const_bytes(point.schedule),
             instructions=point.instructions,
             extra_instructions=point.instructions - least,
             fused_operators=len({call.whole for call in point.schedule.calls if call.split_from}),
@@ -118,13 +121,14 @@ def next_knee(rows: Sequence[CurveRow]) -> Knee | None:
 
 def curve_table(rows: Sequence[CurveRow]) -> ShownTable:
     """The curve for people."""
-    columns = ("input", "arena", "lower bound", "extra MACs", "instructions", "extra", "operators by rows", "")
+    columns = ("input", "arena", "lower bound", "extra MACs", "constants", "instructions", "extra", "by rows", "")
     cells = (
         (
             row.input,
             row.arena_bytes,
             row.lower_bound_bytes,
             row.extra_macs,
+            row.const_bytes,
             row.instructions,
             row.extra_instructions,
             row.fused_operators,
