@@ -158,7 +158,7 @@ def _run(name: str, path: Path, calibration: Calibration, unseen: Float32Array, 
     """In the generated C."""
     with work_folder() as folder:
         calibration.save(folder / "t.ctable.json")
-        compiled = compile_model(path, Options(ctable=folder / "t.ctable.json"))
+        compiled = compile_model(path, Options(ctable=folder / "t.ctable.json", target="host"))
     outputs = compiled.execute([[image[np.newaxis]] for image in unseen]).outputs
     return _accuracy(name, np.concatenate([sample[0] for sample in outputs]), labels, constant_bytes(calibration.graph))
 

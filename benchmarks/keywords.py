@@ -68,7 +68,7 @@ def calibrated(options: Sequence[str]) -> tuple[Keywords, Any]:
         asked = ["calibrate", str(MODEL), "--data", str(first_keywords(folder)), "-o", str(table), *options, "--json"]
         command = [sys.executable, "-c", "from tinygen.cli import main; main()", *asked]
         said = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
-        compiled = compile_model(MODEL, Options(ctable=table))
+        compiled = compile_model(MODEL, Options(ctable=table, target="host"))
     outputs = compiled.execute([[image[np.newaxis]] for image in images[CALIBRATION:]]).outputs
     scores = np.concatenate([sample[0] for sample in outputs]).reshape(len(outputs), -1)
     right = int((scores.argmax(axis=1) == labels[CALIBRATION:]).sum())

@@ -36,7 +36,7 @@ OUTPUT = "StatefulPartitionedCall_1:0"
 
 @pytest.fixture(scope="module")
 def model() -> tinygen.Model:
-    return tinygen.compile(DIGITS)
+    return tinygen.compile(DIGITS, target="host")
 
 
 @pytest.fixture(scope="module")
@@ -90,7 +90,7 @@ def test_wrong_inputs_are_refused(model: tinygen.Model) -> None:
 )
 def test_options_that_are_refused(options: dict[str, Any], message: str) -> None:
     with pytest.raises(UsageError) as caught:
-        tinygen.compile(DIGITS, **options)
+        tinygen.compile(DIGITS, **options, target="host")
     assert str(caught.value).startswith(message)
 
 
@@ -101,7 +101,7 @@ def test_several_inputs_and_outputs(tmp_path: Path) -> None:
     writer.operator("ADD", [first, second], [total])
     writer.operator("MAXIMUM", [first, second], [larger])
     (tmp_path / "two.tflite").write_bytes(writer.finish([first, second], [total, larger]))
-    two = tinygen.compile(tmp_path / "two.tflite")
+    two = tinygen.compile(tmp_path / "two.tflite", target="host")
     a, b = np.array([[1, 2, 3, 4]], np.int8), np.array([[9, -9, 100, 127]], np.int8)
     for x in ([a, b], {"a": a, "b": b}, {"in1": b, "in0": a}):
         total_values, larger_values = two.run(x)
@@ -120,7 +120,7 @@ def test_an_array_of_the_inputs_shape_is_one_sample(tmp_path: Path) -> None:
     x, y = (writer.tensor(name, (2, 4), scale=1.0, zero_point=0) for name in ("x", "y"))
     writer.operator("ABS", [x], [y])
     (tmp_path / "pair.tflite").write_bytes(writer.finish([x], [y]))
-    pair = tinygen.compile(tmp_path / "pair.tflite")
+    pair = tinygen.compile(tmp_path / "pair.tflite", target="host")
     values = np.array([[1, -2, 3, -4], [-5, 6, -7, 8]], np.int8)
     np.testing.assert_array_equal(pair.run(values), np.abs(values)[np.newaxis])
     np.testing.assert_array_equal(pair.run(np.stack([values, -values])), np.abs(np.stack([values, values])))
@@ -150,9 +150,9 @@ def test_options_are_those_of_the_command_line() -> None:
     small = tinygen.compile(str(DIGITS), target="mps2-an386", ram="8K", name="digits", kernels="portable", cc_opt="s")
     assert (small.report.name, small.report.library, small.report.arena_limit_bytes) == ("digits", "portable", 8192)
     with pytest.raises(DoesNotFitError, match="the arena needs 1536 bytes of RAM, 1024 are available"):
-        tinygen.compile(DIGITS, ram=1024, split=False)
+        tinygen.compile(DIGITS, ram=1024, split=False, target="host")
     with pytest.raises(UsageError, match="--kernels: is 'fast', one of auto, cmsis-nn, portable, native was expected"):
-        tinygen.compile(DIGITS, kernels="fast")
+        tinygen.compile(DIGITS, kernels="fast", target="host")
 
 
 @pytest.mark.qemu
@@ -179,11 +179,11 @@ def test_other_systems_are_refused_at_once() -> None:
 
 
 def test_inspect_says_what_the_command_says(model: tinygen.Model) -> None:
-    found = tinygen.inspect(DIGITS, ops=True)
+    found = tinygen.inspect(DIGITS, ops=True, target="host")
     assert (found.fits, found.arena_bytes) == (True, model.report.arena_bytes)
     assert found.to_dict() == command("inspect", DIGITS, "-t", "host", "--ops", "--json").document
     assert f"{found}\n" == command("inspect", DIGITS, "-t", "host", "--ops").stdout
-    small = tinygen.inspect(DIGITS, ram="1K", split=False)
+    small = tinygen.inspect(DIGITS, ram="1K", split=False, target="host")
     assert (small.fits, small.arena_limit_bytes) == (False, 1024)
 
 
@@ -192,7 +192,7 @@ def test_what_is_not_supported_is_listed(tmp_path: Path) -> None:
     x, y = writer.tensor("x", (1, 4), "float32"), writer.tensor("y<i>", (1, 4), "float32")
     writer.operator("CUSTOM", [x], [y])
     (tmp_path / "custom.tflite").write_bytes(writer.finish([x], [y]))
-    found = tinygen.inspect(tmp_path / "custom.tflite")
+    found = tinygen.inspect(tmp_path / "custom.tflite", target="host")
     assert [each.name for each in found.unsupported] == ["y<i>"]
     assert "1 operator is not supported" in repr(found)
     assert "y&lt;i&gt;" in found._repr_html_()
@@ -200,28 +200,29 @@ def test_what_is_not_supported_is_listed(tmp_path: Path) -> None:
 
 
 def test_run_gives_arrays_by_name(model: tinygen.Model, images: Array) -> None:
-    found = tinygen.run(DIGITS, images[:3])
+    found = tinygen.run(DIGITS, images[:3], target="host")
     (scores,) = found.outputs.values()
     np.testing.assert_array_equal(scores, model.run(images[:3]))
     assert (found.samples, found.accuracy) == (3, None)
     assert found.to_dict()["outputs"] == {OUTPUT: scores.tolist()}
-    with_labels = tinygen.run(DIGITS, DIGITS_DATA)
+    with_labels = tinygen.run(DIGITS, DIGITS_DATA, target="host")
     assert with_labels.accuracy is not None
     assert with_labels.samples == 364
     np.testing.assert_array_equal(
-        tinygen.run(DIGITS, seed=3).outputs[OUTPUT], tinygen.run(DIGITS, seed=3).outputs[OUTPUT]
+        tinygen.run(DIGITS, seed=3, target="host").outputs[OUTPUT],
+        tinygen.run(DIGITS, seed=3, target="host").outputs[OUTPUT],
     )
 
 
 @needs_litert
 def test_validate_compares(images: Array) -> None:
-    found = tinygen.validate(DIGITS, images[:2], per_layer=True)
+    found = tinygen.validate(DIGITS, images[:2], per_layer=True, target="host")
     assert (found.exact, found.samples, found.oracle, len(found.layers)) == (True, 2, Oracle.LITERT, 10)
-    assert tinygen.validate(DIGITS, samples=1, against="simulator").samples == 1
+    assert tinygen.validate(DIGITS, samples=1, against="simulator", target="host").samples == 1
     with pytest.raises(UsageError, match="--samples: is 0, 1 to 1000000 was expected"):
-        tinygen.validate(DIGITS, samples=0)
+        tinygen.validate(DIGITS, samples=0, target="host")
     with pytest.raises(UsageError, match="smaples: is no option"):
-        tinygen.validate(DIGITS, smaples=1)
+        tinygen.validate(DIGITS, smaples=1, target="host")
 
 
 @pytest.mark.qemu
@@ -234,14 +235,16 @@ def test_bench_measures() -> None:
 
 
 def test_networks_are_bytes_and_onnx_models_too(images: Array, model: tinygen.Model, tmp_path: Path) -> None:
-    same = tinygen.compile(DIGITS.read_bytes(), name="digits")
+    same = tinygen.compile(DIGITS.read_bytes(), name="digits", target="host")
     np.testing.assert_array_equal(same.run(images[:1]), model.run(images[:1]))
     assert same.write(tmp_path / "out").joinpath("digits.h").is_file()
     network = relu_network()
     for given in (network, network.SerializeToString()):
-        np.testing.assert_array_equal(tinygen.compile(given, allow_float=True).run([[-1.0, 2.0]]), [[0.0, 2.0]])
+        np.testing.assert_array_equal(
+            tinygen.compile(given, allow_float=True, target="host").run([[-1.0, 2.0]]), [[0.0, 2.0]]
+        )
     with pytest.raises(UsageError, match=r"^model: is of type int; a path, bytes, an onnx\.ModelProto, a pair"):
-        tinygen.compile(3)
+        tinygen.compile(3, target="host")
 
 
 def test_calibrate_and_quantize_take_arrays(tmp_path: Path) -> None:
@@ -250,9 +253,9 @@ def test_calibrate_and_quantize_take_arrays(tmp_path: Path) -> None:
     assert table.report.to_dict()["samples"] == 20
     assert "20" in repr(table)
     file = table.write(tmp_path / "relu.ctable.json")
-    by_table = tinygen.compile(relu_network(), ctable=file)
+    by_table = tinygen.compile(relu_network(), ctable=file, target="host")
     quantized = tinygen.quantize(relu_network(), data)
-    again = tinygen.compile(quantized.content)
+    again = tinygen.compile(quantized.content, target="host")
     assert by_table.report.arena_bytes == again.report.arena_bytes
     assert quantized.write(tmp_path / "relu.onnx").read_bytes() == quantized.content
     tflite = tinygen.quantize(relu_network(), {"x": data}, format="tflite")
@@ -279,9 +282,9 @@ def test_functions_have_the_options_of_their_commands(function: str, requests: t
 
 
 def test_results_are_short_lines_in_a_session(model: tinygen.Model) -> None:
-    found: list[Result | Reported] = [model, model.report, tinygen.inspect(DIGITS, ops=True)]
-    found.append(tinygen.bench(DIGITS, per_op=True))
-    found.append(tinygen.validate(DIGITS, samples=1, against="simulator", per_layer=True))
+    found: list[Result | Reported] = [model, model.report, tinygen.inspect(DIGITS, ops=True, target="host")]
+    found.append(tinygen.bench(DIGITS, per_op=True, target="host"))
+    found.append(tinygen.validate(DIGITS, samples=1, against="simulator", per_layer=True, target="host"))
     for result in found:
         assert len(repr(result)) < 160, result
         assert "\n" not in repr(result)

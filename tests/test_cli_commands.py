@@ -123,7 +123,9 @@ def test_inspect_prints_tables_without_json() -> None:
 def test_run_shows_what_litert_computes(tmp_path: Path) -> None:
     samples = np.load(DIGITS_DATA)["in0"][:3]
     np.savez(tmp_path / "x.npz", in0=samples)
-    ended = tinygen("run", DIGITS, "--json", "--input", tmp_path / "x.npz", "--output", tmp_path / "y.npz")
+    ended = tinygen(
+        "run", DIGITS, "--json", "--input", tmp_path / "x.npz", "--output", tmp_path / "y.npz", "-t", "host"
+    )
     assert ended.code == 0
     document = ended.document
     assert (document["samples"], document["arena_bytes"], document["instructions"]) == (3, DIGITS_ARENA, None)
@@ -136,7 +138,8 @@ def test_run_shows_what_litert_computes(tmp_path: Path) -> None:
 
 def test_run_draws_inputs_from_the_seed() -> None:
     runs = [
-        tinygen("run", DIGITS, "--json", *seed).document["outputs"] for seed in ([], ["--seed", "0"], ["--seed", "1"])
+        tinygen("run", DIGITS, "--json", *seed, "-t", "host").document["outputs"]
+        for seed in ([], ["--seed", "0"], ["--seed", "1"])
     ]
     assert runs[0] == runs[1] != runs[2]
 
@@ -144,9 +147,9 @@ def test_run_draws_inputs_from_the_seed() -> None:
 def test_run_takes_both_meanings_of_input(tmp_path: Path) -> None:
     """`--input` names a file, and says on all commands whether the input is resident."""
     np.save(tmp_path / "x.npy", np.load(DIGITS_DATA)["in0"][:2])
-    ended = tinygen("run", DIGITS, "--json", "--input", "resident", "--input", tmp_path / "x.npy")
+    ended = tinygen("run", DIGITS, "--json", "--input", "resident", "--input", tmp_path / "x.npy", "-t", "host")
     assert (ended.code, ended.document["samples"]) == (0, 2)
-    assert tinygen("run", DIGITS, "--json", "--input", "resident").document["samples"] == 1
+    assert tinygen("run", DIGITS, "--json", "--input", "resident", "-t", "host").document["samples"] == 1
 
 
 @pytest.mark.parametrize(
@@ -175,7 +178,7 @@ def test_run_refuses_arrays_that_are_no_inputs(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     np.save("x.npy", array)
-    ended = tinygen("run", DIGITS, "--input", "x.npy")
+    ended = tinygen("run", DIGITS, "--input", "x.npy", "-t", "host")
     assert (ended.code, ended.stderr.splitlines()[-1]) == (2, f"tinygen: x.npy: {message}")
 
 
@@ -184,7 +187,8 @@ def test_run_takes_whole_numbers_in_float_arrays(tmp_path: Path) -> None:
     np.save(tmp_path / "int.npy", samples)
     np.save(tmp_path / "float.npy", samples.astype(np.float64))
     documents = [
-        tinygen("run", DIGITS, "--json", "--input", tmp_path / name).document for name in ("int.npy", "float.npy")
+        tinygen("run", DIGITS, "--json", "--input", tmp_path / name, "-t", "host").document
+        for name in ("int.npy", "float.npy")
     ]
     assert documents[0]["outputs"] == documents[1]["outputs"]
 
@@ -218,7 +222,7 @@ def test_bench_compares_with_other_kernels() -> None:
 
 @needs_litert
 def test_validate() -> None:
-    ended = tinygen("validate", DIGITS, "--json", "--data", DIGITS_DATA, "--samples", "3")
+    ended = tinygen("validate", DIGITS, "--json", "--data", DIGITS_DATA, "--samples", "3", "-t", "host")
     document = ended.document
     assert ended.code == 0
     expected = {
@@ -232,9 +236,9 @@ def test_validate() -> None:
     assert document | expected == document
     assert document["max_abs_diff"] == 0
     assert document["kernels"] in ("cmsis-nn", "portable")
-    layers = tinygen("verify", DIGITS, "--json", "--samples", "1", "--per-layer", "--against", "simulator").document[
-        "layers"
-    ]
+    layers = tinygen(
+        "verify", DIGITS, "--json", "--samples", "1", "--per-layer", "--against", "simulator", "-t", "host"
+    ).document["layers"]
     assert [layer["operator"] for layer in layers if layer["operator"] == "CONV_2D"] == ["CONV_2D"] * 3
 
 
@@ -242,7 +246,7 @@ def test_a_mismatch_ends_with_code_5_and_the_operator(monkeypatch: pytest.Monkey
     first = FirstMismatch("CONV_2D", "conv", Side.TARGET)
     found = Validation(False, 4, 3, 17, first, Oracle.SIMULATOR, "host", "portable", ())
     monkeypatch.setattr(validation_task, "validate", lambda *_: found)
-    ended = tinygen("validate", DIGITS, "--json", "--against", "simulator")
+    ended = tinygen("validate", DIGITS, "--json", "--against", "simulator", "-t", "host")
     assert ended.code == 5
     assert (ended.document["exact"], ended.document["mismatches"]) == (False, 17)
     assert (
@@ -356,7 +360,7 @@ def test_documents_are_plain_json() -> None:
 def test_run_with_a_streamed_input_and_a_stored_output() -> None:
     """The rows that the application gives and takes make the same outputs as whole ones."""
     modes: list[list[str]] = [[], ["--input", "streamed"], ["--results", "stored"]]
-    ended = [tinygen("run", DIGITS, "--kernels", "portable", "--json", *more) for more in modes]
+    ended = [tinygen("run", DIGITS, "--kernels", "portable", "--json", *more, "-t", "host") for more in modes]
     assert [run.code for run in ended] == [0, 0, 0]
     whole, streamed, stored = (json.loads(run.stdout) for run in ended)
     assert whole["outputs"] == streamed["outputs"] == stored["outputs"]

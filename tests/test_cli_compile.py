@@ -153,7 +153,7 @@ def test_the_folder_builds_on_its_own(tmp_path: Path) -> None:
 def _run_on_zeros(folder: Path) -> list[int]:
     numpy_file = folder / "zeros.npy"
     np.save(numpy_file, np.zeros((1, 8, 8, 1), np.int8))
-    [values] = tinygen("run", DIGITS, "--json", "--input", numpy_file).document["outputs"].values()
+    [values] = tinygen("run", DIGITS, "--json", "--input", numpy_file, "-t", "host").document["outputs"].values()
     row: list[int] = values[0]
     return row
 

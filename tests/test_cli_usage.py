@@ -21,6 +21,7 @@ from tinygen import __version__, targets
 from tinygen.cli import compile as compile_module
 from tinygen.cli.group import ENTRIES
 from tinygen.cli.terminal import INTERRUPTED
+from tinygen.targets.toolset import WITHOUT_TOOLS
 
 BOARDS = ", ".join(targets.names())
 CORES = (
@@ -351,7 +352,9 @@ def test_shares_that_are_none(share: str) -> None:
     assert (ended.code, said(ended)) == (2, message)
 
 
-@pytest.mark.parametrize("command", [["run", "--input"], ["validate", "--against", "simulator", "--data"]])
+@pytest.mark.parametrize(
+    "command", [["run", "-t", "host", "--input"], ["validate", "-t", "host", "--against", "simulator", "--data"]]
+)
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 def test_samples_without_numbers(command: list[str], value: float) -> None:
     writer = ModelWriter()
@@ -376,7 +379,7 @@ def test_samples_without_numbers(command: list[str], value: float) -> None:
 
 def test_outputs_of_earlier_runs_are_replaced(work_folder: Path) -> None:
     """Those that tinygen wrote; others only with --force. What is written is whole."""
-    run = ("run", DIGITS, "--kernels", "portable", "--output")
+    run = ("run", DIGITS, "-t", "host", "--kernels", "portable", "--output")
     assert [tinygen(*run, "y.npz").code for _ in range(2)] == [0, 0]
     assert tinygen(*run, "mine.npz", "--force").code == 0
     with np.load("y.npz") as first, np.load("mine.npz") as second:
@@ -431,14 +434,14 @@ def test_kernels_that_are_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    ("target", "tools", "package"),
-    [("host", [], "gcc"), ("mps2-an386", [], "gcc-arm-none-eabi")],
+    ("target", "tools", "package", "instead"),
+    [("host", [], "gcc", ""), ("mps2-an386", [], "gcc-arm-none-eabi", f" {WITHOUT_TOOLS}")],
 )
-def test_a_missing_compiler(work_folder: Path, target: str, tools: list[str], package: str) -> None:
+def test_a_missing_compiler(work_folder: Path, target: str, tools: list[str], package: str, instead: str) -> None:
     ended = _without_tools(work_folder, tools, "run", DIGITS, "-t", target)
     assert ended.code == 6
     assert said(ended).endswith(
-        f"not found on PATH, needed to build for {target}. Install the Debian package {package}."
+        f"not found on PATH, needed to build for {target}. Install the Debian package {package}.{instead}"
     )
 
 
@@ -458,7 +461,8 @@ def test_a_missing_emulator(work_folder: Path) -> None:
     ended = _without_tools(work_folder, tools, "bench", DIGITS, "--kernels", "portable")
     assert (ended.code, said(ended)) == (
         6,
-        "qemu-system-arm: not found on PATH, needed to run on mps2-an386. Install the Debian package qemu-system-arm.",
+        "qemu-system-arm: not found on PATH, needed to run on mps2-an386. "
+        f"Install the Debian package qemu-system-arm. {WITHOUT_TOOLS}",
     )
 
 
@@ -537,7 +541,7 @@ def test_a_file_name_that_is_no_text() -> None:
 
 
 def test_an_interrupt_ends_quietly(work_folder: Path) -> None:
-    arguments = ("validate", DIGITS, "--data", DIGITS_DATA, "--against", "simulator")
+    arguments = ("validate", DIGITS, "-t", "host", "--data", DIGITS_DATA, "--against", "simulator")
     with interruptible_process(*arguments, cwd=work_folder) as process:
         assert process.stderr is not None
         assert process.stderr.readline().startswith("kernels: ")  # now it builds and runs

@@ -2,6 +2,7 @@
 
 import ast
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from importlib import import_module
 from inspect import signature
@@ -10,6 +11,7 @@ from typing import Any
 
 import pytest
 import typer
+from typer.core import TyperOption
 from typer.main import get_command
 
 import tinygen
@@ -18,12 +20,13 @@ from tests.support.command_line import tinygen as run
 from tinygen.audio.micro import MicroFrontEnd
 from tinygen.calib.request import CalibrationRequest
 from tinygen.cli.command import command
-from tinygen.cli.group import ENTRIES
+from tinygen.cli.group import ENTRIES, Entry
 from tinygen.cli.terminal import Terminal
 from tinygen.compress.request import WeightsRequest
 from tinygen.errors import UsageError
 from tinygen.option import FLAG, SHARE, Written, choice, from_written, nested, option, options_of, written
 from tinygen.options import InputMode, Options, options_from_text
+from tinygen.sweeping.sweep import plan_of
 
 _PACKAGE = Path(tinygen.__file__).parent
 _MOST_PARAMETERS = 14  # of a function: those of a command that drives a device
@@ -191,6 +194,49 @@ def test_one_field_is_an_option_everywhere() -> None:
     assert get_command(app).main(["--haste", "no"], standalone_mode=False) == 2
 
 
+_OTHERWISE = {  # commands whose -t says something else, and what holds without it
+    "calibrate": "any",
+    "mlperf run": "the folder's",
+    "mlperf serve": "the folder's",
+    "new": f"asked for; {Options.target} where nobody answers",
+    "sweep": Options.target,
+}
+
+
+def _parser(entry: Entry) -> Any:
+    """What parses a command's arguments."""
+    module = import_module(entry.module)
+    if entry.is_group:
+        return get_command(module.app)
+    alone = typer.Typer(add_completion=False)
+    alone.command()(module.command)
+    return get_command(alone)
+
+
+def _target_options() -> Iterator[tuple[str, TyperOption]]:
+    """-t of all commands that have one, by the commands' names."""
+    parsers = {entry.name: _parser(entry) for entry in ENTRIES}
+    below = {
+        f"{name} {own}": each for name, made in parsers.items() for own, each in getattr(made, "commands", {}).items()
+    }
+    for name, made in (parsers | below).items():
+        yield from ((name, option) for option in made.params if "-t" in option.opts)
+
+
+def test_all_commands_and_functions_have_one_default_target() -> None:
+    """What is validated or measured without -t is what was compiled without it."""
+    found = dict(_target_options())
+    planning = found.keys() - _OTHERWISE.keys()
+    assert planning >= {"compile", "inspect", "run", "validate", "bench", "diff", "mlperf kws"}
+    assert {found[name].default for name in planning} == {Options.target} == {options_from_text().target}
+    for name, says in _OTHERWISE.items():
+        assert found[name].default is None
+        assert says in (found[name].help or ""), name
+    for function in (tinygen.compile, tinygen.inspect, tinygen.run, tinygen.validate, tinygen.bench):
+        assert signature(function).parameters["target"].default == Options.target, function.__name__
+    assert plan_of((), {}).axes["target"] == (Options.target,)
+
+
 def test_python_takes_each_option_by_its_name() -> None:
     keywords = signature(tinygen.compile).parameters
     assert list(keywords)[:2] == ["model", "target"]
@@ -216,7 +262,7 @@ def test_values_of_python_are_taken_too() -> None:
 
 def test_json_says_what_was_chosen(tmp_path: Path) -> None:
     ended = run("compile", DIGITS, "-o", tmp_path / "out", "--json", "-t", "cortex-m4", "-O", "ram", "--slack", "0")
-    assert json.loads(ended.stdout)["options"] == {"target": "cortex-m4", "optimize": "ram", "slack": "0%"}
+    assert json.loads(ended.stdout)["options"] == {"optimize": "ram", "slack": "0%"}
     chosen = options_from_text("cortex-m4", optimize="ram", slack=0)
     assert written(replace(chosen, may_split=False)) == {**written(chosen), "split": "off"}
 

@@ -209,7 +209,10 @@ def test_the_command_writes_one_folder(tmp_path: Path) -> None:
 @requires_host_cc
 @pytest.mark.skipif(shutil.which("make") is None, reason="make missing: the example is not built")
 def test_item_20_the_example_runs_and_every_file_has_its_licence(tmp_path: Path) -> None:
-    models = [tinygen.compile(DIGITS, name="digits"), tinygen.compile(DIGITS, name="other", optimize="ram")]
+    models = [
+        tinygen.compile(DIGITS, name="digits", target="host"),
+        tinygen.compile(DIGITS, name="other", optimize="ram", target="host"),
+    ]
     folder = tinygen.join("fw", models, together=[["digits", "other"]]).write(tmp_path / "fw")
     flags = "CFLAGS=-O1 -Wall -Wextra -Wconversion -Wshadow -Wcast-qual -Werror"
     subprocess.run(["make", "-s", "-j2", "example", flags], cwd=folder, check=True)
@@ -250,7 +253,7 @@ def test_what_does_not_go_together_is_refused(tmp_path: Path) -> None:
 
 
 def test_limits_hold_for_all_together(tmp_path: Path) -> None:
-    members = [compile_model(DIGITS, Options(name=name, ram_bytes=1600)) for name in ("one", "two")]
+    members = [compile_model(DIGITS, Options(name=name, ram_bytes=1600, target="host")) for name in ("one", "two")]
     product("fw", members, Joining()).check_fits()
     with pytest.raises(DoesNotFitError, match=r"its networks need 3,072 bytes of ram, at most 1,600 were expected"):
         product("fw", members, Joining(together=(("one", "two"),))).check_fits()

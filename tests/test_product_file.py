@@ -7,6 +7,7 @@ import pytest
 
 from tests.support.command_line import DIGITS, tinygen
 from tinygen.errors import UsageError
+from tinygen.options import Options, options_from_text
 from tinygen.tasks.product_file import product_text, read_product
 
 _FILE = 'models = ["net.tflite"]\noutput = "out"\n[options]\ntarget = "mps2-an386"\n'
@@ -73,7 +74,6 @@ def test_several_networks_share_a_folder(product: Path) -> None:
         (_FILE + "max_drop = 1979-05-27\n", "max_drop is datetime.date(1979, 5, 27), a text or a number was expected"),
         ("modles = []\n", "has 'modles', one of models, output, project, options was expected. Correct the name."),
         ("models = []\n[options]\ntarget='host'\n", 'models is [], a list as in models = ["net.tflite"] was expected'),
-        ('models = "net.tflite"\n', "names no target, a part, board or core was expected in [options]."),
         ("models = ", "cannot be read (Invalid value"),
         ("x = " + "[" * 9000, "cannot be read ("),
         ("#" * (1 << 21), "has more than 1,048,576 bytes, a product's file has less. Name another."),
@@ -97,11 +97,17 @@ def test_there_is_no_file() -> None:
 
 
 def test_new_asks_nobody_where_nobody_is(product: Path) -> None:
-    for given, missing in ((["net.tflite"], "--target"), (["net.tflite", "-t", "host"], "--optimize"), ([], "MODEL")):
+    for given, missing in ((["net.tflite"], "--optimize"), ([], "MODEL")):
         ended = tinygen("new", *given)
         assert ended.code == 2
         assert ended.stderr == f"tinygen: {missing}: is not given, and nobody can be asked here. Add it.\n"
     assert not (product / "tinygen.toml").exists()
+
+
+def test_the_target_is_that_of_all_commands_where_none_is_given(product: Path) -> None:
+    assert tinygen("new", "net.tflite", "-O", "time", "--json").document["target"] == Options.target
+    (product / "tinygen.toml").write_text('models = "net.tflite"\n')
+    assert read_product(product / "tinygen.toml").options == options_from_text()
 
 
 def test_new_refuses_what_build_would_refuse(product: Path) -> None:

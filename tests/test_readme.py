@@ -97,7 +97,9 @@ def test_the_python_works_when_pasted(tmp_path: Path, monkeypatch: pytest.Monkey
 def _application(folder: Path) -> list[str]:
     """Write what the README shows, and the network that it calls, whose files are returned."""
     [text] = blocks(README, "c")
-    files = compile_model(DIGITS, Options(name="digits", kernels=Kernels.PORTABLE)).folder_files(ProjectKind.MAKE)
+    files = compile_model(DIGITS, Options(name="digits", kernels=Kernels.PORTABLE, target="host")).folder_files(
+        ProjectKind.MAKE
+    )
     for file, content in {**files, "application.c": text, "main.c": MAIN}.items():
         (folder / file).parent.mkdir(parents=True, exist_ok=True)
         (folder / file).write_text(content)

@@ -23,10 +23,10 @@ _PORTABLE = ("--allow-float", "--kernels", "portable")
 _COMMANDS = (
     ("inspect", "--ops", *_PORTABLE),
     ("inspect",),
-    ("run", *_PORTABLE),
-    ("validate", "--per-layer", *_PORTABLE),
+    ("run", "-t", "host", *_PORTABLE),
+    ("validate", "-t", "host", "--per-layer", *_PORTABLE),
     ("compile", "-v", "-o", "out", *_PORTABLE),
-    ("validate", "--data", "none.npz", *_PORTABLE),
+    ("validate", "-t", "host", "--data", "none.npz", *_PORTABLE),
 )
 _TERMINALS = (
     {"PYTHONIOENCODING": "ascii"},
@@ -80,7 +80,7 @@ def test_unsupported_operators_and_the_parsers_messages(tmp_path: Path) -> None:
 
 def test_documents_are_harmless_and_keep_the_names(tmp_path: Path) -> None:
     model = _model(tmp_path, _HOSTILE)
-    ran = tinygen("run", model, "--json", *_PORTABLE)
+    ran = tinygen("run", model, "-t", "host", "--json", *_PORTABLE)
     _check_harmless(ran.stdout)
     assert list(ran.document["outputs"]) == [f"{_HOSTILE}o"]
     refused = tinygen("inspect", model, "--json")

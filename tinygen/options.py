@@ -125,7 +125,7 @@ class Options:
     """Everything that decides what is generated."""
 
     target: str = option(
-        "host",
+        "cortex-m4",  # one for all commands and functions: what is validated is then what was compiled
         TARGET,
         "-t",
         "--target",
@@ -348,6 +348,6 @@ class Options:
         return replace(self.spelling, allows_float=self.allow_float)
 
 
-def options_from_text(target: str = "host", **given: object) -> Options:
+def options_from_text(target: str = Options.target, **given: object) -> Options:
     """Options as people write them, by keyword; UsageError."""
     return from_written(Options, {"target": target, **given})

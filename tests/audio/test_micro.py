@@ -205,7 +205,7 @@ def _outside(wake_word: Path, samples: Int16Array) -> Array:
 
 def test_item_17_words_are_told_apart(wake_word: Path) -> None:
     """Of 10 signals that the network has not seen, with all inner tensors of the C against the references."""
-    model = api.compile(wake_word, kernels="portable", front_end=FRONT_END)
+    model = api.compile(wake_word, kernels="portable", front_end=FRONT_END, target="host")
     for seed in range(200, 210):
         given = signal(seed, has_word=seed % 2 == 0)
         found = np.asarray(model.run(given.samples.reshape(-1, CALL)), np.uint8)
@@ -219,9 +219,9 @@ def test_item_17_command_line(wake_word: Path, tmp_path: Path) -> None:
     ended = tinygen("compile", wake_word, "--front-end", front_end, "-o", out)
     assert ended.code == 0, ended.stderr
     assert "tg_microfrontend" in (out / "wake.c").read_text()
-    ended = tinygen("validate", wake_word, "--front-end", front_end, "--against", "litert")
+    ended = tinygen("validate", wake_word, "--front-end", front_end, "--against", "litert", "-t", "host")
     assert ended.code == 2 and "cannot run wake.tflite on samples, simulator was expected" in ended.stderr
-    ended = tinygen("run", wake_word, "--front-end", tmp_path / "none.json")
+    ended = tinygen("run", wake_word, "--front-end", tmp_path / "none.json", "-t", "host")
     assert ended.code == 2 and "none.json: No such file or directory" in ended.stderr
     other = tmp_path / "other.json"
     other.write_text(str(microfrontend(channels=32)))
@@ -268,5 +268,5 @@ def test_item_17_operator_in_the_file(
     writer.operator("CUSTOM", [x], [y], custom_code="AudioMicrofrontend", custom_options=data)
     file = tmp_path / "audio.tflite"
     file.write_bytes(writer.finish([x], [y]))
-    found = api.compile(file, kernels="portable", allow_float=True).run(np.stack([samples, samples]))
+    found = api.compile(file, kernels="portable", allow_float=True, target="host").run(np.stack([samples, samples]))
     np.testing.assert_array_equal(np.asarray(found).reshape(2, *expected.shape), np.stack([expected, expected]))

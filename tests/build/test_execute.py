@@ -25,7 +25,7 @@ def compiled(tmp_path: Path) -> Compiled:
     model.operator("ADD", [x, x], [y])
     file = tmp_path / "twice.tflite"
     file.write_bytes(model.finish([x], [y]))
-    return compile_model(file, Options(kernels=Kernels.PORTABLE))
+    return compile_model(file, Options(kernels=Kernels.PORTABLE, target="host"))
 
 
 def _changed(compiled: Compiled, old: str, new: str) -> Compiled:

@@ -87,7 +87,9 @@ void arm_softmax_s8(const int8_t *input, const int32_t num_rows, const int32_t r
 
 def generated(folder: Path, kernels: Kernels) -> Path:
     """The output folder of a network with the folder's name, and a caller of it."""
-    files = compile_model(DIGITS, Options(name=folder.name, kernels=kernels)).folder_files(ProjectKind.MAKE)
+    files = compile_model(DIGITS, Options(name=folder.name, kernels=kernels, target="host")).folder_files(
+        ProjectKind.MAKE
+    )
     for file, text in {**files, "caller.c": RUN.format(folder.name)}.items():
         (folder / file).parent.mkdir(parents=True, exist_ok=True)
         (folder / file).write_text(text)

@@ -13,6 +13,7 @@ from tinygen.build.source import sources_of
 from tinygen.build.toolchain import Opt, Sanitizer
 from tinygen.errors import BuildError, ToolError
 from tinygen.targets import Isa
+from tinygen.targets.toolset import WITHOUT_TOOLS
 
 HOST = targets.load("host")
 M4 = targets.load("mps2-an386")
@@ -46,7 +47,7 @@ def test_missing_cross_compiler(empty_path: Path) -> None:
         toolchain.for_board(M4)
     assert str(caught.value) == (
         "arm-none-eabi-gcc: not found on PATH, needed to build for mps2-an386. "
-        "Install the Debian package gcc-arm-none-eabi."
+        f"Install the Debian package gcc-arm-none-eabi. {WITHOUT_TOOLS}"
     )
 
 
@@ -57,7 +58,7 @@ def test_missing_newlib(empty_path: Path) -> None:
         toolchain.for_board(M4)
     assert str(caught.value) == (
         f"newlib: nano.specs not found by {gcc}, needed to build for mps2-an386. "
-        "Install the Debian package libnewlib-arm-none-eabi."
+        f"Install the Debian package libnewlib-arm-none-eabi. {WITHOUT_TOOLS}"
     )
 
 
@@ -78,7 +79,8 @@ def test_missing_qemu(empty_path: Path, tmp_path: Path) -> None:
     with pytest.raises(ToolError) as caught:
         qemu.run(tmp_path / "a.elf", M4, tmp_path, 1)
     assert str(caught.value) == (
-        "qemu-system-arm: not found on PATH, needed to run on mps2-an386. Install the Debian package qemu-system-arm."
+        "qemu-system-arm: not found on PATH, needed to run on mps2-an386. "
+        f"Install the Debian package qemu-system-arm. {WITHOUT_TOOLS}"
     )
 
 

@@ -72,7 +72,7 @@ def _calibrated(model: Path, images: Float32Array, count: int, folder: Path) -> 
 
 def _executed(model: Path, images: Float32Array, folder: Path) -> Array:
     """The generated C on the host, by the table in the folder."""
-    compiled = compile_model(model, Options(ctable=folder / "t.ctable.json"))
+    compiled = compile_model(model, Options(ctable=folder / "t.ctable.json", target="host"))
     outputs = compiled.execute([[image[np.newaxis]] for image in images]).outputs
     return np.concatenate([sample[0] for sample in outputs])
 

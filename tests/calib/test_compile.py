@@ -271,7 +271,7 @@ def test_equalization_and_adaptive_rounding_stand_in_the_table(files: tuple[Path
     assert document["preparation"] == ["equalize"]
     assert any(entry["rounded_otherwise"] for entry in document["ops"].values())
     assert tinygen("ctable", "check", out, model).code == 0
-    assert tinygen("validate", model, "--ctable", out, "--samples", "2").code == 0
+    assert tinygen("validate", model, "--ctable", out, "--samples", "2", "-t", "host").code == 0
     assert tinygen("simulate", model, "--ctable", out, "--data", data).code == 0
     wrong = tinygen("calibrate", model, "--data", data, "-o", out, "--rounding", "up")
     assert (wrong.code, "--rounding: is 'up', one of adaptive, nearest was expected" in wrong.stderr) == (2, True)

@@ -89,14 +89,14 @@ def test_s0_02_wider_products_keep_9999_of_10000_of_clicks(tmp_path: Path) -> No
     options = [text for name in ("stack", "stack:transposed", "bmm") for text in ("--op", f"{name}=w8a16")]
     ended = tinygen("calibrate", clicks().model, "--data", data, "-o", table, *options)
     assert ended.code == 0, ended.stderr
-    checked = tinygen("validate", clicks().model, "--ctable", table, "--data", data, "--samples", "5")
+    checked = tinygen("validate", clicks().model, "--ctable", table, "--data", data, "--samples", "5", "-t", "host")
     assert checked.code == 0, checked.stderr
 
 
 @pytest.mark.parametrize("index", [-1, ROWS[2], 1 << 30])
 def test_indices_are_checked_on_the_target(files: tuple[Path, Path], index: int) -> None:
     model, table = files
-    compiled = compile_model(model, Options(kernels=Kernels.PORTABLE, ctable=table))
+    compiled = compile_model(model, Options(kernels=Kernels.PORTABLE, ctable=table, target="host"))
     sample: list[Array] = [np.zeros((1, 8), np.float32), *(np.zeros(1, np.int32) for _ in ROWS)]
     assert compiled.execute([sample]).outputs
     sample[3] = np.array([index], np.int32)

@@ -92,7 +92,7 @@ def test_item_20_four_commands_show_float_and_int8_side_by_side(files: tuple[Pat
     assert (top["p_value"], top["by_chance"]) == (1.0, True)
     compiled = tinygen("compile", model, "--calibrate", data, "-t", "host", "-o", tmp_path / "out", "--json")
     assert compiled.document["accuracy"] == found
-    run = tinygen("run", model, "--calibrate", data, "--input", data, "--json").document
+    run = tinygen("run", model, "--calibrate", data, "--input", data, "--json", "-t", "host").document
     [scores] = run["outputs"].values()
     with np.load(data) as arrays:
         right = np.reshape(scores, (400, -1)).argmax(axis=1) == arrays["labels"]
@@ -100,10 +100,12 @@ def test_item_20_four_commands_show_float_and_int8_side_by_side(files: tuple[Pat
     assert measures["top1"]["network"]["value"] == pytest.approx(right.mean())
     assert measures["top1"]["float_network"]["value"] == 1.0
     assert measures["top1"]["network"]["low"] < right.mean() <= measures["top1"]["network"]["high"]
-    validated = tinygen("validate", model, "--calibrate", data, "--data", data, "--samples", "50", "--json").document
+    validated = tinygen(
+        "validate", model, "--calibrate", data, "--data", data, "--samples", "50", "--json", "-t", "host"
+    ).document
     assert validated["accuracy"]["samples"] == 50
     assert validated["accuracy"]["measures"][0]["network"]["value"] == pytest.approx(right[:50].mean())
-    printed = tinygen("validate", model, "--calibrate", data, "--data", data, "--samples", "50").stdout
+    printed = tinygen("validate", model, "--calibrate", data, "--data", data, "--samples", "50", "-t", "host").stdout
     assert "Accuracy on 50 labelled samples" in printed
     assert "chance explains it" in printed
 
@@ -117,7 +119,7 @@ def test_item_20_labels_that_are_no_classes_end_the_command(files: tuple[Path, P
         (np.ones(3), "of float64, an integer class"),
     ):
         np.savez(tmp_path / "bad.npz", in0=samples(3), labels=labels)
-        ended = tinygen("run", model, "--allow-float", "--input", tmp_path / "bad.npz")
+        ended = tinygen("run", model, "--allow-float", "--input", tmp_path / "bad.npz", "-t", "host")
         assert (ended.code, said in ended.stderr) == (2, True), ended.stderr
 
 

@@ -44,7 +44,7 @@ def test_s0_19_quantized_models_give_their_table_back(files: tuple[Path, Path], 
             entry["kind"],
         )
     assert tinygen("ctable", "check", again, model).code == 0
-    assert tinygen("validate", model, "--ctable", again, "--samples", "2").code == 0
+    assert tinygen("validate", model, "--ctable", again, "--samples", "2", "-t", "host").code == 0
 
 
 def _ranges(table: Path) -> dict[str, tuple[float, float]]:
@@ -80,7 +80,7 @@ def test_s0_19_ranges_of_onnxruntime_are_repaired_and_changes_are_said(
     assert low == pytest.approx(-9.0, rel=0.01)
     assert high == pytest.approx(max(ranges["total"][1], ranges["branch"][1]), rel=0.02)
     assert entries["stem"]["locked"] and entries["stem"]["scale"] == _tensors(imported)["stem"]["scale"]
-    assert tinygen("validate", model, "--ctable", refined, "--samples", "2").code == 0
+    assert tinygen("validate", model, "--ctable", refined, "--samples", "2", "-t", "host").code == 0
 
 
 def test_a_symmetric_engine_gets_symmetric_scales(files: tuple[Path, Path], tmp_path: Path) -> None:
@@ -94,7 +94,7 @@ def test_a_symmetric_engine_gets_symmetric_scales(files: tuple[Path, Path], tmp_
             assert entries[name]["zero_point"] == [0]
             assert scheme == "symmetric" or np.log2(entries[name]["scale"][0]).is_integer()
             assert entries[name]["scale"][0] * 128 >= max(map(abs, _ranges(table)[name])) * 0.99
-        assert tinygen("validate", model, "--ctable", refined, "--samples", "2").code == 0
+        assert tinygen("validate", model, "--ctable", refined, "--samples", "2", "-t", "host").code == 0
 
 
 def test_scales_of_fake_quantized_modules_and_thresholds_of_onnc(files: tuple[Path, Path], tmp_path: Path) -> None:
@@ -148,7 +148,7 @@ def test_s0_19_the_text_of_onnc_for_bm1880(files: tuple[Path, Path], tmp_path: P
     refined = tmp_path / "r.json"
     repaired = tinygen("calibrate", model, "--refine", "--ctable-in", out, "-o", refined)
     assert repaired.code == 0, repaired.stderr
-    assert tinygen("validate", model, "--ctable", refined, "--samples", "2").code == 0
+    assert tinygen("validate", model, "--ctable", refined, "--samples", "2", "-t", "host").code == 0
 
 
 @pytest.mark.parametrize("kind", ["ort", "torch", "onnc"])
@@ -219,10 +219,10 @@ def test_s0_19_the_shifts_of_onnc_for_cortex_m(tmp_path: Path) -> None:
         "y": [2.0**18],
     }
     assert [entry["scale"] for entry in entries.values() if entry["kind"] == "weights"] == [[1.0], [1.0]]
-    assert tinygen("validate", model, "--ctable", table, "--samples", "2").code == 0
+    assert tinygen("validate", model, "--ctable", table, "--samples", "2", "-t", "host").code == 0
     x = np.random.default_rng(1).integers(-128, 128, (20, 3, 8, 8)).astype(np.float32)
     np.savez(data, in0=x)
-    assert tinygen("run", model, "--ctable", table, "--input", data, "--output", out).code == 0
+    assert tinygen("run", model, "--ctable", table, "--input", data, "--output", out, "-t", "host").code == 0
     windows = np.lib.stride_tricks.sliding_window_view(x, (3, 3), (2, 3))
     filters, bias, matrix = (values[name].astype(np.float64) for name in "wbm")
     sums = np.einsum("nchwij,ocij->nohw", windows.astype(np.float64), filters) + bias

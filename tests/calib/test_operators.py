@@ -87,7 +87,7 @@ def test_the_c_is_equal_to_the_simulator(name: str, tmp_path: Path) -> None:
     model, data = tmp_path / "net.onnx", tmp_path / "x.npy"
     model.write_bytes(_model(MIDDLES[name]))
     np.save(data, np.random.default_rng(2).normal(0, 1, (40, 2, 6, 6)).astype(np.float32))
-    ended = tinygen("validate", model, "--calibrate", data, "--data", data, "--samples", "5", "--json")
+    ended = tinygen("validate", model, "--calibrate", data, "--data", data, "--samples", "5", "--json", "-t", "host")
     assert (ended.code, ended.document["exact"]) == (0, True), ended.stderr
 
 

@@ -67,7 +67,7 @@ def test_litert_runs_the_tflite_model_to_the_byte(files: tuple[Path, Path, Path]
     model, data, table = files
     out = tmp_path / "q.tflite"
     assert tinygen("quantize", model, "--ctable", table, "-o", out).code == 0
-    validated = tinygen("validate", out, "--samples", "4", "--json")
+    validated = tinygen("validate", out, "--samples", "4", "--json", "-t", "host")
     assert (validated.code, validated.document["exact"], validated.document["oracle"]) == (0, True, "litert")
     again = import_model(out)
     stored = quantize(samples(8), again.inputs[0].tensor.type)

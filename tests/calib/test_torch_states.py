@@ -70,7 +70,7 @@ def test_modules_are_found_by_what_exporters_write(tmp_path: Path, is_traced: bo
     assert activations == [(float(np.float32(scale)), (zero_point,)) for scale, zero_point in expected]
     weights = [e.scale for e in entries.values() if e.kind == "weights" and e.locked]
     assert weights == [tuple(np.array(scales, np.float32).tolist()) for scales in ([0.01, 0.02], [0.03])]
-    assert tinygen("validate", model, "--ctable", table, "--samples", "2").code == 0
+    assert tinygen("validate", model, "--ctable", table, "--samples", "2", "-t", "host").code == 0
 
 
 def test_s0_19_weights_that_were_trained_for_fewer_bits(tmp_path: Path) -> None:
@@ -91,7 +91,7 @@ def test_s0_19_weights_that_were_trained_for_fewer_bits(tmp_path: Path) -> None:
         np.testing.assert_array_equal(own, wanted)
         assert np.abs(wanted).max() == 7 or len(scale) == 1
     assert {e.dtype.value for e in found.tensors.values() if e.kind == "weights"} == {"int4"}
-    assert tinygen("validate", model, "--ctable", table, "--samples", "2").code == 0
+    assert tinygen("validate", model, "--ctable", table, "--samples", "2", "-t", "host").code == 0
     wrong = tinygen("ctable", "import", source, "--model", model, "-o", table, "--activations", "int16")
     assert (wrong.code, "ranges of other tools are of int8 activations" in wrong.stderr) == (2, True)
 

@@ -109,7 +109,7 @@ def test_fewer_bits_take_less_flash_and_the_file_of_other_runtimes_has_their_val
         out = tmp_path / f"q.{suffix}"
         assert tinygen("quantize", model, "--data", data, "--weights", "int4", "-o", out).code == 0
         if suffix == "tflite":
-            validated = tinygen("validate", out, "--samples", "2", "--against", "simulator", "--json")
+            validated = tinygen("validate", out, "--samples", "2", "--against", "simulator", "--json", "-t", "host")
             assert validated.code == 0, validated.stderr
 
 

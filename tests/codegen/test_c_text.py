@@ -132,7 +132,7 @@ def test_hostile_names_in_a_model_stay_in_comments(tmp_path: Path) -> None:
     for number, names in enumerate([list("abcd"), HOSTILE[:4], HOSTILE[4:8], HOSTILE[8:12], ["", *HOSTILE[12:], "("]]):
         file = tmp_path / f'{number}"*\\??\n({"ä" * number}.tflite'
         file.write_bytes(classifier(names))
-        compiled = compile_model(file, Options(name="net", kernels=Kernels.PORTABLE))
+        compiled = compile_model(file, Options(name="net", kernels=Kernels.PORTABLE, target="host"))
         folder = tmp_path / f"out{number}"
         for path, text in compiled.folder_files(ProjectKind.MAKE).items():
             (folder / path).parent.mkdir(parents=True, exist_ok=True)
@@ -149,7 +149,7 @@ def test_no_name_of_a_model_meets_the_names_of_places(name: str, tmp_path: Path)
     """`AT_CONV_2D_0` is where values lie, or the status of an operator of the model `at`."""
     file = tmp_path / "net.tflite"
     file.write_bytes(classifier())
-    compiled = compile_model(file, Options(name=name, kernels=Kernels.PORTABLE))
+    compiled = compile_model(file, Options(name=name, kernels=Kernels.PORTABLE, target="host"))
     for path, text in compiled.folder_files(ProjectKind.MAKE).items():
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / path).write_text(text)

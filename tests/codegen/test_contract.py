@@ -127,7 +127,7 @@ def program(folder: Path, text: str, models: list[Model]) -> Path:
     """The application with the generated folders of all models, whose kernels are linked once."""
     sources: dict[str, str] = {}
     for model in models:
-        options = Options(name=model.name, kernels=Kernels.PORTABLE)
+        options = Options(name=model.name, kernels=Kernels.PORTABLE, target="host")
         sources |= compile_model(model.file, options).folder_files(ProjectKind.MAKE)
     sources["main.c"] = text
     for file, content in sources.items():
@@ -218,7 +218,7 @@ def test_several_operators_of_one_node_share_its_number() -> None:
 @requires_host_cc
 @pytest.mark.parametrize("section", ["", ".my_arena"])
 def test_the_static_arena_may_be_placed(section: str, tmp_path: Path) -> None:
-    options = Options(name="net", kernels=Kernels.PORTABLE)
+    options = Options(name="net", kernels=Kernels.PORTABLE, target="host")
     for file, text in compile_model(DIGITS, options).folder_files(ProjectKind.MAKE).items():
         (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / file).write_text(text)

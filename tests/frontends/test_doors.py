@@ -102,12 +102,12 @@ def test_trust_opens_the_doors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     (tmp_path / "net.py").write_text(str(tmp_path / "relu.onnx"))
     named = f"{tmp_path}/net.py:any"
     for command in ("inspect", "run"):
-        ended = tinygen(command, named, "--trust", "--allow-float", "--kernels", "portable")
+        ended = tinygen(command, named, "-t", "host", "--trust", "--allow-float", "--kernels", "portable")
         assert ended.code == 0, ended.stderr
-    assert api.compile(named, trust=True, allow_float=True, kernels="portable").report.name == "net"
+    assert api.compile(named, trust=True, allow_float=True, kernels="portable", target="host").report.name == "net"
     assert load_float(named, trust=True).graph.ops
     with pytest.raises(UsageError, match="--trust was expected"):
-        api.compile(named, allow_float=True)
+        api.compile(named, allow_float=True, target="host")
 
 
 def test_files_that_are_not_there(tmp_path: Path) -> None:
@@ -176,7 +176,7 @@ def test_conversions_are_kept_by_content_and_trust(tmp_path: Path, monkeypatch: 
 def test_s2_04_pytorch(tmp_path: Path) -> None:
     (tmp_path / "net.py").write_text(_NET)
     compiled = compile_model(
-        tmp_path / "net.py:build_net", Options(allow_float=True, kernels=Kernels.PORTABLE, trust=True)
+        tmp_path / "net.py:build_net", Options(allow_float=True, kernels=Kernels.PORTABLE, trust=True, target="host")
     )
     assert [type(op).__name__ for op in compiled.graph.ops if op.macs] == ["Conv2D", "FullyConnected"]
     assert validate(compiled, samples=1).exact
@@ -207,7 +207,9 @@ def test_exported_programs(tmp_path: Path, is_open: bool) -> None:
     examples = (example.repeat(2, 1, 1, 1) if is_open else example,)
     shapes = ({0: torch.export.Dim("batch")},) if is_open else None
     torch.export.save(torch.export.export(net.eval(), examples, dynamic_shapes=shapes), tmp_path / "net.pt2")
-    compiled = compile_model(tmp_path / "net.pt2", Options(allow_float=True, kernels=Kernels.PORTABLE, trust=True))
+    compiled = compile_model(
+        tmp_path / "net.pt2", Options(allow_float=True, kernels=Kernels.PORTABLE, trust=True, target="host")
+    )
     x = np.random.default_rng(0).normal(size=(1, 1, 8, 8)).astype(np.float32)
     expected = net(torch.from_numpy(x)).detach().numpy()
     assert np.allclose(compiled.execute([[x]]).outputs[0][0], expected, atol=1e-5)
@@ -226,7 +228,7 @@ def test_the_table_of_a_seeded_network_is_followed(tmp_path: Path) -> None:
     np.savez(tmp_path / "data.npz", in0=np.random.default_rng(0).normal(size=(24, 1, 8, 8)).astype(np.float32))
     net, table = tmp_path / "net.py:build_net", tmp_path / "t.json"
     assert tinygen("calibrate", net, "--trust", "--data", tmp_path / "data.npz", "-o", table).code == 0
-    assert tinygen("validate", net, "--trust", "--ctable", table, "--samples", "2").code == 0
+    assert tinygen("validate", net, "--trust", "--ctable", table, "--samples", "2", "-t", "host").code == 0
 
 
 @needs_tensorflow
@@ -238,7 +240,9 @@ def test_s2_06_keras(tmp_path: Path, name: str, capfd: pytest.CaptureFixture[str
     )
     model.export(tmp_path / name) if name == "saved" else model.save(tmp_path / name)
     capfd.readouterr()
-    compiled = compile_model(tmp_path / name, Options(allow_float=True, kernels=Kernels.PORTABLE, trust=True))
+    compiled = compile_model(
+        tmp_path / name, Options(allow_float=True, kernels=Kernels.PORTABLE, trust=True, target="host")
+    )
     assert capfd.readouterr().out == ""
     x = np.random.default_rng(0).normal(size=(1, 8, 8, 1)).astype(np.float32)
     assert np.allclose(compiled.execute([[x]]).outputs[0][0], model.predict(x, verbose=0), atol=1e-5)

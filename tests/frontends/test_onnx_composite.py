@@ -121,7 +121,7 @@ def test_gelu_is_one_operator(build: Build, tmp_path: Path) -> None:
 )
 def test_results_are_those_of_onnxruntime(build: Build, tmp_path: Path) -> None:
     pytest.importorskip("onnxruntime", reason="onnxruntime is not installed: nothing was compared with it")
-    compiled = compile_model(_file(build, tmp_path), Options(allow_float=True))
+    compiled = compile_model(_file(build, tmp_path), Options(allow_float=True, target="host"))
     found = validate(compiled, samples=2)
     assert (found.oracle, found.exact) == ("ort", True)
 

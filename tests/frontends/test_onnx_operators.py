@@ -71,7 +71,7 @@ def test_qoperator(name: str, dtype: type[np.generic], tmp_path: Path) -> None:
 def test_as_c(part: int, tmp_path: Path) -> None:
     file = tmp_path / "model.onnx"
     file.write_bytes(combined(sorted(CASES)[part::PARTS]).finish())
-    found = validate(compile_model(file, Options(kernels=Kernels.PORTABLE)), samples=3)
+    found = validate(compile_model(file, Options(kernels=Kernels.PORTABLE, target="host")), samples=3)
     assert found.exact, found.first_mismatch
 
 
@@ -104,7 +104,7 @@ def test_flattened_images_cost_no_transpose(tmp_path: Path) -> None:
 def test_oracles_that_cannot_run_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "model.onnx"
     file.write_bytes(single("add").finish())
-    compiled = compile_model(file, Options(kernels=Kernels.PORTABLE))
+    compiled = compile_model(file, Options(kernels=Kernels.PORTABLE, target="host"))
     with pytest.raises(UsageError) as usage:
         validate(compiled, against=Oracle.LITERT)
     assert str(usage.value) == (

@@ -110,7 +110,7 @@ def test_images_are_normalized_with_their_channels_last(shape: tuple[int, ...], 
     graph, (found,) = _run(path, [x])
     assert [type(op).__name__ for op in graph.ops] == ["Transpose", "Add", "Mul", "Conv2D", "Transpose"]
     assert np.allclose(found, run_onnxruntime(path, [x])[0], rtol=1e-4, atol=1e-5)
-    options = Options(allow_float=True, kernels=Kernels.PORTABLE)
+    options = Options(allow_float=True, kernels=Kernels.PORTABLE, target="host")
     assert validate(compile_model(path, options), samples=1).exact
 
 
@@ -128,7 +128,7 @@ def test_channels_last(tmp_path: Path) -> None:
 @needs_onnxruntime
 @pytest.mark.parametrize("layout", list(Layout))
 def test_validate_in_both_layouts(layout: Layout, tmp_path: Path) -> None:
-    options = Options(allow_float=True, kernels=Kernels.PORTABLE, spelling=Spelling(layout=layout))
+    options = Options(allow_float=True, kernels=Kernels.PORTABLE, spelling=Spelling(layout=layout), target="host")
     assert validate(compile_model(_conv_net(tmp_path, 1, 3, 8, 8), options), samples=1).exact
 
 
@@ -184,7 +184,7 @@ def test_functions_are_inlined(tmp_path: Path) -> None:
     )
     x = _RANDOM.normal(size=(2, 5)).astype(np.float32)
     assert np.allclose(_run(path, [x])[1][0], run_onnxruntime(path, [x])[0], atol=1e-6)
-    options = Options(allow_float=True, kernels=Kernels.PORTABLE)
+    options = Options(allow_float=True, kernels=Kernels.PORTABLE, target="host")
     assert validate(compile_model(path, options), samples=1).exact
 
 
@@ -209,7 +209,7 @@ def test_indices_at_run_time(tmp_path: Path) -> None:
     path = _save(
         tmp_path, [helper.make_node("Gather", ["table", "i"], ["y"])], [indices], ["y"], [_constant("table", 6, 3)]
     )
-    compiled = compile_model(path, Options(allow_float=True, kernels=Kernels.PORTABLE))
+    compiled = compile_model(path, Options(allow_float=True, kernels=Kernels.PORTABLE, target="host"))
     chosen = np.array([[5, 0, 3, 3]], np.int32)
     (found,) = compiled.execute([[chosen]]).outputs[0]
     assert np.array_equal(found, run_onnxruntime(path, [chosen.astype(np.int64)])[0])
@@ -251,7 +251,7 @@ def test_transposes_that_do_not_cancel(tmp_path: Path) -> None:
     nodes[2].attribute.extend([helper.make_attribute("keepdims", 0), helper.make_attribute("noop_with_empty_axes", 1)])
     path = _save(tmp_path, nodes, [_image(2, 3, 4, 5, 6)], ["y"], [])
     x = _RANDOM.normal(size=(2, 3, 4, 5, 6)).astype(np.float32)
-    compiled = compile_model(path, Options(allow_float=True, kernels=Kernels.PORTABLE))
+    compiled = compile_model(path, Options(allow_float=True, kernels=Kernels.PORTABLE, target="host"))
     assert np.array_equal(compiled.execute([[x]]).outputs[0][0], run_onnxruntime(path, [x])[0])
 
 
@@ -266,8 +266,8 @@ def test_float_islands(tmp_path: Path) -> None:
     path = tmp_path / "islands.onnx"
     path.write_bytes(writer.finish())
     with pytest.raises(UnsupportedModelError, match="is float32, a result of DequantizeLinear was expected"):
-        compile_model(path, Options())
-    compiled = compile_model(path, Options(allow_float=True, kernels=Kernels.PORTABLE))
+        compile_model(path, Options(target="host"))
+    compiled = compile_model(path, Options(allow_float=True, kernels=Kernels.PORTABLE, target="host"))
     assert [type(op).__name__ for op in compiled.graph.ops].count("Conv2D") == 1
     found = validate(compiled, samples=3)
     assert found.exact
@@ -286,8 +286,8 @@ def test_float_islands_of_tflite(tmp_path: Path) -> None:
     path = tmp_path / "islands.tflite"
     path.write_bytes(writer.finish([x], [stored, half]))
     with pytest.raises(UnsupportedModelError, match="computes with float32"):
-        compile_model(path, Options())
-    compiled = compile_model(path, Options(allow_float=True, kernels=Kernels.PORTABLE))
+        compile_model(path, Options(target="host"))
+    compiled = compile_model(path, Options(allow_float=True, kernels=Kernels.PORTABLE, target="host"))
     assert validate(compiled, samples=3, against=Oracle.SIMULATOR).exact
 
 
@@ -309,7 +309,7 @@ def test_quantization_at_run_time(tmp_path: Path) -> None:
     writer.output(writer.node("Mul", [real, f"{again}.1"]))
     path = tmp_path / "dynamic.onnx"
     path.write_bytes(writer.finish())
-    compiled = compile_model(path, Options(kernels=Kernels.PORTABLE))
+    compiled = compile_model(path, Options(kernels=Kernels.PORTABLE, target="host"))
     inputs = [_RANDOM.normal(size=(1, 3, 6, 6)).astype(np.float32)]
     (found,) = compiled.execute([inputs]).outputs[0]
     assert np.array_equal(found, run_onnxruntime(path, inputs)[0])
@@ -333,7 +333,9 @@ def test_means_of_signals_that_count_their_padding(ceil_mode: int, tmp_path: Pat
     writer.output(writer.node("AveragePool", [writer.port([1, 3, 12])], attributes))
     path = tmp_path / "mean.onnx"
     path.write_bytes(writer.finish())
-    assert validate(compile_model(path, Options(allow_float=True, kernels=Kernels.PORTABLE)), samples=2).exact
+    assert validate(
+        compile_model(path, Options(allow_float=True, kernels=Kernels.PORTABLE, target="host")), samples=2
+    ).exact
 
 
 @needs_onnxruntime
@@ -352,7 +354,7 @@ def test_s1_02_product_of_computed_integers(first: tuple[int, ...], second: tupl
     path.write_bytes(writer.finish())
     values = [_RANDOM.uniform(0.5, 1, shape).astype(np.float32) for shape in (first, second)]
     values[1].reshape(-1)[0] = -0.01  # zero points that are not 0
-    compiled = compile_model(path, Options(kernels=Kernels.PORTABLE))
+    compiled = compile_model(path, Options(kernels=Kernels.PORTABLE, target="host"))
     (found,), (expected,) = compiled.execute([values]).outputs[0], run_onnxruntime(path, values)
     assert np.array_equal(found, expected)
     assert np.abs(expected).max() > 1 << 24
@@ -371,5 +373,5 @@ def test_product_of_a_constant_and_computed_integers(tmp_path: Path) -> None:
     path = tmp_path / "left.onnx"
     path.write_bytes(writer.finish())
     values = [_RANDOM.normal(size=(5, 7)).astype(np.float32)]
-    compiled = compile_model(path, Options(kernels=Kernels.PORTABLE))
+    compiled = compile_model(path, Options(kernels=Kernels.PORTABLE, target="host"))
     assert np.array_equal(compiled.execute([values]).outputs[0][0], run_onnxruntime(path, values)[0])

@@ -73,7 +73,9 @@ def _input() -> Float32Array:
 
 
 def _run(model: Path | str) -> Float32Array:
-    compiled = compile_model(Path(model), Options(allow_float=True, kernels=Kernels.PORTABLE, trust=True))
+    compiled = compile_model(
+        Path(model), Options(allow_float=True, kernels=Kernels.PORTABLE, trust=True, target="host")
+    )
     ((output,),) = compiled.execute([[_input()]]).outputs
     return np.asarray(output, np.float32)
 

@@ -105,7 +105,7 @@ def _checked(module: Any, inputs: Sequence[Any], folder: Path, within: float = 2
 def test_s2_08_a_network_of_relax_is_compiled(tmp_path: Path) -> None:
     root = str(Path(__file__).resolve().parents[2])
     (tmp_path / "net.py").write_text(_NET.format(root=root))
-    options = Options(allow_float=True, kernels=Kernels.PORTABLE, trust=True)
+    options = Options(allow_float=True, kernels=Kernels.PORTABLE, trust=True, target="host")
     compiled = compile_model(tmp_path / "net.py:build_net", options)
     assert [type(op).__name__ for op in compiled.graph.ops if op.macs] == ["Conv2D", "FullyConnected"]
     x = _random(1, 3, 8, 8, seed=7)
@@ -130,7 +130,12 @@ def test_s2_08_relax_is_calibrated(tmp_path: Path) -> None:
         )
     )
     assert made.code == 0, made.stderr
-    assert tinygen("validate", tmp_path / "net.py:build_net", "--trust", "--ctable", tmp_path / "t.json").code == 0
+    assert (
+        tinygen(
+            "validate", tmp_path / "net.py:build_net", "--trust", "--ctable", tmp_path / "t.json", "-t", "host"
+        ).code
+        == 0
+    )
 
 
 def _calls() -> Mapping[str, tuple[Sequence[Sequence[int]], Callable[..., Any]]]:

@@ -37,7 +37,7 @@ def test_the_rest_of_a_network_is_left_out(tmp_path: Path) -> None:
 @needs_litert
 @pytest.mark.parametrize("stop_at", [("branch",), ("pooled", "stem")])
 def test_float_outputs_are_litert_s(stop_at: tuple[str, ...], tmp_path: Path) -> None:
-    options = Options(allow_float=True, spelling=Spelling(stop_at=stop_at))
+    options = Options(allow_float=True, spelling=Spelling(stop_at=stop_at), target="host")
     found = validate(compile_model(_float_file(tmp_path), options), samples=2)
     assert found.exact
 
@@ -46,7 +46,7 @@ def test_float_outputs_are_litert_s(stop_at: tuple[str, ...], tmp_path: Path) ->
 def test_inner_tensors_of_int8_networks_are_outputs() -> None:
     path = model_file("kws_ref_model")
     inner = [op.results[0].name for op in import_model(path).ops][-3]
-    compiled = compile_model(path, Options(spelling=Spelling(stop_at=(inner,))))
+    compiled = compile_model(path, Options(spelling=Spelling(stop_at=(inner,)), target="host"))
     assert [port.name for port in compiled.schedule.graph.outputs] == [inner]
     assert validate(compiled, samples=2).exact
 
@@ -131,14 +131,14 @@ def test_onnx_networks_end_behind_the_quantization_of_a_tensor(tmp_path: Path) -
         import_model(path)
     graph = import_model(path, Spelling(stop_at=(_relu(path),)))
     assert graph.outputs[0].external.dtype is DType.FLOAT32
-    compiled = compile_model(path, Options(spelling=Spelling(stop_at=(_relu(path),))))
+    compiled = compile_model(path, Options(spelling=Spelling(stop_at=(_relu(path),)), target="host"))
     assert np.prod(compiled.schedule.graph.outputs[0].tensor.shape) == 75
 
 
 def test_onnx_networks_that_end_early_are_those_of_onnxruntime(tmp_path: Path) -> None:
     pytest.importorskip("onnxruntime", reason="onnxruntime is not installed: nothing was compared with it")
     path = _quantized(tmp_path)
-    found = validate(compile_model(path, Options(spelling=Spelling(stop_at=(_relu(path),)))), samples=2)
+    found = validate(compile_model(path, Options(spelling=Spelling(stop_at=(_relu(path),)), target="host")), samples=2)
     assert found.oracle == "ort" and found.exact
 
 

@@ -178,7 +178,7 @@ def test_16_shapes_and_numbers_behind_open_sizes(
 
 @needs_litert
 def test_16_the_generated_code_is_validated_in_the_given_shape(tmp_path: Path) -> None:
-    options = Options(spelling=Spelling(shapes={"x": (1, 11, 7, 2)}))
+    options = Options(spelling=Spelling(shapes={"x": (1, 11, 7, 2)}), target="host")
     assert validate(compile_model(_file(tmp_path, _image("int8")), options), samples=2).exact
 
 

@@ -98,7 +98,7 @@ def mixed(names_: list[str], **attributes: object) -> Graph:
 
 
 def test_the_example_before_and_after_the_passes() -> None:
-    compiled = compile_model(DIGITS, Options())
+    compiled = compile_model(DIGITS, Options(target="host"))
     check(compiled.imported)
     check(compiled.graph)
 
@@ -177,7 +177,7 @@ def test_numbers_that_are_not_finite_are_bits() -> None:
 
 def test_values_are_dense_resources() -> None:
     """Of every constant its bytes, in the order of their definitions; none of them without values."""
-    graph = compile_model(DIGITS, Options()).graph
+    graph = compile_model(DIGITS, Options(target="host")).graph
     constants = [tensor.data for tensor in graph.tensors if tensor.data is not None]
     text = print_graph(graph, with_values=True)
     assert resources_of(text) == [data.tobytes() for data in constants]
@@ -188,7 +188,7 @@ def test_values_are_dense_resources() -> None:
 def test_too_large_values_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mlir, "MLIR_BYTES", Limit(100, "letters of MLIR"))
     with pytest.raises(BudgetError, match=r"^--dump: [0-9,]+ letters of MLIR, at most 100 were expected\."):
-        print_graph(compile_model(DIGITS, Options()).graph, with_values=True)
+        print_graph(compile_model(DIGITS, Options(target="host")).graph, with_values=True)
 
 
 @pytest.mark.parametrize("model", [branch_model(), loop_model()], ids=["branch", "loop"])
@@ -199,7 +199,7 @@ def test_subgraphs_are_regions(model: bytes) -> None:
 @pytest.mark.parametrize("version", VERSIONS)
 def test_s2_01_mlir_opt_reads_graphs(version: int) -> None:
     """What it prints is the same module to xdsl."""
-    for graph in (compile_model(DIGITS, Options()).graph, import_model(loop_model()), mixed(WEIRD_NAMES)):
+    for graph in (compile_model(DIGITS, Options(target="host")).graph, import_model(loop_model()), mixed(WEIRD_NAMES)):
         text = print_graph(graph, with_values=True)
         assert names(parsed(through_mlir_opt(text, version))) == names(parsed(text))
 
@@ -208,4 +208,4 @@ def test_real_models(tmp_path: Path) -> None:
     """Also where a model's name cannot be a symbol."""
     copy = tmp_path / 'digits "quoted" ä.tflite'
     copy.write_bytes(DIGITS.read_bytes())
-    check(compile_model(copy, Options()).graph)
+    check(compile_model(copy, Options(target="host")).graph)

@@ -62,7 +62,11 @@ def test_every_command_knows_the_same_names(name: str, tmp_path: Path, monkeypat
     monkeypatch.chdir(tmp_path)
     arrays = {name: np.zeros((2, 8, 8, 1), np.int64), "labels": np.zeros(2, np.int64)}
     np.savez("data.npz", **arrays)  # type: ignore[arg-type]
-    for command in (["run", "--input"], ["validate", "--against", "simulator", "--data"], ["simulate", "--data"]):
+    for command in (
+        ["run", "-t", "host", "--input"],
+        ["validate", "-t", "host", "--against", "simulator", "--data"],
+        ["simulate", "--data"],
+    ):
         ended = tinygen(command[0], DIGITS, *command[1:], "data.npz", "--json")
         assert (ended.code, ended.document["samples"]) == (0, 2), ended.stderr
 

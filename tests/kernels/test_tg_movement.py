@@ -76,7 +76,7 @@ def test_outputs_that_are_inputs_constants_or_each_other_are_right(tmp_path: Pat
     path = tmp_path / "outputs.tflite"
     path.write_bytes(writer.finish([x, long], [x, constant, flat, flat_again, twice]))
     values = [np.arange(12, dtype=np.int8).reshape(2, 6), (np.arange(40_000) % 251 - 128).astype(np.int8)[None]]
-    compiled = compile_model(path, Options(kernels=Kernels.PORTABLE))
+    compiled = compile_model(path, Options(kernels=Kernels.PORTABLE, target="host"))
     image = compiled.build(tmp_path, Measure.INSTRUCTIONS, SANITIZERS)
     (outputs,) = execute(image, compiled.schedule, [values]).outputs
     for output, want in zip(outputs, run_reference(path, values).outputs, strict=True):
@@ -90,7 +90,7 @@ def test_an_index_out_of_range_is_reported_as_the_operator_that_failed(tmp_path:
     writer.operator("GATHER", [x, indices], [y], axis=0)
     path = tmp_path / "gather.tflite"
     path.write_bytes(writer.finish([x, indices], [y]))
-    compiled = compile_model(path, Options(kernels=Kernels.PORTABLE))
+    compiled = compile_model(path, Options(kernels=Kernels.PORTABLE, target="host"))
     image = compiled.build(tmp_path, Measure.INSTRUCTIONS, SANITIZERS)
     rows = np.arange(12, dtype=np.int8).reshape(4, 3)
     (outputs,) = execute(image, compiled.schedule, [[rows, np.array([3, 0], np.int32)]]).outputs
@@ -115,7 +115,7 @@ def test_no_compiler_warns(compiler: tuple[str, ...], tmp_path: Path) -> None:
         pytest.skip(f"{compiler[0]} is not installed: its warnings were not looked at")
     path = tmp_path / "moves.tflite"
     path.write_bytes(_model(each=2).finish())
-    compiled = compile_model(path, Options(kernels=Kernels.PORTABLE))
+    compiled = compile_model(path, Options(kernels=Kernels.PORTABLE, target="host"))
     for name, text in compiled.files.items():
         (tmp_path / name).write_text(text)
     operators = RUNTIME_C / "operators"

@@ -79,8 +79,10 @@ def test_the_arena_falls_below_the_result_on_a_microcontroller(tmp_path: Path) -
 def test_stored_rows_are_the_whole_result(tmp_path: Path, optimize: str, split: bool, mode: str) -> None:
     """Of float, too: the rows are int8, and the header says what they stand for."""
     file = _upscaler(tmp_path / "up.tflite", is_float=True)
-    expected = tinygen.compile(file, kernels="portable").run(_samples())
-    model = tinygen.compile(file, kernels="portable", optimize=optimize, split=split, input=mode, results="stored")
+    expected = tinygen.compile(file, kernels="portable", target="host").run(_samples())
+    model = tinygen.compile(
+        file, kernels="portable", optimize=optimize, split=split, input=mode, results="stored", target="host"
+    )
     np.testing.assert_array_equal(model.run(_samples()), expected)
     assert model.validate(_samples(), per_layer=True, against="simulator").exact
     header = model.compiled.files["up.h"]
@@ -91,13 +93,13 @@ def test_stored_rows_are_the_whole_result(tmp_path: Path, optimize: str, split: 
 
 def test_it_must_be_clear_which_result_is_stored(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"--results stored: .* has 2 outputs \('conv1_3', 'conv3_8'\), 1 was"):
-        tinygen.compile(_upscaler(tmp_path / "two.tflite", outputs=2), results="stored")
+        tinygen.compile(_upscaler(tmp_path / "two.tflite", outputs=2), results="stored", target="host")
     writer = ModelWriter()
     image = writer.tensor("image", (1, 4, 4, 1), scale=_SCALE)
     flat = writer.tensor("flat", (1, 16), scale=_SCALE)
     writer.operator("RESHAPE", [image, writer.tensor("shape", (2,), "int32", data=[1, 16])], [flat])
     (tmp_path / "view.tflite").write_bytes(writer.finish([image], [flat]))
     with pytest.raises(UsageError, match="nothing computes output 'flat'"):
-        tinygen.compile(tmp_path / "view.tflite", results="stored")
+        tinygen.compile(tmp_path / "view.tflite", results="stored", target="host")
     with pytest.raises(UsageError, match="--stream, --results stored: are given both"):
-        tinygen.compile(_upscaler(tmp_path / "one.tflite"), results="stored", stream="height")
+        tinygen.compile(_upscaler(tmp_path / "one.tflite"), results="stored", stream="height", target="host")

@@ -121,7 +121,7 @@ def windows() -> _Drawn:
 @pytest.mark.parametrize("draw", [elementwise, windows])
 def test_against_litert(draw: "type[_Drawn]", tmp_path: Path) -> None:
     """References within 1e-5 of LiteRT's operator by operator, C within 1e-5 of the references."""
-    options = Options(allow_float=True, kernels=Kernels.PORTABLE)
+    options = Options(allow_float=True, kernels=Kernels.PORTABLE, target="host")
     compiled = compile_model(draw().save(tmp_path), options)
     found = validate(compiled, samples=2, per_layer=True)
     wrong = [layer for layer in found.layers if layer.mismatches or layer.oracle_mismatches]

@@ -127,7 +127,9 @@ def _assert_same_calls(found: Schedule, whole: Schedule) -> None:
 
 @cache
 def _graph(model: str) -> Graph:
-    return compile_model(shared_file(f"models/{model}"), Options(kernels=Kernels.PORTABLE, allow_float=True)).graph
+    return compile_model(
+        shared_file(f"models/{model}"), Options(kernels=Kernels.PORTABLE, allow_float=True, target="host")
+    ).graph
 
 
 def _toolbox(board: Board, kernels: Kernels, objective: Objective | None) -> Toolbox:

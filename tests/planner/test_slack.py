@@ -120,7 +120,7 @@ def test_the_exact_solver_is_named_and_never_worse() -> None:
 
 
 def test_the_builtin_solver_is_named() -> None:
-    assert "solver builtin" in compile_model(DIGITS, Options()).files["digits_int8.h"]
+    assert "solver builtin" in compile_model(DIGITS, Options(target="host")).files["digits_int8.h"]
     document = tinygen("inspect", DIGITS, "--json").document
     assert document["solver"] == "builtin"
 

@@ -33,7 +33,7 @@ from tinygen.report.result import Result
 from tinygen.report.shares import Share
 from tinygen.tasks.inspection import goals
 
-_THREE = ("--data", DIGITS_DATA, "--samples", "3", "--against", "simulator")
+_THREE = ("-t", "host", "--data", DIGITS_DATA, "--samples", "3", "--against", "simulator")
 
 needs_renderer = pytest.mark.skipif(drawing.renderer() is None, reason="vl-convert-python missing: nothing is drawn")
 

@@ -69,7 +69,7 @@ def _hybrid(folder: Path, kind: str, scales: Quantize, **options: bool | int) ->
 
 
 def _compiled(model: Path) -> Compiled:
-    return compile_model(model, Options(allow_float=True, kernels=Kernels.PORTABLE))
+    return compile_model(model, Options(allow_float=True, kernels=Kernels.PORTABLE, target="host"))
 
 
 _WINDOW = {"stride_h": 1, "stride_w": 1}
@@ -117,7 +117,7 @@ def test_hybrid_layers_in_a_row(tmp_path: Path) -> None:
     path.write_bytes(writer.finish([x], [_layer(writer, y, "CONV_2D", _alike, **_WINDOW)]))
     found = validate(_compiled(path), samples=2)
     assert found.exact and not found.permitted
-    ended = tinygen("validate", path, "--samples", "2", "--json")
+    ended = tinygen("validate", path, "--samples", "2", "--json", "-t", "host")
     assert ended.document["exact"] and ended.document["permitted"] == []
 
 
@@ -200,7 +200,7 @@ def test_numbers_that_are_only_moved_are_equal_to_the_bit(tmp_path: Path, monkey
 @needs_litert
 def test_fully_connected_layers_of_int8() -> None:
     """Where a difference of 1 LSB is no mismatch, the layer says so, and why."""
-    compiled = compile_model(model_file("ad01_int8"), Options(kernels=Kernels.PORTABLE))
+    compiled = compile_model(model_file("ad01_int8"), Options(kernels=Kernels.PORTABLE, target="host"))
     found = validate(compiled, samples=3)
     assert found.exact and found.max_abs_diff == 1
     assert {(each.operator, each.rounding) for each in found.permitted} == {("FULLY_CONNECTED", Rounding.ONCE)}
@@ -216,7 +216,7 @@ def test_onnxruntime_requantizes_in_float(tmp_path: Path) -> None:
     writer.output(writer.requantized(writer.node("Conv", [image, weights]), 0.0437, -5))
     path = tmp_path / "conv.onnx"
     path.write_bytes(writer.finish())
-    found = validate(compile_model(path, Options(kernels=Kernels.PORTABLE)), samples=20)
+    found = validate(compile_model(path, Options(kernels=Kernels.PORTABLE, target="host")), samples=20)
     assert found.exact
     assert bool(found.permitted) == (found.max_abs_diff > 0)
     assert {each.rounding for each in found.permitted} <= {Rounding.IN_FLOAT}

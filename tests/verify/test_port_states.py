@@ -99,7 +99,7 @@ def test_item_16_pairs_are_states(target: str, calls: int, tmp_path: Path) -> No
 @requires_host_cc
 def test_item_16_reset_and_contexts(tmp_path: Path) -> None:
     model, samples = _model(), _calls(30)
-    compiled = api.compile(_write(tmp_path, model), state=_STATES, kernels="portable").compiled
+    compiled = api.compile(_write(tmp_path, model), state=_STATES, kernels="portable", target="host").compiled
     (tmp_path / "two").mkdir()
     run_two_instances(compiled, samples, _litert(model, samples), tmp_path / "two")
 
@@ -124,7 +124,7 @@ def test_item_16_real_ports_are_kept_as_stored_numbers(
 ) -> None:
     """A table stands between unlike quantizations, to the bit what the file says by way of float32."""
     model, after = _onnx(scale, zero_point)
-    compiled = api.compile(_write(tmp_path, model, ".onnx"), state=[f"h={after}"], kernels="portable")
+    compiled = api.compile(_write(tmp_path, model, ".onnx"), state=[f"h={after}"], kernels="portable", target="host")
     assert sum(isinstance(op, Lookup) for op in compiled.compiled.imported.ops) == tables
     assert compiled.compiled.graph.state_bytes == 8
     found = compiled.validate(samples=25)
@@ -147,7 +147,7 @@ def test_item_16_real_ports_are_kept_as_stored_numbers(
 )
 def test_item_16_what_is_no_pair(states: list[str], message: str, tmp_path: Path) -> None:
     with pytest.raises(UsageError) as error:
-        api.compile(_write(tmp_path, _model()), state=states)
+        api.compile(_write(tmp_path, _model()), state=states, target="host")
     assert str(error.value).startswith(message)
 
 

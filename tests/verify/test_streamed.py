@@ -107,7 +107,7 @@ def test_item_16_several_inputs_by_rows(mode: InputMode, target: str, tmp_path: 
 
 def test_whole_tensors_can_be_fetched(tmp_path: Path) -> None:
     """Where nothing may be split, all rows come at once."""
-    options = Options(kernels=Kernels.PORTABLE, input=InputMode.STREAMED, may_split=False)
+    options = Options(kernels=Kernels.PORTABLE, input=InputMode.STREAMED, may_split=False, target="host")
     file = tmp_path / "model.tflite"
     file.write_bytes(_pooled("int8"))
     compiled = compile_model(file, options)

@@ -162,7 +162,7 @@ def test_signals_that_do_not_fit(shape: tuple[int, ...], message: str, tmp_path:
     file, data = tmp_path / "pooled.tflite", tmp_path / "signal.npy"
     file.write_bytes(_pooled("int8"))
     np.save(data, np.zeros(shape, np.int8))
-    ended = tinygen("run", file, "--stream", "width", "--kernels", "portable", "--input", data)
+    ended = tinygen("run", file, "--stream", "width", "--kernels", "portable", "--input", data, "-t", "host")
     assert ended.code == 2 and message in ended.stderr
 
 

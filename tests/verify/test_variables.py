@@ -119,7 +119,7 @@ def test_item_17_validate_compares_first_values(tmp_path: Path) -> None:
 def test_item_17_a_thousand_calls(tmp_path: Path) -> None:
     model = variables_model(seed=6)
     calls = np.random.default_rng(3).integers(-2, 3, (1000, 1, 2, 1, 4)).astype(np.int8) - 3
-    actual = api.compile(_write(tmp_path, model), kernels="portable").run(calls)
+    actual = api.compile(_write(tmp_path, model), kernels="portable", target="host").run(calls)
     expected = litert_calls(model, calls)
     for index, output in enumerate(actual):
         np.testing.assert_array_equal(output, np.concatenate([outputs[index] for outputs in expected]))
@@ -128,7 +128,7 @@ def test_item_17_a_thousand_calls(tmp_path: Path) -> None:
 @pytest.mark.parametrize("option", [{"stream": "time"}, {"input": "streamed"}, {"results": "stored"}])
 def test_options_that_need_a_network_without_memory(option: dict[str, str], tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="keeps 4 states from call to call, a model without any was expected"):
-        api.compile(_write(tmp_path, variables_model(1)), **option)
+        api.compile(_write(tmp_path, variables_model(1)), **option, target="host")
 
 
 def test_commands_that_need_a_network_without_memory(tmp_path: Path) -> None:
@@ -146,7 +146,7 @@ def test_only_states_that_outputs_depend_on(tmp_path: Path) -> None:
     file = _write(tmp_path, variables_model(1))
     ended = tinygen("inspect", file, "--stop-at", "d", "--json")
     assert ended.code == 0
-    compiled = api.compile(file, stop_at="d").compiled
+    compiled = api.compile(file, stop_at="d", target="host").compiled
     assert [state.tensor.name for state in compiled.graph.states] == ["one", "other"]
 
 

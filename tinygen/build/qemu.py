@@ -9,7 +9,7 @@ from tinygen.build.outcome import Outcome, outcome
 from tinygen.errors import ToolError
 from tinygen.system.process import tied
 from tinygen.targets import Board
-from tinygen.targets.toolset import Toolset
+from tinygen.targets.toolset import WITHOUT_TOOLS, Toolset
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Machine:
         if qemu is None:
             raise ToolError(
                 f"{self.tools.emulator}: not found on PATH, needed to {purpose}. "
-                f"Install the Debian package {self.tools.emulator_package}."
+                f"Install the Debian package {self.tools.emulator_package}. {WITHOUT_TOOLS}"
             )
         cpu = [] if self.cpu is None else ["-cpu", self.cpu]
         own = ["-M", f"{self.name}{properties}", *cpu, *self.tools.emulator_options]

@@ -14,6 +14,7 @@ from tinygen.build.source import SourceFile
 from tinygen.errors import BuildError, DoesNotFitError, ToolError
 from tinygen.system import cache
 from tinygen.targets import Board
+from tinygen.targets.toolset import WITHOUT_TOOLS
 
 WARNINGS = ("-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Wcast-qual", "-Werror")
 
@@ -134,7 +135,7 @@ def _find_cross(cc: str | None, board: Board) -> str:
     if not specs.is_file():  # the compiler echoes the bare name where it does not have the file
         raise ToolError(
             f"{tools.library}: {tools.specs} not found by {compiler}, needed to build for {board.name}. "
-            f"Install the Debian package {tools.library_package}."
+            f"Install the Debian package {tools.library_package}. {WITHOUT_TOOLS}"
         )
     return compiler
 
@@ -144,7 +145,8 @@ def _find(cc: str | None, usual: Sequence[str], board: Board, package: str) -> s
     tried = (cc,) if cc else usual
     found = next((path for path in map(shutil.which, tried) if path), None)
     if found is None:
-        remedy = "Correct the compiler's name." if cc else f"Install the Debian package {package}."
+        instead = "" if board.is_host else f" {WITHOUT_TOOLS}"
+        remedy = "Correct the compiler's name." if cc else f"Install the Debian package {package}.{instead}"
         raise ToolError(f"{', '.join(tried)}: not found on PATH, needed to build for {board.name}. {remedy}")
     return found
 

@@ -7,7 +7,6 @@ from typing import Annotated
 import typer
 
 from tinygen.build.desk import Desk
-from tinygen.cli.command import MICROCONTROLLER
 from tinygen.cli.command import command as as_command
 from tinygen.cli.page_file import PageFile
 from tinygen.cli.suite import SuiteName, measure_suite
@@ -69,7 +68,7 @@ Force = Annotated[
 ]
 
 
-@as_command(MICROCONTROLLER, without=["name"])
+@as_command(without=["name"])
 def command(
     terminal: Terminal,
     options: Options,

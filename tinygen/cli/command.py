@@ -18,9 +18,6 @@ from tinygen.options import Options
 Command = Callable[..., None]
 Values = Mapping[str, Any]
 
-MICROCONTROLLER = "cortex-m4"  # default target of commands that generate and measure
-HOST = "host"  # default target of commands that show what a model computes
-
 
 @dataclass(frozen=True)
 class _Provider:
@@ -30,7 +27,7 @@ class _Provider:
     make: Callable[[Values], Any]
 
 
-def command(target: str = HOST, without: Collection[str] = ()) -> Callable[[Command], Command]:
+def command(without: Collection[str] = ()) -> Callable[[Command], Command]:
     """Makes a function a command: its parameter `terminal` becomes the options of a terminal, one that is a dataclass
     with options becomes these, but for those that the command is `without` or has itself.
 
@@ -39,7 +36,7 @@ def command(target: str = HOST, without: Collection[str] = ()) -> Callable[[Comm
 
     def decorate(function: Command) -> Command:
         own = inspect.signature(function).parameters
-        providers = {name: _provider(parameter, target, {*without, *own}) for name, parameter in own.items()}
+        providers = {name: _provider(parameter, {*without, *own}) for name, parameter in own.items()}
         ordered = sorted(providers, key=lambda name: name == "terminal")  # what decides nothing stands last in the help
         parameters = {p.name: p for name in ordered for p in providers[name].parameters.values()}
 
@@ -61,7 +58,7 @@ def command(target: str = HOST, without: Collection[str] = ()) -> Callable[[Comm
     return decorate
 
 
-def _provider(parameter: Parameter, target: str, without: Collection[str]) -> _Provider:
+def _provider(parameter: Parameter, without: Collection[str]) -> _Provider:
     """What makes the argument of a parameter."""
     if parameter.annotation is Terminal:
         return _called(_terminal)
@@ -69,8 +66,7 @@ def _provider(parameter: Parameter, target: str, without: Collection[str]) -> _P
         alone = {parameter.name: parameter.replace(kind=Parameter.KEYWORD_ONLY)}
         return _Provider(alone, lambda values: values[parameter.name])
     is_planning = parameter.annotation is Options
-    declared = parameters_of(parameter.annotation, without)
-    found = {p.name: p.replace(default=target) if is_planning and p.name == "target" else p for p in declared}
+    found = {p.name: p for p in parameters_of(parameter.annotation, without)}
 
     def make(values: Values) -> Any:
         made = from_written(parameter.annotation, {name: values[name] for name in found})

@@ -13,7 +13,6 @@ from tinygen.build.output import check_folder, write_folder
 from tinygen.build.sets import CoreFolder, check_kind, united
 from tinygen.calib.explain import explain
 from tinygen.calib.held_out import held_out_accuracy
-from tinygen.cli.command import MICROCONTROLLER
 from tinygen.cli.command import command as as_command
 from tinygen.cli.dump import Dump
 from tinygen.cli.terminal import Terminal
@@ -114,7 +113,7 @@ ExplainQuant = Annotated[
 Force = Annotated[bool, typer.Option("--force", help="Overwrite files that tinygen did not write.")]
 
 
-@as_command(MICROCONTROLLER)
+@as_command()
 def command(
     terminal: Terminal,
     models: Models,

@@ -5,7 +5,6 @@ from typing import Annotated
 
 import typer
 
-from tinygen.cli.command import MICROCONTROLLER
 from tinygen.cli.command import command as as_command
 from tinygen.cli.options import Seed
 from tinygen.cli.page_file import PageFile
@@ -29,7 +28,7 @@ Build = Annotated[
 ]
 
 
-@as_command(MICROCONTROLLER, without=["name"])
+@as_command(without=["name"])
 def command(terminal: Terminal, a: Build, b: Build, options: Options, page: PageFile, seed: Seed = 0) -> None:
     """Show what two builds differ in: RAM, flash, and cycles, by operator and by symbol."""
     page.check_free(a, b)

@@ -1,6 +1,5 @@
 """`tinygen inspect`: is the model supported, does it fit, where is the peak."""
 
-from tinygen.cli.command import MICROCONTROLLER
 from tinygen.cli.command import command as as_command
 from tinygen.cli.options import Model
 from tinygen.cli.page_file import PageFile
@@ -9,7 +8,7 @@ from tinygen.options import Options
 from tinygen.tasks.inspection import InspectionRequest, inspect_model
 
 
-@as_command(MICROCONTROLLER, without=["name"])
+@as_command(without=["name"])
 def command(terminal: Terminal, model: Model, options: Options, asked: InspectionRequest, page: PageFile) -> None:
     """Show whether a model is supported and fits, and what stands in the way. Needs no C compiler, and writes no C."""
     page.check_free(model)

@@ -11,7 +11,6 @@ import typer
 from tinygen.api import report
 from tinygen.build.output import check_folder, write_folder
 from tinygen.build.qemu import Machine, machine_of
-from tinygen.cli.command import MICROCONTROLLER
 from tinygen.cli.command import command as as_command
 from tinygen.cli.group import NamedGroup
 from tinygen.cli.options import Model, Seed
@@ -140,7 +139,7 @@ def mlperf() -> None:
 
 
 def _firmware_command(task: Task) -> Callable[..., None]:
-    @as_command(MICROCONTROLLER, without=["name"])
+    @as_command(without=["name"])
     def command(terminal: Terminal, model: Model, out: Out, options: Options, force: Force = False) -> None:
         check_folder(out, force)
         with terminal.progress(f"compiling {model.name}"):

@@ -13,6 +13,7 @@ from tinygen.cli.terminal import Terminal
 from tinygen.errors import UsageError
 from tinygen.kernels.base import Objective
 from tinygen.option import choice
+from tinygen.options import Options
 from tinygen.report.table import facts
 from tinygen.tasks.product_file import PRODUCT_FILE, product_text, read_product
 
@@ -23,7 +24,13 @@ Models = Annotated[
     typer.Argument(metavar="[MODEL]...", help="The networks, MODEL or NAME=MODEL (asked for).", show_default=False),
 ]
 Target = Annotated[
-    str | None, typer.Option("-t", "--target", help="Part, board or core (asked for).", show_default=False)
+    str | None,
+    typer.Option(
+        "-t",
+        "--target",
+        help=f"Part, board or core (asked for; {Options.target} where nobody answers).",
+        show_default=False,
+    ),
 ]
 Goal = Annotated[
     str | None,
@@ -45,7 +52,7 @@ def command(
     """Write a product's tinygen.toml: its networks, part and goal, which `tinygen build` repeats."""
     check_free(output, force, lambda _: False, "may be another product's")
     chosen = models or [_asked("MODEL", "Model, the path of a file")]
-    part = target or _asked("--target", "Part or board, such as stm32f407vg or nrf52840")
+    part = target or _asked("--target", "Part or board, such as stm32f407vg or nrf52840", Options.target)
     goal = optimize or _asked("--optimize", f"Goal, one of {_GOALS}")
     targets.cores(part)
     choice(Objective, "optimize", goal)
@@ -63,13 +70,15 @@ def command(
     )
 
 
-def _asked(option: str, question: str) -> str:
-    """The answer to a question; UsageError where nobody answers."""
+def _asked(option: str, question: str, default: str | None = None) -> str:
+    """The answer to a question, or its default; UsageError where nobody answers and there is none."""
     missing = UsageError(f"{option}: is not given, and nobody can be asked here. Add it.")
     if not sys.stdin.isatty():
-        raise missing
+        if default is None:
+            raise missing
+        return default
     try:
-        return str(typer.prompt(question, err=True))
+        return str(typer.prompt(question, default=default, err=True))
     except typer.Abort:
         raise missing from None
 

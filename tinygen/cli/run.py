@@ -7,7 +7,6 @@ from typing import Annotated
 import typer
 
 from tinygen.build.desk import Desk
-from tinygen.cli.command import HOST
 from tinygen.cli.command import command as as_command
 from tinygen.cli.options import Model
 from tinygen.cli.output_file import check_free, is_own_archive, write_outputs
@@ -34,7 +33,7 @@ Output = Annotated[
 Force = Annotated[bool, typer.Option("--force", help="Overwrite an --output that tinygen did not write.")]
 
 
-@as_command(HOST, without=["name"])
+@as_command(without=["name"])
 def command(
     terminal: Terminal,
     model: Model,

@@ -10,6 +10,7 @@ from tinygen.cli.output_file import check_free, make_folder, write_bytes
 from tinygen.cli.terminal import Terminal
 from tinygen.errors import UsageError
 from tinygen.option import HelpPanel
+from tinygen.options import Options
 from tinygen.sweeping.engine import Cluster, package
 from tinygen.sweeping.page import html_page
 from tinygen.sweeping.point import PointTask
@@ -17,7 +18,16 @@ from tinygen.sweeping.sweep import Sweep, plan_of, read_plan
 from tinygen.sweeping.table import FILES, csv_text, is_own_table, parquet_bytes, standing, summary
 
 ModelFiles = Annotated[list[Path], typer.Argument(metavar="MODELS...", help="The networks.", show_default=False)]
-Targets = Annotated[str | None, typer.Option("-t", "--target", metavar="BOARDS", help="Boards, separated by commas.")]
+Targets = Annotated[
+    str | None,
+    typer.Option(
+        "-t",
+        "--target",
+        metavar="BOARDS",
+        help=f"Boards, separated by commas (default: {Options.target}).",
+        show_default=False,
+    ),
+]
 Goals = Annotated[str | None, typer.Option("-O", "--optimize", metavar="GOALS", help="Goals, separated by commas.")]
 Libraries = Annotated[str | None, typer.Option("--kernels", metavar="LIBRARIES", help="Kernels, separated by commas.")]
 PlanFile = Annotated[

@@ -1,7 +1,6 @@
 """`tinygen validate`: outputs and inner tensors against a reference."""
 
 from tinygen.build.desk import Desk
-from tinygen.cli.command import HOST
 from tinygen.cli.command import command as as_command
 from tinygen.cli.options import Model
 from tinygen.cli.page_file import PageFile
@@ -11,7 +10,7 @@ from tinygen.tasks.compiling import compiled_within
 from tinygen.tasks.validation import ValidationRequest, validate_compiled
 
 
-@as_command(HOST, without=["name"])
+@as_command(without=["name"])
 def command(
     terminal: Terminal, model: Model, options: Options, desk: Desk, asked: ValidationRequest, page: PageFile
 ) -> None:

@@ -88,9 +88,8 @@ def _axes(given: Mapping[str, Any]) -> dict[str, tuple[Written, ...]]:
 def plan_of(targets: str | Sequence[str], axes: Mapping[str, Any], base: SweepPlan | None = None) -> SweepPlan:
     """The plan of axes, over those of a file."""
     own = {"target": [targets] if isinstance(targets, str) else list(targets)} if targets else {}
-    merged = {**(base.axes if base else {}), **_axes({**own, **axes})}
-    if "target" not in merged:
-        raise UsageError("-t/--target: is missing, boards were expected. Name some, or give target in the plan's axes.")
+    default = {"target": (Options.target,)}
+    merged = {**default, **(base.axes if base else {}), **_axes({**own, **axes})}
     plan = SweepPlan(merged, base.excluded if base else ())
     plan.check()
     return plan

@@ -4,6 +4,8 @@ from dataclasses import dataclass
 
 from tinygen.targets.isa import Isa
 
+WITHOUT_TOOLS = "`tinygen doctor` lists what else is missing; with -t host, run and validate need a C compiler only."
+
 
 @dataclass(frozen=True)
 class Toolset:

@@ -53,8 +53,6 @@ def read_product(file: Path, trusts: bool = False) -> ProductPlan:
             "Leave it out, and add --trust where you trust the models."
         )
     known = {**options_of(Options), **options_of(Joining)}
-    if "target" not in given:
-        raise UsageError(f"{file}: names no target, a part, board or core was expected in [options]. Add one.")
     chosen = {keyword: _value(file, keyword, value, known.get(keyword)) for keyword, value in given.items()}
     joining = {keyword: chosen.pop(keyword) for keyword in options_of(Joining) if keyword in chosen}
     try:
