@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from tests.support.litert import needs_litert, run_reference
 from tests.support.reference import evaluate, import_model
 from tests.support.tflite_writer import ModelWriter
 from tinygen.ir.graph import Graph
@@ -10,7 +11,7 @@ from tinygen.ops.add import Add
 from tinygen.ops.lookup import Lookup
 from tinygen.ops.prelu import Prelu
 from tinygen.ops.reshape import Reshape
-from tinygen.passes.tabulate import tabulate
+from tinygen.passes.tabulate import tabulate, tabulate_real
 
 ALL_INPUTS = np.arange(-128, 128).astype(np.int8).reshape(1, 16, 16)
 
@@ -128,3 +129,37 @@ def test_a_taken_name_of_a_table() -> None:
     writer.operator("TANH", [x], [y])
     (op,) = tabulated(writer, [x], [y]).ops
     assert isinstance(op, Lookup) and op.table.name == "y:table'"
+
+
+@needs_litert
+def test_real_numbers_between_bytes_are_a_table() -> None:
+    writer = ModelWriter()
+    x, y, z = activation(writer, "x"), activation(writer, "y", 0.02, -7), activation(writer, "z", 0.5, 0)
+    real, gate, gated, less, negative = (writer.tensor(name, (1, 16, 16), "float32") for name in "rgpln")
+    third = writer.tensor("third", (1,), "float32", data=np.array([1 / 3], np.float32))
+    writer.operator("DEQUANTIZE", [x], [real])
+    writer.operator("LOGISTIC", [real], [gate])
+    writer.operator("MUL", [real, gate], [gated])  # of two that depend on the same element
+    writer.operator("SUB", [gated, third], [less])
+    writer.operator("NEG", [less], [negative])
+    writer.operator("QUANTIZE", [negative], [y])
+    writer.operator("QUANTIZE", [real], [z])
+    model = writer.finish([x], [y, z])
+    graph = tabulate_real(import_model(model))
+    assert kinds(graph) == [Lookup, Lookup]
+    for own, theirs in zip(evaluate(graph, [ALL_INPUTS]), run_reference(model, [ALL_INPUTS]).outputs, strict=True):
+        np.testing.assert_array_equal(own, theirs)
+
+
+def test_real_numbers_that_others_read_stay() -> None:
+    writer = ModelWriter()
+    x, y, z = (activation(writer, name) for name in "xyz")
+    real, sums, row = (writer.tensor(name, (1, 16, 16), "float32") for name in "rsw")
+    weights = writer.tensor("weights", (1, 1, 16), "float32", data=np.ones((1, 1, 16), np.float32))
+    writer.operator("DEQUANTIZE", [x], [real])
+    writer.operator("NEG", [real], [sums])
+    writer.operator("QUANTIZE", [sums], [y])
+    writer.operator("MUL", [sums, weights], [row])  # by a number for each column
+    writer.operator("QUANTIZE", [row], [z])
+    graph = tabulate_real(import_model(writer.finish([x], [y, z])))
+    assert [kind.__name__ for kind in kinds(graph)] == ["Dequantize", "Negate", "Lookup", "Mul", "Quantize"]

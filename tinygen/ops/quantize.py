@@ -83,8 +83,8 @@ def convert(values: Array, source: TensorType, target: TensorType) -> Array:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Quantize(Op):
-    """float32 to int8 or int16; only at an input of the model, where the pass convert_boundaries takes it away."""
+class Conversion(Op):
+    """Between real numbers and stored ones, element by element."""
 
     result_range: ClassVar[Range] = Range.OWN
 
@@ -92,10 +92,18 @@ class Quantize(Op):
     output: Tensor
 
     def precision_points(self) -> tuple[Point, ...]:
-        return conversion(self.output, is_input=True)
+        raise NotImplementedError(f"{type(self).__name__} does not say where its precision changes")
 
     def channel_links(self) -> None:
         return None
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Quantize(Conversion):
+    """float32 to int8 or int16; at an input of the model the pass convert_boundaries takes it away."""
+
+    def precision_points(self) -> tuple[Point, ...]:
+        return conversion(self.output, is_input=True)
 
     def verify(self) -> None:
         check_dtype("input", self.input, DType.FLOAT32)
@@ -107,19 +115,11 @@ class Quantize(Op):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Dequantize(Op):
-    """int8 or int16 to float32; only at an output of the model, where the pass convert_boundaries takes it away."""
-
-    result_range: ClassVar[Range] = Range.OWN
-
-    input: Tensor
-    output: Tensor
+class Dequantize(Conversion):
+    """int8 or int16 to float32; at an output of the model the pass convert_boundaries takes it away."""
 
     def precision_points(self) -> tuple[Point, ...]:
         return conversion(self.input, is_input=False)
-
-    def channel_links(self) -> None:
-        return None
 
     def verify(self) -> None:
         check_stored("input", self.input)

@@ -19,13 +19,14 @@ from tinygen.passes.refuse_float import refuse_float
 from tinygen.passes.remove_reshapes import remove_reshapes
 from tinygen.passes.remove_unused import remove_unused
 from tinygen.passes.shrink import shrink
-from tinygen.passes.tabulate import tabulate
+from tinygen.passes.tabulate import tabulate, tabulate_real
 
 Pass = Callable[[Graph], Graph]
 
 PASSES: tuple[Pass, ...] = (
     fold_constants,
     convert_boundaries,
+    tabulate_real,
     refuse_float,
     move_transposes,
     fold_scales,
