@@ -1,7 +1,7 @@
 """Whether blocks fit within a limit: against all placements there are, byte by byte, and what it saves local search."""
 
 from collections.abc import Mapping
-from itertools import product
+from itertools import combinations, product
 
 import pytest
 from hypothesis import given, settings
@@ -12,10 +12,10 @@ from tinygen import targets
 from tinygen.frontends.tflite.importer import import_tflite
 from tinygen.kernels.base import Library, Objective, Toolbox
 from tinygen.passes import run
-from tinygen.planner.memory.block import Block, Part, ticks, whole_block
+from tinygen.planner.memory.block import Block, Gap, Part, ticks, whole_block
 from tinygen.planner.memory.branching import Branching
 from tinygen.planner.memory.effort import Effort
-from tinygen.planner.memory.first_fit import Change, Problem
+from tinygen.planner.memory.first_fit import NOWHERE, Change, Problem
 from tinygen.planner.memory.local_search import Walk
 from tinygen.planner.memory.placement import PlacementSearch
 from tinygen.planner.plan import plan
@@ -111,6 +111,31 @@ def test_few_nodes_tell_nothing() -> None:
     assert Branching(problem).within(48, _MANY).is_impossible
 
 
+@st.composite
+def _with_any_distances_forbidden(draw: st.DrawFn) -> Problem:
+    """Five blocks, of any two of which up to two intervals of distances are forbidden."""
+    blocks = tuple(whole_block(f"b{number}", 4, 1, 0, 1) for number in range(5))
+    gaps: tuple[dict[int, list[Gap]], ...] = tuple({} for _ in blocks)
+    for one, other in combinations(range(len(blocks)), 2):
+        ends = sorted(draw(st.lists(st.integers(-4, 4), min_size=4, max_size=4)))
+        found = [(low, high) for low, high in (ends[:2], ends[2:]) if low < high]
+        if found:
+            gaps[one][other] = found
+            gaps[other][one] = [(-high, -low) for low, high in reversed(found)]
+    return Problem(blocks, tuple((number,) for number in range(len(blocks))), gaps)
+
+
+@given(_with_any_distances_forbidden(), st.permutations(range(5)))
+@settings(max_examples=200, deadline=None)
+def test_each_block_takes_the_lowest_offset_that_those_before_it_leave(problem: Problem, order: list[int]) -> None:
+    found = problem.fill(order)
+    placed: dict[int, int] = {}
+    for index in order:
+        lowest = next(at for at in range(found[index] + 1) if _is_free(problem, {**placed, index: at}))
+        assert found[index] == lowest
+        placed[index] = lowest
+
+
 @given(items_to_place(), st.randoms(use_true_random=False), st.data())
 @settings(max_examples=100, deadline=None)
 def test_blocks_that_nothing_changed_for_stay(items: list[list[Block]], _: object, data: st.DataObject) -> None:
@@ -135,11 +160,11 @@ def test_blocks_that_nothing_changed_for_stay(items: list[list[Block]], _: objec
         _check_refilled(problem, exchanged, change, before)
 
 
-def _check_refilled(problem: Problem, order: list[int], change: Change, before: list[int | None]) -> None:
+def _check_refilled(problem: Problem, order: list[int], change: Change, before: list[int]) -> None:
     """To the last byte of a limit, and not with one less."""
     right = problem.fill(order)
     ended, end = (
-        problem.arena_bytes({i: at for i, at in enumerate(each) if at is not None}) for each in (before, right)
+        problem.arena_bytes({i: at for i, at in enumerate(each) if at != NOWHERE}) for each in (before, right)
     )
     assert problem.refill(order, change, before, max(ended, end)) == right
     if end > ended:

@@ -174,9 +174,7 @@ def test_a_move_to_the_same_order_places_nothing(monkeypatch: pytest.MonkeyPatch
     filled: list[int] = []
     refill = Problem.refill
 
-    def counting(
-        self: Problem, order: list[int], change: Change, before: list[int | None], limit: int
-    ) -> list[int | None] | None:
+    def counting(self: Problem, order: list[int], change: Change, before: list[int], limit: int) -> list[int] | None:
         filled.append(1)
         return refill(self, order, change, before, limit)
 

@@ -10,6 +10,7 @@ Local search finds what is small; this tells that nothing smaller is left to be 
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from itertools import chain
 from math import gcd
 from typing import NamedTuple
 
@@ -60,12 +61,17 @@ class Branching:
         self._first, self._second = first, second  # of each forbidden interval: the blocks,
         self._low = low // self._align * self._align  # the largest distance below it
         self._high = -(-high // self._align) * self._align  # and the least above it
+        row = len(problem.blocks) + 1
+        self._forth, self._back = row * first + second, row * second + first  # where bounds are of that distance
+        # The bounds that keep the second block above an interval, and those that keep it below.
+        self._above = list(zip(first.tolist(), second.tolist(), self._high.tolist(), strict=True))
+        self._below = list(zip(second.tolist(), first.tolist(), (-self._low).tolist(), strict=True))
         self._weights = np.ones(len(gaps))
 
     @property
     def size(self) -> int:
         """Numbers that each node of the search looks at, about."""
-        return len(self._problem.blocks) ** 2 + len(self._first)
+        return len(self._problem.blocks) ** 2 + len(self._weights)
 
     def within(self, limit: int, nodes: int) -> Answer:
         """A placement within a limit, or that there is none, if so many nodes of the search tell."""
@@ -120,44 +126,41 @@ class Branching:
             return None
         placed = chosen[self._first] & chosen[self._second]
         while True:
-            least, most = bounds[self._first, self._second], -bounds[self._second, self._first]
-            above, below = placed & (least > self._low), placed & (most < self._high)
-            if (above & below).any():
-                self._weights[above & below] += 1
+            least, opposite = bounds.take(self._forth), bounds.take(self._back)  # the most, and its opposite
+            above, below = placed & (least > self._low), placed & (opposite > -self._high)
+            both = above & below
+            if both.any():
+                self._weights[both] += 1
                 return None
-            upwards = (above & (least < self._high)).nonzero()[0]
-            downwards = (below & (most > self._low)).nonzero()[0]
-            if not len(upwards) and not len(downwards):
+            upwards = (above & (least < self._high)).nonzero()[0].tolist()
+            downwards = (below & (opposite < -self._low)).nonzero()[0].tolist()
+            if not upwards and not downwards:
                 return node._replace(bounds=bounds)
-            for gap in (*upwards, *downwards):
-                low, high, distance = self._beyond(gap, is_above=bool(above[gap]))
-                if bounds[low, high] < distance:
+            for gap, (low, high, distance) in chain(
+                ((gap, self._above[gap]) for gap in upwards), ((gap, self._below[gap]) for gap in downwards)
+            ):
+                if bounds.item(low, high) < distance:
                     bounds = _with_bound(bounds, low, high, distance)
-                    if bounds[low, low] > 0:
+                    if bounds.item(low, low) > 0:
                         self._weights[gap] += 1
                         return None
-
-    def _beyond(self, gap: int, *, is_above: bool) -> tuple[int, int, int]:
-        """The bound that keeps the second block of a forbidden interval above it, or below it."""
-        first, second = int(self._first[gap]), int(self._second[gap])
-        return (first, second, int(self._high[gap])) if is_above else (second, first, -int(self._low[gap]))
 
     def _branches(self, node: _Node) -> list[_Node]:
         """The node with each choice for what is open; none where nothing is."""
         bounds, chosen, decided = node.bounds, node.chosen, node.decided
-        least, most = bounds[self._first, self._second], -bounds[self._second, self._first]
+        least, most = bounds.take(self._forth), -bounds.take(self._back)
         may_be = chosen | ~decided
         is_open = may_be[self._first] & may_be[self._second] & (least < self._high) & (most > self._low)
-        if not is_open.any():
+        (gaps,) = is_open.nonzero()
+        if not len(gaps):
             return []
-        room = np.maximum(most - self._high, 0) + np.maximum(self._low - least, 0)
-        gap = int(np.where(is_open, self._weights / (room + 1), 0).argmax())
-        for block in (int(self._first[gap]), int(self._second[gap])):
+        room = np.maximum(most[gaps] - self._high[gaps], 0) + np.maximum(self._low[gaps] - least[gaps], 0)
+        gap = int(gaps[(self._weights[gaps] / (room + 1)).argmax()])
+        for block in self._above[gap][:2]:
             if not decided[block]:
                 item = [index for index in self._problem.item_of[block] if not decided[index]]
                 return [_Node(bounds, _with(chosen, [index]), _with(decided, item)) for index in item]
-        ways = (self._beyond(gap, is_above=is_above) for is_above in (True, False))
-        return [_Node(bounds, chosen, decided, *way) for way in ways]
+        return [_Node(bounds, chosen, decided, *way) for way in (self._above[gap], self._below[gap])]
 
     def _solution(self, node: _Node) -> dict[int, int] | None:
         """The lowest offsets; of items for which no block was chosen any will do. None where some may be off a larger

@@ -1,11 +1,15 @@
 """First fit: blocks take, in a given order, the lowest offset that nothing placed before them forbids."""
 
+from bisect import insort
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
 from tinygen.planner.memory.block import Block, Gap, InPlace, forbidden, least_bytes
+
+NOWHERE = -1  # as an offset: of a block that has none
+_Placed = tuple[int, int]  # a block's offset, and the block
 
 
 class Change(NamedTuple):
@@ -73,9 +77,11 @@ class Problem:
         return tuple(block.bytes for block in self.blocks)
 
     @cached_property
-    def neighbours(self) -> tuple[tuple[tuple[int, int, int], ...], ...]:
-        """For each block: the others, with each open interval of its offset beyond theirs that is forbidden."""
-        return tuple(tuple((i, *gap) for i, gaps in found.items() for gap in gaps) for found in self.gaps)
+    def _beside(self) -> tuple["_Beside", ...]:
+        """For each block: how it lies beside the others."""
+        return tuple(
+            _Beside.of(block, gaps, len(self.blocks)) for block, gaps in zip(self.blocks, self.gaps, strict=True)
+        )
 
     @cached_property
     def around(self) -> tuple[int, ...]:
@@ -86,57 +92,97 @@ class Problem:
         """Offsets of the blocks in `order`."""
         return placed(order, self.fill(order))
 
-    def fill(self, order: Iterable[int]) -> list[int | None]:
-        """By block: its offset where the blocks are placed in `order`; None for those that are not in it."""
-        at: list[int | None] = [None] * len(self.blocks)
+    def fill(self, order: Iterable[int]) -> list[int]:
+        """By block: its offset where the blocks are placed in `order`; `NOWHERE` for those that are not in it."""
+        at: list[int] = [NOWHERE] * len(self.blocks)
+        upwards: list[_Placed] = []
         for index in order:
-            at[index] = self._lowest(index, at)
+            at[index] = offset = self._beside[index].lowest(upwards, at)
+            insort(upwards, (offset, index))
         return at
 
-    def refill(
-        self, order: Sequence[int], change: Change, before: Sequence[int | None], limit: int
-    ) -> list[int | None] | None:
+    def refill(self, order: Sequence[int], change: Change, before: Sequence[int], limit: int) -> list[int] | None:
         """The same, where it is known what another order gave: blocks stay where they were unless one changed that
         they lie beside. None as soon as one would end above `limit`, which no block did before."""
         first, end, moved, changed = change  # from now on `changed` is what lies elsewhere, too
-        at: list[int | None] = [None] * len(before)
+        at: list[int] = [NOWHERE] * len(before)
+        upwards: list[_Placed] = []
         for index in order[:first]:
-            at[index] = before[index]
-        around, sizes, touched = self.around, self.sizes, moved | changed
+            at[index] = offset = before[index]
+            upwards.append((offset, index))
+        upwards.sort()
+        around, beside, touched = self.around, self._beside, moved | changed
         for position in range(first, len(order)):
             if position == end:
                 touched = changed
             index = order[position]
-            if not around[index] & touched:
-                at[index] = before[index]
-                continue
-            at[index] = offset = self._lowest(index, at)
-            if offset + sizes[index] > limit:
-                return None
-            if offset != before[index]:
-                changed |= 1 << index
-                touched |= changed
+            offset = before[index]
+            if around[index] & touched:
+                offset = beside[index].lowest(upwards, at)
+                if offset + self.sizes[index] > limit:
+                    return None
+                if offset != before[index]:
+                    changed |= 1 << index
+                    touched |= changed
+            at[index] = offset
+            insort(upwards, (offset, index))
         return at
-
-    def _lowest(self, index: int, at: Sequence[int | None]) -> int:
-        """The lowest offset of a block beside those that have one. Most of the time of searches goes by here."""
-        taken = [
-            (other + low, high)
-            for number, low, gap_high in self.neighbours[index]
-            if (other := at[number]) is not None and (high := other + gap_high) > 0
-        ]
-        taken.sort()
-        offset, align = 0, self.blocks[index].align
-        for low, high in taken:
-            if offset <= low:
-                break
-            if offset < high:
-                offset = -(-high // align) * align
-        return offset
 
     def arena_bytes(self, offsets: dict[int, int]) -> int:
         """End of the highest block."""
         return max((offset + self.blocks[index].bytes for index, offset in offsets.items()), default=0)
+
+
+class _Beside(NamedTuple):
+    """A block among others."""
+
+    bytes: int
+    align: int
+    gaps: tuple[Gap | None, ...]  # by other block: the open interval of distances from it that is forbidden,
+    further: tuple[tuple[int, int, int], ...]  # and other blocks of which several are, with each further one
+
+    @classmethod
+    def of(cls, block: Block, gaps: Mapping[int, Sequence[Gap]], count: int) -> "_Beside":
+        """Of so many blocks; `gaps` as in `Problem`."""
+        first: list[Gap | None] = [None] * count
+        for other, (gap, *_) in gaps.items():
+            first[other] = gap
+        further = tuple((other, *gap) for other, found in gaps.items() for gap in found[1:])
+        return cls(block.bytes, block.align, tuple(first), further)
+
+    def lowest(self, upwards: Sequence[_Placed], at: Sequence[int]) -> int:
+        """The lowest offset beside the blocks that have one: these from the lowest on, and their offsets by block.
+
+        Most of the time of searches goes by here. From where a block ends, all that lie above are out of its way; one
+        that it passes below may be in its way once it was lifted by another.
+        """
+        size, align, gaps, further = self
+        offset, end = 0, size
+        is_open = True
+        while is_open:
+            is_open = has_passed = False
+            for other, number in upwards:
+                if other >= end:
+                    break
+                gap = gaps[number]
+                if gap is None:
+                    continue
+                low, high = gap
+                if offset >= other + high:
+                    continue
+                if other + low < offset:
+                    offset = -(-(other + high) // align) * align
+                    end = offset + size
+                    is_open = has_passed
+                else:
+                    has_passed = True
+            for number, low, high in further:
+                other = at[number]
+                if other != NOWHERE and other + low < offset < other + high:
+                    offset = -(-(other + high) // align) * align
+                    end = offset + size
+                    is_open = True
+        return offset
 
 
 def lowest(block: Block, offsets: Mapping[Block, int]) -> int:
@@ -149,6 +195,6 @@ def lowest(block: Block, offsets: Mapping[Block, int]) -> int:
     return offset
 
 
-def placed(order: Iterable[int], at: Sequence[int | None]) -> dict[int, int]:
+def placed(order: Iterable[int], at: Sequence[int]) -> dict[int, int]:
     """The offsets of all blocks in `order`."""
-    return {index: offset for index in order if (offset := at[index]) is not None}
+    return {index: at[index] for index in order}

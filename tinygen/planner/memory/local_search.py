@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from random import Random
 
 from tinygen.planner.memory.effort import WALK_WORK
-from tinygen.planner.memory.first_fit import Change, Problem, placed
+from tinygen.planner.memory.first_fit import NOWHERE, Change, Problem, placed
 
 _MEMORY = (
     40  # moves that acceptance looks back. With 10 more placements are as small as any that is known, but of whole
@@ -105,11 +105,11 @@ def _below(end: int, bits: Callable[[int], int]) -> int:
 class _Place:
     """Where the walk is: an order, and the offsets that it gives."""
 
-    def __init__(self, problem: Problem, order: _Order, at: list[int | None]) -> None:
+    def __init__(self, problem: Problem, order: _Order, at: Sequence[int]) -> None:
         self.order = order
         self.at = at
         self._problem = problem
-        ends = [offset + problem.sizes[index] for index in order if (offset := at[index]) is not None]
+        ends = [at[index] + problem.sizes[index] for index in order]
         self.bytes = max(ends, default=0)
         self._highest = [index for index, end in zip(order, ends, strict=True) if end == self.bytes]
         self._beside: dict[int, list[int]] = {}
@@ -119,7 +119,7 @@ class _Place:
         exchanges it for an alternative. Chosen by random shares of one, and random bits."""
         chosen = self._highest[_below(len(self._highest), bits)]
         if chosen not in self._beside:
-            self._beside[chosen] = sorted(i for i in self._problem.gaps[chosen] if self.at[i] is not None)
+            self._beside[chosen] = sorted(i for i in self._problem.gaps[chosen] if self.at[i] != NOWHERE)
         beside = self._beside[chosen]
         if beside and share() < 0.5:
             chosen = beside[_below(len(beside), bits)]
