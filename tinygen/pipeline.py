@@ -305,7 +305,8 @@ def _planned(
     """The plan with the weights that are fastest within the flash, and for what a percent of time may cost of it."""
     request = replace(_request(board, options, imported), watch=watch)
     toolbox = for_graph(graph, board, _toolbox(board, library, options), request.solver)
-    if options.objective is Objective.TIME and options.flash_per_percent is not None:
+    exchanges = options.flash_per_percent is not None or options.flash_bytes is None
+    if options.objective in (Objective.TIME, Objective.BALANCED) and exchanges:
         toolbox = exchanging(graph.ops, toolbox, options.flash_per_percent)
     limit = flash_limit_bytes(board, options) - _CODE_BYTES
     return planned_within(limit, graph.ops, toolbox, lambda tools: plan(graph, board, tools, request))

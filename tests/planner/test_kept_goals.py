@@ -44,14 +44,18 @@ def _toolbox(board: targets.Board, goal: Objective | None) -> Toolbox:
     )
 
 
-@given(st.one_of(images(), bottlenecks()), st.sampled_from(BOARDS))
+@given(st.one_of(images(), bottlenecks()).filter(lambda graph: graph.macs > 1000), st.sampled_from(BOARDS))
 @settings(max_examples=50, deadline=None, derandomize=True)
 def test_random_networks(graph: Graph, name: str) -> None:
-    """Of time whole tensors are compared: where these fit, loops that would save a tenth are not looked for."""
+    """Of time whole tensors are compared: where these fit, loops that would save a tenth are not looked for.
+
+    Nor are those of -O size: calls for a few pixels may be shorter in portable C, which is not there beside CMSIS-NN.
+    """
     board = targets.load(name)
     toolboxes = {goal: _toolbox(board, goal) for goal in GOALS}
     plans = {goal: planned(plan(graph, board, tools), tools.library) for goal, tools in toolboxes.items()}
-    timed = {goal: found if found.is_whole else replace(found, instructions=inf) for goal, found in plans.items()}
+    counts = {goal: found.is_whole and goal is not Objective.SIZE for goal, found in plans.items()}
+    timed = {goal: found if counts[goal] else replace(found, instructions=inf) for goal, found in plans.items()}
     assert list(broken(timed)) == []
 
 
@@ -59,7 +63,7 @@ def test_random_networks(graph: Graph, name: str) -> None:
 @pytest.mark.parametrize("name", _QUICK)
 def test_models(name: str, board: str) -> None:
     """All of them: `make bench-goals`."""
-    assert list(broken(plans_of(shared_file(f"models/{name}.tflite"), board))) == []
+    assert list(broken(*plans_of(shared_file(f"models/{name}.tflite"), board))) == []
 
 
 def test_what_breaks_a_goals_word() -> None:
@@ -72,6 +76,9 @@ def test_what_breaks_a_goals_word() -> None:
         "-O ram takes 1000, no goal 900 bytes of RAM",
         "-O size takes 500, no goal 499 bytes of constants",
     ]
+    larger = replace(whole, instructions=0.9e6, const_bytes=1500)
+    assert list(broken({**plans, None: larger}, price=110)) == []
+    assert list(broken({**plans, None: larger}, price=90)) == ["-O time runs 1,000,000, no goal 900,000 instructions"]
 
 
 @pytest.mark.parametrize("name", ["ad01_int8", "kws_ref_model"])

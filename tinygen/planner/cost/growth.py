@@ -16,12 +16,13 @@ from tinygen.ir.tensor import Tensor
 from tinygen.kernels.base import PLAIN, Toolbox
 from tinygen.kernels.select import has_kernel
 from tinygen.ops.weighted import Weighted
-from tinygen.planner.cost.choice import select
+from tinygen.planner.cost.choice import instructions, select
 from tinygen.planner.cost.cost import costs
 from tinygen.planner.schedule.constants import bytes_of, const_bytes, fit_within
 from tinygen.planner.schedule.schedule import Schedule
 
 TILES = (4, 2, 1, 0)  # rows of outputs for Winograd's method
+PLAIN_SHARE = 0.10  # of the plain constants, that a percent of time may cost where nothing else is said
 _MOST_POINTS = 1024  # that are kept: of those in one of so many steps of the limit the fastest
 _MOST_PLANS = 3  # of some small weights and some large ones, before all are small: estimates are of whole tensors
 
@@ -58,22 +59,26 @@ _Point = tuple[int, float, tuple[_Way, ...]]  # bytes and instructions of some l
 _T = TypeVar("_T")
 
 
-def exchanging(ops: Iterable[Op], toolbox: Toolbox, flash_per_percent: int) -> Toolbox:
-    """The toolbox in which larger weights stay where each percent of time takes at most so many bytes of flash.
-
-    It is a percent of the instructions that run without them.
-    """
+def exchanging(ops: Iterable[Op], toolbox: Toolbox, flash_per_percent: int | None) -> Toolbox:
+    """The toolbox in which larger weights stay where each percent of time takes at most so many bytes of flash."""
     ops = [op for op in ops if has_kernel(op)]
     layers = [layer for layer in _layers(ops, toolbox, _tiles(toolbox)) if len(layer.ways) > 1]
     if not layers:
         return toolbox
-    small, found = replace(toolbox, tallest_tile=0), costs(toolbox)
-    percent = sum(found.call(op, select(op, small)) for op in ops) / 100
-    price = percent / flash_per_percent
+    price = price_of_a_byte(ops, toolbox, flash_per_percent)
     taken = [min(layer.ways, key=lambda way: way.instructions + price * way.bytes) for layer in layers]
     if all(way is layer.ways[0] for way, layer in zip(taken, layers, strict=True)):
         return toolbox
     return _grown(toolbox, layers, taken)
+
+
+def price_of_a_byte(ops: Iterable[Op], toolbox: Toolbox, flash_per_percent: int | None) -> float:
+    """The instructions that a byte of flash is worth where a percent of them may cost so many bytes: a percent of those
+    that run without larger weights. None: `PLAIN_SHARE` of the constants that the library's kernels read."""
+    ops = [op for op in ops if has_kernel(op)]
+    percent = instructions(ops, replace(toolbox, tallest_tile=0, growths=())) / 100
+    plain = bytes_of(table for op in ops for table in select(op, toolbox.of_library).tables)
+    return percent / max(1, flash_per_percent or int(PLAIN_SHARE * plain))
 
 
 def planned_within(
