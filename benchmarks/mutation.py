@@ -116,6 +116,21 @@ def _native(files: Sequence[str], families: Sequence[str], *more: str) -> "Room"
     )
 
 
+def _vectors(isa: str, files: Sequence[str], names: Sequence[str]) -> "Room":
+    """Kernels of an instruction set's vectors, by names of tests of random layers."""
+    folder, tests = (
+        f"runtime_c/native/{isa}/tg_native_{isa}_",
+        f"tests/kernels/test_native_{isa}.py::test_random_layers",
+    )
+    return Room(tuple(f"{folder}{file}" for file in files), tuple(f"{tests}{name}" for name in names))
+
+
+def _mve(files: Sequence[str], families: Sequence[str]) -> "Room":
+    return _vectors(
+        "mve", files, [f"[{target}-{family}]" for target in ("host-sanitized", "m55") for family in families]
+    )
+
+
 ROOMS = {
     "checker": Room(
         ("tinygen/planner/schedule/check.py",),
@@ -204,6 +219,7 @@ ROOMS = {
         ("templates/ops/*.j2", *(f"!templates/ops/{name}*.j2" for name in (*_SUMS, *_STATES))),
         (
             *_OPERATORS_RUN,
+            "tests/models/test_slices.py::test_any_number_of_slices[narrow-2]",
             "tests/kernels/test_operators_run.py::test_operators_run[host-cmsis]",
             "tests/kernels/test_int16.py::test_layers_run[host-portable]",
             "tests/kernels/test_int16.py::test_layers_run[host-cmsis]",
@@ -224,7 +240,7 @@ ROOMS = {
     "native C: twins": _native(
         ("gemm_twin.c", "gemm_twin_body.h", "pack_*twin*.c", "side_by_side.h"),
         (),
-        *(f"two_pixels_at_once_in_c[{family}]" for family in ("convolution", "edge_convolution")),
+        *(f"two_pixels_at_once_in_c[{family}]" for family in ("wide_rows", "convolution", "edge_convolution")),
         *(f"two_units_at_once_in_c[{family}]" for family in ("fully_connected", "edge_fully_connected")),
     ),
     "native C: Winograd": _native(
@@ -241,6 +257,36 @@ ROOMS = {
         "random_layers_without_dsp[fully_connected]",
     ),
     "native C: sums and pools": _native(("add_s8.c", "pool.[ch]", "clamp_s8.c"), ("addition", "pooling")),
+    "native C: products of MVE": _mve(
+        ("convolve.c", "fully_connected_s8.c", "gemm*", "pixels.c", "strips.c", "windows.*"),
+        ("fully_connected", "edge_fully_connected", "edge_convolution", "convolution"),
+    ),
+    "native C: channels of MVE": _mve(
+        (
+            "*pool*",
+            "add_s8.c",
+            "arithmetic.h",
+            "clamp.h",
+            "copy.h",
+            "depthwise.c",
+            "dots*",
+            "lanes*",
+            "multiply_s8.c",
+            "pack_words.c",
+            "planes*",
+            "tiles*",
+        ),
+        ("multiplication", "pooling", "dilated_filters", "depthwise", "edge_depthwise", "addition", "line_filters"),
+    ),
+    "native C: vectors of RISC-V": _vectors(
+        "rvv",
+        ("*",),
+        [
+            f"{where}{family}{bits}]"
+            for where, bits in (("_in_c[", ""), ("[", "-64"))
+            for family in ("edge_fully_connected", "edge_convolution", "convolution", "depthwise", "edge_depthwise")
+        ],
+    ),
 }
 
 _ALL = (_KNOWN_ROOM, *ROOMS)

@@ -120,7 +120,7 @@ def test_files_that_a_mutant_does_not_change_are_compiled_once(tmp_path: Path) -
     assert compiled("two", 1, "-O0") != first and len(commands) == 3
 
 
-@pytest.mark.parametrize("folder", ["templates/ops", "runtime_c/native/dsp"])
+@pytest.mark.parametrize("folder", ["templates/ops", *(f"runtime_c/native/{name}" for name in ("dsp", "mve", "rvv"))])
 def test_each_file_is_of_one_room(folder: str) -> None:
     """But for RISC-V's assembly, which other tests run."""
     owned = [file for room in ROOMS.values() for file in room_files(room) if file.parent == CHECKOUT / folder]
