@@ -33,6 +33,7 @@ COMPILERS = [
     pytest.param("gcc", "host", id="gcc", marks=requires_host_cc),
     pytest.param("clang", "host", id="clang", marks=requires_clang),
 ]
+COMPILED = ("host", "mps2-an386", "mps3-an547")  # boards of which no two take the same parts of native kernels
 MODELS = {
     "classifier": (classifier(), Objective.TIME),
     "tower": (tower(), Objective.RAM),
@@ -98,10 +99,11 @@ def test_no_warnings(cc: str, board: str, kernels: Kernels, monkeypatch: pytest.
 
 @pytest.mark.parametrize(("cc", "board"), COMPILERS)
 def test_no_warnings_about_kernels(cc: str, board: str, folder: Path) -> None:
-    """All in one call of the compiler for each folder."""
+    """All in one call of the compiler for each folder; gcc names unused functions only where it compiles."""
+    last = "-S" if cc != "clang" and board in COMPILED else "-fsyntax-only"
     for tree in TREES:
         sources = [str(source.placed(folder)) for source in tree.sources]
-        done = compiler(cc, board, sources[0], [*STRICT[:-3], "-fsyntax-only", *sources[1:]])
+        done = compiler(cc, board, sources[0], [*STRICT[:-3], last, *sources[1:]])
         assert (done.returncode, done.stderr) == (0, ""), tree.name
 
 
