@@ -52,11 +52,12 @@ def _beside_tflm(task: str) -> Iterator[Sequence[str]]:
     code = theirs.code_bytes[_BOARD][model]
     instructions = theirs.instructions[_BOARD][model]["2"]
     numbers = (*(table[_BOARD][model] for table in (theirs.arena_bytes, theirs.stack_bytes, theirs.ram_bytes)), code)
+    band = _built(task, _RECOMMENDED)["cycles_band"]  # of the board
     yield (
         task,
         "TFLM",
         *(f"{number:,}" for number in (*numbers, reference.size, code + reference.size, instructions)),
-        "-",
+        cycles(theirs.cycles_model[_BOARD][model], band),
     )
     for name, variant in (("", WITH), (", without CMSIS-NN", WITHOUT)):
         row = _built(task, _RECOMMENDED, f"auto {variant}")

@@ -26,6 +26,7 @@ class TflmFigures(_Figures):
     ram_bytes: dict[str, ByModel]
     code_bytes: dict[str, ByModel]
     instructions: dict[str, dict[str, ByOpt]]
+    cycles_model: dict[str, ByModel]
 
 
 class Published(_Figures):

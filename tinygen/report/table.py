@@ -98,7 +98,7 @@ def count(number: int | None) -> str:
 
 def cycles(number: int | None, band: float | None) -> str:
     """Modelled cycles, with how far silicon may be from them (`docs/cycles.md`); a dash for none."""
-    return count(number) if band is None else f"{count(number)} ± {band:.0%}"
+    return count(number) if number is None or band is None else f"{count(number)} ± {band:.0%}"
 
 
 def modelled(band: float | None) -> str:

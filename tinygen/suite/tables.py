@@ -42,7 +42,8 @@ Made by `{command}`; do not edit. The numbers are also in `mlperf.json`. {versio
   (`docs/cycles.md`); instructions per MAC of the network in its file.
 - Goals: `time`, `balanced` and `ram` at -O2, `size` at -Os.
 - TFLM: {tflm}. RAM and code are those of its slimmer int8 registrations, code at -Os, whatever ours is; constants are
-  the model's file; instructions are those of its default registrations at the level of ours (-O2 in its own row).
+  the model's file; instructions are those of its default registrations at the level of ours (-O2 in its own row), and
+  so are cycles, modelled from its instructions as ours are. A dash is what was not measured.
 - Channels that `--shrink` removes are gone from all rows but those of the tables that say otherwise.
 """
 _COMPARED = """\
@@ -144,13 +145,14 @@ def _tflm_cells(row: SuiteRow) -> Iterator[tuple[str, ...]]:
     instructions = theirs.instructions.get(row.target, {}).get(row.model, {}).get("2")
     numbers = (
         *(of(theirs.arena_bytes), of(theirs.stack_bytes), of(theirs.ram_bytes), 1, code_bytes, 1, file_bytes),
-        *(None if code_bytes is None else code_bytes + file_bytes, 1, instructions, 1, None),
+        *(None if code_bytes is None else code_bytes + file_bytes, 1, instructions, 1),
     )
     if code_bytes is None and instructions is None:
         return
     per_mac = "-" if instructions is None else f"{instructions / row.macs:.2f}"
     cells = ("-" if number is None else "" if number == 1 else f"{number:,}" for number in numbers)
-    yield (row.task, "", "TFLM with CMSIS-NN", "", *cells, per_mac)
+    modelled = cycles(of(theirs.cycles_model), row.cycles_band)
+    yield (row.task, "", "TFLM with CMSIS-NN", "", *cells, modelled, per_mac)
 
 
 def _compared(suite: Suite) -> str:
