@@ -255,6 +255,7 @@ ROOMS = {
         ("gemv.[ch]", "gemv_body.h", "fully_connected.c", "rows_body.h"),
         ("fully_connected", "edge_fully_connected"),
         "random_layers_without_dsp[fully_connected]",
+        "two_units_at_once_in_c[fully_connected]",
     ),
     "native C: sums and pools": _native(("add_s8.c", "pool.[ch]", "clamp_s8.c"), ("addition", "pooling")),
     "native C: products of MVE": _mve(
