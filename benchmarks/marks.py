@@ -1,7 +1,7 @@
 """Figures in Markdown pages: which numbers they are, and the marks that say where each comes from.
 
-A figure is a number with a unit, or one that has its thousands grouped. Behind it a comment, which no reader sees, may
-hold an expression over what is measured:
+A figure is a number with a unit, one that has its thousands grouped, or one with decimals in a row of a table, whose
+unit stands in the heading. Behind it a comment, which no reader sees, may hold an expression over what is measured:
 
     VWW runs in 11,424<!-- = vww_streamed.arena_bytes --> bytes
 
@@ -73,12 +73,13 @@ def blocks(page: str) -> Iterator[Block]:
 
 
 def figures(page: str) -> Iterator[Figure]:
-    """What has a unit, grouped thousands or a mark, outside of made tables and of what is typed."""
+    """What has a unit, groups, decimals in a row of a table, or a mark, outside of made tables and of what is typed."""
     text = page
     for pattern in (_BLOCK, _TYPED, _COMMENT, _LINK):
         text = pattern.sub(lambda found: re.sub(r"[^\n]", "\0", found[0]), text)
     for found in _FIGURE.finditer(text):
-        if found["unit"] or found["source"] is not None or "," in found["text"]:
+        is_in_row = text.startswith("|", text.rfind("\n", 0, found.start()) + 1)
+        if found["unit"] or found["source"] is not None or "," in found["text"] or (is_in_row and "." in found["text"]):
             line = text.count("\n", 0, found.start()) + 1
             yield Figure(line, found.start("text"), found["text"], found["unit"] or "", found["source"])
 
