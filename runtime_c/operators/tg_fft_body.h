@@ -2,70 +2,67 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Transforms of pairs of TG_NUMBER as complex numbers where they lie: radix 4, radix 2 at first where the length asks
- * for it; each stage scales what it adds up. The arithmetic is that of the header included before this one.
+ * for it; each stage scales what it adds up. The arithmetic is that of the header included before this one. Behind
+ * tg_fft_mixed.h, stages of radix 5 and 3 come before these.
  */
-#include <stddef.h>
-
-#include "tg_signal.h"
+#include "tg_fft_numbers.h"
 
 #define TG_RADIX_4 4
 
-struct complex_number {
-    TG_NUMBER re;
-    TG_NUMBER im;
-};
-
-static inline struct complex_number divided(struct complex_number value, int32_t radix)
+#ifndef TG_FFT_MIXED_H
+static inline int32_t pairs_of(const struct tg_fft *fft)
 {
-    (void)radix;
-    return (struct complex_number){TG_SCALED(value.re, TG_DIVISOR(radix)), TG_SCALED(value.im, TG_DIVISOR(radix))};
+    return (int32_t)1 << fft->log2_pairs;
 }
 
-static inline struct complex_number product(struct complex_number value, struct complex_number factor)
+static inline uint32_t with_odd_digits(const struct tg_fft *fft, uint32_t place, uint32_t index)
 {
-    return (struct complex_number){TG_PRODUCT_DIFFERENCE(value.re, factor.re, value.im, factor.im),
-        TG_PRODUCT_SUM(value.re, factor.im, value.im, factor.re)};
+    (void)fft;
+    (void)index;
+    return place;
 }
 
-static inline struct complex_number sum(struct complex_number first, struct complex_number second)
+static inline int32_t odd_stages(const struct tg_fft *fft, struct complex_number *pairs)
 {
-    return (struct complex_number){TG_ADD(first.re, second.re), TG_ADD(first.im, second.im)};
+    (void)fft;
+    (void)pairs;
+    return 1;
 }
-
-static inline struct complex_number difference(struct complex_number first, struct complex_number second)
-{
-    return (struct complex_number){TG_SUBTRACT(first.re, second.re), TG_SUBTRACT(first.im, second.im)};
-}
+#endif
 
 /** Where a pair of the input goes before the first stage: its digits in reverse, the first radix counting least. */
-static inline uint32_t place_of(uint32_t index, int32_t log2_pairs)
+static inline uint32_t place_of(const struct tg_fft *fft, uint32_t index)
 {
     uint32_t place = 0;
-    int32_t left = log2_pairs;
+    int32_t left = fft->log2_pairs;
 
     for (; left >= 2; left -= 2) {
         place |= (index & 3U) << (left - 2);
         index >>= 2;
     }
-    return place | (left == 1 ? index & 1U : 0U);
+    return with_odd_digits(fft, place | (left == 1 ? index & 1U : 0U), index >> left);
 }
 
 /** The stages, on pairs that stand at their places; `turn` is -1, or 1 for the inverse. */
 static inline void transform(const struct tg_fft *fft, struct complex_number *pairs, int32_t turn)
 {
     const struct complex_number *twiddles = fft->twiddles;
-    const int32_t count = (int32_t)1 << fft->log2_pairs;
-    int32_t done = 1;
+    const int32_t count = pairs_of(fft);
+    int32_t done = odd_stages(fft, pairs);
 
     if ((fft->log2_pairs & 1) != 0) {
-        for (int32_t i = 0; i < count; i += 2) {
-            const struct complex_number first = divided(pairs[i], 2);
-            const struct complex_number second = product(divided(pairs[i + 1], 2), twiddles[0]);
+        const int32_t stride = count / (2 * done);
 
-            pairs[i] = sum(first, second);
-            pairs[i + 1] = difference(first, second);
+        for (int32_t at = 0; at < done; at++) {
+            for (int32_t i = at; i < count; i += 2 * done) {
+                const struct complex_number first = divided(pairs[i], 2);
+                const struct complex_number second = product(divided(pairs[i + done], 2), twiddles[at * stride]);
+
+                pairs[i] = sum(first, second);
+                pairs[i + done] = difference(first, second);
+            }
         }
-        done = 2;
+        done *= 2;
     }
     for (; done < count; done *= TG_RADIX_4) {
         const int32_t stride = count / (TG_RADIX_4 * done);

@@ -10,7 +10,7 @@ void TG_FUNCTION(const struct tg_real_fft *layer, const TG_NUMBER *input, TG_NUM
 {
     const struct tg_fft *fft = &layer->fft;
     const struct complex_number *twiddles = fft->real_twiddles;
-    const int32_t count = (int32_t)1 << fft->log2_pairs;
+    const int32_t count = pairs_of(fft);
 
     for (int32_t row = 0; row < layer->rows; row++) {
         const void *given = input;
@@ -28,9 +28,8 @@ void TG_FUNCTION(const struct tg_real_fft *layer, const TG_NUMBER *input, TG_NUM
             const struct complex_number odd = product(difference(near, far), twiddles[i - 1]);
             const struct complex_number below = difference(even, odd);
 
-            pairs[place_of((uint32_t)i, fft->log2_pairs)] = sum(even, odd);
-            pairs[place_of((uint32_t)(count - i), fft->log2_pairs)] =
-                (struct complex_number){below.re, TG_NEGATED(below.im)};
+            pairs[place_of(fft, (uint32_t)i)] = sum(even, odd);
+            pairs[place_of(fft, (uint32_t)(count - i))] = (struct complex_number){below.re, TG_NEGATED(below.im)};
         }
         transform(fft, pairs, 1);
 #ifdef TG_SHARE

@@ -37,10 +37,10 @@ static int32_t spare_bits(const struct tg_microfrontend *layer, const int16_t *f
 static void place_frame(
     const struct tg_microfrontend *layer, const int16_t *frame, int32_t shift, struct complex_number *pairs)
 {
-    const int32_t count = (int32_t)1 << layer->fft.log2_pairs;
+    const int32_t count = pairs_of(&layer->fft);
 
     for (int32_t i = 0; i < count; i++) {
-        struct complex_number *pair = &pairs[place_of((uint32_t)i, layer->fft.log2_pairs)];
+        struct complex_number *pair = &pairs[place_of(&layer->fft, (uint32_t)i)];
 
         pair->re = 2 * i < layer->size ? (int16_t)((uint32_t)weighted(layer, frame, 2 * i) << shift) : 0;
         pair->im = 2 * i + 1 < layer->size ? (int16_t)((uint32_t)weighted(layer, frame, 2 * i + 1) << shift) : 0;

@@ -9,7 +9,7 @@
 void TG_FUNCTION(const struct tg_real_fft *layer, const TG_NUMBER *input, TG_NUMBER *output)
 {
     const struct tg_fft *fft = &layer->fft;
-    const int32_t count = (int32_t)1 << fft->log2_pairs;
+    const int32_t count = pairs_of(fft);
 
     for (int32_t row = 0; row < layer->rows; row++) {
         void *room = output;
@@ -19,7 +19,7 @@ void TG_FUNCTION(const struct tg_real_fft *layer, const TG_NUMBER *input, TG_NUM
             const TG_NUMBER re = 2 * i < layer->size ? input[2 * i] : 0;
             const TG_NUMBER im = 2 * i + 1 < layer->size ? input[2 * i + 1] : 0;
 
-            pairs[place_of((uint32_t)i, fft->log2_pairs)] = (struct complex_number){re, im};
+            pairs[place_of(fft, (uint32_t)i)] = (struct complex_number){re, im};
         }
         transform(fft, pairs, -1);
         unpack(fft, pairs);

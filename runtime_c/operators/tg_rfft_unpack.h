@@ -8,7 +8,7 @@
 static inline void unpack(const struct tg_fft *fft, struct complex_number *pairs)
 {
     const struct complex_number *twiddles = fft->real_twiddles;
-    const int32_t count = (int32_t)1 << fft->log2_pairs;
+    const int32_t count = pairs_of(fft);
     const struct complex_number ends = divided(pairs[0], 2);
 
     pairs[0] = (struct complex_number){TG_ADD(ends.re, ends.im), 0};

@@ -27,9 +27,11 @@ void tg_auto_scale_s16(int32_t size, const int16_t *input, int16_t *output, int3
 
 /** Complex numbers of a transform, and its twiddle factors, of the type of its numbers. */
 struct tg_fft {
-    int32_t log2_pairs;        /**< pairs of real numbers, which are transformed as complex ones: 1 to 14 */
-    const void *twiddles;      /**< of its stages */
-    const void *real_twiddles; /**< [pairs / 2], to tell the spectrum of a real signal from that of its pairs */
+    unsigned int log2_pairs : 8; /**< pairs of real numbers, which are transformed as complex ones: 2^log2_pairs */
+    unsigned int threes : 8;     /**< 3^threes times as many, where the radix is mixed */
+    unsigned int fives : 8;      /**< 5^fives times as many */
+    const void *twiddles;        /**< of its stages */
+    const void *real_twiddles;   /**< [pairs / 2], to tell the spectrum of a real signal from that of its pairs */
 };
 
 /** Transforms of rows of real numbers. */
@@ -56,6 +58,19 @@ void tg_irfft_s32(const struct tg_real_fft *layer, const int32_t *input, int32_t
 
 /** The same of float32, divided by the length of the signal. */
 void tg_irfft_f32(const struct tg_real_fft *layer, const float *input, float *output);
+
+/** The same where pairs have factors of 3 and 5 too. */
+void tg_rfft_mixed_s16(const struct tg_real_fft *layer, const int16_t *input, int16_t *output);
+
+void tg_rfft_mixed_s32(const struct tg_real_fft *layer, const int32_t *input, int32_t *output);
+
+void tg_rfft_mixed_f32(const struct tg_real_fft *layer, const float *input, float *output);
+
+void tg_irfft_mixed_s16(const struct tg_real_fft *layer, const int16_t *input, int16_t *output);
+
+void tg_irfft_mixed_s32(const struct tg_real_fft *layer, const int32_t *input, int32_t *output);
+
+void tg_irfft_mixed_f32(const struct tg_real_fft *layer, const float *input, float *output);
 
 /** A range of a spectrum. */
 struct tg_spectrum_range {

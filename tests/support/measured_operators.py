@@ -656,7 +656,7 @@ def _signals() -> Iterator[Op]:
     """Spectra, back, and what is made of them."""
     model = SignalModel()
     codes = {"int16": 7, "int32": 2, "float32": 0}
-    for length in (16, 32, 64, 128, 256, 512):
+    for length in (16, 32, 64, 128, 256, 512, 48, 100, 120, 360, 480):
         for rows in (1, 3):
             x = model.input((rows, length), "int16")
             model.add("Window", [x, model.constant(np.full(length, 4000))], ((rows, length), "int16"), shift=12)

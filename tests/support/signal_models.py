@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -80,7 +81,7 @@ def _values(shape: Sequence[int], type: str, rng: np.random.Generator, call: int
 
 
 def signal_model() -> SignalModel:
-    """All operators, with transforms of lengths that take radix 4 alone, and radix 2 too."""
+    """All operators, with transforms of lengths that take radix 4 alone, radix 2 too, and radix 3 and 5."""
     model, rng = SignalModel(), np.random.default_rng(3)
     x = model.input((2, 32), "int16")
     model.add("Window", [x, model.constant(rng.integers(-5000, 32767, 32))], ((2, 32), "int16"), shift=12)
@@ -144,10 +145,19 @@ def add_features(model: SignalModel, channels: int = 6, samples: int = 60) -> No
 
 def _transforms(model: SignalModel) -> None:
     """Spectra and back, of all types of numbers."""
-    for type, length, size in (("int16", 32, 32), ("int16", 128, 101), ("int32", 64, 50), ("float32", 64, 64)):
+    powers = (("int16", 32, 32), ("int16", 128, 101), ("int32", 64, 50), ("float32", 64, 64))
+    mixed = (
+        ("int16", 480, 480),
+        ("int16", 6, 6),
+        ("int16", 180, 101),
+        ("int32", 48, 48),
+        ("int32", 250, 199),
+        ("float32", 360, 360),
+    )
+    for type, length, size in powers + mixed:
         x, spectrum = model.input((2, size), type), ((2, length + 2), type)
         (bins,) = model.add("Rfft", [x], spectrum, T=_TYPES[type], fft_length=length)
         model.add("Irfft", [bins], ((2, length), type), T=_TYPES[type], fft_length=length)
-    for type in ("int16", "int32"):
-        x = model.input((1, 34), type)
-        model.add("Irfft", [x], ((1, 32), type), T=_TYPES[type], fft_length=32)
+    for type, length in product(("int16", "int32"), (32, 30)):
+        x = model.input((1, length + 2), type)
+        model.add("Irfft", [x], ((1, length), type), T=_TYPES[type], fft_length=length)

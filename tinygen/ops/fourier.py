@@ -1,11 +1,11 @@
 """Fourier transforms of real signals in fixed point and float32, as kissfft computes them for TFLite Micro.
 
-A real transform of n numbers is a complex one of its n / 2 pairs, of radix 4 (and 2 at last, where the length asks for
-it) and decimation in time, whose results are then taken apart. Fixed-point numbers are scaled down before each addition
-so that little can overflow, 1 / n in all; what does overflow wraps.
+A real transform of n numbers is a complex one of its n / 2 pairs, of radix 4 (and 2, 3 and 5, where the length asks for
+them) and decimation in time, whose results are then taken apart. Fixed-point numbers are scaled down before each
+addition so that little can overflow, 1 / n in all; what does overflow wraps.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -18,8 +18,11 @@ from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, DType
 from tinygen.ops.checks import check_dtype, check_shape
 
-LENGTHS = tuple(1 << bits for bits in range(2, 16))
-"""Of real signals: powers of two."""
+POWERS_OF_TWO = tuple(1 << bits for bits in range(2, 16))
+"""Lengths of real signals whose transforms are of radix 4 and 2 alone."""
+
+_LENGTHS = range(POWERS_OF_TWO[0], POWERS_OF_TWO[-1] + 1, 2)
+_RADICES = (4, 2, 3, 5)  # in this order, each as often as it divides what is left; the last stage first
 
 Numbers = npt.NDArray[Any]
 
@@ -81,8 +84,16 @@ class FourierArithmetic:
         """values / divisor: times the largest number divided by it, cut off. float32 are not scaled."""
         if self.dtype.is_real:
             return values
-        factor = self.dtype.max // divisor
+        return self.times(values, self.dtype.max // divisor)
+
+    def times(self, values: Complexes, factor: Numbers | int) -> Complexes:
+        """values * factor, which is a part of a twiddle factor."""
         return values.map(lambda part: self._rounded(part * factor))
+
+    def quarter_turn(self, values: Complexes, factor: Numbers) -> Complexes:
+        """values * factor * -i."""
+        scaled = self.times(values, factor)
+        return Complexes(scaled.im, self.wrapped(-scaled.re))
 
     def half(self, values: Numbers) -> Numbers:
         """values / 2, rounded down. Sums of int16 have not wrapped before, as C computes them in 32 bits."""
@@ -129,17 +140,41 @@ class RealTransform:
         return self.pairs + 1
 
     @property
+    def log2_pairs(self) -> int:
+        """How often 2 is a factor of the pairs."""
+        return (self.pairs & -self.pairs).bit_length() - 1
+
+    @property
+    def is_mixed(self) -> bool:
+        """Whether they have odd factors too."""
+        return self.pairs != 1 << self.log2_pairs
+
+    @property
     def radices(self) -> tuple[int, ...]:
-        """Of the stages, the first one first."""
-        bits = self.pairs.bit_length() - 1
-        return (2,) * (bits % 2) + (4,) * (bits // 2)
+        """Of the stages, the first one first; none where the pairs have other factors."""
+        found: list[int] = []
+        left = self.pairs
+        for radix in _RADICES:
+            while left % radix == 0:
+                found.insert(0, radix)
+                left //= radix
+        return tuple(found) if left == 1 else ()
+
+    @property
+    def _stages(self) -> Iterator[tuple[int, int, int]]:
+        """The radix of each, how many numbers have been joined before, and the distance of its twiddle factors."""
+        done = 1
+        for radix in self.radices:
+            yield radix, done, self.pairs // (radix * done)
+            done *= radix
 
     @property
     def twiddles(self) -> Complexes:
-        """Factors of the complex transform, as many as its last stage reads."""
-        count = max(1, 3 * self.pairs // 4 - 2)
+        """Factors of the complex transform, as many as its stages read."""
+        last = [(radix - 1) * (done - 1) * stride for radix, done, stride in self._stages]
+        roots = [self.pairs // radix * (radix // 2) for radix in self.radices if radix % 2]
         sign = 1.0 if self.is_inverse else -1.0
-        return self.arithmetic.circle(sign * 2.0 * np.pi * np.arange(count) / self.pairs)
+        return self.arithmetic.circle(sign * 2.0 * np.pi * np.arange(1 + max(last + roots)) / self.pairs)
 
     @property
     def real_twiddles(self) -> Complexes:
@@ -169,10 +204,11 @@ class RealTransform:
         re = np.concatenate([first, np.zeros_like(done.re[..., 1:]), last], -1)
         im = np.zeros_like(re)
         half, total = self.pairs // 2, exact.sum_to_halve
+        behind = self.pairs - half
         re[..., 1 : half + 1] = exact.half(total(even.re + odd.re))
         im[..., 1 : half + 1] = exact.half(total(even.im + odd.im))
-        re[..., half : self.pairs] = exact.half(total(even.re - odd.re))[..., ::-1]
-        im[..., half : self.pairs] = exact.half(total(odd.im - even.im))[..., ::-1]
+        re[..., behind : self.pairs] = exact.half(total(even.re - odd.re))[..., ::-1]
+        im[..., behind : self.pairs] = exact.half(total(odd.im - even.im))[..., ::-1]
         return self._stored(Complexes(re, im))
 
     def signal(self, spectrum: Array) -> Array:
@@ -191,7 +227,7 @@ class RealTransform:
         im = np.concatenate([ends.im, np.zeros_like(bins.im[..., 2:])], -1)
         for mine, upper, lower in ((re, above.re, below.re), (im, above.im, below.im)):
             mine[..., 1 : half + 1] = upper
-            mine[..., half:] = lower[..., ::-1]
+            mine[..., self.pairs - half :] = lower[..., ::-1]
         done = self._stored(self._complex(Complexes(re, im)))
         return (done.astype(np.float32) / np.float32(self.length)) if self.dtype.is_real else done
 
@@ -201,36 +237,69 @@ class RealTransform:
 
     def _lower(self, numbers: Complexes) -> Complexes:
         """Of each of these, the one as far from the end."""
-        return numbers.map(lambda part: part[..., self.pairs // 2 : self.pairs][..., ::-1])
+        return numbers.map(lambda part: part[..., (self.pairs + 1) // 2 : self.pairs][..., ::-1])
 
     def _complex(self, numbers: Complexes) -> Complexes:
         """The complex transform."""
-        found, done = _chosen(numbers, (..., self.sources)), 1
-        twiddles = self.twiddles
-        for radix in self.radices:
-            stride = self.pairs // (radix * done)
+        found, twiddles = _chosen(numbers, (..., self.sources)), self.twiddles
+        for radix, done, stride in self._stages:
             groups = _reshaped(found, (stride, radix, done))
             terms = [self.arithmetic.divided(_chosen(groups, (..., at, slice(None))), radix) for at in range(radix)]
             for at in range(1, radix):
                 factors = _chosen(twiddles, (at * stride * np.arange(done),))
                 terms[at] = self.arithmetic.multiply(terms[at], factors)
-            joined = self._two(*terms) if radix == 2 else self._four(*terms)
+            roots = [_chosen(twiddles, self.pairs // radix * turns) for turns in range(1, (radix + 1) // 2)]
+            joined = Complexes.joined(self._joined(terms, roots))
             found = _reshaped(joined, (self.pairs,), axes=3)
-            done *= radix
         return found
 
-    def _two(self, first: Complexes, second: Complexes) -> Complexes:
-        exact = self.arithmetic
-        return Complexes.joined([exact.add(first, second), exact.subtract(first, second)])
+    def _joined(self, terms: list[Complexes], roots: list[Complexes]) -> list[Complexes]:
+        """The sums of a stage; `roots`: those of one, where its radix is odd."""
+        match len(terms):
+            case 2:
+                return self._two(*terms)
+            case 3:
+                return self._three(*terms, *roots)
+            case 4:
+                return self._four(*terms)
+            case _:
+                return self._five(terms, *roots)
 
-    def _four(self, first: Complexes, second: Complexes, third: Complexes, fourth: Complexes) -> Complexes:
+    def _two(self, first: Complexes, second: Complexes) -> list[Complexes]:
+        return [self.arithmetic.add(first, second), self.arithmetic.subtract(first, second)]
+
+    def _three(self, first: Complexes, second: Complexes, third: Complexes, root: Complexes) -> list[Complexes]:
+        exact = self.arithmetic
+        total = exact.add(second, third)
+        middle = exact.subtract(first, total.map(exact.half))
+        turned = exact.quarter_turn(exact.subtract(second, third), root.im)
+        return [exact.add(first, total), exact.subtract(middle, turned), exact.add(middle, turned)]
+
+    def _four(self, first: Complexes, second: Complexes, third: Complexes, fourth: Complexes) -> list[Complexes]:
         exact = self.arithmetic
         difference, total = exact.subtract(first, third), exact.add(first, third)
         outer, across = exact.add(second, fourth), exact.subtract(second, fourth)
         turned = Complexes(across.im, -across.re)  # times -i, as complex numbers of 64 bits or float32
         left, right = exact.add(difference, turned), exact.subtract(difference, turned)
         quarters = (right, left) if self.is_inverse else (left, right)
-        return Complexes.joined([exact.add(total, outer), quarters[0], exact.subtract(total, outer), quarters[1]])
+        return [exact.add(total, outer), quarters[0], exact.subtract(total, outer), quarters[1]]
+
+    def _five(self, terms: list[Complexes], root: Complexes, square: Complexes) -> list[Complexes]:
+        """`square` is that of the first root of one."""
+        exact, first = self.arithmetic, terms[0]
+        outer, inner = exact.add(terms[1], terms[4]), exact.add(terms[2], terms[3])
+        around, across = exact.subtract(terms[1], terms[4]), exact.subtract(terms[2], terms[3])
+        near = exact.add(exact.add(first, exact.times(outer, root.re)), exact.times(inner, square.re))
+        far = exact.add(exact.add(first, exact.times(outer, square.re)), exact.times(inner, root.re))
+        near_turned = exact.add(exact.quarter_turn(around, root.im), exact.quarter_turn(across, square.im))
+        far_turned = exact.subtract(exact.quarter_turn(across, root.im), exact.quarter_turn(around, square.im))
+        return [
+            exact.add(first, exact.add(outer, inner)),
+            exact.subtract(near, near_turned),
+            exact.add(far, far_turned),
+            exact.subtract(far, far_turned),
+            exact.add(near, near_turned),
+        ]
 
     def _stored(self, numbers: Complexes) -> Array:
         pairs = np.stack([numbers.re, numbers.im], -1)
@@ -254,7 +323,7 @@ class _Fourier(Op):
 
     input: Tensor  # int16, int32 or float32
     output: Tensor  # of the same type
-    length: int  # of the signal, a power of two
+    length: int  # of the signal
 
     @property
     def transform(self) -> RealTransform:
@@ -277,8 +346,11 @@ class _Fourier(Op):
     def verify(self) -> None:
         check_dtype("input", self.input, DType.INT16, DType.INT32, DType.FLOAT32)
         check_dtype("output", self.output, self.input.type.dtype)
-        if self.length not in LENGTHS:
-            raise ValueError(f"a transform of {self.length} numbers, a power of two from 4 to 32768 was expected")
+        if self.length not in _LENGTHS or not self.transform.radices:
+            raise ValueError(
+                f"a transform of {self.length} numbers, an even number from {_LENGTHS[0]} to {_LENGTHS[-1]} without "
+                "prime factors above 5 was expected"
+            )
         if not self.input.shape or not self.input.type.elements:
             raise ValueError(f"input '{self.input.name}' has shape {list(self.input.shape)}, a signal was expected")
 

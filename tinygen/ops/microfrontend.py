@@ -18,7 +18,7 @@ from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, DType
 from tinygen.ops.checks import check_dtype, check_shape
 from tinygen.ops.filter_bank import MelFilters
-from tinygen.ops.fourier import LENGTHS, RealTransform
+from tinygen.ops.fourier import POWERS_OF_TWO, RealTransform
 from tinygen.ops.framing import MOST_CHANNELS, Framing
 from tinygen.ops.requantize import Int64Array
 from tinygen.ops.signal_arithmetic import (
@@ -59,13 +59,13 @@ class MicrofrontendSettings(Framing):
     @property
     def transform(self) -> RealTransform:
         """Of a frame, with zeros behind it."""
-        return RealTransform(next((n for n in LENGTHS if n >= self.window), LENGTHS[-1]), DType.INT16)
+        return RealTransform(next((n for n in POWERS_OF_TWO if n >= self.window), POWERS_OF_TWO[-1]), DType.INT16)
 
     def verify(self) -> None:
         """ValueError, with the setting's name, where one is out of its range."""
         for name, low, high in (
             ("sample_rate", 1, 1 << 20),
-            ("window", 1, LENGTHS[-1]),
+            ("window", 1, POWERS_OF_TWO[-1]),
             ("step", 1, self.window),
             ("channels", 1, MOST_CHANNELS),
             ("lower_band_limit", 0, self.sample_rate / 2),

@@ -59,7 +59,7 @@ class AutoScaleS16(SignalKernel):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class RealFft(SignalKernel):
-    """tg_rfft_s16, tg_irfft_s16 and those of other numbers."""
+    """tg_rfft_s16, tg_irfft_s16, those of other numbers and of mixed radix."""
 
     template: ClassVar[str] = "real_fft"
 
@@ -69,8 +69,23 @@ class RealFft(SignalKernel):
 
     @property
     def log2_pairs(self) -> int:
-        """Of the complex transform."""
-        return self.transform.pairs.bit_length() - 1
+        """Of the complex transform, without its odd factors."""
+        return self.transform.log2_pairs
+
+    @property
+    def is_mixed(self) -> bool:
+        """Whether it has odd factors."""
+        return self.transform.is_mixed
+
+    @property
+    def threes(self) -> int:
+        """How often 3 is a factor."""
+        return self.transform.radices.count(3)
+
+    @property
+    def fives(self) -> int:
+        """How often 5 is one."""
+        return self.transform.radices.count(5)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -200,7 +215,7 @@ def lower_auto_scale(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 - the 
 def lower_fourier(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 - the same for all targets
     """A transform, or its inverse."""
     assert isinstance(op, RealFourier | InverseRealFourier)
-    name = "irfft" if op.transform.is_inverse else "rfft"
+    name = ("irfft" if op.transform.is_inverse else "rfft") + ("_mixed" if op.transform.is_mixed else "")
     return RealFft(
         function=f"tg_{name}_{_SUFFIXES[op.input.type.dtype]}",
         reads=(op.input,),
@@ -348,7 +363,7 @@ def lower_microfrontend(op: Op, toolbox: Toolbox) -> Kernel:  # noqa: ARG001 - t
         frames=op.frames,
         size=settings.window,
         step=settings.step,
-        log2_pairs=settings.transform.pairs.bit_length() - 1,
+        log2_pairs=settings.transform.log2_pairs,
         channels=settings.channels,
         reduction=settings.noise_reduction,
         gain_shift=settings.snr_shift if settings.enable_pcan else 0,

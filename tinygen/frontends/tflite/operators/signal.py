@@ -58,13 +58,13 @@ def read_auto_scale(node: Node) -> AutoScale:
 
 
 def read_rfft(node: Node) -> RealFourier:
-    """SignalRfft: int16, int32 or float32, of a power of two."""
+    """SignalRfft: int16, int32 or float32, of an even length without prime factors above 5."""
     length = _options(node).integer("fft_length")
     return RealFourier(name=node.name, source=node.source, input=node.input(0), output=node.output(), length=length)
 
 
 def read_irfft(node: Node) -> InverseRealFourier:
-    """SignalIrfft: int16, int32 or float32, of a power of two."""
+    """SignalIrfft: int16, int32 or float32, of an even length without prime factors above 5."""
     length = _options(node).integer("fft_length")
     return InverseRealFourier(
         name=node.name, source=node.source, input=node.input(0), output=node.output(), length=length
