@@ -328,6 +328,7 @@ def main() -> None:
             found[library.value] = _fitted(f"{name} {library.value}", own)
         parts = {part: {**kept.get(part, {}), **functions} for part, functions in found.items()}
         table_file(name).write_text(written(parts), encoding="utf-8")
+        table.cache_clear()  # of which the next one may hold only what this one has not
 
 
 if __name__ == "__main__":
