@@ -34,6 +34,7 @@ _MOST_REAL_MACS = 50_000  # without a float unit each takes some 100 instruction
 _CHANNELS = (4, 8, 16, 24, 32, 48, 64, 96, 128, 256)
 _TILED = (8, 12, 16, 24, 32, 48, 64)
 _FILTERS = (HW(3, 3), HW(3, 3), HW(5, 5), HW(10, 4), HW(1, 3), HW(3, 1), HW(2, 2))
+_TIMES_SMALLER = (5, 12)  # weights, so that 4 or 8 products add up to 16 bits
 _LONG_FILTERS = (HW(3, 1), HW(5, 1), HW(9, 1), HW(15, 1), HW(5, 5), HW(7, 7), HW(4, 4))
 
 
@@ -72,6 +73,16 @@ def rows_within_images() -> tuple[Op, ...]:
         (20, lambda random: _convolution(random, random.choice(_FILTERS), random.choice((1, 1, 2)))),
     )
     ops = (_inside(op) for op in _drawn(families) if isinstance(op, Conv2D | DepthwiseConv2D))
+    return tuple(_named(op, index) for index, op in enumerate(ops))
+
+
+def convolutions_of_small_weights() -> tuple[Op, ...]:
+    """Convolutions whose products add up to 16 bits by fours or by eights."""
+    families: tuple[tuple[int, Callable[[Random], Op]], ...] = (
+        (24, lambda random: _convolution(random, random.choice(_FILTERS), random.choice((1, 1, 2)))),
+        (12, lambda random: _convolution(random, UNIT, 1)),
+    )
+    ops = (_with_small_weights(op) for op in _drawn(families) if isinstance(op, Conv2D))
     return tuple(_named(op, index) for index, op in enumerate(ops))
 
 
@@ -145,6 +156,11 @@ def _real_forms(layer: Layer, rule: RangeRule, zero_point: int) -> Iterator[Op]:
 
 def _real_tensor(shape: tuple[int, ...]) -> Tensor:
     return Tensor("tensor", TensorType(DType.FLOAT32, shape))
+
+
+def _with_small_weights(op: Conv2D) -> Op:
+    assert op.weights.data is not None
+    return replace(op, weights=replace(op.weights, data=op.weights.data // _TIMES_SMALLER[op.input.shape[2] % 2]))
 
 
 def _inside(op: Conv2D | DepthwiseConv2D) -> Op:

@@ -111,7 +111,7 @@ def _native(files: Sequence[str], families: Sequence[str], *more: str) -> "Room"
     run = [f"random_layers[{target}-{family}]" for target in ("host-sanitized", "m4") for family in families]
     folder = "runtime_c/native/dsp"
     return Room(
-        (*(f"{folder}/tg_native_{file}" for file in files), f"!{folder}/*_rv32.h"),
+        (*(f"{folder}/tg_native_{file}" for file in files), f"!{folder}/*_rv32.h", f"!{folder}/*thumb1.h"),
         tuple(f"{tests}{name}" for name in (*run, *more)),
     )
 
@@ -238,9 +238,18 @@ ROOMS = {
         ("convolution", "small_filters", "edge_convolution"),
     ),
     "native C: twins": _native(
-        ("gemm_twin.c", "gemm_twin_body.h", "pack_*twin*.c", "side_by_side.h"),
+        (
+            "gemm_twin.c",
+            "gemm_twin_body.h",
+            "gemm_twin8.[ch]",
+            "gemm_twin8_body.h",
+            "twin8.c",
+            "pack_*twin*.c",
+            "side_by_side.h",
+        ),
         (),
         *(f"two_pixels_at_once_in_c[{family}]" for family in ("wide_rows", "convolution", "edge_convolution")),
+        *(f"channels_one_by_one_in_c[{family}]" for family in ("wide_rows", "convolution", "edge_convolution")),
         *(f"two_units_at_once_in_c[{family}]" for family in ("fully_connected", "edge_fully_connected")),
     ),
     "native C: Winograd": _native(

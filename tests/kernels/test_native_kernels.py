@@ -7,8 +7,13 @@ import pytest
 
 from tests.support.native_layers import check
 from tests.support.tools import requires_arm_gcc, requires_host_cc, requires_qemu, requires_riscv_qemu
-from tinygen.kernels.native import twins
+from tinygen.ir.graph import Op
+from tinygen.kernels.base import Kernel, Toolbox
+from tinygen.kernels.native import select, twins
+from tinygen.kernels.native.convolution import direct_convolution, form_of
+from tinygen.kernels.native.convolution_twin8 import by_eights
 from tinygen.kernels.native.winograd import METHODS, Method
+from tinygen.ops.conv2d import Conv2D
 from tinygen.targets.isa import Isa
 
 LAYERS = 100
@@ -82,6 +87,29 @@ def test_two_pixels_at_once_in_c(family: str, tmp_path: Path) -> None:
 
 
 @requires_host_cc
+@pytest.mark.parametrize("family", (*TWINS, "wide_rows"))
+def test_channels_one_by_one_in_c(family: str, tmp_path: Path) -> None:
+    """What Armv6-M has assembly for, on the host with sanitizers."""
+    with patch.object(twins, "gains_alone", return_value=True), patch.dict(select.LOWERINGS, {Conv2D: _one_by_one}):
+        outcome = check(family, LAYERS, 1, "host", tmp_path, True)
+    assert not outcome.differing
+    assert any("twin8" in function for function in outcome.functions)
+
+
+@pytest.mark.qemu
+@requires_arm_gcc
+@requires_qemu
+@pytest.mark.parametrize("family", [*TWINS, "wide_rows", "small_filters"])
+def test_random_layers_on_armv6m(family: str, tmp_path: Path) -> None:
+    """Assembly of its own where two pixels stand in a word, with few channels and odd numbers of them, too."""
+    with patch.object(twins, "gains_alone", return_value=True), patch.dict(select.LOWERINGS, {Conv2D: _one_by_one}):
+        outcome = check(family, LAYERS, 1, "mps2-an382", tmp_path)
+    assert not outcome.differing
+    assert outcome.native >= FEWEST_NATIVE * LAYERS
+    assert any("twin8" in function for function in outcome.functions)
+
+
+@requires_host_cc
 @pytest.mark.parametrize("family", TWIN_UNITS)
 def test_two_units_at_once_in_c(family: str, tmp_path: Path) -> None:
     with patch.object(twins, "gains_units", lambda isa, features: isa is Isa.HOST and features % 8 == 0):
@@ -123,6 +151,13 @@ def test_flash_limits_the_tiles_of_winograd(target: str, sanitized: bool, tmp_pa
     none = check("small_filters", LAYERS // 2, 4, target, tmp_path, sanitized, tallest.const_bytes // 2 + CODE_BYTES)
     assert not (tallest.differing or none.differing or _tiles(none.functions))
     assert taken == sorted(taken, reverse=True) and none.const_bytes < taken[-1] < taken[0]
+
+
+def _one_by_one(op: Op, toolbox: Toolbox) -> tuple[Kernel, ...]:
+    """Channels where that is exact, whatever else is cheaper."""
+    assert isinstance(op, Conv2D)
+    direct = direct_convolution(op, toolbox.isa)
+    return () if direct is None else by_eights(op, direct, form_of(op), toolbox) or (direct,)
 
 
 def _tiles(functions: frozenset[str]) -> set[str]:

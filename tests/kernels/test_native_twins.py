@@ -94,3 +94,25 @@ def test_eight_elements_of_all_units_stand_together(weights: tuple[int, ...], pa
 def test_two_weights_of_minus_128_side_by_side_are_no_units() -> None:
     rows = [[-128, -128, 0, 0], [0, -128, -128, 0], [-128, -127, 0, 0]]
     assert [twins.can_twin_units(np.array([weights], np.int8)) for weights in rows] == [False, True, True]
+
+
+@pytest.mark.parametrize(
+    ("weights", "together"),
+    [
+        ((32, 32, 32, 32, 32, 32, 32, 31), 8),
+        ((32, 32, 32, 32, 32, 32, 32, 33), 4),
+        ((-32, -32, -32, -32, -32, -32, -32, -32), 4),
+        ((127, 127, 1, 0, 127, 127, 2, 0), 4),
+        ((0, 0, 0, 0, 127, 127, 3, 0), 2),
+        ((127, 127, 3, 0, 0, 0, 0, 0), 2),
+    ],
+)
+def test_elements_of_a_channel_are_parted_by_eight_four_or_two(weights: tuple[int, ...], together: int) -> None:
+    """Each channel for itself; four more elements have no number."""
+    channels = np.array([(0,) * 12, (*weights, 127, 127, 127, 127)], np.int8)
+    assert twins.eights_of(channels).tolist() == [[8], [together]]
+
+
+def test_bits_of_sixteen_eights_are_a_word() -> None:
+    sizes = np.array([[2] * 16 + [8, 4, 2]])
+    assert [f"{int(word) & 0xFFFFFFFF:032b}" for word in twins.bits_of(sizes)[0]] == ["1" * 32, "01011".ljust(32, "0")]

@@ -48,9 +48,9 @@ def test_a_short_product_stays_with_the_library() -> None:
 
 
 def test_the_library_goes_first_where_it_saves_more_than_estimates_may_be_off() -> None:
-    """Though a call is not clearly cheaper: on Armv6-M layers of 64 channels are a tenth or a sixth."""
+    """Though a call is not clearly cheaper: on Armv6-M layers of three outputs, which are no block, by a hundredth."""
     build = GraphBuilder()
-    build.conv(build.input(1, 12, 12, 64), 64)
+    build.conv(build.input(1, 1, 3, 64), 64)
     toolbox = replace(_AUTO[Isa.SCALAR], has_thumb2=False)
     native, library = (
         found[0]
@@ -126,7 +126,7 @@ def test_not_slower_than_either(name: str) -> None:
 @pytest.mark.qemu
 @requires_qemu
 @requires_cmsis
-@pytest.mark.parametrize(("board", "least"), [(_M0, 1.23), (_M3, 1.5)])
+@pytest.mark.parametrize(("board", "least"), [(_M0, 2.2), (_M3, 1.5)])
 def test_gain_without_the_dsp_extension(board: str, least: float) -> None:
     """Armv6-M has costs of its own: what pays on Cortex-M3 may not pay there."""
     auto, reference = (

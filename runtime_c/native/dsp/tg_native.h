@@ -32,7 +32,7 @@ struct tg_native_convolve {
     int32_t min;        /**< clamp of the output */
     int32_t max;
     int32_t quads;         /**< elements of a filter, as they are packed, / 4 */
-    int32_t pair_words;    /**< of the stream; not for Winograd */
+    int32_t pair_words;    /**< of the stream, where it is one of pairs */
     const int32_t *stream; /**< one piece for each pair of channels: see tg_native_gemm.h */
 };
 
@@ -117,7 +117,8 @@ struct tg_native_add {
  *
  * The functions named `relu` requantize by one multiplication, which is proven for clamps at the output's zero point.
  * Those named `joined` unpack the weights of two channels at once, where the sums of every second one fit 24 bits.
- * Those named `twin` multiply two pixels at once, where products of two elements fit 16 bits.
+ * Those named `twin` multiply two pixels at once, where products of two elements fit 16 bits; those named `twin8` read
+ * the weights of 8 channels side by side, see tg_native_gemm_twin8.h.
  */
 void tg_native_convolve_s8(const struct tg_native_convolve *layer, const int8_t *input, int8_t *output, void *scratch);
 void tg_native_convolve_relu_s8(
@@ -129,6 +130,10 @@ void tg_native_convolve_joined_relu_s8(
 void tg_native_convolve_twin_s8(
     const struct tg_native_convolve *layer, const int8_t *input, int8_t *output, void *scratch);
 void tg_native_convolve_twin_relu_s8(
+    const struct tg_native_convolve *layer, const int8_t *input, int8_t *output, void *scratch);
+void tg_native_convolve_twin8_s8(
+    const struct tg_native_convolve *layer, const int8_t *input, int8_t *output, void *scratch);
+void tg_native_convolve_twin8_relu_s8(
     const struct tg_native_convolve *layer, const int8_t *input, int8_t *output, void *scratch);
 
 /** Convolution with 1x1 filters at stride 1, without padding. */
@@ -143,6 +148,10 @@ void tg_native_convolve_1x1_joined_relu_s8(
 void tg_native_convolve_1x1_twin_s8(
     const struct tg_native_convolve *layer, const int8_t *input, int8_t *output, void *scratch);
 void tg_native_convolve_1x1_twin_relu_s8(
+    const struct tg_native_convolve *layer, const int8_t *input, int8_t *output, void *scratch);
+void tg_native_convolve_1x1_twin8_s8(
+    const struct tg_native_convolve *layer, const int8_t *input, int8_t *output, void *scratch);
+void tg_native_convolve_1x1_twin8_relu_s8(
     const struct tg_native_convolve *layer, const int8_t *input, int8_t *output, void *scratch);
 
 /**
@@ -160,6 +169,10 @@ void tg_native_convolve_shallow_joined_relu_s8(
 void tg_native_convolve_shallow_twin_s8(
     const struct tg_native_convolve *layer, const int8_t *input, int8_t *output, void *scratch);
 void tg_native_convolve_shallow_twin_relu_s8(
+    const struct tg_native_convolve *layer, const int8_t *input, int8_t *output, void *scratch);
+void tg_native_convolve_shallow_twin8_s8(
+    const struct tg_native_convolve *layer, const int8_t *input, int8_t *output, void *scratch);
+void tg_native_convolve_shallow_twin8_relu_s8(
     const struct tg_native_convolve *layer, const int8_t *input, int8_t *output, void *scratch);
 
 /**

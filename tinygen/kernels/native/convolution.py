@@ -25,6 +25,7 @@ from tinygen.targets.isa import Isa
 _PIXELS = 4  # of a block
 _BESIDE_BLOCKS = (0, 1, 2, 1)  # pixels that are computed one by one, or to fill a block
 _SHALLOW = 4  # channels of the input: first layers
+_OF_FIRST_LAYERS = "_shallow"
 _FEWEST_JOINED = 16  # elements of a filter: each two save an instruction, parting the sums takes up to 8
 
 
@@ -43,12 +44,22 @@ class NativeConvolveS8(NativeKernel):
     zero_point: int
     activation: Clamp
     quads: int
-    pair_words: int  # of the stream
+    pair_words: int  # of the stream, where it is one of pairs
     parted: float | None  # of products of two pixels at once: the share that is parted two by two
+
+    @property
+    def has_blocks(self) -> bool:
+        """Whether an image has as many outputs as a block."""
+        return self.output_shape[1] * self.output_shape[2] >= _PIXELS
 
     @property
     def layout(self) -> str:
         """Of the stream."""
+        if "_twin8" in self.function:
+            return (
+                "For each 8 channels: their weights, 8 bytes for each element; bias, bits, multiplier, offset and, "
+                "where it is not the same for all, shift of each. See tg_native_gemm_twin8.h."
+            )
         if self.pair_words == 0:
             return (
                 "For each pair of channels: transformed 3x3 filters, a word of each channel for two inputs of a "
@@ -107,21 +118,20 @@ def direct_convolution(op: Conv2D, isa: Isa) -> Kernel | None:
     if short is None:
         return None
     linear = linear_requantization(op.output_stage, short)
-    is_shallow = weights.shape[3] <= _SHALLOW and op.window.kernel != UNIT
     requantization = linear or short
     elements, pairs = _column_elements(op), pairs_of(len(weights))
     is_twin = twins.gains(isa, len(weights), elements) and _pixels(op) >= _PIXELS * op.output.shape[0]
-    is_twin = is_twin and twins.can_twin(_columns(weights))
+    is_twin = is_twin and twins.can_twin(columns_of(weights))
     gains = isa.runs_dsp_kernels and elements >= _FEWEST_JOINED and not is_twin
     is_joined = gains and can_join(weights.reshape(len(weights), -1), short, requantization, pairs)
     pair_words = 2 + elements // 2 + is_twin * twins.bit_words(elements) + 2 * len(requantization.scale)
     words = packing(
         ("tg_native_gemm", op.output_stage.key, is_joined, is_twin),
         len(pairs) * pair_words,
-        lambda: stream(_columns(weights), requantization, is_joined, is_twin).reshape(-1),
+        lambda: stream(columns_of(weights), requantization, is_joined, is_twin).reshape(-1),
     )
-    further = _band_bytes(op) if is_shallow else _line_bytes(op)
-    form = f"{_form(op, is_shallow)}{'_joined' * is_joined}{'_twin' * is_twin}{'_relu' if linear else ''}"
+    further = _band_bytes(op) if form_of(op) == _OF_FIRST_LAYERS else _line_bytes(op)
+    form = f"{form_of(op)}{'_joined' * is_joined}{'_twin' * is_twin}{'_relu' if linear else ''}"
     return NativeConvolveS8(
         function=f"tg_native_convolve{form}_s8",
         reads=(op.input,),
@@ -135,7 +145,7 @@ def direct_convolution(op: Conv2D, isa: Isa) -> Kernel | None:
         activation=op.clamp,
         quads=elements // 4,
         pair_words=pair_words,
-        parted=twins.parted_share(_columns(weights), pairs) if is_twin else None,
+        parted=twins.parted_share(columns_of(weights), pairs) if is_twin else None,
     )
 
 
@@ -151,9 +161,10 @@ def _pixels(op: Conv2D) -> int:
     return batches * rows * columns
 
 
-def _form(op: Conv2D, is_shallow: bool) -> str:
-    if is_shallow:
-        return "_shallow"
+def form_of(op: Conv2D) -> str:
+    """How functions are named by what packs their columns."""
+    if op.input.shape[3] <= _SHALLOW and op.window.kernel != UNIT:
+        return _OF_FIRST_LAYERS
     is_1x1 = op.window.kernel == UNIT and op.stride == UNIT and op.padding == NO_PADDING
     return "_1x1" if is_1x1 else ""
 
@@ -181,7 +192,7 @@ def _column_elements(op: Conv2D) -> int:
     return _whole_words(height * (width * depth - left + (4 if left == 3 else left)))
 
 
-def _columns(weights: Array) -> Array:
+def columns_of(weights: Array) -> Array:
     """Filters [C, KH, KW, D] as [C, elements] in the order of packing.
 
     The whole words of each row come first, then the bytes that are left: of 1 or 2 those of several rows in one word,

@@ -9,6 +9,9 @@ and with T for all p of a filter, H for all s1, the sums are T - 65536 * H and H
 proven from their weights, over all int8 inputs: at most 128 for each of a positive weight below zero and of a negative
 one above, 127 for the others. So any two elements can stand together but two of -128, and four of them where their
 weights are small enough, which a bit of each four says (see tg_native_gemm.h).
+
+Armv6-M has 8 registers for all this: a channel is computed after the other, with bits of its own for each 8 elements
+(see tg_native_gemm_twin8.h).
 """
 
 import numpy as np
@@ -19,8 +22,11 @@ from tinygen.ops.requantize import Int64Array
 from tinygen.targets.isa import Isa
 
 _HALF = 1 << 15
-_FOUR = 4  # elements
+_TWO = 2  # elements
+_FOUR = 4
 _EIGHT = 8
+_CODES = {_EIGHT: "0", _FOUR: "10", _TWO: "11"}
+_EIGHTS = 16  # that a word of such bits is for
 _BITS = 32  # of a word
 _FEWEST_ELEMENTS = 8  # of a filter: each saves 3 or 4 instructions for 2 channels of 4 pixels, which take 12 more
 _FEWEST_CHANNELS = 8  # each pair saves as much for an element, to arrange 4 pixels beside a border takes 12
@@ -29,6 +35,11 @@ _FEWEST_CHANNELS = 8  # each pair saves as much for an element, to arrange 4 pix
 def gains(isa: Isa, channels: int, elements: int) -> bool:
     """Whether two pixels at once are faster: on cores that multiply and add apart, and one number at a time."""
     return isa.is_riscv and channels >= _FEWEST_CHANNELS and elements >= _FEWEST_ELEMENTS
+
+
+def gains_alone(has_thumb2: bool, channels: int) -> bool:
+    """Whether those that take the channels one by one, in groups of 8, are: on Armv6-M."""
+    return not has_thumb2 and channels >= _FEWEST_CHANNELS
 
 
 def gains_units(isa: Isa, features: int) -> bool:
@@ -77,6 +88,30 @@ def inserted(words: Array, parted: Mask) -> Array:
 def bit_words(elements: int, at_once: int = _FOUR) -> int:
     """Of a pair of filters, or of a group of units with 8 elements for a bit."""
     return -(-elements // (at_once * _BITS))
+
+
+def eights_of(weights: Array) -> Int64Array:
+    """[channel, eight] of weights [channel, element] in the order of columns: how many are parted together.
+
+    Four elements behind the last eight are no part of it.
+    """
+    whole = weights[:, : weights.shape[1] // _EIGHT * _EIGHT].astype(np.int64)
+    fits = {size: _fits(whole.reshape(len(whole), -1, _EIGHT // size, size)).all(axis=-1) for size in (_EIGHT, _FOUR)}
+    return np.where(fits[_EIGHT], _EIGHT, np.where(fits[_FOUR], _FOUR, _TWO))
+
+
+def bits_of(sizes: Int64Array) -> Array:
+    """Words [channel, word] that say so, of 16 eights each: 0 for 8 elements, 10 for 4 and 11 for 2."""
+    words = [[_word(block) for block in _blocks(row.tolist())] for row in sizes]
+    return np.array(words, np.uint32).reshape(len(sizes), -1).view(np.int32)
+
+
+def _blocks(sizes: list[int]) -> list[list[int]]:
+    return [sizes[first : first + _EIGHTS] for first in range(0, len(sizes), _EIGHTS)]
+
+
+def _word(sizes: list[int]) -> int:
+    return int("".join(_CODES[size] for size in sizes).ljust(_BITS, "0"), 2)
 
 
 def _is_parted(weights: Array, pairs: Int64Array) -> Mask:

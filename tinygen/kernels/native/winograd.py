@@ -16,7 +16,8 @@ import numpy as np
 from tinygen.ir.graph import Op
 from tinygen.ir.types import Array
 from tinygen.kernels.base import Kernel, Lowerings, Table, Toolbox
-from tinygen.kernels.native.convolution import NativeConvolveS8, direct_convolution, pairs_of
+from tinygen.kernels.native.convolution import NativeConvolveS8, direct_convolution, form_of, pairs_of
+from tinygen.kernels.native.convolution_twin8 import by_eights
 from tinygen.kernels.native.native import clamped
 from tinygen.kernels.native.requantization import ShortRequantization, short_requantization
 from tinygen.kernels.packing import Packing, packing
@@ -141,7 +142,8 @@ def lower_conv2d(op: Op, toolbox: Toolbox) -> tuple[Kernel, ...]:
     if direct is None:
         return ()
     price = prices(toolbox).instructions
-    kernels = (direct, *tiled(op, direct, toolbox.tallest_tile_of(op.weights), toolbox.isa))
+    tiles = tiled(op, direct, toolbox.tallest_tile_of(op.weights), toolbox.isa)
+    kernels = (direct, *by_eights(op, direct, form_of(op), toolbox), *tiles)
     found: list[Kernel] = []
     for kernel in sorted(kernels, key=lambda kernel: price(kernel.work(op))):
         if not found or kernel.scratch_bytes < found[-1].scratch_bytes:
