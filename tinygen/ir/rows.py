@@ -52,7 +52,8 @@ class Piece:
 
 def has_rows(tensor: Tensor) -> bool:
     """Whether the tensor can be split into rows."""
-    return len(tensor.shape) == 4 and tensor.shape[0] == 1
+    shape = tensor.shape
+    return len(shape) == 4 and shape[0] == 1
 
 
 def all_rows(tensor: Tensor) -> Rows:

@@ -103,6 +103,21 @@ class CopyRows(RowStep):
     columns: Columns
 
 
+class Halfway(NamedTuple):
+    """Rows of an operand that the row in the middle of the result takes, and those of them that the next one takes."""
+
+    needed: int
+    kept: int
+
+
+class Reach(NamedTuple):
+    """How far an operator has come in an operand."""
+
+    end: int  # of the rows that its last one took
+    current: int  # the first row that its last ones took
+    following: int  # the first that the next one takes
+
+
 class RowDemand:
     """Which rows of an operand rows of a result are computed from; each asked once."""
 
@@ -110,6 +125,9 @@ class RowDemand:
         self._known: dict[tuple[Op, Tensor, int, int], Rows] = {}
         self._following: dict[tuple[Op, Tensor, bool], tuple[int, ...]] = {}
         self._several: dict[tuple[Op, Tensor], bool] = {}
+        self._columns: dict[tuple[Op, Tensor, int, int], Columns | None] = {}
+        self._halfway: dict[tuple[Op, Tensor], Halfway] = {}
+        self._reach: dict[tuple[Op, Tensor, int, int], Reach] = {}
 
     def following(self, op: Op, operand: Tensor, descending: bool) -> tuple[int, ...]:
         """By rows of the result that are there: the first row of the operand that the next one takes, and its height
@@ -128,6 +146,38 @@ class RowDemand:
             rows = range(op.results[0].shape[1])
             self._several[op, operand] = any(self.of(op, operand, Rows(row, row + 1)).count > 1 for row in rows)
         return self._several[op, operand]
+
+    def columns(self, op: Op, operand: Tensor, columns: Columns) -> Columns | None:
+        """The columns of an operand that some of the result are computed from; None where that takes more than columns,
+        or none."""
+        key = (op, operand, columns.first, columns.end)
+        if key not in self._columns:
+            needed = op.columns_needed(operand, columns) if has_rows(operand) else None
+            self._columns[key] = needed if needed is not None and needed.count else None
+        return self._columns[key]
+
+    def reach(self, op: Op, operand: Tensor, done: int, count: int) -> Reach:
+        """With `done` rows of the result, the last of them `count`."""
+        key = (op, operand, done, count)
+        found = self._reach.get(key)
+        if found is None:
+            end = self.of(op, operand, Rows(done - 1, done)).end if done else 0
+            is_all = done >= op.results[0].shape[1]
+            following = operand.shape[1] if is_all else self.of(op, operand, Rows(done, done + 1)).first
+            current = self.of(op, operand, Rows(done - count, done)).first if count else following
+            found = self._reach[key] = Reach(end, current, following)
+        return found
+
+    def halfway(self, op: Op, operand: Tensor) -> "Halfway":
+        """What the row in the middle of the result takes."""
+        if (op, operand) not in self._halfway:
+            height = op.results[0].shape[1]
+            needed = self.of(op, operand, Rows(height // 2, height // 2 + 1))
+            kept = 0
+            if height // 2 + 1 < height:
+                kept = max(0, needed.end - self.of(op, operand, Rows(height // 2 + 1, height // 2 + 2)).first)
+            self._halfway[op, operand] = Halfway(needed.count, kept)
+        return self._halfway[op, operand]
 
     def of(self, op: Op, operand: Tensor, rows: Rows) -> Rows:
         """The rows; ValueError where they cannot be computed on their own."""

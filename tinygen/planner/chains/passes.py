@@ -5,9 +5,10 @@ first: all rows run up to it, and what is held of them in rings is gone. Then th
 rings is computed again.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from functools import cached_property
 
 from tinygen.ir.graph import Op
 from tinygen.ir.tensor import Tensor
@@ -21,13 +22,13 @@ class Passes:
     runs: tuple[frozenset[Op], ...]  # the operators of each pass, one more than there are in `first`
     ops: tuple[Op, ...]  # all of the chain, in order
 
-    @property
+    @cached_property
     def extra_macs(self) -> int:
         """Multiplications that are done again."""
         return sum(op.macs * (times - 1) for op, times in self.times.items() if times)
 
-    @property
-    def times(self) -> dict[Op, int]:
+    @cached_property
+    def times(self) -> Mapping[Op, int]:
         """How often each operator computes all its rows, in their order: what is added up over them is rounded."""
         found = {op: sum(op in run for run in self.runs) for op in self.ops}
         return {op: times for op, times in found.items() if times}

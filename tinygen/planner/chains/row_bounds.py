@@ -128,10 +128,7 @@ class RowBounds:
             end = done if is_last or not done else height
             current, following = (end - count, end)
         else:
-            known = self._network.demand
-            end = known.of(op, operand, Rows(done - 1, done)).end if done else 0
-            following = known.of(op, operand, Rows(done, done + 1)).first if done < self._heights[op] else height
-            current = known.of(op, operand, Rows(done - count, done)).first if count else following
+            end, current, following = self._network.demand.reach(op, operand, done, count)
         state.ends[operand] = max(state.ends.get(operand, 0), end)
         if not self._is_gapless(op, operand):
             return 0

@@ -7,7 +7,7 @@ operand is still needed; in between the rings hold what the next rows read again
 from collections.abc import Sequence
 
 from tinygen.ir.graph import Op
-from tinygen.ir.rows import Rows, pixel_bytes, row_bytes
+from tinygen.ir.rows import pixel_bytes, row_bytes
 from tinygen.ir.tensor import Tensor
 from tinygen.planner.chains.demand import Chain
 from tinygen.planner.chains.network import Network
@@ -40,21 +40,17 @@ def _ring_bytes(network: Network, chain: Chain) -> int:
     later = dict.fromkeys(chain.held, 0)
     now: dict[Op, dict[Tensor, int]] = {}
     for op in chain.ops:
-        middle = op.results[0].shape[1] // 2
         now[op] = {}
         for operand in op.divided_operands:
             source = chain.strip.copied.get((op, operand), operand) if chain.strip else operand
-            rows = network.demand.of(op, operand, Rows(middle, middle + 1))
             if source not in later:
                 continue
+            needed, kept = network.demand.halfway(op, operand)
             size = held_row_bytes(chain, source)
-            now[op][source] = rows.count * size
-            if middle + 1 < op.results[0].shape[1]:
-                following = network.demand.of(op, operand, Rows(middle + 1, middle + 2))
-                later[source] = max(later[source], max(0, rows.end - following.first) * size)
-    kept = sum(later.values())
-    beyond = {op: sum([size - later[source] for source, size in needed.items()]) for op, needed in now.items()}
-    return kept + max(more + _working_bytes(network, chain, op) for op, more in beyond.items())
+            now[op][source] = needed * size
+            later[source] = max(later[source], kept * size)
+    beyond = {op: sum([size - later[source] for source, size in sizes.items()]) for op, sizes in now.items()}
+    return sum(later.values()) + max(more + _working_bytes(network, chain, op) for op, more in beyond.items())
 
 
 def _working_bytes(network: Network, chain: Chain, op: Op) -> int:

@@ -35,7 +35,9 @@ def strips_of(
         return ()
     if any(tensor.shape[2] < count for tensor in ends):
         return ()
-    found = [_strip(ops, held, {tensor: _share(tensor, index, count) for tensor in ends}) for index in range(count)]
+    found = [
+        _strip(ops, held, {tensor: _share(tensor, index, count) for tensor in ends}, demand) for index in range(count)
+    ]
     return tuple(_with_copies(columns, ops, held, demand, copies) for columns in found if columns) if all(found) else ()
 
 
@@ -62,7 +64,9 @@ def _share(tensor: Tensor, index: int, count: int) -> Columns:
     return Columns(index * width // count, (index + 1) * width // count)
 
 
-def _strip(ops: Sequence[Op], held: frozenset[Tensor], ends: Mapping[Tensor, Columns]) -> _Columns | None:
+def _strip(
+    ops: Sequence[Op], held: frozenset[Tensor], ends: Mapping[Tensor, Columns], demand: RowDemand
+) -> _Columns | None:
     """From the chain's ends back to its start; None where an operator takes more than columns."""
     wanted = dict(ends)
     read: dict[tuple[Op, Tensor], Columns] = {}
@@ -71,8 +75,8 @@ def _strip(ops: Sequence[Op], held: frozenset[Tensor], ends: Mapping[Tensor, Col
         if columns is None:
             return None  # nobody reads it
         for operand in op.divided_operands:
-            needed = op.columns_needed(operand, columns) if has_rows(operand) else None
-            if needed is None or not needed.count:
+            needed = demand.columns(op, operand, columns)
+            if needed is None:
                 return None
             read[op, operand] = needed
             wanted[operand] = _hull(wanted.get(operand), needed)
