@@ -111,7 +111,7 @@ def _plan(graph: Graph, board: Board, toolbox: Toolbox, request: PlanRequest) ->
         schedule = exchanged(_thriftiest(graph, board, toolbox, request), network)
     if request.may_split and _may_be_better(schedule, toolbox.objective, request):
         limit = _limit(request, schedule.arena_bytes)
-        smaller = partial(_with_fewer_kernels, graph, board, toolbox, request)
+        smaller = partial(_with_fewer_kernels, graph, board, toolbox, request, network)
         found = split_plan(
             network,
             board,
@@ -146,16 +146,23 @@ def _thriftiest(graph: Graph, board: Board, toolbox: Toolbox, request: PlanReque
 
 
 def _with_fewer_kernels(
-    graph: Graph, board: Board, toolbox: Toolbox, request: PlanRequest, below_bytes: int, answers: Answers
+    graph: Graph,
+    board: Board,
+    toolbox: Toolbox,
+    request: PlanRequest,
+    known: Network,
+    below_bytes: int,
+    answers: Answers,
 ) -> Schedule | None:
-    """The smallest schedule that the library's kernels alone are found to give, if that takes less than so many bytes.
+    """The smallest schedule that the library's kernels alone are found to give, if that takes less than so many bytes;
+    `known` is the network with all of them.
 
     Searches miss some placements: what fewer kernels find is there with more of them as well.
     """
     alone = toolbox.of_library
     whole, network = _whole(graph, board, alone, request)
     macs, solver = request.extra_macs, request.solver
-    found = smallest_plan(network, board, _thriftier(alone), macs, solver, below_bytes, answers)
+    found = smallest_plan(network.knowing(known), board, _thriftier(alone), macs, solver, below_bytes, answers)
     smallest = min((each for each in (whole, found) if each), key=lambda each: each.arena_bytes)
     return smallest if smallest.arena_bytes < below_bytes else None
 

@@ -103,14 +103,14 @@ class CopyRows(RowStep):
     columns: Columns
 
 
-class Halfway(NamedTuple):
+class RowHalfway(NamedTuple):
     """Rows of an operand that the row in the middle of the result takes, and those of them that the next one takes."""
 
     needed: int
     kept: int
 
 
-class Reach(NamedTuple):
+class RowReach(NamedTuple):
     """How far an operator has come in an operand."""
 
     end: int  # of the rows that its last one took
@@ -126,8 +126,8 @@ class RowDemand:
         self._following: dict[tuple[Op, Tensor, bool], tuple[int, ...]] = {}
         self._several: dict[tuple[Op, Tensor], bool] = {}
         self._columns: dict[tuple[Op, Tensor, int, int], Columns | None] = {}
-        self._halfway: dict[tuple[Op, Tensor], Halfway] = {}
-        self._reach: dict[tuple[Op, Tensor, int, int], Reach] = {}
+        self._halfway: dict[tuple[Op, Tensor], RowHalfway] = {}
+        self._reach: dict[tuple[Op, Tensor, int, int], RowReach] = {}
 
     def following(self, op: Op, operand: Tensor, descending: bool) -> tuple[int, ...]:
         """By rows of the result that are there: the first row of the operand that the next one takes, and its height
@@ -156,7 +156,7 @@ class RowDemand:
             self._columns[key] = needed if needed is not None and needed.count else None
         return self._columns[key]
 
-    def reach(self, op: Op, operand: Tensor, done: int, count: int) -> Reach:
+    def reach(self, op: Op, operand: Tensor, done: int, count: int) -> RowReach:
         """With `done` rows of the result, the last of them `count`."""
         key = (op, operand, done, count)
         found = self._reach.get(key)
@@ -165,10 +165,10 @@ class RowDemand:
             is_all = done >= op.results[0].shape[1]
             following = operand.shape[1] if is_all else self.of(op, operand, Rows(done, done + 1)).first
             current = self.of(op, operand, Rows(done - count, done)).first if count else following
-            found = self._reach[key] = Reach(end, current, following)
+            found = self._reach[key] = RowReach(end, current, following)
         return found
 
-    def halfway(self, op: Op, operand: Tensor) -> "Halfway":
+    def halfway(self, op: Op, operand: Tensor) -> "RowHalfway":
         """What the row in the middle of the result takes."""
         if (op, operand) not in self._halfway:
             height = op.results[0].shape[1]
@@ -176,7 +176,7 @@ class RowDemand:
             kept = 0
             if height // 2 + 1 < height:
                 kept = max(0, needed.end - self.of(op, operand, Rows(height // 2 + 1, height // 2 + 2)).first)
-            self._halfway[op, operand] = Halfway(needed.count, kept)
+            self._halfway[op, operand] = RowHalfway(needed.count, kept)
         return self._halfway[op, operand]
 
     def of(self, op: Op, operand: Tensor, rows: Rows) -> Rows:

@@ -141,6 +141,10 @@ class Network:
         compared by identity and those of running sums are made there."""
         return replace(self, kernels={**self.kernels, **kernels})
 
+    def knowing(self, other: "Network") -> "Network":
+        """The same with what is known of the operators of another one, in whatever order: they may be the same."""
+        return replace(self, demand=other.demand, copies=other.copies, tiles=other.tiles)
+
     def completed_by(self, tensor: Tensor) -> int:
         """The call after which all of a tensor is there: the one that computes it, or the last of what it views."""
         own = [index for index, op in enumerate(self.calls) if tensor in op.results]

@@ -47,7 +47,7 @@ class RowBounds:
         self._longest = longest or len(network.calls)
         self._rows_per_call = rows_per_call
         self._rings = {t: row_bytes(t) for t in network.private if has_rows(t)}
-        self._heights = {op: _height(network, op) for op in network.calls}
+        self._heights = {op: height_of(network, op) for op in network.calls}
         self._gapless: dict[tuple[Op, Tensor], bool] = {}
         self._least: dict[tuple[int, int], int] = {}
         touches = _touches(network)
@@ -191,7 +191,7 @@ def _crosses(network: Network, root: Tensor, first: int) -> bool:
     return network.lifetimes[root][0] < first or (first == 0 and root in network.inputs)
 
 
-def _height(network: Network, op: Op) -> int:
+def height_of(network: Network, op: Op) -> int:
     """Rows that a chain computes one after the other: those of the result, or of a sum's input."""
     if op in network.sums:
         return network.sums[op].rows

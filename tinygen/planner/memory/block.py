@@ -284,12 +284,20 @@ def _levels_of(values: Sequence[tuple[int, int]]) -> _Levels:
     changed = np.zeros(row)
     for some in (values[at : at + _SETS_AT_ONCE] for at in range(0, len(values), _SETS_AT_ONCE)):
         changes = b"".join(((ticks ^ (ticks << 1)) >> first).to_bytes(row // 8, "little") for _, ticks in some)
-        places = np.flatnonzero(np.unpackbits(np.frombuffer(changes, np.uint8), bitorder="little"))
+        places = _places(np.frombuffer(changes, np.uint8))
         numbers = np.array([number for number, _ in some], np.float64)[places // row]
         numbers[1::2] *= -1  # of each set a begin, an end, and so on
         changed += np.bincount(places % row, numbers, minlength=row)
     sums: NDArray[np.float64] = np.cumsum(changed)
     return _Levels(first, sums[:end])
+
+
+def _places(packed: NDArray[np.uint8]) -> NDArray[np.intp]:
+    """Where bits are set, the lowest of each byte first: most bytes have none."""
+    (bytes,) = packed.nonzero()
+    (found,) = np.unpackbits(packed[bytes], bitorder="little").nonzero()
+    places: NDArray[np.intp] = 8 * bytes[found >> 3] + (found & 7)
+    return places
 
 
 def _bits(sets: Sequence[int], end: int) -> NDArray[np.uint8]:

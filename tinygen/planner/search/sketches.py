@@ -6,7 +6,7 @@ from dataclasses import replace
 from tinygen.ir.graph import Op
 from tinygen.kernels.base import Kernel
 from tinygen.planner.chains.passes import Passes
-from tinygen.planner.chains.row_bounds import RowBounds
+from tinygen.planner.chains.row_bounds import RowBounds, height_of
 from tinygen.planner.chains.segment import Segment, chain_of, crossing_bytes, passes_over, sliced_chain_of, strip_chains
 from tinygen.planner.chains.slice_bounds import SliceBounds
 from tinygen.planner.chains.slices import SlicedChain
@@ -32,7 +32,8 @@ class SketchFinder:
         self._bounds_cache: dict[int, RowBounds] = {}
         self._crossing = crossing_bytes(network)
         tiled = [op for op in network.calls if op in network.row_wise]
-        self._rows = dict(zip(tiled, least_rows([self._height(op) for op in tiled]), strict=True))
+        self._heights = {op: height_of(network, op) for op in tiled}
+        self._rows = dict(zip(tiled, least_rows(list(self._heights.values())), strict=True))
         self._parts_cache: dict[tuple[Op, int], tuple[float, float]] = {}
         self._passes: dict[tuple[int, int], Passes] = {}  # over chains, by their first call and their end
 
@@ -43,7 +44,7 @@ class SketchFinder:
             op = network.calls[end - 1]
             if op not in network.row_wise:
                 return
-            rows, height = max(rows, self._rows[op]), max(height, self._height(op))
+            rows, height = max(rows, self._rows[op]), max(height, self._heights[op])
             segment = Segment(first, end, rows)
             passes = passes_over(network, segment)
             if passes is None or passes.extra_macs > self._most_macs:
@@ -66,7 +67,7 @@ class SketchFinder:
         rows_per_call = times * edge.segment.rows_per_call
         segment = replace(edge.segment, rows_per_call=rows_per_call, scratch=())
         ops = self._kernels.ops(segment)
-        if rows_per_call >= max(map(self._height, ops)):
+        if rows_per_call >= max(map(self._heights.__getitem__, ops)):
             return None
         extra, frugal = self._extra_in_parts(segment, rows_per_call)
         if extra >= edge.extra_instructions:
@@ -139,15 +140,11 @@ class SketchFinder:
         return self._parts_cache[op, rows]
 
     def _of_parts(self, op: Op, rows: int, kernel: Kernel) -> float:
-        full, rest = divmod(self._height(op), rows)
+        full, rest = divmod(self._heights[op], rows)
         if op in self._network.sums:
             return self._kernels.costs.sum(op, calls=full + bool(rest))
         part = self._kernels.costs.call(op, kernel, rows) * full
         return part + (self._kernels.costs.call(op, kernel, rest) if rest else 0.0)
-
-    def _height(self, op: Op) -> int:
-        """Rows that a chain computes one after the other: those of the result, or of an average's input."""
-        return self._network.sums[op].rows if op in self._network.sums else op.results[0].shape[1]
 
     def _least_bytes(self, segment: Segment, rows: int) -> int:
         """Bytes that are live at least when the chain computes that many rows a call."""
