@@ -1,6 +1,7 @@
 """Pictures of results: true to their numbers, readable in pages and notebooks, harmless whatever is in them."""
 
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -173,16 +174,21 @@ def test_bars_are_as_long_as_their_numbers() -> None:
     assert len(widths) == 3 and widths[0] == 2 * widths[1] > widths[2] == 0
 
 
+def _pages() -> dict[str, Callable[[], str]]:
+    """Pages with long names, by their kind."""
+    return {
+        "report": lambda: html_page(small_report()),
+        "bench": lambda: result_page("net", _bench("a_long_name_without_any_blank_" * 5, 70)),
+        "diff": lambda: result_page("A and B", _difference("a_long_name_without_any_blank_" * 5)),
+    }
+
+
 @needs_renderer
 @requires_chromium
 @pytest.mark.parametrize("kind", ["report", "bench", "diff"])
 def test_pages_with_pictures_fit_every_window_and_can_be_read(kind: str, tmp_path: Path) -> None:
     """No overflow at 360, 768 and 1280 pixels, no message on the console, and no text below 9 pixels."""
-    text = {
-        "report": lambda: html_page(small_report()),
-        "bench": lambda: result_page("net", _bench("a_long_name_without_any_blank_" * 5, 70)),
-        "diff": lambda: result_page("A and B", _difference("a_long_name_without_any_blank_" * 5)),
-    }[kind]()
+    text = _pages()[kind]()
     assert_closed_in_itself(text)
     assert text.count("<figure>") == text.count('role="img" aria-label="') - (2 if kind == "report" else 0)
     opened = text.replace("<details>", "<details open>")
@@ -193,6 +199,28 @@ def test_pages_with_pictures_fit_every_window_and_can_be_read(kind: str, tmp_pat
     """
     [height] = in_browser(tmp_path, text, [360], smallest)
     assert height > 9
+
+
+@needs_renderer
+@requires_chromium
+@pytest.mark.parametrize("kind", ["report", "bench", "diff"])
+def test_paper_cuts_nothing_off(kind: str, tmp_path: Path) -> None:
+    """Nothing scrolls there, so that tables and the memory map are no wider than A4 with margins of a centimetre."""
+    opened = _pages()[kind]().replace("<details>", "<details open>").replace("@media print", "@media all")
+    measure = """
+        const found = [...document.querySelectorAll("section *:not(svg *)")].filter(
+            element => element.getBoundingClientRect().right > innerWidth + 0.5
+        ).map(element => element.outerHTML.slice(0, 200));
+    """
+    assert in_browser(tmp_path, opened, [718], measure) == [[]]
+
+
+def test_dark_colours_are_for_screens() -> None:
+    """And paper is white."""
+    for file in paths.TEMPLATES.glob("*.html.j2"):
+        text = file.read_text(encoding="utf-8")
+        assert text.count("prefers-color-scheme: dark") == text.count("@media screen and (prefers-color-scheme: dark)")
+    assert "@media print {\n    :root { --page: #ffffff; }" in html_page(small_report())
 
 
 @pytest.mark.parametrize("scheme", [0, 1], ids=["light", "dark"])
