@@ -4,14 +4,18 @@ import os
 import re
 import subprocess
 import sys
+from importlib.util import module_from_spec, spec_from_file_location
+from inspect import signature
 from pathlib import Path
 
 import pytest
 
+import tinygen
 from tests.support.litert import needs_litert
 from tests.support.shared import shared_file
 from tests.support.tools import requires_host_cc
 from tests.test_readme import CHECKOUT, blocks, run
+from tinygen.options import Options
 
 DOCS = CHECKOUT / "docs"
 SETTINGS = CHECKOUT / "mkdocs.yml"
@@ -20,6 +24,8 @@ NETWORKS = (
     *("mlperf_tiny/kws_ref_model", "mlperf_tiny/str_ww_ref_model", "mlperf_tiny/vww_96_int8"),
     *("mlperf_tiny/ad01_int8", "open/silabs_rock_paper_scissors"),
 )
+
+_WITHOUT_FLAG = {"model", "data", "errors", "format"}  # arguments of commands, or said by file names there
 
 pytestmark = pytest.mark.slow
 
@@ -70,6 +76,22 @@ def test_each_network_of_the_gallery_is_one_command(network: str | None, tmp_pat
     assert "<svg" in report.read_text(encoding="utf-8")
 
 
+def test_the_page_of_the_api_has_all_options_from_where_they_are_declared() -> None:
+    found = spec_from_file_location("site_options", DOCS / "site_options.py")
+    assert found is not None and found.loader is not None
+    hook = module_from_spec(found)
+    found.loader.exec_module(hook)
+    plain = _text("api.md")
+    made = hook.on_page_markdown(plain, page=None)
+    assert "options of tinygen" in plain and "options of tinygen" not in made
+    functions = (tinygen.compile, tinygen.inspect, tinygen.run, tinygen.validate, tinygen.bench)
+    for function in (*functions, tinygen.calibrate, tinygen.quantize):
+        sections = [part for part in made.split("\n### ") if f"`{function.__name__}`" in part.partition("\n")[0]]
+        listed = {keyword for part in sections for keyword in re.findall(r"^\| `(\w+)` \|", part, re.MULTILINE)}
+        assert signature(function).parameters.keys() - _WITHOUT_FLAG <= listed, function.__name__
+    assert f"| `target` | `{Options.target}` | Board, path" in made
+
+
 @pytest.mark.parametrize(
     ("text", "fault"),
     [
@@ -85,7 +107,7 @@ def test_a_strict_build_refuses_links_that_lead_nowhere(text: str, fault: str, t
     (tmp_path / "pyproject.toml").write_text("")
     (tmp_path / "docs" / "index.md").write_text(f"[fine](../pyproject.toml) {text}\n")
     settings = re.sub(r"^(nav|  - mkdocstrings):.*?(?=^\w|\Z)", "", SETTINGS.read_text(), flags=re.M | re.S)
-    (tmp_path / "mkdocs.yml").write_text(settings.replace("docs/site_links.py", str(DOCS / "site_links.py")))
+    (tmp_path / "mkdocs.yml").write_text(settings.replace("docs/site_", f"{DOCS}/site_"))
     command = [sys.executable, "-m", "mkdocs", "build", "--strict"]
     environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
