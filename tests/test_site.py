@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 import subprocess
 import sys
 from importlib.util import module_from_spec, spec_from_file_location
@@ -9,17 +10,22 @@ from inspect import signature
 from pathlib import Path
 
 import pytest
+from typer.core import TyperGroup
+from typer.main import get_command
 
 import tinygen
 from tests.support.litert import needs_litert
 from tests.support.shared import shared_file
-from tests.support.tools import requires_host_cc
+from tests.support.tools import requires_host_cc, requires_qemu
 from tests.test_readme import CHECKOUT, blocks, run
+from tinygen.cli import app
 from tinygen.options import Options
 
 DOCS = CHECKOUT / "docs"
 SETTINGS = CHECKOUT / "mkdocs.yml"
-GUIDES = sorted(str(page.relative_to(DOCS)) for page in (*DOCS.glob("guides/*.md"), DOCS / "start.md"))
+PAGES = sorted(str(page.relative_to(DOCS)) for page in DOCS.rglob("*.md"))
+GUIDES = [page for page in PAGES if page.startswith("guides/")]
+RUN_ELSEWHERE = {"gallery.md", "sweep.md"}  # below, and by tests/sweeping/test_docs.py
 NETWORKS = (
     *("mlperf_tiny/kws_ref_model", "mlperf_tiny/str_ww_ref_model", "mlperf_tiny/vww_96_int8"),
     *("mlperf_tiny/ad01_int8", "open/silabs_rock_paper_scissors"),
@@ -36,26 +42,46 @@ def _text(page: str) -> str:
 
 def test_every_page_is_on_the_site_once() -> None:
     shown = re.findall(r"[\w/-]+\.md$", SETTINGS.read_text(encoding="utf-8").partition("\nnav:\n")[2], re.MULTILINE)
-    assert sorted(shown) == sorted(str(page.relative_to(DOCS)) for page in DOCS.rglob("*.md"))
+    assert sorted(shown) == PAGES
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_commands_stand_where_they_are_run_or_say_why_not(page: str) -> None:
+    text = _text(page)
+    fences = re.findall(r"^```sh(.*)$", text, re.MULTILINE)
+    assert all(re.fullmatch(r'|\s*title="(Needs|Not run by a test: ).+"', fence) for fence in fences), fences
+    outside = re.sub(r"^```.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL)
+    assert not re.findall(r"^    (?:\$ )?(?:tinygen|make|python|pip|git) .*", outside, re.MULTILINE)
 
 
 @requires_host_cc
+@requires_qemu
 @needs_litert
-@pytest.mark.parametrize("page", GUIDES)
-def test_commands_of_guides_run_as_they_stand(page: str, tmp_path: Path) -> None:
-    fences = re.findall(r"^```sh(.*)$", _text(page), re.MULTILINE)
-    assert all(re.fullmatch(r'|\s*title="(Needs|Not run by a test: ).+"', fence) for fence in fences), fences
-    commands = blocks(_text(page), "sh")
-    if page != "start.md":
+@pytest.mark.qemu
+@pytest.mark.parametrize("page", [page for page in PAGES if blocks(_text(page), "sh") and page not in RUN_ELSEWHERE])
+def test_commands_run_as_they_stand(page: str, tmp_path: Path) -> None:
+    if page in GUIDES:
         run(["tinygen", "example", "digits"], tmp_path)
-    for block in commands:
+    for block in blocks(_text(page), "sh"):
         run(["sh", "-e"], tmp_path, block)
-    assert commands or page == "guides/board.md"
     for made in tmp_path.glob("digits/c"):
         [text] = blocks(_text(page), "c")
         (made / "application.c").write_text(text)
         run(["cc", "-std=c11", "-Wall", "-Wextra", "-Werror", "-I.", "-Inames", "-c", "application.c"], made)
         assert "What each goal would give" in (made / "report.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("page", ["../README.md", *PAGES])
+def test_all_commands_and_their_options_are_known(page: str) -> None:
+    """Of those that are not run, too."""
+    for block in re.findall(r"^```(?:sh|console)[^\n]*\n(.*?)^```$", _text(page), re.MULTILINE | re.DOTALL):
+        for line in re.findall(r"^(?:\$ )?tinygen (.*)", block.replace("\\\n", ""), re.MULTILINE):
+            words = shlex.split(line.partition(" > ")[0], comments=True)
+            context = get_command(app).make_context("tinygen", words)
+            while isinstance(context.command, TyperGroup):
+                name, found, rest = context.command.resolve_command(context, [*context._protected_args, *context.args])
+                assert found is not None, line
+                context = found.make_context(name, rest, parent=context)
 
 
 @requires_host_cc
