@@ -4,15 +4,24 @@ from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
-from tests.support.command_line import DIGITS, tinygen
+import tinygen
+from tests.support.command_line import DIGITS
+from tests.support.command_line import tinygen as run
+from tests.support.litert import needs_litert
 from tests.support.onnx_runtime import needs_onnxruntime
 from tests.support.shared import shared_file
+from tests.support.tflite_writer import ModelWriter
+from tests.support.tflm import needs_tflm
 from tinygen.errors import UsageError
 from tinygen.frontends.tflite.schema import read
 from tinygen.verify import litert
+from tinygen.verify.comparison import Rounding
 from tinygen.verify.litert import LiteRT
+from tinygen.verify.oracle import Oracle
+from tinygen.verify.validate import validate
 
 REMEDY = "cannot run it, an oracle that can was expected. Compare with --against simulator."
 
@@ -47,11 +56,11 @@ def test_litert(monkeypatch: pytest.MonkeyPatch, message: str, number: int | Non
 
 
 def test_a_module_of_mlir_is_compared_with_the_references(tmp_path: Path) -> None:
-    tinygen("compile", DIGITS, "-o", tmp_path / "out", "--dump", tmp_path / "dump")
+    run("compile", DIGITS, "-o", tmp_path / "out", "--dump", tmp_path / "dump")
     module = tmp_path / "dump" / "graph.mlir"
-    document = tinygen("validate", module, "-t", "host", "--samples", "1", "--json").document
+    document = run("validate", module, "-t", "host", "--samples", "1", "--json").document
     assert (document["exact"], document["oracle"]) == (True, "simulator")
-    refused = tinygen("validate", module, "-t", "host", "--against", "litert")
+    refused = run("validate", module, "-t", "host", "--against", "litert")
     assert (refused.code, refused.stderr.splitlines()[-1]) == (
         2,
         "tinygen: --against litert: cannot run graph.mlir, simulator was expected. "
@@ -72,5 +81,45 @@ def test_onnxruntime(monkeypatch: pytest.MonkeyPatch, message: str, place: str) 
     runtime = pytest.importorskip("onnxruntime")
     model = shared_file("models/open/mlonmcu_micro_kws_m_qdq.onnx")
     monkeypatch.setattr(runtime, "InferenceSession", _refusing(message))
-    ended = tinygen("validate", model, "-t", "host", "--kernels", "portable", "--json")
+    ended = run("validate", model, "-t", "host", "--kernels", "portable", "--json")
     assert (ended.code, ended.document["error"]) == (2, f"{model.name}{place}: onnxruntime {REMEDY}")
+
+
+def _model(operator: str, type: str, scale: float, *constant: int) -> bytes:
+    """One operator on a tensor [1, 4, 8], and another one or a constant."""
+    writer, shape = ModelWriter(), (1, 4, 8)
+    inputs = [writer.tensor("x", shape, type, scale=0.013)]
+    operands = [*inputs, *([writer.tensor("c", (3,), "int32", data=np.array(constant))] if constant else [])]
+    if operator in ("MUL", "SQUARED_DIFFERENCE"):
+        inputs = operands = [*inputs, writer.tensor("x2", shape, type, scale=0.017)]
+    result = tuple(np.multiply(shape, constant or 1).tolist())
+    writer.operator(operator, operands, [writer.tensor("y", result, type, scale=scale)])
+    return writer.finish(inputs, [len(operands)])
+
+
+@needs_litert
+@needs_tflm
+@pytest.mark.parametrize(
+    ("operator", "type", "scale", "constant", "oracle"),
+    [
+        ("TILE", "int8", 0.013, (1, 1, 2), Oracle.LITERT),  # of its kernels for hosts: no other has it
+        ("SQUARED_DIFFERENCE", "int16", 5.0, (), Oracle.TFLM),
+        ("RSQRT", "int16", 0.0005, (), Oracle.LITERT),  # whose result is another one
+        ("MUL", "int16", 0.01, (), Oracle.LITERT),
+    ],
+)
+def test_the_first_oracle_that_is_able(
+    operator: str, type: str, scale: float, constant: tuple[int, ...], oracle: Oracle
+) -> None:
+    model = tinygen.compile(_model(operator, type, scale, *constant), "host")
+    found = validate(
+        model.compiled, [[np.arange(1, 33, dtype=type).reshape(1, 4, 8)] * len(model.compiled.imported.inputs)]
+    )
+    assert (found.exact, found.oracle, found.permitted) == (True, oracle, ())
+
+
+@needs_tflm
+def test_multipliers_of_tflm_are_products_in_double_precision() -> None:
+    model = tinygen.compile(_model("MUL", "int16", 8.1), "host")
+    found = validate(model.compiled, samples=500, against=Oracle.TFLM)
+    assert (found.exact, [entry.rounding for entry in found.permitted]) == (True, [Rounding.IN_DOUBLE])

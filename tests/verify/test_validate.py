@@ -144,12 +144,14 @@ def test_messages(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_model_that_litert_refuses() -> None:
     compiled = compiled_model(REFUSED_BY_LITERT, "host")
     with pytest.raises(UsageError) as refused:
-        validate(compiled)
+        validate(compiled, against=Oracle.LITERT)
     assert str(refused.value) == (
         "tflm_person_detect.tflite, operator 0 (DEPTHWISE_CONV_2D 'MobilenetV1/MobilenetV1/Conv2d_0/Relu6'): LiteRT's "
         "reference kernels cannot run it, an oracle that can was expected. Compare with --against simulator."
     )
     assert validate(compiled, samples=1, against=Oracle.SIMULATOR).exact
+    found = validate(compiled, samples=1)
+    assert (found.exact, found.oracle) == (True, Oracle.TFLM)
 
 
 def test_columns_that_nobody_reads() -> None:

@@ -66,6 +66,7 @@ class Op:
     result_range: ClassVar[Range]  # of the result's real numbers
     reads_any_shape: ClassVar[bool] = False  # whether the first operand means the same however it is shaped
     takes_stored_numbers: ClassVar[bool] = False  # whether it is about stored integers, whatever they stand for
+    scales_in_float: ClassVar[bool] = False  # as LiteRT; TFLite Micro multiplies several scales in double precision
 
     name: str
     source: Source
@@ -109,6 +110,11 @@ class Op:
     def divided_operands(self) -> tuple[Tensor, ...]:
         """Operands known at run time, but those of which any part of the result needs all."""
         return tuple(t for t in self.variable_operands if t not in self.whole_operands)
+
+    @property
+    def differs_in_litert(self) -> bool:
+        """Whether it means what TFLite Micro makes of it, which LiteRT's reference kernel does not compute."""
+        return False
 
     @property
     def makes_pixels(self) -> bool:

@@ -1,6 +1,7 @@
 """Elementwise multiplication."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -18,6 +19,8 @@ _MAX_SHIFT = 14  # of int8: 255 * 255 << 14 fits into 31 bits; products of int16
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Mul(SumOrProduct):
     """output = first * second, broadcast as in numpy."""
+
+    scales_in_float: ClassVar[bool] = True
 
     def with_constant(self, variable: Tensor) -> Affine:
         constant = self.second if variable is self.first else self.first

@@ -29,6 +29,7 @@ class Prelu(Op):
     """output = input where it is positive, else alpha * input; alpha broadcasts to the input's shape."""
 
     result_range: ClassVar[Range] = Range.OWN
+    scales_in_float: ClassVar[bool] = True
 
     input: Tensor
     alpha: Tensor

@@ -175,6 +175,10 @@ class Sum(_ScaledSum):
 
     takes_int16: ClassVar[bool] = True
 
+    @property
+    def differs_in_litert(self) -> bool:
+        return not self.output.type.dtype.is_real  # whose kernel never sets its multiplier: its results mean nothing
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Mean(_ScaledSum):

@@ -45,6 +45,10 @@ class Rsqrt(Unary):
     takes_int16: ClassVar[bool] = True
 
     @property
+    def differs_in_litert(self) -> bool:
+        return self.output.type.dtype is DType.INT16
+
+    @property
     def scaling(self) -> Multiplier:
         """From reciprocal roots of stored inputs, with 20 fraction bits, to the output."""
         root = np.sqrt(np.float32(self.input.type.scale)) * np.float32(self.output.type.scale)

@@ -23,6 +23,8 @@ class Rounding(StrEnum):
 
     ONCE = "rounded once"  # LiteRT requantizes fully connected layers so, tinygen as TFLM: twice
     IN_FLOAT = "requantized in float32"  # as onnxruntime does
+    IN_DOUBLE = "scaled in double precision"  # by TFLM's multipliers that LiteRT, and tinygen, make in float32
+    FOR_HOSTS = "that of kernels for hosts"  # of LiteRT, where its reference kernels lack an operator
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,8 @@ from tinygen.frontends.tflite.ending import ending_at
 from tinygen.frontends.tflite.raw import RawOperator, TypeName
 from tinygen.frontends.tflite.schema import read
 from tinygen.ir.types import Array
-from tinygen.verify.comparison import Permission
-from tinygen.verify.oracle import ON_INPUTS, refusal
+from tinygen.verify.comparison import Permission, Rounding
+from tinygen.verify.oracle import ON_INPUTS, Oracle, refusal
 
 try:
     from ai_edge_litert.interpreter import Interpreter, OpResolverType
@@ -34,6 +34,7 @@ class LiteRTRun:
     outputs: Sequence[Array]
     tensors: Mapping[str, Array]  # by the names that the frontend gives
     permission: Permission | None = None  # of every operator
+    oracle: Oracle | None = None  # whose it is
 
 
 class InferenceEngine(Protocol):
@@ -46,12 +47,16 @@ class InferenceEngine(Protocol):
 class LiteRT:
     """A model in LiteRT, up to the tensors `stop_at` where there are any, with the inputs' `shapes` where given.
 
-    The default kernels round differently: the reference ones are asked for. Raises UsageError where they do not take
-    the model.
+    The kernels for hosts round differently: the reference ones are asked for, unless these lack an operator, without
+    `has_references`. Raises UsageError where they do not take the model.
     """
 
     def __init__(
-        self, model: Path, stop_at: Sequence[str] = (), shapes: Mapping[str, tuple[int, ...]] | None = None
+        self,
+        model: Path,
+        stop_at: Sequence[str] = (),
+        shapes: Mapping[str, tuple[int, ...]] | None = None,
+        has_references: bool = True,
     ) -> None:
         if Interpreter is None:
             raise ToolError(
@@ -59,6 +64,7 @@ class LiteRT:
                 "Run `pip install tinygen[litert]`, or compare with --against simulator."
             )
         self._file = model.name
+        self._permission = None if has_references else Permission(1, Rounding.FOR_HOSTS)
         whole = read(model).subgraphs[0]
         main = ending_at(model, whole, stop_at)
         self._inputs, self._outputs = main.inputs, main.outputs
@@ -71,7 +77,9 @@ class LiteRT:
         try:
             self._interpreter = Interpreter(
                 model_path=str(model),
-                experimental_op_resolver_type=OpResolverType.BUILTIN_REF,
+                experimental_op_resolver_type=(
+                    OpResolverType.BUILTIN_REF if has_references else OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES
+                ),
                 experimental_preserve_all_tensors=True,
             )
             for index in whole.inputs:
@@ -91,7 +99,7 @@ class LiteRT:
         except RuntimeError as error:
             raise self._refusal(error, ON_INPUTS) from error
         outputs = [self._interpreter.get_tensor(index) for index in self._outputs]
-        return LiteRTRun(outputs, self._tensors() | found)
+        return LiteRTRun(outputs, self._tensors() | found, self._permission, Oracle.LITERT)
 
     def _refusal(self, error: Exception, what: str) -> UsageError:
         """Names the operator where LiteRT does; its own words are about its source code."""

@@ -14,7 +14,6 @@ from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array
 from tinygen.ops.fully_connected import FullyConnected
 from tinygen.ops.quantize import convert
-from tinygen.ops.reduction import Sum
 from tinygen.verify.comparison import (
     ComparedTensor,
     Permission,
@@ -24,11 +23,12 @@ from tinygen.verify.comparison import (
     compare_port,
 )
 from tinygen.verify.litert import LiteRTRun
+from tinygen.verify.oracle import Oracle
 from tinygen.verify.reference import own_value
 from tinygen.verify.sums import sum_tolerance
 
+_IN_DOUBLE = Permission(1, Rounding.IN_DOUBLE)
 _FULLY_CONNECTED = Permission(1, Rounding.ONCE)  # of LiteRT; TFLM, CMSIS-NN and tinygen round twice
-_WITHOUT_ORACLE = (Sum,)  # LiteRT's reference kernel for int8 never sets its multiplier: its results mean nothing
 
 
 class OperatorComparison:
@@ -78,7 +78,7 @@ class OperatorComparison:
                 known[tensor] = theirs = own if shown is None else shown
                 if shown is None and not is_moved:
                     rounded.add(tensor)
-                if not isinstance(op, _WITHOUT_ORACLE):
+                if not (op.differs_in_litert and oracle.oracle is Oracle.LITERT):
                     permission = _permission(op, tensor, error, oracle)
                     allowed = sum_tolerance(op, operands)
                     yield compare(here, Side.ORACLE, tensor.name, own, theirs, permission, allowed, is_moved)
@@ -97,6 +97,8 @@ def _oracle_value(tensor: Tensor, theirs: Mapping[str, Array], own: Array) -> Ar
 
 def _permission(op: Op, tensor: Tensor, error: float, oracle: LiteRTRun) -> Permission | None:
     own = oracle.permission or (_FULLY_CONNECTED if isinstance(op, FullyConnected) else None)
+    if own is None and op.scales_in_float and oracle.oracle is Oracle.TFLM:
+        own = _IN_DOUBLE
     return _with_tables(own, error, tensor)
 
 

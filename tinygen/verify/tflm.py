@@ -12,7 +12,7 @@ from tinygen.frontends.tflite.raw import RawTensor, TypeName
 from tinygen.frontends.tflite.schema import read
 from tinygen.ir.types import Array
 from tinygen.verify.litert import LiteRTRun
-from tinygen.verify.oracle import ON_INPUTS, refusal
+from tinygen.verify.oracle import ON_INPUTS, Oracle, refusal
 
 try:
     from tflite_micro.python.tflite_micro import runtime
@@ -62,7 +62,7 @@ class Tflm:
         except RuntimeError as error:
             raise self._refusal(ON_INPUTS) from error
         tensors = {t.name: self._value(t) for t in self._tensors if not t.is_variable}
-        return LiteRTRun([self._read(index) for index in self._outputs], tensors | found)
+        return LiteRTRun([self._read(index) for index in self._outputs], tensors | found, oracle=Oracle.TFLM)
 
     def _value(self, tensor: RawTensor) -> Array:
         return self._read(tensor.index).reshape(tensor.shape)
