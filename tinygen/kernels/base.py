@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
+from functools import cached_property
 from math import inf
 from typing import ClassVar, Protocol
 
@@ -82,7 +83,11 @@ class Toolbox:
 
     def tallest_tile_of(self, weights: Tensor) -> int:
         """Rows of outputs for Winograd's method with these weights; `PLAIN` for the library's kernels alone."""
-        return dict(self.growths).get(weights, self.tallest_tile)
+        return self._tallest_tiles.get(weights, self.tallest_tile)
+
+    @cached_property
+    def _tallest_tiles(self) -> Mapping[Tensor, int]:
+        return dict(self.growths)
 
     @property
     def has_dsp_kernels(self) -> bool:

@@ -9,11 +9,11 @@ so an exchange rate decides for each alone; within a limit it is the knapsack pr
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from tinygen.ir.graph import Op
 from tinygen.ir.tensor import Tensor
-from tinygen.kernels.base import PLAIN, Toolbox
+from tinygen.kernels.base import PLAIN, Table, Toolbox
 from tinygen.kernels.select import has_kernel
 from tinygen.ops.weighted import Weighted
 from tinygen.planner.cost.choice import instructions, select
@@ -44,18 +44,20 @@ class _Layer:
     weights: Tensor
     ways: tuple[_Way, ...]
 
-    def bytes_in(self, schedule: Schedule) -> int:
-        """Of its tables in a plan."""
-        calls = (call for call in schedule.all_calls if self.weights in call.op.operands)
-        return bytes_of(table for call in calls for table in call.kernel.tables)
-
-    def as_planned(self, taken: _Way, schedule: Schedule) -> "_Layer":
+    def as_planned(self, taken: _Way, bytes: int) -> "_Layer":
         """The same with what that way takes in a plan, where parts of whole tensors have other kernels."""
-        planned = replace(taken, bytes=self.bytes_in(schedule) or taken.bytes)
+        planned = replace(taken, bytes=bytes or taken.bytes)
         return replace(self, ways=tuple(planned if way is taken else way for way in self.ways))
 
 
-_Point = tuple[int, float, tuple[_Way, ...]]  # bytes and instructions of some layers, and the ways of these
+class _Taken(NamedTuple):
+    """The ways of some layers, the last one first: points share those before."""
+
+    way: _Way
+    before: "_Taken | None"
+
+
+_Point = tuple[int, float, _Taken | None]  # bytes and instructions of some layers, and the ways of these
 _T = TypeVar("_T")
 
 
@@ -95,8 +97,9 @@ def planned_within(
     layers = _layers([op for op in ops if has_kernel(op)], toolbox, growths)
     taken: Sequence[_Way] = [layer.ways[0] for layer in layers]
     for _ in range(_MOST_PLANS):
-        layers = [layer.as_planned(way, schedule) for layer, way in zip(layers, taken, strict=True)]
-        others = const_bytes(schedule) - sum(layer.bytes_in(schedule) for layer in layers)
+        planned = _bytes_in(schedule, layers)
+        layers = [layer.as_planned(way, bytes) for layer, way, bytes in zip(layers, taken, planned, strict=True)]
+        others = const_bytes(schedule) - sum(planned)
         fastest = _fastest(layers, limit_bytes - others)
         if fastest is None:
             break
@@ -110,6 +113,15 @@ def planned_within(
         if fit_within(schedule, limit_bytes):
             break
     return smaller, schedule
+
+
+def _bytes_in(schedule: Schedule, layers: Sequence[_Layer]) -> list[int]:
+    """Of the tables of each layer in a plan."""
+    tables: dict[Tensor, list[Table]] = {layer.weights: [] for layer in layers}
+    for call in schedule.all_calls:
+        for weights in tables.keys() & {*call.op.operands}:
+            tables[weights] += call.kernel.tables
+    return [bytes_of(found) for found in tables.values()]
 
 
 def _tiles(toolbox: Toolbox) -> tuple[int, ...]:
@@ -141,18 +153,27 @@ def _ways(weights: Tensor, users: Sequence[Op], toolbox: Toolbox, growths: Seque
 
 def _fastest(layers: Sequence[_Layer], room_bytes: int) -> tuple[_Way, ...] | None:
     """The ways of all layers with the fewest instructions that take no more than so many bytes; None where none do."""
-    points: list[_Point] = [(0, 0.0, ())]
+    points: list[_Point] = [(0, 0.0, None)]
     left = sum(layer.ways[-1].bytes for layer in layers)  # that later layers take at least
     for layer in layers:
         left -= layer.ways[-1].bytes
         longer = [
-            (bytes + way.bytes, instructions + way.instructions, (*taken, way))
+            (bytes + way.bytes, instructions + way.instructions, _Taken(way, taken))
             for bytes, instructions, taken in points
             for way in layer.ways
             if bytes + way.bytes + left <= room_bytes
         ]
         points = _thinned(_unbeaten(longer, lambda point: point[:2]), room_bytes)
-    return points[-1][2] if points else None
+    return _ways_of(points[-1][2]) if points else None
+
+
+def _ways_of(taken: _Taken | None) -> tuple[_Way, ...]:
+    """Those of the first layers first."""
+    found = []
+    while taken is not None:
+        found.append(taken.way)
+        taken = taken.before
+    return tuple(reversed(found))
 
 
 def _unbeaten(found: Iterable[_T], key: Callable[[_T], tuple[int, float]]) -> list[_T]:
