@@ -45,10 +45,10 @@ work is used up: of ic with -O ram that is about two thirds of the time, as 512 
 found and the largest sum of what lives at once, and branch and bound does not prove in a hundred times the nodes of a
 look that nothing is between. What CMSIS-NN's kernels alone are found to take is searched, too, where that may be
 less, so that more kernels never give a larger arena (`tests/planner/test_slack.py`); both searches share what they
-find (`tests/planner/test_shared_search.py`): that of ic on mps2-an386 (resident input), alternately with what it
-replaced on the same busy machine, takes 2.7 s instead of 3.1, and 54,170 moves of its walks instead of 69,179. Half
-of the 3.0 s that it took once is missed: nine tenths of a second are not searches, and a move of 23 microseconds is
-eight times the lowest place of a block among about twenty others, for which Python has no faster way.
+find (`tests/planner/test_shared_search.py`): that of ic on mps2-an386 (resident input) takes 54,170 moves of its walks
+instead of 69,179. Half of what it took once is missed: with the moves' cost down by a quarter half of the time is
+theirs, a fifth is branch and bound. A move is nine times the lowest place of a block beside about nine that lie there
+already, of which two thirds are somewhere else than before; four ways to find it otherwise took as long or longer.
 
 ## MLPerf Tiny
 
@@ -60,9 +60,9 @@ _OTHERS_TEXT = """
 From the model file to C for mps2-an386 (`--kernels auto`), without a goal, as `tinygen inspect` plans, and with two;
 bytes of the arena. The last two are MediaPipe's face detector (BlazeFace) and its face landmarks, which `tinygen
 quantize` made int8 with random samples. Face landmarks miss 10 s with a goal. Nothing of it stands out: in samples of
--O ram 23 of 100 are looks at 1,068 segments, 19 trials whether faster calls fit, 14 sketches of 11,050 strips, 8
-bounds of rows; over a third is the search with the library's kernels alone, which shares placements with the other,
-but looks at segments of its own.
+-O ram 24 of 100 are looks at 1,068 segments, 23 trials whether faster calls fit, 11 sketches of 11,050 strips; over a
+third is the search with the library's kernels alone, which shares placements and the rows that operators take with the
+other, but looks at segments of its own.
 """
 _OPERATORS_TEXT = """
 ## Against the number of operators
