@@ -117,18 +117,14 @@ def _native(files: Sequence[str], families: Sequence[str], *more: str) -> "Room"
 
 
 def _vectors(isa: str, files: Sequence[str], names: Sequence[str]) -> "Room":
-    """Kernels of an instruction set's vectors, by names of tests of random layers."""
-    folder, tests = (
-        f"runtime_c/native/{isa}/tg_native_{isa}_",
-        f"tests/kernels/test_native_{isa}.py::test_random_layers",
-    )
+    """Kernels of an instruction set's vectors, by names of tests."""
+    folder, tests = f"runtime_c/native/{isa}/tg_native_{isa}_", f"tests/kernels/test_native_{isa}.py::test_"
     return Room(tuple(f"{folder}{file}" for file in files), tuple(f"{tests}{name}" for name in names))
 
 
 def _mve(files: Sequence[str], families: Sequence[str]) -> "Room":
-    return _vectors(
-        "mve", files, [f"[{target}-{family}]" for target in ("host-sanitized", "m55") for family in families]
-    )
+    targets = ("host-sanitized", "m55")
+    return _vectors("mve", files, [f"random_layers[{target}-{family}]" for target in targets for family in families])
 
 
 ROOMS = {
@@ -292,9 +288,12 @@ ROOMS = {
         "rvv",
         ("*",),
         [
-            f"{where}{family}{bits}]"
-            for where, bits in (("_in_c[", ""), ("[", "-64"))
-            for family in ("edge_fully_connected", "edge_convolution", "convolution", "depthwise", "edge_depthwise")
+            "windows_beside_the_input",
+            *(
+                f"random_layers{where}{family}{bits}]"
+                for where, bits in (("_in_c[", ""), ("[", "-64"))
+                for family in ("edge_fully_connected", "edge_convolution", "convolution", "depthwise", "edge_depthwise")
+            ),
         ],
     ),
 }

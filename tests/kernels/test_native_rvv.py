@@ -6,12 +6,15 @@ import pytest
 
 from tests.support.graphs import GraphBuilder
 from tests.support.native_vectors import check_vectors
+from tests.support.schedules import check_runs
 from tests.support.tools import requires_host_cc, requires_riscv_qemu
 from tinygen.ir.graph import Op
 from tinygen.kernels.base import Library, Toolbox
 from tinygen.kernels.native.select import native_kernels
-from tinygen.ops.window import HW
+from tinygen.ops.window import HW, Padding
 from tinygen.paths import BOARDS
+from tinygen.planner.plan import PlanRequest, plan
+from tinygen.targets import load
 from tinygen.targets.isa import Isa
 
 LAYERS = 100
@@ -59,6 +62,16 @@ def test_what_vectors_multiply() -> None:
     assert found == [[f"tg_native_rvv_{name}_s8" for name in each] for each in names]
 
 
+@requires_host_cc
+def test_windows_beside_the_input(tmp_path: Path) -> None:
+    """Padding of more than a filter's rows and columns, of which nothing is copied."""
+    build = GraphBuilder()
+    graph = build.graph(build.conv(build.input(1, 2, 2, 5), 8, HW(3, 3), padding=Padding(4, 5, 5, 4)))
+    schedule = plan(graph, load("host"), _toolbox(), PlanRequest(may_split=False))
+    assert [call.kernel.function for call in schedule.calls] == ["tg_native_rvv_convolve_s8"]
+    check_runs(schedule, Library.PORTABLE, tmp_path)
+
+
 def _check(family: str, target: str, folder: Path) -> None:
     outcome = check_vectors(Isa.ZVE32X, family, LAYERS, 1, target, folder)
     assert not outcome.differing
@@ -76,5 +89,8 @@ def _board(bits: int, folder: Path) -> str:
 
 
 def _vector_functions(op: Op) -> list[str]:
-    toolbox = Toolbox(Library.PORTABLE, Isa.ZVE32X, has_native_kernels=True)
-    return [kernel.function for kernel in native_kernels(op, toolbox) if "rvv" in kernel.function]
+    return [kernel.function for kernel in native_kernels(op, _toolbox()) if "rvv" in kernel.function]
+
+
+def _toolbox() -> Toolbox:
+    return Toolbox(Library.PORTABLE, Isa.ZVE32X, has_native_kernels=True)
