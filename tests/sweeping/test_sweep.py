@@ -362,6 +362,26 @@ def test_the_command_shows_its_progress(tmp_path: Path, monkeypatch: pytest.Monk
     assert shown == [(f"1 failed, {best}", 2, 2)]
 
 
+def test_what_ends_before_the_first_point_leaves_the_tables_that_are_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    needs_dask()
+
+    def ending(_sweep: Sweep) -> Iterator[int]:
+        raise ToolError("tcp://head:1: does not answer. Correct --scheduler.")
+
+    line = ("sweep", tmp_path / "missing.tflite", "-t", BOARDS[0], "--cache", tmp_path, "-o", tmp_path / "out")
+    ended = tinygen(*line, "--json")
+    (row,) = ended.document["rows"]
+    told = f"{tmp_path / 'missing.tflite'}: cannot be read (No such file or directory), a model was expected."
+    assert (ended.code, row["error_code"], row["error"]) == (0, 2, f"{told} Correct the path.")
+    before = [(tmp_path / "out" / name).read_bytes() for name in FILES]
+    monkeypatch.setattr(Sweep, "run", ending)
+    ended = tinygen(*line)
+    assert (ended.code, ended.stderr) == (6, "tinygen: tcp://head:1: does not answer. Correct --scheduler.\n")
+    assert [(tmp_path / "out" / name).read_bytes() for name in FILES] == before
+
+
 @pytest.mark.slow
 def test_suggest_drives_the_sweep(tmp_path: Path) -> None:
     needs_dask()

@@ -1,5 +1,6 @@
 """`tinygen sweep`: many models on many boards, with many options, as one table."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -110,13 +111,21 @@ def command(
         with terminal.searching(f"sweeping {total:,} points") as watch:
             for done in swept.run():
                 watch(standing(swept.failures, swept.best), done, total)
-    finally:  # whatever ends it, what was done is in the table
-        rows = swept.rows
-        write_bytes(files[0], csv_text(swept.columns, rows).encode(errors="surrogateescape"))
-        write_bytes(files[1], parquet_bytes(swept.columns, rows))
-        write_bytes(files[2], html_page(swept.columns, rows).encode())
-        terminal.note(f"{out}: wrote {', '.join(FILES)} with {len(rows):,} of {total:,} points")
-    terminal.result({"points": len(rows), "rows": rows}, *summary(rows, f"{total:,} points"))
+    except BaseException:
+        if swept.rows:  # else nothing was done, and tables that are there stay
+            _write(swept, files, total, terminal)
+        raise
+    _write(swept, files, total, terminal)
+    terminal.result({"points": len(swept.rows), "rows": swept.rows}, *summary(swept.rows, f"{total:,} points"))
+
+
+def _write(swept: Sweep, files: Sequence[Path], total: int, terminal: Terminal) -> None:
+    """The tables of what was done."""
+    rows = swept.rows
+    write_bytes(files[0], csv_text(swept.columns, rows).encode(errors="surrogateescape"))
+    write_bytes(files[1], parquet_bytes(swept.columns, rows))
+    write_bytes(files[2], html_page(swept.columns, rows).encode())
+    terminal.note(f"{files[0].parent}: wrote {', '.join(FILES)} with {len(rows):,} of {total:,} points")
 
 
 def _free_files(out: Path, force: bool) -> list[Path]:

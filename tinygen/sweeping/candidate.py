@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 
+from tinygen.errors import UsageError
 from tinygen.frontends import in_memory, model_files
 from tinygen.frontends.in_memory import Content, Network
 from tinygen.option import Written
@@ -39,10 +40,15 @@ def source_of(candidate: Suggestion) -> Path | Content:
 
 
 def digest_of_source(source: Path | Content) -> str:
-    """The hash of all that is imported; the error of the file system or of tinygen where there is no such file."""
+    """The hash of all that is imported; UsageError where there is no such file."""
     if isinstance(source, Content):
         return hashlib.sha256(source.data).hexdigest()
-    return digest_of(model_files(source))
+    try:
+        return digest_of(model_files(source))
+    except OSError as error:
+        raise UsageError(
+            f"{error.filename}: cannot be read ({error.strerror}), a model was expected. Correct the path."
+        ) from None
 
 
 def digest_of(files: tuple[Path, ...]) -> str:

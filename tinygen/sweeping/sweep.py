@@ -164,10 +164,9 @@ class Sweep:
         try:
             source = source_of(candidate)
             digest = digest_of_source(source)
-        except (TinygenError, OSError) as error:
-            code = error.exit_code if isinstance(error, TinygenError) else 2
+        except TinygenError as error:
             for number in numbers:
-                self._add(number, PointResult(error_code=code, error=str(error)))
+                self._add(number, PointResult(error_code=error.exit_code, error=str(error)))
             return
         keys = {number: key_of(digest, self._asked[number][1], self.task) for number in numbers}
         stored = self._store.get(keys.values())
