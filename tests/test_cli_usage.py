@@ -26,7 +26,7 @@ from tinygen.targets.toolset import WITHOUT_TOOLS
 BOARDS = ", ".join(targets.names())
 CORES = (
     "cortex-m0, cortex-m0plus, cortex-m3, cortex-m4, cortex-m7, cortex-m23, cortex-m33, cortex-m52, cortex-m55, "
-    "cortex-m85, rv32imac, rv32imafc, rv32imac_zve32x, hazard3"
+    "cortex-m85, rv32imc, rv32imac, rv32imafc, rv32imac_zve32x, hazard3"
 )
 SIZE_FORMS = "is not a positive number of bytes, expected a form like 64K, 64KiB, 65536 or 0x10000. Correct the size."
 

@@ -84,10 +84,19 @@ def test_missing_qemu(empty_path: Path, tmp_path: Path) -> None:
     )
 
 
-def test_host_has_no_qemu(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("name", "remedy"),
+    [
+        ("host", "Run it on hardware."),
+        ("ch32v307", "Run it on hardware, or by its core: -t rv32imafc."),
+        ("esp32-c3", "Run it on hardware, or by its core: -t rv32imc."),
+        ("stm32f407vg", "Run it on hardware, or by its core: -t cortex-m4."),
+    ],
+)
+def test_boards_without_qemu(name: str, remedy: str, tmp_path: Path) -> None:
     with pytest.raises(ToolError) as caught:
-        qemu.run(tmp_path / "a.elf", HOST, tmp_path, 1)
-    assert str(caught.value) == "host: has no QEMU machine, expected a board with one. Run it on hardware."
+        qemu.run(tmp_path / "a.elf", targets.load(name), tmp_path, 1)
+    assert str(caught.value) == f"{name}: has no QEMU machine, expected a board with one. {remedy}"
 
 
 @pytest.mark.parametrize("name", [builds_param(name) for name in targets.names()])

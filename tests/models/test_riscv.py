@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.command_line import DIGITS
 from tests.support.models import MLPERF_TINY, golden_tflm, largest_difference, model_file
 from tests.support.program import build_program
 from tests.support.shared import shared_file
@@ -69,6 +70,13 @@ def test_item_24_public_networks(name: str) -> None:
     """Every layer of them on the machine, as the numpy references have it."""
     options = Options(target="qemu-rv32", kernels=Kernels.NATIVE, allow_float=True)
     found = validate(compile_model(shared_file(f"models/open/{name}"), options), samples=1, against=Oracle.SIMULATOR)
+    assert found.exact, found.first_mismatch
+
+
+@pytest.mark.parametrize("core", ["rv32imc", "rv32imafc", "hazard3"])
+def test_item_24_sets_of_parts(core: str) -> None:
+    """That of an ESP32-C3, a CH32V307 and an RP2350, on a machine that has no more; rv32imac is tried above."""
+    found = validate(compile_model(DIGITS, Options(target=core)), samples=1, against=Oracle.SIMULATOR)
     assert found.exact, found.first_mismatch
 
 

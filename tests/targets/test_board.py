@@ -11,9 +11,9 @@ from tinygen.targets import Isa, MemoryKind
 KNOWN = (
     "host, ch32v307, esp32-c3, esp32-c6, lm3s6965evb, microbit, mps2-an382, mps2-an383, mps2-an385, mps2-an386, "
     "mps2-an500, mps2-an505, mps2-an519, mps3-an547, netduinoplus2, nucleo-l4r5zi, qemu-hazard3, qemu-m52, qemu-m85, "
-    "qemu-rv32, qemu-rv32-zve32x, qemu-rv32imafc, rp2350-arm, rp2350-riscv, stm32vldiscovery, cortex-m0, "
-    "cortex-m0plus, cortex-m3, cortex-m4, cortex-m7, cortex-m23, cortex-m33, cortex-m52, cortex-m55, cortex-m85, "
-    "rv32imac, rv32imafc, rv32imac_zve32x, hazard3"
+    "qemu-rv32, qemu-rv32-zve32x, qemu-rv32imafc, qemu-rv32imc, rp2350-arm, rp2350-riscv, stm32vldiscovery, "
+    "cortex-m0, cortex-m0plus, cortex-m3, cortex-m4, cortex-m7, cortex-m23, cortex-m33, cortex-m52, cortex-m55, "
+    "cortex-m85, rv32imc, rv32imac, rv32imafc, rv32imac_zve32x, hazard3"
 )
 
 GOOD = """
@@ -69,6 +69,7 @@ SIZES = {
     "qemu-rv32": ("rv32imac", Isa.RV32IMAC, 4096, 4096),
     "qemu-rv32-zve32x": ("rv32imac_zve32x", Isa.ZVE32X, 4096, 4096),
     "qemu-rv32imafc": ("rv32imafc", Isa.RV32IMAFC, 4096, 4096),
+    "qemu-rv32imc": ("rv32imc", Isa.RV32IMC, 4096, 4096),
     "rp2350-arm": ("cortex-m33", Isa.DSP, 520, 4096),
     "rp2350-riscv": ("hazard3", Isa.RV32IMAC, 520, 4096),
     "stm32vldiscovery": ("cortex-m3", Isa.SCALAR, 8, 128),
@@ -99,6 +100,7 @@ def test_board_file(name: str) -> None:
     "core",
     [
         *(f"cortex-{core}" for core in ("m0", "m0plus", "m3", "m4", "m7", "m23", "m33", "m52", "m55", "m85")),
+        "rv32imc",
         "rv32imac",
         "rv32imafc",
         "rv32imac_zve32x",

@@ -8,7 +8,7 @@ from pathlib import Path
 from tinygen.build.outcome import Outcome, outcome
 from tinygen.errors import ToolError
 from tinygen.system.process import tied
-from tinygen.targets import Board
+from tinygen.targets import Board, emulated_core
 from tinygen.targets.toolset import WITHOUT_TOOLS, Toolset
 
 
@@ -51,7 +51,9 @@ def run(
     """
     machine = machine_of(board)
     if machine is None:
-        raise ToolError(f"{board.name}: has no QEMU machine, expected a board with one. Run it on hardware.")
+        core = emulated_core(board)
+        remedy = f"Run it on hardware, or by its core: -t {core}." if core else "Run it on hardware."
+        raise ToolError(f"{board.name}: has no QEMU machine, expected a board with one. {remedy}")
     command = [*machine.command(f"run on {board.name}"), "-serial", "none"]
     command += ["-semihosting-config", f"enable=on,target=native,arg={elf.stem}"]
     command += ["-kernel", str(elf.resolve())]

@@ -13,7 +13,7 @@ from tinygen.targets.board import (
     Uart,
     UartKind,
 )
-from tinygen.targets.catalog import cores, load, names, nearest, parts, search
+from tinygen.targets.catalog import cores, emulated_core, load, names, nearest, parts, search
 from tinygen.targets.engine import Engine, EngineKind
 from tinygen.targets.flash import Flash, FlashCache
 from tinygen.targets.isa import Isa
@@ -37,6 +37,7 @@ __all__ = [
     "Uart",
     "UartKind",
     "cores",
+    "emulated_core",
     "format_size",
     "load",
     "names",

@@ -24,6 +24,7 @@ _BOARD_OF_CORE = {
     "cortex-m52": "qemu-m52",
     "cortex-m55": "mps3-an547",
     "cortex-m85": "qemu-m85",
+    "rv32imc": "qemu-rv32imc",
     "rv32imac": "qemu-rv32",
     "rv32imafc": "qemu-rv32imafc",
     "rv32imac_zve32x": "qemu-rv32-zve32x",
@@ -53,6 +54,11 @@ def nearest(name: str) -> list[str]:
     """Names of boards, cores and parts like this one."""
     own = {by_name.normalized(known): known for known in (*names(), *_BOARD_OF_CORE)}
     return by_name.nearest(name, own | {key: board.name for board in parts() for key in by_name.keys(board)})
+
+
+def emulated_core(board: Board) -> str | None:
+    """The bare core that stands for the board's where it has no machine of its own."""
+    return next((core for core in (board.cpu, board.architecture) if core in _BOARD_OF_CORE), None)
 
 
 def load(name_or_path: str) -> Board:
