@@ -122,6 +122,28 @@ def build_net():
 """
 
 
+_NET_OF_STATES = """
+import torch
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(1)
+        self.layer = torch.nn.OPERATOR(6, 5, OPTIONS)
+
+    def forward(self, x, h, c=None):
+        y, last = self.layer(x, h if c is None else (h, c))
+        return (y, last) if c is None else (y, *last)
+
+def build_net():
+    net = Net()
+    ways = net.layer.num_layers * (1 + net.layer.bidirectional)
+    count = 1 + isinstance(net.layer, torch.nn.LSTM)
+    states = [torch.zeros(ways, 1, 5) for _ in range(count)]  # one for both would be one input
+    return net, (torch.zeros(7, 1, 6), *states)
+"""
+
+
 def _source(folder: Path, operator: str, options: str) -> Path:
     file = folder / "net.py"
     file.write_text(_NET.replace("OPERATOR", operator).replace("OPTIONS", options))
@@ -142,6 +164,28 @@ def test_item_17_exporter_of_pytorch(
     net, _ = runpy.run_path(str(file))["build_net"]()
     expected = net.eval()(torch.from_numpy(_input())).detach().numpy()
     assert np.allclose(_run(f"{file}:build_net"), expected, rtol=1e-4, atol=1e-5)
+
+
+@needs_torch
+@requires_host_cc
+@pytest.mark.parametrize("options", ["", "num_layers=2, bidirectional=True"])
+@pytest.mark.parametrize("operator", GATES)
+def test_item_17_exporter_of_pytorch_and_initial_states(
+    operator: str, options: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Given with each call, and given back: both are ports of the network."""
+    monkeypatch.setenv("TINYGEN_CACHE", str(tmp_path / "cache"))
+    file = tmp_path / "net.py"
+    file.write_text(_NET_OF_STATES.replace("OPERATOR", operator).replace("OPTIONS", options))
+    torch = sys.modules["torch"]
+    net, given = runpy.run_path(str(file))["build_net"]()
+    rng = np.random.default_rng(6)
+    inputs = [rng.normal(0, 0.7, tuple(each.shape)).astype(np.float32) for each in given]
+    expected = net.eval()(*map(torch.from_numpy, inputs))
+    compiled = compile_model(Path(f"{file}:build_net"), Options(allow_float=True, kernels=Kernels.PORTABLE, trust=True))
+    (outputs,) = compiled.execute([inputs]).outputs
+    for output, right in zip(outputs, expected, strict=True):
+        assert np.allclose(np.asarray(output, np.float32), right.detach().numpy(), rtol=1e-4, atol=1e-5)
 
 
 @needs_torch
