@@ -85,7 +85,7 @@ format: setup ## Format Python and C
 
 .PHONY: bench
 bench: setup $(VENV)/.tools-riscv ## Measure the MLPerf Tiny models again (benchmarks/mlperf)
-	@PATH="$(BIN):$$PATH" tinygen bench --suite mlperf -t mps2-an385,mps2-an386,mps3-an547,qemu-rv32 --compare cmsis-nn,portable \
+	@PATH="$(BIN):$$PATH" tinygen bench --suite mlperf -t mps2-an385,mps2-an386,mps3-an547,qemu-rv32,qemu-rv32-zve32x --compare cmsis-nn,portable \
 		-o benchmarks/mlperf
 
 .PHONY: bench-accuracy
