@@ -24,8 +24,8 @@ import numpy.typing as npt
 
 from benchmarks.calibration_operators import (
     convolutions_for_tiles,
-    convolutions_of_small_weights,
     filters_of_one_line,
+    layers_of_small_weights,
     operators,
     real_layers,
     rows_within_images,
@@ -143,7 +143,7 @@ def pairs_of_library(toolbox: Toolbox) -> list[Pair]:
 def pairs_of_own(toolbox: Toolbox) -> list[Pair]:
     """Operators with tinygen's own kernels, native ones in all their forms."""
     plain = operators()
-    further = rows_within_images(), convolutions_of_small_weights(), convolutions_for_tiles(), filters_of_one_line()
+    further = rows_within_images(), layers_of_small_weights(), convolutions_for_tiles(), filters_of_one_line()
     native = _in_all_forms((*plain, *chain.from_iterable(further)))
     pairs = [(op, kernel) for op in native for kernel in native_kernels(op, _with_native_kernels(toolbox))]
     pairs += [(op, packed_layers(op)[-1]) for op in plain if isinstance(op, Conv2D)]

@@ -76,13 +76,14 @@ def rows_within_images() -> tuple[Op, ...]:
     return tuple(_named(op, index) for index, op in enumerate(ops))
 
 
-def convolutions_of_small_weights() -> tuple[Op, ...]:
-    """Convolutions whose products add up to 16 bits by fours or by eights."""
+def layers_of_small_weights() -> tuple[Op, ...]:
+    """Convolutions and fully connected layers whose products add up to 16 bits by fours or by eights."""
     families: tuple[tuple[int, Callable[[Random], Op]], ...] = (
         (24, lambda random: _convolution(random, random.choice(_FILTERS), random.choice((1, 1, 2)))),
         (12, lambda random: _convolution(random, UNIT, 1)),
+        (12, lambda random: _fully_connected(random, features=8 * random.randrange(1, 80))),
     )
-    ops = (_with_small_weights(op) for op in _drawn(families) if isinstance(op, Conv2D))
+    ops = (_with_small_weights(op) for op in _drawn(families) if isinstance(op, Conv2D | FullyConnected))
     return tuple(_named(op, index) for index, op in enumerate(ops))
 
 
@@ -158,9 +159,9 @@ def _real_tensor(shape: tuple[int, ...]) -> Tensor:
     return Tensor("tensor", TensorType(DType.FLOAT32, shape))
 
 
-def _with_small_weights(op: Conv2D) -> Op:
+def _with_small_weights(op: Conv2D | FullyConnected) -> Op:
     assert op.weights.data is not None
-    return replace(op, weights=replace(op.weights, data=op.weights.data // _TIMES_SMALLER[op.input.shape[2] % 2]))
+    return replace(op, weights=replace(op.weights, data=op.weights.data // _TIMES_SMALLER[op.macs // 64 % 2]))
 
 
 def _inside(op: Conv2D | DepthwiseConv2D) -> Op:
@@ -244,8 +245,8 @@ def _depthwise_of(input: Tensor, multiplier: int, kernel: HW, stride: int) -> Op
     )
 
 
-def _fully_connected(random: Random, rows: int = 1) -> Op:
-    input, units = _tensor((rows, random.randrange(8, 640))), random.choice((1, 2, 8, 10, 12, 64, 128))
+def _fully_connected(random: Random, rows: int = 1, features: int | None = None) -> Op:
+    input, units = _tensor((rows, features or random.randrange(8, 640))), random.choice((1, 2, 8, 10, 12, 64, 128))
     output = _tensor((rows, units))
     weights = _weights((units, input.shape[1]), axis=0, scales=random.choice((1, 1, units)))
     clamp = Clamp.none(output.type)

@@ -239,6 +239,7 @@ ROOMS = {
             "gemm_twin_body.h",
             "gemm_twin8.[ch]",
             "gemm_twin8_body.h",
+            "gemv_twin8.[ch]",
             "twin8.c",
             "pack_*twin*.c",
             "side_by_side.h",
@@ -246,6 +247,7 @@ ROOMS = {
         (),
         *(f"two_pixels_at_once_in_c[{family}]" for family in ("wide_rows", "convolution", "edge_convolution")),
         *(f"channels_one_by_one_in_c[{family}]" for family in ("wide_rows", "convolution", "edge_convolution")),
+        *(f"pairs_of_units_one_by_one_in_c[{family}]" for family in ("fully_connected", "edge_fully_connected")),
         *(f"two_units_at_once_in_c[{family}]" for family in ("fully_connected", "edge_fully_connected")),
     ),
     "native C: Winograd": _native(

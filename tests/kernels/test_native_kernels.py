@@ -99,13 +99,23 @@ def test_channels_one_by_one_in_c(family: str, tmp_path: Path) -> None:
 @pytest.mark.qemu
 @requires_arm_gcc
 @requires_qemu
-@pytest.mark.parametrize("family", [*TWINS, "wide_rows", "small_filters"])
+@pytest.mark.parametrize("family", [*TWINS, *TWIN_UNITS, "wide_rows", "small_filters"])
 def test_random_layers_on_armv6m(family: str, tmp_path: Path) -> None:
     """Assembly of its own where two pixels stand in a word, with few channels and odd numbers of them, too."""
     with patch.object(twins, "gains_alone", return_value=True), patch.dict(select.LOWERINGS, {Conv2D: _one_by_one}):
         outcome = check(family, LAYERS, 1, "mps2-an382", tmp_path)
     assert not outcome.differing
     assert outcome.native >= FEWEST_NATIVE * LAYERS
+    assert any("twin8" in function for function in outcome.functions)
+
+
+@requires_host_cc
+@pytest.mark.parametrize("family", TWIN_UNITS)
+def test_pairs_of_units_one_by_one_in_c(family: str, tmp_path: Path) -> None:
+    """What Armv6-M has assembly for, on the host with sanitizers."""
+    with patch.object(twins, "gains_units_alone", lambda _, features: features % 8 == 0):
+        outcome = check(family, LAYERS, 1, "host", tmp_path, True)
+    assert not outcome.differing
     assert any("twin8" in function for function in outcome.functions)
 
 

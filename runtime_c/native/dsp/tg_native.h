@@ -220,6 +220,8 @@ void tg_native_fully_connected_joined_s8(
     const struct tg_native_fully_connected *layer, const int8_t *input, int8_t *output, void *scratch);
 void tg_native_fully_connected_twin_s8(
     const struct tg_native_fully_connected *layer, const int8_t *input, int8_t *output, void *scratch);
+void tg_native_fully_connected_twin8_s8(
+    const struct tg_native_fully_connected *layer, const int8_t *input, int8_t *output, void *scratch);
 
 /** Mean of windows of at most 255 values, halves away from zero. */
 void tg_native_average_pool_s8(const struct tg_native_pool *layer, const int8_t *input, int8_t *output);

@@ -65,8 +65,7 @@
     SCALED TG_THUMB1_STORE(n0)                                                                                         \
     "adds   r4, r4, r5               \n"                                                                               \
     "mov    r0, " second "           \n"                                                                               \
-    SCALED TG_THUMB1_STORE(n1)                                                                                         \
-    "adds   r4, r4, r5               \n"
+    SCALED TG_THUMB1_STORE(n1)
 
 /* 8 elements of 4 pixels: 58 instructions for 32 products, 64 or 76 where they are parted. */
 #define TG_TWIN8_THUMB1(name, SCALE, SCALED)                                                                           \
@@ -104,7 +103,6 @@
             "2:                              \n" /* a channel */                                                       \
             "str    r0, [sp]                 \n"                                                                       \
             "ldm    r2!, {r3}                \n"                                                                       \
-            "str    r2, [sp, #4]             \n"                                                                       \
             "lsls   r4, r3, #16              \n"                                                                       \
             "adds   r4, r4, r3               \n"                                                                       \
             "mov    r8, r4                   \n"                                                                       \
@@ -114,6 +112,7 @@
             "ldr    r3, [sp, #12]            \n"                                                                       \
             "cmp    r1, r3                   \n"                                                                       \
             "bne    3f                       \n"                                                                       \
+            "str    r2, [sp, #4]             \n"                                                                       \
             "b      20f                      \n"                                                                       \
             "3:                              \n" /* as many elements as a word has bits for */                         \
             "ldm    r2!, {r7}                \n"                                                                       \
@@ -133,10 +132,12 @@
             "6:                              \n"                                                                       \
             "cmp    r1, lr                   \n"                                                                       \
             "bne    5b                       \n"                                                                       \
-            "ldr    r2, [sp, #4]             \n"                                                                       \
             "ldr    r3, [sp, #12]            \n"                                                                       \
             "cmp    r1, r3                   \n"                                                                       \
-            "bne    3b                       \n"                                                                       \
+            "beq    9f                       \n"                                                                       \
+            "ldr    r2, [sp, #4]             \n"                                                                       \
+            "b      3b                       \n"                                                                       \
+            "9:                              \n"                                                                       \
             "b      20f                      \n"                                                                       \
             "7:                              \n" /* each four or each two elements parted */                           \
             "lsls   r7, r7, #1               \n"                                                                       \
@@ -159,11 +160,12 @@
             "uxth   r7, r1                   \n"                                                                       \
             "mov    lr, r2                   \n"                                                                       \
             "ldr    r4, [sp, #16]            \n"                                                                       \
+            "adds   r0, r4, #1               \n"                                                                       \
+            "str    r0, [sp, #16]            \n"                                                                       \
             "ldr    r5, [sp, #20]            \n"                                                                       \
-            TG_TWIN8_OUTPUTS(SCALED, "r8", "r9", "0", "1") TG_TWIN8_OUTPUTS(SCALED, "r10", "r11", "2", "3")            \
-            "ldr    r4, [sp, #16]            \n"                                                                       \
-            "adds   r4, r4, #1               \n"                                                                       \
-            "str    r4, [sp, #16]            \n"                                                                       \
+            TG_TWIN8_OUTPUTS(SCALED, "r8", "r9", "0", "1")                                                             \
+            "adds   r4, r4, r5               \n"                                                                       \
+            TG_TWIN8_OUTPUTS(SCALED, "r10", "r11", "2", "3")                                                           \
             "ldr    r3, [sp, #24]            \n"                                                                       \
             "ldr    r4, [sp, #28]            \n"                                                                       \
             "adds   r3, r3, #1               \n"                                                                       \

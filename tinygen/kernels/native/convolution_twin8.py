@@ -14,7 +14,6 @@ from tinygen.kernels.packing import packing
 from tinygen.ops.weighted import Weighted
 
 _GROUP = 8  # channels, whose weights of an element lie side by side
-_LARGEST_SUM = (1 << 29) - 1  # whose products with halves of a multiplier add up to 32 bits
 
 
 def by_eights(op: Weighted, direct: Kernel, form: str, toolbox: Toolbox) -> tuple[Kernel, ...]:
@@ -26,7 +25,7 @@ def by_eights(op: Weighted, direct: Kernel, form: str, toolbox: Toolbox) -> tupl
         return ()
     columns = columns_of(weights)
     short = short_requantization(op.output_stage, weights.reshape(len(weights), -1).astype(np.int64))
-    if short is None or short.largest_sum.max() > _LARGEST_SUM or not twins.can_twin(columns):
+    if short is None or short.largest_sum.max() > twins.LARGEST_SUM or not twins.can_twin(columns):
         return ()
     requantization = linear_requantization(op.output_stage, short) or short
     sizes = twins.eights_of(_in_order(columns))

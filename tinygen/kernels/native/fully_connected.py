@@ -24,6 +24,8 @@ from tinygen.ops.ring_fully_connected import RingFullyConnected
 from tinygen.targets.isa import Isa
 
 _UNITS = 8  # of a group
+_AT_ONCE_BYTES = 24  # of a vector, for 8 elements
+_ALONE_BYTES = 36
 FEWEST_UNITS = 4  # below, most of the only group is filling
 
 
@@ -83,9 +85,10 @@ def lower_fully_connected(op: Op, toolbox: Toolbox) -> tuple[Kernel, ...]:
     kernel = None if weights is None else product_with_rows(op, weights, op.rows, toolbox.isa)
     if weights is None or kernel is None:
         return ()
-    if not twins.gains_units(toolbox.isa, kernel.features) or not twins.can_twin_units(weights):
+    is_alone = twins.gains_units_alone(toolbox.has_thumb2, kernel.features)
+    if not (is_alone or twins.gains_units(toolbox.isa, kernel.features)) or not twins.can_twin_units(weights):
         return (kernel,)
-    return _two_units_at_once(op, weights, kernel), kernel
+    return (*_two_units_at_once(op, weights, kernel, is_alone), kernel)
 
 
 def lower_ring_fully_connected(op: Op, toolbox: Toolbox) -> tuple[Kernel, ...]:
@@ -124,10 +127,17 @@ def product_with_rows(
     )
 
 
-def _two_units_at_once(op: FullyConnected, weights: Array, plain: NativeFullyConnectedS8) -> NativeFullyConnectedS8:
-    """The kernel with more scratch, for weights [units, features] whose products add up to 16 bits by twos."""
+def _two_units_at_once(
+    op: FullyConnected, weights: Array, plain: NativeFullyConnectedS8, is_alone: bool
+) -> tuple[NativeFullyConnectedS8, ...]:
+    """The kernel with more scratch, for weights [units, features] whose products add up to 16 bits by twos.
+
+    One that takes pairs of units one by one has larger vectors, and none where sums are too large for its proof.
+    """
     short = short_requantization(op.output_stage, weights.astype(np.int64))
     assert short is not None  # there is a plain one
+    if is_alone and short.largest_sum.max() > twins.LARGEST_SUM:
+        return ()
     groups = -(-plain.units // _UNITS)
     padded = np.pad(weights, ((0, groups * _UNITS - plain.units), (0, 0))).reshape(groups, _UNITS, -1)
     parted = twins.parted_eights(padded)
@@ -137,13 +147,14 @@ def _two_units_at_once(op: FullyConnected, weights: Array, plain: NativeFullyCon
         groups * group_words,
         lambda: _twin_stream(padded, short, parted),
     )
-    return replace(
+    kernel = replace(
         plain,
-        function="tg_native_fully_connected_twin_s8",
+        function=f"tg_native_fully_connected_twin{'8' * is_alone}_s8",
         tables=(Table("twins", words),),
-        scratch_bytes=3 * plain.features,
+        scratch_bytes=(_ALONE_BYTES if is_alone else _AT_ONCE_BYTES) * plain.features // _UNITS,
         parted=float(parted.mean()),
     )
+    return (kernel,)
 
 
 def _twin_stream(weights: Array, short: ShortRequantization, parted: Mask) -> Array:

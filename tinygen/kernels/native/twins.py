@@ -28,6 +28,7 @@ _EIGHT = 8
 _CODES = {_EIGHT: "0", _FOUR: "10", _TWO: "11"}
 _EIGHTS = 16  # that a word of such bits is for
 _BITS = 32  # of a word
+LARGEST_SUM = (1 << 29) - 1  # on Armv6-M: products with halves of a multiplier add up to 32 bits
 _FEWEST_ELEMENTS = 8  # of a filter: each saves 3 or 4 instructions for 2 channels of 4 pixels, which take 12 more
 _FEWEST_CHANNELS = 8  # each pair saves as much for an element, to arrange 4 pixels beside a border takes 12
 
@@ -45,6 +46,11 @@ def gains_alone(has_thumb2: bool, channels: int) -> bool:
 def gains_units(isa: Isa, features: int) -> bool:
     """The same for two units of a fully connected layer, 8 elements at a time."""
     return isa.is_riscv and features % _EIGHT == 0 and features >= _FEWEST_ELEMENTS
+
+
+def gains_units_alone(has_thumb2: bool, features: int) -> bool:
+    """Whether those that take pairs of units one by one are: on Armv6-M."""
+    return not has_thumb2 and features % _EIGHT == 0
 
 
 def can_twin_units(weights: Array) -> bool:
