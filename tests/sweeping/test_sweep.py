@@ -362,6 +362,12 @@ def test_the_command_shows_its_progress(tmp_path: Path, monkeypatch: pytest.Monk
     assert shown == [(f"1 failed, {best}", 2, 2)]
 
 
+def test_what_a_worker_cannot_read_is_tried_again_the_next_time(tmp_path: Path) -> None:
+    batch = Batch(tmp_path / "model.tflite", "digest", (0,), plan_of(BOARDS[0], {}).points)
+    (found,) = run_batch(batch, PointTask(), Path())
+    assert (found.error_code, found.is_repeatable) == (2, False), found.error
+
+
 def test_what_ends_before_the_first_point_leaves_the_tables_that_are_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

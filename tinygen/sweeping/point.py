@@ -68,8 +68,11 @@ class PointResult:
 
     @property
     def is_repeatable(self) -> bool:
-        """Whether the same point gives the same again: it did not depend on the machine at hand."""
-        return self.error_code in (0, 2, 3, 4, 5)
+        """Whether the same point gives the same again: it did not depend on the machine at hand.
+
+        2 may: files that a worker cannot read by the paths it was given.
+        """
+        return self.error_code in (0, 3, 4, 5)
 
 
 _MEASURED = ("instructions", "cycles_model", "cycles_band", "ram_bytes", "stack_bytes", "code_bytes", "flash_bytes")
