@@ -128,6 +128,10 @@ bench-dynamic: setup ## Measure quantization at run time beside float32 and stat
 models: setup ## Fetch the MLPerf Tiny reference models (models/, not in git)
 	@$(BIN)/tinygen mlperf models models/mlperf_tiny
 
+.PHONY: calibrate-code
+calibrate-code: setup ## Measure the code of all kernels again, for plans within --flash
+	@$(BIN)/python -m benchmarks.calibrate_code
+
 .PHONY: calibrate-costs
 calibrate-costs: setup ## Measure what kernels cost again, for the planner and for --kernels auto
 	@$(BIN)/python -m benchmarks.calibrate_costs

@@ -57,7 +57,7 @@ from tinygen.targets import load
 from tinygen.targets.board import Board
 from tinygen.verify.samples import random_samples
 
-_BOARDS = (  # Armv6-M, scalar, DSP, MVE, RV32IM, Zve32x
+BOARDS = (  # Armv6-M, scalar, DSP, MVE, RV32IM, Zve32x
     "mps2-an382",
     "mps2-an385",
     "mps2-an386",
@@ -312,11 +312,11 @@ def written(parts: Parts) -> str:
 def main() -> None:
     """Measure all boards and libraries, show errors, write the tables."""
     parser = argparse.ArgumentParser(description="Measure kernels and write the prices of their work.")
-    parser.add_argument("--board", action="append", choices=_BOARDS, help="one for each instruction set; without: all")
+    parser.add_argument("--board", action="append", choices=BOARDS, help="one for each instruction set; without: all")
     parser.add_argument("--only", action="append", default=[], metavar="FUNCTION", help="functions that begin so")
     parser.add_argument("--missing", action="store_true", help="functions without prices")
     asked = parser.parse_args()
-    for board in map(load, asked.board or _BOARDS):
+    for board in map(load, asked.board or BOARDS):
         name = table_name(board.isa, board.has_thumb2)
         kept = table(name) if asked.only or asked.missing else {}
         base = table(BASES[name]) if name in BASES else {}

@@ -28,7 +28,11 @@ COMPUTING = {  # modules of Python that know neither files nor clocks nor the ma
     *("itertools", "json", "keyword", "math", "operator", "random", "re", "shlex", "textwrap", "types", "typing"),
     "weakref",
 }
-READS = {"ir/mapped.py": {"mmap"}, "kernels/prices.py": {"pathlib", "read_text"}}  # tables in models, and of prices
+READS = {  # tables in models, of prices and of code
+    "ir/mapped.py": {"mmap"},
+    "kernels/prices.py": {"pathlib", "read_text"},
+    "kernels/code_sizes.py": {"pathlib", "read_text"},
+}
 FILES = {"open", "print", "input", "read_text", "read_bytes", "write_text", "write_bytes", "memmap", "fromfile"}
 
 

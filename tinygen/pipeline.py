@@ -45,6 +45,7 @@ from tinygen.passes.streaming.products import products, products_of_windows
 from tinygen.passes.widen_halves import widen_halves
 from tinygen.planner import fit
 from tinygen.planner.cost.choice import instructions
+from tinygen.planner.cost.code import beside_constants
 from tinygen.planner.cost.growth import TILES, exchanging, planned_within
 from tinygen.planner.memory.spill import arena_room
 from tinygen.planner.plan import CurvePoint, PlanRequest, curve, for_graph, plan, with_chosen
@@ -60,7 +61,6 @@ from tinygen.verify import reference
 from tinygen.verify.samples import random_samples
 
 _BOUNDARIES = (fold_constants, convert_boundaries)  # behind which ports stand for what is kept of them
-_CODE_BYTES = 24 << 10  # that are left for code where weights could grow
 
 
 @dataclass(frozen=True)
@@ -308,8 +308,8 @@ def _planned(
     exchanges = options.flash_per_percent is not None or options.flash_bytes is None
     if options.objective in (Objective.TIME, Objective.BALANCED) and exchanges:
         toolbox = exchanging(graph.ops, toolbox, options.flash_per_percent)
-    limit = flash_limit_bytes(board, options) - _CODE_BYTES
-    return planned_within(limit, graph.ops, toolbox, lambda tools: plan(graph, board, tools, request))
+    limit = flash_limit_bytes(board, options)
+    return planned_within(limit, graph.ops, toolbox, lambda tools: plan(graph, board, tools, request), beside_constants)
 
 
 def _simplified(imported: Graph, options: Options, observe: Observer | None) -> tuple[Graph, Saving]:

@@ -8,7 +8,7 @@ so an exchange rate decides for each alone; within a limit it is the knapsack pr
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby
+from itertools import chain, groupby
 from typing import NamedTuple, TypeVar
 
 from tinygen.ir.graph import Op
@@ -84,15 +84,41 @@ def price_of_a_byte(ops: Iterable[Op], toolbox: Toolbox, flash_per_percent: int 
 
 
 def planned_within(
-    limit_bytes: int, ops: Iterable[Op], toolbox: Toolbox, plan: Callable[[Toolbox], Schedule]
+    limit_bytes: int,
+    ops: Iterable[Op],
+    toolbox: Toolbox,
+    plan: Callable[[Toolbox], Schedule],
+    beside: Callable[[Schedule, Toolbox], int] = lambda *_: 0,
 ) -> tuple[Toolbox, Schedule]:
-    """The toolbox, and its plan, with weights that are as fast as constants within the limit can be.
+    """The toolbox, and its plan, with weights that are as fast as constants within the limit can be, where a plan takes
+    so many bytes `beside` its constants.
 
-    As last resort that of the library's kernels alone, whether it fits or not.
+    As last resort that of the library's kernels alone, and where not even that fits the smallest of all.
     """
-    schedule = plan(toolbox)
-    if not toolbox.has_native_kernels or fit_within(schedule, limit_bytes):
-        return toolbox, schedule
+    if not toolbox.has_native_kernels:
+        return toolbox, plan(toolbox)
+    starts = (toolbox, replace(toolbox, tallest_tile=0, growths=()))
+    found: list[tuple[Toolbox, Schedule]] = []
+    for tools, schedule in chain(
+        *(_smaller(limit_bytes, ops, start, plan, beside) for start in dict.fromkeys(starts)),
+        ((tools, plan(tools)) for tools in [toolbox.of_library] * toolbox.chooses_by_cost),
+    ):
+        if fit_within(schedule, limit_bytes - beside(schedule, tools)):
+            return tools, schedule
+        found.append((tools, schedule))
+    return min(found, key=lambda each: const_bytes(each[1]) + beside(each[1], each[0]))
+
+
+def _smaller(
+    limit_bytes: int,
+    ops: Iterable[Op],
+    toolbox: Toolbox,
+    plan: Callable[[Toolbox], Schedule],
+    beside: Callable[[Schedule, Toolbox], int],
+) -> Iterator[tuple[Toolbox, Schedule]]:
+    """A toolbox with its plan, then others whose weights take what the one before them leaves within the limit."""
+    tried, schedule = toolbox, plan(toolbox)
+    yield tried, schedule
     growths = _tiles(toolbox) + ((PLAIN,) if toolbox.chooses_by_cost else ())
     layers = _layers([op for op in ops if has_kernel(op)], toolbox, growths)
     taken: Sequence[_Way] = [layer.ways[0] for layer in layers]
@@ -100,19 +126,13 @@ def planned_within(
         planned = _bytes_in(schedule, layers)
         layers = [layer.as_planned(way, bytes) for layer, way, bytes in zip(layers, taken, planned, strict=True)]
         others = const_bytes(schedule) - sum(planned)
-        fastest = _fastest(layers, limit_bytes - others)
+        fastest = _fastest(layers, limit_bytes - beside(schedule, tried) - others)
         if fastest is None:
-            break
+            return
         tried = _grown(toolbox, layers, fastest)
         schedule = plan(tried)
-        if fit_within(schedule, limit_bytes):
-            return tried, schedule
+        yield tried, schedule
         taken = fastest
-    for smaller in (replace(toolbox, tallest_tile=0, growths=()), *([toolbox.of_library] * toolbox.chooses_by_cost)):
-        schedule = plan(smaller)
-        if fit_within(schedule, limit_bytes):
-            break
-    return smaller, schedule
 
 
 def _bytes_in(schedule: Schedule, layers: Sequence[_Layer]) -> list[int]:

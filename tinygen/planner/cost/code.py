@@ -1,0 +1,76 @@
+"""What a plan takes of flash as code, estimated: the functions of its kernels, and what is generated to call them."""
+
+from collections import Counter
+from collections.abc import Hashable, Iterator
+from dataclasses import fields
+
+from tinygen.kernels.base import Kernel, Toolbox
+from tinygen.kernels.code_sizes import CODE, LAYERS, code_sizes
+from tinygen.kernels.native.select import is_native
+from tinygen.kernels.work import Work, work
+from tinygen.planner.schedule.schedule import Call, Crop, FlatStep, Fused, Loop, Schedule, Shift, Step, Strips
+
+MARGIN = 0.05  # of code, by which other cores of an instruction set differ
+MARGIN_BYTES = 640  # by which runners of the library's functions do, which GCC may write out where they are called
+STARTUP_BYTES = 2 << 10  # vectors and start-up, beside what `tinygen bench` counts
+_MOVES = {Shift: ("memmove", "tg_move_up"), Crop: ("memcpy",)}
+_NOT_DESCRIBED = (
+    "reads",
+    "writes",
+    "tables",
+    "scratch_bytes",
+    "scratch_align",
+    "updates",
+    "in_place",
+    "loops",
+    "plans",
+)
+
+
+def beside_constants(schedule: Schedule, toolbox: Toolbox) -> int:
+    """At most what an image with `-O2` takes beside the tables: descriptions of layers, code, and the start-up."""
+    layers = code_sizes(toolbox).of_generated(layers_of(schedule))
+    return int(layers) + code_bytes(schedule, toolbox) + STARTUP_BYTES
+
+
+def code_bytes(schedule: Schedule, toolbox: Toolbox) -> int:
+    """At most what a build takes, as `tinygen bench` counts code: not the start-up, nor the application's own."""
+    sizes = code_sizes(toolbox)
+    kernels = [call.kernel for call in schedule.all_calls]
+    functions = [name for kernel in kernels for name in (kernel.function, *kernel.callees)]
+    moves = [name for step in schedule.flat_steps for name in _MOVES.get(type(step), ())]
+    found = sizes.of_functions(dict.fromkeys((*functions, *moves))) + sizes.of_generated(generated(schedule))
+    return int((1 + MARGIN) * found) + MARGIN_BYTES
+
+
+def generated(schedule: Schedule) -> Work:
+    """What is generated as code: calls, moves of rows and loops, each where it stands, and runners of the library's
+    functions, which take structs."""
+    steps = [step for plan in (schedule, *schedule.subschedules) for step in _written(plan.steps)]
+    calls = sum(isinstance(step, Call) for step in steps)
+    loops = sum(isinstance(step, Loop | Strips) for step in steps)
+    runners = len({call.kernel.runner for call in schedule.all_calls if not is_native(call.kernel)})
+    return work(CODE, network=1, runner=runners, call=calls, loop=loops, move=len(steps) - calls - loops)
+
+
+def layers_of(schedule: Schedule) -> Work:
+    """What is generated as constants: descriptions of layers and of their parts, each once, by their templates."""
+    kernels = {_described(kernel): kernel for kernel in dict.fromkeys(call.kernel for call in schedule.all_calls)}
+    return work(LAYERS, **Counter(kernel.template for kernel in kernels.values()))
+
+
+def _described(kernel: Kernel) -> tuple[Hashable, ...]:
+    """What its description says."""
+    told = (getattr(kernel, field.name) for field in fields(kernel) if field.name not in _NOT_DESCRIBED)
+    return (type(kernel), tuple(table.stored for table in kernel.tables), *map(repr, told))
+
+
+def _written(steps: tuple[Step, ...]) -> Iterator[FlatStep | Loop | Strips]:
+    """As they stand in the text: iterations once."""
+    for step in steps:
+        if isinstance(step, Fused):
+            yield from _written(step.steps)
+            continue
+        yield step
+        if isinstance(step, Loop | Strips):
+            yield from _written(step.iterations[0])
