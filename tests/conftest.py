@@ -2,11 +2,16 @@
 
 import pytest
 from hypothesis import settings
+from hypothesis.internal.conjecture import providers
+from hypothesis.internal.constants_ast import Constants
 
 from tests.support.tools import requires_cmsis
 
 settings.register_profile("untimed", deadline=None)  # no outcome depends on how busy the machine is
 settings.load_profile("untimed")
+# Hypothesis draws numbers that stand in the modules that were imported, so that what a seed gives would depend on the
+# tests that ran before in the same process. There is no setting for it.
+providers._get_local_constants = Constants
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
