@@ -5,8 +5,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from onnx import TensorProto, helper, numpy_helper
 
 from tests.support.onnx_writer import Attributes, OnnxWriter, Value
+from tests.support.reference import evaluate
 from tinygen.errors import UnsupportedModelError
 from tinygen.frontends import import_model
 from tinygen.ir.types import Array
@@ -97,7 +99,13 @@ def fused_product(writer: OnnxWriter, x: Value) -> Value:
     return writer.node("FusedMatMul", [x, second], {"transA": 1, "transB": 1, "alpha": 0.25}, domain=MICROSOFT)
 
 
-FUSED = (fused_layers, fused_product)
+def fused_vectors(writer: OnnxWriter, x: Value) -> Value:
+    """com.microsoft's: vectors are not transposed, whatever it asks for."""
+    second = writer.constant(np.arange(6, dtype=np.float32))
+    return writer.node("FusedMatMul", [x, second], {"transB": 1}, domain=MICROSOFT)
+
+
+FUSED = (fused_layers, fused_product, fused_vectors)
 SPELLINGS = (halved_behind, halved_before, halved_between, divided_behind)
 
 
@@ -138,9 +146,12 @@ def test_what_another_reads_stays(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("equation", "reason"),
     [
-        ("bcc,bjc->bj", "equation 'bcc,bjc->bj' is no product of two tensors, nor a sum of one"),
-        ("b...c,bj->bj", "equation 'b...c,bj->bj' is no product of two tensors, nor a sum of one"),
-        ("...,...,...->", "equation '...,...,...->' is no product of two tensors, nor a sum of one"),
+        ("bcc,bjc->bj", "equation 'bcc,bjc->bj' has an axis twice in 'bcc', different ones were expected"),
+        (
+            "b...c,bj->bj",
+            "equation 'b...c,bj->bj' has 'bj' for an input of 3 dimensions, as many letters were expected",
+        ),
+        ("...,...,...->", "equation '...,...,...->' has 3 terms for 2 inputs, one or two of each were expected"),
         ("bic,bcj->bij", "'bic,bcj->bij' has axis c with sizes 6 and 4"),
     ],
 )
@@ -190,3 +201,58 @@ def test_places_that_are_none(indices: Array, reason: str, tmp_path: Path) -> No
     with pytest.raises(UnsupportedModelError) as error:
         import_model(_file(build, tmp_path))
     assert reason in str(error.value)
+
+
+_REAL = ["q", "s", "z"]
+CLASHES = {
+    "composition": (
+        *(helper.make_node("Relu", ["x"], [f"y:{number}"]) for number in range(20)),
+        helper.make_node("LayerNormalization", ["y:3", "s3"], ["y"]),
+    ),
+    "fused layer": (
+        helper.make_node("Relu", ["x"], ["y:sums"]),
+        helper.make_node("FusedGemm", ["y:sums", "w"], ["y"], domain=MICROSOFT, activation="Relu"),
+    ),
+    "QOperator": (
+        helper.make_node("QuantizeLinear", ["x", "s", "z"], ["q"]),
+        helper.make_node("DequantizeLinear", _REAL, ["y:input0"]),
+        helper.make_node("QuantizeLinear", ["y:input0", "s", "z"], ["y:real"]),
+        helper.make_node("QLinearAdd", [*_REAL, "y:real", "s", "z", "s", "z"], ["y"], domain=MICROSOFT),
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", CLASHES)
+def test_names_inside_are_none_of_the_model(kind: str, tmp_path: Path) -> None:
+    pytest.importorskip("onnxruntime", reason="onnxruntime is not installed: nothing was compared with it")
+    type = TensorProto.INT8 if kind == "QOperator" else TensorProto.FLOAT
+    graph = helper.make_graph(
+        CLASHES[kind],
+        "clash",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [2, 3])],
+        [helper.make_tensor_value_info("y", type, None)],
+        [
+            numpy_helper.from_array(np.array(0.02, np.float32), "s"),
+            numpy_helper.from_array(np.array(3, np.int8), "z"),
+            numpy_helper.from_array(np.ones(3, np.float32), "s3"),
+            numpy_helper.from_array(np.ones((3, 4), np.float32), "w"),
+        ],
+    )
+    opsets = [helper.make_opsetid("", 17), helper.make_opsetid(MICROSOFT, 1)]
+    file = tmp_path / "clash.onnx"
+    file.write_bytes(helper.make_model(graph, opset_imports=opsets, ir_version=8).SerializeToString())
+    found = validate(compile_model(file, Options(allow_float=True)), samples=2)
+    assert (found.oracle, found.exact) == ("ort", True)
+
+
+@pytest.mark.parametrize("operator", ["ReduceMax", "ReduceMin"])
+def test_the_largest_of_no_constants_is_the_end_of_their_range(operator: str, tmp_path: Path) -> None:
+    """As ONNX says: what changes nothing where it is compared with more."""
+
+    def build(writer: OnnxWriter, x: Value) -> Value:
+        none = writer.node(operator, [writer.constant(np.zeros((0, 6), np.float32))], {"axes": [0]})
+        return writer.node("Greater" if operator == "ReduceMax" else "Less", [x, none])
+
+    graph = import_model(_file(build, tmp_path))
+    x = np.ones((2, 5, 6), np.float32)
+    assert evaluate(graph, [x])[0].all()

@@ -9,6 +9,7 @@ from tinygen.frontends.onnx.fold import fold
 from tinygen.frontends.onnx.node import Node, Readers
 from tinygen.frontends.onnx.raw import Attribute, ConsequenceError, UnsupportedError
 from tinygen.frontends.onnx.values import Known, Missing, Value
+from tinygen.ir.names import unused
 from tinygen.ir.types import Array
 
 
@@ -27,7 +28,9 @@ class Composition:
 
     def constant(self, array: Array) -> str:
         """The name of a new constant."""
-        return self._named(Known(array))
+        name = self._name()
+        self._values[name] = Known(array)
+        return name
 
     def number(self, value: float) -> str:
         """The name of a constant of float32."""
@@ -50,7 +53,9 @@ class Composition:
 
     def apply(self, operator: str, *inputs: str, **attributes: Attribute) -> str:
         """The name of the result of an operator inside."""
-        return self._named(self._read(operator, inputs, attributes, f"{self._node.output_name}:{len(self._values)}"))
+        name = self._name()
+        self._values[name] = self._read(operator, inputs, attributes, name)
+        return name
 
     def repeated(self, name: str, axis: int, count: int) -> str:
         """The elements along an axis so often, one after the other: as an axis of its own that is expanded."""
@@ -63,10 +68,9 @@ class Composition:
         """The result of the operator that the node's own result is that of."""
         return self._read(operator, inputs, attributes, self._node.output_name)
 
-    def _named(self, value: Value) -> str:
-        name = f"{self._node.output_name}:{len(self._values)}"
-        self._values[name] = value
-        return name
+    def _name(self) -> str:
+        """A name that no tensor of the file has, nor one inside."""
+        return unused(f"{self._node.output_name}:{len(self._values)}", self._values, self._node.builder.onnx_names)
 
     def _read(self, operator: str, inputs: tuple[str, ...], attributes: Mapping[str, Attribute], output: str) -> Value:
         raw = replace(

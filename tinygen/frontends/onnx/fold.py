@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Mapping
 from functools import reduce
-from math import prod
+from math import inf, prod
+from typing import Any
 
 import numpy as np
 
@@ -154,6 +155,15 @@ def _remainder(first: Array, second: Array) -> Array:
     return np.asarray(np.mod(first, second))
 
 
+def _least(dtype: np.dtype[Any], function: Callable[..., Array]) -> float:
+    """What the largest, or the smallest, of no elements is: an end of the type's range."""
+    if dtype.kind == "f":
+        ends = -inf, inf
+    else:
+        ends = (0, 1) if dtype == np.bool_ else (np.iinfo(dtype).min, np.iinfo(dtype).max)
+    return ends[0] if function is np.max else ends[1]
+
+
 def _reduced(function: Callable[..., Array]) -> Callable[[Node], Array]:
     def fold_reduction(node: Node) -> Array:
         own = _array(node, 0)
@@ -162,8 +172,9 @@ def _reduced(function: Callable[..., Array]) -> Callable[[Node], Array]:
         axes = () if is_none else node.axes_of(listed, own.ndim) or tuple(range(own.ndim))
         if 0 in own.shape and function is np.mean:
             raise UnsupportedError(f"is the mean of shape {list(own.shape)}, at least one element was expected")
+        of_nothing = {"initial": _least(own.dtype, function)} if 0 in own.shape and function in (np.max, np.min) else {}
         with np.errstate(all="ignore"):
-            found = function(own, axis=axes, keepdims=node.integer("keepdims", 1) == 1)
+            found = function(own, axis=axes, keepdims=node.integer("keepdims", 1) == 1, **of_nothing)
         return np.asarray(found).astype(own.dtype)
 
     return fold_reduction

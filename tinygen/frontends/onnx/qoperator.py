@@ -1,10 +1,11 @@
 """QOperator nodes (QLinearConv and its kin) as DequantizeLinear, the operator on real values, QuantizeLinear."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import replace
 
 from tinygen.frontends.onnx.fused_operators import FUSED
 from tinygen.frontends.onnx.raw import Attribute, RawModel, RawNode
+from tinygen.ir.names import unused
 
 _MICROSOFT = "com.microsoft"
 _QONNX = ("qonnx.custom_op.general", "onnx.brevitas", "finn.custom_op.general")  # domains that say the same
@@ -15,11 +16,22 @@ Spread = Callable[[RawNode], tuple[RawNode, ...]]
 
 
 def expand(model: RawModel) -> tuple[RawNode, ...]:
-    """The nodes of a model, with QOperator nodes spelled as three kinds of nodes; indices stay those of the file."""
-    return tuple(part for node in model.nodes for part in _expand(node))
+    """The nodes of a model, with QOperator nodes spelled as three kinds of nodes; indices stay those of the file.
+
+    Tensors between these have names that the file does not.
+    """
+    taken = {*model.defined, *model.captured}
+    begun = {outer for name in taken if isinstance(name, str) for outer in _outer(name)}  # damaged ones are bytes
+    return tuple(part for node in model.nodes for part in _expand(node, begun, taken))
 
 
-def _expand(node: RawNode) -> tuple[RawNode, ...]:
+def _outer(name: str) -> tuple[str, str]:
+    """Names of which those of tensors between the parts of a node may begin: `name` less one role, and less two."""
+    one = name.rpartition(":")[0]
+    return one, one.rpartition(":")[0]
+
+
+def _expand(node: RawNode, begun: Container[str], taken: Container[str]) -> tuple[RawNode, ...]:
     if node.domain == _MICROSOFT and node.operator in _AS_IN_ONNX:
         return (replace(node, domain=""),)
     if node.domain in _QONNX and node.operator in _OF_QONNX:
@@ -28,8 +40,13 @@ def _expand(node: RawNode) -> tuple[RawNode, ...]:
     spread = fused or EXPANSIONS.get((node.domain, node.operator))
     if spread is None or node.problem or len(node.outputs) != 1:
         return (node,)
-    padded = replace(node, inputs=node.inputs + ("",) * _MOST_INPUTS, part_of=node.operator)
-    return spread(padded)
+    (own,) = node.outputs
+    inner = unused(f"{own}'", begun, taken) if own in begun else own
+    padded = replace(
+        node, inputs=node.inputs + ("",) * _MOST_INPUTS, outputs=(inner,), name=node.label, part_of=node.operator
+    )
+    parts = spread(padded)
+    return parts if inner == own else tuple(replace(p, outputs=(own,)) if p.outputs == (inner,) else p for p in parts)
 
 
 def _real(node: RawNode, position: int) -> str:

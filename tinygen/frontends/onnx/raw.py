@@ -73,9 +73,14 @@ class RawModel:
     sparse: frozenset[str] = frozenset()  # those of `constants` that the file has without their zeros
 
     @property
+    def defined(self) -> frozenset[str]:
+        """Names of its constants, its inputs and what its nodes compute."""
+        inputs, computed = (input.name for input in self.inputs), (name for node in self.nodes for name in node.outputs)
+        return frozenset((*self.constants, *self.unreadable, *inputs, *computed))
+
+    @property
     def captured(self) -> tuple[str, ...]:
         """What its nodes read, and its outputs are, without being defined in it."""
-        own = {*self.constants, *self.unreadable, *(input.name for input in self.inputs)}
-        own.update(name for node in self.nodes for name in node.outputs)
+        own = self.defined
         read = (*(name for node in self.nodes for name in node.inputs), *self.outputs)
         return tuple(name for name in dict.fromkeys(read) if name and name not in own)

@@ -263,7 +263,7 @@ def _flat_indices(indices: Array, sizes: tuple[int, ...], batches: int) -> Array
 
 
 def read_fused_matmul(node: Node) -> Value:
-    """FusedMatMul: a product of matrices, which may be transposed before, times a number."""
+    """FusedMatMul: a product of matrices, which may be transposed before, times a number; vectors stay as they are."""
     node.check_attributes(transBatchA=0, transBatchB=0)
     parts = _composition(node)
     operands = [
@@ -277,10 +277,10 @@ def read_fused_matmul(node: Node) -> Value:
 
 
 def _turned(parts: Composition, name: str) -> str:
-    """Matrices with rows and columns swapped."""
+    """Matrices with rows and columns swapped; a vector as it is, as onnxruntime has it."""
     rank = len(parts.shape(name))
     if rank < 2:
-        raise UnsupportedError(f"transposes an operand of {rank} dimensions, matrices were expected")
+        return name
     return parts.apply("Transpose", name, perm=(*range(rank - 2), rank - 1, rank - 2))
 
 

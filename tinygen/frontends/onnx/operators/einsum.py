@@ -74,13 +74,19 @@ def _terms(equation: str, shapes: Sequence[tuple[int, ...]]) -> tuple[list[str],
     left, arrow, right = _spelled(equation, [len(shape) for shape in shapes]).partition("->")
     terms = left.split(",")
     letters = right if arrow else "".join(sorted(letter for letter in set(left) - {","} if left.count(letter) == 1))
-    every = [*terms, letters]
-    are_plain = all((not term or term.isalpha()) and len(set(term)) == len(term) for term in every)
     ranks = [len(shape) for shape in shapes]
-    if not are_plain or not 1 <= len(terms) <= 2 or [len(term) for term in terms] != ranks:
-        raise _another(equation)
-    if not set(letters) <= set("".join(terms)):
-        raise _another(equation)
+    if not 1 <= len(ranks) <= 2 or len(terms) != len(ranks):
+        raise _another(equation, f"{len(terms)} terms for {len(ranks)} inputs, one or two of each were expected")
+    for term in (*terms, letters):
+        if term and not term.isalpha():
+            raise _another(equation, f"'{term}', letters were expected")
+        if len(set(term)) < len(term):
+            raise _another(equation, f"an axis twice in '{term}', different ones were expected")
+    for term, rank in zip(terms, ranks, strict=True):
+        if len(term) != rank:
+            raise _another(equation, f"'{term}' for an input of {rank} dimensions, as many letters were expected")
+    if alone := sorted(set(letters) - set("".join(terms))):
+        raise _another(equation, f"axis '{alone[0]}' in its result alone, one of an input was expected")
     return terms, letters
 
 
@@ -93,7 +99,7 @@ def _spelled(equation: str, ranks: Sequence[int]) -> str:
         return text
     counts = [rank - len(term.replace(_DOTS, "")) for term, rank in zip(terms, ranks, strict=True) if _DOTS in term]
     if not counts or not 0 <= min(counts) <= max(counts) <= MAX_RANK:
-        raise _another(equation)
+        raise _another(equation, f"'...' that stands for {counts} axes, up to {MAX_RANK} of an input were expected")
     axes = _OTHERS[: max(counts)]
     spelled = ",".join(
         term.replace(_DOTS, axes[len(axes) - rank + len(term.replace(_DOTS, "")) :])
@@ -114,5 +120,5 @@ def _sizes(equation: str, terms: Sequence[str], shapes: Sequence[tuple[int, ...]
     return sizes
 
 
-def _another(equation: str) -> UnsupportedError:
-    return UnsupportedError(f"equation '{equation}' is no product of two tensors, nor a sum of one")
+def _another(equation: str, what: str) -> UnsupportedError:
+    return UnsupportedError(f"equation '{equation}' has {what}")
