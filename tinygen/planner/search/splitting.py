@@ -159,6 +159,8 @@ class _Planner:
 
         if with_fewer:
             known(with_fewer)
+            if (own := self._improved_or_faster(least)).arena_bytes <= room:  # once improved it may be as small
+                known(own)
         points = list(looked_for_ram(least_bytes, room, fastest, self._search.may_run))
         as_good = (1 + CURVE_STEP) * min(point.product for point in points) / least_bytes if points else inf
         if not self._takes_more(least, as_good):
