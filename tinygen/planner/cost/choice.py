@@ -15,22 +15,22 @@ CLEARLY_LESS = 0.75  # estimates of single calls are off by up to a quarter
 def variants(op: Op, toolbox: Toolbox) -> tuple[Kernel, ...]:
     """The kernels that can run `op`, all of the same result: the cheapest first, each further one with less scratch.
 
-    Kernels of tinygen's own go before the library's, unless the toolbox chooses by cost and the library's is clearly
-    cheaper, or saves more than estimates of the network may be off. KeyError for operators that only move or rename
-    memory.
+    Kernels of tinygen's own go before the library's, and these before portable ones, unless the toolbox chooses by cost
+    and a later one is clearly cheaper, or saves more than estimates of the network may be off. KeyError for operators
+    that only move or rename memory.
     """
     ranked = by_rank.variants(op, toolbox)
-    if not (toolbox.chooses_by_cost and toolbox.has_native_kernels and is_native(ranked[0])):
-        return ranked
-    library = by_rank.variants(op, replace(toolbox, has_native_kernels=False))
     found = costs(toolbox)
-    if not found.is_measured(op, ranked[0]):
+    if not (toolbox.chooses_by_cost and toolbox.has_native_kernels and found.is_measured(op, ranked[0])):
         return ranked
-    with_library, own = found.call(op, library[0]), found.call(op, ranked[0])
-    if with_library < CLEARLY_LESS * own or own - with_library > toolbox.uncertain:
-        return tuple(_with_less_and_less_scratch((*library, *ranked)))
+    first = found.call(op, ranked[0])
+    if is_native(ranked[0]):
+        library = by_rank.variants(op, replace(toolbox, has_native_kernels=False))
+        with_library = found.call(op, library[0])
+        if with_library < CLEARLY_LESS * first or first - with_library > toolbox.uncertain:
+            return tuple(_with_less_and_less_scratch((*library, *ranked)))
     cheapest = min(ranked, key=lambda kernel: found.call(op, kernel))
-    return ranked[ranked.index(cheapest) :] if own - found.call(op, cheapest) > toolbox.uncertain else ranked
+    return ranked[ranked.index(cheapest) :] if first - found.call(op, cheapest) > toolbox.uncertain else ranked
 
 
 def select(op: Op, toolbox: Toolbox, scratch_bytes: int | None = None) -> Kernel:
