@@ -445,6 +445,16 @@ def test_a_missing_compiler(work_folder: Path, target: str, tools: list[str], pa
     )
 
 
+@pytest.mark.parametrize("command", ["run", "bench", "validate"])
+def test_parts_that_nothing_runs(command: str, work_folder: Path) -> None:
+    """Said before anything is compiled."""
+    ended = _without_tools(work_folder, [], command, DIGITS, "-t", "stm32l4r5zi")
+    assert ended.code == 6
+    assert said(ended) == (
+        "stm32l4r5zi: has no QEMU machine, expected a board with one. Run it on hardware, or by its core: -t cortex-m4."
+    )
+
+
 def test_a_compiler_that_refuses_the_generated_c(work_folder: Path) -> None:
     """Another exit code than for one that is missing."""
     cc = work_folder / "bin" / "cc"

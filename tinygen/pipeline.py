@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from tinygen import passes, paths
+from tinygen.build import qemu
 from tinygen.build.bundle import Contents, NetworkFiles, bundle
 from tinygen.build.desk import Desk
 from tinygen.build.execute import Execution, Sample, execute
@@ -176,7 +177,10 @@ class Compiled:
         return bundle(Contents(self.name, [self.network()], self.trees, self.opt, self.schedule.arena_bytes), kind)
 
     def build(self, folder: Path, measure: Measure, sanitizers: Sequence[Sanitizer] = ()) -> Image:
-        """A program in `folder` that runs the model on the samples that `execute` gives it."""
+        """A program in `folder` that runs the model on the samples that `execute` gives it; ToolError where nothing
+        runs it."""
+        if not (self.desk or self.board.is_host):
+            qemu.known_machine(self.board)
         toolchain = for_board(self.board, opt=self.opt, sanitizers=sanitizers)
         limits = MemoryLimits(flash_bytes=self.options.flash_bytes)  # --ram limits the arena: planned, not linked
         model, desk = (self.schedule, self.name, self.files, self.trees), self.desk

@@ -41,6 +41,16 @@ def machine_of(board: Board) -> Machine | None:
     return None if board.qemu is None else Machine(board.qemu.machine, board.qemu.cpu, board.toolset)
 
 
+def known_machine(board: Board) -> Machine:
+    """The machine that stands for a board; ToolError where there is none."""
+    machine = machine_of(board)
+    if machine is None:
+        core = emulated_core(board)
+        remedy = f"Run it on hardware, or by its core: -t {core}." if core else "Run it on hardware."
+        raise ToolError(f"{board.name}: has no QEMU machine, expected a board with one. {remedy}")
+    return machine
+
+
 def run(
     elf: Path, board: Board, cwd: Path, timeout_s: float, icount: bool = True, plugin: str | None = None
 ) -> Outcome:
@@ -49,11 +59,7 @@ def run(
     `icount`: one instruction takes one nanosecond of virtual time, so that it can count its instructions.
     `plugin`: a TCG plugin with its arguments, as QEMU's option takes them.
     """
-    machine = machine_of(board)
-    if machine is None:
-        core = emulated_core(board)
-        remedy = f"Run it on hardware, or by its core: -t {core}." if core else "Run it on hardware."
-        raise ToolError(f"{board.name}: has no QEMU machine, expected a board with one. {remedy}")
+    machine = known_machine(board)
     command = [*machine.command(f"run on {board.name}"), "-serial", "none"]
     command += ["-semihosting-config", f"enable=on,target=native,arg={elf.stem}"]
     command += ["-kernel", str(elf.resolve())]
