@@ -122,9 +122,9 @@ def _vectors(isa: str, files: Sequence[str], names: Sequence[str]) -> "Room":
     return Room(tuple(f"{folder}{file}" for file in files), tuple(f"{tests}{name}" for name in names))
 
 
-def _mve(files: Sequence[str], families: Sequence[str]) -> "Room":
-    targets = ("host-sanitized", "m55")
-    return _vectors("mve", files, [f"random_layers[{target}-{family}]" for target in targets for family in families])
+def _mve(files: Sequence[str], families: Sequence[str], *more: str) -> "Room":
+    run = [f"random_layers[{target}-{family}]" for target in ("host-sanitized", "m55") for family in families]
+    return _vectors("mve", files, [*more, *run])
 
 
 ROOMS = {
@@ -285,6 +285,7 @@ ROOMS = {
             "tiles*",
         ),
         ("multiplication", "pooling", "dilated_filters", "depthwise", "edge_depthwise", "addition", "line_filters"),
+        "filters_of_most_taps",
     ),
     "native C: vectors of RISC-V": _vectors(
         "rvv",

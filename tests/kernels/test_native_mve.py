@@ -54,6 +54,14 @@ def test_random_layers(family: str, target: str, tmp_path: Path) -> None:
     assert len(outcome.functions) == FUNCTIONS[family]
 
 
+@requires_host_cc
+def test_filters_of_most_taps(tmp_path: Path) -> None:
+    """No address is kept beyond the last one, which sanitizers would notice."""
+    outcome = check_vectors(Isa.MVE, "most_taps", 12, 1, "host", tmp_path)
+    assert not outcome.differing
+    assert {name for name in outcome.functions if "lanes" in name}
+
+
 def test_lanes_take_no_two_weights_whose_products_leave_16_bits() -> None:
     """-128 * -128 twice is 2**15; -128 * -128 and -127 * -128 are less."""
     for weights, is_native in (([1, -128, -128], False), ([1, -128, 127], True), ([-128, -128, 1], True)):

@@ -184,6 +184,16 @@ def _depthwise(
     return True
 
 
+def most_taps(model: OperatorModel) -> None:
+    """DEPTHWISE_CONV_2D with as many elements of a filter as kernels of vectors keep addresses of: 32."""
+    rng = model.rng
+    while True:
+        lines = int(rng.choice((2, 4, 8, 16)))
+        height, width = int(rng.integers(2, 20)), int(rng.integers(2, 20))
+        if _depthwise(model, (lines, 32 // lines), (height, width, int(rng.choice(_SIZES))), (1, 1)):
+            break
+
+
 def fully_connected(model: OperatorModel) -> None:
     """FULLY_CONNECTED of one or several rows."""
     rng = model.rng
@@ -266,6 +276,7 @@ FAMILIES: dict[str, Callable[[OperatorModel], None]] = {
     "edge_fully_connected": edge_fully_connected,
     "fully_connected": fully_connected,
     "line_filters": line_filters,
+    "most_taps": most_taps,
     "multiplication": multiplication,
     "pooling": pooling,
     "row_filters": row_filters,
