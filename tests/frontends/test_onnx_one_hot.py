@@ -37,6 +37,27 @@ _CHOSEN = """
         a = {product}(vectors, table)
     }}
 """
+_STORED = """
+    rows (int32[2, 3] x) => (float[{shape}] a, float[{shape}] b) <
+        {type}[5, 2] table = {{1, 2, 3, 44, 50, 6, 7, 88, 99, 100}},
+        float scale = {{0.25}},
+        {type} zero = {{9}},
+        int64[2] flat = {{2, -1}},
+        int64[1] axes = {{1}}
+    > {{
+        chosen = Gather(table, x)
+        {moves}
+        a = DequantizeLinear(moved, scale, zero)
+        same = DequantizeLinear(moved, scale, zero)
+        b = Neg(same)
+    }}
+"""
+_MOVES = {
+    "none": ("moved = Identity(chosen)", "2, 3, 2"),
+    "turned": ("moved = Transpose<perm = [2, 0, 1]>(chosen)", "2, 2, 3"),
+    "twice": ("turned = Transpose<perm = [0, 2, 1]>(chosen) moved = Reshape(turned, flat)", "2, 6"),
+    "axis": ("wide = Unsqueeze(chosen, axes) moved = Transpose<perm = [1, 0, 3, 2]>(wide)", "1, 2, 2, 3"),
+}
 _ROW = "{-1, 0, 1, 2, 3}"
 
 
@@ -63,6 +84,15 @@ def test_one_hot_is_onnxruntime_s(axis: int, type: str, values: str, tmp_path: P
     integer = "int64" if type == "int64" else "int32"  # of onnxruntime's combinations
     text = _ONE_HOT.format(axis=axis, integer=integer, type=type, values=values, shape=shape)
     _check(_model(text, tmp_path), [_PLACES.astype(integer)])
+
+
+@needs_onnxruntime
+@pytest.mark.parametrize("type", ["uint8", "int8"])
+@pytest.mark.parametrize("moves", _MOVES)
+def test_item_16_rows_of_stored_tables_are_moved_before_they_are_real(moves: str, type: str, tmp_path: Path) -> None:
+    text, shape = _MOVES[moves]
+    rows = np.array([[0, 3, 4], [2, 2, 1]], np.int32)
+    _check(_model(_STORED.format(type=type, moves=text, shape=shape), tmp_path), [rows])
 
 
 @pytest.mark.parametrize(
