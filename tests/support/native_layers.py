@@ -24,6 +24,7 @@ from tinygen.kernels.native.winograd import Method
 from tinygen.ops.conv2d import Conv2D
 from tinygen.options import Kernels, Options
 from tinygen.pipeline import compile_model
+from tinygen.planner.cost.code import beside_constants
 from tinygen.planner.schedule.constants import const_bytes
 
 _SIZES = (1, 2, 3, 4, 5, 7, 8, 9, 16, 17, 31, 64, 100, 150, 299, 300)
@@ -41,6 +42,7 @@ class Outcome:
     functions: frozenset[str]
     differing: tuple[str, ...]
     const_bytes: int
+    other_bytes: int  # of flash, planned
 
 
 def convolution(model: OperatorModel) -> None:
@@ -310,7 +312,8 @@ def check(
     checks = [Sanitizer.ADDRESS, Sanitizer.UNDEFINED] if sanitizers else []
     if sanitizers:  # CMSIS-NN itself shifts negative numbers to the left
         compiled = replace(compiled, library=Library.PORTABLE)
-    image = compiled.build(folder, Measure.INSTRUCTIONS, checks)
+    unlimited = replace(compiled, options=replace(options, flash_bytes=None))  # the harness has a port for each layer
+    image = unlimited.build(folder, Measure.INSTRUCTIONS, checks)
     (outputs,) = execute(image, compiled.schedule, [model.values]).outputs
     expected = evaluate(compiled.imported, model.values)
     ops = compiled.imported.ops
@@ -321,8 +324,8 @@ def check(
     ]
     functions = [call.kernel.function for call in compiled.schedule.calls]
     native = [function for function in functions if function.startswith("tg_native")]
-    constants = const_bytes(compiled.schedule)
-    return Outcome(count, len(native), frozenset(native), tuple(differing), constants)
+    constants, others = const_bytes(compiled.schedule), beside_constants(compiled.schedule, compiled.toolbox)
+    return Outcome(count, len(native), frozenset(native), tuple(differing), constants, others)
 
 
 @contextmanager

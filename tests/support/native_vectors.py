@@ -44,7 +44,7 @@ def check_vectors(isa: Isa, family: str, count: int, seed: int, target: str, fol
         if not np.array_equal(output, right)
     ]
     functions = [call.kernel.function for call in schedule.calls if is_vector(call.kernel, isa)]
-    return Outcome(count, len(functions), frozenset(functions), tuple(differing), 0)
+    return Outcome(count, len(functions), frozenset(functions), tuple(differing), 0, 0)
 
 
 def is_vector(kernel: Kernel, isa: Isa) -> bool:
