@@ -33,6 +33,15 @@ static inline int8_t tg_saturate_s8(int32_t value)
     return (int8_t)(value > INT8_MAX ? INT8_MAX : value);
 }
 
+/** value + zero_point, or the nearest int8 value; the sum need not fit 32 bits. */
+static inline int8_t tg_offset_s8(int32_t value, int32_t zero_point)
+{
+    if (value < INT8_MIN - zero_point) {
+        return INT8_MIN;
+    }
+    return (int8_t)(value > INT8_MAX - zero_point ? INT8_MAX : value + zero_point);
+}
+
 /** The value, or the nearest end of the range, which lies within int8. */
 static inline int8_t tg_clamp_s8(int32_t value, int32_t min, int32_t max)
 {

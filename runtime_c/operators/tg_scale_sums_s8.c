@@ -8,6 +8,6 @@ void tg_scale_sums_s8(const int32_t *sums, int32_t channels, int32_t offset, int
     int32_t zero_point, int8_t *output)
 {
     for (int32_t channel = 0; channel < channels; channel++) {
-        output[channel] = tg_saturate_s8(tg_scale(sums[channel] + offset, multiplier, shift) + zero_point);
+        output[channel] = tg_offset_s8(tg_scale(sums[channel] + offset, multiplier, shift), zero_point);
     }
 }

@@ -22,8 +22,7 @@ void tg_sum_s8(
                     }
                     start += plane;
                 }
-                *output++ =
-                    tg_saturate_s8(tg_scale(sum, params->multiplier, params->shift) + params->output_zero_point);
+                *output++ = tg_offset_s8(tg_scale(sum, params->multiplier, params->shift), params->output_zero_point);
             }
         }
         input += extents->first * plane;
