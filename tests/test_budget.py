@@ -12,8 +12,9 @@ from onnx import TensorProto, helper, numpy_helper
 from tests.support.networks import mobilenet_v2
 from tests.support.onnx_writer import OnnxWriter
 from tests.support.random_graphs import GraphBuilder
+from tests.support.steps import counted
 from tests.support.tflite_writer import ModelWriter
-from tinygen import budget, targets
+from tinygen import budget, inspect, targets
 from tinygen.budget import Account, BudgetError, Limit
 from tinygen.errors import UnsupportedModelError
 from tinygen.frontends import import_model
@@ -161,6 +162,69 @@ def test_many_buffers_at_once_are_refused_before_they_are_placed() -> None:
     graph = builder.finish(builder.concat(3, *(builder.copy(x) for _ in range(1_000))))
     with pytest.raises(BudgetError, match="net: 501,500 pairs of buffers that are live at one step, at most 262,144"):
         plan(graph, board, toolbox)
+
+
+def _steps_of_joining(inputs: int, folder: Path) -> int:
+    """To inspect a network that puts that many inputs behind each other."""
+    writer = ModelWriter()
+    ports = [writer.tensor(f"x{n}", (1, 4), scale=0.5) for n in range(inputs)]
+    y = writer.tensor("y", (inputs, 4), scale=0.5)
+    writer.operator("CONCATENATION", ports, [y], axis=0)
+    (folder / "m.tflite").write_bytes(writer.finish(ports, [y]))
+    with counted() as steps:
+        inspect(folder / "m.tflite", target="host")
+    return steps.count
+
+
+def test_what_inputs_take_does_not_grow_with_their_square(tmp_path: Path) -> None:
+    fixed, some, twice = (_steps_of_joining(inputs, tmp_path) for inputs in (2, 400, 800))
+    assert twice - fixed < 2.3 * (some - fixed)
+
+
+_NO_ELEMENTS = "at least one element was expected. Make the model for other sizes."
+
+
+def _of_empty(writer: ModelWriter) -> tuple[list[int], int]:
+    """Nothing, but for a name and a size of 0."""
+    x, y = (writer.tensor(name, (0, 8, 4), scale=0.5) for name in "xy")
+    writer.operator("RELU", [x], [y])
+    return [x], y
+
+
+def _of_empty_that_nothing_reads(writer: ModelWriter) -> tuple[list[int], int]:
+    x, y, unread = (
+        writer.tensor(name, shape, scale=0.5) for name, shape in (("x", (1, 4)), ("y", (1, 4)), ("u", (0,)))
+    )
+    writer.operator("RELU", [x], [y])
+    return [x, unread], y
+
+
+def _of_empty_in_between(writer: ModelWriter) -> tuple[list[int], int]:
+    x, sum_ = writer.tensor("x", (1, 4), scale=0.5), writer.tensor("sum", (0, 4), scale=0.5)
+    nothing = writer.tensor("nothing", (0, 4), scale=0.5, data=np.zeros((0, 4), np.int8))
+    y = writer.tensor("y", (1, 4), scale=0.5)
+    writer.operator("ADD", [x, nothing], [sum_])
+    writer.operator("CONCATENATION", [x, sum_], [y], axis=0)
+    return [x], y
+
+
+@pytest.mark.parametrize(
+    ("write", "message"),
+    [
+        (_of_empty, "m, input or output 'x': has shape [0, 8, 4]"),
+        (_of_empty_that_nothing_reads, "m, input or output 'u': has shape [0]"),
+        (_of_empty_in_between, "m.tflite, operator 0 (ADD 'sum'): has shape [0, 4]"),
+    ],
+)
+def test_tensors_without_elements(
+    write: Callable[[ModelWriter], tuple[list[int], int]], message: str, tmp_path: Path
+) -> None:
+    writer = ModelWriter()
+    inputs, output = write(writer)
+    (tmp_path / "m.tflite").write_bytes(writer.finish(inputs, [output]))
+    with pytest.raises(UnsupportedModelError) as raised:
+        import_model(tmp_path / "m.tflite")
+    assert str(raised.value) == f"{message}, {_NO_ELEMENTS}"
 
 
 def test_the_checker_takes_some_bytes_for_each_of_the_arena() -> None:

@@ -520,13 +520,13 @@ class Graph:
         own = sum(tensor.type.bytes for tensor in self.tensors if not tensor.is_constant)
         return own + sum(inner.graph.activation_bytes_in_all for op in self.ops for inner in op.subgraphs)
 
-    @property
-    def producers(self) -> dict[Tensor, Op]:
+    @cached_property
+    def producers(self) -> Mapping[Tensor, Op]:
         """The operator that writes each tensor."""
         return {result: op for op in self.ops for result in op.results}
 
-    @property
-    def consumers(self) -> dict[Tensor, tuple[Op, ...]]:
+    @cached_property
+    def consumers(self) -> Mapping[Tensor, tuple[Op, ...]]:
         """The operators that read each tensor, in execution order; tensors that nobody reads are absent."""
         readers: dict[Tensor, dict[Op, None]] = {}
         for op in self.ops:

@@ -1,8 +1,9 @@
-"""What graphs may hold, by the budget."""
+"""What graphs may hold: by the budget, and something in each tensor."""
 
 import numpy as np
 
 from tinygen.budget import ACTIVATION_BYTES, OPERATORS, TENSOR_BYTES, WORKING_ELEMENTS
+from tinygen.errors import UnsupportedModelError
 from tinygen.ir.graph import Graph, Op
 
 
@@ -32,11 +33,22 @@ def check_read(op: Op) -> None:
 def check_graph(graph: Graph) -> None:
     """Raise BudgetError where there are too many operators, or too large tensors, one by one or together.
 
-    Subgraphs count with the graph.
+    UnsupportedModelError where a tensor that is computed or given has no elements. Subgraphs count with the graph.
     """
     OPERATORS.check(graph.operators_in_all, graph.name)
     for port in (*graph.inputs, *graph.outputs):
-        TENSOR_BYTES.check(port.external.bytes, f"{graph.name}, input or output '{port.name}'")
+        where = f"{graph.name}, input or output '{port.name}'"
+        TENSOR_BYTES.check(port.external.bytes, where)
+        _check_elements(port.external.shape, where)
     for op in graph.ops:
         check_results(op)
+        for result in op.results if op.variable_operands else ():  # of constants alone they become a constant
+            _check_elements(result.shape, str(op.source))
     ACTIVATION_BYTES.check(graph.activation_bytes_in_all, graph.name)
+
+
+def _check_elements(shape: tuple[int, ...], where: str) -> None:
+    if 0 in shape:
+        raise UnsupportedModelError(
+            f"{where}: has shape {list(shape)}, at least one element was expected. Make the model for other sizes."
+        )

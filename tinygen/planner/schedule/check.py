@@ -221,7 +221,8 @@ class _Execution:
         self._stored: dict[int, int] = {}  # rows of outputs that the application has taken,
         self._rows_of: dict[int, Tensor] = {}  # and the outputs, or their pixels, that have these rows
         called = {call.whole for call in schedule.calls}
-        self._views = dict.fromkeys(op for op in schedule.graph.ops if op not in called | schedule.at_ports)
+        views = (op for op in schedule.graph.ops if op not in called | schedule.at_ports)
+        self._views = {op: set(op.variable_operands) for op in views}  # not defined yet: what they wait for
         self._viewed: dict[Tensor, list[Op]] = {}
         for op in self._views:
             for tensor in op.variable_operands:
@@ -248,8 +249,9 @@ class _Execution:
                 self._write(tensor, "the model's inputs are written")
         for state in self._schedule.graph.states:
             self._write(state.tensor, "the last call ends")
-        for op in tuple(self._views):
+        for op in tuple(op for op, awaited in self._views.items() if not awaited):  # of constants alone
             self._define(op)
+            self._complete(*op.results)
         ending = self._ending()
         for index, step in enumerate(self._schedule.flat_steps):
             where = f"step {index}"
@@ -448,24 +450,21 @@ class _Execution:
     def _writer(self, mark: int) -> str:
         return next((writer for first, writer in reversed(self._writers) if first <= mark), "nothing")
 
-    def _complete(self, tensor: Tensor) -> None:
-        """All of a tensor is there: views whose operands are, too, get their marks, and views of these."""
-        pending = [tensor]
+    def _complete(self, *tensors: Tensor) -> None:
+        """All of some tensors is there: so are views whose other operands are, and views of these."""
+        pending = list(tensors)
         while pending:
-            for op in self._viewed.get(pending.pop(), ()):
-                if self._define(op):
+            operand = pending.pop()
+            for op in (op for op in self._viewed.get(operand, ()) if op in self._views):
+                self._views[op].discard(operand)
+                if not self._views[op]:
+                    self._define(op)
                     pending += op.results
 
-    def _define(self, op: Op) -> bool:
-        """Give the results of a view their marks as soon as all operands have theirs."""
-        if op not in self._views or not all(map(self._is_complete, op.variable_operands)):
-            return False
+    def _define(self, op: Op) -> None:
+        """Give the results of a view their marks: all operands have theirs."""
         del self._views[op]
         self._expected.update(self._view(op))
-        return True
-
-    def _is_complete(self, tensor: Tensor) -> bool:
-        return tensor in self._expected and not self._missing.get(tensor, 0)
 
     def _view(self, op: Op) -> Iterator[tuple[Tensor, _Marks]]:
         aliases = op.aliases()
