@@ -221,6 +221,18 @@ def test_branches_without_outputs(tmp_path: Path) -> None:
     assert re.search(expected, message(_branches(), tmp_path))
 
 
+def test_a_constant_of_many_axes(tmp_path: Path) -> None:
+    """As many as no array of numpy has."""
+    draw = drawn()
+    x = draw.writer.port([1, 4])
+    draw.writer.constants.append(TensorProto(name="c", data_type=TensorProto.FLOAT, dims=[1] * 100, raw_data=bytes(4)))
+    draw.writer.output(draw.writer.node("Add", [x, "c"]))
+    assert message(draw.writer.finish(), tmp_path) == (
+        f"m.onnx: 1 operator cannot be compiled. {REMEDY}\n"
+        "  operator 0 (Add 'n0'): constant 'c': it has 100 axes, at most 8 were expected."
+    )
+
+
 def test_a_table_that_cannot_be_mapped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A table of 64 KB stands for one of a terabyte."""
 
@@ -337,6 +349,10 @@ FILES: dict[str, tuple[bytes, str]] = {
         _with_input([1, 1 << 20, 1 << 20]),
         "m.onnx, input 'image': has shape [1, 1048576, 1048576], at most 268435456 elements were expected. "
         "Export the model with a smaller input.",
+    ),
+    "many axes": (
+        _with_input([1, 1, 1, 1, 1, 1, 1, 1, 4]),
+        "m.onnx: 'image' has 9 axes, of which 8 are taken, an ONNX model was expected. Export the model again.",
     ),
     "negative": (
         _with_input([1, -4]),

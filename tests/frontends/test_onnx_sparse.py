@@ -61,6 +61,7 @@ _DAMAGED = {
     "int32": (_VALUES, _PLACES.astype(np.int32), _SHAPE, r"it has int32\[600\] indices for values \[600\]"),
     "three": (_VALUES, np.zeros((600, 3), np.int64), _SHAPE, r"an int64 or 2 for each of a list were expected"),
     "matrix": (_VALUES.reshape(20, 30), _PLACES.reshape(20, 30), _SHAPE, r"it has int64\[20, 30\] indices"),
+    "many axes": (_VALUES, _PLACES, (1,) * 9, "it has 9 axes, at most 8 were expected"),
     "large": (_VALUES, _PLACES, (1 << 20, 1 << 20), r"its shape is \[1048576, 1048576\], sizes above 0 and at most"),
     "empty": (_VALUES, _PLACES, (0, 48), r"its shape is \[0, 48\], sizes above 0"),
 }

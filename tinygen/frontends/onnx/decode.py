@@ -20,7 +20,7 @@ from tinygen.budget import CONSTANT_BYTES, NODES, Account
 from tinygen.errors import UnsupportedModelError
 from tinygen.frontends.foreign import check_is_real
 from tinygen.frontends.onnx.functions import inlined
-from tinygen.frontends.onnx.raw import Attribute, RawInput, RawModel, RawNode, UnsupportedError
+from tinygen.frontends.onnx.raw import MAX_RANK, Attribute, RawInput, RawModel, RawNode, UnsupportedError
 from tinygen.frontends.onnx.tensor_data import array_of, dense_array_of, external_file, is_external, is_mapped_table
 from tinygen.frontends.onnx.tensor_types import dtype_of_code
 from tinygen.ir.types import Array
@@ -159,6 +159,9 @@ def _port(port: ValueInfoProto, file: str) -> RawInput:
     code = port.type.tensor_type.elem_type
     if code in TensorProto.DataType.values():  # what other codes are is said where they are read
         check_is_real(file, port.name, TensorProto.DataType.Name(code))
+    rank = len(port.type.tensor_type.shape.dim)
+    if rank > MAX_RANK:
+        raise UnsupportedError(f"'{port.name}' has {rank} axes, of which {MAX_RANK} are taken")
     dims = []
     for axis, dim in enumerate(port.type.tensor_type.shape.dim):
         if dim.HasField("dim_value") and dim.dim_value != _OPEN:

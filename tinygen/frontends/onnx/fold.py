@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from tinygen.frontends.onnx.narrow import coding_behind
-from tinygen.frontends.onnx.node import MAX_RANK, Node
-from tinygen.frontends.onnx.raw import UnsupportedError
+from tinygen.frontends.onnx.node import Node
+from tinygen.frontends.onnx.raw import MAX_RANK, UnsupportedError
 from tinygen.frontends.onnx.tensor_types import dtype_of_code
 from tinygen.frontends.onnx.values import Known, Missing, Value
 from tinygen.ir.types import Array

@@ -30,8 +30,6 @@ from tinygen.ir.graph import Op, Source
 from tinygen.ir.types import Array, DType, Quant
 from tinygen.ops.quantize import Dequantize, flip_sign_bit
 
-MAX_RANK = 8
-
 
 @dataclass(frozen=True, eq=False)
 class Node:

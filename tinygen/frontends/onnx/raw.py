@@ -6,6 +6,8 @@ from pathlib import Path
 
 from tinygen.ir.types import Array
 
+MAX_RANK = 8  # axes of any tensor
+
 Attribute = int | float | str | tuple[int, ...] | tuple[float, ...] | tuple[str, ...] | Array
 
 

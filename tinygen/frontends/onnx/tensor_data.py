@@ -9,7 +9,7 @@ import numpy as np
 from onnx import SparseTensorProto, TensorProto
 
 from tinygen.budget import CONSTANT_BYTES
-from tinygen.frontends.onnx.raw import UnsupportedError
+from tinygen.frontends.onnx.raw import MAX_RANK, UnsupportedError
 from tinygen.frontends.onnx.tensor_types import dtype_of_code
 from tinygen.ir.formats import Format
 from tinygen.ir.packing import unpacked_codes
@@ -24,7 +24,7 @@ def array_of(tensor: TensorProto, folder: Path, is_table: bool = False) -> Array
 
     Only float32 tables, which are read by rows, may be of any size, as nothing else of them is in memory.
     """
-    dtype, shape = dtype_of_code(tensor.data_type), tuple(tensor.dims)
+    dtype, shape = dtype_of_code(tensor.data_type), _shape(tensor)
     most = sys.maxsize if is_mapped_table(tensor, is_table) else CONSTANT_BYTES.most
     spanned = prod(max(size, 1) for size in shape) * dtype.itemsize  # numpy limits it where a size is 0, too
     if any(size < 0 for size in shape) or spanned > most:
@@ -40,7 +40,7 @@ def array_of(tensor: TensorProto, folder: Path, is_table: bool = False) -> Array
 def dense_array_of(tensor: SparseTensorProto, folder: Path) -> Array:
     """The value of a constant that is stored without its zeros, read-only, with these."""
     values, indices = array_of(tensor.values, folder), array_of(tensor.indices, folder)
-    shape = tuple(tensor.dims)
+    shape = _shape(tensor)
     most = CONSTANT_BYTES.most
     if any(size < 1 for size in shape) or prod(shape) * values.dtype.itemsize > most:
         raise UnsupportedError(f"its shape is {list(shape)}, sizes above 0 and at most {most} bytes were expected")
@@ -60,6 +60,12 @@ def dense_array_of(tensor: SparseTensorProto, folder: Path) -> Array:
         dense[tuple(indices.T)] = values
     dense.flags.writeable = False
     return dense
+
+
+def _shape(tensor: TensorProto | SparseTensorProto) -> tuple[int, ...]:
+    if len(tensor.dims) > MAX_RANK:
+        raise UnsupportedError(f"it has {len(tensor.dims)} axes, at most {MAX_RANK} were expected")
+    return tuple(tensor.dims)
 
 
 def _flat(tensor: TensorProto, dtype: np.dtype[np.generic], count: int, folder: Path) -> Array:

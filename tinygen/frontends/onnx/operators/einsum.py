@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
-from tinygen.frontends.onnx.node import MAX_RANK
-from tinygen.frontends.onnx.raw import UnsupportedError
+from tinygen.frontends.onnx.raw import MAX_RANK, UnsupportedError
 
 _DOTS = "..."
 _OTHERS = "αβγδεζηθ"  # letters that no equation has, which are ASCII

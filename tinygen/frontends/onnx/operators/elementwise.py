@@ -8,14 +8,14 @@ from typing import TypeVar
 
 import numpy as np
 
-from tinygen.frontends.onnx.node import MAX_RANK, Node, Readers
+from tinygen.frontends.onnx.node import Node, Readers
 from tinygen.frontends.onnx.operators.alignment import aligned, broadcast_shape
 from tinygen.frontends.onnx.operators.curve import combined, curve_of
 from tinygen.frontends.onnx.operators.discrete import with_integers
 from tinygen.frontends.onnx.operators.float_constants import operands_of
 from tinygen.frontends.onnx.operators.function import read_power
 from tinygen.frontends.onnx.operators.per_channel import numbers_of, scaled
-from tinygen.frontends.onnx.raw import UnsupportedError
+from tinygen.frontends.onnx.raw import MAX_RANK, UnsupportedError
 from tinygen.frontends.onnx.values import Discrete, Form, Known, Order, Placed, Quantized, Real, Value
 from tinygen.ir.graph import Op, Source
 from tinygen.ir.tensor import Tensor

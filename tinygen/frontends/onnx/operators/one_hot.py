@@ -5,10 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from tinygen.frontends.onnx.composition import Composition
-from tinygen.frontends.onnx.node import MAX_RANK, Node, Readers
+from tinygen.frontends.onnx.node import Node, Readers
 from tinygen.frontends.onnx.operators import discrete, elementwise, shape
 from tinygen.frontends.onnx.operators.discrete import computed
-from tinygen.frontends.onnx.raw import UnsupportedError
+from tinygen.frontends.onnx.raw import MAX_RANK, UnsupportedError
 from tinygen.frontends.onnx.tensor_types import CODES
 from tinygen.frontends.onnx.values import Placed, Quantized, Value
 from tinygen.ir.tensor import Tensor

@@ -2,8 +2,8 @@
 
 from math import prod
 
-from tinygen.frontends.onnx.node import MAX_RANK, Node, Readers
-from tinygen.frontends.onnx.raw import UnsupportedError
+from tinygen.frontends.onnx.node import Node, Readers
+from tinygen.frontends.onnx.raw import MAX_RANK, UnsupportedError
 from tinygen.frontends.onnx.values import Discrete, Form, Pending, Placed, Quantized, Real, Stored, Value
 from tinygen.ir.types import Quant
 
