@@ -13,6 +13,8 @@
  *     dcache=N:S:K   the same for loads
  *     misaligned=FILE  counted loads and stores at addresses that are no multiple of their size, optional: a line
  *                    "address_of_the_instruction address size" for each, at most a thousand
+ *     fences=FILE    ranges of memory that nothing counted may touch, optional: a line "begin end" for each, ascending
+ *     crossed=FILE   counted loads and stores that touch one, as lines like those above; needed with fences
  *
  * A line of the file is "n address executed fallen_through instruction_fetches data_fetches". The fourth column counts
  * how often the instruction was followed by the one behind it, for instructions that end a translation block. The rest
@@ -64,7 +66,7 @@ EXPORT int qemu_plugin_version = PLUGIN_API_VERSION;
 EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_info_t *info, int argc, char **argv);
 
 enum { MOST_READS_OF_A_LINE = 64 }; /* bits of `present` */
-enum { MOST_MISALIGNED = 1000 };    /* that are written */
+enum { MOST_REPORTED = 1000 };      /* accesses of a kind that are written */
 
 struct line {
     uint64_t tag;     /* address over the size of a line, and 1: 0 is none */
@@ -89,6 +91,16 @@ struct fetch {
 /* What an instruction has read from flash itself. */
 struct fetches {
     uint64_t instruction, data;
+};
+
+/* Accesses of a kind. */
+struct report {
+    FILE *file; /* NULL: nobody asks for them */
+    size_t count;
+};
+
+struct range {
+    uint64_t begin, end;
 };
 
 /* A translation block: QEMU may translate the same code again; each translation has its own. */
@@ -116,8 +128,9 @@ static struct block *blocks;
 static struct block *previous;                      /* block that was executed before this one */
 static uint64_t flash_begin, flash_end, read_bytes; /* no flash where they are 0 */
 static struct cache instruction_cache, data_cache;
-static FILE *misaligned; /* NULL: nobody asks for such accesses */
-static size_t misaligned_count;
+static struct report misaligned, crossed;
+static struct range *fences;
+static size_t fence_count;
 
 static bool has_flash(void)
 {
@@ -253,16 +266,44 @@ static void loaded(unsigned int cpu, qemu_plugin_meminfo_t info, uint64_t addres
     }
 }
 
+/* Whether a byte from `address` on lies in a fence. */
+static bool is_crossing(uint64_t address, uint64_t bytes)
+{
+    size_t low = 0;
+    size_t high = fence_count; /* the first fence that ends behind the address */
+
+    while (low < high) {
+        const size_t middle = (low + high) / 2;
+
+        if (fences[middle].end <= address) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low < fence_count && fences[low].begin < address + bytes;
+}
+
+static void say(struct report *report, uint64_t instruction, uint64_t address, uint64_t bytes)
+{
+    if (report->count < MOST_REPORTED) {
+        report->count++;
+        fprintf(report->file, "%llx %llx %llu\n", (unsigned long long)instruction, (unsigned long long)address,
+            (unsigned long long)bytes);
+    }
+}
+
 static void accessed(unsigned int cpu, qemu_plugin_meminfo_t info, uint64_t address, void *data)
 {
     const uint64_t bytes = (uint64_t)1 << qemu_plugin_mem_size_shift(info);
     const uint64_t *instruction = data;
 
     (void)cpu;
-    if (counting && address % bytes != 0 && misaligned_count < MOST_MISALIGNED) {
-        misaligned_count++;
-        fprintf(misaligned, "%llx %llx %llu\n", (unsigned long long)*instruction, (unsigned long long)address,
-            (unsigned long long)bytes);
+    if (counting && misaligned.file != NULL && address % bytes != 0) {
+        say(&misaligned, *instruction, address, bytes);
+    }
+    if (counting && is_crossing(address, bytes)) {
+        say(&crossed, *instruction, address, bytes);
     }
 }
 
@@ -316,7 +357,7 @@ static void translated(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
         if (table_address != 0) {
             qemu_plugin_register_vcpu_mem_cb(insn, stored, CB_NO_REGS, MEM_RW, NULL);
         }
-        if (misaligned != NULL) {
+        if (misaligned.file != NULL || crossed.file != NULL) {
             qemu_plugin_register_vcpu_mem_cb(insn, accessed, CB_NO_REGS, MEM_RW, &block->addresses[i]);
         }
         if (has_flash() && !is_handler(block)) {
@@ -329,6 +370,13 @@ static void translated(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
     block->next = blocks;
     blocks = block;
     qemu_plugin_register_vcpu_tb_exec_cb(tb, executed, CB_NO_REGS, block);
+}
+
+static void finish(const struct report *report)
+{
+    if (report->file != NULL) {
+        fclose(report->file);
+    }
 }
 
 static void write_counts(qemu_plugin_id_t id, void *data)
@@ -357,9 +405,8 @@ static void write_counts(qemu_plugin_id_t id, void *data)
         }
     }
     fclose(file);
-    if (misaligned != NULL) {
-        fclose(misaligned);
-    }
+    finish(&misaligned);
+    finish(&crossed);
 }
 
 /* The text behind `key` in `argument`, or NULL. */
@@ -424,6 +471,32 @@ static bool parsed_flash(const char *value)
     return true;
 }
 
+static bool begun(struct report *report, const char *name)
+{
+    report->file = fopen(name, "w");
+    return report->file != NULL;
+}
+
+static bool parsed_fences(const char *name)
+{
+    FILE *file = fopen(name, "r");
+    unsigned long long begin;
+    unsigned long long end;
+
+    if (file == NULL) {
+        return false;
+    }
+    while (fscanf(file, "%llx %llx", &begin, &end) == 2) {
+        fences = realloc(fences, (fence_count + 1) * sizeof *fences);
+        if (fences == NULL) {
+            break;
+        }
+        fences[fence_count++] = (struct range){begin, end};
+    }
+    fclose(file);
+    return fences != NULL;
+}
+
 /* Whether the lines of a cache are filled by a number of reads that can be kept. */
 static bool is_filled_by_reads(const struct cache *cache)
 {
@@ -454,8 +527,11 @@ static bool parsed(const char *argument)
     } else if ((value = value_of(argument, "dcache=")) != NULL) {
         return parsed_cache(&data_cache, value);
     } else if ((value = value_of(argument, "misaligned=")) != NULL) {
-        misaligned = fopen(value, "w");
-        return misaligned != NULL;
+        return begun(&misaligned, value);
+    } else if ((value = value_of(argument, "fences=")) != NULL) {
+        return parsed_fences(value);
+    } else if ((value = value_of(argument, "crossed=")) != NULL) {
+        return begun(&crossed, value);
     } else {
         return false;
     }
@@ -473,6 +549,10 @@ int qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_info_t *info, int
     }
     if (out_file == NULL || start_address == 0 || stop_address == 0 || entries == 0) {
         fprintf(stderr, "instruction_counter: out, start and stop are needed\n");
+        return 1;
+    }
+    if ((fence_count != 0) != (crossed.file != NULL)) {
+        fprintf(stderr, "instruction_counter: fences and crossed are needed together\n");
         return 1;
     }
     if (has_flash() && !(is_filled_by_reads(&instruction_cache) && is_filled_by_reads(&data_cache))) {

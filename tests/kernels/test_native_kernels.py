@@ -24,6 +24,7 @@ FUNCTIONS = {  # of each family
     "edge_convolution": 14,
     "edge_depthwise": 4,
     "edge_fully_connected": 2,
+    "first_layers": 5,
     "fully_connected": 2,
     "pooling": 2,
     "row_filters": 10,

@@ -1,6 +1,6 @@
 """Many models in one program: C under sanitizers against the numpy references."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -91,15 +91,15 @@ def run_batch(graphs: Sequence[Graph], toolbox: Toolbox, seed: int, folder: Path
 
 
 @contextmanager
-def stacked() -> Iterator[None]:
+def stacked(offsets: Callable[..., dict[Block, int]] | None = None) -> Iterator[None]:
     """Plans on whole tensors lay these one above the other: of operators without a connection all inputs live at once,
     and to look for a small arena of so many takes minutes.
 
     Behind scratch lies the result of the operator before, behind a result the input of the next one: what is written
-    beyond either is noticed, as nothing of these is written again.
+    beyond either is noticed, as nothing of these is written again. `offsets`: another way to place them.
     """
     whole = "tinygen.planner.whole.whole"
-    with patch(f"{whole}.place", stacked_offsets), patch(f"{whole}.best_order", lambda graph: graph):
+    with patch(f"{whole}.place", offsets or stacked_offsets), patch(f"{whole}.best_order", lambda graph: graph):
         yield
 
 

@@ -5,22 +5,25 @@ from pathlib import Path
 
 import numpy as np
 
+from tests.support.batches import stacked
+from tests.support.fences import fenced_offsets, run, watched
 from tests.support.native_layers import FAMILIES, Outcome
 from tests.support.operator_models import OperatorModel
 from tests.support.reference import evaluate
 from tinygen import passes
-from tinygen.build.execute import execute
+from tinygen.build.execute import Sample
 from tinygen.build.firmware import MemoryLimits, build_firmware
 from tinygen.build.kernel_sources import kernel_library, native, operators
 from tinygen.build.toolchain import Sanitizer, for_board
 from tinygen.codegen.harness import Measure
 from tinygen.codegen.render import render
 from tinygen.frontends import import_model
+from tinygen.ir.graph import Graph
 from tinygen.ir.types import Array
 from tinygen.kernels.base import Kernel, Library, Toolbox
 from tinygen.planner.plan import PlanRequest, plan
 from tinygen.planner.schedule.schedule import Schedule
-from tinygen.targets import load
+from tinygen.targets import Board, load
 from tinygen.targets.isa import Isa
 
 _RAM_BYTES = 100 << 20
@@ -36,8 +39,8 @@ def check_vectors(isa: Isa, family: str, count: int, seed: int, target: str, fol
     source.write_bytes(model.finish())
     imported = import_model(source)
     toolbox = Toolbox(Library.PORTABLE, isa, has_native_kernels=True)
-    schedule = plan(passes.run(imported), load(target), toolbox, PlanRequest(_RAM_BYTES, False, False))
-    outputs = _outputs(schedule, source.name, model, folder)
+    schedule = fenced_plan(passes.run(imported), target, toolbox)
+    outputs = run_fenced(schedule, model.values, folder)
     differing = [
         f"{op.source}: {[tensor.shape for tensor in op.operands]} -> {op.results[0].shape}"
         for op, output, right in zip(imported.ops, outputs, evaluate(imported, model.values), strict=True)
@@ -47,17 +50,31 @@ def check_vectors(isa: Isa, family: str, count: int, seed: int, target: str, fol
     return Outcome(count, len(functions), frozenset(functions), tuple(differing), 0, 0)
 
 
+def fenced_plan(graph: Graph, target: str, toolbox: Toolbox) -> Schedule:
+    """Layers side by side on whole tensors, with fences between them."""
+    with stacked(fenced_offsets):
+        return plan(graph, _roomy(load(target)), toolbox, PlanRequest(_RAM_BYTES, may_split=False))
+
+
+def _roomy(board: Board) -> Board:
+    """The board with its largest RAM alone, which has room for all layers with fences between them."""
+    largest = max(board.rams, key=lambda memory: memory.size)
+    memories = tuple(memory for memory in board.memories if memory is largest or memory not in board.rams)
+    return board.model_copy(update={"memories": memories})
+
+
 def is_vector(kernel: Kernel, isa: Isa) -> bool:
     """Whether it is one of those with the vectors of an instruction set."""
     return kernel.function.startswith(_PREFIXES[isa])
 
 
-def _outputs(schedule: Schedule, title: str, model: OperatorModel, folder: Path) -> Sequence[Array]:
-    board = schedule.board
+def run_fenced(schedule: Schedule, inputs: Sample, folder: Path) -> Sequence[Array]:
+    """The outputs of a plan with fences, none of which is touched."""
+    board, files = schedule.board, render(schedule, "layers", "layers.tflite")
     trees = (kernel_library(Library.PORTABLE, None), operators(), native())
     checks = [Sanitizer.ADDRESS, Sanitizer.UNDEFINED] if board.is_host else []
-    files = render(schedule, "layers", title)
+    files = watched(files, "layers", schedule) if board.is_host else files
     toolchain = for_board(board, sanitizers=checks)
     image = build_firmware(schedule, "layers", files, trees, toolchain, folder, Measure.INSTRUCTIONS, MemoryLimits())
-    (outputs,) = execute(image, schedule, [model.values]).outputs
+    (outputs,) = run(image, schedule, [inputs])
     return outputs

@@ -10,16 +10,16 @@ static void pack_row(
 {
     const int32_t depth = layer->depth;
     const int32_t step = layer->kernel_height * depth;
-    const int32_t behind = columns - layer->pad_left;
-    const int32_t inside = behind < layer->input_width ? behind : layer->input_width;
-    const int32_t end = layer->pad_left + inside;
+    const int32_t before = layer->pad_left < columns ? layer->pad_left : columns;
+    const int32_t inside = columns - before < layer->input_width ? columns - before : layer->input_width;
+    const int32_t end = before + inside;
 
     if (row < 0 || row >= layer->input_height) {
         tg_mve_fill_rows(to, step, layer->zero_point, columns, depth);
         return;
     }
-    tg_mve_fill_rows(to, step, layer->zero_point, layer->pad_left, depth);
-    tg_mve_copy_rows(to + layer->pad_left * step, step, input + row * layer->input_width * depth, depth, inside, depth);
+    tg_mve_fill_rows(to, step, layer->zero_point, before, depth);
+    tg_mve_copy_rows(to + before * step, step, input + row * layer->input_width * depth, depth, inside, depth);
     tg_mve_fill_rows(to + end * step, step, layer->zero_point, columns - end, depth);
 }
 

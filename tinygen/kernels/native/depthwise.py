@@ -19,6 +19,7 @@ from tinygen.ops.clamp import Clamp
 from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
 from tinygen.ops.requantize import Int64Array
 from tinygen.ops.window import HW, UNIT
+from tinygen.targets.isa import Isa
 
 _BLOCK = 4  # outputs of a line at once
 _STRIDES = (1, 2)  # between positions
@@ -193,7 +194,7 @@ def lower_depthwise_conv2d(op: Op, toolbox: Toolbox) -> tuple[Kernel, ...]:
         reads=(op.input,),
         writes=(op.output,),
         tables=(Table(name, words),),
-        scratch_bytes=2 * lines.reach * _plane_positions(positions, is_3x3),
+        scratch_bytes=_scratch_bytes(lines, positions, is_3x3, toolbox.isa),
         batches=op.input.shape[0],
         channels=op.input.shape[3],
         input_bytes=op.input.type.elements // op.input.shape[0],
@@ -225,6 +226,16 @@ def _plane_positions(positions: PlaneAxis, is_3x3: bool) -> int:
     """Elements of a line of the plane: even, so that lines start at whole words."""
     elements = positions.reach if is_3x3 else max(positions.reach, _reach_of_blocks(positions))
     return elements + elements % 2
+
+
+def _scratch_bytes(lines: PlaneAxis, positions: PlaneAxis, is_3x3: bool, isa: Isa) -> int:
+    """Of a plane in whole words. With filters of any size C reads behind its last line what a weight of zero is
+    multiplied by, which assembly of the DSP extension does not."""
+    line = _plane_positions(positions, is_3x3)
+    reached = (positions.outputs - 1) * positions.stride + 2 * pairs_of_taps(positions)
+    last = line if is_3x3 or isa is Isa.DSP else max(line, reached)
+    elements = (lines.reach - 1) * line + last
+    return 2 * (elements + elements % 2)
 
 
 def _ways(
