@@ -101,25 +101,29 @@ _OPERATORS_RUN = (
 _ROWS_AS_THEY_COME = "tests/models/test_row_operators.py::test_a_fully_connected_layer_takes_rows_as_they_come"
 _SUMS = ("add_products", "add_channel_products", "scale_products", "sum_rows")
 _STATES = ("svdf", "lstm", "recurrent", "native_ring", "native_mve_ring")
+_PADDED = "tests/kernels/test_native_fences.py::test_padding_of_more_than_filters_reach"
 _RINGS = "tests/passes/test_ring_readers.py::test_item_17_rings_of_all_readers"
 _LIBRARY = "tests/kernels/test_library_recurrent.py::test_item_17_library"
 
 
 def _native(files: Sequence[str], families: Sequence[str], *more: str) -> "Room":
-    """A family of native C: random layers on the host and on an M4, whose assembly is another path."""
+    """A family of native C: random layers on the host and on an M4, whose assembly is another path, and on RISC-V, for
+    which some lines stand in the C."""
     tests = "tests/kernels/test_native_kernels.py::test_"
     run = [f"random_layers[{target}-{family}]" for target in ("host-sanitized", "m4") for family in families]
+    run += [f"random_layers_on_riscv[{family}]" for family in families]
     folder = "runtime_c/native/dsp"
     return Room(
         (*(f"{folder}/tg_native_{file}" for file in files), f"!{folder}/*_rv32.h", f"!{folder}/*thumb1.h"),
-        tuple(f"{tests}{name}" for name in (*run, *more)),
+        (*(f"{tests}{name}" for name in (*run, *more)), *(f"{_PADDED}[{target}]" for target in ("host-host", "rv32"))),
     )
 
 
 def _vectors(isa: str, files: Sequence[str], names: Sequence[str]) -> "Room":
     """Kernels of an instruction set's vectors, by names of tests."""
     folder, tests = f"runtime_c/native/{isa}/tg_native_{isa}_", f"tests/kernels/test_native_{isa}.py::test_"
-    return Room(tuple(f"{folder}{file}" for file in files), tuple(f"{tests}{name}" for name in names))
+    padded = f"{_PADDED}[{'host-mve' if isa == 'mve' else 'host-zve32x'}]"
+    return Room(tuple(f"{folder}{file}" for file in files), (*(f"{tests}{name}" for name in names), padded))
 
 
 def _mve(files: Sequence[str], families: Sequence[str], *more: str) -> "Room":
@@ -231,7 +235,7 @@ ROOMS = {
     ),
     "native C: packing": _native(
         ("pack_pixels.c", "pack_shallow.c", "pack_windows.c", "columns.h"),
-        ("convolution", "small_filters", "edge_convolution"),
+        ("convolution", "first_layers", "small_filters", "edge_convolution"),
     ),
     "native C: twins": _native(
         (
