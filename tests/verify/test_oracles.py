@@ -1,6 +1,9 @@
 """What is said where an oracle does not run a model: the operator where it is known, and what to do."""
 
+import os
+import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -17,10 +20,12 @@ from tests.support.tflite_writer import ModelWriter
 from tests.support.tflm import needs_tflm
 from tinygen.errors import UsageError
 from tinygen.frontends.tflite.schema import read
-from tinygen.verify import litert
+from tinygen.verify import litert, tflm
 from tinygen.verify.comparison import Rounding
 from tinygen.verify.litert import LiteRT
 from tinygen.verify.oracle import Oracle
+from tinygen.verify.survival import is_survived
+from tinygen.verify.tflm import Tflm
 from tinygen.verify.validate import validate
 
 REMEDY = "cannot run it, an oracle that can was expected. Compare with --against simulator."
@@ -116,6 +121,33 @@ def test_the_first_oracle_that_is_able(
         model.compiled, [[np.arange(1, 33, dtype=type).reshape(1, 4, 8)] * len(model.compiled.imported.inputs)]
     )
     assert (found.exact, found.oracle, found.permitted) == (True, oracle, ())
+
+
+@needs_litert
+def test_litert_would_end_the_process(tmp_path: Path) -> None:
+    """The quotient of scales is 0, on which its kernels abort."""
+    writer = ModelWriter()
+    inputs = [writer.tensor(name, (1, 4), scale=1e-45) for name in ("x", "x2")]
+    writer.operator("ADD", inputs, [writer.tensor("y", (1, 4), scale=3e38)])
+    (tmp_path / "m.tflite").write_bytes(writer.finish(inputs, [2]))
+    with pytest.raises(UsageError) as refused:
+        LiteRT(tmp_path / "m.tflite")
+    assert str(refused.value) == f"m.tflite: LiteRT's reference kernels {REMEDY}"
+
+
+def test_tflm_would_end_the_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    aborting = SimpleNamespace(from_bytes=lambda *_, **__: os.abort())
+    kinds = SimpleNamespace(kPreserveAllTensors=0)
+    monkeypatch.setattr(tflm, "runtime", SimpleNamespace(Interpreter=aborting, InterpreterConfig=kinds))
+    with pytest.raises(UsageError) as refused:
+        Tflm(DIGITS)
+    assert str(refused.value) == f"digits_int8.tflite: TFLite Micro's interpreter {REMEDY}"
+
+
+def test_a_signal_ends_the_copy_and_not_this_process() -> None:
+    assert not is_survived(os.abort)
+    assert is_survived(_refusing("only an exception"))
+    assert is_survived(partial(sys.exit, 1))
 
 
 @needs_tflm

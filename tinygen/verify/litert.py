@@ -15,11 +15,14 @@ from tinygen.frontends.tflite.schema import read
 from tinygen.ir.types import Array
 from tinygen.verify.comparison import Permission, Rounding
 from tinygen.verify.oracle import ON_INPUTS, Oracle, refusal
+from tinygen.verify.survival import is_survived
 
 try:
     from ai_edge_litert.interpreter import Interpreter, OpResolverType
 except ImportError:
     Interpreter = OpResolverType = None
+
+_WHO = "LiteRT's reference kernels"
 
 # what LiteRT's messages say of the operator at fault: its number, its kind, or a tensor of it
 _NODE = re.compile(r"Node number (\d+) \(\w+\) failed to")
@@ -74,18 +77,13 @@ class LiteRT:
         )  # LiteRT crashes on these
         self._names = {tensor.index: tensor.name for tensor in readable}
         self._variables = {tensor.index: tensor.name for tensor in whole.tensors if tensor.is_variable}
+        given = shapes or {}
+        sizes = {i: given[whole.tensors[i].name] for i in whole.inputs if whole.tensors[i].name in given}
+        prepare = partial(_prepared, model, sizes, has_references)
+        if not is_survived(prepare):
+            raise refusal(self._file, _WHO)
         try:
-            self._interpreter = Interpreter(
-                model_path=str(model),
-                experimental_op_resolver_type=(
-                    OpResolverType.BUILTIN_REF if has_references else OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES
-                ),
-                experimental_preserve_all_tensors=True,
-            )
-            for index in whole.inputs:
-                if shapes and whole.tensors[index].name in shapes:
-                    self._interpreter.resize_tensor_input(index, shapes[whole.tensors[index].name])
-            self._interpreter.allocate_tensors()
+            self._interpreter = prepare()
         except (RuntimeError, ValueError) as error:
             raise self._refusal(error, "it") from error
 
@@ -105,7 +103,7 @@ class LiteRT:
         """Names the operator where LiteRT does; its own words are about its source code."""
         at_fault = next(filter(partial(_is_blamed, str(error)), self._operators), None)
         place = self._file if at_fault is None else f"{self._file}, {at_fault.place}"
-        return refusal(place, "LiteRT's reference kernels", what)
+        return refusal(place, _WHO, what)
 
     def _tensors(self) -> dict[str, Array]:
         tensors = {}
@@ -115,6 +113,21 @@ class LiteRT:
             except ValueError:  # a tensor that no operator has filled holds nothing that can be read
                 continue
         return tensors
+
+
+def _prepared(model: Path, sizes: Mapping[int, tuple[int, ...]], has_references: bool) -> "Interpreter":
+    """Ready for inputs, those of `sizes` in other shapes than the file's."""
+    interpreter = Interpreter(
+        model_path=str(model),
+        experimental_op_resolver_type=(
+            OpResolverType.BUILTIN_REF if has_references else OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES
+        ),
+        experimental_preserve_all_tensors=True,
+    )
+    for index, shape in sizes.items():
+        interpreter.resize_tensor_input(index, shape)
+    interpreter.allocate_tensors()
+    return interpreter
 
 
 def _is_blamed(message: str, operator: RawOperator) -> bool:

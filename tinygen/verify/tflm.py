@@ -1,6 +1,7 @@
 """TFLite Micro's reference kernels, with all inner tensors (the optional package tflite-micro)."""
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ from tinygen.frontends.tflite.schema import read
 from tinygen.ir.types import Array
 from tinygen.verify.litert import LiteRTRun
 from tinygen.verify.oracle import ON_INPUTS, Oracle, refusal
+from tinygen.verify.survival import is_survived
 
 try:
     from tflite_micro.python.tflite_micro import runtime
@@ -43,12 +45,16 @@ class Tflm:
         used = {index for raw in whole.operators for index in (*raw.inputs, *raw.outputs)} | {*whole.inputs}
         variable = (tensor for tensor in whole.tensors if tensor.data is None and tensor.type is not TypeName.RESOURCE)
         self._tensors = [tensor for tensor in variable if tensor.index in used]
+        prepare = partial(
+            runtime.Interpreter.from_bytes,
+            model.read_bytes(),
+            arena_size=_ARENA_BYTES,
+            intrepreter_config=runtime.InterpreterConfig.kPreserveAllTensors,
+        )
+        if not is_survived(prepare):
+            raise self._refusal("it")
         try:
-            self._interpreter = runtime.Interpreter.from_bytes(
-                model.read_bytes(),
-                arena_size=_ARENA_BYTES,
-                intrepreter_config=runtime.InterpreterConfig.kPreserveAllTensors,
-            )
+            self._interpreter = prepare()
         except RuntimeError as error:
             raise self._refusal("it") from error
 
