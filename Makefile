@@ -97,7 +97,7 @@ bench-check: setup ## Derive the figures of README, docs/ and benchmarks/ again 
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m benchmarks.check $(if $(WRITE),--write) $(PAGES)
 
 .PHONY: bench-flash
-bench-flash: setup ## Plan image classification within 96 to 512 KB of flash (benchmarks/flash.md)
+bench-flash: setup ## Plan image classification and anomaly detection within limits of flash (benchmarks/flash.md)
 	@$(BIN)/python -m benchmarks.flash
 
 .PHONY: bench-goals

@@ -25,6 +25,7 @@ import numpy.typing as npt
 from benchmarks.calibration_operators import (
     convolutions_for_tiles,
     filters_of_one_line,
+    layers_of_narrow_blocks,
     layers_of_small_weights,
     operators,
     real_layers,
@@ -41,6 +42,7 @@ from tinygen.kernels.native.select import native_kernels
 from tinygen.kernels.prices import BASES, OWN, table, table_file, table_name
 from tinygen.kernels.select import has_kernel, variants
 from tinygen.kernels.tinygen_c.packed import packed_layers
+from tinygen.kernels.tinygen_c.squeezed import can_squeeze, squeezed_layer
 from tinygen.kernels.work import Work, work
 from tinygen.ops.add import Add
 from tinygen.ops.clamp import Clamp
@@ -147,6 +149,7 @@ def pairs_of_own(toolbox: Toolbox) -> list[Pair]:
     native = _in_all_forms((*plain, *chain.from_iterable(further)))
     pairs = [(op, kernel) for op in native for kernel in native_kernels(op, _with_native_kernels(toolbox))]
     pairs += [(op, packed_layers(op)[-1]) for op in plain if isinstance(op, Conv2D)]
+    pairs += [(op, squeezed_layer(op)) for op in layers_of_narrow_blocks() if can_squeeze(op)]
     library = replace(toolbox, has_native_kernels=False)
     others = (*plain, *real_layers())
     pairs += [(op, kernel) for op in others for kernel in variants(op, library) if kernel.is_own]

@@ -9,6 +9,7 @@ import numpy as np
 from tinygen.ir.graph import Op, Source
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import DType, Quant, TensorType
+from tinygen.kernels.squeezing import BLOCK
 from tinygen.ops.add import Add
 from tinygen.ops.clamp import Clamp
 from tinygen.ops.conv2d import Conv2D
@@ -35,6 +36,7 @@ _CHANNELS = (4, 8, 16, 24, 32, 48, 64, 96, 128, 256)
 _TILED = (8, 12, 16, 24, 32, 48, 64)
 _FILTERS = (HW(3, 3), HW(3, 3), HW(5, 5), HW(10, 4), HW(1, 3), HW(3, 1), HW(2, 2))
 _TIMES_SMALLER = (5, 12)  # weights, so that 4 or 8 products add up to 16 bits
+_NOT_ZERO = 0.95  # of blocks
 _LONG_FILTERS = (HW(3, 1), HW(5, 1), HW(9, 1), HW(15, 1), HW(5, 5), HW(7, 7), HW(4, 4))
 
 
@@ -85,6 +87,15 @@ def layers_of_small_weights() -> tuple[Op, ...]:
     )
     ops = (_with_small_weights(op) for op in _drawn(families) if isinstance(op, Conv2D | FullyConnected))
     return tuple(_named(op, index) for index, op in enumerate(ops))
+
+
+def layers_of_narrow_blocks() -> tuple[Op, ...]:
+    """Fully connected layers and 1x1 convolutions whose weights take from no bits to eight, block by block."""
+    families: tuple[tuple[int, Callable[[Random], Op]], ...] = (
+        (36, lambda random: _in_narrow_blocks(random, _fully_connected(random, random.choice((1, 1, 3))))),
+        (12, lambda random: _in_narrow_blocks(random, _convolution(random, UNIT, 1))),
+    )
+    return tuple(_named(op, index) for index, op in enumerate(_drawn(families)))
 
 
 def convolutions_for_tiles() -> tuple[Op, ...]:
@@ -162,6 +173,15 @@ def _real_tensor(shape: tuple[int, ...]) -> Tensor:
 def _with_small_weights(op: Conv2D | FullyConnected) -> Op:
     assert op.weights.data is not None
     return replace(op, weights=replace(op.weights, data=op.weights.data // _TIMES_SMALLER[op.macs // 64 % 2]))
+
+
+def _in_narrow_blocks(random: Random, op: Op) -> Op:
+    assert isinstance(op, Conv2D | FullyConnected) and op.weights.data is not None
+    rows = op.by_output(op.weights.data).astype(np.int64)
+    for first in range(0, rows.shape[1], BLOCK):
+        rows[:, first : first + BLOCK] >>= random.randrange(9)
+        rows[:, first : first + BLOCK] *= int(random.random() < _NOT_ZERO)
+    return replace(op, weights=replace(op.weights, data=rows.astype(np.int8).reshape(op.weights.shape)))
 
 
 def _inside(op: Conv2D | DepthwiseConv2D) -> Op:

@@ -100,6 +100,7 @@ _OPERATORS_RUN = (
 )
 _ROWS_AS_THEY_COME = "tests/models/test_row_operators.py::test_a_fully_connected_layer_takes_rows_as_they_come"
 _SUMS = ("add_products", "add_channel_products", "scale_products", "sum_rows")
+_SQUEEZED = "fully_connected_squeezed"
 _STATES = ("svdf", "lstm", "recurrent", "native_ring", "native_mve_ring")
 _PADDED = "tests/kernels/test_native_fences.py::test_padding_of_more_than_filters_reach"
 _RINGS = "tests/passes/test_ring_readers.py::test_item_17_rings_of_all_readers"
@@ -216,7 +217,7 @@ ROOMS = {
         needs_cmsis=True,
     ),
     "other templates": Room(
-        ("templates/ops/*.j2", *(f"!templates/ops/{name}*.j2" for name in (*_SUMS, *_STATES))),
+        ("templates/ops/*.j2", *(f"!templates/ops/{name}*.j2" for name in (*_SUMS, *_STATES, _SQUEEZED))),
         (
             *_OPERATORS_RUN,
             "tests/models/test_slices.py::test_any_number_of_slices[narrow-2]",
@@ -226,6 +227,16 @@ ROOMS = {
             "tests/kernels/test_dynamic_layers.py::test_s1_01_c_equals_the_references[host-sanitized]",
         ),
         needs_cmsis=True,
+    ),
+    "packed constants": Room(
+        (
+            "tinygen/kernels/squeezing.py",
+            "tinygen/kernels/tinygen_c/squeezed.py",
+            "runtime_c/operators/tg_squeezed*.h",
+            f"runtime_c/operators/tg_{_SQUEEZED}_s8.c",
+            f"templates/ops/{_SQUEEZED}_s8.c.j2",
+        ),
+        ("tests/kernels/test_squeezed_weights.py",),
     ),
     "native C: products": _native(
         ("gemm.[ch]", "gemm_body.h", "gemm_dsp.h", "gemm_thumb2.h", "blocks.[ch]", "convolve.c", "arithmetic.h"),

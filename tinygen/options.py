@@ -157,6 +157,14 @@ class Options:
         "such as 8K (default: a tenth of the plain constants; with --flash whatever helps and fits).",
         panel=HelpPanel.PLAN,
     )
+    packs_constants: bool = option(
+        True,
+        either("auto", "off", is_listed=True),
+        "--pack-constants",
+        help="Weights in fewer bits, the same values, which kernels unpack while they multiply: auto packs those of "
+        "fully connected layers and 1x1 convolutions where plans do not fit the flash otherwise, and takes longer.",
+        panel=HelpPanel.PLAN,
+    )
     objective: Objective | None = option(
         None,
         one_of(Objective),

@@ -431,6 +431,7 @@ def _toolbox(board: Board, library: Library, options: Options) -> Toolbox:
         chooses_by_cost=by_cost,
         tallest_tile=TILES[0] if has_native and options.may_grow and not is_small else 0,
         may_grow=options.may_grow,
+        packs_constants=options.packs_constants,
     )
 
 

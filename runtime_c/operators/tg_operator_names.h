@@ -83,6 +83,7 @@
 #define tg_fully_connected_coded_f32 TG_V(fully_connected_coded_f32)
 #define tg_fully_connected_listed_f32 TG_V(fully_connected_listed_f32)
 #define tg_fully_connected_listed_s8 TG_V(fully_connected_listed_s8)
+#define tg_fully_connected_squeezed_s8 TG_V(fully_connected_squeezed_s8)
 #define tg_gain_control TG_V(gain_control)
 #define tg_gather TG_V(gather)
 #define tg_gelu_f32 TG_V(gelu_f32)

@@ -4,17 +4,22 @@ from dataclasses import replace
 from itertools import pairwise, product
 from math import inf
 
+import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.command_line import DIGITS, tinygen
 from tests.support.graphs import GraphBuilder
 from tests.support.models import model_file
+from tinygen import paths
 from tinygen.ir.graph import Graph
-from tinygen.kernels.base import PLAIN, Library, Objective, Toolbox
+from tinygen.kernels.base import PACKED, PLAIN, Library, Objective, Toolbox
 from tinygen.kernels.native.select import is_native
+from tinygen.kernels.tinygen_c.squeezed import FullyConnectedSqueezedS8
+from tinygen.ops.fully_connected import FullyConnected
 from tinygen.ops.window import HW
-from tinygen.options import Options
+from tinygen.options import Kernels, Options
 from tinygen.pipeline import Compiled, Shared, plan_model
 from tinygen.planner.cost import growth
 from tinygen.planner.cost.choice import instructions, select
@@ -114,6 +119,75 @@ def test_memory_as_the_goal_keeps_native_kernels_within_little_flash() -> None:
     assert _flash_bytes(compiled) <= 160 << 10
     assert any(is_native(call.kernel) for call in compiled.schedule.all_calls)
     assert _cost(compiled) < 30e6
+
+
+def _ad(goal: Objective | None = Objective.TIME, **more: object) -> Compiled:
+    options = {"objective": goal, "cmsis_nn": paths.WITHOUT_CMSIS_NN, **more}
+    return plan_model(model_file("ad01_int8"), Options(_M4.name, **options), shared=_SHARED)  # type: ignore[arg-type]
+
+
+def _packed(compiled: Compiled) -> int:
+    return sum(isinstance(call.kernel, FullyConnectedSqueezedS8) for call in compiled.schedule.all_calls)
+
+
+def test_weights_are_packed_where_the_flash_demands_it() -> None:
+    """Anomaly detection from 216 to 312 KB: none where all fit, and none when off."""
+    found = [(limit, _ad(flash_bytes=limit << 10)) for limit in range(216, 328, 16)]
+    for limit, compiled in found:
+        assert _flash_bytes(compiled) <= limit << 10
+    assert _packed(found[0][1]) > 5 and _packed(found[-1][1]) == 0
+    costs = [_cost(compiled) for _, compiled in found]
+    assert all(less >= more for less, more in pairwise(costs))
+    assert costs[0] < 3.8 * costs[-1]
+    assert _packed(_ad(flash_bytes=216 << 10, packs_constants=False)) == 0
+    assert _packed(_ad()) == _packed(_ad(Objective.SIZE)) == 0
+
+
+@pytest.mark.parametrize("goal", [None, *Objective])
+def test_the_smallest_of_all_is_planned_where_nothing_fits(goal: Objective | None) -> None:
+    """So a refusal says what is missing."""
+    compiled = _ad(goal, flash_bytes=100 << 10)
+    assert const_bytes(compiled.schedule) < 205_000 and _packed(compiled) == 9
+
+
+@pytest.mark.parametrize("kernels", list(Kernels))
+def test_all_choices_of_kernels_pack(kernels: Kernels) -> None:
+    if kernels is Kernels.CMSIS_NN and paths.cmsis_nn(None) is None:
+        pytest.skip("CMSIS-NN is not there: its choice is not tried")
+    compiled = _ad(kernels=kernels, cmsis_nn=None, flash_bytes=240 << 10)
+    assert const_bytes(compiled.schedule) < 240 << 10 and _packed(compiled)
+
+
+@st.composite
+def _vectors(draw: st.DrawFn) -> Graph:
+    """Fully connected layers one after the other, with weights of any width."""
+    build = GraphBuilder(draw(st.integers(0, 99)))
+    tensor = build.input(1, draw(st.integers(8, 80)))
+    for _ in range(draw(st.integers(1, 3))):
+        tensor = build.fully_connected(tensor, draw(st.sampled_from([4, 8, 40])))
+        op = build.ops[-1]
+        assert isinstance(op, FullyConnected) and op.weights.data is not None
+        data = (op.weights.data.astype(np.int64) >> draw(st.integers(0, 7))).astype(np.int8)
+        build.ops[-1] = replace(op, weights=replace(op.weights, data=data))
+    return build.graph(tensor)
+
+
+@given(_vectors(), st.floats(0, 1))
+@settings(max_examples=12, deadline=None)
+def test_no_combination_with_packed_weights_is_faster(graph: Graph, share: float) -> None:
+    packing = replace(_AUTO, packs_constants=True)
+    layers = [op.operands[1] for op in graph.ops]
+    ways = []
+    for growths in product((0, PLAIN, PACKED), repeat=len(layers)):
+        tools = replace(packing, tallest_tile=0, growths=tuple(zip(layers, growths, strict=True)))
+        schedule = plan(graph, _M4, tools)
+        ways.append((const_bytes(schedule), estimated_instructions(schedule, Library.PORTABLE)))
+    least, most = min(bytes for bytes, _ in ways), max(bytes for bytes, _ in ways)
+    limit = int(least + share * (most - least))
+    _, schedule = planned_within(limit, graph.ops, packing, lambda tools: plan(graph, _M4, tools))
+    assert const_bytes(schedule) <= limit
+    fastest = min(cost for bytes, cost in ways if bytes <= limit)
+    assert estimated_instructions(schedule, Library.PORTABLE) <= fastest * (1 + 1e-9)
 
 
 def test_a_limit_that_nothing_fits_ends_with_the_plain_kernels() -> None:

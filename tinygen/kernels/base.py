@@ -32,6 +32,7 @@ class Objective(Enum):
 
 
 PLAIN = -1  # growth of weights that stand in flash as the library's kernels read them
+PACKED = -2  # of those that stand there in fewer bits
 
 
 class Planned(Protocol):
@@ -63,7 +64,10 @@ class Toolbox:
     has_native_kernels: bool = False  # tinygen's own, which `library` backs
     chooses_by_cost: bool = False  # native kernels only where they are cheaper than the library's
     tallest_tile: int = 0  # rows of outputs for Winograd's method; tall ones take more flash, 0 is without
-    growths: tuple[tuple[Tensor, int], ...] = ()  # the same by the weights of layers that have their own; or `PLAIN`
+    growths: tuple[
+        tuple[Tensor, int], ...
+    ] = ()  # by the weights of layers that have their own, `PLAIN` and `PACKED` too
+    packs_constants: bool = False  # weights may be packed where they do not fit the flash otherwise
     may_grow: bool = True  # native kernels may take more RAM, on whole tensors, than the library's
     works_in_place: bool = False  # results take the memory of operands where they can, even if that takes longer
     has_thumb2: bool = True  # Armv6-M has not: other costs, as native kernels are C there and CMSIS-NN lacks products
@@ -78,11 +82,13 @@ class Toolbox:
 
     @property
     def of_library(self) -> "Toolbox":
-        """Without kernels of tinygen's own: a choice among fewer."""
-        return replace(self, has_native_kernels=False, chooses_by_cost=False, tallest_tile=0, growths=())
+        """Without kernels of tinygen's own, but for those of packed weights: a choice among fewer."""
+        packed = tuple(growth for growth in self.growths if growth[1] == PACKED)
+        return replace(self, has_native_kernels=False, chooses_by_cost=False, tallest_tile=0, growths=packed)
 
     def tallest_tile_of(self, weights: Tensor) -> int:
-        """Rows of outputs for Winograd's method with these weights; `PLAIN` for the library's kernels alone."""
+        """Rows of outputs for Winograd's method with these weights; `PLAIN` for the library's kernels alone, `PACKED`
+        for those that unpack them."""
         return self._tallest_tiles.get(weights, self.tallest_tile)
 
     @cached_property

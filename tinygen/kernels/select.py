@@ -3,7 +3,7 @@
 from tinygen.ir.graph import Op
 from tinygen.ir.types import DType
 from tinygen.kernels import engine
-from tinygen.kernels.base import Kernel, Lowering, Lowerings, Toolbox, united
+from tinygen.kernels.base import PACKED, Kernel, Lowering, Lowerings, Toolbox, united
 from tinygen.kernels.cmsis_nn import (
     addition,
     batch_matmul,
@@ -24,7 +24,7 @@ from tinygen.kernels.cmsis_nn import (
 )
 from tinygen.kernels.float32.select import FLOAT_LOWERINGS
 from tinygen.kernels.int16.select import INT16_LOWERINGS
-from tinygen.kernels.native.select import native_kernels
+from tinygen.kernels.native.select import is_plain_int8, native_kernels
 from tinygen.kernels.tinygen_c import (
     choice,
     control,
@@ -47,6 +47,7 @@ from tinygen.kernels.tinygen_c import (
     strided_copy,
     unsigned_pooling,
 )
+from tinygen.kernels.tinygen_c.squeezed import can_squeeze, squeezed_layer
 from tinygen.kernels.without_scratch import without_scratch
 from tinygen.ops.rescale import Rescale
 
@@ -103,11 +104,18 @@ def _lowering(op: Op) -> Lowering | None:
     return special.get(type(op)) or LOWERINGS.get(type(op))
 
 
+def can_pack(op: Op) -> bool:
+    """Whether a kernel unpacks its weights, which no goal but little flash asks for."""
+    return can_squeeze(op) and is_plain_int8(op)
+
+
 def variants(op: Op, toolbox: Toolbox) -> tuple[Kernel, ...]:
     """The kernels that can run `op`, all of the same result: the fastest first, each further one with less scratch.
 
     KeyError for operators that only move or rename memory.
     """
+    if _is_packed(op, toolbox):
+        return (squeezed_layer(op),)
     lower = _lowering(op)
     if lower is None:
         raise KeyError(type(op).__name__)
@@ -119,6 +127,10 @@ def variants(op: Op, toolbox: Toolbox) -> tuple[Kernel, ...]:
     if not native:
         return others
     return (*native, *(kernel for kernel in others if kernel.scratch_bytes < native[-1].scratch_bytes))
+
+
+def _is_packed(op: Op, toolbox: Toolbox) -> bool:
+    return any(toolbox.tallest_tile_of(operand) == PACKED for operand in op.operands) and can_pack(op)
 
 
 def select(op: Op, toolbox: Toolbox, scratch_bytes: int | None = None) -> Kernel:

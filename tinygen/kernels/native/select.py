@@ -36,7 +36,7 @@ def is_native(kernel: Kernel) -> bool:
 def native_kernels(op: Op, toolbox: Toolbox) -> tuple[Kernel, ...]:
     """The native kernels for `op`: the fastest first, each further one with less scratch."""
     lower = _LOWERINGS_OF.get(toolbox.isa, LOWERINGS).get(type(op))
-    if lower is None or not _is_plain_int8(op) or _stays_plain(op, toolbox):
+    if lower is None or not is_plain_int8(op) or _stays_plain(op, toolbox):
         return ()
     kernels = lower(op, toolbox)
     return kernels if isinstance(kernels, tuple) else (kernels,)
@@ -44,10 +44,10 @@ def native_kernels(op: Op, toolbox: Toolbox) -> tuple[Kernel, ...]:
 
 def _stays_plain(op: Op, toolbox: Toolbox) -> bool:
     """Whether its weights stand in flash as the library's kernels read them."""
-    return bool(toolbox.growths) and any(toolbox.tallest_tile_of(operand) == PLAIN for operand in op.operands)
+    return bool(toolbox.growths) and any(toolbox.tallest_tile_of(operand) <= PLAIN for operand in op.operands)
 
 
-def _is_plain_int8(op: Op) -> bool:
+def is_plain_int8(op: Op) -> bool:
     """Whether all that `op` computes with is int8, and no operand is narrower, coded or with zero points of weights.
 
     Operands of int32 say where others lie: no sums are multiplied.

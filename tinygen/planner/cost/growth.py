@@ -1,23 +1,24 @@
 """Which layers' weights grow in flash for the sake of speed: within a limit, and for what a percent of time may cost.
 
-A layer's weights stand there as the library's kernels read them, packed for kernels of tinygen's own, or transformed
-for tiles of Winograd's method: each step takes more bytes and fewer instructions. Layers are independent of each other,
-so an exchange rate decides for each alone; within a limit it is the knapsack problem with one choice of each group
-(Kellerer, Pferschy, Pisinger: Knapsack Problems, 2004, chapter 11), solved by the points that no other beats.
+A layer's weights stand there in fewer bits, as the library's kernels read them, packed for kernels of tinygen's own, or
+transformed for tiles of Winograd's method: each step takes more bytes and fewer instructions. Layers are independent of
+each other, so an exchange rate decides for each alone; within a limit it is the knapsack problem with one choice of
+each group (Kellerer, Pferschy, Pisinger: Knapsack Problems, 2004, chapter 11), solved by the points that no other
+beats.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, groupby
+from itertools import chain, groupby, islice
 from typing import NamedTuple, TypeVar
 
 from tinygen.ir.graph import Op
 from tinygen.ir.tensor import Tensor
-from tinygen.kernels.base import PLAIN, Table, Toolbox
-from tinygen.kernels.select import has_kernel
+from tinygen.kernels.base import PACKED, PLAIN, Objective, Table, Toolbox
+from tinygen.kernels.select import can_pack, has_kernel
 from tinygen.ops.weighted import Weighted
 from tinygen.planner.cost.choice import instructions, select
-from tinygen.planner.cost.cost import costs
+from tinygen.planner.cost.cost import costs, estimated_instructions
 from tinygen.planner.schedule.constants import bytes_of, const_bytes, fit_within
 from tinygen.planner.schedule.schedule import Schedule
 
@@ -31,17 +32,18 @@ _MOST_PLANS = 3  # of some small weights and some large ones, before all are sma
 class _Way:
     """How a layer's weights may stand in flash."""
 
-    growth: int  # rows of a tile, or `PLAIN`
+    growth: int  # rows of a tile, `PLAIN` or `PACKED`
     bytes: int
     instructions: float
 
 
 @dataclass(frozen=True)
 class _Layer:
-    """Operators of the same weights, and the ways of these: the largest first, each further one with fewer bytes and
-    more instructions."""
+    """Operators of the same weights, the way of these in the toolbox, and those that no other beats: the largest first,
+    each further one with fewer bytes and more instructions."""
 
     weights: Tensor
+    standing: _Way
     ways: tuple[_Way, ...]
 
     def as_planned(self, taken: _Way, bytes: int) -> "_Layer":
@@ -91,37 +93,70 @@ def planned_within(
     beside: Callable[[Schedule, Toolbox], int] = lambda *_: 0,
 ) -> tuple[Toolbox, Schedule]:
     """The toolbox, and its plan, with weights that are as fast as constants within the limit can be, where a plan takes
-    so many bytes `beside` its constants.
+    so many bytes `beside` its constants. Packed weights are looked at where not all fit as they are.
 
     As last resort that of the library's kernels alone, and where not even that fits the smallest of all.
     """
-    if not toolbox.has_native_kernels:
-        return toolbox, plan(toolbox)
-    starts = (toolbox, replace(toolbox, tallest_tile=0, growths=()))
-    found: list[tuple[Toolbox, Schedule]] = []
-    for tools, schedule in chain(
-        *(_smaller(limit_bytes, ops, start, plan, beside) for start in dict.fromkeys(starts)),
-        ((tools, plan(tools)) for tools in [toolbox.of_library] * toolbox.chooses_by_cost),
-    ):
-        if fit_within(schedule, limit_bytes - beside(schedule, tools)):
-            return tools, schedule
-        found.append((tools, schedule))
-    return min(found, key=lambda each: const_bytes(each[1]) + beside(each[1], each[0]))
+    first = plan(toolbox)
+    can_shrink = toolbox.has_native_kernels or toolbox.packs_constants
+    if not can_shrink or fit_within(first, limit_bytes - beside(first, toolbox)):
+        return toolbox, first
+    planned = {toolbox: first}
+
+    def planning(tools: Toolbox) -> Schedule:
+        if tools not in planned:
+            planned[tools] = plan(tools)
+        return planned[tools]
+
+    fitting: list[tuple[Toolbox, Schedule]] = []
+    for growths in _all_growths(toolbox):
+        shrinking = (_smaller(limit_bytes, ops, start, growths, planning, beside) for start in _starts(toolbox))
+        found = (way for way in chain.from_iterable(shrinking) if _fits(limit_bytes, *way, beside))
+        fitting += islice(found, 1)
+    if fitting:
+        return min(fitting, key=lambda way: _worth(*way))
+    if toolbox.packs_constants:
+        planning(_smallest(ops, _starts(toolbox)[-1]))
+    return min(planned.items(), key=lambda way: const_bytes(way[1]) + beside(way[1], way[0]))
+
+
+def _fits(limit_bytes: int, toolbox: Toolbox, schedule: Schedule, beside: Callable[[Schedule, Toolbox], int]) -> bool:
+    return fit_within(schedule, limit_bytes - beside(schedule, toolbox))
+
+
+def _worth(toolbox: Toolbox, schedule: Schedule) -> float:
+    """Of plans within the limit, to be small: instructions, but where time alone is not the goal those of each byte."""
+    instructions = estimated_instructions(schedule, toolbox.library)
+    return instructions if toolbox.objective is Objective.TIME else instructions * schedule.arena_bytes
+
+
+def _starts(toolbox: Toolbox) -> tuple[Toolbox, ...]:
+    """What is made smaller: with large weights, without, and as last resort the library's kernels alone."""
+    without = replace(toolbox, tallest_tile=0, growths=())
+    return tuple(dict.fromkeys((toolbox, without, *[toolbox.of_library] * toolbox.chooses_by_cost)))
+
+
+def _all_growths(toolbox: Toolbox) -> tuple[tuple[int, ...], ...]:
+    """The tallest tile first; then the same with packed weights, whose code may take more than they leave."""
+    plain = _tiles(toolbox) + (PLAIN,) * toolbox.chooses_by_cost
+    return (plain, (*plain, PACKED)) if toolbox.packs_constants else (plain,)
 
 
 def _smaller(
     limit_bytes: int,
     ops: Iterable[Op],
     toolbox: Toolbox,
+    growths: Sequence[int],
     plan: Callable[[Toolbox], Schedule],
     beside: Callable[[Schedule, Toolbox], int],
 ) -> Iterator[tuple[Toolbox, Schedule]]:
     """A toolbox with its plan, then others whose weights take what the one before them leaves within the limit."""
     tried, schedule = toolbox, plan(toolbox)
     yield tried, schedule
-    growths = _tiles(toolbox) + ((PLAIN,) if toolbox.chooses_by_cost else ())
     layers = _layers([op for op in ops if has_kernel(op)], toolbox, growths)
-    taken: Sequence[_Way] = [layer.ways[0] for layer in layers]
+    if all(layer.standing is layer.ways[-1] for layer in layers):
+        return
+    taken: Sequence[_Way] = [layer.standing for layer in layers]
     for _ in range(_MOST_PLANS):
         planned = _bytes_in(schedule, layers)
         layers = [layer.as_planned(way, bytes) for layer, way, bytes in zip(layers, taken, planned, strict=True)]
@@ -133,6 +168,12 @@ def _smaller(
         schedule = plan(tried)
         yield tried, schedule
         taken = fastest
+
+
+def _smallest(ops: Iterable[Op], toolbox: Toolbox) -> Toolbox:
+    """With the fewest bytes of each layer's weights, packed ones among them."""
+    layers = _layers([op for op in ops if has_kernel(op)], toolbox, _all_growths(toolbox)[-1])
+    return _grown(toolbox, layers, [layer.ways[-1] for layer in layers])
 
 
 def _bytes_in(schedule: Schedule, layers: Sequence[_Layer]) -> list[int]:
@@ -154,21 +195,26 @@ def _layers(ops: Sequence[Op], toolbox: Toolbox, growths: Sequence[int]) -> list
     for op in ops:
         if isinstance(op, Weighted) and op.weights.is_constant:
             by_weights.setdefault(op.weights, []).append(op)
-    return [_Layer(weights, tuple(_ways(weights, users, toolbox, growths))) for weights, users in by_weights.items()]
+    return [_layer(weights, users, toolbox, growths) for weights, users in by_weights.items()]
+
+
+def _layer(weights: Tensor, users: Sequence[Op], toolbox: Toolbox, growths: Sequence[int]) -> _Layer:
+    ways = list(_ways(weights, users, toolbox, growths))
+    unbeaten = _unbeaten(ways, lambda way: (way.bytes, way.instructions))
+    return _Layer(weights, ways[0], tuple(reversed(unbeaten)))
 
 
 def _ways(weights: Tensor, users: Sequence[Op], toolbox: Toolbox, growths: Sequence[int]) -> Iterator[_Way]:
-    """The largest first; what takes more bytes and more instructions than another is left out."""
+    """All of them, that of the toolbox first."""
     found = costs(toolbox)
     most = toolbox.tallest_tile_of(weights)
-    ways = []
-    for growth in (growth for growth in growths if growth <= most):
+    can_be_packed = all(map(can_pack, users))
+    for growth in (growth for growth in growths if growth <= most and (growth != PACKED or can_be_packed)):
         tools = replace(toolbox, growths=((weights, growth),))
         kernels = [select(op, tools) for op in users]
         instructions = sum(found.call(op, kernel) for op, kernel in zip(users, kernels, strict=True))
         bytes = bytes_of(table for kernel in kernels for table in kernel.tables)
-        ways.append(_Way(growth, bytes, instructions))
-    yield from reversed(_unbeaten(ways, lambda way: (way.bytes, way.instructions)))
+        yield _Way(growth, bytes, instructions)
 
 
 def _fastest(layers: Sequence[_Layer], room_bytes: int) -> tuple[_Way, ...] | None:
