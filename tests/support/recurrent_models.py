@@ -80,8 +80,12 @@ def lstm_model(
     cell_scale: float | None = None,
     bias: int | None = None,
     layer: Layer | None = None,
+    result: tuple[float, int] | None = None,
 ) -> tuple[bytes, tuple[int, ...], str]:
-    """x -> UNIDIRECTIONAL_SEQUENCE_LSTM -> y, the shape of x and its type: int8, int16 or float32."""
+    """x -> UNIDIRECTIONAL_SEQUENCE_LSTM -> y, the shape of x and its type: int8, int16 or float32.
+
+    `result`: scale and zero point of y, where they are not the state's.
+    """
     rng = np.random.default_rng(seed)
     batches, steps, inputs, units = (int(rng.integers(1, most)) for most in (3, 6, 20, 12))
     is_wide, is_time_major = bool(rng.integers(2)), bool(rng.integers(2))
@@ -128,7 +132,7 @@ def lstm_model(
     hidden = tensor("hidden state", (batches, units), kind, h_scale, h_zero)
     exponent = int(rng.integers(9, 16))
     cell = tensor("cell state", (batches, units), "float32" if is_real else "int16", cell_scale or 2.0**-exponent)
-    y = tensor("y", (*order, units), kind, h_scale, h_zero)
+    y = tensor("y", (*order, units), kind, *(result or (h_scale, h_zero)))
     absent = [-1, -1, -1]
     operands = [x, *kernels, *recurrent, *absent, *biases, -1, -1, hidden, cell, *absent, -1]
     model.operator(

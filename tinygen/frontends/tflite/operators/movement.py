@@ -8,6 +8,7 @@ import numpy as np
 import tflite
 
 from tinygen.frontends.tflite.node import Node, Readers, UnsupportedError
+from tinygen.frontends.tflite.operators.stored import as_stored
 from tinygen.ir.graph import Op
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import DType, TensorType
@@ -433,22 +434,34 @@ def paddings(node: Node) -> tuple[tuple[int, ...], tuple[int, ...]]:
     return numbers[0::2], numbers[1::2]
 
 
-READERS: Readers = {
-    "BATCH_TO_SPACE_ND": read_batch_to_space,
-    "BROADCAST_TO": read_broadcast_to,
-    "CONCATENATION": read_concatenation,
-    "DEPTH_TO_SPACE": read_depth_to_space,
-    "DYNAMIC_UPDATE_SLICE": read_dynamic_update_slice,
-    "EMBEDDING_LOOKUP": read_embedding_lookup,
-    "GATHER": read_gather,
-    "GATHER_ND": read_gather_nd,
-    "MIRROR_PAD": read_mirror_pad,
-    "PACK": read_pack,
-    "PAD": read_pad,
-    "PADV2": read_pad_v2,
-    "REVERSE_V2": read_reverse,
-    "SPACE_TO_BATCH_ND": read_space_to_batch,
-    "SPACE_TO_DEPTH": read_space_to_depth,
-    "TILE": read_tile,
-    "TRANSPOSE": read_transpose,
-}
+READERS: Readers = as_stored(
+    {
+        "BATCH_TO_SPACE_ND": read_batch_to_space,
+        "BROADCAST_TO": read_broadcast_to,
+        "CONCATENATION": read_concatenation,
+        "DEPTH_TO_SPACE": read_depth_to_space,
+        "DYNAMIC_UPDATE_SLICE": read_dynamic_update_slice,
+        "EMBEDDING_LOOKUP": read_embedding_lookup,
+        "GATHER": read_gather,
+        "GATHER_ND": read_gather_nd,
+        "MIRROR_PAD": read_mirror_pad,
+        "PACK": read_pack,
+        "PAD": read_pad,
+        "PADV2": read_pad_v2,
+        "REVERSE_V2": read_reverse,
+        "SPACE_TO_BATCH_ND": read_space_to_batch,
+        "SPACE_TO_DEPTH": read_space_to_depth,
+        "TILE": read_tile,
+        "TRANSPOSE": read_transpose,
+    },
+    {
+        "BROADCAST_TO": 0,
+        "DEPTH_TO_SPACE": 0,
+        "GATHER": 0,
+        "GATHER_ND": 0,
+        "REVERSE_V2": 0,
+        "SPACE_TO_DEPTH": 0,
+        "TILE": 0,
+        "TRANSPOSE": 0,
+    },
+)

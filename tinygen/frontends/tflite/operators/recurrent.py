@@ -8,6 +8,7 @@ import tflite
 
 from tinygen.frontends.tflite.activation import fused_clamp
 from tinygen.frontends.tflite.node import Node, Readers, UnsupportedError
+from tinygen.frontends.tflite.operators.stored import as_stored
 from tinygen.ir.graph import Op
 from tinygen.ir.tensor import Tensor
 from tinygen.ops.clamp import Clamp
@@ -197,10 +198,15 @@ def state_of(node: Node, position: int) -> tuple[Tensor, Tensor]:
     return tensor, node.intermediate(tensor, "next", tensor.shape)
 
 
-READERS: Readers = {
-    "BIDIRECTIONAL_SEQUENCE_LSTM": read_bidirectional_lstm,
-    "BIDIRECTIONAL_SEQUENCE_RNN": read_bidirectional_rnn,
-    "SVDF": read_svdf,
-    "UNIDIRECTIONAL_SEQUENCE_LSTM": read_lstm,
-    "UNIDIRECTIONAL_SEQUENCE_RNN": read_rnn,
-}
+READERS: Readers = as_stored(
+    {
+        "BIDIRECTIONAL_SEQUENCE_LSTM": read_bidirectional_lstm,
+        "BIDIRECTIONAL_SEQUENCE_RNN": read_bidirectional_rnn,
+        "SVDF": read_svdf,
+        "UNIDIRECTIONAL_SEQUENCE_LSTM": read_lstm,
+        "UNIDIRECTIONAL_SEQUENCE_RNN": read_rnn,
+    },
+    {
+        "UNIDIRECTIONAL_SEQUENCE_LSTM": _ONE_DIRECTION.hidden,  # whose integers are those of the result
+    },
+)

@@ -3,6 +3,7 @@
 import tflite
 
 from tinygen.frontends.tflite.node import Node, Readers, UnsupportedError
+from tinygen.frontends.tflite.operators.stored import as_stored
 from tinygen.ir.graph import Op
 from tinygen.ops.interpolate import Interpolate, Neighbours
 from tinygen.ops.resize import ResizeBilinear, ResizeNearest
@@ -54,7 +55,12 @@ def _check_size(node: Node) -> None:
         raise UnsupportedError(f"size {list(size)} does not fit output {list(node.output().shape)}")
 
 
-READERS: Readers = {
-    "RESIZE_BILINEAR": read_resize_bilinear,
-    "RESIZE_NEAREST_NEIGHBOR": read_resize_nearest_neighbor,
-}
+READERS: Readers = as_stored(
+    {
+        "RESIZE_BILINEAR": read_resize_bilinear,
+        "RESIZE_NEAREST_NEIGHBOR": read_resize_nearest_neighbor,
+    },
+    {
+        "RESIZE_NEAREST_NEIGHBOR": 0,
+    },
+)

@@ -8,6 +8,7 @@ import tflite
 
 from tinygen.frontends.tflite.activation import fused_activation
 from tinygen.frontends.tflite.node import Node, Reader, Readers, UnsupportedError
+from tinygen.frontends.tflite.operators.stored import as_stored
 from tinygen.ops.broadcast_to import BroadcastTo
 from tinygen.ops.clamp import Clamp
 from tinygen.ops.integer_arithmetic import IntegerArithmetic, IntegerFunction
@@ -116,15 +117,21 @@ def _arithmetic(function: IntegerFunction, options: type[_Activated] | None = No
     return read_arithmetic
 
 
-READERS: Readers = {
-    "DENSIFY": read_densify,
-    "EXPAND_DIMS": read_reshape_to_output,
-    "FILL": read_fill,
-    "RESHAPE": read_reshape,
-    "SHAPE": read_shape,
-    "SQUEEZE": read_reshape_to_output,
-    "ZEROS_LIKE": read_zeros_like,
-}
+READERS: Readers = as_stored(
+    {
+        "DENSIFY": read_densify,
+        "EXPAND_DIMS": read_reshape_to_output,
+        "FILL": read_fill,
+        "RESHAPE": read_reshape,
+        "SHAPE": read_shape,
+        "SQUEEZE": read_reshape_to_output,
+        "ZEROS_LIKE": read_zeros_like,
+    },
+    {
+        "RESHAPE": 0,
+        "SQUEEZE": 0,
+    },
+)
 
 INTEGER_READERS: Readers = {
     "ADD": _arithmetic(IntegerFunction.ADD, tflite.AddOptions),

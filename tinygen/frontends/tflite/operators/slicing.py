@@ -7,6 +7,7 @@ import tflite
 
 from tinygen.frontends.tflite.node import Node, Readers, UnsupportedError
 from tinygen.frontends.tflite.operators.movement import axis_index
+from tinygen.frontends.tflite.operators.stored import as_stored
 from tinygen.ir.graph import Op
 from tinygen.ir.tensor import Tensor
 from tinygen.ops.reshape import Reshape
@@ -167,10 +168,13 @@ def _reshape(node: Node, input: Tensor, output: Tensor) -> Reshape:
     return Reshape(name=output.name, source=node.source, input=input, output=output)
 
 
-READERS: Readers = {
-    "SLICE": read_slice,
-    "SPLIT": read_split,
-    "SPLIT_V": read_split_v,
-    "STRIDED_SLICE": read_strided_slice,
-    "UNPACK": read_unpack,
-}
+READERS: Readers = as_stored(
+    {
+        "SLICE": read_slice,
+        "SPLIT": read_split,
+        "SPLIT_V": read_split_v,
+        "STRIDED_SLICE": read_strided_slice,
+        "UNPACK": read_unpack,
+    },
+    {"SLICE": 0, "SPLIT": 1, "SPLIT_V": 0, "STRIDED_SLICE": 0},
+)
