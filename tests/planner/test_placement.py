@@ -324,13 +324,33 @@ def test_a_result_may_lie_exactly_on_its_operand_but_not_beside_that() -> None:
 @pytest.mark.parametrize("is_first", [False, True])
 def test_distances_of_results_in_place_are_not_those_of_others(is_first: bool) -> None:
     """Of buffers of the same steps distances are kept, whoever asks first."""
-    parts, steps = (Part(0, 8, ticks(0, 2)),), object()
-    one, other = (Block(name, 8, 4, parts, Pattern(parts, steps)) for name in "ab")
+    parts = (Part(0, 8, ticks(0, 2)),)
+    one, other = (Block(name, 8, 4, parts, Pattern(parts)) for name in "ab")
     pair = InPlace(one, 0, other, 8, 8)
     asked = ([pair], []) if is_first else ([], [pair])
     found = [forbidden(one, other, pairs) for pairs in asked]
     alone = [_gaps_alone(parts, pairs) for pairs in asked]
     assert found == alone
+
+
+def test_distances_depend_on_how_far_steps_are_from_each_other() -> None:
+    """Of patterns that are known: asked again at the same distance they are the same, at another one they are not."""
+    one = Pattern((Part(0, 8, ticks(0, 1)), Part(8, 8, ticks(2, 5))))
+    other = Pattern((Part(0, 4, ticks(0, 2)),))
+    found = []
+    for begin, later in ((0, 0), (0, 1), (7, 1), (7, 4), (3, 6), (0, 0)):
+        known, anew = (
+            [
+                Block("one", 16, 4, tuple(part._replace(live=part.live << begin) for part in one.parts), *of_one),
+                Block("other", 4, 4, tuple(p._replace(live=p.live << begin + later) for p in other.parts), *of_other),
+            ]
+            for of_one, of_other in (((one, begin), (other, begin + later)), ((), ()))
+        )
+        assert [block.live for block in known] == [block.live for block in anew]
+        assert live_bytes(known) == live_bytes(anew) and bound_bytes(known) == bound_bytes(anew)
+        found.append(forbidden(known[0], known[1]))
+        assert found[-1] == forbidden(anew[0], anew[1])
+    assert found[0] != found[3] and found[4] == []
 
 
 def _gaps_alone(parts: tuple[Part, ...], pairs: Sequence[InPlace]) -> list[tuple[int, int]]:

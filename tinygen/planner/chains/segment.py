@@ -305,12 +305,18 @@ def _name(key: BufferKey) -> str:
 def traffic_of(network: Network, step: RowStep) -> Traffic[BufferKey]:
     """A step in terms of buffers, its scratch included."""
     reads, writes = _accesses(network, step.reads), _accesses(network, step.writes)
+    if isinstance(step, Compute):
+        return _traffic_of_call(network, step, reads, writes)
     if isinstance(step, AddRows | AddSlice):
         return Traffic(reads, writes, in_place=reads[1:])
     if isinstance(step, FetchRows | StoreRows):
         return Traffic(reads, (*writes, *_line(network, step)))
-    if not isinstance(step, Compute):
-        return Traffic(reads, writes)
+    return Traffic(reads, writes)
+
+
+def _traffic_of_call(
+    network: Network, step: Compute, reads: tuple[Access[BufferKey], ...], writes: tuple[Access[BufferKey], ...]
+) -> Traffic[BufferKey]:
     kernel = network.kernels[step.op]
     shared: tuple[Access[BufferKey], ...] = ()
     if kernel.in_place:

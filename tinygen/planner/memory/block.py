@@ -10,9 +10,10 @@ is a block with one part.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
-from itertools import accumulate, pairwise
+from hashlib import blake2b
+from itertools import accumulate, chain, pairwise
 from math import gcd
 from typing import NamedTuple
 
@@ -49,26 +50,46 @@ Gap = tuple[int, int]  # open interval
 
 
 class Pattern:
-    """The parts of a buffer that only `steps` touch, with ticks counted from the first of these. Compared by identity.
+    """The parts of a buffer, with ticks counted from some step. Compared by identity.
 
-    Distances between two buffers that the same steps alone touch are the same wherever these run.
+    Distances between two buffers are the same wherever their steps run, as long as these are as far from each other.
     """
 
-    def __init__(self, parts: tuple[Part, ...], steps: object) -> None:
+    def __init__(self, parts: tuple[Part, ...]) -> None:
         self.parts = parts
-        self.steps = steps
-        self._gaps_cache: dict[Pattern, list[Gap]] = {}
+        self._token = object()  # stands for this one in what others keep, which lives longer
+        self._gaps_cache: dict[tuple[object, int], list[Gap]] = {}
+        self._most_gaps_cache: dict[int, _Levels] = {}
+
+    @cached_property
+    def live(self) -> int:
+        """Ticks at which any part is live."""
+        return _live(self.parts)
+
+    @cached_property
+    def digest(self) -> bytes:
+        """See `digest_of`."""
+        return digest_of(self.parts)
 
     @cached_property
     def levels(self) -> "_Levels":
         """Bytes live at each tick."""
         return _levels_of([(part.bytes, part.live) for part in self.parts])
 
-    def gaps(self, other: "Pattern", find: Callable[[], list[Gap]]) -> list[Gap]:
-        """The forbidden distances to a buffer of the same steps, found once: without results in place of operands."""
-        if other not in self._gaps_cache:
-            self._gaps_cache[other] = find()
-        return self._gaps_cache[other]
+    def most_gaps(self, align: int) -> "_Levels":
+        """As that of a block of this alignment."""
+        if align not in self._most_gaps_cache:
+            self._most_gaps_cache[align] = _most_gaps(self.parts, align)
+        return self._most_gaps_cache[align]
+
+    def gaps(self, other: "Pattern", later: int, find: Callable[[], list[Gap]]) -> list[Gap]:
+        """The forbidden distances to a buffer that lives so many ticks later than its own pattern beside this one,
+        found once: without results in place of operands."""
+        key = other._token, later
+        found = self._gaps_cache.get(key)
+        if found is None:
+            found = self._gaps_cache[key] = find()
+        return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,31 +102,25 @@ class Block:
     parts: tuple[Part, ...]
     pattern: Pattern | None = None  # of these parts, where it is known,
     later: int = 0  # and how many ticks later they live
-    live: int = field(init=False)  # ticks at which any part is live
 
-    def __post_init__(self) -> None:
-        live = 0
-        for part in self.parts:
-            live |= part.live
-        object.__setattr__(self, "live", live)
+    @cached_property
+    def live(self) -> int:
+        """Ticks at which any part is live."""
+        return _live(self.parts) if self.pattern is None else self.pattern.live << self.later
 
     @cached_property
     def levels(self) -> "_Levels":
         """Bytes live at each tick."""
         if self.pattern is None:
             return _levels_of([(part.bytes, part.live) for part in self.parts])
-        first, numbers = self.pattern.levels
-        return _Levels(first + self.later, numbers)
+        return self.pattern.levels.after(self.later)
 
     @cached_property
     def most_gaps(self) -> "_Levels":
         """The most bytes of gaps beside what is live at each tick: fewer than the alignment behind each range."""
-        begins = []
-        before, below = 0, 0
-        for part in self.parts:
-            begins.append((self.align - 1, part.live & ~below if part.offset == before else part.live))
-            before, below = part.offset + part.bytes, part.live
-        return _levels_of(begins)
+        if self.pattern is None:
+            return _most_gaps(self.parts, self.align)
+        return self.pattern.most_gaps(self.align).after(self.later)
 
 
 class _Levels(NamedTuple):
@@ -113,6 +128,31 @@ class _Levels(NamedTuple):
 
     first: int
     numbers: NDArray[np.float64]  # whole ones
+
+    def after(self, ticks: int) -> "_Levels":
+        """The same so many ticks later."""
+        return _Levels(self.first + ticks, self.numbers)
+
+
+def _live(parts: Iterable[Part]) -> int:
+    found = 0
+    for part in parts:
+        found |= part.live
+    return found
+
+
+def digest_of(parts: Iterable[Part]) -> bytes:
+    """The same for equal parts alone."""
+    return blake2b(",".join([f"{offset} {bytes} {live:x}" for offset, bytes, live in parts]).encode()).digest()
+
+
+def _most_gaps(parts: Iterable[Part], align: int) -> _Levels:
+    begins = []
+    before, below = 0, 0
+    for part in parts:
+        begins.append((align - 1, part.live & ~below if part.offset == before else part.live))
+        before, below = part.offset + part.bytes, part.live
+    return _levels_of(begins)
 
 
 def whole_block(name: str, bytes: int, align: int, first_step: int, last_step: int) -> Block:
@@ -139,12 +179,14 @@ def forbidden(first: Block, second: Block, in_place: Sequence[InPlace] = ()) -> 
     if not first.live & second.live and not in_place:
         return []
     one, other = first.pattern, second.pattern
-    if one is not None and other is not None and one.steps is other.steps and not in_place:
-        return one.gaps(other, lambda: _forbidden(first, second, ()))
-    return _forbidden(first, second, in_place)
+    if one is None or other is None:
+        found = _forbidden(first, second)
+    else:
+        found = one.gaps(other, second.later - first.later, lambda: _forbidden(first, second))
+    return _merged([*found, *chain.from_iterable(_beside(first, pair) for pair in in_place)]) if in_place else found
 
 
-def _forbidden(first: Block, second: Block, in_place: Sequence[InPlace]) -> list[Gap]:
+def _forbidden(first: Block, second: Block) -> list[Gap]:
     found: list[Gap] = []
     meeting = [part for part in second.parts if part.live & first.live]
     for offset, bytes, live in first.parts:
@@ -158,8 +200,6 @@ def _forbidden(first: Block, second: Block, in_place: Sequence[InPlace]) -> list
                 end = part.offset + part.bytes
         if end is not None:
             found.append((offset - end, offset - begin + bytes))
-    for pair in in_place:
-        found += _beside(first, pair)
     return _merged(found)
 
 

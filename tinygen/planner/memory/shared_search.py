@@ -4,12 +4,12 @@ What a search answers depends on its blocks, on the order that it begins with, a
 with fewer kernels to choose from ask much the same as those with all of them.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cached_property, partial
 from hashlib import blake2b
 from typing import NamedTuple
 
-from tinygen.planner.memory.block import Block, InPlace
+from tinygen.planner.memory.block import Block, InPlace, digest_of
 from tinygen.planner.memory.effort import Effort
 from tinygen.planner.memory.placement import PlacementSearch
 from tinygen.planner.schedule.solver import Solver
@@ -118,17 +118,12 @@ def _searched(
     """A digest of all that a search depends on."""
     digest = blake2b(f"{bound} {solver} {like}".encode())
     numbers = {block: number for number, block in enumerate(block for item in items for block in item)}
-    for text in _texts(items):
-        digest.update(text.encode())
+    for item in items:
+        digest.update(b"item")
+        for block in item:
+            parts = digest_of(block.parts) if block.pattern is None else block.pattern.digest
+            digest.update(f";{block.bytes} {block.align} {block.later} ".encode() + parts)
     for pair in in_place:
         places = numbers[pair.operand], pair.operand_offset, numbers[pair.result], pair.result_offset, pair.bytes
         digest.update(f" {places}".encode())
     return digest.digest()
-
-
-def _texts(items: _Items) -> Iterator[str]:
-    for item in items:
-        yield "item"
-        for block in item:
-            parts = ",".join([f"{offset} {bytes} {live:x}" for offset, bytes, live in block.parts])
-            yield f";{block.bytes} {block.align} {parts}"

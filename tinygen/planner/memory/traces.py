@@ -1,7 +1,7 @@
 """What parts of a schedule do to memory, each looked at once; and the blocks that several of them take together.
 
-A buffer that only one part touches has the same lifetime wherever that part runs, only later. Of the others the uses
-are strung together.
+A buffer that only some parts touch has the same lifetime wherever these run one after the other, only later. The uses
+of several parts are strung together, once for all blocks in which they are as far from each other.
 """
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
@@ -15,6 +15,7 @@ from tinygen.planner.memory.lifetimes import Access, Traffic, Use, parts_of, use
 Key = TypeVar("Key", bound=Hashable)
 
 _Parts = tuple[Part, ...]
+_Patterns = list[tuple[int, Pattern]]  # of a buffer: its bytes with its parts, for each choice that differs
 
 
 class _Pair(NamedTuple, Generic[Key]):
@@ -34,7 +35,10 @@ class Trace(Generic[Key]):
     uses: tuple[Mapping[Key, Sequence[Use]], ...]
     sizes: tuple[Mapping[Key, int], ...]
     pairs: tuple[_Pair[Key], ...]
-    _alone_cache: dict[tuple[Key, tuple[int, ...]], list[tuple[int, Pattern]]] = field(default_factory=dict, init=False)
+    _alone_cache: dict[tuple[Key, tuple[int, ...]], _Patterns] = field(default_factory=dict, init=False)
+    _strung_cache: dict[Hashable, _Patterns] = field(default_factory=dict, init=False)  # with others, of which this is
+    # the first
+    _token: object = field(default_factory=object, init=False)  # stands for this one in what others keep
     _like: "Trace[Key] | None" = None  # the trace that has other sizes
 
     def resized(self, bytes: Mapping[Key, int]) -> "Trace[Key]":
@@ -43,17 +47,33 @@ class Trace(Generic[Key]):
         sizes = tuple({key: n for key, size in each.items() if (n := bytes.get(key, size))} for each in self.sizes)
         return Trace(self.steps, self.uses, sizes, self.pairs, _like=self)
 
-    def alone(self, key: Key) -> list[tuple[int, Pattern]]:
-        """Bytes and parts of a buffer that no other steps use, for each choice that differs."""
-        return (self._like or self)._alone(key, tuple(sizes[key] for sizes in self.sizes))
+    @property
+    def _original(self) -> "Trace[Key]":
+        return self._like or self
 
-    def _alone(self, key: Key, sizes: tuple[int, ...]) -> list[tuple[int, Pattern]]:
+    def alone(self, key: Key) -> _Patterns:
+        """Bytes and parts of a buffer that no other steps use, for each choice that differs."""
+        return self._original._alone(key, tuple(sizes[key] for sizes in self.sizes))
+
+    def strung(self, key: Key, users: "Sequence[_User[Key]]", *, is_there: bool, kept_to: int | None) -> _Patterns:
+        """The same of a buffer that other steps use as well, no scratch: `users` are all of them, this one the first.
+        `is_there` and `kept_to` as for `parts_of`."""
+        known = self._original._strung_cache
+        asked = key, is_there, kept_to, tuple((first_step, found._original._token) for first_step, found in users)
+        if asked not in known:
+            known[asked] = _strung(key, users, is_there=is_there, kept_to=kept_to)
+        return known[asked]
+
+    def _alone(self, key: Key, sizes: tuple[int, ...]) -> _Patterns:
         """The same, where the buffer has other sizes: found once for each of them."""
         if (key, sizes) not in self._alone_cache:
             uses = zip((each[key] for each in self.uses), sizes, (each[key] for each in self.sizes), strict=True)
             found = [(size, parts_of(_scaled(own, size, before), size)) for own, size, before in uses]
-            self._alone_cache[key, sizes] = [(size, Pattern(parts, self)) for size, parts in _different(found)]
+            self._alone_cache[key, sizes] = _different(found)
         return self._alone_cache[key, sizes]
+
+
+_User = tuple[int, Trace[Key]]  # with its first step
 
 
 @dataclass(frozen=True)
@@ -67,7 +87,9 @@ class Ports(Generic[Key]):
 
 def trace(traffic: Sequence[Sequence[Traffic[Key]]], size: Callable[[Key, Sequence[Use]], int]) -> Trace[Key]:
     """The trace of steps: for each choice what every step does; `size` are bytes of a buffer that is used like that."""
-    pairs = dict.fromkeys(chain.from_iterable(_pairs(moment) for moment in zip(*traffic, strict=True)))
+    in_place = {index for each in traffic for index, step in enumerate(each) if step.in_place}
+    moments = ([each[index] for each in traffic] for index in sorted(in_place))
+    pairs = dict.fromkeys(chain.from_iterable(map(_pairs, moments)))
     uses = tuple(uses_of(each) for each in traffic)
     sizes = tuple({key: size(key, found) for key, found in each.items()} for each in uses)
     return Trace(len(traffic[0]), uses, sizes, tuple(pairs))
@@ -75,8 +97,6 @@ def trace(traffic: Sequence[Sequence[Traffic[Key]]], size: Callable[[Key, Sequen
 
 def _pairs(moment: Sequence[Traffic[Key]]) -> Iterator[_Pair[Key]]:
     """The pairs of one step, for each choice of the operand's buffer and of the result's."""
-    if not any(each.in_place for each in moment):
-        return
     for reading, writing in product(range(len(moment)), repeat=2):
         for read in moment[reading].in_place:
             write = moment[writing].writes[0]
@@ -88,35 +108,41 @@ def blocks_of(
     traces: Sequence[Trace[Key]], ports: Ports[Key], name: Callable[[Key], str], align: Callable[[Key], int]
 ) -> tuple[dict[Key, tuple[Block, ...]], tuple[InPlace, ...]]:
     """The blocks of steps one after the other, of each buffer those to choose from; results in place of operands."""
-    users: dict[Key, list[tuple[int, Trace[Key]]]] = {key: [] for key in ports.sizes}  # with their first steps
+    users: dict[Key, list[_User[Key]]] = {key: [] for key in ports.sizes}
     first_step = 0
     for found in traces:
         for key in found.sizes[0]:
             users.setdefault(key, []).append((first_step, found))
         first_step += found.steps
     end = written_tick(max(first_step - 1, 0))
-    blocks = {
-        key: tuple(
-            Block(name(key), size, align(key), parts, pattern, read_tick(of[0][0]) if pattern else 0)
-            for size, parts, pattern in _choices(key, of, ports, end)
-        )
-        for key, of in users.items()
-    }
+    blocks = {key: tuple(_blocks(key, of, ports, end, name(key), align(key))) for key, of in users.items()}
     in_place = (_placed(pair, blocks) for found in traces for pair in found.pairs)
     return blocks, tuple(dict.fromkeys(in_place))
 
 
-def _choices(
-    key: Key, users: Sequence[tuple[int, Trace[Key]]], ports: Ports[Key], end: int
-) -> list[tuple[int, _Parts, Pattern | None]]:
-    """Bytes and parts of a buffer, for each choice that differs."""
+def _blocks(
+    key: Key, users: Sequence[_User[Key]], ports: Ports[Key], end: int, name: str, align: int
+) -> Iterator[Block]:
+    """One for each choice that differs."""
     is_there, kept_to = key in ports.before, end if key in ports.after else None
     if not users:
         size = ports.sizes[key]
-        return [(size, parts_of((), size, is_there=is_there, kept_to=kept_to), None)]
-    if len(users) == 1 and not is_there and kept_to is None:
-        ((first_step, found),) = users
-        return [(size, _later(pattern.parts, first_step), pattern) for size, pattern in found.alone(key)]
+        yield Block(name, size, align, parts_of((), size, is_there=is_there, kept_to=kept_to))
+        return
+    begin = 0 if is_there else users[0][0]  # what is there is so at the first tick
+    for size, pattern in _patterns(key, [(first - begin, found) for first, found in users], is_there, kept_to, begin):
+        yield Block(name, size, align, _later(pattern.parts, begin), pattern, read_tick(begin))
+
+
+def _patterns(key: Key, users: Sequence[_User[Key]], is_there: bool, kept_to: int | None, begin: int) -> _Patterns:
+    """Of a buffer that steps use; those of `users` are counted from step `begin`."""
+    (_, first), *others = users
+    if not others and not is_there and kept_to is None:
+        return first.alone(key)
+    return first.strung(key, users, is_there=is_there, kept_to=None if kept_to is None else kept_to - read_tick(begin))
+
+
+def _strung(key: Key, users: Sequence[_User[Key]], *, is_there: bool, kept_to: int | None) -> _Patterns:
     choices = []
     for choice in range(len(users[0][1].uses)):
         size = max(found.sizes[choice][key] for _, found in users)
@@ -126,7 +152,7 @@ def _choices(
             for offset, bytes, tick, is_write in found.uses[choice][key]
         ]
         choices.append((size, parts_of(uses, size, is_there=is_there, kept_to=kept_to)))
-    return [(size, parts, None) for size, parts in _different(choices)]
+    return _different(choices)
 
 
 def _scaled(uses: Sequence[Use], size: int, before: int) -> Sequence[Use]:
@@ -134,10 +160,10 @@ def _scaled(uses: Sequence[Use], size: int, before: int) -> Sequence[Use]:
     return uses if size == before else [use._replace(bytes=size) for use in uses]
 
 
-def _different(choices: Sequence[tuple[int, _Parts]]) -> list[tuple[int, _Parts]]:
+def _different(choices: Sequence[tuple[int, _Parts]]) -> _Patterns:
     """Without those that have the parts of the first."""
     first, *others = choices
-    return [first, *(choice for choice in others if choice[1] != first[1])]
+    return [(size, Pattern(parts)) for size, parts in (first, *(each for each in others if each[1] != first[1]))]
 
 
 def _later(parts: _Parts, steps: int) -> _Parts:
