@@ -11,11 +11,11 @@ from tinygen.kernels.select import has_kernel
 from tinygen.planner.chains.network import Network
 from tinygen.planner.cost.choice import select, uncertain
 from tinygen.planner.cost.cost import estimated_instructions
-from tinygen.planner.memory.shared_search import Answers
 from tinygen.planner.memory.spill import arena_room, spill
 from tinygen.planner.schedule.check import check
 from tinygen.planner.schedule.schedule import Schedule
 from tinygen.planner.schedule.solver import Solver
+from tinygen.planner.search.findings import Known
 from tinygen.planner.search.goals import ESTIMATES_OFF, LOOPS_SAVE, RAM_SLACK, Tradeoff, chosen_for_ram, room_bytes
 from tinygen.planner.search.search_work import Watch
 from tinygen.planner.search.splitting import least_bytes, smaller_plans, smallest_plan, split_plan
@@ -150,19 +150,19 @@ def _with_fewer_kernels(
     board: Board,
     toolbox: Toolbox,
     request: PlanRequest,
-    known: Network,
+    other: Network,
     below_bytes: int,
-    answers: Answers,
+    known: Known,
 ) -> Schedule | None:
     """The smallest schedule that the library's kernels alone are found to give, if that takes less than so many bytes;
-    `known` is the network with all of them.
+    `other` is the network with all of them, and `known` what is known of it.
 
     Searches miss some placements: what fewer kernels find is there with more of them as well.
     """
     alone = toolbox.of_library
     whole, network = _whole(graph, board, alone, request)
     macs, solver = request.extra_macs, request.solver
-    found = smallest_plan(network.knowing(known), board, _thriftier(alone), macs, solver, below_bytes, answers)
+    found = smallest_plan(network.knowing(other), board, _thriftier(alone), macs, solver, below_bytes, known)
     smallest = min((each for each in (whole, found) if each), key=lambda each: each.arena_bytes)
     return smallest if smallest.arena_bytes < below_bytes else None
 

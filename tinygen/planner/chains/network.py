@@ -142,7 +142,10 @@ class Network:
         return replace(self, kernels={**self.kernels, **kernels})
 
     def knowing(self, other: "Network") -> "Network":
-        """The same with what is known of the operators of another one, in whatever order: they may be the same."""
+        """The same with what is known of another one of this graph with these ports: of its operators, and all that is
+        derived from it, where the order is the same, too."""
+        if self.calls == other.calls and (self.fetched, self.stored) == (other.fetched, other.stored):
+            return other.with_kernels(self.kernels)
         return replace(self, demand=other.demand, copies=other.copies, tiles=other.tiles)
 
     def completed_by(self, tensor: Tensor) -> int:

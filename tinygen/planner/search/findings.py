@@ -1,13 +1,13 @@
 """What planning finds out about the kernels and the segments of one network: nothing is looked at twice."""
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
 from tinygen.ir.graph import Op
 from tinygen.ir.tensor import Tensor
 from tinygen.kernels.base import Kernel, Toolbox
-from tinygen.planner.chains.network import Network
+from tinygen.planner.chains.network import Derived, Network
 from tinygen.planner.chains.segment import (
     BufferKey,
     PlacedBlocks,
@@ -29,6 +29,37 @@ from tinygen.planner.search.search_work import KEPT_PLACINGS, KEPT_STEPS, MOST_O
 _Like = tuple[Segment, tuple[tuple[Tensor, ...], ...]]  # without scratch, and what each call does in place
 
 
+class Traces:
+    """What segments do to memory, each looked at once: those that differ in the bytes of their scratch alone are one.
+    Of several networks, by what is derived from their graphs."""
+
+    def __init__(self) -> None:
+        self._cache: dict[tuple[Derived, _Like], Trace[BufferKey]] = {}  # those asked for last at the end
+
+    def of(self, network: Network, like: _Like, look: Callable[[], Trace[BufferKey]]) -> Trace[BufferKey]:
+        """The trace of a segment of a network; `look` finds it where it is not known."""
+        key = network.derived, like
+        found = self._cache.pop(key, None) or look()
+        self._cache[key] = found
+        return found
+
+    def forget(self, kept: int) -> None:
+        """All but those that were asked for last: so many, and others while they have few steps together."""
+        steps = sum(found.steps for found in self._cache.values())
+        for key in list(self._cache)[: max(len(self._cache) - kept, 0)]:
+            if steps <= KEPT_STEPS:
+                break
+            steps -= self._cache.pop(key).steps
+
+
+class Known:
+    """What searches for plans of one graph find out for each other."""
+
+    def __init__(self) -> None:
+        self.answers = Answers()
+        self.traces = Traces()
+
+
 class Findings:
     """Kernels and memory, each by what it depends on."""
 
@@ -39,17 +70,16 @@ class Findings:
         solver: Solver = Solver.BUILTIN,
         most_units: int = MOST_OF_PLAN,
         watch: Watch | None = None,
-        answers: Answers | None = None,
+        known: Known | None = None,
     ) -> None:
-        """`answers`: what was found for another network that may have the same blocks to be placed."""
+        """`known`: what was found for another network that may have the same segments, and blocks to be placed."""
         self.network = network
         self.toolbox = toolbox
         self.solver = solver
         self.work = SearchWork(most_units, watch=watch)
-        self.answers = answers or Answers()
+        self.known = known or Known()
         self._variant_cache: dict[Op, tuple[Kernel, ...]] = {}
         self._part_cache: dict[tuple[Hashable, int], tuple[Op, Kernel]] = {}
-        self._trace_cache: dict[_Like, Trace[BufferKey]] = {}
         self._placed_cache: dict[tuple[Segment, ...], PlacedBlocks] = {}
         self._placing_cache: dict[tuple[Segment, ...], Placing] = {}  # those asked for last at the end
 
@@ -110,7 +140,7 @@ class Findings:
 
     def place_quickly(self, memory: SegmentMemory, limit: int) -> PlacedBlocks:
         """A placement of some blocks; the search ends at one within the limit."""
-        placing = Placing(memory, self.solver, self.answers)
+        placing = Placing(memory, self.solver, self.known.answers)
         found = placing.best(Effort.QUICK, limit)
         self.work.spend(placing.units)
         return found
@@ -132,7 +162,7 @@ class Findings:
             traces = self._traces(segments)
             self.work.spend(UNITS_OF_STEP * sum(found.steps for found in traces))
             memory = memory_of_traces(self.network, traces)
-            found = Placing(memory, self.solver, self.answers, self._placing_cache.get(like))
+            found = Placing(memory, self.solver, self.known.answers, self._placing_cache.get(like))
             self.work.spend(found.units)
         self._placing_cache[segments] = found
         for oldest in list(self._placing_cache)[:-KEPT_PLACINGS]:
@@ -140,25 +170,23 @@ class Findings:
         return found
 
     def _traces(self, segments: Sequence[Segment]) -> list[Trace[BufferKey]]:
-        """What segments do to memory: those that differ in the bytes of their scratch alone are looked at once."""
+        """What segments do to memory."""
         kernels = [self._kernels_of(segment) for segment in segments]
         likes = [_like(segment, own) for segment, own in zip(segments, kernels, strict=True)]
-        for like, own in zip(likes, kernels, strict=True):
-            found = self._trace_cache.pop(like, None)
-            if found is None:
-                found = trace_of(self._with_some_scratch(own), like[0])
-                self.work.spend(UNITS_OF_STEP * found.steps * len(found.uses))
-            self._trace_cache[like] = found
         traces = [
-            self._trace_cache[like].resized({Scratch(op): kernel.scratch_bytes for op, kernel in own})
+            self._trace(like, own).resized({Scratch(op): kernel.scratch_bytes for op, kernel in own})
             for like, own in zip(likes, kernels, strict=True)
         ]
-        steps = sum(found.steps for found in self._trace_cache.values())
-        for like in [like for like in self._trace_cache if like not in likes]:
-            if steps <= KEPT_STEPS:
-                break
-            steps -= self._trace_cache.pop(like).steps
+        self.known.traces.forget(kept=len({*likes}))
         return traces
+
+    def _trace(self, like: _Like, kernels: Sequence[tuple[Op, Kernel]]) -> Trace[BufferKey]:
+        def look() -> Trace[BufferKey]:
+            found = trace_of(self._with_some_scratch(kernels), like[0])
+            self.work.spend(UNITS_OF_STEP * found.steps * len(found.uses))
+            return found
+
+        return self.known.traces.of(self.network, like, look)
 
     def _with_some_scratch(self, kernels: Sequence[tuple[Op, Kernel]]) -> Network:
         """The network where these kernels have scratch, of one byte."""

@@ -12,10 +12,9 @@ from tinygen.planner.chains.network import Network
 from tinygen.planner.chains.segment import Segment
 from tinygen.planner.cost.cost import estimated_instructions
 from tinygen.planner.memory.effort import Effort
-from tinygen.planner.memory.shared_search import Answers
 from tinygen.planner.schedule.schedule import Schedule
 from tinygen.planner.schedule.solver import Solver
-from tinygen.planner.search.findings import Findings
+from tinygen.planner.search.findings import Findings, Known
 from tinygen.planner.search.goals import (
     CURVE_STEP,
     NEGLIGIBLE,
@@ -38,8 +37,8 @@ from tinygen.planner.search.split import split_with
 from tinygen.planner.search.upgrades import Upgradable, upgraded
 from tinygen.targets.board import Board
 
-Smaller = Callable[[int, Answers], Schedule | None]  # a plan of less than so many bytes, if there is one; with what
-# is known of placements
+Smaller = Callable[[int, Known], Schedule | None]  # a plan of less than so many bytes, if there is one; with what is
+# known of segments and placements
 _FOR_SMALLEST = 0.85  # of the work for a curve, that its end may take: it is what has to be right
 
 
@@ -70,11 +69,11 @@ def smallest_plan(
     extra_macs: int,
     solver: Solver,
     below_bytes: int,
-    answers: Answers | None = None,
+    known: Known | None = None,
 ) -> Schedule | None:
     """What `split_plan` finds for Objective.RAM and one kernel of each operator; None where it is known to take no less
-    than so many bytes. `answers` are what searches for another plan have found."""
-    planner = _Planner(network, board, toolbox, extra_macs, solver, answers=answers)
+    than so many bytes. `known` is what searches for another plan have found."""
+    planner = _Planner(network, board, toolbox, extra_macs, solver, known=known)
     return planner.plan(None) if planner.may_take_less(below_bytes) else None
 
 
@@ -98,13 +97,13 @@ class _Planner:
         slack: float = 0.0,
         most_units: int = MOST_OF_PLAN,
         watch: Watch | None = None,
-        answers: Answers | None = None,
+        known: Known | None = None,
     ) -> None:
         self._network = network
         self._board = board
         self._toolbox = toolbox
         self._slack = slack
-        self._found = Findings(network, toolbox, solver, most_units, watch, answers)
+        self._found = Findings(network, toolbox, solver, most_units, watch, known)
         self._search = SegmentationSearch(self._found, extra_macs)
         self._splits: dict[tuple[Segment, ...], Schedule] = {}
         self._turned: dict[Segmentation, tuple[Segment, ...]] = {}
@@ -142,7 +141,7 @@ class _Planner:
         """The point of the curve that memory as the goal takes; the smallest arena, where it is alone there."""
         own_bytes = self._arena_bytes(self._directed(least))
         self._found.work.found(own_bytes)
-        with_fewer = smaller(own_bytes, self._found.answers) if smaller else None
+        with_fewer = smaller(own_bytes, self._found.known) if smaller else None
         least_bytes = with_fewer.arena_bytes if with_fewer else own_bytes
         room = room_bytes(least_bytes, self._slack, limit_bytes)
         found: dict[Tradeoff, Schedule] = {}
