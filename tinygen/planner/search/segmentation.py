@@ -63,6 +63,8 @@ class _Front:
     def __init__(self) -> None:
         self.ranks: list[tuple[float, float]] = []  # ascending
         self.paths: list[_Path] = []
+        self.last_rank: tuple[float, float] = (inf, inf)
+        self.least_macs = 0  # that are done again, of the last one
 
     def add(self, at: int, path: _Path) -> None:
         """Add a path that none beats, behind the first `at` ones, which rank no higher; what it beats is dropped."""
@@ -72,6 +74,7 @@ class _Front:
             end += 1
         self.ranks[first:end] = [path.rank]
         self.paths[first:end] = [path]
+        self.last_rank, self.least_macs = self.ranks[-1], self.paths[-1].extra_macs
 
 
 class _Way(NamedTuple):
@@ -213,7 +216,8 @@ class SegmentationSearch:
         return self._kernels.upgrades(segment)
 
     def within(self, limit_bytes: int, *, most_extra: float = inf) -> Segmentation | None:
-        """The segmentation with the least extra instructions in that arena; None where all take more than that."""
+        """The segmentation with the least extra instructions in that arena. Where these have a limit, any that keeps
+        it; None where all take more."""
         self._guess()
         while path := self._looked_at(limit_bytes, most_extra):
             if _extra(path) > most_extra:
@@ -276,15 +280,15 @@ class SegmentationSearch:
             self._ways_cache[edge.segment.first].clear()
 
     def _looked_at(self, limit_bytes: int | None, most_extra: float = inf) -> tuple[Edge, ...]:
-        """The best path, all of it looked at, but for what is negligible beside all instructions; empty where there is
-        none, or where it is guessed to take more extra instructions than that."""
+        """The best path, all of it looked at, but for what is negligible beside all instructions; where these have a
+        limit, any that keeps it. Empty where there is none, or where it is guessed to take more."""
         while best := self._path(_Asked(limit_bytes, self._may_look)):
             if _extra(best.edges) > most_extra:
                 return ()
             if not self._may_look:
                 return best.edges
             known = self._path(_Asked(limit_bytes, may_guess=False))
-            if known and self._is_as_good(known, best, limit_bytes):
+            if known and (_extra(known.edges) <= most_extra < inf or self._is_as_good(known, best, limit_bytes)):
                 return known.edges
             self._bound(best.edges)
         return ()
@@ -343,24 +347,23 @@ class SegmentationSearch:
 
         As a bound edges take the bytes that are proven, else those of a placement.
         """
-        limit_bytes = asked.limit_bytes
+        is_smallest, most_macs = asked.limit_bytes is None, self._extra_macs
         best = [_Front() for _ in range(len(self._network.calls) + 1)]
         best[0].add(0, _Path((0.0, 0.0), 0))
         for first, starts in enumerate(best[:-1]):
             ways = self._ways_from(first, asked) if starts.paths else ()
             self._work.spend(len(ways))
+            known = [(*path.rank, path.extra_macs, path) for path in starts.paths]
             for end, size, price, again, edge in ways:
                 front = best[end]
-                for before in starts.paths:
-                    macs = before.extra_macs + again
-                    if macs > self._extra_macs:
-                        continue
-                    if limit_bytes is None:
-                        bytes, extra = before.rank
-                        rank = bytes if bytes > size else size, extra + price
+                for least, more, done_again, before in known:
+                    macs = done_again + again
+                    if is_smallest:
+                        rank = least if least > size else size, more + price
                     else:
-                        extra, bytes = before.rank
-                        rank = extra + price, bytes if bytes > size else size
+                        rank = least + price, more if more > size else size
+                    if macs > most_macs or (rank >= front.last_rank and macs >= front.least_macs):
+                        continue  # most go by here: the last path of the front beats it
                     at = bisect_right(front.ranks, rank)
                     if not at or front.paths[at - 1].extra_macs > macs:
                         front.add(at, _Path(rank, macs, edge, before))

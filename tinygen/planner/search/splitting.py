@@ -255,16 +255,15 @@ class _Planner:
         budget = self._budget - self._search.whole_instructions
         if smallest.extra_instructions <= budget:
             return smallest
-        best, low, high = None, smallest.bytes, max(self._search.sizes)
+        low, high = smallest.bytes, max(self._search.sizes)
         while high - low > 1:
             middle = (low + high) // 2
             path = self._search.within(middle, most_extra=budget)
             if path is not None:
-                best, high = path, path.bytes
+                high = path.bytes
             else:
                 low = middle
-        best = best or self._search.within(high)
-        return best or smallest
+        return self._search.within(high) or smallest
 
     def _directed(self, path: Segmentation) -> tuple[Segment, ...]:
         if path not in self._turned:
