@@ -1,12 +1,14 @@
 """Operators that copy stored integers, whatever scales stand beside them: as LiteRT and TFLite Micro do."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 from tests.support import reference
 from tests.support.litert import needs_litert, run_reference
 from tests.support.recurrent_models import lstm_model
-from tests.support.tflite_writer import ModelWriter, OptionValue
+from tests.support.tflite_writer import ModelWriter
 from tests.support.tflm import needs_tflm, tflm_calls
 from tinygen.errors import UnsupportedModelError
 from tinygen.verify.reference import evaluate_calls
@@ -15,7 +17,7 @@ _SHAPE = (1, 4, 4, 4)
 _BEFORE, _BEHIND = (0.02, 3), (0.05, -7)
 
 # the result's shape, constants, where the input stands among them, how many results, options
-_MOVES: dict[str, tuple[tuple[int, ...], list[object], int, int, dict[str, OptionValue]]] = {
+_MOVES: dict[str, tuple[tuple[int, ...], list[Any], int, int, dict[str, Any]]] = {
     "BROADCAST_TO": ((2, 4, 4, 4), [[2, 4, 4, 4]], 0, 1, {}),
     "DEPTH_TO_SPACE": ((1, 8, 8, 1), [], 0, 1, {"block_size": 2}),
     "GATHER": ((1, 2, 4, 4), [[3, 0]], 0, 1, {"axis": 1}),
@@ -38,7 +40,7 @@ def _model(operator: str) -> bytes:
     shape, constants, position, count, options = _MOVES[operator]
     writer = ModelWriter()
     x = writer.tensor("x", _SHAPE, scale=_BEFORE[0], zero_point=_BEFORE[1])
-    operands = [writer.tensor(f"c{n}", np.shape(c), "int32", data=np.array(c)) for n, c in enumerate(constants)]  # type: ignore[arg-type]
+    operands = [writer.tensor(f"c{n}", np.shape(c), "int32", data=np.array(c)) for n, c in enumerate(constants)]
     operands.insert(position, x)
     results = [writer.tensor(f"y{n}", shape, scale=_BEHIND[0], zero_point=_BEHIND[1]) for n in range(count)]
     writer.operator(operator, operands, results, **options)
