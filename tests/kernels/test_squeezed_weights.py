@@ -9,14 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.graphs import GraphBuilder
 from tests.support.reference import evaluate
-from tests.support.schedules import run_schedule
+from tests.support.schedules import check_runs, run_schedule
 from tests.support.tools import requires_qemu
 from tinygen.build.toolchain import Sanitizer
 from tinygen.ir.graph import Graph, Op, Port, Source
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, DType, Quant, TensorType
-from tinygen.kernels.base import PACKED, Kernel, Library, Toolbox
+from tinygen.kernels.base import PACKED, Kernel, Library, Objective, Toolbox
 from tinygen.kernels.select import can_pack, variants
 from tinygen.kernels.squeezing import Squeezing
 from tinygen.kernels.tinygen_c.squeezed import FullyConnectedSqueezedS8, squeezed_layer
@@ -24,6 +25,7 @@ from tinygen.ops.clamp import Clamp
 from tinygen.ops.conv2d import Conv2D
 from tinygen.ops.fully_connected import FullyConnected
 from tinygen.ops.window import HW, NO_PADDING, UNIT, Padding
+from tinygen.planner.plan import plan
 from tinygen.planner.whole.whole import whole_plan
 from tinygen.targets import load
 from tinygen.targets.isa import Isa
@@ -206,6 +208,20 @@ def test_layers_run(target: str, sanitizers: Sequence[Sanitizer], tmp_path: Path
     [outputs] = run_schedule(whole_plan(graph, board, kernels), Library.PORTABLE, tmp_path, [inputs], sanitizers)
     for op, output, expected in zip(layers.ops, outputs, evaluate(graph, inputs), strict=True):
         assert np.array_equal(output, expected), f"{op}: {[tensor.type for tensor in op.operands]}"
+
+
+def test_rows_of_packed_convolutions_run(tmp_path: Path) -> None:
+    """Where chains run row by row, parts of an operator share its table."""
+    build = GraphBuilder(1)
+    tensor = build.conv(build.input(1, 12, 12, 4), 12, HW(3, 3))
+    for channels in (24, 12):
+        tensor = build.conv(tensor, channels, HW(1, 1))
+    graph, board = build.graph(build.conv(tensor, 4, HW(3, 3))), load("host")
+    growths = tuple((op.operands[1], PACKED) for op in graph.ops)
+    schedule = plan(graph, board, Toolbox(Library.PORTABLE, board.isa, Objective.RAM, growths=growths))
+    packed = [call for call in schedule.all_calls if isinstance(call.kernel, FullyConnectedSqueezedS8)]
+    assert len(packed) > 2 and len({call.kernel.tables[0].data for call in packed}) == 2
+    check_runs(schedule, Library.PORTABLE, tmp_path)
 
 
 def _widths(op: Op) -> list[int]:
