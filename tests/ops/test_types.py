@@ -5,11 +5,16 @@ import pytest
 
 from tests.support.reference import import_model
 from tests.support.tflm import needs_tflm, run_tflm
+from tests.support.tflm_types import TFLM_RESULTS, TFLM_TYPES
 from tests.support.typed_models import CASES, Case, typed_model
 from tinygen.verify import reference
 
 _SEEDS = 4
 _UNCHECKED = ("LOGICAL_AND", "LOGICAL_OR")  # TFLite Micro reads bytes of any type as truth values, unasked
+
+
+def test_every_operator_of_the_table_has_models() -> None:
+    assert {case.operator for case in CASES} == {*TFLM_TYPES, *TFLM_RESULTS}
 
 
 @needs_tflm
@@ -41,3 +46,12 @@ def test_types_are_those_of_tflite_micro(case: Case) -> None:
                 assert np.allclose(computed, expected, rtol=1e-5, atol=1e-5)
             else:
                 assert np.array_equal(computed, expected)
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if case.operator == "ZEROS_LIKE"], ids=str)
+def test_stored_zeros_are_zeros_of_any_type(case: Case) -> None:
+    """Where no runtime has kernels, too."""
+    model = typed_model([case], seed=1)
+    graph = import_model(model.finish())
+    found = reference.outputs(graph, reference.evaluate(graph, model.values))[0]
+    assert found.dtype == np.dtype(case.type) and not found.any()

@@ -405,6 +405,7 @@ _BUILDS: Mapping[str, Build] = {
     "STRIDED_SLICE": _strided_slice,
     "EXPAND_DIMS": _expand,
     "SHAPE": _shape,
+    "ZEROS_LIKE": _same,
     "RESHAPE": _reshape,
     "SQUEEZE": _squeeze,
     **dict.fromkeys(("RESIZE_BILINEAR", "RESIZE_NEAREST_NEIGHBOR"), _resize),

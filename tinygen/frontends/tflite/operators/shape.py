@@ -12,6 +12,7 @@ from tinygen.frontends.tflite.operators.stored import as_stored
 from tinygen.ops.broadcast_to import BroadcastTo
 from tinygen.ops.clamp import Clamp
 from tinygen.ops.integer_arithmetic import IntegerArithmetic, IntegerFunction
+from tinygen.ops.quantize import flip_sign_bit
 from tinygen.ops.reshape import Reshape
 from tinygen.ops.shape_arithmetic import ShapeArithmetic, ShapeFunction, ShapeOf
 
@@ -79,7 +80,7 @@ def read_fill(node: Node) -> BroadcastTo:
 def read_zeros_like(node: Node) -> BroadcastTo:
     """ZEROS_LIKE: stored zeros, of a shape that is known when the model is compiled."""
     output = node.output()
-    zero = np.zeros((), output.type.dtype.numpy)
+    zero = flip_sign_bit(np.zeros((), np.uint8)) if node.is_unsigned else np.zeros((), output.type.dtype.numpy)
     constant = replace(node.intermediate(output, "zero", ()), data=zero)
     return BroadcastTo(name=node.name, source=node.source, input=constant, output=output)
 
