@@ -7,9 +7,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.graphs import GraphBuilder, bottlenecks, images
+from tests.support.models import model_file
 from tinygen import targets
 from tinygen.ir.graph import Graph
 from tinygen.kernels.base import Library, Objective, Toolbox
+from tinygen.options import Options
+from tinygen.pipeline import plan_model
 from tinygen.planner.memory.effort import BUDGETS
 from tinygen.planner.plan import PlanRequest, plan
 from tinygen.planner.search import search_work, segmentation, splitting
@@ -91,6 +94,25 @@ def test_slack_is_counted_from_the_smallest_arena(graph: Graph, name: str) -> No
     plans = [plan(graph, board, toolbox, PlanRequest(slack=slack)) for slack in _SLACKS]
     for slack, found in zip(_SLACKS, plans, strict=True):
         assert plans[0].arena_bytes <= found.arena_bytes <= room_bytes(plans[0].arena_bytes, slack)
+
+
+@given(st.one_of(images(), bottlenecks()), st.floats(0, 1))
+@settings(max_examples=20, deadline=None, derandomize=True)
+def test_a_balanced_plan_keeps_any_limit_that_can_be_kept(graph: Graph, share: float) -> None:
+    """From the smallest arena to the one that it takes without a limit; within that nothing changes."""
+    balanced, smallest = (Toolbox(Library.PORTABLE, _M4.isa, goal) for goal in (Objective.BALANCED, Objective.RAM))
+    most, least = (plan(graph, _M4, tools).arena_bytes for tools in (balanced, smallest))
+    limit = int(least + share * (most - least))
+    assert plan(graph, _M4, balanced, PlanRequest(limit)).arena_bytes <= limit
+    assert plan(graph, _M4, balanced, PlanRequest(most)).arena_bytes == most
+
+
+@pytest.mark.parametrize("limit_bytes", [8 << 10, 12 << 10])
+def test_balance_ends_where_memory_does(limit_bytes: int) -> None:
+    """Keyword spotting takes 16,512 bytes where balance is the goal, and has run in half of that with others."""
+    options = Options(_M4.name, objective=Objective.BALANCED, ram_bytes=limit_bytes)
+    schedule = plan_model(model_file("kws_ref_model"), options).schedule
+    assert schedule.arena_bytes <= limit_bytes
 
 
 @pytest.mark.parametrize("limit_bytes", [None, 1])

@@ -116,7 +116,7 @@ def _plan(graph: Graph, board: Board, toolbox: Toolbox, request: PlanRequest) ->
             network,
             board,
             _thriftier(toolbox),
-            limit,
+            None if toolbox.objective is Objective.BALANCED and schedule.arena_bytes <= limit else limit,
             request.extra_macs,
             request.solver,
             request.slack,

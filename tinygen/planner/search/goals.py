@@ -4,7 +4,8 @@ The curve is what plans take and run, from the smallest arena that is found to w
 
     time, size   take the fewest instructions within the limit: on whole tensors, if these fit and loops do not save at
                  least LOOPS_SAVE of them: nobody reads loops for less;
-    balanced     the fewest bytes of those that run at most BALANCED_EXTRA more instructions than whole tensors;
+    balanced     the fewest bytes of those that run at most BALANCED_EXTRA more instructions than whole tensors; where
+                 none of them is within the limit, the fewest instructions;
     ram          the least product of bytes and instructions of those that take at most `slack` more than the smallest
                  arena: each percent of RAM has to save a percent of the instructions. Of products that are the same but
                  for a step of the curve the smallest arena.

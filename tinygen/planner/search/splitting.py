@@ -118,13 +118,22 @@ class _Planner:
         if smallest is not without and (fitting := self._fitting(limit_bytes)):
             return fitting
         if self._toolbox.objective is Objective.BALANCED:
-            return self._balanced(without, smallest)
+            return self._balanced(without, smallest, limit_bytes)
         least = self._least(without, smallest)
         if self._toolbox.objective is Objective.RAM and self._toolbox.mixes_kernels:
             return self._traded(least, limit_bytes, smaller)
         return self._improved_or_faster(least)
 
-    def _balanced(self, without: Segmentation, smallest: Segmentation) -> Schedule:
+    def _balanced(self, without: Segmentation, smallest: Segmentation, limit_bytes: int | None) -> Schedule:
+        """The smallest schedule that costs little more than whole tensors; where that is too large, a fast one within
+        the limit, and at last the smallest."""
+        schedule = self._cheap(without, smallest)
+        if limit_bytes is None or schedule.arena_bytes <= limit_bytes:
+            return schedule
+        least = self._least(without, smallest)
+        return self.fastest(limit_bytes, least=least) or self._improved_or_faster(least)
+
+    def _cheap(self, without: Segmentation, smallest: Segmentation) -> Schedule:
         """The smallest schedule that costs little more than whole tensors."""
         if not self._takes_more(smallest, self._budget):
             schedule = self._improved_or_faster(self._least(without, smallest))
