@@ -12,26 +12,29 @@ from tinygen.kernels.base import Kernel, Toolbox
 from tinygen.kernels.native import select, twins
 from tinygen.kernels.native.convolution import direct_convolution, form_of
 from tinygen.kernels.native.convolution_twin8 import by_eights
+from tinygen.kernels.native.runs import runs
 from tinygen.kernels.native.winograd import METHODS, Method
 from tinygen.ops.conv2d import Conv2D
+from tinygen.ops.fully_connected import FullyConnected
 from tinygen.targets.isa import Isa
 
 LAYERS = 100
 FUNCTIONS = {  # of each family
     "addition": 1,
-    "convolution": 13,
+    "convolution": 14,
     "depthwise": 8,
-    "edge_convolution": 14,
+    "edge_convolution": 15,
     "edge_depthwise": 4,
-    "edge_fully_connected": 2,
-    "first_layers": 5,
-    "fully_connected": 2,
+    "edge_fully_connected": 4,
+    "first_layers": 6,
+    "fully_connected": 3,
     "pooling": 2,
-    "row_filters": 10,
-    "small_filters": 9,
+    "row_filters": 11,
+    "small_filters": 10,
 }
 TWINS = ("convolution", "edge_convolution")  # families that have layers for two pixels at once
 TWIN_UNITS = ("fully_connected", "edge_fully_connected")  # for two units
+FEWEST_BY_RUNS = 0.5  # of the layers: these ask for four channels of the output
 FEWEST_NATIVE = 0.6  # of the layers: others have factors or sizes that the native kernels leave to CMSIS-NN
 IN_TILES = [
     *(pytest.param(method, "small_filters", id=method.name) for method in METHODS),
@@ -51,6 +54,17 @@ def test_random_layers(family: str, target: str, sanitized: bool, tmp_path: Path
     assert not outcome.differing
     assert outcome.native >= FEWEST_NATIVE * LAYERS
     assert len(outcome.functions) == FUNCTIONS[family]
+
+
+@pytest.mark.parametrize("family", ["convolution", "edge_convolution", "fully_connected", "edge_fully_connected"])
+@pytest.mark.parametrize(("target", "sanitized"), TARGETS)
+def test_random_layers_by_runs(family: str, target: str, sanitized: bool, tmp_path: Path) -> None:
+    """Without columns: the kernels that plans take where scratch is dear."""
+    with patch.dict(select.LOWERINGS, {Conv2D: _by_runs, FullyConnected: _by_runs}):
+        outcome = check(family, LAYERS, 1, target, tmp_path, sanitized)
+    assert not outcome.differing
+    assert outcome.native >= FEWEST_BY_RUNS * LAYERS
+    assert outcome.functions == {f"tg_native_convolve_runs{form}_s8" for form in ("", "_joined")}
 
 
 @pytest.mark.qemu
@@ -166,6 +180,13 @@ def _one_by_one(op: Op, toolbox: Toolbox) -> tuple[Kernel, ...]:
     assert isinstance(op, Conv2D)
     direct = direct_convolution(op, toolbox.isa)
     return () if direct is None else by_eights(op, direct, form_of(op), toolbox) or (direct,)
+
+
+def _by_runs(op: Op, toolbox: Toolbox) -> tuple[Kernel, ...]:
+    """The kernel with hardly any scratch, whatever else is faster."""
+    assert isinstance(op, Conv2D | FullyConnected)
+    weights = op.weights.data
+    return () if weights is None else runs(op, weights.reshape(len(weights), -1), toolbox.isa)
 
 
 def _tiles(functions: frozenset[str]) -> set[str]:

@@ -36,6 +36,30 @@ struct tg_native_convolve {
     const int32_t *stream; /**< one piece for each pair of channels: see tg_native_gemm.h */
 };
 
+/** The same, pixel by pixel from the input as it lies there: filters are read as runs of whole words. */
+struct tg_native_convolve_runs {
+    int32_t batches;
+    int32_t input_height;
+    int32_t input_width;
+    int32_t depth;
+    int32_t kernel_height;
+    int32_t kernel_width;
+    int32_t stride_height;
+    int32_t stride_width;
+    int32_t pad_top;
+    int32_t pad_left;
+    int32_t output_height;
+    int32_t output_width;
+    int32_t channels;
+    int32_t zero_point;
+    int32_t min;
+    int32_t max;
+    int32_t runs;          /**< that a filter is read in: pixels, or rows of them; 0: all it lies over is gathered */
+    int32_t quads;         /**< elements of a run / 4 */
+    int32_t padding;       /**< bytes of a run of it, 0 where none is read */
+    const int32_t *stream; /**< one piece for each 8 channels: see tg_native_runs.h */
+};
+
 /** How a filter moves over a padded plane of 16-bit values. */
 struct tg_native_plane {
     int32_t position_step; /**< bytes between outputs of a line */
@@ -174,6 +198,15 @@ void tg_native_convolve_shallow_twin8_s8(
     const struct tg_native_convolve *layer, const int8_t *input, int8_t *output, void *scratch);
 void tg_native_convolve_shallow_twin8_relu_s8(
     const struct tg_native_convolve *layer, const int8_t *input, int8_t *output, void *scratch);
+
+/**
+ * Convolution, or a fully connected layer, without columns; scratch holds the offsets of several runs and a run of
+ * padding, or what is gathered.
+ */
+void tg_native_convolve_runs_s8(
+    const struct tg_native_convolve_runs *layer, const int8_t *input, int8_t *output, void *scratch);
+void tg_native_convolve_runs_joined_s8(
+    const struct tg_native_convolve_runs *layer, const int8_t *input, int8_t *output, void *scratch);
 
 /**
  * Convolution with 3x3 filters at stride 1, depth at least 4, in tiles of 1x2, 2x2 or 4x4 outputs: see

@@ -10,23 +10,23 @@ from tinygen.ir.graph import Op
 from tinygen.ir.types import Array
 from tinygen.kernels.base import Kernel, Lowerings, Table, Toolbox
 from tinygen.kernels.native import twins
-from tinygen.kernels.native.joining import can_join, join
 from tinygen.kernels.native.native import NativeKernel, clamped
 from tinygen.kernels.native.requantization import ShortRequantization, short_requantization
 from tinygen.kernels.native.ring_vector import RingVector, on_ring
+from tinygen.kernels.native.runs import runs
+from tinygen.kernels.native.vector_stream import FEWEST_UNITS, UNITS, vector_stream
 from tinygen.kernels.packing import packing
+from tinygen.kernels.prices import faster_or_smaller
 from tinygen.kernels.work import Extent, Work, work
 from tinygen.ops.clamp import Clamp
 from tinygen.ops.conv2d import Conv2D
 from tinygen.ops.fully_connected import FullyConnected
-from tinygen.ops.requantize import Int64Array, wrap_int32
+from tinygen.ops.requantize import wrap_int32
 from tinygen.ops.ring_fully_connected import RingFullyConnected
 from tinygen.targets.isa import Isa
 
-_UNITS = 8  # of a group
 _AT_ONCE_BYTES = 24  # of a vector, for 8 elements
 _ALONE_BYTES = 36
-FEWEST_UNITS = 4  # below, most of the only group is filling
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -57,7 +57,7 @@ class NativeFullyConnectedS8(NativeKernel):
     def work(self, op: Op, rows: int | None = None, columns: int | None = None) -> Work:
         """Vectors are unpacked and multiplied with groups of units."""
         vectors = Extent.of(op, rows, columns).pixels
-        elements, groups = -(-self.features // 4) * 4, vectors * -(-self.units // _UNITS)
+        elements, groups = -(-self.features // 4) * 4, vectors * -(-self.units // UNITS)
         return work(
             self.function,
             call=1,
@@ -65,9 +65,9 @@ class NativeFullyConnectedS8(NativeKernel):
             start=groups,
             operand=vectors * elements,
             output=vectors * self.units,
-            mac=groups * elements * _UNITS,
+            mac=groups * elements * UNITS,
             clamped=clamped(op, rows, columns),
-            **({} if self.parted is None else {"part": groups * elements * _UNITS * self.parted}),
+            **({} if self.parted is None else {"part": groups * elements * UNITS * self.parted}),
         )
 
 
@@ -85,10 +85,11 @@ def lower_fully_connected(op: Op, toolbox: Toolbox) -> tuple[Kernel, ...]:
     kernel = None if weights is None else product_with_rows(op, weights, op.rows, toolbox.isa)
     if weights is None or kernel is None:
         return ()
+    alone = faster_or_smaller(op, (kernel, *runs(op, weights, toolbox.isa)), toolbox)
     is_alone = twins.gains_units_alone(toolbox.has_thumb2, kernel.features)
     if not (is_alone or twins.gains_units(toolbox.isa, kernel.features)) or not twins.can_twin_units(weights):
-        return (kernel,)
-    return (*_two_units_at_once(op, weights, kernel, is_alone), kernel)
+        return alone
+    return (*_two_units_at_once(op, weights, kernel, is_alone), *alone)
 
 
 def lower_ring_fully_connected(op: Op, toolbox: Toolbox) -> tuple[Kernel, ...]:
@@ -106,19 +107,12 @@ def product_with_rows(
     units, features = weights.shape
     if short is None or units < FEWEST_UNITS:
         return None
-    pairs = np.arange(units - units % 2).reshape(-1, 2)  # a last unit stands with zeros
-    is_joined = isa.runs_dsp_kernels and can_join(weights, short, short, pairs)
-    groups, whole = -(-units // _UNITS), -(-features // 4) * 4
-    words = packing(
-        ("tg_native_gemv", op.output_stage.key, is_joined),
-        groups * _UNITS * (whole // 4 + 4),
-        lambda: _stream(weights, short, is_joined),
-    )
+    stream = vector_stream(op.output_stage, weights, short, isa)
     return NativeFullyConnectedS8(
-        function=f"tg_native_fully_connected{'_joined' * is_joined}_s8",
+        function=f"tg_native_fully_connected{'_joined' * stream.is_joined}_s8",
         reads=(op.input,),
         writes=(op.output,),
-        tables=(Table("vector", words),),
+        tables=(stream.table,),
         scratch_bytes=8 * -(-features // 4),
         rows=rows,
         features=features,
@@ -138,10 +132,10 @@ def _two_units_at_once(
     assert short is not None  # there is a plain one
     if is_alone and short.largest_sum.max() > twins.LARGEST_SUM:
         return ()
-    groups = -(-plain.units // _UNITS)
-    padded = np.pad(weights, ((0, groups * _UNITS - plain.units), (0, 0))).reshape(groups, _UNITS, -1)
+    groups = -(-plain.units // UNITS)
+    padded = np.pad(weights, ((0, groups * UNITS - plain.units), (0, 0))).reshape(groups, UNITS, -1)
     parted = twins.parted_eights(padded)
-    group_words = _UNITS * (plain.features // 4 + 4) + twins.bit_words(plain.features, 8)
+    group_words = UNITS * (plain.features // 4 + 4) + twins.bit_words(plain.features, 8)
     words = packing(
         ("tg_native_gemv_twin", op.output_stage.key),
         groups * group_words,
@@ -151,7 +145,7 @@ def _two_units_at_once(
         plain,
         function=f"tg_native_fully_connected_twin{'8' * is_alone}_s8",
         tables=(Table("twins", words),),
-        scratch_bytes=(_ALONE_BYTES if is_alone else _AT_ONCE_BYTES) * plain.features // _UNITS,
+        scratch_bytes=(_ALONE_BYTES if is_alone else _AT_ONCE_BYTES) * plain.features // UNITS,
         parted=float(parted.mean()),
     )
     return (kernel,)
@@ -160,39 +154,15 @@ def _two_units_at_once(
 def _twin_stream(weights: Array, short: ShortRequantization, parted: Mask) -> Array:
     """The words that tg_native_gemv_twin reads, of weights [group, unit, element] that are parted in [group, eight]."""
     groups = len(weights)
-    fours = (weights.astype(np.int16) + 128).astype(np.uint8).reshape(groups, _UNITS // 2, 2, -1, 4, 2)
+    fours = (weights.astype(np.int16) + 128).astype(np.uint8).reshape(groups, UNITS // 2, 2, -1, 4, 2)
     bytes = np.ascontiguousarray(fours.transpose(0, 3, 1, 4, 2, 5))  # group, eight, pair, two elements; of a word: unit
     words = twins.inserted(bytes.reshape(groups, -1).view("<i4"), parted)
-    missing = groups * _UNITS - len(short.bias)
+    missing = groups * UNITS - len(short.bias)
     bias = np.pad(short.bias, (0, missing)).reshape(groups, -1, 2)
     times = parted.shape[1] + 3 * parted.sum(axis=1, keepdims=True)
     starts = wrap_int32(bias[..., 0] + (bias[..., 1] << 16) - (times << 15))
     scales = np.pad(np.stack(short.scale, axis=1), ((0, missing), (0, 0))).reshape(groups, -1)
     return np.concatenate((starts, bias[..., 1], words, scales), axis=1).astype(np.int32).reshape(-1)
-
-
-def _stream(weights: Array, short: ShortRequantization, is_joined: bool) -> Array:
-    """The words that tg_native_gemv reads, group by group; units of zeros fill the last one."""
-    units, features = weights.shape
-    missing = -units % _UNITS
-    padded = np.pad(weights, ((0, missing), (0, -features % 4)))
-    scales = np.pad(np.stack((short.multiplier, short.offset, short.shift), axis=1), ((0, missing), (0, 0)))
-    bias = np.pad(short.bias, (0, missing))
-    if is_joined:
-        words, bias = _joined_words(padded, bias)
-    else:
-        words = np.ascontiguousarray(padded).view("<i4").reshape(len(padded) // _UNITS, _UNITS, -1).transpose(0, 2, 1)
-    groups = len(words)
-    parts = (bias.reshape(groups, -1), words.reshape(groups, -1), scales.reshape(groups, -1))
-    return np.concatenate(parts, axis=1).astype(np.int32).reshape(-1)
-
-
-def _joined_words(weights: Array, bias: Int64Array) -> tuple[Array, Int64Array]:
-    """Words [group, quad, 8] of weights [unit, element], and biases: of each pair of units 2 words."""
-    joined, bias = join(weights.reshape(-1, 2, weights.shape[1]), bias.reshape(-1, 2))
-    quads = joined.reshape(-1, _UNITS // 2, 2, weights.shape[1] // 4, 2, 2)  # ..., unit, quad, element / 2, element % 2
-    bytes = np.ascontiguousarray(quads.transpose(0, 3, 1, 5, 4, 2))  # group, quad, pair; of a word: element / 2, unit
-    return bytes.reshape(len(quads), -1, _UNITS, 4).view("<i4"), bias
 
 
 LOWERINGS: Lowerings = {

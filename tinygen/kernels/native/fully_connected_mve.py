@@ -9,10 +9,10 @@ from tinygen.ir.graph import Op
 from tinygen.ir.types import Array
 from tinygen.kernels.base import Kernel, Lowerings, Table, Toolbox
 from tinygen.kernels.native.convolution_mve import NativeMveConvolveS8, gemm_words, piece_words, pieces
-from tinygen.kernels.native.fully_connected import FEWEST_UNITS
 from tinygen.kernels.native.native import NativeKernel, clamped
 from tinygen.kernels.native.requantization_mve import VectorRequantization, vector_requantization
 from tinygen.kernels.native.ring_vector import RingVector, on_ring
+from tinygen.kernels.native.vector_stream import FEWEST_UNITS
 from tinygen.kernels.packing import packing
 from tinygen.kernels.work import Work, work
 from tinygen.ops.clamp import Clamp

@@ -20,6 +20,7 @@ from tinygen.kernels.native.convolution import NativeConvolveS8, direct_convolut
 from tinygen.kernels.native.convolution_twin8 import by_eights
 from tinygen.kernels.native.native import clamped
 from tinygen.kernels.native.requantization import ShortRequantization, short_requantization
+from tinygen.kernels.native.runs import runs
 from tinygen.kernels.packing import Packing, packing
 from tinygen.kernels.prices import prices
 from tinygen.kernels.work import Work, work
@@ -143,7 +144,9 @@ def lower_conv2d(op: Op, toolbox: Toolbox) -> tuple[Kernel, ...]:
         return ()
     price = prices(toolbox).instructions
     tiles = tiled(op, direct, toolbox.tallest_tile_of(op.weights), toolbox.isa)
-    kernels = (direct, *by_eights(op, direct, form_of(op), toolbox), *tiles)
+    assert op.weights.data is not None  # there is a direct kernel
+    one_by_one = runs(op, op.weights.data.reshape(len(op.weights.data), -1), toolbox.isa)
+    kernels = (direct, *by_eights(op, direct, form_of(op), toolbox), *tiles, *one_by_one)
     found: list[Kernel] = []
     for kernel in sorted(kernels, key=lambda kernel: price(kernel.work(op))):
         if not found or kernel.scratch_bytes < found[-1].scratch_bytes:

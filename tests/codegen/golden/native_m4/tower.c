@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "arm_nnfunctions.h"
+#include "tg_native.h"
 #include "tg_running_sum.h"
 #include "tower_weights.h"
 
@@ -27,6 +28,7 @@ enum {
     AT_AVERAGE_POOL_2D_3 = 0, /* 4 bytes */
     AT_AVERAGE_POOL_2D_3_SUMS = 48, /* 16 bytes */
     AT_INPUT_0 = 60, /* 64 bytes */
+    AT_CONV_2D_1_SCRATCH = 124, /* 12 bytes */
     AT_CONV_2D_2 = 124, /* 16 bytes */
 };
 
@@ -64,6 +66,12 @@ struct divide_sums_layer {
     int32_t min;
     int32_t max;
 };
+
+static void run_tg_native_convolve_runs_joined_s8(const struct tg_native_convolve_runs *layer, const int8_t *input,
+    int8_t *output, void *scratch)
+{
+    tg_native_convolve_runs_joined_s8(layer, input, output, scratch);
+}
 
 static int run_arm_convolve_s8(const struct convolve_layer *layer, const int8_t *input, int8_t *output, void *scratch)
 {
@@ -103,72 +111,75 @@ static void run_tg_divide_sums_s8(const struct divide_sums_layer *layer, const i
  */
 
 /* Row 0. */
-static const struct convolve_layer conv_2d_1_layer = {
-    .params = {
-        .input_offset = 8,
-        .output_offset = -128,
-        .stride = {.w = 1, .h = 1},
-        .padding = {.w = 1, .h = 1},
-        .dilation = {.w = 1, .h = 1},
-        .activation = {.min = -128, .max = 127},
-    },
-    .requantize = {
-        .multiplier = (int32_t *)(uintptr_t)tower_conv_2d_1_multiplier,
-        .shift = (int32_t *)(uintptr_t)tower_conv_2d_1_shift,
-    },
-    .input_dims = {.n = 1, .h = 2, .w = 4, .c = 1},
-    .filter_dims = {.n = 4, .h = 3, .w = 3, .c = 1},
-    .bias_dims = {.c = 4},
-    .output_dims = {.n = 1, .h = 1, .w = 4, .c = 4},
-    .weights = tower_conv_2d_1_weights,
-    .bias = tower_conv_2d_1_bias,
-    .scratch_bytes = 0,
+static const struct tg_native_convolve_runs conv_2d_1_layer = {
+    .batches = 1,
+    .input_height = 2,
+    .input_width = 4,
+    .depth = 1,
+    .kernel_height = 3,
+    .kernel_width = 3,
+    .stride_height = 1,
+    .stride_width = 1,
+    .pad_top = 1,
+    .pad_left = 1,
+    .output_height = 1,
+    .output_width = 4,
+    .channels = 4,
+    .zero_point = -8,
+    .min = -128,
+    .max = 127,
+    .runs = 0,
+    .quads = 3,
+    .padding = 0,
+    .stream = tower_conv_2d_1_vector,
 };
 
 /* Rows 1 to 14. */
-static const struct convolve_layer conv_2d_1_layer_1 = {
-    .params = {
-        .input_offset = 8,
-        .output_offset = -128,
-        .stride = {.w = 1, .h = 1},
-        .padding = {.w = 1, .h = 0},
-        .dilation = {.w = 1, .h = 1},
-        .activation = {.min = -128, .max = 127},
-    },
-    .requantize = {
-        .multiplier = (int32_t *)(uintptr_t)tower_conv_2d_1_multiplier,
-        .shift = (int32_t *)(uintptr_t)tower_conv_2d_1_shift,
-    },
-    .input_dims = {.n = 1, .h = 3, .w = 4, .c = 1},
-    .filter_dims = {.n = 4, .h = 3, .w = 3, .c = 1},
-    .bias_dims = {.c = 4},
-    .output_dims = {.n = 1, .h = 1, .w = 4, .c = 4},
-    .weights = tower_conv_2d_1_weights,
-    .bias = tower_conv_2d_1_bias,
-    .scratch_bytes = 0,
+static const struct tg_native_convolve_runs conv_2d_1_layer_1 = {
+    .batches = 1,
+    .input_height = 3,
+    .input_width = 4,
+    .depth = 1,
+    .kernel_height = 3,
+    .kernel_width = 3,
+    .stride_height = 1,
+    .stride_width = 1,
+    .pad_top = 0,
+    .pad_left = 1,
+    .output_height = 1,
+    .output_width = 4,
+    .channels = 4,
+    .zero_point = -8,
+    .min = -128,
+    .max = 127,
+    .runs = 0,
+    .quads = 3,
+    .padding = 0,
+    .stream = tower_conv_2d_1_vector,
 };
 
 /* Row 15. */
-static const struct convolve_layer conv_2d_1_layer_2 = {
-    .params = {
-        .input_offset = 8,
-        .output_offset = -128,
-        .stride = {.w = 1, .h = 1},
-        .padding = {.w = 1, .h = 0},
-        .dilation = {.w = 1, .h = 1},
-        .activation = {.min = -128, .max = 127},
-    },
-    .requantize = {
-        .multiplier = (int32_t *)(uintptr_t)tower_conv_2d_1_multiplier,
-        .shift = (int32_t *)(uintptr_t)tower_conv_2d_1_shift,
-    },
-    .input_dims = {.n = 1, .h = 2, .w = 4, .c = 1},
-    .filter_dims = {.n = 4, .h = 3, .w = 3, .c = 1},
-    .bias_dims = {.c = 4},
-    .output_dims = {.n = 1, .h = 1, .w = 4, .c = 4},
-    .weights = tower_conv_2d_1_weights,
-    .bias = tower_conv_2d_1_bias,
-    .scratch_bytes = 0,
+static const struct tg_native_convolve_runs conv_2d_1_layer_2 = {
+    .batches = 1,
+    .input_height = 2,
+    .input_width = 4,
+    .depth = 1,
+    .kernel_height = 3,
+    .kernel_width = 3,
+    .stride_height = 1,
+    .stride_width = 1,
+    .pad_top = 0,
+    .pad_left = 1,
+    .output_height = 1,
+    .output_width = 4,
+    .channels = 4,
+    .zero_point = -8,
+    .min = -128,
+    .max = 127,
+    .runs = 0,
+    .quads = 3,
+    .padding = 0,
+    .stream = tower_conv_2d_1_vector,
 };
 
 /*
@@ -191,15 +202,15 @@ static const struct convolve_layer conv_2d_2_layer = {
         .activation = {.min = -128, .max = 127},
     },
     .requantize = {
-        .multiplier = (int32_t *)(uintptr_t)tower_conv_2d_1_multiplier,
-        .shift = (int32_t *)(uintptr_t)tower_conv_2d_1_shift,
+        .multiplier = (int32_t *)(uintptr_t)tower_conv_2d_2_multiplier,
+        .shift = (int32_t *)(uintptr_t)tower_conv_2d_2_shift,
     },
     .input_dims = {.n = 1, .h = 2, .w = 4, .c = 4},
     .filter_dims = {.n = 4, .h = 3, .w = 3, .c = 4},
     .bias_dims = {.c = 4},
     .output_dims = {.n = 1, .h = 1, .w = 4, .c = 4},
     .weights = tower_conv_2d_2_weights,
-    .bias = tower_conv_2d_1_bias,
+    .bias = tower_conv_2d_2_bias,
     .scratch_bytes = 0,
 };
 
@@ -214,15 +225,15 @@ static const struct convolve_layer conv_2d_2_layer_1 = {
         .activation = {.min = -128, .max = 127},
     },
     .requantize = {
-        .multiplier = (int32_t *)(uintptr_t)tower_conv_2d_1_multiplier,
-        .shift = (int32_t *)(uintptr_t)tower_conv_2d_1_shift,
+        .multiplier = (int32_t *)(uintptr_t)tower_conv_2d_2_multiplier,
+        .shift = (int32_t *)(uintptr_t)tower_conv_2d_2_shift,
     },
     .input_dims = {.n = 1, .h = 3, .w = 4, .c = 4},
     .filter_dims = {.n = 4, .h = 3, .w = 3, .c = 4},
     .bias_dims = {.c = 4},
     .output_dims = {.n = 1, .h = 1, .w = 4, .c = 4},
     .weights = tower_conv_2d_2_weights,
-    .bias = tower_conv_2d_1_bias,
+    .bias = tower_conv_2d_2_bias,
     .scratch_bytes = 0,
 };
 
@@ -237,15 +248,15 @@ static const struct convolve_layer conv_2d_2_layer_2 = {
         .activation = {.min = -128, .max = 127},
     },
     .requantize = {
-        .multiplier = (int32_t *)(uintptr_t)tower_conv_2d_1_multiplier,
-        .shift = (int32_t *)(uintptr_t)tower_conv_2d_1_shift,
+        .multiplier = (int32_t *)(uintptr_t)tower_conv_2d_2_multiplier,
+        .shift = (int32_t *)(uintptr_t)tower_conv_2d_2_shift,
     },
     .input_dims = {.n = 1, .h = 2, .w = 4, .c = 4},
     .filter_dims = {.n = 4, .h = 3, .w = 3, .c = 4},
     .bias_dims = {.c = 4},
     .output_dims = {.n = 1, .h = 1, .w = 4, .c = 4},
     .weights = tower_conv_2d_2_weights,
-    .bias = tower_conv_2d_1_bias,
+    .bias = tower_conv_2d_2_bias,
     .scratch_bytes = 0,
 };
 
@@ -282,13 +293,11 @@ static int operators_1_to_3(tower_context *context)
 {
     int8_t *const arena = context->arena;
 
-    if (run_arm_convolve_s8(&conv_2d_1_layer, arena + AT_INPUT_0, arena + AT_CONV_2D_1, NULL) != 0) {
-        return TOWER_CONV_2D_1;
-    }
+    run_tg_native_convolve_runs_joined_s8(&conv_2d_1_layer, arena + AT_INPUT_0, arena + AT_CONV_2D_1,
+        arena + AT_CONV_2D_1_SCRATCH);
     TOWER_AFTER_CALL(context, TOWER_CONV_2D_1, arena + AT_CONV_2D_1, 16);
-    if (run_arm_convolve_s8(&conv_2d_1_layer_1, arena + AT_INPUT_0, arena + AT_CONV_2D_1 + 16, NULL) != 0) {
-        return TOWER_CONV_2D_1;
-    }
+    run_tg_native_convolve_runs_joined_s8(&conv_2d_1_layer_1, arena + AT_INPUT_0, arena + AT_CONV_2D_1 + 16,
+        arena + AT_CONV_2D_1_SCRATCH);
     TOWER_AFTER_CALL(context, TOWER_CONV_2D_1, arena + AT_CONV_2D_1 + 16, 16);
     if (run_arm_convolve_s8(&conv_2d_2_layer, arena + AT_CONV_2D_1, arena + AT_CONV_2D_2, NULL) != 0) {
         return TOWER_CONV_2D_2;
@@ -299,10 +308,8 @@ static int operators_1_to_3(tower_context *context)
     TOWER_AFTER_CALL(context, TOWER_AVERAGE_POOL_2D_3, arena + AT_AVERAGE_POOL_2D_3_SUMS, 16);
 
     for (int32_t i = 0; i < 13; ++i) {
-        if (run_arm_convolve_s8(&conv_2d_1_layer_1, arena + AT_INPUT_0 + 4 + 4 * i, arena + AT_CONV_2D_1 + 32,
-            NULL) != 0) {
-            return TOWER_CONV_2D_1;
-        }
+        run_tg_native_convolve_runs_joined_s8(&conv_2d_1_layer_1, arena + AT_INPUT_0 + 4 + 4 * i,
+            arena + AT_CONV_2D_1 + 32, arena + AT_CONV_2D_1_SCRATCH);
         TOWER_AFTER_CALL(context, TOWER_CONV_2D_1, arena + AT_CONV_2D_1 + 32, 16);
         if (run_arm_convolve_s8(&conv_2d_2_layer_1, arena + AT_CONV_2D_1, arena + AT_CONV_2D_2, NULL) != 0) {
             return TOWER_CONV_2D_2;
@@ -313,9 +320,8 @@ static int operators_1_to_3(tower_context *context)
             (int32_t *)(void *)(arena + AT_AVERAGE_POOL_2D_3_SUMS));
         TOWER_AFTER_CALL(context, TOWER_AVERAGE_POOL_2D_3, arena + AT_AVERAGE_POOL_2D_3_SUMS, 16);
     }
-    if (run_arm_convolve_s8(&conv_2d_1_layer_2, arena + AT_INPUT_0 + 56, arena + AT_CONV_2D_1 + 32, NULL) != 0) {
-        return TOWER_CONV_2D_1;
-    }
+    run_tg_native_convolve_runs_joined_s8(&conv_2d_1_layer_2, arena + AT_INPUT_0 + 56, arena + AT_CONV_2D_1 + 32,
+        arena + AT_CONV_2D_1_SCRATCH);
     TOWER_AFTER_CALL(context, TOWER_CONV_2D_1, arena + AT_CONV_2D_1 + 32, 16);
     if (run_arm_convolve_s8(&conv_2d_2_layer_1, arena + AT_CONV_2D_1, arena + AT_CONV_2D_2, NULL) != 0) {
         return TOWER_CONV_2D_2;

@@ -8,10 +8,10 @@
 
 #include <stdint.h>
 
-extern _Alignas(4) const int8_t tower_conv_2d_1_weights[36];
-extern _Alignas(4) const int32_t tower_conv_2d_1_bias[4];
-extern _Alignas(4) const int32_t tower_conv_2d_1_multiplier[4];
-extern _Alignas(4) const int32_t tower_conv_2d_1_shift[4];
+extern _Alignas(4) const int32_t tower_conv_2d_1_vector[56];
 extern _Alignas(4) const int8_t tower_conv_2d_2_weights[144];
+extern _Alignas(4) const int32_t tower_conv_2d_2_bias[4];
+extern _Alignas(4) const int32_t tower_conv_2d_2_multiplier[4];
+extern _Alignas(4) const int32_t tower_conv_2d_2_shift[4];
 
 #endif
