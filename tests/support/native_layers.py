@@ -141,6 +141,17 @@ def depthwise(model: OperatorModel) -> None:
             break
 
 
+def single_channel(model: OperatorModel) -> None:
+    """DEPTHWISE_CONV_2D that makes some channels of one."""
+    rng = model.rng
+    while True:
+        kernel = int(rng.integers(1, 11)), int(rng.integers(1, 9))
+        height, width, stride_h, stride_w = (int(n) for n in (*rng.integers(1, 20, 2), *rng.integers(1, 4, 2)))
+        sizes = height, width, int(rng.choice(_SIZES[1:-4]))
+        if _depthwise(model, kernel, sizes, (stride_h, stride_w), inputs=1):
+            break
+
+
 def line_filters(model: OperatorModel) -> None:
     """DEPTHWISE_CONV_2D with one-dimensional filters at stride 1 and many positions."""
     rng = model.rng
@@ -168,10 +179,15 @@ def _depthwise(
     sizes: tuple[int, int, int],
     strides: tuple[int, int],
     dilations: tuple[int, int] = (1, 1),
+    inputs: int | None = None,
 ) -> bool:
-    """Add a DEPTHWISE_CONV_2D of that height, width and channels, unless there is none or it is too large."""
+    """Add a DEPTHWISE_CONV_2D of that height, width and channels, unless there is none or it is too large.
+
+    `inputs`: channels of the input, where they are not as many.
+    """
     rng = model.rng
     height, width, channels = sizes
+    inputs = channels if inputs is None else inputs
     padding = SAME if rng.random() < 0.6 else VALID
     extents = [(taps - 1) * dilation + 1 for taps, dilation in zip(kernel, dilations, strict=True)]
     rows, columns = _output(height, extents[0], strides[0], padding), _output(width, extents[1], strides[1], padding)
@@ -179,7 +195,7 @@ def _depthwise(
         return False
     batches = 2 if rng.random() < 0.1 else 1
     x_scale, scales, y_scale = _scales(rng, channels, kernel[0] * kernel[1])
-    x = model.input(batches, height, width, channels, scale=x_scale)
+    x = model.input(batches, height, width, inputs, scale=x_scale)
     operands = [x, _weights(model, (1, *kernel, channels), 3, scales), *_bias(model, channels, x_scale, scales)]
     y = model.output(batches, rows, columns, channels, scale=y_scale, zero_point=random_zero_point(rng))
     model.writer.operator(
@@ -191,7 +207,7 @@ def _depthwise(
         stride_w=strides[1],
         dilation_h_factor=dilations[0],
         dilation_w_factor=dilations[1],
-        depth_multiplier=1,
+        depth_multiplier=channels // inputs,
         fused_activation_function=int(rng.choice(_ACTIVATIONS)),
     )
     return True
@@ -294,6 +310,7 @@ FAMILIES: dict[str, Callable[[OperatorModel], None]] = {
     "multiplication": multiplication,
     "pooling": pooling,
     "row_filters": row_filters,
+    "single_channel": single_channel,
     "small_filters": small_filters,
     "wide_rows": wide_rows,
 }

@@ -1,6 +1,7 @@
 """Depthwise convolutions of a single channel, written as ordinary convolutions where those are cheaper."""
 
 from dataclasses import replace
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -48,8 +49,17 @@ def as_convolution(op: DepthwiseConv2D) -> Conv2D:
     )
 
 
+_known: WeakKeyDictionary[Tensor, Tensor] = WeakKeyDictionary()  # parts of one operator have the same filters
+
+
 def _filters(weights: Tensor) -> Tensor:
     """[1, KH, KW, N] as [N, KH, KW, 1]."""
+    if weights not in _known:
+        _known[weights] = _turned(weights)
+    return _known[weights]
+
+
+def _turned(weights: Tensor) -> Tensor:
     if weights.data is None:
         raise ValueError(f"'{weights.name}' must be a constant")
     data = np.ascontiguousarray(weights.data.transpose(3, 1, 2, 0))

@@ -20,6 +20,7 @@ from tinygen.ops.clamp import Clamp
 from tinygen.ops.conv2d import Conv2D
 from tinygen.ops.requantize import Int64Array
 from tinygen.ops.window import HW, NO_PADDING, UNIT, Window
+from tinygen.ops.windowed import Windowed
 from tinygen.targets.isa import Isa
 
 _PIXELS = 4  # of a block
@@ -72,11 +73,11 @@ class NativeConvolveS8(NativeKernel):
         )
 
     def work(self, op: Op, rows: int | None = None, columns: int | None = None) -> Work:
-        assert isinstance(op, Conv2D)
+        assert isinstance(op, Windowed)
         return direct_work(self.function, op, rows, columns, self.parted)
 
 
-def direct_work(function: str, op: Conv2D, rows: int | None, columns: int | None, parted: float | None) -> Work:
+def direct_work(function: str, op: Windowed, rows: int | None, columns: int | None, parted: float | None) -> Work:
     """Windows are packed as whole words, on their own or side by side, and multiplied in blocks of pixels."""
     batches, all_rows, all_columns, channels = op.output.shape
     lines = batches * (all_rows if rows is None else rows)

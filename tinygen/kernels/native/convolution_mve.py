@@ -17,6 +17,7 @@ from tinygen.kernels.work import Work, work
 from tinygen.ops.clamp import Clamp
 from tinygen.ops.conv2d import Conv2D
 from tinygen.ops.window import NO_PADDING, UNIT, Window
+from tinygen.ops.windowed import Windowed
 
 _LANES = 16
 _BLOCK = (0, 4, 8, 12, 2, 6, 10, 14, 1, 5, 9, 13, 3, 7, 11, 15)  # channels in the order of the stream
@@ -72,7 +73,7 @@ class NativeMveWindowsS8(NativeMveConvolveS8):
 
     def work(self, op: Op, rows: int | None = None, columns: int | None = None) -> Work:
         """window: copied to scratch; window_border: one that is partly padding; copied: 16 bytes of its rows."""
-        assert isinstance(op, Conv2D)
+        assert isinstance(op, Windowed)
         batches, height, width, channels = self.output_shape
         windows = batches * (height if rows is None else rows) * width
         together = max(2, min(self.pixels_at_once, windows + 1) // 2 * 2)
