@@ -15,7 +15,7 @@ from tinygen.planner.memory.spill import arena_room, spill
 from tinygen.planner.schedule.check import check
 from tinygen.planner.schedule.schedule import Schedule
 from tinygen.planner.schedule.solver import Solver
-from tinygen.planner.search.findings import Known
+from tinygen.planner.search.findings import SharedFindings
 from tinygen.planner.search.goals import ESTIMATES_OFF, LOOPS_SAVE, RAM_SLACK, Tradeoff, chosen_for_ram, room_bytes
 from tinygen.planner.search.search_work import Watch
 from tinygen.planner.search.splitting import least_bytes, smaller_plans, smallest_plan, split_plan
@@ -152,7 +152,7 @@ def _with_fewer_kernels(
     request: PlanRequest,
     other: Network,
     below_bytes: int,
-    known: Known,
+    known: SharedFindings,
 ) -> Schedule | None:
     """The smallest schedule that the library's kernels alone are found to give, if that takes less than so many bytes;
     `other` is the network with all of them, and `known` what is known of it.

@@ -52,7 +52,7 @@ class Traces:
             steps -= self._cache.pop(key).steps
 
 
-class Known:
+class SharedFindings:
     """What searches for plans of one graph find out for each other."""
 
     def __init__(self) -> None:
@@ -70,14 +70,14 @@ class Findings:
         solver: Solver = Solver.BUILTIN,
         most_units: int = MOST_OF_PLAN,
         watch: Watch | None = None,
-        known: Known | None = None,
+        known: SharedFindings | None = None,
     ) -> None:
         """`known`: what was found for another network that may have the same segments, and blocks to be placed."""
         self.network = network
         self.toolbox = toolbox
         self.solver = solver
         self.work = SearchWork(most_units, watch=watch)
-        self.known = known or Known()
+        self.known = known or SharedFindings()
         self._variant_cache: dict[Op, tuple[Kernel, ...]] = {}
         self._part_cache: dict[tuple[Hashable, int], tuple[Op, Kernel]] = {}
         self._placed_cache: dict[tuple[Segment, ...], PlacedBlocks] = {}

@@ -14,7 +14,7 @@ from tinygen.planner.cost.cost import estimated_instructions
 from tinygen.planner.memory.effort import Effort
 from tinygen.planner.schedule.schedule import Schedule
 from tinygen.planner.schedule.solver import Solver
-from tinygen.planner.search.findings import Findings, Known
+from tinygen.planner.search.findings import Findings, SharedFindings
 from tinygen.planner.search.goals import (
     CURVE_STEP,
     NEGLIGIBLE,
@@ -37,8 +37,8 @@ from tinygen.planner.search.split import split_with
 from tinygen.planner.search.upgrades import Upgradable, upgraded
 from tinygen.targets.board import Board
 
-Smaller = Callable[[int, Known], Schedule | None]  # a plan of less than so many bytes, if there is one; with what is
-# known of segments and placements
+# a plan of less than so many bytes, if there is one; with what is known of segments and placements
+Smaller = Callable[[int, SharedFindings], Schedule | None]
 _FOR_SMALLEST = 0.85  # of the work for a curve, that its end may take: it is what has to be right
 
 
@@ -69,7 +69,7 @@ def smallest_plan(
     extra_macs: int,
     solver: Solver,
     below_bytes: int,
-    known: Known | None = None,
+    known: SharedFindings | None = None,
 ) -> Schedule | None:
     """What `split_plan` finds for Objective.RAM and one kernel of each operator; None where it is known to take no less
     than so many bytes. `known` is what searches for another plan have found."""
@@ -97,7 +97,7 @@ class _Planner:
         slack: float = 0.0,
         most_units: int = MOST_OF_PLAN,
         watch: Watch | None = None,
-        known: Known | None = None,
+        known: SharedFindings | None = None,
     ) -> None:
         self._network = network
         self._board = board
