@@ -4,11 +4,12 @@ import re
 import signal
 import subprocess
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from benchmarks.mutation import ROOMS, Found, Outcome, compiled_once, in_cpu_time, known, page, room_files
+from benchmarks.mutation import ROOMS, Found, Outcome, compiled_once, in_cpu_time, known, of_today, page, room_files
 from tests.support.mutants import mutants
 from tests.support.tools import requires_host_cc
 
@@ -87,6 +88,14 @@ def test_the_page_counts_what_was_tried() -> None:
     shown = page({name: Outcome(9, 1, tried) for name in ROOMS if name == "checker"})
     assert "| checker | `tinygen/planner/schedule/check.py` | 9 | 1 | 2 | 0 | 1 | 50% |" in shown
     assert "| `a.py:1` | `x \\| y` | `x & y` |" in shown
+
+
+def test_mutants_of_lines_that_are_no_more_are_forgotten() -> None:
+    there = Found(
+        "tests/test_mutation.py", 1, "def test_mutants_of_lines_that_are_no_more_are_forgotten() -> None:", "", True
+    )
+    gone = [replace(there, before="a line " + "that is not there"), replace(there, file="tests/no_file.py")]
+    assert of_today([there, *gone]) == (there,)
 
 
 def test_a_busy_machine_kills_no_mutant() -> None:

@@ -26,6 +26,7 @@ FUNCTIONS = {  # of each family
     "edge_convolution": 15,
     "edge_depthwise": 4,
     "edge_fully_connected": 4,
+    "few_pixels": 6,
     "first_layers": 6,
     "fully_connected": 3,
     "pooling": 2,

@@ -99,10 +99,25 @@ def wide_rows(model: OperatorModel) -> None:
             break
 
 
+def few_pixels(model: OperatorModel) -> None:
+    """CONV_2D with 1x1 filters on images of 1 to 6 pixels: blocks of 4 are not full, or overlap."""
+    rng = model.rng
+    while True:
+        batches, height, width = int(rng.integers(1, 4)), int(rng.integers(1, 3)), int(rng.integers(1, 4))
+        depth, channels = (int(n) for n in rng.choice(_SIZES, 2))
+        if _convolution(model, (1, 1), (height, width, depth, channels), (1, 1), batches):
+            break
+
+
 def _convolution(
-    model: OperatorModel, kernel: tuple[int, int], sizes: tuple[int, int, int, int], strides: tuple[int, int]
+    model: OperatorModel,
+    kernel: tuple[int, int],
+    sizes: tuple[int, int, int, int],
+    strides: tuple[int, int],
+    batches: int = 0,
 ) -> bool:
-    """Add a CONV_2D of that height, width, depth and channels, unless there is none or it is too large."""
+    """Add a CONV_2D of that height, width, depth and channels, unless there is none or it is too large; without a
+    number of batches some have two."""
     rng = model.rng
     height, width, depth, channels = sizes
     padding = SAME if rng.random() < 0.5 else VALID
@@ -110,7 +125,7 @@ def _convolution(
     macs = rows * columns * channels * depth * kernel[0] * kernel[1]
     if rows <= 0 or columns <= 0 or macs > _MOST_MACS:
         return False
-    batches = 2 if rng.random() < 0.1 else 1
+    batches = batches or (2 if rng.random() < 0.1 else 1)
     x_scale, scales, y_scale = _scales(rng, channels, depth * kernel[0] * kernel[1])
     x = model.input(batches, height, width, depth, scale=x_scale)
     operands = [x, _weights(model, (channels, *kernel, depth), 0, scales), *_bias(model, channels, x_scale, scales)]
@@ -303,6 +318,7 @@ FAMILIES: dict[str, Callable[[OperatorModel], None]] = {
     "edge_convolution": edge_convolution,
     "edge_depthwise": edge_depthwise,
     "edge_fully_connected": edge_fully_connected,
+    "few_pixels": few_pixels,
     "first_layers": first_layers,
     "fully_connected": fully_connected,
     "line_filters": line_filters,

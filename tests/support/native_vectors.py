@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from tests.support.batches import stacked
-from tests.support.fences import fenced_offsets, run, watched
+from tests.support.fences import fenced_offsets, is_fenced, run, watched
 from tests.support.native_layers import FAMILIES, Outcome
 from tests.support.operator_models import OperatorModel
 from tests.support.reference import evaluate
@@ -70,6 +70,7 @@ def is_vector(kernel: Kernel, isa: Isa) -> bool:
 
 def run_fenced(schedule: Schedule, inputs: Sample, folder: Path) -> Sequence[Array]:
     """The outputs of a plan with fences, none of which is touched."""
+    assert is_fenced(schedule)
     board, files = schedule.board, render(schedule, "layers", "layers.tflite")
     trees = (kernel_library(Library.PORTABLE, None), operators(), native())
     checks = [Sanitizer.ADDRESS, Sanitizer.UNDEFINED] if board.is_host else []
