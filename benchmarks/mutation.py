@@ -244,6 +244,15 @@ ROOMS = {
         "random_layers_without_dsp[convolution]",
         "random_layers_without_dsp[fully_connected]",
     ),
+    "native C: runs": _native(
+        ("convolve_runs.c", "multiply_runs_body.h"),
+        (),
+        *(
+            f"random_layers_by_runs[{target}-{family}]"
+            for target in ("host-sanitized", "m4")
+            for family in ("convolution", "edge_convolution", "fully_connected", "edge_fully_connected")
+        ),
+    ),
     "native C: packing": _native(
         ("pack_pixels.c", "pack_shallow.c", "pack_windows.c", "columns.h"),
         ("convolution", "few_pixels", "first_layers", "small_filters", "edge_convolution"),
