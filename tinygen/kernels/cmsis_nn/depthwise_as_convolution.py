@@ -5,6 +5,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from tinygen.ir.graph import Op
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Quant
 from tinygen.kernels.base import Library, Toolbox
@@ -47,6 +48,13 @@ def as_convolution(op: DepthwiseConv2D) -> Conv2D:
         padding=op.padding,
         clamp=op.clamp,
     )
+
+
+def unless_alone(op: Op) -> Op:
+    """A depthwise convolution that makes many channels of a single one as a convolution; all others as they are."""
+    if isinstance(op, DepthwiseConv2D) and op.input.shape[3] == 1 < op.multiplier and op.weights.is_constant:
+        return as_convolution(op)
+    return op
 
 
 _known: WeakKeyDictionary[Tensor, Tensor] = WeakKeyDictionary()  # parts of one operator have the same filters

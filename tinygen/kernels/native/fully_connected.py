@@ -19,10 +19,10 @@ from tinygen.kernels.packing import packing
 from tinygen.kernels.prices import faster_or_smaller
 from tinygen.kernels.work import Extent, Work, work
 from tinygen.ops.clamp import Clamp
-from tinygen.ops.conv2d import Conv2D
 from tinygen.ops.fully_connected import FullyConnected
 from tinygen.ops.requantize import wrap_int32
 from tinygen.ops.ring_fully_connected import RingFullyConnected
+from tinygen.ops.weighted import Weighted
 from tinygen.targets.isa import Isa
 
 _AT_ONCE_BYTES = 24  # of a vector, for 8 elements
@@ -99,9 +99,7 @@ def lower_ring_fully_connected(op: Op, toolbox: Toolbox) -> tuple[Kernel, ...]:
     return () if kernel is None else (on_ring(op, kernel, NativeRingFullyConnectedS8),)
 
 
-def product_with_rows(
-    op: FullyConnected | Conv2D | RingFullyConnected, weights: Array, rows: int, isa: Isa
-) -> NativeFullyConnectedS8 | None:
+def product_with_rows(op: Weighted, weights: Array, rows: int, isa: Isa) -> NativeFullyConnectedS8 | None:
     """The kernel for `rows` input vectors and `weights` [units, features], None where there is none."""
     short = short_requantization(op.output_stage, weights.astype(np.int64))
     units, features = weights.shape

@@ -18,9 +18,8 @@ from tinygen.kernels.native.requantization import short_requantization
 from tinygen.kernels.native.vector_stream import FEWEST_UNITS, UNITS, vector_stream
 from tinygen.kernels.work import Extent, Work, work
 from tinygen.ops.clamp import Clamp
-from tinygen.ops.conv2d import Conv2D
 from tinygen.ops.convolution_form import ConvolutionForm
-from tinygen.ops.fully_connected import FullyConnected
+from tinygen.ops.weighted import Weighted
 from tinygen.ops.window import UNIT
 from tinygen.targets.isa import Isa
 
@@ -102,10 +101,10 @@ class NativeConvolveRunsS8(NativeKernel):
         )
 
 
-def runs(op: FullyConnected | Conv2D, weights: Array, isa: Isa) -> tuple[Kernel, ...]:
+def runs(op: Weighted, weights: Array, isa: Isa) -> tuple[Kernel, ...]:
     """The kernel for `op` and its weights [channels, elements], none where there is none."""
     form = op.convolution_form
-    if not isa.runs_dsp_kernels or form.dilation != UNIT or len(weights) < FEWEST_UNITS:
+    if not isa.runs_dsp_kernels or form is None or form.dilation != UNIT or len(weights) < FEWEST_UNITS:
         return ()
     short = short_requantization(op.output_stage, weights.astype(np.int64))
     if short is None:

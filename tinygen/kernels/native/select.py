@@ -3,7 +3,7 @@
 from tinygen.ir.graph import Op
 from tinygen.ir.types import DType
 from tinygen.kernels.base import PLAIN, Kernel, Toolbox, united
-from tinygen.kernels.cmsis_nn.depthwise_as_convolution import as_convolution
+from tinygen.kernels.cmsis_nn.depthwise_as_convolution import unless_alone
 from tinygen.kernels.native import (
     addition,
     addition_mve,
@@ -20,7 +20,6 @@ from tinygen.kernels.native import (
 )
 from tinygen.kernels.native.native import NativeKernel
 from tinygen.kernels.tinygen_c.asymmetric import has_zero_points
-from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
 from tinygen.targets.isa import Isa
 
 LOWERINGS = united(*(home.LOWERINGS for home in (addition, depthwise, fully_connected, pooling, winograd)))
@@ -39,17 +38,10 @@ def native_kernels(op: Op, toolbox: Toolbox) -> tuple[Kernel, ...]:
     """The native kernels for `op`: the fastest first, each further one with less scratch."""
     if not is_plain_int8(op) or _stays_plain(op, toolbox):
         return ()
-    op = _as_convolution(op)
+    op = unless_alone(op)
     lower = _LOWERINGS_OF.get(toolbox.isa, LOWERINGS).get(type(op))
     kernels = () if lower is None else lower(op, toolbox)
     return kernels if isinstance(kernels, tuple) else (kernels,)
-
-
-def _as_convolution(op: Op) -> Op:
-    """A depthwise convolution that makes many channels of a single one, as what it is: none of its filters is alone."""
-    if isinstance(op, DepthwiseConv2D) and op.input.shape[3] == 1 < op.multiplier and op.weights.is_constant:
-        return as_convolution(op)
-    return op
 
 
 def _stays_plain(op: Op, toolbox: Toolbox) -> bool:
