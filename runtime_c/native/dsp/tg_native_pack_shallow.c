@@ -155,8 +155,7 @@ void tg_native_pack_shallow(
     const int32_t reach = (layer->output_width - 1) * layer->stride_width + layer->kernel_width;
     const int32_t before = layer->pad_left < reach ? layer->pad_left : reach;
     const int32_t inside = reach - before < layer->input_width ? reach - before : layer->input_width;
-    const struct band band = {
-        (int8_t *)(filled + 1), tg_native_band_bytes(layer), before * depth, inside * depth};
+    const struct band band = {(int8_t *)(filled + 1), tg_native_band_bytes(layer), before * depth, inside * depth};
     const int32_t step = layer->stride_width * depth;
     int32_t row = (int32_t)((uint32_t)first / (uint32_t)layer->output_width);
     int32_t position = first - row * layer->output_width;
