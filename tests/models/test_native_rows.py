@@ -22,8 +22,8 @@ ARENA_BYTES = {"kws_ref_model": 4_206, "pretrainedResnet_quant": 11_872, "vww_96
 @pytest.mark.parametrize(
     ("name", "board", "most_instructions"),
     [
-        ("kws_ref_model", M4, 4_200_000),
-        ("pretrainedResnet_quant", M4, 11_660_000),
+        ("kws_ref_model", M4, 4_660_000),
+        ("pretrainedResnet_quant", M4, 13_060_000),
         ("vww_96_int8", M4, 5_500_000),
         ("kws_ref_model", M55, 1_515_000),
         ("pretrainedResnet_quant", M55, 2_400_000),
