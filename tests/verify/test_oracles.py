@@ -1,9 +1,6 @@
 """What is said where an oracle does not run a model: the operator where it is known, and what to do."""
 
-import os
-import sys
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -20,7 +17,7 @@ from tests.support.tflite_writer import ModelWriter
 from tests.support.tflm import needs_tflm
 from tinygen.errors import UsageError
 from tinygen.frontends.tflite.schema import read
-from tinygen.verify import litert, tflm
+from tinygen.verify import litert_interpreter
 from tinygen.verify.comparison import Rounding
 from tinygen.verify.litert import LiteRT
 from tinygen.verify.oracle import Oracle
@@ -49,8 +46,8 @@ def _refusing(message: str) -> Callable[..., object]:
     ],
 )
 def test_litert(monkeypatch: pytest.MonkeyPatch, message: str, number: int | None) -> None:
-    monkeypatch.setattr(litert, "Interpreter", _refusing(message))
-    monkeypatch.setattr(litert, "OpResolverType", SimpleNamespace(BUILTIN_REF=0))
+    monkeypatch.setattr(litert_interpreter, "Interpreter", _refusing(message))
+    monkeypatch.setattr(litert_interpreter, "OpResolverType", SimpleNamespace(BUILTIN_REF=0))
     operators = read(DIGITS).subgraphs[0].operators
     if "Tensor 8" in message:
         number = next(operator.index for operator in operators if 8 in (*operator.inputs, *operator.outputs))
@@ -135,19 +132,24 @@ def test_litert_would_end_the_process(tmp_path: Path) -> None:
     assert str(refused.value) == f"m.tflite: LiteRT's reference kernels {REMEDY}"
 
 
-def test_tflm_would_end_the_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    aborting = SimpleNamespace(from_bytes=lambda *_, **__: os.abort())
-    kinds = SimpleNamespace(kPreserveAllTensors=0)
-    monkeypatch.setattr(tflm, "runtime", SimpleNamespace(Interpreter=aborting, InterpreterConfig=kinds))
+@needs_tflm
+def test_tflm_would_end_the_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    package = tmp_path / "tflite_micro" / "python" / "tflite_micro"
+    package.mkdir(parents=True)
+    for folder in (package, package.parent, package.parent.parent):
+        (folder / "__init__.py").touch()
+    (package / "runtime.py").write_text("import os\n\nos.abort()\n")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))  # of the process that tries
     with pytest.raises(UsageError) as refused:
         Tflm(DIGITS)
     assert str(refused.value) == f"digits_int8.tflite: TFLite Micro's interpreter {REMEDY}"
 
 
-def test_a_signal_ends_the_copy_and_not_this_process() -> None:
-    assert not is_survived(os.abort)
-    assert is_survived(_refusing("only an exception"))
-    assert is_survived(partial(sys.exit, 1))
+def test_a_signal_ends_the_attempt_and_not_this_process() -> None:
+    assert not is_survived("os:abort")
+    assert is_survived("os:remove", "/no such file")
+    assert is_survived("no_such_module:function")
+    assert is_survived("sys:exit", 1)
 
 
 @needs_tflm

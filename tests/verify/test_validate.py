@@ -16,7 +16,7 @@ from tinygen.ops.conv2d import Conv2D
 from tinygen.ops.fully_connected import FullyConnected
 from tinygen.options import InputMode, Options
 from tinygen.pipeline import compile_model
-from tinygen.verify import litert
+from tinygen.verify import litert_interpreter
 from tinygen.verify.comparison import Side
 from tinygen.verify.oracle import Oracle
 from tinygen.verify.validate import FirstMismatch, validate
@@ -131,7 +131,7 @@ def test_messages(monkeypatch: pytest.MonkeyPatch) -> None:
         f"--against ort: cannot run {MODEL}.tflite, litert or simulator was expected. "
         "Name one of them, or leave the option out."
     )
-    monkeypatch.setattr(litert, "Interpreter", None)
+    monkeypatch.setattr(litert_interpreter, "Interpreter", None)
     with pytest.raises(ToolError) as missing:
         validate(compiled, against=Oracle.LITERT)
     assert str(missing.value) == (

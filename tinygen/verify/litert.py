@@ -13,14 +13,10 @@ from tinygen.frontends.tflite.ending import ending_at
 from tinygen.frontends.tflite.raw import RawOperator, TypeName
 from tinygen.frontends.tflite.schema import read
 from tinygen.ir.types import Array
+from tinygen.verify import litert_interpreter
 from tinygen.verify.comparison import Permission, Rounding
 from tinygen.verify.oracle import ON_INPUTS, Oracle, refusal
 from tinygen.verify.survival import is_survived
-
-try:
-    from ai_edge_litert.interpreter import Interpreter, OpResolverType
-except ImportError:
-    Interpreter = OpResolverType = None
 
 _WHO = "LiteRT's reference kernels"
 
@@ -61,7 +57,7 @@ class LiteRT:
         shapes: Mapping[str, tuple[int, ...]] | None = None,
         has_references: bool = True,
     ) -> None:
-        if Interpreter is None:
+        if not litert_interpreter.is_installed():
             raise ToolError(
                 "ai-edge-litert: not installed, needed to compare with LiteRT. "
                 "Run `pip install tinygen[litert]`, or compare with --against simulator."
@@ -78,12 +74,11 @@ class LiteRT:
         self._names = {tensor.index: tensor.name for tensor in readable}
         self._variables = {tensor.index: tensor.name for tensor in whole.tensors if tensor.is_variable}
         given = shapes or {}
-        sizes = {i: given[whole.tensors[i].name] for i in whole.inputs if whole.tensors[i].name in given}
-        prepare = partial(_prepared, model, sizes, has_references)
-        if not is_survived(prepare):
+        sizes = [(i, given[whole.tensors[i].name]) for i in whole.inputs if whole.tensors[i].name in given]
+        if not is_survived(f"{litert_interpreter.__name__}:prepared", str(model), sizes, has_references):
             raise refusal(self._file, _WHO)
         try:
-            self._interpreter = prepare()
+            self._interpreter = litert_interpreter.prepared(str(model), sizes, has_references)
         except (RuntimeError, ValueError) as error:
             raise self._refusal(error, "it") from error
 
@@ -113,21 +108,6 @@ class LiteRT:
             except ValueError:  # a tensor that no operator has filled holds nothing that can be read
                 continue
         return tensors
-
-
-def _prepared(model: Path, sizes: Mapping[int, tuple[int, ...]], has_references: bool) -> "Interpreter":
-    """Ready for inputs, those of `sizes` in other shapes than the file's."""
-    interpreter = Interpreter(
-        model_path=str(model),
-        experimental_op_resolver_type=(
-            OpResolverType.BUILTIN_REF if has_references else OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES
-        ),
-        experimental_preserve_all_tensors=True,
-    )
-    for index, shape in sizes.items():
-        interpreter.resize_tensor_input(index, shape)
-    interpreter.allocate_tensors()
-    return interpreter
 
 
 def _is_blamed(message: str, operator: RawOperator) -> bool:

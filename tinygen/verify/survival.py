@@ -1,33 +1,31 @@
 """Whether an oracle's own code lets this process live: some of its checks end it, whatever the caller handles."""
 
-import faulthandler
-import os
-import warnings
-from collections.abc import Callable
+import json
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+
+from tinygen.system.process import tied
+
+_PACKAGES = Path(__file__).resolve().parents[2]  # the folder that tinygen is imported from
+_START = "import sys; sys.path.append(sys.argv[1]); from tinygen.verify.survival import attempt; attempt(sys.argv[2])"
 
 
-def is_survived(attempt: Callable[[], object]) -> bool:
-    """Whether a copy of this process outlives `attempt`, in which no signal kills it; exceptions do not count.
+def is_survived(function: str, *arguments: object) -> bool:
+    """Whether a process outlives `module:function` of `arguments` (JSON), in which no signal kills it.
 
-    LiteRT's and TFLite Micro's kernels abort on multipliers that they have no form for, such as one of 0. Where a
-    process cannot be copied nothing is tried.
+    LiteRT's and TFLite Micro's kernels abort on multipliers that they have no form for, such as one of 0. What else
+    goes wrong, an exception or a module that is missing, does not count. The process is started anew: a copy of this
+    one (`fork`) has none of its threads, and may wait for what they hold for ever.
     """
-    if not hasattr(os, "fork"):
-        return True
-    with warnings.catch_warnings():  # of threads that the copy does not have: it runs nothing that waits for them
-        warnings.simplefilter("ignore", DeprecationWarning)
-        copy = os.fork()
-    if copy == 0:
-        _try(attempt)
-    _, status = os.waitpid(copy, 0)
-    return not os.WIFSIGNALED(status)
+    command = [sys.executable, "-P", "-c", _START, str(_PACKAGES), json.dumps([function, arguments])]
+    silent = subprocess.DEVNULL
+    return subprocess.run(tied(command), stdin=silent, stdout=silent, stderr=silent, check=False).returncode >= 0
 
 
-def _try(attempt: Callable[[], object]) -> None:
-    """In the copy, silently; it ends here, whatever happens."""
-    try:
-        faulthandler.disable()
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
-        attempt()
-    finally:
-        os._exit(0)
+def attempt(job: str) -> None:
+    """In that process: call what `is_survived` was told."""
+    function, arguments = json.loads(job)
+    module, _, name = function.partition(":")
+    getattr(import_module(module), name)(*arguments)

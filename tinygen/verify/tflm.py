@@ -1,7 +1,6 @@
 """TFLite Micro's reference kernels, with all inner tensors (the optional package tflite-micro)."""
 
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -12,16 +11,11 @@ from tinygen.frontends.tflite.ending import ending_at
 from tinygen.frontends.tflite.raw import RawTensor, TypeName
 from tinygen.frontends.tflite.schema import read
 from tinygen.ir.types import Array
+from tinygen.verify import tflm_interpreter
 from tinygen.verify.litert import LiteRTRun
 from tinygen.verify.oracle import ON_INPUTS, Oracle, refusal
 from tinygen.verify.survival import is_survived
 
-try:
-    from tflite_micro.python.tflite_micro import runtime
-except ImportError:
-    runtime = None
-
-_ARENA_BYTES = 64 << 20
 _WHO = "TFLite Micro's interpreter"
 
 
@@ -32,7 +26,7 @@ class Tflm:
     """
 
     def __init__(self, model: Path, stop_at: Sequence[str] = ()) -> None:
-        if runtime is None:
+        if not tflm_interpreter.is_installed():
             raise ToolError(
                 "tflite-micro: not installed, needed to compare with TFLite Micro, which says what operators with "
                 "states mean. Run `pip install tinygen[tflm]`, or compare with --against simulator."
@@ -45,16 +39,10 @@ class Tflm:
         used = {index for raw in whole.operators for index in (*raw.inputs, *raw.outputs)} | {*whole.inputs}
         variable = (tensor for tensor in whole.tensors if tensor.data is None and tensor.type is not TypeName.RESOURCE)
         self._tensors = [tensor for tensor in variable if tensor.index in used]
-        prepare = partial(
-            runtime.Interpreter.from_bytes,
-            model.read_bytes(),
-            arena_size=_ARENA_BYTES,
-            intrepreter_config=runtime.InterpreterConfig.kPreserveAllTensors,
-        )
-        if not is_survived(prepare):
+        if not is_survived(f"{tflm_interpreter.__name__}:prepared", str(model)):
             raise self._refusal("it")
         try:
-            self._interpreter = prepare()
+            self._interpreter = tflm_interpreter.prepared(str(model))
         except RuntimeError as error:
             raise self._refusal("it") from error
 
