@@ -37,8 +37,10 @@ from tinygen.codegen.render import render
 from tinygen.ir.graph import Graph, Op, Port
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Quant
-from tinygen.kernels.base import Kernel, Library, Toolbox
+from tinygen.kernels.base import IN_CALL, Kernel, Library, Toolbox
+from tinygen.kernels.native.convolution import direct_convolution
 from tinygen.kernels.native.select import native_kernels
+from tinygen.kernels.native.winograd import tiled
 from tinygen.kernels.prices import BASES, OWN, table, table_file, table_name
 from tinygen.kernels.select import has_kernel, variants
 from tinygen.kernels.tinygen_c.packed import packed_layers
@@ -57,6 +59,7 @@ from tinygen.planner.schedule.schedule import Buffer, BufferKind, Call, Place, S
 from tinygen.report.counting import Count, Counter, count_operators
 from tinygen.targets import load
 from tinygen.targets.board import Board
+from tinygen.targets.isa import Isa
 from tinygen.verify.samples import random_samples
 
 BOARDS = (  # Armv6-M, scalar, DSP, MVE, RV32IM, Zve32x
@@ -146,8 +149,9 @@ def pairs_of_own(toolbox: Toolbox) -> list[Pair]:
     """Operators with tinygen's own kernels, native ones in all their forms."""
     plain = operators()
     further = rows_within_images(), layers_of_small_weights(), convolutions_for_tiles(), filters_of_one_line()
-    native = _in_all_forms((*plain, *chain.from_iterable(further)))
+    native = list(_in_all_forms((*plain, *chain.from_iterable(further))))
     pairs = [(op, kernel) for op in native for kernel in native_kernels(op, _with_native_kernels(toolbox))]
+    pairs += _transformed_in_call(native, toolbox.isa)
     pairs += [(op, packed_layers(op)[-1]) for op in plain if isinstance(op, Conv2D)]
     pairs += [(op, squeezed_layer(op)) for op in layers_of_narrow_blocks() if can_squeeze(op)]
     library = replace(toolbox, has_native_kernels=False)
@@ -156,6 +160,14 @@ def pairs_of_own(toolbox: Toolbox) -> list[Pair]:
     for beside in (Library.PORTABLE, Library.CMSIS_NN):  # what only the other cannot do comes behind
         pairs += [pair for pair in _further(pairs, replace(library, library=beside)) if pair[1].is_own]
     return pairs
+
+
+def _transformed_in_call(ops: Iterable[Op], isa: Isa) -> Iterator[Pair]:
+    """Convolutions in tiles whose filters stand in flash as they are, which no plan takes but for the sake of flash."""
+    for op in ops:
+        direct = direct_convolution(op, isa) if isinstance(op, Conv2D) and isa is not Isa.MVE else None
+        if isinstance(op, Conv2D) and direct is not None:
+            yield from ((op, kernel) for kernel in tiled(op, direct, IN_CALL, isa))
 
 
 def _further(pairs: Sequence[Pair], toolbox: Toolbox) -> Iterator[Pair]:

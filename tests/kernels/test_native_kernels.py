@@ -163,7 +163,8 @@ def test_random_layers_in_tiles(method: Method, family: str, target: str, saniti
 
 @pytest.mark.parametrize(("target", "sanitized"), TARGETS)
 def test_flash_limits_the_tiles_of_winograd(target: str, sanitized: bool, tmp_path: Path) -> None:
-    """Less flash than the weights of tall tiles take: lower ones and none, layer by layer, within what there is."""
+    """Less flash than the weights of tall tiles take: lower ones, those of filters that are transformed in the call,
+    and none, layer by layer, within what there is."""
     tallest = check("small_filters", LAYERS // 2, 4, target, tmp_path, sanitized)
     assert max(_tiles(tallest.functions)) == "4x4"
     taken = [tallest.const_bytes]
@@ -171,8 +172,8 @@ def test_flash_limits_the_tiles_of_winograd(target: str, sanitized: bool, tmp_pa
         flash_bytes = int(tallest.const_bytes * share) + tallest.other_bytes
         outcome = check("small_filters", LAYERS // 2, 4, target, tmp_path, sanitized, flash_bytes)
         assert not outcome.differing and outcome.const_bytes + outcome.other_bytes <= flash_bytes
-        assert bool(_tiles(outcome.functions)) == (share > 0.5)
         taken.append(outcome.const_bytes)
+    assert "4x4_bytes" in _tiles(outcome.functions)
     assert not tallest.differing and taken == sorted(set(taken), reverse=True)
 
 

@@ -17,7 +17,7 @@ from tinygen.build.toolchain import Sanitizer
 from tinygen.codegen.harness import Measure
 from tinygen.ir.graph import Op
 from tinygen.ir.types import Array
-from tinygen.kernels.base import Kernel, Library, Toolbox
+from tinygen.kernels.base import IN_CALL, Kernel, Library, Toolbox
 from tinygen.kernels.native import select, winograd
 from tinygen.kernels.native.convolution import direct_convolution
 from tinygen.kernels.native.winograd import Method
@@ -379,7 +379,8 @@ def _only(method: Method) -> Iterator[None]:
     def choose(op: Op, toolbox: Toolbox) -> tuple[Kernel, ...]:
         assert isinstance(op, Conv2D)
         direct = direct_convolution(op, toolbox.isa)
-        return () if direct is None else winograd.tiled(op, direct, toolbox.tallest_tile, toolbox.isa) or (direct,)
+        growth = IN_CALL if method.is_in_call else toolbox.tallest_tile
+        return () if direct is None else winograd.tiled(op, direct, growth, toolbox.isa) or (direct,)
 
     with patch.object(winograd, "METHODS", (method,)), patch.dict(select.LOWERINGS, {Conv2D: choose}):
         yield

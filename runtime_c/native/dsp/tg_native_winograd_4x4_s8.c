@@ -192,19 +192,19 @@ static void collect(
     }
 }
 
+const struct tg_native_winograd tg_native_winograd_4x4 = {
+    .rows = SIZE,
+    .columns = SIZE,
+    .tiles = TILES,
+    .positions = WIDTH * WIDTH,
+    .filter_rows = 1,
+    .multiply = tg_native_winograd_multiply_4,
+    .spread = spread,
+    .collect = collect,
+};
+
 void tg_native_winograd_4x4_s8(
     const struct tg_native_convolve *layer, const int8_t *input, int8_t *output, void *scratch)
 {
-    static const struct tg_native_winograd method = {
-        .rows = SIZE,
-        .columns = SIZE,
-        .tiles = TILES,
-        .positions = WIDTH * WIDTH,
-        .filter_rows = 1,
-        .multiply = tg_native_winograd_multiply_4,
-        .spread = spread,
-        .collect = collect,
-    };
-
-    tg_native_winograd(layer, input, output, scratch, &method);
+    tg_native_winograd(layer, input, output, scratch, &tg_native_winograd_4x4);
 }
