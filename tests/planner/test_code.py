@@ -52,6 +52,14 @@ def test_little_more_than_plain_constants_is_enough_for_native_kernels(tmp_path:
 
 
 @pytest.mark.parametrize(("isa", "has_thumb2"), [*SETS, (Isa.ZVE32X, True)])
+def test_what_is_generated_is_measured(isa: Isa, has_thumb2: bool) -> None:
+    """A measurement that was ended half way leaves a table without it."""
+    found = code_sizes(Toolbox(Library.PORTABLE, isa, has_thumb2=has_thumb2)).generated
+    assert {"network", "call", "runner", "loop", "move"} <= {*found[CODE]}
+    assert min(found[CODE]["network"], found[CODE]["call"], *map(len, found.values())) > 0
+
+
+@pytest.mark.parametrize(("isa", "has_thumb2"), [*SETS, (Isa.ZVE32X, True)])
 def test_kernels_have_their_code_measured(isa: Isa, has_thumb2: bool) -> None:
     """Nineteen of twenty, so that new ones do not wait for `make calibrate-code`."""
     for library in Library:
