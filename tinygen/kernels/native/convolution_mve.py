@@ -114,7 +114,8 @@ def products(channels: int, elements: int, *calls: tuple[int, int]) -> dict[str,
     """Terms of the matrix product of pixels, two at a time, with four channels each; `calls`: how many of how many
     pixels.
 
-    product: a call of it; pair: of pixels; four: channels of a pair; step: 16 elements of these; round: 4 steps.
+    product: a call of it; pair: of pixels; four: channels of a pair; deep: those of filters of more than 16 elements;
+    step: 16 elements of these; round: 4 steps.
     """
     pairs = sum(times * -(-pixels // 2) for times, pixels in calls)
     fours, steps = pairs * -(-channels // 4), -(-elements // _LANES)
@@ -122,6 +123,7 @@ def products(channels: int, elements: int, *calls: tuple[int, int]) -> dict[str,
         "product": sum(times * ((pixels > 1) + pixels % 2) for times, pixels in calls),
         "pair": pairs,
         "four": fours,
+        "deep": fours * (steps > 1),
         "step": fours * steps,
         "round": fours * -(-(steps - 1) // 4),
     }
