@@ -73,6 +73,7 @@ BOARDS = (  # Armv6-M, scalar, DSP, MVE, RV32IM, Zve32x
 _CALLS_PER_PROGRAM = 80
 _TALLEST_TILE = 4  # of Winograd's method
 _FEWEST_MEASUREMENTS = 5
+_COARSE = 8.0
 _ALIGN = 16
 _SWEEPS = 20_000
 
@@ -198,6 +199,8 @@ def _in_all_forms(ops: Iterable[Op]) -> Iterator[Op]:
         yield op
         if isinstance(op, Add | AveragePool2D | Conv2D | DepthwiseConv2D | FullyConnected | MaxPool2D):
             yield replace(op, name=f"{op.name}_limited", clamp=Clamp(-100, 100))
+        if isinstance(op, Add):
+            yield replace(op, name=f"{op.name}_coarse", first=_coarse(op.first, op.output))
         if isinstance(op, Conv2D | DepthwiseConv2D | FullyConnected):
             type = op.output.type
             yield replace(op, name=f"{op.name}_relu", clamp=Clamp(type.zero_point, 127))
@@ -205,6 +208,12 @@ def _in_all_forms(ops: Iterable[Op]) -> Iterator[Op]:
             yield replace(op, name=f"{op.name}_relu_int8", output=rectified)
         if isinstance(op, FullyConnected):
             yield replace(op, name=f"{op.name}_apart", weights=_apart(op.weights))
+
+
+def _coarse(operand: Tensor, output: Tensor) -> Tensor:
+    """The operand in steps of so many of the output's that sums of products do not fit 32 bits, as tables do."""
+    quant = Quant((_COARSE * output.type.scale,), (operand.type.zero_point,))
+    return replace(operand, type=replace(operand.type, quant=quant))
 
 
 def _apart(weights: Tensor) -> Tensor:

@@ -20,7 +20,7 @@ from tinygen.targets.isa import Isa
 
 LAYERS = 100
 FUNCTIONS = {  # of each family
-    "addition": 1,
+    "addition": 2,
     "convolution": 14,
     "depthwise": 8,
     "edge_convolution": 15,
@@ -41,6 +41,7 @@ IN_TILES = [
     *(pytest.param(method, "small_filters", id=method.name) for method in METHODS),
     # Rows of tiles have no edge of their own: short requantization takes no sums that are too large for them.
     *(pytest.param(method, "edge_convolution", id=f"{method.name}-edge") for method in METHODS if method.rows > 1),
+    pytest.param(METHODS[0], "edge_tiles", id=f"{METHODS[0].name}-ends"),
 ]
 TARGETS = [
     pytest.param("host", True, id="host-sanitized", marks=requires_host_cc),

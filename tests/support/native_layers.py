@@ -9,7 +9,7 @@ from unittest.mock import patch
 import numpy as np
 
 from tests.support.batches import stacked
-from tests.support.edge_layers import edge_convolution, edge_depthwise, edge_fully_connected
+from tests.support.edge_layers import edge_convolution, edge_depthwise, edge_fully_connected, edge_tiles
 from tests.support.fences import fenced_offsets, run, watched
 from tests.support.operator_models import SAME, VALID, OperatorModel, Rng, random_zero_point
 from tests.support.reference import evaluate
@@ -338,6 +338,7 @@ FAMILIES: dict[str, Callable[[OperatorModel], None]] = {
     "edge_convolution": edge_convolution,
     "edge_depthwise": edge_depthwise,
     "edge_fully_connected": edge_fully_connected,
+    "edge_tiles": edge_tiles,
     "few_pixels": few_pixels,
     "first_layers": first_layers,
     "fully_connected": fully_connected,

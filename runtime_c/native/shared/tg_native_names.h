@@ -8,6 +8,7 @@
 
 #include "tg_version.h"
 
+#define tg_native_add_linear_s8 TG_V(native_add_linear_s8)
 #define tg_native_add_s8 TG_V(native_add_s8)
 #define tg_native_average_pool_s8 TG_V(native_average_pool_s8)
 #define tg_native_blocks TG_V(native_blocks)
