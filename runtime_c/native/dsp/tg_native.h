@@ -236,7 +236,8 @@ void tg_native_winograd_2x2_s8(
 void tg_native_winograd_4x4_s8(
     const struct tg_native_convolve *layer, const int8_t *input, int8_t *output, void *scratch);
 
-/** The same where `stream` holds the filters as they are; scratch has room for transformed ones of two channels, too. */
+/** The same where `stream` holds the filters as they are; scratch has room for transformed ones of two channels, too.
+ */
 void tg_native_winograd_4x4_bytes_s8(
     const struct tg_native_convolve *layer, const int8_t *input, int8_t *output, void *scratch);
 
