@@ -140,13 +140,21 @@ def written(parts: dict[str, Sections], generated_terms: dict[str, dict[str, flo
     return "\n".join([*lines, " }", "}", ""])
 
 
+def generated_before(table: Path) -> dict[str, dict[str, float]]:
+    """What the table has of generated code so far, which stays there where a measurement is ended half way."""
+    if not table.is_file():
+        return {kind: {"": 0.0} for kind in (CODE, LAYERS)}
+    stored: dict[str, dict[str, float]] = json.loads(table.read_text(encoding="utf-8"))["generated"]
+    return stored
+
+
 def measure(board: Board) -> None:
     """Write the table of its instruction set, of kernels first: plans are made with it."""
     toolchain, table = for_board(board), table_file(table_name(board.isa, board.has_thumb2))
     parts = {library.value: tree_sections(kernel_library(library, None), toolchain) for library in Library}
     parts[OWN] = tree_sections(operators(), toolchain) | tree_sections(native(), toolchain)
     parts[C_LIBRARY] = library_sections(needed(parts) | {"memcpy", "memmove"}, toolchain)
-    table.write_text(written(parts, {kind: {"": 0.0} for kind in (CODE, LAYERS)}), encoding="utf-8")
+    table.write_text(written(parts, generated_before(table)), encoding="utf-8")
     with work_folder() as folder:
         samples = [sample for asked in _PLANS for sample in own_sections(folder, board, *asked)]
     terms = {kind: fit([each for each in samples if each.work.function == kind]) for kind in (CODE, LAYERS)}
