@@ -6,6 +6,7 @@ import numpy as np
 import onnx
 import pytest
 
+from tests.support.onnx_runtime import precise_session
 from tests.support.onnx_writer import OnnxWriter, Value
 from tinygen.errors import UnsupportedModelError
 from tinygen.frontends import import_model
@@ -13,7 +14,7 @@ from tinygen.ir.graph import Graph
 from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
 from tinygen.verify.reference import evaluate, outputs
 
-ort = pytest.importorskip("onnxruntime")
+pytest.importorskip("onnxruntime")
 _CHANNELS = 6
 _STEP = 0.04
 _LAYERS = {
@@ -54,7 +55,7 @@ class _Model:
         """The graph, whose results are within a step of onnxruntime's, and nearly all the same."""
         self.writer.output(self.writer.requantized(y, _STEP, -7))
         onnx.save(self.writer.model(), path)
-        session = ort.InferenceSession(str(path), providers=["CPUExecutionProvider"])
+        session = precise_session(path)
         port = session.get_inputs()[0]
         x = np.random.default_rng(2).uniform(-4, 4, port.shape).astype(np.float32)
         (expected,) = session.run(None, {port.name: x})

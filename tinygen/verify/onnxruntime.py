@@ -19,6 +19,7 @@ from tinygen.ir.types import Array
 from tinygen.verify.comparison import Permission, Rounding
 from tinygen.verify.litert import LiteRTRun
 from tinygen.verify.oracle import ON_INPUTS, refusal
+from tinygen.verify.unsigned_weights import make_weights_unsigned
 
 try:
     import onnxruntime
@@ -92,6 +93,7 @@ def _with_inner_outputs(
     taken = {*own, *(port.name for port in message.graph.input)}
     inner = {name for node in message.graph.node for name in node.output} - {""}
     message.graph.output.extend(onnx.ValueInfoProto(name=name) for name in layouts if name in inner - taken)
+    make_weights_unsigned(message)
     return message.SerializeToString(), {name: layouts[name] for name in layouts if name in inner | taken}
 
 
