@@ -23,7 +23,7 @@ FUNCTIONS = {  # of each family
     "addition": 2,
     "convolution": 14,
     "depthwise": 8,
-    "edge_convolution": 15,
+    "edge_convolution": 14,
     "edge_depthwise": 4,
     "edge_fully_connected": 4,
     "few_pixels": 6,
@@ -31,7 +31,7 @@ FUNCTIONS = {  # of each family
     "fully_connected": 3,
     "pooling": 2,
     "row_filters": 11,
-    "small_filters": 10,
+    "small_filters": 9,
 }
 TWINS = ("convolution", "edge_convolution")  # families that have layers for two pixels at once
 TWIN_UNITS = ("fully_connected", "edge_fully_connected")  # for two units
