@@ -10,9 +10,8 @@ import numpy as np
 import onnx
 from onnx import TensorProto, numpy_helper
 
-_PLACES: Mapping[
-    str, tuple[int | None, int, int]
-] = {  # inputs: zero point of the activations, weights, their zero point
+# inputs of operators: zero point of the activations, weights, their zero point
+_PLACES: Mapping[str, tuple[int | None, int, int]] = {
     "ConvInteger": (2, 1, 3),
     "DynamicQuantizeMatMul": (None, 1, 3),  # its activations are always uint8
     "MatMulInteger": (2, 1, 3),
@@ -29,7 +28,7 @@ def make_weights_unsigned(model: onnx.ModelProto) -> None:
     unsigned = {name for name, tensor in stored.items() if tensor.data_type == TensorProto.UINT8}
     for node in model.graph.node:  # in order of execution
         if node.op_type == "DynamicQuantizeLinear":
-            unsigned.add(node.output[2])
+            unsigned.update(filter(None, node.output[2:]))
         elif node.op_type in _PLACES:
             activations, weights, zero_point = _PLACES[node.op_type]
             if activations is None or _input(node, activations) in unsigned:
