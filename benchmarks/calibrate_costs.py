@@ -37,8 +37,10 @@ from tinygen.codegen.render import render
 from tinygen.ir.graph import Graph, Op, Port
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Quant
-from tinygen.kernels.base import Kernel, Library, Toolbox
+from tinygen.kernels.base import IN_CALL, Kernel, Library, Toolbox
+from tinygen.kernels.native.convolution import direct_convolution
 from tinygen.kernels.native.select import native_kernels
+from tinygen.kernels.native.winograd import tiled
 from tinygen.kernels.prices import BASES, OWN, table, table_file, table_name
 from tinygen.kernels.select import has_kernel, variants
 from tinygen.kernels.tinygen_c.packed import packed_layers
@@ -57,6 +59,7 @@ from tinygen.planner.schedule.schedule import Buffer, BufferKind, Call, Place, S
 from tinygen.report.counting import Count, Counter, count_operators
 from tinygen.targets import load
 from tinygen.targets.board import Board
+from tinygen.targets.isa import Isa
 from tinygen.verify.samples import random_samples
 
 BOARDS = (  # Armv6-M, scalar, DSP, MVE, RV32IM, Zve32x
@@ -70,6 +73,7 @@ BOARDS = (  # Armv6-M, scalar, DSP, MVE, RV32IM, Zve32x
 _CALLS_PER_PROGRAM = 80
 _TALLEST_TILE = 4  # of Winograd's method
 _FEWEST_MEASUREMENTS = 5
+_COARSE = 8.0
 _ALIGN = 16
 _SWEEPS = 20_000
 
@@ -146,8 +150,9 @@ def pairs_of_own(toolbox: Toolbox) -> list[Pair]:
     """Operators with tinygen's own kernels, native ones in all their forms."""
     plain = operators()
     further = rows_within_images(), layers_of_small_weights(), convolutions_for_tiles(), filters_of_one_line()
-    native = _in_all_forms((*plain, *chain.from_iterable(further)))
+    native = list(_in_all_forms((*plain, *chain.from_iterable(further))))
     pairs = [(op, kernel) for op in native for kernel in native_kernels(op, _with_native_kernels(toolbox))]
+    pairs += _transformed_in_call(native, toolbox.isa)
     pairs += [(op, packed_layers(op)[-1]) for op in plain if isinstance(op, Conv2D)]
     pairs += [(op, squeezed_layer(op)) for op in layers_of_narrow_blocks() if can_squeeze(op)]
     library = replace(toolbox, has_native_kernels=False)
@@ -156,6 +161,14 @@ def pairs_of_own(toolbox: Toolbox) -> list[Pair]:
     for beside in (Library.PORTABLE, Library.CMSIS_NN):  # what only the other cannot do comes behind
         pairs += [pair for pair in _further(pairs, replace(library, library=beside)) if pair[1].is_own]
     return pairs
+
+
+def _transformed_in_call(ops: Iterable[Op], isa: Isa) -> Iterator[Pair]:
+    """Convolutions in tiles whose filters stand in flash as they are, which no plan takes but for the sake of flash."""
+    for op in ops:
+        direct = direct_convolution(op, isa) if isinstance(op, Conv2D) and isa is not Isa.MVE else None
+        if isinstance(op, Conv2D) and direct is not None:
+            yield from ((op, kernel) for kernel in tiled(op, direct, IN_CALL, isa))
 
 
 def _further(pairs: Sequence[Pair], toolbox: Toolbox) -> Iterator[Pair]:
@@ -186,6 +199,8 @@ def _in_all_forms(ops: Iterable[Op]) -> Iterator[Op]:
         yield op
         if isinstance(op, Add | AveragePool2D | Conv2D | DepthwiseConv2D | FullyConnected | MaxPool2D):
             yield replace(op, name=f"{op.name}_limited", clamp=Clamp(-100, 100))
+        if isinstance(op, Add):
+            yield replace(op, name=f"{op.name}_coarse", first=_coarse(op.first, op.output))
         if isinstance(op, Conv2D | DepthwiseConv2D | FullyConnected):
             type = op.output.type
             yield replace(op, name=f"{op.name}_relu", clamp=Clamp(type.zero_point, 127))
@@ -193,6 +208,12 @@ def _in_all_forms(ops: Iterable[Op]) -> Iterator[Op]:
             yield replace(op, name=f"{op.name}_relu_int8", output=rectified)
         if isinstance(op, FullyConnected):
             yield replace(op, name=f"{op.name}_apart", weights=_apart(op.weights))
+
+
+def _coarse(operand: Tensor, output: Tensor) -> Tensor:
+    """The operand in steps of so many of the output's that sums of products do not fit 32 bits, as tables do."""
+    quant = Quant((_COARSE * output.type.scale,), (operand.type.zero_point,))
+    return replace(operand, type=replace(operand.type, quant=quant))
 
 
 def _apart(weights: Tensor) -> Tensor:

@@ -288,7 +288,7 @@ ROOMS = {
         "random_layers_without_dsp[fully_connected]",
         "two_units_at_once_in_c[fully_connected]",
     ),
-    "native C: sums and pools": _native(("add_s8.c", "pool.[ch]", "clamp_s8.c"), ("addition", "pooling")),
+    "native C: sums and pools": _native(("add.c", "pool.[ch]", "clamp_s8.c"), ("addition", "pooling")),
     "native C: products of MVE": _mve(
         ("convolve.c", "fully_connected_s8.c", "gemm*", "pixels.c", "strips.c", "windows.*"),
         ("fully_connected", "edge_fully_connected", "edge_convolution", "convolution"),

@@ -66,7 +66,7 @@ def work_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (
             "weights.bin",
             3,
-            "weights.bin: has the suffix '.bin', one of .tflite, .onnx, .mlir, .relay, .keras, .h5, .pt2, "
+            "weights.bin: has the suffix '.bin', one of .tflite, .lite, .tfl, .onnx, .mlir, .relay, .keras, .h5, .pt2, "
             "model.py:function, folder of a SavedModel was expected. "
             "Convert the model, or rename the file.",
         ),

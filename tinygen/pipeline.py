@@ -46,7 +46,6 @@ from tinygen.passes.streaming.products import products, products_of_windows
 from tinygen.passes.widen_halves import widen_halves
 from tinygen.planner import fit
 from tinygen.planner.cost.choice import instructions
-from tinygen.planner.cost.code import beside_constants
 from tinygen.planner.cost.growth import TILES, exchanging, planned_within
 from tinygen.planner.memory.spill import arena_room
 from tinygen.planner.plan import CurvePoint, PlanRequest, curve, for_graph, plan, with_chosen
@@ -313,7 +312,7 @@ def _planned(
     if options.objective in (Objective.TIME, Objective.BALANCED) and exchanges:
         toolbox = exchanging(graph.ops, toolbox, options.flash_per_percent)
     limit = flash_limit_bytes(board, options)
-    return planned_within(limit, graph.ops, toolbox, lambda tools: plan(graph, board, tools, request), beside_constants)
+    return planned_within(limit, graph.ops, toolbox, lambda tools: plan(graph, board, tools, request), counts_code=True)
 
 
 def _simplified(imported: Graph, options: Options, observe: Observer | None) -> tuple[Graph, Saving]:

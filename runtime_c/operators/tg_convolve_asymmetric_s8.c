@@ -46,7 +46,7 @@ static int8_t finish(const struct tg_asymmetric_convolution *layer, int32_t chan
     const int32_t total = (int32_t)((uint32_t)products + correction);
     const int32_t scaled = tg_scale(total, layer->multiplier[channel], layer->shift[channel]);
 
-    return tg_clamp_s8(scaled + layer->output_zero_point, layer->min, layer->max);
+    return tg_stored_s8(scaled, layer->output_zero_point, layer->min, layer->max);
 }
 
 /** The output channels of one group, of one pixel. */

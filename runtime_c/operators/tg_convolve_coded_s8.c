@@ -223,7 +223,7 @@ static void requantize(
     const int32_t max = layer->max;
 
     for (int32_t i = 0; i < filters; i++) {
-        output[i] = tg_clamp_s8(tg_scale(sums[i], multiplier[i], shift[i]) + zero_point, min, max);
+        output[i] = tg_stored_s8(tg_scale(sums[i], multiplier[i], shift[i]), zero_point, min, max);
     }
 }
 

@@ -184,7 +184,7 @@ static void convolve_pixel(const struct tg_sign_convolution *layer, const uint32
         const int32_t bias = layer->bias == NULL ? 0 : layer->bias[channel];
         const int32_t sum = tg_scale(products - 2 * others + bias, layer->multiplier[channel], layer->shift[channel]);
 
-        output[channel] = tg_clamp_s8(sum + layer->output_zero_point, layer->min, layer->max);
+        output[channel] = tg_stored_s8(sum, layer->output_zero_point, layer->min, layer->max);
         filter += all * layer->words;
     }
 }

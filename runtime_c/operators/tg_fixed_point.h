@@ -33,15 +33,6 @@ static inline int8_t tg_saturate_s8(int32_t value)
     return (int8_t)(value > INT8_MAX ? INT8_MAX : value);
 }
 
-/** value + zero_point, or the nearest int8 value; the sum need not fit 32 bits. */
-static inline int8_t tg_offset_s8(int32_t value, int32_t zero_point)
-{
-    if (value < INT8_MIN - zero_point) {
-        return INT8_MIN;
-    }
-    return (int8_t)(value > INT8_MAX - zero_point ? INT8_MAX : value + zero_point);
-}
-
 /** The value, or the nearest end of the range, which lies within int8. */
 static inline int8_t tg_clamp_s8(int32_t value, int32_t min, int32_t max)
 {
@@ -51,7 +42,19 @@ static inline int8_t tg_clamp_s8(int32_t value, int32_t min, int32_t max)
     return (int8_t)(value > max ? max : value);
 }
 
-/** The same within int16. */
+/** value + zero_point modulo 2^32, as TFLite Micro and CMSIS-NN add it, or the nearest end of the range within int8. */
+static inline int8_t tg_stored_s8(int32_t value, int32_t zero_point, int32_t min, int32_t max)
+{
+    return tg_clamp_s8((int32_t)((uint32_t)value + (uint32_t)zero_point), min, max);
+}
+
+/** The same within all of int8. */
+static inline int8_t tg_offset_s8(int32_t value, int32_t zero_point)
+{
+    return tg_stored_s8(value, zero_point, INT8_MIN, INT8_MAX);
+}
+
+/** tg_clamp_s8() within int16. */
 static inline int16_t tg_clamp_s16(int32_t value, int32_t min, int32_t max)
 {
     if (value < min) {

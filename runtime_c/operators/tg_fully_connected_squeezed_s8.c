@@ -87,9 +87,8 @@ static void multiply_vector(
                 at.words += is_last ? (rest_pairs * width + 15U) / 16U : width;
             }
         }
-        output[unit] = tg_clamp_s8(
-            tg_scale((int32_t)sum, layer->multiplier[scale], layer->shift[scale]) + layer->output_zero_point,
-            layer->min, layer->max);
+        output[unit] = tg_stored_s8(tg_scale((int32_t)sum, layer->multiplier[scale], layer->shift[scale]),
+            layer->output_zero_point, layer->min, layer->max);
     }
 }
 

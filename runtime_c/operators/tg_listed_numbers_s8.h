@@ -27,7 +27,7 @@ static inline int8_t tg_listed_output(const struct tg_listed_convolution *layer,
 {
     const int32_t scaled = tg_scale(sum, layer->multiplier[channel], layer->shift[channel]);
 
-    return tg_clamp_s8(scaled + layer->output_zero_point, layer->min, layer->max);
+    return tg_stored_s8(scaled, layer->output_zero_point, layer->min, layer->max);
 }
 
 #endif

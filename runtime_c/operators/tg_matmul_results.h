@@ -12,7 +12,7 @@
 
 static inline int8_t tg_result_s8(const struct tg_matmul_params *params, int32_t sum)
 {
-    return tg_saturate_s8(tg_scale(sum, params->multiplier, params->shift) + params->output_zero_point);
+    return tg_offset_s8(tg_scale(sum, params->multiplier, params->shift), params->output_zero_point);
 }
 
 static inline int16_t tg_result_s16(const struct tg_matmul_params *params, int64_t sum)

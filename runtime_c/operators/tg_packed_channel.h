@@ -49,7 +49,7 @@ static inline void tg_packed_channel(const struct tg_packed_convolution *layer, 
             const int32_t sum = tg_packed_dot(layer, image, filter, top, left) + bias;
             const int32_t scaled = tg_scale(sum, layer->multiplier[channel], layer->shift[channel]);
 
-            *output = tg_clamp_s8(scaled + layer->output_zero_point, layer->min, layer->max);
+            *output = tg_stored_s8(scaled, layer->output_zero_point, layer->min, layer->max);
             output += layer->shape.output_channels;
         }
     }

@@ -9,6 +9,6 @@ void tg_rescale_s32_s8(const struct tg_rescale *layer, const int32_t *input, int
     for (int32_t i = 0; i < layer->size; i++) {
         const int32_t scaled = tg_scale(input[i], layer->multiplier, layer->shift);
 
-        output[i] = tg_clamp_s8(scaled + layer->output_zero_point, layer->min, layer->max);
+        output[i] = tg_stored_s8(scaled, layer->output_zero_point, layer->min, layer->max);
     }
 }

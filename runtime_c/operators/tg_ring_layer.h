@@ -14,7 +14,7 @@ static inline int8_t tg_ring_finished(const struct tg_ring_layer *layer, int32_t
 {
     const int32_t scaled = tg_scale(sum, layer->multipliers[unit], layer->shifts[unit]);
 
-    return tg_clamp_s8(scaled + layer->zero_point, layer->min, layer->max);
+    return tg_stored_s8(scaled, layer->zero_point, layer->min, layer->max);
 }
 
 #endif

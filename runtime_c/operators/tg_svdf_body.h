@@ -153,7 +153,7 @@ void TG_FUNCTION(const struct tg_svdf_s8 *layer, const int8_t *input, TG_STATE *
                 if (rest == 0) {
                     const int32_t scaled = tg_scale((int32_t)sum, layer->output_multiplier, layer->output_shift);
 
-                    *output++ = tg_saturate_s8(scaled + layer->output_zero_point);
+                    *output++ = tg_offset_s8(scaled, layer->output_zero_point);
                 }
             }
         }

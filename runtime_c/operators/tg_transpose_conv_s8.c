@@ -51,7 +51,7 @@ void tg_transpose_conv_s8(const struct tg_transpose_conv_params *params, const s
                     const int32_t sum = bias + gather(params, tables->weights + c * filter_size, input, y, x);
                     const int32_t scaled = tg_scale(sum, tables->multiplier[c], tables->shift[c]);
                     *output++ =
-                        tg_clamp_s8(scaled + params->output_zero_point, params->activation_min, params->activation_max);
+                        tg_stored_s8(scaled, params->output_zero_point, params->activation_min, params->activation_max);
                 }
             }
         }

@@ -92,6 +92,13 @@ def _quantization(data: bytes) -> FlatTable:
     return quantization
 
 
+def _stored_behind(data: bytes, offset: int, size: int) -> bytes:
+    """Buffer 1 says that its bytes lie at `offset` of the file."""
+    for slot, number in ((BufferField.OFFSET, offset), (BufferField.SIZE, size)):
+        data = _with_field(data, _buffer(data, 1), slot, struct.pack("<Q", number))
+    return data
+
+
 def _vtable(data: bytes, table: FlatTable) -> int:
     return table.position - int(struct.unpack_from("<i", data, table.position)[0])
 
@@ -296,6 +303,14 @@ DAMAGES: dict[str, tuple[Damage, str]] = {
         "the model returns tensor 2 ('y') that nothing has written, "
         "expected an input, a constant or the result of an earlier operator",
     ),
+    "buffer outside of the file": (
+        lambda data: _stored_behind(data, 1 << 40, 8),
+        "buffers[1] has 8 bytes at byte 1099511627776, expected bytes within the file's {size}",
+    ),
+    "buffer that ends outside of the file": (
+        lambda data: _stored_behind(data, 8, (1 << 64) - 1),
+        "buffers[1] has 18446744073709551615 bytes at byte 8, expected bytes within the file's {size}",
+    ),
     "model input index": (
         lambda data: _patched(data, _vector_start(data, _subgraph(data), SubgraphField.INPUTS), "<i", -1),
         "subgraphs[0].inputs[0] is -1, expected 0 to 2",
@@ -312,11 +327,6 @@ def test_damage_is_named(name: str, tmp_path: Path) -> None:
 
 
 REFUSALS: dict[str, tuple[Damage, str]] = {
-    "buffer outside of the flatbuffer": (
-        lambda data: _with_field(data, _buffer(data, 1), BufferField.OFFSET, struct.pack("<Q", 1 << 40)),
-        "buffers[1] keeps 0 bytes outside of the flatbuffer, at byte 1099511627776 of the file, "
-        "expected all data inside. Convert the model again; only models over 2 GB need this.",
-    ),
     "custom quantization": (
         lambda data: _with_field(data, _quantization(data), QuantizationField.DETAILS_TYPE, b"\1"),
         "subgraphs[0].tensors[0].quantization has custom or blockwise details (type 1), "
@@ -329,6 +339,19 @@ REFUSALS: dict[str, tuple[Damage, str]] = {
 def test_unread_parts_of_the_format_are_named(name: str, tmp_path: Path) -> None:
     damage, expected = REFUSALS[name]
     assert _refusal(tmp_path, damage(_model())) == f"model.tflite: {expected}"
+
+
+def test_constants_may_lie_behind_the_flatbuffer(tmp_path: Path) -> None:
+    """Where converters put them that are asked to, or that write more than 2 GB."""
+    data, shape = _model(), struct.pack("<2i", 3, 2)
+    size = len(_stored_behind(data, 2, len(shape)))
+    stored = _stored_behind(data, size, len(shape)) + shape
+    [plain], [behind] = (
+        [tensor.values() for tensor in _read(tmp_path, each).subgraphs[0].tensors if tensor.data is not None]
+        for each in (data, stored)
+    )
+    assert plain is not None and behind is not None
+    assert plain.tolist() == behind.tolist() == [3, 2]
 
 
 def test_a_list_may_reach_the_last_byte_and_no_further(tmp_path: Path) -> None:

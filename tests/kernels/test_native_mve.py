@@ -33,7 +33,9 @@ FUNCTIONS = {  # of each family
     "fully_connected": 3,
     "line_filters": 6,
     "multiplication": 1,
+    "plane_rounds": 7,
     "pooling": 2,
+    "vector_steps": 2,
 }
 FEWEST_NATIVE = 0.6  # of the layers: others have factors or sizes that are left to CMSIS-NN
 LARGEST_ERROR = 0.2  # of an estimate

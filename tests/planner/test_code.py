@@ -47,7 +47,7 @@ def test_little_more_than_plain_constants_is_enough_for_native_kernels(tmp_path:
     """Image classification in 100 KB of flash: 24 KB were kept for code, which left portable C at 80 M instructions."""
     options = Options("mps2-an386", objective=Objective.TIME, flash_bytes=100 << 10, cmsis_nn=WITHOUT_CMSIS_NN)
     compiled = compile_model(model_file("pretrainedResnet_quant"), options)
-    assert sum(is_native(call.kernel) for call in compiled.schedule.calls) > 10
+    assert sum(is_native(call.kernel) for call in compiled.schedule.calls) >= 10
     assert compiled.build(tmp_path, Measure.INSTRUCTIONS).sizes().flash_bytes <= 100 << 10
 
 

@@ -14,6 +14,14 @@ _BEYOND = (-1, 0, 1)
 _DEPTHS = (4, 7, 16, 33, 128, 256, 512)
 _MANY = 128  # channels of the input; beside them few of the output
 _ACTIVATIONS = (0, 0, 1, 3)  # NONE twice, RELU, RELU6
+_TRANSFORMED = (  # rows of B' of tiles of 4x4
+    (4, 0, -5, 0, 1, 0),
+    (0, -4, -4, 1, 1, 0),
+    (0, 4, -4, -1, 1, 0),
+    (0, -2, -1, 2, 1, 0),
+    (0, 2, -1, -2, 1, 0),
+    (0, 4, 0, -5, 0, 1),
+)
 _OUTPUT_AT_EDGE = 64  # steps from the zero point, so that a sum that wraps is seen
 
 
@@ -31,6 +39,23 @@ def edge_convolution(model: OperatorModel) -> None:
     lost = 0 if padding == SAME else side - 1
     operands, settings = _layer(model, x, weights, axis=0), _settings(rng, padding)
     y = model.output(2, height - lost, width - lost, channels, scale=1.0, zero_point=random_zero_point(rng))
+    model.writer.operator("CONV_2D", operands, [y], **settings)
+
+
+def edge_tiles(model: OperatorModel) -> None:
+    """CONV_2D of 3x3 on images under one tile of 4x4 outputs: each takes a transformed input of Winograd's to an end.
+
+    All channels do, each to either end, so that the halves of a word have equal and different signs.
+    """
+    rng = model.rng
+    depth, channels, images = int(rng.choice((4, 7, 8, 17))), int(rng.choice((2, 3, 4))), 6
+    rows = np.array(_TRANSFORMED)[rng.integers(0, len(_TRANSFORMED), (2, images))]
+    signs = np.sign(rows[0][:, :, None] * rows[1][:, None, :])[..., None] * _signs(rng, depth)
+    x = model.input(images, 6, 6, depth, scale=1.0, zero_point=0)
+    model.values[-1][:] = np.where(signs > 0, 127, np.where(signs < 0, -128, model.values[-1]))
+    weights = _weights(rng, rng.choice(np.array([-1, 1]), (channels, 3, 3, depth)))
+    operands, settings = _layer(model, x, weights, axis=0), _settings(rng, VALID)
+    y = model.output(images, 4, 4, channels, scale=1.0, zero_point=random_zero_point(rng))
     model.writer.operator("CONV_2D", operands, [y], **settings)
 
 

@@ -9,7 +9,7 @@ from unittest.mock import patch
 import numpy as np
 
 from tests.support.batches import stacked
-from tests.support.edge_layers import edge_convolution, edge_depthwise, edge_fully_connected
+from tests.support.edge_layers import edge_convolution, edge_depthwise, edge_fully_connected, edge_tiles
 from tests.support.fences import fenced_offsets, run, watched
 from tests.support.operator_models import SAME, VALID, OperatorModel, Rng, random_zero_point
 from tests.support.reference import evaluate
@@ -17,7 +17,7 @@ from tinygen.build.toolchain import Sanitizer
 from tinygen.codegen.harness import Measure
 from tinygen.ir.graph import Op
 from tinygen.ir.types import Array
-from tinygen.kernels.base import Kernel, Library, Toolbox
+from tinygen.kernels.base import IN_CALL, Kernel, Library, Toolbox
 from tinygen.kernels.native import select, winograd
 from tinygen.kernels.native.convolution import direct_convolution
 from tinygen.kernels.native.winograd import Method
@@ -109,6 +109,16 @@ def few_pixels(model: OperatorModel) -> None:
             break
 
 
+def vector_steps(model: OperatorModel) -> None:
+    """CONV_2D with 1x1 filters that end a step of 16 elements, or a round of 4 behind the first, or one off."""
+    rng = model.rng
+    while True:
+        depth = int(rng.choice((16, 32, 80, 96, 144, 160))) + int(rng.integers(-1, 2))
+        sizes = 1, int(rng.integers(1, 6)), depth, int(rng.integers(1, 18))
+        if _convolution(model, (1, 1), sizes, (1, 1)):
+            break
+
+
 def _convolution(
     model: OperatorModel,
     kernel: tuple[int, int],
@@ -174,6 +184,16 @@ def line_filters(model: OperatorModel) -> None:
         taps, height, width = (int(n) for n in rng.integers((1, 1, 1), (16, 50, 50)))
         kernel = (taps, 1) if rng.random() < 0.5 else (1, taps)
         if _depthwise(model, kernel, (height, width, int(rng.choice(_SIZES[:-5]))), (1, 1)):
+            break
+
+
+def plane_rounds(model: OperatorModel) -> None:
+    """DEPTHWISE_CONV_2D with 3x3 filters or those of one line, with 1 to 7 rounds of 8 outputs of a line or of two."""
+    rng = model.rng
+    while True:
+        kernel = ((3, 3), (3, 3), (1, int(rng.integers(2, 14))))[rng.integers(3)]
+        height, width = (int(n) for n in rng.integers(2, (7, 27)))
+        if _depthwise(model, kernel, (height, width, int(rng.integers(1, 20))), (1, 1)):
             break
 
 
@@ -318,16 +338,19 @@ FAMILIES: dict[str, Callable[[OperatorModel], None]] = {
     "edge_convolution": edge_convolution,
     "edge_depthwise": edge_depthwise,
     "edge_fully_connected": edge_fully_connected,
+    "edge_tiles": edge_tiles,
     "few_pixels": few_pixels,
     "first_layers": first_layers,
     "fully_connected": fully_connected,
     "line_filters": line_filters,
     "most_taps": most_taps,
     "multiplication": multiplication,
+    "plane_rounds": plane_rounds,
     "pooling": pooling,
     "row_filters": row_filters,
     "single_channel": single_channel,
     "small_filters": small_filters,
+    "vector_steps": vector_steps,
     "wide_rows": wide_rows,
 }
 
@@ -379,7 +402,8 @@ def _only(method: Method) -> Iterator[None]:
     def choose(op: Op, toolbox: Toolbox) -> tuple[Kernel, ...]:
         assert isinstance(op, Conv2D)
         direct = direct_convolution(op, toolbox.isa)
-        return () if direct is None else winograd.tiled(op, direct, toolbox.tallest_tile, toolbox.isa) or (direct,)
+        growth = IN_CALL if method.is_in_call else toolbox.tallest_tile
+        return () if direct is None else winograd.tiled(op, direct, growth, toolbox.isa) or (direct,)
 
     with patch.object(winograd, "METHODS", (method,)), patch.dict(select.LOWERINGS, {Conv2D: choose}):
         yield

@@ -11,10 +11,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import flatbuffers
+import flatbuffers.flexbuffers
 import numpy as np
 import numpy.typing as npt
 import tflite
 
+_NO_ATTRIBUTES = bytes(flatbuffers.flexbuffers.Dumps({}))
 OptionValue = bool | int | float | str | Sequence[int]
 
 OPERATORS: dict[str, tuple[str | None, int]] = {
@@ -165,6 +167,7 @@ class _Operator:
     options_type: str | None
     options: dict[str, OptionValue]
     custom_options: bytes
+    decomposition: int | None
 
 
 @dataclass
@@ -231,9 +234,13 @@ class ModelWriter:
         version: int | None = None,
         custom_code: str = "",
         custom_options: bytes = b"",
+        decomposition: int | None = None,
         **options: OptionValue,
     ) -> None:
-        """Add an operator by its schema name; options by the snake_case names of their fields."""
+        """Add an operator by its schema name; options by the snake_case names of their fields.
+
+        `decomposition`: of STABLEHLO_COMPOSITE, the subgraph that says what it computes.
+        """
         default_kind, default_version = OPERATORS.get(name, (None, 1))
         kind = options_type or default_kind
         if options and kind is None:
@@ -242,7 +249,7 @@ class ModelWriter:
         if code not in self.codes:
             self.codes.append(code)
         index = self.codes.index(code)
-        operator = _Operator(index, tuple(inputs), tuple(outputs), kind, options, custom_options)
+        operator = _Operator(index, tuple(inputs), tuple(outputs), kind, options, custom_options, decomposition)
         self._subgraphs[-1].operators.append(operator)
 
     def shape(self, index: int) -> tuple[int, ...]:
@@ -387,6 +394,7 @@ class ModelWriter:
         inputs = self._numbers(operator.inputs, "<i4")
         outputs = self._numbers(operator.outputs, "<i4")
         custom = builder.CreateByteVector(operator.custom_options) if operator.custom_options else None
+        composite = None if operator.decomposition is None else self._composite(operator.decomposition)
         tflite.OperatorStart(builder)
         tflite.OperatorAddOpcodeIndex(builder, operator.code)
         tflite.OperatorAddInputs(builder, inputs)
@@ -396,7 +404,19 @@ class ModelWriter:
             tflite.OperatorAddBuiltinOptions(builder, options)
         if custom is not None:
             tflite.OperatorAddCustomOptions(builder, custom)
+        if composite is not None:
+            tflite.OperatorAddBuiltinOptions2Type(builder, tflite.BuiltinOptions2.StableHLOCompositeOptions)
+            tflite.OperatorAddBuiltinOptions2(builder, composite)
         return _end(tflite.OperatorEnd(builder))
+
+    def _composite(self, decomposition: int) -> int:
+        name = self._builder.CreateString("test.composite")
+        attributes = self._builder.CreateByteVector(_NO_ATTRIBUTES)
+        tflite.StableHLOCompositeOptionsStart(self._builder)
+        tflite.StableHLOCompositeOptionsAddName(self._builder, name)
+        tflite.StableHLOCompositeOptionsAddDecompositionSubgraphIndex(self._builder, decomposition)
+        tflite.StableHLOCompositeOptionsAddCompositeAttributes(self._builder, attributes)
+        return _end(tflite.StableHLOCompositeOptionsEnd(self._builder))
 
     def _option(self, value: OptionValue) -> int | float:
         if isinstance(value, str):

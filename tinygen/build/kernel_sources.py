@@ -19,7 +19,9 @@ _DECLARATION = re.compile(r"^(?!static)[A-Za-z_][\w\s*]*?\b\w+(?:\s*\([^;{}()]*\
 _NAMING = re.compile(  # of types, headers and symbols: says nothing about use
     r"\bstruct\s+\w+|^\s*#\s*include\b[^\n]*|^#define \w+ TG_V\(\w+\)$", re.MULTILINE
 )
-_TABLE = re.compile(r"^(?!static|extern)(?:const\s+)?\w+\s+(?:const\s+)?(\w+)\s*\[[^;{}]*\]\s*=", re.MULTILINE)
+_TABLE = re.compile(
+    r"^(?!static|extern)(?:const\s+)?(?:struct\s+)?\w+\s+(?:const\s+)?(\w+)\s*(?:\[[^;{}]*\])?\s*=", re.MULTILINE
+)
 _IDENTIFIER = re.compile(r"\b[A-Za-z_]\w*\b")
 _INCLUDED = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 _FLOAT_SOURCE = re.compile(r"^arm_.*(_f16|_f32|_flt)\.c$")

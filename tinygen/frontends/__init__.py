@@ -7,13 +7,17 @@ from pathlib import Path
 
 from tinygen.errors import LISTED, TinygenError, UnsupportedModelError, UnsupportedOperatorsError, UsageError
 from tinygen.frontends.doors import CONVERTED, model_file
+from tinygen.frontends.foreign import check_not_foreign
 from tinygen.frontends.spelling import AS_IN_FILE, Spelling
 from tinygen.ir.graph import Graph
 
 Importer = Callable[..., Graph]  # of a path, and of a spelling where the format leaves something open
 
+_TFLITE = ("tinygen.frontends.tflite.importer", "import_tflite")
 _IMPORTERS = {  # by suffix: module and function; a module, and the packages that it needs, load only for its files
-    ".tflite": ("tinygen.frontends.tflite.importer", "import_tflite"),
+    ".tflite": _TFLITE,
+    ".lite": _TFLITE,
+    ".tfl": _TFLITE,
     ".onnx": ("tinygen.frontends.onnx.importer", "import_onnx"),
     ".mlir": ("tinygen.frontends.mlir.importer", "import_mlir"),
 }
@@ -37,6 +41,7 @@ def import_model(path: Path, spelling: Spelling = AS_IN_FILE) -> Graph:
         raise UsageError(f"{path}: there is no such file. Name a .tflite or .onnx model.")
     if path.is_dir():
         raise UsageError(f"{path}: is a folder, a model file was expected. Name a .tflite or .onnx model.")
+    check_not_foreign(path)
     if path.suffix.lower() not in _IMPORTERS:
         raise UnsupportedModelError(
             f"{path.name}: has the suffix '{path.suffix}', one of {', '.join((*_IMPORTERS, *CONVERTED))} was expected. "

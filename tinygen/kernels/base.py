@@ -7,7 +7,7 @@ from functools import cached_property
 from math import inf
 from typing import ClassVar, Protocol
 
-from tinygen.ir.graph import Graph, Op, Subgraph
+from tinygen.ir.graph import Graph, Op, Source, Subgraph
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, DType
 from tinygen.kernels.packing import Packing
@@ -33,6 +33,7 @@ class Objective(Enum):
 
 PLAIN = -1  # growth of weights that stand in flash as the library's kernels read them
 PACKED = -2  # of those that stand there in fewer bits
+IN_CALL = -3  # of filters that stand there as they are, and are transformed for tiles of Winograd's method in the call
 
 
 class Planned(Protocol):
@@ -65,8 +66,8 @@ class Toolbox:
     chooses_by_cost: bool = False  # native kernels only where they are cheaper than the library's
     tallest_tile: int = 0  # rows of outputs for Winograd's method; tall ones take more flash, 0 is without
     growths: tuple[
-        tuple[Tensor, int], ...
-    ] = ()  # by the weights of layers that have their own, `PLAIN` and `PACKED` too
+        tuple[Tensor | Source, int], ...
+    ] = ()  # by the weights of layers, or where others stand, that have their own, `PLAIN`, `PACKED` and `IN_CALL` too
     packs_constants: bool = False  # weights may be packed where they do not fit the flash otherwise
     may_grow: bool = True  # native kernels may take more RAM, on whole tensors, than the library's
     works_in_place: bool = False  # results take the memory of operands where they can, even if that takes longer
@@ -86,13 +87,13 @@ class Toolbox:
         packed = tuple(growth for growth in self.growths if growth[1] == PACKED)
         return replace(self, has_native_kernels=False, chooses_by_cost=False, tallest_tile=0, growths=packed)
 
-    def tallest_tile_of(self, weights: Tensor) -> int:
-        """Rows of outputs for Winograd's method with these weights; `PLAIN` for the library's kernels alone, `PACKED`
-        for those that unpack them."""
+    def tallest_tile_of(self, weights: Tensor | Source) -> int:
+        """Rows of outputs for Winograd's method with these weights, or of what stands there without any; `PLAIN` for
+        the library's kernels alone, `PACKED` for those that unpack them, `IN_CALL` for those that transform them."""
         return self._tallest_tiles.get(weights, self.tallest_tile)
 
     @cached_property
-    def _tallest_tiles(self) -> Mapping[Tensor, int]:
+    def _tallest_tiles(self) -> Mapping[Tensor | Source, int]:
         return dict(self.growths)
 
     @property

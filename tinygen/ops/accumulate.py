@@ -19,6 +19,7 @@ from tinygen.ops.requantize import (
     requantize,
     requantize_wide,
     requantized_intervals,
+    with_zero_point,
     wrap_int32,
 )
 
@@ -151,5 +152,5 @@ class OutputStage:
         multiplier, shift = self.multipliers
         if self.output.type.dtype is DType.INT16:
             return self.clamp.apply(requantize_wide(accumulators, multiplier, shift)).astype(np.int16)
-        stored = requantize(wrap_int32(accumulators), multiplier, shift) + self.output.type.zero_point
+        stored = with_zero_point(requantize(wrap_int32(accumulators), multiplier, shift), self.output.type.zero_point)
         return self.clamp.apply(stored).astype(self.output.type.dtype.numpy)

@@ -14,7 +14,15 @@ from tinygen.ops.checks import check_activations, check_scaling
 from tinygen.ops.clamp import Clamp
 from tinygen.ops.matrix_products import MatrixProducts
 from tinygen.ops.precision import ACCUMULATOR, offsets, requantized
-from tinygen.ops.requantize import Int64Array, Multiplier, quantize_multiplier, requantize, requantize_wide, wrap_int32
+from tinygen.ops.requantize import (
+    Int64Array,
+    Multiplier,
+    quantize_multiplier,
+    requantize,
+    requantize_wide,
+    with_zero_point,
+    wrap_int32,
+)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -58,7 +66,9 @@ class BatchMatMul(MatrixProducts):
             wide = requantize_wide(sums, np.array(scaling.multiplier), np.array(scaling.shift))
             return Clamp.none(self.output.type).apply(wide).astype(np.int16)
         accumulators = wrap_int32(sums)
-        stored = requantize(accumulators, scaling.multiplier, scaling.shift) + self.output.type.zero_point
+        stored = with_zero_point(
+            requantize(accumulators, scaling.multiplier, scaling.shift), self.output.type.zero_point
+        )
         return np.clip(stored, -128, 127).astype(np.int8)
 
 

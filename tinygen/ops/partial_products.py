@@ -19,7 +19,7 @@ from tinygen.ops.accumulate import exact_matmul
 from tinygen.ops.checks import check_dtype, check_rank, check_shape
 from tinygen.ops.clamp import Clamp
 from tinygen.ops.precision import ACCUMULATOR, bias_points, offsets, requantized, weights_point
-from tinygen.ops.requantize import requantize, wrap_int32
+from tinygen.ops.requantize import requantize, with_zero_point, wrap_int32
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -163,5 +163,5 @@ class ScaleProducts(Op):
         if self.bias is not None:
             sums = sums + values[self.bias].astype(np.int64)
         scaled = requantize(wrap_int32(sums), np.array(self.multipliers), np.array(self.shifts))
-        stored = self.clamp.apply(scaled + self.output.type.zero_point)
+        stored = self.clamp.apply(with_zero_point(scaled, self.output.type.zero_point))
         return (stored.astype(np.int8).reshape(self.output.shape),)

@@ -22,6 +22,7 @@ from tinygen.ops.requantize import (
     quantize_multiplier,
     requantize,
     requantized_intervals,
+    with_zero_point,
     wrap_int32,
 )
 
@@ -164,7 +165,7 @@ class _ScaledSum(Reduction):
         sums: Int64Array = values[self.input].astype(np.int64).sum(axis=self.axes)
         sums = wrap_int32(sums - self.input.type.zero_point * self.count)
         scaling = self.scaling
-        stored = requantize(sums, scaling.multiplier, scaling.shift) + self.output.type.zero_point
+        stored = with_zero_point(requantize(sums, scaling.multiplier, scaling.shift), self.output.type.zero_point)
         saturated = Clamp.none(self.output.type).apply(stored).astype(self.output.type.dtype.numpy)
         return (saturated.reshape(self.output.shape),)
 

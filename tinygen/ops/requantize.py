@@ -86,6 +86,11 @@ def requantize_wide(value: Int64Array, multiplier: Int64Array, shift: Int64Array
     return scaled
 
 
+def with_zero_point(scaled: Int64Array, zero_point: int) -> Int64Array:
+    """Requantized values plus a zero point, modulo 2**32, as TFLite Micro and CMSIS-NN add it."""
+    return wrap_int32(scaled + zero_point)
+
+
 def wrap_int32(value: Int64Array) -> Int64Array:
     """The value modulo 2**32 in [-2**31, 2**31), as 32-bit registers hold it."""
     return value.astype(np.int32).astype(np.int64)
@@ -110,6 +115,6 @@ def requantized_intervals(
 ) -> Intervals:
     """Requantization is monotonic as long as 32 bits hold what it shifts to the left; beyond that anything may be."""
     largest = np.maximum(np.abs(sums.low), np.abs(sums.high)) << np.maximum(shift, 0)
-    is_safe = largest < _INT32_END
+    is_safe = largest + abs(zero_point) < _INT32_END
     found = sums.each(lambda ends: requantize(ends, multiplier, shift) + zero_point)
     return Intervals(np.where(is_safe, found.low, -_INT32_END), np.where(is_safe, found.high, _INT32_END))

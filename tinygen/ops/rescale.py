@@ -8,7 +8,7 @@ from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, DType
 from tinygen.ops.checks import check_dtype, check_per_tensor, check_scaling, check_shape, check_stored
 from tinygen.ops.precision import requantized
-from tinygen.ops.requantize import Int64Array, Multiplier, quantize_multiplier, requantize
+from tinygen.ops.requantize import Int64Array, Multiplier, quantize_multiplier, requantize, with_zero_point
 from tinygen.ops.unary import MAX_BYTE_SHIFT, MAX_WIDE_SHIFT, Unary
 
 _MOST_SHIFTS = {DType.INT8: MAX_BYTE_SHIFT, DType.INT16: MAX_WIDE_SHIFT, DType.INT32: 0}
@@ -62,7 +62,7 @@ class Rescale(Unary):
 
     def transform(self, centered: Int64Array) -> Int64Array:
         scaling = self.scaling
-        return requantize(centered, scaling.multiplier, scaling.shift) + self.output.type.zero_point
+        return with_zero_point(requantize(centered, scaling.multiplier, scaling.shift), self.output.type.zero_point)
 
 
 def _check_int32(role: str, tensor: Tensor) -> None:

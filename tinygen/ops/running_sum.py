@@ -24,7 +24,7 @@ from tinygen.ops.partial_products import AddProducts, ScaleProducts
 from tinygen.ops.pool2d import AveragePool2D
 from tinygen.ops.precision import ACCUMULATOR, requantized
 from tinygen.ops.reduction import Mean
-from tinygen.ops.requantize import Int64Array, Multiplier, requantize, wrap_int32
+from tinygen.ops.requantize import Int64Array, Multiplier, requantize, with_zero_point, wrap_int32
 from tinygen.ops.running_range import BOUNDS_SHAPE, ScaleOfRange, WidenRange
 from tinygen.ops.window import HW, NO_PADDING, UNIT
 
@@ -122,7 +122,9 @@ class ScaleSums(Op):
 
     def evaluate(self, values: Values) -> tuple[Array, ...]:
         sums: Int64Array = wrap_int32(values[self.input].astype(np.int64) + self.offset)
-        stored = requantize(sums, self.scaling.multiplier, self.scaling.shift) + self.output.type.zero_point
+        stored = with_zero_point(
+            requantize(sums, self.scaling.multiplier, self.scaling.shift), self.output.type.zero_point
+        )
         return (np.clip(stored, -128, 127).astype(np.int8).reshape(self.output.shape),)
 
 

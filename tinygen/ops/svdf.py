@@ -14,7 +14,7 @@ from tinygen.ops.accumulate import exact_matmul
 from tinygen.ops.checks import check_dtype, check_per_tensor, check_rank, check_shape
 from tinygen.ops.clamp import Clamp
 from tinygen.ops.precision import ACCUMULATOR, bias_points, offsets, requantized, weights_point
-from tinygen.ops.requantize import Int64Array, Multiplier, quantize_multiplier, requantize, wrap_int32
+from tinygen.ops.requantize import Int64Array, Multiplier, quantize_multiplier, requantize, with_zero_point, wrap_int32
 
 _MOST_PRODUCTS = 1 << 16  # of an input, whose sums keep within 32 bits
 
@@ -188,6 +188,8 @@ class Svdf(Op):
             return self.limits.apply_real(products.reshape(by_unit).sum(axis=2) + bias.astype(np.float32))
         centered = after.astype(np.int64) - self.state.type.zero_point
         sums = (centered * times.astype(np.int64)).reshape(by_unit).sum(axis=2) + bias.astype(np.int64)
-        scaled = requantize(wrap_int32(sums), self.to_output.multiplier, self.to_output.shift) + type.zero_point
+        scaled = with_zero_point(
+            requantize(wrap_int32(sums), self.to_output.multiplier, self.to_output.shift), type.zero_point
+        )
         limited: Array = np.clip(scaled, type.min, type.max).astype(np.int8)
         return limited

@@ -124,6 +124,16 @@ struct tg_native_pool {
     int32_t max;
 };
 
+/** An addition by a factor for each operand. */
+struct tg_native_add_linear {
+    int32_t size;
+    int32_t first;
+    int32_t second;
+    int32_t constant; /**< zero points and rounding */
+    int32_t min;
+    int32_t max;
+};
+
 /** An addition: what each operand contributes, and how the sum is requantized. */
 struct tg_native_add {
     int32_t size;
@@ -226,6 +236,11 @@ void tg_native_winograd_2x2_s8(
 void tg_native_winograd_4x4_s8(
     const struct tg_native_convolve *layer, const int8_t *input, int8_t *output, void *scratch);
 
+/** The same where `stream` holds the filters as they are; scratch has room for transformed ones of two channels, too.
+ */
+void tg_native_winograd_4x4_bytes_s8(
+    const struct tg_native_convolve *layer, const int8_t *input, int8_t *output, void *scratch);
+
 /** Depthwise convolution with 3x3 filters; the stride along a line is in the name. Scratch holds one padded plane. */
 void tg_native_depthwise_3x3_s8(
     const struct tg_native_depthwise *layer, const int8_t *input, int8_t *output, void *scratch);
@@ -264,5 +279,9 @@ void tg_native_max_pool_s8(const struct tg_native_pool *layer, const int8_t *inp
 
 /** Sum of two tensors of the same shape; the output may be the memory of an operand. */
 void tg_native_add_s8(const struct tg_native_add *layer, const int8_t *first, const int8_t *second, int8_t *output);
+
+/** The same, where (x * first + y * second + constant) >> 21, saturated, is proven for all stored values x and y. */
+void tg_native_add_linear_s8(
+    const struct tg_native_add_linear *layer, const int8_t *first, const int8_t *second, int8_t *output);
 
 #endif

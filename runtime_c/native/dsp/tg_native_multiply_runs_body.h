@@ -33,7 +33,7 @@
     TG_RUNS_VALUES TG_GEMV_UNIT("r2") TG_GEMV_UNIT("r3") TG_GEMV_UNIT("r4") TG_GEMV_UNIT("r5")                         \
     TG_GEMV_UNIT("r6") TG_GEMV_UNIT("r7") TG_GEMV_UNIT("r8") TG_GEMV_UNIT("r9")
 
-/* 35 instructions. */
+/* 31 instructions. */
 #define TG_RUNS_JOINED_4                                                                                               \
     TG_RUNS_VALUES                                                                                                     \
     TG_GEMV_PAIR("r2", "r3") TG_GEMV_PAIR("r4", "r5") TG_GEMV_PAIR("r6", "r7") TG_GEMV_PAIR("r8", "r9")

@@ -7,7 +7,9 @@
 struct tiling {
     const struct tg_native_convolve *layer;
     const struct tg_native_winograd *method;
-    const int8_t *padding; /* a pixel beside the input */
+    tg_native_winograd_transform *transform; /* NULL where filters stand in the stream as they are multiplied */
+    const int8_t *padding;                   /* a pixel beside the input */
+    int32_t *filters;                        /* transformed ones of a pair */
     uint32_t *values;
     uint32_t *products;
     int32_t quads;   /* numbers of a position / 4 */
@@ -53,9 +55,15 @@ static const int32_t *convolve_pair(
     const struct tiling *all, const int32_t *stream, const struct tg_native_tile *tiles, int32_t count, int32_t channel)
 {
     const struct tg_native_winograd *const method = all->method;
-    const int32_t *const scales = stream + 4 * all->quads * method->positions;
+    const int32_t *filters = stream;
+    const int32_t *scales = stream + 4 * all->quads * method->positions;
 
-    method->multiply(stream, all->values, all->quads, method->positions, all->products);
+    if (all->transform != NULL) {
+        all->transform(stream, all->quads, all->filters);
+        filters = all->filters;
+        scales = stream + TG_WINOGRAD_BYTES * all->quads;
+    }
+    method->multiply(filters, all->values, all->quads, method->positions, all->products);
     method->collect(all->products, scales, tiles, count, channel);
     return scales + 2 * TG_WINOGRAD_SCALES;
 }
@@ -90,16 +98,29 @@ static void convolve_tiles(const struct tiling *all, const int8_t *input, int8_t
     }
 }
 
-void tg_native_winograd(const struct tg_native_convolve *layer, const int8_t *input, int8_t *output, void *scratch,
-    const struct tg_native_winograd *method)
+void tg_native_winograd_of_bytes(const struct tg_native_convolve *layer, const int8_t *input, int8_t *output,
+    void *scratch, const struct tg_native_winograd *method, tg_native_winograd_transform *transform)
 {
     const int32_t quads = layer->quads * method->filter_rows;
     uint32_t *const values = scratch;
     uint32_t *const products = values + 2 * method->tiles * quads * method->positions;
-    int8_t *const padding = (int8_t *)(products + TG_WINOGRAD_LANES(method->tiles) * method->positions);
+    uint32_t *const behind = products + TG_WINOGRAD_LANES(method->tiles) * method->positions;
+    int8_t *const padding = (int8_t *)behind;
+    int32_t *const filters = (int32_t *)(behind + layer->quads);
     const int32_t columns = (layer->output_width + method->columns - 1) / method->columns;
     const int32_t rows = (layer->output_height + method->rows - 1) / method->rows;
-    const struct tiling all = {layer, method, padding, values, products, quads, columns, rows * columns};
+    const struct tiling all = {
+        .layer = layer,
+        .method = method,
+        .transform = transform,
+        .padding = padding,
+        .filters = filters,
+        .values = values,
+        .products = products,
+        .quads = quads,
+        .columns = columns,
+        .tiles = rows * columns,
+    };
 
     for (int32_t i = 0; i < layer->depth; i++) {
         padding[i] = (int8_t)layer->zero_point;
@@ -113,4 +134,10 @@ void tg_native_winograd(const struct tg_native_convolve *layer, const int8_t *in
         input += layer->input_height * layer->input_width * layer->depth;
         output += layer->output_height * layer->output_width * layer->channels;
     }
+}
+
+void tg_native_winograd(const struct tg_native_convolve *layer, const int8_t *input, int8_t *output, void *scratch,
+    const struct tg_native_winograd *method)
+{
+    tg_native_winograd_of_bytes(layer, input, output, scratch, method, NULL);
 }

@@ -11,6 +11,8 @@
  *
  *     for each position and each two input channels (k, k'): c0[k] c0[k']   c1[k] c1[k']    transformed, 16 bits each
  *     bias (scaled as the results are), multiplier, offset, shift of channel 0, then of channel 1: see tg_native_gemm.h
+ *
+ * Filters may stand there as they are, too: then those of a pair are transformed before each few tiles, into scratch.
  */
 #ifndef TG_NATIVE_WINOGRAD_H
 #define TG_NATIVE_WINOGRAD_H
@@ -22,6 +24,7 @@
 #define TG_WINOGRAD_TILES 4  /* that are multiplied at once, at most */
 #define TG_WINOGRAD_TAPS 36  /* of a tile, at most */
 #define TG_WINOGRAD_SCALES 4 /* words for each channel behind the weights */
+#define TG_WINOGRAD_BYTES 18 /* words of the filters of two channels for 4 input channels, as they are */
 
 /** Products of a position: 2 channels of each tile. */
 #define TG_WINOGRAD_LANES(tiles) (2 * (tiles))
@@ -69,9 +72,22 @@ struct tg_native_winograd {
         uint32_t *products, const int32_t *scales, const struct tg_native_tile *tiles, int32_t count, int32_t channel);
 };
 
-/** Runs a convolution. */
+/**
+ * Transforms the filters of a pair of channels. `stream`: for each 4 input channels and each of the 9 places of a
+ * filter a word of 4 bytes for channel 0, then for channel 1. `filters`: as they stand in a stream that holds them
+ * transformed.
+ */
+typedef void tg_native_winograd_transform(const int32_t *stream, int32_t quads, int32_t *filters);
+
+extern const struct tg_native_winograd tg_native_winograd_4x4;
+
+/** Runs a convolution whose stream holds transformed filters. */
 void tg_native_winograd(const struct tg_native_convolve *layer, const int8_t *input, int8_t *output, void *scratch,
     const struct tg_native_winograd *method);
+
+/** The same where it holds them as they are; NULL: transformed. */
+void tg_native_winograd_of_bytes(const struct tg_native_convolve *layer, const int8_t *input, int8_t *output,
+    void *scratch, const struct tg_native_winograd *method, tg_native_winograd_transform *transform);
 
 /** Four channels of a pixel, the lowest `bits` left out. */
 static inline uint32_t tg_channels(const int8_t *pixel, int32_t first, int32_t bits)

@@ -9,20 +9,20 @@
 /* assembly in columns */
 /* clang-format off */
 
-/* q0, q1: 8 elements of the operands; q0 then holds their sums as 16-bit values. */
+/* q0, q1: 8 elements of the operands; q0 then holds their sums as 16-bit values. Products overlap what is no product. */
 #define SUM_8                                                                                                          \
-    "vmovlt.s16 q2, q0                      \n"                                                                        \
-    "vmovlb.s16 q0, q0                      \n"                                                                        \
-    "vmlas.s32 q2, q4, %[constant]          \n" /* q2 * q4 + constant */                                               \
-    "vmovlt.s16 q3, q1                      \n"                                                                        \
-    "vmlas.s32 q0, q4, %[constant]          \n"                                                                        \
-    "vmovlb.s16 q1, q1                      \n"                                                                        \
-    "vmla.s32 q2, q3, %[second_factor]      \n"                                                                        \
-    "vmla.s32 q0, q1, %[second_factor]      \n"                                                                        \
-    "vqdmlah.s32 q2, q2, %[down]            \n" /* adds floor(2 * q2 * down / 2**32) */                                \
-    "vqdmlah.s32 q0, q0, %[down]            \n"                                                                        \
-    "vrshl.s32 q2, %[shift]                 \n"                                                                        \
-    "vrshl.s32 q0, %[shift]                 \n"                                                                        \
+    "vmovlt.s16 q2, q0                       \n"                                                                       \
+    "vmlas.s32 q2, q4, %[constant]           \n" /* q2 * q4 + constant */                                              \
+    "vmovlb.s16 q0, q0                       \n"                                                                       \
+    "vmlas.s32 q0, q4, %[constant]           \n"                                                                       \
+    "vmovlt.s16 q3, q1                       \n"                                                                       \
+    "vmla.s32 q2, q3, %[second_factor]       \n"                                                                       \
+    "vmovlb.s16 q1, q1                       \n"                                                                       \
+    "vmla.s32 q0, q1, %[second_factor]       \n"                                                                       \
+    "vqdmlah.s32 q2, q2, %[down]             \n" /* adds floor(2 * q2 * down / 2**32) */                               \
+    "vrshl.s32 q2, %[shift]                  \n"                                                                       \
+    "vqdmlah.s32 q0, q0, %[down]             \n"                                                                       \
+    "vrshl.s32 q0, %[shift]                  \n"                                                                       \
     "vqmovnb.s32 q0, q0                     \n"                                                                        \
     "vqmovnt.s32 q0, q2                     \n"                                                                        \
     "vqadd.s16 q0, q0, %[zero_point]        \n"                                                                        \

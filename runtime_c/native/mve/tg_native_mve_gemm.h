@@ -15,8 +15,7 @@
  *
  * The stream has a piece for each 4 channels: 64 bytes for each 16 elements, of each channel in turn; then 4 biases, 4
  * multipliers, 4 negative right shifts. If the number of elements is no multiple of 16, the first vector of each
- * channel ends with the elements that are left over, behind zeros. The pieces of 16 channels are those of channels
- * 0 4 8 12, 2 6 10 14, 1 5 9 13 and 3 7 11 15; the rest has pieces of neighbours, the last one filled up with zeros.
+ * channel ends with the elements that are left over, behind zeros. Zeros fill up the last piece.
  */
 struct tg_native_mve_gemm {
     const int8_t *pixels;
@@ -28,8 +27,6 @@ struct tg_native_mve_gemm {
     int32_t elements;
     int32_t channels;
     int32_t zero_point; /**< of the output */
-    int32_t min;
-    int32_t max;
 };
 
 /** All pairs, all channels; `relu` rounds negative values up at halves. */

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "tg_native_mve_windows.h"
+#include "tg_native_mve_clamp.h"
 
 void tg_native_mve_pixels(const struct tg_native_mve_convolve *layer, const int8_t *pixels, int32_t step,
     int32_t elements, int32_t count, int8_t *output, tg_native_mve_gemm *multiply)
@@ -16,8 +17,6 @@ void tg_native_mve_pixels(const struct tg_native_mve_convolve *layer, const int8
         .elements = elements,
         .channels = layer->channels,
         .zero_point = layer->output_zero_point,
-        .min = layer->min,
-        .max = layer->max,
     };
 
     if (count > 1) {
@@ -31,4 +30,5 @@ void tg_native_mve_pixels(const struct tg_native_mve_convolve *layer, const int8
         gemm.output_step = 0;
         multiply(&gemm);
     }
+    tg_mve_clamp(output, count * layer->channels, layer->min, layer->max);
 }

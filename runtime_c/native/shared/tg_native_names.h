@@ -8,6 +8,7 @@
 
 #include "tg_version.h"
 
+#define tg_native_add_linear_s8 TG_V(native_add_linear_s8)
 #define tg_native_add_s8 TG_V(native_add_s8)
 #define tg_native_average_pool_s8 TG_V(native_average_pool_s8)
 #define tg_native_blocks TG_V(native_blocks)
@@ -145,9 +146,12 @@
 #define tg_native_winograd_1x2_s8 TG_V(native_winograd_1x2_s8)
 #define tg_native_winograd_1x2_single_s8 TG_V(native_winograd_1x2_single_s8)
 #define tg_native_winograd_2x2_s8 TG_V(native_winograd_2x2_s8)
+#define tg_native_winograd_4x4 TG_V(native_winograd_4x4)
+#define tg_native_winograd_4x4_bytes_s8 TG_V(native_winograd_4x4_bytes_s8)
 #define tg_native_winograd_4x4_s8 TG_V(native_winograd_4x4_s8)
 #define tg_native_winograd_multiply_1 TG_V(native_winograd_multiply_1)
 #define tg_native_winograd_multiply_2 TG_V(native_winograd_multiply_2)
 #define tg_native_winograd_multiply_4 TG_V(native_winograd_multiply_4)
+#define tg_native_winograd_of_bytes TG_V(native_winograd_of_bytes)
 
 #endif

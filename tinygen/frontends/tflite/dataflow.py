@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 
+from tinygen.frontends.foreign import made_for
 from tinygen.frontends.tflite.flatbuffer import DamagedError
-from tinygen.frontends.tflite.raw import ETHOS_U, RawOperator, RawTensor, shown
+from tinygen.frontends.tflite.raw import CUSTOM, RawOperator, RawTensor, shown
 
 
 def check_dataflow(
@@ -14,8 +15,9 @@ def check_dataflow(
     fixed = {tensor.index for tensor in tensors if tensor.data is not None and tensor.data.size}
     written = set(inputs)
     for operator in operators:
+        # Vela's and XMOS' compilers give theirs tensors to work in, which nothing writes before
+        is_scratch = operator.name.startswith(CUSTOM) and bool(made_for(operator.name.removeprefix(CUSTOM)))
         for index in operator.inputs:
-            is_scratch = operator.name == ETHOS_U  # Vela gives it tensors to work in, which nothing writes before
             if index >= 0 and index not in written and index not in stored and not is_scratch:
                 raise _unwritten(f"{operator.place} reads", tensors[index])
         for index in operator.outputs:

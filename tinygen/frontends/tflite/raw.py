@@ -113,7 +113,6 @@ def _invalid(path: Path, where: str, what: str) -> UnsupportedModelError:
 
 
 CUSTOM = "CUSTOM:"  # before the name of a custom operator
-ETHOS_U = f"{CUSTOM}ethos-u"  # an operator's name in files that Arm's Vela has compiled
 
 
 @dataclass(frozen=True)
@@ -172,6 +171,7 @@ class RawOperator:
     options_type: int  # value of tflite.BuiltinOptions
     options_table: FlatTable | None
     custom_options: bytes = b""  # of a custom operator, in the form that its author chose
+    decomposition: int | None = None  # of a composite: the subgraph that says what it computes
 
     @property
     def where(self) -> str:

@@ -32,6 +32,7 @@ from tinygen.frontends.tflite.raw import (
 )
 from tinygen.frontends.tflite.slots import (
     CodeField,
+    CompositeField,
     ModelField,
     OperatorField,
     SignatureField,
@@ -46,6 +47,7 @@ MAX_FILE_BYTES: Final = budget.FILE_BYTES.most
 MAX_TABLE_BYTES: Final = budget.TABLE_BYTES.most
 MAX_CONSTANT_BYTES: Final = 2 * MAX_FILE_BYTES  # over all tensors, which may share a buffer
 
+_COMPOSITE: Final = 21  # StableHLOCompositeOptions among BuiltinOptions2
 _BUILTIN_NAMES: Final = {code: name for name, code in vars(tflite.BuiltinOperator).items() if isinstance(code, int)}
 
 
@@ -152,7 +154,15 @@ def _operator(
         options_type=table.number(OperatorField.BUILTIN_OPTIONS_TYPE, UINT8),
         options_table=table.table(OperatorField.BUILTIN_OPTIONS),
         custom_options=b"" if custom is None else custom.tobytes(),
+        decomposition=_decomposition(table),
     )
+
+
+def _decomposition(table: FlatTable) -> int | None:
+    if table.number(OperatorField.BUILTIN_OPTIONS_2_TYPE, UINT8) != _COMPOSITE:
+        return None
+    options = table.table(OperatorField.BUILTIN_OPTIONS_2)
+    return None if options is None else options.number(CompositeField.DECOMPOSITION_SUBGRAPH_INDEX, INT32)
 
 
 def _operands(table: FlatTable, slot: IntEnum, tensors: int, lowest: int) -> tuple[int, ...]:

@@ -106,6 +106,15 @@ class OperatorField(IntEnum):
     BUILTIN_OPTIONS_TYPE = 3
     BUILTIN_OPTIONS = 4
     CUSTOM_OPTIONS = 5
+    BUILTIN_OPTIONS_2_TYPE = 11
+    BUILTIN_OPTIONS_2 = 12
+
+
+class CompositeField(IntEnum):
+    """Fields of the table StableHLOCompositeOptions."""
+
+    NAME = 0
+    DECOMPOSITION_SUBGRAPH_INDEX = 1
 
 
 class SignatureField(IntEnum):

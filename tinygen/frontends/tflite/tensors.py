@@ -20,14 +20,15 @@ _TYPE_BY_CODE: Final = tuple(TypeName)
 
 
 def decode_buffer(table: FlatTable) -> StoredBytes:
-    """The stored bytes, empty for tensors that are not constant."""
+    """The stored bytes, in the flatbuffer or behind it in the file; empty for tensors that are not constant."""
     offset = table.number(BufferField.OFFSET, UINT64)
     if offset > 1:  # 0 and 1 mean "inside"
         size = table.number(BufferField.SIZE, UINT64)
-        raise RefusedError(
-            f"{table.where} keeps {size} bytes outside of the flatbuffer, at byte {offset} of the file, "
-            "expected all data inside. Convert the model again; only models over 2 GB need this."
-        )
+        if offset + size > len(table.data):
+            raise DamagedError(
+                f"{table.where} has {size} bytes at byte {offset}, expected bytes within the file's {len(table.data)}"
+            )
+        return np.frombuffer(table.data, np.uint8, size, offset)
     data = table.vector(BufferField.DATA, np.uint8)
     return np.empty(0, np.uint8) if data is None else data.view(np.uint8)
 

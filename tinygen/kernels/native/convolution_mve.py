@@ -20,7 +20,6 @@ from tinygen.ops.window import NO_PADDING, UNIT, Window
 from tinygen.ops.windowed import Windowed
 
 _LANES = 16
-_BLOCK = (0, 4, 8, 12, 2, 6, 10, 14, 1, 5, 9, 13, 3, 7, 11, 15)  # channels in the order of the stream
 _SCRATCH_BYTES = 2048  # for windows, unless 2 take more
 
 
@@ -115,16 +114,16 @@ def products(channels: int, elements: int, *calls: tuple[int, int]) -> dict[str,
     """Terms of the matrix product of pixels, two at a time, with four channels each; `calls`: how many of how many
     pixels.
 
-    product: a call of it; pair: of pixels; four: channels of a pair; four_left: those that do not fill 16; step: 16
-    elements of these; round: 4 steps.
+    product: a call of it; pair: of pixels; four: channels of a pair; deep: those of filters of more than 16 elements;
+    step: 16 elements of these; round: 4 steps.
     """
     pairs = sum(times * -(-pixels // 2) for times, pixels in calls)
     fours, steps = pairs * -(-channels // 4), -(-elements // _LANES)
     return {
         "product": sum(times * ((pixels > 1) + pixels % 2) for times, pixels in calls),
         "pair": pairs,
-        "four_left": pairs * -(-(channels % _LANES) // 4),
         "four": fours,
+        "deep": fours * (steps > 1),
         "step": fours * steps,
         "round": fours * -(-(steps - 1) // 4),
     }
@@ -223,11 +222,7 @@ def piece_words(scales: VectorRequantization, at_once: int) -> int:
 
 def stream(scales: VectorRequantization) -> Array:
     """The words that tg_native_mve_gemm reads: a piece for each 4 channels."""
-    channels = len(scales.weights)
-    whole = channels // _LANES * _LANES
-    block = np.arange(0, whole, _LANES)[:, np.newaxis] + np.array(_BLOCK)
-    order = np.concatenate((block.reshape(-1), np.arange(whole, channels)))
-    return pieces(scales.weights[order], scales.scales[order], 4)
+    return pieces(scales.weights, scales.scales, 4)
 
 
 def pieces(weights: Array, scales: Array, at_once: int) -> Array:

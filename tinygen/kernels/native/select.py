@@ -1,8 +1,9 @@
 """Which operators have native kernels."""
 
-from tinygen.ir.graph import Op
+from tinygen.ir.graph import Op, Source
+from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import DType
-from tinygen.kernels.base import PLAIN, Kernel, Toolbox, united
+from tinygen.kernels.base import PACKED, PLAIN, Kernel, Toolbox, united
 from tinygen.kernels.cmsis_nn.depthwise_as_convolution import unless_alone
 from tinygen.kernels.native import (
     addition,
@@ -20,6 +21,7 @@ from tinygen.kernels.native import (
 )
 from tinygen.kernels.native.native import NativeKernel
 from tinygen.kernels.tinygen_c.asymmetric import has_zero_points
+from tinygen.ops.weighted import Weighted
 from tinygen.targets.isa import Isa
 
 LOWERINGS = united(*(home.LOWERINGS for home in (addition, depthwise, fully_connected, pooling, winograd)))
@@ -44,9 +46,14 @@ def native_kernels(op: Op, toolbox: Toolbox) -> tuple[Kernel, ...]:
     return kernels if isinstance(kernels, tuple) else (kernels,)
 
 
+def told_by(op: Op) -> Tensor | Source:
+    """What says how an operator grows in flash, in `Toolbox.growths`: its constant weights, or where it stands."""
+    return op.weights if isinstance(op, Weighted) and op.weights.is_constant else op.source
+
+
 def _stays_plain(op: Op, toolbox: Toolbox) -> bool:
-    """Whether its weights stand in flash as the library's kernels read them."""
-    return bool(toolbox.growths) and any(toolbox.tallest_tile_of(operand) <= PLAIN for operand in op.operands)
+    """Whether the library's kernels run it, as these read its weights in flash."""
+    return bool(toolbox.growths) and toolbox.tallest_tile_of(told_by(op)) in (PLAIN, PACKED)
 
 
 def is_plain_int8(op: Op) -> bool:

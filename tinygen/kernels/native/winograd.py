@@ -6,16 +6,19 @@ so that all is in integers and each output is a fixed multiple of its accumulato
 
 Tiles of 1x2 are transformed along the rows alone: Y is the sum over the rows of the filter of [(G g) * (B' d)] A, which
 takes 12 multiplications for 18. They waste nothing in calls of single rows and need the least scratch.
+
+Filters may stand in flash as they are, and are transformed in the call then, once for each few tiles: that pays with
+tall tiles on small images.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from tinygen.ir.graph import Op
 from tinygen.ir.types import Array
-from tinygen.kernels.base import Kernel, Lowerings, Table, Toolbox
+from tinygen.kernels.base import IN_CALL, Kernel, Lowerings, Table, Toolbox
 from tinygen.kernels.native.convolution import NativeConvolveS8, direct_convolution, form_of, pairs_of
 from tinygen.kernels.native.convolution_twin8 import by_eights
 from tinygen.kernels.native.native import clamped
@@ -31,6 +34,7 @@ from tinygen.targets.isa import Isa
 
 _FEWEST_CHANNELS = 4  # of the input: a word of each pixel
 _AT_ONCE = {4: "", 2: "_pair", 1: "_single"}
+_PLACES = 9  # of a filter
 _IDENTITY = ((1, 0, 0), (0, 1, 0), (0, 0, 1))
 
 
@@ -45,11 +49,18 @@ class Method:
     filter_rows: tuple[tuple[int, int, int], ...] | None  # the same; None where rows of the filter stay as they are
     multiple: int  # of the accumulator, that the products give
     largest: int  # accumulator that is got back from it
+    is_in_call: bool = False  # whether filters are transformed there
 
     @property
     def name(self) -> str:
         """As functions and tables call it."""
-        return f"winograd_{self.rows}x{self.columns}{_AT_ONCE[self.tiles]}"
+        return f"winograd_{self.rows}x{self.columns}{_AT_ONCE[self.tiles]}{'_bytes' * self.is_in_call}"
+
+    def suits(self, growth: int, isa: Isa) -> bool:
+        """Whether filters may grow as much as its own do, on cores where it gains."""
+        if self.is_in_call or growth == IN_CALL:
+            return self.is_in_call and growth == IN_CALL
+        return (1 if isa.runs_dsp_kernels else 2) <= self.rows <= growth
 
     @property
     def function(self) -> str:
@@ -67,8 +78,14 @@ class Method:
         return 3 if self.filter_rows is None else 1
 
     def words(self, quads: int) -> int:
-        """Of scratch, for so many words of a pixel: values of all positions, sums, and a pixel of padding."""
-        return self.positions * 2 * self.tiles * (quads * self.sums + 1) + quads
+        """Of scratch, for so many words of a pixel: values of all positions, sums, a pixel of padding, and filters of
+        two channels where these are transformed in the call."""
+        filters = self.positions * 4 * quads * self.sums * self.is_in_call
+        return self.positions * 2 * self.tiles * (quads * self.sums + 1) + quads + filters
+
+    def filter_words(self, quads: int) -> int:
+        """Of the stream, for two channels."""
+        return _PLACES * 2 * quads if self.is_in_call else self.positions * self.sums * 4 * quads
 
     def work(self, op: Conv2D, rows: int | None, columns: int | None) -> Work:
         """The input under tiles is transformed, multiplied, and the products transformed back."""
@@ -100,8 +117,11 @@ class Method:
 _G_2 = ((2, 0, 0), (1, 1, 1), (1, -1, 1), (0, 0, 2))
 _G_4 = ((6, 0, 0), (-4, -4, -4), (-4, 4, -4), (1, 2, 4), (1, -2, 4), (0, 0, 3))
 
+_TALL = Method(rows=4, columns=4, tiles=4, filter_columns=_G_4, filter_rows=_G_4, multiple=576, largest=(1 << 25) - 1)
+
 METHODS = (
-    Method(rows=4, columns=4, tiles=4, filter_columns=_G_4, filter_rows=_G_4, multiple=576, largest=(1 << 25) - 1),
+    _TALL,
+    replace(_TALL, is_in_call=True),
     Method(rows=2, columns=2, tiles=4, filter_columns=_G_2, filter_rows=_G_2, multiple=4, largest=(1 << 29) - 1),
     *(
         Method(rows=1, columns=2, tiles=tiles, filter_columns=_G_2, filter_rows=None, multiple=2, largest=(1 << 30) - 1)
@@ -117,6 +137,16 @@ class NativeWinogradS8(NativeConvolveS8):
     method: Method
     others: tuple[Method, ...]  # that make do with as much scratch
     direct: NativeConvolveS8 | None  # convolution that does so, too
+
+    @property
+    def layout(self) -> str:
+        """Of the stream."""
+        if not self.method.is_in_call:
+            return super().layout
+        return (
+            "For each pair of channels: 3x3 filters, for each four inputs and place a word of each channel; bias, "
+            "multiplier, offset, shift of each. See tg_native_winograd.h."
+        )
 
     @property
     def is_priced_by_cycles(self) -> bool:
@@ -135,8 +165,8 @@ class NativeWinogradS8(NativeConvolveS8):
 
 
 def lower_conv2d(op: Op, toolbox: Toolbox) -> tuple[Kernel, ...]:
-    """The direct kernel and those with tiles of so many rows at most: the fastest first, each further one with less
-    scratch. Tiles of one row save too little where their products run in C.
+    """The direct kernel and those with tiles of as many rows as filters may grow for: the fastest first, each further
+    one with less scratch. Tiles of one row save too little where their products run in C.
     """
     assert isinstance(op, Conv2D)
     direct = direct_convolution(op, toolbox.isa)
@@ -154,7 +184,7 @@ def lower_conv2d(op: Op, toolbox: Toolbox) -> tuple[Kernel, ...]:
     return tuple(found)
 
 
-def tiled(op: Conv2D, direct: Kernel, tallest_tile: int, isa: Isa) -> tuple[Kernel, ...]:
+def tiled(op: Conv2D, direct: Kernel, growth: int, isa: Isa) -> tuple[Kernel, ...]:
     """A kernel for each size of tiles that computes `op` exactly, as `direct` does without tiles."""
     weights = op.weights.data
     if weights is None or op.window.kernel != HW(3, 3) or op.stride != UNIT or op.input.shape[3] < _FEWEST_CHANNELS:
@@ -162,8 +192,7 @@ def tiled(op: Conv2D, direct: Kernel, tallest_tile: int, isa: Isa) -> tuple[Kern
     short = short_requantization(op.output_stage, weights.reshape(len(weights), -1).astype(np.int64))
     assert short is not None  # there is a direct kernel
     largest_sum = int(short.largest_sum.max())
-    least_tile = 1 if isa.runs_dsp_kernels else 2
-    methods = [m for m in METHODS if least_tile <= m.rows <= tallest_tile and largest_sum <= m.largest]
+    methods = [method for method in METHODS if method.suits(growth, isa) and largest_sum <= method.largest]
     return tuple(_kernel(op, weights, short, method, methods, direct) for method in methods)
 
 
@@ -193,22 +222,35 @@ def _kernel(
 
 
 def _words(op: Conv2D, weights: Array, short: ShortRequantization, method: Method) -> Packing:
-    pair = method.positions * method.sums * (-(-op.input.shape[3] // 4) * 4) + 8
-    key = method.filter_columns, method.filter_rows, op.output_stage.key
+    pair = method.filter_words(-(-op.input.shape[3] // 4)) + 8
+    key = method.filter_columns, method.filter_rows, method.is_in_call, op.output_stage.key
     return packing(key, len(pairs_of(len(weights))) * pair, lambda: _stream(weights, short, method))
 
 
 def _stream(weights: Array, short: ShortRequantization, method: Method) -> Array:
     """The words that the kernel reads, pair by pair of channels; `weights`: [C, 3, 3, D]."""
-    transformed = method.transform(weights.astype(np.int64))
-    padded = np.pad(transformed, ((0, 0), (0, 0), (0, 0), (0, -weights.shape[3] % 4)))
     pairs = pairs_of(len(weights))
-    quads = padded[pairs].reshape(len(pairs), 2, method.positions, -1, 2, 2)  # ..., quad, element / 2, element % 2
-    halves = np.ascontiguousarray(quads.transpose(0, 2, 3, 5, 1, 4).astype("<i2"))  # of a word: element / 2
-    words = halves.reshape(len(pairs), -1).view("<i4")
+    padded = np.pad(weights.astype(np.int64), ((0, 0), (0, 0), (0, 0), (0, -weights.shape[3] % 4)))
+    words = _as_they_are(padded[pairs]) if method.is_in_call else _halves(method.transform(padded)[pairs])
     bias = wrap_int32(short.bias * method.multiple)
     scales: Int64Array = np.stack((bias, short.multiplier, short.offset, short.shift), axis=1)[pairs]
     return np.concatenate((words, scales.reshape(len(pairs), -1)), axis=1).astype(np.int32).reshape(-1)
+
+
+def _halves(transformed: Int64Array) -> Array:
+    """Of filters [pair, 2, positions, sums, D] two elements a word."""
+    pairs, _, positions = transformed.shape[:3]
+    quads = transformed.reshape(pairs, 2, positions, -1, 2, 2)  # ..., quad, element / 2, element % 2
+    halves = np.ascontiguousarray(quads.transpose(0, 2, 3, 5, 1, 4).astype("<i2"))  # of a word: element / 2
+    words: Array = halves.reshape(pairs, -1).view("<i4")
+    return words
+
+
+def _as_they_are(filters: Int64Array) -> Array:
+    """Of filters [pair, 2, 3, 3, D] four elements a word."""
+    quads = filters.reshape(len(filters), 2, _PLACES, -1, 4)
+    words: Array = np.ascontiguousarray(quads.transpose(0, 3, 2, 1, 4).astype(np.int8)).reshape(len(filters), -1)
+    return words.view("<i4")
 
 
 LOWERINGS: Lowerings = {Conv2D: lower_conv2d}

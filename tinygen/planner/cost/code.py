@@ -1,7 +1,7 @@
 """What a plan takes of flash as code, estimated: the functions of its kernels, and what is generated to call them."""
 
 from collections import Counter
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import fields
 
 from tinygen.kernels.base import Kernel, Toolbox
@@ -35,12 +35,20 @@ def beside_constants(schedule: Schedule, toolbox: Toolbox) -> int:
 
 def code_bytes(schedule: Schedule, toolbox: Toolbox) -> int:
     """At most what a build takes, as `tinygen bench` counts code: not the start-up, nor the application's own."""
-    sizes = code_sizes(toolbox)
-    kernels = [call.kernel for call in schedule.all_calls]
-    functions = [name for kernel in kernels for name in (kernel.function, *kernel.callees)]
     moves = [name for step in schedule.flat_steps for name in _MOVES.get(type(step), ())]
-    found = sizes.of_functions(dict.fromkeys((*functions, *moves))) + sizes.of_generated(generated(schedule))
-    return int((1 + MARGIN) * found) + MARGIN_BYTES
+    functions = {*moves}.union(*(functions_of(call.kernel) for call in schedule.all_calls))
+    found = code_sizes(toolbox).of_generated(generated(schedule))
+    return int((1 + MARGIN) * found) + functions_bytes(functions, toolbox) + MARGIN_BYTES
+
+
+def functions_of(kernel: Kernel) -> frozenset[str]:
+    """C functions that it calls."""
+    return frozenset((kernel.function, *kernel.callees))
+
+
+def functions_bytes(names: Iterable[str], toolbox: Toolbox) -> int:
+    """At most what functions and all that they need take, each once."""
+    return int((1 + MARGIN) * code_sizes(toolbox).of_functions(names))
 
 
 def generated(schedule: Schedule) -> Work:

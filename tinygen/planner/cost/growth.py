@@ -1,23 +1,27 @@
 """Which layers' weights grow in flash for the sake of speed: within a limit, and for what a percent of time may cost.
 
 A layer's weights stand there in fewer bits, as the library's kernels read them, packed for kernels of tinygen's own, or
-transformed for tiles of Winograd's method: each step takes more bytes and fewer instructions. Layers are independent of
-each other, so an exchange rate decides for each alone; within a limit it is the knapsack problem with one choice of
-each group (Kellerer, Pferschy, Pisinger: Knapsack Problems, 2004, chapter 11), solved by the points that no other
-beats.
+transformed for tiles of Winograd's method: each step takes more bytes and fewer instructions. Where filters are
+transformed in the call, it takes scratch and code instead. An exchange rate decides for each layer alone; within a
+limit it is the knapsack problem with one choice of each group (Kellerer, Pferschy, Pisinger: Knapsack Problems, 2004,
+chapter 11), solved by the points that no other beats. The code of a kernel is paid once, by all that run on it: so
+kernels are taken in and left out, one by one, as long as what the others leave of the flash makes that faster.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache, partial
 from itertools import chain, groupby, islice
+from math import inf
 from typing import NamedTuple, TypeVar
 
-from tinygen.ir.graph import Op
+from tinygen.ir.graph import Op, Source
 from tinygen.ir.tensor import Tensor
-from tinygen.kernels.base import PACKED, PLAIN, Objective, Table, Toolbox
+from tinygen.kernels.base import IN_CALL, PACKED, PLAIN, Objective, Table, Toolbox
+from tinygen.kernels.native.select import told_by
 from tinygen.kernels.select import can_pack, has_kernel
-from tinygen.ops.weighted import Weighted
 from tinygen.planner.cost.choice import instructions, select
+from tinygen.planner.cost.code import beside_constants, functions_bytes, functions_of
 from tinygen.planner.cost.cost import costs, estimated_instructions
 from tinygen.planner.schedule.constants import bytes_of, const_bytes, fit_within
 from tinygen.planner.schedule.schedule import Schedule
@@ -32,17 +36,18 @@ _MOST_PLANS = 3  # of some small weights and some large ones, before all are sma
 class _Way:
     """How a layer's weights may stand in flash."""
 
-    growth: int  # rows of a tile, `PLAIN` or `PACKED`
+    growth: int  # rows of a tile, `IN_CALL`, `PLAIN` or `PACKED`
     bytes: int
     instructions: float
+    functions: frozenset[str]  # of its kernels
 
 
 @dataclass(frozen=True)
 class _Layer:
-    """Operators of the same weights, the way of these in the toolbox, and those that no other beats: the largest first,
-    each further one with fewer bytes and more instructions."""
+    """Operators of the same weights, or one without any, its way in the toolbox, and those that no other with the same
+    functions beats, by falling bytes."""
 
-    weights: Tensor
+    told_by: Tensor | Source
     standing: _Way
     ways: tuple[_Way, ...]
 
@@ -66,12 +71,12 @@ _T = TypeVar("_T")
 def exchanging(ops: Iterable[Op], toolbox: Toolbox, flash_per_percent: int | None) -> Toolbox:
     """The toolbox in which larger weights stay where each percent of time takes at most so many bytes of flash."""
     ops = [op for op in ops if has_kernel(op)]
-    layers = [layer for layer in _layers(ops, toolbox, _tiles(toolbox)) if len(layer.ways) > 1]
+    layers = [layer for layer in _layers(ops, toolbox, _native_growths(toolbox)) if len(layer.ways) > 1]
     if not layers:
         return toolbox
     price = price_of_a_byte(ops, toolbox, flash_per_percent)
     taken = [min(layer.ways, key=lambda way: way.instructions + price * way.bytes) for layer in layers]
-    if all(way is layer.ways[0] for way, layer in zip(taken, layers, strict=True)):
+    if all(way is layer.standing for way, layer in zip(taken, layers, strict=True)):
         return toolbox
     return _grown(toolbox, layers, taken)
 
@@ -90,16 +95,17 @@ def planned_within(
     ops: Iterable[Op],
     toolbox: Toolbox,
     plan: Callable[[Toolbox], Schedule],
-    beside: Callable[[Schedule, Toolbox], int] = lambda *_: 0,
+    counts_code: bool = False,
 ) -> tuple[Toolbox, Schedule]:
-    """The toolbox, and its plan, with weights that are as fast as constants within the limit can be, where a plan takes
-    so many bytes `beside` its constants. Packed weights are looked at where not all fit as they are.
+    """The toolbox, and its plan, with weights that are as fast as constants within the limit can be, with code where
+    that `counts_code`. Packed weights are looked at where not all fit as they are.
 
     As last resort that of the library's kernels alone, and where not even that fits the smallest of all.
     """
+    flash = _Flash(limit_bytes, counts_code)
     first = plan(toolbox)
     can_shrink = toolbox.has_native_kernels or toolbox.packs_constants
-    if not can_shrink or fit_within(first, limit_bytes - beside(first, toolbox)):
+    if not can_shrink or flash.holds(toolbox, first):
         return toolbox, first
     planned = {toolbox: first}
 
@@ -110,18 +116,33 @@ def planned_within(
 
     fitting: list[tuple[Toolbox, Schedule]] = []
     for growths in _all_growths(toolbox):
-        shrinking = (_smaller(limit_bytes, ops, start, growths, planning, beside) for start in _starts(toolbox))
-        found = (way for way in chain.from_iterable(shrinking) if _fits(limit_bytes, *way, beside))
-        fitting += islice(found, 1)
+        shrinking = (_smaller(flash, ops, start, growths, planning) for start in _starts(toolbox))
+        fitting += islice((way for way in chain.from_iterable(shrinking) if flash.holds(*way)), 1)
     if fitting:
         return min(fitting, key=lambda way: _worth(*way))
     if toolbox.packs_constants:
         planning(_smallest(ops, _starts(toolbox)[-1]))
-    return min(planned.items(), key=lambda way: const_bytes(way[1]) + beside(way[1], way[0]))
+    return min(planned.items(), key=lambda way: const_bytes(way[1]) + flash.beside(way[1], way[0]))
 
 
-def _fits(limit_bytes: int, toolbox: Toolbox, schedule: Schedule, beside: Callable[[Schedule, Toolbox], int]) -> bool:
-    return fit_within(schedule, limit_bytes - beside(schedule, toolbox))
+@dataclass(frozen=True)
+class _Flash:
+    """What there is."""
+
+    limit_bytes: int
+    counts_code: bool
+
+    def holds(self, toolbox: Toolbox, schedule: Schedule) -> bool:
+        """Whether a plan fits."""
+        return fit_within(schedule, self.limit_bytes - self.beside(schedule, toolbox))
+
+    def beside(self, schedule: Schedule, toolbox: Toolbox) -> int:
+        """What a plan takes beside constants."""
+        return beside_constants(schedule, toolbox) if self.counts_code else 0
+
+    def functions(self, toolbox: Toolbox, needed: frozenset[str], names: frozenset[str]) -> int:
+        """What functions take of that, with others that are needed in any case."""
+        return functions_bytes(needed | names, toolbox) if self.counts_code else 0
 
 
 def _worth(toolbox: Toolbox, schedule: Schedule) -> float:
@@ -138,30 +159,41 @@ def _starts(toolbox: Toolbox) -> tuple[Toolbox, ...]:
 
 def _all_growths(toolbox: Toolbox) -> tuple[tuple[int, ...], ...]:
     """The tallest tile first; then the same with packed weights, whose code may take more than they leave."""
-    plain = _tiles(toolbox) + (PLAIN,) * toolbox.chooses_by_cost
+    plain = _native_growths(toolbox) + (PLAIN,) * toolbox.chooses_by_cost
     return (plain, (*plain, PACKED)) if toolbox.packs_constants else (plain,)
 
 
+def _native_growths(toolbox: Toolbox) -> tuple[int, ...]:
+    """Those of kernels of tinygen's own: tiles, none of them larger than what stands in the toolbox."""
+    tallest = max(toolbox.tallest_tile, *(growth for _, growth in toolbox.growths), 0)
+    tiles = tuple(tile for tile in TILES if 0 < tile <= tallest)
+    return (*tiles, *(IN_CALL,) * bool(tiles), 0)
+
+
 def _smaller(
-    limit_bytes: int,
+    flash: _Flash,
     ops: Iterable[Op],
     toolbox: Toolbox,
     growths: Sequence[int],
     plan: Callable[[Toolbox], Schedule],
-    beside: Callable[[Schedule, Toolbox], int],
 ) -> Iterator[tuple[Toolbox, Schedule]]:
     """A toolbox with its plan, then others whose weights take what the one before them leaves within the limit."""
     tried, schedule = toolbox, plan(toolbox)
     yield tried, schedule
     layers = _layers([op for op in ops if has_kernel(op)], toolbox, growths)
-    if all(layer.standing is layer.ways[-1] for layer in layers):
+    if all(len(layer.ways) == 1 for layer in layers):
         return
+    told = {layer.told_by for layer in layers}
     taken: Sequence[_Way] = [layer.standing for layer in layers]
     for _ in range(_MOST_PLANS):
         planned = _bytes_in(schedule, layers)
         layers = [layer.as_planned(way, bytes) for layer, way, bytes in zip(layers, taken, planned, strict=True)]
         others = const_bytes(schedule) - sum(planned)
-        fastest = _fastest(layers, limit_bytes - beside(schedule, tried) - others)
+        calls = [call for call in schedule.all_calls if told_by(call.op) not in told]
+        needed = frozenset[str]().union(*(functions_of(call.kernel) for call in calls))
+        code_of = partial(flash.functions, tried, needed)
+        beside = flash.beside(schedule, tried) - code_of(frozenset[str]().union(*(way.functions for way in taken)))
+        fastest = _fastest_with_code(layers, flash.limit_bytes - beside - others, code_of)
         if fastest is None:
             return
         tried = _grown(toolbox, layers, fastest)
@@ -178,43 +210,121 @@ def _smallest(ops: Iterable[Op], toolbox: Toolbox) -> Toolbox:
 
 def _bytes_in(schedule: Schedule, layers: Sequence[_Layer]) -> list[int]:
     """Of the tables of each layer in a plan."""
-    tables: dict[Tensor, list[Table]] = {layer.weights: [] for layer in layers}
+    tables: dict[Tensor | Source, list[Table]] = {layer.told_by: [] for layer in layers}
     for call in schedule.all_calls:
-        for weights in tables.keys() & {*call.op.operands}:
-            tables[weights] += call.kernel.tables
+        if told_by(call.op) in tables:
+            tables[told_by(call.op)] += call.kernel.tables
     return [bytes_of(found) for found in tables.values()]
-
-
-def _tiles(toolbox: Toolbox) -> tuple[int, ...]:
-    return tuple(tile for tile in TILES if tile <= toolbox.tallest_tile)
 
 
 def _layers(ops: Sequence[Op], toolbox: Toolbox, growths: Sequence[int]) -> list[_Layer]:
     """What may grow, beginning with what stands in the toolbox."""
-    by_weights: dict[Tensor, list[Op]] = {}
+    users: dict[Tensor | Source, list[Op]] = {}
     for op in ops:
-        if isinstance(op, Weighted) and op.weights.is_constant:
-            by_weights.setdefault(op.weights, []).append(op)
-    return [_layer(weights, users, toolbox, growths) for weights, users in by_weights.items()]
+        users.setdefault(told_by(op), []).append(op)
+    return [_layer(told, found, toolbox, growths) for told, found in users.items()]
 
 
-def _layer(weights: Tensor, users: Sequence[Op], toolbox: Toolbox, growths: Sequence[int]) -> _Layer:
-    ways = list(_ways(weights, users, toolbox, growths))
-    unbeaten = _unbeaten(ways, lambda way: (way.bytes, way.instructions))
-    return _Layer(weights, ways[0], tuple(reversed(unbeaten)))
+def _layer(told: Tensor | Source, users: Sequence[Op], toolbox: Toolbox, growths: Sequence[int]) -> _Layer:
+    ways = list(_ways(told, users, toolbox, growths))
+    kinds = dict.fromkeys(way.functions for way in ways)
+    kept = chain.from_iterable(_unbeaten((way for way in ways if way.functions == kind), _cost) for kind in kinds)
+    return _Layer(told, ways[0], tuple(sorted(kept, key=_cost, reverse=True)))
 
 
-def _ways(weights: Tensor, users: Sequence[Op], toolbox: Toolbox, growths: Sequence[int]) -> Iterator[_Way]:
+def _cost(way: _Way) -> tuple[int, float]:
+    return way.bytes, way.instructions
+
+
+def _ways(told: Tensor | Source, users: Sequence[Op], toolbox: Toolbox, growths: Sequence[int]) -> Iterator[_Way]:
     """All of them, that of the toolbox first."""
     found = costs(toolbox)
-    most = toolbox.tallest_tile_of(weights)
     can_be_packed = all(map(can_pack, users))
-    for growth in (growth for growth in growths if growth <= most and (growth != PACKED or can_be_packed)):
-        tools = replace(toolbox, growths=((weights, growth),))
+    for growth in _from(growths, toolbox.tallest_tile_of(told)):
+        if growth == PACKED and not can_be_packed:
+            continue
+        tools = replace(toolbox, growths=((told, growth),))
         kernels = [select(op, tools) for op in users]
         instructions = sum(found.call(op, kernel) for op, kernel in zip(users, kernels, strict=True))
         bytes = bytes_of(table for kernel in kernels for table in kernel.tables)
-        yield _Way(growth, bytes, instructions)
+        yield _Way(growth, bytes, instructions, frozenset().union(*map(functions_of, kernels)))
+
+
+def _from(growths: Sequence[int], most: int) -> Sequence[int]:
+    """Those that take no more flash."""
+    return growths[growths.index(most) :] if most in growths else (most,)
+
+
+def _fastest_with_code(
+    layers: Sequence[_Layer], room_bytes: int, code_of: Callable[[frozenset[str]], int]
+) -> tuple[_Way, ...] | None:
+    """The ways of all layers with the fewest instructions that are found to take, with the code of their functions, no
+    more than so many bytes; None where none do.
+
+    From the smallest of each layer, from all kinds of kernels, and from all but one, since those that share code save
+    little alone, kinds are taken in or left out while that helps.
+    """
+
+    @cache
+    def within(kinds: frozenset[frozenset[str]]) -> "_Found":
+        return _found(layers, kinds, room_bytes, code_of)
+
+    every = frozenset(way.functions for layer in layers for way in layer.ways)
+    least = (min(layer.ways, key=lambda way: way.bytes + code_of(way.functions)) for layer in layers)
+    starts = (frozenset(way.functions for way in least), every, *(every - {kind} for kind in every))
+    return min((_climbed(within, every, start) for start in starts), key=lambda each: each[:3]).ways
+
+
+class _Found(NamedTuple):
+    """By how much the smallest ways are too large, and else the fastest."""
+
+    lacking_bytes: int
+    instructions: float
+    kinds: tuple[tuple[str, ...], ...]  # that are run, in order: equal ones are told apart
+    ways: tuple[_Way, ...] | None
+
+
+def _climbed(
+    within: Callable[[frozenset[frozenset[str]]], _Found],
+    every: Collection[frozenset[str]],
+    kinds: frozenset[frozenset[str]],
+) -> _Found:
+    """The best that is found by steps of one kind."""
+    best = within(kinds)
+    while True:
+        kinds = frozenset(way.functions for way in best.ways) if best.ways else kinds
+        steps = {kinds ^ {kind}: within(kinds ^ {kind}) for kind in every}
+        kinds, found = min(steps.items(), key=lambda step: step[1][:3])
+        if found[:2] >= best[:2]:
+            return best
+        best = found
+
+
+def _found(
+    layers: Sequence[_Layer],
+    kinds: frozenset[frozenset[str]],
+    room_bytes: int,
+    code_of: Callable[[frozenset[str]], int],
+) -> _Found:
+    """With so many kinds of kernels; those that are not run are left out, which leaves more for weights."""
+    left = [replace(layer, ways=_unbeaten_of(way for way in layer.ways if way.functions in kinds)) for layer in layers]
+    names = tuple(sorted(tuple(sorted(kind)) for kind in kinds))
+    if not all(layer.ways for layer in left):
+        return _Found(room_bytes, inf, names, None)
+    room_for_weights = room_bytes - code_of(frozenset[str]().union(*kinds))
+    lacking = sum(layer.ways[-1].bytes for layer in left) - room_for_weights
+    if lacking > 0:
+        return _Found(lacking, inf, names, None)
+    ways = _fastest(left, room_for_weights)
+    assert ways is not None  # the smallest fit
+    run = frozenset(way.functions for way in ways)
+    if run != kinds:
+        return _found(layers, run, room_bytes, code_of)
+    return _Found(0, sum(way.instructions for way in ways), names, ways)
+
+
+def _unbeaten_of(ways: Iterable[_Way]) -> tuple[_Way, ...]:
+    return tuple(reversed(_unbeaten(ways, _cost)))
 
 
 def _fastest(layers: Sequence[_Layer], room_bytes: int) -> tuple[_Way, ...] | None:
@@ -260,5 +370,5 @@ def _thinned(points: list[_Point], room_bytes: int) -> list[_Point]:
 
 def _grown(toolbox: Toolbox, layers: Sequence[_Layer], taken: Sequence[_Way]) -> Toolbox:
     """Weights that are not in the graph, such as slices of those that are, stay small."""
-    growths = tuple((layer.weights, way.growth) for layer, way in zip(layers, taken, strict=True))
+    growths = tuple((layer.told_by, way.growth) for layer, way in zip(layers, taken, strict=True))
     return replace(toolbox, tallest_tile=0, growths=growths)

@@ -57,6 +57,13 @@ def read_if(node: Node) -> tuple[Op, ...]:
     )
 
 
+def read_composite(node: Node) -> tuple[Op, ...]:
+    """STABLEHLO_COMPOSITE: the subgraph that says what it computes, in its place."""
+    if node.raw.decomposition is None:
+        raise UnsupportedError("has no subgraph that says what it computes, it was expected")
+    return _in_place(node, node.raw.decomposition, node.values)
+
+
 def read_while(node: Node) -> tuple[Op, ...]:
     """WHILE: a subgraph as often as another one says, at most 65,536 times in a call; values keep their shapes.
 
@@ -273,5 +280,6 @@ def _name(node: Node, name: str, taken: set[str]) -> str:
 
 READERS: Readers = {
     "IF": read_if,
+    "STABLEHLO_COMPOSITE": read_composite,
     "WHILE": read_while,
 }
