@@ -262,7 +262,9 @@ def test_which_layers_are_packed() -> None:
     op = layers.ops[-1]
     assert isinstance(op, Conv2D)
     nine = replace(op.weights, type=replace(op.weights.type, shape=(4, 3, 3, 8)), data=np.ones((4, 3, 3, 8), np.int8))
+    halves = replace(op.weights, type=replace(op.weights.type, shape=(4, 1, 1, 4)), data=np.ones((4, 1, 1, 4), np.int8))
     others = (
+        replace(op, weights=halves),
         replace(op, weights=nine, padding=Padding(1, 1, 1, 1)),
         replace(op, stride=HW(2, 2), output=replace(op.output, type=replace(op.output.type, shape=(1, 2, 2, 4)))),
         replace(op, weights=replace(op.weights, data=None)),
