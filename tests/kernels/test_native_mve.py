@@ -25,7 +25,7 @@ LAYERS = 60
 FUNCTIONS = {  # of each family
     "addition": 1,
     "convolution": 6,
-    "depthwise": 6,
+    "depthwise": 7,
     "dilated_filters": 4,
     "edge_convolution": 6,
     "edge_depthwise": 7,
