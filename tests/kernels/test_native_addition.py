@@ -13,7 +13,7 @@ from tinygen.ir.graph import Graph, Port, Source
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import DType, Quant, TensorType
 from tinygen.kernels.base import Library, Toolbox
-from tinygen.kernels.native.addition import _SHIFT, Factors, factors_of
+from tinygen.kernels.native.addition import _SHIFT, LinearFactors, factors_of
 from tinygen.ops.add import Add
 from tinygen.ops.clamp import Clamp
 from tinygen.ops.requantize import Int64Array
@@ -61,7 +61,7 @@ def _right(op: Add) -> Int64Array:
     return op.combine(FIRST - op.first.type.zero_point, SECOND - op.second.type.zero_point)
 
 
-def _found(factors: Factors, op: Add) -> Int64Array:
+def _found(factors: LinearFactors, op: Add) -> Int64Array:
     sums = FIRST * factors.first + SECOND * factors.second + factors.constant
     return op.clamp.apply(np.clip(sums >> _SHIFT, -128, 127))
 

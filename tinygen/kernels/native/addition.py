@@ -40,7 +40,7 @@ _MOST_KNOWN = 1 << 8  # additions: tiles of one have the same factors
 
 
 @dataclass(frozen=True)
-class Factors:
+class LinearFactors:
     """Of two stored values, and what is added to their products."""
 
     first: int
@@ -61,7 +61,7 @@ class NativeAddLinearS8(NativeKernel):
     header: ClassVar[str] = "tg_native.h"
 
     size: int
-    factors: Factors
+    factors: LinearFactors
     activation: Clamp
 
 
@@ -152,13 +152,13 @@ class _Question:
         return hash(self._key)
 
 
-def factors_of(op: Add) -> Factors | None:
+def factors_of(op: Add) -> LinearFactors | None:
     """What gives the results of `op` for all pairs of stored values; None where no factors near its scales do."""
     return _answer(_Question(op))
 
 
 @lru_cache(_MOST_KNOWN)
-def _answer(question: _Question) -> Factors | None:
+def _answer(question: _Question) -> LinearFactors | None:
     op = question.op
     right = op.combine(*np.meshgrid(_STORED - op.first.type.zero_point, _STORED - op.second.type.zero_point))
     first, second = (_factor(scale, op) for scale in (op.first.type.scale, op.sign * op.second.type.scale))
@@ -173,12 +173,12 @@ def _factor(scale: float, op: Add) -> int:
     return round(scale / op.output.type.scale * (1 << _SHIFT))
 
 
-def _with_constant(first: int, second: int, right: Int64Array, clamp: Clamp) -> Factors | None:
+def _with_constant(first: int, second: int, right: Int64Array, clamp: Clamp) -> LinearFactors | None:
     """The factors with the constant in the middle of its bounds; `right`: results by second and first stored value."""
     products = _STORED * first + (_STORED * second)[:, np.newaxis]
     least = ((right << _SHIFT) - products)[right > clamp.min].max(initial=-_INT32_END)
     end = (((right + 1) << _SHIFT) - products)[right < clamp.max].min(initial=_INT32_END)
-    return Factors(first, second, int((least + end) >> 1)) if least < end else None
+    return LinearFactors(first, second, int((least + end) >> 1)) if least < end else None
 
 
 LOWERINGS: Lowerings = {Add: lower_add}
