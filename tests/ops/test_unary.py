@@ -72,6 +72,7 @@ def check(name: str, source: Draw, target: Draw, optimized: bool = False, **opti
         ("QUANTIZE", anything, anything),
         ("RELU", anything, anything),
         ("RELU6", anything, anything),
+        ("RELU_0_TO_1", anything, anything),
         ("RELU_N1_TO_1", anything, anything),
         ("RSQRT", non_negative, anything),
         ("SQRT", non_negative, anything),

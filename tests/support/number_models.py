@@ -298,6 +298,37 @@ def _gather_nd(type: str, depth: int, model: NumberModel) -> None:
     model.writer.operator("GATHER_ND", operands, [model.output((2, 3, *shape[depth:]), type, **scales)])
 
 
+def _one_hot(type: str, index: str, model: NumberModel) -> None:
+    shape, depth = ((2, 3), (), (4,))[model.rng.integers(3)], int(model.rng.integers(1, 7))
+    axis = int(model.rng.integers(-1, len(shape) + 1))
+    at = len(shape) if axis < 0 else axis
+    scales = model.scales(type)
+    places = model.input(shape, index, model.rng.integers(-2, depth + 2, shape).astype(index))
+    values = [model.input((), type, **scales) for _ in range(2)]
+    output = model.output((*shape[:at], depth, *shape[at:]), type, **scales)
+    model.writer.operator("ONE_HOT", [places, model.constant(np.array(depth, np.int32)), *values], [output], axis=axis)
+
+
+def _scatter(type: str, depth: int, model: NumberModel) -> None:
+    scales, shape = model.scales(type), (3, 4, 5)
+    rows = int(np.prod(shape[:depth]))
+    chosen = model.rng.permutation(rows)[: int(model.rng.integers(1, rows + 1))]
+    indices = np.stack(np.unravel_index(chosen, shape[:depth]), axis=-1).astype(np.int32)
+    updates = model.input((len(chosen), *shape[depth:]), type, **scales)
+    operands = [model.constant(indices), updates, model.constant(np.array(shape, np.int32))]
+    model.writer.operator("SCATTER_ND", operands, [model.output(shape, type, **scales)])
+
+
+def _sign(type: str, model: NumberModel) -> None:
+    model.writer.operator("SIGN", [model.input((3, 7), type)], [model.output((3, 7), type)])
+
+
+def _rank(model: NumberModel) -> None:
+    x, rank = model.input((2, 1, 3), "int32"), model.writer.tensor(f"rank{model.count}", (), "int32")
+    model.writer.operator("RANK", [x], [rank])
+    model.writer.operator("ADD", [x, rank], [model.output((2, 1, 3), "int32")])
+
+
 _ARITHMETIC = {"ADD": 0, "SUB": 1, "MUL": 3, "MAXIMUM": None, "MINIMUM": None, "SQUARED_DIFFERENCE": None}
 CASES: Mapping[str, Build] = {
     **{
@@ -351,6 +382,14 @@ CASES: Mapping[str, Build] = {
         f"GATHER_ND-{type}-{depth}": partial(_gather_nd, type, depth)
         for type, depth in (("int8", 1), ("float32", 2), ("int8", 3))
     },
+    **{f"ONE_HOT-{type}": partial(_one_hot, type, "int32") for type in ("int8", "int32", "float32", "bool")},
+    "ONE_HOT-int64-float32": partial(_one_hot, "float32", "int64"),
+    **{
+        f"SCATTER_ND-{type}-{depth}": partial(_scatter, type, depth)
+        for type, depth in (("int8", 1), ("float32", 2), ("int32", 3))
+    },
+    **{f"SIGN-{type}": partial(_sign, type) for type in ("int32", "float32")},
+    "RANK": _rank,
 }
 """One operator and element type each."""
 

@@ -37,7 +37,12 @@ _ACTIVATIONS = {
     Activation.RELU6: tflite.ActivationFunctionType.RELU6,
     Activation.RELU_N1_TO_1: tflite.ActivationFunctionType.RELU_N1_TO_1,
 }
-_RECTIFIERS = {Activation.RELU: "RELU", Activation.RELU6: "RELU6", Activation.RELU_N1_TO_1: "RELU_N1_TO_1"}
+_RECTIFIERS = {
+    Activation.RELU: "RELU",
+    Activation.RELU6: "RELU6",
+    Activation.RELU_0_TO_1: "RELU_0_TO_1",
+    Activation.RELU_N1_TO_1: "RELU_N1_TO_1",
+}
 
 
 class _NotWrittenError(ValueError):

@@ -12,6 +12,7 @@ from tinygen.frontends.tflite.activation import padding_mode
 from tinygen.frontends.tflite.node import Node, UnsupportedError, open_axes
 from tinygen.frontends.tflite.operators.convolution import window_padding
 from tinygen.frontends.tflite.operators.movement import axis_index, batch_axes, block_and_edges, paddings
+from tinygen.frontends.tflite.operators.placing import one_hot_shape
 from tinygen.frontends.tflite.operators.reduction import reduced_axes
 from tinygen.frontends.tflite.operators.shape import wanted_shape
 from tinygen.frontends.tflite.operators.slicing import cut_out, sliced_shape
@@ -386,6 +387,14 @@ def _broadcast_args(node: Node) -> Shapes:
     return ((max(node.input(position).type.elements for position in range(2)),),)
 
 
+def _rank(node: Node) -> Shapes:  # noqa: ARG001 - one number, of whatever tensor
+    return ((),)
+
+
+def _one_hot(node: Node) -> Shapes:
+    return (one_hot_shape(node)[0],)
+
+
 def _range(node: Node) -> Shapes:
     begin, end, step = (node.constant(at, role).item() for at, role in enumerate(("start", "limit", "delta")))
     if not step:
@@ -433,10 +442,12 @@ _SAME = (
     "QUANTIZE",
     "RELU",
     "RELU6",
+    "RELU_0_TO_1",
     "RELU_N1_TO_1",
     "REVERSE_V2",
     "ROUND",
     "RSQRT",
+    "SIGN",
     "SIN",
     "SOFTMAX",
     "SQRT",
@@ -490,9 +501,12 @@ _RULES: Mapping[str, Rule] = {
     "FULLY_CONNECTED": _fully_connected,
     "GATHER": _gather,
     "GATHER_ND": _gather_nd,
+    "ONE_HOT": _one_hot,
     "PACK": _pack,
     "RANGE": _range,
+    "RANK": _rank,
     "RESHAPE": _reshape,
+    "SCATTER_ND": _given(2),
     "SELECT": _select,
     "SHAPE": _shape,
     "SLICE": _slice,

@@ -25,7 +25,7 @@ _Plain = TypeVar("_Plain", Abs, Dequantize, HardSwish, Negate, Quantize, Rescale
 
 
 def read_relu(node: Node, activation: Activation) -> Relu:
-    """RELU, RELU6, RELU_N1_TO_1."""
+    """RELU, RELU6, RELU_0_TO_1, RELU_N1_TO_1."""
     return Relu(name=node.name, source=node.source, input=node.input(0), output=node.output(), activation=activation)
 
 
@@ -49,7 +49,7 @@ def read_function(node: Node, function: Function) -> FloatFunction:
 
 
 def read_real(node: Node, kind: RealKind) -> RealFunction:
-    """CEIL, COS, FLOOR, ROUND and SIN: exact up to one rounding."""
+    """CEIL, COS, FLOOR, ROUND, SIGN and SIN: exact up to one rounding."""
     return RealFunction(name=node.name, source=node.source, input=node.input(0), output=node.output(), kind=kind)
 
 
@@ -92,9 +92,11 @@ READERS: Readers = {
     "QUANTIZE": read_quantize,
     "RELU": partial(read_relu, activation=Activation.RELU),
     "RELU6": partial(read_relu, activation=Activation.RELU6),
+    "RELU_0_TO_1": partial(read_relu, activation=Activation.RELU_0_TO_1),
     "RELU_N1_TO_1": partial(read_relu, activation=Activation.RELU_N1_TO_1),
     "ROUND": partial(read_real, kind=RealKind.ROUND),
     "RSQRT": _plain(Rsqrt),
+    "SIGN": partial(read_real, kind=RealKind.SIGN),
     "SIN": with_table(partial(read_real, kind=RealKind.SIN)),
     "SQRT": _plain(Sqrt),
     "SQUARE": read_square,

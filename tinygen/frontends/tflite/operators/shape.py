@@ -9,6 +9,7 @@ import tflite
 from tinygen.frontends.tflite.activation import fused_activation
 from tinygen.frontends.tflite.node import Node, Reader, Readers, UnsupportedError
 from tinygen.frontends.tflite.operators.stored import as_stored
+from tinygen.ir.types import DType, TensorType
 from tinygen.ops.broadcast_to import BroadcastTo
 from tinygen.ops.clamp import Clamp
 from tinygen.ops.integer_arithmetic import IntegerArithmetic, IntegerFunction
@@ -85,6 +86,30 @@ def read_zeros_like(node: Node) -> BroadcastTo:
     return BroadcastTo(name=node.name, source=node.source, input=constant, output=output)
 
 
+def read_rank(node: Node) -> ShapeArithmetic:
+    """RANK: how many axes there are, which the file says."""
+    axes = node.typed_intermediate("axes", TensorType(DType.INT32, (1,)))
+    count = replace(axes, data=np.array([len(node.input(0).shape)], np.int32))
+    return ShapeArithmetic(
+        name=node.name, source=node.source, constants=(count,), output=node.output(), function=ShapeFunction.PRODUCT
+    )
+
+
+def read_sign(node: Node) -> IntegerArithmetic:
+    """SIGN: of integers the number itself, limited."""
+    output = node.output()
+    zero = node.typed_intermediate("zero", TensorType(output.type.dtype, ()))
+    return IntegerArithmetic(
+        name=node.name,
+        source=node.source,
+        first=node.input(0),
+        second=replace(zero, data=np.zeros((), output.type.dtype.numpy)),
+        output=output,
+        function=IntegerFunction.ADD,
+        limits=Clamp(-1, 1),
+    )
+
+
 def read_range(node: Node) -> ShapeArithmetic:
     """RANGE."""
     return _shape_arithmetic(node, ShapeFunction.RANGE, 3)
@@ -143,7 +168,9 @@ INTEGER_READERS: Readers = {
     "MINIMUM": _arithmetic(IntegerFunction.MINIMUM),
     "MUL": _arithmetic(IntegerFunction.MUL, tflite.MulOptions),
     "RANGE": read_range,
+    "RANK": read_rank,
     "REDUCE_PROD": read_product,
+    "SIGN": read_sign,
     "SQUARED_DIFFERENCE": _arithmetic(IntegerFunction.SQUARED_DIFFERENCE),
     "SUB": _arithmetic(IntegerFunction.SUB, tflite.SubOptions),
 }
