@@ -12,6 +12,7 @@ from tinygen.frontends.onnx.fused_operators import FUSED
 from tinygen.frontends.onnx.node import Reader as OnnxReader
 from tinygen.frontends.onnx.qoperator import EXPANSIONS
 from tinygen.frontends.onnx.registry import READERS as ONNX_READERS
+from tinygen.frontends.onnx.registry import STANDARD_FUNCTIONS
 from tinygen.frontends.tflite.importer import INTEGER_READERS, READERS
 from tinygen.frontends.tflite.node import Reader
 from tinygen.frontends.tflite.raw import CUSTOM
@@ -42,7 +43,8 @@ def supported_onnx_operators() -> tuple[SupportedOperator, ...]:
     fused = dict.fromkeys(FUSED, "as the layer and what was joined with it")
     folded = {**dict.fromkeys(FOLDED, "only on constants, such as shapes"), **dict.fromkeys(OF_SHAPES, "of any tensor")}
     read = {name: _onnx_remark(name, reader) for name, reader in ONNX_READERS.items()}
-    remarks = {**quantized, **fused, **folded, **read}
+    defined = dict.fromkeys(STANDARD_FUNCTIONS, "as the operators by which ONNX defines it")
+    remarks = {**quantized, **fused, **folded, **defined, **read}
     return tuple(SupportedOperator(name, "", remarks[name]) for name in sorted(remarks))
 
 

@@ -21,6 +21,7 @@ from tinygen.errors import UnsupportedModelError
 from tinygen.frontends.foreign import check_is_real
 from tinygen.frontends.onnx.functions import inlined
 from tinygen.frontends.onnx.raw import MAX_RANK, Attribute, RawInput, RawModel, RawNode, UnsupportedError
+from tinygen.frontends.onnx.standard_functions import expanded
 from tinygen.frontends.onnx.tensor_data import array_of, dense_array_of, external_file, is_external, is_mapped_table
 from tinygen.frontends.onnx.tensor_types import dtype_of_code
 from tinygen.ir.types import Array
@@ -40,7 +41,7 @@ def read(path: Path) -> RawModel:
             raise UnsupportedError(
                 f"it has {size} bytes, of which protobuf takes {_MAX_BYTES} (tables may lie beside it)"
             )
-        return _model(inlined(ModelProto.FromString(path.read_bytes()), path.name), path)
+        return _model(expanded(inlined(ModelProto.FromString(path.read_bytes()), path.name), path.name), path)
     except DecodeError:
         raise _damaged(path, "it is no protobuf message of ONNX") from None
     except (UnsupportedError, UnicodeDecodeError) as error:

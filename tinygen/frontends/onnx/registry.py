@@ -1,5 +1,7 @@
 """All operators that ONNX models may have; needs no package onnx, so that they can be listed without it."""
 
+from typing import Final
+
 from tinygen.frontends.onnx.node import Readers
 from tinygen.frontends.onnx.operators import (
     activation,
@@ -52,3 +54,17 @@ READERS: Readers = {
     **top_k.READERS,
     **truncation.READERS,
 }
+
+STANDARD_FUNCTIONS: Final = frozenset(
+    (
+        "Attention",
+        "CastLike",
+        "Celu",
+        "CenterCropPad",
+        "MeanVarianceNormalization",
+        "Shrink",
+        "SwiGLU",
+        "ThresholdedRelu",
+    )
+)
+"""Those of the default domain in whose place the operators stand by which ONNX defines them."""

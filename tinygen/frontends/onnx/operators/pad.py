@@ -65,7 +65,7 @@ def _widths(node: Node, rank: int) -> Widths:
 def _padded(node: Node, input: Real, widths: Widths, mode: str) -> Real:
     before, after = (tuple(pair[end] for pair in widths) for end in range(2))
     value = node.number("value", 0.0) if node.opset < 11 else 0.0
-    if mode == "constant" and node.opset >= 11 and node.has_input(2):
+    if any(map(any, widths)) and mode == "constant" and node.opset >= 11 and node.has_input(2):
         value = scalar(node, 2, "padding")
     shape = tuple(sum(sizes) for sizes in zip(before, input.shape, after, strict=True))
 
