@@ -19,8 +19,10 @@ from tinygen.frontends import import_model
 from tinygen.ir.graph import Graph, Op, Source
 from tinygen.ir.orientation import Permutation
 from tinygen.ir.tensor import ChannelPart, Reordered, Tensor
+from tinygen.ir.types import DType, TensorType
 from tinygen.ir.verify import verify
 from tinygen.kernels.base import Library, Objective, Toolbox
+from tinygen.ops.mul import Mul
 from tinygen.ops.transpose import Transpose
 from tinygen.ops.window import HW
 from tinygen.passes import run
@@ -104,6 +106,27 @@ def test_random_networks_compute_the_same(graph: Graph) -> None:
 def test_without_transposes_nothing_changes() -> None:
     graph = _network()
     assert move_transposes(graph) is graph
+
+
+def test_a_constant_of_several_operators_is_ordered_once() -> None:
+    """As angles of a rotary embedding, which are factors twice."""
+    build = GraphBuilder()
+    image = build.conv(build.input(1, 4, 4, 2), 2)
+    type = TensorType(DType.INT8, (1, 1, 4, 2), image.type.quant)
+    factors = Tensor("factors", type, np.arange(8, dtype=np.int8).reshape(type.shape))
+    graph = build.graph(build.conv(build.mul(build.mul(image, factors), factors), 2))
+    converted = _converted(graph)
+    one, other = (op.second for op in converted.ops if isinstance(op, Mul))
+    converted = converted.replace_tensors({other: one})
+    verify(converted, "the network")
+    moved = move_transposes(converted)
+    verify(moved, "move_transposes")
+    assert _transposes(moved) == 0
+    constants = {op.second for op in moved.ops if isinstance(op, Mul)}
+    assert len(constants) == 1
+    values = random_inputs(graph, 1)
+    found, expected = evaluate(moved, values), evaluate(graph, values)
+    assert np.array_equal(found[moved.output_tensors[0]], expected[graph.output_tensors[0]])
 
 
 def test_many_groups_are_ordered_at_once(monkeypatch: pytest.MonkeyPatch) -> None:

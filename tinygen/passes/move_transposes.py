@@ -4,6 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+import numpy as np
+
 from tinygen.ir.graph import Graph, Op
 from tinygen.ir.names import unused
 from tinygen.ir.orientation import Permutation
@@ -44,7 +46,8 @@ def _reordered(graph: Graph, chosen: Sequence[tuple["_Region", Permutation]]) ->
     """The graph with each of these groups in its order."""
     model = next(op for op in graph.ops if op.permutes)
     names = {tensor.name for tensor in graph.tensors}
-    writings = [_Reordering(region, permutation, model, names) for region, permutation in chosen]
+    constants: dict[Tensor, list[Tensor]] = {}
+    writings = [_Reordering(region, permutation, model, names, constants) for region, permutation in chosen]
     inside = {op: writing for writing in writings for op in writing.region.ops}
     behind = {tensor: writing for writing in writings for tensor in writing.region.results}
     vanishing = {op for writing in writings for op in writing.region.vanishing}
@@ -155,12 +158,20 @@ class _Region:
 class _Reordering:
     """Writes the operators of a region anew, with their axes in another order."""
 
-    def __init__(self, region: _Region, permutation: Permutation, model: Op, names: set[str]) -> None:
+    def __init__(
+        self,
+        region: _Region,
+        permutation: Permutation,
+        model: Op,
+        names: set[str],
+        constants: dict[Tensor, list[Tensor]],
+    ) -> None:
         self.region = region
         self._permutation = permutation
         self._model = model  # of further transposes
         self._names = names  # of all tensors
         self._new: dict[Tensor, Tensor] = {}  # by tensor of the region: the reordered one
+        self._constants = constants  # reordered ones, by constant
 
     def added(self, op: Op) -> Iterator[Op]:
         """An operator of the region, behind what brings its operands into order."""
@@ -172,7 +183,8 @@ class _Reordering:
         turned = op.permuted(self._permutation)
         assert turned is not None
         tensors = {tensor: self._new[tensor] for tensor in (*op.variable_operands, result)}
-        made = turned.op.replace_tensors({**turned.constants, **tensors})
+        constants = {old: self._turned(old, new) for old, new in turned.constants.items()}
+        made = turned.op.replace_tensors({**constants, **tensors})
         yield replace(made, name=self._new[result].name)
         if self.region.leaves(result):
             yield self._model.repermuted(self._new[result], result, self._permutation.inverse)
@@ -209,6 +221,17 @@ class _Reordering:
         of = result.view.name if result.view is not None else result.name
         view = Reordered(of, result.shape, self._permutation.order, before=result.view)
         return replace(self._ordered(result, result.name), view=view)
+
+    def _turned(self, constant: Tensor, turned: Tensor) -> Tensor:
+        """The one that operators before have, where it is the same; else with a name of its own."""
+        if turned is constant:
+            return constant
+        known = self._constants.setdefault(constant, [])
+        for other in known:
+            if np.array_equal(np.asarray(other.data), np.asarray(turned.data)):
+                return other
+        known.append(replace(turned, name=self._named(turned.name)))
+        return known[-1]
 
     def _ordered(self, tensor: Tensor, name: str) -> Tensor:
         return Tensor(name, replace(tensor.type, shape=self._permutation.per_axis(tensor.shape)))
