@@ -37,6 +37,10 @@ def _split(writer: OnnxWriter, x: Value, dtype: type[np.generic]) -> Value:  # n
     return writer.node("Transpose", [whole], {"perm": [0, 2, 1, 3]})
 
 
+def _split_off_nothing(writer: OnnxWriter, x: Value, dtype: type[np.generic]) -> Value:  # noqa: ARG001 - one for both
+    return writer.node("Split", [x, _whole(writer, 3, 0)], {"axis": 1}, count=2)
+
+
 def _slice(writer: OnnxWriter, x: Value, dtype: type[np.generic]) -> Value:  # noqa: ARG001 - one for both
     return writer.node("Slice", [x, _whole(writer, 4), _whole(writer, 0), _whole(writer, 3), _whole(writer, -2)])
 
@@ -66,6 +70,7 @@ _BUILDS: dict[str, Build] = {
     "nearest": _resize("nearest", "asymmetric"),
     "linear": _resize("linear", "half_pixel"),
     "split": _split,
+    "split-off-nothing": _split_off_nothing,
     "slice": _slice,
     "pad": _pad(has_value=True),
     "pad-zero": _pad(has_value=False),

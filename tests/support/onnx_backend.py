@@ -103,6 +103,7 @@ LISTED = frozenset(
         "Relu",
         "Reshape",
         "Resize",
+        "RotaryEmbedding",
         "Round",
         "Scatter",
         "ScatterElements",

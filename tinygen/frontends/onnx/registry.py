@@ -64,6 +64,7 @@ STANDARD_FUNCTIONS: Final = frozenset(
         "Celu",
         "CenterCropPad",
         "MeanVarianceNormalization",
+        "RotaryEmbedding",
         "Shrink",
         "SwiGLU",
         "ThresholdedRelu",

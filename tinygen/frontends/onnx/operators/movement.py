@@ -5,7 +5,7 @@ import numpy as np
 from tinygen.frontends.onnx.node import Node, Readers
 from tinygen.frontends.onnx.operators.stored import with_stored
 from tinygen.frontends.onnx.raw import UnsupportedError
-from tinygen.frontends.onnx.values import Discrete, Form, Placed, Real
+from tinygen.frontends.onnx.values import Discrete, Form, Known, Placed, Real, Value
 from tinygen.ir.tensor import Tensor
 from tinygen.ops.concat import Concat
 from tinygen.ops.gather import Gather
@@ -13,8 +13,10 @@ from tinygen.ops.slice import Slice
 
 
 def read_concat(node: Node) -> Real:
-    """Concat: inputs of other scales are rescaled to the result's."""
-    inputs = tuple(node.real(position) for position in range(node.input_count))
+    """Concat: inputs of other scales are rescaled to the result's, those without elements left out."""
+    positions = range(node.input_count)
+    filled = [position for position in positions if 0 not in node.shape(position)]
+    inputs = tuple(node.real(position) for position in filled or positions)
     shapes = [value.shape for value in inputs]
     rank = len(shapes[0])
     axis = node.axis(node.integer("axis", 0), rank)
@@ -60,15 +62,16 @@ def _limits(node: Node) -> tuple[tuple[int, ...], ...]:
     return starts, ends, axes, node.integers(4, "steps") if node.has_input(4) else (1,) * len(starts)
 
 
-def read_split(node: Node) -> tuple[Real, ...]:
-    """Split: into constant or equal parts."""
+def read_split(node: Node) -> tuple[Value, ...]:
+    """Split: into constant or equal parts, of which some may have no elements."""
     input = node.real(0)
     axis = node.axis(node.integer("axis", 0), len(input.shape))
     begin = [0] * len(input.shape)
-    parts = []
+    parts: list[Value] = []
     for number, size in enumerate(_split_sizes(node, input.shape[axis])):
         shape = (*input.shape[:axis], size, *input.shape[axis + 1 :])
-        parts.append(_slice(node, input, tuple(begin), (1,) * len(shape), shape, number))
+        part = _slice(node, input, tuple(begin), (1,) * len(shape), shape, number) if size else _empty(shape)
+        parts.append(part)
         begin[axis] += size
     return tuple(parts)
 
@@ -145,9 +148,13 @@ def _split_sizes(node: Node, size: int) -> tuple[int, ...]:
     else:
         part = -(-size // max(count, 1))
         sizes = tuple(min(part, size - part * number) for number in range(count))
-    if len(sizes) != count or any(part < 1 for part in sizes) or sum(sizes) != size:
+    if len(sizes) != count or any(part < 0 for part in sizes) or sum(sizes) != size:
         raise UnsupportedError(f"{size} elements in parts of {list(sizes)}, {count} parts that fill them were expected")
     return sizes
+
+
+def _empty(shape: tuple[int, ...]) -> Known:
+    return Known(np.empty(shape, np.float32))
 
 
 def _without(shape: tuple[int, ...], axis: int) -> tuple[int, ...]:

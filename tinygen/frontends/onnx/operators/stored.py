@@ -60,6 +60,8 @@ def _padded(node: Node) -> Node:
 def _stored(node: Node, first: Stored, value: Value) -> Value:
     if isinstance(value, Discrete):
         return value
+    if isinstance(value, Known):  # a part without elements
+        return Known(value.array.astype(stored_type(first)))
     assert isinstance(value, Quantized | Pending)
     name = value.name if isinstance(value, Pending) else node.output_name
     placed = node.builder.at(value, first.placed.quant, name)
