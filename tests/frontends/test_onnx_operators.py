@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.onnx_models import CASES, OPSETS, combined, single
 from tests.support.onnx_qoperators import QOPERATORS, qoperator_model
-from tests.support.onnx_runtime import needs_onnxruntime
+from tests.support.onnx_runtime import needs_onnxruntime, run_onnxruntime
 from tests.support.onnx_writer import DEFAULT_OPSET, OnnxWriter
 from tinygen import passes
 from tinygen.errors import ToolError, UsageError
@@ -99,6 +99,20 @@ def test_flattened_images_cost_no_transpose(tmp_path: Path) -> None:
     """One transpose of the input, one of the output that stands in the file's order; none before the layer."""
     graph = check(single("flatten after conv").finish(), tmp_path)
     assert _moves(graph) == ["Transpose", "Transpose", "Reshape"]
+
+
+@needs_onnxruntime
+@pytest.mark.parametrize("mode", ["constant", "reflect", "edge", "wrap"])
+def test_a_constant_that_is_cut_and_padded(mode: str, tmp_path: Path) -> None:
+    writer = OnnxWriter(opset=19)
+    numbers = writer.constant(np.arange(8, dtype=np.float32).reshape(1, 8))
+    padded = writer.node("Pad", [numbers, writer.constant(np.array([0, -2, 0, 3]))], {"mode": mode})
+    writer.output(writer.node("Add", [writer.port((1, 9)), padded]))
+    file = tmp_path / "model.onnx"
+    file.write_bytes(writer.finish())
+    values = [np.full((1, 9), 0.5, np.float32)]
+    graph = import_model(file)
+    assert np.array_equal(outputs(graph, evaluate(graph, values))[0], run_onnxruntime(file, values)[0])
 
 
 def test_oracles_that_cannot_run_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

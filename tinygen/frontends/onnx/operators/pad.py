@@ -10,7 +10,7 @@ from tinygen.frontends.onnx.operators import elementwise, movement, shape
 from tinygen.frontends.onnx.operators.function import scalar
 from tinygen.frontends.onnx.operators.stored import with_stored
 from tinygen.frontends.onnx.raw import UnsupportedError
-from tinygen.frontends.onnx.values import Form, Pending, Placed, Quantized, Real, Value
+from tinygen.frontends.onnx.values import Form, Placed, Real, Value
 from tinygen.ops.pad import Mirror, MirrorPad, Pad
 from tinygen.ops.quantize import quantize
 
@@ -44,9 +44,8 @@ def read_pad(node: Node) -> Value:
         for axis, pair in enumerate(padding):
             x = _continued(parts, x, axis, pair, mode)
         return parts.value(x)
-    cut = parts.value(x)
-    assert isinstance(cut, Quantized | Pending)
-    return _padded(node, cut, padding, mode)
+    cut = node.with_inputs((x, *node.raw.inputs[1:]), {**node.values, x: parts.value(x)})
+    return _padded(node, cut.real(0), padding, mode)
 
 
 def _widths(node: Node, rank: int) -> Widths:
