@@ -210,6 +210,18 @@ def test_layers_run(target: str, sanitizers: Sequence[Sanitizer], tmp_path: Path
         assert np.array_equal(output, expected), f"{op}: {[tensor.type for tensor in op.operands]}"
 
 
+def test_what_unpacking_takes_is_counted() -> None:
+    """Blocks of zeros, and pairs of weights that lie in two words: for each width by the bits that they take."""
+    layers = _Layers(3)
+    layers.fully_connected(1, 100, 40)
+    (op,) = layers.ops
+    kernel, widths = squeezed_layer(op), _widths(op)
+    assert {0, 3, 5, 8} <= set(widths)
+    pairs = [(at * width // 16, (at * width + width - 1) // 16) for width in widths if width for at in range(16)]
+    assert kernel.pieces == sum(first != last for first, last in pairs)
+    assert (kernel.empty, kernel.blocks) == (widths.count(0), len(widths) - widths.count(0))
+
+
 def test_rows_of_packed_convolutions_run(tmp_path: Path) -> None:
     """Where chains run row by row, parts of an operator share its table."""
     build = GraphBuilder(1)
