@@ -71,6 +71,21 @@ def _slice_beyond_the_end(writer: ModelWriter, x: int) -> None:
     writer.operator("SLICE", [x, begin, size], [_y(writer, 2, 6)])
 
 
+def _scatter(*indices: list[int], shape: tuple[int, ...] = (5, 6), rows: int = 2) -> Build:
+    def build(writer: ModelWriter, x: int) -> None:
+        updates = writer.tensor("u", (rows, 6), scale=0.1)
+        writer.operator("SLICE", [x, *(writer.tensor(n, (2,), "int32", data=d) for n, d in _part(rows))], [updates])
+        places = writer.tensor("i", (len(indices), len(indices[0])), "int32", data=indices)
+        sizes = writer.tensor("s", (len(shape),), "int32", data=shape)
+        writer.operator("SCATTER_ND", [places, updates, sizes], [writer.tensor("y", (5, 6), scale=0.1)])
+
+    return build
+
+
+def _part(rows: int) -> list[tuple[str, list[int]]]:
+    return [("begin", [0, 0]), ("size", [rows, 6])]
+
+
 REFUSED: dict[str, tuple[Build, str]] = {
     "fused concatenation": (_fused_concatenation, "fused activation 1, none was expected"),
     "rescaled concatenation": (_rescaled_concatenation, "'x' and 'y' must have the same quantization"),
@@ -88,6 +103,24 @@ REFUSED: dict[str, tuple[Build, str]] = {
     "slice beyond the end": (
         _slice_beyond_the_end,
         "the slice takes 2 elements from 3 on with stride 1 along axis 0, which has 4",
+    ),
+    "scatter: twice": (
+        _scatter([3], [3]),
+        "an index occurs twice, whose updates would be added; different ones were expected",
+    ),
+    "scatter: outside": (_scatter([3], [5]), "index [5] is outside of [5]"),
+    "scatter: negative": (_scatter([-1], [3]), "index [-1] is outside of [5]"),
+    "scatter: too few updates": (
+        _scatter([1], [2], [3]),
+        "indices [3, 1] and updates [2, 6] do not fit a shape of [5, 6]",
+    ),
+    "scatter: too deep": (
+        _scatter([1, 2, 3], [0, 0, 0]),
+        "indices [2, 3] and updates [2, 6] do not fit a shape of [5, 6]",
+    ),
+    "scatter: another shape": (
+        _scatter([1], [2], shape=(6, 6)),
+        "scatters to shape [6, 6], the output has shape [5, 6]",
     ),
 }
 
