@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from tests.support.onnx_writer import OnnxWriter
+from tinygen.budget import BudgetError, Limit
 from tinygen.errors import UnsupportedOperatorsError
 from tinygen.frontends import import_model
 from tinygen.ir.types import Array
@@ -82,4 +83,41 @@ def test_an_unknown_reduction_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "net.onnx"
     file.write_bytes(_network("ScatterND", np.array([[0, 1]]), (1, 5), reduction="mean"))
     with pytest.raises(UnsupportedOperatorsError, match="reduction is 'mean', one of none, add, mul, max, min was"):
+        import_model(file)
+
+
+def test_updates_to_one_place_are_limited(tmp_path: Path) -> None:
+    """As copies of the data are: whatever their number is, without looking at all of them for each."""
+    file = tmp_path / "net.onnx"
+    file.write_bytes(_network("ScatterND", np.zeros((200_000, 3), np.int64), (200_000,), reduction="add"))
+    with pytest.raises(UnsupportedOperatorsError, match="200000 updates to one place, at most 16 were expected"):
+        import_model(file)
+
+
+@pytest.mark.parametrize("operator", ["ScatterND", "ScatterElements"])
+def test_data_without_elements_is_refused(operator: str, tmp_path: Path) -> None:
+    writer = OnnxWriter(opset=18)
+    data, new = (writer.constant(np.zeros((3, 0), np.float32)) for _ in range(2))
+    indices = writer.constant(np.zeros((3, 1), np.int64))
+    writer.output(writer.node("Add", [writer.port((3, 1)), writer.node(operator, [data, indices, new])]))
+    file = tmp_path / "net.onnx"
+    file.write_bytes(writer.finish())
+    with pytest.raises(UnsupportedOperatorsError, match=r"do not fit data of \[3, 0\]"):
+        import_model(file)
+
+
+@pytest.mark.parametrize("operator", ["ScatterND", "ScatterElements"])
+def test_data_beyond_the_budget_is_refused_before_places_are_made(
+    operator: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tinygen.frontends.onnx.operators.scatter.TENSOR_BYTES", Limit(4 * 3 * 4 * 5 - 1, "bytes"))
+    file = tmp_path / "net.onnx"
+    file.write_bytes(
+        _network(
+            operator,
+            np.zeros((1, 1, 1) if operator != "ScatterND" else (1, 3), np.int64),
+            (1,) * 3 if operator != "ScatterND" else (1,),
+        )
+    )
+    with pytest.raises(BudgetError, match=r"240 bytes, at most 239 were expected"):
         import_model(file)

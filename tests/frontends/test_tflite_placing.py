@@ -8,6 +8,7 @@ import pytest
 from tests.support.litert import needs_litert, run_reference
 from tests.support.reference import evaluate, import_model
 from tests.support.tflite_writer import ModelWriter
+from tinygen.budget import BudgetError
 from tinygen.errors import UnsupportedOperatorsError
 from tinygen.frontends.tflite.importer import import_tflite
 from tinygen.ops.quantize import flip_sign_bit
@@ -38,10 +39,27 @@ def test_sizes_are_followed_through_vectors(tmp_path: Path) -> None:
     assert [port.tensor.shape for port in graph.outputs] == [(5, 4)]
 
 
-def _one_hot(depth: int, is_open: bool = False) -> bytes:
+def test_places_beyond_the_budget_are_not_made() -> None:
+    """A few bytes of a file name any number of them."""
+    rows = 1 << 29
+    writer = ModelWriter()
+    x, y = writer.tensor("x", (1,), scale=0.1), writer.tensor("y", (rows,), scale=0.1)
+    places, sizes = (writer.tensor(name, shape, "int32", data=data) for name, shape, data in _of_rows(rows))
+    writer.operator("SCATTER_ND", [places, x, sizes], [y])
+    with pytest.raises(BudgetError, match=r"the places of SCATTER_ND 'y': 2,147,483,648 bytes for a tensor"):
+        import_model(writer.finish([x], [y]))
+    with pytest.raises(BudgetError, match=r"the vectors of ONE_HOT 'y': 4,294,967,296 bytes for a tensor"):
+        import_model(_one_hot(rows, shape=(2, rows)))
+
+
+def _of_rows(rows: int) -> list[tuple[str, tuple[int, ...], list[int] | list[list[int]]]]:
+    return [("i", (1, 1), [[3]]), ("s", (1,), [rows])]
+
+
+def _one_hot(depth: int, is_open: bool = False, shape: tuple[int, int] = (2, 4)) -> bytes:
     writer = ModelWriter()
     x = writer.tensor("x", (2,), "int32", signature=(-1,) if is_open else None)
     ends = [writer.tensor(name, (), "float32", data=value) for name, value in (("on", 1.0), ("off", 0.0))]
-    y = writer.tensor("y", (2, 4), "float32", signature=(-1, 4) if is_open else None)
+    y = writer.tensor("y", shape, "float32", signature=(-1, 4) if is_open else None)
     writer.operator("ONE_HOT", [x, writer.tensor("d", (), "int32", data=depth), *ends], [y], axis=-1)
     return writer.finish([x], [y])

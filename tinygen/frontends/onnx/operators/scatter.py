@@ -6,6 +6,7 @@ from typing import Final
 
 import numpy as np
 
+from tinygen.budget import TENSOR_BYTES
 from tinygen.frontends.onnx.composition import Composition
 from tinygen.frontends.onnx.node import Node, Readers
 from tinygen.frontends.onnx.operators import elementwise, movement, shape
@@ -23,10 +24,7 @@ def read_scatter_nd(node: Node) -> Value:
     """ScatterND: with constant indices; of updates to the same place the last one stays."""
     sizes, indices = node.shape(0), _indices(node)
     depth = indices.shape[-1] if indices.ndim else 0
-    if not 0 < depth <= len(sizes) or node.shape(2) != (*indices.shape[:-1], *sizes[depth:]):
-        raise UnsupportedError(
-            f"indices {list(indices.shape)} and updates {list(node.shape(2))} do not fit data of {list(sizes)}"
-        )
+    _check_fit(node, indices, 0 < depth <= len(sizes) and node.shape(2) == (*indices.shape[:-1], *sizes[depth:]))
     return _scattered(node, _places(indices.reshape(-1, depth).T, sizes[:depth]), math.prod(sizes[depth:]))
 
 
@@ -34,16 +32,20 @@ def read_scatter_elements(node: Node) -> Value:
     """ScatterElements and Scatter: with constant indices; of updates to the same place the last one stays."""
     sizes, indices = node.shape(0), _indices(node)
     axis = node.axis(node.integer("axis", 0), len(sizes))
-    fits = len(indices.shape) == len(sizes) and all(
-        most == axis or size <= sizes[most] for most, size in enumerate(indices.shape)
-    )
-    if not fits or node.shape(2) != indices.shape:
-        raise UnsupportedError(
-            f"indices {list(indices.shape)} and updates {list(node.shape(2))} do not fit data of {list(sizes)}"
-        )
+    _check_fit(node, indices, len(indices.shape) == len(sizes) and node.shape(2) == indices.shape)
     coordinates = np.indices(indices.shape).astype(np.int64)
     coordinates[axis] = indices
     return _scattered(node, _places(coordinates.reshape(len(sizes), -1), sizes), 1)
+
+
+def _check_fit(node: Node, indices: Int64Array, fits: bool) -> None:
+    """Raise UnsupportedError where shapes do not fit or have no elements; BudgetError for too many elements."""
+    sizes = node.shape(0)
+    if not fits or 0 in sizes:
+        raise UnsupportedError(
+            f"indices {list(indices.shape)} and updates {list(node.shape(2))} do not fit data of {list(sizes)}"
+        )
+    TENSOR_BYTES.check(4 * math.prod(sizes), f"{node.builder.file}, the places of {node.raw.kind} '{node.output_name}'")
 
 
 def _indices(node: Node) -> Int64Array:
@@ -70,11 +72,7 @@ def _scattered(node: Node, places: Int64Array, elements: int) -> Value:
     reduction = node.text("reduction", _NONE)
     if reduction not in (_NONE, *_REDUCTIONS):
         raise UnsupportedError(f"reduction is '{reduction}', one of {', '.join((_NONE, *_REDUCTIONS))} was expected")
-    rounds = _rounds(places)
-    if reduction == _NONE:
-        rounds = [_last(places)]
-    if len(rounds) > _MOST_ROUNDS:
-        raise UnsupportedError(f"{len(rounds)} updates to one place, at most {_MOST_ROUNDS} were expected")
+    rounds = [_last(places)] if reduction == _NONE else _rounds(places)
     parts, sizes = Composition(node, _PRIMITIVES), node.shape(0)
     count = math.prod(sizes) // elements
     rows = parts.apply("Reshape", parts.input(0), parts.integers(count, elements))
@@ -98,7 +96,10 @@ def _rounds(places: Int64Array) -> list[Int64Array]:
     starts = np.searchsorted(sorted_places, sorted_places, side="left")
     turns = np.empty(len(places), np.int64)
     turns[order] = np.arange(len(places)) - starts
-    return [np.flatnonzero(turns == turn) for turn in range(int(turns.max()) + 1)]
+    count = int(turns.max()) + 1
+    if count > _MOST_ROUNDS:
+        raise UnsupportedError(f"{count} updates to one place, at most {_MOST_ROUNDS} were expected")
+    return [np.flatnonzero(turns == turn) for turn in range(count)]
 
 
 def _last(places: Int64Array) -> Int64Array:

@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import tflite
 
+from tinygen.budget import TENSOR_BYTES
 from tinygen.frontends.tflite.node import Node, Readers, UnsupportedError
 from tinygen.frontends.tflite.operators.movement import axis_index
 from tinygen.ir.graph import Op
@@ -27,6 +28,7 @@ def read_one_hot(node: Node) -> tuple[Op, ...]:
     shape, axis = one_hot_shape(node)
     if shape != output.shape:
         raise UnsupportedError(f"the vectors have shape {list(shape)}, the output {list(output.shape)}")
+    TENSOR_BYTES.check(output.type.bytes, f"{node.file}, the vectors of ONE_HOT '{node.name}'")
     along = node.typed_intermediate("along", TensorType(indices.type.dtype, (*shape[:axis], 1, *shape[axis + 1 :])))
     ends = [1] * len(shape)
     ends[axis] = shape[axis]
@@ -73,6 +75,7 @@ def read_scatter_nd(node: Node) -> tuple[Op, ...]:
     shape = node.integers(2, "shape")
     if shape != output.shape:
         raise UnsupportedError(f"scatters to shape {list(shape)}, the output has shape {list(output.shape)}")
+    TENSOR_BYTES.check(4 * math.prod(shape), f"{node.file}, the places of SCATTER_ND '{node.name}'")
     depth = indices.shape[-1] if indices.shape else 0
     if not 0 < depth <= len(shape) or updates.shape != (*indices.shape[:-1], *shape[depth:]):
         raise UnsupportedError(
