@@ -213,7 +213,8 @@ class Options:
         "--slack",
         metavar="SHARE",
         help="What -O ram may add to the smallest arena over all kernels: it takes the least product of bytes and "
-        "instructions within that, so a percent of RAM has to save a percent of the instructions; 0 is the smallest.",
+        "instructions within that, so a percent of RAM has to save a percent of the instructions; 0 is the smallest, "
+        "for which the search may take twice as long.",
         panel=HelpPanel.PLAN,
     )
     solver: Solver = option(

@@ -12,7 +12,7 @@ from tinygen.ir.graph import Graph
 from tinygen.kernels.base import Library, Objective, Toolbox
 from tinygen.planner.plan import PlanRequest, curve, plan
 from tinygen.planner.schedule.check import check
-from tinygen.planner.search.search_work import MOST_OF_PLAN, SearchWork, least_rows, longest_chain
+from tinygen.planner.search.search_work import MOST_OF_PLAN, MOST_OF_SMALLEST, SearchWork, least_rows, longest_chain
 
 _M4 = targets.load("mps2-an386")
 _MOST_STEPS = 20_000_000  # about 8 million
@@ -74,6 +74,14 @@ def test_who_watches_is_told_what_is_searched_and_the_best_so_far() -> None:
     assert best == sorted(best, reverse=True) and 0 < best[-1] <= schedule.arena_bytes
     assert done == sorted(done) and 0 < done[-1] < MOST_OF_PLAN
     assert {total for _, _, total in told} == {MOST_OF_PLAN}
+
+
+@pytest.mark.parametrize(("slack", "most"), [(0.0, MOST_OF_SMALLEST), (0.01, MOST_OF_PLAN)])
+def test_the_smallest_arena_may_take_longer(slack: float, most: int) -> None:
+    totals: set[int] = set()
+    request = PlanRequest(slack=slack, watch=lambda _sought, _done, total: totals.add(total))
+    plan(over_time(4, 40), _M4, _toolbox(Objective.RAM), request)
+    assert totals == {most}
 
 
 def test_long_searches_say_how_far_they_are() -> None:

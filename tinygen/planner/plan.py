@@ -17,7 +17,7 @@ from tinygen.planner.schedule.schedule import Schedule
 from tinygen.planner.schedule.solver import Solver
 from tinygen.planner.search.findings import SharedFindings
 from tinygen.planner.search.goals import ESTIMATES_OFF, LOOPS_SAVE, RAM_SLACK, Tradeoff, chosen_for_ram, room_bytes
-from tinygen.planner.search.search_work import Watch
+from tinygen.planner.search.search_work import MOST_OF_PLAN, MOST_OF_SMALLEST, Watch
 from tinygen.planner.search.splitting import least_bytes, smaller_plans, smallest_plan, split_plan
 from tinygen.planner.whole.stepping import step_plan, step_plans
 from tinygen.planner.whole.thrift import library_bytes, thrifty_plan
@@ -46,6 +46,17 @@ class PlanRequest:
     def calls_application(self) -> bool:
         """Whether the application gives or takes rows: a schedule on whole tensors has no steps for that."""
         return self.fetches_input or self.stores_output
+
+    @property
+    def most_units(self) -> int:
+        """Of the search for the plan: more where the smallest arena there is is asked for."""
+        return MOST_OF_PLAN if self.slack else MOST_OF_SMALLEST
+
+    @property
+    def most_units_with_fewer(self) -> int:
+        """Of the search with fewer kernels to choose from. With some slack all that hangs on it is from where that
+        counts, so it takes a quarter; without, as many as if there were no others."""
+        return self.most_units // 4 if self.slack else self.most_units
 
     def network(self, graph: Graph, kernels: Mapping[Op, Kernel]) -> Network:
         """The graph as the splitting planner sees it."""
@@ -122,6 +133,7 @@ def _plan(graph: Graph, board: Board, toolbox: Toolbox, request: PlanRequest) ->
             request.slack,
             request.watch,
             smaller,
+            request.most_units,
         )
         schedule = found if _is_worth_it(found, schedule, toolbox, request, limit) else schedule
     schedule = _in_memories(schedule, request)
@@ -161,8 +173,16 @@ def _with_fewer_kernels(
     """
     alone = toolbox.of_library
     whole, network = _whole(graph, board, alone, request)
-    macs, solver = request.extra_macs, request.solver
-    found = smallest_plan(network.knowing(other), board, _thriftier(alone), macs, solver, below_bytes, known)
+    found = smallest_plan(
+        network.knowing(other),
+        board,
+        _thriftier(alone),
+        request.extra_macs,
+        request.solver,
+        below_bytes,
+        known,
+        request.most_units_with_fewer,
+    )
     smallest = min((each for each in (whole, found) if each), key=lambda each: each.arena_bytes)
     return smallest if smallest.arena_bytes < below_bytes else None
 

@@ -52,14 +52,17 @@ def split_plan(
     slack: float = RAM_SLACK,
     watch: Watch | None = None,
     smaller: Smaller | None = None,
+    most_units: int = MOST_OF_PLAN,
 ) -> Schedule:
     """The schedule with segments that serves the objective; over the limit where nothing smaller is found.
 
     `extra_macs` are the multiplications that strips of columns may do again, `slack` the share of the smallest arena
     that Objective.RAM may add for native kernels. `watch` is told what is searched, and the best so far; `smaller`
     finds a plan with fewer kernels to choose from where it takes less: Objective.RAM counts from that one, then.
+    The search takes about `most_units` of work at most, without that of `smaller`.
     """
-    return _Planner(network, board, toolbox, extra_macs, solver, slack, watch=watch).plan(limit_bytes, smaller)
+    planner = _Planner(network, board, toolbox, extra_macs, solver, slack, most_units, watch)
+    return planner.plan(limit_bytes, smaller)
 
 
 def smallest_plan(
@@ -70,10 +73,11 @@ def smallest_plan(
     solver: Solver,
     below_bytes: int,
     known: SharedFindings | None = None,
+    most_units: int = MOST_OF_PLAN,
 ) -> Schedule | None:
     """What `split_plan` finds for Objective.RAM and one kernel of each operator; None where it is known to take no less
     than so many bytes. `known` is what searches for another plan have found."""
-    planner = _Planner(network, board, toolbox, extra_macs, solver, known=known)
+    planner = _Planner(network, board, toolbox, extra_macs, solver, most_units=most_units, known=known)
     return planner.plan(None) if planner.may_take_less(below_bytes) else None
 
 
