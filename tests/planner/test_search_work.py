@@ -1,15 +1,19 @@
 """What searches take on any input: tall tensors, long chains, wide networks, counted in steps."""
 
 from itertools import pairwise, product
+from pathlib import Path
 
 import pytest
 
 from tests.support.graphs import GraphBuilder
 from tests.support.networks import over_time
+from tests.support.number_models import CASES, model_of
 from tests.support.steps import counted
 from tinygen import targets
 from tinygen.ir.graph import Graph
 from tinygen.kernels.base import Library, Objective, Toolbox
+from tinygen.options import Kernels, Options
+from tinygen.pipeline import plan_model
 from tinygen.planner.plan import PlanRequest, curve, plan
 from tinygen.planner.schedule.check import check
 from tinygen.planner.search.search_work import MOST_OF_PLAN, MOST_OF_SMALLEST, SearchWork, least_rows, longest_chain
@@ -17,6 +21,7 @@ from tinygen.planner.search.search_work import MOST_OF_PLAN, MOST_OF_SMALLEST, S
 _M4 = targets.load("mps2-an386")
 _MOST_STEPS = 20_000_000  # about 8 million
 _MOST_STEPS_OF_FEW = 25_000_000  # where next to no work is left from the start: 9 million, 22 for 120 layers
+_MOST_STEPS_OF_LAYOUTS = 10_000_000  # about 5 million; 46 where no work ends them
 _INPUTS = {
     "resident": PlanRequest(),
     "streamed": PlanRequest(fetches_input=True),
@@ -117,3 +122,14 @@ def test_chains_that_are_looked_at_grow_no_more_than_networks_do() -> None:
     assert longest_chain(66) == longest_chain(100) == 80
     chains = [calls * longest_chain(calls) for calls in (100, 200, 400, 1_000, 4_000)]
     assert all(later <= 1.1 * sooner for sooner, later in pairwise(chains))
+
+
+def test_layouts_of_a_wide_network_share_their_work(tmp_path: Path) -> None:
+    """Copies that may or may not be left out make 32 layouts of it, whose bounds no placement meets: it took a hundred
+    seconds."""
+    file = tmp_path / "wide.tflite"
+    file.write_bytes(model_of([*CASES], seed=3).finish())
+    options = Options("host", kernels=Kernels.PORTABLE, allow_float=True)
+    with counted(_MOST_STEPS_OF_LAYOUTS) as steps:
+        plan_model(file, options)
+    print(steps.count, "steps")

@@ -5,7 +5,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 from unittest.mock import patch
 
 import numpy as np
@@ -22,9 +21,10 @@ from tinygen.ir.tensor import Tensor
 from tinygen.kernels.base import Library, Toolbox
 from tinygen.planner.memory.block import Block
 from tinygen.planner.memory.effort import Effort
-from tinygen.planner.memory.placement import place
 from tinygen.planner.plan import PlanRequest, plan
 from tinygen.planner.schedule.schedule import Schedule
+from tinygen.planner.schedule.solver import Solver
+from tinygen.planner.whole.whole import found_offsets
 from tinygen.targets import Board, load
 from tinygen.targets.isa import Isa
 from tinygen.verify import reference
@@ -91,19 +91,23 @@ def run_batch(graphs: Sequence[Graph], toolbox: Toolbox, seed: int, folder: Path
 
 
 @contextmanager
-def stacked(offsets: Callable[..., dict[Block, int]] | None = None) -> Iterator[None]:
+def stacked(offsets: Callable[[Sequence[Sequence[Block]]], dict[Block, int]] | None = None) -> Iterator[None]:
     """Plans on whole tensors lay these one above the other: of operators without a connection all inputs live at once,
     and to look for a small arena of so many takes minutes.
 
     Behind scratch lies the result of the operator before, behind a result the input of the next one: what is written
     beyond either is noticed, as nothing of these is written again. `offsets`: another way to place them.
     """
-    whole = "tinygen.planner.whole.whole"
-    with patch(f"{whole}.place", offsets or stacked_offsets), patch(f"{whole}.best_order", lambda graph: graph):
+    whole, chosen = "tinygen.planner.whole.whole", offsets or stacked_offsets
+
+    def without_search(items: Sequence[Sequence[Block]], _solver: Solver) -> tuple[dict[Block, int], int]:
+        return chosen(items), 0
+
+    with patch(f"{whole}.found_offsets", without_search), patch(f"{whole}.best_order", lambda graph: graph):
         yield
 
 
-def stacked_offsets(items: Sequence[Sequence[Block]], **_: Any) -> dict[Block, int]:
+def stacked_offsets(items: Sequence[Sequence[Block]]) -> dict[Block, int]:
     """The place of each block in the arena, none above another."""
     blocks = [block for (block,) in items]
     end = max(block.live.bit_length() for block in blocks)
@@ -127,5 +131,5 @@ def _planned(graph: Graph, board: Board, toolbox: Toolbox) -> Schedule:
     """On whole tensors, placed without much of a search: how small the arena of networks without a connection is tells
     nothing, and takes most of the time.
     """
-    with patch("tinygen.planner.whole.whole.place", partial(place, effort=Effort.QUICK)):
+    with patch("tinygen.planner.whole.whole.found_offsets", partial(found_offsets, effort=Effort.QUICK)):
         return plan(passes.run(graph), board, toolbox, PlanRequest(_RAM_BYTES, False, False))

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from itertools import count, pairwise
-from typing import Any
 
 from tests.support.batches import stacked_offsets
 from tinygen.build.disassembly import symbols
@@ -20,7 +19,7 @@ _FENCE_BYTES = 64
 _GRANULE = 8  # of address sanitizer: blocks may end at any byte, and begin at a multiple of it
 
 
-def fenced_offsets(items: Sequence[Sequence[Block]], **_: Any) -> dict[Block, int]:
+def fenced_offsets(items: Sequence[Sequence[Block]]) -> dict[Block, int]:
     """The place of each block as stacked_offsets orders them, with a fence before each; every second one is aligned to
     no more than it has to be, so that what needs more is found as well."""
     stacked = stacked_offsets(items)

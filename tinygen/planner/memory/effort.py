@@ -33,6 +33,7 @@ BUDGETS = {
 }
 FIRST_MOVES = 40  # before it is asked whether anything smaller is there
 WALK_WORK = 3_000_000  # forbidden distances that all moves of a walk look at: fewer moves where there are many
+LAYOUTS_WORK = 16_000_000  # of all walks for all layouts of whole tensors: the best so far does, then
 NODE_WORK = 6_000_000  # numbers that all nodes of a look go through: fewer nodes where there are many
 UNITS_OF_NODE = 32  # about as many moves of one block
 EXACT_TIME = 0.25  # of the exact solver, in its own deterministic time

@@ -39,7 +39,8 @@ class Walk:
         self._met_cache: dict[_Order, _Place] = {}  # places that were found,
         self._above_cache: dict[_Order, int] = {}  # and what those are above that were not
         self._history = [self._here.bytes] * _MEMORY
-        self._most = WALK_WORK // max(_work(problem), 1)
+        self.distances = max(_work(problem), 1)  # forbidden ones that each move looks at, at most
+        self._most = WALK_WORK // self.distances
 
     @property
     def bytes(self) -> int:

@@ -61,6 +61,7 @@ class PlacementSearch:
             Effort.THOROUGH: self._thoroughly(),
         }
         self.units = sum(len(found) for found in problem.gaps)  # of work so far: moves of a block
+        self.distances = 0  # forbidden ones that walks looked at so far, at most
 
     @property
     def bytes(self) -> int:
@@ -138,6 +139,7 @@ class PlacementSearch:
         self._take_from(walk)
         for made in walk.go_on(moves):
             self.units += made * len(self._problem.alternatives)
+            self.distances += made * walk.distances
             self._take_from(walk)
             yield
 

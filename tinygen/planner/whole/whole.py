@@ -1,6 +1,6 @@
 """Schedules on whole tensors: one call for each operator."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from heapq import heappop, heappush
 
@@ -10,7 +10,9 @@ from tinygen.ir.rows import Piece, every_row
 from tinygen.ir.tensor import Tensor
 from tinygen.kernels.base import Kernel
 from tinygen.planner.chains.network import Network
-from tinygen.planner.memory.placement import place
+from tinygen.planner.memory.block import Block
+from tinygen.planner.memory.effort import LAYOUTS_WORK, Effort
+from tinygen.planner.memory.placement import PlacementSearch
 from tinygen.planner.schedule.schedule import Buffer, Call, Fetch, FlatStep, Fused, Place, Schedule, Shift, Step, Store
 from tinygen.planner.schedule.solver import Solver
 from tinygen.planner.whole.copies import layouts
@@ -74,24 +76,35 @@ def _all(tensor: Tensor) -> Piece:
 
 
 def _plan(graph: Graph, board: Board, kernels: Mapping[Op, Kernel], solver: Solver) -> Schedule:
-    """The smallest of the layouts worth packing; of equals the one that copies least."""
+    """The smallest of the layouts worth packing, as far as there is work left; of equals the one that copies least."""
     best: tuple[int, int] | None = None  # arena bytes and copied bytes
+    spent = 0
     for layout in layouts(graph, kernels):
-        if best is not None and best <= (layout.lower_bound_bytes, layout.copied_bytes):
+        if best is not None and (spent > LAYOUTS_WORK or best <= (layout.lower_bound_bytes, layout.copied_bytes)):
             continue
-        candidate = _place(layout, board, solver)
+        candidate, distances = _place(layout, board, solver)
+        spent += distances
         cost = (candidate.arena_bytes, layout.copied_bytes)
         if best is None or cost < best:
             best, schedule = cost, candidate
     return schedule
 
 
-def _place(layout: Arrangement, board: Board, solver: Solver) -> Schedule:
+def found_offsets(
+    items: Sequence[Sequence[Block]], solver: Solver, effort: Effort = Effort.THOROUGH
+) -> tuple[dict[Block, int], int]:
+    """Where blocks lie, and how many forbidden distances the search for that looked at."""
+    search = PlacementSearch(items, solver=solver)
+    return search.best(effort), search.distances
+
+
+def _place(layout: Arrangement, board: Board, solver: Solver) -> tuple[Schedule, int]:
+    """The layout's schedule, and the work that placing it took."""
     NEIGHBOURS.check(_pairs_live_together(layout.buffers), layout.graph.name)
-    placed = place([(block,) for block in layout.blocks.values()], solver=solver)
+    placed, distances = found_offsets([(block,) for block in layout.blocks.values()], solver)
     offsets = {buffer: placed[block] for buffer, block in layout.blocks.items()}
     steps: tuple[Step, ...] = (*layout.calls, *_updates(layout))
-    return Schedule(
+    schedule = Schedule(
         layout.graph,
         board,
         steps,
@@ -101,6 +114,7 @@ def _place(layout: Arrangement, board: Board, solver: Solver) -> Schedule:
         layout.lower_bound_bytes,
         solver=solver,
     )
+    return schedule, distances
 
 
 def _pairs_live_together(buffers: Iterable[Buffer]) -> int:
