@@ -12,8 +12,26 @@
 /** |x|. */
 float tg_abs_f32(float x, const float *parameters);
 
+/** Inverse cosine. */
+float tg_acos_f32(float x, const float *parameters);
+
+/** Inverse hyperbolic cosine. */
+float tg_acosh_f32(float x, const float *parameters);
+
 /** parameters[0] * x + parameters[1]. */
 float tg_affine_f32(float x, const float *parameters);
+
+/** Inverse sine. */
+float tg_asin_f32(float x, const float *parameters);
+
+/** Inverse hyperbolic sine. */
+float tg_asinh_f32(float x, const float *parameters);
+
+/** Inverse tangent. */
+float tg_atan_f32(float x, const float *parameters);
+
+/** Inverse hyperbolic tangent. */
+float tg_atanh_f32(float x, const float *parameters);
 
 /** The next integer upwards. */
 float tg_ceil_f32(float x, const float *parameters);
@@ -27,8 +45,14 @@ float tg_elu_f32(float x, const float *parameters);
 /** Cosine. */
 float tg_cos_f32(float x, const float *parameters);
 
+/** Hyperbolic cosine. */
+float tg_cosh_f32(float x, const float *parameters);
+
 /** Sine. */
 float tg_sin_f32(float x, const float *parameters);
+
+/** Hyperbolic sine. */
+float tg_sinh_f32(float x, const float *parameters);
 
 /** Error function. */
 float tg_erf_f32(float x, const float *parameters);
@@ -98,6 +122,9 @@ float tg_sqrt_f32(float x, const float *parameters);
 
 /** x * x. */
 float tg_square_f32(float x, const float *parameters);
+
+/** Tangent. */
+float tg_tan_f32(float x, const float *parameters);
 
 /** Hyperbolic tangent. */
 float tg_tanh_f32(float x, const float *parameters);

@@ -224,6 +224,18 @@ def of_positive(draw: Draw) -> None:
     draw.output(draw.node("Ceil", x), 0.03)
 
 
+def of_angles(draw: Draw) -> None:
+    """Trigonometric and hyperbolic functions and their inverses, of numbers that have them."""
+    x = draw.input(1, 300)
+    for operator, scale in (("Atan", 0.013), ("Asinh", 0.02), ("Sinh", 0.3), ("Cosh", 0.3)):
+        draw.output(draw.node(operator, x), scale)
+    within = draw.writer.requantized(draw.node("Clip", x, draw.real(-0.98), draw.real(0.98)), 0.01, 0, draw.dtype)
+    for operator in ("Acos", "Asin", "Atanh", "Tan"):
+        draw.output(draw.node(operator, within), 0.03)
+    above = draw.writer.requantized(draw.node("Clip", x, draw.real(1.1), draw.real(4.0)), 0.04, 0, draw.dtype)
+    draw.output(draw.node("Acosh", above), 0.02)
+
+
 def clip(draw: Draw) -> None:
     """Limits that no fused activation has, and one limit alone."""
     x = draw.input(1, 300)
@@ -426,6 +438,7 @@ CASES: Mapping[str, Case] = {
     "abs": unary("Abs"),
     "floor": unary("Floor"),
     "functions of positive numbers": of_positive,
+    "functions of angles": of_angles,
     "round": unary("Round"),
     "layer normalization": layer_normalization,
     "instance normalization": instance_normalization,

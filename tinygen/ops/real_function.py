@@ -20,8 +20,15 @@ class RealKind(Enum):
     """What is computed; parameters in the order of ONNX's attributes."""
 
     ABS = "abs"
+    ACOS = "acos"
+    ACOSH = "acosh"
+    ASIN = "asin"
+    ASINH = "asinh"
+    ATAN = "atan"
+    ATANH = "atanh"
     CEIL = "ceil"
     COS = "cos"
+    COSH = "cosh"
     ELU = "elu"  # alpha
     ERF = "erf"
     EXP = "exp"
@@ -39,9 +46,11 @@ class RealKind(Enum):
     SELU = "selu"  # alpha, gamma
     SIGN = "sign"
     SIN = "sin"
+    SINH = "sinh"
     SOFTPLUS = "softplus"
     SOFTSIGN = "softsign"
     SQRT = "sqrt"
+    TAN = "tan"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -114,8 +123,15 @@ def _softsign(x: Reals) -> Reals:
 
 _FUNCTIONS: Mapping[RealKind, Callable[..., Reals]] = {
     RealKind.ABS: np.abs,
+    RealKind.ACOS: np.arccos,
+    RealKind.ACOSH: np.arccosh,
+    RealKind.ASIN: np.arcsin,
+    RealKind.ASINH: np.arcsinh,
+    RealKind.ATAN: np.arctan,
+    RealKind.ATANH: np.arctanh,
     RealKind.CEIL: np.ceil,
     RealKind.COS: np.cos,
+    RealKind.COSH: np.cosh,
     RealKind.ELU: _elu,
     RealKind.ERF: _erf,
     RealKind.EXP: np.exp,
@@ -133,7 +149,9 @@ _FUNCTIONS: Mapping[RealKind, Callable[..., Reals]] = {
     RealKind.SELU: _selu,
     RealKind.SIGN: np.sign,
     RealKind.SIN: np.sin,
+    RealKind.SINH: np.sinh,
     RealKind.SOFTPLUS: _softplus,
     RealKind.SOFTSIGN: _softsign,
     RealKind.SQRT: np.sqrt,
+    RealKind.TAN: np.tan,
 }

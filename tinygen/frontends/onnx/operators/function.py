@@ -22,8 +22,15 @@ WIDE_UNIT = Quant((1 / 32768,), (0,), bits=WIDE)  # the same of int16
 _SELU = (1.67326319217681884765625, 1.05070102214813232421875)  # ONNX's defaults
 _PLAIN = {
     "Abs": RealKind.ABS,
+    "Acos": RealKind.ACOS,
+    "Acosh": RealKind.ACOSH,
+    "Asin": RealKind.ASIN,
+    "Asinh": RealKind.ASINH,
+    "Atan": RealKind.ATAN,
+    "Atanh": RealKind.ATANH,
     "Ceil": RealKind.CEIL,
     "Cos": RealKind.COS,
+    "Cosh": RealKind.COSH,
     "Erf": RealKind.ERF,
     "Exp": RealKind.EXP,
     "Floor": RealKind.FLOOR,
@@ -35,9 +42,11 @@ _PLAIN = {
     "Round": RealKind.ROUND,
     "Sign": RealKind.SIGN,
     "Sin": RealKind.SIN,
+    "Sinh": RealKind.SINH,
     "Softplus": RealKind.SOFTPLUS,
     "Softsign": RealKind.SOFTSIGN,
     "Sqrt": RealKind.SQRT,
+    "Tan": RealKind.TAN,
 }
 
 

@@ -1,0 +1,10 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "tg_functions_f32.h"
+
+float tg_acosh_f32(float x, const float *parameters)
+{
+    (void)parameters;
+    return acoshf(x);
+}
