@@ -41,6 +41,7 @@ LISTED = frozenset(
         "Celu",
         "CenterCropPad",
         "Clip",
+        "Compress",
         "Concat",
         "Constant",
         "ConstantOfShape",
@@ -63,6 +64,7 @@ LISTED = frozenset(
         "Floor",
         "GRU",
         "Gather",
+        "GatherElements",
         "GatherND",
         "Gelu",
         "Gemm",
@@ -110,6 +112,7 @@ LISTED = frozenset(
         "Relu",
         "Reshape",
         "Resize",
+        "ReverseSequence",
         "RotaryEmbedding",
         "Round",
         "Scatter",
@@ -161,6 +164,7 @@ DISCRETE = frozenset(
         "Mod",
         "Not",
         "Or",
+        "Trilu",
         "Where",
         "Xor",
     )
@@ -168,6 +172,8 @@ DISCRETE = frozenset(
 """Operators with integers or truth values in or out."""
 _RUN_TIME_TYPES = ("bool", "int32", "int64", "float32")
 _OTHER_MEANINGS = ("select_last_index", "fmod", "mod_mixed_sign_float", "test_not_")  # the last: of opset 1
+_WITHOUT_ELEMENTS = ("test_tril_zero", "test_triu_zero")
+_OF_ONE_INPUT = frozenset(("Trilu",))  # whose other one is a constant
 EXCLUDED_MODES = ("training_mode", "cubic", "antialias")  # in names of tests
 
 
@@ -235,11 +241,14 @@ def _at_run_time(tests: Sequence[TestCase]) -> Iterator[BackendCase]:
         if (
             operator not in DISCRETE
             or any(mode in test.name for mode in _OTHER_MEANINGS)
+            or any(mode in test.name for mode in (*_OTHER_MEANINGS, *_WITHOUT_ELEMENTS))
             or not _are_run_time([*inputs, *outputs])
         ):
             continue
-        narrowed = tuple(array.astype(np.int32) if array.dtype == np.int64 else array for array in inputs)
-        yield BackendCase(test.name, operator, test.model, narrowed, tuple(outputs), test.rtol, test.atol)
+        given = inputs[:1] if operator in _OF_ONE_INPUT else inputs
+        model = _with_constants(test.model, inputs[1:]) if operator in _OF_ONE_INPUT else test.model
+        narrowed = tuple(array.astype(np.int32) if array.dtype == np.int64 else array for array in given)
+        yield BackendCase(test.name, operator, model, narrowed, tuple(outputs), test.rtol, test.atol)
 
 
 def _are_run_time(arrays: Sequence[Array]) -> bool:

@@ -6,9 +6,11 @@ from tinygen.frontends.onnx.node import Readers
 from tinygen.frontends.onnx.operators import (
     activation,
     blocks,
+    choosing,
     composite,
     control,
     convolution,
+    diagonal,
     discrete,
     dynamic,
     elementwise,
@@ -33,9 +35,11 @@ from tinygen.frontends.onnx.operators import (
 READERS: Readers = {
     **activation.READERS,
     **blocks.READERS,
+    **choosing.READERS,
     **composite.READERS,
     **control.READERS,
     **convolution.READERS,
+    **diagonal.READERS,
     **discrete.READERS,
     **dynamic.READERS,
     **elementwise.READERS,

@@ -1,0 +1,74 @@
+"""What lies on a diagonal of matrices, above it or below it."""
+
+from math import prod
+from typing import Any, Final
+
+import numpy as np
+
+from tinygen.budget import TENSOR_BYTES
+from tinygen.frontends.onnx.composition import Composition
+from tinygen.frontends.onnx.node import Node, Readers
+from tinygen.frontends.onnx.operators import discrete
+from tinygen.frontends.onnx.operators.stored import with_stored
+from tinygen.frontends.onnx.raw import UnsupportedError
+from tinygen.frontends.onnx.tensor_types import dtype_of_code
+from tinygen.frontends.onnx.values import Discrete, Known, Value
+from tinygen.ir.types import Array
+
+_PRIMITIVES: Final[Readers] = discrete.READERS
+
+
+def read_triangle(node: Node) -> Value:
+    """Trilu: the part of matrices on one side of a constant diagonal, the rest 0."""
+    sizes = node.shape(0)
+    if len(sizes) < 2:
+        raise UnsupportedError(f"input has shape {list(sizes)}, matrices were expected")
+    diagonal = _within(sizes, node.integers(1, "diagonal") if node.has_input(1) else (0,))
+    _check_budget(node, sizes[-2:])
+    rows, columns = sizes[-2:]
+    is_upper = node.integer("upper", 1) != 0
+    below = np.tri(rows, columns, diagonal - 1 if is_upper else diagonal, np.bool_)  # with the diagonal itself
+    mask = ~below if is_upper else below
+    is_discrete = isinstance(node.value(0), Discrete)
+    zero = np.zeros((), node.discrete(0).tensor.type.dtype.numpy if is_discrete else np.float32)
+    parts = Composition(node, _PRIMITIVES)
+    return parts.last("Where", parts.constant(mask), parts.input(0), parts.constant(zero))
+
+
+def read_eye_like(node: Node) -> Value:
+    """EyeLike: of any matrix, ones on a diagonal and zeros elsewhere."""
+    sizes = node.shape(0)
+    if len(sizes) != 2:
+        raise UnsupportedError(f"input has shape {list(sizes)}, a matrix was expected")
+    _check_budget(node, sizes)
+    eye: Array = np.eye(sizes[0], sizes[1], _within(sizes, (node.integer("k", 0),)), _dtype(node))
+    node.builder.spent.derived.spend(eye.nbytes, str(node.source))
+    return Known(eye)
+
+
+def _dtype(node: Node) -> np.dtype[Any]:
+    """That which is asked for, or the input's."""
+    if "dtype" in node.raw.attributes:
+        return np.dtype(dtype_of_code(node.integer("dtype", 0)))
+    match node.value(0):
+        case Known() as known:
+            return known.array.dtype
+        case Discrete() as discrete_value:
+            return np.dtype(discrete_value.placed.tensor.type.dtype.numpy)
+    return np.dtype(np.float32)
+
+
+def _within(sizes: tuple[int, ...], diagonals: tuple[int, ...]) -> int:
+    """The one diagonal, or where it is beyond all elements the first one beyond them."""
+    if len(diagonals) != 1:
+        raise UnsupportedError(f"diagonals are {list(diagonals)}, one number was expected")
+    return max(-sizes[-2] - 1, min(diagonals[0], sizes[-1] + 1))
+
+
+def _check_budget(node: Node, sizes: tuple[int, ...]) -> None:
+    """Raise BudgetError for a matrix of so many elements."""
+    what = f"{node.builder.file}, the diagonal of {node.raw.kind} '{node.output_name}'"
+    TENSOR_BYTES.check(4 * prod(sizes), what)
+
+
+READERS: Readers = {"EyeLike": read_eye_like, "Trilu": with_stored(read_triangle)}
