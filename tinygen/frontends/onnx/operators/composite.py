@@ -165,6 +165,29 @@ def read_sum_of_squares(node: Node) -> Value:
     return parts.last("ReduceSum", parts.apply("Mul", x, x), *axes, **_of_reduction(node))
 
 
+def read_product(node: Node) -> Value:
+    """ReduceProd: along constant axes, by products of halves; of integers only of constants."""
+    if reduction.reduces_nothing(node):
+        return node.value(0)
+    own = node.shape(0)
+    if 0 in own:
+        raise UnsupportedError(f"input has shape {list(own)}, at least one element was expected")
+    parts, axes = _composition(node), reduction.reduced_axes(node, len(own))
+    x = parts.input(0)
+    for axis in axes:
+        while (size := parts.shape(x)[axis]) > 1:
+            half = size // 2
+            ends = [_part(parts, x, axis, begin, begin + half) for begin in (0, half)]
+            product = parts.apply("Mul", *ends)
+            odd = [_part(parts, x, axis, size - 1, size)] if size % 2 else []
+            x = parts.apply("Concat", product, *odd, axis=axis) if odd else product
+    return parts.last("Reshape", x, parts.integers(*reduction.reduced_shape(node, own, axes)))
+
+
+def _part(parts: Composition, name: str, axis: int, begin: int, end: int) -> str:
+    return parts.apply("Slice", name, parts.integers(begin), parts.integers(end), parts.integers(axis))
+
+
 def _of_reduction(node: Node) -> dict[str, Attribute]:
     return {name: node.raw.attributes[name] for name in _REDUCTION if name in node.raw.attributes}
 
@@ -350,6 +373,7 @@ READERS: Readers = {
     "ReduceL2": _reduced("Abs", "Sqrt"),
     "ReduceLogSum": _reduced("", "Log"),
     "ReduceLogSumExp": _reduced("Exp", "Log"),
+    "ReduceProd": read_product,
     "ReduceSumSquare": read_sum_of_squares,
     "SimplifiedLayerNormalization": read_rms_normalization,
     "Sum": read_sum_of_many,

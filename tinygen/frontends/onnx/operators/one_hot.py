@@ -1,12 +1,14 @@
 """Integers as vectors with a one at the place that they name, and the rows of a table that such vectors choose."""
 
 from dataclasses import dataclass
+from math import prod
 
 import numpy as np
 
 from tinygen.frontends.onnx.composition import Composition
 from tinygen.frontends.onnx.node import Node, Readers
 from tinygen.frontends.onnx.operators import discrete, elementwise, shape
+from tinygen.frontends.onnx.operators.activation import row_axes
 from tinygen.frontends.onnx.operators.discrete import computed
 from tinygen.frontends.onnx.raw import MAX_RANK, UnsupportedError
 from tinygen.frontends.onnx.tensor_types import CODES
@@ -48,6 +50,20 @@ def read_one_hot(node: Node) -> Value:
     return parts.last(
         "Where", hot, parts.constant(np.array(on, values.dtype)), parts.constant(np.array(off, values.dtype))
     )
+
+
+def read_hardmax(node: Node) -> Value:
+    """Hardmax: along any axis a one where the first of the largest numbers is, else 0."""
+    node.computes_real("gives a one and zeros")
+    sizes, axes, parts = node.shape(0), row_axes(node), Composition(node, _PRIMITIVES)
+    x, axis = parts.input(0), axes[0]
+    if len(axes) > 1:  # which are one row
+        axis = len(sizes[: axes[0]])
+        x = parts.apply("Reshape", x, parts.integers(*sizes[:axis], prod(sizes[axis:])))
+    shape = parts.shape(x)
+    places = np.arange(shape[axis], dtype=np.int32).reshape(*(-1 if n == axis else 1 for n in range(len(shape))))
+    hot = parts.apply("Equal", parts.apply("ArgMax", x, axis=axis, keepdims=1), parts.constant(places))
+    return parts.last("Reshape", parts.apply("Cast", hot, to=_FLOAT), parts.integers(*sizes))
 
 
 def chosen_rows(node: Node, vectors: Placed, table: Array) -> Quantized | None:
@@ -105,4 +121,4 @@ def _first_place(places: Tensor, depth: int) -> int | None:
     return first if is_row and abs(first) < _MAX_DEPTH else None
 
 
-READERS: Readers = {"OneHot": read_one_hot}
+READERS: Readers = {"Hardmax": read_hardmax, "OneHot": read_one_hot}

@@ -10,30 +10,30 @@ _EXTREMES = {"ReduceMax": ReduceMax, "ReduceMin": ReduceMin}
 
 def read_sum(node: Node) -> Real:
     """ReduceMean and ReduceSum: along constant axes."""
-    if _reduces_nothing(node):
+    if reduces_nothing(node):
         return node.real(0)
     input = node.activation(0)
-    axes = _axes(node, len(input.shape))
+    axes = reduced_axes(node, len(input.shape))
     kind = _SUMS[node.raw.operator]
 
     def make(quant: Form, name: str) -> Placed:
         return _reduce(node, kind, input, axes, quant, name)
 
-    return node.pending(_shape(node, input.shape, axes), make)
+    return node.pending(reduced_shape(node, input.shape, axes), make)
 
 
 def read_extreme(node: Node) -> Real:
     """ReduceMax and ReduceMin: along constant axes."""
     input = node.real(0)
-    if _reduces_nothing(node):
+    if reduces_nothing(node):
         return input
-    axes = _axes(node, len(input.shape))
+    axes = reduced_axes(node, len(input.shape))
     kind = _EXTREMES[node.raw.operator]
 
     def make(inputs: tuple[Placed, ...], quant: Form, name: str) -> Placed:
         return _reduce(node, kind, inputs[0], axes, quant, name)
 
-    return node.kept((input,), _shape(node, input.shape, axes), make)
+    return node.kept((input,), reduced_shape(node, input.shape, axes), make)
 
 
 def _reduce(node: Node, kind: type[Reduction], input: Placed, axes: tuple[int, ...], quant: Form, name: str) -> Placed:
@@ -52,13 +52,13 @@ def _renumbered(order: Order) -> Order:
     return tuple(ascending.index(axis) for axis in order)
 
 
-def _reduces_nothing(node: Node) -> bool:
+def reduces_nothing(node: Node) -> bool:
     """Whether no axes are named and that means none."""
     given = node.integers(1, "axes") if node.has_input(1) else node.raw.attributes.get("axes", ())
     return node.integer("noop_with_empty_axes", 0) != 0 and given == ()
 
 
-def _axes(node: Node, rank: int) -> tuple[int, ...]:
+def reduced_axes(node: Node, rank: int) -> tuple[int, ...]:
     """Axes: an input in newer opsets, an attribute before; all where none are named."""
     given = node.integers(1, "axes") if node.has_input(1) else ()
     if not node.has_input(1) and "axes" in node.raw.attributes:
@@ -66,7 +66,8 @@ def _axes(node: Node, rank: int) -> tuple[int, ...]:
     return node.axes_of(given, rank) if given else tuple(range(rank))
 
 
-def _shape(node: Node, shape: tuple[int, ...], axes: tuple[int, ...]) -> tuple[int, ...]:
+def reduced_shape(node: Node, shape: tuple[int, ...], axes: tuple[int, ...]) -> tuple[int, ...]:
+    """That of a result, with or without the axes that are reduced."""
     if node.integer("keepdims", 1):
         return tuple(1 if axis in axes else size for axis, size in enumerate(shape))
     return tuple(size for axis, size in enumerate(shape) if axis not in axes)
