@@ -8,6 +8,7 @@ import pytest
 
 from tests.support.onnx_runtime import needs_onnxruntime, run_onnxruntime
 from tests.support.reference import evaluate
+from tinygen.errors import UnsupportedOperatorsError
 from tinygen.frontends import import_model
 from tinygen.ir.types import Array, DType
 from tinygen.options import Options
@@ -139,3 +140,13 @@ def test_nothing_is_done_where_nothing_changes(tmp_path: Path) -> None:
     assert len(graph.ops) == 1
     values = _values(path)
     assert np.allclose(evaluate(graph, values)[0], run_onnxruntime(path, values)[0], rtol=1e-6)
+
+
+def test_infinity_of_neither_sign_is_refused(tmp_path: Path) -> None:
+    text = """
+    net (float[4] x) => (bool[4] found) {
+        found = IsInf<detect_negative = 0, detect_positive = 0>(x)
+    }
+    """
+    with pytest.raises(UnsupportedOperatorsError, match=r"by \[0, 0\], \[1, 1\], \[0, 1\] or \[1, 0\] was expected"):
+        import_model(_model(text, tmp_path))

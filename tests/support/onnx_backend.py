@@ -161,6 +161,7 @@ DISCRETE = frozenset(
         "Equal",
         "Greater",
         "GreaterOrEqual",
+        "IsInf",
         "IsNaN",
         "Less",
         "LessOrEqual",
@@ -245,7 +246,6 @@ def _at_run_time(tests: Sequence[TestCase]) -> Iterator[BackendCase]:
         inputs, outputs = test.data_sets[0]
         if (
             operator not in DISCRETE
-            or any(mode in test.name for mode in _OTHER_MEANINGS)
             or any(mode in test.name for mode in (*_OTHER_MEANINGS, *_WITHOUT_ELEMENTS))
             or not _are_run_time([*inputs, *outputs])
         ):

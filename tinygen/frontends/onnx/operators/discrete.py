@@ -19,7 +19,7 @@ from tinygen.ir.graph import Op, Source
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import DType, TensorType
 from tinygen.ops.arg_max import ArgMax
-from tinygen.ops.arithmetic_unary import Negate
+from tinygen.ops.arithmetic_unary import Abs, Negate
 from tinygen.ops.binary import Broadcasting
 from tinygen.ops.cast import Cast
 from tinygen.ops.clamp import Clamp
@@ -41,6 +41,7 @@ _COMPARISONS: Mapping[str, Comparison] = {
 }
 _LOGICAL: Mapping[str, type[LogicalAnd | LogicalOr]] = {"And": LogicalAnd, "Or": LogicalOr}
 _COMPLEMENT = ~np.arange(256, dtype=np.uint8).view(np.int8)  # of every int8, in the order of its bits
+_INFINITIES = {(1, 1): np.inf, (0, 1): np.inf, (1, 0): -np.inf}  # by whether negative and positive ones are meant
 _CASTS = {np.dtype(np.bool_): DType.BOOL, np.dtype(np.int32): DType.INT32, np.dtype(np.int64): DType.INT32}
 
 
@@ -62,6 +63,21 @@ def read_is_nan(node: Node) -> Discrete:
     """IsNaN of float32."""
     node.computes_real("asks for what is no number")
     return _compared(node, (node.activation(0),) * 2, Comparison.NOT_EQUAL)
+
+
+def read_is_infinite(node: Node) -> Discrete:
+    """IsInf: of float32, of one sign or of both."""
+    node.computes_real("asks for what is infinite")
+    placed, which = node.activation(0), (node.integer("detect_negative", 1), node.integer("detect_positive", 1))
+    if which not in _INFINITIES:
+        raise UnsupportedError(f"detects infinities by {list(which)}, [1, 1], [0, 1] or [1, 0] was expected")
+    if which == (1, 1):
+        name = node.builder.derive(node.output_name, "absolute")
+        output = Tensor(name, placed.tensor.type)
+        placed = node.emit(Abs(name=name, source=node.source, input=placed.tensor, output=output), placed.order)
+    data = np.array(_INFINITIES[which], np.float32)
+    infinity = node.builder.constant(node.builder.derive(node.output_name, "infinity"), data)
+    return _compared(node, (placed, Placed(infinity, ())), Comparison.EQUAL)
 
 
 def read_logic(node: Node) -> Discrete:
@@ -332,6 +348,7 @@ READERS: Readers = {
     "ArgMin": read_arg_min,
     "Cast": read_cast,
     "CumSum": read_cumulative_sum,
+    "IsInf": read_is_infinite,
     "IsNaN": read_is_nan,
     "Mod": read_mod,
     "Not": read_not,
